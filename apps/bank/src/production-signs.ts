@@ -1,0 +1,24 @@
+/**
+ * Why the simulated bank must not start here, or null. It invents account holders: one real check answered by it
+ * would send real money to an account that nobody looked at. Names of variables only: their values may be secrets.
+ */
+export function findProductionSigns(environment: NodeJS.ProcessEnv): string | null {
+  const signs = [
+    ...['NODE_ENV', 'TIBA_ENVIRONMENT'].filter((name) => isProduction(environment[name])),
+    ...['DATABASE_URL', 'TIBA_RAILS_FILE'].filter((name) => isSet(environment[name])),
+  ];
+  if (signs.length === 0) return null;
+  return (
+    `The simulated bank refuses to start next to a production configuration (${signs.join(', ')}), because it invents ` +
+    'account holders that real payments must never rely on. Start it in an environment without NODE_ENV=production, ' +
+    'TIBA_ENVIRONMENT=production, DATABASE_URL and TIBA_RAILS_FILE.'
+  );
+}
+
+function isProduction(value: string | undefined): boolean {
+  return value?.trim().toLowerCase() === 'production';
+}
+
+function isSet(value: string | undefined): boolean {
+  return value !== undefined && value !== '';
+}

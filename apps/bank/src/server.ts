@@ -1,0 +1,80 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { type Bank, createBank } from './bank.ts';
+import { formatJakartaTime } from './jakarta-time.ts';
+import { BODY_BYTES_MAX, readBody } from './read-body.ts';
+import type { BankSettings } from './settings.ts';
+import { type Answer, jsonAnswer } from './snap/answer.ts';
+import { findOperation, type Operation } from './snap/operations.ts';
+import { refuse, SNAP_CASES } from './snap/response-codes.ts';
+
+export interface RunningBank {
+  /** Without a slash at the end, such as `http://127.0.0.1:40123`. */
+  readonly baseUrl: string;
+  /** Stops listening and destroys every socket, also those of requests that hang. */
+  close(): Promise<void>;
+}
+
+// Longer than a partner's connection pool keeps a quiet connection, so that the bank never closes one
+// at the moment in which the partner sends on it.
+const KEEP_ALIVE_TIMEOUT_MS = 75_000;
+
+const HEALTH_ANSWER = jsonAnswer(200, { status: 'up' });
+// SNAP has no code for an unknown path; this is its "Invalid Routing" with the service code of no service.
+const UNKNOWN_ROUTE_ANSWER = refuse('00', SNAP_CASES.invalidRouting);
+
+/** Starts the simulated bank in this process. `now` gives milliseconds since 1970 (tests move this clock). */
+export async function startBank(settings: BankSettings, now: () => number = Date.now): Promise<RunningBank> {
+  const bank = createBank(settings, now);
+  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS }, (request, response) =>
+    handle(bank, request, response),
+  );
+  server.listen({ host: settings.host, port: settings.port });
+  await once(server, 'listening');
+  return { baseUrl: baseUrlOf(server, settings.host), close: () => close(server) };
+}
+
+function handle(bank: Bank, request: IncomingMessage, response: ServerResponse): void {
+  const endpoint = request.url ?? '/';
+  const queryStart = endpoint.indexOf('?');
+  const path = queryStart === -1 ? endpoint : endpoint.slice(0, queryStart);
+  if (request.method === 'GET' && path === '/healthz') return send(bank, response, HEALTH_ANSWER);
+
+  const operation = request.method === 'POST' ? findOperation(path) : undefined;
+  if (operation === undefined) return send(bank, response, UNKNOWN_ROUTE_ANSWER);
+
+  readBody(request, BODY_BYTES_MAX, (body) => {
+    const answer =
+      body === null ? refuseTooLong(operation) : operation.answer(bank, { endpoint, headers: request.headers, body });
+    if (answer !== 'never') send(bank, response, answer);
+  });
+}
+
+function refuseTooLong(operation: Operation): Answer {
+  // Closing the connection spares the bank the rest of the body.
+  return { ...refuse(operation.service, SNAP_CASES.badRequest), headers: { Connection: 'close' } };
+}
+
+function send(bank: Bank, response: ServerResponse, answer: Answer): void {
+  response.writeHead(answer.status, {
+    'Content-Type': answer.contentType,
+    'Content-Length': Buffer.byteLength(answer.body),
+    'X-TIMESTAMP': formatJakartaTime(bank.now()),
+    ...answer.headers,
+  });
+  response.end(answer.body);
+}
+
+function baseUrlOf(server: Server, host: string): string {
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('The bank listens on no TCP port.');
+  return `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`;
+}
+
+async function close(server: Server): Promise<void> {
+  if (!server.listening) return;
+  const closed = once(server, 'close');
+  server.close();
+  server.closeAllConnections();
+  await closed;
+}

@@ -1,0 +1,103 @@
+import { createPublicKey, type KeyObject } from 'node:crypto';
+import { findProductionSigns } from './production-signs.ts';
+
+export interface BankSettings {
+  readonly host: string;
+  /** 0 lets the operating system choose a free port. */
+  readonly port: number;
+  /** What the one partner of this bank sends as X-CLIENT-KEY. */
+  readonly clientKey: string;
+  /** Key of the symmetric signatures (HMAC_SHA512). */
+  readonly clientSecret: string;
+  /** RSA key that checks the signature of token requests (SHA256withRSA). */
+  readonly clientPublicKey: KeyObject;
+  /** What the partner sends as X-PARTNER-ID. */
+  readonly partnerId: string;
+  /** What the partner sends as CHANNEL-ID. */
+  readonly channelId: string;
+  readonly tokenLifetimeSeconds: number;
+  /** How far X-TIMESTAMP may be from the bank's clock, before or after it. */
+  readonly clockToleranceSeconds: number;
+}
+
+export type SettingsResult = { readonly settings: BankSettings } | { readonly faults: readonly string[] };
+
+const RSA_BITS_MIN = 2048;
+
+/** Reads the environment once and reports all its faults together. The only place that looks at `process.env`. */
+export function readSettings(environment: NodeJS.ProcessEnv = process.env): SettingsResult {
+  const refusal = findProductionSigns(environment);
+  if (refusal !== null) return { faults: [refusal] };
+
+  const faults: string[] = [];
+  const reader = createReader(environment, faults);
+  const clientPublicKey = reader.publicKey('BANK_CLIENT_PUBLIC_KEY');
+  const settings = {
+    host: reader.text('BANK_HOST', { fallback: '127.0.0.1' }),
+    port: reader.wholeNumber('BANK_PORT', { fallback: 0, min: 0, max: 65_535 }),
+    clientKey: reader.text('BANK_CLIENT_KEY'),
+    clientSecret: reader.text('BANK_CLIENT_SECRET'),
+    partnerId: reader.text('BANK_PARTNER_ID', { lengthMax: 36 }),
+    channelId: reader.text('BANK_CHANNEL_ID', { fallback: '95221', lengthMax: 5 }),
+    tokenLifetimeSeconds: reader.wholeNumber('BANK_TOKEN_SECONDS', { fallback: 900, min: 1, max: 86_400 }),
+    clockToleranceSeconds: reader.wholeNumber('BANK_CLOCK_TOLERANCE_SECONDS', { fallback: 300, min: 0, max: 86_400 }),
+  };
+  if (clientPublicKey === null || faults.length > 0) return { faults };
+  return { settings: { ...settings, clientPublicKey } };
+}
+
+interface TextRule {
+  readonly fallback?: string;
+  readonly lengthMax?: number;
+}
+
+interface NumberRule {
+  readonly fallback: number;
+  readonly min: number;
+  readonly max: number;
+}
+
+function createReader(environment: NodeJS.ProcessEnv, faults: string[]) {
+  function text(name: string, rule: TextRule = {}): string {
+    const value = environment[name] || rule.fallback || '';
+    if (value === '') faults.push(`${name} is missing.`);
+    if (rule.lengthMax !== undefined && value.length > rule.lengthMax) {
+      faults.push(`${name} is longer than ${rule.lengthMax} characters.`);
+    }
+    return value;
+  }
+
+  function wholeNumber(name: string, rule: NumberRule): number {
+    const value = environment[name] || String(rule.fallback);
+    const number = /^\d{1,6}$/.test(value) ? Number(value) : Number.NaN;
+    if (number >= rule.min && number <= rule.max) return number;
+    faults.push(`${name} must be a whole number from ${rule.min} to ${rule.max}.`);
+    return rule.fallback;
+  }
+
+  function publicKey(name: string): KeyObject | null {
+    // Most ways to set an environment variable allow one line only, hence the escaped line ends.
+    const pem = text(name).replaceAll(String.raw`\n`, '\n');
+    if (pem === '') return null;
+    const key = parsePublicKey(pem);
+    if (typeof key !== 'string') return key;
+    faults.push(`${name} ${key}`);
+    return null;
+  }
+
+  return { text, wholeNumber, publicKey };
+}
+
+/** The key, or what is wrong with the text as the rest of a sentence. */
+function parsePublicKey(pem: string): KeyObject | string {
+  // createPublicKey accepts a private key and derives the public one; a bank never holds its partner's private key.
+  if (pem.includes('PRIVATE KEY')) return 'holds a private key: give the public one only, and replace the key pair.';
+  try {
+    const key = createPublicKey(pem);
+    const bits = key.asymmetricKeyDetails?.modulusLength ?? 0;
+    if (key.asymmetricKeyType === 'rsa' && bits >= RSA_BITS_MIN) return key;
+    return `must be an RSA key of at least ${RSA_BITS_MIN} bits.`;
+  } catch {
+    return 'is not a public key in PEM format.';
+  }
+}

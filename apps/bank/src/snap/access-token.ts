@@ -1,0 +1,39 @@
+import type { Bank } from '../bank.ts';
+import type { Answer } from './answer.ts';
+import { parseBody } from './body-fields.ts';
+import { header, type SnapRequest } from './request.ts';
+import { checkHeaders, TOKEN_HEADERS } from './request-checks.ts';
+import { refuse, SNAP_CASES, succeed } from './response-codes.ts';
+import { isTokenSignature } from './signature.ts';
+
+const SERVICE = '73';
+
+/** Access token B2B (SNAP BI, service 73): a bearer token against proof that the partner holds its private key. */
+export function answerAccessToken(bank: Bank, request: SnapRequest): Answer {
+  const { clientKey, clientPublicKey, tokenLifetimeSeconds } = bank.settings;
+  const refusal = checkHeaders(bank, SERVICE, request, TOKEN_HEADERS);
+  if (refusal !== null) return refusal;
+
+  if (header(request, 'x-client-key') !== clientKey) {
+    return refuse(SERVICE, SNAP_CASES.unauthorized, 'Unknown client');
+  }
+  const signed = `${clientKey}|${header(request, 'x-timestamp')}`;
+  if (!isTokenSignature(header(request, 'x-signature'), clientPublicKey, signed)) {
+    return refuse(SERVICE, SNAP_CASES.unauthorized, 'Signature');
+  }
+
+  const fields = parseBody(request.body);
+  if (fields === null) return refuse(SERVICE, SNAP_CASES.badRequest);
+  const grantType = fields['grantType'] ?? '';
+  if (grantType === '') return refuse(SERVICE, SNAP_CASES.invalidMandatoryField, 'grantType');
+  // BCA answers a wrong grantType with 4007300, not with an invalid field format.
+  if (grantType !== 'client_credentials') return refuse(SERVICE, SNAP_CASES.badRequest);
+
+  const answer = succeed(SERVICE, {
+    accessToken: bank.tokens.issue(bank.now()),
+    tokenType: 'Bearer',
+    // A string, as the standard has it.
+    expiresIn: String(tokenLifetimeSeconds),
+  });
+  return { ...answer, headers: { 'X-CLIENT-KEY': clientKey } };
+}

@@ -1,0 +1,20 @@
+const TIMESTAMP =
+  /^(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:Z|[+-](?:0\d|1[0-4]):[0-5]\d)$/;
+
+// Every month has this many days; a later day has to be looked up.
+const DAYS_IN_EVERY_MONTH = 28;
+
+/** Reads X-TIMESTAMP, `yyyy-MM-ddTHH:mm:ssTZD` without fractions, as milliseconds since 1970; null if it is none. */
+export function parseTimestamp(text: string): number | null {
+  const match = TIMESTAMP.exec(text);
+  if (match === null) return null;
+  const [, year, month, day] = match;
+  // Date.parse takes 30 February for 2 March.
+  if (Number(day) > DAYS_IN_EVERY_MONTH && Number(day) > daysInMonth(Number(year), Number(month))) return null;
+  return Date.parse(text);
+}
+
+/** `month` counts from 1; day 0 of the month after it is its last day. */
+function daysInMonth(year: number, month: number): number {
+  return new Date(Date.UTC(year, month, 0)).getUTCDate();
+}

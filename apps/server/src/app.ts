@@ -1,0 +1,183 @@
+import pg from 'pg';
+import {
+  builtInKeys,
+  createAccessTokenIssuer,
+  createAccessTokenVerifier,
+  externalKeys,
+  type IssueAccessToken,
+} from './auth/access-tokens.ts';
+import { createAuthenticator } from './auth/authenticator.ts';
+import { type Clients, createClients } from './auth/clients.ts';
+import { createFailureThrottle } from './auth/failure-throttle.ts';
+import { createSeal } from './auth/secrets.ts';
+import { createSigningKeys, rotateSigningKeys } from './auth/signing-keys.ts';
+import type { Settings } from './config.ts';
+import type { BankDirectory } from './domain/bank.ts';
+import { createFeed, type Feed } from './feed/feed.ts';
+import { createGate } from './http/gate.ts';
+import { createOperatorListener } from './http/operator.ts';
+import { createPublicListener } from './http/public.ts';
+import { createSlidingWindow, type MonotonicClock } from './limits/sliding-window.ts';
+import type { Log } from './observability/log.ts';
+import { createMetrics } from './observability/metrics.ts';
+import { type Database, openDatabase } from './postgres/database.ts';
+import { claimInstallation, type InstallationEnvironment } from './postgres/installation.ts';
+import { migrate } from './postgres/migrate.ts';
+import { listen } from './postgres/notifications.ts';
+import { createTransactionLookUp, type LookUpOptions } from './postgres/transaction-lookup.ts';
+import { createAccountInquiries } from './rails/account-inquiries.ts';
+import type { Rail } from './rails/rail.ts';
+
+export interface AppOptions {
+  readonly environment: InstallationEnvironment;
+  readonly settings: Settings & { readonly secretKey: Buffer };
+  readonly connection: pg.ClientConfig;
+  readonly banks: BankDirectory;
+  readonly rails: readonly Rail[];
+  readonly log: Log;
+  /** For tests that push the limits' clock. */
+  readonly limitClock?: MonotonicClock;
+  /** For the benchmark that measures what batching brings. */
+  readonly lookUp?: LookUpOptions;
+}
+
+export interface App {
+  readonly publicUrl: string;
+  readonly operatorUrl: string;
+  readonly database: Database;
+  readonly clients: Clients;
+  readonly feed: Feed;
+  /** The built-in issuer's, for tokens that the sandbox hands out. */
+  readonly issue: IssueAccessToken;
+  /** Stops accepting, answers what is under way, lets go of everything. Safe to call twice. */
+  close(): Promise<void>;
+}
+
+/** A retired signing key verifies for as long as the longest-lived token: the sandbox's. */
+export const TOKEN_LIFETIME_MAX_SECONDS = 24 * 60 * 60;
+
+/** After SIGTERM, requests under way may take this long; then their connections are cut. */
+const DRAIN_TIMEOUT_MS = 10_000;
+
+/** Wires the whole service by hand, and starts it. Resolves when it can answer. */
+export async function startApp(options: AppOptions): Promise<App> {
+  const { settings, connection, banks, log } = options;
+  const closers: (() => Promise<unknown>)[] = [];
+  const close = once(async () => {
+    for (const closer of closers.toReversed())
+      await closer().catch((error: unknown) => log.error({ err: error }, 'closing failed'));
+  });
+
+  try {
+    const metrics = createMetrics();
+    // Look-ups have connections of their own, so that no feed can keep a status check waiting.
+    const lookUpConnections = 4;
+    const database = openDatabase({
+      connection,
+      connectionsMax: Math.max(settings.databaseConnections - lookUpConnections - 1, 1),
+      log,
+    });
+    closers.push(() => database.close());
+    const lookUpDatabase = openDatabase({ connection, connectionsMax: lookUpConnections, log });
+    closers.push(() => lookUpDatabase.close());
+
+    await migrate(database);
+    await claim(database, options.environment);
+
+    const clients = createClients(database, {
+      'check-status': settings.checkStatusPerMinute,
+      'check-account': settings.checkAccountPerMinute,
+    });
+    const seal = createSeal(settings.secretKey);
+    const keys = createSigningKeys({ database, seal, tokenLifetimeMaxSeconds: TOKEN_LIFETIME_MAX_SECONDS });
+    await keys.reload();
+    if (!keys.exist()) await rotateSigningKeys(database, seal, 'EdDSA');
+    const notifications = await listen({
+      connection,
+      channels: { tiba_clients: clients.reload, tiba_signing_keys: keys.reload },
+      log,
+    });
+    closers.push(() => notifications.close());
+
+    const clock = options.limitClock ?? (() => performance.now());
+    const throttle = createFailureThrottle(createSlidingWindow(clock), settings.authenticationFailuresPerMinute);
+    let publicUrl = settings.publicUrl ?? '';
+    const issuer = (): string => settings.tokenIssuer ?? publicUrl;
+    const expected = { issuer, audience: () => settings.tokenAudience ?? publicUrl };
+    const verify = createAccessTokenVerifier(
+      settings.tokenJwksUrl === null ? builtInKeys(keys) : externalKeys(new URL(settings.tokenJwksUrl)),
+      expected,
+    );
+    const issue = createAccessTokenIssuer(keys, expected);
+    const { isCurrent } = notifications;
+    const authenticator = createAuthenticator({ clients, isCurrent, verify, throttle });
+    const gate = createGate({ authenticator, limiter: createSlidingWindow(clock), metrics });
+
+    closers.push(() => Promise.all(options.rails.map((rail) => rail.close())));
+    const feed = createFeed({
+      database,
+      banks,
+      knowsClient: (clientId) => clients.find(clientId) !== undefined,
+      onApplied: (outcome) => metrics.feedLines.inc({ outcome }),
+    });
+    const listener = { log, metrics, trustedProxies: settings.trustedProxies };
+    const publicListener = await createPublicListener({
+      listener,
+      gate,
+      lookUp: createTransactionLookUp(lookUpDatabase, {
+        onBatch: (size) => metrics.lookUpBatchSize.observe(size),
+        ...options.lookUp,
+      }),
+      banks,
+      inquiries: createAccountInquiries(options.rails, metrics),
+      issuer:
+        settings.tokenIssuer === null
+          ? {
+              url: issuer,
+              keys,
+              issue,
+              endpoint: { clients, isCurrent, throttle, lifetimeSeconds: settings.tokenSeconds },
+            }
+          : null,
+    });
+    const operatorListener = createOperatorListener({
+      listener,
+      gate,
+      feed,
+      readiness: {
+        postgres: async () => {
+          if (!isCurrent()) throw new Error('PostgreSQL does not answer');
+        },
+      },
+    });
+
+    for (const each of [operatorListener, publicListener]) closers.push(() => drain(each));
+    const operatorUrl = await operatorListener.listen({ host: settings.operatorHost, port: settings.operatorPort });
+    const listeningUrl = await publicListener.listen({ host: settings.host, port: settings.port });
+    publicUrl ||= listeningUrl;
+    log.info({ publicUrl, operatorUrl }, 'ready');
+    return { publicUrl, operatorUrl, database, clients, feed, issue, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function claim(database: Database, environment: InstallationEnvironment): Promise<void> {
+  const claimed = await claimInstallation(database, environment);
+  if (claimed === environment) return;
+  throw new Error(
+    `this database belongs to a ${claimed} installation, and this is ${environment}: use another database or data directory`,
+  );
+}
+
+async function drain(listener: Awaited<ReturnType<typeof createPublicListener>>): Promise<void> {
+  const cut = setTimeout(() => listener.server.closeAllConnections(), DRAIN_TIMEOUT_MS);
+  await listener.close();
+  clearTimeout(cut);
+}
+
+function once(action: () => Promise<void>): () => Promise<void> {
+  let done: Promise<void> | undefined;
+  return () => (done ??= action());
+}

@@ -1,0 +1,91 @@
+import { randomUUID } from 'node:crypto';
+import { createRemoteJWKSet, errors, type JWTVerifyGetKey, jwtVerify, SignJWT } from 'jose';
+import type { Client } from './clients.ts';
+import type { Scope } from './scopes.ts';
+import type { SigningKeys } from './signing-keys.ts';
+
+/** Access tokens as RFC 9068 has them. */
+const TOKEN_TYPE = 'at+jwt';
+
+/** Asymmetric ones only: a token that is "signed" with the public key as an HMAC secret finds no verifier here. */
+const ALGORITHMS = ['EdDSA', 'Ed25519', 'ES256', 'ES384', 'PS256', 'RS256'];
+
+/** How far the clocks of an issuer and of Tiba may differ. */
+const CLOCK_TOLERANCE_SECONDS = 5;
+
+/** RFC 9068, section 2.2. */
+const REQUIRED_CLAIMS = ['iss', 'exp', 'aud', 'sub', 'client_id', 'iat', 'jti'];
+
+/** What a token that passed all checks says. */
+export interface AccessToken {
+  readonly clientId: string;
+  /** As granted; what the client may still do is the client's matter. */
+  readonly scopes: readonly string[];
+  /** Seconds since 1970. */
+  readonly issuedAtSeconds: number;
+  readonly expiresAtSeconds: number;
+}
+
+export interface TokenExpectations {
+  /** Settled once the listener has its address, hence a function. */
+  readonly issuer: () => string;
+  readonly audience: () => string;
+}
+
+/** Null for a token that is not good, whatever is wrong with it. Throws when the issuer's keys cannot be had. */
+export type VerifyAccessToken = (token: string) => Promise<AccessToken | null>;
+
+export function createAccessTokenVerifier(getKey: JWTVerifyGetKey, expected: TokenExpectations): VerifyAccessToken {
+  return async (token) => {
+    try {
+      const { payload } = await jwtVerify(token, getKey, {
+        issuer: expected.issuer(),
+        audience: expected.audience(),
+        typ: TOKEN_TYPE,
+        algorithms: ALGORITHMS,
+        clockTolerance: CLOCK_TOLERANCE_SECONDS,
+        requiredClaims: REQUIRED_CLAIMS,
+      });
+      const { client_id: clientId, scope = '', iat, exp } = payload;
+      if (typeof clientId !== 'string' || typeof scope !== 'string' || iat === undefined || exp === undefined)
+        return null;
+      return { clientId, scopes: scope.split(' '), issuedAtSeconds: iat, expiresAtSeconds: exp };
+    } catch (error) {
+      if (error instanceof errors.JWKSTimeout || !(error instanceof errors.JOSEError)) throw error;
+      return null;
+    }
+  };
+}
+
+/** The keys of the built-in issuer. A token whose header claims another algorithm than its key has is refused. */
+export const builtInKeys =
+  (keys: SigningKeys): JWTVerifyGetKey =>
+  (header) => {
+    const key = keys.find(header.kid);
+    if (key === undefined || key.algorithm !== header.alg) throw new errors.JWKSNoMatchingKey();
+    return key.publicKey;
+  };
+
+/** The keys of an external issuer, fetched when they are first needed and when an unknown one turns up. */
+export const externalKeys = (jwksUrl: URL): JWTVerifyGetKey =>
+  createRemoteJWKSet(jwksUrl, { timeoutDuration: 3_000, cooldownDuration: 30_000 });
+
+export type IssueAccessToken = (client: Client, scopes: readonly Scope[], lifetimeSeconds: number) => Promise<string>;
+
+/** The built-in issuer. */
+export function createAccessTokenIssuer(keys: SigningKeys, expected: TokenExpectations): IssueAccessToken {
+  return async (client, scopes, lifetimeSeconds) => {
+    const { keyId, algorithm, privateKey } = keys.current();
+    // Never before the client's last revocation, or a token obtained within the same second would be born revoked.
+    const issuedAt = Math.max(Math.floor(Date.now() / 1000), client.tokensValidFromSeconds);
+    return new SignJWT({ client_id: client.clientId, scope: scopes.join(' ') })
+      .setProtectedHeader({ alg: algorithm, typ: TOKEN_TYPE, kid: keyId })
+      .setIssuer(expected.issuer())
+      .setAudience(expected.audience())
+      .setSubject(client.clientId)
+      .setIssuedAt(issuedAt)
+      .setExpirationTime(issuedAt + lifetimeSeconds)
+      .setJti(randomUUID())
+      .sign(privateKey);
+  };
+}

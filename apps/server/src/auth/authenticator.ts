@@ -1,0 +1,117 @@
+import type { AccessToken, VerifyAccessToken } from './access-tokens.ts';
+import type { Client, Clients } from './clients.ts';
+import type { FailureThrottle } from './failure-throttle.ts';
+import { isScope, type Scope } from './scopes.ts';
+
+/** Who calls, and what this token lets them do. */
+export interface Caller {
+  readonly client: Client;
+  readonly scopes: ReadonlySet<Scope>;
+}
+
+export type Authentication =
+  | { readonly outcome: 'authenticated'; readonly caller: Caller }
+  /** No usable token. `presented` tells whether there was one at all (RFC 6750, section 3). */
+  | { readonly outcome: 'refused'; readonly presented: boolean }
+  /** This address has failed too often. */
+  | { readonly outcome: 'throttled'; readonly retryAfterMs: number }
+  /** Whether the client is still allowed in, or what keys its token is signed with, cannot be told now. */
+  | { readonly outcome: 'unavailable'; readonly cause?: unknown };
+
+export interface Authenticator {
+  /** `authorization` is the header as it came. Answers at once for a token that was seen before. */
+  authenticate(authorization: string | undefined, address: string): Authentication | Promise<Authentication>;
+}
+
+export interface AuthenticatorParts {
+  readonly clients: Clients;
+  /** Whether `clients` is up to date to within a second. */
+  readonly isCurrent: () => boolean;
+  readonly verify: VerifyAccessToken;
+  readonly throttle: FailureThrottle;
+}
+
+/** What a token said when it was verified. What may change since, its client, is looked up each time. */
+interface KnownToken {
+  readonly clientId: string;
+  readonly scopes: readonly Scope[];
+  readonly issuedAtSeconds: number;
+  readonly expiresAtMs: number;
+  /** The caller as last made, for as long as its client stays the same object. */
+  caller: Caller | undefined;
+}
+
+/** Enough for every client's current tokens. When it is full, the one verified first is forgotten. */
+const KNOWN_TOKENS_MAX = 10_000;
+
+// RFC 6750, section 2.1: the scheme in any case, one or more spaces, b64token.
+const BEARER = /^Bearer +([A-Za-z0-9\-._~+/]+=*)$/i;
+// A signed token has a few hundred bytes; no more is spent on what is certainly none.
+const AUTHORIZATION_LENGTH_MAX = 8_192;
+
+const UNAVAILABLE: Authentication = { outcome: 'unavailable' };
+
+export function createAuthenticator({ clients, isCurrent, verify, throttle }: AuthenticatorParts): Authenticator {
+  // By the whole header, so that a token seen before costs one look-up and no parsing.
+  const known = new Map<string, KnownToken>();
+
+  function remember(authorization: string, token: AccessToken): KnownToken {
+    if (known.size >= KNOWN_TOKENS_MAX) {
+      const [oldest] = known.keys();
+      if (oldest !== undefined) known.delete(oldest);
+    }
+    const { clientId, issuedAtSeconds, expiresAtSeconds } = token;
+    const scopes = token.scopes.filter(isScope);
+    const entry = { clientId, scopes, issuedAtSeconds, expiresAtMs: expiresAtSeconds * 1000, caller: undefined };
+    known.set(authorization, entry);
+    return entry;
+  }
+
+  /** The caller of a verified token, as of now; null when the token or its client is no longer good. */
+  function callerOf(token: KnownToken): Caller | null {
+    if (token.expiresAtMs <= Date.now()) return null;
+    const client = clients.find(token.clientId);
+    if (client === undefined || client.disabled || token.issuedAtSeconds < client.tokensValidFromSeconds) return null;
+    if (token.caller?.client !== client) {
+      token.caller = { client, scopes: new Set(token.scopes.filter((scope) => client.scopes.has(scope))) };
+    }
+    return token.caller;
+  }
+
+  function refuse(address: string, presented: boolean): Authentication {
+    throttle.failed(address);
+    return { outcome: 'refused', presented };
+  }
+
+  async function verifyNew(authorization: string, address: string): Promise<Authentication> {
+    const blockedMs = throttle.blockedMs(address);
+    if (blockedMs > 0) return { outcome: 'throttled', retryAfterMs: blockedMs };
+    const token = authorization.length > AUTHORIZATION_LENGTH_MAX ? undefined : BEARER.exec(authorization)?.[1];
+    if (token === undefined) return refuse(address, true);
+    try {
+      const accessToken = await verify(token);
+      if (accessToken === null) return refuse(address, true);
+      const caller = callerOf(remember(authorization, accessToken));
+      return caller === null ? refuse(address, true) : { outcome: 'authenticated', caller };
+    } catch (cause) {
+      return { outcome: 'unavailable', cause };
+    }
+  }
+
+  return {
+    authenticate(authorization, address) {
+      if (!isCurrent()) return UNAVAILABLE;
+      if (authorization === undefined) {
+        const blockedMs = throttle.blockedMs(address);
+        return blockedMs > 0 ? { outcome: 'throttled', retryAfterMs: blockedMs } : refuse(address, false);
+      }
+      const token = known.get(authorization);
+      if (token === undefined) return verifyNew(authorization, address);
+      const caller = callerOf(token);
+      if (caller !== null) return { outcome: 'authenticated', caller };
+      // It may be good again one day (its client enabled); then it is verified anew.
+      known.delete(authorization);
+      return refuse(address, true);
+    },
+  };
+}

@@ -1,0 +1,44 @@
+import type { LimitedOperation } from '../limits/limiter.ts';
+import { type ClientRecord, findAllClients } from '../postgres/clients.ts';
+import type { Database } from '../postgres/database.ts';
+import { isScope, type Scope } from './scopes.ts';
+
+/** A client, ready for the hot path. */
+export interface Client {
+  readonly clientId: string;
+  readonly secretHash: Buffer;
+  readonly scopes: ReadonlySet<Scope>;
+  /** Requests per minute. */
+  readonly limits: Readonly<Record<LimitedOperation, number>>;
+  /** A token whose `iat` lies before is revoked. Seconds since 1970. */
+  readonly tokensValidFromSeconds: number;
+  readonly disabled: boolean;
+}
+
+/** All clients, in memory; kept up to date by the notifications of PostgreSQL. */
+export interface Clients {
+  find(clientId: string): Client | undefined;
+  /** Reads them all again. */
+  reload(): Promise<void>;
+}
+
+export function createClients(database: Database, defaultLimits: Readonly<Record<LimitedOperation, number>>): Clients {
+  let clients = new Map<string, Client>();
+  return {
+    find: (clientId) => clients.get(clientId),
+    async reload() {
+      const records = await findAllClients(database);
+      clients = new Map(records.map((record) => [record.clientId, toClient(record, defaultLimits)]));
+    },
+  };
+}
+
+const toClient = (record: ClientRecord, defaultLimits: Readonly<Record<LimitedOperation, number>>): Client => ({
+  clientId: record.clientId,
+  secretHash: record.secretHash,
+  scopes: new Set(record.scopes.filter(isScope)),
+  limits: { ...defaultLimits, ...record.limits },
+  // `iat` counts whole seconds: what was issued within the second of the revocation is revoked too.
+  tokensValidFromSeconds: Math.ceil(record.tokensValidFromMs / 1000),
+  disabled: record.disabled,
+});

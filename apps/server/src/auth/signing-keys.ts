@@ -1,0 +1,86 @@
+import { randomBytes } from 'node:crypto';
+import { type CryptoKey, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose';
+import type { Database } from '../postgres/database.ts';
+import { findSigningKeys, rotateSigningKey, type SigningKeyRecord } from '../postgres/signing-keys.ts';
+import type { Seal } from './secrets.ts';
+
+/** EdDSA is short and fast; RS256 is the one that RFC 9068 (section 2.1) obliges everybody to understand. */
+export const SIGNING_ALGORITHMS = ['EdDSA', 'ES256', 'RS256'] as const;
+export type SigningAlgorithm = (typeof SIGNING_ALGORITHMS)[number];
+
+interface SigningKey {
+  readonly keyId: string;
+  readonly algorithm: string;
+  readonly publicJwk: JWK;
+  readonly publicKey: CryptoKey;
+}
+
+/** The built-in issuer's keys: kept in the database, so that all processes sign and verify with the same ones. */
+export interface SigningKeys {
+  /** Whether there is a key that signs. */
+  exist(): boolean;
+  /** The key that signs now. */
+  current(): { readonly keyId: string; readonly algorithm: string; readonly privateKey: CryptoKey };
+  /** The key that verifies a token with this `kid`, pinned to its algorithm. */
+  find(keyId: string | undefined): { readonly algorithm: string; readonly publicKey: CryptoKey } | undefined;
+  /** RFC 7517, section 5. */
+  jwks(): { readonly keys: readonly JWK[] };
+  reload(): Promise<void>;
+}
+
+export interface SigningKeysParts {
+  readonly database: Database;
+  readonly seal: Seal;
+  /** The longest life of a token: for so long a retired key still verifies. */
+  readonly tokenLifetimeMaxSeconds: number;
+}
+
+export function createSigningKeys({ database, seal, tokenLifetimeMaxSeconds }: SigningKeysParts): SigningKeys {
+  let verifying = new Map<string, SigningKey>();
+  let signing: ReturnType<SigningKeys['current']> | undefined;
+
+  return {
+    exist: () => signing !== undefined,
+    current() {
+      if (signing === undefined) throw new Error('there is no signing key');
+      return signing;
+    },
+    find: (keyId) => (keyId === undefined ? undefined : verifying.get(keyId)),
+    jwks: () => ({ keys: [...verifying.values()].map(({ publicJwk }) => publicJwk) }),
+    async reload() {
+      const records = await findSigningKeys(database, tokenLifetimeMaxSeconds);
+      const keys = await Promise.all(records.map(toSigningKey));
+      const newest = records.find((record) => !record.retired);
+      if (newest !== undefined) {
+        const privateKey = await importKey(JSON.parse(seal.open(newest.privateJwkSealed)), newest.algorithm);
+        signing = { keyId: newest.keyId, algorithm: newest.algorithm, privateKey };
+      }
+      verifying = new Map(keys.map((key) => [key.keyId, key]));
+    },
+  };
+}
+
+/** Makes a new key that signs from now on; the others go on verifying until their tokens have expired. */
+export async function rotateSigningKeys(database: Database, seal: Seal, algorithm: SigningAlgorithm): Promise<string> {
+  const { publicKey, privateKey } = await generateKeyPair(algorithm, { extractable: true });
+  const keyId = randomBytes(12).toString('base64url');
+  await rotateSigningKey(database, {
+    keyId,
+    algorithm,
+    publicJwk: { ...(await exportJWK(publicKey)), kid: keyId, alg: algorithm, use: 'sig' },
+    privateJwkSealed: seal.seal(JSON.stringify(await exportJWK(privateKey))),
+  });
+  return keyId;
+}
+
+async function toSigningKey(record: SigningKeyRecord): Promise<SigningKey> {
+  const publicJwk = record.publicJwk as JWK;
+  const publicKey = await importKey(publicJwk, record.algorithm);
+  return { keyId: record.keyId, algorithm: record.algorithm, publicJwk, publicKey };
+}
+
+async function importKey(jwk: JWK, algorithm: string): Promise<CryptoKey> {
+  const key = await importJWK(jwk, algorithm);
+  if (key instanceof Uint8Array) throw new Error('a signing key must be asymmetric');
+  return key;
+}

@@ -1,0 +1,1 @@
+export async function manage(_args: string[]): Promise<void> {}

@@ -1,0 +1,61 @@
+import { rm } from 'node:fs/promises';
+import path from 'node:path';
+import { startApp } from '../app.ts';
+import { readSettings } from '../config.ts';
+import { createBankDirectory } from '../domain/bank.ts';
+import bankEntries from '../domain/banks.json' with { type: 'json' };
+import { createLog } from '../observability/log.ts';
+import { createSnapRail } from '../rails/snap/snap-rail.ts';
+import { startSimulatedBank } from '../sandbox/bank-process.ts';
+import { banner } from '../sandbox/banner.ts';
+import { provideDemoData } from '../sandbox/demo-data.ts';
+import { describeSandbox, writePrivateFile } from '../sandbox/description.ts';
+import { keepSecrets } from '../sandbox/secrets.ts';
+import { openPostgres } from './open-postgres.ts';
+import { untilToldToStop } from './until-told-to-stop.ts';
+
+/** `npm start`: everything on this machine, with a simulated bank and demo data. Needs no setting. */
+export async function sandbox(): Promise<void> {
+  const settings = readSettings('sandbox');
+  const dataDirectory = path.resolve(settings.dataDirectory);
+  const descriptionFile = path.join(dataDirectory, 'sandbox.json');
+  const logFile = path.join(dataDirectory, 'tiba.log');
+  const say = (line: string): void => void process.stdout.write(`${line}\n`);
+  const closers: (() => Promise<unknown>)[] = [];
+
+  try {
+    // Whoever waits for this file waits for this start to be ready, not for the one before.
+    await rm(descriptionFile, { force: true });
+    const secrets = await keepSecrets(path.join(dataDirectory, 'sandbox-secrets.json'));
+    const { log, close: closeLog } = createLog(logFile, settings.logLevel);
+    closers.push(closeLog);
+
+    const [postgres, bank] = await settled([
+      openPostgres(settings, say).then((opened) => (closers.push(opened.stop), opened)),
+      startSimulatedBank(secrets, log).then((started) => (closers.push(started.stop), started)),
+    ]);
+    const app = await startApp({
+      environment: 'sandbox',
+      settings: { ...settings, secretKey: secrets.secretKey },
+      connection: postgres.connection,
+      banks: createBankDirectory(bankEntries),
+      rails: [createSnapRail(bank.connection)],
+      log,
+    });
+    closers.push(app.close);
+    await provideDemoData(app, secrets.clients);
+
+    const description = await describeSandbox(app, secrets.clients);
+    await writePrivateFile(descriptionFile, JSON.stringify(description, null, 2));
+    say(banner(description, { descriptionFile, logFile, colours: process.stdout.isTTY }));
+    await untilToldToStop(async () => say('\nStopping …'));
+  } finally {
+    for (const close of closers.toReversed()) await close();
+  }
+}
+
+/** Waits for both even when one fails, so that whatever did start is known and can be stopped. */
+async function settled<A, B>([one, other]: [Promise<A>, Promise<B>]): Promise<[A, B]> {
+  await Promise.allSettled([one, other]);
+  return Promise.all([one, other]);
+}

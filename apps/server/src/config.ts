@@ -1,0 +1,236 @@
+import { SEAL_KEY_BYTES } from './auth/secrets.ts';
+
+/**
+ * Every setting there is, read once and in this file only. docs/configuration.md is generated from this table.
+ *
+ * `sandbox` is `npm start`: it needs no setting at all. `serve` is `npm run serve`, the production form, which starts
+ * only when nothing is missing.
+ */
+export type Mode = 'sandbox' | 'serve' | 'manage';
+
+interface Setting<T> {
+  readonly name: string;
+  readonly description: string;
+  /** As it would be written in the environment; absent where the setting has no default. */
+  readonly fallback?: string;
+  readonly secret?: true;
+  /** @throws Error whose message completes "NAME must be …". */
+  readonly parse: (text: string) => T;
+}
+
+const text = (value: string): string => value;
+
+const wholeNumber =
+  (min: number, max: number) =>
+  (value: string): number => {
+    const number = /^\d{1,9}$/.test(value) ? Number(value) : Number.NaN;
+    if (number >= min && number <= max) return number;
+    throw new Error(`a whole number from ${min} to ${max}`);
+  };
+
+const port = wholeNumber(0, 65_535);
+
+function url(...protocols: string[]) {
+  return (value: string): string => {
+    if (URL.canParse(value) && protocols.includes(new URL(value).protocol)) return value.replace(/\/$/, '');
+    throw new Error(`an address that starts with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`);
+  };
+}
+
+function secretKey(value: string): Buffer {
+  const key = Buffer.from(value, 'base64');
+  if (key.length === SEAL_KEY_BYTES) return key;
+  throw new Error(`${SEAL_KEY_BYTES} bytes in base64, for example from: openssl rand -base64 ${SEAL_KEY_BYTES}`);
+}
+
+const list = (value: string): string[] =>
+  value
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '');
+
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+function logLevel(value: string): (typeof LOG_LEVELS)[number] {
+  const level = LOG_LEVELS.find((each) => each === value);
+  if (level !== undefined) return level;
+  throw new Error(`one of ${LOG_LEVELS.join(', ')}`);
+}
+
+type Rest = { readonly secret?: true };
+
+const setting = <T>(name: string, parse: (value: string) => T, description: string, rest: Rest = {}): Setting<T> => ({
+  name,
+  parse,
+  description,
+  ...rest,
+});
+
+const withDefault = <T>(
+  name: string,
+  fallback: string,
+  parse: (value: string) => T,
+  description: string,
+): Setting<T> & { readonly fallback: string } => ({ name, fallback, parse, description });
+
+export const SETTINGS = {
+  host: withDefault('TIBA_HOST', '127.0.0.1', text, 'Address the public listener binds to.'),
+  port: withDefault('TIBA_PORT', '8080', port, 'Port of the public listener: the API for clients. 0 takes a free one.'),
+  operatorHost: withDefault(
+    'TIBA_OPERATOR_HOST',
+    '127.0.0.1',
+    text,
+    'Address the operator listener binds to. Keep it where clients cannot reach it.',
+  ),
+  operatorPort: withDefault(
+    'TIBA_OPERATOR_PORT',
+    '8081',
+    port,
+    'Port of the operator listener: feed, health and metrics. 0 takes a free one.',
+  ),
+  publicUrl: setting(
+    'TIBA_PUBLIC_URL',
+    url('http:', 'https:'),
+    'The address by which clients reach the public listener. It is the issuer and the audience of access tokens.',
+  ),
+  trustedProxies: withDefault(
+    'TIBA_TRUSTED_PROXIES',
+    '',
+    list,
+    'Addresses or networks (CIDR), separated by commas, of the reverse proxies whose `X-Forwarded-For` is believed.',
+  ),
+  dataDirectory: withDefault(
+    'TIBA_DATA_DIR',
+    '.tiba',
+    text,
+    'Where the embedded PostgreSQL and the sandbox keep their data. In production, setting it instead of `DATABASE_URL` chooses the embedded PostgreSQL.',
+  ),
+  databaseUrl: setting(
+    'DATABASE_URL',
+    url('postgres:', 'postgresql:'),
+    'A PostgreSQL server, version 15 or later, instead of the embedded one.',
+    { secret: true },
+  ),
+  databaseConnections: withDefault(
+    'TIBA_DATABASE_CONNECTIONS',
+    '12',
+    wholeNumber(4, 1_000),
+    'Connections to PostgreSQL that this process may hold.',
+  ),
+  secretKey: setting(
+    'TIBA_SECRET_KEY',
+    secretKey,
+    'Encrypts what is kept secret in the database: 32 random bytes in base64. The same for all processes.',
+    { secret: true },
+  ),
+  tokenSeconds: withDefault(
+    'TIBA_TOKEN_SECONDS',
+    '900',
+    wholeNumber(60, 86_400),
+    'Life of an access token, in seconds.',
+  ),
+  tokenIssuer: setting(
+    'TIBA_TOKEN_ISSUER',
+    url('http:', 'https:'),
+    'An external issuer of access tokens (`iss`) instead of the built-in one. Needs `TIBA_TOKEN_JWKS_URL`.',
+  ),
+  tokenJwksUrl: setting('TIBA_TOKEN_JWKS_URL', url('http:', 'https:'), "Where the external issuer's keys are (JWKS)."),
+  tokenAudience: setting(
+    'TIBA_TOKEN_AUDIENCE',
+    text,
+    'The audience that access tokens must name (`aud`). By default the address of the public listener.',
+  ),
+  railsFile: setting('TIBA_RAILS_FILE', text, 'The connections to banks: see [rails](rails.md).'),
+  checkStatusPerMinute: withDefault(
+    'TIBA_CHECK_STATUS_PER_MINUTE',
+    '120',
+    wholeNumber(0, 100_000_000),
+    'Requests to check-status per client in any 60 seconds, for clients without limits of their own.',
+  ),
+  checkAccountPerMinute: withDefault(
+    'TIBA_CHECK_ACCOUNT_PER_MINUTE',
+    '100',
+    wholeNumber(0, 100_000_000),
+    'Requests to check-account per client in any 60 seconds, for clients without limits of their own.',
+  ),
+  authenticationFailuresPerMinute: withDefault(
+    'TIBA_AUTHENTICATION_FAILURES_PER_MINUTE',
+    '100',
+    wholeNumber(1, 1_000_000),
+    'Failed authentications per address in any 60 seconds; then the address has to wait.',
+  ),
+  logLevel: withDefault(
+    'TIBA_LOG_LEVEL',
+    'info',
+    logLevel,
+    `Least severe log lines to write: ${LOG_LEVELS.join(', ')}.`,
+  ),
+} as const satisfies Record<string, Setting<unknown>>;
+
+type Parsed<S> = S extends Setting<infer T> ? (S extends { readonly fallback: string } ? T : T | null) : never;
+
+/** A setting without a default is null when it is not set. */
+export type Settings = { readonly [Key in keyof typeof SETTINGS]: Parsed<(typeof SETTINGS)[Key]> };
+
+/** All that is wrong with the settings, at once. */
+export class SettingsError extends Error {
+  readonly faults: readonly string[];
+
+  constructor(faults: readonly string[]) {
+    super(`the settings are incomplete or wrong:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`);
+    this.faults = faults;
+  }
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** @throws SettingsError */
+export function readSettings(mode: Mode, environment: Environment = process.env): Settings {
+  const faults: string[] = [];
+  const entries = Object.entries(SETTINGS).map(([key, each]) => [key, readOne(each, environment, faults)]);
+  // Each value was parsed by its own setting, which TypeScript cannot follow through entries.
+  const settings = Object.fromEntries(entries) as Settings;
+  faults.push(...(mode === 'serve' ? findGaps(settings, environment) : []));
+  if (mode === 'sandbox') faults.push(...findProductionSigns(environment));
+  if ((settings.tokenIssuer === null) !== (settings.tokenJwksUrl === null)) {
+    faults.push('TIBA_TOKEN_ISSUER and TIBA_TOKEN_JWKS_URL go together: set both or neither');
+  }
+  if (faults.length > 0) throw new SettingsError(faults);
+  return settings;
+}
+
+function readOne(each: Setting<unknown>, environment: Environment, faults: string[]): unknown {
+  // An empty variable is one that is not set: many ways to set them cannot leave one out.
+  const value = environment[each.name] || each.fallback;
+  if (value === undefined) return null;
+  try {
+    return each.parse(value);
+  } catch (error) {
+    faults.push(`${each.name} must be ${error instanceof Error ? error.message : String(error)}`);
+    return null;
+  }
+}
+
+function findGaps(settings: Settings, environment: Environment): string[] {
+  const faults: string[] = [];
+  const require = (present: boolean, fault: string): void => {
+    if (!present) faults.push(fault);
+  };
+  require(settings.databaseUrl !== null ||
+    Boolean(
+      environment[SETTINGS.dataDirectory.name],
+    ), 'DATABASE_URL is missing: the address of PostgreSQL (or set TIBA_DATA_DIR to use the embedded one)');
+  require(settings.publicUrl !== null, 'TIBA_PUBLIC_URL is missing: the address by which clients reach this service');
+  require(settings.secretKey !==
+    null, `TIBA_SECRET_KEY is missing: make one with: openssl rand -base64 ${SEAL_KEY_BYTES}`);
+  require(settings.railsFile !== null, 'TIBA_RAILS_FILE is missing: the file with the connections to banks');
+  return faults;
+}
+
+/** The sandbox invents transactions and banks: neither may come near real money. */
+function findProductionSigns(environment: Environment): string[] {
+  const signs = [
+    ...(environment['NODE_ENV'] === 'production' ? ['NODE_ENV=production'] : []),
+    ...[SETTINGS.railsFile.name].filter((name) => environment[name]),
+  ];
+  return signs.map((sign) => `${sign} belongs to production, where the sandbox must not run: use npm run serve`);
+}

@@ -1,0 +1,46 @@
+/** Service document 3.2. */
+export const ACCOUNT_STATUSES = ['ACTIVE', 'INACTIVE', 'NOT_FOUND', 'BLOCKED'] as const;
+export type AccountStatus = (typeof ACCOUNT_STATUSES)[number];
+
+/** What an account inquiry came to. Only an active account has a name. */
+export type Verdict =
+  | { readonly status: 'ACTIVE'; readonly accountName: string }
+  | { readonly status: Exclude<AccountStatus, 'ACTIVE'> };
+
+const ACCOUNT_NUMBER = /^[0-9]{5,34}$/;
+
+/** Prints masked wherever it is printed by accident: only `reveal` gives the digits. */
+export class AccountNumber {
+  readonly #digits: string;
+
+  private constructor(digits: string) {
+    this.#digits = digits;
+  }
+
+  /** 5 to 34 ASCII digits; null for anything else. Leading zeros matter, so a number in JSON is none. */
+  static parse(value: unknown): AccountNumber | null {
+    return typeof value === 'string' && ACCOUNT_NUMBER.test(value) ? new AccountNumber(value) : null;
+  }
+
+  reveal(): string {
+    return this.#digits;
+  }
+
+  get length(): number {
+    return this.#digits.length;
+  }
+
+  /** The last four digits at most, and never more than half of the number. */
+  toString(): string {
+    const shown = Math.min(4, Math.floor(this.#digits.length / 2));
+    return '*'.repeat(this.#digits.length - shown) + this.#digits.slice(-shown);
+  }
+
+  toJSON(): string {
+    return this.toString();
+  }
+
+  [Symbol.for('nodejs.util.inspect.custom')](): string {
+    return this.toString();
+  }
+}

@@ -1,0 +1,104 @@
+/**
+ * The directory of banks: which bank a client means by the code it sends.
+ *
+ * - clearing code: three digits given by Bank Indonesia. A bank and its sharia unit share one.
+ * - BIC: the bank's ISO 9362 code. No two institutions share one, so it is the key.
+ * - short name: what people call the bank, in capitals and without the word "BANK".
+ * - sharia unit: the Islamic banking arm of a conventional bank (unit usaha syariah), not a bank of its own.
+ */
+
+const bankUnits = ['conventional', 'sharia', 'sharia_unit'] as const;
+export type BankUnit = (typeof bankUnits)[number];
+
+export interface Bank {
+  /** Three digits, such as `014`. Shared by a bank and its sharia unit. */
+  readonly clearingCode: string;
+  /** Eight characters, such as `CENAIDJA`. Unique. */
+  readonly bic: string;
+  /** The full name, as shown to people. */
+  readonly name: string;
+  /** In capitals; each belongs to one bank only. */
+  readonly shortNames: readonly string[];
+  readonly unit: BankUnit;
+  /** In digits. Absent unless the bank itself publishes it: hearsay about lengths contradicts itself. */
+  readonly accountNumberLength?: number;
+}
+
+/** One bank as `banks.json` writes it. */
+export interface BankEntry {
+  readonly clearing_code: string;
+  readonly bic: string;
+  readonly name: string;
+  readonly short_names: readonly string[];
+  readonly unit: string;
+  readonly account_number_length?: number;
+}
+
+export interface BankDirectory {
+  /**
+   * The bank that a clearing code, a BIC (8 or 11 characters) or a short name means, or null.
+   * Letters may be in any case and "Bank" may stand before a short name; nothing else is forgiven.
+   */
+  readonly find: (code: string) => Bank | null;
+  /** Every bank, in the order of the entries. */
+  readonly list: () => readonly Bank[];
+}
+
+/** Upper-casing makes "I" of the dotless "ı" and "SS" of "ß", so text outside ASCII is refused before it. */
+const printableAscii = /^[ -~]+$/;
+
+/** ISO 9362: the last three of eleven characters name a branch, and the first eight the bank. */
+const bicWithBranch = /^[A-Z0-9]{11}$/;
+const bicLengthWithoutBranch = 8;
+
+/** Throws when an entry's unit is unknown or when two banks claim the same code, BIC or short name. */
+export function createBankDirectory(entries: readonly BankEntry[]): BankDirectory {
+  const banks = entries.map(toBank);
+  const byBic = indexBanks(banks, (bank) => [bank.bic]);
+  const byCode = indexBanks(banks, codesOf);
+
+  return {
+    find: (code) => {
+      if (!printableAscii.test(code)) return null;
+      const capitals = code.toUpperCase();
+      // The branch is cut off for BICs alone: among all codes, SINARMASXXX would find SINARMAS.
+      const byBranch = bicWithBranch.test(capitals) ? byBic.get(capitals.slice(0, bicLengthWithoutBranch)) : undefined;
+      return byCode.get(capitals) ?? byBranch ?? null;
+    },
+    list: () => banks,
+  };
+}
+
+/** A shared clearing code means the conventional bank, so a sharia unit does not answer to it. */
+function codesOf(bank: Bank): readonly string[] {
+  const clearingCodes = bank.unit === 'sharia_unit' ? [] : [bank.clearingCode];
+  const names = bank.shortNames.flatMap((shortName) => [shortName, `BANK ${shortName}`]);
+  return [...clearingCodes, bank.bic, ...names];
+}
+
+/** A Map, because on a plain object a client's `__proto__` or `constructor` would find something. */
+function indexBanks(banks: readonly Bank[], keysOf: (bank: Bank) => readonly string[]): ReadonlyMap<string, Bank> {
+  const index = new Map<string, Bank>();
+  for (const bank of banks) {
+    for (const key of keysOf(bank)) {
+      const other = index.get(key);
+      if (other !== undefined) throw new Error(`bank code ${key} is claimed by both ${other.bic} and ${bank.bic}`);
+      index.set(key, bank);
+    }
+  }
+  return index;
+}
+
+function toBank(entry: BankEntry): Bank {
+  const unit = bankUnits.find((known) => known === entry.unit);
+  if (unit === undefined) throw new Error(`bank ${entry.bic} has the unknown unit ${entry.unit}`);
+
+  return {
+    clearingCode: entry.clearing_code,
+    bic: entry.bic,
+    name: entry.name,
+    shortNames: entry.short_names,
+    unit,
+    ...(entry.account_number_length !== undefined && { accountNumberLength: entry.account_number_length }),
+  };
+}

@@ -1,0 +1,124 @@
+import { parse, stringify } from 'lossless-json';
+import type { BankDirectory } from '../domain/bank.ts';
+import type { Database } from '../postgres/database.ts';
+import { type Applied, applyWords, type FeedLine } from './apply.ts';
+import { ndjsonLines } from './ndjson.ts';
+import { readWord, UnreadableWord } from './word.ts';
+
+/** What came of a feed. Lines are counted from 1. */
+export interface FeedReport {
+  inserted: number;
+  advanced: number;
+  unchanged: number;
+  /** Contradict what is known, and were kept as observations without being applied. */
+  readonly conflicts: { line: number; transaction_id: string; reason: string }[];
+  /** Could not be read, or lack what a first word needs. */
+  readonly rejected: { line: number; reason: string }[];
+  /** Conflicts and rejected lines beyond those listed. */
+  unlisted: number;
+}
+
+export interface FeedParts {
+  readonly database: Database;
+  readonly banks: BankDirectory;
+  /** Whether there is such a client, enabled or not. */
+  readonly knowsClient: (clientId: string) => boolean;
+  readonly onApplied: (outcome: Applied['outcome'], count: number) => void;
+}
+
+/** Few statements for many lines, and still short ones: a batch holds its locks for some hundredths of a second. */
+const BATCH_LINES = 500;
+const LINE_BYTES_MAX = 64 * 1024;
+/** A feed that is wrong from end to end shall not fill the memory with its faults. */
+const LISTED_MAX = 10_000;
+
+export interface Feed {
+  /** One feed from one source; `finish` applies what is still gathered. */
+  open(source: string): FeedRun;
+}
+
+export interface FeedRun {
+  readonly report: FeedReport;
+  /** JSON: one transaction, or an array of them. */
+  readJson(value: unknown): Promise<void>;
+  /** NDJSON of any length: it is applied while it arrives. */
+  readNdjson(stream: AsyncIterable<Buffer>): Promise<void>;
+}
+
+export function createFeed({ database, banks, knowsClient, onApplied }: FeedParts): Feed {
+  function open(source: string): FeedRun {
+    const report: FeedReport = { inserted: 0, advanced: 0, unchanged: 0, conflicts: [], rejected: [], unlisted: 0 };
+    let gathered: FeedLine[] = [];
+
+    function reject(line: number, reason: string): void {
+      list(report.rejected, { line, reason });
+      onApplied('rejected', 1);
+    }
+
+    function list<T>(entries: T[], entry: T): void {
+      if (report.conflicts.length + report.rejected.length < LISTED_MAX) entries.push(entry);
+      else report.unlisted += 1;
+    }
+
+    async function gather(line: number, read: () => { said: string; value: unknown }): Promise<void> {
+      try {
+        const { said, value } = read();
+        const word = readWord(value, banks);
+        if (!knowsClient(word.clientId)) throw new UnreadableWord('client_id is not a client of this service');
+        gathered.push({ line, said, word });
+      } catch (error) {
+        reject(line, whyUnreadable(error));
+      }
+      if (gathered.length >= BATCH_LINES) await apply();
+    }
+
+    async function apply(): Promise<void> {
+      const lines = gathered;
+      gathered = [];
+      if (lines.length === 0) return;
+      for (const { line, transactionId, outcome, reason } of await applyWords(database, source, lines)) {
+        if (outcome === 'conflict')
+          list(report.conflicts, { line, transaction_id: transactionId, reason: reason ?? '' });
+        else if (outcome === 'rejected') list(report.rejected, { line, reason: reason ?? '' });
+        else report[outcome] += 1;
+        onApplied(outcome, 1);
+      }
+    }
+
+    return {
+      report,
+      async readJson(value) {
+        const values = Array.isArray(value) ? value : [value];
+        for (const [index, each] of values.entries()) {
+          await gather(index + 1, () => ({ said: stringify(each) ?? 'null', value: each }));
+        }
+        await apply();
+      },
+      async readNdjson(stream) {
+        const utf8 = new TextDecoder('utf-8', { fatal: true });
+        for await (const { line, bytes } of ndjsonLines(stream, LINE_BYTES_MAX)) {
+          if (bytes === null) {
+            reject(line, `the line is longer than ${LINE_BYTES_MAX} bytes`);
+            continue;
+          }
+          await gather(line, () => {
+            const said = utf8.decode(bytes);
+            return { said, value: parse(said) };
+          });
+        }
+        await apply();
+      },
+    };
+  }
+
+  return { open };
+}
+
+function whyUnreadable(error: unknown): string {
+  if (error instanceof UnreadableWord) return error.message;
+  if (error instanceof SyntaxError) return 'not valid JSON';
+  if (error instanceof TypeError) return 'not valid UTF-8';
+  // The parser recurses, so nesting that is deeper than the stack ends as a RangeError.
+  if (error instanceof RangeError) return 'nested too deeply';
+  throw error;
+}

@@ -1,0 +1,151 @@
+import { isLosslessNumber } from 'lossless-json';
+import { AccountNumber } from '../domain/account.ts';
+import type { BankDirectory } from '../domain/bank.ts';
+import { isPlainText, isReferenceId, isTransactionId } from '../domain/identifiers.ts';
+import { addMoney, parseMoney } from '../domain/money.ts';
+import {
+  FEED_FIELD_NAMES,
+  isFinal,
+  STATUSES,
+  type Status,
+  type Transaction,
+  type Word,
+} from '../domain/transaction.ts';
+
+/** A field of a message that cannot be read; `message` names the field and says what it should be. */
+export class UnreadableWord extends Error {}
+
+type Fields = Readonly<Record<string, unknown>>;
+type Reader = (value: unknown, field: string) => string;
+
+const READERS: Partial<Record<keyof Transaction, Reader>> = {
+  referenceId: matching(isReferenceId, '1 to 128 characters without control characters'),
+  amount: readAmount,
+  fee: readMoney,
+  currency: matching((value) => /^[A-Z]{3}$/.test(value), 'three capital letters (ISO 4217)'),
+  bankCode: plainText(1, 32),
+  bankName: plainText(1, 100),
+  accountNumber: matching((value) => AccountNumber.parse(value) !== null, '5 to 34 digits, as a string'),
+  accountName: plainText(1, 140),
+  description: plainText(0, 500),
+  createdAt: readTime,
+  processedAt: readTime,
+  failureReason: plainText(1, 500),
+};
+
+/**
+ * Reads one message of the feed. `value` comes from a parser that keeps numbers exact (lossless-json).
+ * A null field counts as left out. Unknown fields are ignored; the observation keeps them.
+ * @throws UnreadableWord
+ */
+export function readWord(value: unknown, banks: BankDirectory): Word {
+  if (!isObject(value)) throw new UnreadableWord('a transaction must be a JSON object');
+  const word: { -readonly [Field in keyof Word]: Word[Field] } = {
+    clientId: required(value, 'client_id', (text) => isPlainText(text, 64) && text !== '', 'the client that owns it'),
+    transactionId: required(value, 'transaction_id', isTransactionId, '2 to 10 capital letters, then 6 to 32 digits'),
+    status: required(value, 'status', isStatus, STATUSES.join(', ')),
+  };
+  for (const [key, read] of Object.entries(READERS) as [keyof typeof READERS & OptionalField, Reader][]) {
+    const field = FEED_FIELD_NAMES[key];
+    const given = ownField(value, field);
+    if (given !== undefined && given !== null) word[key] = read(given, field);
+  }
+  nameTheBank(word, banks);
+  checkEnding(word);
+  checkTotal(word, ownField(value, 'total_amount'));
+  return word;
+}
+
+type OptionalField = Exclude<keyof Transaction, 'clientId' | 'transactionId' | 'status'>;
+
+function nameTheBank(word: { bankCode?: string; bankName?: string }, banks: BankDirectory): void {
+  if (word.bankCode === undefined || word.bankName !== undefined) return;
+  const bank = banks.find(word.bankCode);
+  if (bank === null) throw new UnreadableWord('bank_code is not in the bank directory: give bank_name as well');
+  word.bankName = bank.name;
+}
+
+function checkEnding(word: Word): void {
+  if (word.status === 'FAILED' && word.failureReason === undefined) {
+    throw new UnreadableWord('failure_reason must be given when status is FAILED');
+  }
+  if (word.status !== 'FAILED' && word.failureReason !== undefined) {
+    throw new UnreadableWord('failure_reason must be null unless status is FAILED');
+  }
+  if (!isFinal(word.status) && word.processedAt !== undefined) {
+    throw new UnreadableWord('processed_at must be null while status is PROCESS');
+  }
+}
+
+function checkTotal(word: Word, given: unknown): void {
+  if (given === undefined || given === null) return;
+  const total = readMoney(given, 'total_amount');
+  if (word.amount !== undefined && total !== addMoney(word.amount, word.fee ?? '0.00')) {
+    throw new UnreadableWord('total_amount must be amount + fee');
+  }
+}
+
+function required<T extends string>(
+  fields: Fields,
+  field: string,
+  accepts: ((text: string) => text is T) | ((text: string) => boolean),
+  expected: string,
+): T {
+  const value = ownField(fields, field);
+  if (typeof value !== 'string' || !accepts(value)) throw new UnreadableWord(`${field} must be a string: ${expected}`);
+  return value as T;
+}
+
+function matching(accepts: (text: string) => boolean, expected: string): Reader {
+  return (value, field) => {
+    if (typeof value !== 'string' || !accepts(value)) throw new UnreadableWord(`${field} must be ${expected}`);
+    return value;
+  };
+}
+
+function plainText(lengthMin: number, lengthMax: number): Reader {
+  const accepts = (text: string): boolean => text.length >= lengthMin && isPlainText(text, lengthMax);
+  const read = matching(accepts, `a string of ${lengthMin} to ${lengthMax} characters without control characters`);
+  // Names arrive composed or decomposed, depending on the machine that wrote them; they are kept composed.
+  return (value, field) => read(value, field).normalize('NFC');
+}
+
+function readMoney(value: unknown, field: string): string {
+  const text = isLosslessNumber(value) ? value.value : value;
+  const money = typeof text === 'string' ? parseMoney(text) : null;
+  if (money === null) {
+    throw new UnreadableWord(
+      `${field} must be a plain decimal with at most 18 digits and two places, for example 150000.00`,
+    );
+  }
+  return money;
+}
+
+function readAmount(value: unknown, field: string): string {
+  const amount = readMoney(value, field);
+  if (amount === '0.00') throw new UnreadableWord(`${field} must be more than zero`);
+  return amount;
+}
+
+const RFC_3339 = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:[Zz]|[+-]\d{2}:\d{2})$/;
+
+/** RFC 3339 in, ISO 8601 UTC with milliseconds out. Finer fractions are cut off. */
+function readTime(value: unknown, field: string): string {
+  const refused = new UnreadableWord(`${field} must be a time with its zone, for example 2026-11-21T04:32:26.123Z`);
+  if (typeof value !== 'string' || !RFC_3339.test(value)) throw refused;
+  try {
+    // Temporal refuses the days that do not exist; Date would move them into the next month.
+    const instant = Temporal.Instant.from(value);
+    return new Date(instant.epochMilliseconds).toISOString();
+  } catch {
+    throw refused;
+  }
+}
+
+const isStatus = (text: string): text is Status => (STATUSES as readonly string[]).includes(text);
+
+const isObject = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !isLosslessNumber(value);
+
+/** Own fields only: a message cannot reach what every object inherits. */
+const ownField = (fields: Fields, field: string): unknown => (Object.hasOwn(fields, field) ? fields[field] : undefined);

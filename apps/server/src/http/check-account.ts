@@ -1,0 +1,72 @@
+import type { FastifyInstance } from 'fastify';
+import { AccountNumber, type Verdict } from '../domain/account.ts';
+import type { Bank, BankDirectory } from '../domain/bank.ts';
+import type { AccountInquiries } from '../rails/account-inquiries.ts';
+import { checkAccountSchema } from './check-account-schema.ts';
+import { ENVELOPE_HEADERS, success } from './envelope.ts';
+import { ApiError, unavailable } from './errors.ts';
+import type { Gate } from './gate.ts';
+import { jsonObject, requireJson } from './json-body.ts';
+
+const BANK_RETRY_AFTER_SECONDS = 5;
+
+/** Service document 4.3. */
+export function checkAccount(
+  app: FastifyInstance,
+  gate: Gate,
+  banks: BankDirectory,
+  inquiries: AccountInquiries,
+): void {
+  const onRequest = [gate({ scope: 'account:check', operation: 'check-account' }), requireJson];
+
+  app.post('/api/v1/check-account', { onRequest, schema: checkAccountSchema }, async (request, reply) => {
+    const body = jsonObject(request.body);
+    const bankCode = Object.hasOwn(body, 'bank_code') ? body['bank_code'] : undefined;
+    const bank = typeof bankCode === 'string' ? banks.find(bankCode) : null;
+    if (bank === null || typeof bankCode !== 'string') throw new ApiError('INVALID_BANK_CODE');
+    const accountNumber = accountNumberAt(
+      bank,
+      Object.hasOwn(body, 'account_number') ? body['account_number'] : undefined,
+    );
+
+    const outcome = await inquiries.inquire({ bank, accountNumber });
+    const judgement = outcome.kind === 'verdict' ? outcome.verdict.status : outcome.reason;
+    request.logged = { bank: bank.bic, account: accountNumber, outcome: judgement, railCode: outcome.railCode };
+    if (outcome.kind === 'no_verdict') {
+      throw unavailable(
+        `${bank.name} cannot be asked now, which says nothing about the account: repeat the request`,
+        BANK_RETRY_AFTER_SECONDS,
+      );
+    }
+    return reply.headers(ENVELOPE_HEADERS).send(answer(bankCode, bank, accountNumber, outcome.verdict));
+  });
+}
+
+function accountNumberAt(bank: Bank, value: unknown): AccountNumber {
+  const accountNumber = AccountNumber.parse(value);
+  if (accountNumber === null) {
+    throw new ApiError('INVALID_FORMAT', {
+      message: 'Invalid account number format: account_number must be a string of 5 to 34 digits',
+    });
+  }
+  if (bank.accountNumberLength !== undefined && accountNumber.length !== bank.accountNumberLength) {
+    throw new ApiError('INVALID_FORMAT', {
+      message: `Invalid account number format: account numbers of ${bank.name} have ${bank.accountNumberLength} digits`,
+    });
+  }
+  return accountNumber;
+}
+
+/** Service document 2.3, and 4.3 rules 1 and 2. */
+function answer(bankCode: string, bank: Bank, accountNumber: AccountNumber, verdict: Verdict): string {
+  const isValid = verdict.status === 'ACTIVE';
+  const data = JSON.stringify({
+    bank_code: bankCode,
+    bank_name: bank.name,
+    account_number: accountNumber.reveal(),
+    account_name: verdict.status === 'ACTIVE' ? verdict.accountName : null,
+    is_valid: isValid,
+    status: verdict.status,
+  });
+  return success(isValid ? 'Account validation successful' : 'Account validation completed', data, new Date());
+}

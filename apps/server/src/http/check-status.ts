@@ -1,0 +1,79 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { isReferenceId, isTransactionId } from '../domain/identifiers.ts';
+import type { TransactionLookUp } from '../postgres/transaction-lookup.ts';
+import { checkStatusByIdSchema, checkStatusByReferenceSchema } from './check-status-schema.ts';
+import { ENVELOPE_HEADERS, success } from './envelope.ts';
+import { ApiError } from './errors.ts';
+import { callerOf, type Gate } from './gate.ts';
+
+/** Service document 4.1 and 4.2. */
+export function checkStatus(app: FastifyInstance, gate: Gate, lookUp: TransactionLookUp): void {
+  const onRequest = gate({ scope: 'status:read', operation: 'check-status' });
+
+  app.get('/api/v1/check-status/:transaction_id', { onRequest, schema: checkStatusByIdSchema }, (request, reply) => {
+    const value = identifierInPath(request.originalUrl);
+    answer(request, reply, value, isTransactionId(value));
+  });
+
+  app.get('/api/v1/check-status', { onRequest, schema: checkStatusByReferenceSchema }, (request, reply) => {
+    answer(request, reply, identifierInQuery(request.originalUrl), false);
+  });
+
+  function answer(request: FastifyRequest, reply: FastifyReply, value: string, alsoTransactionId: boolean): void {
+    const { clientId } = callerOf(request).client;
+    lookUp.find(clientId, value, alsoTransactionId, (error, rendered) => {
+      if (error !== null) reply.send(error);
+      // Another client's transaction is not looked for, so its answer cannot differ from that for none at all.
+      else if (rendered === null) reply.send(new ApiError('TRANSACTION_NOT_FOUND'));
+      else reply.headers(ENVELOPE_HEADERS).send(success('Transaction found', rendered, new Date()));
+    });
+  }
+}
+
+/** What follows the last slash of the path, decoded once. It is read from the URL as sent: the router decodes its own way. */
+function identifierInPath(url: string): string {
+  const query = url.indexOf('?');
+  const end = query === -1 ? url.length : query;
+  return identifier(url.slice(url.lastIndexOf('/', end - 1) + 1, end), 'The path');
+}
+
+const QUERY_NAME = 'reference_id';
+
+/** The one `reference_id` of the query, as a form would encode it (a plus is a space). */
+function identifierInQuery(url: string): string {
+  const query = url.indexOf('?');
+  const values: string[] = [];
+  for (const pair of (query === -1 ? '' : url.slice(query + 1)).split('&')) {
+    const [name = ''] = pair.split('=', 1);
+    if (decode(name) === QUERY_NAME) values.push(pair.slice(name.length + 1));
+  }
+  const [value] = values;
+  if (value === undefined || values.length > 1) {
+    throw new ApiError('INVALID_TRANSACTION_ID', {
+      message: `Invalid transaction ID format: give ${QUERY_NAME} exactly once${values.length > 1 ? '' : ', or a transaction ID in the path'}`,
+    });
+  }
+  return identifier(value.replaceAll('+', ' '), QUERY_NAME);
+}
+
+// A URL is ASCII (RFC 3986); what is beyond must come percent-encoded.
+const BEYOND_ASCII = /[^\x21-\x7e ]/;
+
+function identifier(encoded: string, where: string): string {
+  const value = decode(encoded);
+  // A transaction ID is a valid reference ID too.
+  if (value !== null && isReferenceId(value)) return value;
+  throw new ApiError('INVALID_TRANSACTION_ID', {
+    message: `Invalid transaction ID format: ${where} must hold 1 to 128 characters, percent-encoded as UTF-8, none of them a control character`,
+  });
+}
+
+function decode(encoded: string): string | null {
+  if (BEYOND_ASCII.test(encoded)) return null;
+  if (!encoded.includes('%')) return encoded;
+  try {
+    return decodeURIComponent(encoded);
+  } catch {
+    return null;
+  }
+}

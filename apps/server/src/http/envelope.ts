@@ -1,0 +1,15 @@
+import type { ErrorCode } from './errors.ts';
+
+/** The response envelope (service document 2.1), as text: `data` is already JSON. */
+export const success = (message: string, data: string, now: Date): string =>
+  `{"success":true,"message":"${message}","data":${data},"meta":{"timestamp":"${now.toISOString()}"}}`;
+
+export const failure = (code: ErrorCode, message: string): string =>
+  JSON.stringify({ success: false, message, error_code: code });
+
+/** Headers of every JSON answer (contract's decisions, "Envelope"). */
+export const ENVELOPE_HEADERS = {
+  'content-type': 'application/json; charset=utf-8',
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+} as const;

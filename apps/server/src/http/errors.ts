@@ -1,0 +1,75 @@
+/**
+ * Every error of the public API: the service document's section 7 and the contract's decisions ("Errors").
+ * A code that has no HTTP status here does not compile.
+ */
+const HTTP_STATUSES = {
+  UNAUTHORIZED: 401,
+  FORBIDDEN: 403,
+  RATE_LIMIT_EXCEEDED: 429,
+  TRANSACTION_NOT_FOUND: 404,
+  INVALID_TRANSACTION_ID: 400,
+  INVALID_BANK_CODE: 400,
+  INVALID_FORMAT: 400,
+  SERVICE_UNAVAILABLE: 503,
+  NOT_FOUND: 404,
+  METHOD_NOT_ALLOWED: 405,
+  NOT_ACCEPTABLE: 406,
+  REQUEST_TIMEOUT: 408,
+  PAYLOAD_TOO_LARGE: 413,
+  UNSUPPORTED_MEDIA_TYPE: 415,
+  HEADERS_TOO_LARGE: 431,
+  INTERNAL_ERROR: 500,
+} as const satisfies Record<string, number>;
+
+export type ErrorCode = keyof typeof HTTP_STATUSES;
+
+export const ERROR_CODES = Object.keys(HTTP_STATUSES) as readonly ErrorCode[];
+
+export const httpStatusOf = (code: ErrorCode): number => HTTP_STATUSES[code];
+
+/** What the caller reads when the place that fails has nothing more exact to say. Each tells what to do next. */
+const MESSAGES: Record<ErrorCode, string> = {
+  UNAUTHORIZED: 'Invalid or expired token: obtain a new access token and repeat the request',
+  FORBIDDEN: 'The access token lacks the scope for this operation',
+  RATE_LIMIT_EXCEEDED: 'Too many requests: wait for the number of seconds in Retry-After',
+  TRANSACTION_NOT_FOUND: 'Transaction not found',
+  INVALID_TRANSACTION_ID: 'Invalid transaction ID format',
+  INVALID_BANK_CODE: 'Invalid bank code: send a three-digit clearing code, a BIC or a short name as a string',
+  INVALID_FORMAT: 'Invalid format',
+  SERVICE_UNAVAILABLE: 'Temporarily unavailable: repeat the request after the number of seconds in Retry-After',
+  NOT_FOUND: 'No such route: the operations are listed at /reference',
+  METHOD_NOT_ALLOWED: 'Method not allowed: use one of those in Allow',
+  NOT_ACCEPTABLE: 'Not acceptable: responses are application/json, so Accept must allow it',
+  REQUEST_TIMEOUT: 'The request did not arrive in time: send it again without pausing',
+  PAYLOAD_TOO_LARGE: 'The request body is too large',
+  UNSUPPORTED_MEDIA_TYPE: 'Unsupported media type: send Content-Type: application/json, uncompressed',
+  HEADERS_TOO_LARGE: 'The request headers are too large',
+  INTERNAL_ERROR: 'An internal error occurred: quote the X-Request-Id of this response when you report it',
+};
+
+interface ErrorDetails {
+  /** What the caller reads. */
+  readonly message?: string;
+  /** Lower-case names. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** What the log says besides; never sent. */
+  readonly cause?: unknown;
+}
+
+/** A refusal with its answer: an HTTP status, a stable code, a message for the caller, and a cause for the log. */
+export class ApiError extends Error {
+  readonly code: ErrorCode;
+  readonly statusCode: number;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(code: ErrorCode, { message = MESSAGES[code], headers = {}, cause }: ErrorDetails = {}) {
+    super(message, { cause });
+    this.code = code;
+    this.statusCode = HTTP_STATUSES[code];
+    this.headers = headers;
+  }
+}
+
+/** The bank or the store cannot answer now; `retryAfterSeconds` is when asking again makes sense. */
+export const unavailable = (message: string, retryAfterSeconds: number, cause?: unknown): ApiError =>
+  new ApiError('SERVICE_UNAVAILABLE', { message, headers: { 'retry-after': String(retryAfterSeconds) }, cause });

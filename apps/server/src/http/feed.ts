@@ -1,0 +1,55 @@
+import type { FastifyInstance } from 'fastify';
+import type { Feed, FeedReport } from '../feed/feed.ts';
+import { DatabaseUnavailable } from '../postgres/database.ts';
+import { ENVELOPE_HEADERS, success } from './envelope.ts';
+import { ApiError, unavailable } from './errors.ts';
+import { callerOf, type Gate } from './gate.ts';
+
+/** Longer JSON would hold up everybody else while it is read: NDJSON has no such bound. */
+const JSON_BYTES_MAX = 1024 * 1024;
+const RETRY_AFTER_SECONDS = 2;
+/** A feed that falls silent is cut off; one that goes on may go on for ever. */
+const IDLE_TIMEOUT_MS = 30_000;
+
+const NDJSON = 'application/x-ndjson';
+
+/** The feed: how the disbursement core tells Tiba about transactions. On the operator listener. */
+export function feedTransactions(app: FastifyInstance, gate: Gate, feed: Feed): void {
+  app.addContentTypeParser(NDJSON, (_request, payload, done) => {
+    done(null, payload);
+  });
+
+  const options = { onRequest: gate({ scope: 'feed:write' }), bodyLimit: JSON_BYTES_MAX };
+  app.post('/feed/v1/transactions', options, async (request, reply) => {
+    const run = feed.open(callerOf(request).client.clientId);
+    try {
+      if (request.headers['content-type']?.toLowerCase().startsWith(NDJSON) === true) {
+        request.raw.setTimeout(IDLE_TIMEOUT_MS, () => request.raw.destroy());
+        await run.readNdjson(request.body as AsyncIterable<Buffer>);
+      } else if (request.body === undefined) {
+        throw new ApiError('INVALID_FORMAT', { message: `Invalid format: send JSON, or ${NDJSON} for many` });
+      } else {
+        await run.readJson(request.body);
+      }
+    } catch (error) {
+      if (!(error instanceof DatabaseUnavailable)) throw error;
+      throw unavailable(
+        `The store cannot take the rest now (${counts(run.report)} are stored): send the whole feed again, nothing is applied twice`,
+        RETRY_AFTER_SECONDS,
+        error,
+      );
+    }
+    request.logged = { feed: counts(run.report) };
+    return reply
+      .headers(ENVELOPE_HEADERS)
+      .send(success(messageFor(run.report), JSON.stringify(run.report), new Date()));
+  });
+}
+
+const counts = ({ inserted, advanced, unchanged, conflicts, rejected }: FeedReport): string =>
+  `${inserted} inserted, ${advanced} advanced, ${unchanged} unchanged, ${conflicts.length} conflicts, ${rejected.length} rejected`;
+
+const messageFor = ({ conflicts, rejected }: FeedReport): string =>
+  conflicts.length + rejected.length === 0
+    ? 'Feed applied'
+    : 'Feed applied, but not every line: see conflicts and rejected';

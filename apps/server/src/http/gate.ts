@@ -1,0 +1,135 @@
+import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
+import type { Authentication, Authenticator, Caller } from '../auth/authenticator.ts';
+import type { Scope } from '../auth/scopes.ts';
+import { type Decision, type LimitedOperation, type Limiter, WINDOW_MS } from '../limits/limiter.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import { ApiError, unavailable } from './errors.ts';
+
+export interface GateParts {
+  readonly authenticator: Authenticator;
+  readonly limiter: Limiter;
+  readonly metrics: Metrics;
+}
+
+export interface GateOptions {
+  readonly scope: Scope;
+  /** The allowance that the operation draws on; none for what is not limited. */
+  readonly operation?: LimitedOperation;
+}
+
+const UNAVAILABLE_RETRY_AFTER_SECONDS = 1;
+
+/**
+ * The first judgements on a request, in the order that the contract's decisions give ("Errors"): authentication, scope,
+ * limit, Accept. As an onRequest hook it runs before the body is read. It answers in the same turn of the event loop
+ * whenever the token was seen before and the limiter is in this process.
+ */
+export function createGate({ authenticator, limiter, metrics }: GateParts) {
+  return ({ scope, operation }: GateOptions): onRequestHookHandler => {
+    function admit(caller: Caller, request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void {
+      request.caller = caller;
+      const allowed = caller.scopes.has(scope);
+      if (operation === undefined) {
+        done(allowed ? acceptability(request) : forbidden(scope));
+        return;
+      }
+      const { clientId, limits } = caller.client;
+      const limit = limits[operation];
+      const key = `${operation} ${clientId}`;
+      const settle = (decision: Decision): void => {
+        describeLimit(reply, operation, limit, decision);
+        if (!allowed) done(forbidden(scope));
+        else if (!decision.admitted) done(limitExceeded(decision));
+        else done(acceptability(request));
+      };
+      // A request without the scope is not counted, but like every authenticated answer it tells the allowance.
+      const decision = allowed ? limiter.take(key, limit) : limiter.peek(key, limit);
+      if (decision instanceof Promise) decision.then(settle, done);
+      else settle(decision);
+    }
+
+    return (request, reply, done) => {
+      const settle = (authentication: Authentication): void => {
+        if (authentication.outcome === 'authenticated') {
+          admit(authentication.caller, request, reply, done);
+          return;
+        }
+        metrics.authenticationFailures.inc({ outcome: authentication.outcome });
+        done(refusal(authentication));
+      };
+      const authentication = authenticator.authenticate(request.headers.authorization, request.ip);
+      if (authentication instanceof Promise) authentication.then(settle, done);
+      else settle(authentication);
+    };
+  };
+}
+
+export type Gate = ReturnType<typeof createGate>;
+
+/** The caller that the gate let in. */
+export function callerOf(request: FastifyRequest): Caller {
+  if (request.caller === null) throw new Error('a route without a gate asked for its caller');
+  return request.caller;
+}
+
+function refusal(authentication: Exclude<Authentication, { outcome: 'authenticated' }>): ApiError {
+  switch (authentication.outcome) {
+    case 'refused': {
+      // RFC 6750, section 3: no error code where no token was presented.
+      const error = authentication.presented
+        ? ', error="invalid_token", error_description="invalid or expired token"'
+        : '';
+      return new ApiError('UNAUTHORIZED', { headers: { 'www-authenticate': `Bearer realm="tiba"${error}` } });
+    }
+    case 'throttled':
+      return new ApiError('RATE_LIMIT_EXCEEDED', {
+        message: 'Too many failed authentications from this address: wait for the number of seconds in Retry-After',
+        headers: { 'retry-after': String(wholeSeconds(authentication.retryAfterMs)) },
+      });
+    case 'unavailable':
+      return unavailable(
+        'The token cannot be verified now: repeat the request',
+        UNAVAILABLE_RETRY_AFTER_SECONDS,
+        authentication.cause,
+      );
+  }
+}
+
+const forbidden = (scope: Scope): ApiError =>
+  new ApiError('FORBIDDEN', {
+    message: `The access token lacks the scope ${scope}: ask for it when you obtain the token`,
+    headers: { 'www-authenticate': `Bearer realm="tiba", error="insufficient_scope", scope="${scope}"` },
+  });
+
+const limitExceeded = ({ resetMs }: Decision): ApiError =>
+  new ApiError('RATE_LIMIT_EXCEEDED', { headers: { 'retry-after': String(wholeSeconds(resetMs)) } });
+
+/** Rounded up: whoever waits that long is admitted. */
+const wholeSeconds = (ms: number): number => Math.max(1, Math.ceil(ms / 1000));
+
+/** draft-ietf-httpapi-ratelimit-headers. */
+function describeLimit(reply: FastifyReply, operation: LimitedOperation, limit: number, decision: Decision): void {
+  reply.header('ratelimit-policy', `"${operation}";q=${limit};w=${WINDOW_MS / 1000}`);
+  reply.header('ratelimit', `"${operation}";r=${decision.remaining};t=${Math.ceil(decision.resetMs / 1000)}`);
+}
+
+function acceptability(request: FastifyRequest): ApiError | undefined {
+  const { accept } = request.headers;
+  return accept === undefined || accept === 'application/json' || accept === '*/*' || acceptsJson(accept)
+    ? undefined
+    : new ApiError('NOT_ACCEPTABLE');
+}
+
+const JSON_RANGES = ['application/json', 'application/*', '*/*'];
+
+/** RFC 9110, section 12.5.1: the most specific range that matches decides, and a weight of 0 excludes. */
+function acceptsJson(accept: string): boolean {
+  const weights = new Map<string, number>();
+  for (const element of accept.split(',')) {
+    const [range = '', ...parameters] = element.split(';').map((part) => part.trim().toLowerCase());
+    const weight = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2);
+    weights.set(range, weight === undefined ? 1 : Number.parseFloat(weight));
+  }
+  const decisive = JSON_RANGES.find((range) => weights.has(range));
+  return decisive !== undefined && (weights.get(decisive) ?? 0) > 0;
+}

@@ -1,0 +1,40 @@
+import type { FastifyInstance, onRequestHookHandler } from 'fastify';
+import { isLosslessNumber, parse } from 'lossless-json';
+import { ApiError } from './errors.ts';
+
+/**
+ * Reads `application/json` bodies: UTF-8 without compromise, numbers kept exact, and no name twice with two values,
+ * which one reader would take this way and the next one that way. What cannot be read is INVALID_FORMAT.
+ */
+export function readJsonBodies(app: FastifyInstance): void {
+  const utf8 = new TextDecoder('utf-8', { fatal: true });
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
+    try {
+      done(null, parse(utf8.decode(body as Buffer)));
+    } catch (cause) {
+      done(new ApiError('INVALID_FORMAT', { message: 'Invalid format: the body is not valid JSON in UTF-8', cause }));
+    }
+  });
+}
+
+/** An onRequest hook: the content type is judged after the caller and before the body. */
+export const requireJson: onRequestHookHandler = (request, _reply, done) => {
+  const [type = '', ...parameters] = (request.headers['content-type'] ?? '').toLowerCase().split(';');
+  const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith('charset='));
+  const readable =
+    type.trim() === 'application/json' &&
+    (charset === undefined || UTF_8.has(charset)) &&
+    (request.headers['content-encoding'] ?? 'identity') === 'identity';
+  done(readable ? undefined : new ApiError('UNSUPPORTED_MEDIA_TYPE'));
+};
+
+const UTF_8 = new Set(['charset=utf-8', 'charset="utf-8"']);
+
+/** The own fields of a JSON object. @throws ApiError INVALID_FORMAT for anything else. */
+export function jsonObject(body: unknown): Readonly<Record<string, unknown>> {
+  if (typeof body !== 'object' || body === null || Array.isArray(body) || isLosslessNumber(body)) {
+    throw new ApiError('INVALID_FORMAT', { message: 'Invalid format: the body must be a JSON object' });
+  }
+  return body as Readonly<Record<string, unknown>>;
+}

@@ -1,0 +1,181 @@
+import { randomBytes } from 'node:crypto';
+import http from 'node:http';
+import type { Socket } from 'node:net';
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { Caller } from '../auth/authenticator.ts';
+import type { Log } from '../observability/log.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import { DatabaseUnavailable } from '../postgres/database.ts';
+import { ENVELOPE_HEADERS, failure } from './envelope.ts';
+import { ApiError, type ErrorCode, unavailable } from './errors.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set by the gate (gate.ts) on routes that need a caller. */
+    caller: Caller | null;
+    /** The code of the error this request was answered with, for the access log. */
+    errorCode: ErrorCode | null;
+    /** What else the access log should say. Must be masked. */
+    logged: Readonly<Record<string, unknown>> | null;
+  }
+}
+
+export interface ListenerOptions {
+  readonly name: 'public' | 'operator';
+  readonly log: Log;
+  readonly metrics: Metrics;
+  /** Addresses or networks of the reverse proxies whose X-Forwarded-For is believed. */
+  readonly trustedProxies: readonly string[];
+  /** How long a whole request may take to arrive. 0 for no bound: a feed may be as long as it likes. */
+  readonly requestTimeoutMs: number;
+}
+
+/** Contract's decisions, "Errors". */
+export const BODY_BYTES_MAX = 16 * 1024;
+const HEADER_BYTES_MAX = 16 * 1024;
+/** Slow or silent peers are cut off: a socket that sends a byte now and then would otherwise be held for ever. */
+const HEADERS_TIMEOUT_MS = 10_000;
+const CONNECTIONS_CHECKING_INTERVAL_MS = 1_000;
+const KEEP_ALIVE_TIMEOUT_MS = 75_000;
+const STORE_RETRY_AFTER_SECONDS = 1;
+
+/** An HTTP listener whose every answer is in the envelope, also for what never reaches a route. */
+export function createListener(options: ListenerOptions): FastifyInstance {
+  const { name, log, metrics, trustedProxies, requestTimeoutMs } = options;
+  const newRequestId = createRequestIds();
+
+  const app = Fastify({
+    logger: false,
+    genReqId: newRequestId,
+    bodyLimit: BODY_BYTES_MAX,
+    exposeHeadRoutes: false,
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    requestTimeout: requestTimeoutMs,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
+    // Identifiers hold what they like, encoded: they are checked by their own rules, not by their length in the URL.
+    routerOptions: { maxParamLength: HEADER_BYTES_MAX },
+    http: {
+      maxHeaderSize: HEADER_BYTES_MAX,
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      connectionsCheckingInterval: CONNECTIONS_CHECKING_INTERVAL_MS,
+    },
+    clientErrorHandler(error, socket) {
+      refuseMalformed(error, socket, newRequestId(), log.child({ listener: name }));
+    },
+    // The router would refuse a path with broken percent-encoding before it looks for a route, and so before the caller
+    // is known. With its percent signs escaped it finds its route; who decodes for himself reads `originalUrl`.
+    rewriteUrl: ({ url = '/' }) => (isDecodable(url) ? url : url.replaceAll('%', '%25')),
+  });
+
+  app.decorateRequest('caller', null);
+  app.decorateRequest('errorCode', null);
+  app.decorateRequest('logged', null);
+
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header('x-request-id', request.id);
+    done();
+  });
+
+  app.addHook('onResponse', (request, reply, done) => {
+    const route = request.routeOptions.url ?? 'none';
+    const durationMs = reply.elapsedTime;
+    metrics.answered(route, reply.statusCode, durationMs);
+    log.info({
+      listener: name,
+      requestId: request.id,
+      method: request.method,
+      route,
+      status: reply.statusCode,
+      durationMs: Math.round(durationMs * 1000) / 1000,
+      clientId: request.caller?.client.clientId,
+      errorCode: request.errorCode ?? undefined,
+      ...request.logged,
+    });
+    done();
+  });
+
+  app.setErrorHandler((error, request, reply) => answerError(error, request, reply, log));
+
+  app.setNotFoundHandler(() => {
+    throw new ApiError('NOT_FOUND');
+  });
+
+  return app;
+}
+
+const isDecodable = (url: string): boolean => {
+  if (!url.includes('%')) return true;
+  try {
+    decodeURIComponent(url.split('?', 1)[0] as string);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/** Answers in the envelope, whatever was thrown; what the caller has no part in goes to the log. */
+function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply, log: Log): FastifyReply {
+  const apiError = asApiError(error);
+  request.errorCode = apiError.code;
+  if (apiError.statusCode >= 500 && apiError.cause !== undefined) {
+    const level = apiError.code === 'INTERNAL_ERROR' ? 'error' : 'warn';
+    log[level]({ requestId: request.id, err: apiError.cause }, apiError.message);
+  }
+  return reply
+    .code(apiError.statusCode)
+    .headers({ ...ENVELOPE_HEADERS, ...apiError.headers })
+    .send(failure(apiError.code, apiError.message));
+}
+
+function asApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  if (error instanceof DatabaseUnavailable) {
+    return unavailable('The store cannot answer now: repeat the request', STORE_RETRY_AFTER_SECONDS, error);
+  }
+  const code = error instanceof Error && 'code' in error ? FASTIFY_ERRORS[String(error.code)] : undefined;
+  return code === undefined ? new ApiError('INTERNAL_ERROR', { cause: error }) : new ApiError(code, { cause: error });
+}
+
+const FASTIFY_ERRORS: Readonly<Record<string, ErrorCode>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: 'PAYLOAD_TOO_LARGE',
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'UNSUPPORTED_MEDIA_TYPE',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'INVALID_FORMAT',
+  FST_ERR_CTP_EMPTY_JSON_BODY: 'INVALID_FORMAT',
+  // The client stopped sending; nobody is there to read the answer, but the log shall not call it a fault of ours.
+  ECONNRESET: 'REQUEST_TIMEOUT',
+};
+
+/** What Node's parser could not read never becomes a request: the answer is written to the bare socket. */
+function refuseMalformed(error: Error & { code?: string }, socket: Socket, requestId: string, log: Log): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const apiError =
+    PARSER_ERRORS[error.code ?? '']?.() ?? new ApiError('INVALID_FORMAT', { message: 'Malformed HTTP request' });
+  const body = failure(apiError.code, apiError.message);
+  const headers = {
+    ...ENVELOPE_HEADERS,
+    'x-request-id': requestId,
+    'content-length': Buffer.byteLength(body),
+    connection: 'close',
+  };
+  const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  const { statusCode } = apiError;
+  socket.end(`HTTP/1.1 ${statusCode} ${http.STATUS_CODES[statusCode]}\r\n${head.join('')}\r\n${body}`);
+  log.info({ requestId, route: 'none', status: statusCode, errorCode: apiError.code, parserError: error.code });
+}
+
+const PARSER_ERRORS: Readonly<Record<string, () => ApiError>> = {
+  HPE_HEADER_OVERFLOW: () => new ApiError('HEADERS_TOO_LARGE'),
+  ERR_HTTP_REQUEST_TIMEOUT: () => new ApiError('REQUEST_TIMEOUT'),
+};
+
+/** Unique over processes and restarts, without a call for random bytes for each request. */
+function createRequestIds(): () => string {
+  const prefix = randomBytes(9).toString('base64url');
+  let count = 0;
+  return () => `${prefix}-${(count += 1)}`;
+}

@@ -1,0 +1,131 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { IssueAccessToken } from '../../auth/access-tokens.ts';
+import type { Client, Clients } from '../../auth/clients.ts';
+import type { FailureThrottle } from '../../auth/failure-throttle.ts';
+import { isScope, type Scope } from '../../auth/scopes.ts';
+import { matchesSecret } from '../../auth/secrets.ts';
+import { unavailable } from '../errors.ts';
+
+export interface TokenEndpointParts {
+  readonly clients: Clients;
+  readonly isCurrent: () => boolean;
+  readonly issue: IssueAccessToken;
+  readonly throttle: FailureThrottle;
+  readonly lifetimeSeconds: number;
+}
+
+/**
+ * The token endpoint (RFC 6749, sections 3.2 and 4.4): client credentials, by HTTP Basic or in the body. Its answers
+ * have the form that OAuth clients read (sections 5.1 and 5.2), not the envelope of the service document, which leaves
+ * login open.
+ */
+export function tokenEndpoint(app: FastifyInstance, parts: TokenEndpointParts): void {
+  app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) => {
+    done(null, new URLSearchParams(body as string));
+  });
+
+  app.post('/oauth/token', { schema: { hide: true } }, async (request, reply) => {
+    reply.headers({ 'cache-control': 'no-store', pragma: 'no-cache' });
+    if (!parts.isCurrent()) throw unavailable('No token can be issued now: repeat the request', 1);
+    try {
+      return await grant(request);
+    } catch (error) {
+      if (!(error instanceof OAuthError)) throw error;
+      const { statusCode, code, message, headers } = error;
+      return reply.code(statusCode).headers(headers).send({ error: code, error_description: message });
+    }
+  });
+
+  async function grant(request: FastifyRequest): Promise<Record<string, string | number>> {
+    const blockedMs = parts.throttle.blockedMs(request.ip);
+    if (blockedMs > 0) {
+      const headers = { 'retry-after': String(Math.ceil(blockedMs / 1000)) };
+      throw new OAuthError('temporarily_unavailable', 429, 'too many failures from this address', headers);
+    }
+    const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams();
+    for (const name of form.keys()) {
+      if (form.getAll(name).length > 1) throw new OAuthError('invalid_request', 400, `${name} is given more than once`);
+    }
+    const client = authenticateClient(request, form);
+    const grantType = form.get('grant_type');
+    if (grantType === null)
+      throw new OAuthError('invalid_request', 400, 'grant_type is missing: send client_credentials');
+    if (grantType !== 'client_credentials') {
+      throw new OAuthError('unsupported_grant_type', 400, 'the only grant_type is client_credentials');
+    }
+    const scopes = grantedScopes(client, form.get('scope'));
+    const accessToken = await parts.issue(client, scopes, parts.lifetimeSeconds);
+    return {
+      access_token: accessToken,
+      token_type: 'Bearer',
+      expires_in: parts.lifetimeSeconds,
+      scope: scopes.join(' '),
+    };
+  }
+
+  function authenticateClient(request: FastifyRequest, form: URLSearchParams): Client {
+    const credentials = basicCredentials(request.headers.authorization) ?? bodyCredentials(form);
+    const client = credentials === null ? undefined : parts.clients.find(credentials.clientId);
+    // An unknown client's secret is compared all the same, so that the time tells nothing about which clients exist.
+    const matches = matchesSecret(credentials?.clientSecret ?? '', client?.secretHash ?? NO_SECRET);
+    if (client !== undefined && matches && !client.disabled) return client;
+    parts.throttle.failed(request.ip);
+    throw new OAuthError('invalid_client', 401, 'unknown client, wrong secret, or the client is disabled', {
+      'www-authenticate': 'Basic realm="tiba"',
+    });
+  }
+}
+
+const NO_SECRET = Buffer.alloc(32);
+
+/** RFC 6749, section 5.2. */
+class OAuthError extends Error {
+  readonly code: string;
+  readonly statusCode: number;
+  readonly headers: Record<string, string>;
+
+  constructor(code: string, statusCode: number, message: string, headers: Record<string, string> = {}) {
+    super(message);
+    this.code = code;
+    this.statusCode = statusCode;
+    this.headers = headers;
+  }
+}
+
+interface Credentials {
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
+/** RFC 6749, section 2.3.1: both parts are form-encoded before they are put together. */
+function basicCredentials(authorization: string | undefined): Credentials | null {
+  const encoded = /^Basic +([A-Za-z0-9+/]+=*)$/i.exec(authorization ?? '')?.[1];
+  if (encoded === undefined) return null;
+  const [clientId = '', clientSecret = ''] = Buffer.from(encoded, 'base64').toString('utf8').split(/:(.*)/s);
+  return { clientId: formDecode(clientId), clientSecret: formDecode(clientSecret) };
+}
+
+function formDecode(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    return text;
+  }
+}
+
+function bodyCredentials(form: URLSearchParams): Credentials | null {
+  const clientId = form.get('client_id');
+  const clientSecret = form.get('client_secret');
+  return clientId === null || clientSecret === null ? null : { clientId, clientSecret };
+}
+
+/** All that the client may do, or what it asks for of that. */
+function grantedScopes(client: Client, asked: string | null): Scope[] {
+  if (asked === null || asked.trim() === '') return [...client.scopes];
+  const scopes = asked.trim().split(/ +/);
+  const granted = scopes.filter(isScope).filter((scope) => client.scopes.has(scope));
+  if (granted.length < scopes.length) {
+    throw new OAuthError('invalid_scope', 400, `this client may have: ${[...client.scopes].join(' ')}`);
+  }
+  return granted;
+}

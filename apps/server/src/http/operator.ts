@@ -1,0 +1,26 @@
+import type { FastifyInstance } from 'fastify';
+import type { Feed } from '../feed/feed.ts';
+import { feedTransactions } from './feed.ts';
+import type { Gate } from './gate.ts';
+import { health, type ReadinessChecks } from './health.ts';
+import { readJsonBodies } from './json-body.ts';
+import { createListener, type ListenerOptions } from './listener.ts';
+import { refuseOtherMethods } from './other-methods.ts';
+
+export interface OperatorParts {
+  readonly listener: Omit<ListenerOptions, 'name' | 'requestTimeoutMs'>;
+  readonly gate: Gate;
+  readonly feed: Feed;
+  readonly readiness: ReadinessChecks;
+}
+
+/** The listener for the operator's own systems; what the outside may reach is a matter of a port, not of care. */
+export function createOperatorListener(parts: OperatorParts): FastifyInstance {
+  const app = createListener({ ...parts.listener, name: 'operator', requestTimeoutMs: 0 });
+  const refuseRest = refuseOtherMethods(app);
+  readJsonBodies(app);
+  feedTransactions(app, parts.gate, parts.feed);
+  health(app, parts.readiness, parts.listener.metrics);
+  refuseRest();
+  return app;
+}

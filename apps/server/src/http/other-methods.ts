@@ -1,0 +1,39 @@
+import http from 'node:http';
+import type { FastifyInstance } from 'fastify';
+import { ApiError } from './errors.ts';
+
+/**
+ * Gives every route its 405 for the methods that it does not have: call it before the routes are made, and what it
+ * returns after.
+ */
+export function refuseOtherMethods(app: FastifyInstance): () => void {
+  const served = new Map<string, Set<string>>();
+  let complete = false;
+  app.addHook('onRoute', ({ url, method }) => {
+    if (complete) return;
+    const methods = served.get(url) ?? new Set();
+    for (const each of Array.isArray(method) ? method : [method]) methods.add(each);
+    served.set(url, methods);
+  });
+  for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method);
+
+  return () => {
+    complete = true;
+    for (const [url, methods] of served) {
+      const allow = [...methods].sort().join(', ');
+      app.route({
+        url,
+        method: METHODS.filter((method) => !methods.has(method)),
+        schema: { hide: true },
+        // Before the body is looked at: no body makes a method right.
+        onRequest: () => {
+          throw new ApiError('METHOD_NOT_ALLOWED', { headers: { allow } });
+        },
+        handler: () => {},
+      });
+    }
+  };
+}
+
+// CONNECT asks for a tunnel; Node hands it to nobody and closes the connection.
+const METHODS = http.METHODS.filter((method) => method !== 'CONNECT');

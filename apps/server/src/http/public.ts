@@ -1,0 +1,55 @@
+import type { FastifyInstance } from 'fastify';
+import type { IssueAccessToken } from '../auth/access-tokens.ts';
+import type { SigningKeys } from '../auth/signing-keys.ts';
+import type { BankDirectory } from '../domain/bank.ts';
+import type { TransactionLookUp } from '../postgres/transaction-lookup.ts';
+import type { AccountInquiries } from '../rails/account-inquiries.ts';
+import { checkAccount } from './check-account.ts';
+import { checkStatus } from './check-status.ts';
+import type { Gate } from './gate.ts';
+import { readJsonBodies } from './json-body.ts';
+import { createListener, type ListenerOptions } from './listener.ts';
+import { authorizationServerMetadata } from './oauth/metadata.ts';
+import { type TokenEndpointParts, tokenEndpoint } from './oauth/token.ts';
+import { refuseOtherMethods } from './other-methods.ts';
+import { describeApi, publishApi } from './reference.ts';
+
+export interface PublicParts {
+  readonly listener: Omit<ListenerOptions, 'name' | 'requestTimeoutMs'>;
+  readonly gate: Gate;
+  readonly lookUp: TransactionLookUp;
+  readonly banks: BankDirectory;
+  readonly inquiries: AccountInquiries;
+  /** Absent when an external issuer gives the tokens. */
+  readonly issuer: BuiltInIssuer | null;
+}
+
+export interface BuiltInIssuer {
+  readonly url: () => string;
+  readonly keys: SigningKeys;
+  readonly issue: IssueAccessToken;
+  readonly endpoint: Omit<TokenEndpointParts, 'issue'>;
+}
+
+const REQUEST_TIMEOUT_MS = 10_000;
+
+/** The listener for clients: the document's operations, login, and the API's description. */
+export async function createPublicListener(parts: PublicParts): Promise<FastifyInstance> {
+  const app = createListener({ ...parts.listener, name: 'public', requestTimeoutMs: REQUEST_TIMEOUT_MS });
+  // The schemas describe; the operations judge by their own rules, in the order that the contract gives.
+  app.setValidatorCompiler(() => () => true);
+  app.setSerializerCompiler(() => (data) => JSON.stringify(data));
+  const refuseRest = refuseOtherMethods(app);
+  readJsonBodies(app);
+
+  await describeApi(app);
+  checkStatus(app, parts.gate, parts.lookUp);
+  checkAccount(app, parts.gate, parts.banks, parts.inquiries);
+  if (parts.issuer !== null) {
+    tokenEndpoint(app, { ...parts.issuer.endpoint, issue: parts.issuer.issue });
+    authorizationServerMetadata(app, parts.issuer.url, parts.issuer.keys);
+  }
+  await publishApi(app);
+  refuseRest();
+  return app;
+}

@@ -1,0 +1,65 @@
+import { type TSchema, Type } from 'typebox';
+import { ERROR_CODES, type ErrorCode, httpStatusOf } from './errors.ts';
+
+/** Shapes that every operation of the public API shares. They document and type; the operations' own rules decide. */
+
+const Timestamp = Type.String({
+  format: 'date-time',
+  description: 'ISO 8601, UTC, milliseconds.',
+  examples: ['2026-11-21T04:32:26.123Z'],
+});
+
+/** `data` in the success envelope (service document 2.1). */
+export const successEnvelope = (data: TSchema, message: string) =>
+  Type.Object({
+    success: Type.Literal(true),
+    message: Type.String({ examples: [message] }),
+    data,
+    meta: Type.Object({ timestamp: Timestamp }),
+  });
+
+const errorEnvelope = (codes: readonly ErrorCode[]) =>
+  Type.Object({
+    success: Type.Literal(false),
+    message: Type.String({ description: 'What is wrong and what to do next, for people.' }),
+    error_code: Type.Enum([...codes]),
+  });
+
+const STATUS_DESCRIPTIONS: Partial<Record<number, string>> = {
+  400: 'The request is wrong: correct it before sending it again.',
+  401: 'Invalid or expired token.',
+  403: "The token lacks the operation's scope.",
+  404: 'Nothing matches.',
+  406: '`Accept` excludes `application/json`.',
+  408: 'The request did not arrive in time.',
+  413: 'The request body is too large.',
+  415: 'The request body is not `application/json`.',
+  429: 'Too many requests: wait for `Retry-After` seconds.',
+  431: 'The request headers are too large.',
+  500: 'A fault of the service: quote `X-Request-Id` when you report it.',
+  503: 'Cannot be answered now: repeat after `Retry-After` seconds.',
+};
+
+const COMMON_ERRORS: readonly ErrorCode[] = [
+  'UNAUTHORIZED',
+  'FORBIDDEN',
+  'RATE_LIMIT_EXCEEDED',
+  'NOT_ACCEPTABLE',
+  'SERVICE_UNAVAILABLE',
+  'INTERNAL_ERROR',
+];
+
+/** The error responses of an operation, by HTTP status: its own codes and those that every operation has. */
+export function errorResponses(own: readonly ErrorCode[]): Record<number, TSchema> {
+  const responses: Record<number, TSchema> = {};
+  const codes = ERROR_CODES.filter((code) => own.includes(code) || COMMON_ERRORS.includes(code));
+  for (const status of new Set(codes.map(httpStatusOf))) {
+    const description = STATUS_DESCRIPTIONS[status] ?? '';
+    responses[status] = Type.Object(errorEnvelope(codes.filter((code) => httpStatusOf(code) === status)).properties, {
+      description,
+    });
+  }
+  return responses;
+}
+
+export { Timestamp };

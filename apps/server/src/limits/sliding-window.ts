@@ -1,0 +1,93 @@
+import { type Decision, type Limiter, WINDOW_MS } from './limiter.ts';
+
+/** Milliseconds on a clock that never jumps: the wall clock's jumps would reopen or freeze a window. */
+export type MonotonicClock = () => number;
+
+/**
+ * The limiter's in-process home: for each key a ring with the times of the requests admitted in the last window.
+ * Exact, because it remembers each of them; a counter per fixed minute would let twice the limit pass at its edge.
+ */
+export interface SlidingWindow extends Limiter {
+  take(key: string, limit: number): Decision;
+  peek(key: string, limit: number): Decision;
+}
+
+export function createSlidingWindow(clock: MonotonicClock): SlidingWindow {
+  const rings = new Map<string, Ring>();
+  let nextSweepMs = clock() + WINDOW_MS;
+
+  // A key that has been silent for a window says nothing any more: forgetting it keeps memory to the keys in use.
+  function sweep(now: number): void {
+    nextSweepMs = now + WINDOW_MS;
+    for (const [key, ring] of rings) {
+      forget(ring, now);
+      if (ring.count === 0) rings.delete(key);
+    }
+  }
+
+  return {
+    take(key, limit) {
+      const now = clock();
+      if (now >= nextSweepMs) sweep(now);
+      let ring = rings.get(key);
+      if (ring === undefined) rings.set(key, (ring = createRing()));
+      forget(ring, now);
+      const admitted = ring.count < limit;
+      if (admitted) remember(ring, now);
+      return decision(ring, limit, now, admitted);
+    },
+    peek(key, limit) {
+      const now = clock();
+      const ring = rings.get(key);
+      if (ring === undefined) return { admitted: limit > 0, remaining: limit, resetMs: 0 };
+      forget(ring, now);
+      return decision(ring, limit, now, ring.count < limit);
+    },
+  };
+}
+
+/** `count` times from `start` on, oldest first. It grows with its use, so that a high limit costs nothing until then. */
+interface Ring {
+  times: Float64Array;
+  start: number;
+  count: number;
+}
+
+const RING_CAPACITY_MIN = 128;
+
+const createRing = (): Ring => ({ times: new Float64Array(RING_CAPACITY_MIN), start: 0, count: 0 });
+
+function forget(ring: Ring, now: number): void {
+  const { times } = ring;
+  while (ring.count > 0 && now - (times[ring.start] as number) >= WINDOW_MS) {
+    ring.start = ring.start + 1 === times.length ? 0 : ring.start + 1;
+    ring.count -= 1;
+  }
+}
+
+function remember(ring: Ring, now: number): void {
+  if (ring.count === ring.times.length) grow(ring);
+  const end = ring.start + ring.count;
+  ring.times[end < ring.times.length ? end : end - ring.times.length] = now;
+  ring.count += 1;
+}
+
+function grow(ring: Ring): void {
+  const times = new Float64Array(ring.times.length * 2);
+  times.set(ring.times.subarray(ring.start));
+  times.set(ring.times.subarray(0, ring.start), ring.times.length - ring.start);
+  ring.times = times;
+  ring.start = 0;
+}
+
+function decision(ring: Ring, limit: number, now: number, admitted: boolean): Decision {
+  // When the limit was lowered, more than the oldest must leave before the next one may pass.
+  const leaving = admitted ? 0 : Math.min(Math.max(ring.count - limit, 0), ring.count - 1);
+  const index = ring.start + Math.max(leaving, 0);
+  const oldest = ring.times[index < ring.times.length ? index : index - ring.times.length] as number;
+  return {
+    admitted,
+    remaining: Math.max(limit - ring.count, 0),
+    resetMs: ring.count === 0 ? 0 : oldest + WINDOW_MS - now,
+  };
+}

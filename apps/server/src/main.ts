@@ -1,0 +1,24 @@
+import { manage } from './commands/manage.ts';
+import { sandbox } from './commands/sandbox.ts';
+import { serve } from './commands/serve.ts';
+import { SettingsError } from './config.ts';
+
+/** `npm start`, `npm run serve`, `npm run manage -- …`. */
+const COMMANDS: Readonly<Record<string, (args: string[]) => Promise<void>>> = { sandbox, serve, manage };
+
+const [name = '', ...args] = process.argv.slice(2);
+const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+
+if (command === undefined) {
+  fail(`Say what to run: ${Object.keys(COMMANDS).join(', ')}`);
+} else {
+  // What people can mend is said in a sentence; only a fault of ours shows where it happened.
+  await command(args).catch((error: unknown) => {
+    fail(error instanceof SettingsError || !(error instanceof Error) ? String(error) : (error.stack ?? error.message));
+  });
+}
+
+function fail(message: string): void {
+  process.stderr.write(`${message}\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,115 @@
+import type { LimitedOperation } from '../limits/limiter.ts';
+import type { Database } from './database.ts';
+
+/** A client as the operator set it up. */
+export interface ClientRecord {
+  readonly clientId: string;
+  readonly name: string;
+  /** SHA-256 of the secret. */
+  readonly secretHash: Buffer;
+  readonly scopes: readonly string[];
+  /** Requests per minute where the operator gave this client its own limits. */
+  readonly limits: Partial<Record<LimitedOperation, number>>;
+  /** Tokens issued before this moment are revoked. Milliseconds since 1970; 0 when none is. */
+  readonly tokensValidFromMs: number;
+  readonly disabled: boolean;
+}
+
+interface ClientRow extends Record<string, unknown> {
+  client_id: string;
+  name: string;
+  secret_hash: Buffer;
+  scopes: string[];
+  check_status_per_minute: number | null;
+  check_account_per_minute: number | null;
+  valid_from_ms: string;
+  disabled: boolean;
+}
+
+const SELECT = `
+  select client_id, name, secret_hash, scopes, check_status_per_minute, check_account_per_minute,
+         (case when isfinite(tokens_valid_from) then extract(epoch from tokens_valid_from) * 1000 else 0 end)::text
+           as valid_from_ms,
+         disabled_at is not null as disabled
+    from tiba.clients order by client_id`;
+
+export async function findAllClients(database: Database): Promise<ClientRecord[]> {
+  const rows = await database.query<ClientRow>(SELECT);
+  return rows.map((row) => ({
+    clientId: row.client_id,
+    name: row.name,
+    secretHash: row.secret_hash,
+    scopes: row.scopes,
+    limits: {
+      ...(row.check_status_per_minute === null ? {} : { 'check-status': row.check_status_per_minute }),
+      ...(row.check_account_per_minute === null ? {} : { 'check-account': row.check_account_per_minute }),
+    },
+    tokensValidFromMs: Number(row.valid_from_ms),
+    disabled: row.disabled,
+  }));
+}
+
+export interface NewClient {
+  readonly clientId: string;
+  readonly name: string;
+  readonly secretHash: Buffer;
+  readonly scopes: readonly string[];
+  readonly limits?: Partial<Record<LimitedOperation, number>>;
+}
+
+/** False when the client_id is taken. */
+export async function insertClient(database: Database, client: NewClient): Promise<boolean> {
+  const rows = await database.query(
+    `insert into tiba.clients
+       (client_id, name, secret_hash, scopes, check_status_per_minute, check_account_per_minute)
+     values ($1, $2, $3, $4, $5, $6) on conflict do nothing returning client_id`,
+    [
+      client.clientId,
+      client.name,
+      client.secretHash,
+      client.scopes,
+      client.limits?.['check-status'] ?? null,
+      client.limits?.['check-account'] ?? null,
+    ],
+  );
+  return rows.length === 1;
+}
+
+/** What the operator can change of a client, each as one statement. False when there is no such client. */
+export const CLIENT_CHANGES = {
+  disable: 'disabled_at = coalesce(disabled_at, now())',
+  enable: 'disabled_at = null',
+  'revoke-tokens': 'tokens_valid_from = now()',
+} as const;
+export type ClientChange = keyof typeof CLIENT_CHANGES;
+
+export async function changeClient(database: Database, clientId: string, change: ClientChange): Promise<boolean> {
+  const rows = await database.query(
+    `update tiba.clients set ${CLIENT_CHANGES[change]} where client_id = $1 returning client_id`,
+    [clientId],
+  );
+  return rows.length === 1;
+}
+
+/** A new secret; the tokens that the old one obtained stay good until they expire or are revoked. */
+export async function replaceClientSecret(database: Database, clientId: string, secretHash: Buffer): Promise<boolean> {
+  const rows = await database.query(
+    'update tiba.clients set secret_hash = $2 where client_id = $1 returning client_id',
+    [clientId, secretHash],
+  );
+  return rows.length === 1;
+}
+
+/** null gives the client back the limits that everybody has. */
+export async function setClientLimits(
+  database: Database,
+  clientId: string,
+  limits: Record<LimitedOperation, number | null>,
+): Promise<boolean> {
+  const rows = await database.query(
+    `update tiba.clients set check_status_per_minute = $2, check_account_per_minute = $3
+      where client_id = $1 returning client_id`,
+    [clientId, limits['check-status'], limits['check-account']],
+  );
+  return rows.length === 1;
+}

@@ -1,0 +1,163 @@
+import pg from 'pg';
+import type { Log } from '../observability/log.ts';
+
+/**
+ * Deadlines, each below the next, so that the layer that knows most gives up first: PostgreSQL cancels the statement and
+ * nothing is written; failing that (it is frozen) the connection is given up; failing that the HTTP answer is 503.
+ * A query that is given up before PostgreSQL cancels it would still be carried out.
+ */
+export const STATEMENT_TIMEOUT_MS = 1_500;
+const QUERY_TIMEOUT_MS = 1_750;
+const CONNECT_TIMEOUT_MS = 1_000;
+
+/** A table row, by column name. */
+export type Row = Record<string, unknown>;
+
+export type Query = <R extends Row>(
+  sql: string,
+  values?: readonly unknown[],
+) => Promise<{ rows: R[]; rowCount: number | null }>;
+
+export interface Database {
+  /** One statement. `name` makes it a prepared one, parsed and planned once per connection. */
+  query<R extends Row>(sql: string, values?: readonly unknown[], name?: string): Promise<R[]>;
+  /** Everything or nothing. Never wait for the network in `work`: it holds a connection and locks. */
+  transaction<T>(work: (query: Query) => Promise<T>, options?: { timeoutMs?: number }): Promise<T>;
+  close(): Promise<void>;
+}
+
+export interface DatabaseOptions {
+  /** What PostgreSQL is reached by; see `pg.ClientConfig`. */
+  readonly connection: pg.ClientConfig;
+  readonly connectionsMax: number;
+  readonly log: Log;
+}
+
+/** PostgreSQL cannot answer now: frozen, restarting, unreachable, out of connections, or failed over. */
+export class DatabaseUnavailable extends Error {
+  /** True when the connection was lost, so that another connection may answer at once; false when time ran out. */
+  readonly lostConnection: boolean;
+
+  constructor(cause: unknown, lostConnection: boolean) {
+    super('the database cannot answer now', { cause });
+    this.lostConnection = lostConnection;
+  }
+}
+
+/** A pool of connections that survives PostgreSQL's restarts and fail-overs. */
+export function openDatabase({ connection, connectionsMax, log }: DatabaseOptions): Database {
+  let pool = openPool();
+
+  function openPool(): pg.Pool {
+    const opened = new pg.Pool({
+      ...connection,
+      max: connectionsMax,
+      application_name: 'tiba',
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      statement_timeout: STATEMENT_TIMEOUT_MS,
+      query_timeout: QUERY_TIMEOUT_MS,
+      lock_timeout: STATEMENT_TIMEOUT_MS,
+      idle_in_transaction_session_timeout: 10_000,
+      keepAlive: true,
+      allowExitOnIdle: false,
+    });
+    // Without a listener the loss of an idle connection would end the process.
+    opened.on('error', (error) => log.warn({ err: error }, 'an idle database connection was lost'));
+    return opened;
+  }
+
+  /** After a fail-over the other connections lead to the wrong server too: all of them are opened anew. */
+  function unavailable(error: unknown, used: pg.Pool): unknown {
+    const code = errorCode(error);
+    if (used === pool && code !== undefined && STALE_POOL_CODES.has(code)) {
+      pool = openPool();
+      used.end().catch((cause: unknown) => log.warn({ err: cause }, 'closing stale database connections failed'));
+    }
+    return asUnavailable(error);
+  }
+
+  return {
+    async query<R extends Row>(sql: string, values: readonly unknown[] = [], name?: string) {
+      const used = pool;
+      try {
+        const config = { text: sql, values: values as unknown[], ...(name === undefined ? {} : { name }) };
+        return (await used.query<R>(config)).rows;
+      } catch (error) {
+        throw unavailable(error, used);
+      }
+    },
+
+    async transaction(work, { timeoutMs = QUERY_TIMEOUT_MS } = {}) {
+      const used = pool;
+      try {
+        const client = await used.connect();
+        return await inTransaction(client, work, timeoutMs);
+      } catch (error) {
+        throw unavailable(error, used);
+      }
+    },
+
+    close: () => pool.end(),
+  };
+}
+
+async function inTransaction<T>(
+  client: pg.PoolClient,
+  work: (query: Query) => Promise<T>,
+  timeoutMs: number,
+): Promise<T> {
+  const query: Query = <R extends Row>(text: string, values: readonly unknown[] = []) =>
+    // `query_timeout` per query is honoured by pg though its types leave it out.
+    client.query<R>({ text, values: values as unknown[], query_timeout: timeoutMs } as pg.QueryConfig);
+  // A connection lost between two statements is reported here and by the next statement; unheard it ends the process.
+  const ignore = (): void => {};
+  client.on('error', ignore);
+  try {
+    await query('begin');
+    const result = await work(query);
+    await query('commit');
+    client.release();
+    return result;
+  } catch (error) {
+    // Whether a failed commit took effect is unknown. The connection is not to be trusted either: closing it rolls back.
+    client.release(true);
+    throw error;
+  } finally {
+    client.off('error', ignore);
+  }
+}
+
+// Read-only (fail-over), shut down by an administrator, crashed, or not yet up.
+const STALE_POOL_CODES = new Set(['25006', '57P01', '57P02', '57P03']);
+// SQLSTATE classes that mean "not now": connection, operator intervention, resources, system error.
+const UNAVAILABLE_CODE = /^(?:08|57|53|58|25006|55P03|40001|40P01)/;
+const CANCELLED_CODES = new Set(['57014', '55P03']);
+const SOCKET_CODES = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ENOENT',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+]);
+// What pg throws without a code, by its text: it has no other mark.
+const TIMED_OUT = /timeout exceeded|Query read timeout|timeout expired/i;
+const LOST_CONNECTION =
+  /Connection terminated|Client has encountered a connection error|not queryable|Cannot use a pool after/i;
+
+function asUnavailable(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const code = errorCode(error);
+  if (code !== undefined && CANCELLED_CODES.has(code)) return new DatabaseUnavailable(error, false);
+  if (code !== undefined && (SOCKET_CODES.has(code) || UNAVAILABLE_CODE.test(code)))
+    return new DatabaseUnavailable(error, true);
+  if (TIMED_OUT.test(error.message)) return new DatabaseUnavailable(error, false);
+  if (LOST_CONNECTION.test(error.message)) return new DatabaseUnavailable(error, true);
+  return error;
+}
+
+function errorCode(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+}

@@ -1,0 +1,163 @@
+import { mkdir, realpath } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { findBinaries } from './embedded/binaries.ts';
+import { connectionStringOf, ensureDatabase } from './embedded/connection.ts';
+import { codeOf } from './embedded/error.ts';
+import { initialise } from './embedded/initialise.ts';
+import { type Command, chooseLauncher } from './embedded/launcher.ts';
+import { endLeftover, endOrphans } from './embedded/leftover.ts';
+import { type DataDirectoryLock, lockDataDirectory } from './embedded/lock.ts';
+import { logPathOf } from './embedded/log-file.ts';
+import { isHeldByRemains, type Server, startServer } from './embedded/server.ts';
+import { serverNameOf } from './embedded/server-name.ts';
+import { chooseServerUser, giveDataDirectory } from './embedded/server-user.ts';
+import { settingsOf } from './embedded/settings.ts';
+import { chooseSocketBase, makeSocketDirectory, type SocketDirectory } from './embedded/socket-directory.ts';
+
+export { EmbeddedPostgresError, type EmbeddedPostgresErrorCode } from './embedded/error.ts';
+
+export interface EmbeddedPostgresOptions {
+  /** The folder of the database's files, such as `.tiba/postgres`. Its log and its lock are put beside it. */
+  readonly dataDirectory: string;
+  /** Told in English what happens to the server; the server's own log is a file. */
+  readonly log?: (line: string) => void;
+  /** False gives up surviving a power cut for speed: for tests. */
+  readonly durable?: boolean;
+}
+
+export interface EmbeddedPostgres {
+  /** To the database `tiba`, as its superuser `tiba`, over a Unix socket. */
+  readonly connectionString: string;
+  readonly pid: number;
+  readonly logPath: string;
+  /** Fulfils with a description when the server has ended, whether stopped or by itself; never rejects. */
+  readonly exited: Promise<string>;
+  /** Ends open connections, so close pools before. Any number of calls are one stop. */
+  stop(): Promise<void>;
+}
+
+// For how long the processes of a killed server may hold up the next one.
+const remainsGoneWithinMs = 15_000;
+const remainsPollMs = 100;
+
+/**
+ * Starts a PostgreSQL of our own on a data directory, which is made if there is none. Throws EmbeddedPostgresError when
+ * another Tiba runs on it (IN_USE), and when this machine or this user cannot run it.
+ */
+export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  const { durable = true, log = () => {} } = options;
+  const binaries = await findBinaries();
+  const dataDirectory = await findRealPath(options.dataDirectory);
+  const lock = lockDataDirectory(dataDirectory);
+  try {
+    const user = await chooseServerUser(dataDirectory);
+    const socketBase = await chooseSocketBase(dataDirectory, user);
+    const launcher = await chooseLauncher(user, binaries, [dirname(dataDirectory), socketBase]);
+    await initialise({ dataDirectory, binaries, launcher, user, durable, log });
+    await giveDataDirectory(dataDirectory, user);
+    const running = await startOverRemains(dataDirectory, log, {
+      makeSocket: () => makeSocketDirectory(socketBase, dataDirectory, user, launcher.passesClosedDirectories),
+      makeCommand: (socket) =>
+        launcher.command(binaries.postgres, [
+          '-D',
+          dataDirectory,
+          ...settingsOf(serverNameOf(dataDirectory), socket, durable),
+        ]),
+    });
+    return handleOf(running, dataDirectory, lock, log);
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+/** The real path, because the kernel's words about processes and the names of locks must agree on it. */
+async function findRealPath(path: string): Promise<string> {
+  const given = resolve(path);
+  await mkdir(dirname(given), { recursive: true });
+  try {
+    return await realpath(given);
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error;
+    return join(await realpath(dirname(given)), basename(given));
+  }
+}
+
+interface Running {
+  readonly server: Server;
+  readonly socket: SocketDirectory;
+}
+
+interface Making {
+  readonly makeSocket: () => Promise<SocketDirectory>;
+  readonly makeCommand: (socketDirectory: string) => Command;
+}
+
+/** Starts the server, again if need be, until the remains of a killed one no longer hold it up. */
+async function startOverRemains(
+  dataDirectory: string,
+  log: (line: string) => void,
+  { makeSocket, makeCommand }: Making,
+): Promise<Running> {
+  const deadline = performance.now() + remainsGoneWithinMs;
+  let isWaiting = false;
+  for (;;) {
+    const takenPid = await endLeftover(dataDirectory, log);
+    const socket = await makeSocket();
+    try {
+      const command = overlookProcess(makeCommand(socket.path), takenPid);
+      const server = await startServer(command, dataDirectory, log);
+      await ensureDatabase(socket.path).catch(async (error: unknown) => {
+        await server.stop();
+        throw error;
+      });
+      return { server, socket };
+    } catch (error) {
+      await socket.remove();
+      if (!isHeldByRemains(error) || performance.now() > deadline) throw error;
+      if (!isWaiting) log('waiting for the processes of a killed PostgreSQL to end');
+      isWaiting = true;
+      await endOrphans(dataDirectory);
+      await delay(remainsPollMs);
+    }
+  }
+}
+
+/**
+ * PostgreSQL does not start while any process of its user has the id in an old `postmaster.pid`. This variable, meant
+ * for pg_ctl, names one process that does not count (CreateLockFile in src/backend/utils/init/miscinit.c). Removing
+ * the file instead would also remove the check that no process of the old server still writes.
+ */
+function overlookProcess(command: Command, takenPid: number | null): Command {
+  if (takenPid === null) return command;
+  const env = { ...command.options.env, PG_GRANDPARENT_PID: String(takenPid) };
+  return { ...command, options: { ...command.options, env } };
+}
+
+function handleOf(
+  { server, socket }: Running,
+  dataDirectory: string,
+  lock: DataDirectoryLock,
+  log: (line: string) => void,
+): EmbeddedPostgres {
+  const logPath = logPathOf(dataDirectory);
+  let stopping: Promise<void> | null = null;
+  const reportOwnEnd = async () => {
+    const how = await server.exited;
+    if (stopping === null) log(`PostgreSQL (process ${server.pid}) ended by itself (${how}); its log is ${logPath}`);
+  };
+  void reportOwnEnd();
+  const stop = async () => {
+    await server.stop();
+    await socket.remove();
+    lock.release();
+  };
+  return {
+    connectionString: connectionStringOf(socket.path),
+    pid: server.pid,
+    logPath,
+    exited: server.exited,
+    stop: () => (stopping ??= stop()),
+  };
+}

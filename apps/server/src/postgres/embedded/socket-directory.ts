@@ -1,0 +1,75 @@
+import { chmod, lchown, lstat, mkdir, mkdtemp, readdir, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { codeOf } from './error.ts';
+import { listClosedDirectories } from './launcher.ts';
+import { serverNameOf } from './server-name.ts';
+import type { ServerUser } from './server-user.ts';
+
+export interface SocketDirectory {
+  /** Where the server puts its socket: the `host` of a connection. */
+  readonly path: string;
+  remove(): Promise<void>;
+}
+
+/** With no TCP, the port is only a part of the socket's name, `.s.PGSQL.5432`. */
+export const port = 5432;
+
+// The room for a socket's path, with its closing zero byte, in sockaddr_un of macOS; Linux has 108.
+const socketPathBytesMax = 103;
+
+/** The temporary directory in which the socket's own is made: one that leaves room for the name and is open to `user`. */
+export async function chooseSocketBase(dataDirectory: string, user: ServerUser | null): Promise<string> {
+  const base = await realpath(tmpdir());
+  const longest = join(base, `${prefixOf(dataDirectory)}XXXXXX`, 's', `.s.PGSQL.${port}`);
+  const fits = Buffer.byteLength(longest) <= socketPathBytesMax;
+  const open = user === null || (await listClosedDirectories([base], user)).length === 0;
+  return fits && open ? base : await realpath('/tmp');
+}
+
+/**
+ * A socket's directory that only Tiba's user, root and the server's user can enter: the inner one is the server's with
+ * mode 0700. When the server can pass closed directories, the outer one keeps out even other processes of the server's
+ * user, because logging in to that server means reading every file (launcher.ts).
+ */
+export async function makeSocketDirectory(
+  base: string,
+  dataDirectory: string,
+  user: ServerUser | null,
+  passesClosedDirectories: boolean,
+): Promise<SocketDirectory> {
+  const outer = await mkdtemp(join(base, prefixOf(dataDirectory)));
+  const path = join(outer, 's');
+  await mkdir(path, { mode: 0o700 });
+  if (user !== null) {
+    await lchown(path, user.uid, user.gid);
+    if (!passesClosedDirectories) await chmod(outer, 0o711);
+  }
+  return { path, remove: () => rm(outer, { recursive: true, force: true }) };
+}
+
+/**
+ * Removes what killed Tibas left. The names tell which data directory they served, so the caller must hold its lock and
+ * have stopped its server. Anybody can make such a name in a temporary directory: only our own are removed.
+ */
+export async function removeLeftSocketDirectories(dataDirectory: string, lastSocket: string | null): Promise<void> {
+  const bases = new Set([tmpdir(), '/tmp', ...(lastSocket === null ? [] : [dirname(dirname(lastSocket))])]);
+  for (const base of bases) {
+    for (const name of await readdir(base).catch(() => [])) {
+      if (name.startsWith(prefixOf(dataDirectory))) await removeIfOwn(join(base, name));
+    }
+  }
+}
+
+async function removeIfOwn(path: string): Promise<void> {
+  try {
+    const { uid } = await lstat(path);
+    if (uid === process.geteuid?.()) await rm(path, { recursive: true, force: true });
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error;
+  }
+}
+
+function prefixOf(dataDirectory: string): string {
+  return `${serverNameOf(dataDirectory)}-`;
+}

@@ -1,0 +1,17 @@
+import type { Database } from './database.ts';
+
+export type InstallationEnvironment = 'sandbox' | 'production';
+
+/** Marks the database at its first use, and tells ever after what it was marked as. */
+export async function claimInstallation(
+  database: Database,
+  environment: InstallationEnvironment,
+): Promise<InstallationEnvironment> {
+  const rows = await database.query<{ environment: InstallationEnvironment }>(
+    `with claimed as (
+       insert into tiba.installation (environment) values ($1) on conflict do nothing returning environment)
+     select environment from claimed union all select environment from tiba.installation limit 1`,
+    [environment],
+  );
+  return rows[0]?.environment ?? environment;
+}

@@ -1,0 +1,108 @@
+import pg from 'pg';
+import type { Log } from '../observability/log.ts';
+
+export interface Notifications {
+  /**
+   * True while everything that was committed up to `TRUST_MS` ago is known to have been heard of. False when
+   * PostgreSQL is out of reach: what is kept in memory may then be out of date.
+   */
+  isCurrent(): boolean;
+  close(): Promise<void>;
+}
+
+export interface NotificationsOptions {
+  readonly connection: pg.ClientConfig;
+  /**
+   * What to do for each channel (lower-case names). Each is also called once after every new connection, because what
+   * happened in between was not heard. When one fails, the connection is made anew.
+   */
+  readonly channels: Readonly<Record<string, () => Promise<void>>>;
+  readonly log: Log;
+}
+
+/** A change is out in the world within a second (contract's decisions, "Authentication"): half of it is for the way. */
+const TRUST_MS = 1_000;
+const HEARTBEAT_MS = 250;
+const RECONNECT_MS = 100;
+const HEARTBEAT_TIMEOUT_MS = 1_000;
+
+/** One connection that listens (LISTEN/NOTIFY), however many wait for news. Resolves after the first full reading. */
+export async function listen({ connection, channels, log }: NotificationsOptions): Promise<Notifications> {
+  let heardUpToMs = Number.NEGATIVE_INFINITY;
+  let closing = false;
+  let client: pg.Client | undefined;
+  let heartbeat: NodeJS.Timeout | undefined;
+  let reconnect: NodeJS.Timeout | undefined;
+
+  async function connect(): Promise<void> {
+    const opened = new pg.Client({
+      ...connection,
+      application_name: 'tiba notifications',
+      connectionTimeoutMillis: HEARTBEAT_TIMEOUT_MS,
+      query_timeout: HEARTBEAT_TIMEOUT_MS,
+      keepAlive: true,
+    });
+    // pg needs a listener from the start; until the connection stands, connecting itself reports what goes wrong.
+    opened.on('error', () => lost(opened));
+    opened.on('end', () => lost(opened));
+    opened.on('notification', ({ channel }) => {
+      channels[channel]?.().catch((error: unknown) => {
+        log.error({ err: error, channel }, 'a change could not be read');
+        lost(opened);
+      });
+    });
+    try {
+      await opened.connect();
+      for (const channel of Object.keys(channels)) await opened.query(`listen ${channel}`);
+      const startedMs = performance.now();
+      await Promise.all(Object.values(channels).map((read) => read()));
+      heardUpToMs = startedMs;
+    } catch (error) {
+      opened.end().catch(() => {});
+      throw error;
+    }
+    client = opened;
+    beat(opened);
+  }
+
+  // PostgreSQL delivers what a connection should hear before it answers that connection's next statement.
+  function beat(current: pg.Client): void {
+    heartbeat = setTimeout(() => {
+      const askedMs = performance.now();
+      current.query('select 1').then(
+        () => {
+          heardUpToMs = askedMs;
+          if (current === client && !closing) beat(current);
+        },
+        () => lost(current),
+      );
+    }, HEARTBEAT_MS).unref();
+  }
+
+  function lost(gone: pg.Client): void {
+    if (gone !== client || closing) return;
+    client = undefined;
+    clearTimeout(heartbeat);
+    gone.end().catch(() => {});
+    log.warn('the connection for notifications was lost; connecting again');
+    retry();
+  }
+
+  function retry(): void {
+    if (closing) return;
+    reconnect = setTimeout(() => {
+      connect().catch(retry);
+    }, RECONNECT_MS).unref();
+  }
+
+  await connect();
+  return {
+    isCurrent: () => performance.now() - heardUpToMs <= TRUST_MS,
+    async close() {
+      closing = true;
+      clearTimeout(heartbeat);
+      clearTimeout(reconnect);
+      await client?.end().catch(() => {});
+    },
+  };
+}

@@ -1,0 +1,34 @@
+import type { Observed } from '../domain/transaction.ts';
+import type { Query } from './database.ts';
+import type { TransactionKey } from './transactions.ts';
+
+export interface Observation extends TransactionKey {
+  /** What was said, as it came: JSON text. */
+  readonly said: string;
+  readonly outcome: Exclude<Observed['outcome'], 'rejected'>;
+  /** Why it was not applied. */
+  readonly reason: string | null;
+}
+
+/** The ledger: every word about a known transaction, in the order in which they came. */
+export async function insertObservations(
+  query: Query,
+  source: string,
+  observations: readonly Observation[],
+): Promise<void> {
+  if (observations.length === 0) return;
+  const rows = observations.map(({ clientId, transactionId, said, outcome, reason }) => ({
+    client_id: clientId,
+    transaction_id: transactionId,
+    said,
+    outcome,
+    reason,
+  }));
+  await query(
+    `insert into tiba.observations (client_id, transaction_id, source, said, outcome, reason)
+     select client_id, transaction_id, $1, said::json, outcome, reason
+       from json_to_recordset($2::json) as o (
+         client_id text, transaction_id text, said text, outcome text, reason text)`,
+    [source, JSON.stringify(rows)],
+  );
+}

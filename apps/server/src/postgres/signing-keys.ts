@@ -1,0 +1,49 @@
+import type { Database } from './database.ts';
+
+export interface SigningKeyRecord {
+  readonly keyId: string;
+  readonly algorithm: string;
+  readonly publicJwk: Record<string, unknown>;
+  readonly privateJwkSealed: Buffer;
+  readonly retired: boolean;
+}
+
+interface SigningKeyRow extends Record<string, unknown> {
+  key_id: string;
+  algorithm: string;
+  public_jwk: Record<string, unknown>;
+  private_jwk_sealed: Buffer;
+  retired: boolean;
+}
+
+/** Newest first: the first that is not retired signs. Keys retired so long ago that no token of theirs lives are left out. */
+export async function findSigningKeys(
+  database: Database,
+  tokenLifetimeMaxSeconds: number,
+): Promise<SigningKeyRecord[]> {
+  const rows = await database.query<SigningKeyRow>(
+    `select key_id, algorithm, public_jwk, private_jwk_sealed, retired_at is not null as retired
+       from tiba.signing_keys
+      where retired_at is null or retired_at > now() - make_interval(secs => $1)
+      order by created_at desc, key_id`,
+    [tokenLifetimeMaxSeconds],
+  );
+  return rows.map((row) => ({
+    keyId: row.key_id,
+    algorithm: row.algorithm,
+    publicJwk: row.public_jwk,
+    privateJwkSealed: row.private_jwk_sealed,
+    retired: row.retired,
+  }));
+}
+
+/** The new key signs from now on; those before it are retired in the same moment. */
+export async function rotateSigningKey(database: Database, key: Omit<SigningKeyRecord, 'retired'>): Promise<void> {
+  await database.transaction(async (query) => {
+    await query('update tiba.signing_keys set retired_at = now() where retired_at is null');
+    await query(
+      `insert into tiba.signing_keys (key_id, algorithm, public_jwk, private_jwk_sealed) values ($1, $2, $3, $4)`,
+      [key.keyId, key.algorithm, JSON.stringify(key.publicJwk), key.privateJwkSealed],
+    );
+  });
+}

@@ -1,0 +1,137 @@
+import type { Status, Transaction } from '../domain/transaction.ts';
+import { transactionJson } from '../domain/transaction-json.ts';
+import type { Query } from './database.ts';
+
+export interface TransactionKey {
+  readonly clientId: string;
+  readonly transactionId: string;
+}
+
+interface TransactionRow extends Record<string, unknown> {
+  client_id: string;
+  transaction_id: string;
+  reference_id: string;
+  status: Status;
+  amount: string;
+  fee: string;
+  currency: string;
+  bank_code: string;
+  bank_name: string;
+  account_number: string;
+  account_name: string;
+  description: string;
+  created_at: Date;
+  processed_at: Date | null;
+  failure_reason: string | null;
+}
+
+/** The transactions of these keys that exist, locked until the database transaction ends. */
+export async function lockTransactions(query: Query, keys: readonly TransactionKey[]): Promise<Transaction[]> {
+  // Locked in the order of the key, so that two feeds that name the same transactions wait for, not block, each other.
+  const { rows } = await query<TransactionRow>(
+    `select t.client_id, t.transaction_id, t.reference_id, t.status, t.amount::text, t.fee::text, t.currency,
+            t.bank_code, t.bank_name, t.account_number, t.account_name, t.description,
+            t.created_at, t.processed_at, t.failure_reason
+       from tiba.transactions t
+       join unnest($1::text[], $2::text[]) as k (client_id, transaction_id)
+         on t.client_id = k.client_id collate "C" and t.transaction_id = k.transaction_id collate "C"
+      order by t.client_id, t.transaction_id
+        for update of t`,
+    [keys.map((key) => key.clientId), keys.map((key) => key.transactionId)],
+  );
+  return rows.map(fromRow);
+}
+
+/** Which transaction holds each of these references. */
+export async function findReferenceHolders(
+  query: Query,
+  references: readonly { readonly clientId: string; readonly referenceId: string }[],
+): Promise<(TransactionKey & { readonly referenceId: string })[]> {
+  const { rows } = await query<{ client_id: string; transaction_id: string; reference_id: string }>(
+    `select t.client_id, t.transaction_id, t.reference_id
+       from tiba.transactions t
+       join unnest($1::text[], $2::text[]) as k (client_id, reference_id)
+         on t.client_id = k.client_id collate "C" and t.reference_id = k.reference_id collate "C"`,
+    [references.map((each) => each.clientId), references.map((each) => each.referenceId)],
+  );
+  return rows.map((row) => ({
+    clientId: row.client_id,
+    transactionId: row.transaction_id,
+    referenceId: row.reference_id,
+  }));
+}
+
+/**
+ * Inserts new transactions. False when somebody else inserted one of them, or one with its reference, since it was
+ * looked for: what was decided is then out of date, and the database transaction must be given up and done again.
+ */
+export async function insertTransactions(query: Query, transactions: readonly Transaction[]): Promise<boolean> {
+  if (transactions.length === 0) return true;
+  const { rowCount } = await query(
+    `insert into tiba.transactions
+       (client_id, transaction_id, reference_id, status, amount, fee, currency, bank_code, bank_name, account_number,
+        account_name, description, created_at, processed_at, failure_reason, rendered)
+     select client_id, transaction_id, reference_id, status, amount, fee, currency, bank_code, bank_name, account_number,
+        account_name, description, created_at, processed_at, failure_reason, rendered
+       from json_to_recordset($1::json) as t (
+         client_id text, transaction_id text, reference_id text, status text, amount numeric, fee numeric, currency text,
+         bank_code text, bank_name text, account_number text, account_name text, description text,
+         created_at timestamptz, processed_at timestamptz, failure_reason text, rendered text)
+      order by client_id, transaction_id
+     on conflict do nothing`,
+    [JSON.stringify(transactions.map(toRow))],
+  );
+  return rowCount === transactions.length;
+}
+
+/** Writes the final status of transactions that were locked before. */
+export async function advanceTransactions(query: Query, transactions: readonly Transaction[]): Promise<void> {
+  if (transactions.length === 0) return;
+  await query(
+    `update tiba.transactions t
+        set status = n.status, processed_at = n.processed_at, failure_reason = n.failure_reason, rendered = n.rendered
+       from json_to_recordset($1::json) as n (
+         client_id text, transaction_id text, status text, processed_at timestamptz, failure_reason text, rendered text)
+      where t.client_id = n.client_id collate "C" and t.transaction_id = n.transaction_id collate "C"
+        -- The last guard below all others: a final status never changes.
+        and t.status = 'PROCESS'`,
+    [JSON.stringify(transactions.map(toRow))],
+  );
+}
+
+const fromRow = (row: TransactionRow): Transaction => ({
+  clientId: row.client_id,
+  transactionId: row.transaction_id,
+  referenceId: row.reference_id,
+  status: row.status,
+  amount: row.amount,
+  fee: row.fee,
+  currency: row.currency,
+  bankCode: row.bank_code,
+  bankName: row.bank_name,
+  accountNumber: row.account_number,
+  accountName: row.account_name,
+  description: row.description,
+  createdAt: row.created_at.toISOString(),
+  processedAt: row.processed_at?.toISOString() ?? null,
+  failureReason: row.failure_reason,
+});
+
+const toRow = (transaction: Transaction): Record<string, string | null> => ({
+  client_id: transaction.clientId,
+  transaction_id: transaction.transactionId,
+  reference_id: transaction.referenceId,
+  status: transaction.status,
+  amount: transaction.amount,
+  fee: transaction.fee,
+  currency: transaction.currency,
+  bank_code: transaction.bankCode,
+  bank_name: transaction.bankName,
+  account_number: transaction.accountNumber,
+  account_name: transaction.accountName,
+  description: transaction.description,
+  created_at: transaction.createdAt,
+  processed_at: transaction.processedAt,
+  failure_reason: transaction.failureReason,
+  rendered: transactionJson(transaction),
+});

@@ -1,0 +1,86 @@
+import type { SnapHttp } from './http.ts';
+import { parseReply } from './reply.ts';
+import type { SnapSettings } from './settings.ts';
+import { signTokenRequest } from './signature.ts';
+import { snapTimestamp } from './timestamp.ts';
+
+/** The bank refused to give a token, or gave none that can be used. */
+export class NoToken extends Error {
+  readonly railCode: string | null;
+  readonly status: number;
+
+  constructor(status: number, railCode: string | null) {
+    super(`the bank gave no access token: HTTP ${status}, ${railCode ?? 'no response code'}`);
+    this.status = status;
+    this.railCode = railCode;
+  }
+}
+
+export interface SnapAccessTokens {
+  /** A token that is good now. @throws NoToken, NoReply */
+  get(signal: AbortSignal): Promise<string>;
+  /** The bank refused this token: the next `get` obtains another. */
+  discard(token: string): void;
+}
+
+/** A token is replaced this long before it expires, so that none expires on its way. */
+const MARGIN_MS = 30_000;
+/** A bank that is asked for tokens is not waited for longer than this, whoever waits. */
+const TOKEN_DEADLINE_MS = 4_000;
+const TOKEN_LENGTH_MAX = 2_048;
+
+/** The B2B access token (SNAP service 73): obtained when first needed, kept until it expires, asked for once at a time. */
+export function createSnapAccessTokens(http: SnapHttp, path: string, settings: SnapSettings): SnapAccessTokens {
+  let current: { readonly token: string; readonly renewAtMs: number } | undefined;
+  let renewal: Promise<string> | undefined;
+
+  async function renew(): Promise<string> {
+    const timestamp = snapTimestamp(Date.now());
+    const headers = {
+      'content-type': 'application/json',
+      'x-timestamp': timestamp,
+      'x-client-key': settings.clientKey,
+      'x-signature': signTokenRequest(settings.privateKey, settings.clientKey, timestamp),
+    };
+    const body = '{"grantType":"client_credentials"}';
+    const askedMs = performance.now();
+    const { status, body: text } = await http.post(path, headers, body, AbortSignal.timeout(TOKEN_DEADLINE_MS));
+    const reply = parseReply(text);
+    const token = reply?.fields['accessToken'];
+    const lifetimeMs = Number(reply?.fields['expiresIn']) * 1000;
+    if (
+      status !== 200 ||
+      typeof token !== 'string' ||
+      token === '' ||
+      token.length > TOKEN_LENGTH_MAX ||
+      !(lifetimeMs > 0)
+    ) {
+      throw new NoToken(status, reply?.responseCode?.text ?? null);
+    }
+    // Of a very short life, half is used.
+    current = { token, renewAtMs: askedMs + Math.max(lifetimeMs - MARGIN_MS, lifetimeMs / 2) };
+    return token;
+  }
+
+  return {
+    get(signal) {
+      if (current !== undefined && performance.now() < current.renewAtMs) return Promise.resolve(current.token);
+      renewal ??= renew().finally(() => {
+        renewal = undefined;
+      });
+      return untilAborted(renewal, signal);
+    },
+    discard(token) {
+      if (current?.token === token) current = undefined;
+    },
+  };
+}
+
+/** One renewal serves all who wait for it, so nobody's own deadline may end it: it only ends his waiting. */
+function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason);
+    signal.addEventListener('abort', abort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}

@@ -1,0 +1,44 @@
+import { isLosslessNumber, parse } from 'lossless-json';
+
+/** `responseCode`: HTTP status, service code and case code (ASPI; letters occur in the service code). */
+export interface ResponseCode {
+  readonly text: string;
+  readonly httpStatus: number;
+  readonly service: string;
+  readonly case: string;
+}
+
+export interface Reply {
+  /** Null when it is missing or malformed. */
+  readonly responseCode: ResponseCode | null;
+  readonly fields: Readonly<Record<string, string | undefined>>;
+}
+
+const RESPONSE_CODE = /^(\d{3})([0-9A-Z]{2})(\d{2})$/;
+
+/** Reads a bank's reply; null when it is not a JSON object, or names a field twice with two values. */
+export function parseReply(text: string): Reply | null {
+  const value = parseJson(text);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
+  const fields: Record<string, string> = {};
+  for (const [name, field] of Object.entries(value)) {
+    if (typeof field === 'string') fields[name] = field;
+    else if (isLosslessNumber(field)) fields[name] = field.value;
+  }
+  return { fields, responseCode: parseResponseCode(fields['responseCode']) };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return parse(text);
+  } catch {
+    return null;
+  }
+}
+
+function parseResponseCode(text: string | undefined): ResponseCode | null {
+  const match = RESPONSE_CODE.exec(text ?? '');
+  if (match === null) return null;
+  const [whole, http, service, caseCode] = match as unknown as [string, string, string, string];
+  return { text: whole, httpStatus: Number(http), service, case: caseCode };
+}

@@ -1,0 +1,43 @@
+import type { KeyObject } from 'node:crypto';
+
+/** One SNAP connection, as agreed between the operator and the bank. */
+export interface SnapSettings {
+  /** As it appears in logs, metrics and the operator's views. */
+  readonly name: string;
+  /** Up to the version, without a slash at the end: `https://api.bank.example/snap`. */
+  readonly baseUrl: string;
+  /** X-CLIENT-KEY. */
+  readonly clientKey: string;
+  /** The HMAC key of symmetric signatures. */
+  readonly clientSecret: string;
+  /** RSA; signs the request for a token. */
+  readonly privateKey: KeyObject;
+  /** X-PARTNER-ID. */
+  readonly partnerId: string;
+  /** CHANNEL-ID. */
+  readonly channelId: string;
+  /** BIC of the bank whose API this is: its own accounts are asked for by the internal inquiry. */
+  readonly ownBank: string | null;
+  /** BICs of the banks that are asked over this connection; null for every bank. */
+  readonly banks: ReadonlySet<string> | null;
+}
+
+/** Where a connection's services are. Paths are as they stand in the request line, which is what signatures cover. */
+export interface SnapEndpoints {
+  readonly origin: string;
+  readonly accessToken: string;
+  readonly accountInquiryInternal: string;
+  readonly accountInquiryExternal: string;
+}
+
+/** ASPI's paths below the bank's address, which may have a path of its own. */
+export function snapEndpoints(baseUrl: string): SnapEndpoints {
+  const { origin, pathname } = new URL(baseUrl);
+  const prefix = pathname.replace(/\/$/, '');
+  return {
+    origin,
+    accessToken: `${prefix}/v1.0/access-token/b2b`,
+    accountInquiryInternal: `${prefix}/v1.0/account-inquiry-internal`,
+    accountInquiryExternal: `${prefix}/v1.0/account-inquiry-external`,
+  };
+}

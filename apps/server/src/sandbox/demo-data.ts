@@ -1,0 +1,101 @@
+import type { App } from '../app.ts';
+import { hashSecret } from '../auth/secrets.ts';
+import { insertClient } from '../postgres/clients.ts';
+import type { SandboxClientSecrets } from './secrets.ts';
+
+/** The sandbox's clients, by the name of their secret. */
+export const DEMO_CLIENTS = {
+  shop: { clientId: 'demo-shop', name: 'Demo shop', scopes: ['status:read', 'account:check'] },
+  payroll: { clientId: 'demo-payroll', name: 'Demo payroll', scopes: ['status:read', 'account:check'] },
+  core: { clientId: 'demo-core', name: 'Demo disbursement core', scopes: ['feed:write'] },
+} as const satisfies Record<keyof SandboxClientSecrets, unknown>;
+
+/** One of demo-shop's transactions in each status. */
+export const DEMO_TRANSACTIONS = {
+  success: { transaction_id: 'TB2026112100000001', reference_id: 'INV/2026/001' },
+  failed: { transaction_id: 'TB2026112100000002', reference_id: 'INV/2026/002' },
+  process: { transaction_id: 'TB2026112100000003', reference_id: 'INV/2026/003' },
+} as const;
+
+/** What the simulated bank answers is chosen by the account number's last four digits (docs/simulated-bank.md). */
+export const DEMO_ACCOUNTS = {
+  active: { bank_code: '014', account_number: '1234567890' },
+  inactive: { bank_code: '014', account_number: '1234560410' },
+  not_found: { bank_code: '014', account_number: '1234560404' },
+  blocked: { bank_code: '014', account_number: '1234560403' },
+  unavailable: { bank_code: '014', account_number: '1234560503' },
+  silent: { bank_code: '014', account_number: '1234560504' },
+} as const;
+
+const WORDS = [
+  {
+    client_id: DEMO_CLIENTS.shop.clientId,
+    ...DEMO_TRANSACTIONS.success,
+    status: 'SUCCESS',
+    amount: '150000.00',
+    fee: '2500.00',
+    bank_code: '014',
+    account_number: '1234567890',
+    account_name: 'BUDI SANTOSO',
+    description: 'Refund of order 2026-001',
+    created_at: '2026-11-21T04:32:26.123Z',
+    processed_at: '2026-11-21T04:32:31.402Z',
+  },
+  {
+    client_id: DEMO_CLIENTS.shop.clientId,
+    ...DEMO_TRANSACTIONS.failed,
+    status: 'FAILED',
+    amount: '275000.50',
+    fee: '2500.00',
+    bank_code: 'BRINIDJA',
+    account_number: '002101000123404',
+    account_name: 'SITI RAHAYU',
+    description: 'Refund of order 2026-002',
+    created_at: '2026-11-21T04:40:02.000Z',
+    processed_at: '2026-11-21T04:40:09.310Z',
+    failure_reason: 'The recipient account does not exist: correct the account number and disburse again',
+  },
+  {
+    client_id: DEMO_CLIENTS.shop.clientId,
+    ...DEMO_TRANSACTIONS.process,
+    status: 'PROCESS',
+    amount: '1000000.00',
+    fee: '2500.00',
+    bank_code: 'MANDIRI',
+    account_number: '1370012345678',
+    account_name: 'DEWI LESTARI',
+    description: 'Payment of invoice 2026-003',
+    created_at: '2026-11-21T04:55:00.000Z',
+  },
+  {
+    client_id: DEMO_CLIENTS.payroll.clientId,
+    transaction_id: 'TB2026112100000004',
+    reference_id: 'SALARY-2026-11-0001',
+    status: 'SUCCESS',
+    amount: '8750000.00',
+    fee: '2500.00',
+    bank_code: '009',
+    account_number: '0123456789',
+    account_name: 'AGUS WIJAYA',
+    description: 'Salary of November 2026',
+    created_at: '2026-11-20T23:00:00.000Z',
+    processed_at: '2026-11-20T23:00:04.870Z',
+  },
+];
+
+/** Demo clients and transactions, through the same doors as real ones. A second start finds them there. */
+export async function provideDemoData(app: App, secrets: SandboxClientSecrets): Promise<void> {
+  for (const [key, client] of Object.entries(DEMO_CLIENTS) as [
+    keyof SandboxClientSecrets,
+    (typeof DEMO_CLIENTS)['core'],
+  ][]) {
+    await insertClient(app.database, { ...client, secretHash: hashSecret(secrets[key]) });
+  }
+  await app.clients.reload();
+  const run = app.feed.open(DEMO_CLIENTS.core.clientId);
+  await run.readJson(WORDS);
+  const { conflicts, rejected } = run.report;
+  if (conflicts.length + rejected.length > 0) {
+    throw new Error(`the demo data was not taken: ${JSON.stringify({ conflicts, rejected })}`);
+  }
+}

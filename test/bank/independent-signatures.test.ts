@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { type RunningBank, startBank } from '../../apps/bank/src/server.ts';
+import { createPartner, EXTERNAL_PATH, generatePartnerKeys, type Partner, partnerSettings } from './partner.ts';
+
+const keys = generatePartnerKeys();
+const settings = partnerSettings(keys);
+const privateKeyPem = keys.privateKey.export({ type: 'pkcs8', format: 'pem' });
+const ACCOUNT = {
+  beneficiaryBankCode: '002',
+  beneficiaryAccountNo: '888801000157508',
+  partnerReferenceNo: 'gaji Mei é',
+};
+
+/** The two functions of midtrans-client that sign; the package brings no types. */
+interface MidtransSigner {
+  getAsymmetricSignatureSha256WithRsa(clientId: string, timestamp: string, privateKey: string): string;
+  getSymmetricSignatureHmacSh512(
+    accessToken: string,
+    body: object,
+    method: string,
+    path: string,
+    clientSecret: string,
+    timestamp: string,
+  ): string;
+}
+
+describe('an independent implementation agrees', () => {
+  let bank: RunningBank;
+  let partner: Partner;
+  before(async () => {
+    bank = await startBank(settings);
+    partner = createPartner(bank.baseUrl, settings, keys);
+  });
+  after(() => bank.close());
+
+  it("midtrans-client's signatures open the token and the inquiry", async () => {
+    const { SnapBi }: { SnapBi: MidtransSigner } = createRequire(import.meta.url)('midtrans-client');
+    const time = partner.timestamp();
+    await assertTokenGiven(time, SnapBi.getAsymmetricSignatureSha256WithRsa(settings.clientKey, time, privateKeyPem));
+    const token = await partner.authorise();
+    const { clientSecret } = settings;
+    const signature = SnapBi.getSymmetricSignatureHmacSh512(token, ACCOUNT, 'post', EXTERNAL_PATH, clientSecret, time);
+    await assertInquiryAnswered(time, signature);
+  });
+
+  it("OpenSSL's signatures open the token and the inquiry", async (context) => {
+    if (spawnSync('openssl', ['version']).error !== undefined) {
+      assert.notEqual(process.env['CI'], 'true', 'The openssl command is missing; CI must have it.');
+      context.skip('The openssl command is not installed, so nothing independent was compared here.');
+      return;
+    }
+    const time = partner.timestamp();
+    await assertTokenGiven(time, signWithPrivateKey(`${settings.clientKey}|${time}`));
+    const token = await partner.authorise();
+    const bodyHash = openssl(['dgst', '-sha256', '-binary'], JSON.stringify(ACCOUNT)).toString('hex');
+    const signed = ['POST', EXTERNAL_PATH, token, bodyHash, time].join(':');
+    const signature = openssl(['dgst', '-sha512', '-hmac', settings.clientSecret, '-binary'], signed);
+    await assertInquiryAnswered(time, signature.toString('base64'));
+  });
+
+  async function assertTokenGiven(time: string, signature: string): Promise<void> {
+    const answer = await partner.requestToken({ headers: { 'X-TIMESTAMP': time, 'X-SIGNATURE': signature } });
+    assert.equal(answer.fields['responseCode'], '2007300');
+  }
+
+  async function assertInquiryAnswered(time: string, signature: string): Promise<void> {
+    const headers = { 'X-TIMESTAMP': time, 'X-SIGNATURE': signature };
+    const answer = await partner.inquire(EXTERNAL_PATH, ACCOUNT, { headers });
+    assert.equal(answer.fields['responseCode'], '2001600');
+  }
+});
+
+function openssl(commandArguments: string[], input: string): Buffer {
+  const { status, stdout, stderr } = spawnSync('openssl', commandArguments, { input });
+  assert.equal(status, 0, String(stderr));
+  return stdout;
+}
+
+/** OpenSSL reads a private key from a file only. */
+function signWithPrivateKey(signed: string): string {
+  const directory = mkdtempSync(join(tmpdir(), 'tiba-bank-'));
+  try {
+    const file = join(directory, 'private.pem');
+    writeFileSync(file, privateKeyPem, { mode: 0o600 });
+    return openssl(['dgst', '-sha256', '-sign', file], signed).toString('base64');
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+}

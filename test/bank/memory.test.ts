@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createExternalIds } from '../../apps/bank/src/snap/external-ids.ts';
+import { createTokens } from '../../apps/bank/src/snap/tokens.ts';
+
+const NOON_MS = Date.parse('2026-11-21T12:00:00+07:00');
+const HOUR_MS = 60 * 60 * 1000;
+
+describe('what the bank remembers', () => {
+  it('of external ids are at least the latest of a generation, and at most two generations', () => {
+    const ids = createExternalIds(1000);
+    for (let id = 0; id < 2000; id += 1) assert.ok(ids.claim(String(id), NOON_MS));
+    for (let id = 1000; id < 2000; id += 1) assert.equal(ids.claim(String(id), NOON_MS), false);
+    assert.ok(ids.claim('2000', NOON_MS));
+    assert.ok(ids.claim('0', NOON_MS), 'the oldest generation is forgotten');
+  });
+
+  it('of external ids does not leave the day', () => {
+    const ids = createExternalIds(1000);
+    assert.ok(ids.claim('1', NOON_MS));
+    assert.equal(ids.claim('1', NOON_MS + 12 * HOUR_MS - 1), false);
+    assert.ok(ids.claim('1', NOON_MS + 12 * HOUR_MS));
+  });
+
+  it('of tokens are the latest ones, up to a ceiling', () => {
+    const tokens = createTokens(HOUR_MS, 3);
+    const issued = Array.from({ length: 4 }, () => tokens.issue(NOON_MS));
+    assert.deepEqual(
+      issued.map((token) => tokens.isAlive(token, NOON_MS)),
+      [false, true, true, true],
+    );
+  });
+
+  it('of tokens ends with their lifetime', () => {
+    const tokens = createTokens(HOUR_MS);
+    const token = tokens.issue(NOON_MS);
+    assert.ok(tokens.isAlive(token, NOON_MS + HOUR_MS - 1));
+    assert.equal(tokens.isAlive(token, NOON_MS + HOUR_MS), false);
+  });
+});

@@ -1,0 +1,166 @@
+// The bank's partner, as the tests play it: it signs as SNAP BI says and sends over real HTTP.
+// It shares nothing with the bank's own code, so that a mistake there cannot hide here.
+
+import { createHash, createHmac, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { type RunningBank, startBank } from '../../apps/bank/src/server.ts';
+import type { BankSettings } from '../../apps/bank/src/settings.ts';
+
+export const TOKEN_PATH = '/v1.0/access-token/b2b';
+export const INTERNAL_PATH = '/v1.0/account-inquiry-internal';
+export const EXTERNAL_PATH = '/v1.0/account-inquiry-external';
+
+export interface BankAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+/** Headers to replace (a string) or to leave out (undefined). */
+export type HeaderChanges = Readonly<Record<string, string | undefined>>;
+
+export interface Change {
+  readonly headers?: HeaderChanges;
+  /** Signed and sent as it stands, in place of the fields. */
+  readonly bodyText?: string | Uint8Array<ArrayBuffer>;
+  /** Sent in place of the body that was signed. */
+  readonly bodySent?: string | Uint8Array<ArrayBuffer>;
+  readonly signal?: AbortSignal;
+}
+
+export interface PartnerKeys {
+  readonly publicKey: KeyObject;
+  readonly privateKey: KeyObject;
+}
+
+export function generatePartnerKeys(): PartnerKeys {
+  return generateKeyPairSync('rsa', { modulusLength: 2048 });
+}
+
+export function partnerSettings(keys: PartnerKeys): BankSettings {
+  return {
+    host: '127.0.0.1',
+    port: 0,
+    clientKey: 'tiba-test-client',
+    clientSecret: 'a secret of the test partner',
+    clientPublicKey: keys.publicKey,
+    partnerId: 'TIBATEST',
+    channelId: '95221',
+    tokenLifetimeSeconds: 900,
+    clockToleranceSeconds: 300,
+  };
+}
+
+export interface Clock {
+  readonly now: () => number;
+  readonly advance: (milliseconds: number) => void;
+}
+
+/** A clock that stands at a moment until a test moves it. */
+export function createClock(start: string): Clock {
+  let timeMs = Date.parse(start);
+  return {
+    now: () => timeMs,
+    advance: (milliseconds) => {
+      timeMs += milliseconds;
+    },
+  };
+}
+
+/** A change of one header; without a value the header is left out. */
+export function withHeader(name: string, value?: string): Change {
+  return { headers: { [name]: value } };
+}
+
+export type Partner = ReturnType<typeof createPartner>;
+
+/** A bank in this process together with its partner; `close` ends the bank. */
+export async function startBankWithPartner(
+  now: () => number = Date.now,
+): Promise<{ bank: RunningBank; partner: Partner; close: () => Promise<void> }> {
+  const keys = generatePartnerKeys();
+  const settings = partnerSettings(keys);
+  const bank = await startBank(settings, now);
+  return { bank, partner: createPartner(bank.baseUrl, settings, keys, now), close: () => bank.close() };
+}
+
+export function createPartner(baseUrl: string, settings: BankSettings, keys: PartnerKeys, now = Date.now) {
+  let accessToken = '';
+  let externalIds = 0;
+
+  function timestamp(): string {
+    return new Date(now()).toISOString().replace(/\.\d{3}Z$/, 'Z');
+  }
+
+  async function requestToken(change: Change = {}): Promise<BankAnswer> {
+    const time = change.headers?.['X-TIMESTAMP'] ?? timestamp();
+    const signed = Buffer.from(`${settings.clientKey}|${time}`);
+    const headers = {
+      'Content-Type': 'application/json',
+      'X-TIMESTAMP': time,
+      'X-CLIENT-KEY': settings.clientKey,
+      'X-SIGNATURE': sign('RSA-SHA256', signed, keys.privateKey).toString('base64'),
+    };
+    const body = change.bodySent ?? change.bodyText ?? '{"grantType":"client_credentials"}';
+    return post(TOKEN_PATH, { ...headers, ...change.headers }, body, change.signal);
+  }
+
+  async function authorise(): Promise<string> {
+    const { fields } = await requestToken();
+    accessToken = String(fields['accessToken']);
+    return accessToken;
+  }
+
+  function symmetricSignature(endpoint: string, minifiedBody: string | Uint8Array, time: string): string {
+    const bodyHash = createHash('sha256').update(minifiedBody).digest('hex').toLowerCase();
+    return createHmac('sha512', settings.clientSecret)
+      .update(['POST', endpoint, accessToken, bodyHash, time].join(':'))
+      .digest('base64');
+  }
+
+  /** An inquiry that is right in everything but what `change` says; the token comes from `authorise`. */
+  async function inquire(endpoint: string, fields: object, change: Change = {}): Promise<BankAnswer> {
+    const body = change.bodyText ?? JSON.stringify(fields);
+    const time = change.headers?.['X-TIMESTAMP'] ?? timestamp();
+    externalIds += 1;
+    const headers = {
+      'Content-Type': 'application/json',
+      Authorization: `Bearer ${accessToken}`,
+      'X-TIMESTAMP': time,
+      'X-SIGNATURE': symmetricSignature(endpoint, body, time),
+      'X-PARTNER-ID': settings.partnerId,
+      'X-EXTERNAL-ID': String(externalIds),
+      'CHANNEL-ID': settings.channelId,
+    };
+    return post(endpoint, { ...headers, ...change.headers }, change.bodySent ?? body, change.signal);
+  }
+
+  async function post(
+    endpoint: string,
+    headers: HeaderChanges,
+    body: string | Uint8Array<ArrayBuffer>,
+    signal?: AbortSignal,
+  ): Promise<BankAnswer> {
+    const present = Object.entries(headers).filter((entry): entry is [string, string] => entry[1] !== undefined);
+    const response = await fetch(baseUrl + endpoint, {
+      method: 'POST',
+      headers: present,
+      // Bytes, because fetch would add a Content-Type to a string.
+      body: typeof body === 'string' ? new TextEncoder().encode(body) : body,
+      signal: signal ?? AbortSignal.timeout(10_000),
+    });
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, text, fields: parseFields(text) };
+  }
+
+  return { settings, requestToken, authorise, inquire, timestamp, symmetricSignature };
+}
+
+function parseFields(text: string): Readonly<Record<string, unknown>> {
+  return text.startsWith('{') ? JSON.parse(text) : {};
+}
+
+/** HTTP status, response code and message in one line, for comparing. */
+export function outcomeOf(answer: BankAnswer): string {
+  return [answer.status, answer.fields['responseCode'], answer.fields['responseMessage']].join(' ');
+}

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
+import { describe, it } from 'node:test';
+import { type BankSettings, readSettings } from '../../apps/bank/src/settings.ts';
+import { bankEnvironment } from './bank-process.ts';
+import { generatePartnerKeys } from './partner.ts';
+
+const ENVIRONMENT = bankEnvironment(generatePartnerKeys());
+
+function read(changes: NodeJS.ProcessEnv): BankSettings {
+  const result = readSettings({ ...ENVIRONMENT, ...changes });
+  assert.ok('settings' in result, 'faults' in result ? result.faults.join(' ') : '');
+  return result.settings;
+}
+
+function faultsOf(changes: NodeJS.ProcessEnv): readonly string[] {
+  const result = readSettings({ ...ENVIRONMENT, ...changes });
+  assert.ok('faults' in result);
+  return result.faults;
+}
+
+describe('the settings of the bank', () => {
+  it('have defaults for all but the partner', () => {
+    const { host, port, channelId, tokenLifetimeSeconds, clockToleranceSeconds } = read({});
+    assert.deepEqual(
+      { host, port, channelId, tokenLifetimeSeconds, clockToleranceSeconds },
+      { host: '127.0.0.1', port: 0, channelId: '95221', tokenLifetimeSeconds: 900, clockToleranceSeconds: 300 },
+    );
+  });
+
+  it('report all faults at once', () => {
+    const result = readSettings({ BANK_PORT: '65536', BANK_TOKEN_SECONDS: '15m', BANK_CHANNEL_ID: '952210' });
+    assert.deepEqual('faults' in result && result.faults, [
+      'BANK_CLIENT_PUBLIC_KEY is missing.',
+      'BANK_PORT must be a whole number from 0 to 65535.',
+      'BANK_CLIENT_KEY is missing.',
+      'BANK_CLIENT_SECRET is missing.',
+      'BANK_PARTNER_ID is missing.',
+      'BANK_CHANNEL_ID is longer than 5 characters.',
+      'BANK_TOKEN_SECONDS must be a whole number from 1 to 86400.',
+    ]);
+  });
+
+  it('take a public key with escaped line ends', () => {
+    const escaped = ENVIRONMENT['BANK_CLIENT_PUBLIC_KEY']?.replaceAll('\n', String.raw`\n`);
+    assert.ok(escaped?.includes(String.raw`\n`));
+    assert.ok(read({ BANK_CLIENT_PUBLIC_KEY: escaped }).clientPublicKey.equals(read({}).clientPublicKey));
+  });
+
+  it('refuse a private key where the public one belongs', () => {
+    const pem = generatePartnerKeys().privateKey.export({ type: 'pkcs8', format: 'pem' });
+    assert.deepEqual(faultsOf({ BANK_CLIENT_PUBLIC_KEY: pem }), [
+      'BANK_CLIENT_PUBLIC_KEY holds a private key: give the public one only, and replace the key pair.',
+    ]);
+  });
+
+  it('refuse a key that is not RSA of 2048 bits or more', () => {
+    const weak = generateKeyPairSync('rsa', { modulusLength: 1024 }).publicKey;
+    const curve = generateKeyPairSync('ed25519').publicKey;
+    for (const key of [weak, curve]) {
+      assert.deepEqual(faultsOf({ BANK_CLIENT_PUBLIC_KEY: key.export({ type: 'spki', format: 'pem' }) }), [
+        'BANK_CLIENT_PUBLIC_KEY must be an RSA key of at least 2048 bits.',
+      ]);
+    }
+    assert.deepEqual(faultsOf({ BANK_CLIENT_PUBLIC_KEY: 'key' }), [
+      'BANK_CLIENT_PUBLIC_KEY is not a public key in PEM format.',
+    ]);
+  });
+
+  const productions: NodeJS.ProcessEnv[] = [
+    { NODE_ENV: 'production' },
+    { NODE_ENV: ' Production' },
+    { TIBA_ENVIRONMENT: 'production' },
+    { DATABASE_URL: 'postgres://tiba:hunter2@db/tiba' },
+    { TIBA_RAILS_FILE: '/etc/tiba/rails.json' },
+  ];
+  for (const production of productions) {
+    it(`refuse to be used next to ${Object.entries(production).join()}, without showing its value`, () => {
+      const [sentence = '', ...others] = faultsOf(production);
+      assert.match(
+        sentence,
+        new RegExp(`refuses to start next to a production configuration \\(${Object.keys(production).join()}\\)`),
+      );
+      assert.doesNotMatch(sentence, /hunter2|rails\.json/);
+      assert.deepEqual(others, []);
+    });
+  }
+
+  it('allow environments that are not production', () => {
+    read({ NODE_ENV: 'test', TIBA_ENVIRONMENT: 'sandbox', DATABASE_URL: '' });
+  });
+});

@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { suite, test } from 'node:test';
+import { type Bank, createBankDirectory } from '../../apps/server/src/domain/bank.ts';
+import entries from '../../apps/server/src/domain/banks.json' with { type: 'json' };
+import { banksPageUrl, renderBanksPage } from '../generate-banks-page.ts';
+
+const directory = createBankDirectory(entries);
+const banks = directory.list();
+const shariaUnits = banks.filter((bank) => bank.unit === 'sharia_unit');
+
+const madeUpEntry = {
+  clearing_code: '999',
+  bic: 'MADEIDUP',
+  name: 'Made Up Bank',
+  short_names: ['MADE UP'],
+  unit: 'conventional',
+};
+
+const abbreviations =
+  'AG ANZ BCA BNP BTPN CIMB CTBC DBS DIY DKI HSBC IBK ICBC KB KEB MNC MUFG NISP NTB NTT OCBC QNB SBI SMBC UOB';
+
+function bicFound(code: string): string | null {
+  return directory.find(code)?.bic ?? null;
+}
+
+suite('finding a bank', () => {
+  test('every clearing code finds its conventional or sharia bank', () => {
+    for (const bank of banks) {
+      if (bank.unit !== 'sharia_unit') assert.equal(directory.find(bank.clearingCode), bank);
+    }
+  });
+
+  test('a clearing code shared with a sharia unit means the conventional bank, for all 19 of them', () => {
+    assert.equal(shariaUnits.length, 19);
+    for (const unit of shariaUnits) {
+      const found = directory.find(unit.clearingCode);
+      assert.equal(found?.clearingCode, unit.clearingCode);
+      assert.equal(found.unit, 'conventional');
+      assert.ok(unit.name.startsWith(found.name), `${unit.name} is not a unit of ${found.name}`);
+    }
+  });
+
+  test('the order of the entries does not decide who a shared clearing code means', () => {
+    const reversed = createBankDirectory(entries.toReversed());
+    for (const unit of shariaUnits) assert.equal(reversed.find(unit.clearingCode)?.unit, 'conventional');
+  });
+
+  test('every BIC finds its bank, and so picks the sharia unit, in 8 and in 11 characters', () => {
+    for (const bank of banks) {
+      for (const branch of ['', 'XXX', '0A9']) assert.equal(directory.find(bank.bic + branch), bank);
+    }
+  });
+
+  test('every short name finds its bank, alone and after "Bank "', () => {
+    for (const bank of banks) {
+      for (const shortName of bank.shortNames) {
+        assert.equal(directory.find(shortName), bank);
+        assert.equal(directory.find(`Bank ${shortName}`), bank);
+      }
+    }
+  });
+
+  test('letters may be in any case', () => {
+    for (const code of ['bca', 'Bca', 'bAnK bCa', 'cenaidja', 'CenaIdjaXxx']) assert.equal(bicFound(code), 'CENAIDJA');
+    assert.equal(bicFound('Danamon Syariah'), 'SYBDIDJ1');
+  });
+
+  test('letters outside ASCII match nothing, though upper-casing turns them into ASCII', () => {
+    for (const code of ['mandırı', 'bßpidsp', 'bſi']) {
+      assert.notEqual(
+        directory.find(code.toUpperCase()),
+        null,
+        'the example must be one that upper-casing would let in',
+      );
+      assert.equal(directory.find(code), null);
+    }
+    for (const code of ['ＢＣＡ', 'BCÁ', 'BАNK BCA', '٠١٤', '０１４']) assert.equal(directory.find(code), null);
+  });
+
+  test('nothing is trimmed', () => {
+    for (const code of ['014', 'CENAIDJA', 'CENAIDJAXXX', 'BCA', 'BANK BCA']) {
+      for (const extra of [' ', '\t', '\n', '\r', '\0', '\u00a0', '\u200b', '\ufeff']) {
+        assert.equal(directory.find(code + extra), null);
+        assert.equal(directory.find(extra + code), null);
+      }
+    }
+  });
+
+  test('nothing is guessed: what is near a code or a name is neither', () => {
+    const nearCodes = ['', '14', '0014', '14.0', '999', 'CENAIDJ', 'CENAIDJAX', 'CENAIDJAXX', 'CENAIDJAXXXX'];
+    const nearNames = ['BANK', 'BANK ', 'BANKBCA', 'BANK  BCA', 'BANK BANK BCA', 'BCA BANK', 'Bank Central Asia'];
+    for (const code of [...nearCodes, ...nearNames]) {
+      assert.equal(directory.find(code), null, `found a bank for "${code}"`);
+    }
+  });
+
+  test('"Bank " stands before short names only', () => {
+    for (const code of ['BANK 014', 'BANK CENAIDJA', 'BANK CENAIDJAXXX']) assert.equal(directory.find(code), null);
+  });
+
+  test('a branch is cut off BICs only, and only when it is one', () => {
+    for (const code of ['SINARMASXXX', 'CITIBANKXXX', 'CENAIDJA-XX', 'CENAIDJA   '])
+      assert.equal(directory.find(code), null);
+  });
+
+  test('names of object properties find nothing', () => {
+    for (const code of ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'length', 'get', 'size']) {
+      assert.equal(directory.find(code), null);
+    }
+  });
+});
+
+suite('making a directory', () => {
+  test('a code that two banks claim is refused, whatever kind of code it is', () => {
+    const rivals = [
+      { clearing_code: '014' },
+      { bic: 'CENAIDJA' },
+      { short_names: ['BCA'] },
+      { short_names: ['014'] },
+      { short_names: ['CENAIDJA'] },
+      { short_names: ['BANK BCA'] },
+    ];
+    for (const rival of rivals) {
+      assert.throws(() => createBankDirectory([...entries, { ...madeUpEntry, ...rival }]), /claimed by both CENAIDJA/);
+    }
+  });
+
+  test('an unknown unit is refused', () => {
+    assert.throws(
+      () => createBankDirectory([{ ...madeUpEntry, unit: 'islamic' }]),
+      /MADEIDUP has the unknown unit islamic/,
+    );
+  });
+
+  test('the list keeps the order of the entries', () => {
+    assert.deepEqual(
+      banks.map((bank) => bank.bic),
+      entries.map((entry) => entry.bic),
+    );
+  });
+});
+
+suite('the directory of Indonesia', () => {
+  const shortNames = banks.flatMap((bank) => bank.shortNames);
+
+  test('holds 125 institutions under 106 clearing codes', () => {
+    assert.equal(banks.length, 125);
+    assert.equal(new Set(banks.map((bank) => bank.clearingCode)).size, 106);
+  });
+
+  test('codes, BICs and short names have their shapes', () => {
+    for (const bank of banks) {
+      assert.match(bank.clearingCode, /^\d{3}$/);
+      assert.match(bank.bic, /^[A-Z]{4}ID[A-Z0-9]{2}$/);
+      assert.ok(bank.shortNames.length > 0, `${bank.name} has no short name`);
+      for (const shortName of bank.shortNames) assert.match(shortName, /^[A-Z]+(?: [A-Z]+)*$/);
+    }
+  });
+
+  test('BICs, short names and full names belong to one institution each', () => {
+    assertDistinct(banks.map((bank) => bank.bic));
+    assertDistinct(shortNames);
+    assertDistinct(banks.map((bank) => bank.name.toUpperCase()));
+  });
+
+  test('no short name carries the word "BANK", which may stand before any of them', () => {
+    for (const shortName of shortNames) assert.ok(!shortName.split(' ').includes('BANK'), shortName);
+  });
+
+  test('no short name can be read as the BIC of another bank with a branch', () => {
+    const bics = new Set(banks.map((bank) => bank.bic));
+    for (const shortName of shortNames) assert.ok(!bics.has(shortName.slice(0, 8)), shortName);
+  });
+
+  test('a sharia unit is named for its bank, and nothing else is', () => {
+    for (const bank of banks)
+      assert.equal(bank.name.endsWith(' Unit Usaha Syariah'), bank.unit === 'sharia_unit', bank.name);
+  });
+
+  test('names carry no legal form of listing, no stray punctuation and no double spaces', () => {
+    for (const { name } of banks) {
+      assert.doesNotMatch(name, /\btbk\b|^PT\b|\bUUS\b/i);
+      assert.match(name, /^[A-Za-z0-9]+(?: (?:[A-Za-z0-9]+|\([A-Za-z ]+\)|N\.A\.))*$/);
+    }
+  });
+
+  test('names shout no word but known abbreviations', () => {
+    const shouted = banks.flatMap((bank) => bank.name.match(/\b[A-Z]{2,}\b/g) ?? []);
+    assert.equal([...new Set(shouted)].toSorted().join(' '), abbreviations);
+  });
+
+  test('account lengths stand only where the bank publishes them: BCA, 10 digits', () => {
+    const withLength = banks.filter((bank) => 'accountNumberLength' in bank);
+    assert.deepEqual(withLength.map(lengthOf), ['CENAIDJA 10']);
+  });
+
+  test('docs/banks.md shows the directory as it is', async () => {
+    const page = await readFile(banksPageUrl, 'utf8');
+    assert.equal(page, renderBanksPage(page, banks), 'the page is old: run node test/generate-banks-page.ts');
+  });
+});
+
+function lengthOf(bank: Bank): string {
+  return `${bank.bic} ${bank.accountNumberLength}`;
+}
+
+function assertDistinct(words: readonly string[]): void {
+  const seen = new Set<string>();
+  for (const word of words) {
+    assert.ok(!seen.has(word), `${word} stands twice`);
+    seen.add(word);
+  }
+}
