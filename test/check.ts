@@ -1,0 +1,48 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { glob } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { startTestServer, TEST_SERVER_VARIABLE } from './harness/database.ts';
+
+/** All checks, as CI runs them: types, lint, format, dead code, then the tests. Stops at the first that fails. */
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+const STATIC_CHECKS: readonly (readonly [name: string, command: string, args: readonly string[]])[] = [
+  ['types', 'tsc', ['--noEmit']],
+  ['lint', 'oxlint', ['--type-aware', '--deny-warnings']],
+  ['format', 'biome', ['ci', '--colors=off', '.']],
+  ['dead code', 'knip', []],
+];
+
+for (const [name, command, args] of STATIC_CHECKS) await step(name, command, args);
+
+const server = await startTestServer();
+try {
+  const files = (await Array.fromAsync(glob('test/**/*.test.ts', { cwd: root }))).sort();
+  await step(
+    'tests',
+    process.execPath,
+    ['--test', `--test-concurrency=${availableParallelism()}`, '--test-reporter=spec', ...files],
+    { [TEST_SERVER_VARIABLE]: server.connectionString },
+  );
+} finally {
+  await server.stop();
+}
+
+async function step(
+  name: string,
+  command: string,
+  args: readonly string[],
+  environment: Record<string, string> = {},
+): Promise<void> {
+  if (process.exitCode !== undefined && process.exitCode !== 0) return;
+  const startedMs = performance.now();
+  process.stdout.write(`\n— ${name}\n`);
+  const child = spawn(command, args, { cwd: root, stdio: 'inherit', env: { ...process.env, ...environment } });
+  const [code] = await once(child, 'exit');
+  const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);
+  process.stdout.write(`— ${name}: ${code === 0 ? 'passed' : 'FAILED'} in ${seconds} s\n`);
+  if (code !== 0) process.exitCode = 1;
+}
