@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
 import { suite, test } from 'node:test';
 import { type Bank, createBankDirectory } from '../../apps/server/src/domain/bank.ts';
 import entries from '../../apps/server/src/domain/banks.json' with { type: 'json' };
-import { banksPageUrl, renderBanksPage } from '../generate-banks-page.ts';
 
 const directory = createBankDirectory(entries);
 const banks = directory.list();
@@ -193,11 +191,6 @@ suite('the directory of Indonesia', () => {
   test('account lengths stand only where the bank publishes them: BCA, 10 digits', () => {
     const withLength = banks.filter((bank) => 'accountNumberLength' in bank);
     assert.deepEqual(withLength.map(lengthOf), ['CENAIDJA 10']);
-  });
-
-  test('docs/banks.md shows the directory as it is', async () => {
-    const page = await readFile(banksPageUrl, 'utf8');
-    assert.equal(page, renderBanksPage(page, banks), 'the page is old: run node test/generate-banks-page.ts');
   });
 });
 

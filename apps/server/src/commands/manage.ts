@@ -1,1 +1,157 @@
-export async function manage(_args: string[]): Promise<void> {}
+import { parseArgs } from 'node:util';
+import { isScope, SCOPES } from '../auth/scopes.ts';
+import { createSeal, generateSecret, hashSecret } from '../auth/secrets.ts';
+import { rotateSigningKeys, SIGNING_ALGORITHMS } from '../auth/signing-keys.ts';
+import { readSettings, type Settings, SettingsError } from '../config.ts';
+import { createLog } from '../observability/log.ts';
+import {
+  changeClient,
+  findAllClients,
+  insertClient,
+  replaceClientSecret,
+  setClientLimits,
+} from '../postgres/clients.ts';
+import { type Database, openDatabase } from '../postgres/database.ts';
+import { migrate } from '../postgres/migrate.ts';
+import { joinPostgres } from './open-postgres.ts';
+
+const USAGE = `npm run manage -- COMMAND
+
+  client list
+  client create ID --name NAME --scope "${SCOPES.join(' ')}"
+  client new-secret ID       a new secret at once; the old one obtains no more tokens
+  client limits ID [--check-status N] [--check-account N]
+                             requests per minute; what is left out is as for everybody
+  client disable ID          out within a second, with all its tokens
+  client enable ID
+  client revoke-tokens ID    the tokens that it has now are no longer good
+  keys rotate [--algorithm ${SIGNING_ALGORITHMS.join('|')}]
+                             a new key signs from now on; tokens of the old one stay good
+
+Works while the service runs. Reads DATABASE_URL, or TIBA_DATA_DIR for the embedded PostgreSQL; keys need TIBA_SECRET_KEY.`;
+
+const OPTIONS = {
+  name: { type: 'string' },
+  scope: { type: 'string' },
+  algorithm: { type: 'string', default: 'EdDSA' },
+  'check-status': { type: 'string' },
+  'check-account': { type: 'string' },
+} as const;
+
+type Options = ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>>['values'];
+type Action = (database: Database, id: string, options: Options, settings: Settings) => Promise<string>;
+
+/** What the operator does to clients and keys. Every change reaches all running processes by itself. */
+const ACTIONS: Readonly<Record<string, Action>> = {
+  'client list': async (database) => {
+    const clients = await findAllClients(database);
+    const rows = clients.map(({ clientId, name, scopes, disabled }) =>
+      [clientId, name, scopes.join(' '), ...(disabled ? ['disabled'] : [])].join('\t'),
+    );
+    return rows.length === 0 ? 'There are no clients yet: npm run manage -- client create' : rows.join('\n');
+  },
+
+  'client create': async (database, id, { name = id, scope = '' }) => {
+    const scopes = scope.split(' ').filter((each) => each !== '');
+    const unknown = scopes.filter((each) => !isScope(each));
+    if (!CLIENT_ID.test(id))
+      throw new UsageError('a client ID has 1 to 64 letters, digits, dots, dashes or underscores');
+    if (scopes.length === 0 || unknown.length > 0)
+      throw new UsageError(`--scope takes one or more of: ${SCOPES.join(' ')}`);
+    const secret = generateSecret();
+    const created = await insertClient(database, { clientId: id, name, secretHash: hashSecret(secret), scopes });
+    if (!created) throw new UsageError(`there is a client ${id} already`);
+    return `client_id      ${id}\nclient_secret  ${secret}\n\nThe secret is shown this once: only its hash is kept.`;
+  },
+
+  'client new-secret': async (database, id) => {
+    const secret = generateSecret();
+    known(id, await replaceClientSecret(database, id, hashSecret(secret)));
+    return `client_id      ${id}\nclient_secret  ${secret}`;
+  },
+
+  'client limits': async (database, id, options) => {
+    const limits = { 'check-status': limit(options['check-status']), 'check-account': limit(options['check-account']) };
+    known(id, await setClientLimits(database, id, limits));
+    return `limits of ${id} per minute: check-status ${limits['check-status'] ?? 'as everybody'}, check-account ${limits['check-account'] ?? 'as everybody'}`;
+  },
+
+  'client disable': async (database, id) => {
+    known(id, await changeClient(database, id, 'disable'));
+    return `${id} is disabled`;
+  },
+
+  'client enable': async (database, id) => {
+    known(id, await changeClient(database, id, 'enable'));
+    return `${id} is enabled`;
+  },
+
+  'client revoke-tokens': async (database, id) => {
+    known(id, await changeClient(database, id, 'revoke-tokens'));
+    return `the tokens that ${id} had are revoked`;
+  },
+
+  'keys rotate': async (database, _id, options, { secretKey }) => {
+    const algorithm = SIGNING_ALGORITHMS.find((each) => each === options.algorithm);
+    if (algorithm === undefined) throw new UsageError(`--algorithm takes one of: ${SIGNING_ALGORITHMS.join(' ')}`);
+    if (secretKey === null) throw new SettingsError(['TIBA_SECRET_KEY is missing: the same as the service has']);
+    return `the key ${await rotateSigningKeys(database, createSeal(secretKey), algorithm)} signs from now on`;
+  },
+};
+
+const CLIENT_ID = /^[A-Za-z0-9._-]{1,64}$/;
+
+/** What was typed is wrong; the message says how. */
+class UsageError extends Error {}
+
+export async function manage(args: string[]): Promise<void> {
+  try {
+    process.stdout.write(`${await run(args)}\n`);
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    process.stderr.write(`${error.message}\n\n${USAGE}\n`);
+    process.exitCode = 1;
+  }
+}
+
+async function run(args: string[]): Promise<string> {
+  const { values, positionals } = parse(args);
+  const [noun = '', verb = '', id = ''] = positionals;
+  const command = `${noun} ${verb}`;
+  const action = Object.hasOwn(ACTIONS, command) ? ACTIONS[command] : undefined;
+  if (action === undefined)
+    throw new UsageError(args.length === 0 ? 'Say what to do.' : `There is no command ${command}.`);
+  if (noun === 'client' && verb !== 'list' && id === '') throw new UsageError('Say which client: its ID is missing.');
+
+  const settings = readSettings('manage');
+  const postgres = await joinPostgres(settings);
+  const { log } = createLog(STDERR, 'error');
+  const database = openDatabase({ connection: postgres.connection, connectionsMax: 1, log });
+  try {
+    await migrate(database);
+    return await action(database, id, values, settings);
+  } finally {
+    await database.close();
+    await postgres.stop();
+  }
+}
+
+const STDERR = 2;
+
+function parse(args: string[]): { values: Options; positionals: string[] } {
+  try {
+    return parseArgs({ args, options: OPTIONS, allowPositionals: true });
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function limit(text: string | undefined): number | null {
+  if (text === undefined) return null;
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new UsageError('a limit is a whole number of requests per minute');
+}
+
+function known(id: string, changed: boolean): void {
+  if (!changed) throw new UsageError(`there is no client ${id}: see client list`);
+}

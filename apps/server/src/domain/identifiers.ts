@@ -21,5 +21,5 @@ export function isReferenceId(value: string): boolean {
 export function isPlainText(value: string, lengthMax: number): boolean {
   // A code point takes at most two UTF-16 units, so a longer string needs no counting.
   if (value.length > 2 * lengthMax || !value.isWellFormed() || CONTROL_CHARACTER.test(value)) return false;
-  return value.length <= lengthMax || [...value].length <= lengthMax;
+  return value.length <= lengthMax || Array.from(value).length <= lengthMax;
 }

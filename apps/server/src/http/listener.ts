@@ -31,7 +31,7 @@ export interface ListenerOptions {
 }
 
 /** Contract's decisions, "Errors". */
-export const BODY_BYTES_MAX = 16 * 1024;
+const BODY_BYTES_MAX = 16 * 1024;
 const HEADER_BYTES_MAX = 16 * 1024;
 /** Slow or silent peers are cut off: a socket that sends a byte now and then would otherwise be held for ever. */
 const HEADERS_TIMEOUT_MS = 10_000;

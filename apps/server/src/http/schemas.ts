@@ -40,19 +40,19 @@ const STATUS_DESCRIPTIONS: Partial<Record<number, string>> = {
   503: 'Cannot be answered now: repeat after `Retry-After` seconds.',
 };
 
-const COMMON_ERRORS: readonly ErrorCode[] = [
+const COMMON_ERRORS: ReadonlySet<ErrorCode> = new Set([
   'UNAUTHORIZED',
   'FORBIDDEN',
   'RATE_LIMIT_EXCEEDED',
   'NOT_ACCEPTABLE',
   'SERVICE_UNAVAILABLE',
   'INTERNAL_ERROR',
-];
+]);
 
 /** The error responses of an operation, by HTTP status: its own codes and those that every operation has. */
 export function errorResponses(own: readonly ErrorCode[]): Record<number, TSchema> {
   const responses: Record<number, TSchema> = {};
-  const codes = ERROR_CODES.filter((code) => own.includes(code) || COMMON_ERRORS.includes(code));
+  const codes = ERROR_CODES.filter((code) => own.includes(code) || COMMON_ERRORS.has(code));
   for (const status of new Set(codes.map(httpStatusOf))) {
     const description = STATUS_DESCRIPTIONS[status] ?? '';
     responses[status] = Type.Object(errorEnvelope(codes.filter((code) => httpStatusOf(code) === status)).properties, {

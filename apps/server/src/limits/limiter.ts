@@ -1,6 +1,5 @@
 /** The operations that are counted (service document, section 8). Both forms of check-status share one allowance. */
-export const LIMITED_OPERATIONS = ['check-status', 'check-account'] as const;
-export type LimitedOperation = (typeof LIMITED_OPERATIONS)[number];
+export type LimitedOperation = 'check-status' | 'check-account';
 
 /** The window over which requests are counted. */
 export const WINDOW_MS = 60_000;

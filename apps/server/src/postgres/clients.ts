@@ -76,7 +76,7 @@ export async function insertClient(database: Database, client: NewClient): Promi
 }
 
 /** What the operator can change of a client, each as one statement. False when there is no such client. */
-export const CLIENT_CHANGES = {
+const CLIENT_CHANGES = {
   disable: 'disabled_at = coalesce(disabled_at, now())',
   enable: 'disabled_at = null',
   'revoke-tokens': 'tokens_valid_from = now()',

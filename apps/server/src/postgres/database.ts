@@ -6,13 +6,15 @@ import type { Log } from '../observability/log.ts';
  * nothing is written; failing that (it is frozen) the connection is given up; failing that the HTTP answer is 503.
  * A query that is given up before PostgreSQL cancels it would still be carried out.
  */
-export const STATEMENT_TIMEOUT_MS = 1_500;
+const STATEMENT_TIMEOUT_MS = 1_500;
 const QUERY_TIMEOUT_MS = 1_750;
 const CONNECT_TIMEOUT_MS = 1_000;
 
 /** A table row, by column name. */
 export type Row = Record<string, unknown>;
 
+// R is the caller's word for what its statement returns.
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters
 export type Query = <R extends Row>(
   sql: string,
   values?: readonly unknown[],

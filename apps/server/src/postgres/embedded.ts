@@ -9,6 +9,7 @@ import { type Command, chooseLauncher } from './embedded/launcher.ts';
 import { endLeftover, endOrphans } from './embedded/leftover.ts';
 import { type DataDirectoryLock, lockDataDirectory } from './embedded/lock.ts';
 import { logPathOf } from './embedded/log-file.ts';
+import { findPostmaster, isServerOf } from './embedded/postmaster.ts';
 import { isHeldByRemains, type Server, startServer } from './embedded/server.ts';
 import { serverNameOf } from './embedded/server-name.ts';
 import { chooseServerUser, giveDataDirectory } from './embedded/server-user.ts';
@@ -70,6 +71,14 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     lock.release();
     throw error;
   }
+}
+
+/** How to connect to the server that runs on this data directory now, whoever started it; null when none does. */
+export async function findRunningPostgres(givenDataDirectory: string): Promise<string | null> {
+  const dataDirectory = await findRealPath(givenDataDirectory);
+  const postmaster = await findPostmaster(dataDirectory).catch(() => null);
+  if (postmaster === null || postmaster.socketDirectory === null) return null;
+  return (await isServerOf(dataDirectory, postmaster.pid)) ? connectionStringOf(postmaster.socketDirectory) : null;
 }
 
 /** The real path, because the kernel's words about processes and the names of locks must agree on it. */

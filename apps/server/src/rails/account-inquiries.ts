@@ -1,10 +1,9 @@
-import type { Verdict } from '../domain/account.ts';
 import type { Bank } from '../domain/bank.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { AccountInquiry, InquiryOutcome, Rail } from './rail.ts';
 
 /** The caller is answered within 5 s, always (contract's decisions, "Check account"); the rest is for the way there. */
-export const INQUIRY_DEADLINE_MS = 4_500;
+const INQUIRY_DEADLINE_MS = 4_500;
 
 export interface AccountInquiries {
   /** Whether any rail leads to the bank. */
@@ -54,5 +53,5 @@ export function createAccountInquiries(rails: readonly Rail[], metrics: Metrics)
 
 const NO_RAIL: InquiryOutcome = { kind: 'no_verdict', reason: 'unreachable', railCode: null };
 
-const outcomeLabel = (outcome: InquiryOutcome): Verdict['status'] | string =>
+const outcomeLabel = (outcome: InquiryOutcome): string =>
   outcome.kind === 'verdict' ? outcome.verdict.status : outcome.reason;

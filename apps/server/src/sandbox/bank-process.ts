@@ -26,7 +26,7 @@ export async function startSimulatedBank(secrets: SandboxSecrets, log: Log): Pro
     env: {
       BANK_CLIENT_KEY: identity.clientKey,
       BANK_CLIENT_SECRET: secrets.bankClientSecret,
-      BANK_CLIENT_PUBLIC_KEY: createPublicKey(privateKey).export({ type: 'spki', format: 'pem' }).toString(),
+      BANK_CLIENT_PUBLIC_KEY: createPublicKey(privateKey).export({ type: 'spki', format: 'pem' }),
       BANK_PARTNER_ID: identity.partnerId,
       BANK_CHANNEL_ID: identity.channelId,
     },

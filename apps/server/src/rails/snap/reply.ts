@@ -39,6 +39,6 @@ function parseJson(text: string): unknown {
 function parseResponseCode(text: string | undefined): ResponseCode | null {
   const match = RESPONSE_CODE.exec(text ?? '');
   if (match === null) return null;
-  const [whole, http, service, caseCode] = match as unknown as [string, string, string, string];
+  const [whole, http, service = '', caseCode = ''] = match;
   return { text: whole, httpStatus: Number(http), service, case: caseCode };
 }

@@ -1,10 +1,4 @@
-/** Writes the table in docs/banks.md anew from the directory: `node test/generate-banks-page.ts`. */
-
-import { readFile, writeFile } from 'node:fs/promises';
-import { type Bank, createBankDirectory } from '../apps/server/src/domain/bank.ts';
-import entries from '../apps/server/src/domain/banks.json' with { type: 'json' };
-
-export const banksPageUrl = new URL('../docs/banks.md', import.meta.url);
+import type { Bank } from '../../apps/server/src/domain/bank.ts';
 
 const startMark = '<!-- banks:start -->\n';
 const endMark = '<!-- banks:end -->\n';
@@ -31,9 +25,4 @@ function renderTable(banks: readonly Bank[]): string {
     ...rows,
     '',
   ].join('\n');
-}
-
-if (import.meta.main) {
-  const page = await readFile(banksPageUrl, 'utf8');
-  await writeFile(banksPageUrl, renderBanksPage(page, createBankDirectory(entries).list()));
 }

@@ -1,0 +1,8 @@
+import { writeFile } from 'node:fs/promises';
+import { fileAt, renderGeneratedFiles } from './generated/files.ts';
+
+/** `npm run generate`: writes every generated file anew. */
+for (const [path, content] of Object.entries(await renderGeneratedFiles())) {
+  await writeFile(fileAt(path), content);
+  process.stdout.write(`${path}\n`);
+}
