@@ -1,0 +1,41 @@
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+
+/** One core for the server under test, another for everything else, so that neither takes time from the other. */
+export interface Cores {
+  readonly server: number;
+  readonly others: number;
+}
+
+const run = promisify(execFile);
+
+/**
+ * Binds this process, and with it whatever it starts from now on, to the second core that it may use.
+ * Null where that is impossible: fewer than two cores, or no `taskset` (util-linux).
+ */
+export async function takeCores(): Promise<Cores | null> {
+  const [server, others] = await allowedCores();
+  if (server === undefined || others === undefined) return null;
+  try {
+    await run('taskset', ['--all-tasks', '--cpu-list', '--pid', String(others), String(process.pid)]);
+    return { server, others };
+  } catch {
+    return null;
+  }
+}
+
+/** The command that runs a program on the server's core. It replaces itself with the program, so the process id stays. */
+export function onServerCore(cores: Cores | null, file: string, args: readonly string[]): [string, string[]] {
+  return cores === null ? [file, [...args]] : ['taskset', ['--cpu-list', String(cores.server), file, ...args]];
+}
+
+/** A list such as `0-3,8` (proc(5), Cpus_allowed_list of status). */
+async function allowedCores(): Promise<number[]> {
+  const status = await readFile('/proc/self/status', 'utf8');
+  const list = /^Cpus_allowed_list:\s*(\S+)$/m.exec(status)?.[1] ?? '';
+  return list.split(',').flatMap((range) => {
+    const [first = Number.NaN, last = first] = range.split('-').map(Number);
+    return Array.from({ length: last - first + 1 }, (_, index) => first + index);
+  });
+}

@@ -1,0 +1,56 @@
+import pg from 'pg';
+import { NUMBER, NUMBER_DIGITS } from '../load/load.ts';
+import { prototypeRows } from './prototypes.ts';
+
+const ROWS_PER_STATEMENT = 50_000;
+
+export interface FillOptions {
+  readonly connectionString: string;
+  /** How many transactions, numbered from 0. */
+  readonly rows: number;
+  readonly signal: AbortSignal;
+  readonly onProgress: (rows: number) => void;
+}
+
+/** Fills the table of transactions, whose client must exist, and leaves it as a table at rest: vacuumed and analysed. */
+export async function fillTransactions({ connectionString, rows, signal, onProgress }: FillOptions): Promise<void> {
+  const client = new pg.Client({ connectionString });
+  // Unheard, the loss of the connection between two statements would end this process; the next statement reports it.
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    await client.query('begin');
+    // What is written in the transaction that empties a table needs no write-ahead log (wal_level = minimal).
+    await client.query('truncate tiba.transactions, tiba.observations');
+    // Without foreign key checks, which would take as long as all the rest: there is one client, and it exists.
+    await client.query('set local session_replication_role = replica');
+    const prototypes = prototypeRows();
+    for (let from = 0; from < rows; from += ROWS_PER_STATEMENT) {
+      signal.throwIfAborted();
+      const to = Math.min(from + ROWS_PER_STATEMENT, rows);
+      await client.query(FILL, [from, to - 1, JSON.stringify(prototypes), prototypes.length, NUMBER, NUMBER_DIGITS]);
+      onProgress(to);
+    }
+    await client.query('commit');
+    signal.throwIfAborted();
+    await client.query('vacuum (analyze) tiba.transactions');
+    await client.query('checkpoint');
+  } finally {
+    await client.end();
+  }
+}
+
+const FILL = `
+insert into tiba.transactions
+  (client_id, transaction_id, reference_id, status, amount, fee, currency, bank_code, bank_name, account_number,
+   account_name, description, created_at, processed_at, failure_reason, rendered)
+select client_id, replace(transaction_id, $5, digits), replace(reference_id, $5, digits), status, amount, fee, currency,
+       bank_code, bank_name, replace(account_number, $5, digits), account_name, replace(description, $5, digits),
+       created_at, processed_at, failure_reason, replace(rendered, $5, digits)
+  from generate_series($1::bigint, $2::bigint) as number
+  cross join lateral lpad(number::text, $6::integer, '0') as digits
+  join json_to_recordset($3::json) as prototype (
+    turn bigint, client_id text, transaction_id text, reference_id text, status text, amount numeric, fee numeric,
+    currency text, bank_code text, bank_name text, account_number text, account_name text, description text,
+    created_at timestamptz, processed_at timestamptz, failure_reason text, rendered text)
+    on prototype.turn = number % $4::bigint`;

@@ -1,0 +1,70 @@
+import type { Transaction } from '../../apps/server/src/domain/transaction.ts';
+import { transactionJson } from '../../apps/server/src/domain/transaction-json.ts';
+import { NUMBER } from '../load/load.ts';
+
+/** The client that owns every transaction and asks for them. */
+export const CLIENT_ID = 'bench-client';
+export const TRANSACTION_ID = `TB${NUMBER}`;
+export const REFERENCE_ID = `INV/2026/${NUMBER}`;
+
+const COMMON = {
+  clientId: CLIENT_ID,
+  transactionId: TRANSACTION_ID,
+  referenceId: REFERENCE_ID,
+  fee: '2500.00',
+  currency: 'IDR',
+  accountNumber: NUMBER,
+  description: `Refund of order ${NUMBER}`,
+  createdAt: '2026-11-21T04:32:26.123Z',
+} as const;
+
+const SUCCESS = { status: 'SUCCESS', processedAt: '2026-11-21T04:32:31.402Z', failureReason: null } as const;
+const BCA = { bankCode: '014', bankName: 'Bank Central Asia' } as const;
+const MANDIRI = { bankCode: 'BMRIIDJA', bankName: 'Bank Mandiri (Persero)' } as const;
+
+/** What the transactions of the benchmark look like, in turn; NUMBER stands for the number of each. */
+const PROTOTYPES: readonly Transaction[] = [
+  { ...COMMON, ...SUCCESS, ...BCA, amount: '150000.00', accountName: 'BUDI SANTOSO' },
+  { ...COMMON, ...SUCCESS, ...MANDIRI, amount: '1275000.50', accountName: 'SITI RAHAYU' },
+  { ...COMMON, ...SUCCESS, ...BCA, amount: '98000.00', accountName: 'DEWI LESTARI' },
+  {
+    ...COMMON,
+    ...MANDIRI,
+    amount: '420000.00',
+    accountName: 'AGUS WIJAYA',
+    status: 'FAILED',
+    processedAt: '2026-11-21T04:32:40.007Z',
+    failureReason: 'The recipient account is blocked',
+  },
+  {
+    ...COMMON,
+    ...BCA,
+    amount: '8750000.00',
+    accountName: 'RATNA TANJUNG',
+    status: 'PROCESS',
+    processedAt: null,
+    failureReason: null,
+  },
+];
+
+/** As rows for fill.ts, with the answer rendered by the service's own function. */
+export const prototypeRows = (): Record<string, unknown>[] =>
+  PROTOTYPES.map((transaction, index) => ({
+    turn: index,
+    client_id: transaction.clientId,
+    transaction_id: transaction.transactionId,
+    reference_id: transaction.referenceId,
+    status: transaction.status,
+    amount: transaction.amount,
+    fee: transaction.fee,
+    currency: transaction.currency,
+    bank_code: transaction.bankCode,
+    bank_name: transaction.bankName,
+    account_number: transaction.accountNumber,
+    account_name: transaction.accountName,
+    description: transaction.description,
+    created_at: transaction.createdAt,
+    processed_at: transaction.processedAt,
+    failure_reason: transaction.failureReason,
+    rendered: transactionJson(transaction),
+  }));

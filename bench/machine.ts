@@ -1,0 +1,27 @@
+import { cpus } from 'node:os';
+import pg from 'pg';
+import type { Stage } from './stage.ts';
+
+/** What the figures depend on, for whoever compares them with others. */
+export async function describeMachine({ cores, load, postgres }: Stage): Promise<string> {
+  const processors = cpus();
+  const placing =
+    cores === null
+      ? 'nothing is bound to a core, so the load takes time from the server: do not trust the figures'
+      : `the server on core ${cores.server}; the load, PostgreSQL and the banks on core ${cores.others}`;
+  return [
+    `${processors.length} cores (${processors[0]?.model.trim() ?? 'unknown'}): ${placing}`,
+    `Node ${process.versions.node}, PostgreSQL ${await postgresVersion(postgres.connectionString)}, ${load.name}`,
+  ].join('\n');
+}
+
+async function postgresVersion(connectionString: string): Promise<string> {
+  const client = new pg.Client({ connectionString });
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ server_version: string }>('show server_version');
+    return rows[0]?.server_version ?? 'unknown';
+  } finally {
+    await client.end();
+  }
+}

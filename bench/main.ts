@@ -1,0 +1,58 @@
+import { inspect } from 'node:util';
+import { compare } from './compare.ts';
+import { Interrupted, onInterruption } from './interruption.ts';
+import { describeMachine } from './machine.ts';
+import { type Options, OptionsError, readOptions, USAGE } from './options.ts';
+import { profile } from './profile.ts';
+import { isMissed } from './ratios.ts';
+import { ratioTable, rowTable } from './report.ts';
+import { openStage } from './stage.ts';
+
+/** `npm run bench`: what the service costs, held against a bare server and against its own budgets (docs/benchmarks.md). */
+
+const print = (text: string): void => void process.stdout.write(`${text}\n`);
+const say = (text: string): void => void process.stderr.write(`${text}\n`);
+
+async function main(): Promise<number> {
+  try {
+    const options = readOptions(process.argv.slice(2));
+    if (options === null) {
+      print(USAGE);
+      return 0;
+    }
+    return await run(options);
+  } catch (error) {
+    if (error instanceof Interrupted) say(`stopped by ${error.signal}; nothing is left behind`);
+    else if (error instanceof OptionsError) say(`${error.message}\n\n${USAGE}`);
+    else say(`the benchmark failed: ${describe(error)}`);
+    return error instanceof Interrupted ? error.exitCode : 1;
+  }
+}
+
+async function run(options: Options): Promise<number> {
+  await using closers = new AsyncDisposableStack();
+  const signal = onInterruption(closers);
+  const stage = await openStage({ options, signal, say, closers });
+  print(await describeMachine(stage));
+
+  if (options.profile) {
+    print(await profile(stage, options));
+    return 0;
+  }
+  const { rows, ratios } = await compare(stage, options);
+  print(`\n${stage.load.connections} in flight, medians over ${options.rounds} × ${options.roundSeconds} s\n`);
+  print(rowTable(rows));
+  print('');
+  print(ratioTable(ratios));
+  if (options.quick) print('\nA quick run shows that everything works. Its figures are too short to judge by.');
+  const failed = rows.some(({ figures }) => figures.failed > 0);
+  return options.enforce && (failed || ratios.some(isMissed)) ? 1 : 0;
+}
+
+/** Stopping things after a failure may fail too; what came first is said first. Node shows neither of the two by itself. */
+const describe = (error: unknown): string =>
+  error instanceof SuppressedError
+    ? `${describe(error.suppressed)}\nand after that: ${describe(error.error)}`
+    : inspect(error);
+
+process.exitCode = await main();

@@ -1,0 +1,32 @@
+import type { BenchDatabase } from './database/databases.ts';
+import { TRANSACTION_ID } from './database/prototypes.ts';
+import { NUMBER, type Requests } from './load/load.ts';
+import type { Service } from './services.ts';
+
+export const CHECK_STATUS_PATH = `/api/v1/check-status/${TRANSACTION_ID}`;
+
+/** Asks for random transactions among all, as the client that owns them. */
+export const checkStatusRequests = (origin: string, token: string, database: BenchDatabase): Requests => ({
+  origin,
+  method: 'GET',
+  path: CHECK_STATUS_PATH,
+  headers: headers(token),
+  body: '',
+  numbers: { order: 'random', below: database.rows },
+});
+
+/** Asks about accounts none of which comes twice, so that every answer needs a call to the bank. */
+export const checkAccountRequests = ({ address }: Service): Requests => ({
+  origin: address.publicUrl,
+  method: 'POST',
+  path: '/api/v1/check-account',
+  headers: { ...headers(address.token), 'Content-Type': 'application/json' },
+  // The 7 keeps clear of the endings by which the simulated bank plays faults (docs/simulated-bank.md).
+  body: `{"bank_code":"009","account_number":"${NUMBER}7"}`,
+  numbers: { order: 'counting' },
+});
+
+export const headers = (token: string): Record<string, string> => ({
+  Authorization: `Bearer ${token}`,
+  Accept: 'application/json',
+});

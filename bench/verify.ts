@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { transactionJson } from '../apps/server/src/domain/transaction-json.ts';
+import { openDatabase } from '../apps/server/src/postgres/database.ts';
+import { lockTransactions } from '../apps/server/src/postgres/transactions.ts';
+import type { BenchDatabase } from './database/databases.ts';
+import { CLIENT_ID, REFERENCE_ID, TRANSACTION_ID } from './database/prototypes.ts';
+import { NUMBER, NUMBER_DIGITS } from './load/load.ts';
+import { type RecordedAnswer, recordAnswer } from './load/record.ts';
+import { headers } from './requests.ts';
+import type { Service } from './services.ts';
+import type { Stage } from './stage.ts';
+
+// Figures of a service that answers wrongly are worth nothing, so each is looked at before it is measured.
+
+const numbered = (template: string, number: number): string =>
+  template.replace(NUMBER, String(number).padStart(NUMBER_DIGITS, '0'));
+
+/** Asks for some transactions and holds the answers against the typed columns, as the feed would have rendered them. */
+export async function verifyCheckStatus(stage: Stage, service: Service, database: BenchDatabase): Promise<void> {
+  const numbers = [0, 1, 2, 3, 4, Math.floor(database.rows / 2), database.rows - 1];
+  const stored = await readTransactions(stage, database, numbers);
+  const get = (path: string) => ask(service, path);
+  for (const [transactionId, rendered] of stored) {
+    const { status, text } = await get(`/api/v1/check-status/${transactionId}`);
+    assert.equal(status, 200, text);
+    assert.ok(text.startsWith(`{"success":true,"message":"Transaction found","data":${rendered},"meta":`), text);
+  }
+  const last = await get(
+    `/api/v1/check-status?reference_id=${encodeURIComponent(numbered(REFERENCE_ID, database.rows - 1))}`,
+  );
+  assert.equal(last.status, 200, last.text);
+  const beyond = await get(`/api/v1/check-status/${numbered(TRANSACTION_ID, database.rows)}`);
+  assert.equal(beyond.status, 404, beyond.text);
+}
+
+/** Rendered by transaction ID. */
+async function readTransactions(
+  stage: Stage,
+  { connectionString }: BenchDatabase,
+  numbers: readonly number[],
+): Promise<Map<string, string>> {
+  const database = openDatabase({ connection: { connectionString }, connectionsMax: 1, log: stage.log });
+  try {
+    const keys = numbers.map((number) => ({ clientId: CLIENT_ID, transactionId: numbered(TRANSACTION_ID, number) }));
+    const transactions = await database.transaction((query) => lockTransactions(query, keys));
+    assert.equal(transactions.length, new Set(keys.map(({ transactionId }) => transactionId)).size);
+    return new Map(transactions.map((transaction) => [transaction.transactionId, transactionJson(transaction)]));
+  } finally {
+    await database.close();
+  }
+}
+
+/** The bare server must send what the service sent: the same bytes under the same headers, but for the date. */
+export async function verifyBareServer(url: string, recorded: RecordedAnswer): Promise<void> {
+  assert.deepEqual(await recordAnswer(`${url}/anything`, {}), recorded);
+}
+
+export interface Inquiries {
+  readonly sent: number;
+  /** Answered from another's question, without a call of their own. */
+  readonly shared: number;
+}
+
+/** What the service counted of its calls to banks so far. */
+export async function countInquiries({ address }: Service): Promise<Inquiries> {
+  const metrics = await (await fetch(`${address.operatorUrl}/metrics`)).text();
+  const sum = (pattern: RegExp): number =>
+    [...metrics.matchAll(pattern)].reduce((total, [, value]) => total + Number(value), 0);
+  return {
+    sent: sum(/^tiba_inquiries_total\{[^}]*outcome="ACTIVE"[^}]*\} (\d+)$/gm),
+    shared: sum(/^tiba_inquiries_shared_total (\d+)$/gm),
+  };
+}
+
+async function ask(service: Service, path: string): Promise<{ status: number; text: string }> {
+  const response = await fetch(service.address.publicUrl + path, { headers: headers(service.address.token) });
+  return { status: response.status, text: await response.text() };
+}
