@@ -103,7 +103,10 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     connection: database.connection,
     banks: testBanks,
     rails,
-    log: pino({ base: null, serializers: { err: describeError } }, collector(logged)),
+    logging: {
+      log: pino({ base: null, serializers: { err: describeError } }, collector(logged)),
+      writeLine: (line) => void logged.push(JSON.parse(line)),
+    },
     ...(options.limitClock === undefined ? {} : { limitClock: options.limitClock }),
     ...(options.lookUp === undefined ? {} : { lookUp: options.lookUp }),
   });

@@ -11,19 +11,21 @@ import { type Clients, createClients } from './auth/clients.ts';
 import { createFailureThrottle } from './auth/failure-throttle.ts';
 import { createSeal } from './auth/secrets.ts';
 import { createSigningKeys, rotateSigningKeys } from './auth/signing-keys.ts';
-import type { Settings } from './config.ts';
+import { SETTINGS, type Settings } from './config.ts';
 import type { BankDirectory } from './domain/bank.ts';
 import { createFeed, type Feed } from './feed/feed.ts';
 import { createGate } from './http/gate.ts';
+import { listenAt } from './http/listen.ts';
 import { createOperatorListener } from './http/operator.ts';
 import { createPublicListener } from './http/public.ts';
 import { createSlidingWindow, type MonotonicClock } from './limits/sliding-window.ts';
-import type { Log } from './observability/log.ts';
+import { createAccessLog } from './observability/access-log.ts';
+import type { LogSink } from './observability/log.ts';
 import { createMetrics } from './observability/metrics.ts';
 import { type Database, openDatabase } from './postgres/database.ts';
-import { claimInstallation, type InstallationEnvironment } from './postgres/installation.ts';
-import { migrate } from './postgres/migrate.ts';
+import type { InstallationEnvironment } from './postgres/installation.ts';
 import { listen } from './postgres/notifications.ts';
+import { prepareDatabase } from './postgres/prepare.ts';
 import { createTransactionLookUp, type LookUpOptions } from './postgres/transaction-lookup.ts';
 import { createAccountInquiries } from './rails/account-inquiries.ts';
 import type { Rail } from './rails/rail.ts';
@@ -34,7 +36,7 @@ export interface AppOptions {
   readonly connection: pg.ClientConfig;
   readonly banks: BankDirectory;
   readonly rails: readonly Rail[];
-  readonly log: Log;
+  readonly logging: Pick<LogSink, 'log' | 'writeLine'>;
   /** For tests that push the limits' clock. */
   readonly limitClock?: MonotonicClock;
   /** For the benchmark that measures what batching brings. */
@@ -61,7 +63,8 @@ const DRAIN_TIMEOUT_MS = 10_000;
 
 /** Wires the whole service by hand, and starts it. Resolves when it can answer. */
 export async function startApp(options: AppOptions): Promise<App> {
-  const { settings, connection, banks, log } = options;
+  const { settings, connection, banks } = options;
+  const { log, writeLine } = options.logging;
   const closers: (() => Promise<unknown>)[] = [];
   const close = once(async () => {
     for (const closer of closers.toReversed())
@@ -81,8 +84,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const lookUpDatabase = openDatabase({ connection, connectionsMax: lookUpConnections, log });
     closers.push(() => lookUpDatabase.close());
 
-    await migrate(database);
-    await claim(database, options.environment);
+    await prepareDatabase(database, options.environment);
 
     const clients = createClients(database, {
       'check-status': settings.checkStatusPerMinute,
@@ -120,7 +122,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       knowsClient: (clientId) => clients.find(clientId) !== undefined,
       onApplied: (outcome) => metrics.feedLines.inc({ outcome }),
     });
-    const listener = { log, metrics, trustedProxies: settings.trustedProxies };
+    const listener = { log, accessLog: createAccessLog(writeLine), metrics, trustedProxies: settings.trustedProxies };
     const publicListener = await createPublicListener({
       listener,
       gate,
@@ -152,8 +154,18 @@ export async function startApp(options: AppOptions): Promise<App> {
     });
 
     for (const each of [operatorListener, publicListener]) closers.push(() => drain(each));
-    const operatorUrl = await operatorListener.listen({ host: settings.operatorHost, port: settings.operatorPort });
-    const listeningUrl = await publicListener.listen({ host: settings.host, port: settings.port });
+    const operatorUrl = await listenAt(operatorListener, {
+      host: settings.operatorHost,
+      port: settings.operatorPort,
+      hostSetting: SETTINGS.operatorHost.name,
+      portSetting: SETTINGS.operatorPort.name,
+    });
+    const listeningUrl = await listenAt(publicListener, {
+      host: settings.host,
+      port: settings.port,
+      hostSetting: SETTINGS.host.name,
+      portSetting: SETTINGS.port.name,
+    });
     publicUrl ||= listeningUrl;
     log.info({ publicUrl, operatorUrl }, 'ready');
     return { publicUrl, operatorUrl, database, clients, feed, issue, close };
@@ -161,14 +173,6 @@ export async function startApp(options: AppOptions): Promise<App> {
     await close();
     throw error;
   }
-}
-
-async function claim(database: Database, environment: InstallationEnvironment): Promise<void> {
-  const claimed = await claimInstallation(database, environment);
-  if (claimed === environment) return;
-  throw new Error(
-    `this database belongs to a ${claimed} installation, and this is ${environment}: use another database or data directory`,
-  );
 }
 
 async function drain(listener: Awaited<ReturnType<typeof createPublicListener>>): Promise<void> {

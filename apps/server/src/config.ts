@@ -1,4 +1,5 @@
 import { SEAL_KEY_BYTES } from './auth/secrets.ts';
+import { StartError } from './start-error.ts';
 
 /**
  * Every setting there is, read once and in this file only. docs/configuration.md is generated from this table.
@@ -172,7 +173,8 @@ type Parsed<S> = S extends Setting<infer T> ? (S extends { readonly fallback: st
 export type Settings = { readonly [Key in keyof typeof SETTINGS]: Parsed<(typeof SETTINGS)[Key]> };
 
 /** All that is wrong with the settings, at once. */
-export class SettingsError extends Error {
+export class SettingsError extends StartError {
+  override readonly name = 'SettingsError';
   readonly faults: readonly string[];
 
   constructor(faults: readonly string[]) {
@@ -189,9 +191,9 @@ export function readSettings(mode: Mode, environment: Environment = process.env)
   const entries = Object.entries(SETTINGS).map(([key, each]) => [key, readOne(each, environment, faults)]);
   // Each value was parsed by its own setting, which TypeScript cannot follow through entries.
   const settings = Object.fromEntries(entries) as Settings;
-  faults.push(...(mode === 'serve' ? findGaps(settings, environment) : []));
+  faults.push(...(mode === 'serve' ? findGaps(environment) : []));
   if (mode === 'sandbox') faults.push(...findProductionSigns(environment));
-  if ((settings.tokenIssuer === null) !== (settings.tokenJwksUrl === null)) {
+  if (isSet(SETTINGS.tokenIssuer, environment) !== isSet(SETTINGS.tokenJwksUrl, environment)) {
     faults.push('TIBA_TOKEN_ISSUER and TIBA_TOKEN_JWKS_URL go together: set both or neither');
   }
   if (faults.length > 0) throw new SettingsError(faults);
@@ -210,26 +212,28 @@ function readOne(each: Setting<unknown>, environment: Environment, faults: strin
   }
 }
 
-function findGaps(settings: Settings, environment: Environment): string[] {
+const isSet = ({ name }: Setting<unknown>, environment: Environment): boolean => Boolean(environment[name]);
+
+/** What is set but wrong is not missing: its own fault says what is wrong with it. */
+function findGaps(environment: Environment): string[] {
   const faults: string[] = [];
-  const require = (present: boolean, fault: string): void => {
-    if (!present) faults.push(fault);
+  const require = (alternatives: readonly Setting<unknown>[], fault: string): void => {
+    if (!alternatives.some((each) => isSet(each, environment))) faults.push(fault);
   };
-  require(settings.databaseUrl !== null ||
-    Boolean(
-      environment[SETTINGS.dataDirectory.name],
-    ), 'DATABASE_URL is missing: the address of PostgreSQL (or set TIBA_DATA_DIR to use the embedded one)');
-  require(settings.publicUrl !== null, 'TIBA_PUBLIC_URL is missing: the address by which clients reach this service');
-  require(settings.secretKey !==
-    null, `TIBA_SECRET_KEY is missing: make one with: openssl rand -base64 ${SEAL_KEY_BYTES}`);
-  require(settings.railsFile !== null, 'TIBA_RAILS_FILE is missing: the file with the connections to banks');
+  require([
+    SETTINGS.databaseUrl,
+    SETTINGS.dataDirectory,
+  ], 'DATABASE_URL is missing: the address of PostgreSQL (or set TIBA_DATA_DIR to use the embedded one)');
+  require([SETTINGS.publicUrl], 'TIBA_PUBLIC_URL is missing: the address by which clients reach this service');
+  require([SETTINGS.secretKey], `TIBA_SECRET_KEY is missing: make one with: openssl rand -base64 ${SEAL_KEY_BYTES}`);
+  require([SETTINGS.railsFile], 'TIBA_RAILS_FILE is missing: the file with the connections to banks');
   return faults;
 }
 
 /** The sandbox invents transactions and banks: neither may come near real money. */
 function findProductionSigns(environment: Environment): string[] {
   const signs = [
-    ...(environment['NODE_ENV'] === 'production' ? ['NODE_ENV=production'] : []),
+    ...(environment['NODE_ENV']?.trim().toLowerCase() === 'production' ? ['NODE_ENV=production'] : []),
     ...[SETTINGS.railsFile.name].filter((name) => environment[name]),
   ];
   return signs.map((sign) => `${sign} belongs to production, where the sandbox must not run: use npm run serve`);

@@ -1,7 +1,8 @@
 import { manage } from './commands/manage.ts';
 import { sandbox } from './commands/sandbox.ts';
 import { serve } from './commands/serve.ts';
-import { SettingsError } from './config.ts';
+import { EmbeddedPostgresError } from './postgres/embedded.ts';
+import { StartError } from './start-error.ts';
 
 /** `npm start`, `npm run serve`, `npm run manage -- …`. */
 const COMMANDS: Readonly<Record<string, (args: string[]) => Promise<void>>> = { sandbox, serve, manage };
@@ -14,8 +15,13 @@ if (command === undefined) {
 } else {
   // What people can mend is said in a sentence; only a fault of ours shows where it happened.
   await command(args).catch((error: unknown) => {
-    fail(error instanceof SettingsError || !(error instanceof Error) ? String(error) : (error.stack ?? error.message));
+    fail(describe(error));
   });
+}
+
+function describe(error: unknown): string {
+  if (error instanceof StartError || error instanceof EmbeddedPostgresError) return error.message;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
 function fail(message: string): void {

@@ -1,10 +1,11 @@
-import { rm } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { startApp } from '../app.ts';
 import { readSettings } from '../config.ts';
 import { createBankDirectory } from '../domain/bank.ts';
 import bankEntries from '../domain/banks.json' with { type: 'json' };
 import { createLog } from '../observability/log.ts';
+import { lockDataDirectory } from '../postgres/embedded/lock.ts';
 import { createSnapRail } from '../rails/snap/snap-rail.ts';
 import { startSimulatedBank } from '../sandbox/bank-process.ts';
 import { banner } from '../sandbox/banner.ts';
@@ -12,7 +13,7 @@ import { provideDemoData } from '../sandbox/demo-data.ts';
 import { describeSandbox, writePrivateFile } from '../sandbox/description.ts';
 import { keepSecrets } from '../sandbox/secrets.ts';
 import { openPostgres } from './open-postgres.ts';
-import { untilToldToStop } from './until-told-to-stop.ts';
+import { listenForStopSignal } from './stop-signal.ts';
 
 /** `npm start`: everything on this machine, with a simulated bank and demo data. Needs no setting. */
 export async function sandbox(): Promise<void> {
@@ -22,17 +23,23 @@ export async function sandbox(): Promise<void> {
   const logFile = path.join(dataDirectory, 'tiba.log');
   const say = (line: string): void => void process.stdout.write(`${line}\n`);
   const closers: (() => Promise<unknown>)[] = [];
+  const stopSignal = listenForStopSignal();
 
   try {
+    // Before anything in it is touched: another sandbox may be running on it. Failing to make it, locking fails too, and
+    // says what to do.
+    await mkdir(dataDirectory, { recursive: true }).catch(() => {});
+    const lock = lockDataDirectory(dataDirectory, path.join(dataDirectory, 'sandbox.lock'));
+    closers.push(async () => lock.release());
     // Whoever waits for this file waits for this start to be ready, not for the one before.
     await rm(descriptionFile, { force: true });
     const secrets = await keepSecrets(path.join(dataDirectory, 'sandbox-secrets.json'));
-    const { log, close: closeLog } = createLog(logFile, settings.logLevel);
-    closers.push(closeLog);
+    const logging = createLog(logFile, settings.logLevel);
+    closers.push(logging.close);
 
     const [postgres, bank] = await settled([
       openPostgres(settings, say).then((opened) => (closers.push(opened.stop), opened)),
-      startSimulatedBank(secrets, log).then((started) => (closers.push(started.stop), started)),
+      startSimulatedBank(secrets, logging.log).then((started) => (closers.push(started.stop), started)),
     ]);
     const app = await startApp({
       environment: 'sandbox',
@@ -40,7 +47,7 @@ export async function sandbox(): Promise<void> {
       connection: postgres.connection,
       banks: createBankDirectory(bankEntries),
       rails: [createSnapRail(bank.connection)],
-      log,
+      logging,
     });
     closers.push(app.close);
     await provideDemoData(app, secrets.clients);
@@ -48,9 +55,11 @@ export async function sandbox(): Promise<void> {
     const description = await describeSandbox(app, secrets.clients);
     await writePrivateFile(descriptionFile, JSON.stringify(description, null, 2));
     say(banner(description, { descriptionFile, logFile, colours: process.stdout.isTTY }));
-    await untilToldToStop(async () => say('\nStopping …'));
+    await stopSignal.told;
+    say('\nStopping …');
   } finally {
     for (const close of closers.toReversed()) await close();
+    stopSignal.release();
   }
 }
 

@@ -6,7 +6,7 @@ import { createLog } from '../observability/log.ts';
 import { readRailsFile } from '../rails/rails-file.ts';
 import { createSnapRail } from '../rails/snap/snap-rail.ts';
 import { openPostgres } from './open-postgres.ts';
-import { untilToldToStop } from './until-told-to-stop.ts';
+import { listenForStopSignal } from './stop-signal.ts';
 
 const STDOUT = 1;
 
@@ -20,23 +20,25 @@ export async function serve(): Promise<void> {
   const rails = readRailsFile(railsFile, banks);
   if ('faults' in rails) throw new SettingsError(rails.faults);
 
-  const { log, close: closeLog } = createLog(STDOUT, settings.logLevel);
-  const postgres = await openPostgres(settings, (line) => log.info(line));
+  const logging = createLog(STDOUT, settings.logLevel);
+  const { log } = logging;
+  const closers: (() => Promise<unknown>)[] = [logging.close];
+  const stopSignal = listenForStopSignal();
   try {
+    const postgres = await openPostgres(settings, (line) => log.info(line));
+    closers.push(postgres.stop);
     const app = await startApp({
       environment: 'production',
       settings: { ...settings, secretKey },
       connection: postgres.connection,
       banks,
       rails: rails.connections.map(createSnapRail),
-      log,
+      logging,
     });
-    await untilToldToStop(async (signal) => {
-      log.info({ signal }, 'stopping');
-      await app.close();
-    });
+    closers.push(app.close);
+    log.info({ signal: await stopSignal.told }, 'stopping');
   } finally {
-    await postgres.stop();
-    await closeLog();
+    for (const close of closers.toReversed()) await close();
+    stopSignal.release();
   }
 }

@@ -8,6 +8,8 @@
  * - observation: a word that was kept, with what came of it. The status is what the observations add up to.
  */
 
+import { addMoney } from './money.ts';
+
 export const STATUSES = ['PROCESS', 'SUCCESS', 'FAILED'] as const;
 export type Status = (typeof STATUSES)[number];
 
@@ -43,7 +45,11 @@ export interface Transaction {
 }
 
 /** One message of the feed: who and which, the status it claims, and whatever else it says. */
-export type Word = Pick<Transaction, 'clientId' | 'transactionId' | 'status'> & Partial<Transaction>;
+export type Word = Pick<Transaction, 'clientId' | 'transactionId' | 'status'> &
+  Partial<Transaction> & {
+    /** Not kept, because it is always amount + fee; a word that says otherwise contradicts itself or what is known. */
+    readonly totalAmount?: string;
+  };
 
 export type Observed =
   | { readonly outcome: 'inserted' | 'advanced'; readonly transaction: Transaction }
@@ -92,6 +98,7 @@ export function observe(known: Transaction | null, word: Word, now: string): Obs
 
   const fixed = FIXED_FIELDS.find((field) => word[field] !== undefined && word[field] !== known[field]);
   if (fixed !== undefined) return conflict(`${FEED_FIELD_NAMES[fixed]} differs from what was first said`);
+  if (!hasTotal(known, word.totalAmount)) return conflict('total_amount differs from amount + fee as first said');
 
   if (word.status === known.status) return agree(known, word);
   // An old word that arrives late says nothing against what came after it.
@@ -111,20 +118,24 @@ function begin(word: Word, now: string): Observed {
   if (missing.length > 0) {
     return { outcome: 'rejected', reason: `the first word about a transaction needs ${missing.join(', ')}` };
   }
-  return {
-    outcome: 'inserted',
-    transaction: {
-      clientId: word.clientId,
-      transactionId: word.transactionId,
-      ...(complete as Required<typeof complete> & Record<keyof typeof complete, string>),
-      fee: word.fee ?? '0.00',
-      currency: word.currency ?? 'IDR',
-      description: word.description ?? '',
-      createdAt: word.createdAt ?? now,
-      ...ending(word, now),
-    },
+  const transaction = {
+    clientId: word.clientId,
+    transactionId: word.transactionId,
+    ...(complete as Required<typeof complete> & Record<keyof typeof complete, string>),
+    fee: word.fee ?? '0.00',
+    currency: word.currency ?? 'IDR',
+    description: word.description ?? '',
+    createdAt: word.createdAt ?? now,
+    ...ending(word, now),
   };
+  if (!hasTotal(transaction, word.totalAmount)) {
+    return { outcome: 'rejected', reason: 'total_amount must be amount + fee' };
+  }
+  return { outcome: 'inserted', transaction };
 }
+
+const hasTotal = ({ amount, fee }: Transaction, claimed: string | undefined): boolean =>
+  claimed === undefined || claimed === addMoney(amount, fee);
 
 function ending(word: Word, now: string): Pick<Transaction, 'status' | 'processedAt' | 'failureReason'> {
   return {

@@ -1,5 +1,5 @@
 import { observe, type Transaction, type Word } from '../domain/transaction.ts';
-import type { Database, Query } from '../postgres/database.ts';
+import { type Database, DatabaseContended, type Query } from '../postgres/database.ts';
 import { insertObservations, type Observation } from '../postgres/observations.ts';
 import {
   advanceTransactions,
@@ -26,6 +26,7 @@ export interface Applied {
 
 /** Another feed may insert the same transactions at the same time; after it, they are simply known. */
 const ATTEMPTS_MAX = 5;
+const OVERTAKEN = 'another feed inserted one of these transactions meanwhile';
 
 /**
  * Applies words in their order: new state, observations and all in one database transaction. Applying the same words
@@ -34,26 +35,20 @@ const ATTEMPTS_MAX = 5;
  */
 export async function applyWords(database: Database, source: string, lines: readonly FeedLine[]): Promise<Applied[]> {
   const now = new Date().toISOString();
-  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
-    const applied = await database
-      .transaction(async (query) => {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await database.transaction(async (query) => {
         const draft = await decide(query, lines, now);
-        if (!(await insertTransactions(query, draft.inserted))) throw new Overtaken();
+        if (!(await insertTransactions(query, draft.inserted))) throw new DatabaseContended(OVERTAKEN);
         await advanceTransactions(query, draft.advanced);
         await insertObservations(query, source, draft.observations);
         return draft.applied;
-      })
-      .catch((error: unknown) => {
-        if (error instanceof Overtaken) return null;
-        throw error;
       });
-    if (applied !== null) return applied;
+    } catch (error) {
+      if (!(error instanceof DatabaseContended) || attempt === ATTEMPTS_MAX) throw error;
+    }
   }
-  throw new Error(`a batch of the feed was overtaken ${ATTEMPTS_MAX} times`);
 }
-
-/** Somebody else inserted one of these transactions meanwhile. */
-class Overtaken extends Error {}
 
 interface Draft {
   readonly applied: Applied[];

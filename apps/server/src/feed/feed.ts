@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parse, stringify } from 'lossless-json';
 import type { BankDirectory } from '../domain/bank.ts';
 import type { Database } from '../postgres/database.ts';
@@ -28,6 +29,8 @@ export interface FeedParts {
 
 /** Few statements for many lines, and still short ones: a batch holds its locks for some hundredths of a second. */
 const BATCH_LINES = 500;
+/** Long lines are stored in smaller batches, so that their statements stay short too. */
+const BATCH_LENGTH = 1024 * 1024;
 const LINE_BYTES_MAX = 64 * 1024;
 /** A feed that is wrong from end to end shall not fill the memory with its faults. */
 const LISTED_MAX = 10_000;
@@ -49,6 +52,8 @@ export function createFeed({ database, banks, knowsClient, onApplied }: FeedPart
   function open(source: string): FeedRun {
     const report: FeedReport = { inserted: 0, advanced: 0, unchanged: 0, conflicts: [], rejected: [], unlisted: 0 };
     let gathered: FeedLine[] = [];
+    let gatheredLength = 0;
+    let applying = Promise.resolve();
 
     function reject(line: number, reason: string): void {
       list(report.rejected, { line, reason });
@@ -66,15 +71,32 @@ export function createFeed({ database, banks, knowsClient, onApplied }: FeedPart
         const word = readWord(value, banks);
         if (!knowsClient(word.clientId)) throw new UnreadableWord('client_id is not a client of this service');
         gathered.push({ line, said, word });
+        gatheredLength += said.length;
       } catch (error) {
         reject(line, whyUnreadable(error));
       }
-      if (gathered.length >= BATCH_LINES) await apply();
+      if (gathered.length >= BATCH_LINES || gatheredLength >= BATCH_LENGTH) await handOver();
+      // Lines that are refused wait for nothing: without this, many of them would keep everybody else waiting.
+      else if (line % BATCH_LINES === 0) await nextTurn();
     }
 
-    async function apply(): Promise<void> {
-      const lines = gathered;
+    /** One batch is stored while the next is read; in their order, because a later word may build on an earlier one. */
+    async function handOver(): Promise<void> {
+      await applying;
+      applying = apply(gathered);
+      // Whoever waits for it hears of its failure.
+      applying.catch(() => {});
       gathered = [];
+      gatheredLength = 0;
+    }
+
+    async function finish(): Promise<void> {
+      await handOver();
+      await applying;
+      for (const listed of [report.conflicts, report.rejected]) listed.sort((one, other) => one.line - other.line);
+    }
+
+    async function apply(lines: readonly FeedLine[]): Promise<void> {
       if (lines.length === 0) return;
       for (const { line, transactionId, outcome, reason } of await applyWords(database, source, lines)) {
         if (outcome === 'conflict')
@@ -92,7 +114,7 @@ export function createFeed({ database, banks, knowsClient, onApplied }: FeedPart
         for (const [index, each] of values.entries()) {
           await gather(index + 1, () => ({ said: stringify(each) ?? 'null', value: each }));
         }
-        await apply();
+        await finish();
       },
       async readNdjson(stream) {
         const utf8 = new TextDecoder('utf-8', { fatal: true });
@@ -106,7 +128,7 @@ export function createFeed({ database, banks, knowsClient, onApplied }: FeedPart
             return { said, value: parse(said) };
           });
         }
-        await apply();
+        await finish();
       },
     };
   }

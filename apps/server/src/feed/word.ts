@@ -2,7 +2,7 @@ import { isLosslessNumber } from 'lossless-json';
 import { AccountNumber } from '../domain/account.ts';
 import type { BankDirectory } from '../domain/bank.ts';
 import { isPlainText, isReferenceId, isTransactionId } from '../domain/identifiers.ts';
-import { addMoney, parseMoney } from '../domain/money.ts';
+import { parseMoney } from '../domain/money.ts';
 import {
   FEED_FIELD_NAMES,
   isFinal,
@@ -18,7 +18,9 @@ export class UnreadableWord extends Error {}
 type Fields = Readonly<Record<string, unknown>>;
 type Reader = (value: unknown, field: string) => string;
 
-const READERS: Partial<Record<keyof Transaction, Reader>> = {
+type OptionalField = Exclude<keyof Transaction, 'clientId' | 'transactionId' | 'status'>;
+
+const READERS: Record<OptionalField, Reader> = {
   referenceId: matching(isReferenceId, '1 to 128 characters without control characters'),
   amount: readAmount,
   fee: readMoney,
@@ -32,6 +34,7 @@ const READERS: Partial<Record<keyof Transaction, Reader>> = {
   processedAt: readTime,
   failureReason: plainText(1, 500),
 };
+const READER_ENTRIES = Object.entries(READERS) as [OptionalField, Reader][];
 
 /**
  * Reads one message of the feed. `value` comes from a parser that keeps numbers exact (lossless-json).
@@ -45,18 +48,17 @@ export function readWord(value: unknown, banks: BankDirectory): Word {
     transactionId: required(value, 'transaction_id', isTransactionId, '2 to 10 capital letters, then 6 to 32 digits'),
     status: required(value, 'status', isStatus, STATUSES.join(', ')),
   };
-  for (const [key, read] of Object.entries(READERS) as [keyof typeof READERS & OptionalField, Reader][]) {
+  for (const [key, read] of READER_ENTRIES) {
     const field = FEED_FIELD_NAMES[key];
     const given = ownField(value, field);
     if (given !== undefined && given !== null) word[key] = read(given, field);
   }
   nameTheBank(word, banks);
   checkEnding(word);
-  checkTotal(word, ownField(value, 'total_amount'));
+  const total = ownField(value, 'total_amount');
+  if (total !== undefined && total !== null) word.totalAmount = readMoney(total, 'total_amount');
   return word;
 }
-
-type OptionalField = Exclude<keyof Transaction, 'clientId' | 'transactionId' | 'status'>;
 
 function nameTheBank(word: { bankCode?: string; bankName?: string }, banks: BankDirectory): void {
   if (word.bankCode === undefined || word.bankName !== undefined) return;
@@ -74,14 +76,6 @@ function checkEnding(word: Word): void {
   }
   if (!isFinal(word.status) && word.processedAt !== undefined) {
     throw new UnreadableWord('processed_at must be null while status is PROCESS');
-  }
-}
-
-function checkTotal(word: Word, given: unknown): void {
-  if (given === undefined || given === null) return;
-  const total = readMoney(given, 'total_amount');
-  if (word.amount !== undefined && total !== addMoney(word.amount, word.fee ?? '0.00')) {
-    throw new UnreadableWord('total_amount must be amount + fee');
   }
 }
 
@@ -128,17 +122,22 @@ function readAmount(value: unknown, field: string): string {
 }
 
 const RFC_3339 = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:[Zz]|[+-]\d{2}:\d{2})$/;
+const FOUR_DIGIT_YEAR = /^(?!0000)\d{4}-/;
 
 /** RFC 3339 in, ISO 8601 UTC with milliseconds out. Finer fractions are cut off. */
 function readTime(value: unknown, field: string): string {
-  const refused = new UnreadableWord(`${field} must be a time with its zone, for example 2026-11-21T04:32:26.123Z`);
-  if (typeof value !== 'string' || !RFC_3339.test(value)) throw refused;
+  const time = typeof value === 'string' && RFC_3339.test(value) ? toUtc(value) : null;
+  // The zone may push the first and the last day out of the years that ISO 8601 and PostgreSQL write with four digits.
+  if (time !== null && FOUR_DIGIT_YEAR.test(time)) return time;
+  throw new UnreadableWord(`${field} must be a time with its zone, for example 2026-11-21T04:32:26.123Z`);
+}
+
+function toUtc(value: string): string | null {
   try {
     // Temporal refuses the days that do not exist; Date would move them into the next month.
-    const instant = Temporal.Instant.from(value);
-    return new Date(instant.epochMilliseconds).toISOString();
+    return new Date(Temporal.Instant.from(value).epochMilliseconds).toISOString();
   } catch {
-    throw refused;
+    return null;
   }
 }
 

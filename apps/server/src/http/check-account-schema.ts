@@ -30,12 +30,6 @@ export const checkAccountSchema = {
     200: Type.Object(successEnvelope(AccountValidationSchema, 'Account validation successful').properties, {
       description: 'The verdict; a negative one is a success too.',
     }),
-    ...errorResponses([
-      'INVALID_BANK_CODE',
-      'INVALID_FORMAT',
-      'REQUEST_TIMEOUT',
-      'PAYLOAD_TOO_LARGE',
-      'UNSUPPORTED_MEDIA_TYPE',
-    ]),
+    ...errorResponses(['INVALID_BANK_CODE', 'INVALID_FORMAT', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE']),
   },
 };

@@ -68,5 +68,5 @@ function answer(bankCode: string, bank: Bank, accountNumber: AccountNumber, verd
     is_valid: isValid,
     status: verdict.status,
   });
-  return success(isValid ? 'Account validation successful' : 'Account validation completed', data, new Date());
+  return success(isValid ? 'Account validation successful' : 'Account validation completed', data);
 }

@@ -25,7 +25,7 @@ export function checkStatus(app: FastifyInstance, gate: Gate, lookUp: Transactio
       if (error !== null) reply.send(error);
       // Another client's transaction is not looked for, so its answer cannot differ from that for none at all.
       else if (rendered === null) reply.send(new ApiError('TRANSACTION_NOT_FOUND'));
-      else reply.headers(ENVELOPE_HEADERS).send(success('Transaction found', rendered, new Date()));
+      else reply.headers(ENVELOPE_HEADERS).send(success('Transaction found', rendered));
     });
   }
 }

@@ -1,8 +1,11 @@
+import { createIsoClock } from '../observability/iso-clock.ts';
 import type { ErrorCode } from './errors.ts';
 
+const now = createIsoClock();
+
 /** The response envelope (service document 2.1), as text: `data` is already JSON. */
-export const success = (message: string, data: string, now: Date): string =>
-  `{"success":true,"message":"${message}","data":${data},"meta":{"timestamp":"${now.toISOString()}"}}`;
+export const success = (message: string, data: string): string =>
+  `{"success":true,"message":"${message}","data":${data},"meta":{"timestamp":"${now()}"}}`;
 
 export const failure = (code: ErrorCode, message: string): string =>
   JSON.stringify({ success: false, message, error_code: code });

@@ -40,9 +40,7 @@ export function feedTransactions(app: FastifyInstance, gate: Gate, feed: Feed): 
       );
     }
     request.logged = { feed: counts(run.report) };
-    return reply
-      .headers(ENVELOPE_HEADERS)
-      .send(success(messageFor(run.report), JSON.stringify(run.report), new Date()));
+    return reply.headers(ENVELOPE_HEADERS).send(success(messageFor(run.report), JSON.stringify(run.report)));
   });
 }
 

@@ -3,6 +3,7 @@ import http from 'node:http';
 import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Caller } from '../auth/authenticator.ts';
+import type { Access, AccessLog } from '../observability/access-log.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { DatabaseUnavailable } from '../postgres/database.ts';
@@ -17,12 +18,15 @@ declare module 'fastify' {
     errorCode: ErrorCode | null;
     /** What else the access log should say. Must be masked. */
     logged: Readonly<Record<string, unknown>> | null;
+    /** When its head had arrived, on the monotonic clock. */
+    startedMs: number;
   }
 }
 
 export interface ListenerOptions {
   readonly name: 'public' | 'operator';
   readonly log: Log;
+  readonly accessLog: AccessLog;
   readonly metrics: Metrics;
   /** Addresses or networks of the reverse proxies whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[];
@@ -41,8 +45,10 @@ const STORE_RETRY_AFTER_SECONDS = 1;
 
 /** An HTTP listener whose every answer is in the envelope, also for what never reaches a route. */
 export function createListener(options: ListenerOptions): FastifyInstance {
-  const { name, log, metrics, trustedProxies, requestTimeoutMs } = options;
+  const { name, log, accessLog, metrics, trustedProxies, requestTimeoutMs } = options;
   const newRequestId = createRequestIds();
+  const latest = new WeakMap<Socket, http.ServerResponse>();
+  const logRefused: LogRefused = (refused) => accessLog({ listener: name, ...refused });
 
   const app = Fastify({
     logger: false,
@@ -58,42 +64,52 @@ export function createListener(options: ListenerOptions): FastifyInstance {
     routerOptions: { maxParamLength: HEADER_BYTES_MAX },
     http: {
       maxHeaderSize: HEADER_BYTES_MAX,
+      // Node would answer outside the envelope: the hook below asks for it.
+      requireHostHeader: false,
       headersTimeout: HEADERS_TIMEOUT_MS,
       connectionsCheckingInterval: CONNECTIONS_CHECKING_INTERVAL_MS,
     },
     clientErrorHandler(error, socket) {
-      refuseMalformed(error, socket, newRequestId(), log.child({ listener: name }));
+      refuseMalformed(error, socket, latest.get(socket), newRequestId(), logRefused);
     },
     // The router would refuse a path with broken percent-encoding before it looks for a route, and so before the caller
     // is known. With its percent signs escaped it finds its route; who decodes for himself reads `originalUrl`.
     rewriteUrl: ({ url = '/' }) => (isDecodable(url) ? url : url.replaceAll('%', '%25')),
   });
 
+  // RFC 9110, section 10.1.1: an expectation that means nothing here may be passed over. Node would answer outside the
+  // envelope.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
+
   app.decorateRequest('caller', null);
   app.decorateRequest('errorCode', null);
   app.decorateRequest('logged', null);
+  app.decorateRequest('startedMs', 0);
 
   app.addHook('onRequest', (request, reply, done) => {
+    request.startedMs = performance.now();
     reply.header('x-request-id', request.id);
-    done();
+    latest.set(request.raw.socket, reply.raw);
+    done(refusalBeforeRouting(request));
   });
 
-  app.addHook('onResponse', (request, reply, done) => {
+  // When the answer is handed over, not when the last byte has left: a client that is gone by then was answered too.
+  app.addHook('onSend', (request, reply, payload, done) => {
     const route = request.routeOptions.url ?? 'none';
-    const durationMs = reply.elapsedTime;
+    const durationMs = performance.now() - request.startedMs;
     metrics.answered(route, reply.statusCode, durationMs);
-    log.info({
+    accessLog({
       listener: name,
       requestId: request.id,
       method: request.method,
       route,
       status: reply.statusCode,
-      durationMs: Math.round(durationMs * 1000) / 1000,
+      durationMs,
       clientId: request.caller?.client.clientId,
-      errorCode: request.errorCode ?? undefined,
-      ...request.logged,
+      errorCode: request.errorCode,
+      more: request.logged,
     });
-    done();
+    done(null, payload);
   });
 
   app.setErrorHandler((error, request, reply) => answerError(error, request, reply, log));
@@ -103,6 +119,15 @@ export function createListener(options: ListenerOptions): FastifyInstance {
   });
 
   return app;
+}
+
+/** Before the body is looked at: no body makes a missing route or a malformed head right. */
+function refusalBeforeRouting(request: FastifyRequest): ApiError | undefined {
+  // RFC 9112, section 3.2.
+  if (request.headers.host === undefined && request.raw.httpVersion === '1.1') {
+    return new ApiError('INVALID_FORMAT', { message: 'Malformed HTTP request: Host is missing' });
+  }
+  return request.is404 ? new ApiError('NOT_FOUND') : undefined;
 }
 
 const isDecodable = (url: string): boolean => {
@@ -147,10 +172,26 @@ const FASTIFY_ERRORS: Readonly<Record<string, ErrorCode>> = {
   ECONNRESET: 'REQUEST_TIMEOUT',
 };
 
-/** What Node's parser could not read never becomes a request: the answer is written to the bare socket. */
-function refuseMalformed(error: Error & { code?: string }, socket: Socket, requestId: string, log: Log): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
+type LogRefused = (access: Omit<Access, 'listener'>) => void;
+
+/**
+ * What Node's parser could not read never becomes a request: the answer is written to the bare socket. `latest` is the
+ * answer to the last request that the parser could read there: each request gets one answer, and in their order.
+ */
+function refuseMalformed(
+  error: Error & { code?: string },
+  socket: Socket,
+  latest: http.ServerResponse | undefined,
+  requestId: string,
+  logRefused: LogRefused,
+): void {
+  const inBody = latest !== undefined && !latest.req.complete;
+  if (error.code === 'ECONNRESET' || !socket.writable || (inBody && latest.headersSent)) {
     socket.destroy();
+    return;
+  }
+  if (latest !== undefined && !inBody && !latest.writableFinished) {
+    latest.once('finish', () => refuseMalformed(error, socket, latest, requestId, logRefused));
     return;
   }
   const apiError =
@@ -165,7 +206,16 @@ function refuseMalformed(error: Error & { code?: string }, socket: Socket, reque
   const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   const { statusCode } = apiError;
   socket.end(`HTTP/1.1 ${statusCode} ${http.STATUS_CODES[statusCode]}\r\n${head.join('')}\r\n${body}`);
-  log.info({ requestId, route: 'none', status: statusCode, errorCode: apiError.code, parserError: error.code });
+  logRefused({
+    requestId,
+    method: 'none',
+    route: 'none',
+    status: statusCode,
+    durationMs: 0,
+    clientId: undefined,
+    errorCode: apiError.code,
+    more: { parserError: error.code },
+  });
 }
 
 const PARSER_ERRORS: Readonly<Record<string, () => ApiError>> = {

@@ -1,6 +1,7 @@
 import swagger from '@fastify/swagger';
 import scalar from '@scalar/fastify-api-reference';
 import type { FastifyInstance } from 'fastify';
+import { AnyError } from './schemas.ts';
 
 /** Collects the operations' schemas from now on: register it before them. */
 export async function describeApi(app: FastifyInstance): Promise<void> {
@@ -16,6 +17,7 @@ export async function describeApi(app: FastifyInstance): Promise<void> {
       },
       servers: [{ url: '/', description: 'This service' }],
       components: {
+        schemas: { Error: AnyError },
         securitySchemes: {
           bearer: {
             type: 'http',

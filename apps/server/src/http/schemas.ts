@@ -25,6 +25,9 @@ const errorEnvelope = (codes: readonly ErrorCode[]) =>
     error_code: Type.Enum([...codes]),
   });
 
+/** Every error there is, also those that no operation answers: a route or a method that does not exist. */
+export const AnyError = errorEnvelope(ERROR_CODES);
+
 const STATUS_DESCRIPTIONS: Partial<Record<number, string>> = {
   400: 'The request is wrong: correct it before sending it again.',
   401: 'Invalid or expired token.',
@@ -45,6 +48,8 @@ const COMMON_ERRORS: ReadonlySet<ErrorCode> = new Set([
   'FORBIDDEN',
   'RATE_LIMIT_EXCEEDED',
   'NOT_ACCEPTABLE',
+  'REQUEST_TIMEOUT',
+  'HEADERS_TOO_LARGE',
   'SERVICE_UNAVAILABLE',
   'INTERNAL_ERROR',
 ]);

@@ -8,7 +8,10 @@ export interface Decision {
   readonly admitted: boolean;
   /** How many more would be admitted now. */
   readonly remaining: number;
-  /** Until the allowance grows: for a refused request, until it would be admitted. 0 when nothing is counted yet. */
+  /**
+   * Until the allowance grows: for a refused request, until it would be admitted. 0 when nothing is counted
+   * yet, a whole window when the limit is 0: waiting never helps, and asking again at once even less.
+   */
   readonly resetMs: number;
 }
 

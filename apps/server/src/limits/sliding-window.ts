@@ -39,12 +39,14 @@ export function createSlidingWindow(clock: MonotonicClock): SlidingWindow {
     peek(key, limit) {
       const now = clock();
       const ring = rings.get(key);
-      if (ring === undefined) return { admitted: limit > 0, remaining: limit, resetMs: 0 };
+      if (ring === undefined) return limit === 0 ? NOTHING_ADMITTED : { admitted: true, remaining: limit, resetMs: 0 };
       forget(ring, now);
       return decision(ring, limit, now, ring.count < limit);
     },
   };
 }
+
+const NOTHING_ADMITTED: Decision = { admitted: false, remaining: 0, resetMs: WINDOW_MS };
 
 /** `count` times from `start` on, oldest first. It grows with its use, so that a high limit costs nothing until then. */
 interface Ring {
@@ -53,7 +55,8 @@ interface Ring {
   count: number;
 }
 
-const RING_CAPACITY_MIN = 128;
+// Small, because whoever has many addresses can have as many rings made (failed authentications are counted by address).
+const RING_CAPACITY_MIN = 8;
 
 const createRing = (): Ring => ({ times: new Float64Array(RING_CAPACITY_MIN), start: 0, count: 0 });
 
@@ -81,6 +84,7 @@ function grow(ring: Ring): void {
 }
 
 function decision(ring: Ring, limit: number, now: number, admitted: boolean): Decision {
+  if (limit === 0) return NOTHING_ADMITTED;
   // When the limit was lowered, more than the oldest must leave before the next one may pass.
   const leaving = admitted ? 0 : Math.min(Math.max(ring.count - limit, 0), ring.count - 1);
   const index = ring.start + Math.max(leaving, 0);
@@ -88,6 +92,7 @@ function decision(ring: Ring, limit: number, now: number, admitted: boolean): De
   return {
     admitted,
     remaining: Math.max(limit - ring.count, 0),
-    resetMs: ring.count === 0 ? 0 : oldest + WINDOW_MS - now,
+    // In this order: (oldest + WINDOW_MS) - now rounds, and could come to a little more than the whole window.
+    resetMs: ring.count === 0 ? 0 : WINDOW_MS - (now - oldest),
   };
 }

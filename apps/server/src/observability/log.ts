@@ -2,34 +2,53 @@ import pino from 'pino';
 
 export type Log = pino.Logger;
 
-/**
- * Structured log lines. `destination` is a file descriptor's number or a file's path.
- *
- * Lines are gathered and written every `FLUSH_INTERVAL_MS`, because a write for each line would cost the hot path more
- * than everything else that it does. A killed process loses at most that much of its log.
- */
-export function createLog(destination: number | string, level: pino.LevelWithSilent = 'info'): LogSink {
-  const stream = pino.destination({ dest: destination, sync: false, minLength: 8 * 1024, mkdir: true });
-  const log = pino(
-    { base: null, level, timestamp: pino.stdTimeFunctions.isoTime, serializers: { err: describeError } },
-    stream,
-  );
-  const timer = setInterval(() => stream.flush(), FLUSH_INTERVAL_MS).unref();
-  const close = (): Promise<void> =>
-    new Promise((resolve) => {
-      clearInterval(timer);
-      stream.flush(() => resolve());
-    });
-  return { log, close };
-}
-
+/** Where log lines go. */
 export interface LogSink {
   readonly log: Log;
+  /** Takes a line that is ready, with its line end: access lines are too many for the general way. */
+  readonly writeLine: (line: string) => void;
   /** Writes what is still gathered. */
   close(): Promise<void>;
 }
 
+/** Lines are gathered and written together, so that the hot path does not pay for a write each. */
+const GATHERED_LINES_MAX = 256;
+/** A killed process loses at most this much of its log. */
 const FLUSH_INTERVAL_MS = 200;
+
+/** Structured log lines (JSON) to `destination`: a file descriptor's number, or a file's path. */
+export function createLog(destination: number | string, level: pino.LevelWithSilent = 'info'): LogSink {
+  const stream = pino.destination({ dest: destination, sync: false, mkdir: true });
+  const log = pino(
+    { base: null, level, timestamp: pino.stdTimeFunctions.isoTime, serializers: { err: describeError } },
+    stream,
+  );
+  const wantsAccessLines = log.isLevelEnabled('info');
+  let gathered: string[] = [];
+
+  function writeGathered(): void {
+    if (gathered.length === 0) return;
+    // One join is one copy; adding line to line would leave a chain that is costly to write.
+    stream.write(gathered.join(''));
+    gathered = [];
+  }
+
+  const timer = setInterval(writeGathered, FLUSH_INTERVAL_MS).unref();
+  return {
+    log,
+    writeLine(line) {
+      if (!wantsAccessLines) return;
+      gathered.push(line);
+      if (gathered.length >= GATHERED_LINES_MAX) writeGathered();
+    },
+    close: () =>
+      new Promise((resolve) => {
+        clearInterval(timer);
+        writeGathered();
+        stream.flush(() => resolve());
+      }),
+  };
+}
 
 /**
  * What a log line may say of an error. PostgreSQL's `detail` and `where` quote the row they stumble on, names and

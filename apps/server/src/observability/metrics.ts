@@ -1,9 +1,9 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { createRequestMetrics, type RequestMetrics } from './request-metrics.ts';
 
 /** Everything that Tiba counts. Names follow Prometheus' conventions: base units, `_total` for counters. */
 export interface Metrics {
-  /** Counts an answered request. `route` is the route's pattern, never what was asked for. */
-  answered(route: string, status: number, durationMs: number): void;
+  readonly answered: RequestMetrics['answered'];
   readonly lookUpBatchSize: Histogram;
   readonly inquiries: Counter<'rail' | 'outcome'>;
   readonly inquiriesShared: Counter;
@@ -22,36 +22,10 @@ export function createMetrics(): Metrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
-  const requests = new Counter({
-    name: 'tiba_http_requests_total',
-    help: 'Requests answered, by route and HTTP status.',
-    labelNames: ['route', 'status'],
-    registers,
-  });
-  const durations = new Histogram({
-    name: 'tiba_http_request_duration_seconds',
-    help: 'Time from the request head to the end of the answer.',
-    labelNames: ['route'],
-    buckets: DURATION_BUCKETS_SECONDS,
-    registers,
-  });
-
-  // Labels are resolved once per route and status: hashing them for each request would cost more than the counting.
-  const byRoute = new Map<string, { observe: (seconds: number) => void; byStatus: (Counter.Internal | undefined)[] }>();
+  const requests = createRequestMetrics();
 
   return {
-    answered(route, status, durationMs) {
-      let counted = byRoute.get(route);
-      if (counted === undefined) {
-        const histogram = durations.labels(route);
-        counted = { observe: (seconds) => histogram.observe(seconds), byStatus: [] };
-        byRoute.set(route, counted);
-      }
-      let counter = counted.byStatus[status];
-      if (counter === undefined) counter = counted.byStatus[status] = requests.labels(route, String(status));
-      counter.inc();
-      counted.observe(durationMs / 1000);
-    },
+    answered: requests.answered,
     lookUpBatchSize: new Histogram({
       name: 'tiba_look_up_batch_size',
       help: 'Status look-ups that went to PostgreSQL as one query.',
@@ -89,7 +63,7 @@ export function createMetrics(): Metrics {
       registers,
     }),
     ready: new Gauge({ name: 'tiba_ready', help: '1 while the service can answer, as /readyz last found.', registers }),
-    render: () => registry.metrics(),
+    render: async () => (await registry.metrics()) + requests.render(),
     contentType: registry.contentType,
   };
 }

@@ -46,6 +46,13 @@ export class DatabaseUnavailable extends Error {
   }
 }
 
+/** Others changed the same rows at the same time: nothing was written, and done again it may well succeed. */
+export class DatabaseContended extends DatabaseUnavailable {
+  constructor(cause: unknown) {
+    super(cause, false);
+  }
+}
+
 /** A pool of connections that survives PostgreSQL's restarts and fail-overs. */
 export function openDatabase({ connection, connectionsMax, log }: DatabaseOptions): Database {
   let pool = openPool();
@@ -132,12 +139,17 @@ async function inTransaction<T>(
 // Read-only (fail-over), shut down by an administrator, crashed, or not yet up.
 const STALE_POOL_CODES = new Set(['25006', '57P01', '57P02', '57P03']);
 // SQLSTATE classes that mean "not now": connection, operator intervention, resources, system error.
-const UNAVAILABLE_CODE = /^(?:08|57|53|58|25006|55P03|40001|40P01)/;
+// 25P03 ends a transaction that stood still too long, which happens when this process itself was suspended.
+const UNAVAILABLE_CODE = /^(?:08|57|53|58|25006|25P03)/;
+// A serialization failure, or one of two that waited for each other.
+const CONTENDED_CODES = new Set(['40001', '40P01']);
 const CANCELLED_CODES = new Set(['57014', '55P03']);
 const SOCKET_CODES = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
   'EPIPE',
+  // A Unix socket whose server takes no more connections off the queue.
+  'EAGAIN',
   'ENOENT',
   'ETIMEDOUT',
   'EHOSTUNREACH',
@@ -145,13 +157,14 @@ const SOCKET_CODES = new Set([
   'EAI_AGAIN',
 ]);
 // What pg throws without a code, by its text: it has no other mark.
-const TIMED_OUT = /timeout exceeded|Query read timeout|timeout expired/i;
+const TIMED_OUT = /timeout exceeded|Query read timeout|timeout expired|due to connection timeout/i;
 const LOST_CONNECTION =
   /Connection terminated|Client has encountered a connection error|not queryable|Cannot use a pool after/i;
 
 function asUnavailable(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const code = errorCode(error);
+  if (code !== undefined && CONTENDED_CODES.has(code)) return new DatabaseContended(error);
   if (code !== undefined && CANCELLED_CODES.has(code)) return new DatabaseUnavailable(error, false);
   if (code !== undefined && (SOCKET_CODES.has(code) || UNAVAILABLE_CODE.test(code)))
     return new DatabaseUnavailable(error, true);

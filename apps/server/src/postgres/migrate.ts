@@ -18,6 +18,7 @@ export async function migrate(database: Database): Promise<void> {
     async (query) => {
       // The wait for another process's migrations may be longer than any look-up's deadline.
       await query('set local statement_timeout = 0');
+      await query('set local lock_timeout = 0');
       await query('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
       await query('create schema if not exists tiba');
       await query(

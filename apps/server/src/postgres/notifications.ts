@@ -28,6 +28,7 @@ const HEARTBEAT_TIMEOUT_MS = 1_000;
 
 /** One connection that listens (LISTEN/NOTIFY), however many wait for news. Resolves after the first full reading. */
 export async function listen({ connection, channels, log }: NotificationsOptions): Promise<Notifications> {
+  const readings = new Map(Object.entries(channels).map(([channel, read]) => [channel, oneAtATime(read)]));
   let heardUpToMs = Number.NEGATIVE_INFINITY;
   let closing = false;
   let client: pg.Client | undefined;
@@ -45,37 +46,46 @@ export async function listen({ connection, channels, log }: NotificationsOptions
     // pg needs a listener from the start; until the connection stands, connecting itself reports what goes wrong.
     opened.on('error', () => lost(opened));
     opened.on('end', () => lost(opened));
+    const unread = new Set<Promise<void>>();
     opened.on('notification', ({ channel }) => {
-      channels[channel]?.().catch((error: unknown) => {
-        log.error({ err: error, channel }, 'a change could not be read');
-        lost(opened);
-      });
+      const reading = readings.get(channel)?.();
+      if (reading === undefined) return;
+      unread.add(reading);
+      reading.then(
+        () => unread.delete(reading),
+        (error: unknown) => {
+          log.error({ err: error, channel }, 'a change could not be read');
+          lost(opened);
+        },
+      );
     });
     try {
       await opened.connect();
-      for (const channel of Object.keys(channels)) await opened.query(`listen ${channel}`);
+      for (const channel of readings.keys()) await opened.query(`listen ${channel}`);
       const startedMs = performance.now();
-      await Promise.all(Object.values(channels).map((read) => read()));
+      await Promise.all([...readings.values()].map((read) => read()));
+      if (closing) throw new Error('closed while connecting');
       heardUpToMs = startedMs;
     } catch (error) {
       opened.end().catch(() => {});
       throw error;
     }
     client = opened;
-    beat(opened);
+    beat(opened, unread);
   }
 
-  // PostgreSQL delivers what a connection should hear before it answers that connection's next statement.
-  function beat(current: pg.Client): void {
-    heartbeat = setTimeout(() => {
+  // PostgreSQL delivers what a connection should hear before it answers that connection's next statement. Until what was
+  // heard has been read as well, it is not known.
+  function beat(current: pg.Client, unread: ReadonlySet<Promise<void>>): void {
+    const ask = async (): Promise<void> => {
       const askedMs = performance.now();
-      current.query('select 1').then(
-        () => {
-          heardUpToMs = askedMs;
-          if (current === client && !closing) beat(current);
-        },
-        () => lost(current),
-      );
+      await current.query('select 1');
+      await Promise.all(unread);
+      heardUpToMs = askedMs;
+      if (current === client && !closing) beat(current, unread);
+    };
+    heartbeat = setTimeout(() => {
+      ask().catch(() => lost(current));
     }, HEARTBEAT_MS).unref();
   }
 
@@ -105,4 +115,21 @@ export async function listen({ connection, channels, log }: NotificationsOptions
       await client?.end().catch(() => {});
     },
   };
+}
+
+/**
+ * One run at a time, because of two at once the older could end last and win. Whoever asks meanwhile shares the next
+ * run, which begins after the asking.
+ */
+function oneAtATime(run: () => Promise<void>): () => Promise<void> {
+  let running = Promise.resolve();
+  let next: Promise<void> | undefined;
+  return () =>
+    (next ??= running
+      .catch(() => {})
+      .then(() => {
+        next = undefined;
+        running = run();
+        return running;
+      }));
 }

@@ -36,7 +36,8 @@ export async function lockTransactions(query: Query, keys: readonly TransactionK
        join unnest($1::text[], $2::text[]) as k (client_id, transaction_id)
          on t.client_id = k.client_id collate "C" and t.transaction_id = k.transaction_id collate "C"
       order by t.client_id, t.transaction_id
-        for update of t`,
+        -- Not "for update", which would also hold up those who only refer to the row: another feed's observations.
+        for no key update of t`,
     [keys.map((key) => key.clientId), keys.map((key) => key.transactionId)],
   );
   return rows.map(fromRow);

@@ -2,8 +2,8 @@ import type { Bank } from '../domain/bank.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { AccountInquiry, InquiryOutcome, Rail } from './rail.ts';
 
-/** The caller is answered within 5 s, always (contract's decisions, "Check account"); the rest is for the way there. */
-const INQUIRY_DEADLINE_MS = 4_500;
+/** The caller is answered within 5 s, always (contract's decisions, "Check account"); the rest is for a process that is busy. */
+const INQUIRY_DEADLINE_MS = 4_000;
 
 export interface AccountInquiries {
   /** Whether any rail leads to the bank. */

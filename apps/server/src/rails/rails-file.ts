@@ -10,7 +10,7 @@ const SnapConnection = Type.Object(
   {
     name: Type.String({ pattern: '^[a-z0-9-]{1,32}$' }),
     protocol: Type.Literal('snap'),
-    base_url: Type.String({ pattern: '^https://' }),
+    base_url: Type.String(),
     client_key: Type.String({ minLength: 1 }),
     client_secret_file: Type.String({ minLength: 1 }),
     private_key_file: Type.String({ minLength: 1 }),
@@ -39,6 +39,20 @@ export function readRailsFile(file: string, banks: BankDirectory): RailsFileResu
     }
   }
 
+  function readSecret(name: string, what: string): string | null {
+    const secret = readText(name, what);
+    if (secret === '') faults.push(`${what} is empty`);
+    return secret;
+  }
+
+  function checkAddress(address: string, what: string): void {
+    const url = URL.canParse(address) ? new URL(address) : null;
+    const bare = url !== null && `${url.username}${url.password}${url.search}${url.hash}` === '';
+    if (url?.protocol !== 'https:' || !bare) {
+      faults.push(`${what} must be an https:// address without user, query or fragment`);
+    }
+  }
+
   function readPrivateKey(name: string, what: string): KeyObject | null {
     const pem = readText(name, what);
     if (pem === null) return null;
@@ -59,7 +73,8 @@ export function readRailsFile(file: string, banks: BankDirectory): RailsFileResu
   }
 
   function connect(entry: Static<typeof SnapConnection>): SnapSettings | null {
-    const clientSecret = readText(entry.client_secret_file, `${entry.name}: client_secret_file`);
+    checkAddress(entry.base_url, `${entry.name}: base_url`);
+    const clientSecret = readSecret(entry.client_secret_file, `${entry.name}: client_secret_file`);
     const privateKey = readPrivateKey(entry.private_key_file, `${entry.name}: private_key_file`);
     const ownBank = entry.own_bank === undefined ? null : bicOf(entry.own_bank, `${entry.name}: own_bank`);
     const served = entry.banks === '*' ? null : entry.banks.map((code) => bicOf(code, `${entry.name}: banks`));
@@ -79,12 +94,17 @@ export function readRailsFile(file: string, banks: BankDirectory): RailsFileResu
 
   const content = readText(file, 'TIBA_RAILS_FILE');
   const value = content === null ? null : parseJson(content, faults);
-  if (value === null || faults.length > 0) return { faults };
+  if (faults.length > 0) return { faults };
   if (!Value.Check(RailsFile, value)) {
     const errors = Value.Errors(RailsFile, value).map(
-      (error) => `TIBA_RAILS_FILE ${error.instancePath || '/'} ${error.message}`,
+      (error) =>
+        `TIBA_RAILS_FILE ${error.instancePath || '/'} ${error.keyword === 'boolean' ? 'is not a known field' : error.message}`,
     );
     return { faults: errors };
+  }
+  const names = value.rails.map(({ name }) => name);
+  for (const name of new Set(names.filter((name, index) => names.indexOf(name) !== index))) {
+    faults.push(`${name}: there are several connections of this name`);
   }
   const connections = value.rails.map(connect).filter((connection) => connection !== null);
   return faults.length > 0 ? { faults } : { connections };

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { Log } from '../observability/log.ts';
 import type { SnapSettings } from '../rails/snap/settings.ts';
+import { StartError } from '../start-error.ts';
 import type { SandboxSecrets } from './secrets.ts';
 
 const BANK = fileURLToPath(new URL('../../../bank/src/main.ts', import.meta.url));
@@ -36,9 +37,13 @@ export async function startSimulatedBank(secrets: SandboxSecrets, log: Log): Pro
   const [message] = await Promise.race([
     once(child, 'message', { signal: AbortSignal.timeout(READY_TIMEOUT_MS) }),
     exited.then(([code]) => {
-      throw new Error(`the simulated bank did not start: exit code ${code}`);
+      throw new StartError(`the simulated bank did not start: exit code ${code}`);
     }),
-  ]);
+  ]).catch((error: unknown) => {
+    // Left alive, its channel would keep this process alive too.
+    child.kill('SIGKILL');
+    throw error;
+  });
   exited.then(
     () => stopping || log.error('the simulated bank has ended: account checks are SERVICE_UNAVAILABLE from now on'),
     () => {},

@@ -64,7 +64,11 @@ export function tokenEndpoint(app: FastifyInstance, parts: TokenEndpointParts): 
   }
 
   function authenticateClient(request: FastifyRequest, form: URLSearchParams): Client {
-    const credentials = basicCredentials(request.headers.authorization) ?? bodyCredentials(form);
+    const basic = basicCredentials(request.headers.authorization);
+    if (basic !== null && form.has('client_secret')) {
+      throw new OAuthError('invalid_request', 400, 'the client authenticates in two ways: use one');
+    }
+    const credentials = basic ?? bodyCredentials(form);
     const client = credentials === null ? undefined : parts.clients.find(credentials.clientId);
     // An unknown client's secret is compared all the same, so that the time tells nothing about which clients exist.
     const matches = matchesSecret(credentials?.clientSecret ?? '', client?.secretHash ?? NO_SECRET);

@@ -10,14 +10,14 @@ export interface DataDirectoryLock {
 const sqliteBusy = 5;
 
 /**
- * Holds `<data directory>.lock` for as long as this process lives, so that two Tibas never touch one data directory.
+ * Holds a lock of the data directory, by default `<data directory>.lock`, for as long as this process lives, so that two
+ * Tibas never touch one data directory.
  *
  * The lock must not go stale when a process is killed, and a file with a process id in it does: ids are given anew. The
  * kernel's file locks end with their holder, but Node offers none. SQLite takes one for an exclusive transaction, also
  * against other connections of the same process, so an empty SQLite file serves as the lock; nothing is stored in it.
  */
-export function lockDataDirectory(dataDirectory: string): DataDirectoryLock {
-  const path = `${dataDirectory}.lock`;
+export function lockDataDirectory(dataDirectory: string, path = `${dataDirectory}.lock`): DataDirectoryLock {
   let database: DatabaseSync | null = null;
   try {
     database = new DatabaseSync(path);

@@ -26,8 +26,10 @@ export interface SnapAccessTokens {
 /** A token is replaced this long before it expires, so that none expires on its way. */
 const MARGIN_MS = 30_000;
 /** A bank that is asked for tokens is not waited for longer than this, whoever waits. */
-const TOKEN_DEADLINE_MS = 4_000;
-const TOKEN_LENGTH_MAX = 2_048;
+const TOKEN_DEADLINE_MS = 3_500;
+/** Printable ASCII, as it goes into a header; the length is ASPI's. */
+const TOKEN = /^[!-~]{1,2048}$/;
+const LIFETIME_SECONDS = /^[1-9]\d{0,8}$/;
 
 /** The B2B access token (SNAP service 73): obtained when first needed, kept until it expires, asked for once at a time. */
 export function createSnapAccessTokens(http: SnapHttp, path: string, settings: SnapSettings): SnapAccessTokens {
@@ -46,17 +48,12 @@ export function createSnapAccessTokens(http: SnapHttp, path: string, settings: S
     const askedMs = performance.now();
     const { status, body: text } = await http.post(path, headers, body, AbortSignal.timeout(TOKEN_DEADLINE_MS));
     const reply = parseReply(text);
-    const token = reply?.fields['accessToken'];
-    const lifetimeMs = Number(reply?.fields['expiresIn']) * 1000;
-    if (
-      status !== 200 ||
-      typeof token !== 'string' ||
-      token === '' ||
-      token.length > TOKEN_LENGTH_MAX ||
-      !(lifetimeMs > 0)
-    ) {
+    const token = reply?.fields['accessToken'] ?? '';
+    const lifetimeSeconds = reply?.fields['expiresIn'] ?? '';
+    if (status !== 200 || !TOKEN.test(token) || !LIFETIME_SECONDS.test(lifetimeSeconds)) {
       throw new NoToken(status, reply?.responseCode?.text ?? null);
     }
+    const lifetimeMs = Number(lifetimeSeconds) * 1000;
     // Of a very short life, half is used.
     current = { token, renewAtMs: askedMs + Math.max(lifetimeMs - MARGIN_MS, lifetimeMs / 2) };
     return token;
@@ -80,6 +77,7 @@ export function createSnapAccessTokens(http: SnapHttp, path: string, settings: S
 function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = (): void => reject(signal.reason);
+    if (signal.aborted) abort();
     signal.addEventListener('abort', abort, { once: true });
     promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
   });

@@ -44,6 +44,14 @@ const ACCOUNT_STATUS_WORDS: Readonly<Record<string, Verdict['status']>> = {
 
 const NAME_LENGTH_MAX = 100;
 
+/** An object where one of these should be text may be the bank's way to say what must not be overlooked. */
+const READ_FIELDS = [
+  'beneficiaryAccountNo',
+  'beneficiaryBankCode',
+  'beneficiaryAccountName',
+  'beneficiaryAccountStatus',
+] as const;
+
 /** What a reply to an account inquiry means. It is believed only when it is well-formed and speaks of what was asked. */
 export function accountVerdict(httpStatus: number, body: string, asked: Asked): InquiryOutcome {
   const reply = parseReply(body);
@@ -51,6 +59,7 @@ export function accountVerdict(httpStatus: number, body: string, asked: Asked): 
   if (reply === null || code === null)
     return noVerdict(httpStatus >= 500 ? 'bank_unavailable' : 'not_understood', code);
   if (code.service !== asked.service || code.httpStatus !== httpStatus) return noVerdict('not_understood', code);
+  if (READ_FIELDS.some((name) => reply.unreadable.has(name))) return noVerdict('not_understood', code);
   const { beneficiaryAccountNo: account, beneficiaryBankCode: bank } = reply.fields;
   const named = account === undefined || account === asked.accountNumber;
   const sameBank = bank === undefined || asked.bankCode === null || bank === asked.bankCode;

@@ -7,7 +7,7 @@ export interface SnapReply {
 
 /** Why there is no reply. */
 export class NoReply extends Error {
-  readonly reason: 'timeout' | 'unreachable' | 'too_large';
+  readonly reason: 'timeout' | 'unreachable' | 'unreadable';
 
   constructor(reason: NoReply['reason'], cause: unknown) {
     super(`no reply from the bank: ${reason}`, { cause });
@@ -24,6 +24,7 @@ export interface SnapHttp {
 /** No answer that means anything is longer; a longer one is a mistake or an attack. */
 const REPLY_BYTES_MAX = 64 * 1024;
 const CONNECTIONS_MAX = 128;
+const UTF_8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
  * The way to one bank. Connections are kept alive; redirects are not followed, nothing is unpacked, and `signal` bounds
@@ -36,27 +37,62 @@ export function createSnapHttp(origin: string): SnapHttp {
     connect: { timeout: 3_000 },
   });
   return {
-    async post(path, headers, body, signal) {
-      try {
-        const response = await pool.request({ method: 'POST', path, headers, body, signal });
-        return { status: response.statusCode, body: await readCapped(response.body) };
-      } catch (error) {
-        if (error instanceof NoReply) throw error;
-        throw new NoReply(signal.aborted ? 'timeout' : 'unreachable', error);
-      }
-    },
+    post: (path, headers, body, signal) =>
+      new Promise((resolve, reject) => {
+        pool.dispatch({ method: 'POST', path, headers, body }, receive(signal, resolve, reject));
+      }),
     close: () => pool.destroy(),
   };
 }
 
-async function readCapped(body: Dispatcher.ResponseData['body']): Promise<string> {
+/**
+ * Takes one reply in. undici's own `request` would make a stream of it, which costs more than signing the question and
+ * reading the answer together.
+ */
+function receive(
+  signal: AbortSignal,
+  resolve: (reply: SnapReply) => void,
+  reject: (reason: NoReply) => void,
+): Dispatcher.DispatchHandler {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    // Leaving the loop destroys the stream, and with it the connection.
-    if (bytes > REPLY_BYTES_MAX) throw new NoReply('too_large', undefined);
-    chunks.push(chunk);
+  let status = 0;
+  let running: Dispatcher.DispatchController | undefined;
+
+  function fail(reason: NoReply['reason'], cause: unknown): void {
+    signal.removeEventListener('abort', abort);
+    const noReply = new NoReply(reason, cause);
+    reject(noReply);
+    // The rest of the reply would only hold the connection.
+    running?.abort(noReply);
   }
-  return Buffer.concat(chunks).toString('utf8');
+  const abort = (): void => fail('timeout', signal.reason);
+  signal.addEventListener('abort', abort);
+
+  return {
+    onRequestStart(controller) {
+      running = controller;
+      if (signal.aborted) controller.abort(new NoReply('timeout', signal.reason));
+    },
+    onResponseStart(_controller, statusCode) {
+      status = statusCode;
+    },
+    onResponseData(_controller, chunk) {
+      bytes += chunk.length;
+      if (bytes > REPLY_BYTES_MAX) fail('unreadable', new Error(`more than ${REPLY_BYTES_MAX} bytes`));
+      else chunks.push(chunk);
+    },
+    onResponseEnd() {
+      signal.removeEventListener('abort', abort);
+      try {
+        // Strict: a name with its broken bytes replaced would be shown as the holder's.
+        resolve({ status, body: UTF_8.decode(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)) });
+      } catch (error) {
+        reject(new NoReply('unreadable', error));
+      }
+    },
+    onResponseError(_controller, error) {
+      fail(signal.aborted ? 'timeout' : 'unreachable', error);
+    },
+  };
 }

@@ -11,7 +11,10 @@ export interface ResponseCode {
 export interface Reply {
   /** Null when it is missing or malformed. */
   readonly responseCode: ResponseCode | null;
+  /** Text and numbers, as they are written. */
   readonly fields: Readonly<Record<string, string | undefined>>;
+  /** The fields that hold anything else but null. They are not to be mistaken for fields that are absent. */
+  readonly unreadable: ReadonlySet<string>;
 }
 
 const RESPONSE_CODE = /^(\d{3})([0-9A-Z]{2})(\d{2})$/;
@@ -21,11 +24,13 @@ export function parseReply(text: string): Reply | null {
   const value = parseJson(text);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
   const fields: Record<string, string> = {};
+  const unreadable = new Set<string>();
   for (const [name, field] of Object.entries(value)) {
     if (typeof field === 'string') fields[name] = field;
     else if (isLosslessNumber(field)) fields[name] = field.value;
+    else if (field !== null) unreadable.add(name);
   }
-  return { fields, responseCode: parseResponseCode(fields['responseCode']) };
+  return { fields, unreadable, responseCode: parseResponseCode(fields['responseCode']) };
 }
 
 function parseJson(text: string): unknown {

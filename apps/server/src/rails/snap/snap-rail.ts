@@ -79,7 +79,7 @@ export function createSnapRail(settings: SnapSettings): Rail {
 
 function failedInquiry(error: unknown, signal: AbortSignal): InquiryOutcome {
   if (error instanceof NoReply) {
-    const reason = error.reason === 'too_large' ? 'not_understood' : error.reason;
+    const reason = error.reason === 'unreadable' ? 'not_understood' : error.reason;
     return { kind: 'no_verdict', reason, railCode: null };
   }
   if (error instanceof NoToken) {

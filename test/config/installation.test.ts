@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
+import pino from 'pino';
+import { type Database, openDatabase } from '../../apps/server/src/postgres/database.ts';
+import type { InstallationEnvironment } from '../../apps/server/src/postgres/installation.ts';
+import { prepareDatabase } from '../../apps/server/src/postgres/prepare.ts';
+import { StartError } from '../../apps/server/src/start-error.ts';
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
+
+describe('a database', () => {
+  let empty: TestDatabase;
+  let database: Database;
+  before(async () => {
+    empty = await createTestDatabase();
+  });
+  beforeEach(() => {
+    database = openDatabase({ connection: empty.connection, connectionsMax: 8, log: pino({ level: 'silent' }) });
+  });
+  afterEach(async () => {
+    await database.query('drop schema if exists tiba cascade');
+    await database.close();
+  });
+  after(() => empty.drop());
+
+  const KINDS: readonly (readonly [InstallationEnvironment, InstallationEnvironment])[] = [
+    ['sandbox', 'production'],
+    ['production', 'sandbox'],
+  ];
+  for (const [own, foreign] of KINDS) {
+    it(`of a ${own} installation stays that: ${foreign} is refused, and ${own} goes on`, async () => {
+      await prepareDatabase(database, own);
+      await prepareDatabase(database, own);
+      await assert.rejects(prepareDatabase(database, foreign), (error) => {
+        assert.ok(error instanceof StartError);
+        assert.match(error.message, new RegExp(`belongs to a ${own} installation, and this is ${foreign}`));
+        return true;
+      });
+      await prepareDatabase(database, own);
+    });
+  }
+
+  it('of a production installation is not changed by a sandbox: not one migration runs', async () => {
+    // As an older version left it, whose next migrations the sandbox would bring.
+    await database.query('create schema tiba');
+    await database.query('create table tiba.installation (environment text primary key)');
+    await database.query("insert into tiba.installation values ('production')");
+    await assert.rejects(prepareDatabase(database, 'sandbox'), StartError);
+    const tables = await database.query("select tablename from pg_tables where schemaname = 'tiba'");
+    assert.deepEqual(tables, [{ tablename: 'installation' }]);
+  });
+
+  it('that several processes start on at once belongs to one kind of them', async () => {
+    const starts = await Promise.allSettled(
+      Array.from({ length: 6 }, (_each, index) =>
+        prepareDatabase(database, index % 2 === 0 ? 'sandbox' : 'production'),
+      ),
+    );
+    assert.equal(starts.filter(({ status }) => status === 'fulfilled').length, 3);
+    assert.equal((await database.query('select environment from tiba.installation')).length, 1);
+  });
+});

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { it } from 'node:test';
+import Fastify from 'fastify';
+import { type ListenAddress, listenAt } from '../../apps/server/src/http/listen.ts';
+import { StartError } from '../../apps/server/src/start-error.ts';
+
+const ADDRESS = { host: '127.0.0.1', port: 0, hostSetting: 'TIBA_HOST', portSetting: 'TIBA_PORT' };
+
+async function assertRefused(change: Partial<ListenAddress>, reason: RegExp): Promise<void> {
+  const listener = Fastify();
+  try {
+    await assert.rejects(listenAt(listener, { ...ADDRESS, ...change }), (error) => {
+      assert.ok(error instanceof StartError);
+      assert.match(error.message, reason);
+      return true;
+    });
+  } finally {
+    await listener.close();
+  }
+}
+
+it('a listener on port 0 tells the port that it was given', async () => {
+  const listener = Fastify();
+  assert.match(await listenAt(listener, ADDRESS), /^http:\/\/127\.0\.0\.1:[1-9]\d*$/);
+  await listener.close();
+});
+
+it('a port that is taken is named together with the setting to change', async () => {
+  const occupant = createServer().listen(0, '127.0.0.1');
+  await once(occupant, 'listening');
+  const address = occupant.address();
+  assert.ok(address !== null && typeof address === 'object');
+  try {
+    await assertRefused({ port: address.port }, new RegExp(`^port ${address.port} .* is taken .* set TIBA_PORT `));
+  } finally {
+    occupant.close();
+  }
+});
+
+it('an address of another machine is named together with the setting to change', async () => {
+  // TEST-NET-1 of RFC 5737 belongs to nobody.
+  await assertRefused({ host: '192.0.2.1' }, /^192\.0\.2\.1 is no address of this machine: change TIBA_HOST$/);
+});

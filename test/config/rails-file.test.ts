@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { readRailsFile } from '../../apps/server/src/rails/rails-file.ts';
+import type { SnapSettings } from '../../apps/server/src/rails/snap/settings.ts';
+import { testBanks } from '../harness/service.ts';
+
+const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const pkcs8 = { type: 'pkcs8', format: 'pem' } as const;
+
+const FILES: Readonly<Record<string, string>> = {
+  'secret.txt': 'the client secret\n',
+  'empty.txt': '\n',
+  'key.pem': rsa.privateKey.export(pkcs8),
+  'public.pem': rsa.publicKey.export({ type: 'spki', format: 'pem' }),
+  'elliptic.pem': generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export(pkcs8),
+  'locked.pem': rsa.privateKey.export({ ...pkcs8, cipher: 'aes-256-cbc', passphrase: 'unknown' }),
+};
+
+const RAIL = {
+  name: 'bca',
+  protocol: 'snap',
+  base_url: 'https://api.bank.example/openapi/',
+  client_key: 'client-key',
+  client_secret_file: 'secret.txt',
+  private_key_file: 'key.pem',
+  partner_id: 'TIBA',
+  channel_id: '95221',
+  own_bank: 'BCA',
+  banks: ['014', 'SYCAIDJ1'],
+};
+
+describe('the rails file', () => {
+  let directory: string;
+  before(async () => {
+    directory = await mkdtemp(path.join(tmpdir(), 'tiba-rails-'));
+    for (const [name, content] of Object.entries(FILES)) await writeFile(path.join(directory, name), content);
+  });
+  after(() => rm(directory, { recursive: true, force: true }));
+
+  async function read(content: unknown): Promise<{ connections: SnapSettings[]; faults: string[] }> {
+    const file = path.join(directory, 'rails.json');
+    await writeFile(file, typeof content === 'string' ? content : JSON.stringify(content));
+    return { connections: [], faults: [], ...readRailsFile(file, testBanks) };
+  }
+  const faultsOf = async (...rails: object[]): Promise<string[]> => (await read({ rails })).faults;
+
+  it('tells each connection; its secrets are files beside it, and its banks go by any of their codes', async () => {
+    const { connections, faults } = await read({
+      rails: [RAIL, { ...RAIL, name: 'rest', own_bank: undefined, banks: '*' }],
+    });
+    assert.deepEqual(faults, []);
+    const [bca, rest] = connections;
+    assert.equal(bca?.clientSecret, 'the client secret');
+    assert.ok(bca.privateKey.equals(rsa.privateKey));
+    assert.equal(bca.ownBank, 'CENAIDJA');
+    assert.deepEqual(bca.banks, new Set(['CENAIDJA', 'SYCAIDJ1']));
+    assert.deepEqual([rest?.name, rest?.ownBank, rest?.banks], ['rest', null, null]);
+  });
+
+  const FAULTS: Readonly<Record<string, [change: object, fault: RegExp]>> = {
+    'an address without TLS': [{ base_url: 'http://api.bank.example' }, /base_url must be an https:\/\/ address/],
+    'an address that is none': [{ base_url: 'https://' }, /base_url must be an https:\/\/ address/],
+    'an address with a query': [
+      { base_url: 'https://api.bank.example/?v=1' },
+      /base_url must be .* without user, query/,
+    ],
+    'an address with a password': [
+      { base_url: 'https://u:p@api.bank.example/' },
+      /base_url must be .* without user, query/,
+    ],
+    'a secret file that is not there': [
+      { client_secret_file: 'none.txt' },
+      /client_secret_file cannot be read: ENOENT/,
+    ],
+    'an empty secret': [{ client_secret_file: 'empty.txt' }, /client_secret_file is empty/],
+    'a public key': [{ private_key_file: 'public.pem' }, /private_key_file is not an RSA private key/],
+    'a key of another kind': [{ private_key_file: 'elliptic.pem' }, /private_key_file is not an RSA private key/],
+    'a key under a passphrase': [{ private_key_file: 'locked.pem' }, /private_key_file is not an RSA private key/],
+    'a key that is none': [{ private_key_file: 'secret.txt' }, /private_key_file is not an RSA private key/],
+    'an unknown own bank': [{ own_bank: 'BANKNOTE' }, /own_bank: BANKNOTE is not in the bank directory/],
+    'an unknown bank': [{ banks: ['014', '999'] }, /banks: 999 is not in the bank directory/],
+    'no banks': [{ banks: [] }, /\/rails\/0\/banks/],
+    'an unknown protocol': [{ protocol: 'telex' }, /\/rails\/0\/protocol/],
+    'an unknown field': [{ client_secret: 'in the wrong place' }, /\/rails\/0\/client_secret is not a known field/],
+    'a name with capitals': [{ name: 'BCA' }, /\/rails\/0\/name/],
+    'a channel that is too long': [{ channel_id: '952210' }, /\/rails\/0\/channel_id/],
+    'a missing field': [{ client_key: undefined }, /\/rails\/0 .*client_key/],
+  };
+  for (const [what, [change, fault]] of Object.entries(FAULTS)) {
+    it(`with ${what} is refused, and says where`, async () => {
+      const faults = await faultsOf({ ...RAIL, ...change });
+      assert.match(faults.join('\n'), fault);
+      assert.doesNotMatch(faults.join('\n'), /the client secret|in the wrong place|PRIVATE KEY|u:p/);
+    });
+  }
+
+  it('with two connections of one name is refused: nobody could tell them apart in the metrics', async () => {
+    assert.deepEqual(await faultsOf(RAIL, RAIL), ['bca: there are several connections of this name']);
+  });
+
+  it('tells all the faults of all connections at once', async () => {
+    const faults = await faultsOf(
+      { ...RAIL, client_secret_file: 'none.txt', private_key_file: 'public.pem', base_url: 'http://bank.example' },
+      { ...RAIL, name: 'other', own_bank: 'X', banks: ['Y', 'Z'] },
+    );
+    assert.deepEqual(
+      faults.map((fault) => fault.split(/:? (?:must|cannot|is)/)[0]),
+      [
+        'bca: base_url',
+        'bca: client_secret_file',
+        'bca: private_key_file',
+        'other: own_bank: X',
+        'other: banks: Y',
+        'other: banks: Z',
+      ],
+    );
+  });
+
+  const NO_FILES: Readonly<Record<string, unknown>> = {
+    'no JSON': 'rails:\n - name: bca',
+    'an empty file': '',
+    'no rails': { rails: [] },
+    'an array': [RAIL],
+    null: null,
+  };
+  for (const [what, content] of Object.entries(NO_FILES)) {
+    it(`that is ${what} is refused`, async () => {
+      const { faults } = await read(content);
+      assert.ok(faults.length > 0);
+      assert.ok(faults.every((fault) => fault.startsWith('TIBA_RAILS_FILE')));
+    });
+  }
+
+  it('that is not there is refused', () => {
+    const result = readRailsFile(path.join(directory, 'none.json'), testBanks);
+    assert.match('faults' in result ? result.faults.join() : '', /^TIBA_RAILS_FILE cannot be read: ENOENT/);
+  });
+});

@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { type Mode, readSettings, SETTINGS, SettingsError } from '../../apps/server/src/config.ts';
+
+const SECRET_KEY = Buffer.alloc(32, 1).toString('base64');
+const COMPLETE = {
+  DATABASE_URL: 'postgresql://tiba:secret@db.internal/tiba',
+  TIBA_PUBLIC_URL: 'https://api.example.com',
+  TIBA_SECRET_KEY: SECRET_KEY,
+  TIBA_RAILS_FILE: '/etc/tiba/rails.json',
+};
+
+function faultsOf(mode: Mode, environment: Record<string, string>): readonly string[] {
+  try {
+    readSettings(mode, environment);
+    return [];
+  } catch (error) {
+    assert.ok(error instanceof SettingsError);
+    for (const fault of error.faults) assert.ok(error.message.includes(fault));
+    return error.faults;
+  }
+}
+
+/** The variables that the faults speak of, in their order. */
+const named = (faults: readonly string[]): string[] => faults.map((fault) => fault.split(' ')[0] ?? '');
+
+describe('the settings', () => {
+  it('need nothing for the sandbox, and listen on this machine only', () => {
+    const settings = readSettings('sandbox', {});
+    assert.equal(settings.host, '127.0.0.1');
+    assert.equal(settings.operatorHost, '127.0.0.1');
+    assert.deepEqual([settings.checkStatusPerMinute, settings.checkAccountPerMinute], [120, 100]);
+    assert.equal(settings.tokenSeconds, 900);
+    assert.equal(settings.databaseUrl, null);
+  });
+
+  it('of a complete configuration are taken as they are', () => {
+    const settings = readSettings('serve', { ...COMPLETE, TIBA_TRUSTED_PROXIES: ' 10.0.0.0/8, ::1 ,,' });
+    assert.equal(settings.databaseUrl, COMPLETE.DATABASE_URL);
+    assert.deepEqual(settings.secretKey, Buffer.alloc(32, 1));
+    assert.deepEqual(settings.trustedProxies, ['10.0.0.0/8', '::1']);
+  });
+
+  it('lose a slash at the end of an address, because issuers are compared letter by letter', () => {
+    const { publicUrl } = readSettings('serve', { ...COMPLETE, TIBA_PUBLIC_URL: 'https://api.example.com/' });
+    assert.equal(publicUrl, 'https://api.example.com');
+  });
+
+  it('that production needs are all named at once when they are missing, also when they are empty', () => {
+    const missing = ['DATABASE_URL', 'TIBA_PUBLIC_URL', 'TIBA_SECRET_KEY', 'TIBA_RAILS_FILE'];
+    assert.deepEqual(named(faultsOf('serve', {})), missing);
+    assert.deepEqual(named(faultsOf('serve', Object.fromEntries(missing.map((name) => [name, ''])))), missing);
+    for (const name of missing) assert.deepEqual(named(faultsOf('serve', { ...COMPLETE, [name]: '' })), [name]);
+  });
+
+  it('choose the embedded PostgreSQL in production only when they say where it keeps its data', () => {
+    assert.deepEqual(faultsOf('serve', { ...COMPLETE, DATABASE_URL: '', TIBA_DATA_DIR: '/var/lib/tiba' }), []);
+  });
+
+  const WRONG: Readonly<Record<string, readonly string[]>> = {
+    TIBA_PORT: ['http', '-1', '65536', '80.5', '0x50', ' 80'],
+    TIBA_OPERATOR_PORT: ['99999'],
+    TIBA_PUBLIC_URL: ['api.example.com', 'ftp://api.example.com', 'https://'],
+    DATABASE_URL: ['mysql://db/tiba', 'db.internal'],
+    TIBA_DATABASE_CONNECTIONS: ['3', '0'],
+    TIBA_SECRET_KEY: ['secret', Buffer.alloc(31).toString('base64'), Buffer.alloc(33).toString('base64')],
+    TIBA_TOKEN_SECONDS: ['59', '86401', 'never'],
+    TIBA_TOKEN_ISSUER: ['issuer'],
+    TIBA_CHECK_STATUS_PER_MINUTE: ['-1', 'many', '1e3'],
+    TIBA_CHECK_ACCOUNT_PER_MINUTE: ['NaN'],
+    TIBA_AUTHENTICATION_FAILURES_PER_MINUTE: ['0'],
+    TIBA_LOG_LEVEL: ['loud', 'constructor'],
+  };
+  for (const [name, values] of Object.entries(WRONG)) {
+    for (const value of values) {
+      it(`refuse ${name}=${value}, once, and without calling it missing`, () => {
+        const besides = name === 'TIBA_TOKEN_ISSUER' ? { TIBA_TOKEN_JWKS_URL: 'https://issuer.example/jwks' } : {};
+        const faults = faultsOf('serve', { ...COMPLETE, ...besides, [name]: value });
+        assert.deepEqual(named(faults), [name]);
+        assert.match(faults[0] ?? '', / must be /);
+      });
+    }
+  }
+
+  it('never show a secret that is wrong', () => {
+    const faults = faultsOf('serve', { ...COMPLETE, TIBA_SECRET_KEY: 'hunter2', DATABASE_URL: 'tiba:hunter2@db' });
+    assert.equal(faults.length, 2);
+    assert.doesNotMatch(faults.join(), /hunter2/);
+  });
+
+  it('that are wrong and those that are missing are named together', () => {
+    const faults = named(faultsOf('serve', { TIBA_PORT: 'http', TIBA_LOG_LEVEL: 'loud', TIBA_SECRET_KEY: 'short' }));
+    assert.deepEqual(faults.sort(), [
+      'DATABASE_URL',
+      'TIBA_LOG_LEVEL',
+      'TIBA_PORT',
+      'TIBA_PUBLIC_URL',
+      'TIBA_RAILS_FILE',
+      'TIBA_SECRET_KEY',
+    ]);
+  });
+
+  it('of an external issuer go together', () => {
+    const both = { TIBA_TOKEN_ISSUER: 'https://issuer.example', TIBA_TOKEN_JWKS_URL: 'https://issuer.example/jwks' };
+    assert.deepEqual(faultsOf('serve', { ...COMPLETE, ...both }), []);
+    for (const name of Object.keys(both)) {
+      assert.equal(faultsOf('serve', { ...COMPLETE, ...both, [name]: '' }).length, 1);
+    }
+  });
+
+  it('keep the sandbox away from production', () => {
+    for (const environment of [
+      { NODE_ENV: 'production' },
+      { NODE_ENV: ' Production ' },
+      { TIBA_RAILS_FILE: 'rails.json' },
+    ]) {
+      const [fault = '', ...others] = faultsOf('sandbox', environment);
+      assert.deepEqual(others, []);
+      assert.match(fault, /belongs to production/);
+    }
+    assert.equal(faultsOf('sandbox', { NODE_ENV: 'production', TIBA_RAILS_FILE: 'rails.json' }).length, 2);
+    assert.deepEqual(faultsOf('sandbox', { NODE_ENV: 'development' }), []);
+    assert.deepEqual(faultsOf('serve', { ...COMPLETE, NODE_ENV: 'production' }), []);
+  });
+
+  it('are each described, in a sentence', () => {
+    for (const { name, description } of Object.values(SETTINGS)) assert.match(description, /^[A-Z].*\.$/, name);
+  });
+});

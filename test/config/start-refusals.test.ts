@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { text } from 'node:stream/consumers';
+import { after, before, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const SERVER = fileURLToPath(new URL('../../apps/server/src/main.ts', import.meta.url));
+const BANK = fileURLToPath(new URL('../../apps/bank/src/main.ts', import.meta.url));
+const SECRET_KEY = Buffer.alloc(32, 1).toString('base64');
+
+interface End {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs a program to its end, with nothing of this process's environment. */
+async function run(program: string, args: readonly string[], env: Record<string, string>): Promise<End> {
+  const child = spawn(process.execPath, [program, ...args], {
+    env: { ...env, PATH: process.env['PATH'] },
+    timeout: 30_000,
+    killSignal: 'SIGKILL',
+  });
+  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
+  return { code, stdout, stderr };
+}
+
+/** What is said to a person: no stack trace, and nothing on standard output, where the log lines go. */
+function assertRefusal({ code, stdout, stderr }: End): void {
+  assert.equal(code, 1);
+  assert.equal(stdout, '');
+  assert.doesNotMatch(stderr, /^\s+at /m);
+}
+
+describe('a process that cannot start', { concurrency: 2 }, () => {
+  let directory: string;
+  before(async () => {
+    directory = await mkdtemp(path.join(tmpdir(), 'tiba-refusal-'));
+  });
+  after(() => rm(directory, { recursive: true, force: true }));
+
+  it('in production names everything that is missing or wrong at once', async () => {
+    const end = await run(SERVER, ['serve'], { TIBA_PORT: 'http', TIBA_SECRET_KEY: 'short' });
+    assertRefusal(end);
+    const lines = end.stderr.trim().split('\n');
+    assert.match(lines[0] ?? '', /settings are incomplete or wrong/);
+    assert.deepEqual(
+      lines.slice(1).map((line) => /^ {2}- (\w+) (must be|is missing)/.exec(line)?.slice(1).join(' ')),
+      [
+        'TIBA_PORT must be',
+        'TIBA_SECRET_KEY must be',
+        'DATABASE_URL is missing',
+        'TIBA_PUBLIC_URL is missing',
+        'TIBA_RAILS_FILE is missing',
+      ],
+    );
+  });
+
+  const production = (changes: Record<string, string>): Record<string, string> => ({
+    TIBA_DATA_DIR: path.join(directory, 'never-made'),
+    TIBA_PUBLIC_URL: 'https://api.example.com',
+    TIBA_SECRET_KEY: SECRET_KEY,
+    TIBA_RAILS_FILE: path.join(directory, 'rails.json'),
+    ...changes,
+  });
+
+  it('because of its rails names all their faults before anything is started', async () => {
+    const rail = {
+      name: 'bca',
+      protocol: 'snap',
+      base_url: 'http://bank.example',
+      client_key: 'k',
+      client_secret_file: 'none.txt',
+      private_key_file: 'none.pem',
+      partner_id: 'TIBA',
+      channel_id: '95221',
+      banks: '*',
+    };
+    await writeFile(path.join(directory, 'rails.json'), JSON.stringify({ rails: [rail] }));
+    const end = await run(SERVER, ['serve'], production({}));
+    assertRefusal(end);
+    assert.match(
+      end.stderr,
+      /bca: base_url must be .*\n.*bca: client_secret_file cannot.*\n.*bca: private_key_file cannot/,
+    );
+    assert.deepEqual(await readdir(directory), ['rails.json']);
+  });
+
+  it('because PostgreSQL is not there says so, and shows no password', async () => {
+    const nobody = createServer().listen(0, '127.0.0.1');
+    await once(nobody, 'listening');
+    const address = nobody.address();
+    assert.ok(address !== null && typeof address === 'object');
+    nobody.close();
+    await once(nobody, 'close');
+    const end = await run(SERVER, ['sandbox'], {
+      TIBA_DATA_DIR: path.join(directory, 'sandbox'),
+      TIBA_PORT: '0',
+      TIBA_OPERATOR_PORT: '0',
+      DATABASE_URL: `postgresql://tiba:hunter2@127.0.0.1:${address.port}/tiba`,
+    });
+    assertRefusal(end);
+    assert.match(end.stderr, /PostgreSQL cannot be used: .*ECONNREFUSED.*DATABASE_URL/);
+    assert.doesNotMatch(end.stderr, /hunter2/);
+  });
+
+  it('because nobody said what to run says what there is', async () => {
+    for (const args of [[], ['toString']]) {
+      const end = await run(SERVER, args, {});
+      assertRefusal(end);
+      assert.match(end.stderr, /sandbox, serve, manage/);
+    }
+  });
+
+  for (const [name, value] of [
+    ['NODE_ENV', 'production'],
+    ['TIBA_RAILS_FILE', 'rails.json'],
+  ] as const) {
+    it(`is the sandbox next to ${name}=${value}: it invents what real payments would rely on`, async () => {
+      const dataDirectory = path.join(directory, `refused-${name}`);
+      const end = await run(SERVER, ['sandbox'], { TIBA_DATA_DIR: dataDirectory, [name]: value });
+      assertRefusal(end);
+      assert.match(end.stderr, new RegExp(`${name}.* belongs to production.*npm run serve`));
+      assert.ok(!(await readdir(directory)).includes(path.basename(dataDirectory)), 'nothing was made');
+    });
+  }
+
+  for (const [name, value] of [
+    ['NODE_ENV', 'production'],
+    ['TIBA_RAILS_FILE', 'rails.json'],
+    ['DATABASE_URL', 'postgresql://db.internal/tiba'],
+  ] as const) {
+    it(`is the simulated bank next to ${name}=${value}`, async () => {
+      const end = await run(BANK, [], { [name]: value });
+      assertRefusal(end);
+      assert.match(end.stderr, new RegExp(`refuses to start next to a production configuration \\(${name}\\)`));
+    });
+  }
+});

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { execFile, execFileSync } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { promisify } from 'node:util';
+import { type Sandbox, startSandbox } from '../harness/sandbox.ts';
+
+/** The commands of the documentation do what it says when they are pasted. */
+
+const root = new URL('../../', import.meta.url);
+const read = (file: string): Promise<string> => readFile(new URL(file, root), 'utf8');
+
+const withoutCurl = ((): string | false => {
+  try {
+    execFileSync('curl', ['--version'], { stdio: 'ignore' });
+    return false;
+  } catch {
+    assert.notEqual(process.env['CI'], 'true', 'curl must be there in CI');
+    return 'curl is not installed on this machine';
+  }
+})();
+
+let directory: string;
+let sandbox: Sandbox;
+
+before(async () => {
+  directory = await mkdtemp(path.join(tmpdir(), 'tiba-docs-'));
+  sandbox = await startSandbox({ dataDirectory: path.join(directory, '.tiba') });
+});
+
+after(async () => {
+  await sandbox?.stop();
+  await rm(directory, { recursive: true, force: true });
+});
+
+/** The shell blocks of a page that hold a text. */
+async function shellBlocks(page: string, holding: string): Promise<string> {
+  const blocks = [...(await read(page)).matchAll(/```sh\n([^]*?)```/g)].map(([, block = '']) => block);
+  const wanted = blocks.filter((block) => block.includes(holding));
+  assert.ok(wanted.length > 0, `${page} has no shell block with ${holding}`);
+  return wanted.join('\n');
+}
+
+/** Runs what a reader would paste, in the folder of the sandbox, at the addresses that this sandbox has. */
+async function paste(commands: string): Promise<unknown[]> {
+  const { base_url: baseUrl, operator_url: operatorUrl } = sandbox.description;
+  const here = commands.replaceAll('http://127.0.0.1:8080', baseUrl).replaceAll('http://127.0.0.1:8081', operatorUrl);
+  const script = here.replaceAll(/^curl /gm, 'curl -sS -w "\\n" ');
+  const { stdout } = await promisify(execFile)('bash', ['-euc', script], { cwd: directory });
+  return stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+}
+
+test("README's first questions are answered", { skip: withoutCurl }, async () => {
+  const [status, account] = (await paste(await shellBlocks('README.md', 'curl'))) as Record<
+    string,
+    Record<string, unknown>
+  >[];
+  assert.equal(status?.['data']?.['status'], 'SUCCESS');
+  assert.equal(account?.['data']?.['status'], 'ACTIVE');
+});
+
+test("the feed page's example is taken", { skip: withoutCurl }, async () => {
+  const [answer] = (await paste(await shellBlocks('docs/feed.md', 'curl'))) as Record<
+    string,
+    Record<string, unknown>
+  >[];
+  assert.equal(answer?.['data']?.['inserted'], 1);
+});
+
+test("the banner's lines are answered", { skip: withoutCurl }, async () => {
+  const lines = sandbox
+    .output()
+    .split('\n')
+    .filter((line) => /^(?:TOKEN=|curl )/.test(line));
+  assert.equal(lines.length, 4);
+  const answers = (await paste(lines.join('\n'))) as Record<string, unknown>[];
+  assert.deepEqual(
+    answers.map((answer) => answer['success']),
+    [true, true, true],
+  );
+});
+
+test("README's two commands are those of the package", async () => {
+  const { scripts } = JSON.parse(await read('package.json')) as { scripts: Record<string, string> };
+  const blocks = await shellBlocks('README.md', 'npm ci');
+  assert.deepEqual(blocks.match(/^npm ci && npm \w+$/gm), ['npm ci && npm start', 'npm ci && npm test']);
+  assert.ok(scripts['start'] && scripts['test']);
+  assert.match(await read('.ci/run'), /^npm ci && npm test$/m);
+});

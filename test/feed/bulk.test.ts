@@ -1,0 +1,235 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import http from 'node:http';
+import { availableParallelism, loadavg, tmpdir } from 'node:os';
+import path from 'node:path';
+import { Readable } from 'node:stream';
+import { json } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
+import { after, before, suite, type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import type { FeedReport } from '../../apps/server/src/feed/feed.ts';
+import { findRunningPostgres } from '../../apps/server/src/postgres/embedded.ts';
+import { type Sandbox, startSandbox } from '../harness/sandbox.ts';
+import { word } from '../harness/service.ts';
+
+/** A file that the disbursement core feeds, far longer than a batch, into a service in its own process. */
+
+const MANY = 100_000;
+const MANY_WITHIN_MS = 20_000;
+/** What the collector lets lie before it cleans up; the lines themselves are 35 MB, and a thousand of them are held at a time. */
+const GROWTH_MAX_MIB = 200;
+/** By how much the second half of a feed may need more than the first: noise of the collector, not a leak of lines. */
+const NOISE_MIB = 40;
+
+const REQUEST_TRANSACTIONS = 2_000;
+const REQUESTS = 8;
+
+suite('a feed of many lines', () => {
+  let dataDirectory: string;
+  let sandbox: Sandbox;
+
+  before(async () => {
+    dataDirectory = await mkdtemp(path.join(tmpdir(), 'tiba-test-'));
+    sandbox = await startSandbox({ dataDirectory });
+  });
+
+  after(async () => {
+    try {
+      await sandbox?.stop();
+    } finally {
+      await rm(dataDirectory, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+    }
+  });
+
+  test(`${MANY} transactions are stored in less than ${MANY_WITHIN_MS / 1000} s, with memory that does not grow with their number`, async (t) => {
+    const samples = sampleMemory(sandbox.pid);
+    const startedMs = performance.now();
+    const report = await feed(sandbox, firstWords('TM', MANY));
+    const tookMs = performance.now() - startedMs;
+    const memory = await samples.stop();
+
+    reportMemory(t, tookMs, memory);
+    assert.deepEqual(report, { inserted: MANY, advanced: 0, unchanged: 0, conflicts: [], rejected: [], unlisted: 0 });
+    assert.ok(tookMs < MANY_WITHIN_MS * crowding(), `took ${Math.round(tookMs)} ms`);
+    if (memory.length === 0) return t.diagnostic('memory is read from /proc, which is not here');
+    const [start = 0] = memory;
+    const half = Math.floor(memory.length / 2);
+    assert.ok(Math.max(...memory) - start < GROWTH_MAX_MIB, `from ${start} to ${Math.max(...memory)} MiB`);
+    assert.ok(
+      Math.max(...memory.slice(half)) - Math.max(...memory.slice(0, half)) < NOISE_MIB,
+      'it grows with the feed',
+    );
+  });
+
+  test('what was acknowledged survives kill -9 in the middle of a feed, and repeating the feed stores each transaction once', async () => {
+    const acknowledged: string[] = [];
+    let atKill = 0;
+    for (let request = 0; request < REQUESTS; request += 1) {
+      const lines = bothWords(request);
+      if (request < REQUESTS / 2) {
+        const report = await feed(sandbox, lines);
+        assert.deepEqual([report.inserted, report.advanced], [REQUEST_TRANSACTIONS, REQUEST_TRANSACTIONS]);
+        acknowledged.push(...idsOf(request));
+        continue;
+      }
+      // Half of this request is on its way, and some of that is stored, when the service dies.
+      const half = lines.slice(0, lines.length / 2);
+      const outcome = feed(sandbox, half, { endless: true }).then(
+        () => 'answered',
+        () => 'cut',
+      );
+      atKill = await untilMoreThan(dataDirectory, acknowledged.length);
+      await sandbox.kill();
+      assert.equal(await outcome, 'cut');
+      break;
+    }
+    assert.ok(atKill > acknowledged.length && atKill < acknowledged.length + REQUEST_TRANSACTIONS, `${atKill} stored`);
+
+    sandbox = await startSandbox({ dataDirectory });
+    const survived = new Map((await stored(dataDirectory)).map((row) => [row.transaction_id, row.status]));
+    for (const id of acknowledged) assert.equal(survived.get(id), statusAtLast(id), id);
+
+    const totals = { inserted: 0, advanced: 0, unchanged: 0 };
+    for (let request = 0; request < REQUESTS; request += 1) {
+      const { inserted, advanced, unchanged, conflicts, rejected } = await feed(sandbox, bothWords(request));
+      totals.inserted += inserted;
+      totals.advanced += advanced;
+      totals.unchanged += unchanged;
+      assert.deepEqual([conflicts, rejected], [[], []]);
+    }
+    const all = REQUESTS * REQUEST_TRANSACTIONS;
+    assert.equal(totals.inserted, all - survived.size);
+    assert.equal(totals.inserted + totals.advanced + totals.unchanged, 2 * all);
+
+    const rows = await stored(dataDirectory);
+    assert.equal(rows.length, all);
+    for (const row of rows) {
+      assert.equal(row.status, statusAtLast(row.transaction_id));
+      assert.match(row.rendered, new RegExp(`"status":"${row.status}"`));
+    }
+  });
+});
+
+const idOf = (prefix: string, number: number): string => `${prefix}${String(number).padStart(10, '0')}`;
+
+function* firstWords(prefix: string, count: number): Generator<string> {
+  for (let number = 0; number < count; number += 1) yield firstWord(idOf(prefix, number));
+}
+
+const firstWord = (id: string): string =>
+  `${JSON.stringify(word({ client_id: 'demo-shop', transaction_id: id, reference_id: `INV/${id}` }))}\n`;
+
+const idsOf = (request: number): string[] =>
+  Array.from({ length: REQUEST_TRANSACTIONS }, (_, index) => idOf('TK', request * REQUEST_TRANSACTIONS + index));
+
+/** For each transaction of this request a first and, some lines later, a last word. */
+function bothWords(request: number): string[] {
+  const ids = idsOf(request);
+  const lines: string[] = [];
+  for (let start = 0; start < ids.length; start += 10) {
+    const some = ids.slice(start, start + 10);
+    lines.push(...some.map(firstWord), ...some.map(lastWord));
+  }
+  return lines;
+}
+
+const statusAtLast = (id: string): string => (id.endsWith('7') ? 'FAILED' : 'SUCCESS');
+
+function lastWord(id: string): string {
+  const status = statusAtLast(id);
+  const reason = status === 'FAILED' ? { failure_reason: 'account closed' } : {};
+  const processedAt = '2026-11-21T04:32:31.402Z';
+  return `${JSON.stringify({ client_id: 'demo-shop', transaction_id: id, status, processed_at: processedAt, ...reason })}\n`;
+}
+
+/** `endless`: the body never ends, as that of a core that is still writing. */
+async function feed({ description }: Sandbox, lines: Iterable<string>, { endless = false } = {}): Promise<FeedReport> {
+  const request = http.request(`${description.operator_url}/feed/v1/transactions`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/x-ndjson',
+      authorization: `Bearer ${description.feed.access_token}`,
+    },
+  });
+  const { promise: response, resolve, reject } = Promise.withResolvers<http.IncomingMessage>();
+  request.on('response', resolve).on('error', reject);
+  pipeline(Readable.from(chunksOf(lines)), request, { end: !endless }).catch(reject);
+  const answer = await response;
+  assert.equal(answer.statusCode, 200);
+  return ((await json(answer)) as { data: FeedReport }).data;
+}
+
+/** A request per line would measure the system calls of the test. */
+function* chunksOf(lines: Iterable<string>): Generator<string> {
+  let chunk = '';
+  for (const line of lines) {
+    chunk += line;
+    if (chunk.length < 32_768) continue;
+    yield chunk;
+    chunk = '';
+  }
+  if (chunk !== '') yield chunk;
+}
+
+interface StoredRow {
+  readonly transaction_id: string;
+  readonly status: string;
+  readonly rendered: string;
+}
+
+/** The transactions of the second feed, read past the service. */
+async function stored(dataDirectory: string): Promise<StoredRow[]> {
+  const connectionString = await findRunningPostgres(path.join(dataDirectory, 'postgres'));
+  assert.ok(connectionString !== null);
+  const client = new pg.Client({ connectionString });
+  await client.connect();
+  try {
+    const { rows } = await client.query<StoredRow>(
+      `select transaction_id, status, rendered from tiba.transactions where transaction_id ~ '^TK' order by 1`,
+    );
+    return rows;
+  } finally {
+    await client.end();
+  }
+}
+
+async function untilMoreThan(dataDirectory: string, count: number): Promise<number> {
+  for (const deadline = performance.now() + 20_000; performance.now() < deadline; await delay(5)) {
+    const rows = await stored(dataDirectory);
+    if (rows.length > count) return rows.length;
+  }
+  throw new Error(`never more than ${count} transactions were stored`);
+}
+
+/** How many others want each core: the time that the service is given counts for a machine that is its own. */
+const crowding = (): number => Math.max(1, (loadavg()[0] ?? 0) / availableParallelism());
+
+/** Resident memory of a process in MiB, from now until stopped; nothing where there is no proc(5). */
+function sampleMemory(pid: number): { stop(): Promise<number[]> } {
+  const stopping = new AbortController();
+  const sampling = (async () => {
+    const samples: number[] = [];
+    while (!stopping.signal.aborted) {
+      const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
+      const kibibytes = /^VmRSS:\s*(\d+) kB$/m.exec(status)?.[1];
+      if (kibibytes !== undefined) samples.push(Math.round(Number(kibibytes) / 1024));
+      await delay(50, null, { signal: stopping.signal }).catch(() => {});
+    }
+    return samples;
+  })();
+  return {
+    stop() {
+      stopping.abort();
+      return sampling;
+    },
+  };
+}
+
+function reportMemory(t: TestContext, tookMs: number, memory: readonly number[]): void {
+  const perSecond = Math.round((MANY / tookMs) * 1000);
+  const tenths = Array.from({ length: 11 }, (_, tenth) => memory[Math.round((tenth / 10) * (memory.length - 1))]);
+  t.diagnostic(`${MANY} transactions in ${Math.round(tookMs)} ms (${perSecond}/s)`);
+  t.diagnostic(`resident MiB at each tenth: ${tenths.join(' ')}; peak ${Math.max(...memory)}`);
+}

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { startTestService, type TestService, word } from '../harness/service.ts';
+import { only, outcomesOf, reportOf, statusOf } from './harness.ts';
+
+let service: TestService;
+let rival: pg.Client;
+
+before(async () => {
+  service = await startTestService({ rails: [] });
+  rival = new pg.Client(service.database.connection);
+  await rival.connect();
+});
+after(async () => {
+  await rival?.end();
+  await service?.close();
+});
+
+/** Another feed in the middle of its work, statement by statement. */
+const insert = (id: string) =>
+  rival.query(
+    `insert into tiba.transactions
+     select client_id, $1, $2, status, amount, fee, currency, bank_code, bank_name, account_number, account_name,
+            description, created_at, processed_at, failure_reason, replace(rendered, 'TT0000000000', $1)
+       from tiba.transactions where transaction_id = 'TT0000000000'`,
+    [id, `ref ${id}`],
+  );
+
+const about = (id: string, changes: Record<string, unknown> = {}) =>
+  word({ transaction_id: id, reference_id: `ref ${id}`, ...changes });
+
+async function untilTheFeedWaits(): Promise<void> {
+  for (const deadline = performance.now() + 5_000; performance.now() < deadline; await delay(2)) {
+    const { rowCount } = await rival.query(
+      "select from pg_stat_activity where application_name = 'tiba' and wait_event_type = 'Lock' and datname = current_database()",
+    );
+    if (rowCount !== 0) return;
+  }
+  throw new Error('the feed never waited for the other');
+}
+
+suite('a feed that meets another at the same transactions', () => {
+  before(async () => {
+    assert.equal((await service.feed(about('TT0000000000'))).status, 200);
+  });
+
+  test('waits for it, and then finds the transaction known', async () => {
+    await rival.query('begin');
+    await insert('TT0000000001');
+    const feeding = service.feed([about('TT0000000001'), about('TT0000000001', { status: 'SUCCESS' })]);
+    await untilTheFeedWaits();
+    await rival.query('commit');
+    assert.deepEqual(reportOf(await feeding), only({ unchanged: 1, advanced: 1 }));
+    assert.match(await statusOf(service, 'TT0000000001'), /"status":"SUCCESS"/);
+  });
+
+  test('inserts what the other took back', async () => {
+    await rival.query('begin');
+    await insert('TT0000000002');
+    const feeding = service.feed([about('TT0000000002')]);
+    await untilTheFeedWaits();
+    await rival.query('rollback');
+    assert.deepEqual(reportOf(await feeding), only({ inserted: 1 }));
+  });
+
+  test('that advanced it to another final status finds a conflict', async () => {
+    await service.feed(about('TT0000000003'));
+    await rival.query('begin');
+    await rival.query(
+      `update tiba.transactions set status = 'FAILED', processed_at = now(), failure_reason = 'closed',
+              rendered = replace(rendered, 'PROCESS', 'FAILED') where transaction_id = 'TT0000000003'`,
+    );
+    const feeding = service.feed([about('TT0000000003', { status: 'SUCCESS' })]);
+    await untilTheFeedWaits();
+    await rival.query('commit');
+    const { conflicts } = reportOf(await feeding);
+    assert.deepEqual(
+      conflicts.map(({ reason }) => reason),
+      ['status SUCCESS after FAILED: a final status never changes'],
+    );
+    assert.deepEqual(await outcomesOf(service, 'TT0000000003'), ['inserted', 'conflict']);
+  });
+
+  test('over a reference, finds who has it', async () => {
+    await rival.query('begin');
+    await insert('TT0000000004');
+    const feeding = service.feed([about('TT0000000005', { reference_id: 'ref TT0000000004' })]);
+    await untilTheFeedWaits();
+    await rival.query('commit');
+    const { conflicts } = reportOf(await feeding);
+    assert.deepEqual(
+      conflicts.map(({ reason }) => reason),
+      ['reference_id belongs to the transaction TT0000000004'],
+    );
+  });
+
+  // Regression: PostgreSQL ends one of two that wait for each other, and that was the end of the feed (503).
+  test('and each waits for the other, does its batch again', async () => {
+    await rival.query('begin');
+    await insert('TT0000000007');
+    const feeding = service.feed([about('TT0000000006'), about('TT0000000007')]);
+    await untilTheFeedWaits();
+    // Now the rival waits too. The feed has waited for longer, so it is the one that PostgreSQL ends.
+    await insert('TT0000000006');
+    await rival.query('commit');
+    assert.deepEqual(reportOf(await feeding), only({ unchanged: 2 }));
+  });
+
+  test('and a look-up waits for neither', async () => {
+    await rival.query('begin');
+    await rival.query("select from tiba.transactions where transaction_id = 'TT0000000000' for update");
+    try {
+      const startedMs = performance.now();
+      await statusOf(service, 'TT0000000000');
+      assert.ok(performance.now() - startedMs < 1_000);
+    } finally {
+      await rival.query('rollback');
+    }
+  });
+});
+
+test('many feeds of the same transactions at once store each once and count each word once', async () => {
+  const ids = Array.from({ length: 40 }, (_, index) => `TU${String(index).padStart(10, '0')}`);
+  const feeds = Array.from({ length: 12 }, (_, feed) => {
+    const turned = [...ids.slice(feed * 3), ...ids.slice(0, feed * 3)];
+    return turned.map((id) => JSON.stringify(about(id))).join('\n');
+  });
+  const answers = await Promise.all(feeds.map((lines) => service.feed(lines)));
+  const reports = answers.map(reportOf);
+  assert.equal(
+    reports.reduce((sum, { inserted }) => sum + inserted, 0),
+    ids.length,
+  );
+  assert.equal(
+    reports.reduce((sum, { unchanged }) => sum + unchanged, 0),
+    ids.length * (feeds.length - 1),
+  );
+  const [kept] = await service.app.database.query<{ count: string }>(
+    "select count(*) from tiba.observations where starts_with(transaction_id, 'TU')",
+  );
+  assert.equal(kept?.count, String(ids.length * feeds.length));
+});

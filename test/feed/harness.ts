@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import type { FeedReport } from '../../apps/server/src/feed/feed.ts';
+import type { Answer, TestService } from '../harness/service.ts';
+
+/** Posts to the feed as the disbursement core; `body` goes out byte for byte. */
+export async function post(
+  service: TestService,
+  body: string | Buffer,
+  { type = 'application/x-ndjson', token = service.core.token }: { type?: string | null; token?: string | null } = {},
+): Promise<Answer> {
+  const response = await fetch(`${service.operatorUrl}/feed/v1/transactions`, {
+    method: 'POST',
+    headers: {
+      ...(type === null ? {} : { 'content-type': type }),
+      ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+    },
+    // As bytes, so that fetch adds no content type of its own.
+    body: Buffer.from(body),
+  });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, text, json: JSON.parse(text) };
+}
+
+/** The report of a feed that was answered with 200. */
+export function reportOf(answer: Answer): FeedReport {
+  assert.equal(answer.status, 200, answer.text);
+  return answer.json.data as unknown as FeedReport;
+}
+
+/** What the report of a feed says when nothing but this came of it. */
+export const only = (report: Partial<FeedReport>): FeedReport => ({
+  inserted: 0,
+  advanced: 0,
+  unchanged: 0,
+  conflicts: [],
+  rejected: [],
+  unlisted: 0,
+  ...report,
+});
+
+/** An ID of a transaction that no other test of the file names. */
+export function createIds(prefix: string): () => string {
+  let count = 0;
+  return () => `${prefix}${String((count += 1)).padStart(10, '0')}`;
+}
+
+export interface StoredObservation {
+  readonly source: string;
+  readonly said: string;
+  readonly outcome: string;
+  readonly reason: string | null;
+}
+
+/** In the order in which they were stored. */
+export async function observationsOf(
+  service: TestService,
+  transactionId: string,
+  clientId = 'alpha',
+): Promise<StoredObservation[]> {
+  return service.app.database.query<StoredObservation & Record<string, unknown>>(
+    `select source, said::text as said, outcome, reason from tiba.observations
+      where client_id = $1 and transaction_id = $2 order by observation_id`,
+    [clientId, transactionId],
+  );
+}
+
+export const outcomesOf = async (service: TestService, transactionId: string): Promise<string[]> =>
+  (await observationsOf(service, transactionId)).map(({ outcome }) => outcome);
+
+/** `data` of check-status, as text: amounts keep their exactness. */
+export async function statusOf(service: TestService, transactionId: string): Promise<string> {
+  const answer = await service.get(`/api/v1/check-status/${transactionId}`);
+  assert.equal(answer.status, 200, answer.text);
+  return /"data":(\{.*\}),"meta"/.exec(answer.text)?.[1] ?? '';
+}

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import fc from 'fast-check';
+import { type NdjsonLine, ndjsonLines } from '../../apps/server/src/feed/ndjson.ts';
+
+const LINE_BYTES_MAX = 8;
+
+/** The same, from the whole text at once. */
+function expected(text: string): { line: number; text: string | null }[] {
+  const lines = text.split('\n');
+  if (lines.at(-1) === '') lines.pop();
+  return lines
+    .map((line, index) => ({ line: index + 1, text: line.length > LINE_BYTES_MAX ? null : line }))
+    .filter((each) => each.text === null || each.text.trim() !== '');
+}
+
+async function* inChunks(text: string, cuts: readonly number[]): AsyncGenerator<Buffer> {
+  let start = 0;
+  for (const cut of [...cuts].sort((one, other) => one - other)) {
+    yield Buffer.from(text.slice(start, cut));
+    start = Math.max(start, cut);
+  }
+  yield Buffer.from(text.slice(start));
+}
+
+const asText = ({ line, bytes }: NdjsonLine) => ({ line, text: bytes?.toString() ?? null });
+
+suite('splitting a stream into lines', () => {
+  test('does not depend on how the stream is cut into chunks', async () => {
+    const text = fc.string({ unit: fc.constantFrom('a', 'b', ' ', '\r', '\n', '\n'), maxLength: 60 });
+    await fc.assert(
+      fc.asyncProperty(text, fc.array(fc.nat({ max: 60 }), { maxLength: 12 }), async (given, cuts) => {
+        const lines = await Array.fromAsync(ndjsonLines(inChunks(given, cuts), LINE_BYTES_MAX), asText);
+        assert.deepEqual(lines, expected(given));
+      }),
+      { numRuns: 2_000, ...seed() },
+    );
+  });
+
+  test('keeps no more of a line that is too long than fits', async () => {
+    const chunk = Buffer.alloc(1024 * 1024, 'x');
+    async function* endless(): AsyncGenerator<Buffer> {
+      for (let megabyte = 0; megabyte < 4_096; megabyte += 1) yield chunk;
+      yield Buffer.from('\n{}');
+    }
+    const heldBefore = process.memoryUsage().rss;
+    const lines = await Array.fromAsync(ndjsonLines(endless(), 64 * 1024), asText);
+    assert.deepEqual(lines, [
+      { line: 1, text: null },
+      { line: 2, text: '{}' },
+    ]);
+    assert.ok(process.memoryUsage().rss - heldBefore < 100 * 1024 * 1024);
+  });
+});
+
+function seed(): { seed?: number } {
+  const given = process.env['FC_SEED'];
+  return given === undefined ? {} : { seed: Number(given) };
+}

@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import { createMetrics } from '../../apps/server/src/observability/metrics.ts';
+import { type AccountInquiries, createAccountInquiries } from '../../apps/server/src/rails/account-inquiries.ts';
+import type { InquiryOutcome } from '../../apps/server/src/rails/rail.ts';
+import { generateRailKeys, inquiryOf } from './connection.ts';
+import { answerActive, EXTERNAL_PATH, INTERNAL_PATH, type ScriptedBank, startScriptedBank } from './scripted-bank.ts';
+
+const keys = generateRailKeys();
+const ACCOUNT = '1234567890';
+const accountOf = (index: number): string => `8888010${String(index).padStart(3, '0')}`;
+
+describe('account inquiries', () => {
+  let bank: ScriptedBank;
+  let other: ScriptedBank;
+  let inquiries: AccountInquiries;
+  before(async () => {
+    bank = await startScriptedBank();
+    other = await startScriptedBank();
+    const bca = bank.rail(keys, { name: 'bca', banks: new Set(['CENAIDJA', 'SYCAIDJ1', 'BRINIDJA']) });
+    const rest = other.rail(keys, { name: 'rest', ownBank: null, banks: new Set(['BRINIDJA', 'BMRIIDJA']) });
+    inquiries = createAccountInquiries([bca, rest], createMetrics());
+  });
+  after(async () => {
+    await bank.close();
+    await other.close();
+  });
+
+  let askedBefore = 0;
+  beforeEach(() => {
+    askedBefore = bank.inquiries.length;
+  });
+  const asked = () => bank.inquiries.slice(askedBefore);
+  const inquire = (code: string, account: string): Promise<InquiryOutcome> =>
+    inquiries.inquire(inquiryOf(code, account));
+
+  it('of the same account at the same time make one call to the bank, and all get its answer', async () => {
+    const outcomes = await Promise.all(Array.from({ length: 100 }, () => inquire('BRI', ACCOUNT)));
+    assert.equal(asked().length, 1);
+    for (const outcome of outcomes) assert.deepEqual(outcome, outcomes[0]);
+    assert.equal(outcomes[0]?.kind, 'verdict');
+  });
+
+  it('of the same account by another code of its bank are the same question', async () => {
+    await Promise.all(['BRI', '002', 'brinidja', 'BRINIDJAXXX'].map((code) => inquire(code, ACCOUNT)));
+    assert.equal(asked().length, 1);
+  });
+
+  it('of different accounts make one call each', async () => {
+    await Promise.all(Array.from({ length: 100 }, (_each, index) => inquire('BRI', accountOf(index))));
+    assert.equal(asked().length, 100);
+    assert.equal(new Set(asked().map(({ fields }) => fields['beneficiaryAccountNo'])).size, 100);
+  });
+
+  it('of the same number at different banks, or with another leading zero, are different questions', async () => {
+    await Promise.all([inquire('BRI', ACCOUNT), inquire('BCA', ACCOUNT), inquire('BRI', `0${ACCOUNT}`)]);
+    assert.equal(asked().length, 3);
+  });
+
+  it('of the same account later make a new call: no answer is kept', async () => {
+    for (let time = 0; time < 3; time += 1) await inquire('BRI', ACCOUNT);
+    assert.equal(asked().length, 3);
+  });
+
+  it('about the own bank are internal, and name no bank', async () => {
+    await inquire('BCA', ACCOUNT);
+    assert.deepEqual(
+      asked().map(({ path, fields }) => [path, fields['beneficiaryBankCode']]),
+      [[INTERNAL_PATH, undefined]],
+    );
+  });
+
+  it('about other banks are external, and name the bank by its BIC whatever the client called it', async () => {
+    for (const code of ['002', 'BRI', 'bank bri', 'BRINIDJA']) await inquire(code, ACCOUNT);
+    assert.deepEqual(
+      asked().map(({ path, fields }) => [path, fields['beneficiaryBankCode']]),
+      Array.from({ length: 4 }, () => [EXTERNAL_PATH, 'BRINIDJA']),
+    );
+  });
+
+  it('about a sharia unit are external and name its own BIC, though it shares the clearing code', async () => {
+    await inquire('SYCAIDJ1', ACCOUNT);
+    assert.deepEqual(
+      asked().map(({ path, fields }) => [path, fields['beneficiaryBankCode']]),
+      [[EXTERNAL_PATH, 'SYCAIDJ1']],
+    );
+  });
+
+  it('go over the first rail that reaches the bank', async () => {
+    const before = other.inquiries.length;
+    await inquire('BRI', ACCOUNT);
+    assert.equal(other.inquiries.length, before);
+    await inquire('MANDIRI', ACCOUNT);
+    assert.deepEqual(
+      other.inquiries.slice(before).map(({ fields }) => fields['beneficiaryBankCode']),
+      ['BMRIIDJA'],
+    );
+  });
+
+  it('about a bank that no rail reaches are no verdict', async () => {
+    assert.equal(inquiries.canReach(inquiryOf('BNI', ACCOUNT).bank), false);
+    assert.deepEqual(await inquire('BNI', ACCOUNT), { kind: 'no_verdict', reason: 'unreachable', railCode: null });
+    assert.deepEqual(asked(), []);
+  });
+});
+
+describe('an account inquiry whose bank is silent', () => {
+  it('ends by itself within 5 s and not before 3 s, and the next one is asked anew', async () => {
+    let isSilent = true;
+    const bank = await startScriptedBank({
+      inquiry: (request, response) => (isSilent ? undefined : answerActive(request, response)),
+    });
+    try {
+      const inquiries = createAccountInquiries([bank.rail(keys)], createMetrics());
+      const startedMs = performance.now();
+      const outcome = await inquiries.inquire(inquiryOf('BRI', ACCOUNT));
+      const tookMs = performance.now() - startedMs;
+      assert.deepEqual(outcome, { kind: 'no_verdict', reason: 'timeout', railCode: null });
+      assert.ok(tookMs > 3_000 && tookMs < 5_000, `took ${tookMs} ms`);
+      isSilent = false;
+      assert.equal((await inquiries.inquire(inquiryOf('BRI', ACCOUNT))).kind, 'verdict');
+    } finally {
+      await bank.close();
+    }
+  });
+});

@@ -1,0 +1,48 @@
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { AccountNumber } from '../../apps/server/src/domain/account.ts';
+import { createBankDirectory } from '../../apps/server/src/domain/bank.ts';
+import bankEntries from '../../apps/server/src/domain/banks.json' with { type: 'json' };
+import type { AccountInquiry, InquiryOutcome, Rail } from '../../apps/server/src/rails/rail.ts';
+import type { SnapSettings } from '../../apps/server/src/rails/snap/settings.ts';
+import { createSnapRail } from '../../apps/server/src/rails/snap/snap-rail.ts';
+
+export interface RailKeys {
+  readonly publicKey: KeyObject;
+  readonly privateKey: KeyObject;
+}
+
+export const generateRailKeys = (): RailKeys => generateKeyPairSync('rsa', { modulusLength: 2048 });
+
+export const CLIENT_KEY = '962489e9-de5d-4eb7-92a4-b07d44d64bf4';
+// Not ASCII alone: the key of the signatures is its UTF-8.
+export const CLIENT_SECRET = 'kunci rahasia é/+=';
+
+/** A rail to the bank at `baseUrl`, as BCA's partner. */
+export function createRail(baseUrl: string, { privateKey }: RailKeys, changes: Partial<SnapSettings> = {}): Rail {
+  return createSnapRail({
+    name: 'scripted-bank',
+    baseUrl,
+    clientKey: CLIENT_KEY,
+    clientSecret: CLIENT_SECRET,
+    privateKey,
+    partnerId: 'TIBATEST',
+    channelId: '95221',
+    ownBank: 'CENAIDJA',
+    banks: null,
+    ...changes,
+  });
+}
+
+const banks = createBankDirectory(bankEntries);
+
+/** An inquiry about an account of the bank with this code. */
+export function inquiryOf(bankCode: string, accountNumber: string): AccountInquiry {
+  const bank = banks.find(bankCode);
+  const parsed = AccountNumber.parse(accountNumber);
+  if (bank === null || parsed === null) throw new Error(`no such inquiry: ${bankCode} ${accountNumber}`);
+  return { bank, accountNumber: parsed };
+}
+
+/** Asks as the service does, with a deadline that no answer of a test needs. */
+export const ask = (rail: Rail, bankCode: string, accountNumber: string): Promise<InquiryOutcome> =>
+  rail.inquireAccount(inquiryOf(bankCode, accountNumber), AbortSignal.timeout(20_000));

@@ -1,0 +1,130 @@
+// A bank that answers whatever a test tells it to, truths and lies, and remembers what it was sent. It checks nothing
+// and knows nothing of the rail's code.
+
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
+import type { Rail } from '../../apps/server/src/rails/rail.ts';
+import type { SnapSettings } from '../../apps/server/src/rails/snap/settings.ts';
+import { createRail, type RailKeys } from './connection.ts';
+
+export const TOKEN_PATH = '/v1.0/access-token/b2b';
+export const INTERNAL_PATH = '/v1.0/account-inquiry-internal';
+export const EXTERNAL_PATH = '/v1.0/account-inquiry-external';
+
+/** A request as it arrived. */
+export interface BankRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+  readonly fields: Readonly<Record<string, string>>;
+}
+
+/** Waited for, when it is a promise. */
+export type BankAnswer = (request: BankRequest, response: ServerResponse) => unknown;
+
+export interface ScriptedBank {
+  readonly baseUrl: string;
+  /** Every request in the order of arrival. */
+  readonly requests: readonly BankRequest[];
+  readonly tokenRequests: readonly BankRequest[];
+  readonly inquiries: readonly BankRequest[];
+  /** A rail to this bank, which is BCA unless told otherwise; closed with it. */
+  rail(keys: RailKeys, changes?: Partial<SnapSettings>): Rail;
+  close(): Promise<void>;
+}
+
+export interface Script {
+  readonly token?: BankAnswer;
+  readonly inquiry?: BankAnswer;
+  /** What any other path is answered with. */
+  readonly other?: BankAnswer;
+}
+
+export async function startScriptedBank(script: Script = {}): Promise<ScriptedBank> {
+  const requests: BankRequest[] = [];
+  const rails: Rail[] = [];
+  const isInquiry = ({ path }: BankRequest): boolean => path.includes('/account-inquiry-');
+  const tokens = giveToken();
+  const isToken = ({ path }: BankRequest): boolean => path.endsWith('/access-token/b2b');
+
+  async function handle(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { method = '', url: path = '', headers } = incoming;
+    const body = await text(incoming);
+    const request = { method, path, headers, body, fields: JSON.parse(body || '{}') };
+    requests.push(request);
+    if (isToken(request)) await (script.token ?? tokens)(request, response);
+    else if (isInquiry(request)) await (script.inquiry ?? answerActive)(request, response);
+    else await (script.other ?? notFound)(request, response);
+  }
+
+  const server = createServer((incoming, response) => void handle(incoming, response));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('the bank listens on no port');
+  const baseUrl = `http://127.0.0.1:${address.port}`;
+
+  return {
+    baseUrl,
+    requests,
+    get tokenRequests() {
+      return requests.filter(isToken);
+    },
+    get inquiries() {
+      return requests.filter(isInquiry);
+    },
+    rail(keys, changes) {
+      const rail = createRail(baseUrl, keys, changes);
+      rails.push(rail);
+      return rail;
+    },
+    async close() {
+      for (const rail of rails) await rail.close();
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+export function answer(response: ServerResponse, status: number, body: string | Buffer | object): void {
+  response.writeHead(status, { 'content-type': 'application/json' });
+  response.end(typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body));
+}
+
+/** Tokens `token-1`, `token-2` … */
+export function giveToken(expiresIn = '900'): BankAnswer {
+  let count = 0;
+  return (_request, response) => {
+    count += 1;
+    answer(response, 200, {
+      responseCode: '2007300',
+      responseMessage: 'Successful',
+      accessToken: `token-${count}`,
+      tokenType: 'Bearer',
+      expiresIn,
+    });
+  };
+}
+
+export const HOLDER = 'BUDI SANTOSO';
+
+export const serviceOf = ({ path }: BankRequest): string => (path.endsWith('-internal') ? '15' : '16');
+
+/** A well-formed success for the account that was asked. */
+export const successOf = (request: BankRequest): Record<string, unknown> => ({
+  responseCode: `200${serviceOf(request)}00`,
+  responseMessage: 'Successful',
+  referenceNo: '2020102977770000000009',
+  beneficiaryAccountName: HOLDER,
+  beneficiaryAccountNo: request.fields['beneficiaryAccountNo'],
+  ...(request.fields['beneficiaryBankCode'] === undefined
+    ? {}
+    : { beneficiaryBankCode: request.fields['beneficiaryBankCode'] }),
+});
+
+export const answerActive: BankAnswer = (request, response) => answer(response, 200, successOf(request));
+
+const notFound: BankAnswer = (_request, response) => answer(response, 404, {});

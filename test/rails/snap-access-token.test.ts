@@ -1,0 +1,208 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it, type TestContext } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { startTestService, type TestService } from '../harness/service.ts';
+import { ask, generateRailKeys } from './connection.ts';
+import {
+  answer,
+  answerActive,
+  type BankAnswer,
+  type BankRequest,
+  giveToken,
+  type Script,
+  type ScriptedBank,
+  startScriptedBank,
+} from './scripted-bank.ts';
+
+const keys = generateRailKeys();
+const ACCOUNT = '888801000157508';
+
+const tokenOf = ({ headers }: BankRequest): string => String(headers.authorization).replace(/^Bearer /, '');
+const accountOf = (index: number): string => `8888010${String(index).padStart(3, '0')}`;
+
+/** A bank that is closed after the test. */
+async function useBank(t: TestContext, script: Script): Promise<ScriptedBank> {
+  const bank = await startScriptedBank(script);
+  t.after(() => bank.close());
+  return bank;
+}
+
+/** Answers only to these tokens; 401 to all others. */
+const acceptOnly =
+  (isGood: (token: string) => boolean, caseCode = '01'): BankAnswer =>
+  (request, response) => {
+    if (isGood(tokenOf(request))) return answerActive(request, response);
+    return answer(response, 401, { responseCode: `40116${caseCode}`, responseMessage: 'Unauthorized' });
+  };
+
+describe("the SNAP rail's access token", () => {
+  it('is kept: many inquiries need one', async (t) => {
+    const bank = await useBank(t, {});
+    const rail = bank.rail(keys);
+    for (let index = 0; index < 50; index += 1) {
+      assert.equal((await ask(rail, 'BRI', accountOf(index))).kind, 'verdict');
+    }
+    assert.equal(bank.tokenRequests.length, 1);
+    assert.equal(bank.inquiries.length, 50);
+  });
+
+  it('is asked for once by 100 inquiries at the same time', async (t) => {
+    const bank = await useBank(t, {});
+    const rail = bank.rail(keys);
+    const outcomes = await Promise.all(
+      Array.from({ length: 100 }, (_each, index) => ask(rail, 'BRI', accountOf(index))),
+    );
+    assert.ok(outcomes.every(({ kind }) => kind === 'verdict'));
+    assert.equal(bank.tokenRequests.length, 1);
+    assert.equal(bank.inquiries.length, 100);
+  });
+
+  it('is replaced before it expires', async (t) => {
+    const lifetimeMs = 2_000;
+    const issuedMs = new Map<string, number>();
+    const bank = await useBank(t, {
+      token(request, response) {
+        giveNext(request, response);
+        issuedMs.set(`token-${issuedMs.size + 1}`, performance.now());
+      },
+      inquiry: acceptOnly((token) => performance.now() - (issuedMs.get(token) ?? 0) < lifetimeMs),
+    });
+    const giveNext = giveToken(String(lifetimeMs / 1000));
+    const rail = bank.rail(keys);
+    const deadlineMs = performance.now() + 10_000;
+    while (bank.tokenRequests.length < 3) {
+      assert.ok(performance.now() < deadlineMs, 'replaced within 10 s');
+      assert.equal((await ask(rail, 'BRI', ACCOUNT)).kind, 'verdict');
+      await delay(20);
+    }
+    // A refused one would have been asked again with the next: more inquiries to the bank than questions.
+    assert.ok(bank.inquiries.every((each) => issuedMs.has(tokenOf(each))));
+    const [first = 0, second = 0] = issuedMs.values();
+    assert.ok(second - first < lifetimeMs, 'before its end');
+    assert.ok(second - first > lifetimeMs / 4, 'and not with every inquiry');
+  });
+
+  it('that the bank has forgotten is replaced, and the question asked once more with new marks', async (t) => {
+    const bank = await useBank(t, {
+      async inquiry(request, response) {
+        // So slow that the second request falls into another second.
+        if (tokenOf(request) === 'token-1') await delay(1_100);
+        return acceptOnly((token) => token === 'token-2')(request, response);
+      },
+    });
+    const outcome = await ask(bank.rail(keys), 'BRI', ACCOUNT);
+    assert.equal(outcome.kind, 'verdict');
+    assert.deepEqual(bank.inquiries.map(tokenOf), ['token-1', 'token-2']);
+    const [first, second] = bank.inquiries as [BankRequest, BankRequest];
+    for (const name of ['x-external-id', 'x-timestamp', 'x-signature']) {
+      assert.notEqual(first.headers[name], second.headers[name], name);
+    }
+    assert.notEqual(first.fields['partnerReferenceNo'], second.fields['partnerReferenceNo']);
+    assert.equal(first.fields['beneficiaryAccountNo'], second.fields['beneficiaryAccountNo']);
+  });
+
+  it('that the bank has forgotten is replaced once for 100 inquiries at the same time', async (t) => {
+    const bank = await useBank(t, { inquiry: acceptOnly((token) => token === 'token-2') });
+    const rail = bank.rail(keys);
+    const outcomes = await Promise.all(
+      Array.from({ length: 100 }, (_each, index) => ask(rail, 'BRI', accountOf(index))),
+    );
+    assert.ok(outcomes.every(({ kind }) => kind === 'verdict'));
+    assert.equal(bank.tokenRequests.length, 2);
+  });
+
+  it('refused a second time is no verdict, and no reason to go on asking', async (t) => {
+    const bank = await useBank(t, { inquiry: acceptOnly(() => false, '00') });
+    const outcome = await ask(bank.rail(keys), 'BRI', ACCOUNT);
+    assert.deepEqual(outcome, { kind: 'no_verdict', reason: 'refused', railCode: '4011600' });
+    assert.equal(bank.inquiries.length, 2);
+    assert.equal(bank.tokenRequests.length, 2);
+  });
+
+  it('is not asked for again because of any other refusal', async (t) => {
+    const bank = await useBank(t, {
+      inquiry: (_request, response) => answer(response, 403, { responseCode: '4031601' }),
+    });
+    const rail = bank.rail(keys);
+    for (let index = 0; index < 3; index += 1) await ask(rail, 'BRI', ACCOUNT);
+    assert.equal(bank.inquiries.length, 3);
+    assert.equal(bank.tokenRequests.length, 1);
+  });
+
+  const USELESS: Readonly<Record<string, [body: string, status: number, reason: string]>> = {
+    'a refusal': ['{"responseCode":"4017300","responseMessage":"Unauthorized. [Signature]"}', 401, 'refused'],
+    'an outage': ['{"responseCode":"5047300"}', 504, 'timeout'],
+    'too many requests': ['{"responseCode":"4297300"}', 429, 'throttled'],
+    'no token': ['{"responseCode":"2007300","tokenType":"Bearer","expiresIn":"900"}', 200, 'not_understood'],
+    'an empty token': ['{"accessToken":"","expiresIn":"900"}', 200, 'not_understood'],
+    'a token that would break the header': [
+      String.raw`{"accessToken":"a\r\nX-PARTNER-ID: b","expiresIn":"900"}`,
+      200,
+      'not_understood',
+    ],
+    'a token of 3 KB': [`{"accessToken":"${'x'.repeat(3_072)}","expiresIn":"900"}`, 200, 'not_understood'],
+    'a token without a lifetime': ['{"accessToken":"x"}', 200, 'not_understood'],
+    'a token that has expired already': ['{"accessToken":"x","expiresIn":"0"}', 200, 'not_understood'],
+    'a token for ever': ['{"accessToken":"x","expiresIn":"Infinity"}', 200, 'not_understood'],
+    'a token with HTTP 500': ['{"accessToken":"x","expiresIn":"900"}', 500, 'bank_unavailable'],
+    'two tokens': ['{"accessToken":"x","accessToken":"y","expiresIn":"900"}', 200, 'not_understood'],
+    HTML: ['<html></html>', 200, 'not_understood'],
+  };
+
+  for (const [what, [body, status, reason]] of Object.entries(USELESS)) {
+    it(`asked for and answered with ${what} is no verdict, and nothing is asked without it`, async (t) => {
+      const bank = await useBank(t, { token: (_request, response) => answer(response, status, body) });
+      const outcome = await ask(bank.rail(keys), 'BRI', ACCOUNT);
+      assert.equal(outcome.kind === 'no_verdict' ? outcome.reason : outcome.kind, reason);
+      assert.equal(bank.inquiries.length, 0);
+    });
+  }
+
+  it('is asked for again after the bank gave none', async (t) => {
+    let isDown = true;
+    const give = giveToken();
+    const bank = await useBank(t, {
+      token: (request, response) => (isDown ? answer(response, 500, '') : give(request, response)),
+    });
+    const rail = bank.rail(keys);
+    assert.equal((await ask(rail, 'BRI', ACCOUNT)).kind, 'no_verdict');
+    isDown = false;
+    assert.equal((await ask(rail, 'BRI', ACCOUNT)).kind, 'verdict');
+  });
+});
+
+describe('a bank without tokens is SERVICE_UNAVAILABLE', { concurrency: true }, () => {
+  let refusing: ScriptedBank;
+  let silent: ScriptedBank;
+  let service: TestService;
+  before(async () => {
+    refusing = await startScriptedBank({
+      token: (_request, response) => answer(response, 401, { responseCode: '4017300' }),
+    });
+    silent = await startScriptedBank({ token: () => {} });
+    service = await startTestService({
+      rails: [
+        refusing.rail(keys, { banks: new Set(['BRINIDJA']) }),
+        silent.rail(keys, { banks: new Set(['BMRIIDJA']) }),
+      ],
+    });
+  });
+  after(async () => {
+    await service?.close();
+    await refusing?.close();
+    await silent?.close();
+  });
+
+  it('when it refuses one', () => isUnavailable('BRINIDJA'));
+  it('when it never answers', () => isUnavailable('BMRIIDJA'));
+
+  async function isUnavailable(bankCode: string): Promise<void> {
+    const startedMs = performance.now();
+    const { status, headers, json } = await service.checkAccount({ bank_code: bankCode, account_number: ACCOUNT });
+    assert.equal(status, 503);
+    assert.equal(json.error_code, 'SERVICE_UNAVAILABLE');
+    assert.match(headers.get('retry-after') ?? '', /^[1-9]\d*$/);
+    assert.ok(performance.now() - startedMs < 5_000, 'answered within 5 s');
+    assert.deepEqual([...refusing.inquiries, ...silent.inquiries], []);
+  }
+});

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createExternalIds } from '../../apps/server/src/rails/snap/external-id.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+// Midnight in Jakarta, where the banks' day begins.
+const MIDNIGHT_MS = Date.parse('2026-11-21T00:00:00+07:00');
+
+describe('X-EXTERNAL-ID', () => {
+  it('is numeric, of 19 digits at most, and never twice in 200,000', () => {
+    const next = createExternalIds();
+    const ids = Array.from({ length: 200_000 }, () => next());
+    assert.equal(new Set(ids).size, ids.length);
+    assert.ok(ids.every((id) => /^\d{1,19}$/.test(id)));
+  });
+
+  it('is never twice in a day of the bank, however it is spread over the day', () => {
+    let nowMs = MIDNIGHT_MS;
+    const next = createExternalIds(() => nowMs);
+    const ids = new Set<string>();
+    const count = 100_000;
+    for (let index = 0; index < count; index += 1) {
+      nowMs = MIDNIGHT_MS + Math.floor((index * DAY_MS) / count);
+      ids.add(next());
+    }
+    assert.equal(ids.size, count);
+  });
+
+  it('is another in each process, also when they start in the same second', () => {
+    const first = Array.from({ length: 20 }, () => createExternalIds(() => MIDNIGHT_MS)());
+    // Of 20 processes two may be given the same number once in some 5,000 runs: then they are asked once more.
+    const again = Array.from({ length: 20 }, () => createExternalIds(() => MIDNIGHT_MS)());
+    assert.ok([first, again].some((ids) => new Set(ids).size === ids.length));
+  });
+});

@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
+import { after, before, describe, it } from 'node:test';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import type { Answer, TestService } from '../harness/service.ts';
+import { startTestService } from '../harness/service.ts';
+import { generateRailKeys } from './connection.ts';
+import {
+  answer,
+  answerActive,
+  type BankAnswer,
+  type BankRequest,
+  HOLDER,
+  type ScriptedBank,
+  startScriptedBank,
+  successOf,
+} from './scripted-bank.ts';
+
+/** A reply that is right in everything but these fields. */
+const changed =
+  (changes: Record<string, unknown>, status = 200): BankAnswer =>
+  (request, response) =>
+    answer(response, status, { ...successOf(request), ...changes });
+
+/** A reply made of the text of a right one. */
+const rewritten =
+  (rewrite: (right: string, request: BankRequest) => string | Buffer): BankAnswer =>
+  (request, response) =>
+    answer(response, 200, rewrite(JSON.stringify(successOf(request)), request));
+
+const withHeaders =
+  (headers: Record<string, string>, status = 200): BankAnswer =>
+  (request, response) => {
+    response.writeHead(status, headers);
+    response.end(JSON.stringify(successOf(request)));
+  };
+
+/** A right reply, one byte a second. */
+const drip: BankAnswer = (request, response) => {
+  const bytes = Buffer.from(JSON.stringify(successOf(request)));
+  response.writeHead(200, { 'content-type': 'application/json', 'content-length': bytes.length });
+  let sent = 0;
+  const timer = setInterval(() => response.write(bytes.subarray(sent, (sent += 1))), 1_000);
+  response.once('close', () => clearInterval(timer));
+};
+
+const closeAfter =
+  (part: (right: string) => string): BankAnswer =>
+  (request, response: ServerResponse) => {
+    const right = JSON.stringify(successOf(request));
+    response.writeHead(200, { 'content-length': Buffer.byteLength(right) });
+    response.write(part(right), () => response.destroy());
+  };
+
+const MEBIBYTE = 1024 * 1024;
+
+// Not in this thread: the service under test runs in it, and is timed.
+const compress = promisify(gzip);
+
+const compressed =
+  (unpacked: (right: string) => string): BankAnswer =>
+  async (request, response) => {
+    const packed = await compress(unpacked(JSON.stringify(successOf(request))));
+    response.writeHead(200, { 'content-encoding': 'gzip' });
+    response.end(packed);
+  };
+
+const LIES: Readonly<Record<string, BankAnswer>> = {
+  'HTML with 200': (_request, response) => answer(response, 200, `<html><body>${HOLDER}</body></html>`),
+  'an empty body': (_request, response) => answer(response, 200, ''),
+  'truncated JSON': rewritten((right) => right.slice(0, -1)),
+  'two JSON objects': rewritten((right) => right + right),
+  'a JSON array': rewritten((right) => `[${right}]`),
+  'JSON null': (_request, response) => answer(response, 200, 'null'),
+  'NaN for a number': rewritten((right) => right.replace(/\}$/, ',"amount":NaN}')),
+  'arrays in arrays, 60,000 deep': (_request, response) => answer(response, 200, '['.repeat(60_000)),
+  'a name that is not UTF-8': rewritten((right) => Buffer.from(right.replace('BUDI', 'BUDI\u00e9'), 'latin1')),
+  "another account's number": changed({ beneficiaryAccountNo: '9876543210' }),
+  'the number with one more leading zero': rewritten((right) => right.replace('"beneficiaryAccountNo":"', '$&0')),
+  'the number in an array': (request, response) =>
+    answer(response, 200, { ...successOf(request), beneficiaryAccountNo: [request.fields['beneficiaryAccountNo']] }),
+  'no account number': changed({ beneficiaryAccountNo: undefined }),
+  'a null account number': changed({ beneficiaryAccountNo: null }),
+  "another account's number in a not found": changed({ responseCode: '4041611', beneficiaryAccountNo: '1' }, 404),
+  "another bank's code": changed({ beneficiaryBankCode: 'BMRIIDJA' }),
+  'a bank code that is no text': changed({ beneficiaryBankCode: { bic: 'BMRIIDJA' } }),
+  'the code of another service': changed({ responseCode: '2001500' }),
+  'a not found of another service': changed({ responseCode: '4043601' }, 404),
+  'no response code': changed({ responseCode: undefined }),
+  'a malformed response code': changed({ responseCode: '200160' }),
+  'a not found with HTTP 200': changed({ responseCode: '4041611' }),
+  'a success with HTTP 404': changed({}, 404),
+  'a success with HTTP 500': changed({}, 500),
+  'a success with HTTP 202': changed({}, 202),
+  'two response codes': rewritten((right) => right.replace('{', '{"responseCode":"4041611",')),
+  'two names': rewritten((right) => right.replace('{', '{"beneficiaryAccountName":"SITI",')),
+  'two account numbers': rewritten((right) => right.replace('{', '{"beneficiaryAccountNo":"1",')),
+  'two account numbers, one spelled with an escape': rewritten((right) =>
+    right.replace('{', String.raw`{"beneficiaryAccountN\u006f":"1",`),
+  ),
+  'no name': changed({ beneficiaryAccountName: undefined }),
+  'an empty name': changed({ beneficiaryAccountName: '' }),
+  'a name of spaces': changed({ beneficiaryAccountName: ' \u00a0 ' }),
+  'a name in an array': changed({ beneficiaryAccountName: [HOLDER] }),
+  'a name of 10 KB': changed({ beneficiaryAccountName: 'N'.repeat(10_240) }),
+  'a control character in the name': changed({ beneficiaryAccountName: 'BUDI\u0000SANTOSO' }),
+  'half a surrogate pair in the name': rewritten((right) => right.replace('BUDI', String.raw`\ud800`)),
+  'an unknown account status': changed({ beneficiaryAccountStatus: 'Menunggu' }),
+  'an account status in an array': changed({ beneficiaryAccountStatus: ['Rekening diblokir'] }),
+  'an account status that is false': changed({ beneficiaryAccountStatus: false }),
+  'a redirect': withHeaders({ location: '/elsewhere' }, 302),
+  'a redirect that keeps the method': withHeaders({ location: '/elsewhere' }, 307),
+  'a right reply of more than 64 KiB': changed({ additionalInfo: { padding: 'x'.repeat(64 * 1024) } }),
+  'a right reply, compressed': compressed((right) => right),
+  'a gzip bomb': compressed((right) => right + ' '.repeat(32 * MEBIBYTE)),
+  'headers of 32 KB': withHeaders({ 'x-padding': 'x'.repeat(32 * 1024) }),
+  'a reply cut off': closeAfter((right) => right.slice(0, 20)),
+  'a connection closed without a word': (_request, response) => response.destroy(),
+  'something that is not HTTP': (_request, response) => response.socket?.end('220 mail.bank.example ESMTP\r\n'),
+};
+
+/** These last as long as the service lets them. */
+const DELAYS: Readonly<Record<string, BankAnswer>> = {
+  'one byte a second': drip,
+  'headers and then nothing': (_request, response) => response.writeHead(200).flushHeaders(),
+  'no answer at all': () => {},
+};
+
+const MISDEEDS = Object.entries({ ...LIES, ...DELAYS });
+const accountOf = (index: number): string => `70001000${String(index).padStart(2, '0')}`;
+
+describe('a bank that lies or fails is never believed', () => {
+  let bank: ScriptedBank;
+  let service: TestService;
+
+  before(async () => {
+    bank = await startScriptedBank({
+      inquiry(request, response) {
+        const misdeed = MISDEEDS.find((_each, index) => accountOf(index) === request.fields['beneficiaryAccountNo']);
+        (misdeed?.[1] ?? answerActive)(request, response);
+      },
+      other: (_request, response) => answer(response, 200, { responseCode: '2001600' }),
+    });
+    service = await startTestService({ rails: [bank.rail(generateRailKeys())] });
+  });
+  after(async () => {
+    await service?.close();
+    await bank?.close();
+  });
+
+  it('but a right reply is', async () => {
+    const { json } = await check(accountOf(MISDEEDS.length));
+    assert.equal(json.data?.['status'], 'ACTIVE');
+    assert.equal(json.data['account_name'], HOLDER);
+  });
+
+  for (const name of Object.keys(LIES)) it(name, () => refuses(name));
+
+  describe('or takes its time', { concurrency: true }, () => {
+    for (const name of Object.keys(DELAYS)) it(name, { timeout: 20_000 }, () => refuses(name));
+  });
+
+  it('and no redirect is ever followed', () => {
+    assert.deepEqual(
+      bank.requests.filter(({ path }) => path === '/elsewhere'),
+      [],
+    );
+  });
+
+  async function refuses(name: string): Promise<void> {
+    const account = accountOf(MISDEEDS.findIndex(([each]) => each === name));
+    const startedMs = performance.now();
+    const { status, headers, json } = await check(account);
+    assert.equal(status, 503);
+    assert.equal(json.error_code, 'SERVICE_UNAVAILABLE');
+    assert.equal(json.data, undefined);
+    assert.match(headers.get('retry-after') ?? '', /^[1-9]\d*$/);
+    assert.ok(performance.now() - startedMs < 5_000, 'answered within 5 s');
+    assert.equal(bank.inquiries.filter((each) => each.fields['beneficiaryAccountNo'] === account).length, 1);
+  }
+
+  const check = (account: string): Promise<Answer> =>
+    service.checkAccount({ bank_code: 'BRI', account_number: account });
+});
