@@ -6,7 +6,8 @@ import { SEAL_KEY_BYTES } from '../apps/server/src/auth/secrets.ts';
 import { createLog, type Log } from '../apps/server/src/observability/log.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../apps/server/src/postgres/embedded.ts';
 import { type Cores, takeCores } from './cores.ts';
-import { chooseLoad, type Load } from './load/load.ts';
+import { chooseLoad } from './load/choose.ts';
+import { type Load } from './load/load.ts';
 import type { Options } from './options.ts';
 
 /** What every variant plays on. Whatever is started for it is handed to `closers`, which stop the last first. */

@@ -1,7 +1,3 @@
-import type { LoadName } from '../options.ts';
-import { autocannonLoad } from './autocannon.ts';
-import { findWrk } from './wrk.ts';
-
 /** Requests that differ in one number. Where it goes, once, stands NUMBER; it has NUMBER_DIGITS digits. */
 export interface Requests {
   /** Such as `http://127.0.0.1:40123`. */
@@ -45,12 +41,3 @@ export interface Load {
 }
 
 export const CONNECTIONS = 64;
-
-/** @throws Error when wrk is asked for and not installed. */
-export async function chooseLoad(name: LoadName | null): Promise<Load> {
-  if (name === 'autocannon') return autocannonLoad();
-  const wrk = await findWrk();
-  if (wrk !== null) return wrk;
-  if (name === 'wrk') throw new Error('wrk is not installed');
-  return autocannonLoad();
-}

@@ -10,7 +10,8 @@ import { createSnapRail } from '../rails/snap/snap-rail.ts';
 import { startSimulatedBank } from '../sandbox/bank-process.ts';
 import { banner } from '../sandbox/banner.ts';
 import { provideDemoData } from '../sandbox/demo-data.ts';
-import { describeSandbox, writePrivateFile } from '../sandbox/description.ts';
+import { describeSandbox } from '../sandbox/description.ts';
+import { writePrivateFile } from '../sandbox/private-file.ts';
 import { keepSecrets } from '../sandbox/secrets.ts';
 import { openPostgres } from './open-postgres.ts';
 import { listenForStopSignal } from './stop-signal.ts';
@@ -22,6 +23,8 @@ export async function sandbox(): Promise<void> {
   const descriptionFile = path.join(dataDirectory, 'sandbox.json');
   const logFile = path.join(dataDirectory, 'tiba.log');
   const say = (line: string): void => void process.stdout.write(`${line}\n`);
+  // A terminal that is closed takes no more words; unheard, that would end this process before it has stopped PostgreSQL.
+  process.stdout.on('error', () => {});
   const closers: (() => Promise<unknown>)[] = [];
   const stopSignal = listenForStopSignal();
 
@@ -57,6 +60,9 @@ export async function sandbox(): Promise<void> {
     say(banner(description, { descriptionFile, logFile, colours: process.stdout.isTTY }));
     await stopSignal.told;
     say('\nStopping …');
+  } catch (error) {
+    // Ctrl-C reaches whatever is being started, too: that it then fails is no news.
+    if (!stopSignal.isTold()) throw error;
   } finally {
     for (const close of closers.toReversed()) await close();
     stopSignal.release();

@@ -1,5 +1,3 @@
-import { mkdir, rename, writeFile } from 'node:fs/promises';
-import path from 'node:path';
 import { type App, TOKEN_LIFETIME_MAX_SECONDS } from '../app.ts';
 import { DEMO_ACCOUNTS, DEMO_CLIENTS, DEMO_TRANSACTIONS } from './demo-data.ts';
 import type { SandboxClientSecrets } from './secrets.ts';
@@ -42,12 +40,4 @@ export async function describeSandbox(app: App, secrets: SandboxClientSecrets): 
     transactions: DEMO_TRANSACTIONS,
     accounts: DEMO_ACCOUNTS,
   };
-}
-
-/** Only its owner can read it, and it is never there half-written. */
-export async function writePrivateFile(file: string, content: string): Promise<void> {
-  await mkdir(path.dirname(file), { recursive: true });
-  const unfinished = `${file}.${process.pid}`;
-  await writeFile(unfinished, `${content}\n`, { mode: 0o600 });
-  await rename(unfinished, file);
 }

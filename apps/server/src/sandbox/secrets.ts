@@ -1,7 +1,7 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { generateSecret, SEAL_KEY_BYTES } from '../auth/secrets.ts';
-import { writePrivateFile } from './description.ts';
+import { writePrivateFile } from './private-file.ts';
 
 /** What a sandbox makes up at its first start and keeps, so that credentials pasted yesterday still work today. */
 export interface SandboxSecrets {
