@@ -89,6 +89,10 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const logged: Record<string, unknown>[] = [];
   const { rails, bank } =
     options.rails === undefined ? await startBankRail(options.bank) : { rails: options.rails, bank: null };
+  const letGo = async (): Promise<void> => {
+    await bank?.close();
+    if (options.database === undefined) await database.drop();
+  };
   const app = await startApp({
     environment: 'sandbox',
     settings: {
@@ -109,6 +113,10 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     },
     ...(options.limitClock === undefined ? {} : { limitClock: options.limitClock }),
     ...(options.lookUp === undefined ? {} : { lookUp: options.lookUp }),
+  }).catch(async (error: unknown) => {
+    // What stayed open would keep the test from ever ending.
+    await letGo();
+    throw error;
   });
 
   async function addClient(
@@ -166,9 +174,11 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
         body: typeof words === 'string' ? words : JSON.stringify(words),
       }),
     async close() {
-      await app.close();
-      await bank?.close();
-      if (options.database === undefined) await database.drop();
+      try {
+        await app.close();
+      } finally {
+        await letGo();
+      }
     },
   };
 }

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { type Answer, send, startTestService, type TestService } from '../harness/service.ts';
+import { assertRefused } from './assertions.ts';
+
+/** Contract's decisions, "Limits": failed authentication is throttled per address. */
+
+const FAILURES = 5;
+const WINDOW_MS = 60_000;
+
+let service: TestService;
+let clockMs = 5_000;
+let addresses = 0;
+
+before(async () => {
+  service = await startTestService({
+    limitClock: () => clockMs,
+    settings: { authenticationFailuresPerMinute: FAILURES, trustedProxies: ['127.0.0.1'] },
+  });
+});
+after(() => service?.close());
+
+/** Each test fails from an address of its own, as a trusted proxy reports it. */
+const newAddress = (): string => `192.0.2.${(addresses += 1)}`;
+
+const ask = (address: string, token: string | null): Promise<Answer> =>
+  service.get('/api/v1/check-status/NONE', { token, headers: { 'x-forwarded-for': address } });
+
+const login = (address: string, clientSecret: string): Promise<Answer> =>
+  send(`${service.url}/oauth/token`, {
+    method: 'POST',
+    headers: { 'x-forwarded-for': address },
+    body: new URLSearchParams({ grant_type: 'client_credentials', client_id: 'alpha', client_secret: clientSecret }),
+  });
+
+async function failOften(address: string): Promise<void> {
+  for (let turn = 0; turn < FAILURES; turn += 1) assertRefused(await ask(address, `bad-${turn}`), 'UNAUTHORIZED');
+}
+
+test('after so many failures in a minute an address gets RATE_LIMIT_EXCEEDED with Retry-After', async () => {
+  const address = newAddress();
+  const startMs = clockMs;
+  await failOften(address);
+  clockMs = startMs + 10_500;
+  for (const token of ['bad', null]) {
+    const answer = await ask(address, token);
+    assertRefused(answer, 'RATE_LIMIT_EXCEEDED');
+    assert.equal(answer.headers.get('retry-after'), '50');
+  }
+});
+
+test('a good token that it tries then is not even looked at', async () => {
+  const address = newAddress();
+  await failOften(address);
+  const client = service.app.clients.find('alpha');
+  assert.ok(client !== undefined);
+  const token = await service.app.issue(client, ['status:read'], 900);
+  assertRefused(await ask(address, token), 'RATE_LIMIT_EXCEEDED');
+  assertRefused(await ask(newAddress(), token), 'TRANSACTION_NOT_FOUND');
+});
+
+test('other addresses, and a token that is already in use, go on', async () => {
+  const address = newAddress();
+  assertRefused(await ask(address, service.alpha.token), 'TRANSACTION_NOT_FOUND');
+  await failOften(address);
+  assertRefused(await ask(address, service.alpha.token), 'TRANSACTION_NOT_FOUND');
+  assertRefused(await ask(newAddress(), 'bad'), 'UNAUTHORIZED');
+});
+
+test('tries without a token count as well', async () => {
+  const address = newAddress();
+  for (let turn = 0; turn < FAILURES; turn += 1) assertRefused(await ask(address, null), 'UNAUTHORIZED');
+  assertRefused(await ask(address, null), 'RATE_LIMIT_EXCEEDED');
+});
+
+test('failures at the token endpoint and at the operations are counted together', async () => {
+  const address = newAddress();
+  for (let turn = 0; turn < FAILURES; turn += 1) assert.equal((await login(address, `wrong-${turn}`)).status, 401);
+  const answer = await login(address, service.alpha.clientSecret);
+  assert.equal(answer.status, 429);
+  assert.match(answer.headers.get('retry-after') ?? '', /^[1-9]\d*$/);
+  assertRefused(await ask(address, 'bad'), 'RATE_LIMIT_EXCEEDED');
+  assert.equal((await login(newAddress(), service.alpha.clientSecret)).status, 200);
+});
+
+test('successes do not count', async () => {
+  const address = newAddress();
+  for (let turn = 0; turn < 2 * FAILURES; turn += 1)
+    assertRefused(await ask(address, service.alpha.token), 'TRANSACTION_NOT_FOUND');
+  assertRefused(await ask(address, 'bad'), 'UNAUTHORIZED');
+});
+
+test('the address may try again when a minute has passed, and not before', async () => {
+  const address = newAddress();
+  const startMs = clockMs;
+  await failOften(address);
+  clockMs = startMs + WINDOW_MS - 1;
+  assertRefused(await ask(address, 'bad'), 'RATE_LIMIT_EXCEEDED');
+  clockMs = startMs + WINDOW_MS;
+  assertRefused(await ask(address, 'bad'), 'UNAUTHORIZED');
+});

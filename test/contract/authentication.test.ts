@@ -1,0 +1,282 @@
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import { exportJWK, exportSPKI, generateKeyPair, importJWK, type JWK } from 'jose';
+import { changeClient } from '../../apps/server/src/postgres/clients.ts';
+import { type Answer, startTestService, type TestService } from '../harness/service.ts';
+import { assertRefused } from './assertions.ts';
+import { exchangeOne, rawRequest } from './raw-connection.ts';
+import { currentKey, goodClaims, type Signer, signToken, unsignedToken } from './tokens.ts';
+import { untilStatus } from './until.ts';
+
+/** Service document 5; contract's decisions, "Authentication": every way in which a token can be wrong. */
+
+let service: TestService;
+let signer: Signer;
+let publicJwk: JWK;
+
+before(async () => {
+  service = await startTestService();
+  const { record, privateKey } = await currentKey(service);
+  signer = { key: privateKey, header: { alg: record.algorithm, typ: 'at+jwt', kid: record.keyId } };
+  publicJwk = record.publicJwk;
+});
+after(() => service?.close());
+
+const PATH = '/api/v1/check-status/NONE';
+const ask = (token: string): Promise<Answer> => service.get(PATH, { token });
+const claims = (changes: Record<string, unknown> = {}): Record<string, unknown> =>
+  goodClaims(service.url, 'alpha', changes);
+const forge = (changes: Record<string, unknown>, header: Record<string, unknown> = {}): Promise<string> =>
+  signToken(claims(changes), { ...signer, header: { ...signer.header, ...header } });
+
+/** The token got its caller in: the answer is about the transaction. */
+const assertAdmitted = (answer: Answer): void => assertRefused(answer, 'TRANSACTION_NOT_FOUND');
+
+// RFC 6750, section 3.1.
+const INVALID_TOKEN = 'Bearer realm="tiba", error="invalid_token", error_description="invalid or expired token"';
+
+function assertInvalidToken(answer: Answer): void {
+  assertRefused(answer, 'UNAUTHORIZED');
+  assert.equal(answer.headers.get('www-authenticate'), INVALID_TOKEN);
+}
+
+suite('Authorization', () => {
+  test('Bearer followed by a good token is let in; the scheme in any case', async () => {
+    for (const scheme of ['Bearer', 'bearer', 'BEARER']) {
+      const headers = { authorization: `${scheme} ${await forge({})}` };
+      assertAdmitted(await service.get(PATH, { token: null, headers }));
+    }
+  });
+
+  test('missing: UNAUTHORIZED, and the challenge names no error, for no token was presented', async () => {
+    const answer = await service.get(PATH, { token: null });
+    assertRefused(answer, 'UNAUTHORIZED');
+    assert.equal(answer.headers.get('www-authenticate'), 'Bearer realm="tiba"');
+  });
+
+  test('malformed: UNAUTHORIZED', async () => {
+    const { token } = service.alpha;
+    for (const authorization of [
+      '',
+      'Bearer',
+      'Bearer ',
+      token,
+      `Basic ${token}`,
+      `Token ${token}`,
+      `Bearer ${token} x`,
+      `Bearer,${token}`,
+      `Bearer "${token}"`,
+      `Bearer ${token},`,
+      `Bearer ${token}=x`,
+      `Bearer ${token.slice(0, -10)}`,
+      'Bearer a.b.c',
+      `Bearer ${token}.x`,
+      `Bearer .${token}`,
+      'Bearer ..',
+      'Bearer é',
+      `Bearer ${'x'.repeat(9_000)}`,
+      `Bearer\t${token}`,
+    ]) {
+      assertInvalidToken(await exchangeOne(service.url, rawRequest('GET', PATH, { headers: { authorization } })));
+    }
+  });
+
+  test('a token in the query or in the body is none (RFC 6750, sections 2.2 and 2.3)', async () => {
+    const { token } = service.alpha;
+    assertRefused(await service.get(`${PATH}?access_token=${token}`, { token: null }), 'UNAUTHORIZED');
+    const body = { bank_code: '014', account_number: '1234567890', access_token: token };
+    assertRefused(await service.checkAccount(body, { token: null }), 'UNAUTHORIZED');
+  });
+});
+
+suite('a token signed by the right key is still refused', () => {
+  const nowSeconds = Math.floor(Date.now() / 1000);
+  const WRONG_CLAIMS: Readonly<Record<string, readonly Record<string, unknown>[]>> = {
+    'when it has expired': [{ exp: nowSeconds - 1 }, { exp: nowSeconds - 86_400 }, { exp: 0 }, { exp: -1 }],
+    'when it is not valid yet': [{ nbf: nowSeconds + 600 }],
+    'when it names another issuer': [{ iss: 'https://issuer.example' }, { iss: '' }, { iss: 1 }],
+    'when it is for another audience': [
+      { aud: 'https://other.example' },
+      { aud: [] },
+      { aud: ['a', 'b'] },
+      { aud: '' },
+    ],
+    'when its client_id is no string': [{ client_id: 1 }, { client_id: ['alpha'] }, { client_id: null }],
+    'when its scope is no string': [{ scope: ['status:read'] }, { scope: 1 }],
+    'when a time is no number': [{ exp: 'tomorrow' }, { iat: 'today' }, { exp: null }],
+    'when its client does not exist': [
+      { client_id: 'nobody', sub: 'nobody' },
+      { client_id: '' },
+      { client_id: '__proto__' },
+    ],
+  };
+
+  test('…and a good one is let in, so that the refusals below mean something', async () => {
+    assertAdmitted(await ask(await forge({})));
+    assertAdmitted(await ask(await forge({ aud: ['https://other.example', service.url] })));
+  });
+
+  for (const [name, cases] of Object.entries(WRONG_CLAIMS)) {
+    test(name, async () => {
+      for (const changes of cases) assertInvalidToken(await ask(await forge(changes)));
+    });
+  }
+
+  for (const claim of ['iss', 'exp', 'aud', 'sub', 'client_id', 'iat', 'jti']) {
+    test(`when the claim ${claim} is missing (RFC 9068, section 2.2)`, async () => {
+      assertInvalidToken(await ask(await forge({ [claim]: undefined })));
+    });
+  }
+
+  test('when its type is not at+jwt (RFC 9068, section 4)', async () => {
+    for (const typ of ['JWT', 'jwt', 'at', 'at+jwt;v=2', '', undefined]) {
+      assertInvalidToken(await ask(await forge({}, { typ })));
+    }
+    assertAdmitted(await ask(await forge({}, { typ: 'application/at+jwt' })));
+  });
+
+  test('when its header names another key, no key, or demands what is not understood', async () => {
+    for (const header of [{ kid: 'another' }, { kid: undefined }, { kid: '__proto__' }]) {
+      assertInvalidToken(await ask(await forge({}, header)));
+    }
+    const [, payload, signature] = (await forge({})).split('.');
+    for (const header of [
+      { ...signer.header, crit: ['exp'] },
+      { ...signer.header, crit: ['b64'], b64: false },
+      [],
+      null,
+    ]) {
+      assertInvalidToken(
+        await ask(`${Buffer.from(JSON.stringify(header)).toString('base64url')}.${payload}.${signature}`),
+      );
+    }
+  });
+});
+
+suite('a token that the right key did not sign is refused', () => {
+  test('its payload changed, its signature changed or cut', async () => {
+    const [header, , signature = ''] = (await forge({})).split('.');
+    const [, otherPayload] = (await forge({ client_id: 'beta', sub: 'beta' })).split('.');
+    const [, payload] = (await forge({})).split('.');
+    const flipped = (signature.startsWith('A') ? 'B' : 'A') + signature.slice(1);
+    for (const forged of [
+      [header, otherPayload, signature],
+      [header, payload, flipped],
+      [header, payload, signature.slice(0, -8)],
+      [header, payload, ''],
+    ]) {
+      assertInvalidToken(await ask(forged.join('.')));
+    }
+  });
+
+  test('signed by another key that claims to be the right one', async () => {
+    const { privateKey } = await generateKeyPair('EdDSA');
+    assertInvalidToken(await ask(await signToken(claims(), { ...signer, key: privateKey })));
+  });
+
+  test('signed by another algorithm under the right key ID', async () => {
+    for (const alg of ['ES256', 'RS256', 'PS256', 'ES384']) {
+      const { privateKey } = await generateKeyPair(alg);
+      assertInvalidToken(await ask(await signToken(claims(), { key: privateKey, header: { ...signer.header, alg } })));
+    }
+  });
+
+  test('bringing its own key along in the header', async () => {
+    const { privateKey, publicKey } = await generateKeyPair('EdDSA', { extractable: true });
+    const jwk = await exportJWK(publicKey);
+    for (const header of [{ jwk }, { jku: 'http://127.0.0.1:9/jwks' }, { x5u: 'http://127.0.0.1:9/x' }]) {
+      const forged = { key: privateKey, header: { ...signer.header, ...header } as Signer['header'] };
+      assertInvalidToken(await ask(await signToken(claims(), forged)));
+    }
+  });
+
+  test('alg none, in any case, with a signature or without', async () => {
+    for (const alg of ['none', 'None', 'NONE', '', undefined]) {
+      for (const signature of ['', 'AAAA']) {
+        assertInvalidToken(await ask(unsignedToken(claims(), { ...signer.header, alg }, signature)));
+      }
+    }
+  });
+
+  test('HS256 with the public key as its secret, in every form in which it is published', async () => {
+    const key = await importJWK(publicJwk, String(signer.header.alg), { extractable: true });
+    assert.ok(!(key instanceof Uint8Array));
+    const secrets = [await exportSPKI(key), JSON.stringify(publicJwk), String(publicJwk.x)].map((text) =>
+      Buffer.from(text),
+    );
+    for (const secret of [...secrets, Buffer.from(String(publicJwk.x), 'base64url')]) {
+      for (const alg of ['HS256', 'HS384', 'HS512']) {
+        assertInvalidToken(await ask(await signToken(claims(), { key: secret, header: { ...signer.header, alg } })));
+      }
+    }
+  });
+});
+
+suite('what the operator takes away is gone within one second', () => {
+  const SECOND_MS = 1_000;
+
+  test('a disabled client is out, also with a token that was good a moment ago, and in again when enabled', async () => {
+    const { clientId, token } = await service.addClient('disabled', ['status:read']);
+    assertAdmitted(await ask(token));
+    const startedMs = performance.now();
+    await changeClient(service.app.database, clientId, 'disable');
+    const answer = await untilStatus(401, () => ask(token));
+    const elapsedMs = performance.now() - startedMs;
+    assertInvalidToken(answer);
+    assert.ok(elapsedMs < SECOND_MS, `after ${elapsedMs} ms`);
+    await changeClient(service.app.database, clientId, 'enable');
+    assertAdmitted(await untilStatus(404, () => ask(token)));
+  });
+
+  test('revoked tokens are out; those obtained after are good', async () => {
+    const { clientId, token } = await service.addClient('revoked', ['status:read']);
+    assertAdmitted(await ask(token));
+    const startedMs = performance.now();
+    await changeClient(service.app.database, clientId, 'revoke-tokens');
+    assertInvalidToken(await untilStatus(401, () => ask(token)));
+    const elapsedMs = performance.now() - startedMs;
+    assert.ok(elapsedMs < SECOND_MS, `after ${elapsedMs} ms`);
+    const client = service.app.clients.find(clientId);
+    assert.ok(client !== undefined);
+    assertAdmitted(await ask(await service.app.issue(client, ['status:read'], 900)));
+  });
+
+  test('a token that expires is out at that moment, though it was good before', async () => {
+    const expSeconds = Math.floor(Date.now() / 1000) + 2;
+    const token = await forge({ exp: expSeconds });
+    assertAdmitted(await ask(token));
+    const answer = await untilStatus(401, () => ask(token));
+    assertInvalidToken(answer);
+    assert.ok(Date.now() >= expSeconds * 1000);
+    assert.ok(Date.now() < expSeconds * 1000 + SECOND_MS);
+  });
+});
+
+suite('scopes', () => {
+  test('a token without the scope of the operation is FORBIDDEN there and good elsewhere', async () => {
+    const token = await forge({ scope: 'account:check' });
+    assertRefused(await ask(token), 'FORBIDDEN');
+    assertRefused(await service.checkAccount({}, { token }), 'INVALID_BANK_CODE');
+  });
+
+  test('no scope, an empty one, and unknown ones give nothing', async () => {
+    for (const scope of [
+      undefined,
+      '',
+      ' ',
+      'status',
+      'status:read:all',
+      'STATUS:READ',
+      'status:read,account:check',
+      '*',
+    ]) {
+      assertRefused(await ask(await forge({ scope })), 'FORBIDDEN');
+    }
+  });
+
+  test('a scope that the client itself does not have gives nothing, whatever the token says', async () => {
+    await service.addClient('narrow', ['account:check']);
+    const token = await forge({ client_id: 'narrow', sub: 'narrow', scope: 'status:read account:check' });
+    assertRefused(await ask(token), 'FORBIDDEN');
+  });
+});

@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import { type Answer, startTestService, type TestService } from '../harness/service.ts';
+import { assertRefused, assertSuccess } from './assertions.ts';
+import { exchangeOne, rawRequest } from './raw-connection.ts';
+
+/** The body of check-account: what is read, what is passed over, what is refused, byte by byte. */
+
+let service: TestService;
+before(async () => {
+  service = await startTestService();
+});
+after(() => service?.close());
+
+const GOOD = '"bank_code":"014","account_number":"1234567890"';
+
+const post = (body: string | Buffer): Promise<Answer> =>
+  exchangeOne(
+    service.url,
+    rawRequest('POST', '/api/v1/check-account', {
+      headers: { authorization: `Bearer ${service.alpha.token}`, 'content-type': 'application/json' },
+      body,
+    }),
+  );
+
+const assertActive = (answer: Answer): void => assert.equal(assertSuccess(answer)['status'], 'ACTIVE');
+const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
+
+suite('what is read', () => {
+  test('fields in any order, white space, escapes', async () => {
+    for (const body of [
+      `{${GOOD}}`,
+      ' \r\n\t{ "account_number" : "1234567890" , "bank_code" : "014" } \n',
+      String.raw`{"bank\u005fcode":"\u0030\u0031\u0034","account_number":"123456789\u0030"}`,
+    ]) {
+      assertActive(await post(body));
+    }
+  });
+
+  test('unknown fields are ignored, whatever they hold', async () => {
+    for (const unknown of [
+      '"x":1',
+      '"x":null',
+      '"x":[1,{"y":[]}]',
+      '"x":123456789012345678901234567890.5e300',
+      '"x":"\\ud800"',
+      '"bank_name":"Another"',
+      '"is_valid":false',
+      '"":0',
+      '"toString":1',
+      '"hasOwnProperty":1',
+      '"constructor":{}',
+    ]) {
+      assertActive(await post(`{${unknown},${GOOD}}`));
+    }
+  });
+
+  test('a byte order mark before the object changes nothing', async () => {
+    assertActive(await post(`\ufeff{${GOOD}}`));
+  });
+
+  test('an unknown field may be nested deeply', async () => {
+    assertActive(await post(`{"x":${nested(500)},${GOOD}}`));
+  });
+});
+
+suite('what is refused', () => {
+  test('one name with two values, which two readers would take two ways: INVALID_FORMAT', async () => {
+    assertRefused(await post(`{"bank_code":"009",${GOOD}}`), 'INVALID_FORMAT');
+    assertRefused(await post(`{"account_number":"9999999999",${GOOD}}`), 'INVALID_FORMAT');
+    assertRefused(await post(`{${GOOD},"bank\\u005fcode":"009"}`), 'INVALID_FORMAT');
+  });
+
+  test('what is no JSON: INVALID_FORMAT', async () => {
+    for (const body of [
+      `{${GOOD}`,
+      `{${GOOD},}`,
+      `{${GOOD}}x`,
+      `{${GOOD}}{}`,
+      `{'bank_code':'014'}`,
+      `// c\n{${GOOD}}`,
+      '{,}',
+      '{"a"}',
+      'undefined',
+      'NaN',
+      '{"x":NaN}',
+      '{"x":01}',
+      '{"x":+1}',
+      '{"x":.5}',
+      '{"x":"\t"}',
+      '{"x":"\\x41"}',
+      '\u0000',
+      'bank_code=014&account_number=1234567890',
+      '<xml/>',
+      ' ',
+      '\ufeff',
+      '\ufeff\ufeff{}',
+    ]) {
+      assertRefused(await post(body), 'INVALID_FORMAT');
+    }
+  });
+
+  test('JSON that is no object: INVALID_FORMAT', async () => {
+    for (const body of ['null', 'true', '0', '1e400', '"x"', '[]', `[{${GOOD}}]`, nested(500)]) {
+      assertRefused(await post(body), 'INVALID_FORMAT', /JSON object/);
+    }
+  });
+
+  test('invalid UTF-8: INVALID_FORMAT, also where it stands in a field that is ignored', async () => {
+    for (const bytes of [[0xff], [0xc0, 0xaf], [0xed, 0xa0, 0x80], [0xe2, 0x82], [0xf4, 0x90, 0x80, 0x80]]) {
+      const body = Buffer.concat([Buffer.from('{"x":"'), Buffer.from(bytes), Buffer.from(`",${GOOD}}`)]);
+      assertRefused(await post(body), 'INVALID_FORMAT');
+    }
+  });
+
+  test('UTF-16, with its byte order mark or without: INVALID_FORMAT', async () => {
+    for (const text of [`{${GOOD}}`, `\ufeff{${GOOD}}`]) {
+      assertRefused(await post(Buffer.from(text, 'utf16le')), 'INVALID_FORMAT');
+    }
+  });
+
+  test('nesting as deep as 16 KiB allow: never more than INVALID_FORMAT', async () => {
+    for (const body of [nested(8_000), `{"x":${nested(8_000)},${GOOD}}`, '['.repeat(16_000), '{"a":'.repeat(3_000)]) {
+      assertRefused(await post(body), 'INVALID_FORMAT');
+    }
+  });
+});
+
+suite('__proto__', () => {
+  test('gives a body no fields that it does not have', async () => {
+    for (const body of [
+      `{"__proto__":{${GOOD}}}`,
+      `{"constructor":{"prototype":{${GOOD}}}}`,
+      `{"__proto__":{"bank_code":"014"},"account_number":"1234567890"}`,
+    ]) {
+      assertRefused(await post(body), 'INVALID_BANK_CODE');
+    }
+  });
+
+  test('leaves nothing behind for the next request', async () => {
+    await post(`{"__proto__":{"polluted":"yes",${GOOD}},${GOOD}}`);
+    await post('{"constructor":{"prototype":{"polluted":"yes"}}}');
+    assert.equal(({} as Record<string, unknown>)['polluted'], undefined);
+    assertRefused(await post('{}'), 'INVALID_BANK_CODE');
+    assertActive(await post(`{${GOOD}}`));
+  });
+});

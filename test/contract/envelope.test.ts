@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import type { Rail } from '../../apps/server/src/rails/rail.ts';
+import { type Answer, send, startTestService, type TestService, word } from '../harness/service.ts';
+import { assertRefused, assertSuccess, TIMESTAMP } from './assertions.ts';
+import { exchangeOne, rawRequest } from './raw-connection.ts';
+
+/** Service document 2.1 and 9; contract's decisions, "Envelope" and "Versions". */
+
+const INTERNALS = 'password hunter2 in /srv/rails.ts';
+
+/** A way to a bank that breaks the promise every rail makes, never to reject: the crash that a test can cause. */
+const crashingRail: Rail = {
+  name: 'crashing',
+  reaches: () => true,
+  inquireAccount: () => Promise.reject(new Error(INTERNALS)),
+  close: () => Promise.resolve(),
+};
+
+let service: TestService;
+before(async () => {
+  service = await startTestService({ rails: [crashingRail] });
+  await service.feed([word({ account_name: 'SITI “Nur” ÅSA 𝒳', description: 'Gaji – März' })]);
+});
+after(() => service?.close());
+
+const crash = (): Promise<Answer> => service.checkAccount({ bank_code: '014', account_number: '1234567890' });
+
+suite('2.1 response envelope', () => {
+  test('success: success, message, data and meta, in this order and nothing else', async () => {
+    const answer = await service.get('/api/v1/check-status/TB0000000001');
+    assertSuccess(answer);
+    assert.equal(answer.json.success, true);
+    assert.equal(typeof answer.json.message, 'string');
+    assert.equal(typeof answer.json.data, 'object');
+  });
+
+  test('meta has the timestamp alone: ISO 8601 UTC with milliseconds, the time of the answer', async () => {
+    const startedMs = Date.now();
+    const { json } = await service.get('/api/v1/check-status/TB0000000001');
+    assert.deepEqual(Object.keys(json.meta ?? {}), ['timestamp']);
+    assert.match(json.meta?.timestamp ?? '', TIMESTAMP);
+    const timeMs = Date.parse(json.meta?.timestamp ?? '');
+    assert.ok(timeMs >= startedMs && timeMs <= Date.now());
+  });
+
+  test('error: success, message and error_code, in this order and nothing else', async () => {
+    const answer = await service.get('/api/v1/check-status/NONE');
+    assert.match(answer.text, /^\{"success":false,"message":"[^"]+","error_code":"TRANSACTION_NOT_FOUND"\}$/);
+    assertRefused(answer, 'TRANSACTION_NOT_FOUND');
+  });
+});
+
+suite('every JSON answer is in the envelope', () => {
+  const request = (method: string, target: string): Promise<Answer> =>
+    exchangeOne(
+      service.url,
+      rawRequest(method, target, { headers: { authorization: `Bearer ${service.alpha.token}` } }),
+    );
+
+  test('for an unknown route', async () => {
+    for (const path of ['/', '/api', '/api/v1', '/api/v1/unknown', '/api/v1/check-account/', '/favicon.ico', '/%']) {
+      assertRefused(await request('GET', path), 'NOT_FOUND');
+    }
+  });
+
+  test('for a wrong method', async () => {
+    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'QUERY']) {
+      assertRefused(await request(method, '/api/v1/check-status'), 'METHOD_NOT_ALLOWED');
+    }
+  });
+
+  test('for a malformed request', async () => {
+    assertRefused(await exchangeOne(service.url, 'GARBAGE\r\n\r\n'), 'INVALID_FORMAT');
+  });
+
+  test('for a missing Host, which Node would answer by itself', async () => {
+    assertRefused(await exchangeOne(service.url, 'GET /api/v1/check-status/X HTTP/1.1\r\n\r\n'), 'INVALID_FORMAT');
+  });
+
+  test('for an unknown expectation, which Node would answer by itself', async () => {
+    const headers = { authorization: `Bearer ${service.alpha.token}`, expect: 'wonders' };
+    const answer = await exchangeOne(service.url, rawRequest('GET', '/api/v1/check-status/NONE', { headers }));
+    assertRefused(answer, 'TRANSACTION_NOT_FOUND');
+  });
+
+  test('for a crash, whose internals stay inside', async () => {
+    const answer = await crash();
+    assertRefused(answer, 'INTERNAL_ERROR');
+    assert.doesNotMatch(answer.text, /hunter2|srv|rail/);
+    const requestId = answer.headers.get('x-request-id');
+    const logged = service.logged.find((line) => line['requestId'] === requestId && 'err' in line);
+    assert.match(JSON.stringify(logged), /hunter2/);
+  });
+});
+
+suite('every answer', () => {
+  test('carries an X-Request-Id of its own', async () => {
+    const answers = await Promise.all([
+      service.get('/api/v1/check-status/TB0000000001'),
+      service.get('/api/v1/check-status/TB0000000001'),
+      service.get('/api/v1/check-status/TB0000000001', { token: null }),
+      service.get('/unknown'),
+      service.get('/openapi.json'),
+      service.get('/oauth/jwks'),
+      service.get('/.well-known/oauth-authorization-server'),
+      send(`${service.url}/oauth/token`, { method: 'POST' }),
+      exchangeOne(service.url, 'GARBAGE\r\n\r\n'),
+      exchangeOne(service.url, 'GARBAGE\r\n\r\n'),
+      crash(),
+    ]);
+    const ids = answers.map(({ headers }) => headers.get('x-request-id') ?? '');
+    for (const id of ids) assert.match(id, /^[\w-]{10,}$/);
+    assert.equal(new Set(ids).size, ids.length);
+  });
+
+  test('has an X-Request-Id that the caller cannot choose', async () => {
+    const { headers } = await service.get('/unknown', { headers: { 'x-request-id': 'chosen-by-caller' } });
+    assert.notEqual(headers.get('x-request-id'), 'chosen-by-caller');
+  });
+
+  test('is UTF-8 and not stored by any cache', async () => {
+    const answer = await service.get('/api/v1/check-status/TB0000000001');
+    assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8');
+    assert.equal(answer.headers.get('cache-control'), 'no-store');
+    assert.equal(Number(answer.headers.get('content-length')), Buffer.byteLength(answer.text));
+    assert.equal(answer.json.data?.['account_name'], 'SITI “Nur” ÅSA 𝒳');
+    assert.equal(answer.json.data?.['description'], 'Gaji – März');
+  });
+});
+
+suite('9 versioning', () => {
+  test('all operations live under /api/v1', async () => {
+    const { text } = await service.get('/openapi.json');
+    const { paths } = JSON.parse(text) as { paths: Record<string, unknown> };
+    for (const path of Object.keys(paths)) assert.match(path, /^\/api\/v1\//);
+    assert.ok(Object.hasOwn(paths, '/api/v1/check-status') && Object.hasOwn(paths, '/api/v1/check-account'));
+  });
+
+  test('outside of it, and in another version, there are none', async () => {
+    for (const prefix of ['', '/api', '/api/v2', '/v1', '/API/V1']) {
+      assertRefused(await service.get(`${prefix}/check-status/TB0000000001`), 'NOT_FOUND');
+    }
+  });
+});

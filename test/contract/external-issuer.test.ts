@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, suite, test } from 'node:test';
+import { exportJWK, generateKeyPair } from 'jose';
+import { type Answer, startTestService, type TestService } from '../harness/service.ts';
+import { assertRefused } from './assertions.ts';
+import { goodClaims, type Signer, signToken } from './tokens.ts';
+
+/** Contract's decisions, "Authentication": an external issuer by its JWKS, in place of the built-in one. */
+
+const ISSUER = 'https://login.example';
+const AUDIENCE = 'https://api.example';
+
+/** What the issuer's JWKS address answers. */
+let published: { status: number; body: string };
+let issuer: Server;
+let signer: Signer;
+
+before(async () => {
+  const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true });
+  const jwk = { ...(await exportJWK(publicKey)), kid: 'one', alg: 'ES256', use: 'sig' };
+  published = { status: 200, body: JSON.stringify({ keys: [jwk] }) };
+  signer = { key: privateKey, header: { alg: 'ES256', typ: 'at+jwt', kid: 'one' } };
+  issuer = createServer((_request, response) => {
+    response.writeHead(published.status, { 'content-type': 'application/json' }).end(published.body);
+  }).listen(0, '127.0.0.1');
+  await once(issuer, 'listening');
+});
+after(() => issuer?.close());
+
+const startService = (): Promise<TestService> =>
+  startTestService({
+    settings: {
+      tokenIssuer: ISSUER,
+      tokenJwksUrl: `http://127.0.0.1:${(issuer.address() as AddressInfo).port}/jwks`,
+      tokenAudience: AUDIENCE,
+    },
+  });
+
+const claims = (changes: Record<string, unknown> = {}): Record<string, unknown> =>
+  goodClaims(ISSUER, 'alpha', { aud: AUDIENCE, ...changes });
+
+async function ask(service: TestService, changes: Record<string, unknown> = {}, by: Signer = signer): Promise<Answer> {
+  return service.get('/api/v1/check-status/NONE', { token: await signToken(claims(changes), by) });
+}
+
+suite('tokens of an external issuer', () => {
+  let service: TestService;
+  before(async () => {
+    service = await startService();
+  });
+  after(() => service?.close());
+
+  test('a good one is let in', async () => {
+    assertRefused(await ask(service), 'TRANSACTION_NOT_FOUND');
+  });
+
+  test('iss, aud, exp, typ, signature and client are checked', async () => {
+    for (const changes of [
+      { iss: service.url },
+      { aud: service.url },
+      { exp: 1 },
+      { client_id: 'nobody' },
+      { jti: undefined },
+    ]) {
+      assertRefused(await ask(service, changes), 'UNAUTHORIZED');
+    }
+    const { privateKey } = await generateKeyPair('ES256');
+    assertRefused(await ask(service, {}, { ...signer, key: privateKey }), 'UNAUTHORIZED');
+    assertRefused(await ask(service, {}, { ...signer, header: { ...signer.header, typ: 'JWT' } }), 'UNAUTHORIZED');
+  });
+
+  test('a token of the built-in issuer is not let in', async () => {
+    assertRefused(await service.get('/api/v1/check-status/NONE'), 'UNAUTHORIZED');
+  });
+
+  test('scopes are those that the token and the client both have', async () => {
+    assertRefused(await ask(service, { scope: 'account:check' }), 'FORBIDDEN');
+    await service.addClient('narrow', ['account:check']);
+    assertRefused(await ask(service, { client_id: 'narrow' }), 'FORBIDDEN');
+  });
+
+  test('the built-in issuer has no addresses then', async () => {
+    for (const path of ['/oauth/token', '/oauth/jwks', '/.well-known/oauth-authorization-server']) {
+      assertRefused(await service.get(path), 'NOT_FOUND');
+    }
+  });
+});
+
+suite('an issuer that does not answer as it should', () => {
+  for (const [name, answer] of [
+    ['answers 500', { status: 500, body: 'error' }],
+    ['answers with no JSON', { status: 200, body: '<html>' }],
+    ['answers with no key set', { status: 200, body: '{"keys":"none"}' }],
+  ] as const) {
+    test(`when it ${name}, a good token is SERVICE_UNAVAILABLE, never UNAUTHORIZED, and good again after`, async () => {
+      const service = await startService();
+      const right = published;
+      try {
+        published = answer;
+        assertRefused(await ask(service), 'SERVICE_UNAVAILABLE');
+        published = right;
+        assertRefused(await ask(service), 'TRANSACTION_NOT_FOUND');
+      } finally {
+        published = right;
+        await service.close();
+      }
+    });
+  }
+});
+
+test('an issuer that is out of reach makes every token SERVICE_UNAVAILABLE', async () => {
+  const gone = createServer().listen(0, '127.0.0.1');
+  await once(gone, 'listening');
+  const { port } = gone.address() as AddressInfo;
+  gone.close();
+  const service = await startTestService({
+    settings: { tokenIssuer: ISSUER, tokenJwksUrl: `http://127.0.0.1:${port}/`, tokenAudience: AUDIENCE },
+  });
+  try {
+    const answer = await ask(service);
+    assertRefused(answer, 'SERVICE_UNAVAILABLE');
+    assert.ok(!answer.text.includes(String(port)));
+  } finally {
+    await service.close();
+  }
+});

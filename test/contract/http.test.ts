@@ -1,0 +1,239 @@
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import { type Answer, startTestService, type TestService, word } from '../harness/service.ts';
+import { assertRefused, assertSuccess } from './assertions.ts';
+import { exchange, exchangeOne, openRawConnection, rawRequest } from './raw-connection.ts';
+
+/** HTTP as the wire has it (RFC 9110, RFC 9112): malformed, mixed up, several at once. Slow peers: slow-peers.test.ts */
+
+let service: TestService;
+before(async () => {
+  service = await startTestService();
+  await service.feed([word()]);
+});
+after(() => service?.close());
+
+const STATUS = '/api/v1/check-status/TB0000000001';
+const authorized = (): Record<string, string> => ({ authorization: `Bearer ${service.alpha.token}` });
+const get = (target: string): Buffer => rawRequest('GET', target, { headers: authorized() });
+const post = (headers: Record<string, string>, body: string): Buffer =>
+  rawRequest('POST', '/api/v1/check-account', {
+    headers: { ...authorized(), 'content-type': 'application/json', ...headers },
+    body,
+  });
+
+/** After a request whose end nobody can tell, the connection must not be used any more. */
+async function assertMalformed(bytes: string | Buffer): Promise<void> {
+  const connection = await openRawConnection(service.url);
+  try {
+    connection.send(bytes);
+    const answer = await connection.read();
+    assert.ok(answer !== null, 'closed without an answer');
+    assertRefused(answer, 'INVALID_FORMAT');
+    assert.equal(answer.headers.get('connection'), 'close');
+    assert.equal(await connection.read(), null);
+    await connection.closed;
+  } finally {
+    connection.end();
+  }
+}
+
+suite('malformed requests get one answer in the envelope, then the connection is closed', () => {
+  test('garbage', async () => {
+    for (const bytes of [
+      'GARBAGE\r\n\r\n',
+      '\u0000\u0001\u0002\r\n\r\n',
+      'GET\r\n\r\n',
+      'HELLO WORLD\r\n\r\n',
+      'GET / HTTP/9.9\r\n\r\n',
+      'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
+      '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
+    ]) {
+      await assertMalformed(bytes);
+    }
+  });
+
+  test('an unknown method', async () => {
+    await assertMalformed(rawRequest('FROBNICATE', STATUS, { headers: authorized() }));
+    await assertMalformed(rawRequest('get', STATUS, { headers: authorized() }));
+  });
+
+  test('Content-Length together with Transfer-Encoding', async () => {
+    await assertMalformed(post({ 'transfer-encoding': 'chunked' }, '0\r\n\r\n'));
+  });
+
+  test('two lengths, a wrong one, a negative one', async () => {
+    const head = `POST /api/v1/check-account HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${service.alpha.token}\r\n`;
+    for (const lengths of [
+      'Content-Length: 2\r\nContent-Length: 3',
+      'Content-Length: -1',
+      'Content-Length: 2, 3',
+      'Content-Length: 0x2',
+    ]) {
+      await assertMalformed(`${head}Content-Type: application/json\r\n${lengths}\r\n\r\n{}x`);
+    }
+  });
+
+  test('lines that end with a line feed alone', async () => {
+    await assertMalformed(`GET ${STATUS} HTTP/1.1\nHost: x\n\n`);
+    await assertMalformed(`GET ${STATUS} HTTP/1.1\r\nHost: x\nAuthorization: Bearer ${service.alpha.token}\r\n\r\n`);
+  });
+
+  test('broken headers: folded, without a colon, with a space before it, with control characters', async () => {
+    for (const line of ['A: b\r\n folded', 'no colon', 'A : b', ': b', 'A: b\u0000c', 'A\u00e9: b']) {
+      await assertMalformed(Buffer.from(`GET ${STATUS} HTTP/1.1\r\nHost: x\r\n${line}\r\n\r\n`, 'latin1'));
+    }
+  });
+
+  test('a broken chunk', async () => {
+    const head = rawRequest('POST', '/api/v1/check-account', {
+      headers: { ...authorized(), 'content-type': 'application/json', 'transfer-encoding': 'chunked' },
+    });
+    for (const chunk of ['ZZ\r\n{}\r\n', '-1\r\n{}\r\n', '2\r\n{}}\r\n']) {
+      await assertMalformed(Buffer.concat([head, Buffer.from(chunk)]));
+    }
+  });
+});
+
+suite('sizes', () => {
+  test('17 KB in one header, in many, or in the URL: HEADERS_TOO_LARGE', async () => {
+    const many = Object.fromEntries(Array.from({ length: 340 }, (_, index) => [`x-${index}`, 'x'.repeat(50)]));
+    for (const request of [
+      rawRequest('GET', STATUS, { headers: { 'x-one': 'x'.repeat(17_000) } }),
+      rawRequest('GET', STATUS, { headers: many }),
+      get(`/api/v1/check-status/${'x'.repeat(17_000)}`),
+    ]) {
+      assertRefused(await exchangeOne(service.url, request), 'HEADERS_TOO_LARGE');
+    }
+  });
+
+  test('15 KB of headers are no fault', async () => {
+    const headers = { ...authorized(), 'x-one': 'x'.repeat(15_000) };
+    assertSuccess(await exchangeOne(service.url, rawRequest('GET', STATUS, { headers })));
+  });
+});
+
+suite('methods', () => {
+  test('HEAD: METHOD_NOT_ALLOWED with Allow, and no body', async () => {
+    const connection = await openRawConnection(service.url);
+    try {
+      connection.send(Buffer.concat([rawRequest('HEAD', STATUS, { headers: authorized() }), get(STATUS)]));
+      const head = await connection.read('head');
+      assert.equal(head?.status, 405);
+      assert.equal(head.headers.get('allow'), 'GET');
+      const next = await connection.read();
+      assert.ok(next !== null);
+      assertSuccess(next);
+    } finally {
+      connection.end();
+    }
+  });
+
+  test('OPTIONS: METHOD_NOT_ALLOWED with Allow on a route, NOT_FOUND on *', async () => {
+    const answer = await exchangeOne(service.url, rawRequest('OPTIONS', STATUS));
+    assertRefused(answer, 'METHOD_NOT_ALLOWED');
+    assert.equal(answer.headers.get('allow'), 'GET');
+    assertRefused(await exchangeOne(service.url, rawRequest('OPTIONS', '*')), 'NOT_FOUND');
+  });
+
+  test('every method that HTTP knows: METHOD_NOT_ALLOWED, with a body or without', async () => {
+    for (const method of [
+      'PUT',
+      'PATCH',
+      'DELETE',
+      'TRACE',
+      'PROPFIND',
+      'LOCK',
+      'SEARCH',
+      'PURGE',
+      'M-SEARCH',
+      'QUERY',
+    ]) {
+      for (const body of ['', '{"a":1}']) {
+        const answer = await exchangeOne(service.url, rawRequest(method, '/api/v1/check-account', { body }));
+        assertRefused(answer, 'METHOD_NOT_ALLOWED');
+        assert.equal(answer.headers.get('allow'), 'POST');
+      }
+    }
+  });
+
+  test('CONNECT opens no tunnel', async () => {
+    const connection = await openRawConnection(service.url);
+    connection.send(rawRequest('CONNECT', 'example.com:443'));
+    await connection.closed;
+    assert.ok(((await connection.read())?.status ?? 400) >= 400);
+  });
+
+  test('an upgrade is not taken up: the request is answered as it stands', async () => {
+    for (const protocol of ['websocket', 'h2c']) {
+      const headers = { ...authorized(), connection: 'Upgrade', upgrade: protocol };
+      assertSuccess(await exchangeOne(service.url, rawRequest('GET', STATUS, { headers })));
+    }
+  });
+
+  test('a body that GET does not need is passed over', async () => {
+    const bytes = rawRequest('GET', STATUS, { headers: { ...authorized(), 'content-type': 'text/plain' }, body: 'x' });
+    const answers = await exchange(service.url, Buffer.concat([bytes, get(STATUS)]), 2);
+    assert.equal(answers.length, 2);
+    for (const answer of answers) assertSuccess(answer);
+  });
+});
+
+suite('one answer for each request, in their order', () => {
+  test('pipelined requests of every kind', async () => {
+    const requests: readonly (readonly [Buffer, (answer: Answer) => void])[] = [
+      [get(STATUS), (answer) => assertSuccess(answer)],
+      [get('/unknown'), (answer) => assertRefused(answer, 'NOT_FOUND')],
+      [rawRequest('GET', STATUS), (answer) => assertRefused(answer, 'UNAUTHORIZED')],
+      [post({}, '{"bank_code":"014","account_number":"1234567890"}'), (answer) => assertSuccess(answer)],
+      [get('/api/v1/check-status/NONE'), (answer) => assertRefused(answer, 'TRANSACTION_NOT_FOUND')],
+      [post({}, '{"bank_code":"NOPE"}'), (answer) => assertRefused(answer, 'INVALID_BANK_CODE')],
+      [rawRequest('PUT', STATUS, { body: 'x' }), (answer) => assertRefused(answer, 'METHOD_NOT_ALLOWED')],
+      [get(STATUS), (answer) => assertSuccess(answer)],
+    ];
+    const answers = await exchange(service.url, Buffer.concat(requests.map(([bytes]) => bytes)), requests.length);
+    assert.equal(answers.length, requests.length);
+    for (const [index, [, check]] of requests.entries()) check(answers[index] as Answer);
+    assert.equal(new Set(answers.map(({ headers }) => headers.get('x-request-id'))).size, answers.length);
+  });
+
+  test('100 pipelined look-ups', async () => {
+    const answers = await exchange(service.url, Buffer.concat(Array.from({ length: 100 }, () => get(STATUS))), 100);
+    assert.equal(answers.length, 100);
+    for (const answer of answers) assertSuccess(answer);
+  });
+
+  test('garbage behind a request that is still being answered does not overtake its answer', async () => {
+    const answers = await exchange(service.url, Buffer.concat([get(STATUS), Buffer.from('GARBAGE\r\n\r\n')]), 3);
+    assert.equal(answers.length, 2);
+    assertSuccess(answers[0] as Answer);
+    assertRefused(answers[1] as Answer, 'INVALID_FORMAT');
+  });
+
+  test('a request that was refused before its body came gets no second answer for the body', async () => {
+    const headers = { 'content-type': 'application/json', 'transfer-encoding': 'chunked' };
+    const head = rawRequest('POST', '/api/v1/check-account', { headers });
+    const answers = await exchange(service.url, Buffer.concat([head, Buffer.from('ZZ\r\n\r\n')]), 2);
+    assert.equal(answers.length, 1);
+    assertRefused(answers[0] as Answer, 'UNAUTHORIZED');
+  });
+
+  test('after a refusal the connection still serves', async () => {
+    const refused = rawRequest('POST', '/api/v1/check-account', { body: '{"bank_code":"014"}' });
+    const answers = await exchange(service.url, Buffer.concat([refused, get(STATUS)]), 2);
+    assertRefused(answers[0] as Answer, 'UNAUTHORIZED');
+    assertSuccess(answers[1] as Answer);
+  });
+});
+
+test('HTTP/1.0 is answered, without Host too, and the connection is closed', async () => {
+  const head = `GET ${STATUS} HTTP/1.0\r\nAuthorization: Bearer ${service.alpha.token}\r\n\r\n`;
+  const answers = await exchange(service.url, head, 2);
+  assert.equal(answers.length, 1);
+  assertSuccess(answers[0] as Answer);
+});
+
+test('Expect: 100-continue is answered before the body is sent', async () => {
+  const body = '{"bank_code":"014","account_number":"1234567890"}';
+  assertSuccess(await exchangeOne(service.url, post({ expect: '100-continue' }, body)));
+});

@@ -1,0 +1,108 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import type { Answer } from '../harness/service.ts';
+
+/** A bare TCP connection, for requests that no HTTP client would send. */
+export interface RawConnection {
+  send(bytes: string | Buffer): void;
+  /** The next final answer, or null when the connection ends without one. `head` for one that has no body. */
+  read(kind?: 'head'): Promise<Answer | null>;
+  /** Resolves when the service has closed the connection. */
+  readonly closed: Promise<void>;
+  end(): void;
+}
+
+/** Longer than the service waits for anything; a test that gets here has failed. */
+const DEADLINE_MS = 20_000;
+
+export async function openRawConnection(url: string): Promise<RawConnection> {
+  const { hostname, port } = new URL(url);
+  const socket = connect({ host: hostname, port: Number(port), noDelay: true });
+  await once(socket, 'connect');
+  const deadline = setTimeout(() => socket.destroy(new Error('the deadline of the test passed')), DEADLINE_MS);
+  let received = Buffer.alloc(0);
+  let wake = (): void => {};
+  const { promise: closed, resolve } = Promise.withResolvers<void>();
+  socket.on('data', (chunk) => {
+    received = Buffer.concat([received, Buffer.from(chunk)]);
+    wake();
+  });
+  // A reset is one way in which the service may cut a connection.
+  socket.on('error', () => {});
+  socket.on('close', () => {
+    clearTimeout(deadline);
+    resolve();
+    wake();
+  });
+
+  return {
+    closed,
+    send: (bytes) => void socket.write(bytes),
+    end: () => socket.destroy(),
+    async read(kind) {
+      for (;;) {
+        const taken = takeAnswer(received, kind === 'head');
+        if (taken !== null) {
+          received = taken.rest;
+          if (taken.answer.status >= 200) return taken.answer;
+        } else if (socket.closed) {
+          return null;
+        } else {
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+          });
+        }
+      }
+    },
+  };
+}
+
+/** One request on a connection of its own: all answers until the service closes it or `answers` have come. */
+export async function exchange(url: string, bytes: string | Buffer, answers = 1): Promise<Answer[]> {
+  const connection = await openRawConnection(url);
+  try {
+    connection.send(bytes);
+    const read: Answer[] = [];
+    for (let answer; read.length < answers && (answer = await connection.read()) !== null; ) read.push(answer);
+    return read;
+  } finally {
+    connection.end();
+  }
+}
+
+/** As `exchange`, for the one answer that must come. */
+export async function exchangeOne(url: string, bytes: string | Buffer): Promise<Answer> {
+  const [answer] = await exchange(url, bytes);
+  if (answer === undefined) throw new Error('the connection was closed without an answer');
+  return answer;
+}
+
+interface RawRequest {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Buffer;
+}
+
+/** A well-formed request, as bytes; `target` is sent as it is, each character as one byte. */
+export function rawRequest(method: string, target: string, { headers = {}, body = '' }: RawRequest = {}): Buffer {
+  const length = body.length === 0 ? {} : { 'content-length': String(Buffer.byteLength(body)) };
+  const lines = Object.entries({ host: 'tiba.test', ...length, ...headers }).map(
+    ([name, value]) => `${name}: ${value}`,
+  );
+  const head = Buffer.from(`${[`${method} ${target} HTTP/1.1`, ...lines].join('\r\n')}\r\n\r\n`, 'latin1');
+  return Buffer.concat([head, typeof body === 'string' ? Buffer.from(body) : body]);
+}
+
+function takeAnswer(received: Buffer, bodyless: boolean): { answer: Answer; rest: Buffer<ArrayBuffer> } | null {
+  const headEnd = received.indexOf('\r\n\r\n');
+  if (headEnd === -1) return null;
+  const [statusLine = '', ...lines] = received.toString('latin1', 0, headEnd).split('\r\n');
+  const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(statusLine)?.[1]);
+  if (Number.isNaN(status)) throw new Error(`not an HTTP answer: ${statusLine}`);
+  const headers = new Headers(lines.map((line) => line.split(/: (.*)/s, 2) as [string, string]));
+  const length = bodyless || status < 200 ? 0 : Number(headers.get('content-length'));
+  const end = headEnd + 4 + length;
+  if (received.length < end) return null;
+  const text = received.toString('utf8', headEnd + 4, end);
+  const answer = { status, headers, text, json: text === '' ? {} : JSON.parse(text) };
+  return { answer, rest: Buffer.from(received.subarray(end)) };
+}

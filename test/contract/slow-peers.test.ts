@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import { type Answer, startTestService, type TestService } from '../harness/service.ts';
+import { assertRefused } from './assertions.ts';
+import { openRawConnection, rawRequest } from './raw-connection.ts';
+
+/** Whoever sends too slowly is cut off: REQUEST_TIMEOUT, or the connection is just closed. */
+
+let service: TestService;
+before(async () => {
+  service = await startTestService();
+});
+after(() => service?.close());
+
+/** 10 s for the request, and a second until it is noticed; the rest is for a busy machine. */
+const CUT_MS = 12_500;
+const DRIP_INTERVAL_MS = 250;
+
+/** Sends `head`, then a byte now and then until the service has had enough. */
+async function drip(head: string | Buffer, byte: string): Promise<{ answers: Answer[]; elapsedMs: number }> {
+  const connection = await openRawConnection(service.url);
+  const startedMs = performance.now();
+  connection.send(head);
+  const timer = setInterval(() => {
+    if (byte !== '') connection.send(byte);
+  }, DRIP_INTERVAL_MS);
+  try {
+    const answers: Answer[] = [];
+    for (let answer; (answer = await connection.read()) !== null; ) answers.push(answer);
+    await connection.closed;
+    return { answers, elapsedMs: performance.now() - startedMs };
+  } finally {
+    clearInterval(timer);
+    connection.end();
+  }
+}
+
+async function assertCut(head: string | Buffer, byte: string): Promise<void> {
+  const { answers, elapsedMs } = await drip(head, byte);
+  assert.ok(elapsedMs < CUT_MS, `cut after ${elapsedMs} ms`);
+  assert.ok(answers.length <= 1);
+  for (const answer of answers) assertRefused(answer, 'REQUEST_TIMEOUT');
+}
+
+const slowBody = (headers: Record<string, string>): Buffer =>
+  rawRequest('POST', '/api/v1/check-account', { headers: { 'content-type': 'application/json', ...headers } });
+
+suite('a peer that sends too slowly is cut within 12 s', { concurrency: true }, () => {
+  const authorized = (): Record<string, string> => ({ authorization: `Bearer ${service.alpha.token}` });
+
+  test('headers that never come', () => assertCut('', ''));
+  test('headers that stop', () => assertCut('GET /api/v1/check-status/X HTTP/1.1\r\nHost: x\r\nX-Sl', ''));
+  test('headers that drip', () => assertCut('GET /api/v1/check-status/X HTTP/1.1\r\nHost: x\r\nX-Slow: ', 'x'));
+  test('header lines that drip', () => assertCut('GET /api/v1/check-status/X HTTP/1.1\r\nHost: x\r\n', 'A: b\r\n'));
+  test('a body that stops', () => assertCut(slowBody({ ...authorized(), 'content-length': '100' }), ''));
+  test('a body that drips', () => assertCut(slowBody({ ...authorized(), 'content-length': '10000' }), 'x'));
+  test('chunks that drip', () =>
+    assertCut(slowBody({ ...authorized(), 'transfer-encoding': 'chunked' }), '1\r\nx\r\n'));
+
+  test('a body that is still dripping after its request was refused: cut, and no second answer', async () => {
+    const { answers, elapsedMs } = await drip(slowBody({ 'content-length': '10000' }), 'x');
+    assert.ok(elapsedMs < CUT_MS, `cut after ${elapsedMs} ms`);
+    assert.equal(answers.length, 1);
+    assertRefused(answers[0] as Answer, 'UNAUTHORIZED');
+  });
+
+  test('others are served meanwhile', async () => {
+    for (let turn = 0; turn < 20; turn += 1) {
+      assertRefused(await service.get('/api/v1/check-status/NONE'), 'TRANSACTION_NOT_FOUND');
+    }
+  });
+
+  test('REQUEST_TIMEOUT: 408 in the envelope for a body that did not arrive in time', async () => {
+    const head = slowBody({ ...authorized(), 'content-length': '100' });
+    const { answers } = await drip(head, '');
+    assert.equal(answers.length, 1);
+    assertRefused(answers[0] as Answer, 'REQUEST_TIMEOUT');
+  });
+});

@@ -1,0 +1,54 @@
+import { type CryptoKey, importJWK, type JWK, type JWTHeaderParameters, SignJWT } from 'jose';
+import { createSeal } from '../../apps/server/src/auth/secrets.ts';
+import { findSigningKeys, type SigningKeyRecord } from '../../apps/server/src/postgres/signing-keys.ts';
+import type { TestService } from '../harness/service.ts';
+
+/** The seal of the harness' services. */
+export const testSeal = createSeal(Buffer.alloc(32, 7));
+
+/** The key that signs now, taken out of the database: a test forges with it whatever the issuer would never sign. */
+export async function currentKey(service: TestService): Promise<{ record: SigningKeyRecord; privateKey: CryptoKey }> {
+  const [record] = await findSigningKeys(service.app.database, 60);
+  if (record === undefined) throw new Error('there is no signing key');
+  const privateKey = await importJWK(JSON.parse(testSeal.open(record.privateJwkSealed)) as JWK, record.algorithm);
+  if (privateKey instanceof Uint8Array) throw new Error('the signing key is not asymmetric');
+  return { record, privateKey };
+}
+
+/** All claims that a good token of `clientId` has; undefined leaves one out. */
+export function goodClaims(
+  issuer: string,
+  clientId: string,
+  changes: Record<string, unknown> = {},
+): Record<string, unknown> {
+  const nowSeconds = Math.floor(Date.now() / 1000);
+  return {
+    iss: issuer,
+    aud: issuer,
+    sub: clientId,
+    client_id: clientId,
+    iat: nowSeconds,
+    exp: nowSeconds + 900,
+    jti: 'a token of the tests',
+    scope: 'status:read account:check',
+    ...changes,
+  };
+}
+
+export interface Signer {
+  readonly key: CryptoKey | Uint8Array;
+  readonly header: JWTHeaderParameters;
+}
+
+export const signToken = (claims: Record<string, unknown>, { key, header }: Signer): Promise<string> =>
+  new SignJWT(claims).setProtectedHeader(header).sign(key);
+
+/** A token without a signature, as `alg: none` has it (RFC 7519, section 6). */
+export function unsignedToken(
+  claims: Record<string, unknown>,
+  header: Record<string, unknown>,
+  signature = '',
+): string {
+  const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+  return `${encode(header)}.${encode(claims)}.${signature}`;
+}
