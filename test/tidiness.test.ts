@@ -34,13 +34,18 @@ function offenders(files: readonly string[], offends: (file: string) => boolean)
 test('only the settings files read the environment', () => {
   const allowed = new Set(['apps/server/src/config.ts', 'apps/bank/src/settings.ts']);
   const code = filesIn('apps/', '.ts').filter((file) => !allowed.has(file));
-  assert.deepEqual(offenders(code, (file) => read(file).includes('process.env')), []);
+  assert.deepEqual(
+    offenders(code, (file) => read(file).includes('process.env')),
+    [],
+  );
 });
 
 test('domain/ imports nothing from outside itself', () => {
   const domain = filesIn('apps/server/src/domain/', '.ts');
   const strays = domain.flatMap((file) =>
-    importsOf(file).filter((name) => !name.startsWith('apps/server/src/domain/')).map((name) => `${file} -> ${name}`),
+    importsOf(file)
+      .filter((name) => !name.startsWith('apps/server/src/domain/'))
+      .map((name) => `${file} -> ${name}`),
   );
   assert.ok(domain.length > 0);
   assert.deepEqual(strays, []);
@@ -61,29 +66,45 @@ test("a protocol's folder is imported by the wiring alone", () => {
 test('SQL stays in postgres/', () => {
   const elsewhere = filesIn('apps/server/src/', '.ts').filter((file) => !file.startsWith('apps/server/src/postgres/'));
   const sql = /\b(?:select\s+[\w*].*\bfrom|insert into|update \w+\.?\w* set|delete from)\b/i;
-  assert.deepEqual(offenders(elsewhere, (file) => sql.test(read(file).replaceAll(/\/\*\*[^]*?\*\//g, ''))), []);
+  assert.deepEqual(
+    offenders(elsewhere, (file) => sql.test(read(file).replaceAll(/\/\*\*[^]*?\*\//g, ''))),
+    [],
+  );
 });
 
 test('the simulated bank and the service share no code', () => {
-  const bank = offenders(filesIn('apps/bank/', '.ts'), (file) => importsOf(file).some((name) => name.startsWith('apps/server')));
-  const server = offenders(filesIn('apps/server/', '.ts'), (file) => importsOf(file).some((name) => name.startsWith('apps/bank')));
+  const bank = offenders(filesIn('apps/bank/', '.ts'), (file) =>
+    importsOf(file).some((name) => name.startsWith('apps/server')),
+  );
+  const server = offenders(filesIn('apps/server/', '.ts'), (file) =>
+    importsOf(file).some((name) => name.startsWith('apps/bank')),
+  );
   assert.deepEqual([...bank, ...server], []);
 });
 
 test('no source file is longer than 400 lines', () => {
   const code = [...filesIn('apps/', '.ts'), ...filesIn('bench/', '.ts'), ...filesIn('test/', '.ts')];
-  assert.deepEqual(offenders(code, (file) => read(file).split('\n').length > 400), []);
+  assert.deepEqual(
+    offenders(code, (file) => read(file).split('\n').length > 400),
+    [],
+  );
 });
 
 test('file names are in kebab case', () => {
   const code = [...filesIn('apps/', '.ts'), ...filesIn('bench/', '.ts'), ...filesIn('test/', '.ts')];
-  assert.deepEqual(offenders(code, (file) => !/^[a-z0-9-]+(?:\.test)?\.ts$/.test(path.basename(file))), []);
+  assert.deepEqual(
+    offenders(code, (file) => !/^[a-z0-9-]+(?:\.test)?\.ts$/.test(path.basename(file))),
+    [],
+  );
 });
 
 test('tests do not sleep', () => {
   const tests = filesIn('test/', '.test.ts').filter((file) => file !== 'test/tidiness.test.ts');
   const sleep = /await (?:sleep|delay|setTimeout)\(\s*[\d_]{3,}/;
-  assert.deepEqual(offenders(tests, (file) => sleep.test(read(file))), []);
+  assert.deepEqual(
+    offenders(tests, (file) => sleep.test(read(file))),
+    [],
+  );
 });
 
 test('links in the documentation lead somewhere', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import http from 'node:http';
-import { availableParallelism, loadavg, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { json } from 'node:stream/consumers';
@@ -10,14 +10,19 @@ import { after, before, suite, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import type { FeedReport } from '../../apps/server/src/feed/feed.ts';
+import { findPostmaster } from '../../apps/server/src/postgres/embedded/postmaster.ts';
 import { findRunningPostgres } from '../../apps/server/src/postgres/embedded.ts';
 import { type Sandbox, startSandbox } from '../harness/sandbox.ts';
 import { word } from '../harness/service.ts';
+import { only } from './harness.ts';
+import { processorTimeMs, sampleMemory } from './process-usage.ts';
 
 /** A file that the disbursement core feeds, far longer than a batch, into a service in its own process. */
 
 const MANY = 100_000;
 const MANY_WITHIN_MS = 20_000;
+/** What the service and its PostgreSQL can keep busy. */
+const CORES = 2;
 /** What the collector lets lie before it cleans up; the lines themselves are 35 MB, and a thousand of them are held at a time. */
 const GROWTH_MAX_MIB = 200;
 /** By how much the second half of a feed may need more than the first: noise of the collector, not a leak of lines. */
@@ -43,16 +48,26 @@ suite('a feed of many lines', () => {
     }
   });
 
+  /** Processor time of the service and of its PostgreSQL; 0 where it is not known. */
+  async function usedMs(): Promise<number> {
+    const postmaster = await findPostmaster(path.join(dataDirectory, 'postgres'));
+    return (await processorTimeMs([sandbox.pid, postmaster?.pid ?? 0])) ?? 0;
+  }
+
   test(`${MANY} transactions are stored in less than ${MANY_WITHIN_MS / 1000} s, with memory that does not grow with their number`, async (t) => {
+    const usedBeforeMs = await usedMs();
     const samples = sampleMemory(sandbox.pid);
     const startedMs = performance.now();
     const report = await feed(sandbox, firstWords('TM', MANY));
     const tookMs = performance.now() - startedMs;
     const memory = await samples.stop();
+    const costMs = (await usedMs()) - usedBeforeMs;
 
-    reportMemory(t, tookMs, memory);
-    assert.deepEqual(report, { inserted: MANY, advanced: 0, unchanged: 0, conflicts: [], rejected: [], unlisted: 0 });
-    assert.ok(tookMs < MANY_WITHIN_MS * crowding(), `took ${Math.round(tookMs)} ms`);
+    reportUsage(t, tookMs, costMs, memory);
+    assert.deepEqual(report, only({ inserted: MANY }));
+    // On a machine that others keep busy, the processor time tells what it would take without them.
+    const inTime = tookMs < MANY_WITHIN_MS || (costMs > 0 && costMs < CORES * MANY_WITHIN_MS);
+    assert.ok(inTime, `took ${Math.round(tookMs)} ms and ${Math.round(costMs)} ms of processor time`);
     if (memory.length === 0) return t.diagnostic('memory is read from /proc, which is not here');
     const [start = 0] = memory;
     const half = Math.floor(memory.length / 2);
@@ -203,33 +218,11 @@ async function untilMoreThan(dataDirectory: string, count: number): Promise<numb
   throw new Error(`never more than ${count} transactions were stored`);
 }
 
-/** How many others want each core: the time that the service is given counts for a machine that is its own. */
-const crowding = (): number => Math.max(1, (loadavg()[0] ?? 0) / availableParallelism());
-
-/** Resident memory of a process in MiB, from now until stopped; nothing where there is no proc(5). */
-function sampleMemory(pid: number): { stop(): Promise<number[]> } {
-  const stopping = new AbortController();
-  const sampling = (async () => {
-    const samples: number[] = [];
-    while (!stopping.signal.aborted) {
-      const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
-      const kibibytes = /^VmRSS:\s*(\d+) kB$/m.exec(status)?.[1];
-      if (kibibytes !== undefined) samples.push(Math.round(Number(kibibytes) / 1024));
-      await delay(50, null, { signal: stopping.signal }).catch(() => {});
-    }
-    return samples;
-  })();
-  return {
-    stop() {
-      stopping.abort();
-      return sampling;
-    },
-  };
-}
-
-function reportMemory(t: TestContext, tookMs: number, memory: readonly number[]): void {
+function reportUsage(t: TestContext, tookMs: number, costMs: number, memory: readonly number[]): void {
   const perSecond = Math.round((MANY / tookMs) * 1000);
   const tenths = Array.from({ length: 11 }, (_, tenth) => memory[Math.round((tenth / 10) * (memory.length - 1))]);
-  t.diagnostic(`${MANY} transactions in ${Math.round(tookMs)} ms (${perSecond}/s)`);
+  t.diagnostic(
+    `${MANY} transactions in ${Math.round(tookMs)} ms (${perSecond}/s), ${Math.round(costMs)} ms of processor time`,
+  );
   t.diagnostic(`resident MiB at each tenth: ${tenths.join(' ')}; peak ${Math.max(...memory)}`);
 }

@@ -8,7 +8,6 @@ import type { Rail } from '../../apps/server/src/rails/rail.ts';
 import type { SnapSettings } from '../../apps/server/src/rails/snap/settings.ts';
 import { createRail, type RailKeys } from './connection.ts';
 
-export const TOKEN_PATH = '/v1.0/access-token/b2b';
 export const INTERNAL_PATH = '/v1.0/account-inquiry-internal';
 export const EXTERNAL_PATH = '/v1.0/account-inquiry-external';
 

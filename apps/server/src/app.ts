@@ -60,6 +60,7 @@ export const TOKEN_LIFETIME_MAX_SECONDS = 24 * 60 * 60;
 
 /** After SIGTERM, requests under way may take this long; then their connections are cut. */
 const DRAIN_TIMEOUT_MS = 10_000;
+const HANG_UP_INTERVAL_MS = 50;
 
 /** Wires the whole service by hand, and starts it. Resolves when it can answer. */
 export async function startApp(options: AppOptions): Promise<App> {
@@ -111,8 +112,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       expected,
     );
     const issue = createAccessTokenIssuer(keys, expected);
-    const { isCurrent } = notifications;
-    const authenticator = createAuthenticator({ clients, isCurrent, verify, throttle });
+    const authenticator = createAuthenticator({ clients, notifications, verify, throttle });
     const gate = createGate({ authenticator, limiter: createSlidingWindow(clock), metrics });
 
     closers.push(() => Promise.all(options.rails.map((rail) => rail.close())));
@@ -138,7 +138,7 @@ export async function startApp(options: AppOptions): Promise<App> {
               url: issuer,
               keys,
               issue,
-              endpoint: { clients, isCurrent, throttle, lifetimeSeconds: settings.tokenSeconds },
+              endpoint: { clients, notifications, throttle, lifetimeSeconds: settings.tokenSeconds },
             }
           : null,
     });
@@ -148,7 +148,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       feed,
       readiness: {
         postgres: async () => {
-          if (!isCurrent()) throw new Error('PostgreSQL does not answer');
+          if (!(await notifications.untilCurrent())) throw new Error('PostgreSQL does not answer');
         },
       },
     });
@@ -177,7 +177,10 @@ export async function startApp(options: AppOptions): Promise<App> {
 
 async function drain(listener: Awaited<ReturnType<typeof createPublicListener>>): Promise<void> {
   const cut = setTimeout(() => listener.server.closeAllConnections(), DRAIN_TIMEOUT_MS);
+  // A connection whose request was under way when closing began is kept alive after its answer, and waited for.
+  const hangUp = setInterval(() => listener.server.closeIdleConnections(), HANG_UP_INTERVAL_MS);
   await listener.close();
+  clearInterval(hangUp);
   clearTimeout(cut);
 }
 

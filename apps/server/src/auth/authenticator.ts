@@ -1,3 +1,4 @@
+import type { Notifications } from '../postgres/notifications.ts';
 import type { AccessToken, VerifyAccessToken } from './access-tokens.ts';
 import type { Client, Clients } from './clients.ts';
 import type { FailureThrottle } from './failure-throttle.ts';
@@ -26,7 +27,7 @@ export interface Authenticator {
 export interface AuthenticatorParts {
   readonly clients: Clients;
   /** Whether `clients` is up to date to within a second. */
-  readonly isCurrent: () => boolean;
+  readonly notifications: Pick<Notifications, 'isCurrent' | 'untilCurrent'>;
   readonly verify: VerifyAccessToken;
   readonly throttle: FailureThrottle;
 }
@@ -51,7 +52,7 @@ const AUTHORIZATION_LENGTH_MAX = 8_192;
 
 const UNAVAILABLE: Authentication = { outcome: 'unavailable' };
 
-export function createAuthenticator({ clients, isCurrent, verify, throttle }: AuthenticatorParts): Authenticator {
+export function createAuthenticator({ clients, notifications, verify, throttle }: AuthenticatorParts): Authenticator {
   // By the whole header, so that a token seen before costs one look-up and no parsing.
   const known = new Map<string, KnownToken>();
 
@@ -98,20 +99,24 @@ export function createAuthenticator({ clients, isCurrent, verify, throttle }: Au
     }
   }
 
+  function judge(authorization: string | undefined, address: string): Authentication | Promise<Authentication> {
+    if (authorization === undefined) {
+      const blockedMs = throttle.blockedMs(address);
+      return blockedMs > 0 ? { outcome: 'throttled', retryAfterMs: blockedMs } : refuse(address, false);
+    }
+    const token = known.get(authorization);
+    if (token === undefined) return verifyNew(authorization, address);
+    const caller = callerOf(token);
+    if (caller !== null) return { outcome: 'authenticated', caller };
+    // It may be good again one day (its client enabled); then it is verified anew.
+    known.delete(authorization);
+    return refuse(address, true);
+  }
+
   return {
     authenticate(authorization, address) {
-      if (!isCurrent()) return UNAVAILABLE;
-      if (authorization === undefined) {
-        const blockedMs = throttle.blockedMs(address);
-        return blockedMs > 0 ? { outcome: 'throttled', retryAfterMs: blockedMs } : refuse(address, false);
-      }
-      const token = known.get(authorization);
-      if (token === undefined) return verifyNew(authorization, address);
-      const caller = callerOf(token);
-      if (caller !== null) return { outcome: 'authenticated', caller };
-      // It may be good again one day (its client enabled); then it is verified anew.
-      known.delete(authorization);
-      return refuse(address, true);
+      if (notifications.isCurrent()) return judge(authorization, address);
+      return notifications.untilCurrent().then((current) => (current ? judge(authorization, address) : UNAVAILABLE));
     },
   };
 }

@@ -37,6 +37,9 @@ export async function serve(): Promise<void> {
     });
     closers.push(app.close);
     log.info({ signal: await stopSignal.told }, 'stopping');
+  } catch (error) {
+    // Ctrl-C reaches whatever is being started, too: that it then fails is no news.
+    if (!stopSignal.isTold()) throw error;
   } finally {
     for (const close of closers.toReversed()) await close();
     stopSignal.release();

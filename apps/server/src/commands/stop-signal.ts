@@ -1,6 +1,7 @@
 export interface StopSignal {
   /** Resolves with the first signal. */
   readonly told: Promise<NodeJS.Signals>;
+  isTold(): boolean;
   /** From here on signals end the process as they always do: call it when nothing is left to be stopped. */
   release(): void;
 }
@@ -21,6 +22,7 @@ export function listenForStopSignal(): StopSignal {
   for (const signal of SIGNALS) process.on(signal, onSignal);
   return {
     told,
+    isTold: () => firstMs !== undefined,
     release() {
       for (const signal of SIGNALS) process.off(signal, onSignal);
     },

@@ -25,13 +25,15 @@ export function feedTransactions(app: FastifyInstance, gate: Gate, feed: Feed): 
     try {
       if (request.headers['content-type']?.toLowerCase().startsWith(NDJSON) === true) {
         request.raw.setTimeout(IDLE_TIMEOUT_MS, () => request.raw.destroy());
-        await run.readNdjson(request.body as AsyncIterable<Buffer>);
+        await run.readNdjson(request.raw.iterator({ destroyOnReturn: false }));
       } else if (request.body === undefined) {
         throw new ApiError('INVALID_FORMAT', { message: `Invalid format: send JSON, or ${NDJSON} for many` });
       } else {
         await run.readJson(request.body);
       }
     } catch (error) {
+      // Many a core reads its answer only when it has written everything: what is still coming is read and let go.
+      request.raw.resume();
       if (!(error instanceof DatabaseUnavailable)) throw error;
       throw unavailable(
         `The store cannot take the rest now (${counts(run.report)} are stored): send the whole feed again, nothing is applied twice`,

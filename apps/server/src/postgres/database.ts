@@ -10,6 +10,12 @@ const STATEMENT_TIMEOUT_MS = 1_500;
 const QUERY_TIMEOUT_MS = 1_750;
 const CONNECT_TIMEOUT_MS = 1_000;
 
+/**
+ * A connection keeps the plans of prepared statements and of foreign keys. One that was made when the table was small
+ * and analyzed reads the whole table, and goes on doing so while the table grows. Everything here is found by its key.
+ */
+const BY_INDEX_ONLY = '-c enable_seqscan=off';
+
 /** A table row, by column name. */
 export type Row = Record<string, unknown>;
 
@@ -62,6 +68,7 @@ export function openDatabase({ connection, connectionsMax, log }: DatabaseOption
       ...connection,
       max: connectionsMax,
       application_name: 'tiba',
+      options: [connection.options ?? '', BY_INDEX_ONLY].join(' '),
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       statement_timeout: STATEMENT_TIMEOUT_MS,
       query_timeout: QUERY_TIMEOUT_MS,

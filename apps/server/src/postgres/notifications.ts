@@ -7,6 +7,10 @@ export interface Notifications {
    * PostgreSQL is out of reach: what is kept in memory may then be out of date.
    */
   isCurrent(): boolean;
+  /**
+   * The same, but it waits a moment for word from PostgreSQL: a process that was only busy shall not turn callers away.
+   */
+  untilCurrent(): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -23,6 +27,8 @@ export interface NotificationsOptions {
 /** A change is out in the world within a second (contract's decisions, "Authentication"): half of it is for the way. */
 const TRUST_MS = 1_000;
 const HEARTBEAT_MS = 250;
+/** PostgreSQL answers a heartbeat within this, or it is not well. */
+const PATIENCE_MS = 500;
 const RECONNECT_MS = 100;
 const HEARTBEAT_TIMEOUT_MS = 1_000;
 
@@ -34,6 +40,14 @@ export async function listen({ connection, channels, log }: NotificationsOptions
   let client: pg.Client | undefined;
   let heartbeat: NodeJS.Timeout | undefined;
   let reconnect: NodeJS.Timeout | undefined;
+  let waiting: PromiseWithResolvers<boolean> | undefined;
+
+  const isCurrent = (): boolean => performance.now() - heardUpToMs <= TRUST_MS;
+
+  function heard(upToMs: number): void {
+    heardUpToMs = upToMs;
+    if (isCurrent()) waiting?.resolve(true);
+  }
 
   async function connect(): Promise<void> {
     const opened = new pg.Client({
@@ -65,7 +79,7 @@ export async function listen({ connection, channels, log }: NotificationsOptions
       const startedMs = performance.now();
       await Promise.all([...readings.values()].map((read) => read()));
       if (closing) throw new Error('closed while connecting');
-      heardUpToMs = startedMs;
+      heard(startedMs);
     } catch (error) {
       opened.end().catch(() => {});
       throw error;
@@ -81,7 +95,7 @@ export async function listen({ connection, channels, log }: NotificationsOptions
       const askedMs = performance.now();
       await current.query('select 1');
       await Promise.all(unread);
-      heardUpToMs = askedMs;
+      heard(askedMs);
       if (current === client && !closing) beat(current, unread);
     };
     heartbeat = setTimeout(() => {
@@ -107,7 +121,20 @@ export async function listen({ connection, channels, log }: NotificationsOptions
 
   await connect();
   return {
-    isCurrent: () => performance.now() - heardUpToMs <= TRUST_MS,
+    isCurrent,
+    untilCurrent() {
+      if (isCurrent()) return Promise.resolve(true);
+      if (waiting === undefined) {
+        const opened = Promise.withResolvers<boolean>();
+        const patience = setTimeout(() => opened.resolve(false), PATIENCE_MS);
+        waiting = opened;
+        void opened.promise.then(() => {
+          clearTimeout(patience);
+          waiting = undefined;
+        });
+      }
+      return waiting.promise;
+    },
     async close() {
       closing = true;
       clearTimeout(heartbeat);

@@ -4,11 +4,12 @@ import type { Client, Clients } from '../../auth/clients.ts';
 import type { FailureThrottle } from '../../auth/failure-throttle.ts';
 import { isScope, type Scope } from '../../auth/scopes.ts';
 import { matchesSecret } from '../../auth/secrets.ts';
+import type { Notifications } from '../../postgres/notifications.ts';
 import { unavailable } from '../errors.ts';
 
 export interface TokenEndpointParts {
   readonly clients: Clients;
-  readonly isCurrent: () => boolean;
+  readonly notifications: Pick<Notifications, 'untilCurrent'>;
   readonly issue: IssueAccessToken;
   readonly throttle: FailureThrottle;
   readonly lifetimeSeconds: number;
@@ -26,7 +27,8 @@ export function tokenEndpoint(app: FastifyInstance, parts: TokenEndpointParts): 
 
   app.post('/oauth/token', { schema: { hide: true } }, async (request, reply) => {
     reply.headers({ 'cache-control': 'no-store', pragma: 'no-cache' });
-    if (!parts.isCurrent()) throw unavailable('No token can be issued now: repeat the request', 1);
+    if (!(await parts.notifications.untilCurrent()))
+      throw unavailable('No token can be issued now: repeat the request', 1);
     try {
       return await grant(request);
     } catch (error) {

@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import pg from 'pg';
+import pino from 'pino';
+import {
+  type Database,
+  DatabaseContended,
+  DatabaseUnavailable,
+  openDatabase,
+} from '../../apps/server/src/postgres/database.ts';
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
+
+const log = pino({ level: 'silent' });
+let testDatabase: TestDatabase;
+let database: Database;
+
+before(async () => {
+  testDatabase = await createTestDatabase();
+  database = openDatabase({ connection: testDatabase.connection, connectionsMax: 3, log });
+  await database.query('create table counters (name text primary key, value integer not null)');
+  await database.query("insert into counters values ('one', 0), ('two', 0)");
+});
+after(async () => {
+  await database?.close();
+  await testDatabase?.drop();
+});
+
+const valueOf = async (name: string): Promise<number | undefined> =>
+  (await database.query<{ value: number }>('select value from counters where name = $1', [name]))[0]?.value;
+
+const isUnavailable = (lostConnection: boolean) => (error: unknown) =>
+  error instanceof DatabaseUnavailable && error.lostConnection === lostConnection;
+
+suite('a transaction', () => {
+  test('is stored as a whole, or not at all', async () => {
+    await database.transaction((query) => query("update counters set value = 1 where name = 'one'"));
+    assert.equal(await valueOf('one'), 1);
+    const ownFault = new Error('changed my mind');
+    await assert.rejects(
+      database.transaction(async (query) => {
+        await query("update counters set value = 2 where name = 'one'");
+        throw ownFault;
+      }),
+      ownFault,
+    );
+    assert.equal(await valueOf('one'), 1);
+  });
+
+  test('that two begin in opposite order fails for one of them as contended, with nothing stored of it', async () => {
+    const bothLocked = Promise.withResolvers<void>();
+    let locked = 0;
+    const add = (first: string, second: string) =>
+      database.transaction(async (query) => {
+        await query('update counters set value = value + 10 where name = $1', [first]);
+        if ((locked += 1) === 2) bothLocked.resolve();
+        await bothLocked.promise;
+        await query('update counters set value = value + 10 where name = $1', [second]);
+      });
+    const before = [await valueOf('one'), await valueOf('two')];
+    const results = await Promise.allSettled([add('one', 'two'), add('two', 'one')]);
+    const failed = results.filter((each) => each.status === 'rejected');
+    assert.equal(failed.length, 1);
+    assert.ok(failed[0]?.reason instanceof DatabaseContended, String(failed[0]?.reason));
+    assert.deepEqual(
+      [await valueOf('one'), await valueOf('two')],
+      before.map((value) => (value ?? 0) + 10),
+    );
+  });
+
+  test('whose connection is lost between two statements is unavailable, and the next one has another connection', async () => {
+    await assert.rejects(
+      database.transaction(async (query) => {
+        const { rows } = await query<{ pid: number }>('select pg_backend_pid() as pid');
+        await database.query('select pg_terminate_backend($1, 1000)', [rows[0]?.pid]);
+        await query("update counters set value = 99 where name = 'one'");
+      }),
+      DatabaseUnavailable,
+    );
+    assert.notEqual(await valueOf('one'), 99);
+  });
+});
+
+suite('what goes wrong', () => {
+  test('a statement that takes too long is cancelled by PostgreSQL and is unavailable, its connection not lost', async () => {
+    const startedMs = performance.now();
+    await assert.rejects(database.query('select pg_sleep(10)'), isUnavailable(false));
+    assert.ok(performance.now() - startedMs < 2_500);
+    const [running] = await database.query<{ count: string }>(
+      "select count(*) from pg_stat_activity where query like '%pg_sleep(10)%' and pid <> pg_backend_pid() and state = 'active'",
+    );
+    assert.equal(running?.count, '0');
+  });
+
+  test('waiting for a lock too long is unavailable', async () => {
+    const other = new pg.Client(testDatabase.connection);
+    await other.connect();
+    try {
+      await other.query('begin');
+      await other.query('lock table counters');
+      await assert.rejects(valueOf('one'), isUnavailable(false));
+    } finally {
+      await other.end();
+    }
+  });
+
+  test('a server that is not there is unavailable: nobody listens, no socket, no such host', async () => {
+    const places: pg.ClientConfig[] = [
+      { host: '127.0.0.1', port: 1 },
+      { host: '/nonexistent' },
+      { host: 'host.invalid' },
+    ];
+    for (const connection of places) {
+      const nowhere = openDatabase({ connection, connectionsMax: 1, log });
+      try {
+        await assert.rejects(nowhere.query('select'), isUnavailable(true), JSON.stringify(connection));
+        await assert.rejects(
+          nowhere.transaction((query) => query('select')),
+          isUnavailable(true),
+        );
+      } finally {
+        await nowhere.close();
+      }
+    }
+  });
+
+  test('no free connection within a second is unavailable', async () => {
+    const narrow = openDatabase({ connection: testDatabase.connection, connectionsMax: 1, log });
+    try {
+      const held = Promise.withResolvers<void>();
+      const holding = narrow.transaction(() => held.promise);
+      const startedMs = performance.now();
+      await assert.rejects(narrow.query('select'), isUnavailable(false));
+      assert.ok(performance.now() - startedMs < 1_500);
+      held.resolve();
+      await holding;
+      await narrow.query('select');
+    } finally {
+      await narrow.close();
+    }
+  });
+
+  test('a fault of ours is not the weather: it stays what PostgreSQL called it', async () => {
+    await assert.rejects(database.query('selekt'), { code: '42601' });
+    await assert.rejects(database.query("insert into counters values ('one', 1)"), { code: '23505' });
+    await assert.rejects(database.query('select 1/0'), { code: '22012' });
+  });
+});

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, suite, test } from 'node:test';
+import pg from 'pg';
+import pino from 'pino';
+import { type Database, openDatabase } from '../../apps/server/src/postgres/database.ts';
+import { migrate } from '../../apps/server/src/postgres/migrate.ts';
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
+
+let testDatabase: TestDatabase;
+let database: Database;
+const open = (): Database =>
+  openDatabase({ connection: testDatabase.connection, connectionsMax: 2, log: pino({ level: 'silent' }) });
+
+before(async () => {
+  testDatabase = await createTestDatabase();
+  database = open();
+});
+after(async () => {
+  await database?.close();
+  await testDatabase?.drop();
+});
+beforeEach(() => database.query('drop schema if exists tiba cascade'));
+
+const applied = () => database.query<{ name: string }>('select name from tiba.migrations order by name');
+
+suite('migrating', () => {
+  test('makes the schema, and finds it made the next time', async () => {
+    await migrate(database);
+    const once = await applied();
+    assert.deepEqual(once[0], { name: '0001-foundation.sql' });
+    await migrate(database);
+    assert.deepEqual(await applied(), once);
+  });
+
+  test('of processes that start together, one does it and the others find it done', async () => {
+    const processes = Array.from({ length: 4 }, open);
+    try {
+      await Promise.all(processes.map(migrate));
+    } finally {
+      await Promise.all(processes.map((each) => each.close()));
+    }
+    assert.ok((await applied()).length > 0);
+  });
+
+  // Regression: waiting was given up after the 1.5 s that a look-up may wait for a lock.
+  test('waits for a long migration of another process', async () => {
+    const other = new pg.Client(testDatabase.connection);
+    await other.connect();
+    try {
+      await other.query('select pg_advisory_lock($1)', [0x74696261]);
+      const migrating = migrate(database);
+      await other.query('select pg_sleep(2)');
+      await other.query('select pg_advisory_unlock_all()');
+      await migrating;
+    } finally {
+      await other.end();
+    }
+    assert.ok((await applied()).length > 0);
+  });
+
+  test('refuses a migration that was changed after it had been applied, and changes nothing', async () => {
+    await migrate(database);
+    await database.query("update tiba.migrations set sha256 = 'another' where name = '0001-foundation.sql'");
+    await assert.rejects(migrate(database), /migration 0001-foundation\.sql was changed/);
+  });
+
+  test('refuses a database that a newer program has been at', async () => {
+    await migrate(database);
+    await database.query("insert into tiba.migrations (name, sha256) values ('9999-tomorrow.sql', '')");
+    await assert.rejects(migrate(database), /newer than this program: it knows 9999-tomorrow\.sql/);
+  });
+});

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import pg from 'pg';
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
+import { startTestService, type TestService, word } from '../harness/service.ts';
+
+let database: TestDatabase;
+let service: TestService;
+
+before(async () => {
+  database = await createTestDatabase();
+  service = await startTestService({ rails: [], database });
+});
+after(async () => {
+  await service?.close();
+  await database?.drop();
+});
+
+async function feed(from: number, count: number): Promise<void> {
+  const lines = Array.from({ length: count }, (_, index) => {
+    const id = `TP${String(from + index).padStart(10, '0')}`;
+    return JSON.stringify(word({ transaction_id: id, reference_id: id }));
+  });
+  const answer = await service.feed(lines.join('\n'));
+  assert.equal(answer.status, 200, answer.text);
+}
+
+async function lookUp(times: number): Promise<void> {
+  for (let time = 0; time < times; time += 1) {
+    assert.equal((await service.get('/api/v1/check-status/TP0000000001')).status, 200);
+  }
+}
+
+/** Rows that were read for all that was done, by reading whole tables and by their indexes. */
+async function rowsRead(client: pg.Client): Promise<{ whole: number; indexed: number }> {
+  const { rows } = await client.query<{ whole: number; indexed: number }>(
+    `select sum(seq_tup_read)::integer as whole, sum(idx_tup_fetch)::integer as indexed
+       from pg_stat_user_tables where relname in ('transactions', 'observations')`,
+  );
+  return rows[0] ?? { whole: 0, indexed: 0 };
+}
+
+// Regression: connections kept the plans of foreign keys and prepared statements that had been made for a small table.
+// The first long feed then read the whole table for every line, until it met its deadline and was 503.
+test('a table that was analyzed when it was small is read by its keys also when it has grown', async () => {
+  const client = new pg.Client(database.connection);
+  await client.connect();
+  try {
+    await feed(0, 16);
+    // Autovacuum does this whenever it comes by.
+    await client.query('vacuum analyze tiba.transactions, tiba.observations');
+    await feed(0, 16);
+    await lookUp(10);
+    await feed(16, 3_000);
+    await lookUp(50);
+    // A connection tells what it counted when it ends, at the latest.
+    await service.close();
+    const { whole, indexed } = await rowsRead(client);
+    assert.ok(whole < 1_000, `${whole} rows were read by reading a whole table`);
+    assert.ok(indexed < 20_000, `${indexed} rows were read by an index`);
+  } finally {
+    await client.end();
+  }
+});

@@ -1,0 +1,121 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { SandboxDescription } from '../../apps/server/src/sandbox/description.ts';
+import type { Place } from '../postgres/embedded-harness.ts';
+import { familyOf, type ProcessInfo, untilGone } from './processes.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const DEADLINE_MS = 60_000;
+
+/** `npm start` or `npm run …` as from a terminal: npm leads a process group, which Ctrl-C reaches as a whole. */
+export interface NpmProcess {
+  readonly pid: number;
+  /** What was written to the terminal. */
+  stdout(): string;
+  stderr(): string;
+  /** Resolves when the output holds this text; rejects when the process ends before. */
+  untilSaid(text: string): Promise<void>;
+  /** npm's exit code; a signal's name when one ended it. */
+  readonly exited: Promise<number | string>;
+  /** npm and everything below it now. */
+  family(): Promise<ProcessInfo[]>;
+  /** What npm runs. */
+  program(): Promise<ProcessInfo>;
+  /** A signal for npm alone, as a supervisor sends it. */
+  signal(signal: NodeJS.Signals): void;
+  /** A signal for the whole group, as Ctrl-C sends it. */
+  signalGroup(signal: NodeJS.Signals): void;
+  /** Takes no more output, as a terminal that is gone. */
+  closeTerminal(): void;
+}
+
+export const dataDirectoryOf = (place: Place): string => path.dirname(place.dataDirectory);
+
+/** Runs in the place's data directory, on free ports. Whatever is left of it after the test is killed. */
+export function startNpm(place: Place, args: readonly string[], environment: Record<string, string> = {}): NpmProcess {
+  const child = spawn('npm', args, {
+    cwd: ROOT,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      PATH: process.env['PATH'],
+      // npm keeps its own log there.
+      HOME: dataDirectoryOf(place),
+      npm_config_update_notifier: 'false',
+      TIBA_PORT: '0',
+      TIBA_OPERATOR_PORT: '0',
+      TIBA_DATA_DIR: dataDirectoryOf(place),
+      ...environment,
+    },
+  });
+  const pid = child.pid ?? 0;
+  const said = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].on('data', (chunk: Buffer) => (said[name] += chunk.toString()));
+  }
+  let hasEnded = false;
+  const exited = once(child, 'close').then(([code, signal]: (number | string | null)[]) => {
+    hasEnded = true;
+    return code ?? signal ?? '';
+  });
+
+  const remains: ProcessInfo[] = [];
+  const family = async (): Promise<ProcessInfo[]> => {
+    const now = await familyOf(pid);
+    remains.push(...now);
+    return now;
+  };
+  place.cleanups.push(async () => {
+    if (!hasEnded) await family();
+    for (const { pid: left } of remains) sendTo(left, 'SIGKILL');
+    await untilGone(remains);
+  });
+
+  return {
+    pid,
+    stdout: () => said.stdout,
+    stderr: () => said.stderr,
+    exited,
+    family,
+    async untilSaid(text) {
+      const deadline = AbortSignal.timeout(DEADLINE_MS);
+      const ended = exited.then((code) => {
+        throw new Error(`npm ended with ${code}:\n${said.stdout}\n${said.stderr}`);
+      });
+      while (!said.stdout.includes(text)) {
+        await Promise.race([once(child.stdout, 'data', { signal: deadline }), ended]);
+      }
+    },
+    async program() {
+      const program = (await family()).find(({ parentPid }) => parentPid === pid);
+      if (program === undefined) throw new Error('npm runs nothing');
+      return program;
+    },
+    signal: (signal) => sendTo(pid, signal),
+    signalGroup: (signal) => sendTo(-pid, signal),
+    closeTerminal: () => void child.stdout.destroy(),
+  };
+}
+
+export interface RunningSandbox extends NpmProcess {
+  readonly description: SandboxDescription;
+}
+
+/** `npm start`, ready. */
+export async function startNpmSandbox(place: Place, environment: Record<string, string> = {}): Promise<RunningSandbox> {
+  const npm = startNpm(place, ['start'], environment);
+  await npm.untilSaid('Stop: Ctrl-C');
+  const file = path.join(dataDirectoryOf(place), 'sandbox.json');
+  return { ...npm, description: JSON.parse(await readFile(file, 'utf8')) as SandboxDescription };
+}
+
+function sendTo(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It has ended in the meantime.
+  }
+}

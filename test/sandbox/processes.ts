@@ -1,0 +1,67 @@
+import { execFile } from 'node:child_process';
+import { readdir, readFile } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
+
+export interface ProcessInfo {
+  readonly pid: number;
+  readonly parentPid: number;
+  readonly command: string;
+}
+
+/** All processes of this machine that still run: one that has ended and waits to be noticed does not. */
+async function listProcesses(): Promise<ProcessInfo[]> {
+  if (process.platform !== 'linux') return listWithPs();
+  const pids = (await readdir('/proc')).map(Number).filter((pid) => pid > 0);
+  const found = await Promise.all(pids.map(readProcess));
+  return found.filter((each) => each !== null);
+}
+
+/** The process and everything that it started, and so on down. */
+export async function familyOf(pid: number): Promise<ProcessInfo[]> {
+  const all = await listProcesses();
+  const family = all.filter((each) => each.pid === pid);
+  for (const member of family) family.push(...all.filter(({ parentPid }) => parentPid === member.pid));
+  return family;
+}
+
+/** Resolves when none of them runs any more; rejects with those that do. */
+export async function untilGone(processes: readonly ProcessInfo[], withinMs = 15_000): Promise<void> {
+  const pids = new Set(processes.map(({ pid }) => pid));
+  const deadlineMs = performance.now() + withinMs;
+  for (;;) {
+    const left = (await listProcesses()).filter(({ pid }) => pids.has(pid));
+    if (left.length === 0) return;
+    if (performance.now() > deadlineMs) {
+      throw new Error(`left running:\n${left.map(({ pid, command }) => `${pid} ${command}`).join('\n')}`);
+    }
+    await delay(20);
+  }
+}
+
+// proc(5), "stat": pid, name in brackets, state, parent. A name may hold anything, so the last bracket counts.
+const STAT = /^\d+ \(.*\) (\S) (\d+)/s;
+
+async function readProcess(pid: number): Promise<ProcessInfo | null> {
+  try {
+    const [stat, commandLine] = await Promise.all([
+      readFile(`/proc/${pid}/stat`, 'utf8'),
+      readFile(`/proc/${pid}/cmdline`, 'utf8'),
+    ]);
+    const [, state, parentPid] = STAT.exec(stat) ?? [];
+    if (state === undefined || 'ZX'.includes(state)) return null;
+    return { pid, parentPid: Number(parentPid), command: commandLine.replaceAll('\0', ' ').trim() };
+  } catch {
+    // It has ended in the meantime.
+    return null;
+  }
+}
+
+async function listWithPs(): Promise<ProcessInfo[]> {
+  const { stdout } = await promisify(execFile)('ps', ['-A', '-ww', '-o', 'pid=,ppid=,stat=,args=']);
+  return stdout
+    .split('\n')
+    .map((line) => /^\s*(\d+)\s+(\d+)\s+(\S+)\s+(.*)$/.exec(line))
+    .filter((match) => match !== null && !(match[3] ?? '').startsWith('Z'))
+    .map((match) => ({ pid: Number(match?.[1]), parentPid: Number(match?.[2]), command: match?.[4] ?? '' }));
+}

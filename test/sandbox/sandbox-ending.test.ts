@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import path from 'node:path';
+import { test } from 'node:test';
+import { findPostmaster } from '../../apps/server/src/postgres/embedded/postmaster.ts';
+import { send, word } from '../harness/service.ts';
+import { usePlace } from '../postgres/embedded-harness.ts';
+import { assertAllStopped, assertRefusedStart } from './assertions.ts';
+import { dataDirectoryOf, type RunningSandbox, startNpmSandbox } from './npm-process.ts';
+import { untilGone } from './processes.ts';
+
+const READY_AGAIN_WITHIN_MS = 5_000;
+
+test('the sandbox ends as a whole, and comes back', async (t) => {
+  const place = await usePlace(t);
+  let sandbox = await startNpmSandbox(place);
+  const first = sandbox.description;
+  let refusedAfterMs = 0;
+  const fed = await send(`${first.operator_url}/feed/v1/transactions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${first.feed.access_token}`, 'content-type': 'application/json' },
+    body: JSON.stringify([word({ client_id: first.clients[0].client_id, reference_id: 'KEPT' })]),
+  });
+  assert.equal(fed.status, 200, fed.text);
+
+  /** The same credentials, and what was stored. */
+  async function assertSameAsBefore({ description }: RunningSandbox): Promise<void> {
+    const secrets = ({ clients, feed }: typeof first) => [...clients, feed].map((each) => each.client_secret);
+    assert.deepEqual(secrets(description), secrets(first));
+    const { json } = await send(`${description.base_url}/api/v1/check-status?reference_id=KEPT`, {
+      headers: { authorization: `Bearer ${description.clients[0].access_token}` },
+    });
+    assert.equal(json.data?.['reference_id'], 'KEPT');
+  }
+
+  await t.test('is not disturbed by a second one on its data directory, which says why it cannot start', async () => {
+    const file = path.join(dataDirectoryOf(place), 'sandbox.json');
+    const before = await readFile(file, 'utf8');
+    const reason = /Another Tiba is already running on the data directory .*TIBA_DATA_DIR/;
+    const startedMs = performance.now();
+    await assertRefusedStart(place, ['start'], {}, reason);
+    refusedAfterMs = performance.now() - startedMs;
+    assert.equal(await readFile(file, 'utf8'), before);
+    await assertSameAsBefore(sandbox);
+  });
+
+  await t.test('Ctrl-C ends the service, the bank and PostgreSQL, with exit code 0', async () => {
+    const family = await sandbox.family();
+    for (const part of ['main.ts sandbox', 'apps/bank', 'postgres -D']) {
+      assert.ok(
+        family.some(({ command }) => command.includes(part)),
+        part,
+      );
+    }
+    sandbox.signalGroup('SIGINT');
+    assert.equal(await sandbox.exited, 0);
+    await assertAllStopped(place, family);
+  });
+
+  await t.test('the next start is ready within 5 s, with the same credentials and data', async () => {
+    const startedMs = performance.now();
+    sandbox = await startNpmSandbox(place);
+    const tookMs = performance.now() - startedMs;
+    await assertSameAsBefore(sandbox);
+    // On a machine so busy that loading the program alone takes seconds, starting may take some times as long.
+    const limitMs = Math.max(READY_AGAIN_WITHIN_MS, 3 * refusedAfterMs);
+    assert.ok(tookMs < limitMs, `took ${Math.round(tookMs)} ms, more than ${Math.round(limitMs)} ms`);
+  });
+
+  await t.test(
+    'kill -9 of the service ends the bank, and the next start takes over the PostgreSQL that is left',
+    async () => {
+      const family = await sandbox.family();
+      const service = await sandbox.program();
+      const left = await findPostmaster(place.dataDirectory);
+      process.kill(service.pid, 'SIGKILL');
+      await sandbox.exited;
+      await untilGone(family.filter(({ command }) => command.includes('apps/bank')));
+      sandbox = await startNpmSandbox(place);
+      await untilGone(family);
+      assert.notEqual((await findPostmaster(place.dataDirectory))?.pid, left?.pid);
+      await assertSameAsBefore(sandbox);
+    },
+  );
+
+  await t.test('SIGTERM for npm alone ends everything too, also when the terminal is gone', async () => {
+    const family = await sandbox.family();
+    sandbox.closeTerminal();
+    sandbox.signal('SIGTERM');
+    assert.equal(await sandbox.exited, 0);
+    await assertAllStopped(place, family);
+  });
+
+  await t.test('a port that is taken is said with what to do, and nothing is left running', async () => {
+    const occupant = createServer().listen(0, '127.0.0.1');
+    await once(occupant, 'listening');
+    const address = occupant.address();
+    assert.ok(address !== null && typeof address === 'object');
+    const port = String(address.port);
+    try {
+      const reason = new RegExp(`port ${port} on 127\\.0\\.0\\.1 is taken by another program.*set TIBA_PORT `);
+      await assertRefusedStart(place, ['start'], { TIBA_PORT: port }, reason);
+      await assertAllStopped(place, []);
+    } finally {
+      occupant.close();
+    }
+  });
+});

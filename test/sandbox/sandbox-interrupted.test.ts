@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { send } from '../harness/service.ts';
+import { until, usePlace } from '../postgres/embedded-harness.ts';
+import { assertAllStopped } from './assertions.ts';
+import { startNpm, startNpmSandbox } from './npm-process.ts';
+import { untilGone } from './processes.ts';
+
+test('the sandbox that is interrupted', async (t) => {
+  const place = await usePlace(t);
+
+  await t.test('with Ctrl-C while it is being made leaves nothing running', async () => {
+    const npm = startNpm(place, ['start']);
+    await npm.untilSaid('making a new PostgreSQL data directory');
+    const family = await npm.family();
+    npm.signalGroup('SIGINT');
+    assert.equal(await npm.exited, 0);
+    await assertAllStopped(place, family);
+  });
+
+  await t.test(
+    'by a second Ctrl-C does not wait for requests under way, and still leaves nothing running',
+    async () => {
+      const sandbox = await startNpmSandbox(place);
+      const { base_url: url, operator_url: operatorUrl, clients, accounts } = sandbox.description;
+      const family = await sandbox.family();
+      const check = (): Promise<unknown> =>
+        send(`${url}/api/v1/check-account`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${clients[0].access_token}`, 'content-type': 'application/json' },
+          body: JSON.stringify(accounts.silent),
+        }).catch(() => null);
+      const asked = [check(), check()];
+      // The second question joins the first, and so tells that the first is on its way to the silent bank.
+      await until('the bank is asked', async () =>
+        /tiba_inquiries_shared_total 1/.test((await send(`${operatorUrl}/metrics`, {})).text),
+      );
+
+      const startedMs = performance.now();
+      const ended = sandbox.exited.then((code) => ({ code }));
+      let end: { code: number | string } | null = null;
+      while (end === null) {
+        sandbox.signalGroup('SIGINT');
+        end = await Promise.race([ended, delay(100, null)]);
+      }
+      assert.equal(end.code, 1);
+      assert.ok(performance.now() - startedMs < 3_000);
+      await Promise.all(asked);
+      await untilGone(family);
+    },
+  );
+});

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { stat } from 'node:fs/promises';
+import path from 'node:path';
+import { type TestContext, test } from 'node:test';
+import type { SandboxDescription } from '../../apps/server/src/sandbox/description.ts';
+import { type Answer, send } from '../harness/service.ts';
+import { usePlace } from '../postgres/embedded-harness.ts';
+import { dataDirectoryOf, type RunningSandbox, startNpmSandbox } from './npm-process.ts';
+
+const OUTCOMES: Readonly<Record<keyof SandboxDescription['accounts'], string>> = {
+  active: 'ACTIVE',
+  inactive: 'INACTIVE',
+  not_found: 'NOT_FOUND',
+  blocked: 'BLOCKED',
+  unavailable: 'SERVICE_UNAVAILABLE',
+  silent: 'SERVICE_UNAVAILABLE',
+};
+
+test('npm start', async (t) => {
+  const place = await usePlace(t);
+  const sandbox = await startNpmSandbox(place);
+  const { description } = sandbox;
+  const [shop, payroll] = description.clients;
+  const get = (token: string, apiPath: string): Promise<Answer> =>
+    send(description.base_url + apiPath, { headers: { authorization: `Bearer ${token}` } });
+
+  await t.test('describes itself in sandbox.json, which nobody but its owner can read', async () => {
+    for (const name of ['sandbox.json', 'sandbox-secrets.json']) {
+      const { mode } = await stat(path.join(dataDirectoryOf(place), name));
+      assert.equal(mode & 0o777, 0o600, name);
+    }
+    assert.deepEqual(Object.keys(description), [
+      'base_url',
+      'operator_url',
+      'token_url',
+      'clients',
+      'feed',
+      'transactions',
+      'accounts',
+    ]);
+    for (const key of ['base_url', 'operator_url', 'token_url'] as const) {
+      assert.match(description[key], /^http:\/\/127\.0\.0\.1:\d+/);
+    }
+    assert.equal(description.clients.length, 2);
+    assert.deepEqual(Object.keys(description.transactions), ['success', 'failed', 'process']);
+    assert.deepEqual(Object.keys(description.accounts), Object.keys(OUTCOMES));
+  });
+
+  await t.test('hands out tokens that are good for 24 hours', () => {
+    for (const { access_token: token, client_id: clientId } of [...description.clients, description.feed]) {
+      const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
+      assert.equal(claims.exp - claims.iat, 24 * 60 * 60);
+      assert.equal(claims.client_id, clientId);
+      assert.ok(Math.abs(claims.iat * 1000 - Date.now()) < 60_000);
+    }
+  });
+
+  await t.test('hands out credentials that obtain tokens', async () => {
+    for (const { client_id: id, client_secret: secret } of [shop, payroll, description.feed]) {
+      const response = await fetch(description.token_url, {
+        method: 'POST',
+        headers: { authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}` },
+        body: new URLSearchParams({ grant_type: 'client_credentials' }),
+      });
+      assert.equal(response.status, 200);
+    }
+  });
+
+  for (const [key, ids] of Object.entries(description.transactions)) {
+    await t.test(`has a transaction of its first client that is ${key}, by either ID, and of nobody else`, async () => {
+      const reference = encodeURIComponent(ids.reference_id);
+      for (const form of [`/${ids.transaction_id}`, `/${reference}`, `?reference_id=${reference}`]) {
+        const { status, json } = await get(shop.access_token, `/api/v1/check-status${form}`);
+        assert.equal(status, 200);
+        assert.equal(json.data?.['transaction_id'], ids.transaction_id);
+        assert.equal(json.data['reference_id'], ids.reference_id);
+        assert.equal(json.data['status'], key.toUpperCase());
+        assert.equal(typeof json.data['failure_reason'], key === 'failed' ? 'string' : 'object');
+        const foreign = await get(payroll.access_token, `/api/v1/check-status${form}`);
+        assert.equal(foreign.json.error_code, 'TRANSACTION_NOT_FOUND');
+      }
+    });
+  }
+
+  await t.test('has an account for each outcome', { concurrency: true }, async (accounts) => {
+    const tests = Object.entries(OUTCOMES).map(([key, outcome]) =>
+      accounts.test(`${key} is ${outcome}`, async () => {
+        const { json } = await send(`${description.base_url}/api/v1/check-account`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${shop.access_token}`, 'content-type': 'application/json' },
+          body: JSON.stringify(description.accounts[key as keyof typeof OUTCOMES]),
+        });
+        assert.equal(json.data?.['status'] ?? json.error_code, outcome);
+        assert.equal(json.data?.['is_valid'], json.data === undefined ? undefined : outcome === 'ACTIVE');
+      }),
+    );
+    await Promise.all(tests);
+  });
+
+  await t.test('prints lines that answer as documented when they are pasted', (context) => {
+    if (!hasCurl(context)) return;
+    const [token = '', byId, byReference, account, ...others] = pastedLines(sandbox);
+    assert.deepEqual(others, []);
+    const data = (line = ''): Record<string, unknown> => {
+      const { stdout, stderr } = spawnSync('bash', ['-c', `${token}\n${line}`], { encoding: 'utf8' });
+      assert.ok(stdout.startsWith('{'), stderr || stdout);
+      return JSON.parse(stdout).data;
+    };
+    const { success } = description.transactions;
+    for (const transaction of [data(byId), data(byReference)]) {
+      assert.equal(transaction['transaction_id'], success.transaction_id);
+      assert.equal(transaction['reference_id'], success.reference_id);
+      assert.equal(transaction['status'], 'SUCCESS');
+    }
+    const { active } = description.accounts;
+    const checked = data(account);
+    assert.deepEqual({ ...checked, ...active }, checked);
+    assert.equal(checked['status'], 'ACTIVE');
+  });
+});
+
+/** The command lines of the banner. */
+const pastedLines = (sandbox: RunningSandbox): string[] =>
+  sandbox
+    .stdout()
+    .split('\n')
+    .filter((line) => /^(?:TOKEN=|curl )/.test(line));
+
+function hasCurl(context: TestContext): boolean {
+  if (spawnSync('curl', ['--version']).error === undefined) return true;
+  assert.notEqual(process.env['CI'], 'true', 'the curl command is missing; CI must have it');
+  context.skip('the curl command is not installed, so the printed lines were not tried');
+  return false;
+}

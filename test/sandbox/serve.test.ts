@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { createServer, type Socket } from 'node:net';
+import path from 'node:path';
+import { test } from 'node:test';
+import { type Answer, send, word } from '../harness/service.ts';
+import { type Place, usePlace } from '../postgres/embedded-harness.ts';
+import { assertAllStopped, assertRefusedStart } from './assertions.ts';
+import { dataDirectoryOf, type NpmProcess, startNpm } from './npm-process.ts';
+
+/** A bank that takes connections and never says a word, not even of TLS. */
+async function startMuteBank() {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => {});
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    server,
+    port: portOf(server),
+    close() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  };
+}
+
+function portOf(server: ReturnType<typeof createServer>): number {
+  const address = server.address();
+  assert.ok(address !== null && typeof address === 'object');
+  return address.port;
+}
+
+/** The public listener does not tell its port, only the address that clients use: so it is chosen here. */
+async function findFreePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const port = portOf(server);
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+async function writeConfiguration(place: Place, bankPort: number): Promise<Record<string, string>> {
+  const directory = dataDirectoryOf(place);
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  await writeFile(path.join(directory, 'secret.txt'), 'the client secret');
+  await writeFile(path.join(directory, 'key.pem'), privateKey.export({ type: 'pkcs8', format: 'pem' }));
+  const rail = {
+    name: 'bca',
+    protocol: 'snap',
+    base_url: `https://127.0.0.1:${bankPort}/openapi`,
+    client_key: 'client-key',
+    client_secret_file: 'secret.txt',
+    private_key_file: 'key.pem',
+    partner_id: 'TIBA',
+    channel_id: '95221',
+    own_bank: 'CENAIDJA',
+    banks: '*',
+  };
+  await writeFile(path.join(directory, 'rails.json'), JSON.stringify({ rails: [rail] }));
+  return {
+    NODE_ENV: 'production',
+    TIBA_PUBLIC_URL: 'https://api.example.com',
+    TIBA_SECRET_KEY: Buffer.alloc(32, 1).toString('base64'),
+    TIBA_RAILS_FILE: path.join(directory, 'rails.json'),
+  };
+}
+
+/** The service's log lines so far. */
+const logOf = (npm: NpmProcess): Record<string, unknown>[] =>
+  npm
+    .stdout()
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line));
+
+test('npm run serve, with a real configuration and the embedded PostgreSQL', async (t) => {
+  const place = await usePlace(t);
+  const bank = await startMuteBank();
+  t.after(() => bank.close());
+  const port = await findFreePort();
+  const environment = await writeConfiguration(place, bank.port);
+  const service = startNpm(place, ['run', 'serve'], { ...environment, TIBA_PORT: String(port) });
+  await service.untilSaid('"ready"');
+  const url = `http://127.0.0.1:${port}`;
+  const operatorUrl = String(logOf(service).find(({ msg }) => msg === 'ready')?.['operatorUrl']);
+
+  async function createClient(id: string, scope: string): Promise<string> {
+    const manage = startNpm(place, ['run', '--silent', 'manage', '--', 'client', 'create', id, '--scope', scope]);
+    assert.equal(await manage.exited, 0, manage.stderr());
+    const secret = /client_secret\s+(\S+)/.exec(manage.stdout())?.[1] ?? '';
+    const { text } = await send(`${url}/oauth/token`, {
+      method: 'POST',
+      headers: { authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}` },
+      body: new URLSearchParams({ grant_type: 'client_credentials' }),
+    });
+    return JSON.parse(text).access_token;
+  }
+
+  const [shop, core] = await Promise.all([
+    createClient('shop', 'status:read account:check'),
+    createClient('core', 'feed:write'),
+  ]);
+
+  const checkAccount = (): Promise<Answer> =>
+    send(`${url}/api/v1/check-account`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${shop}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ bank_code: 'BCA', account_number: '1234567890' }),
+    });
+
+  await t.test('lives, is ready and counts, on the operator listener alone', async () => {
+    for (const page of ['/livez', '/readyz']) assert.equal((await send(operatorUrl + page, {})).status, 200, page);
+    assert.match((await send(`${operatorUrl}/metrics`, {})).text, /^tiba_http_requests_total/m);
+    for (const page of ['/livez', '/readyz', '/metrics']) {
+      assert.equal((await send(url + page, {})).status, 404, page);
+    }
+  });
+
+  await t.test('takes a transaction from the feed and tells its status', async () => {
+    const fed = await send(`${operatorUrl}/feed/v1/transactions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${core}`, 'content-type': 'application/json' },
+      body: JSON.stringify([word({ client_id: 'shop' })]),
+    });
+    assert.equal(fed.status, 200, fed.text);
+    const { status, json } = await send(`${url}/api/v1/check-status/TB0000000001`, {
+      headers: { authorization: `Bearer ${shop}` },
+    });
+    assert.equal(status, 200);
+    assert.equal(json.data?.['status'], 'PROCESS');
+  });
+
+  await t.test('has no demo data', async () => {
+    assert.doesNotMatch(service.stdout(), /demo-/);
+    const { status } = await send(`${url}/oauth/token`, {
+      method: 'POST',
+      headers: { authorization: `Basic ${Buffer.from('demo-shop:x').toString('base64')}` },
+      body: new URLSearchParams({ grant_type: 'client_credentials' }),
+    });
+    assert.equal(status, 401);
+  });
+
+  await t.test('answers what is under way when SIGTERM comes, then ends as a whole with exit code 0', async () => {
+    const family = await service.family();
+    const connected = once(bank.server, 'connection');
+    const asked = checkAccount();
+    await connected;
+    service.signal('SIGTERM');
+    const { status, json } = await asked;
+    assert.equal(status, 503);
+    assert.equal(json.error_code, 'SERVICE_UNAVAILABLE');
+    const answeredMs = performance.now();
+    assert.equal(await service.exited, 0);
+    assert.ok(performance.now() - answeredMs < 5_000, 'a connection that is kept alive is not waited for');
+    await assertAllStopped(place, family);
+    assert.ok(logOf(service).some(({ msg, signal }) => msg === 'stopping' && signal === 'SIGTERM'));
+    assert.doesNotMatch(service.stdout() + service.stderr(), /123456789/);
+  });
+
+  await t.test('keeps its database from the sandbox', async () => {
+    const reason = /this database belongs to a production installation, and this is sandbox: use another/;
+    await assertRefusedStart(place, ['start'], {}, reason);
+    await assertAllStopped(place, []);
+  });
+});

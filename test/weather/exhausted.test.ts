@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import pg from 'pg';
+import { startTestService, type TestService, word } from '../harness/service.ts';
+import { startWeatherServer, type WeatherServer } from './postgres-server.ts';
+import { assertRecovers, assertUnavailable, observe } from './watch.ts';
+
+let server: WeatherServer;
+let service: TestService;
+const held: pg.Client[] = [];
+
+before(async () => {
+  server = await startWeatherServer({ max_connections: '16' });
+  service = await startTestService({ rails: [], database: server.database });
+});
+after(async () => {
+  await release();
+  await service?.close();
+  await server?.remove();
+});
+
+async function holdAll(): Promise<void> {
+  for (;;) {
+    const client = new pg.Client(server.database.connection);
+    client.on('error', () => {});
+    try {
+      await client.connect();
+    } catch (error) {
+      assert.equal((error as { code?: string }).code, '53300', String(error));
+      return;
+    }
+    held.push(client);
+  }
+}
+
+async function release(): Promise<void> {
+  await Promise.all(held.splice(0).map((client) => client.end()));
+}
+
+test('others hold all connections: 503 at once, and right answers as soon as there is one again', async () => {
+  // Look-ups have no connection of their own yet, and all but one feed at a time needs a new one.
+  await holdAll();
+  const ask = () => service.get('/api/v1/check-status/TB0000000001');
+  const observed = await observe(ask);
+  assertUnavailable(observed);
+  assert.ok(observed.tookMs < 1_500, `${Math.round(observed.tookMs)} ms`);
+
+  const feeds = await Promise.all(
+    Array.from({ length: 6 }, (_, index) =>
+      observe(() => service.feed(word({ transaction_id: `TB000000000${index + 1}`, reference_id: `${index}` }))),
+    ),
+  );
+  const refused = feeds.filter(({ answer }) => answer.status !== 200);
+  assert.ok(refused.length > 0);
+  for (const each of refused) assertUnavailable(each);
+
+  await release();
+  await assertRecovers(() => service.feed(word({ transaction_id: 'TB0000000001', reference_id: '0' })));
+  await assertRecovers(ask);
+});

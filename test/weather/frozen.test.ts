@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, suite, test } from 'node:test';
+import { startTestService, type TestService, word } from '../harness/service.ts';
+import { startWeatherServer, type WeatherServer } from './postgres-server.ts';
+import {
+  assertRecovers,
+  assertRightOrUnavailable,
+  assertUnavailable,
+  keepAsking,
+  observe,
+  probe,
+  until,
+} from './watch.ts';
+
+let server: WeatherServer;
+let service: TestService;
+const ask = () => service.get('/api/v1/check-status/TB0000000001');
+
+before(async () => {
+  server = await startWeatherServer();
+  service = await startTestService({ rails: [], database: server.database });
+  assert.equal((await service.feed(word())).status, 200);
+});
+after(async () => {
+  server?.thaw();
+  await service?.close();
+  await server?.remove();
+});
+afterEach(() => server.thaw());
+
+/** Until 503 is the answer of every door, whose own deadlines the first requests have met. */
+const noticed = () => until('it is noticed', async () => (await probe(service, '/readyz')) === 503);
+
+suite('PostgreSQL is frozen: its connections stand, and nobody answers', () => {
+  test('who has to connect first gets 503 within the deadline', async () => {
+    // The first look-up of this file: look-ups have no connection yet.
+    await server.freeze();
+    assertUnavailable(await observe(ask));
+    server.thaw();
+    await assertRecovers(ask);
+  });
+
+  test('who has a connection gets 503 within the deadline, a feed too', async () => {
+    assert.equal((await ask()).status, 200);
+    await server.freeze();
+    const [one, other, fed] = await Promise.all([
+      observe(ask),
+      observe(() => service.get('/api/v1/check-status?reference_id=INV%2F2026%2F001')),
+      observe(() => service.feed(word({ transaction_id: 'TB0000000002', reference_id: '2' }))),
+    ]);
+    for (const observed of [one, other, fed]) assertUnavailable(observed);
+    server.thaw();
+    await assertRecovers(ask);
+    const answer = await service.feed(word({ transaction_id: 'TB0000000002', reference_id: '2' }));
+    assert.deepEqual([answer.status, answer.json.data?.['inserted']], [200, 1], 'what was given up was not stored');
+  });
+
+  test('under load: 503 for all, the process lives and is not ready, and 2 s after the thaw all is well', async () => {
+    const asking = keepAsking(ask, 20);
+    await server.freeze();
+    await noticed();
+    assert.equal(await probe(service, '/livez'), 200);
+    const observed = await observe(ask);
+    assertUnavailable(observed);
+    assert.ok(observed.tookMs < 500, 'once it is known, nobody has to wait for a deadline');
+    server.thaw();
+    await assertRecovers(ask);
+    await until('it is ready', async () => (await probe(service, '/readyz')) === 200, 2_000);
+    const { unavailable } = assertRightOrUnavailable(await asking.stop());
+    assert.ok(unavailable > 0);
+  });
+});
