@@ -9,6 +9,7 @@ import {
   keepAsking,
   observe,
   probe,
+  REFUSED_WITHIN_MS,
   until,
 } from './watch.ts';
 
@@ -55,14 +56,14 @@ suite('PostgreSQL is frozen: its connections stand, and nobody answers', () => {
     assert.deepEqual([answer.status, answer.json.data?.['inserted']], [200, 1], 'what was given up was not stored');
   });
 
-  test('under load: 503 for all, the process lives and is not ready, and 2 s after the thaw all is well', async () => {
-    const asking = keepAsking(ask, 20);
+  test('under load: 503 for all, the process lives and is not ready, and 2 s after the thaw all is well', async (t) => {
+    const asking = keepAsking(t, ask, 20);
     await server.freeze();
     await noticed();
     assert.equal(await probe(service, '/livez'), 200);
     const observed = await observe(ask);
     assertUnavailable(observed);
-    assert.ok(observed.tookMs < 500, 'once it is known, nobody has to wait for a deadline');
+    assert.ok(observed.tookMs < REFUSED_WITHIN_MS, `${observed.tookMs} ms, though it is known`);
     server.thaw();
     await assertRecovers(ask);
     await until('it is ready', async () => (await probe(service, '/readyz')) === 200, 2_000);

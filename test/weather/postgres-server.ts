@@ -25,7 +25,7 @@ export interface WeatherServer {
   readonly socketPath: string;
   /** Fast shutdown: connections are ended, nothing is lost. */
   stop(): Promise<void>;
-  /** Resolves when it takes connections. */
+  /** Resolves when it takes connections; at once when it was not stopped. */
   start(): Promise<void>;
   /** SIGSTOP to all its processes: connections stay, and nobody answers. */
   freeze(): Promise<void>;
@@ -57,7 +57,7 @@ export async function startWeatherServer(settings: Readonly<Record<string, strin
   let frozen: readonly number[] = [];
 
   const start = async (): Promise<void> => {
-    server = await startServer(command, dataDirectory, () => {});
+    server ??= await startServer(command, dataDirectory, () => {});
   };
   const stop = async (): Promise<void> => {
     await server?.stop();

@@ -31,8 +31,8 @@ async function setReadOnly(readOnly: boolean): Promise<void> {
   });
 }
 
-test('on a read-only PostgreSQL look-ups go on, feeds are 503 and told to repeat, and all recovers by itself', async () => {
-  const asking = keepAsking(ask, 4);
+test('on a read-only PostgreSQL look-ups go on, feeds are 503 and told to repeat, and all recovers by itself', async (t) => {
+  const asking = keepAsking(t, ask, 4);
   await setReadOnly(true);
   // A connection that stands learns of it with its next statement or so.
   await until('feeds are refused', async () => (await feed(ids.next().value ?? '')).status === 503);

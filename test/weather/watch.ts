@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Answer, TestService } from '../harness/service.ts';
 
 /** How long an answer may take whatever the weather, and what a busy machine adds. */
 const ANSWERED_WITHIN_MS = 3_000 + 100;
 export const RECOVERED_WITHIN_MS = 2_000;
+/** Once the service knows of the weather, nobody waits for a deadline: half a second, and what a busy machine adds. */
+export const REFUSED_WITHIN_MS = 1_000;
 
 export interface Observed {
   readonly answer: Answer;
@@ -19,8 +22,8 @@ export async function observe(ask: () => Promise<Answer>): Promise<Observed> {
   return { answer, askedMs, tookMs: performance.now() - askedMs };
 }
 
-/** Asks over and over, several at a time, until stopped. */
-export function keepAsking(ask: () => Promise<Answer>, atATime = 8): { stop(): Promise<Observed[]> } {
+/** Asks over and over, several at a time, until stopped, with the test at the latest. */
+export function keepAsking(t: TestContext, ask: () => Promise<Answer>, atATime = 8): { stop(): Promise<Observed[]> } {
   const stopping = new AbortController();
   const observed: Observed[] = [];
   const asking = Array.from({ length: atATime }, async () => {
@@ -30,10 +33,17 @@ export function keepAsking(ask: () => Promise<Answer>, atATime = 8): { stop(): P
       await delay(5);
     }
   });
+  const asked = Promise.all(asking);
+  // Whoever stops it hears of what went wrong.
+  asked.catch(() => {});
+  t.after(() => {
+    stopping.abort();
+    return asked;
+  });
   return {
     async stop() {
       stopping.abort();
-      await Promise.all(asking);
+      await asked;
       return observed;
     },
   };

@@ -105,7 +105,7 @@ function plainText(lengthMin: number, lengthMax: number): Reader {
 }
 
 function readMoney(value: unknown, field: string): string {
-  const text = isLosslessNumber(value) ? value.value : value;
+  const text = typeof value === 'number' || isLosslessNumber(value) ? value.toString() : value;
   const money = typeof text === 'string' ? parseMoney(text) : null;
   if (money === null) {
     throw new UnreadableWord(

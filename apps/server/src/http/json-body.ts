@@ -1,5 +1,6 @@
 import type { FastifyInstance, onRequestHookHandler } from 'fastify';
-import { isLosslessNumber, parse } from 'lossless-json';
+import { isLosslessNumber } from 'lossless-json';
+import { parseExactJson } from '../exact-json.ts';
 import { ApiError } from './errors.ts';
 
 /**
@@ -11,7 +12,7 @@ export function readJsonBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
     try {
-      done(null, parse(utf8.decode(body as Buffer)));
+      done(null, parseExactJson(utf8.decode(body as Buffer)));
     } catch (cause) {
       done(new ApiError('INVALID_FORMAT', { message: 'Invalid format: the body is not valid JSON in UTF-8', cause }));
     }

@@ -1,4 +1,5 @@
 import type { Observed } from '../domain/transaction.ts';
+import { inColumns, tableOf } from './columns.ts';
 import type { Query } from './database.ts';
 import type { TransactionKey } from './transactions.ts';
 
@@ -10,6 +11,8 @@ export interface Observation extends TransactionKey {
   readonly reason: string | null;
 }
 
+const COLUMNS = ['client_id', 'transaction_id', 'source', 'said', 'outcome', 'reason'] as const;
+
 /** The ledger: every word about a known transaction, in the order in which they came. */
 export async function insertObservations(
   query: Query,
@@ -20,15 +23,15 @@ export async function insertObservations(
   const rows = observations.map(({ clientId, transactionId, said, outcome, reason }) => ({
     client_id: clientId,
     transaction_id: transactionId,
+    source,
     said,
     outcome,
     reason,
   }));
   await query(
     `insert into tiba.observations (client_id, transaction_id, source, said, outcome, reason)
-     select client_id, transaction_id, $1, said::json, outcome, reason
-       from json_to_recordset($2::json) as o (
-         client_id text, transaction_id text, said text, outcome text, reason text)`,
-    [source, JSON.stringify(rows)],
+     select client_id, transaction_id, source, said::json, outcome, nullif(reason, '')
+       from ${tableOf(COLUMNS)}`,
+    inColumns(COLUMNS, rows),
   );
 }

@@ -1,5 +1,6 @@
 import type { Status, Transaction } from '../domain/transaction.ts';
 import { transactionJson } from '../domain/transaction-json.ts';
+import { inColumns, tableOf } from './columns.ts';
 import type { Query } from './database.ts';
 
 export interface TransactionKey {
@@ -62,6 +63,25 @@ export async function findReferenceHolders(
   }));
 }
 
+const COLUMNS = [
+  'client_id',
+  'transaction_id',
+  'reference_id',
+  'status',
+  'amount',
+  'fee',
+  'currency',
+  'bank_code',
+  'bank_name',
+  'account_number',
+  'account_name',
+  'description',
+  'created_at',
+  'processed_at',
+  'failure_reason',
+  'rendered',
+] as const;
+
 /**
  * Inserts new transactions. False when somebody else inserted one of them, or one with its reference, since it was
  * looked for: what was decided is then out of date, and the database transaction must be given up and done again.
@@ -69,34 +89,39 @@ export async function findReferenceHolders(
 export async function insertTransactions(query: Query, transactions: readonly Transaction[]): Promise<boolean> {
   if (transactions.length === 0) return true;
   const { rowCount } = await query(
-    `insert into tiba.transactions
-       (client_id, transaction_id, reference_id, status, amount, fee, currency, bank_code, bank_name, account_number,
-        account_name, description, created_at, processed_at, failure_reason, rendered)
-     select client_id, transaction_id, reference_id, status, amount, fee, currency, bank_code, bank_name, account_number,
-        account_name, description, created_at, processed_at, failure_reason, rendered
-       from json_to_recordset($1::json) as t (
-         client_id text, transaction_id text, reference_id text, status text, amount numeric, fee numeric, currency text,
-         bank_code text, bank_name text, account_number text, account_name text, description text,
-         created_at timestamptz, processed_at timestamptz, failure_reason text, rendered text)
+    `insert into tiba.transactions (${COLUMNS.join(', ')})
+     select client_id, transaction_id, reference_id, status, amount::numeric, fee::numeric, currency, bank_code,
+            bank_name, account_number, account_name, coalesce(description, ''), created_at::timestamptz,
+            nullif(processed_at, '')::timestamptz, nullif(failure_reason, ''), rendered
+       from ${tableOf(COLUMNS)}
       order by client_id, transaction_id
      on conflict do nothing`,
-    [JSON.stringify(transactions.map(toRow))],
+    inColumns(COLUMNS, transactions.map(toRow)),
   );
   return rowCount === transactions.length;
 }
+
+const ENDING_COLUMNS = [
+  'client_id',
+  'transaction_id',
+  'status',
+  'processed_at',
+  'failure_reason',
+  'rendered',
+] as const satisfies readonly (typeof COLUMNS)[number][];
 
 /** Writes the final status of transactions that were locked before. */
 export async function advanceTransactions(query: Query, transactions: readonly Transaction[]): Promise<void> {
   if (transactions.length === 0) return;
   await query(
     `update tiba.transactions t
-        set status = n.status, processed_at = n.processed_at, failure_reason = n.failure_reason, rendered = n.rendered
-       from json_to_recordset($1::json) as n (
-         client_id text, transaction_id text, status text, processed_at timestamptz, failure_reason text, rendered text)
-      where t.client_id = n.client_id collate "C" and t.transaction_id = n.transaction_id collate "C"
+        set status = given.status, processed_at = given.processed_at::timestamptz,
+            failure_reason = nullif(given.failure_reason, ''), rendered = given.rendered
+       from ${tableOf(ENDING_COLUMNS)}
+      where t.client_id = given.client_id collate "C" and t.transaction_id = given.transaction_id collate "C"
         -- The last guard below all others: a final status never changes.
         and t.status = 'PROCESS'`,
-    [JSON.stringify(transactions.map(toRow))],
+    inColumns(ENDING_COLUMNS, transactions.map(toRow)),
   );
 }
 
@@ -118,7 +143,7 @@ const fromRow = (row: TransactionRow): Transaction => ({
   failureReason: row.failure_reason,
 });
 
-const toRow = (transaction: Transaction): Record<string, string | null> => ({
+const toRow = (transaction: Transaction): Record<(typeof COLUMNS)[number], string | null> => ({
   client_id: transaction.clientId,
   transaction_id: transaction.transactionId,
   reference_id: transaction.referenceId,

@@ -35,6 +35,9 @@ export function createSnapHttp(origin: string): SnapHttp {
     connections: CONNECTIONS_MAX,
     keepAliveTimeout: 30_000,
     connect: { timeout: 3_000 },
+    // The signal bounds the whole exchange; timeouts for its parts would only cost.
+    headersTimeout: 0,
+    bodyTimeout: 0,
   });
   return {
     post: (path, headers, body, signal) =>

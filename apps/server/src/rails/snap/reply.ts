@@ -1,4 +1,5 @@
-import { isLosslessNumber, parse } from 'lossless-json';
+import { isLosslessNumber } from 'lossless-json';
+import { parseExactJson } from '../../exact-json.ts';
 
 /** `responseCode`: HTTP status, service code and case code (ASPI; letters occur in the service code). */
 export interface ResponseCode {
@@ -27,7 +28,7 @@ export function parseReply(text: string): Reply | null {
   const unreadable = new Set<string>();
   for (const [name, field] of Object.entries(value)) {
     if (typeof field === 'string') fields[name] = field;
-    else if (isLosslessNumber(field)) fields[name] = field.value;
+    else if (typeof field === 'number' || isLosslessNumber(field)) fields[name] = field.toString();
     else if (field !== null) unreadable.add(name);
   }
   return { fields, unreadable, responseCode: parseResponseCode(fields['responseCode']) };
@@ -35,7 +36,7 @@ export function parseReply(text: string): Reply | null {
 
 function parseJson(text: string): unknown {
   try {
-    return parse(text);
+    return parseExactJson(text);
   } catch {
     return null;
   }

@@ -1,4 +1,4 @@
-import { createHash, createHmac, type KeyObject, sign } from 'node:crypto';
+import { createHmac, hash, type KeyObject, sign } from 'node:crypto';
 
 /** Asymmetric signature of the request for a token: SHA256withRSA over `client_ID|X-TIMESTAMP` (ASPI, service 73), base64. */
 export const signTokenRequest = (privateKey: KeyObject, clientKey: string, timestamp: string): string =>
@@ -18,9 +18,9 @@ export interface SignedRequest {
  * Symmetric signature of a transaction request (ASPI, "keamanan"): HMAC_SHA512 under the client secret over
  * `METHOD:EndpointUrl:AccessToken:lower(hex(sha256(minify(body)))):X-TIMESTAMP`, base64 as banks expect it in production.
  */
-export function signRequest(clientSecret: string, request: SignedRequest): string {
+export function signRequest(clientSecret: KeyObject, request: SignedRequest): string {
   const { method, path, accessToken, body, timestamp } = request;
-  const bodyHash = createHash('sha256').update(body).digest('hex');
+  const bodyHash = hash('sha256', body, 'hex');
   return createHmac('sha512', clientSecret)
     .update(`${method}:${path}:${accessToken}:${bodyHash}:${timestamp}`)
     .digest('base64');

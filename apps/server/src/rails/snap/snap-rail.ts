@@ -1,3 +1,4 @@
+import { createSecretKey } from 'node:crypto';
 import type { AccountInquiry, InquiryOutcome, Rail } from '../rail.ts';
 import { createSnapAccessTokens, NoToken } from './access-token.ts';
 import { accountVerdict, reasonFor } from './account-verdict.ts';
@@ -5,7 +6,7 @@ import { createExternalIds } from './external-id.ts';
 import { createSnapHttp, NoReply, type SnapReply } from './http.ts';
 import { type SnapSettings, snapEndpoints } from './settings.ts';
 import { signRequest } from './signature.ts';
-import { snapTimestamp } from './timestamp.ts';
+import { createSnapClock } from './timestamp.ts';
 
 /** SNAP BI, the Indonesian national standard for open API payments: account inquiries 15 and 16. */
 export function createSnapRail(settings: SnapSettings): Rail {
@@ -13,6 +14,8 @@ export function createSnapRail(settings: SnapSettings): Rail {
   const http = createSnapHttp(endpoints.origin);
   const tokens = createSnapAccessTokens(http, endpoints.accessToken, settings);
   const nextExternalId = createExternalIds();
+  const now = createSnapClock();
+  const hmacKey = createSecretKey(Buffer.from(settings.clientSecret));
 
   function send(
     path: string,
@@ -21,12 +24,12 @@ export function createSnapRail(settings: SnapSettings): Rail {
     externalId: string,
     signal: AbortSignal,
   ): Promise<SnapReply> {
-    const timestamp = snapTimestamp(Date.now());
+    const timestamp = now();
     const headers = {
       'content-type': 'application/json',
       authorization: `Bearer ${accessToken}`,
       'x-timestamp': timestamp,
-      'x-signature': signRequest(settings.clientSecret, { method: 'POST', path, accessToken, body, timestamp }),
+      'x-signature': signRequest(hmacKey, { method: 'POST', path, accessToken, body, timestamp }),
       'x-partner-id': settings.partnerId,
       'x-external-id': externalId,
       'channel-id': settings.channelId,
