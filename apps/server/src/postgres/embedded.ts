@@ -16,7 +16,7 @@ import { chooseServerUser, giveDataDirectory } from './embedded/server-user.ts';
 import { settingsOf } from './embedded/settings.ts';
 import { chooseSocketBase, makeSocketDirectory, type SocketDirectory } from './embedded/socket-directory.ts';
 
-export { EmbeddedPostgresError, type EmbeddedPostgresErrorCode } from './embedded/error.ts';
+export { EmbeddedPostgresError } from './embedded/error.ts';
 
 export interface EmbeddedPostgresOptions {
   /** The folder of the database's files, such as `.tiba/postgres`. Its log and its lock are put beside it. */
