@@ -86,6 +86,7 @@ for (const [operation, { limit, ask }] of Object.entries(OPERATIONS)) {
     };
 
     // Three minutes at least, and on until enough was asked: how fast time passes is up to the seed.
+    // oxlint-disable-next-line no-unmodified-loop-condition -- `check` counts
     while (clockMs < endMs || asked <= REQUESTS_MIN) {
       clockMs = nextMoment(random, clockMs, admittedMs);
       const burst = Array.from({ length: random() < 0.1 ? 40 : 1 + Math.floor(random() * 5) }, () => ask(token));
