@@ -21,7 +21,7 @@ export type LoadName = (typeof LOAD_NAMES)[number];
 
 export const USAGE = `npm run bench -- [options]
   --quick             one round of 2 s and 100 thousand instead of 1 million transactions: to see that it works
-  --rounds <number>   how often each variant is measured (3)
+  --rounds <number>   how often each variant is measured (5)
   --seconds <number>  how long each time, in whole seconds (4)
   --load <program>    wrk or autocannon (wrk where it is installed)
   --enforce           end with code 1 when a budget is missed or a request failed
@@ -40,9 +40,9 @@ export function readOptions(args: readonly string[]): Options | null {
     enforce,
     profile,
     load: loadName(values.load),
-    rounds: wholeNumber('rounds', values.rounds) ?? (quick ? 1 : 3),
+    rounds: wholeNumber('rounds', values.rounds) ?? (quick ? 1 : 5),
     roundSeconds: wholeNumber('seconds', values.seconds) ?? (quick ? 2 : 4),
-    warmUpSeconds: quick ? 1 : 3,
+    warmUpSeconds: quick ? 1 : 20,
     smallRows: 10_000,
     largeRows: quick ? 100_000 : 1_000_000,
   };

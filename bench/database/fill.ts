@@ -21,7 +21,7 @@ export async function fillTransactions({ connectionString, rows, signal, onProgr
   try {
     await client.query('begin');
     // What is written in the transaction that empties a table needs no write-ahead log (wal_level = minimal).
-    await client.query('truncate tiba.transactions, tiba.observations');
+    await client.query('truncate tiba.transactions cascade');
     // Without foreign key checks, which would take as long as all the rest: there is one client, and it exists.
     await client.query('set local session_replication_role = replica');
     const prototypes = prototypeRows();
@@ -43,14 +43,15 @@ export async function fillTransactions({ connectionString, rows, signal, onProgr
 const FILL = `
 insert into tiba.transactions
   (client_id, transaction_id, reference_id, status, amount, fee, currency, bank_code, bank_name, account_number,
-   account_name, description, created_at, processed_at, failure_reason, rendered)
+   account_name, description, created_at, processed_at, failure_reason, version, expected_by, rendered)
 select client_id, replace(transaction_id, $5, digits), replace(reference_id, $5, digits), status, amount, fee, currency,
        bank_code, bank_name, replace(account_number, $5, digits), account_name, replace(description, $5, digits),
-       created_at, processed_at, failure_reason, replace(rendered, $5, digits)
+       created_at, processed_at, failure_reason, version, expected_by, replace(rendered, $5, digits)
   from generate_series($1::bigint, $2::bigint) as number
   cross join lateral lpad(number::text, $6::integer, '0') as digits
   join json_to_recordset($3::json) as prototype (
     turn bigint, client_id text, transaction_id text, reference_id text, status text, amount numeric, fee numeric,
     currency text, bank_code text, bank_name text, account_number text, account_name text, description text,
-    created_at timestamptz, processed_at timestamptz, failure_reason text, rendered text)
+    created_at timestamptz, processed_at timestamptz, failure_reason text,
+    version integer, expected_by timestamptz, rendered text)
     on prototype.turn = number % $4::bigint`;

@@ -16,6 +16,12 @@ const COMMON = {
   accountNumber: NUMBER,
   description: `Refund of order ${NUMBER}`,
   createdAt: '2026-11-21T04:32:26.123Z',
+  version: 1,
+  rail: null,
+  railReference: null,
+  reversedAt: null,
+  expectedBy: '2026-11-21T05:02:26.123Z',
+  overdueSince: null,
 } as const;
 
 const SUCCESS = { status: 'SUCCESS', processedAt: '2026-11-21T04:32:31.402Z', failureReason: null } as const;
@@ -66,5 +72,7 @@ export const prototypeRows = (): Record<string, unknown>[] =>
     created_at: transaction.createdAt,
     processed_at: transaction.processedAt,
     failure_reason: transaction.failureReason,
+    version: transaction.version,
+    expected_by: transaction.expectedBy,
     rendered: transactionJson(transaction),
   }));

@@ -28,14 +28,14 @@ describe('a database', () => {
   ];
   for (const [own, foreign] of KINDS) {
     it(`of a ${own} installation stays that: ${foreign} is refused, and ${own} goes on`, async () => {
-      await prepareDatabase(database, own);
-      await prepareDatabase(database, own);
-      await assert.rejects(prepareDatabase(database, foreign), (error) => {
+      await prepareDatabase(database, empty.connection, own);
+      await prepareDatabase(database, empty.connection, own);
+      await assert.rejects(prepareDatabase(database, empty.connection, foreign), (error) => {
         assert.ok(error instanceof StartError);
         assert.match(error.message, new RegExp(`belongs to a ${own} installation, and this is ${foreign}`));
         return true;
       });
-      await prepareDatabase(database, own);
+      await prepareDatabase(database, empty.connection, own);
     });
   }
 
@@ -44,7 +44,7 @@ describe('a database', () => {
     await database.query('create schema tiba');
     await database.query('create table tiba.installation (environment text primary key)');
     await database.query("insert into tiba.installation values ('production')");
-    await assert.rejects(prepareDatabase(database, 'sandbox'), StartError);
+    await assert.rejects(prepareDatabase(database, empty.connection, 'sandbox'), StartError);
     const tables = await database.query("select tablename from pg_tables where schemaname = 'tiba'");
     assert.deepEqual(tables, [{ tablename: 'installation' }]);
   });
@@ -52,7 +52,7 @@ describe('a database', () => {
   it('that several processes start on at once belongs to one kind of them', async () => {
     const starts = await Promise.allSettled(
       Array.from({ length: 6 }, (_each, index) =>
-        prepareDatabase(database, index % 2 === 0 ? 'sandbox' : 'production'),
+        prepareDatabase(database, empty.connection, index % 2 === 0 ? 'sandbox' : 'production'),
       ),
     );
     assert.equal(starts.filter(({ status }) => status === 'fulfilled').length, 3);

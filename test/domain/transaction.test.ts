@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
-import { isFinal, observe, STATUSES, type Transaction, type Word } from '../../apps/server/src/domain/transaction.ts';
+import {
+  isFinal,
+  observe,
+  observeTime,
+  STATUSES,
+  type Transaction,
+  type Word,
+} from '../../apps/server/src/domain/transaction.ts';
 import { transactionJson } from '../../apps/server/src/domain/transaction-json.ts';
 
 const NOW = '2026-11-21T06:00:00.000Z';
@@ -23,9 +30,23 @@ const known: Transaction = {
   createdAt: '2026-11-21T04:32:26.123Z',
   processedAt: null,
   failureReason: null,
+  version: 1,
+  rail: null,
+  railReference: null,
+  reversedAt: null,
+  expectedBy: '2026-11-21T05:02:26.123Z',
+  overdueSince: null,
 };
-const succeeded: Transaction = { ...known, status: 'SUCCESS', processedAt: NOW };
-const failed: Transaction = { ...known, status: 'FAILED', processedAt: NOW, failureReason: 'account closed' };
+const succeeded: Transaction = { ...known, status: 'SUCCESS', processedAt: NOW, version: 2 };
+const failed: Transaction = {
+  ...known,
+  status: 'FAILED',
+  processedAt: NOW,
+  failureReason: 'account closed',
+  version: 2,
+};
+
+const at = (now: string) => ({ now, expectedMs: () => 30 * 60_000 });
 
 const say = (status: Word['status'], rest: Partial<Word> = {}): Word => ({
   clientId: 'alpha',
@@ -42,7 +63,7 @@ suite('the status of a transaction', () => {
 
   test('moves from PROCESS to SUCCESS or FAILED, and nowhere else', () => {
     const outcomes = [known, succeeded, failed].map((each) =>
-      STATUSES.map((status) => observe(each, say(status), LATER).outcome),
+      STATUSES.map((status) => observe(each, say(status), at(LATER)).outcome),
     );
     assert.deepEqual(outcomes, [
       ['unchanged', 'advanced', 'advanced'],
@@ -52,37 +73,85 @@ suite('the status of a transaction', () => {
   });
 
   test('takes its end from the word, and the time from now where the word has none', () => {
-    assert.deepEqual(observe(known, say('SUCCESS'), NOW), { outcome: 'advanced', transaction: succeeded });
-    assert.deepEqual(observe(known, say('FAILED'), NOW), { outcome: 'advanced', transaction: failed });
-    assert.deepEqual(observe(known, say('SUCCESS', { processedAt: LATER }), NOW), {
+    assert.deepEqual(observe(known, say('SUCCESS'), at(NOW)), {
+      outcome: 'advanced',
+      transaction: succeeded,
+      events: ['disbursement.succeeded'],
+    });
+    assert.deepEqual(observe(known, say('FAILED'), at(NOW)), {
+      outcome: 'advanced',
+      transaction: failed,
+      events: ['disbursement.failed'],
+    });
+    assert.deepEqual(observe(known, say('SUCCESS', { processedAt: LATER }), at(NOW)), {
       outcome: 'advanced',
       transaction: { ...succeeded, processedAt: LATER },
+      events: ['disbursement.succeeded'],
     });
   });
 
-  test('never leaves a final state and changes nothing but the ending, whatever is said', () => {
+  test('never leaves a final state and changes nothing but the ending, whatever is said, while its version grows by one with each event', () => {
     fc.assert(
       fc.property(fc.array(words(), { maxLength: 12 }), (said) => {
-        const states: Transaction[] = [];
+        let state = null as Transaction | null;
+        let told = 0;
         for (const each of said) {
-          const observed = observe(states.at(-1) ?? null, each, NOW);
-          if ('transaction' in observed) states.push(observed.transaction);
-        }
-        assert.ok(states.length <= 2);
-        for (const state of states) {
+          const before: Transaction | null = state;
+          const observed = observe(before, each, at(NOW));
+          if (!('transaction' in observed) || observed.transaction === undefined) continue;
+          state = observed.transaction;
+          told += 'events' in observed ? observed.events.length : 0;
+          if (before !== null && isFinal(before.status)) assert.equal(state.status, before.status);
           assert.equal(state.processedAt === null, state.status === 'PROCESS');
           assert.equal(state.failureReason === null, state.status !== 'FAILED');
-          const { status, processedAt, failureReason } = state;
-          assert.deepEqual(state, { ...states[0], status, processedAt, failureReason });
+          if (before !== null) {
+            const { status, processedAt, failureReason, version, reversedAt, rail, railReference } = state;
+            assert.deepEqual(state, {
+              ...before,
+              ...{ status, processedAt, failureReason, version, reversedAt, rail, railReference },
+            });
+            assert.equal(version - before.version, 'events' in observed ? observed.events.length : 0);
+          }
         }
-        if (states.length === 2)
-          assert.deepEqual(
-            states.map(({ status }) => isFinal(status)),
-            [false, true],
-          );
+        // Nothing is told of a first word that says PROCESS, and what happens next is number 2.
+        if (state !== null) assert.ok(state.version === told || state.version === told + 1);
       }),
       { numRuns: 500 },
     );
+  });
+
+  test('stays SUCCESS when the money comes back: a reversal is told once', () => {
+    const reversal = say('SUCCESS', { reversedAt: LATER });
+    const reversed: Transaction = { ...succeeded, reversedAt: LATER, version: 3 };
+    assert.deepEqual(observe(succeeded, reversal, at(NOW)), {
+      outcome: 'reversed',
+      transaction: reversed,
+      events: ['disbursement.reversed'],
+    });
+    assert.deepEqual(observe(reversed, reversal, at(NOW)), { outcome: 'unchanged' });
+    assert.equal(observe(reversed, say('SUCCESS', { reversedAt: NOW }), at(NOW)).outcome, 'conflict');
+    const both = observe(known, reversal, at(NOW));
+    assert.ok(both.outcome === 'advanced');
+    assert.deepEqual(both.events, ['disbursement.succeeded', 'disbursement.reversed']);
+    assert.equal(both.transaction.version, 3);
+  });
+
+  test('may learn of its rail later, which is no event, and contradicts another one', () => {
+    const carried = observe(known, say('PROCESS', { rail: 'bca', railReference: 'R1' }), at(NOW));
+    assert.deepEqual(carried, { outcome: 'unchanged', transaction: { ...known, rail: 'bca', railReference: 'R1' } });
+    const onRail: Transaction = { ...known, rail: 'bca', railReference: 'R1' };
+    assert.equal(observe(onRail, say('PROCESS', { rail: 'bca', railReference: 'R2' }), at(NOW)).outcome, 'conflict');
+    assert.equal(observe(onRail, say('SUCCESS'), at(NOW)).outcome, 'advanced');
+  });
+
+  test('is overdue once, when its bank has taken longer than expected, and never when it is final', () => {
+    const late = observeTime(known, NOW);
+    assert.ok(late.outcome === 'overdue');
+    assert.deepEqual(late.transaction, { ...known, overdueSince: NOW, version: 2 });
+    assert.equal(observeTime(late.transaction, LATER).outcome, 'unchanged');
+    assert.equal(observeTime(succeeded, LATER).outcome, 'unchanged');
+    assert.equal(observeTime(known, '2026-11-21T05:02:26.122Z').outcome, 'unchanged');
+    assert.equal(observeTime(known, '2026-11-21T05:02:26.123Z').outcome, 'overdue');
   });
 });
 

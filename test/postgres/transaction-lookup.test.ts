@@ -25,9 +25,9 @@ after(() => service?.close());
 
 const ask = (lookUp: TransactionLookUp, clientId: string, value: string, alsoTransactionId: boolean) =>
   new Promise<string | null>((resolve, reject) => {
-    lookUp.find(clientId, value, alsoTransactionId, (error, rendered) => {
+    lookUp.find(clientId, value, alsoTransactionId, (error, found) => {
       if (error !== null) reject(error);
-      else resolve(rendered === null ? null : (JSON.parse(rendered) as { transaction_id: string }).transaction_id);
+      else resolve(found === null ? null : (JSON.parse(found.rendered) as { transaction_id: string }).transaction_id);
     });
   });
 

@@ -18,10 +18,14 @@ import { createGate } from './http/gate.ts';
 import { listenAt } from './http/listen.ts';
 import { createOperatorListener } from './http/operator.ts';
 import { createPublicListener } from './http/public.ts';
+import { createChanges } from './ledger/changes.ts';
+import { createExpectations } from './ledger/expectations.ts';
+import { createLedger, type Ledger } from './ledger/ledger.ts';
 import { createSlidingWindow, type MonotonicClock } from './limits/sliding-window.ts';
 import { createAccessLog } from './observability/access-log.ts';
 import type { LogSink } from './observability/log.ts';
 import { createMetrics } from './observability/metrics.ts';
+import { CHANGES_CHANNEL } from './postgres/changes.ts';
 import { type Database, openDatabase } from './postgres/database.ts';
 import type { InstallationEnvironment } from './postgres/installation.ts';
 import { listen } from './postgres/notifications.ts';
@@ -29,6 +33,7 @@ import { prepareDatabase } from './postgres/prepare.ts';
 import { createTransactionLookUp, type LookUpOptions } from './postgres/transaction-lookup.ts';
 import { createAccountInquiries } from './rails/account-inquiries.ts';
 import type { Rail } from './rails/rail.ts';
+import { repeat } from './repeat.ts';
 
 export interface AppOptions {
   readonly environment: InstallationEnvironment;
@@ -49,6 +54,7 @@ export interface App {
   readonly database: Database;
   readonly clients: Clients;
   readonly feed: Feed;
+  readonly ledger: Ledger;
   /** The built-in issuer's, for tokens that the sandbox hands out. */
   readonly issue: IssueAccessToken;
   /** Stops accepting, answers what is under way, lets go of everything. Safe to call twice. */
@@ -57,6 +63,11 @@ export interface App {
 
 /** A retired signing key verifies for as long as the longest-lived token: the sandbox's. */
 export const TOKEN_LIFETIME_MAX_SECONDS = 24 * 60 * 60;
+
+/** A bank that has just accepted a transfer has nothing to say of it yet. */
+const FIRST_INQUIRY_MS = 5_000;
+const OVERDUE_INTERVAL_MS = 2_000;
+const OVERDUE_BATCH = 500;
 
 /** After SIGTERM, requests under way may take this long; then their connections are cut. */
 const DRAIN_TIMEOUT_MS = 10_000;
@@ -85,7 +96,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const lookUpDatabase = openDatabase({ connection, connectionsMax: lookUpConnections, log });
     closers.push(() => lookUpDatabase.close());
 
-    await prepareDatabase(database, options.environment);
+    await prepareDatabase(database, connection, options.environment);
 
     const clients = createClients(database, {
       'check-status': settings.checkStatusPerMinute,
@@ -95,9 +106,11 @@ export async function startApp(options: AppOptions): Promise<App> {
     const keys = createSigningKeys({ database, seal, tokenLifetimeMaxSeconds: TOKEN_LIFETIME_MAX_SECONDS });
     await keys.reload();
     if (!keys.exist()) await rotateSigningKeys(database, seal, 'EdDSA');
+    const changes = createChanges();
     const notifications = await listen({
       connection,
       channels: { tiba_clients: clients.reload, tiba_signing_keys: keys.reload },
+      messages: { [CHANGES_CHANNEL]: changes },
       log,
     });
     closers.push(() => notifications.close());
@@ -116,8 +129,19 @@ export async function startApp(options: AppOptions): Promise<App> {
     const gate = createGate({ authenticator, limiter: createSlidingWindow(clock), metrics });
 
     closers.push(() => Promise.all(options.rails.map((rail) => rail.close())));
-    const feed = createFeed({
+    const ledger = createLedger({
       database,
+      expectedMs: createExpectations(settings.overdueAfter, banks),
+      firstInquiryMs: FIRST_INQUIRY_MS,
+    });
+    const overdue = repeat(
+      OVERDUE_INTERVAL_MS,
+      () => ledger.observeTime(new Date(), OVERDUE_BATCH),
+      (error) => log.warn({ err: error }, 'what is overdue could not be looked for; it is tried again'),
+    );
+    closers.push(overdue.stop);
+    const feed = createFeed({
+      ledger,
       banks,
       knowsClient: (clientId) => clients.find(clientId) !== undefined,
       onApplied: (outcome) => metrics.feedLines.inc({ outcome }),
@@ -168,7 +192,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     });
     publicUrl ||= listeningUrl;
     log.info({ publicUrl, operatorUrl }, 'ready');
-    return { publicUrl, operatorUrl, database, clients, feed, issue, close };
+    return { publicUrl, operatorUrl, database, clients, feed, ledger, issue, close };
   } catch (error) {
     await close();
     throw error;

@@ -50,6 +50,29 @@ const list = (value: string): string[] =>
     .map((entry) => entry.trim())
     .filter((entry) => entry !== '');
 
+const ports = (value: string): number[] => list(value).map(wholeNumber(1, 65_535));
+
+export interface OverdueAfter {
+  readonly minutes: number;
+  /** By bank code. */
+  readonly minutesOfBanks: ReadonlyMap<string, number>;
+}
+
+/** `30,BCA=10` : the minutes for all banks, then those of single ones. */
+function overdueAfter(value: string): OverdueAfter {
+  const minutes = wholeNumber(1, 100_000);
+  const [general = '', ...banks] = list(value);
+  return {
+    minutes: minutes(general),
+    minutesOfBanks: new Map(
+      banks.map((entry) => {
+        const [code = '', own = ''] = entry.split('=');
+        return [code, minutes(own)];
+      }),
+    ),
+  };
+}
+
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 function logLevel(value: string): (typeof LOG_LEVELS)[number] {
   const level = LOG_LEVELS.find((each) => each === value);
@@ -152,6 +175,30 @@ export const SETTINGS = {
     '100',
     wholeNumber(0, 100_000_000),
     'Requests to check-account per client in any 60 seconds, for clients without limits of their own.',
+  ),
+  overdueAfter: withDefault(
+    'TIBA_OVERDUE_MINUTES',
+    '30',
+    overdueAfter,
+    'Minutes within which a bank is expected to be done with a disbursement; past them it is overdue. Single banks may have their own: `30,BCA=10,MANDIRI=45`.',
+  ),
+  staleSeconds: withDefault(
+    'TIBA_STALE_SECONDS',
+    '10',
+    wholeNumber(1, 3_600),
+    'A transaction in PROCESS that its bank was asked about longer ago than this is asked about again when somebody reads it.',
+  ),
+  callbackPorts: withDefault(
+    'TIBA_CALLBACK_PORTS',
+    '443,8443',
+    ports,
+    'Ports that callbacks may be sent to, separated by commas.',
+  ),
+  callbackNetworks: withDefault(
+    'TIBA_CALLBACK_NETWORKS',
+    '',
+    list,
+    'Addresses or networks (CIDR), separated by commas, that callbacks may be sent to although they are private: for receivers inside your own network.',
   ),
   authenticationFailuresPerMinute: withDefault(
     'TIBA_AUTHENTICATION_FAILURES_PER_MINUTE',

@@ -6,8 +6,10 @@
  * - status: PROCESS, then for ever SUCCESS or FAILED.
  * - word: what somebody says about a transaction, in one message of the feed.
  * - observation: a word that was kept, with what came of it. The status is what the observations add up to.
+ * - event: something that happened to a transaction and that its client is told about. Each raises its version by one.
  */
 
+import type { EventKind } from './event.ts';
 import { addMoney } from './money.ts';
 
 export const STATUSES = ['PROCESS', 'SUCCESS', 'FAILED'] as const;
@@ -22,7 +24,7 @@ const NEXT_STATUSES: Record<Status, readonly Status[]> = {
 
 export const isFinal = (status: Status): boolean => NEXT_STATUSES[status].length === 0;
 
-/** Service document 2.2. Amounts are exact decimals with two places, as text; times are ISO 8601 UTC. */
+/** Service document 2.2, and what Tiba keeps besides. Amounts are exact decimals with two places, as text; times are ISO 8601 UTC. */
 export interface Transaction {
   readonly clientId: string;
   readonly transactionId: string;
@@ -42,19 +44,47 @@ export interface Transaction {
   readonly processedAt: string | null;
   /** null unless FAILED. */
   readonly failureReason: string | null;
+  /** Grows by one with each event; 1 when it is first heard of. */
+  readonly version: number;
+  /** The rail that carries it and its reference there, by which the bank can be asked; both or neither. */
+  readonly rail: string | null;
+  readonly railReference: string | null;
+  /** When the bank gave the money back after SUCCESS. */
+  readonly reversedAt: string | null;
+  /** When its bank is expected to be done with it. */
+  readonly expectedBy: string;
+  /** Since when it is overdue. */
+  readonly overdueSince: string | null;
 }
+
+/** What the client is never told, and nobody says of a transaction. */
+type OwnField = 'version' | 'expectedBy' | 'overdueSince';
 
 /** One message of the feed: who and which, the status it claims, and whatever else it says. */
 export type Word = Pick<Transaction, 'clientId' | 'transactionId' | 'status'> &
-  Partial<Transaction> & {
+  Partial<Omit<Transaction, OwnField>> & {
     /** Not kept, because it is always amount + fee; a word that says otherwise contradicts itself or what is known. */
     readonly totalAmount?: string;
   };
 
 export type Observed =
-  | { readonly outcome: 'inserted' | 'advanced'; readonly transaction: Transaction }
-  | { readonly outcome: 'unchanged' }
+  | {
+      readonly outcome: 'inserted' | 'advanced' | 'reversed' | 'overdue';
+      readonly transaction: Transaction;
+      /** In their order; the last has the transaction's version, and the one before it one less. */
+      readonly events: readonly EventKind[];
+    }
+  /** With a transaction where something was learnt that its client never sees. */
+  | { readonly outcome: 'unchanged'; readonly transaction?: Transaction }
   | { readonly outcome: 'conflict' | 'rejected'; readonly reason: string };
+
+/** What stands in for what a word leaves out. */
+export interface Circumstances {
+  /** ISO 8601 UTC. */
+  readonly now: string;
+  /** How long the bank of this code is expected to take. */
+  readonly expectedMs: (bankCode: string) => number;
+}
 
 /** What can never differ between two words about one transaction. */
 const FIXED_FIELDS = [
@@ -87,18 +117,25 @@ export const FEED_FIELD_NAMES = {
   createdAt: 'created_at',
   processedAt: 'processed_at',
   failureReason: 'failure_reason',
-} as const satisfies Record<keyof Transaction, string>;
+  rail: 'rail',
+  railReference: 'rail_reference',
+  reversedAt: 'reversed_at',
+} as const satisfies Record<Exclude<keyof Transaction, OwnField>, string>;
 
 /**
- * The one place where a status moves. `now` (ISO 8601 UTC) stands in for times that the word leaves out.
- * A word that contradicts what is known changes nothing and comes back as a conflict.
+ * The one place where a status moves. A word that contradicts what is known changes nothing and comes back as a
+ * conflict.
  */
-export function observe(known: Transaction | null, word: Word, now: string): Observed {
-  if (known === null) return begin(word, now);
+export function observe(known: Transaction | null, word: Word, circumstances: Circumstances): Observed {
+  if (known === null) return begin(word, circumstances);
+  const { now } = circumstances;
 
   const fixed = FIXED_FIELDS.find((field) => word[field] !== undefined && word[field] !== known[field]);
   if (fixed !== undefined) return conflict(`${FEED_FIELD_NAMES[fixed]} differs from what was first said`);
   if (!hasTotal(known, word.totalAmount)) return conflict('total_amount differs from amount + fee as first said');
+  if (known.rail !== null && (isOther(known.rail, word.rail) || isOther(known.railReference, word.railReference))) {
+    return conflict('rail and rail_reference differ from what was first said');
+  }
 
   if (word.status === known.status) return agree(known, word);
   // An old word that arrives late says nothing against what came after it.
@@ -106,10 +143,26 @@ export function observe(known: Transaction | null, word: Word, now: string): Obs
   if (!NEXT_STATUSES[known.status].includes(word.status)) {
     return conflict(`status ${word.status} after ${known.status}: a final status never changes`);
   }
-  return { outcome: 'advanced', transaction: { ...known, ...ending(word, now) } };
+  const events = eventsOf(word);
+  const version = known.version + events.length;
+  return {
+    outcome: 'advanced',
+    transaction: { ...known, ...ending(word, now), reversedAt: word.reversedAt ?? null, version },
+    events,
+  };
 }
 
-function begin(word: Word, now: string): Observed {
+/** Time passes as well: a transaction in PROCESS that its bank should have been done with is overdue, once. */
+export function observeTime(known: Transaction, now: string): Observed {
+  if (isFinal(known.status) || known.overdueSince !== null || now < known.expectedBy) return { outcome: 'unchanged' };
+  return {
+    outcome: 'overdue',
+    transaction: { ...known, overdueSince: now, version: known.version + 1 },
+    events: ['disbursement.overdue'],
+  };
+}
+
+function begin(word: Word, { now, expectedMs }: Circumstances): Observed {
   const { referenceId, amount, bankCode, bankName, accountNumber, accountName } = word;
   const complete = { referenceId, amount, bankCode, bankName, accountNumber, accountName };
   const missing = Object.entries(complete)
@@ -118,24 +171,45 @@ function begin(word: Word, now: string): Observed {
   if (missing.length > 0) {
     return { outcome: 'rejected', reason: `the first word about a transaction needs ${missing.join(', ')}` };
   }
+  const createdAt = word.createdAt ?? now;
+  const events = eventsOf(word);
+  const known = complete as Required<typeof complete> & Record<keyof typeof complete, string>;
   const transaction = {
     clientId: word.clientId,
     transactionId: word.transactionId,
-    ...(complete as Required<typeof complete> & Record<keyof typeof complete, string>),
+    ...known,
     fee: word.fee ?? '0.00',
     currency: word.currency ?? 'IDR',
     description: word.description ?? '',
-    createdAt: word.createdAt ?? now,
+    createdAt,
     ...ending(word, now),
+    version: Math.max(1, events.length),
+    rail: word.rail ?? null,
+    railReference: word.railReference ?? null,
+    reversedAt: word.reversedAt ?? null,
+    expectedBy: new Date(Date.parse(createdAt) + expectedMs(known.bankCode)).toISOString(),
+    overdueSince: null,
   };
   if (!hasTotal(transaction, word.totalAmount)) {
     return { outcome: 'rejected', reason: 'total_amount must be amount + fee' };
   }
-  return { outcome: 'inserted', transaction };
+  return { outcome: 'inserted', transaction, events };
 }
 
 const hasTotal = ({ amount, fee }: Transaction, claimed: string | undefined): boolean =>
   claimed === undefined || claimed === addMoney(amount, fee);
+
+const isOther = (known: string | null, said: string | null | undefined): boolean =>
+  said !== undefined && said !== null && said !== known;
+
+/** What a client is told when the first final word comes. */
+function eventsOf({ status, reversedAt }: Word): EventKind[] {
+  if (status === 'PROCESS') return [];
+  if (status === 'FAILED') return ['disbursement.failed'];
+  return reversedAt === undefined || reversedAt === null
+    ? ['disbursement.succeeded']
+    : ['disbursement.succeeded', 'disbursement.reversed'];
+}
 
 function ending(word: Word, now: string): Pick<Transaction, 'status' | 'processedAt' | 'failureReason'> {
   return {
@@ -145,11 +219,24 @@ function ending(word: Word, now: string): Pick<Transaction, 'status' | 'processe
   };
 }
 
+/** A word with the status that is known already: it may still tell of a reversal, or of the rail. */
 function agree(known: Transaction, word: Word): Observed {
   for (const field of ['processedAt', 'failureReason'] as const) {
     if (word[field] !== undefined && word[field] !== known[field]) {
       return conflict(`${FEED_FIELD_NAMES[field]} differs from what is known of this ${known.status}`);
     }
+  }
+  const { reversedAt = null, rail = null, railReference = null } = word;
+  if (reversedAt !== null && known.reversedAt === null) {
+    return {
+      outcome: 'reversed',
+      transaction: { ...known, reversedAt, version: known.version + 1 },
+      events: ['disbursement.reversed'],
+    };
+  }
+  if (isOther(known.reversedAt, reversedAt)) return conflict('reversed_at differs from what was first said');
+  if (rail !== null && known.rail === null && !isFinal(known.status)) {
+    return { outcome: 'unchanged', transaction: { ...known, rail, railReference } };
   }
   return { outcome: 'unchanged' };
 }

@@ -1,8 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parse, stringify } from 'lossless-json';
 import type { BankDirectory } from '../domain/bank.ts';
-import type { Database } from '../postgres/database.ts';
-import { type Applied, applyWords, type FeedLine } from './apply.ts';
+import type { Applied, Ledger, SaidWord } from '../ledger/ledger.ts';
 import { ndjsonLines } from './ndjson.ts';
 import { readWord, UnreadableWord } from './word.ts';
 
@@ -20,7 +19,7 @@ export interface FeedReport {
 }
 
 export interface FeedParts {
-  readonly database: Database;
+  readonly ledger: Ledger;
   readonly banks: BankDirectory;
   /** Whether there is such a client, enabled or not. */
   readonly knowsClient: (clientId: string) => boolean;
@@ -48,10 +47,10 @@ export interface FeedRun {
   readNdjson(stream: AsyncIterable<Buffer>): Promise<void>;
 }
 
-export function createFeed({ database, banks, knowsClient, onApplied }: FeedParts): Feed {
+export function createFeed({ ledger, banks, knowsClient, onApplied }: FeedParts): Feed {
   function open(source: string): FeedRun {
     const report: FeedReport = { inserted: 0, advanced: 0, unchanged: 0, conflicts: [], rejected: [], unlisted: 0 };
-    let gathered: FeedLine[] = [];
+    let gathered: SaidWord[] = [];
     let gatheredLength = 0;
     let applying = Promise.resolve();
 
@@ -96,13 +95,13 @@ export function createFeed({ database, banks, knowsClient, onApplied }: FeedPart
       for (const listed of [report.conflicts, report.rejected]) listed.sort((one, other) => one.line - other.line);
     }
 
-    async function apply(lines: readonly FeedLine[]): Promise<void> {
+    async function apply(lines: readonly SaidWord[]): Promise<void> {
       if (lines.length === 0) return;
-      for (const { line, transactionId, outcome, reason } of await applyWords(database, source, lines)) {
+      for (const { line, transactionId, outcome, reason } of await ledger.apply(source, lines)) {
         if (outcome === 'conflict')
           list(report.conflicts, { line, transaction_id: transactionId, reason: reason ?? '' });
         else if (outcome === 'rejected') list(report.rejected, { line, reason: reason ?? '' });
-        else report[outcome] += 1;
+        else report[COUNTED_AS[outcome]] += 1;
         onApplied(outcome, 1);
       }
     }
@@ -135,6 +134,15 @@ export function createFeed({ database, banks, knowsClient, onApplied }: FeedPart
 
   return { open };
 }
+
+/** A reversal is progress too, though the status stays. That time has passed is nothing that a feed says. */
+const COUNTED_AS = {
+  inserted: 'inserted',
+  advanced: 'advanced',
+  reversed: 'advanced',
+  overdue: 'unchanged',
+  unchanged: 'unchanged',
+} as const;
 
 function whyUnreadable(error: unknown): string {
   if (error instanceof UnreadableWord) return error.message;

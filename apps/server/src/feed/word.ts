@@ -3,14 +3,7 @@ import { AccountNumber } from '../domain/account.ts';
 import type { BankDirectory } from '../domain/bank.ts';
 import { isPlainText, isReferenceId, isTransactionId } from '../domain/identifiers.ts';
 import { parseMoney } from '../domain/money.ts';
-import {
-  FEED_FIELD_NAMES,
-  isFinal,
-  STATUSES,
-  type Status,
-  type Transaction,
-  type Word,
-} from '../domain/transaction.ts';
+import { FEED_FIELD_NAMES, isFinal, STATUSES, type Status, type Word } from '../domain/transaction.ts';
 
 /** A field of a message that cannot be read; `message` names the field and says what it should be. */
 export class UnreadableWord extends Error {}
@@ -18,7 +11,7 @@ export class UnreadableWord extends Error {}
 type Fields = Readonly<Record<string, unknown>>;
 type Reader = (value: unknown, field: string) => string;
 
-type OptionalField = Exclude<keyof Transaction, 'clientId' | 'transactionId' | 'status'>;
+type OptionalField = Exclude<keyof typeof FEED_FIELD_NAMES, 'clientId' | 'transactionId' | 'status'>;
 
 const READERS: Record<OptionalField, Reader> = {
   referenceId: matching(isReferenceId, '1 to 128 characters without control characters'),
@@ -33,6 +26,15 @@ const READERS: Record<OptionalField, Reader> = {
   createdAt: readTime,
   processedAt: readTime,
   failureReason: plainText(1, 500),
+  rail: matching(
+    (value) => /^[a-z0-9-]{1,32}$/.test(value),
+    'the name of a rail: 1 to 32 small letters, digits and hyphens',
+  ),
+  railReference: matching(
+    (value) => value !== '' && isPlainText(value, 64),
+    '1 to 64 characters without control characters',
+  ),
+  reversedAt: readTime,
 };
 const READER_ENTRIES = Object.entries(READERS) as [OptionalField, Reader][];
 
@@ -76,6 +78,12 @@ function checkEnding(word: Word): void {
   }
   if (!isFinal(word.status) && word.processedAt !== undefined) {
     throw new UnreadableWord('processed_at must be null while status is PROCESS');
+  }
+  if (word.status !== 'SUCCESS' && word.reversedAt !== undefined) {
+    throw new UnreadableWord('reversed_at must be null unless status is SUCCESS');
+  }
+  if ((word.rail === undefined) !== (word.railReference === undefined)) {
+    throw new UnreadableWord('rail and rail_reference must be given together');
   }
 }
 

@@ -21,11 +21,11 @@ export function checkStatus(app: FastifyInstance, gate: Gate, lookUp: Transactio
 
   function answer(request: FastifyRequest, reply: FastifyReply, value: string, alsoTransactionId: boolean): void {
     const { clientId } = callerOf(request).client;
-    lookUp.find(clientId, value, alsoTransactionId, (error, rendered) => {
+    lookUp.find(clientId, value, alsoTransactionId, (error, found) => {
       if (error !== null) reply.send(error);
       // Another client's transaction is not looked for, so its answer cannot differ from that for none at all.
-      else if (rendered === null) reply.send(new ApiError('TRANSACTION_NOT_FOUND'));
-      else reply.headers(ENVELOPE_HEADERS).send(success('Transaction found', rendered));
+      else if (found === null) reply.send(new ApiError('TRANSACTION_NOT_FOUND'));
+      else reply.headers(ENVELOPE_HEADERS).send(success('Transaction found', found.rendered));
     });
   }
 }

@@ -1,7 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import http from 'node:http';
 import type { Socket } from 'node:net';
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import Fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type onRequestHookHandler,
+} from 'fastify';
 import type { Caller } from '../auth/authenticator.ts';
 import type { Access, AccessLog } from '../observability/access-log.ts';
 import type { Log } from '../observability/log.ts';
@@ -18,6 +23,8 @@ declare module 'fastify' {
     errorCode: ErrorCode | null;
     /** What else the access log should say. Must be masked. */
     logged: Readonly<Record<string, unknown>> | null;
+    /** The pattern of its route, `none` where there is none: never what was asked for. */
+    route: string;
     /** When its head had arrived, on the monotonic clock. */
     startedMs: number;
   }
@@ -85,6 +92,7 @@ export function createListener(options: ListenerOptions): FastifyInstance {
   app.decorateRequest('errorCode', null);
   app.decorateRequest('logged', null);
   app.decorateRequest('startedMs', 0);
+  app.decorateRequest('route', 'none');
 
   app.addHook('onRequest', (request, reply, done) => {
     request.startedMs = performance.now();
@@ -93,11 +101,20 @@ export function createListener(options: ListenerOptions): FastifyInstance {
     done(refusalBeforeRouting(request));
   });
 
+  // Fastify knows the pattern too, but gathers all that it knows of the route whenever it is asked.
+  app.addHook('onRoute', (route) => {
+    const remember: onRequestHookHandler = (request, _reply, done) => {
+      request.route = route.url;
+      done();
+    };
+    route.onRequest = [remember, ...[route.onRequest ?? []].flat()];
+  });
+
   // When the answer is handed over, not when the last byte has left: a client that is gone by then was answered too.
   app.addHook('onSend', (request, reply, payload, done) => {
-    const route = request.routeOptions.url ?? 'none';
+    const { route } = request;
     const durationMs = performance.now() - request.startedMs;
-    metrics.answered(route, reply.statusCode, durationMs);
+    metrics.requests.record(route, reply.statusCode, durationMs);
     accessLog({
       listener: name,
       requestId: request.id,

@@ -21,7 +21,15 @@ export interface NotificationsOptions {
    * happened in between was not heard. When one fails, the connection is made anew.
    */
   readonly channels: Readonly<Record<string, () => Promise<void>>>;
+  /** For channels whose payload says what happened. */
+  readonly messages?: Readonly<Record<string, Messages>>;
   readonly log: Log;
+}
+
+export interface Messages {
+  heard(payload: string): void;
+  /** After a new connection: some may have been missed. */
+  missed(): void;
 }
 
 /** A change is out in the world within a second (contract's decisions, "Authentication"): half of it is for the way. */
@@ -33,7 +41,12 @@ const RECONNECT_MS = 100;
 const HEARTBEAT_TIMEOUT_MS = 1_000;
 
 /** One connection that listens (LISTEN/NOTIFY), however many wait for news. Resolves after the first full reading. */
-export async function listen({ connection, channels, log }: NotificationsOptions): Promise<Notifications> {
+export async function listen({
+  connection,
+  channels,
+  messages = {},
+  log,
+}: NotificationsOptions): Promise<Notifications> {
   const readings = new Map(Object.entries(channels).map(([channel, read]) => [channel, oneAtATime(read)]));
   let heardUpToMs = Number.NEGATIVE_INFINITY;
   let closing = false;
@@ -61,7 +74,11 @@ export async function listen({ connection, channels, log }: NotificationsOptions
     opened.on('error', () => lost(opened));
     opened.on('end', () => lost(opened));
     const unread = new Set<Promise<void>>();
-    opened.on('notification', ({ channel }) => {
+    opened.on('notification', ({ channel, payload = '' }) => {
+      if (Object.hasOwn(messages, channel)) {
+        messages[channel]?.heard(payload);
+        return;
+      }
       const reading = readings.get(channel)?.();
       if (reading === undefined) return;
       unread.add(reading);
@@ -75,11 +92,12 @@ export async function listen({ connection, channels, log }: NotificationsOptions
     });
     try {
       await opened.connect();
-      for (const channel of readings.keys()) await opened.query(`listen ${channel}`);
+      for (const channel of [...readings.keys(), ...Object.keys(messages)]) await opened.query(`listen ${channel}`);
       const startedMs = performance.now();
       await Promise.all([...readings.values()].map((read) => read()));
       if (closing) throw new Error('closed while connecting');
       heard(startedMs);
+      for (const { missed } of Object.values(messages)) missed();
     } catch (error) {
       opened.end().catch(() => {});
       throw error;

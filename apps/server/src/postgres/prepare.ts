@@ -1,19 +1,26 @@
+import type pg from 'pg';
 import { StartError } from '../start-error.ts';
 import { type Database, DatabaseUnavailable } from './database.ts';
 import { claimInstallation, findInstallation, type InstallationEnvironment } from './installation.ts';
+import { migrateJobs } from './jobs.ts';
 import { migrate } from './migrate.ts';
 
 /**
  * The first contact with the database: may this program use it at all, then its tables, then its mark.
  * @throws StartError when it cannot be reached, or belongs to an installation of the other kind.
  */
-export async function prepareDatabase(database: Database, environment: InstallationEnvironment): Promise<void> {
+export async function prepareDatabase(
+  database: Database,
+  connection: pg.ClientConfig,
+  environment: InstallationEnvironment,
+): Promise<void> {
   // Before the migrations: a sandbox must not change one table of a production database.
   const found = await findInstallation(database).catch((error: unknown) => {
     throw new StartError(`PostgreSQL cannot be used: ${reasonOf(error)}: is DATABASE_URL right?`, { cause: error });
   });
   if (found !== null) requireOwn(found, environment);
   await migrate(database);
+  await migrateJobs(connection);
   requireOwn(await claimInstallation(database, environment), environment);
 }
 

@@ -1,11 +1,23 @@
 import { type Database, DatabaseUnavailable } from './database.ts';
 
-export type Found = (error: unknown, rendered: string | null) => void;
+/** A transaction as a status check needs it. */
+export interface FoundTransaction {
+  /** In decimal digits. */
+  readonly version: string;
+  readonly progress: Progress;
+  /** The answer's `data`, JSON text. */
+  readonly rendered: string;
+}
+
+/** `final`; `open` while in PROCESS; `askable` while in PROCESS and carried by a rail that can be asked about it. */
+export type Progress = 'final' | 'open' | 'askable';
+
+export type Found = (error: unknown, found: FoundTransaction | null) => void;
 
 export interface TransactionLookUp {
   /**
    * Finds one transaction of the client by its reference ID, and before that by its transaction ID if asked to, and
-   * hands its rendered JSON to `found`; null when there is none. `value` must be a valid identifier
+   * hands it to `found`; null when there is none. `value` must be a valid identifier
    * (domain/identifiers.ts).
    */
   find(clientId: string, value: string, alsoTransactionId: boolean, found: Found): void;
@@ -117,21 +129,34 @@ interface LookUp {
 }
 
 function answer(batch: LookUp[], answers: string[]): void {
-  for (const [index, { found }] of batch.entries()) found(null, answers[index] || null);
+  for (const [index, { found }] of batch.entries()) found(null, read(answers[index] ?? ''));
+}
+
+const PROGRESS: Readonly<Record<string, Progress>> = { F: 'final', P: 'open', A: 'askable' };
+
+/** `<version><letter of the progress><rendered>`, or nothing. */
+function read(answer: string): FoundTransaction | null {
+  if (answer === '') return null;
+  const start = answer.indexOf('{');
+  const progress = PROGRESS[answer[start - 1] ?? ''];
+  if (progress === undefined) throw new Error('a look-up came back in another form');
+  return { version: answer.slice(0, start - 1), progress, rendered: answer.slice(start) };
 }
 
 // Neither identifiers nor JSON hold control characters, so one of them separates a whole batch in a single text, on the
 // way there and on the way back: far cheaper than array literals with their quoting, and than a row for each answer.
 const SEPARATOR = '\u0001';
 
+const ANSWER = `version || case when status <> 'PROCESS' then 'F' when rail is null then 'P' else 'A' end || rendered`;
+
 // One index probe for each look-up, and a second one only where the first finds nothing.
 const LOOK_UP_SQL = `
 select string_agg(coalesce(
          case form when 't' then
-           (select rendered from tiba.transactions
+           (select ${ANSWER} from tiba.transactions
              where client_id = asked.client_id collate "C" and transaction_id = asked.value collate "C")
          end,
-         (select rendered from tiba.transactions
+         (select ${ANSWER} from tiba.transactions
            where client_id = asked.client_id collate "C" and reference_id = asked.value collate "C"),
          ''), E'\\x01' order by n) as answers
 from rows from (

@@ -1,7 +1,7 @@
 import type { Status, Transaction } from '../domain/transaction.ts';
 import { transactionJson } from '../domain/transaction-json.ts';
 import { inColumns, tableOf } from './columns.ts';
-import type { Query } from './database.ts';
+import type { Database, Query } from './database.ts';
 
 export interface TransactionKey {
   readonly clientId: string;
@@ -24,15 +24,24 @@ interface TransactionRow extends Record<string, unknown> {
   created_at: Date;
   processed_at: Date | null;
   failure_reason: string | null;
+  version: number;
+  rail: string | null;
+  rail_reference: string | null;
+  reversed_at: Date | null;
+  expected_by: Date;
+  overdue_since: Date | null;
 }
+
+// The money as text: PostgreSQL's decimals are exact, and JavaScript's numbers are not.
+const SELECTED = `t.client_id, t.transaction_id, t.reference_id, t.status, t.amount::text, t.fee::text, t.currency,
+            t.bank_code, t.bank_name, t.account_number, t.account_name, t.description, t.created_at, t.processed_at,
+            t.failure_reason, t.version, t.rail, t.rail_reference, t.reversed_at, t.expected_by, t.overdue_since`;
 
 /** The transactions of these keys that exist, locked until the database transaction ends. */
 export async function lockTransactions(query: Query, keys: readonly TransactionKey[]): Promise<Transaction[]> {
   // Locked in the order of the key, so that two feeds that name the same transactions wait for, not block, each other.
   const { rows } = await query<TransactionRow>(
-    `select t.client_id, t.transaction_id, t.reference_id, t.status, t.amount::text, t.fee::text, t.currency,
-            t.bank_code, t.bank_name, t.account_number, t.account_name, t.description,
-            t.created_at, t.processed_at, t.failure_reason
+    `select ${SELECTED}
        from tiba.transactions t
        join unnest($1::text[], $2::text[]) as k (client_id, transaction_id)
          on t.client_id = k.client_id collate "C" and t.transaction_id = k.transaction_id collate "C"
@@ -40,6 +49,27 @@ export async function lockTransactions(query: Query, keys: readonly TransactionK
         -- Not "for update", which would also hold up those who only refer to the row: another feed's observations.
         for no key update of t`,
     [keys.map((key) => key.clientId), keys.map((key) => key.transactionId)],
+  );
+  return rows.map(fromRow);
+}
+
+/** Transactions in PROCESS that should have been final by `now`, and are not yet called overdue: the earliest first. */
+export async function findExpectedBy(query: Query, now: string, limit: number): Promise<TransactionKey[]> {
+  const { rows } = await query<{ client_id: string; transaction_id: string }>(
+    `select client_id, transaction_id from tiba.transactions
+      where status = 'PROCESS' and overdue_since is null and expected_by <= $1
+      order by expected_by limit $2`,
+    [now, limit],
+  );
+  return rows.map((row) => ({ clientId: row.client_id, transactionId: row.transaction_id }));
+}
+
+/** Those in PROCESS that are overdue, the longest first: for the operator, so of all clients. */
+export async function listOverdue(database: Database, limit: number): Promise<Transaction[]> {
+  const rows = await database.query<TransactionRow>(
+    `select ${SELECTED} from tiba.transactions t
+      where t.status = 'PROCESS' and t.overdue_since is not null order by t.overdue_since limit $1`,
+    [limit],
   );
   return rows.map(fromRow);
 }
@@ -79,6 +109,11 @@ const COLUMNS = [
   'created_at',
   'processed_at',
   'failure_reason',
+  'version',
+  'rail',
+  'rail_reference',
+  'reversed_at',
+  'expected_by',
   'rendered',
 ] as const;
 
@@ -92,7 +127,8 @@ export async function insertTransactions(query: Query, transactions: readonly Tr
     `insert into tiba.transactions (${COLUMNS.join(', ')})
      select client_id, transaction_id, reference_id, status, amount::numeric, fee::numeric, currency, bank_code,
             bank_name, account_number, account_name, coalesce(description, ''), created_at::timestamptz,
-            nullif(processed_at, '')::timestamptz, nullif(failure_reason, ''), rendered
+            nullif(processed_at, '')::timestamptz, nullif(failure_reason, ''), version::int, nullif(rail, ''),
+            nullif(rail_reference, ''), nullif(reversed_at, '')::timestamptz, expected_by::timestamptz, rendered
        from ${tableOf(COLUMNS)}
       order by client_id, transaction_id
      on conflict do nothing`,
@@ -101,27 +137,35 @@ export async function insertTransactions(query: Query, transactions: readonly Tr
   return rowCount === transactions.length;
 }
 
-const ENDING_COLUMNS = [
+const CHANGING_COLUMNS = [
   'client_id',
   'transaction_id',
   'status',
   'processed_at',
   'failure_reason',
+  'version',
+  'rail',
+  'rail_reference',
+  'reversed_at',
+  'overdue_since',
   'rendered',
-] as const satisfies readonly (typeof COLUMNS)[number][];
+] as const satisfies readonly Column[];
 
-/** Writes the final status of transactions that were locked before. */
-export async function advanceTransactions(query: Query, transactions: readonly Transaction[]): Promise<void> {
+/** Writes what has changed of transactions that were locked before. */
+export async function updateTransactions(query: Query, transactions: readonly Transaction[]): Promise<void> {
   if (transactions.length === 0) return;
   await query(
     `update tiba.transactions t
-        set status = given.status, processed_at = given.processed_at::timestamptz,
-            failure_reason = nullif(given.failure_reason, ''), rendered = given.rendered
-       from ${tableOf(ENDING_COLUMNS)}
+        set status = given.status, processed_at = nullif(given.processed_at, '')::timestamptz,
+            failure_reason = nullif(given.failure_reason, ''), version = given.version::int,
+            rail = nullif(given.rail, ''), rail_reference = nullif(given.rail_reference, ''),
+            reversed_at = nullif(given.reversed_at, '')::timestamptz,
+            overdue_since = nullif(given.overdue_since, '')::timestamptz, rendered = given.rendered
+       from ${tableOf(CHANGING_COLUMNS)}
       where t.client_id = given.client_id collate "C" and t.transaction_id = given.transaction_id collate "C"
         -- The last guard below all others: a final status never changes.
-        and t.status = 'PROCESS'`,
-    inColumns(ENDING_COLUMNS, transactions.map(toRow)),
+        and (t.status = 'PROCESS' or t.status = given.status)`,
+    inColumns(CHANGING_COLUMNS, transactions.map(toRow)),
   );
 }
 
@@ -141,9 +185,17 @@ const fromRow = (row: TransactionRow): Transaction => ({
   createdAt: row.created_at.toISOString(),
   processedAt: row.processed_at?.toISOString() ?? null,
   failureReason: row.failure_reason,
+  version: row.version,
+  rail: row.rail,
+  railReference: row.rail_reference,
+  reversedAt: row.reversed_at?.toISOString() ?? null,
+  expectedBy: row.expected_by.toISOString(),
+  overdueSince: row.overdue_since?.toISOString() ?? null,
 });
 
-const toRow = (transaction: Transaction): Record<(typeof COLUMNS)[number], string | null> => ({
+type Column = (typeof COLUMNS)[number] | 'overdue_since';
+
+const toRow = (transaction: Transaction): Record<Column, string | null> => ({
   client_id: transaction.clientId,
   transaction_id: transaction.transactionId,
   reference_id: transaction.referenceId,
@@ -159,5 +211,11 @@ const toRow = (transaction: Transaction): Record<(typeof COLUMNS)[number], strin
   created_at: transaction.createdAt,
   processed_at: transaction.processedAt,
   failure_reason: transaction.failureReason,
+  version: String(transaction.version),
+  rail: transaction.rail,
+  rail_reference: transaction.railReference,
+  reversed_at: transaction.reversedAt,
+  expected_by: transaction.expectedBy,
+  overdue_since: transaction.overdueSince,
   rendered: transactionJson(transaction),
 });

@@ -19,17 +19,17 @@ export function createAccountInquiries(rails: readonly Rail[], metrics: Metrics)
   const underWay = new Map<string, Promise<InquiryOutcome>>();
   const railFor = (bank: Bank): Rail | undefined => rails.find((rail) => rail.reaches(bank));
 
-  async function ask(rail: Rail, inquiry: AccountInquiry): Promise<InquiryOutcome> {
+  async function ask(rail: Rail, inquiry: AccountInquiry, key: string): Promise<InquiryOutcome> {
     const deadline = new AbortController();
     const timer = setTimeout(() => deadline.abort(), INQUIRY_DEADLINE_MS);
     const startedMs = performance.now();
     try {
       const outcome = await rail.inquireAccount(inquiry, deadline.signal);
-      metrics.inquiries.inc({ rail: rail.name, outcome: outcomeLabel(outcome) });
+      metrics.inquiries.record(rail.name, outcomeLabel(outcome), performance.now() - startedMs);
       return outcome;
     } finally {
       clearTimeout(timer);
-      metrics.inquiryDuration.observe({ rail: rail.name }, (performance.now() - startedMs) / 1000);
+      underWay.delete(key);
     }
   }
 
@@ -44,7 +44,7 @@ export function createAccountInquiries(rails: readonly Rail[], metrics: Metrics)
       }
       const rail = railFor(inquiry.bank);
       if (rail === undefined) return Promise.resolve(NO_RAIL);
-      const asked = ask(rail, inquiry).finally(() => underWay.delete(key));
+      const asked = ask(rail, inquiry, key);
       underWay.set(key, asked);
       return asked;
     },

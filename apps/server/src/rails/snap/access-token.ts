@@ -17,7 +17,9 @@ export class NoToken extends Error {
 }
 
 export interface SnapAccessTokens {
-  /** A token that is good now. @throws NoToken, NoReply */
+  /** The token that is good now, if there is one. */
+  current(): string | null;
+  /** Obtains one if need be. @throws NoToken, NoReply */
   get(signal: AbortSignal): Promise<string>;
   /** The bank refused this token: the next `get` obtains another. */
   discard(token: string): void;
@@ -59,9 +61,14 @@ export function createSnapAccessTokens(http: SnapHttp, path: string, settings: S
     return token;
   }
 
+  const good = (): string | null =>
+    current !== undefined && performance.now() < current.renewAtMs ? current.token : null;
+
   return {
+    current: good,
     get(signal) {
-      if (current !== undefined && performance.now() < current.renewAtMs) return Promise.resolve(current.token);
+      const token = good();
+      if (token !== null) return Promise.resolve(token);
       renewal ??= renew().finally(() => {
         renewal = undefined;
       });

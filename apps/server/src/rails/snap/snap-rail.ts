@@ -45,7 +45,7 @@ export function createSnapRail(settings: SnapSettings): Rail {
       accountNumber: accountNumber.reveal(),
       bankCode: internal ? null : bank.bic,
     };
-    const ask = async (accessToken: string): Promise<SnapReply> => {
+    const ask = (accessToken: string): Promise<SnapReply> => {
       // A question asked again needs a new X-EXTERNAL-ID: the bank answers 409 to one that it has seen.
       const externalId = nextExternalId();
       const body = JSON.stringify({
@@ -56,7 +56,7 @@ export function createSnapRail(settings: SnapSettings): Rail {
       return send(path, body, accessToken, externalId, signal);
     };
 
-    const accessToken = await tokens.get(signal);
+    const accessToken = tokens.current() ?? (await tokens.get(signal));
     let reply = await ask(accessToken);
     if (reply.status === 401) {
       // The bank may have forgotten the token before its time. Once: a second refusal is about something else.
@@ -69,13 +69,7 @@ export function createSnapRail(settings: SnapSettings): Rail {
   return {
     name: settings.name,
     reaches: (bank) => settings.banks === null || settings.banks.has(bank.bic),
-    async inquireAccount(inquiry, signal) {
-      try {
-        return await inquire(inquiry, signal);
-      } catch (error) {
-        return failedInquiry(error, signal);
-      }
-    },
+    inquireAccount: (inquiry, signal) => inquire(inquiry, signal).catch((error) => failedInquiry(error, signal)),
     close: () => http.close(),
   };
 }

@@ -1,0 +1,52 @@
+import { type HeardChange, readChanges } from '../postgres/changes.ts';
+import type { Messages } from '../postgres/notifications.ts';
+
+/** News of changes, as PostgreSQL tells every process. However many wait, it is one connection that listens. */
+export interface Changes extends Messages {
+  /**
+   * Calls `onChange` after each change of the transaction, and whenever one may have been missed: read it then. The
+   * returned function ends the watch.
+   */
+  watch(clientId: string, transactionId: string, onChange: () => void): () => void;
+  /** Calls `onEach` with every change of every client. For whole lives: there is no end to it. */
+  hearAll(onEach: (change: HeardChange) => void): void;
+  /** How many are watching. */
+  watching(): number;
+}
+
+export function createChanges(): Changes {
+  const watchers = new Map<string, Set<() => void>>();
+  const hearers: ((change: HeardChange) => void)[] = [];
+  let watching = 0;
+
+  return {
+    watch(clientId, transactionId, onChange) {
+      const key = keyOf(clientId, transactionId);
+      const own = watchers.get(key) ?? new Set();
+      // A function of its own for each watch, so that the same one given twice is called twice.
+      const call = (): void => onChange();
+      own.add(call);
+      watchers.set(key, own);
+      watching += 1;
+      return () => {
+        if (!own.delete(call)) return;
+        watching -= 1;
+        if (own.size === 0 && watchers.get(key) === own) watchers.delete(key);
+      };
+    },
+    hearAll: (onEach) => void hearers.push(onEach),
+    watching: () => watching,
+    heard(payload) {
+      for (const change of readChanges(payload)) {
+        for (const hear of hearers) hear(change);
+        for (const call of [...(watchers.get(keyOf(change.clientId, change.transactionId)) ?? [])]) call();
+      }
+    },
+    missed() {
+      for (const own of [...watchers.values()]) for (const call of [...own]) call();
+    },
+  };
+}
+
+// Neither holds a control character.
+const keyOf = (clientId: string, transactionId: string): string => `${clientId}\u0001${transactionId}`;

@@ -1,0 +1,65 @@
+import { isFinal, type Transaction } from '../domain/transaction.ts';
+import { transactionJson } from '../domain/transaction-json.ts';
+import { notifyChanges } from '../postgres/changes.ts';
+import type { Query } from '../postgres/database.ts';
+import { addDeliveryJobs } from '../postgres/delivery-jobs.ts';
+import { type Happening, insertEvents } from '../postgres/events.ts';
+import { insertObservations } from '../postgres/observations.ts';
+import { insertTransactions, updateTransactions } from '../postgres/transactions.ts';
+import { beginTransferInquiries, endTransferInquiries } from '../postgres/transfer-inquiries.ts';
+import type { Change, Draft } from './decide.ts';
+
+interface Times {
+  /** ISO 8601 UTC. */
+  readonly now: string;
+  readonly firstInquiryAt: string;
+}
+
+/**
+ * Writes everything that follows from a draft: states, observations, what is to be asked, events, deliveries and the jobs
+ * that carry them. False when somebody else inserted one of the transactions first: the draft is then out of date.
+ */
+export async function record(
+  query: Query,
+  source: string,
+  draft: Draft,
+  { now, firstInquiryAt }: Times,
+): Promise<boolean> {
+  const { inserted, changed, annotated, observations } = draft;
+  if (!(await insertTransactions(query, inserted.map(toTransaction)))) return false;
+  await updateTransactions(query, [...changed.map(toTransaction), ...annotated]);
+  await insertObservations(query, source, observations);
+
+  const askable = [...inserted.map(toTransaction), ...annotated].filter(
+    ({ status, rail }) => rail !== null && !isFinal(status),
+  );
+  await beginTransferInquiries(query, askable, firstInquiryAt);
+  const ended = changed.filter(({ before, transaction }) => before?.rail !== null && isFinal(transaction.status));
+  await endTransferInquiries(query, ended.map(toTransaction));
+
+  const told = [...inserted, ...changed];
+  // Last, because they hold up whoever else has something to tell the same client.
+  const due = await insertEvents(
+    query,
+    told.flatMap((change) => happenings(change, now)),
+  );
+  await addDeliveryJobs(query, due);
+  await notifyChanges(query, changed.map(toTransaction));
+  return true;
+}
+
+const toTransaction = ({ transaction }: Change): Transaction => transaction;
+
+function happenings({ transaction, events }: Change, now: string): Happening[] {
+  if (events.length === 0) return [];
+  const { clientId, transactionId, version } = transaction;
+  const data = transactionJson(transaction);
+  return events.map((kind, index) => ({
+    clientId,
+    transactionId,
+    version: version - (events.length - 1 - index),
+    kind,
+    occurredAt: now,
+    data,
+  }));
+}

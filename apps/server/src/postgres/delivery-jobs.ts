@@ -1,0 +1,19 @@
+import type { Query } from './database.ts';
+import type { EndpointKey } from './events.ts';
+
+/** graphile-worker's name for the task that delivers what is due at one endpoint. */
+export const DELIVER_TASK = 'deliver_callbacks';
+
+/**
+ * Wakes somebody to deliver what is due at these endpoints, as soon as the database transaction is committed. One job per
+ * endpoint, however much is due: what is owed stands in `callback_deliveries`, a job only says that it is time to look.
+ */
+export async function addDeliveryJobs(query: Query, endpoints: readonly EndpointKey[]): Promise<void> {
+  if (endpoints.length === 0) return;
+  await query(
+    `select graphile_worker.add_job('${DELIVER_TASK}', json_build_object('client_id', client_id, 'endpoint_id', endpoint_id),
+                                    job_key => 'due ' || client_id || ' ' || endpoint_id)
+       from unnest($1::text[], $2::text[]) as k (client_id, endpoint_id)`,
+    [endpoints.map((each) => each.clientId), endpoints.map((each) => each.endpointId)],
+  );
+}

@@ -1,0 +1,103 @@
+import type { EventKind } from '../domain/event.ts';
+import { inColumns, tableOf } from './columns.ts';
+import type { Database, Query } from './database.ts';
+import type { TransactionKey } from './transactions.ts';
+
+/** Something that happened to a transaction, before it has its place in the client's sequence. */
+export interface Happening extends TransactionKey {
+  readonly version: number;
+  readonly kind: EventKind;
+  /** ISO 8601 UTC. */
+  readonly occurredAt: string;
+  /** The transaction as a status check answers it, JSON text. */
+  readonly data: string;
+}
+
+export interface Event extends Happening {
+  /** From 1, without gaps, for each client. */
+  readonly sequence: number;
+}
+
+export interface EndpointKey {
+  readonly clientId: string;
+  readonly endpointId: string;
+}
+
+const COLUMNS = ['client_id', 'transaction_id', 'version', 'kind', 'occurred_at', 'data'] as const;
+
+/**
+ * Gives each event its place in its client's sequence, and makes a delivery of it for each endpoint that wants it.
+ * Returns the endpoints that have something due now. The client's count stays locked until the database transaction
+ * ends, so the numbers are there in order and without gaps; call it last.
+ */
+export async function insertEvents(query: Query, happenings: readonly Happening[]): Promise<EndpointKey[]> {
+  if (happenings.length === 0) return [];
+  const rows = happenings.map((each) => ({
+    client_id: each.clientId,
+    transaction_id: each.transactionId,
+    version: String(each.version),
+    kind: each.kind,
+    occurred_at: each.occurredAt,
+    data: each.data,
+  }));
+  const { rows: due } = await query<{ client_id: string; endpoint_id: string }>(INSERT_SQL, inColumns(COLUMNS, rows));
+  return due.map((row) => ({ clientId: row.client_id, endpointId: row.endpoint_id }));
+}
+
+const INSERT_SQL = `
+with given as (
+  select * from ${tableOf(COLUMNS, 'place')}
+), counted as (
+  insert into tiba.event_counts as counts (client_id, last_sequence)
+  -- In the order of the key, so that two that tell of the same clients wait for, not block, each other.
+  select client_id, count(*) from given group by client_id order by client_id
+  on conflict (client_id) do update set last_sequence = counts.last_sequence + excluded.last_sequence
+  returning client_id, last_sequence
+), told as (
+  insert into tiba.events (client_id, sequence, transaction_id, version, kind, occurred_at, data)
+  select client_id,
+         last_sequence - count(*) over (partition by client_id) + row_number() over (partition by client_id order by place),
+         transaction_id, version::int, kind, occurred_at::timestamptz, data
+    from given join counted using (client_id)
+  returning client_id, sequence, kind
+), owed as (
+  insert into tiba.callback_deliveries (client_id, endpoint_id, sequence, next_attempt_at)
+  select client_id, endpoint_id, sequence, now()
+    from told join tiba.callback_endpoints e using (client_id)
+   where e.disabled_at is null and told.kind = any (e.kinds)
+  returning client_id, endpoint_id
+)
+select distinct client_id, endpoint_id from owed order by client_id, endpoint_id`;
+
+/** The client's events after the one with this number, in their order. */
+export async function listEvents(
+  database: Database,
+  clientId: string,
+  { after, limit }: { readonly after: number; readonly limit: number },
+): Promise<Event[]> {
+  const rows = await database.query<EventRow>(
+    `select client_id, sequence, transaction_id, version, kind, occurred_at, data from tiba.events
+      where client_id = $1 and sequence > $2 order by sequence limit $3`,
+    [clientId, after, limit],
+    'list-events',
+  );
+  return rows.map((row) => ({
+    clientId: row.client_id,
+    sequence: Number(row.sequence),
+    transactionId: row.transaction_id,
+    version: row.version,
+    kind: row.kind,
+    occurredAt: row.occurred_at.toISOString(),
+    data: row.data,
+  }));
+}
+
+interface EventRow extends Record<string, unknown> {
+  client_id: string;
+  sequence: string;
+  transaction_id: string;
+  version: number;
+  kind: EventKind;
+  occurred_at: Date;
+  data: string;
+}
