@@ -23,7 +23,8 @@ const insert = (id: string) =>
   rival.query(
     `insert into tiba.transactions
      select client_id, $1, $2, status, amount, fee, currency, bank_code, bank_name, account_number, account_name,
-            description, created_at, processed_at, failure_reason, replace(rendered, 'TT0000000000', $1)
+            description, created_at, processed_at, failure_reason, replace(rendered, 'TT0000000000', $1), version, rail,
+            rail_reference, reversed_at, expected_by, overdue_since
        from tiba.transactions where transaction_id = 'TT0000000000'`,
     [id, `ref ${id}`],
   );

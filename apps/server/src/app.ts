@@ -14,11 +14,13 @@ import { createSigningKeys, rotateSigningKeys } from './auth/signing-keys.ts';
 import { SETTINGS, type Settings } from './config.ts';
 import type { BankDirectory } from './domain/bank.ts';
 import { createFeed, type Feed } from './feed/feed.ts';
-import { createGate } from './http/gate.ts';
+import { createStatusFollowing } from './http/check-status/following.ts';
+import { createGate, createRecheck } from './http/gate.ts';
 import { listenAt } from './http/listen.ts';
 import { createOperatorListener } from './http/operator.ts';
 import { createPublicListener } from './http/public.ts';
 import { createChanges } from './ledger/changes.ts';
+import { createDurations } from './ledger/durations.ts';
 import { createExpectations } from './ledger/expectations.ts';
 import { createLedger, type Ledger } from './ledger/ledger.ts';
 import { createSlidingWindow, type MonotonicClock } from './limits/sliding-window.ts';
@@ -55,6 +57,8 @@ export interface App {
   readonly clients: Clients;
   readonly feed: Feed;
   readonly ledger: Ledger;
+  /** How many requests wait for a transaction to change, or stream its changes. */
+  waiting(): number;
   /** The built-in issuer's, for tokens that the sandbox hands out. */
   readonly issue: IssueAccessToken;
   /** Stops accepting, answers what is under way, lets go of everything. Safe to call twice. */
@@ -147,13 +151,27 @@ export async function startApp(options: AppOptions): Promise<App> {
       onApplied: (outcome) => metrics.feedLines.inc({ outcome }),
     });
     const listener = { log, accessLog: createAccessLog(writeLine), metrics, trustedProxies: settings.trustedProxies };
+    const lookUp = createTransactionLookUp(lookUpDatabase, {
+      onBatch: (size) => metrics.lookUpBatchSize.observe(size),
+      ...options.lookUp,
+    });
+    const durations = createDurations();
+    changes.hearAll(({ bankName, durationMs }) => {
+      if (durationMs !== null) durations.heard(bankName, durationMs);
+    });
+    const following = createStatusFollowing({
+      lookUp,
+      changes,
+      durations,
+      refresh: async () => {},
+      refreshMs: settings.staleSeconds * 1000,
+      recheck: createRecheck(authenticator),
+    });
     const publicListener = await createPublicListener({
       listener,
       gate,
-      lookUp: createTransactionLookUp(lookUpDatabase, {
-        onBatch: (size) => metrics.lookUpBatchSize.observe(size),
-        ...options.lookUp,
-      }),
+      lookUp,
+      follow: following.follow,
       banks,
       inquiries: createAccountInquiries(options.rails, metrics),
       issuer:
@@ -178,6 +196,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     });
 
     for (const each of [operatorListener, publicListener]) closers.push(() => drain(each));
+    closers.push(async () => following.end());
     const operatorUrl = await listenAt(operatorListener, {
       host: settings.operatorHost,
       port: settings.operatorPort,
@@ -192,7 +211,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     });
     publicUrl ||= listeningUrl;
     log.info({ publicUrl, operatorUrl }, 'ready');
-    return { publicUrl, operatorUrl, database, clients, feed, ledger, issue, close };
+    return { publicUrl, operatorUrl, database, clients, feed, ledger, waiting: changes.watching, issue, close };
   } catch (error) {
     await close();
     throw error;

@@ -187,7 +187,7 @@ function begin(word: Word, { now, expectedMs }: Circumstances): Observed {
     rail: word.rail ?? null,
     railReference: word.railReference ?? null,
     reversedAt: word.reversedAt ?? null,
-    expectedBy: new Date(Date.parse(createdAt) + expectedMs(known.bankCode)).toISOString(),
+    expectedBy: new Date(Math.min(Date.parse(createdAt) + expectedMs(known.bankCode), LAST_MS)).toISOString(),
     overdueSince: null,
   };
   if (!hasTotal(transaction, word.totalAmount)) {
@@ -195,6 +195,9 @@ function begin(word: Word, { now, expectedMs }: Circumstances): Observed {
   }
   return { outcome: 'inserted', transaction, events };
 }
+
+/** Later times are not written with four digits for the year. */
+const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
 const hasTotal = ({ amount, fee }: Transaction, claimed: string | undefined): boolean =>
   claimed === undefined || claimed === addMoney(amount, fee);

@@ -4,6 +4,7 @@ import type { Scope } from '../auth/scopes.ts';
 import { type Decision, type LimitedOperation, type Limiter, WINDOW_MS } from '../limits/limiter.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { ApiError, unavailable } from './errors.ts';
+import { acceptsJson, prefersEventStream } from './media-types.ts';
 
 export interface GateParts {
   readonly authenticator: Authenticator;
@@ -15,6 +16,8 @@ export interface GateOptions {
   readonly scope: Scope;
   /** The allowance that the operation draws on; none for what is not limited. */
   readonly operation?: LimitedOperation;
+  /** Whether it can answer as `text/event-stream` too. */
+  readonly streams?: boolean;
 }
 
 const UNAVAILABLE_RETRY_AFTER_SECONDS = 1;
@@ -25,12 +28,12 @@ const UNAVAILABLE_RETRY_AFTER_SECONDS = 1;
  * whenever the token was seen before and the limiter is in this process.
  */
 export function createGate({ authenticator, limiter, metrics }: GateParts) {
-  return ({ scope, operation }: GateOptions): onRequestHookHandler => {
+  return ({ scope, operation, streams = false }: GateOptions): onRequestHookHandler => {
     function admit(caller: Caller, request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void {
       request.caller = caller;
       const allowed = caller.scopes.has(scope);
       if (operation === undefined) {
-        done(allowed ? acceptability(request) : forbidden(scope));
+        done(allowed ? acceptability(request, streams) : forbidden(scope));
         return;
       }
       const { clientId, limits } = caller.client;
@@ -40,7 +43,7 @@ export function createGate({ authenticator, limiter, metrics }: GateParts) {
         describeLimit(reply, operation, limit, decision);
         if (!allowed) done(forbidden(scope));
         else if (!decision.admitted) done(limitExceeded(decision));
-        else done(acceptability(request));
+        else done(acceptability(request, streams));
       };
       // A request without the scope is not counted, but like every authenticated answer it tells the allowance.
       const decision = allowed ? limiter.take(key, limit) : limiter.peek(key, limit);
@@ -65,6 +68,16 @@ export function createGate({ authenticator, limiter, metrics }: GateParts) {
 }
 
 export type Gate = ReturnType<typeof createGate>;
+
+/** Whether a request that has waited would still be let in; the refusal if not. It is not counted again. */
+export function createRecheck(authenticator: Authenticator) {
+  return async (request: FastifyRequest): Promise<ApiError | null> => {
+    const authentication = await authenticator.authenticate(request.headers.authorization, request.ip);
+    return authentication.outcome === 'authenticated' ? null : refusal(authentication);
+  };
+}
+
+export type Recheck = ReturnType<typeof createRecheck>;
 
 /** The caller that the gate let in. */
 export function callerOf(request: FastifyRequest): Caller {
@@ -113,23 +126,7 @@ function describeLimit(reply: FastifyReply, operation: LimitedOperation, limit: 
   reply.header('ratelimit', `"${operation}";r=${decision.remaining};t=${Math.ceil(decision.resetMs / 1000)}`);
 }
 
-function acceptability(request: FastifyRequest): ApiError | undefined {
+function acceptability(request: FastifyRequest, streams: boolean): ApiError | undefined {
   const { accept } = request.headers;
-  return accept === undefined || accept === 'application/json' || accept === '*/*' || acceptsJson(accept)
-    ? undefined
-    : new ApiError('NOT_ACCEPTABLE');
-}
-
-const JSON_RANGES = ['application/json', 'application/*', '*/*'];
-
-/** RFC 9110, section 12.5.1: the most specific range that matches decides, and a weight of 0 excludes. */
-function acceptsJson(accept: string): boolean {
-  const weights = new Map<string, number>();
-  for (const element of accept.split(',')) {
-    const [range = '', ...parameters] = element.split(';').map((part) => part.trim().toLowerCase());
-    const weight = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2);
-    weights.set(range, weight === undefined ? 1 : Number.parseFloat(weight));
-  }
-  const decisive = JSON_RANGES.find((range) => weights.has(range));
-  return decisive !== undefined && (weights.get(decisive) ?? 0) > 0;
+  return acceptsJson(accept) || (streams && prefersEventStream(accept)) ? undefined : new ApiError('NOT_ACCEPTABLE');
 }

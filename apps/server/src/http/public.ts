@@ -5,7 +5,7 @@ import type { BankDirectory } from '../domain/bank.ts';
 import type { TransactionLookUp } from '../postgres/transaction-lookup.ts';
 import type { AccountInquiries } from '../rails/account-inquiries.ts';
 import { checkAccount } from './check-account.ts';
-import { checkStatus } from './check-status.ts';
+import { type CheckStatusParts, checkStatus } from './check-status/check-status.ts';
 import type { Gate } from './gate.ts';
 import { readJsonBodies } from './json-body.ts';
 import { createListener, type ListenerOptions } from './listener.ts';
@@ -18,6 +18,7 @@ export interface PublicParts {
   readonly listener: Omit<ListenerOptions, 'name' | 'requestTimeoutMs'>;
   readonly gate: Gate;
   readonly lookUp: TransactionLookUp;
+  readonly follow: CheckStatusParts['follow'];
   readonly banks: BankDirectory;
   readonly inquiries: AccountInquiries;
   /** Absent when an external issuer gives the tokens. */
@@ -43,7 +44,7 @@ export async function createPublicListener(parts: PublicParts): Promise<FastifyI
   readJsonBodies(app);
 
   await describeApi(app);
-  checkStatus(app, parts.gate, parts.lookUp);
+  checkStatus(app, parts);
   checkAccount(app, parts.gate, parts.banks, parts.inquiries);
   if (parts.issuer !== null) {
     tokenEndpoint(app, { ...parts.issuer.endpoint, issue: parts.issuer.issue });

@@ -34,6 +34,7 @@ const STATUS_DESCRIPTIONS: Partial<Record<number, string>> = {
   403: "The token lacks the operation's scope.",
   404: 'Nothing matches.',
   406: '`Accept` excludes `application/json`.',
+  409: 'What is there stands against it.',
   408: 'The request did not arrive in time.',
   413: 'The request body is too large.',
   415: 'The request body is not `application/json`.',

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
-import { STATUSES } from '../domain/transaction.ts';
-import { errorResponses, successEnvelope, Timestamp } from './schemas.ts';
+import { STATUSES } from '../../domain/transaction.ts';
+import { errorResponses, successEnvelope, Timestamp } from '../schemas.ts';
 
 const Amount = (description: string) =>
   Type.Number({
@@ -31,13 +31,36 @@ const TransactionSchema = Type.Object(
   { additionalProperties: false },
 );
 
+const Headers = Type.Object({
+  prefer: Type.Optional(
+    Type.String({
+      description:
+        'RFC 7240: `wait=30` answers at the moment the status is final, or after that many seconds (60 at the most) with what is known. `Preference-Applied` tells that it was done.',
+      examples: ['wait=30'],
+    }),
+  ),
+  'if-none-match': Type.Optional(
+    Type.String({
+      description: 'The `ETag` of an earlier answer: 304 when nothing has changed since.',
+      examples: ['"2"'],
+    }),
+  ),
+  'last-event-id': Type.Optional(
+    Type.String({ description: 'With `Accept: text/event-stream`: the id of the last event that was seen.' }),
+  ),
+});
+
 const common = {
   tags: ['Disbursement status'],
+  headers: Headers,
   security: [{ bearer: ['status:read'] }],
   response: {
     200: Type.Object(successEnvelope(TransactionSchema, 'Transaction found').properties, {
-      description: 'The transaction.',
+      description:
+        'The transaction. `ETag` is its version, which grows by one with each event; while it is in PROCESS, `Retry-After` says when to ask again. With `Accept: text/event-stream` the changes are streamed: the id of each event is the version, its data the transaction.',
     }),
+    204: Type.Null({ description: 'To `Last-Event-ID` of the final status: there is nothing more to stream.' }),
+    304: Type.Null({ description: 'Nothing has changed since the version that `If-None-Match` names.' }),
     ...errorResponses(['INVALID_TRANSACTION_ID', 'TRANSACTION_NOT_FOUND']),
   },
 };

@@ -1,14 +1,23 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { isReferenceId, isTransactionId } from '../domain/identifiers.ts';
-import type { TransactionLookUp } from '../postgres/transaction-lookup.ts';
-import { checkStatusByIdSchema, checkStatusByReferenceSchema } from './check-status-schema.ts';
-import { ENVELOPE_HEADERS, success } from './envelope.ts';
-import { ApiError } from './errors.ts';
-import { callerOf, type Gate } from './gate.ts';
+import { isReferenceId, isTransactionId } from '../../domain/identifiers.ts';
+import type { TransactionLookUp } from '../../postgres/transaction-lookup.ts';
+import { ApiError } from '../errors.ts';
+import { callerOf, type Gate } from '../gate.ts';
+import { prefersEventStream } from '../media-types.ts';
+import { sendTransaction } from './answer.ts';
+import type { Followed } from './following.ts';
+import { checkStatusByIdSchema, checkStatusByReferenceSchema } from './schema.ts';
+
+export interface CheckStatusParts {
+  readonly gate: Gate;
+  readonly lookUp: TransactionLookUp;
+  /** Takes over where one look is not enough: in PROCESS, or for whoever wants to wait or to be told. */
+  readonly follow: (followed: Followed) => void;
+}
 
 /** Service document 4.1 and 4.2. */
-export function checkStatus(app: FastifyInstance, gate: Gate, lookUp: TransactionLookUp): void {
-  const onRequest = gate({ scope: 'status:read', operation: 'check-status' });
+export function checkStatus(app: FastifyInstance, { gate, lookUp, follow }: CheckStatusParts): void {
+  const onRequest = gate({ scope: 'status:read', operation: 'check-status', streams: true });
 
   app.get('/api/v1/check-status/:transaction_id', { onRequest, schema: checkStatusByIdSchema }, (request, reply) => {
     const value = identifierInPath(request.originalUrl);
@@ -25,10 +34,14 @@ export function checkStatus(app: FastifyInstance, gate: Gate, lookUp: Transactio
       if (error !== null) reply.send(error);
       // Another client's transaction is not looked for, so its answer cannot differ from that for none at all.
       else if (found === null) reply.send(new ApiError('TRANSACTION_NOT_FOUND'));
-      else reply.headers(ENVELOPE_HEADERS).send(success('Transaction found', found.rendered));
+      else if (found.progress === 'final' && !wantsMore(request)) sendTransaction(request, reply, found);
+      else follow({ request, reply, clientId, found });
     });
   }
 }
+
+const wantsMore = ({ headers }: FastifyRequest): boolean =>
+  headers['prefer'] !== undefined || prefersEventStream(headers.accept);
 
 /** What follows the last slash of the path, decoded once. It is read from the URL as sent: the router decodes its own way. */
 function identifierInPath(url: string): string {

@@ -1,0 +1,16 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FoundTransaction } from '../../postgres/transaction-lookup.ts';
+import { ENVELOPE_HEADERS, success } from '../envelope.ts';
+import { entityTag, isNamed } from './conditions.ts';
+
+/** The transaction as the service document 2.2 has it, or 304 to whoever has seen this version. */
+export function sendTransaction(request: FastifyRequest, reply: FastifyReply, found: FoundTransaction): void {
+  const tag = entityTag(found.version);
+  reply.header('etag', tag);
+  const seen = request.headers['if-none-match'];
+  if (seen !== undefined && isNamed(seen, tag)) {
+    reply.header('cache-control', ENVELOPE_HEADERS['cache-control']).code(304).send();
+    return;
+  }
+  reply.headers(ENVELOPE_HEADERS).send(success('Transaction found', found.rendered));
+}

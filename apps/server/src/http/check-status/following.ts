@@ -1,0 +1,109 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Durations } from '../../ledger/durations.ts';
+import type { FoundTransaction } from '../../postgres/transaction-lookup.ts';
+import type { Recheck } from '../gate.ts';
+import { prefersEventStream } from '../media-types.ts';
+import { sendTransaction } from './answer.ts';
+import { waitSeconds } from './preferences.ts';
+import { streamStatus } from './stream.ts';
+import { createViews, type View, type ViewParts } from './view.ts';
+
+/** A request about a transaction, and what one look found. */
+export interface Followed {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  readonly clientId: string;
+  readonly found: FoundTransaction;
+}
+
+export interface FollowingParts extends ViewParts {
+  readonly durations: Pick<Durations, 'askAgainSeconds'>;
+  readonly recheck: Recheck;
+}
+
+/**
+ * Answers about transactions that are still on their way: says when to ask again, waits for whoever asks to
+ * (`Prefer: wait`, RFC 7240), or streams the changes. However many wait, they cost memory and not a query each: they are
+ * called when PostgreSQL tells of a change.
+ */
+export function createStatusFollowing(parts: FollowingParts) {
+  const { durations, refresh, recheck } = parts;
+  const { look, view } = createViews(parts);
+  const ends = new Set<() => void>();
+
+  /** What is known as soon as it is final, after `seconds`, or when the client or this process leaves. */
+  async function untilFinal(following: View, reply: FastifyReply, seconds: number): Promise<FoundTransaction> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, seconds * 1000);
+    ends.add(resolve);
+    reply.raw.once('close', resolve);
+    try {
+      following.onChange((found) => {
+        if (found.progress === 'final') resolve();
+      });
+      // A change between the first look and the watch would not be heard of.
+      if ((await following.read()).progress !== 'final') await promise;
+      const latest = following.latest();
+      return latest.progress === 'final' ? latest : await following.read();
+    } finally {
+      clearTimeout(timer);
+      ends.delete(resolve);
+      reply.raw.off('close', resolve);
+      following.end();
+    }
+  }
+
+  async function answer({ request, reply, clientId, found }: Followed): Promise<void> {
+    const open = found.progress === 'final' ? null : (JSON.parse(found.rendered) as OpenTransaction);
+    let current = found;
+    if (open !== null && found.progress === 'askable') {
+      await refresh(clientId, open.transaction_id);
+      current = await look(clientId, open.transaction_id);
+    }
+
+    if (prefersEventStream(request.headers.accept)) {
+      const { transaction_id: transactionId } = open ?? (JSON.parse(found.rendered) as OpenTransaction);
+      request.route += STREAMING;
+      await streamStatus({ request, reply, view: view(clientId, transactionId, current), recheck, ends });
+      return;
+    }
+
+    const seconds = waitSeconds(request.headers['prefer']);
+    if (seconds !== null) {
+      reply.header('preference-applied', `wait=${seconds}`);
+      request.route += WAITING;
+    }
+    if (seconds !== null && seconds > 0 && open !== null && current.progress !== 'final') {
+      current = await untilFinal(view(clientId, open.transaction_id, current), reply, seconds);
+      const refusal = await recheck(request);
+      if (refusal !== null) throw refusal;
+    }
+    if (open !== null && current.progress !== 'final') {
+      const ageMs = Date.now() - Date.parse(open.created_at);
+      reply.header('retry-after', String(durations.askAgainSeconds(open.bank_name, ageMs)));
+    }
+    sendTransaction(request, reply, current);
+  }
+
+  return {
+    follow(followed: Followed): void {
+      answer(followed).catch((error: unknown) => followed.reply.send(error));
+    },
+    /** Nobody waits any longer: each gets what is known. */
+    end(): void {
+      for (const end of [...ends]) end();
+    },
+  };
+}
+
+/** They take as long as they were asked to, which says nothing of how fast this service is: they are counted apart. */
+const WAITING = ' (waiting)';
+const STREAMING = ' (streaming)';
+
+interface OpenTransaction {
+  readonly transaction_id: string;
+  readonly bank_name: string;
+  readonly created_at: string;
+}
+
+export type StatusFollowing = ReturnType<typeof createStatusFollowing>;

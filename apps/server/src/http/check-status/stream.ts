@@ -1,0 +1,65 @@
+import { Readable } from 'node:stream';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FoundTransaction } from '../../postgres/transaction-lookup.ts';
+import type { Recheck } from '../gate.ts';
+import { entityTag } from './conditions.ts';
+import type { View } from './view.ts';
+
+/** Proxies close what is silent for a minute, and a client that is gone is only found out by writing to it. */
+const HEARTBEAT_MS = 15_000;
+/** What a client waits before it connects again. */
+const RETRY_MS = 2_000;
+
+export interface StreamedStatus {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  readonly view: View;
+  readonly recheck: Recheck;
+  /** Whoever is in it is called when this process stops. */
+  readonly ends: Set<() => void>;
+}
+
+/**
+ * The changes of one transaction as server-sent events (HTML, section 9.2). The id of each is the transaction's version,
+ * so that `Last-Event-ID` tells what the client has seen. The stream ends after the final status; 204 to a client that
+ * comes back for more tells it to stop.
+ */
+export async function streamStatus({ request, reply, view, recheck, ends }: StreamedStatus): Promise<void> {
+  const seen = request.headers['last-event-id'];
+  // A change between the first look and the watch would not be heard of.
+  const first = await view.read();
+  reply.header('cache-control', 'no-store').header('etag', entityTag(first.version));
+  if (first.progress === 'final' && seen === first.version) {
+    view.end();
+    reply.code(204).send();
+    return;
+  }
+
+  const stream = new Readable({ read: () => {} });
+  let sent = seen;
+  function finish(): void {
+    clearInterval(heartbeat);
+    ends.delete(finish);
+    view.end();
+    stream.push(null);
+  }
+  function tell(found: FoundTransaction): void {
+    if (found.version !== sent) {
+      sent = found.version;
+      stream.push(`id: ${found.version}\nevent: status\ndata: ${found.rendered}\n\n`);
+    }
+    if (found.progress === 'final') finish();
+  }
+  /** A token that has expired or a client that was disabled meanwhile is told nothing more. */
+  async function whileAllowed(act: () => void): Promise<void> {
+    if ((await recheck(request)) === null) act();
+    else finish();
+  }
+  const heartbeat = setInterval(() => void whileAllowed(() => stream.push(': still here\n\n')), HEARTBEAT_MS);
+  ends.add(finish);
+  reply.raw.once('close', finish);
+  view.onChange((found) => void whileAllowed(() => tell(found)));
+  stream.push(`retry: ${RETRY_MS}\n\n`);
+  reply.header('content-type', 'text/event-stream').header('x-accel-buffering', 'no').send(stream);
+  tell(view.latest());
+}

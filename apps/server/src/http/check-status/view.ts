@@ -1,0 +1,78 @@
+import type { Changes } from '../../ledger/changes.ts';
+import type { FoundTransaction, TransactionLookUp } from '../../postgres/transaction-lookup.ts';
+
+export interface ViewParts {
+  readonly lookUp: TransactionLookUp;
+  readonly changes: Pick<Changes, 'watch'>;
+  /** Has the bank asked, if that was long ago; resolves when its answer is stored, or soon in any case. */
+  readonly refresh: (clientId: string, transactionId: string) => Promise<void>;
+  /** How often the bank is asked anew while somebody looks on, in milliseconds. */
+  readonly refreshMs: number;
+}
+
+/** A view of one transaction that follows its changes. */
+export interface View {
+  latest(): FoundTransaction;
+  /** Called after each change, with what is then known. */
+  onChange(changed: (found: FoundTransaction) => void): void;
+  /** Looks again; what PostgreSQL cannot tell now is an error. */
+  read(): Promise<FoundTransaction>;
+  end(): void;
+}
+
+export function createViews({ lookUp, changes, refresh, refreshMs }: ViewParts) {
+  const look = (clientId: string, transactionId: string): Promise<FoundTransaction> =>
+    new Promise((resolve, reject) => {
+      lookUp.find(clientId, transactionId, true, (error, found) => {
+        if (found !== null) resolve(found);
+        else reject(error ?? new Error('a transaction that was there is gone'));
+      });
+    });
+
+  function view(clientId: string, transactionId: string, first: FoundTransaction): View {
+    let latest = first;
+    let listener: ((found: FoundTransaction) => void) | undefined;
+    let reading: Promise<FoundTransaction> | undefined;
+    let again = false;
+
+    function read(): Promise<FoundTransaction> {
+      again = reading !== undefined;
+      return (reading ??= look(clientId, transactionId)
+        .then((found) => {
+          latest = found;
+          return found;
+        })
+        .finally(() => {
+          reading = undefined;
+        }));
+    }
+    const changed = (): void => {
+      read().then(
+        (found) => {
+          listener?.(found);
+          // What was read may be from before the change that was heard of meanwhile.
+          if (again) changed();
+        },
+        // PostgreSQL is out of reach. When it is back, whatever may have been missed is told again.
+        () => {},
+      );
+    };
+    const unwatch = changes.watch(clientId, transactionId, changed);
+    const refreshing =
+      first.progress === 'askable' ? setInterval(() => void refresh(clientId, transactionId), refreshMs) : undefined;
+    return {
+      latest: () => latest,
+      onChange: (call) => {
+        listener = call;
+      },
+      read,
+      end() {
+        unwatch();
+        clearInterval(refreshing);
+        listener = undefined;
+      },
+    };
+  }
+
+  return { look, view };
+}
