@@ -14,3 +14,7 @@ export function parseExactJson(text: string): unknown {
   const value: unknown = JSON.parse(text);
   return JSON.stringify(value) === text ? value : parse(text);
 }
+
+/** An object's own field only: a message cannot reach what every object inherits. */
+export const ownField = (object: Readonly<Record<string, unknown>>, name: string): unknown =>
+  Object.hasOwn(object, name) ? object[name] : undefined;

@@ -110,7 +110,8 @@ export function createAuthenticator({ clients, notifications, verify, throttle }
     if (caller !== null) return { outcome: 'authenticated', caller };
     // It may be good again one day (its client enabled); then it is verified anew.
     known.delete(authorization);
-    return refuse(address, true);
+    const blockedMs = throttle.blockedMs(address);
+    return blockedMs > 0 ? { outcome: 'throttled', retryAfterMs: blockedMs } : refuse(address, true);
   }
 
   return {

@@ -2,8 +2,10 @@ import { isLosslessNumber } from 'lossless-json';
 import { AccountNumber } from '../domain/account.ts';
 import type { BankDirectory } from '../domain/bank.ts';
 import { isPlainText, isReferenceId, isTransactionId } from '../domain/identifiers.ts';
+import { parseInstant } from '../domain/instant.ts';
 import { parseMoney } from '../domain/money.ts';
 import { FEED_FIELD_NAMES, isFinal, STATUSES, type Status, type Word } from '../domain/transaction.ts';
+import { ownField } from '../exact-json.ts';
 
 /** A field of a message that cannot be read; `message` names the field and says what it should be. */
 export class UnreadableWord extends Error {}
@@ -129,30 +131,13 @@ function readAmount(value: unknown, field: string): string {
   return amount;
 }
 
-const RFC_3339 = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:[Zz]|[+-]\d{2}:\d{2})$/;
-const FOUR_DIGIT_YEAR = /^(?!0000)\d{4}-/;
-
-/** RFC 3339 in, ISO 8601 UTC with milliseconds out. Finer fractions are cut off. */
 function readTime(value: unknown, field: string): string {
-  const time = typeof value === 'string' && RFC_3339.test(value) ? toUtc(value) : null;
-  // The zone may push the first and the last day out of the years that ISO 8601 and PostgreSQL write with four digits.
-  if (time !== null && FOUR_DIGIT_YEAR.test(time)) return time;
+  const time = typeof value === 'string' ? parseInstant(value) : null;
+  if (time !== null) return time;
   throw new UnreadableWord(`${field} must be a time with its zone, for example 2026-11-21T04:32:26.123Z`);
-}
-
-function toUtc(value: string): string | null {
-  try {
-    // Temporal refuses the days that do not exist; Date would move them into the next month.
-    return new Date(Temporal.Instant.from(value).epochMilliseconds).toISOString();
-  } catch {
-    return null;
-  }
 }
 
 const isStatus = (text: string): text is Status => (STATUSES as readonly string[]).includes(text);
 
 const isObject = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !isLosslessNumber(value);
-
-/** Own fields only: a message cannot reach what every object inherits. */
-const ownField = (fields: Fields, field: string): unknown => (Object.hasOwn(fields, field) ? fields[field] : undefined);

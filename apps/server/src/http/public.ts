@@ -4,7 +4,7 @@ import type { SigningKeys } from '../auth/signing-keys.ts';
 import type { BankDirectory } from '../domain/bank.ts';
 import type { TransactionLookUp } from '../postgres/transaction-lookup.ts';
 import type { AccountInquiries } from '../rails/account-inquiries.ts';
-import { checkAccount } from './check-account.ts';
+import { checkAccount } from './check-account/check-account.ts';
 import { type CheckStatusParts, checkStatus } from './check-status/check-status.ts';
 import type { Gate } from './gate.ts';
 import { readJsonBodies } from './json-body.ts';

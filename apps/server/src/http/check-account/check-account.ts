@@ -1,12 +1,13 @@
 import type { FastifyInstance } from 'fastify';
-import { AccountNumber, type Verdict } from '../domain/account.ts';
-import type { Bank, BankDirectory } from '../domain/bank.ts';
-import type { AccountInquiries } from '../rails/account-inquiries.ts';
-import { checkAccountSchema } from './check-account-schema.ts';
-import { ENVELOPE_HEADERS, success } from './envelope.ts';
-import { ApiError, unavailable } from './errors.ts';
-import type { Gate } from './gate.ts';
-import { jsonObject, requireJson } from './json-body.ts';
+import { AccountNumber, type Verdict } from '../../domain/account.ts';
+import type { Bank, BankDirectory } from '../../domain/bank.ts';
+import { ownField } from '../../exact-json.ts';
+import type { AccountInquiries } from '../../rails/account-inquiries.ts';
+import { ENVELOPE_HEADERS, success } from '../envelope.ts';
+import { ApiError, unavailable } from '../errors.ts';
+import type { Gate } from '../gate.ts';
+import { jsonObject, requireJson } from '../json-body.ts';
+import { checkAccountSchema } from './schema.ts';
 
 const BANK_RETRY_AFTER_SECONDS = 5;
 
@@ -21,13 +22,10 @@ export function checkAccount(
 
   app.post('/api/v1/check-account', { onRequest, schema: checkAccountSchema }, async (request, reply) => {
     const body = jsonObject(request.body);
-    const bankCode = Object.hasOwn(body, 'bank_code') ? body['bank_code'] : undefined;
+    const bankCode = ownField(body, 'bank_code');
     const bank = typeof bankCode === 'string' ? banks.find(bankCode) : null;
     if (bank === null || typeof bankCode !== 'string') throw new ApiError('INVALID_BANK_CODE');
-    const accountNumber = accountNumberAt(
-      bank,
-      Object.hasOwn(body, 'account_number') ? body['account_number'] : undefined,
-    );
+    const accountNumber = accountNumberAt(bank, ownField(body, 'account_number'));
 
     const outcome = await inquiries.inquire({ bank, accountNumber });
     const judgement = outcome.kind === 'verdict' ? outcome.verdict.status : outcome.reason;

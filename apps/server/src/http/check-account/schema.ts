@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
-import { ACCOUNT_STATUSES } from '../domain/account.ts';
-import { errorResponses, successEnvelope } from './schemas.ts';
+import { ACCOUNT_STATUSES } from '../../domain/account.ts';
+import { errorResponses, successEnvelope } from '../schemas.ts';
 
 /** Service document 2.3. */
 const AccountValidationSchema = Type.Object(
