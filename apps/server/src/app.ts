@@ -11,6 +11,8 @@ import { type Clients, createClients } from './auth/clients.ts';
 import { createFailureThrottle } from './auth/failure-throttle.ts';
 import { createSeal } from './auth/secrets.ts';
 import { createSigningKeys, rotateSigningKeys } from './auth/signing-keys.ts';
+import { createDeliveries } from './callbacks/deliveries.ts';
+import { createCallbackSender } from './callbacks/send.ts';
 import { SETTINGS, type Settings } from './config.ts';
 import type { BankDirectory } from './domain/bank.ts';
 import { createFeed, type Feed } from './feed/feed.ts';
@@ -27,15 +29,19 @@ import { createSlidingWindow, type MonotonicClock } from './limits/sliding-windo
 import { createAccessLog } from './observability/access-log.ts';
 import type { LogSink } from './observability/log.ts';
 import { createMetrics } from './observability/metrics.ts';
+import { resolveDestination } from './outbound/destination.ts';
+import { createGuardedHttp } from './outbound/guarded-http.ts';
 import { CHANGES_CHANNEL } from './postgres/changes.ts';
 import { type Database, openDatabase } from './postgres/database.ts';
 import type { InstallationEnvironment } from './postgres/installation.ts';
+import { JOB_CONNECTIONS } from './postgres/job-worker.ts';
 import { listen } from './postgres/notifications.ts';
 import { prepareDatabase } from './postgres/prepare.ts';
 import { createTransactionLookUp, type LookUpOptions } from './postgres/transaction-lookup.ts';
 import { createAccountInquiries } from './rails/account-inquiries.ts';
 import type { Rail } from './rails/rail.ts';
 import { repeat } from './repeat.ts';
+import type { DemoCore } from './sandbox/demo-core.ts';
 
 export interface AppOptions {
   readonly environment: InstallationEnvironment;
@@ -44,6 +50,8 @@ export interface AppOptions {
   readonly banks: BankDirectory;
   readonly rails: readonly Rail[];
   readonly logging: Pick<LogSink, 'log' | 'writeLine'>;
+  /** In the sandbox: what plays the operator's disbursement core. */
+  readonly demoCore?: DemoCore;
   /** For tests that push the limits' clock. */
   readonly limitClock?: MonotonicClock;
   /** For the benchmark that measures what batching brings. */
@@ -93,7 +101,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const lookUpConnections = 4;
     const database = openDatabase({
       connection,
-      connectionsMax: Math.max(settings.databaseConnections - lookUpConnections - 1, 1),
+      connectionsMax: Math.max(settings.databaseConnections - lookUpConnections - JOB_CONNECTIONS - 1, 1),
       log,
     });
     closers.push(() => database.close());
@@ -167,9 +175,26 @@ export async function startApp(options: AppOptions): Promise<App> {
       refreshMs: settings.staleSeconds * 1000,
       recheck: createRecheck(authenticator),
     });
+    const callbackPolicy = {
+      ports: settings.callbackPorts,
+      allowed: settings.callbackNetworks,
+      loopbackHttp: options.environment === 'sandbox',
+    };
+    const callbackHttp = createGuardedHttp({ policy: callbackPolicy });
+    closers.push(() => callbackHttp.close());
+    const sendCallback = createCallbackSender({ http: callbackHttp, seal });
+    const deliveries = createDeliveries({ connection, database, send: sendCallback, log, metrics });
+    closers.push(() => deliveries.close());
     const publicListener = await createPublicListener({
       listener,
       gate,
+      database,
+      callbacks: {
+        seal,
+        judge: (url) => resolveDestination(url, callbackPolicy),
+        send: sendCallback,
+        testLimiter: createSlidingWindow(clock),
+      },
       lookUp,
       follow: following.follow,
       banks,
@@ -187,7 +212,9 @@ export async function startApp(options: AppOptions): Promise<App> {
     const operatorListener = createOperatorListener({
       listener,
       gate,
+      database,
       feed,
+      demoCore: options.demoCore ?? null,
       readiness: {
         postgres: async () => {
           if (!(await notifications.untilCurrent())) throw new Error('PostgreSQL does not answer');

@@ -9,6 +9,7 @@ import { lockDataDirectory } from '../postgres/embedded/lock.ts';
 import { createSnapRail } from '../rails/snap/snap-rail.ts';
 import { startSimulatedBank } from '../sandbox/bank-process.ts';
 import { banner } from '../sandbox/banner.ts';
+import { startDemoCore } from '../sandbox/demo-core.ts';
 import { provideDemoData } from '../sandbox/demo-data.ts';
 import { describeSandbox } from '../sandbox/description.ts';
 import { writePrivateFile } from '../sandbox/private-file.ts';
@@ -40,20 +41,27 @@ export async function sandbox(): Promise<void> {
     const logging = createLog(logFile, settings.logLevel);
     closers.push(logging.close);
 
+    const banks = createBankDirectory(bankEntries);
+    const demoCore = await startDemoCore(banks, logging.log);
+    closers.push(demoCore.close);
+    const transfers = { journalFile: path.join(dataDirectory, 'bank-journal.ndjson'), notifyUrl: demoCore.notifyUrl };
+
     const [postgres, bank] = await settled([
       openPostgres(settings, say).then((opened) => (closers.push(opened.stop), opened)),
-      startSimulatedBank(secrets, logging.log).then((started) => (closers.push(started.stop), started)),
+      startSimulatedBank(secrets, logging.log, transfers).then((started) => (closers.push(started.stop), started)),
     ]);
     const app = await startApp({
       environment: 'sandbox',
       settings: { ...settings, secretKey: secrets.secretKey },
       connection: postgres.connection,
-      banks: createBankDirectory(bankEntries),
+      banks,
       rails: [createSnapRail(bank.connection)],
+      demoCore,
       logging,
     });
     closers.push(app.close);
     await provideDemoData(app, secrets.clients);
+    demoCore.begin(app.feed, bank.connection);
 
     const description = await describeSandbox(app, secrets.clients);
     await writePrivateFile(descriptionFile, JSON.stringify(description, null, 2));

@@ -16,8 +16,19 @@ export interface SimulatedBank {
   stop(): Promise<void>;
 }
 
+export interface BankTransfers {
+  /** Where it remembers transfers, so that they go on after a restart. */
+  readonly journalFile?: string;
+  /** Whom it tells about them. */
+  readonly notifyUrl?: string;
+}
+
 /** The simulated bank as a process of its own. It ends with this one, also when this one is killed. */
-export async function startSimulatedBank(secrets: SandboxSecrets, log: Log): Promise<SimulatedBank> {
+export async function startSimulatedBank(
+  secrets: SandboxSecrets,
+  log: Log,
+  { journalFile, notifyUrl }: BankTransfers = {},
+): Promise<SimulatedBank> {
   const privateKey = createPrivateKey(secrets.bankPrivateKey);
   const identity = { clientKey: 'tiba-sandbox', partnerId: 'TIBA', channelId: '95221' };
   const child = fork(BANK, {
@@ -30,6 +41,8 @@ export async function startSimulatedBank(secrets: SandboxSecrets, log: Log): Pro
       BANK_CLIENT_PUBLIC_KEY: createPublicKey(privateKey).export({ type: 'spki', format: 'pem' }),
       BANK_PARTNER_ID: identity.partnerId,
       BANK_CHANNEL_ID: identity.channelId,
+      ...(journalFile === undefined ? {} : { BANK_JOURNAL_FILE: journalFile }),
+      ...(notifyUrl === undefined ? {} : { BANK_NOTIFY_URL: notifyUrl }),
     },
   });
   const exited = once(child, 'exit');

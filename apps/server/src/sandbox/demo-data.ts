@@ -3,11 +3,13 @@ import { hashSecret } from '../auth/secrets.ts';
 import { insertClient } from '../postgres/clients.ts';
 import type { SandboxClientSecrets } from './secrets.ts';
 
+const CLIENT_SCOPES = ['status:read', 'account:check', 'events:read', 'callbacks:manage'] as const;
+
 /** The sandbox's clients, by the name of their secret. */
 export const DEMO_CLIENTS = {
-  shop: { clientId: 'demo-shop', name: 'Demo shop', scopes: ['status:read', 'account:check'] },
-  payroll: { clientId: 'demo-payroll', name: 'Demo payroll', scopes: ['status:read', 'account:check'] },
-  core: { clientId: 'demo-core', name: 'Demo disbursement core', scopes: ['feed:write'] },
+  shop: { clientId: 'demo-shop', name: 'Demo shop', scopes: CLIENT_SCOPES },
+  payroll: { clientId: 'demo-payroll', name: 'Demo payroll', scopes: CLIENT_SCOPES },
+  core: { clientId: 'demo-core', name: 'Demo disbursement core', scopes: ['feed:write', 'operator:read'] },
 } as const satisfies Record<keyof SandboxClientSecrets, unknown>;
 
 /** One of demo-shop's transactions in each status. */

@@ -1,0 +1,70 @@
+import type { FastifyInstance } from 'fastify';
+import { parseMoney } from '../domain/money.ts';
+import { type DemoCore, DisbursementRefused, type NewDisbursement } from '../sandbox/demo-core.ts';
+import { ENVELOPE_HEADERS, success } from './envelope.ts';
+import { ApiError } from './errors.ts';
+import type { Gate } from './gate.ts';
+import { jsonObject } from './json-body.ts';
+
+/** The sandbox's own operations, on its operator listener: what an operator's core does by other means. */
+export function sandboxOperations(
+  app: FastifyInstance,
+  gate: Gate,
+  core: Pick<DemoCore, 'disburse' | 'pushClock'>,
+): void {
+  const onRequest = gate({ scope: 'feed:write' });
+
+  app.post('/sandbox/v1/disbursements', { onRequest }, async (request, reply) => {
+    const wanted = readDisbursement(jsonObject(request.body));
+    const made = await core.disburse(wanted).catch(refuse);
+    const data = {
+      transaction_id: made.transactionId,
+      reference_id: made.referenceId,
+      client_id: wanted.clientId,
+      status: 'PROCESS',
+      bank: made.bank,
+    };
+    return reply
+      .code(201)
+      .headers(ENVELOPE_HEADERS)
+      .send(success('Disbursement made', JSON.stringify(data)));
+  });
+
+  app.post('/sandbox/v1/clock', { onRequest }, async (request, reply) => {
+    const seconds = Number(String(jsonObject(request.body)['advance_seconds']));
+    const answer = await core.pushClock(seconds).catch(refuse);
+    return reply.headers(ENVELOPE_HEADERS).send(success("The bank's clock was pushed forward", answer));
+  });
+}
+
+const DEFAULTS = {
+  client_id: 'demo-shop',
+  amount: '150000.00',
+  bank_code: '014',
+  account_number: '1234567890',
+  account_name: 'BUDI SANTOSO',
+  description: 'Made in the sandbox',
+} as const;
+
+/** Everything may be left out. What is wrong with it is found by the feed, as with any core's words. */
+function readDisbursement(body: Readonly<Record<string, unknown>>): NewDisbursement {
+  const text = (name: keyof typeof DEFAULTS): string => String(body[name] ?? DEFAULTS[name]);
+  const amount = parseMoney(text('amount'));
+  if (amount === null)
+    throw new ApiError('INVALID_REQUEST', { message: 'Invalid request: amount must be a plain decimal' });
+  return {
+    clientId: text('client_id'),
+    referenceId: body['reference_id'] === undefined ? null : String(body['reference_id']),
+    amount,
+    bankCode: text('bank_code'),
+    accountNumber: text('account_number'),
+    accountName: text('account_name'),
+    description: text('description'),
+  };
+}
+
+function refuse(error: unknown): never {
+  if (error instanceof DisbursementRefused)
+    throw new ApiError('INVALID_REQUEST', { message: `Invalid request: ${error.message}` });
+  throw error;
+}

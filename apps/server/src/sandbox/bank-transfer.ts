@@ -1,0 +1,42 @@
+import type { Bank } from '../domain/bank.ts';
+import type { SnapService } from '../rails/snap/exchange.ts';
+import { parseReply } from '../rails/snap/reply.ts';
+import { snapTimestamp } from '../rails/snap/timestamp.ts';
+
+/** An order to the bank. Creating disbursements is the core's work and no rail's: this stands in for a core. */
+export interface Order {
+  readonly partnerReferenceNo: string;
+  /** With two places. */
+  readonly amount: string;
+  readonly bank: Bank;
+  readonly accountNumber: string;
+  readonly accountName: string;
+  /** ISO 8601 UTC. */
+  readonly createdAt: string;
+}
+
+/** `accepted`; `refused` for certain, with the bank's code; or nobody knows: then the bank has to be asked. */
+export type Acceptance =
+  | { readonly kind: 'accepted' | 'unknown' }
+  | { readonly kind: 'refused'; readonly code: string };
+
+const SOURCE_ACCOUNT = '8880001000';
+
+/** SNAP transfers (ASPI, services 17 and 18): within the bank, and to another one. */
+export const TRANSFER: SnapService<Order, Acceptance> = {
+  write: ({ partnerReferenceNo, amount, bank, accountNumber, accountName, createdAt }) =>
+    JSON.stringify({
+      partnerReferenceNo,
+      amount: { value: amount, currency: 'IDR' },
+      beneficiaryAccountNo: accountNumber,
+      beneficiaryAccountName: accountName,
+      beneficiaryBankCode: bank.bic,
+      sourceAccountNo: SOURCE_ACCOUNT,
+      transactionDate: snapTimestamp(Date.parse(createdAt)),
+    }),
+  read(httpStatus, body) {
+    const code = parseReply(body)?.responseCode ?? null;
+    if (code === null || httpStatus >= 500) return { kind: 'unknown' };
+    return httpStatus < 300 ? { kind: 'accepted' } : { kind: 'refused', code: code.text };
+  },
+};
