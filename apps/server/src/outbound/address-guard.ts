@@ -1,0 +1,89 @@
+import { BlockList, isIP } from 'node:net';
+import {
+  GLOBAL_UNICAST_V6,
+  METADATA_NETWORKS_V4,
+  METADATA_NETWORKS_V6,
+  SPECIAL_NETWORKS_V4,
+  SPECIAL_NETWORKS_V6,
+} from './special-networks.ts';
+
+/** Whether a connection to an address is permitted. What is not an address is not permitted. */
+export type AddressGuard = (address: string) => boolean;
+
+export interface Network {
+  readonly address: string;
+  readonly prefixLength: number;
+  readonly family: 'ipv4' | 'ipv6';
+}
+
+const special = { ipv4: networks(SPECIAL_NETWORKS_V4), ipv6: networks(SPECIAL_NETWORKS_V6) };
+const metadata = { ipv4: networks(METADATA_NETWORKS_V4), ipv6: networks(METADATA_NETWORKS_V6) };
+const globalUnicast = networks([GLOBAL_UNICAST_V6]);
+const loopback = { ipv4: networks(['127.0.0.0/8']), ipv6: networks(['::1/128']) };
+
+/**
+ * A guard that permits public addresses, and those `allowed`.
+ *
+ * @param allowed Networks in CIDR notation, or single addresses.
+ * @throws RangeError when one of them cannot be read.
+ */
+export function createAddressGuard(allowed: readonly string[] = []): AddressGuard {
+  const parsed = allowed.map(readNetwork);
+  // A list for each family: BlockList takes an IPv4-mapped address for the IPv4 address in it, and that is a spelling
+  // under which nobody's receiver is known.
+  const permitted = {
+    ipv4: blockList(parsed.filter(({ family }) => family === 'ipv4')),
+    ipv6: blockList(parsed.filter(({ family }) => family === 'ipv6')),
+  };
+  return (address) => {
+    const family = familyOf(address);
+    if (family === null || metadata[family].check(address, family)) return false;
+    return permitted[family].check(address, family) || isPublic(address, family);
+  };
+}
+
+/** Whether this is an address of this machine itself, in its usual spelling. */
+export const isLoopback: AddressGuard = (address) => {
+  const family = familyOf(address);
+  return family !== null && loopback[family].check(address, family);
+};
+
+/** Reads `10.0.0.0/8`, `fd00::/8`, or a single address; null when it is neither. */
+export function parseNetwork(text: string): Network | null {
+  const [address = '', length, ...rest] = text.split('/');
+  const family = familyOf(address);
+  if (family === null || rest.length > 0) return null;
+  const bits = family === 'ipv4' ? 32 : 128;
+  if (length === undefined) return { address, prefixLength: bits, family };
+  if (!/^\d{1,3}$/.test(length) || Number(length) > bits) return null;
+  return { address, prefixLength: Number(length), family };
+}
+
+function isPublic(address: string, family: Network['family']): boolean {
+  if (family === 'ipv6' && !globalUnicast.check(address, family)) return false;
+  return !special[family].check(address, family);
+}
+
+/** An address with a zone (RFC 4007) is meant for one link, whatever its number says. */
+function familyOf(address: string): Network['family'] | null {
+  if (address.includes('%')) return null;
+  const version = isIP(address);
+  if (version === 0) return null;
+  return version === 4 ? 'ipv4' : 'ipv6';
+}
+
+function readNetwork(text: string): Network {
+  const network = parseNetwork(text);
+  if (network === null) throw new RangeError(`neither an address nor a network in CIDR notation: ${text}`);
+  return network;
+}
+
+function networks(texts: readonly string[]): BlockList {
+  return blockList(texts.map(readNetwork));
+}
+
+function blockList(networks: readonly Network[]): BlockList {
+  const list = new BlockList();
+  for (const { address, prefixLength, family } of networks) list.addSubnet(address, prefixLength, family);
+  return list;
+}

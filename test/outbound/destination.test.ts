@@ -1,0 +1,239 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { type Judgement, judgeDestination, resolveDestination } from '../../apps/server/src/outbound/destination.ts';
+import type { LookUp } from '../../apps/server/src/outbound/look-up.ts';
+import { type OutboundPolicy, PUBLIC_ONLY } from '../../apps/server/src/outbound/policy.ts';
+import { MORE_SPELLINGS, USUAL_SPELLINGS } from './spellings.ts';
+
+const SANDBOX: OutboundPolicy = { ...PUBLIC_ONLY, loopbackHttp: true };
+const INTERNAL: OutboundPolicy = { ...PUBLIC_ONLY, allowed: ['10.0.0.0/8', '::1'] };
+const PUBLIC_ADDRESS = { address: '93.184.215.14', family: 4 };
+
+const judge = (text: string, policy = PUBLIC_ONLY): Judgement => judgeDestination(text, policy);
+const accepted = (text: string, policy?: OutboundPolicy): void => assert.ok('url' in judge(text, policy), text);
+function faulty(text: string, fault: RegExp, policy?: OutboundPolicy): void {
+  const judgement = judge(text, policy);
+  assert.ok('fault' in judgement, `${text} was accepted`);
+  assert.match(judgement.fault, fault, text);
+}
+
+/** Gives these addresses, and counts the questions. */
+function nameServer(...addresses: readonly string[]): LookUp & { asked: string[] } {
+  const asked: string[] = [];
+  const lookUp = (hostname: string) => {
+    asked.push(hostname);
+    return Promise.resolve(addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })));
+  };
+  return Object.assign(lookUp, { asked });
+}
+
+suite('a URL is accepted', () => {
+  test('when it is https to a public host, at a port of the policy', () => {
+    accepted('https://callbacks.example.com/tiba');
+    accepted('HTTPS://Callbacks.Example.com:443/tiba?for=a%20b&to=@home');
+    accepted('https://callbacks.example.com:8443');
+    accepted('https://bücher.example/tiba');
+    accepted('https://8.8.8.8/tiba');
+    accepted('https://[2606:4700::1111]/tiba');
+    accepted('https://my_host.example.com/tiba');
+    accepted('https://localhost.example.com/');
+    accepted('https://notlocalhost.com/');
+  });
+
+  test('and comes back in its canonical spelling', () => {
+    const judgement = judge('https://BÜCHER.example:443/a b'.replace(' ', '%20'));
+    assert.equal('url' in judgement && judgement.url.href, 'https://xn--bcher-kva.example/a%20b');
+  });
+});
+
+suite('a URL is a fault, and the sentence says what to do', () => {
+  for (const spelling of [...USUAL_SPELLINGS, ...MORE_SPELLINGS]) {
+    test(`with the host ${JSON.stringify(spelling)}`, () => {
+      faulty(
+        `https://${spelling}/tiba`,
+        /^Use a host with a public address|^Use an absolute|^Leave out the dot|^Percent/,
+      );
+      faulty(
+        `https://${spelling}:8443`,
+        /^Use a host with a public address|^Use an absolute|^Leave out the dot|^Percent/,
+      );
+    });
+  }
+
+  test('without https', () => {
+    faulty('http://callbacks.example.com/', /^Use https: callbacks are sent over TLS alone$/);
+    for (const text of [
+      '',
+      'callbacks.example.com',
+      '//callbacks.example.com/',
+      '/tiba',
+      'https:/example.com',
+      'https:',
+    ]) {
+      faulty(text, /^Use an absolute https URL/);
+    }
+    for (const scheme of ['ftp', 'file', 'gopher', 'javascript', 'data', 'ws', 'unix', 'httpss']) {
+      faulty(`${scheme}://callbacks.example.com/`, /^Use an absolute https URL/);
+    }
+  });
+
+  test('with user information, empty or not', () => {
+    for (const user of ['user@', 'user:secret@', ':secret@', '@', 'callbacks.example.com@', 'a:b@c@', '%40@']) {
+      faulty(`https://${user}callbacks.example.com/`, /^Leave user name and password out/);
+    }
+    faulty('https://callbacks.example.com:443@127.0.0.1/', /^Leave user name/);
+  });
+
+  test('with a fragment, empty or not', () => {
+    for (const end of ['#', '#section', '?a=b#c'])
+      faulty(`https://callbacks.example.com/${end}`, /^Leave the fragment/);
+    faulty('https://callbacks.example.com#@127.0.0.1/', /^Leave the fragment/);
+  });
+
+  test('with a port that the policy does not name', () => {
+    for (const port of [80, 22, 25, 5432, 6379, 8080, 0, 65_535]) {
+      faulty(`https://callbacks.example.com:${port}/`, /^Use one of the ports 443, 8443, not \d+$/);
+    }
+    faulty('https://callbacks.example.com:65536/', /^Use an absolute https URL/);
+    faulty('https://callbacks.example.com/', /^Use one of the ports 9443, not 443$/, { ...PUBLIC_ONLY, ports: [9443] });
+  });
+
+  test('when it is longer than 2048 characters, as written or percent-encoded', () => {
+    const start = 'https://callbacks.example.com/';
+    accepted(start + 'a'.repeat(2048 - start.length));
+    faulty(start + 'a'.repeat(2049 - start.length), /^Use a URL of at most 2048 characters$/);
+    faulty(start + 'é'.repeat(400), /^Use a URL of at most 2048 characters once/);
+  });
+
+  test('with what a parser would drop or turn around in silence', () => {
+    for (const text of [
+      ' https://example.com/',
+      'https://example.com/ ',
+      'https://exa\tmple.com/',
+      'https://example.com/\n',
+      'https://example.com/\u0000',
+      'https://example.com/a b',
+      'https:\\\\example.com/',
+      'https://example.com\\@127.0.0.1/',
+      'https://example.com/\u2028',
+    ]) {
+      faulty(text, /^Percent-encode/);
+    }
+  });
+});
+
+suite('in the sandbox', () => {
+  test('this machine may be called over http, at any port', () => {
+    for (const host of ['localhost', 'receiver.localhost', '127.0.0.1', '127.9.9.9', '2130706433', '[::1]']) {
+      accepted(`http://${host}:4000/tiba`, SANDBOX);
+      accepted(`http://${host}/tiba`, SANDBOX);
+      accepted(`https://${host}:4000/tiba`, SANDBOX);
+    }
+  });
+
+  test('nobody else may', () => {
+    faulty('http://callbacks.example.com/', /^Use https: plain http is for receivers on this machine/, SANDBOX);
+    faulty('http://8.8.8.8/', /^Use https/, SANDBOX);
+    faulty('http://localhost.example.com/', /^Use https/, SANDBOX);
+    for (const host of ['0.0.0.0', '[::]', '10.0.0.1', '[::ffff:127.0.0.1]', '169.254.169.254', '[fd00:ec2::254]']) {
+      faulty(`http://${host}:4000/`, /^Use https/, SANDBOX);
+      faulty(`https://${host}/`, /^Use a host with a public address/, SANDBOX);
+    }
+  });
+
+  test('localhost has to be this machine by its address too', async () => {
+    for (const address of ['10.0.0.1', '93.184.215.14', '::ffff:127.0.0.1']) {
+      const lookUp = nameServer('127.0.0.1', address);
+      assert.ok('fault' in (await resolveDestination('http://localhost:4000/', SANDBOX, { lookUp })), address);
+    }
+    const lookUp = nameServer('127.0.0.1', '::1');
+    assert.ok('url' in (await resolveDestination('http://localhost:4000/', SANDBOX, { lookUp })));
+  });
+
+  test('a name of somebody else that resolves to this machine is refused', async () => {
+    const judgement = await resolveDestination('https://callbacks.example.com/', SANDBOX, {
+      lookUp: nameServer('127.0.0.1'),
+    });
+    assert.ok('fault' in judgement);
+  });
+});
+
+suite('with networks allowed', () => {
+  test('their addresses and the names of a network are accepted, over https at the ports of the policy', () => {
+    for (const host of ['10.1.2.3', '0x0a010203', '[::1]', 'receiver.internal', 'receiver', 'localhost']) {
+      accepted(`https://${host}/tiba`, INTERNAL);
+      faulty(`http://${host}/tiba`, /^Use https/, INTERNAL);
+      faulty(`https://${host}:9000/tiba`, /^Use one of the ports/, INTERNAL);
+    }
+    faulty('https://192.168.0.1/', /^Use a host with a public address/, INTERNAL);
+    faulty('https://[::ffff:10.1.2.3]/', /^Use a host with a public address/, INTERNAL);
+  });
+
+  test('a name is held to its addresses', async () => {
+    const at = (...addresses: string[]): Promise<Judgement> =>
+      resolveDestination('https://receiver.internal/', INTERNAL, { lookUp: nameServer(...addresses) });
+    assert.ok('url' in (await at('10.1.2.3')));
+    assert.ok('url' in (await at('10.1.2.3', '93.184.215.14')));
+    assert.ok('fault' in (await at('10.1.2.3', '192.168.0.1')));
+  });
+});
+
+suite('at registration the name is resolved', () => {
+  const url = 'https://callbacks.example.com/tiba';
+
+  test('and accepted when all its addresses are public', async () => {
+    const lookUp = nameServer('93.184.215.14', '2606:4700::1111');
+    const judgement = await resolveDestination(url, PUBLIC_ONLY, { lookUp });
+    assert.ok('url' in judgement && judgement.url.href === url);
+    assert.deepEqual(lookUp.asked, ['callbacks.example.com']);
+  });
+
+  test('and refused when one address among many is not', async () => {
+    const others = [
+      '127.0.0.1',
+      '::1',
+      '10.0.0.1',
+      '169.254.169.254',
+      '::ffff:127.0.0.1',
+      'fe80::1%eth0',
+      '64:ff9b::7f00:1',
+    ];
+    for (const address of [...others, '0177.0.0.1', '127.1', '2130706433', '', 'localhost']) {
+      const lookUp = nameServer('93.184.215.14', address, '2606:4700::1111');
+      const judgement = await resolveDestination(url, PUBLIC_ONLY, { lookUp });
+      assert.ok('fault' in judgement, address);
+      assert.match(judgement.fault, /^Use a host with a public address.* callbacks\.example\.com has such an address$/);
+      assert.ok(address === '' || !judgement.fault.includes(address), "the address is nobody else's business");
+    }
+  });
+
+  test('and one that does not resolve has a sentence of its own', async () => {
+    const unresolved: Record<string, LookUp> = {
+      failing: () => Promise.reject(new Error('ENOTFOUND')),
+      throwing: () => {
+        throw new Error('SERVFAIL');
+      },
+      empty: nameServer(),
+      silent: () => new Promise(() => undefined),
+    };
+    for (const [kind, lookUp] of Object.entries(unresolved)) {
+      assert.deepEqual(
+        await resolveDestination(url, PUBLIC_ONLY, { lookUp, timeoutMs: 50 }),
+        { fault: 'Check the host name: callbacks.example.com cannot be resolved at the moment' },
+        kind,
+      );
+    }
+  });
+
+  test('by the system, unless another look-up is given', async () => {
+    assert.ok('url' in (await resolveDestination('http://localhost:4000/', SANDBOX)));
+  });
+
+  test('but not asked about when the URL is a fault already, or names an address', async () => {
+    const lookUp = nameServer(PUBLIC_ADDRESS.address);
+    assert.ok('fault' in (await resolveDestination('http://callbacks.example.com/', PUBLIC_ONLY, { lookUp })));
+    assert.ok('fault' in (await resolveDestination('https://127.1/', PUBLIC_ONLY, { lookUp })));
+    assert.ok('url' in (await resolveDestination('https://8.8.8.8/', PUBLIC_ONLY, { lookUp })));
+    assert.deepEqual(lookUp.asked, []);
+  });
+});

@@ -1,0 +1,243 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { suite, type TestContext, test } from 'node:test';
+import {
+  createGuardedHttp,
+  type GuardedHttp,
+  type GuardedHttpOptions,
+} from '../../apps/server/src/outbound/guarded-http.ts';
+import type { LookUp } from '../../apps/server/src/outbound/look-up.ts';
+import { OutboundFailure, type OutboundFailureReason } from '../../apps/server/src/outbound/outbound-failure.ts';
+import { PUBLIC_ONLY } from '../../apps/server/src/outbound/policy.ts';
+import { createCertificate } from './certificates.ts';
+import { startRawReceiver, startReceiver } from './receiver.ts';
+
+const LIMIT = { timeoutMs: 20_000 };
+const SANDBOX = { ...PUBLIC_ONLY, loopbackHttp: true };
+const toLoopback: LookUp = async () => [{ address: '127.0.0.1', family: 4 }];
+
+const certificate = createCertificate('DNS:callbacks.example.com', 'IP:127.0.0.1');
+
+function open(context: TestContext, options: Partial<GuardedHttpOptions> = {}): GuardedHttp {
+  const http = createGuardedHttp({ policy: SANDBOX, ...options });
+  context.after(() => http.close());
+  return http;
+}
+
+/** An operator's whose receivers are on this machine, over TLS. */
+const openInternal = (context: TestContext, port: number, options: Partial<GuardedHttpOptions> = {}): GuardedHttp =>
+  open(context, {
+    policy: { ports: [port], allowed: ['127.0.0.1'], loopbackHttp: false },
+    lookUp: toLoopback,
+    certificateAuthorities: [certificate.cert],
+    ...options,
+  });
+
+const fails = (post: Promise<unknown>, reason: OutboundFailureReason, message?: RegExp): Promise<void> =>
+  assert.rejects(post, (error) => {
+    assert.ok(error instanceof OutboundFailure, String(error));
+    assert.equal(error.reason, reason, error.message);
+    if (message !== undefined) assert.match(error.message, message);
+    return true;
+  });
+
+suite('over TLS', () => {
+  test('a post arrives as it was given, and the reply comes back', async (context) => {
+    const receiver = await startReceiver(
+      context,
+      (response) => {
+        response.writeHead(429, { 'retry-after': '120' });
+        response.end('tunggu sebentar');
+      },
+      certificate,
+    );
+    const http = openInternal(context, receiver.port);
+    for (const host of ['callbacks.example.com', '127.0.0.1']) {
+      const reply = await http.post(
+        `https://${host}:${receiver.port}/tiba/a%20b?for=1&to=%2F`,
+        { 'content-type': 'application/json', 'webhook-id': 'evt_1' },
+        Buffer.from('{"nama":"é"}'),
+        LIMIT,
+      );
+      const { durationMs, ...rest } = reply;
+      assert.deepEqual(rest, { status: 429, retryAfter: '120', answer: 'tunggu sebentar' });
+      assert.ok(Number.isInteger(durationMs) && durationMs >= 0 && durationMs < LIMIT.timeoutMs);
+      const request = receiver.requests.at(-1);
+      assert.equal(request?.method, 'POST');
+      assert.equal(request.path, '/tiba/a%20b?for=1&to=%2F');
+      assert.equal(request.body, '{"nama":"é"}');
+      assert.equal(request.headers.host, `${host}:${receiver.port}`);
+      assert.equal(request.headers['webhook-id'], 'evt_1');
+      assert.equal(request.headers['content-length'], '13');
+    }
+  });
+
+  test('a certificate that cannot be trusted is a failure, and not a byte of the request is sent', async (context) => {
+    const receiver = await startReceiver(context, undefined, certificate);
+    const url = (host: string) => `https://${host}:${receiver.port}/`;
+    const strangers = openInternal(context, receiver.port, { certificateAuthorities: [] });
+    await fails(strangers.post(url('callbacks.example.com'), {}, '{}', LIMIT), 'tls', /certificate is self-signed$/);
+    const http = openInternal(context, receiver.port);
+    await fails(http.post(url('other.example.com'), {}, '{}', LIMIT), 'tls', /certificate is for another host$/);
+    assert.equal(receiver.requests.length, 0);
+  });
+
+  test('certificates are verified although the environment says otherwise', async (context) => {
+    const receiver = await startReceiver(context, undefined, certificate);
+    const http = openInternal(context, receiver.port, { certificateAuthorities: [] });
+    const before = process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
+    process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
+    context.after(() => {
+      if (before === undefined) delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
+      else process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = before;
+    });
+    await fails(http.post(`https://callbacks.example.com:${receiver.port}/`, {}, '{}', LIMIT), 'tls');
+    assert.equal(receiver.requests.length, 0);
+  });
+
+  test('a receiver that speaks plain HTTP, or nothing, or hangs up, is a failure of its own kind', async (context) => {
+    const plain = await startReceiver(context);
+    const hangingUp = await startRawReceiver(context, (socket) => socket.end());
+    const silent = await startRawReceiver(context);
+    const url = ({ port }: { port: number }) => `https://callbacks.example.com:${port}/`;
+    const to = (port: number) => openInternal(context, port, { connectTimeoutMs: 300 });
+    await fails(to(plain.port).post(url(plain), {}, '{}', LIMIT), 'tls', /does not speak TLS on this port$/);
+    await fails(to(hangingUp.port).post(url(hangingUp), {}, '{}', LIMIT), 'tls', /the handshake failed$/);
+    await fails(to(silent.port).post(url(silent), {}, '{}', LIMIT), 'timeout', /^No connection to/);
+  });
+
+  test('connections are kept', async (context) => {
+    const receiver = await startReceiver(context, undefined, certificate);
+    const http = openInternal(context, receiver.port);
+    for (let post = 0; post < 30; post += 1) {
+      await http.post(`https://callbacks.example.com:${receiver.port}/`, {}, '{}', LIMIT);
+    }
+    assert.equal(receiver.requests.length, 30);
+    // Two, because undici waits a turn of the event loop before it trusts a connection again.
+    assert.ok(receiver.connections.length <= 2, `${receiver.connections.length} connections`);
+  });
+});
+
+suite('connections', () => {
+  test('to one origin are as many as are wanted at once, and no more than the limit', async (context) => {
+    const receiver = await startReceiver(context, (response) => setImmediate(() => response.end()));
+    const http = open(context, { connectionsPerOriginMax: 8 });
+    const url = `http://127.0.0.1:${receiver.port}/`;
+    const replies = await Promise.all(Array.from({ length: 200 }, () => http.post(url, {}, '{}', LIMIT)));
+    assert.ok(replies.every(({ status }) => status === 200));
+    assert.equal(receiver.requests.length, 200);
+    assert.equal(receiver.connections.length, 8);
+  });
+
+  test('to a slow receiver keep nobody waiting but its own callbacks', async (context) => {
+    const slow = await startReceiver(context, () => undefined);
+    const quick = await startReceiver(context);
+    const http = open(context, { connectionsPerOriginMax: 4 });
+    let settled = 0;
+    const hanging = Array.from({ length: 20 }, () =>
+      http.post(`http://127.0.0.1:${slow.port}/`, {}, '{}', LIMIT).catch(() => (settled += 1)),
+    );
+    for (let post = 0; post < 50; post += 1) {
+      assert.equal((await http.post(`http://127.0.0.1:${quick.port}/`, {}, '{}', LIMIT)).status, 200);
+    }
+    assert.equal(settled, 0);
+    assert.ok(slow.connections.length <= 4);
+    await http.close();
+    await Promise.all(hanging);
+  });
+
+  test('of the origin used least recently are let go when there are too many origins', async (context) => {
+    const receivers = await Promise.all([1, 2, 3].map(() => startReceiver(context)));
+    const [first, second, third] = receivers;
+    assert.ok(first !== undefined && second !== undefined && third !== undefined);
+    const http = open(context, { originsMax: 2, idleTimeoutMs: 600_000 });
+    const post = ({ port }: { port: number }) => http.post(`http://127.0.0.1:${port}/`, {}, '{}', LIMIT);
+    await post(first);
+    await post(second);
+    await post(first);
+    const leaving = second.connections.map((socket) => once(socket, 'close'));
+    await post(third);
+    await Promise.all(leaving);
+    assert.ok(first.connections.some((socket) => !socket.destroyed));
+    assert.equal((await post(second)).status, 200);
+  });
+
+  test('a post waits for one no longer than its deadline, and is then never sent', async (context) => {
+    const first = Promise.withResolvers<() => void>();
+    const receiver = await startReceiver(context, (response, { body }) => {
+      if (body === 'first') first.resolve(() => response.end());
+      else response.end();
+    });
+    const http = open(context, { connectionsPerOriginMax: 1 });
+    const url = `http://127.0.0.1:${receiver.port}/`;
+    const holding = http.post(url, {}, 'first', LIMIT);
+    const release = await first.promise;
+    const late = Array.from({ length: 20 }, () => http.post(url, {}, 'late', { timeoutMs: 50 }));
+    await Promise.all(late.map((post) => fails(post, 'timeout', /^No connection to 127\.0\.0\.1 within 50 ms$/)));
+    const patient = http.post(url, {}, 'patient', LIMIT);
+    release();
+    assert.equal((await holding).status, 200);
+    await patient;
+    assert.deepEqual(
+      receiver.requests.map(({ body }) => body),
+      ['first', 'patient'],
+    );
+  });
+
+  test('a name that is not answered is asked about once for all who wait for it', async (context) => {
+    let asked = 0;
+    const http = open(context, {
+      connectTimeoutMs: 300,
+      lookUp: () => {
+        asked += 1;
+        return new Promise(() => undefined);
+      },
+    });
+    const posts = Array.from({ length: 50 }, () => http.post('https://callbacks.example.com/', {}, '{}', LIMIT));
+    await Promise.all(posts.map((post) => fails(post, 'timeout', /in time$/)));
+    assert.equal(asked, 1);
+  });
+
+  test('are made to the next address of a name when one does not answer', async (context) => {
+    const receiver = await startReceiver(context);
+    const addresses = ['127.0.0.2', '::1', '127.0.0.1'];
+    const lookUp: LookUp = async () => addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+    const http = open(context, { lookUp });
+    assert.equal((await http.post(`http://localhost:${receiver.port}/`, {}, '{}', LIMIT)).status, 200);
+  });
+
+  test('nobody listens: the failure says so', async (context) => {
+    const http = open(context);
+    // Port 1 is nobody's.
+    await fails(http.post('http://127.0.0.1:1/', {}, '{}', LIMIT), 'unreachable', /nobody listens on this port$/);
+    const unknown = open(context, { lookUp: () => Promise.reject(new Error('ENOTFOUND')) });
+    await fails(unknown.post('https://callbacks.example.com/', {}, '{}', LIMIT), 'unreachable', /cannot be resolved$/);
+  });
+});
+
+suite('closing', () => {
+  test('cuts what is under way or waiting, without blaming the receiver', async (context) => {
+    const receiver = await startReceiver(context, () => undefined);
+    const http = open(context, { connectionsPerOriginMax: 2 });
+    const posts = Array.from({ length: 5_000 }, () =>
+      http.post(`http://127.0.0.1:${receiver.port}/`, {}, '{}', LIMIT).then(
+        () => assert.fail('a reply'),
+        (error: unknown) => error,
+      ),
+    );
+    while (receiver.requests.length < 2) await new Promise(setImmediate);
+    await http.close();
+    for (const error of await Promise.all(posts))
+      assert.ok(error instanceof Error && !(error instanceof OutboundFailure));
+    await assert.rejects(http.post(`http://127.0.0.1:${receiver.port}/`, {}, '{}', LIMIT), /closed/);
+    assert.equal(receiver.requests.length, 2);
+  });
+
+  test("a caller's mistake is no failure of the receiver", async (context) => {
+    const receiver = await startReceiver(context);
+    const http = open(context);
+    const post = http.post(`http://127.0.0.1:${receiver.port}/`, { 'bad header': 'x\r\ny' }, '{}', LIMIT);
+    await assert.rejects(post, (error) => error instanceof Error && !(error instanceof OutboundFailure));
+    assert.equal((await http.post(`http://127.0.0.1:${receiver.port}/`, {}, '{}', LIMIT)).status, 200);
+  });
+});
