@@ -61,7 +61,7 @@ export async function sandbox(): Promise<void> {
     });
     closers.push(app.close);
     await provideDemoData(app, secrets.clients);
-    demoCore.begin(app.feed, bank.connection);
+    demoCore.begin(app.feed, bank);
 
     const description = await describeSandbox(app, secrets.clients);
     await writePrivateFile(descriptionFile, JSON.stringify(description, null, 2));

@@ -4,15 +4,21 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { Log } from '../observability/log.ts';
 import type { SnapSettings } from '../rails/snap/settings.ts';
+import { createSnapTransfers, type SnapTransfers } from '../rails/snap/transfers.ts';
 import { StartError } from '../start-error.ts';
 import type { SandboxSecrets } from './secrets.ts';
 
 const BANK = fileURLToPath(new URL('../../../bank/src/main.ts', import.meta.url));
 const READY_TIMEOUT_MS = 30_000;
+const PUSH_TIMEOUT_MS = 5_000;
 
 export interface SimulatedBank {
   /** How to reach it: the bank is BCA, and passes on inquiries about every other bank. */
   readonly connection: SnapSettings;
+  /** For whoever orders transfers and hears of them. */
+  readonly transfers: SnapTransfers;
+  /** Pushes the clock that its transfers go by; its answer, JSON text, and whether it was done. */
+  pushClock(seconds: number): Promise<{ readonly done: boolean; readonly answer: string }>;
   stop(): Promise<void>;
 }
 
@@ -61,18 +67,32 @@ export async function startSimulatedBank(
     () => stopping || log.error('the simulated bank has ended: account checks are SERVICE_UNAVAILABLE from now on'),
     () => {},
   );
+  const { baseUrl } = message as { baseUrl: string };
+  const connection: SnapSettings = {
+    name: 'simulated-bank',
+    baseUrl,
+    ...identity,
+    clientSecret: secrets.bankClientSecret,
+    privateKey,
+    ownBank: 'CENAIDJA',
+    banks: null,
+  };
+  const transfers = createSnapTransfers(connection);
   return {
-    connection: {
-      name: 'simulated-bank',
-      baseUrl: (message as { baseUrl: string }).baseUrl,
-      ...identity,
-      clientSecret: secrets.bankClientSecret,
-      privateKey,
-      ownBank: 'CENAIDJA',
-      banks: null,
+    connection,
+    transfers,
+    async pushClock(seconds) {
+      const response = await fetch(`${baseUrl}/simulation/clock`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ advance_seconds: seconds }),
+        signal: AbortSignal.timeout(PUSH_TIMEOUT_MS),
+      });
+      return { done: response.ok, answer: await response.text() };
     },
     async stop() {
       stopping = true;
+      await transfers.close();
       child.kill('SIGTERM');
       await exited;
     },

@@ -6,10 +6,7 @@ import { text } from 'node:stream/consumers';
 import type { BankDirectory } from '../domain/bank.ts';
 import type { Feed, FeedReport } from '../feed/feed.ts';
 import type { Log } from '../observability/log.ts';
-import { createSnapExchange } from '../rails/snap/exchange.ts';
-import { type SnapSettings, snapEndpoints } from '../rails/snap/settings.ts';
-import { isSignedBy, type Notification, readNotification } from './bank-notification.ts';
-import { type Acceptance, TRANSFER } from './bank-transfer.ts';
+import type { SimulatedBank } from './bank-process.ts';
 import { DEMO_CLIENTS } from './demo-data.ts';
 
 export interface NewDisbursement {
@@ -25,7 +22,7 @@ export interface NewDisbursement {
 export interface MadeDisbursement {
   readonly transactionId: string;
   readonly referenceId: string;
-  readonly bank: Acceptance['kind'];
+  readonly bank: 'accepted' | 'refused' | 'unknown';
 }
 
 /** What is wrong with a disbursement, for whoever asked for it. */
@@ -39,7 +36,7 @@ export interface DemoCore {
   /** Where the bank sends its notifications. */
   readonly notifyUrl: string;
   /** From now on there is a feed to tell, and a bank to order from. */
-  begin(feed: Feed, connection: SnapSettings): void;
+  begin(feed: Feed, bank: SimulatedBank): void;
   disburse(wanted: NewDisbursement): Promise<MadeDisbursement>;
   /** Pushes the bank's clock forward; its answer, JSON text. */
   pushClock(seconds: number): Promise<string>;
@@ -48,13 +45,13 @@ export interface DemoCore {
 
 const SOURCE = DEMO_CLIENTS.core.clientId;
 const NOTIFICATION_PATH = '/bank-notifications';
-const ORDER_TIMEOUT_MS = 4_000;
 const NOTIFICATION_BYTES_MAX = 16 * 1024;
+
+type Heard = Exclude<ReturnType<SimulatedBank['transfers']['read']>, 'forged' | null>;
 
 interface Work {
   readonly feed: Feed;
-  readonly connection: SnapSettings;
-  readonly exchange: ReturnType<typeof createSnapExchange>;
+  readonly bank: SimulatedBank;
 }
 
 export async function startDemoCore(banks: BankDirectory, log: Log): Promise<DemoCore> {
@@ -69,7 +66,7 @@ export async function startDemoCore(banks: BankDirectory, log: Log): Promise<Dem
     return run.report;
   }
 
-  async function passOn({ partnerReferenceNo, status, failureReason }: Notification): Promise<void> {
+  async function passOn({ partnerReferenceNo, status, failureReason }: Heard): Promise<void> {
     const [transactionId = '', clientId = ''] = partnerReferenceNo.split('/');
     const about = { client_id: clientId, transaction_id: transactionId };
     if (status === 'SUCCESS') arrived.add(partnerReferenceNo);
@@ -86,11 +83,11 @@ export async function startDemoCore(banks: BankDirectory, log: Log): Promise<Dem
       response.writeHead(work === undefined ? 503 : 404).end();
       return;
     }
-    if (!isSignedBy(work.connection.clientSecret, { path, headers: request.headers, body })) {
+    const notification = work.bank.transfers.read({ path, headers: request.headers, body });
+    if (notification === 'forged') {
       response.writeHead(401).end();
       return;
     }
-    const notification = readNotification(body);
     if (notification !== null) await passOn(notification);
     response.writeHead(200, { 'content-type': 'application/json' });
     response.end('{"responseCode":"2007600","responseMessage":"Successful"}');
@@ -109,8 +106,8 @@ export async function startDemoCore(banks: BankDirectory, log: Log): Promise<Dem
 
   return {
     notifyUrl: `http://127.0.0.1:${port}${NOTIFICATION_PATH}`,
-    begin(feed, connection) {
-      work = { feed, connection, exchange: createSnapExchange(connection, snapEndpoints(connection.baseUrl)) };
+    begin(feed, bank) {
+      work = { feed, bank };
     },
     async disburse(wanted) {
       if (work === undefined) throw new Error('the sandbox is not ready yet');
@@ -134,18 +131,14 @@ export async function startDemoCore(banks: BankDirectory, log: Log): Promise<Dem
         account_name: accountName,
         description: wanted.description,
         created_at: createdAt,
-        rail: work.connection.name,
+        rail: work.bank.connection.name,
         rail_reference: partnerReferenceNo,
       });
       const [fault] = [...report.rejected, ...report.conflicts];
       if (fault !== undefined) throw new DisbursementRefused(fault.reason);
 
       const order = { partnerReferenceNo, amount, bank, accountNumber, accountName, createdAt };
-      const service = bank.bic === work.connection.ownBank ? 'transfer-intrabank' : 'transfer-interbank';
-      const path = `${new URL(work.connection.baseUrl).pathname.replace(/\/$/, '')}/v1.0/${service}`;
-      const acceptance = await work.exchange
-        .ask(TRANSFER, path, order, AbortSignal.timeout(ORDER_TIMEOUT_MS))
-        .catch((): Acceptance => ({ kind: 'unknown' }));
+      const acceptance = await work.bank.transfers.order(order);
       if (acceptance.kind === 'refused') {
         log.warn({ code: acceptance.code }, 'the simulated bank refused a transfer');
         await tell({ ...about, status: 'FAILED', failure_reason: 'REJECTED_BY_BANK' });
@@ -154,20 +147,13 @@ export async function startDemoCore(banks: BankDirectory, log: Log): Promise<Dem
     },
     async pushClock(seconds) {
       if (work === undefined) throw new Error('the sandbox is not ready yet');
-      const response = await fetch(new URL('/simulation/clock', work.connection.baseUrl), {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ advance_seconds: seconds }),
-        signal: AbortSignal.timeout(ORDER_TIMEOUT_MS),
-      });
-      const answer = await response.text();
-      if (!response.ok) throw new DisbursementRefused(answer);
+      const { done, answer } = await work.bank.pushClock(seconds);
+      if (!done) throw new DisbursementRefused(answer);
       return answer;
     },
     async close() {
       server.close();
       server.closeAllConnections();
-      await work?.exchange.close();
     },
   };
 }

@@ -55,7 +55,7 @@ const WORDS = [
     description: 'Refund of order 2026-002',
     created_at: '2026-11-21T04:40:02.000Z',
     processed_at: '2026-11-21T04:40:09.310Z',
-    failure_reason: 'The recipient account does not exist: correct the account number and disburse again',
+    failure_reason: 'ACCOUNT_NOT_FOUND',
   },
   {
     client_id: DEMO_CLIENTS.shop.clientId,

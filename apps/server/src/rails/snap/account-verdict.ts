@@ -1,10 +1,11 @@
 import type { Verdict } from '../../domain/account.ts';
 import { isPlainText } from '../../domain/identifiers.ts';
 import type { InquiryOutcome, NoVerdictReason } from '../rail.ts';
+import { reasonFor } from './no-answer.ts';
 import { parseReply, type ResponseCode } from './reply.ts';
 
 /** What was asked, for holding the reply against it. */
-export interface Asked {
+export interface AskedAccount {
   /** `15` internal, `16` external. */
   readonly service: string;
   readonly accountNumber: string;
@@ -53,13 +54,13 @@ const READ_FIELDS = [
 ] as const;
 
 /** What a reply to an account inquiry means. It is believed only when it is well-formed and speaks of what was asked. */
-export function accountVerdict(httpStatus: number, body: string, asked: Asked): InquiryOutcome {
+export function accountVerdict(httpStatus: number, body: string, asked: AskedAccount): InquiryOutcome {
   const reply = parseReply(body);
   const code = reply?.responseCode ?? null;
   if (reply === null || code === null)
     return noVerdict(httpStatus >= 500 ? 'bank_unavailable' : 'not_understood', code);
   if (code.service !== asked.service || code.httpStatus !== httpStatus) return noVerdict('not_understood', code);
-  if (READ_FIELDS.some((name) => reply.unreadable.has(name))) return noVerdict('not_understood', code);
+  if (READ_FIELDS.some((name) => reply.others.has(name))) return noVerdict('not_understood', code);
   const { beneficiaryAccountNo: account, beneficiaryBankCode: bank } = reply.fields;
   const named = account === undefined || account === asked.accountNumber;
   const sameBank = bank === undefined || asked.bankCode === null || bank === asked.bankCode;
@@ -78,14 +79,6 @@ export function accountVerdict(httpStatus: number, body: string, asked: Asked): 
   if (status !== 'ACTIVE') return { kind: 'verdict', verdict: { status }, railCode: code.text };
   if (name === '' || !isPlainText(name, NAME_LENGTH_MAX)) return noVerdict('not_understood', code);
   return { kind: 'verdict', verdict: { status, accountName: name }, railCode: code.text };
-}
-
-/** What to do about a refusal that says nothing of the account. */
-export function reasonFor({ httpStatus }: { readonly httpStatus: number }): NoVerdictReason {
-  if (httpStatus === 429) return 'throttled';
-  if (httpStatus === 504) return 'timeout';
-  if (httpStatus >= 500 || httpStatus === 202) return 'bank_unavailable';
-  return httpStatus >= 400 ? 'refused' : 'not_understood';
 }
 
 const noVerdict = (reason: NoVerdictReason, code: ResponseCode | null): InquiryOutcome => ({

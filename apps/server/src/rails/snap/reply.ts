@@ -14,8 +14,8 @@ export interface Reply {
   readonly responseCode: ResponseCode | null;
   /** Text and numbers, as they are written. */
   readonly fields: Readonly<Record<string, string | undefined>>;
-  /** The fields that hold anything else but null. They are not to be mistaken for fields that are absent. */
-  readonly unreadable: ReadonlySet<string>;
+  /** The fields that hold anything else but null, as they came. They are not to be mistaken for fields that are absent. */
+  readonly others: ReadonlyMap<string, unknown>;
 }
 
 const RESPONSE_CODE = /^(\d{3})([0-9A-Z]{2})(\d{2})$/;
@@ -25,13 +25,19 @@ export function parseReply(text: string): Reply | null {
   const value = parseJson(text);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
   const fields: Record<string, string> = {};
-  const unreadable = new Set<string>();
+  const others = new Map<string, unknown>();
   for (const [name, field] of Object.entries(value)) {
-    if (typeof field === 'string') fields[name] = field;
-    else if (typeof field === 'number' || isLosslessNumber(field)) fields[name] = field.toString();
-    else if (field !== null) unreadable.add(name);
+    const text = readText(field);
+    if (text !== undefined) fields[name] = text;
+    else if (field !== null) others.set(name, field);
   }
-  return { fields, unreadable, responseCode: parseResponseCode(fields['responseCode']) };
+  return { fields, others, responseCode: parseResponseCode(fields['responseCode']) };
+}
+
+/** Text as it is, and a number as it is written; undefined for anything else. */
+export function readText(value: unknown): string | undefined {
+  if (typeof value === 'string') return value;
+  return typeof value === 'number' || isLosslessNumber(value) ? value.toString() : undefined;
 }
 
 function parseJson(text: string): unknown {
@@ -42,7 +48,8 @@ function parseJson(text: string): unknown {
   }
 }
 
-function parseResponseCode(text: string | undefined): ResponseCode | null {
+/** Null for what is missing or malformed. */
+export function parseResponseCode(text: string | undefined): ResponseCode | null {
   const match = RESPONSE_CODE.exec(text ?? '');
   if (match === null) return null;
   const [whole, http, service = '', caseCode = ''] = match;

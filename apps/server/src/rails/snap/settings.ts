@@ -16,7 +16,7 @@ export interface SnapSettings {
   readonly partnerId: string;
   /** CHANNEL-ID. */
   readonly channelId: string;
-  /** BIC of the bank whose API this is: its own accounts are asked for by the internal inquiry. */
+  /** BIC of the bank whose API this is: its own accounts and transfers to them have services of their own. */
   readonly ownBank: string | null;
   /** BICs of the banks that are asked over this connection; null for every bank. */
   readonly banks: ReadonlySet<string> | null;
@@ -28,6 +28,9 @@ export interface SnapEndpoints {
   readonly accessToken: string;
   readonly accountInquiryInternal: string;
   readonly accountInquiryExternal: string;
+  readonly transferIntrabank: string;
+  readonly transferInterbank: string;
+  readonly transferStatus: string;
 }
 
 /** ASPI's paths below the bank's address, which may have a path of its own. */
@@ -39,5 +42,8 @@ export function snapEndpoints(baseUrl: string): SnapEndpoints {
     accessToken: `${prefix}/v1.0/access-token/b2b`,
     accountInquiryInternal: `${prefix}/v1.0/account-inquiry-internal`,
     accountInquiryExternal: `${prefix}/v1.0/account-inquiry-external`,
+    transferIntrabank: `${prefix}/v1.0/transfer-intrabank`,
+    transferInterbank: `${prefix}/v1.0/transfer-interbank`,
+    transferStatus: `${prefix}/v1.0/transfer/status`,
   };
 }

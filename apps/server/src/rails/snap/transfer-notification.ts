@@ -1,17 +1,17 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { failureReasonOf } from '../rails/snap/failure-reason.ts';
-import { parseReply, parseResponseCode } from '../rails/snap/reply.ts';
+import { failureReasonOf } from './failure-reason.ts';
+import { parseReply, parseResponseCode } from './reply.ts';
 
 /** What the bank says of a transfer by itself. */
-export interface Notification {
+export interface TransferNotification {
   readonly partnerReferenceNo: string;
   readonly status: 'SUCCESS' | 'FAILED' | 'REFUNDED';
   /** A code of the published list, with FAILED. */
   readonly failureReason: string;
 }
 
-const STATUSES: Readonly<Record<string, Notification['status']>> = {
+const STATUSES: Readonly<Record<string, TransferNotification['status']>> = {
   '00': 'SUCCESS',
   '04': 'REFUNDED',
   '05': 'FAILED',
@@ -35,7 +35,7 @@ export function isSignedBy(clientSecret: string, { path, headers, body }: Signed
 }
 
 /** Null for what says nothing final. */
-export function readNotification(body: string): Notification | null {
+export function readNotification(body: string): TransferNotification | null {
   const fields = parseReply(body)?.fields ?? {};
   const { originalPartnerReferenceNo: partnerReferenceNo, latestTransactionStatus = '' } = fields;
   const status = Object.hasOwn(STATUSES, latestTransactionStatus) ? STATUSES[latestTransactionStatus] : undefined;

@@ -1,10 +1,10 @@
-import type { Bank } from '../domain/bank.ts';
-import type { SnapService } from '../rails/snap/exchange.ts';
-import { parseReply } from '../rails/snap/reply.ts';
-import { snapTimestamp } from '../rails/snap/timestamp.ts';
+import type { Bank } from '../../domain/bank.ts';
+import type { SnapService } from './exchange.ts';
+import { parseReply } from './reply.ts';
+import { snapTimestamp } from './timestamp.ts';
 
-/** An order to the bank. Creating disbursements is the core's work and no rail's: this stands in for a core. */
-export interface Order {
+/** An order to the bank, as an operator's disbursement core gives it; in the sandbox its stand-in does. */
+export interface TransferOrder {
   readonly partnerReferenceNo: string;
   /** With two places. */
   readonly amount: string;
@@ -23,7 +23,7 @@ export type Acceptance =
 const SOURCE_ACCOUNT = '8880001000';
 
 /** SNAP transfers (ASPI, services 17 and 18): within the bank, and to another one. */
-export const TRANSFER: SnapService<Order, Acceptance> = {
+export const TRANSFER: SnapService<TransferOrder, Acceptance> = {
   write: ({ partnerReferenceNo, amount, bank, accountNumber, accountName, createdAt }) =>
     JSON.stringify({
       partnerReferenceNo,
