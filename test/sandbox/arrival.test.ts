@@ -148,17 +148,20 @@ test("a transfer that takes 30 minutes is there as soon as the bank's clock is p
 });
 
 test('each way to fail has its published reason', async () => {
-  for (const [ending, code] of [
+  const reasons = [
     ['4411', 'ACCOUNT_NOT_FOUND'],
     ['4309', 'ACCOUNT_DORMANT'],
     ['4314', 'INSUFFICIENT_FUNDS'],
     ['4404', 'CANCELLED'],
     ['4400', 'REFUNDED'],
-  ]) {
-    const answer = await status(await disburse(`123456${ending}`), { prefer: 'wait=30' });
-    assert.equal(answer.json.data?.['status'], 'FAILED');
-    assert.match(String(answer.json.data?.['failure_reason']), new RegExp(`^${code}: .+\\. .+`));
-  }
+  ] as const;
+  await Promise.all(
+    reasons.map(async ([ending, code]) => {
+      const answer = await status(await disburse(`123456${ending}`), { prefer: 'wait=30' });
+      assert.equal(answer.json.data?.['status'], 'FAILED');
+      assert.match(String(answer.json.data?.['failure_reason']), new RegExp(`^${code}: .+\\. .+`));
+    }),
+  );
 });
 
 test('what is wrong with a disbursement is said', async () => {

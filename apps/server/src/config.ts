@@ -1,4 +1,5 @@
 import { SEAL_KEY_BYTES } from './auth/secrets.ts';
+import { parseNetwork } from './outbound/address-guard.ts';
 import { StartError } from './start-error.ts';
 
 /**
@@ -51,6 +52,12 @@ const list = (value: string): string[] =>
     .filter((entry) => entry !== '');
 
 const ports = (value: string): number[] => list(value).map(wholeNumber(1, 65_535));
+
+const networks = (value: string): string[] =>
+  list(value).map((entry) => {
+    if (parseNetwork(entry) === null) throw new Error(`addresses or networks (CIDR), separated by commas: not ${entry}`);
+    return entry;
+  });
 
 export interface OverdueAfter {
   readonly minutes: number;
@@ -197,7 +204,7 @@ export const SETTINGS = {
   callbackNetworks: withDefault(
     'TIBA_CALLBACK_NETWORKS',
     '',
-    list,
+    networks,
     'Addresses or networks (CIDR), separated by commas, that callbacks may be sent to although they are private: for receivers inside your own network.',
   ),
   authenticationFailuresPerMinute: withDefault(
