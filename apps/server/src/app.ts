@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { createAsking } from './asking/asking.ts';
 import {
   builtInKeys,
   createAccessTokenIssuer,
@@ -17,6 +18,7 @@ import { SETTINGS, type Settings } from './config.ts';
 import type { BankDirectory } from './domain/bank.ts';
 import { createFeed, type Feed } from './feed/feed.ts';
 import { createStatusFollowing } from './http/check-status/following.ts';
+import { createRetryAfter } from './http/check-status/open-transaction.ts';
 import { createGate, createRecheck } from './http/gate.ts';
 import { listenAt } from './http/listen.ts';
 import { createOperatorListener } from './http/operator.ts';
@@ -152,6 +154,17 @@ export async function startApp(options: AppOptions): Promise<App> {
       (error) => log.warn({ err: error }, 'what is overdue could not be looked for; it is tried again'),
     );
     closers.push(overdue.stop);
+    const asking = createAsking({
+      database,
+      ledger,
+      rails: options.rails,
+      banks,
+      metrics,
+      log,
+      staleMs: settings.staleSeconds * 1000,
+    });
+    closers.push(asking.close);
+    asking.start();
     const feed = createFeed({
       ledger,
       banks,
@@ -167,11 +180,12 @@ export async function startApp(options: AppOptions): Promise<App> {
     changes.hearAll(({ bankName, durationMs }) => {
       if (durationMs !== null) durations.heard(bankName, durationMs);
     });
+    const retryAfter = createRetryAfter(durations);
     const following = createStatusFollowing({
       lookUp,
       changes,
-      durations,
-      refresh: async () => {},
+      retryAfter,
+      refresh: asking.refresh,
       refreshMs: settings.staleSeconds * 1000,
       recheck: createRecheck(authenticator),
     });
@@ -196,6 +210,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         testLimiter: createSlidingWindow(clock),
       },
       lookUp,
+      retryAfter,
       follow: following.follow,
       banks,
       inquiries: createAccountInquiries(options.rails, metrics),

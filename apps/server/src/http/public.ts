@@ -2,10 +2,13 @@ import type { FastifyInstance } from 'fastify';
 import type { IssueAccessToken } from '../auth/access-tokens.ts';
 import type { SigningKeys } from '../auth/signing-keys.ts';
 import type { BankDirectory } from '../domain/bank.ts';
+import type { Database } from '../postgres/database.ts';
 import type { TransactionLookUp } from '../postgres/transaction-lookup.ts';
 import type { AccountInquiries } from '../rails/account-inquiries.ts';
+import { type CallbackParts, callbackOperations } from './callbacks/callbacks.ts';
 import { checkAccount } from './check-account/check-account.ts';
 import { type CheckStatusParts, checkStatus } from './check-status/check-status.ts';
+import { readEvents } from './events.ts';
 import type { Gate } from './gate.ts';
 import { readJsonBodies } from './json-body.ts';
 import { createListener, type ListenerOptions } from './listener.ts';
@@ -17,7 +20,10 @@ import { describeApi, publishApi } from './reference.ts';
 export interface PublicParts {
   readonly listener: Omit<ListenerOptions, 'name' | 'requestTimeoutMs'>;
   readonly gate: Gate;
+  readonly database: Database;
+  readonly callbacks: Omit<CallbackParts, 'gate' | 'database'>;
   readonly lookUp: TransactionLookUp;
+  readonly retryAfter: CheckStatusParts['retryAfter'];
   readonly follow: CheckStatusParts['follow'];
   readonly banks: BankDirectory;
   readonly inquiries: AccountInquiries;
@@ -46,6 +52,8 @@ export async function createPublicListener(parts: PublicParts): Promise<FastifyI
   await describeApi(app);
   checkStatus(app, parts);
   checkAccount(app, parts.gate, parts.banks, parts.inquiries);
+  readEvents(app, parts.gate, parts.database);
+  callbackOperations(app, { ...parts.callbacks, gate: parts.gate, database: parts.database });
   if (parts.issuer !== null) {
     tokenEndpoint(app, { ...parts.issuer.endpoint, issue: parts.issuer.issue });
     authorizationServerMetadata(app, parts.issuer.url, parts.issuer.keys);

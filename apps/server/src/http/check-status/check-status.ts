@@ -6,17 +6,19 @@ import { callerOf, type Gate } from '../gate.ts';
 import { prefersEventStream } from '../media-types.ts';
 import { sendTransaction } from './answer.ts';
 import type { Followed } from './following.ts';
+import { type RetryAfter, readOpen } from './open-transaction.ts';
 import { checkStatusByIdSchema, checkStatusByReferenceSchema } from './schema.ts';
 
 export interface CheckStatusParts {
   readonly gate: Gate;
   readonly lookUp: TransactionLookUp;
-  /** Takes over where one look is not enough: in PROCESS, or for whoever wants to wait or to be told. */
+  readonly retryAfter: RetryAfter;
+  /** Takes over where one look is not enough: for whoever wants to wait, or where the bank can be asked. */
   readonly follow: (followed: Followed) => void;
 }
 
 /** Service document 4.1 and 4.2. */
-export function checkStatus(app: FastifyInstance, { gate, lookUp, follow }: CheckStatusParts): void {
+export function checkStatus(app: FastifyInstance, { gate, lookUp, retryAfter, follow }: CheckStatusParts): void {
   const onRequest = gate({ scope: 'status:read', operation: 'check-status', streams: true });
 
   app.get('/api/v1/check-status/:transaction_id', { onRequest, schema: checkStatusByIdSchema }, (request, reply) => {
@@ -34,8 +36,11 @@ export function checkStatus(app: FastifyInstance, { gate, lookUp, follow }: Chec
       if (error !== null) reply.send(error);
       // Another client's transaction is not looked for, so its answer cannot differ from that for none at all.
       else if (found === null) reply.send(new ApiError('TRANSACTION_NOT_FOUND'));
-      else if (found.progress === 'final' && !wantsMore(request)) sendTransaction(request, reply, found);
-      else follow({ request, reply, clientId, found });
+      else if (found.progress === 'askable' || wantsMore(request)) follow({ request, reply, clientId, found });
+      else {
+        if (found.progress === 'open') reply.header('retry-after', retryAfter(readOpen(found.rendered)));
+        sendTransaction(request, reply, found);
+      }
     });
   }
 }

@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Durations } from '../../ledger/durations.ts';
 import type { FoundTransaction } from '../../postgres/transaction-lookup.ts';
 import type { Recheck } from '../gate.ts';
 import { prefersEventStream } from '../media-types.ts';
 import { sendTransaction } from './answer.ts';
+import { type RetryAfter, readOpen } from './open-transaction.ts';
 import { waitSeconds } from './preferences.ts';
 import { streamStatus } from './stream.ts';
 import { createViews, type View, type ViewParts } from './view.ts';
@@ -17,7 +17,7 @@ export interface Followed {
 }
 
 export interface FollowingParts extends ViewParts {
-  readonly durations: Pick<Durations, 'askAgainSeconds'>;
+  readonly retryAfter: RetryAfter;
   readonly recheck: Recheck;
 }
 
@@ -27,7 +27,7 @@ export interface FollowingParts extends ViewParts {
  * called when PostgreSQL tells of a change.
  */
 export function createStatusFollowing(parts: FollowingParts) {
-  const { durations, refresh, recheck } = parts;
+  const { retryAfter, refresh, recheck } = parts;
   const { look, view } = createViews(parts);
   const ends = new Set<() => void>();
 
@@ -54,7 +54,7 @@ export function createStatusFollowing(parts: FollowingParts) {
   }
 
   async function answer({ request, reply, clientId, found }: Followed): Promise<void> {
-    const open = found.progress === 'final' ? null : (JSON.parse(found.rendered) as OpenTransaction);
+    const open = found.progress === 'final' ? null : readOpen(found.rendered);
     let current = found;
     if (open !== null && found.progress === 'askable') {
       await refresh(clientId, open.transaction_id);
@@ -62,7 +62,7 @@ export function createStatusFollowing(parts: FollowingParts) {
     }
 
     if (prefersEventStream(request.headers.accept)) {
-      const { transaction_id: transactionId } = open ?? (JSON.parse(found.rendered) as OpenTransaction);
+      const { transaction_id: transactionId } = open ?? readOpen(found.rendered);
       request.route += STREAMING;
       await streamStatus({ request, reply, view: view(clientId, transactionId, current), recheck, ends });
       return;
@@ -78,10 +78,7 @@ export function createStatusFollowing(parts: FollowingParts) {
       const refusal = await recheck(request);
       if (refusal !== null) throw refusal;
     }
-    if (open !== null && current.progress !== 'final') {
-      const ageMs = Date.now() - Date.parse(open.created_at);
-      reply.header('retry-after', String(durations.askAgainSeconds(open.bank_name, ageMs)));
-    }
+    if (open !== null && current.progress !== 'final') reply.header('retry-after', retryAfter(open));
     sendTransaction(request, reply, current);
   }
 
@@ -99,11 +96,5 @@ export function createStatusFollowing(parts: FollowingParts) {
 /** They take as long as they were asked to, which says nothing of how fast this service is: they are counted apart. */
 const WAITING = ' (waiting)';
 const STREAMING = ' (streaming)';
-
-interface OpenTransaction {
-  readonly transaction_id: string;
-  readonly bank_name: string;
-  readonly created_at: string;
-}
 
 export type StatusFollowing = ReturnType<typeof createStatusFollowing>;

@@ -1,0 +1,56 @@
+import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
+import * as endpoints from '../../postgres/callback-endpoints.ts';
+import { ENVELOPE_HEADERS, success } from '../envelope.ts';
+import { jsonObject, requireJson } from '../json-body.ts';
+import { invalidRequest } from '../query-parameters.ts';
+import { errorResponses } from '../schemas.ts';
+import type { CallbackParts } from './callbacks.ts';
+import { fieldOf, readDisabled, readKinds, readUrl } from './endpoint-fields.ts';
+import { answered, EndpointSchema, endpointInPathSchema, Kinds, onCallbacks, Url } from './endpoint-schema.ts';
+import { endpointInPath, endpointView, found } from './endpoint-view.ts';
+
+const schema = {
+  ...onCallbacks,
+  operationId: 'changeCallbackEndpoint',
+  summary: 'Change, disable or enable a callback endpoint',
+  description:
+    'What is left out stays as it is. Enabled again, it begins anew, and what is pending for it is sent at once; what happened while it was disabled is not, unless it is replayed.',
+  params: endpointInPathSchema,
+  body: Type.Object({
+    url: Type.Optional(Url),
+    kinds: Type.Optional(Kinds),
+    disabled: Type.Optional(Type.Boolean({ description: 'true: send nothing. false: send again.' })),
+  }),
+  response: {
+    200: answered(EndpointSchema, 'Callback endpoint changed', 'The endpoint as it is now.'),
+    ...errorResponses([
+      'INVALID_FORMAT',
+      'INVALID_REQUEST',
+      'ENDPOINT_NOT_FOUND',
+      'PAYLOAD_TOO_LARGE',
+      'UNSUPPORTED_MEDIA_TYPE',
+    ]),
+  },
+};
+
+export function changeEndpoint(app: FastifyInstance, { gate, database, judge }: CallbackParts): void {
+  const onRequest = [gate({ scope: 'callbacks:manage' }), requireJson];
+
+  app.patch('/api/v1/callback-endpoints/:endpoint_id', { onRequest, schema }, async (request, reply) => {
+    const key = endpointInPath(request);
+    const body = jsonObject(request.body);
+    const [url, kinds, disabled] = ['url', 'kinds', 'disabled'].map((name) => fieldOf(body, name));
+    if (url === undefined && kinds === undefined && disabled === undefined) {
+      throw invalidRequest('give at least one of url, kinds, disabled');
+    }
+    const changes: endpoints.EndpointChanges = {
+      ...(kinds === undefined ? {} : { kinds: readKinds(kinds) }),
+      ...(disabled === undefined ? {} : { disabled: readDisabled(disabled) }),
+      ...(url === undefined ? {} : { url: await readUrl(url, judge) }),
+    };
+    const endpoint = found(await endpoints.changeEndpoint(database, key, changes));
+    const data = JSON.stringify(endpointView(endpoint));
+    return reply.headers(ENVELOPE_HEADERS).send(success('Callback endpoint changed', data));
+  });
+}

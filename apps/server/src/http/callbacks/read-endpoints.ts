@@ -1,0 +1,50 @@
+import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
+import { findEndpoint, listEndpoints } from '../../postgres/callback-endpoints.ts';
+import { ENVELOPE_HEADERS, success } from '../envelope.ts';
+import { callerOf } from '../gate.ts';
+import { errorResponses } from '../schemas.ts';
+import type { CallbackParts } from './callbacks.ts';
+import { answered, EndpointSchema, endpointInPathSchema, onCallbacks } from './endpoint-schema.ts';
+import { endpointInPath, endpointView, found } from './endpoint-view.ts';
+
+const listSchema = {
+  ...onCallbacks,
+  operationId: 'listCallbackEndpoints',
+  summary: 'List callback endpoints',
+  response: {
+    200: answered(
+      Type.Object({ endpoints: Type.Array(EndpointSchema) }, { additionalProperties: false }),
+      'Callback endpoints found',
+      'All of yours, the oldest first.',
+    ),
+    ...errorResponses([]),
+  },
+};
+
+const oneSchema = {
+  ...onCallbacks,
+  operationId: 'getCallbackEndpoint',
+  summary: 'Look at a callback endpoint',
+  params: endpointInPathSchema,
+  response: {
+    200: answered(EndpointSchema, 'Callback endpoint found', 'The endpoint.'),
+    ...errorResponses(['ENDPOINT_NOT_FOUND']),
+  },
+};
+
+export function readEndpoints(app: FastifyInstance, { gate, database }: CallbackParts): void {
+  const onRequest = gate({ scope: 'callbacks:manage' });
+
+  app.get('/api/v1/callback-endpoints', { onRequest, schema: listSchema }, async (request, reply) => {
+    const endpoints = await listEndpoints(database, callerOf(request).client.clientId);
+    const data = JSON.stringify({ endpoints: endpoints.map(endpointView) });
+    return reply.headers(ENVELOPE_HEADERS).send(success('Callback endpoints found', data));
+  });
+
+  app.get('/api/v1/callback-endpoints/:endpoint_id', { onRequest, schema: oneSchema }, async (request, reply) => {
+    const endpoint = found(await findEndpoint(database, endpointInPath(request)));
+    const data = JSON.stringify(endpointView(endpoint));
+    return reply.headers(ENVELOPE_HEADERS).send(success('Callback endpoint found', data));
+  });
+}

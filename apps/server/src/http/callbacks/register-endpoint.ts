@@ -1,0 +1,63 @@
+import { randomBytes } from 'node:crypto';
+import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
+import { EVENT_KINDS } from '../../domain/event.ts';
+import { insertEndpoint } from '../../postgres/callback-endpoints.ts';
+import { ENVELOPE_HEADERS, success } from '../envelope.ts';
+import { ApiError } from '../errors.ts';
+import { callerOf } from '../gate.ts';
+import { jsonObject, requireJson } from '../json-body.ts';
+import { errorResponses } from '../schemas.ts';
+import type { CallbackParts } from './callbacks.ts';
+import { fieldOf, readKinds, readUrl } from './endpoint-fields.ts';
+import { answered, EndpointWithSecretSchema, Kinds, onCallbacks, Url } from './endpoint-schema.ts';
+import { endpointView } from './endpoint-view.ts';
+import { newCallbackSecret } from './new-secret.ts';
+
+const ENDPOINTS_MAX = 10;
+const ENDPOINT_ID_BYTES = 10;
+
+const schema = {
+  ...onCallbacks,
+  operationId: 'registerCallbackEndpoint',
+  summary: 'Register a callback endpoint',
+  description: `From now on it is told of what happens. At most ${ENDPOINTS_MAX} for each client.`,
+  body: Type.Object({ url: Url, kinds: Type.Optional(Kinds) }),
+  response: {
+    201: answered(EndpointWithSecretSchema, 'Callback endpoint registered', 'The endpoint with its secret.'),
+    ...errorResponses([
+      'INVALID_FORMAT',
+      'INVALID_REQUEST',
+      'ENDPOINT_LIMIT_REACHED',
+      'PAYLOAD_TOO_LARGE',
+      'UNSUPPORTED_MEDIA_TYPE',
+    ]),
+  },
+};
+
+export function registerEndpoint(app: FastifyInstance, { gate, database, seal, judge }: CallbackParts): void {
+  const onRequest = [gate({ scope: 'callbacks:manage' }), requireJson];
+
+  app.post('/api/v1/callback-endpoints', { onRequest, schema }, async (request, reply) => {
+    const body = jsonObject(request.body);
+    const given = fieldOf(body, 'kinds');
+    const kinds = given === undefined ? EVENT_KINDS : readKinds(given);
+    const url = await readUrl(fieldOf(body, 'url'), judge);
+
+    const { clientId } = callerOf(request).client;
+    const endpointId = `ep_${randomBytes(ENDPOINT_ID_BYTES).toString('hex')}`;
+    const secret = newCallbackSecret();
+    const created = { clientId, endpointId, url, kinds, secretSealed: seal.seal(secret) };
+    const endpoint = await insertEndpoint(database, created, ENDPOINTS_MAX);
+    if (endpoint === null) {
+      throw new ApiError('ENDPOINT_LIMIT_REACHED', {
+        message: `There are ${ENDPOINTS_MAX} callback endpoints, which is as many as can be: change the url of one that is no longer needed`,
+      });
+    }
+    request.logged = { endpoint: endpointId };
+    return reply
+      .code(201)
+      .headers(ENVELOPE_HEADERS)
+      .send(success('Callback endpoint registered', JSON.stringify({ ...endpointView(endpoint), secret })));
+  });
+}

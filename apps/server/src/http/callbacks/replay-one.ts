@@ -1,0 +1,42 @@
+import type { FastifyInstance } from 'fastify';
+import { replayDelivery } from '../../postgres/callback-replays.ts';
+import { ENVELOPE_HEADERS, success } from '../envelope.ts';
+import { ApiError } from '../errors.ts';
+import { errorResponses } from '../schemas.ts';
+import type { CallbackParts } from './callbacks.ts';
+import { deliveryInPath } from './delivery-in-path.ts';
+import { DeliverySchema, deliveryInPathSchema } from './delivery-schema.ts';
+import { deliveryView } from './delivery-view.ts';
+import { allowEmptyBody } from './empty-body.ts';
+import { answered, onCallbacks } from './endpoint-schema.ts';
+
+const schema = {
+  ...onCallbacks,
+  operationId: 'replayCallbackDelivery',
+  summary: 'Deliver a callback again',
+  description: 'At once, whatever became of it before, and with the whole schedule should it fail again.',
+  params: deliveryInPathSchema,
+  response: {
+    200: answered(DeliverySchema, 'Delivery replayed', 'The delivery, pending again.'),
+    ...errorResponses([
+      'INVALID_FORMAT',
+      'DELIVERY_NOT_FOUND',
+      'ENDPOINT_DISABLED',
+      'PAYLOAD_TOO_LARGE',
+      'UNSUPPORTED_MEDIA_TYPE',
+    ]),
+  },
+};
+
+export function replayOne(app: FastifyInstance, { gate, database }: CallbackParts): void {
+  const onRequest = [gate({ scope: 'callbacks:manage' }), allowEmptyBody];
+
+  app.post('/api/v1/callback-deliveries/:delivery_id/replay', { onRequest, schema }, async (request, reply) => {
+    const key = deliveryInPath(request);
+    const delivery = await replayDelivery(database, key);
+    if (delivery === 'not_found') throw new ApiError('DELIVERY_NOT_FOUND');
+    if (delivery === 'disabled') throw new ApiError('ENDPOINT_DISABLED');
+    const data = JSON.stringify(deliveryView(delivery));
+    return reply.headers(ENVELOPE_HEADERS).send(success('Delivery replayed', data));
+  });
+}

@@ -1,0 +1,71 @@
+import { Type } from 'typebox';
+import { EVENT_KINDS } from '../domain/event.ts';
+import { TransactionSchema } from './check-status/schema.ts';
+import { errorResponses, successEnvelope, Timestamp } from './schemas.ts';
+
+export const EVENTS_MAX = 1_000;
+export const EVENTS_DEFAULT = 100;
+/** Larger ones would not be exact as JSON numbers everywhere. */
+export const SEQUENCE_MAX = 999_999_999_999_999;
+
+export const EventFields = {
+  event_id: Type.String({
+    description: 'The `webhook-id` of its callbacks.',
+    examples: ['evt_TB2026112100000001_1'],
+  }),
+  type: Type.Enum([...EVENT_KINDS], { description: 'What happened.' }),
+};
+
+export const Sequence = Type.Integer({
+  description: "The event's place among all of yours: from 1, without gaps.",
+  minimum: 1,
+  examples: [42],
+});
+
+const EventSchema = Type.Object(
+  {
+    sequence: Sequence,
+    ...EventFields,
+    timestamp: Timestamp,
+    version: Type.Integer({
+      description: "The transaction's after it. A greater one is later; never go back to a smaller one.",
+      minimum: 1,
+    }),
+    data: TransactionSchema,
+  },
+  { additionalProperties: false },
+);
+
+export const listEventsSchema = {
+  tags: ['Events'],
+  security: [{ bearer: ['events:read'] }],
+  operationId: 'listEvents',
+  summary: 'What happened, in order',
+  description:
+    'All that callbacks tell of, numbered without gaps: remember `next_after`, ask again from there, and nothing is ever missed.',
+  querystring: Type.Object({
+    after: Type.Optional(
+      Type.Integer({ description: 'Only events after this sequence.', minimum: 0, maximum: SEQUENCE_MAX, default: 0 }),
+    ),
+    limit: Type.Optional(
+      Type.Integer({ description: 'How many at the most.', minimum: 1, maximum: EVENTS_MAX, default: EVENTS_DEFAULT }),
+    ),
+  }),
+  response: {
+    200: Type.Object(
+      successEnvelope(
+        Type.Object(
+          {
+            events: Type.Array(EventSchema),
+            next_after: Type.Integer({ description: 'What to give as `after` next time.', minimum: 0 }),
+            has_more: Type.Boolean({ description: 'Whether there are more at the moment.' }),
+          },
+          { additionalProperties: false },
+        ),
+        'Events found',
+      ).properties,
+      { description: 'The events.' },
+    ),
+    ...errorResponses(['INVALID_REQUEST']),
+  },
+};

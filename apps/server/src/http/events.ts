@@ -1,0 +1,30 @@
+import type { FastifyInstance } from 'fastify';
+import { eventId } from '../domain/event.ts';
+import type { Database } from '../postgres/database.ts';
+import { type Event, listEvents } from '../postgres/events.ts';
+import { ENVELOPE_HEADERS, success } from './envelope.ts';
+import { EVENTS_DEFAULT, EVENTS_MAX, listEventsSchema, SEQUENCE_MAX } from './events-schema.ts';
+import { callerOf, type Gate } from './gate.ts';
+import { queryParameters, wholeNumber } from './query-parameters.ts';
+
+/** All that happened to the client's transactions, in order and without gaps: what callbacks tell of, to be read. */
+export function readEvents(app: FastifyInstance, gate: Gate, database: Database): void {
+  const onRequest = gate({ scope: 'events:read' });
+
+  app.get('/api/v1/events', { onRequest, schema: listEventsSchema }, async (request, reply) => {
+    const given = queryParameters(request.originalUrl, ['after', 'limit']);
+    const after = wholeNumber(given.after, { name: 'after', min: 0, max: SEQUENCE_MAX, fallback: 0 });
+    const limit = wholeNumber(given.limit, { name: 'limit', min: 1, max: EVENTS_MAX, fallback: EVENTS_DEFAULT });
+
+    const found = await listEvents(database, callerOf(request).client.clientId, { after, limit: limit + 1 });
+    const events = found.slice(0, limit);
+    const nextAfter = events.at(-1)?.sequence ?? after;
+    const data = `{"events":[${events.map(eventJson).join(',')}],"next_after":${nextAfter},"has_more":${found.length > limit}}`;
+    return reply.headers(ENVELOPE_HEADERS).send(success('Events found', data));
+  });
+}
+
+/** Put together as text: the transaction is passed on as it was rendered, so that its amounts stay exact. */
+const eventJson = ({ sequence, transactionId, version, kind, occurredAt, data }: Event): string =>
+  `{"sequence":${sequence},"event_id":"${eventId(transactionId, version)}","type":"${kind}"` +
+  `,"timestamp":"${occurredAt}","version":${version},"data":${data}}`;

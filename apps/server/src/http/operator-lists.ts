@@ -1,0 +1,75 @@
+import type { FastifyInstance } from 'fastify';
+import { AccountNumber } from '../domain/account.ts';
+import type { Transaction } from '../domain/transaction.ts';
+import { type CallbackEndpoint, listEndpointsInTrouble, TROUBLES } from '../postgres/callback-endpoints.ts';
+import type { Database } from '../postgres/database.ts';
+import { listOverdue } from '../postgres/transactions.ts';
+import { ENVELOPE_HEADERS, success } from './envelope.ts';
+import type { Gate } from './gate.ts';
+import { oneOf, queryParameters, wholeNumber } from './query-parameters.ts';
+
+const LISTED_MAX = 1_000;
+const LISTED_DEFAULT = 100;
+
+/** What needs the operator's attention, over all clients. On the operator listener. */
+export function operatorLists(app: FastifyInstance, gate: Gate, database: Database): void {
+  const onRequest = gate({ scope: 'operator:read' });
+  const limitOf = (text: string | undefined): number =>
+    wholeNumber(text, { name: 'limit', min: 1, max: LISTED_MAX, fallback: LISTED_DEFAULT });
+
+  app.get('/operator/v1/callback-endpoints', { onRequest }, async (request, reply) => {
+    const given = queryParameters(request.originalUrl, ['state', 'limit']);
+    const trouble = oneOf(given.state, TROUBLES, 'state');
+    const limit = limitOf(given.limit);
+    const found = await listEndpointsInTrouble(database, trouble, limit + 1);
+    const endpoints = found.slice(0, limit).map(endpointInTrouble);
+    const data = JSON.stringify({ endpoints, has_more: found.length > limit });
+    return reply.headers(ENVELOPE_HEADERS).send(success('Callback endpoints found', data));
+  });
+
+  app.get('/operator/v1/overdue', { onRequest }, async (request, reply) => {
+    const limit = limitOf(queryParameters(request.originalUrl, ['limit']).limit);
+    const found = await listOverdue(database, limit + 1);
+    const transactions = found.slice(0, limit).map(overdueJson);
+    const data = `{"transactions":[${transactions.join(',')}],"has_more":${found.length > limit}}`;
+    return reply.headers(ENVELOPE_HEADERS).send(success('Overdue transactions found', data));
+  });
+}
+
+const endpointInTrouble = (endpoint: CallbackEndpoint): Record<string, unknown> => ({
+  client_id: endpoint.clientId,
+  endpoint_id: endpoint.endpointId,
+  url: withoutQuery(endpoint.url),
+  status: endpoint.disabledAt === null ? 'failing' : 'disabled',
+  disabled_reason: endpoint.disabledReason,
+  disabled_at: endpoint.disabledAt,
+  failing_since: endpoint.failingSince,
+  created_at: endpoint.createdAt,
+});
+
+/** Clients put keys of their own into queries, which are nobody else's business. */
+function withoutQuery(href: string): string {
+  const url = new URL(href);
+  url.search = '';
+  return url.href;
+}
+
+/** Put together as text, so that the amount stays exact. */
+function overdueJson(transaction: Transaction): string {
+  const before = {
+    client_id: transaction.clientId,
+    transaction_id: transaction.transactionId,
+    reference_id: transaction.referenceId,
+    bank_code: transaction.bankCode,
+    bank_name: transaction.bankName,
+    // Prints masked.
+    account_number: AccountNumber.parse(transaction.accountNumber),
+  };
+  const after = {
+    currency: transaction.currency,
+    created_at: transaction.createdAt,
+    expected_by: transaction.expectedBy,
+    overdue_since: transaction.overdueSince,
+  };
+  return `${JSON.stringify(before).slice(0, -1)},"amount":${transaction.amount},${JSON.stringify(after).slice(1)}`;
+}
