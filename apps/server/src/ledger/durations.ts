@@ -15,26 +15,37 @@ const SECONDS_MAX = 300;
 /** Names come from the feed, and memory shall not grow with a mistake in it. */
 const BANKS_MAX = 1_000;
 
+interface Bank {
+  readonly latest: number[];
+  /** When half of them were through and when nine of ten were; reckoned anew when it is next asked for. */
+  usual: readonly number[] | null;
+}
+
 export function createDurations(): Durations {
-  const banks = new Map<string, number[]>();
+  const banks = new Map<string, Bank>();
   return {
     heard(bankName, durationMs) {
-      let kept = banks.get(bankName);
-      if (kept === undefined) {
+      let bank = banks.get(bankName);
+      if (bank === undefined) {
         if (banks.size >= BANKS_MAX) return;
-        banks.set(bankName, (kept = []));
+        banks.set(bankName, (bank = { latest: [], usual: null }));
       }
-      kept.push(durationMs);
-      if (kept.length > KEPT) kept.shift();
+      bank.latest.push(durationMs);
+      if (bank.latest.length > KEPT) bank.latest.shift();
+      bank.usual = null;
     },
     askAgainSeconds(bankName, ageMs) {
-      const kept = banks.get(bankName);
-      if (kept === undefined || kept.length < TELLING) return UNKNOWN_SECONDS;
-      const sorted = kept.toSorted((one, other) => one - other);
-      // At first when half of them were through, then when nine of ten were, then ever more rarely.
-      const at = [0.5, 0.9].map((share) => sorted[Math.floor(share * (sorted.length - 1))] ?? 0);
-      const next = at.find((durationMs) => durationMs > ageMs) ?? ageMs * 1.5;
+      const bank = banks.get(bankName);
+      if (bank === undefined || bank.latest.length < TELLING) return UNKNOWN_SECONDS;
+      bank.usual ??= usualOf(bank.latest);
+      // After that ever more rarely.
+      const next = bank.usual.find((durationMs) => durationMs > ageMs) ?? ageMs * 1.5;
       return Math.min(Math.max(1, Math.ceil((next - ageMs) / 1000)), SECONDS_MAX);
     },
   };
+}
+
+function usualOf(latest: readonly number[]): number[] {
+  const sorted = latest.toSorted((one, other) => one - other);
+  return [0.5, 0.9].map((share) => sorted[Math.floor(share * (sorted.length - 1))] ?? 0);
 }
