@@ -25,8 +25,8 @@ export interface ForkedBank {
 }
 
 /** Forks the bank with an IPC channel and waits until it is ready. */
-export async function forkBank(keys: PartnerKeys): Promise<ForkedBank> {
-  const child = fork(BANK_MAIN, { env: bankEnvironment(keys), execArgv: [], silent: true });
+export async function forkBank(keys: PartnerKeys, changes: NodeJS.ProcessEnv = {}): Promise<ForkedBank> {
+  const child = fork(BANK_MAIN, { env: { ...bankEnvironment(keys), ...changes }, execArgv: [], silent: true });
   const [message] = await once(child, 'message', { signal: AbortSignal.timeout(20_000) }).catch((error: unknown) => {
     child.kill('SIGKILL');
     throw error;

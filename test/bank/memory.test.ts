@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createExternalIds } from '../../apps/bank/src/snap/external-ids.ts';
 import { createTokens } from '../../apps/bank/src/snap/tokens.ts';
+import { createTransferStore } from '../../apps/bank/src/transfers/transfer-store.ts';
+import { INTERBANK_ORDER } from './transfers.ts';
 
 const NOON_MS = Date.parse('2026-11-21T12:00:00+07:00');
 const HOUR_MS = 60 * 60 * 1000;
@@ -36,5 +38,25 @@ describe('what the bank remembers', () => {
     const token = tokens.issue(NOON_MS);
     assert.ok(tokens.isAlive(token, NOON_MS + HOUR_MS - 1));
     assert.equal(tokens.isAlive(token, NOON_MS + HOUR_MS), false);
+  });
+
+  it('of transfers are the latest ones, up to a ceiling, by either reference', () => {
+    const store = createTransferStore(3);
+    const names = ['1', '2', '3', '4'];
+    for (const name of names) {
+      const order = { ...INTERBANK_ORDER, service: '18', partnerReferenceNo: `P-${name}` } as const;
+      store.add({ ...order, referenceNo: `B-${name}`, acceptedAtMs: NOON_MS }, NOON_MS);
+    }
+    const known = names.map((name) => [
+      store.has(`P-${name}`, NOON_MS),
+      store.find({ partnerReferenceNo: '', referenceNo: `B-${name}` }, NOON_MS) !== null,
+    ]);
+    assert.deepEqual(known, [
+      [false, false],
+      [true, true],
+      [true, true],
+      [true, true],
+    ]);
+    assert.equal([...store.all()].length, 3);
   });
 });

@@ -48,6 +48,8 @@ export function partnerSettings(keys: PartnerKeys): BankSettings {
     channelId: '95221',
     tokenLifetimeSeconds: 900,
     clockToleranceSeconds: 300,
+    journalFile: null,
+    notifyUrl: null,
   };
 }
 
@@ -77,9 +79,10 @@ export type Partner = ReturnType<typeof createPartner>;
 /** A bank in this process together with its partner; `close` ends the bank. */
 export async function startBankWithPartner(
   now: () => number = Date.now,
+  changes: Partial<BankSettings> = {},
 ): Promise<{ bank: RunningBank; partner: Partner; close: () => Promise<void> }> {
   const keys = generatePartnerKeys();
-  const settings = partnerSettings(keys);
+  const settings = { ...partnerSettings(keys), ...changes };
   const bank = await startBank(settings, now);
   return { bank, partner: createPartner(bank.baseUrl, settings, keys, now), close: () => bank.close() };
 }

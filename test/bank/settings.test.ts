@@ -28,6 +28,39 @@ describe('the settings of the bank', () => {
     );
   });
 
+  it('keep no journal and send no notifications unless told to', () => {
+    const { journalFile, notifyUrl } = read({ BANK_JOURNAL_FILE: '', BANK_NOTIFY_URL: '' });
+    assert.deepEqual({ journalFile, notifyUrl }, { journalFile: null, notifyUrl: null });
+    assert.equal(read({ BANK_JOURNAL_FILE: 'bank.ndjson' }).journalFile, 'bank.ndjson');
+  });
+
+  for (const url of ['http://127.0.0.1:8080/notify?from=bank', 'http://127.8.9.10/', 'http://[::1]:8080/notify']) {
+    it(`take ${url} for notifications`, () => {
+      assert.equal(read({ BANK_NOTIFY_URL: url }).notifyUrl?.href, url);
+    });
+  }
+
+  for (const url of [
+    'http://192.168.0.7/notify',
+    'http://localhost/notify',
+    'http://127.0.0.1.example.com/notify',
+    'http://127.example.com/',
+    'http://127.0.0.1@example.com/',
+    'http://user:hunter2@127.0.0.1/',
+    'http://[::ffff:192.168.0.7]/',
+    'http://0.0.0.0/',
+    'https://127.0.0.1/notify',
+    'ftp://127.0.0.1/',
+    '127.0.0.1:8080',
+    '/notify',
+  ]) {
+    it(`refuse ${url} for notifications`, () => {
+      assert.deepEqual(faultsOf({ BANK_NOTIFY_URL: url }), [
+        'BANK_NOTIFY_URL must be an http URL at a loopback address, such as http://127.0.0.1:8080/notify.',
+      ]);
+    });
+  }
+
   it('report all faults at once', () => {
     const result = readSettings({ BANK_PORT: '65536', BANK_TOKEN_SECONDS: '15m', BANK_CHANNEL_ID: '952210' });
     assert.deepEqual('faults' in result && result.faults, [

@@ -24,7 +24,8 @@ const OUTCOMES_BY_ENDING: ReadonlyMap<string, AccountOutcome> = new Map([
   ['0504', { kind: 'silence' }],
 ]);
 
-const OWN_BIC = 'CENAIDJA';
+/** The bank that this one plays. */
+export const OWN_BIC = 'CENAIDJA';
 const OWN_CLEARING_CODE = '014';
 // The one length that the bank publishes: BCA's accounts have exactly ten digits.
 const OWN_DIGITS = 10;

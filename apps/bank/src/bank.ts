@@ -2,7 +2,9 @@ import { createSecretKey, type KeyObject } from 'node:crypto';
 import { createReferenceNumbers } from './reference-numbers.ts';
 import type { BankSettings } from './settings.ts';
 import { createExternalIds, type ExternalIds } from './snap/external-ids.ts';
+import { createNotifier } from './snap/notifier.ts';
 import { createTokens, type Tokens } from './snap/tokens.ts';
+import { openTransfers, type Transfers } from './transfers/transfers.ts';
 
 /** Everything that one running bank knows and remembers. */
 export interface Bank {
@@ -12,17 +14,37 @@ export interface Bank {
   readonly externalIds: ExternalIds;
   /** A `referenceNo` that no other answer of this bank carries. */
   readonly nextReferenceNo: () => string;
-  /** Milliseconds since 1970. */
+  readonly transfers: Transfers;
+  /** The real time, in milliseconds since 1970. */
   readonly now: () => number;
+  /** Stops everything that would still happen by itself. */
+  close(): Promise<void>;
 }
 
-export function createBank(settings: BankSettings, now: () => number): Bank {
+/** Rejects with a `JournalError` when the journal cannot be used. */
+export async function createBank(settings: BankSettings, now: () => number): Promise<Bank> {
+  const { notifyUrl, partnerId, channelId } = settings;
+  const clientSecretKey = createSecretKey(settings.clientSecret, 'utf8');
+  const nextReferenceNo = createReferenceNumbers();
+  const notifier =
+    notifyUrl === null ? null : createNotifier(notifyUrl, { partnerId, channelId, secretKey: clientSecretKey }, now);
+  const transfers = await openTransfers({
+    journalFile: settings.journalFile,
+    realNow: now,
+    nextReferenceNo,
+    notify: notifier?.notify ?? null,
+  });
   return {
     settings,
-    clientSecretKey: createSecretKey(settings.clientSecret, 'utf8'),
+    clientSecretKey,
     tokens: createTokens(settings.tokenLifetimeSeconds * 1000),
     externalIds: createExternalIds(),
-    nextReferenceNo: createReferenceNumbers(),
+    nextReferenceNo,
+    transfers,
     now,
+    async close() {
+      transfers.close();
+      await notifier?.close();
+    },
   };
 }

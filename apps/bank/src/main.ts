@@ -3,6 +3,7 @@
 
 import { type RunningBank, startBank } from './server.ts';
 import { type BankSettings, readSettings } from './settings.ts';
+import { JournalError } from './transfers/journal.ts';
 
 const result = readSettings();
 if ('faults' in result) {
@@ -30,6 +31,10 @@ async function start(settings: BankSettings): Promise<RunningBank | null> {
   try {
     return await startBank(settings);
   } catch (error) {
+    if (error instanceof JournalError) {
+      report([error.message]);
+      return null;
+    }
     const reason = error instanceof Error ? error.message : String(error);
     report([`The simulated bank cannot listen on BANK_HOST and BANK_PORT: ${reason}.`]);
     return null;

@@ -4,6 +4,7 @@ import { type Bank, createBank } from './bank.ts';
 import { formatJakartaTime } from './jakarta-time.ts';
 import { BODY_BYTES_MAX, readBody } from './read-body.ts';
 import type { BankSettings } from './settings.ts';
+import { answerClockPush, CLOCK_PATH, isLoopback } from './simulation/push-clock.ts';
 import { type Answer, jsonAnswer } from './snap/answer.ts';
 import { findOperation, type Operation } from './snap/operations.ts';
 import { refuse, SNAP_CASES } from './snap/response-codes.ts';
@@ -23,15 +24,23 @@ const HEALTH_ANSWER = jsonAnswer(200, { status: 'up' });
 // SNAP has no code for an unknown path; this is its "Invalid Routing" with the service code of no service.
 const UNKNOWN_ROUTE_ANSWER = refuse('00', SNAP_CASES.invalidRouting);
 
-/** Starts the simulated bank in this process. `now` gives milliseconds since 1970 (tests move this clock). */
+/**
+ * Starts the simulated bank in this process. `now` gives milliseconds since 1970 (tests move this clock). Rejects with a
+ * `JournalError` when the journal cannot be used, and with the system's error when it cannot listen.
+ */
 export async function startBank(settings: BankSettings, now: () => number = Date.now): Promise<RunningBank> {
-  const bank = createBank(settings, now);
+  const bank = await createBank(settings, now);
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS }, (request, response) =>
     handle(bank, request, response),
   );
   server.listen({ host: settings.host, port: settings.port });
-  await once(server, 'listening');
-  return { baseUrl: baseUrlOf(server, settings.host), close: () => close(server) };
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    await bank.close();
+    throw error;
+  }
+  return { baseUrl: baseUrlOf(server, settings.host), close: () => close(server, bank) };
 }
 
 function handle(bank: Bank, request: IncomingMessage, response: ServerResponse): void {
@@ -39,6 +48,13 @@ function handle(bank: Bank, request: IncomingMessage, response: ServerResponse):
   const queryStart = endpoint.indexOf('?');
   const path = queryStart === -1 ? endpoint : endpoint.slice(0, queryStart);
   if (request.method === 'GET' && path === '/healthz') return send(bank, response, HEALTH_ANSWER);
+
+  if (path === CLOCK_PATH && request.method === 'POST' && isLoopback(request.socket.localAddress)) {
+    const contentType = request.headers['content-type'] ?? '';
+    return readBody(request, BODY_BYTES_MAX, (body) =>
+      send(bank, response, answerClockPush(bank.transfers, contentType, body)),
+    );
+  }
 
   const operation = request.method === 'POST' ? findOperation(path) : undefined;
   if (operation === undefined) return send(bank, response, UNKNOWN_ROUTE_ANSWER);
@@ -71,10 +87,11 @@ function baseUrlOf(server: Server, host: string): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`;
 }
 
-async function close(server: Server): Promise<void> {
+async function close(server: Server, bank: Bank): Promise<void> {
   if (!server.listening) return;
   const closed = once(server, 'close');
   server.close();
   server.closeAllConnections();
   await closed;
+  await bank.close();
 }

@@ -18,11 +18,17 @@ export interface BankSettings {
   readonly tokenLifetimeSeconds: number;
   /** How far X-TIMESTAMP may be from the bank's clock, before or after it. */
   readonly clockToleranceSeconds: number;
+  /** Where transfers outlive the process; null keeps them in memory. */
+  readonly journalFile: string | null;
+  /** Where notifications of transfers go, at a loopback address; null sends none. */
+  readonly notifyUrl: URL | null;
 }
 
 export type SettingsResult = { readonly settings: BankSettings } | { readonly faults: readonly string[] };
 
 const RSA_BITS_MIN = 2048;
+// URLs spell every form of an IPv4 address in this one.
+const LOOPBACK_IPV4 = /^127(?:\.\d{1,3}){3}$/;
 
 /** Reads the environment once and reports all its faults together. The only place that looks at `process.env`. */
 export function readSettings(environment: NodeJS.ProcessEnv = process.env): SettingsResult {
@@ -41,6 +47,8 @@ export function readSettings(environment: NodeJS.ProcessEnv = process.env): Sett
     channelId: reader.text('BANK_CHANNEL_ID', { fallback: '95221', lengthMax: 5 }),
     tokenLifetimeSeconds: reader.wholeNumber('BANK_TOKEN_SECONDS', { fallback: 900, min: 1, max: 86_400 }),
     clockToleranceSeconds: reader.wholeNumber('BANK_CLOCK_TOLERANCE_SECONDS', { fallback: 300, min: 0, max: 86_400 }),
+    journalFile: environment['BANK_JOURNAL_FILE'] || null,
+    notifyUrl: reader.loopbackUrl('BANK_NOTIFY_URL'),
   };
   if (clientPublicKey === null || faults.length > 0) return { faults };
   return { settings: { ...settings, clientPublicKey } };
@@ -85,7 +93,18 @@ function createReader(environment: NodeJS.ProcessEnv, faults: string[]) {
     return null;
   }
 
-  return { text, wholeNumber, publicKey };
+  /** Null without a value, too. A name is refused: what it stands for may change. */
+  function loopbackUrl(name: string): URL | null {
+    const value = environment[name] || null;
+    if (value === null) return null;
+    const url = URL.parse(value);
+    const plain = url?.protocol === 'http:' && url.username === '' && url.password === '' && url.hash === '';
+    if (plain && (url.hostname === '[::1]' || LOOPBACK_IPV4.test(url.hostname))) return url;
+    faults.push(`${name} must be an http URL at a loopback address, such as http://127.0.0.1:8080/notify.`);
+    return null;
+  }
+
+  return { text, wholeNumber, publicKey, loopbackUrl };
 }
 
 /** The key, or what is wrong with the text as the rest of a sentence. */

@@ -3,15 +3,9 @@ import type { Bank } from '../bank.ts';
 import { findBankName } from '../bank-names.ts';
 import { type AccountInquiry, answerInquiry } from './account-inquiry.ts';
 import type { Answer } from './answer.ts';
-import { type BodyFields, type FieldRule, textField } from './body-fields.ts';
+import { type BodyFields, textField } from './body-fields.ts';
+import { BANK_CODE } from './field-rules.ts';
 import type { SnapRequest } from './request.ts';
-
-// A clearing code of three digits, or a BIC (ISO 9362) of 8 or 11 characters.
-const BANK_CODE: FieldRule = {
-  name: 'beneficiaryBankCode',
-  mandatory: true,
-  pattern: /^(?:\d{3}|[A-Z]{6}[A-Z0-9]{2}(?:[A-Z0-9]{3})?)$/,
-};
 
 const EXTERNAL_INQUIRY: AccountInquiry = {
   service: '16',

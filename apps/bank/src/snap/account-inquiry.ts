@@ -9,6 +9,7 @@ import {
   parseBody,
   textField,
 } from './body-fields.ts';
+import { BENEFICIARY_ACCOUNT_NO, referenceRule } from './field-rules.ts';
 import type { SnapRequest } from './request.ts';
 import { checkTransaction } from './request-checks.ts';
 import { refuse, type ServiceCode, SNAP_CASES, type SnapCase, succeed } from './response-codes.ts';
@@ -23,10 +24,7 @@ export interface AccountInquiry {
   readonly describe: (fields: BodyFields) => object;
 }
 
-const COMMON_RULES: readonly FieldRule[] = [
-  { name: 'beneficiaryAccountNo', mandatory: true, pattern: /^\d{1,34}$/ },
-  { name: 'partnerReferenceNo', mandatory: false, pattern: /^.{1,64}$/su },
-];
+const COMMON_RULES: readonly FieldRule[] = [BENEFICIARY_ACCOUNT_NO, referenceRule('partnerReferenceNo')];
 
 type Refused = Exclude<AccountOutcome['kind'], 'active' | 'garbage' | 'silence'>;
 

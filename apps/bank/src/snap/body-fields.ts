@@ -4,11 +4,11 @@ import { refuse, type ServiceCode, SNAP_CASES } from './response-codes.ts';
 
 export type BodyFields = Readonly<Record<string, unknown>>;
 
-/** What SNAP BI asks of one text field; `pattern` is for its whole text. */
+/** What SNAP BI asks of one text field; `pattern` judges its whole text. */
 export interface FieldRule {
   readonly name: string;
   readonly mandatory: boolean;
-  readonly pattern: RegExp;
+  readonly pattern: Pick<RegExp, 'test'>;
 }
 
 /** The members of a body that is a JSON object in UTF-8, or null. */
@@ -47,6 +47,6 @@ export function textField(fields: BodyFields, name: string): string {
   return typeof value === 'string' ? value : '';
 }
 
-function isObject(value: unknown): value is BodyFields {
+export function isObject(value: unknown): value is BodyFields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,7 +1,10 @@
 import { type Answer, jsonAnswer } from './answer.ts';
 
-/** Access token B2B, internal and external account inquiry; 00 where no service is meant. */
-export type ServiceCode = '00' | '15' | '16' | '73';
+/**
+ * Internal and external account inquiry, intrabank and interbank transfer, transfer status inquiry, access token B2B;
+ * 00 where no service is meant.
+ */
+export type ServiceCode = '00' | '15' | '16' | '17' | '18' | '36' | '73';
 
 export interface SnapCase {
   readonly status: number;
@@ -18,14 +21,28 @@ export const SNAP_CASES = {
   invalidMandatoryField: { status: 400, code: '02', message: 'Invalid Mandatory Field {?}' },
   unauthorized: { status: 401, code: '00', message: 'Unauthorized. [?]' },
   invalidToken: { status: 401, code: '01', message: 'Invalid Token (B2B)' },
+  exceedsAmountLimit: { status: 403, code: '02', message: 'Exceeds Transaction Amount Limit' },
+  suspectedFraud: { status: 403, code: '03', message: 'Suspected Fraud' },
   doNotHonor: { status: 403, code: '05', message: 'Do Not Honor' },
+  dormantAccount: { status: 403, code: '09', message: 'Dormant Account' },
+  insufficientFunds: { status: 403, code: '14', message: 'Insufficient Funds' },
+  transactionNotPermitted: { status: 403, code: '15', message: 'Transaction Not Permitted. [?]' },
   inactiveAccount: { status: 403, code: '18', message: 'Inactive Account' },
+  invalidTransactionStatus: { status: 404, code: '00', message: 'Invalid Transaction Status' },
+  transactionNotFound: { status: 404, code: '01', message: 'Transaction Not Found' },
   invalidRouting: { status: 404, code: '02', message: 'Invalid Routing' },
+  transactionCancelled: { status: 404, code: '04', message: 'Transaction Cancelled' },
   invalidAccount: { status: 404, code: '11', message: 'Invalid Account' },
+  invalidAmount: { status: 404, code: '13', message: 'Invalid Amount' },
   conflict: { status: 409, code: '00', message: 'Conflict' },
+  duplicatePartnerReferenceNo: { status: 409, code: '01', message: 'Duplicate partnerReferenceNo' },
   tooManyRequests: { status: 429, code: '00', message: 'Too Many Requests' },
+  generalError: { status: 500, code: '00', message: 'General Error' },
   externalServerError: { status: 500, code: '02', message: 'External Server Error' },
+  timeout: { status: 504, code: '00', message: 'Timeout' },
 } as const satisfies Record<string, SnapCase>;
+
+export type SnapCaseName = keyof typeof SNAP_CASES;
 
 /** A refusal; `detail` is the field or the reason that the case's message names. */
 export function refuse(service: ServiceCode, snapCase: SnapCase, detail = ''): Answer {
@@ -42,6 +59,6 @@ export function succeed(service: ServiceCode, fields: object): Answer {
 }
 
 /** Seven characters: HTTP status, service code, case code. */
-function responseCode(service: ServiceCode, snapCase: SnapCase): string {
+export function responseCode(service: ServiceCode, snapCase: SnapCase): string {
   return `${snapCase.status}${service}${snapCase.code}`;
 }

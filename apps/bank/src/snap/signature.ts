@@ -4,7 +4,7 @@ import { minify } from './minify.ts';
 export interface SignedParts {
   /** Path with query, as the request line has it. */
   readonly endpoint: string;
-  /** Without its `Bearer `. */
+  /** Without its `Bearer `; empty in what the bank itself sends. */
   readonly accessToken: string;
   readonly body: Buffer;
   /** X-TIMESTAMP, as sent. */
@@ -12,13 +12,18 @@ export interface SignedParts {
 }
 
 /**
- * Whether a transaction request is signed with the partner's secret (SNAP BI, symmetric signature with token):
- * base64 of HMAC_SHA512 over `POST:endpoint:token:hex(sha256(minified body)):timestamp`.
+ * SNAP BI's symmetric signature of a request by POST: base64 of HMAC_SHA512 over
+ * `POST:endpoint:token:hex(sha256(minified body)):timestamp`.
  */
-export function isSymmetricSignature(signature: string, secret: KeyObject, parts: SignedParts): boolean {
+export function symmetricSignature(secret: KeyObject, parts: SignedParts): string {
   const bodyHash = hash('sha256', minify(parts.body), 'hex');
   const signed = `POST:${parts.endpoint}:${parts.accessToken}:${bodyHash}:${parts.timestamp}`;
-  const expected = Buffer.from(createHmac('sha512', secret).update(signed).digest('base64'), 'latin1');
+  return createHmac('sha512', secret).update(signed).digest('base64');
+}
+
+/** Whether a transaction request is signed with the partner's secret. */
+export function isSymmetricSignature(signature: string, secret: KeyObject, parts: SignedParts): boolean {
+  const expected = Buffer.from(symmetricSignature(secret, parts), 'latin1');
   const given = Buffer.from(signature, 'latin1');
   // Compared as text: one signature has exactly one accepted spelling. Constant time, so that nobody can guess
   // it character by character; its length is no secret.

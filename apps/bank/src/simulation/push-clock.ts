@@ -1,0 +1,35 @@
+import { isIPv4 } from 'node:net';
+import { type Answer, jsonAnswer } from '../snap/answer.ts';
+import { parseBody } from '../snap/body-fields.ts';
+import type { Transfers } from '../transfers/transfers.ts';
+
+/** Where the clock of transfers is pushed forward. No operation of SNAP BI: a bank has no such thing. */
+export const CLOCK_PATH = '/simulation/clock';
+
+// A hundred years in all keep every time within the four digits of a year.
+const PUSHED_SECONDS_MAX = 100 * 365 * 24 * 60 * 60;
+
+/** Takes `{"advance_seconds": n}`; `body` is null when it was too long to be read. */
+export function answerClockPush(transfers: Transfers, contentType: string, body: Buffer | null): Answer {
+  // A web page may send other types to any address without asking, but not this one.
+  if (!/^application\/json(?:\s*;|$)/i.test(contentType)) return fault(415, 'Content-Type must be application/json.');
+  const seconds = (body === null ? null : parseBody(body))?.['advance_seconds'];
+  const secondsMax = PUSHED_SECONDS_MAX - transfers.clock().pushedSeconds;
+  if (typeof seconds !== 'number' || !Number.isSafeInteger(seconds) || seconds < 0 || seconds > secondsMax) {
+    return fault(400, `advance_seconds must be a whole number from 0 to ${secondsMax}.`);
+  }
+  if (!transfers.pushClock(seconds)) return fault(500, 'The journal cannot be written, so nothing was pushed.');
+  const { nowMs, pushedSeconds } = transfers.clock();
+  return jsonAnswer(200, { now: new Date(nowMs).toISOString(), advanced_seconds: pushedSeconds });
+}
+
+/** Whether a connection has come in at a loopback address, that is, from this machine. */
+export function isLoopback(localAddress = ''): boolean {
+  // A listener for both families shows an IPv4 address inside an IPv6 one.
+  const address = localAddress.replace(/^::ffff:/i, '');
+  return address === '::1' || (isIPv4(address) && address.startsWith('127.'));
+}
+
+function fault(status: number, error: string): Answer {
+  return jsonAnswer(status, { error });
+}

@@ -1,0 +1,54 @@
+import type { KeyObject } from 'node:crypto';
+import { formatJakartaTime } from '../jakarta-time.ts';
+import { createDelivery } from '../notifications/delivery.ts';
+import type { Message } from '../notifications/post.ts';
+import { createReferenceNumbers } from '../reference-numbers.ts';
+import type { BankSettings } from '../settings.ts';
+import type { TransferStatus } from '../transfers/course.ts';
+import type { Transfer } from '../transfers/transfer.ts';
+import { symmetricSignature } from './signature.ts';
+import { describeTransfer } from './transfer-description.ts';
+
+export interface Notifier {
+  /** Tells the partner that a transfer has this status now. */
+  notify(transfer: Transfer, status: TransferStatus): void;
+  /** Gives up what is under way. */
+  close(): Promise<void>;
+}
+
+/** Whom the notifications are for. */
+type Recipient = Pick<BankSettings, 'partnerId' | 'channelId'> & { readonly secretKey: KeyObject };
+
+/**
+ * Notifications of transfers. SNAP BI defines none for services 17 and 18: these have the form of services 75 and 76. The
+ * bank has no token of the partner's, so that the signature covers an empty one. `now` is the real time.
+ */
+export function createNotifier(url: URL, recipient: Recipient, now: () => number): Notifier {
+  const delivery = createDelivery(url);
+  const nextExternalId = createReferenceNumbers();
+  const endpoint = url.pathname + url.search;
+
+  function write(body: string): Message {
+    const timestamp = formatJakartaTime(now());
+    const signed = { endpoint, accessToken: '', body: Buffer.from(body), timestamp };
+    return {
+      body,
+      headers: {
+        'Content-Type': 'application/json',
+        'X-TIMESTAMP': timestamp,
+        'X-SIGNATURE': symmetricSignature(recipient.secretKey, signed),
+        'X-PARTNER-ID': recipient.partnerId,
+        'X-EXTERNAL-ID': nextExternalId(),
+        'CHANNEL-ID': recipient.channelId,
+      },
+    };
+  }
+
+  return {
+    notify(transfer, status) {
+      const body = JSON.stringify(describeTransfer(transfer, status));
+      delivery.send(transfer.referenceNo, () => write(body));
+    },
+    close: () => delivery.close(),
+  };
+}

@@ -1,0 +1,63 @@
+import type { Bank } from '../bank.ts';
+import type { Transfer } from '../transfers/transfer.ts';
+import { checkAmount, findAmount } from './amount.ts';
+import type { Answer } from './answer.ts';
+import {
+  type BodyFields,
+  checkAdditionalInfo,
+  checkFields,
+  type FieldRule,
+  parseBody,
+  textField,
+} from './body-fields.ts';
+import { referenceRule, transactionDateRule } from './field-rules.ts';
+import type { SnapRequest } from './request.ts';
+import { checkTransaction } from './request-checks.ts';
+import { refuse, SNAP_CASES, succeed } from './response-codes.ts';
+import { describeTransfer } from './transfer-description.ts';
+
+const SERVICE = '36';
+
+const RULES: readonly FieldRule[] = [
+  referenceRule('originalPartnerReferenceNo'),
+  referenceRule('originalReferenceNo'),
+  { name: 'originalExternalId', mandatory: false, pattern: /^\d{1,36}$/ },
+  { name: 'serviceCode', mandatory: true, pattern: /^\d{2}$/ },
+  transactionDateRule(false),
+];
+
+/** Transfer status inquiry (SNAP BI, service 36). Its response code is about the inquiry, never about the transfer. */
+export function answerTransferStatus(bank: Bank, request: SnapRequest): Answer {
+  const refusal = checkTransaction(bank, SERVICE, request);
+  if (refusal !== null) return refusal;
+  const fields = parseBody(request.body);
+  if (fields === null) return refuse(SERVICE, SNAP_CASES.badRequest);
+  const fault =
+    checkFields(SERVICE, fields, RULES) ?? checkAmount(SERVICE, fields) ?? checkAdditionalInfo(SERVICE, fields);
+  if (fault !== null) return fault;
+  const partnerReferenceNo = textField(fields, 'originalPartnerReferenceNo');
+  const referenceNo = textField(fields, 'originalReferenceNo');
+  // SNAP BI makes each of them optional, but without any there is nothing to look for.
+  if (partnerReferenceNo === '' && referenceNo === '') {
+    return refuse(SERVICE, SNAP_CASES.invalidMandatoryField, 'originalPartnerReferenceNo');
+  }
+
+  const transfer = bank.transfers.find({ partnerReferenceNo, referenceNo });
+  if (transfer === null || transfer.service !== textField(fields, 'serviceCode')) {
+    return refuse(SERVICE, SNAP_CASES.transactionNotFound);
+  }
+  if (!isAmountOf(transfer, fields)) return refuse(SERVICE, SNAP_CASES.invalidAmount);
+  return succeed(SERVICE, {
+    ...describeTransfer(transfer, bank.transfers.statusOf(transfer)),
+    serviceCode: transfer.service,
+    sourceAccountNo: transfer.sourceAccountNo,
+    // The number at the switch; this bank has one number for both.
+    referenceNumber: transfer.referenceNo,
+  });
+}
+
+/** Whether the amount that the inquiry names, if it names one, is the transfer's. */
+function isAmountOf(transfer: Transfer, fields: BodyFields): boolean {
+  const amount = findAmount(fields);
+  return amount === null || amount.value === transfer.amount.value;
+}

@@ -1,0 +1,74 @@
+import type { Bank } from '../bank.ts';
+import type { TransferService } from '../transfers/transfer.ts';
+import { checkAmount, findAmount } from './amount.ts';
+import type { Answer } from './answer.ts';
+import {
+  type BodyFields,
+  checkAdditionalInfo,
+  checkFields,
+  type FieldRule,
+  parseBody,
+  textField,
+} from './body-fields.ts';
+import { BENEFICIARY_ACCOUNT_NO, referenceRule, transactionDateRule } from './field-rules.ts';
+import type { SnapRequest } from './request.ts';
+import { checkTransaction } from './request-checks.ts';
+import { refuse, SNAP_CASES, succeed } from './response-codes.ts';
+
+/** What tells one transfer service from the other. */
+export interface TransferOperation {
+  readonly service: TransferService;
+  /** Rules for the fields that only this service has. */
+  readonly rules: readonly FieldRule[];
+  readonly bankCodeOf: (fields: BodyFields) => string;
+  /** The fields that this service's answer adds. */
+  readonly describe: (fields: BodyFields) => object;
+}
+
+const COMMON_RULES: readonly FieldRule[] = [
+  referenceRule('partnerReferenceNo', true),
+  BENEFICIARY_ACCOUNT_NO,
+  { name: 'sourceAccountNo', mandatory: true, pattern: /^\d{1,19}$/ },
+  transactionDateRule(true),
+];
+
+/** Takes an order, or refuses it for its form. What becomes of the transfer is for the status inquiry to say. */
+export function answerTransfer(bank: Bank, request: SnapRequest, operation: TransferOperation): Answer {
+  const { service } = operation;
+  const refusal = checkTransaction(bank, service, request);
+  if (refusal !== null) return refusal;
+  const fields = parseBody(request.body);
+  if (fields === null) return refuse(service, SNAP_CASES.badRequest);
+  const fault =
+    checkFields(service, fields, COMMON_RULES) ??
+    checkFields(service, fields, operation.rules) ??
+    checkAmount(service, fields) ??
+    checkAdditionalInfo(service, fields);
+  if (fault !== null) return fault;
+  const amount = findAmount(fields);
+  if (amount === null) return refuse(service, SNAP_CASES.invalidMandatoryField, 'amount');
+  if (Number(amount.value) === 0) return refuse(service, SNAP_CASES.invalidAmount);
+
+  const acceptance = bank.transfers.accept({
+    service,
+    partnerReferenceNo: textField(fields, 'partnerReferenceNo'),
+    amount,
+    beneficiaryAccountNo: textField(fields, 'beneficiaryAccountNo'),
+    beneficiaryBankCode: operation.bankCodeOf(fields),
+    sourceAccountNo: textField(fields, 'sourceAccountNo'),
+    transactionDate: textField(fields, 'transactionDate'),
+  });
+  // Whether the repeated request says the same makes no difference: the first one stands, and no second transfer comes
+  // of it.
+  if (acceptance.kind === 'duplicate') return refuse(service, SNAP_CASES.duplicatePartnerReferenceNo);
+  if (acceptance.kind === 'not-kept') return refuse(service, SNAP_CASES.generalError);
+  const { transfer } = acceptance;
+  return succeed(service, {
+    referenceNo: transfer.referenceNo,
+    partnerReferenceNo: transfer.partnerReferenceNo,
+    amount: transfer.amount,
+    beneficiaryAccountNo: transfer.beneficiaryAccountNo,
+    sourceAccountNo: transfer.sourceAccountNo,
+    ...operation.describe(fields),
+  });
+}

@@ -1,0 +1,34 @@
+/**
+ * The clock that transfers go by: the real one, plus what it has been pushed forward. It never goes back, not even when
+ * the machine's clock does, because a transfer that was final must not be pending again.
+ */
+export interface TransferClock {
+  /** Milliseconds since 1970. */
+  now(): number;
+  push(milliseconds: number): void;
+  /** The clock shows at least this moment from now on. */
+  reach(timeMs: number): void;
+  /** All pushes together, in milliseconds. */
+  pushedMs(): number;
+}
+
+/** `realNow` gives milliseconds since 1970. */
+export function createTransferClock(realNow: () => number): TransferClock {
+  let pushedMs = 0;
+  let latestMs = 0;
+  return {
+    now() {
+      latestMs = Math.max(latestMs, realNow() + pushedMs);
+      return latestMs;
+    },
+    push(milliseconds) {
+      // What is shown must move even while it waits for a machine's clock that went back.
+      latestMs += milliseconds;
+      pushedMs += milliseconds;
+    },
+    reach(timeMs) {
+      latestMs = Math.max(latestMs, timeMs);
+    },
+    pushedMs: () => pushedMs,
+  };
+}

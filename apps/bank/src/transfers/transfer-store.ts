@@ -1,0 +1,62 @@
+import type { Transfer } from './transfer.ts';
+
+/** The references that a partner has of a transfer; an empty text where it has none. */
+export interface TransferReferences {
+  readonly partnerReferenceNo: string;
+  readonly referenceNo: string;
+}
+
+/** The transfers that the bank still knows. Times are in milliseconds since 1970. */
+export interface TransferStore {
+  /** Transfers are added in the order of their acceptance. */
+  add(transfer: Transfer, nowMs: number): void;
+  has(partnerReferenceNo: string, nowMs: number): boolean;
+  /** The transfer that carries every reference given, or null. */
+  find(references: TransferReferences, nowMs: number): Transfer | null;
+  all(): Iterable<Transfer>;
+}
+
+// The window in which BCA answers about a transfer.
+const KEPT_MS = 31 * 24 * 60 * 60 * 1000;
+
+// Only a load test has more; the ceiling keeps it from filling the memory.
+const TRANSFERS_MAX = 500_000;
+
+export function createTransferStore(transfersMax = TRANSFERS_MAX): TransferStore {
+  // The order of insertion is the order of age: what has to be forgotten stands in front.
+  const byPartnerReference = new Map<string, Transfer>();
+  const byReference = new Map<string, Transfer>();
+
+  function forget(nowMs: number, countMax: number): void {
+    for (const transfer of byReference.values()) {
+      if (nowMs - transfer.acceptedAtMs < KEPT_MS && byReference.size <= countMax) return;
+      byReference.delete(transfer.referenceNo);
+      byPartnerReference.delete(transfer.partnerReferenceNo);
+    }
+  }
+
+  return {
+    add(transfer, nowMs) {
+      forget(nowMs, transfersMax - 1);
+      byPartnerReference.set(transfer.partnerReferenceNo, transfer);
+      byReference.set(transfer.referenceNo, transfer);
+    },
+    has(partnerReferenceNo, nowMs) {
+      forget(nowMs, transfersMax);
+      return byPartnerReference.has(partnerReferenceNo);
+    },
+    find({ partnerReferenceNo, referenceNo }, nowMs) {
+      forget(nowMs, transfersMax);
+      const transfer = byPartnerReference.get(partnerReferenceNo) ?? byReference.get(referenceNo) ?? null;
+      if (transfer === null) return null;
+      const isMeant =
+        isOrAbsent(partnerReferenceNo, transfer.partnerReferenceNo) && isOrAbsent(referenceNo, transfer.referenceNo);
+      return isMeant ? transfer : null;
+    },
+    all: () => byReference.values(),
+  };
+}
+
+function isOrAbsent(given: string, actual: string): boolean {
+  return given === '' || given === actual;
+}

@@ -1,0 +1,93 @@
+import { createTransferClock } from './clock.ts';
+import { courseOf, statusAt, type TransferStatus } from './course.ts';
+import { NO_JOURNAL, openJournal } from './journal.ts';
+import type { JournalEntry } from './journal-entry.ts';
+import { createSchedule } from './schedule.ts';
+import type { Transfer, TransferOrder } from './transfer.ts';
+import { createTransferStore, type TransferReferences } from './transfer-store.ts';
+
+/** All transfers of a running bank, and the clock that they go by. */
+export interface Transfers {
+  accept(order: TransferOrder): Acceptance;
+  find(references: TransferReferences): Transfer | null;
+  /** What the bank says about a transfer now. */
+  statusOf(transfer: Transfer): TransferStatus;
+  /** Pushes the clock forward; false when the journal could not keep it, and nothing was pushed. */
+  pushClock(seconds: number): boolean;
+  clock(): { readonly nowMs: number; readonly pushedSeconds: number };
+  close(): void;
+}
+
+export type Acceptance =
+  | { readonly kind: 'accepted'; readonly transfer: Transfer }
+  /** The bank has a transfer with this `partnerReferenceNo`. */
+  | { readonly kind: 'duplicate' }
+  /** The journal could not keep it: there is no transfer. */
+  | { readonly kind: 'not-kept' };
+
+export interface TransfersParts {
+  /** Null keeps the transfers in memory alone. */
+  readonly journalFile: string | null;
+  /** The real time, in milliseconds since 1970. */
+  readonly realNow: () => number;
+  readonly nextReferenceNo: () => string;
+  /** Called when a notification is due; null sends none. */
+  readonly notify: ((transfer: Transfer, status: TransferStatus) => void) | null;
+}
+
+interface Notification {
+  readonly transfer: Transfer;
+  readonly status: TransferStatus;
+}
+
+/** Reads the journal, and goes on where it ends. Rejects with a `JournalError` when the file cannot be used. */
+export async function openTransfers(parts: TransfersParts): Promise<Transfers> {
+  const { journalFile, notify } = parts;
+  const clock = createTransferClock(parts.realNow);
+  const store = createTransferStore();
+  const schedule = createSchedule<Notification>(clock.now, ({ transfer, status }) => notify?.(transfer, status));
+
+  function replay(entry: JournalEntry): void {
+    if (entry.entry === 'push') return clock.push(entry.advancedSeconds * 1000);
+    clock.reach(entry.transfer.acceptedAtMs);
+    store.add(entry.transfer, clock.now());
+  }
+
+  function scheduleAfter(afterMs: number, transfer: Transfer): void {
+    if (notify === null) return;
+    for (const { afterSeconds, status } of courseOf(transfer).notifications) {
+      const dueAtMs = transfer.acceptedAtMs + afterSeconds * 1000;
+      if (dueAtMs > afterMs) schedule.add(dueAtMs, { transfer, status });
+    }
+  }
+
+  const journal = journalFile === null ? NO_JOURNAL : await openJournal(journalFile, replay);
+  const openedAtMs = clock.now();
+  // What fell due while the bank was down stays unsent: to the partner that is a lost notification.
+  for (const transfer of store.all()) scheduleAfter(openedAtMs, transfer);
+
+  return {
+    accept(order) {
+      const acceptedAtMs = clock.now();
+      if (store.has(order.partnerReferenceNo, acceptedAtMs)) return { kind: 'duplicate' };
+      const transfer = { ...order, referenceNo: parts.nextReferenceNo(), acceptedAtMs };
+      if (!journal.append({ entry: 'transfer', transfer })) return { kind: 'not-kept' };
+      store.add(transfer, acceptedAtMs);
+      scheduleAfter(acceptedAtMs, transfer);
+      return { kind: 'accepted', transfer };
+    },
+    find: (references) => store.find(references, clock.now()),
+    statusOf: (transfer) => statusAt(transfer, clock.now()),
+    pushClock(seconds) {
+      if (seconds > 0 && !journal.append({ entry: 'push', advancedSeconds: seconds })) return false;
+      clock.push(seconds * 1000);
+      schedule.runDue();
+      return true;
+    },
+    clock: () => ({ nowMs: clock.now(), pushedSeconds: clock.pushedMs() / 1000 }),
+    close() {
+      schedule.close();
+      journal.close();
+    },
+  };
+}

@@ -1,0 +1,52 @@
+// Processes of the bank that a test kills and starts again, and the folder with their journals. None is left behind.
+
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { type ForkedBank, forkBank } from './bank-process.ts';
+import { createPartner, generatePartnerKeys, type Partner, partnerSettings } from './partner.ts';
+
+export function createFleet() {
+  const keys = generatePartnerKeys();
+  const folder = mkdtempSync(path.join(tmpdir(), 'tiba-bank-'));
+  const started: number[] = [];
+
+  function remember(pid: number | undefined): void {
+    if (pid !== undefined) started.push(pid);
+  }
+
+  /** A partner with a token. */
+  async function meet(baseUrl: string): Promise<Partner> {
+    const partner = createPartner(baseUrl, partnerSettings(keys), keys);
+    await partner.authorise();
+    return partner;
+  }
+
+  return {
+    keys,
+    meet,
+    remember,
+    pathOf: (file: string) => path.join(folder, file),
+    async start(changes: NodeJS.ProcessEnv): Promise<ForkedBank & { partner: Partner }> {
+      const bank = await forkBank(keys, changes);
+      remember(bank.child.pid);
+      return { ...bank, partner: await meet(bank.baseUrl) };
+    },
+    async kill({ child }: ForkedBank): Promise<void> {
+      const ended = once(child, 'exit');
+      child.kill('SIGKILL');
+      await ended;
+    },
+    endAll(): void {
+      for (const pid of started) {
+        try {
+          process.kill(pid, 'SIGKILL');
+        } catch {
+          // It has ended, as it should.
+        }
+      }
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}

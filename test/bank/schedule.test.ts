@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { createDueQueue } from '../../apps/bank/src/transfers/due-queue.ts';
+import { createSchedule } from '../../apps/bank/src/transfers/schedule.ts';
+
+const seed = Number(process.env['FC_SEED'] ?? Date.now() % 2 ** 31);
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+function fail(): never {
+  assert.fail('It ran.');
+}
+
+function countTimers(): number {
+  return process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+}
+
+describe('what waits for its time', () => {
+  it(`comes out by time and, at the same time, in the order it came in (seed ${seed}; repeat with FC_SEED)`, () => {
+    // A number adds something due at that time, null takes the first out.
+    const actions = fc.array(fc.oneof({ weight: 2, arbitrary: fc.nat(20) }, fc.constant(null)), { maxLength: 200 });
+    const property = fc.property(actions, (course) => {
+      const queue = createDueQueue<number>();
+      const model: { dueAtMs: number; item: number }[] = [];
+      for (const [item, dueAtMs] of course.entries()) {
+        if (dueAtMs === null) {
+          assert.equal(queue.takeFirst(), model.shift()?.item ?? null);
+        } else {
+          queue.add(dueAtMs, item);
+          model.push({ dueAtMs, item });
+          model.sort((one, other) => one.dueAtMs - other.dueAtMs || one.item - other.item);
+        }
+        assert.equal(queue.firstDueAtMs(), model[0]?.dueAtMs ?? null);
+      }
+    });
+    fc.assert(property, { seed, numRuns: 300 });
+  });
+
+  it('takes one timer, however much it is, and none once it is closed', () => {
+    const before = countTimers();
+    const schedule = createSchedule<number>(() => 0, fail);
+    for (let index = 10_000; index > 0; index -= 1) schedule.add(DAY_MS + index, index);
+    assert.equal(countTimers() - before, 1);
+    schedule.close();
+    assert.equal(countTimers() - before, 0);
+  });
+
+  it('runs when its time has come, the earlier first, although it was added last', async () => {
+    const done = Promise.withResolvers<void>();
+    const ran: string[] = [];
+    const schedule = createSchedule<string>(Date.now, (item) => {
+      ran.push(item);
+      if (ran.length === 2) done.resolve();
+    });
+    const nowMs = Date.now();
+    schedule.add(nowMs + 60, 'later');
+    schedule.add(nowMs + 20, 'earlier');
+    await done.promise;
+    assert.deepEqual(ran, ['earlier', 'later']);
+    assert.ok(Date.now() >= nowMs + 60);
+    schedule.close();
+  });
+
+  it('sleeps quietly when it is further away than a timer reaches', async () => {
+    let wakes = 0;
+    const countWakes = () => {
+      wakes += 1;
+      return Date.now();
+    };
+    const far = createSchedule<string>(countWakes, fail);
+    far.add(Date.now() + 60 * DAY_MS, 'far');
+    const { promise, resolve } = Promise.withResolvers<string>();
+    const near = createSchedule<string>(Date.now, resolve);
+    near.add(Date.now() + 20, 'near');
+    await promise;
+    far.close();
+    // Too long a delay becomes one of 1 ms, which would have come round again and again by now.
+    assert.ok(wakes <= 2, `${wakes} wakes`);
+  });
+
+  it('does not run any more once it is closed, although its time has come', () => {
+    let nowMs = 0;
+    const schedule = createSchedule<string>(() => nowMs, fail);
+    schedule.add(10, 'closed');
+    schedule.close();
+    nowMs = 10;
+    schedule.runDue();
+  });
+});

@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { networkInterfaces } from 'node:os';
+import { after, before, describe, it } from 'node:test';
+import type { RunningBank } from '../../apps/bank/src/server.ts';
+import { isLoopback } from '../../apps/bank/src/simulation/push-clock.ts';
+import { createClock, type Partner, startBankWithPartner } from './partner.ts';
+import { orderTransfer, pushClock, sendToClock, statusOf } from './transfers.ts';
+
+const START = '2026-11-21T03:30:24.000Z';
+const HUNDRED_YEARS_SECONDS = 100 * 365 * 24 * 60 * 60;
+
+describe('the clock of transfers', () => {
+  const clock = createClock(START);
+  let bank: RunningBank;
+  let partner: Partner;
+  let close: () => Promise<void>;
+  before(async () => {
+    ({ bank, partner, close } = await startBankWithPartner(clock.now));
+    await partner.authorise();
+  });
+  after(() => close());
+
+  it('shows the real time until it is pushed, then what it was pushed by in all', async () => {
+    assert.deepEqual(await pushClock(bank.baseUrl, 0), { now: START, advanced_seconds: 0 });
+    const first = await pushClock(bank.baseUrl, 90);
+    assert.deepEqual(first, { now: '2026-11-21T03:31:54.000Z', advanced_seconds: 90 });
+    clock.advance(1500);
+    const second = await pushClock(bank.baseUrl, 1800);
+    assert.deepEqual(second, { now: '2026-11-21T04:01:55.500Z', advanced_seconds: 1890 });
+  });
+
+  it('leaves the real time to timestamps, tokens and external ids', async () => {
+    await pushClock(bank.baseUrl, 7 * 24 * 60 * 60);
+    const answer = await partner.requestToken();
+    assert.equal(answer.status, 200);
+    assert.equal(answer.headers.get('x-timestamp'), '2026-11-21T10:30:25+07:00');
+    // The token was issued before the push, and a week is more than its life.
+    await orderTransfer(partner, 'AFTER-PUSH', '0001');
+    assert.equal(await statusOf(partner, 'AFTER-PUSH'), '03');
+  });
+
+  const malformed = [
+    '',
+    'null',
+    '[]',
+    '{}',
+    '{"advance_seconds":"60"}',
+    '{"advance_seconds":-1}',
+    '{"advance_seconds":0.5}',
+    '{"advance_seconds":1e99}',
+    '{"advance_seconds":null}',
+    `{"advance_seconds":${HUNDRED_YEARS_SECONDS + 1}}`,
+    `{"advance_seconds":60,"note":"${'n'.repeat(16 * 1024)}"}`,
+  ];
+  it('is not moved by a malformed push', async () => {
+    const before = await pushClock(bank.baseUrl, 0);
+    for (const body of malformed) {
+      const response = await sendToClock(bank.baseUrl, body);
+      assert.equal(response.status, 400, body.slice(0, 60));
+      assert.match(await response.text(), /^\{"error":"advance_seconds must be a whole number from 0 to \d+\."\}$/);
+    }
+    assert.deepEqual(await pushClock(bank.baseUrl, 0), before);
+  });
+
+  it('is not moved by what a web page may send unasked', async () => {
+    for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'application/jsonp']) {
+      assert.equal((await sendToClock(bank.baseUrl, '{"advance_seconds":60}', type)).status, 415);
+    }
+  });
+
+  it('is not read by GET', async () => {
+    assert.equal((await fetch(`${bank.baseUrl}/simulation/clock`)).status, 404);
+  });
+
+  it('goes a hundred years at the most', async () => {
+    const { advanced_seconds: pushedSeconds } = await pushClock(bank.baseUrl, 0);
+    await pushClock(bank.baseUrl, HUNDRED_YEARS_SECONDS - pushedSeconds);
+    assert.equal((await sendToClock(bank.baseUrl, '{"advance_seconds":1}')).status, 400);
+  });
+});
+
+describe('a bank that listens at every address', () => {
+  it('hides the clock from all but this machine', async (context) => {
+    const { bank, close } = await startBankWithPartner(Date.now, { host: '0.0.0.0' });
+    context.after(() => close());
+    const { port } = new URL(bank.baseUrl);
+    assert.equal((await sendToClock(`http://127.0.0.1:${port}`, '{"advance_seconds":0}')).status, 200);
+    const address = outsideAddress();
+    if (address === null) {
+      context.diagnostic('This machine has only loopback addresses: the other side was not tried over the network.');
+      return;
+    }
+    const response = await sendToClock(`http://${address}:${port}`, '{"advance_seconds":0}');
+    assert.equal(response.status, 404);
+    assert.deepEqual(await response.json(), { responseCode: '4040002', responseMessage: 'Invalid Routing' });
+  });
+
+  it('tells loopback addresses from others', () => {
+    for (const address of ['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1'])
+      assert.ok(isLoopback(address), address);
+    for (const address of ['10.0.0.1', '::ffff:10.0.0.1', 'fe80::1', '127::1', '', undefined]) {
+      assert.equal(isLoopback(address), false, String(address));
+    }
+  });
+});
+
+/** An address of this machine that is not loopback. */
+function outsideAddress(): string | null {
+  const addresses = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
+  return addresses.find(({ family, internal }) => family === 'IPv4' && !internal)?.address ?? null;
+}
