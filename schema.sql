@@ -20,9 +20,11 @@ create table tiba.callback_deliveries (
   sequence bigint not null,
   state text default 'pending'::text not null,
   attempts integer default 0 not null,
+  attempts_before integer default 0 not null,
   next_attempt_at timestamp with time zone not null,
   ended_at timestamp with time zone,
   constraint callback_deliveries_check CHECK (((state = 'pending'::text) = (ended_at IS NULL))),
+  constraint callback_deliveries_check1 CHECK (((attempts_before >= 0) AND (attempts_before <= attempts))),
   constraint callback_deliveries_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'delivered'::text, 'exhausted'::text]))),
   constraint callback_deliveries_client_id_endpoint_id_fkey FOREIGN KEY (client_id, endpoint_id) REFERENCES tiba.callback_endpoints(client_id, endpoint_id),
   constraint callback_deliveries_client_id_sequence_fkey FOREIGN KEY (client_id, sequence) REFERENCES tiba.events(client_id, sequence),
@@ -160,21 +162,32 @@ create table tiba.transactions (
 create table tiba.transfer_inquiries (
   client_id text collate "C" not null,
   transaction_id text collate "C" not null,
+  rail text collate "C" not null,
   next_at timestamp with time zone not null,
+  claimed_until timestamp with time zone,
   asked_at timestamp with time zone,
   asked_times integer default 0 not null,
   unknown_since timestamp with time zone,
+  review_since timestamp with time zone,
   constraint transfer_inquiries_client_id_transaction_id_fkey FOREIGN KEY (client_id, transaction_id) REFERENCES tiba.transactions(client_id, transaction_id),
   constraint transfer_inquiries_pkey PRIMARY KEY (client_id, transaction_id)
 );
 
 CREATE INDEX callback_deliveries_due ON tiba.callback_deliveries USING btree (client_id, endpoint_id, next_attempt_at) WHERE (state = 'pending'::text);
 
+CREATE INDEX callback_deliveries_exhausted ON tiba.callback_deliveries USING btree (client_id, endpoint_id, sequence) WHERE (state = 'exhausted'::text);
+
+CREATE INDEX callback_endpoints_in_trouble ON tiba.callback_endpoints USING btree (client_id, endpoint_id) WHERE ((disabled_at IS NOT NULL) OR (failing_since IS NOT NULL));
+
+CREATE INDEX events_occurred_at ON tiba.events USING btree (client_id, occurred_at, sequence);
+
 CREATE INDEX transactions_expected_by ON tiba.transactions USING btree (expected_by) WHERE ((status = 'PROCESS'::text) AND (overdue_since IS NULL));
 
 CREATE INDEX transactions_overdue_since ON tiba.transactions USING btree (overdue_since) WHERE ((status = 'PROCESS'::text) AND (overdue_since IS NOT NULL));
 
-CREATE INDEX transfer_inquiries_next_at ON tiba.transfer_inquiries USING btree (next_at);
+CREATE INDEX transfer_inquiries_next_at ON tiba.transfer_inquiries USING btree (rail, next_at);
+
+CREATE INDEX transfer_inquiries_review_since ON tiba.transfer_inquiries USING btree (review_since) WHERE (review_since IS NOT NULL);
 
 CREATE OR REPLACE FUNCTION tiba.notify_change()
  RETURNS trigger

@@ -1,3 +1,4 @@
+import { publishedReason } from '../../apps/server/src/domain/failure-reason.ts';
 import type { Transaction } from '../../apps/server/src/domain/transaction.ts';
 import { transactionJson } from '../../apps/server/src/domain/transaction-json.ts';
 import { NUMBER } from '../load/load.ts';
@@ -40,7 +41,7 @@ const PROTOTYPES: readonly Transaction[] = [
     accountName: 'AGUS WIJAYA',
     status: 'FAILED',
     processedAt: '2026-11-21T04:32:40.007Z',
-    failureReason: 'The recipient account is blocked',
+    failureReason: publishedReason('ACCOUNT_BLOCKED'),
   },
   {
     ...COMMON,

@@ -3,7 +3,14 @@ import { after, before, suite, test } from 'node:test';
 import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose';
 import { rotateSigningKeys, SIGNING_ALGORITHMS } from '../../apps/server/src/auth/signing-keys.ts';
 import { changeClient } from '../../apps/server/src/postgres/clients.ts';
-import { type Answer, send, startTestService, type TestClient, type TestService } from '../harness/service.ts';
+import {
+  type Answer,
+  CLIENT_SCOPES,
+  send,
+  startTestService,
+  type TestClient,
+  type TestService,
+} from '../harness/service.ts';
 import { assertRefused } from './assertions.ts';
 import { testSeal } from './tokens.ts';
 import { until, untilStatus } from './until.ts';
@@ -58,7 +65,7 @@ suite('a token for client credentials', () => {
       assert.equal(answer.status, 200, answer.text);
       const { access_token, ...others } = fields(answer);
       assert.equal(typeof access_token, 'string');
-      assert.deepEqual(others, { token_type: 'Bearer', expires_in: 900, scope: 'status:read account:check' });
+      assert.deepEqual(others, { token_type: 'Bearer', expires_in: 900, scope: CLIENT_SCOPES.join(' ') });
       assert.equal(answer.headers.get('cache-control'), 'no-store');
       assert.equal(answer.headers.get('pragma'), 'no-cache');
     }
@@ -82,7 +89,7 @@ suite('a token for client credentials', () => {
     const names = ['client_id', 'scope', 'iss', 'aud', 'sub', 'iat', 'exp', 'jti'];
     assert.deepEqual(Object.keys(payload).sort(), names.sort());
     assert.equal(payload['client_id'], 'alpha');
-    assert.equal(payload['scope'], 'status:read account:check');
+    assert.equal(payload['scope'], CLIENT_SCOPES.join(' '));
     assert.equal(Number(payload.exp) - Number(payload.iat), 900);
   });
 

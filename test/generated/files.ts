@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { send, startTestService, testBanks } from '../harness/service.ts';
 import { renderBanksPage } from './banks-page.ts';
 import { renderConfigurationPage } from './configuration-page.ts';
+import { renderFailureReasonsPage } from './failure-reasons-page.ts';
 import { renderSchema } from './schema.ts';
 
 const root = new URL('../../', import.meta.url);
@@ -15,6 +16,7 @@ export async function renderGeneratedFiles(): Promise<Record<string, string>> {
       'openapi.json': `${JSON.stringify(JSON.parse(openapi.text), null, 2)}\n`,
       'schema.sql': await renderSchema(service.app.database),
       'docs/configuration.md': renderConfigurationPage(),
+      'docs/failure-reasons.md': renderFailureReasonsPage(),
       'docs/banks.md': renderBanksPage(await readFile(fileAt('docs/banks.md'), 'utf8'), testBanks.list()),
     };
   } finally {

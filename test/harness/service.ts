@@ -3,7 +3,7 @@ import { Writable } from 'node:stream';
 import pino from 'pino';
 import { type RunningBank, startBank } from '../../apps/bank/src/server.ts';
 import { type BankSettings } from '../../apps/bank/src/settings.ts';
-import { type App, type AppOptions, startApp } from '../../apps/server/src/app.ts';
+import { type App, startApp } from '../../apps/server/src/app.ts';
 import type { Scope } from '../../apps/server/src/auth/scopes.ts';
 import { hashSecret } from '../../apps/server/src/auth/secrets.ts';
 import { readSettings, type Settings } from '../../apps/server/src/config.ts';
@@ -13,6 +13,7 @@ import { describeError } from '../../apps/server/src/observability/log.ts';
 import { insertClient } from '../../apps/server/src/postgres/clients.ts';
 import type { Rail } from '../../apps/server/src/rails/rail.ts';
 import { createSnapRail } from '../../apps/server/src/rails/snap/snap-rail.ts';
+import type { AppOptions } from '../../apps/server/src/wiring/parts.ts';
 import { generatePartnerKeys, partnerSettings } from '../bank/partner.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 
@@ -80,6 +81,9 @@ export interface TestServiceOptions extends Pick<AppOptions, 'limitClock' | 'loo
   readonly database?: TestDatabase;
 }
 
+/** Those of a client that uses the whole public API. */
+export const CLIENT_SCOPES = ['status:read', 'account:check', 'events:read', 'callbacks:manage'] as const;
+
 const PLENTY = { 'check-status': 1_000_000, 'check-account': 1_000_000 };
 
 export const testBanks = createBankDirectory(bankEntries);
@@ -139,8 +143,8 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   }
 
   const limits = options.limits ?? PLENTY;
-  const alpha = await addClient('alpha', ['status:read', 'account:check'], limits);
-  const beta = await addClient('beta', ['status:read', 'account:check'], limits);
+  const alpha = await addClient('alpha', CLIENT_SCOPES, limits);
+  const beta = await addClient('beta', CLIENT_SCOPES, limits);
   const core = await addClient('core', ['feed:write']);
 
   const authorization = (token: string | null | undefined, fallback: TestClient): Record<string, string> =>

@@ -55,7 +55,8 @@ const ports = (value: string): number[] => list(value).map(wholeNumber(1, 65_535
 
 const networks = (value: string): string[] =>
   list(value).map((entry) => {
-    if (parseNetwork(entry) === null) throw new Error(`addresses or networks (CIDR), separated by commas: not ${entry}`);
+    if (parseNetwork(entry) === null)
+      throw new Error(`addresses or networks (CIDR), separated by commas: not ${entry}`);
     return entry;
   });
 

@@ -12,3 +12,6 @@ export const EVENT_KINDS = [
 export type EventKind = (typeof EVENT_KINDS)[number];
 
 export const isEventKind = (text: string): text is EventKind => (EVENT_KINDS as readonly string[]).includes(text);
+
+/** Names an event wherever it is told of: each raises its transaction's version by one. */
+export const eventId = (transactionId: string, version: number): string => `evt_${transactionId}_${version}`;

@@ -1,6 +1,7 @@
 import { isLosslessNumber } from 'lossless-json';
 import { AccountNumber } from '../domain/account.ts';
 import type { BankDirectory } from '../domain/bank.ts';
+import { publishedReason, readFailureReason } from '../domain/failure-reason.ts';
 import { isPlainText, isReferenceId, isTransactionId } from '../domain/identifiers.ts';
 import { parseInstant } from '../domain/instant.ts';
 import { parseMoney } from '../domain/money.ts';
@@ -27,7 +28,7 @@ const READERS: Record<OptionalField, Reader> = {
   description: plainText(0, 500),
   createdAt: readTime,
   processedAt: readTime,
-  failureReason: plainText(1, 500),
+  failureReason: readReason,
   rail: matching(
     (value) => /^[a-z0-9-]{1,32}$/.test(value),
     'the name of a rail: 1 to 32 small letters, digits and hyphens',
@@ -112,6 +113,13 @@ function plainText(lengthMin: number, lengthMax: number): Reader {
   const read = matching(accepts, `a string of ${lengthMin} to ${lengthMax} characters without control characters`);
   // Names arrive composed or decomposed, depending on the machine that wrote them; they are kept composed.
   return (value, field) => read(value, field).normalize('NFC');
+}
+
+const readReasonText = plainText(1, 500);
+
+/** Any text in, a published one out. The core's own words stay in the observation. */
+function readReason(value: unknown, field: string): string {
+  return publishedReason(readFailureReason(readReasonText(value, field)));
 }
 
 function readMoney(value: unknown, field: string): string {

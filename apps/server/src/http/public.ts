@@ -3,7 +3,6 @@ import type { IssueAccessToken } from '../auth/access-tokens.ts';
 import type { SigningKeys } from '../auth/signing-keys.ts';
 import type { BankDirectory } from '../domain/bank.ts';
 import type { Database } from '../postgres/database.ts';
-import type { TransactionLookUp } from '../postgres/transaction-lookup.ts';
 import type { AccountInquiries } from '../rails/account-inquiries.ts';
 import { type CallbackParts, callbackOperations } from './callbacks/callbacks.ts';
 import { checkAccount } from './check-account/check-account.ts';
@@ -22,9 +21,7 @@ export interface PublicParts {
   readonly gate: Gate;
   readonly database: Database;
   readonly callbacks: Omit<CallbackParts, 'gate' | 'database'>;
-  readonly lookUp: TransactionLookUp;
-  readonly retryAfter: CheckStatusParts['retryAfter'];
-  readonly follow: CheckStatusParts['follow'];
+  readonly status: Omit<CheckStatusParts, 'gate'>;
   readonly banks: BankDirectory;
   readonly inquiries: AccountInquiries;
   /** Absent when an external issuer gives the tokens. */
@@ -50,7 +47,7 @@ export async function createPublicListener(parts: PublicParts): Promise<FastifyI
   readJsonBodies(app);
 
   await describeApi(app);
-  checkStatus(app, parts);
+  checkStatus(app, { ...parts.status, gate: parts.gate });
   checkAccount(app, parts.gate, parts.banks, parts.inquiries);
   readEvents(app, parts.gate, parts.database);
   callbackOperations(app, { ...parts.callbacks, gate: parts.gate, database: parts.database });

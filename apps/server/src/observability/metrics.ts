@@ -7,6 +7,12 @@ export interface Metrics {
   readonly requests: Outcomes;
   /** Questions sent to a rail, by what came of them. */
   readonly inquiries: Outcomes;
+  /** Questions about transfers, by what came of them. */
+  readonly transferInquiries: Outcomes;
+  readonly transfersForReview: Counter<'rail'>;
+  /** Attempts to deliver a callback, by the kind of event and by what came of them. */
+  readonly callbacks: Outcomes;
+  readonly callbackEndpointsDisabled: Counter<'reason'>;
   readonly lookUpBatchSize: Histogram;
   readonly inquiriesShared: Counter;
   readonly feedLines: Counter<'outcome'>;
@@ -36,10 +42,39 @@ export function createMetrics(): Metrics {
     subject: 'rail',
     outcome: 'outcome',
   });
+  const callbacks = createOutcomes({
+    counter: {
+      name: 'tiba_callback_attempts_total',
+      help: 'Attempts to deliver a callback: delivered, failed and tried again later, or exhausted.',
+    },
+    histogram: { name: 'tiba_callback_attempt_duration_seconds', help: 'Time a receiver took to answer.' },
+    subject: 'kind',
+    outcome: 'outcome',
+  });
+  const transferInquiries = createOutcomes({
+    counter: { name: 'tiba_transfer_inquiries_total', help: 'Questions about transfers, by what came of them.' },
+    histogram: { name: 'tiba_transfer_inquiry_duration_seconds', help: 'Time a rail took to answer about a transfer.' },
+    subject: 'rail',
+    outcome: 'outcome',
+  });
 
   return {
     requests,
     inquiries,
+    transferInquiries,
+    transfersForReview: new Counter({
+      name: 'tiba_transfers_for_review_total',
+      help: 'Transfers in PROCESS that their bank knew nothing of for too long: a person has to look into each.',
+      labelNames: ['rail'],
+      registers,
+    }),
+    callbacks,
+    callbackEndpointsDisabled: new Counter({
+      name: 'tiba_callback_endpoints_disabled_total',
+      help: 'Callback endpoints that were disabled because they answered 410, or failed for too long.',
+      labelNames: ['reason'],
+      registers,
+    }),
     lookUpBatchSize: new Histogram({
       name: 'tiba_look_up_batch_size',
       help: 'Status look-ups that went to PostgreSQL as one query.',
@@ -64,7 +99,12 @@ export function createMetrics(): Metrics {
       registers,
     }),
     ready: new Gauge({ name: 'tiba_ready', help: '1 while the service can answer, as /readyz last found.', registers }),
-    render: async () => (await registry.metrics()) + requests.render() + inquiries.render(),
+    render: async () =>
+      (await registry.metrics()) +
+      requests.render() +
+      inquiries.render() +
+      transferInquiries.render() +
+      callbacks.render(),
     contentType: registry.contentType,
   };
 }

@@ -91,6 +91,11 @@ export async function changeClient(database: Database, clientId: string, change:
   return rows.length === 1;
 }
 
+/** What its tokens may be used for from now on. */
+export async function setClientScopes(database: Database, clientId: string, scopes: readonly string[]): Promise<void> {
+  await database.query('update tiba.clients set scopes = $2 where client_id = $1 and scopes <> $2', [clientId, scopes]);
+}
+
 /** A new secret; the tokens that the old one obtained stay good until they expire or are revoked. */
 export async function replaceClientSecret(database: Database, clientId: string, secretHash: Buffer): Promise<boolean> {
   const rows = await database.query(

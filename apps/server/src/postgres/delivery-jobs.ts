@@ -17,3 +17,10 @@ export async function addDeliveryJobs(query: Query, endpoints: readonly Endpoint
     [endpoints.map((each) => each.clientId), endpoints.map((each) => each.endpointId)],
   );
 }
+
+/** The endpoint that a job is about. */
+export function endpointOfJob(payload: unknown): EndpointKey {
+  // Jobs of this name are made above and nowhere else.
+  const { client_id: clientId, endpoint_id: endpointId } = payload as { client_id: string; endpoint_id: string };
+  return { clientId, endpointId };
+}

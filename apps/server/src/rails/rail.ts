@@ -1,5 +1,7 @@
 import type { AccountNumber, Verdict } from '../domain/account.ts';
 import type { Bank } from '../domain/bank.ts';
+import type { FailureReason } from '../domain/failure-reason.ts';
+import type { Status } from '../domain/transaction.ts';
 
 /** One question about an account: does it exist, and can it receive funds? */
 export interface AccountInquiry {
@@ -27,8 +29,41 @@ export type NoVerdictReason =
   | 'throttled'
   /** The bank refused the question itself: wrong credentials, signature, contract. */
   | 'refused'
-  /** The answer is malformed, names another account, or means nothing known. */
+  /** The answer is malformed, names something else than what was asked, or means nothing known. */
   | 'not_understood';
+
+/** One question about a transfer: what has become of it? */
+export interface TransferInquiry {
+  /** The transfer's name on the rail. */
+  readonly reference: string;
+  /** Exact, with two places, such as `150000.00`. */
+  readonly amount: string;
+  /** ISO 4217. */
+  readonly currency: string;
+  /** ISO 8601 UTC. */
+  readonly createdAt: string;
+  /** The recipient's; null when it is not in the directory. */
+  readonly bank: Bank | null;
+  readonly accountNumber: AccountNumber;
+}
+
+/** What a rail answers about a transfer. Only `word` can move a status. `railCode` is for the operator. */
+export type TransferOutcome =
+  | {
+      readonly kind: 'word';
+      readonly status: Status;
+      /** With FAILED only. */
+      readonly failureReason?: FailureReason;
+      /** ISO 8601 UTC. */
+      readonly processedAt?: string;
+      /** The bank gave the money back: FAILED, or a reversal where SUCCESS is known already. */
+      readonly reversed?: boolean;
+      readonly railCode: string;
+    }
+  /** The bank knows nothing of it, yet or any more: that is not a failure, because the money may be on its way. */
+  | { readonly kind: 'unknown_transfer'; readonly railCode: string }
+  /** The bank could not say. */
+  | { readonly kind: 'no_word'; readonly reason: NoVerdictReason; readonly railCode: string | null };
 
 /** The port: a way to a bank system. What leaves it is the domain's vocabulary; the protocol's words stay inside. */
 export interface Rail {
@@ -37,5 +72,7 @@ export interface Rail {
   reaches(bank: Bank): boolean;
   /** Never rejects. `signal` fires when nobody waits for the answer any more. */
   inquireAccount(inquiry: AccountInquiry, signal: AbortSignal): Promise<InquiryOutcome>;
+  /** Absent where the rail cannot be asked about transfers. Never rejects. */
+  inquireTransfer?(inquiry: TransferInquiry, signal: AbortSignal): Promise<TransferOutcome>;
   close(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 import type { App } from '../app.ts';
 import { hashSecret } from '../auth/secrets.ts';
-import { insertClient } from '../postgres/clients.ts';
+import { insertClient, setClientScopes } from '../postgres/clients.ts';
 import type { SandboxClientSecrets } from './secrets.ts';
 
 const CLIENT_SCOPES = ['status:read', 'account:check', 'events:read', 'callbacks:manage'] as const;
@@ -91,7 +91,9 @@ export async function provideDemoData(app: App, secrets: SandboxClientSecrets): 
     keyof SandboxClientSecrets,
     (typeof DEMO_CLIENTS)['core'],
   ][]) {
-    await insertClient(app.database, { ...client, secretHash: hashSecret(secrets[key]) });
+    const isNew = await insertClient(app.database, { ...client, secretHash: hashSecret(secrets[key]) });
+    // An older sandbox had fewer operations.
+    if (!isNew) await setClientScopes(app.database, client.clientId, client.scopes);
   }
   await app.clients.reload();
   const run = app.feed.open(DEMO_CLIENTS.core.clientId);

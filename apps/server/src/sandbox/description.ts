@@ -1,4 +1,5 @@
-import { type App, TOKEN_LIFETIME_MAX_SECONDS } from '../app.ts';
+import type { App } from '../app.ts';
+import { TOKEN_LIFETIME_MAX_SECONDS } from '../wiring/store.ts';
 import { DEMO_ACCOUNTS, DEMO_CLIENTS, DEMO_TRANSACTIONS } from './demo-data.ts';
 import type { SandboxClientSecrets } from './secrets.ts';
 

@@ -1,4 +1,4 @@
-import { EVENT_KINDS, type EventKind } from '../../domain/event.ts';
+import { EVENT_KINDS, type EventKind, isEventKind } from '../../domain/event.ts';
 import type { Judgement } from '../../outbound/destination.ts';
 import { invalidRequest } from '../query-parameters.ts';
 
@@ -19,8 +19,8 @@ export async function readUrl(value: unknown, judge: (url: string) => Promise<Ju
 
 /** @throws ApiError INVALID_REQUEST */
 export function readKinds(value: unknown): readonly EventKind[] {
-  const kinds = Array.isArray(value) ? value.map((each) => EVENT_KINDS.find((kind) => kind === each)) : [];
-  const known = kinds.filter((kind) => kind !== undefined);
+  const kinds: readonly unknown[] = Array.isArray(value) ? value : [];
+  const known = kinds.filter((kind) => typeof kind === 'string' && isEventKind(kind));
   if (known.length === 0 || known.length < kinds.length || new Set(known).size < known.length) {
     throw invalidRequest(`kinds must be a list of one or more of ${EVENT_KINDS.join(', ')}, none of them twice`);
   }

@@ -97,4 +97,3 @@ export function createStatusFollowing(parts: FollowingParts) {
 const WAITING = ' (waiting)';
 const STREAMING = ' (streaming)';
 
-export type StatusFollowing = ReturnType<typeof createStatusFollowing>;

@@ -31,16 +31,25 @@ alter table tiba.observations add constraint observations_outcome_check
 create table tiba.transfer_inquiries (
   client_id text collate "C" not null,
   transaction_id text collate "C" not null,
+  -- The transaction's own. It stands here too, so that what is due at one bank stands in no other's way.
+  rail text collate "C" not null,
   -- When to ask next. Whoever asks moves it ahead first, so that nobody else asks meanwhile.
   next_at timestamptz not null,
+  -- Somebody asks until then. One who was killed meanwhile holds it no longer than that.
+  claimed_until timestamptz,
   asked_at timestamptz,
+  -- How many steps of the schedule are behind it: questions that were answered, without those that a reader caused.
   asked_times integer not null default 0,
   -- Since when the bank has said that it knows nothing of it.
   unknown_since timestamptz,
+  -- Since when that is for a person to look into.
+  review_since timestamptz,
   primary key (client_id, transaction_id),
   foreign key (client_id, transaction_id) references tiba.transactions
 );
-create index transfer_inquiries_next_at on tiba.transfer_inquiries (next_at);
+create index transfer_inquiries_next_at on tiba.transfer_inquiries (rail, next_at);
+create index transfer_inquiries_review_since on tiba.transfer_inquiries (review_since)
+  where review_since is not null;
 
 -- How many events each client has had. Its row is locked until the events are there, so their numbers have no gaps.
 create table tiba.event_counts (
@@ -62,6 +71,8 @@ create table tiba.events (
   unique (client_id, transaction_id, version),
   foreign key (client_id, transaction_id) references tiba.transactions
 );
+-- A replay is of a range of time.
+create index events_occurred_at on tiba.events (client_id, occurred_at, sequence);
 
 create table tiba.callback_endpoints (
   client_id text collate "C" not null references tiba.clients,
@@ -81,13 +92,20 @@ create table tiba.callback_endpoints (
   primary key (client_id, endpoint_id),
   check ((disabled_at is null) = (disabled_reason is null))
 );
+-- What the operator looks for, over all clients.
+create index callback_endpoints_in_trouble on tiba.callback_endpoints (client_id, endpoint_id)
+  where disabled_at is not null or failing_since is not null;
 
 create table tiba.callback_deliveries (
   client_id text collate "C" not null,
   endpoint_id text collate "C" not null,
   sequence bigint not null,
   state text not null default 'pending' check (state in ('pending', 'delivered', 'exhausted')),
+  -- All there were. They are numbered on and on: a replay does not begin at 1 again.
   attempts integer not null default 0,
+  -- How many there were before the last replay. The schedule begins again with a replay, so a delivery's place in it is
+  -- attempts - attempts_before.
+  attempts_before integer not null default 0,
   -- When it is due. Whoever sends it moves it ahead first, so that nobody else sends it meanwhile.
   next_attempt_at timestamptz not null,
   -- When it was delivered or given up.
@@ -95,8 +113,11 @@ create table tiba.callback_deliveries (
   primary key (client_id, endpoint_id, sequence),
   foreign key (client_id, endpoint_id) references tiba.callback_endpoints,
   foreign key (client_id, sequence) references tiba.events,
-  check ((state = 'pending') = (ended_at is null))
+  check ((state = 'pending') = (ended_at is null)),
+  check (attempts_before between 0 and attempts)
 );
+create index callback_deliveries_exhausted on tiba.callback_deliveries (client_id, endpoint_id, sequence)
+  where state = 'exhausted';
 create index callback_deliveries_due on tiba.callback_deliveries (client_id, endpoint_id, next_attempt_at)
   where state = 'pending';
 

@@ -1,0 +1,117 @@
+import { AccountNumber } from '../domain/account.ts';
+import type { BankDirectory } from '../domain/bank.ts';
+import type { Log } from '../observability/log.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import type { TransactionKey } from '../postgres/transactions.ts';
+import type { ClaimedInquiry } from '../postgres/transfer-inquiry-claims.ts';
+import type { TransferInquiry, TransferOutcome } from '../rails/rail.ts';
+import type { AskableRail, Line } from './line.ts';
+import type { Occasion } from './schedule.ts';
+
+export interface QuestionsParts {
+  readonly banks: BankDirectory;
+  readonly metrics: Pick<Metrics, 'transferInquiries'>;
+  readonly log: Log;
+}
+
+/** What this process is asking banks about. */
+export interface Questions {
+  /**
+   * Asks, in a place that was taken from the line's pace. Resolves when the answer is stored, or is not to be had; never
+   * rejects.
+   */
+  begin(line: Line, claimed: ClaimedInquiry, occasion: Occasion, now: Date): Promise<void>;
+  /** The question about this transaction, while it is under way. */
+  about(key: TransactionKey): Promise<void> | undefined;
+  /** Resolves when those that are under way now have ended. */
+  ended(): Promise<void>;
+  /** No question begins any more, and none is waited for. */
+  close(): void;
+}
+
+/** Nobody waits for a bank longer than this. */
+const DEADLINE_MS = 4_000;
+
+export function createQuestions({ banks, metrics, log }: QuestionsParts): Questions {
+  const underWay = new Map<string, Promise<void>>();
+  const deadlines = new Set<AbortController>();
+  let closing = false;
+
+  async function put(rail: AskableRail, claimed: ClaimedInquiry): Promise<TransferOutcome> {
+    const deadline = new AbortController();
+    const timer = setTimeout(() => deadline.abort(), DEADLINE_MS);
+    deadlines.add(deadline);
+    try {
+      return await rail.inquireTransfer(inquiryOf(claimed, banks), deadline.signal);
+    } catch (error) {
+      // Against the port's promise. One question that cannot be put must not stop the others.
+      log.error(
+        { err: error, rail: rail.name, transactionId: claimed.transactionId },
+        'a transfer cannot be asked about',
+      );
+      return { kind: 'no_word', reason: 'refused', railCode: null };
+    } finally {
+      clearTimeout(timer);
+      deadlines.delete(deadline);
+    }
+  }
+
+  async function ask(
+    { rail, pace, answers }: Line,
+    claimed: ClaimedInquiry,
+    occasion: Occasion,
+    now: Date,
+  ): Promise<void> {
+    if (closing) return answers.letGo(claimed);
+    const ended = pace.begin();
+    const startedMs = performance.now();
+    const outcome = await put(rail, claimed);
+    const tookMs = performance.now() - startedMs;
+    // What was cut short says nothing about the bank.
+    if (closing && outcome.kind === 'no_word') return answers.letGo(claimed);
+    const at = new Date(now.getTime() + tookMs);
+    ended(outcome.kind !== 'no_word', at.getTime());
+    metrics.transferInquiries.record(rail.name, labelOf(outcome), tookMs);
+    return answers.store({ claimed, occasion, outcome, at });
+  }
+
+  return {
+    begin(line, claimed, occasion, now) {
+      const key = keyOf(claimed);
+      const question = ask(line, claimed, occasion, now).finally(() => {
+        if (underWay.get(key) === question) underWay.delete(key);
+      });
+      underWay.set(key, question);
+      return question;
+    },
+    about: (key) => underWay.get(keyOf(key)),
+    async ended() {
+      await Promise.all(underWay.values());
+    },
+    close() {
+      closing = true;
+      for (const deadline of deadlines) deadline.abort();
+    },
+  };
+}
+
+function inquiryOf(claimed: ClaimedInquiry, banks: BankDirectory): TransferInquiry {
+  const accountNumber = AccountNumber.parse(claimed.accountNumber);
+  if (accountNumber === null) throw new Error('the account number that is stored is none');
+  return {
+    reference: claimed.railReference,
+    amount: claimed.amount,
+    currency: claimed.currency,
+    createdAt: claimed.createdAt,
+    bank: banks.find(claimed.bankCode),
+    accountNumber,
+  };
+}
+
+function labelOf(outcome: TransferOutcome): string {
+  if (outcome.kind === 'word') return outcome.status;
+  return outcome.kind === 'no_word' ? outcome.reason : outcome.kind;
+}
+
+/** Neither holds a control character. */
+export const keyOf = ({ clientId, transactionId }: TransactionKey): string => `${clientId}\u0001${transactionId}`;

@@ -1,0 +1,30 @@
+import type { TransactionKey } from '../postgres/transactions.ts';
+import { keyOf } from './questions.ts';
+
+/** What this process knows of when transactions were last asked about: reading one again costs no query to find out. */
+export interface Recently {
+  note(key: TransactionKey, askedAtMs: number): void;
+  /** Milliseconds since 1970; undefined when it is not known. */
+  askedAtMs(key: TransactionKey): number | undefined;
+}
+
+/** What is forgotten only costs a query. */
+const REMEMBERED_MAX = 10_000;
+
+export function createRecently(): Recently {
+  const asked = new Map<string, number>();
+  return {
+    note(transaction, askedAtMs) {
+      const key = keyOf(transaction);
+      // Set anew it stands last, so that the first is always the one that was not heard of for longest.
+      asked.delete(key);
+      asked.set(key, askedAtMs);
+      if (asked.size <= REMEMBERED_MAX) return;
+      for (const first of asked.keys()) {
+        asked.delete(first);
+        break;
+      }
+    },
+    askedAtMs: (key) => asked.get(keyOf(key)),
+  };
+}

@@ -1,0 +1,154 @@
+import { once } from 'node:events';
+import { setTimeout as wait } from 'node:timers/promises';
+import type pg from 'pg';
+import type { Log } from '../observability/log.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import { type ClaimedDelivery, claimDeliveries, findDueEndpoints } from '../postgres/callback-deliveries.ts';
+import { type RecordedAttempt, recordResults } from '../postgres/callback-results.ts';
+import { type Database, DatabaseUnavailable } from '../postgres/database.ts';
+import { DELIVER_TASK, endpointOfJob } from '../postgres/delivery-jobs.ts';
+import type { EndpointKey } from '../postgres/events.ts';
+import { startJobWorker } from '../postgres/job-worker.ts';
+import { repeat } from '../repeat.ts';
+import { createBatches } from './batches.ts';
+import { createLane, type Lane } from './lane.ts';
+import { createMessage } from './message.ts';
+import { judgeAttempt, newsOf } from './results.ts';
+import { ATTEMPT_TIMEOUT_MS, type AttemptResult, type SendCallback } from './send.ts';
+
+/**
+ * Carries events to the endpoints that are owed them. What is owed, and when it is due, stands in
+ * `tiba.callback_deliveries` and nowhere else: a job says only that it is time to look, and what no job has said is found
+ * by looking each second. So nothing that dies, here or between here and PostgreSQL, loses a delivery.
+ */
+export interface Deliveries {
+  /** Something may be due at this endpoint. */
+  wake(endpoint: EndpointKey): void;
+  /** Wakes every endpoint that has something due. */
+  look(): Promise<void>;
+  /** Takes up nothing new, and gives what is in flight some seconds to end. What does not is sent again by another. Safe to call twice. */
+  close(): Promise<void>;
+}
+
+export interface DeliveriesParts {
+  readonly connection: pg.ClientConfig;
+  readonly database: Database;
+  readonly send: SendCallback;
+  readonly log: Log;
+  readonly metrics: Pick<Metrics, 'callbacks' | 'callbackEndpointsDisabled'>;
+  /** Milliseconds since 1970. */
+  readonly now?: () => number;
+  /** From 0 to 1. */
+  readonly random?: () => number;
+}
+
+/** What one endpoint has in flight at most: it bounds what a receiver that hangs can hold, and what it is sent at once. */
+const PLACES = 32;
+/** Longer than an attempt can take and be recorded, or it would be sent twice at the same time. */
+export const LEASE_MS = ATTEMPT_TIMEOUT_MS + 5_000;
+const LOOK_INTERVAL_MS = 1_000;
+/** Between writing results in vain and trying it again. */
+const RECORD_RETRY_MS = 250;
+const RECORD_BATCH_MAX = 256;
+const CLOSE_TIMEOUT_MS = 5_000;
+
+export function createDeliveries(parts: DeliveriesParts): Deliveries {
+  const { connection, database, send, log, metrics, now = Date.now, random = Math.random } = parts;
+  const lanes = new Map<string, Lane>();
+  const abandoned = new AbortController();
+  let closing = false;
+
+  const results = createBatches<RecordedAttempt>(async (attempts) => {
+    while (!abandoned.signal.aborted) {
+      try {
+        for (const { clientId, endpointId, reason } of await recordResults(database, attempts, newsOf(attempts))) {
+          metrics.callbackEndpointsDisabled.inc({ reason });
+          log.warn({ clientId, endpointId, reason }, 'a callback endpoint was disabled');
+        }
+        return;
+      } catch (error) {
+        if (!(error instanceof DatabaseUnavailable)) {
+          log.error({ err: error }, 'results of callbacks could not be recorded; they will be sent again');
+          return;
+        }
+        log.warn({ err: error }, 'results of callbacks could not be recorded yet; it is tried again');
+        await wait(RECORD_RETRY_MS, undefined, { signal: abandoned.signal }).catch(() => {});
+      }
+    }
+  }, RECORD_BATCH_MAX);
+
+  async function deliver(delivery: ClaimedDelivery): Promise<void> {
+    const result = await attempt(delivery);
+    if (abandoned.signal.aborted) return;
+    const attempted = judgeAttempt(delivery, result, random());
+    metrics.callbacks.record(delivery.kind, outcomeOf(attempted), result.durationMs);
+    await results.add(attempted);
+  }
+
+  async function attempt(delivery: ClaimedDelivery): Promise<AttemptResult> {
+    const startedMs = now();
+    try {
+      return await send(delivery.endpoint, createMessage(delivery));
+    } catch (error) {
+      const { clientId, endpointId } = delivery.endpoint;
+      if (!abandoned.signal.aborted) log.error({ err: error, clientId, endpointId }, 'a callback could not be sent');
+      const none = { httpStatus: null, answer: null, retryAfterMs: null };
+      return {
+        startedAt: new Date(startedMs),
+        durationMs: 0,
+        error: 'It could not be sent: a fault on our side',
+        ...none,
+      };
+    }
+  }
+
+  function wake({ clientId, endpointId }: EndpointKey): void {
+    if (closing) return;
+    // Neither holds a control character.
+    const key = `${clientId}\u0001${endpointId}`;
+    let lane = lanes.get(key);
+    if (lane === undefined) {
+      lane = createLane<ClaimedDelivery>({
+        places: PLACES,
+        claim: (limit) =>
+          claimDeliveries(database, { clientId, endpointId, limit, now: new Date(now()), leaseMs: LEASE_MS }),
+        deliver,
+        onClaimFailed: (error) =>
+          log.warn({ err: error, clientId, endpointId }, 'what is due could not be claimed; it is tried again'),
+        onIdle: () => lanes.delete(key),
+      });
+      lanes.set(key, lane);
+    }
+    lane.wake();
+  }
+
+  async function look(): Promise<void> {
+    for (const endpoint of await findDueEndpoints(database, new Date(now()))) wake(endpoint);
+  }
+
+  const looking = repeat(LOOK_INTERVAL_MS, look, (error) =>
+    log.warn({ err: error }, 'what is due could not be looked for; it is tried again'),
+  );
+  const jobs = startJobWorker({
+    connection,
+    tasks: { [DELIVER_TASK]: (payload) => wake(endpointOfJob(payload)) },
+    log,
+  });
+
+  async function end(): Promise<void> {
+    closing = true;
+    await Promise.all([looking.stop(), jobs.stop()]);
+    const timer = setTimeout(() => abandoned.abort(), CLOSE_TIMEOUT_MS);
+    const all = Promise.all([...lanes.values()].map((lane) => lane.stop()));
+    await Promise.race([all, once(abandoned.signal, 'abort')]);
+    clearTimeout(timer);
+    abandoned.abort();
+  }
+
+  let ended: Promise<void> | undefined;
+  return { wake, look, close: () => (ended ??= end()) };
+}
+
+function outcomeOf({ state }: RecordedAttempt): string {
+  return state === 'pending' ? 'failed' : state;
+}

@@ -1,0 +1,18 @@
+const RFC_3339 = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:[Zz]|[+-]\d{2}:\d{2})$/;
+const FOUR_DIGIT_YEAR = /^(?!0000)\d{4}-/;
+
+/** RFC 3339 in, ISO 8601 UTC with milliseconds out. Finer fractions are cut off. null for anything else. */
+export function parseInstant(text: string): string | null {
+  const utc = RFC_3339.test(text) ? toUtc(text) : null;
+  // The zone may push the first and the last day out of the years that ISO 8601 and PostgreSQL write with four digits.
+  return utc !== null && FOUR_DIGIT_YEAR.test(utc) ? utc : null;
+}
+
+function toUtc(text: string): string | null {
+  try {
+    // Temporal refuses the days that do not exist; Date would move them into the next month.
+    return new Date(Temporal.Instant.from(text).epochMilliseconds).toISOString();
+  } catch {
+    return null;
+  }
+}

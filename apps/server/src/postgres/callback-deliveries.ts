@@ -1,0 +1,150 @@
+import type { EventKind } from '../domain/event.ts';
+import type { Database } from './database.ts';
+import type { EndpointKey } from './events.ts';
+
+/** A delivery that is this process's to send until its lease ends. */
+export interface ClaimedDelivery {
+  readonly sequence: number;
+  /** From 1, counted on through replays. */
+  readonly attempt: number;
+  /** Its place in the schedule, from 1, which begins anew with a replay. */
+  readonly attemptOfSchedule: number;
+  readonly transactionId: string;
+  readonly version: number;
+  readonly kind: EventKind;
+  /** ISO 8601 UTC. */
+  readonly occurredAt: string;
+  /** The transaction as a status check answered it then, JSON text. */
+  readonly data: string;
+  readonly endpoint: ClaimedEndpoint;
+}
+
+/** The endpoint as it was when the delivery was claimed. */
+export interface ClaimedEndpoint extends EndpointKey {
+  readonly url: string;
+  readonly secretSealed: Buffer;
+  readonly formerSecretSealed: Buffer | null;
+  readonly formerSecretUntil: Date | null;
+}
+
+export interface Claim extends EndpointKey {
+  readonly limit: number;
+  readonly now: Date;
+  readonly leaseMs: number;
+}
+
+/**
+ * Takes up to `limit` of what is due at an endpoint that is not disabled, in its order, and moves each ahead by the
+ * lease: whoever dies with one in hand has it sent again after that. Nobody waits for, or takes, what somebody else is
+ * just claiming.
+ */
+export async function claimDeliveries(
+  database: Database,
+  { clientId, endpointId, limit, now, leaseMs }: Claim,
+): Promise<ClaimedDelivery[]> {
+  const rows = await database.query<ClaimRow>(
+    CLAIM_SQL,
+    [clientId, endpointId, now.toISOString(), limit, leaseMs],
+    'claim-deliveries',
+  );
+  const [first] = rows;
+  if (first === undefined) return [];
+  const endpoint = {
+    clientId,
+    endpointId,
+    url: first.url,
+    secretSealed: first.secret_sealed,
+    formerSecretSealed: first.former_secret_sealed,
+    formerSecretUntil: first.former_secret_until,
+  };
+  return rows.map((row) => ({
+    sequence: Number(row.sequence),
+    attempt: row.attempts,
+    attemptOfSchedule: row.attempts - row.attempts_before,
+    transactionId: row.transaction_id,
+    version: row.version,
+    kind: row.kind,
+    occurredAt: row.occurred_at.toISOString(),
+    data: row.data,
+    endpoint,
+  }));
+}
+
+// Rows are stamped by PostgreSQL when they are made and by this process when they are put off. The later of the two
+// clocks is taken, so that a process whose clock is behind does not leave what has just been made lying.
+const NOW = 'greatest($3::timestamptz, now())';
+
+// Prepared statements keep the plan that was made while the tables were small, when any way through them looks as good
+// as any other. So there is only one way here: the array and the lateral joins leave nothing but look-ups by key.
+const CLAIM_SQL = `
+with due as materialized (
+  select d.sequence
+    from tiba.callback_deliveries d
+   where d.client_id = $1 and d.endpoint_id = $2 and d.state = 'pending' and d.next_attempt_at <= ${NOW}
+     and exists (select from tiba.callback_endpoints e
+                  where e.client_id = $1 and e.endpoint_id = $2 and e.disabled_at is null)
+   order by d.next_attempt_at, d.sequence
+   limit $4
+     for update of d skip locked
+), claimed as (
+  update tiba.callback_deliveries d
+     set attempts = d.attempts + 1, next_attempt_at = ${NOW} + $5 * interval '1 millisecond'
+   where d.client_id = $1 and d.endpoint_id = $2 and d.sequence = any (array(select sequence from due))
+  returning d.sequence, d.attempts, d.attempts_before
+)
+select c.sequence, c.attempts, c.attempts_before, v.transaction_id, v.version, v.kind, v.occurred_at, v.data,
+       e.url, e.secret_sealed, e.former_secret_sealed, e.former_secret_until
+  from claimed c
+ cross join lateral (select * from tiba.events v where v.client_id = $1 and v.sequence = c.sequence offset 0) v
+ cross join lateral (select * from tiba.callback_endpoints e where e.client_id = $1 and e.endpoint_id = $2 offset 0) e
+ order by c.sequence`;
+
+interface ClaimRow extends Record<string, unknown> {
+  sequence: string;
+  attempts: number;
+  attempts_before: number;
+  transaction_id: string;
+  version: number;
+  kind: EventKind;
+  occurred_at: Date;
+  data: string;
+  url: string;
+  secret_sealed: Buffer;
+  former_secret_sealed: Buffer | null;
+  former_secret_until: Date | null;
+}
+
+/**
+ * The endpoints that have something due. It steps from endpoint to endpoint through the index, so it costs as much as
+ * there are endpoints that something is pending for, however much that is. Crosses clients: it runs for all of them.
+ */
+export async function findDueEndpoints(database: Database, now: Date): Promise<EndpointKey[]> {
+  const rows = await database.query<{ client_id: string; endpoint_id: string }>(
+    FIND_DUE_SQL,
+    [now.toISOString()],
+    'find-due-endpoints',
+  );
+  return rows.map((row) => ({ clientId: row.client_id, endpointId: row.endpoint_id }));
+}
+
+const FIND_DUE_SQL = `
+with recursive earliest as (
+  (select client_id, endpoint_id, next_attempt_at
+     from tiba.callback_deliveries
+    where state = 'pending'
+    order by client_id, endpoint_id, next_attempt_at
+    limit 1)
+  union all
+  select next.*
+    from earliest
+   cross join lateral (
+     select d.client_id, d.endpoint_id, d.next_attempt_at
+       from tiba.callback_deliveries d
+      where d.state = 'pending' and (d.client_id, d.endpoint_id) > (earliest.client_id, earliest.endpoint_id)
+      order by d.client_id, d.endpoint_id, d.next_attempt_at
+      limit 1) next
+)
+select client_id, endpoint_id
+  from earliest
+  join tiba.callback_endpoints e using (client_id, endpoint_id)
+ where e.disabled_at is null and next_attempt_at <= greatest($1::timestamptz, now())`;

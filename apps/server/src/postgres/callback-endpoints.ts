@@ -1,0 +1,225 @@
+import type { Database, Query } from './database.ts';
+import { addDeliveryJobs } from './delivery-jobs.ts';
+import type { EndpointKey } from './events.ts';
+
+/**
+ * Why nothing is sent to an endpoint: its client wanted it so, its receiver answered 410, or no delivery has succeeded
+ * for too long.
+ */
+export const DISABLED_REASONS = ['client', 'gone', 'failing'] as const;
+export type DisabledReason = (typeof DISABLED_REASONS)[number];
+
+/** An endpoint without its secrets. Times are ISO 8601 UTC. */
+export interface CallbackEndpoint extends EndpointKey {
+  readonly url: string;
+  readonly kinds: readonly string[];
+  /** Since when no delivery has succeeded. */
+  readonly failingSince: string | null;
+  readonly disabledAt: string | null;
+  readonly disabledReason: DisabledReason | null;
+  readonly createdAt: string;
+}
+
+interface EndpointRow extends Record<string, unknown> {
+  client_id: string;
+  endpoint_id: string;
+  url: string;
+  kinds: string[];
+  failing_since: Date | null;
+  disabled_at: Date | null;
+  disabled_reason: DisabledReason | null;
+  created_at: Date;
+}
+
+const SELECTED = 'client_id, endpoint_id, url, kinds, failing_since, disabled_at, disabled_reason, created_at';
+
+export interface NewEndpoint extends EndpointKey {
+  readonly url: string;
+  readonly kinds: readonly string[];
+  readonly secretSealed: Buffer;
+}
+
+/** null when the client has `endpointsMax` already. */
+export function insertEndpoint(
+  database: Database,
+  { clientId, endpointId, url, kinds, secretSealed }: NewEndpoint,
+  endpointsMax: number,
+): Promise<CallbackEndpoint | null> {
+  return database.transaction(async (query) => {
+    // Two that register at once would both still find room. Not "for update", which would hold up the client's feed.
+    await query('select from tiba.clients where client_id = $1 for no key update', [clientId]);
+    const { rows } = await query<EndpointRow>(
+      `insert into tiba.callback_endpoints (client_id, endpoint_id, url, kinds, secret_sealed)
+       select $1, $2, $3, $4, $5
+        where (select count(*) from tiba.callback_endpoints where client_id = $1) < $6
+       returning ${SELECTED}`,
+      [clientId, endpointId, url, kinds, secretSealed, endpointsMax],
+    );
+    return rows.map(fromRow)[0] ?? null;
+  });
+}
+
+/** The client's endpoints, the oldest first. */
+export async function listEndpoints(database: Database, clientId: string): Promise<CallbackEndpoint[]> {
+  const rows = await database.query<EndpointRow>(
+    `select ${SELECTED} from tiba.callback_endpoints where client_id = $1 order by created_at, endpoint_id`,
+    [clientId],
+  );
+  return rows.map(fromRow);
+}
+
+export async function findEndpoint(
+  database: Database,
+  { clientId, endpointId }: EndpointKey,
+): Promise<CallbackEndpoint | null> {
+  const rows = await database.query<EndpointRow>(
+    `select ${SELECTED} from tiba.callback_endpoints where client_id = $1 and endpoint_id = $2`,
+    [clientId, endpointId],
+  );
+  return rows.map(fromRow)[0] ?? null;
+}
+
+/** What is left out stays as it is. */
+export interface EndpointChanges {
+  readonly url?: string;
+  readonly kinds?: readonly string[];
+  readonly disabled?: boolean;
+}
+
+/** null when there is no such endpoint. Enabled again, it begins anew, and what is pending for it is due at once. */
+export async function changeEndpoint(
+  database: Database,
+  key: EndpointKey,
+  { url = null, kinds = null, disabled = null }: { [Field in keyof EndpointChanges]: EndpointChanges[Field] | null },
+): Promise<CallbackEndpoint | null> {
+  const { clientId, endpointId } = key;
+  const { changed, woken } = await database.transaction(async (query) => {
+    const known = await query<{ disabled: boolean }>(
+      `select disabled_at is not null as disabled from tiba.callback_endpoints
+        where client_id = $1 and endpoint_id = $2 for no key update`,
+      [clientId, endpointId],
+    );
+    const enabledAgain = disabled === false && known.rows[0]?.disabled === true;
+    const { rows } = await query<EndpointRow>(
+      `update tiba.callback_endpoints
+          set url = coalesce($3, url),
+              kinds = coalesce($4::text[], kinds),
+              disabled_at = case $5::boolean when true then coalesce(disabled_at, now()) when false then null
+                                             else disabled_at end,
+              disabled_reason = case $5::boolean when true then coalesce(disabled_reason, 'client') when false then null
+                                                 else disabled_reason end,
+              failing_since = case when $6 then null else failing_since end
+        where client_id = $1 and endpoint_id = $2
+       returning ${SELECTED}`,
+      [clientId, endpointId, url, kinds, disabled, enabledAgain],
+    );
+    return { changed: rows.map(fromRow)[0] ?? null, woken: enabledAgain ? await wakeSome(query, key, '0') : null };
+  });
+  for (let last = woken; last !== null; ) {
+    const after = last;
+    last = await database.transaction((query) => wakeSome(query, key, after));
+  }
+  return changed;
+}
+
+/** So many that it is done well within the deadline of a statement; of what has gathered beyond, the next so many. */
+const WAKEN_AT_ONCE = 1_000;
+
+/** The sequence up to which deliveries were woken; null when there are no more. */
+async function wakeSome(query: Query, key: EndpointKey, after: string): Promise<string | null> {
+  const { rows } = await query<{ last: string | null; count: number }>(
+    `with due as (
+       update tiba.callback_deliveries d set next_attempt_at = now()
+         from (select client_id, endpoint_id, sequence from tiba.callback_deliveries
+                where client_id = $1 and endpoint_id = $2 and state = 'pending' and sequence > $3
+                order by sequence limit ${WAKEN_AT_ONCE} for no key update) p
+        where d.client_id = p.client_id and d.endpoint_id = p.endpoint_id and d.sequence = p.sequence
+       returning d.sequence
+     )
+     select max(sequence)::text as last, count(*)::int as count from due`,
+    [key.clientId, key.endpointId, after],
+  );
+  const { last = null, count = 0 } = rows[0] ?? {};
+  if (count > 0) await addDeliveryJobs(query, [key]);
+  return count === WAKEN_AT_ONCE ? last : null;
+}
+
+/** Until when the former secret signs as well; null when there is no such endpoint. */
+export async function rotateEndpointSecret(
+  database: Database,
+  { clientId, endpointId }: EndpointKey,
+  secretSealed: Buffer,
+  overlapSeconds: number,
+): Promise<string | null> {
+  const rows = await database.query<{ former_secret_until: Date }>(
+    `update tiba.callback_endpoints
+        set former_secret_sealed = secret_sealed, former_secret_until = now() + make_interval(secs => $4),
+            secret_sealed = $3
+      where client_id = $1 and endpoint_id = $2
+     returning former_secret_until`,
+    [clientId, endpointId, secretSealed, overlapSeconds],
+  );
+  return rows[0]?.former_secret_until.toISOString() ?? null;
+}
+
+export interface SealedEndpoint {
+  readonly url: string;
+  readonly secretSealed: Buffer;
+  readonly formerSecretSealed: Buffer | null;
+  readonly formerSecretUntil: Date | null;
+}
+
+/** What is needed to send to it, whether it is enabled or not. */
+export async function findSealedEndpoint(
+  database: Database,
+  { clientId, endpointId }: EndpointKey,
+): Promise<SealedEndpoint | null> {
+  const [row] = await database.query<{
+    url: string;
+    secret_sealed: Buffer;
+    former_secret_sealed: Buffer | null;
+    former_secret_until: Date | null;
+  }>(
+    `select url, secret_sealed, former_secret_sealed, former_secret_until from tiba.callback_endpoints
+      where client_id = $1 and endpoint_id = $2`,
+    [clientId, endpointId],
+  );
+  if (row === undefined) return null;
+  return {
+    url: row.url,
+    secretSealed: row.secret_sealed,
+    formerSecretSealed: row.former_secret_sealed,
+    formerSecretUntil: row.former_secret_until,
+  };
+}
+
+/** `disabled`, or still enabled but `failing`. */
+export const TROUBLES = ['disabled', 'failing'] as const;
+export type Trouble = (typeof TROUBLES)[number];
+
+/** Those that are disabled or failing, the longest first: for the operator, so of all clients. */
+export async function listEndpointsInTrouble(
+  database: Database,
+  trouble: Trouble | null,
+  limit: number,
+): Promise<CallbackEndpoint[]> {
+  const rows = await database.query<EndpointRow>(
+    `select ${SELECTED} from tiba.callback_endpoints
+      where (disabled_at is not null or failing_since is not null)
+        and ($1::text is null or ($1 = 'disabled') = (disabled_at is not null))
+      order by coalesce(failing_since, disabled_at), client_id, endpoint_id limit $2`,
+    [trouble, limit],
+  );
+  return rows.map(fromRow);
+}
+
+const fromRow = (row: EndpointRow): CallbackEndpoint => ({
+  clientId: row.client_id,
+  endpointId: row.endpoint_id,
+  url: row.url,
+  kinds: row.kinds,
+  failingSince: row.failing_since?.toISOString() ?? null,
+  disabledAt: row.disabled_at?.toISOString() ?? null,
+  disabledReason: row.disabled_reason,
+  createdAt: row.created_at.toISOString(),
+});

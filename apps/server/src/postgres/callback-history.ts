@@ -1,0 +1,139 @@
+import type { EventKind } from '../domain/event.ts';
+import type { Database } from './database.ts';
+import type { EndpointKey } from './events.ts';
+
+export const DELIVERY_STATES = ['pending', 'delivered', 'exhausted'] as const;
+export type DeliveryState = (typeof DELIVERY_STATES)[number];
+
+export interface DeliveryKey extends EndpointKey {
+  readonly sequence: number;
+}
+
+/** An event on its way to one endpoint. Times are ISO 8601 UTC. */
+export interface Delivery extends DeliveryKey {
+  readonly transactionId: string;
+  readonly version: number;
+  readonly kind: EventKind;
+  readonly state: DeliveryState;
+  readonly attempts: number;
+  /** null unless it is pending. */
+  readonly nextAttemptAt: string | null;
+  /** When it was delivered or given up; null while it is pending. */
+  readonly endedAt: string | null;
+}
+
+export interface Attempt {
+  readonly attempt: number;
+  readonly startedAt: string;
+  readonly durationMs: number;
+  readonly httpStatus: number | null;
+  readonly answer: string | null;
+  readonly error: string | null;
+}
+
+export interface DeliveryRow extends Record<string, unknown> {
+  client_id: string;
+  endpoint_id: string;
+  sequence: string;
+  transaction_id: string;
+  version: number;
+  kind: EventKind;
+  state: DeliveryState;
+  attempts: number;
+  next_attempt_at: Date;
+  ended_at: Date | null;
+}
+
+/** Of a delivery `d` and its event `v`. */
+export const DELIVERY_COLUMNS = `d.client_id, d.endpoint_id, d.sequence, v.transaction_id, v.version, v.kind, d.state, d.attempts,
+            d.next_attempt_at, d.ended_at`;
+
+export interface DeliveryFilter {
+  readonly endpointId: string | null;
+  readonly state: DeliveryState | null;
+  /** Only those that come after this one; it need not be there any more. */
+  readonly after: Pick<DeliveryKey, 'sequence' | 'endpointId'> | null;
+  readonly limit: number;
+}
+
+/** The client's deliveries, those of the latest events first. */
+export async function listDeliveries(
+  database: Database,
+  clientId: string,
+  { endpointId, state, after, limit }: DeliveryFilter,
+): Promise<Delivery[]> {
+  // Each endpoint's own latest, in the order of the key, then the latest of those: a client has few endpoints.
+  const rows = await database.query<DeliveryRow>(
+    `select ${DELIVERY_COLUMNS}
+       from tiba.callback_endpoints e
+      cross join lateral (
+        select * from tiba.callback_deliveries own
+         where own.client_id = e.client_id and own.endpoint_id = e.endpoint_id
+           and ($3::text is null or own.state = $3)
+           and own.sequence <= $4 and (own.sequence < $4 or own.endpoint_id < $5)
+         order by own.sequence desc limit $6
+      ) d
+       join tiba.events v on v.client_id = d.client_id and v.sequence = d.sequence
+      where e.client_id = $1 and ($2::text is null or e.endpoint_id = $2)
+      order by d.sequence desc, d.endpoint_id desc limit $6`,
+    [clientId, endpointId, state, after?.sequence ?? Number.MAX_SAFE_INTEGER, after?.endpointId ?? '', limit],
+  );
+  return rows.map(toDelivery);
+}
+
+export async function findDelivery(
+  database: Database,
+  { clientId, endpointId, sequence }: DeliveryKey,
+): Promise<Delivery | null> {
+  const rows = await database.query<DeliveryRow>(
+    `select ${DELIVERY_COLUMNS}
+       from tiba.callback_deliveries d
+       join tiba.events v on v.client_id = d.client_id and v.sequence = d.sequence
+      where d.client_id = $1 and d.endpoint_id = $2 and d.sequence = $3`,
+    [clientId, endpointId, sequence],
+  );
+  return rows.map(toDelivery)[0] ?? null;
+}
+
+/** The latest attempts at a delivery, in their order. */
+export async function listAttempts(
+  database: Database,
+  { clientId, endpointId, sequence }: DeliveryKey,
+  limit: number,
+): Promise<Attempt[]> {
+  const rows = await database.query<AttemptRow>(
+    `select attempt, started_at, duration_ms, http_status, answer, error from tiba.callback_attempts
+      where client_id = $1 and endpoint_id = $2 and sequence = $3 order by attempt desc limit $4`,
+    [clientId, endpointId, sequence, limit],
+  );
+  return rows.toReversed().map((row) => ({
+    attempt: row.attempt,
+    startedAt: row.started_at.toISOString(),
+    durationMs: row.duration_ms,
+    httpStatus: row.http_status,
+    answer: row.answer,
+    error: row.error,
+  }));
+}
+
+interface AttemptRow extends Record<string, unknown> {
+  attempt: number;
+  started_at: Date;
+  duration_ms: number;
+  http_status: number | null;
+  answer: string | null;
+  error: string | null;
+}
+
+export const toDelivery = (row: DeliveryRow): Delivery => ({
+  clientId: row.client_id,
+  endpointId: row.endpoint_id,
+  sequence: Number(row.sequence),
+  transactionId: row.transaction_id,
+  version: row.version,
+  kind: row.kind,
+  state: row.state,
+  attempts: row.attempts,
+  nextAttemptAt: row.state === 'pending' ? row.next_attempt_at.toISOString() : null,
+  endedAt: row.ended_at?.toISOString() ?? null,
+});

@@ -1,0 +1,124 @@
+import { parseMoney } from '../../domain/money.ts';
+import type { NoVerdictReason, TransferOutcome } from '../rail.ts';
+import type { SnapService } from './exchange.ts';
+import { failureReasonOf } from './failure-reason.ts';
+import { reasonFor } from './no-answer.ts';
+import { parseReply, parseResponseCode, type Reply, readText } from './reply.ts';
+import { snapTimestamp } from './timestamp.ts';
+
+/** What was asked, for holding the reply against it. */
+export interface AskedTransfer {
+  readonly reference: string;
+  /** Of the transfer that is asked about: `17` within the bank, `18` to another one. */
+  readonly service: string;
+  /** With two places. */
+  readonly amount: string;
+  readonly currency: string;
+  /** ISO 8601 UTC. */
+  readonly createdAt: string;
+  readonly accountNumber: string;
+}
+
+const SERVICE = '36';
+const SUCCESSFUL = '200 00';
+const TRANSACTION_NOT_FOUND = '404 01';
+
+/** Transfer status inquiry (ASPI, service 36). */
+export const TRANSFER_STATUS: SnapService<AskedTransfer, TransferOutcome> = {
+  write: ({ reference, service, createdAt, amount, currency }) =>
+    JSON.stringify({
+      originalPartnerReferenceNo: reference,
+      serviceCode: service,
+      transactionDate: snapTimestamp(Date.parse(createdAt)),
+      amount: { value: amount, currency },
+    }),
+  read: transferStatus,
+};
+
+/** An object where one of these should be text may be the bank's way to say what must not be overlooked. */
+const READ_FIELDS = [
+  'originalPartnerReferenceNo',
+  'originalReferenceNo',
+  'serviceCode',
+  'currency',
+  'beneficiaryAccountNo',
+  'latestTransactionStatus',
+  'previousResponseCode',
+] as const;
+
+/**
+ * What a reply to a status inquiry means. Its response code is about the inquiry, `latestTransactionStatus` about the
+ * transfer. It is believed only when it is well-formed and names the transfer that was asked about.
+ */
+function transferStatus(httpStatus: number, body: string, asked: AskedTransfer): TransferOutcome {
+  const reply = parseReply(body);
+  const code = reply?.responseCode ?? null;
+  if (reply === null || code === null) return noWord(httpStatus >= 500 ? 'bank_unavailable' : 'not_understood', null);
+  if (code.service !== SERVICE || code.httpStatus !== httpStatus) return noWord('not_understood', code.text);
+  if (READ_FIELDS.some((name) => reply.others.has(name))) return noWord('not_understood', code.text);
+
+  const meaning = `${code.httpStatus} ${code.case}`;
+  if (meaning === TRANSACTION_NOT_FOUND) {
+    return contradicts(reply, asked) ? noWord('not_understood', code.text) : unknown(code.text);
+  }
+  if (meaning !== SUCCESSFUL) return noWord(reasonFor(code), code.text);
+  if (!names(reply, asked) || contradicts(reply, asked)) return noWord('not_understood', code.text);
+  return wordOf(reply, code.text);
+}
+
+/** A success says which transfer it is about: what does not may be the answer to another question. */
+function names({ fields }: Reply, { reference, service }: AskedTransfer): boolean {
+  const { originalPartnerReferenceNo: ours, originalReferenceNo: theirs } = fields;
+  return (ours ?? theirs) === reference && fields['serviceCode'] === service;
+}
+
+function contradicts({ fields, others }: Reply, asked: AskedTransfer): boolean {
+  const differs = (name: string, expected: string): boolean => fields[name] !== undefined && fields[name] !== expected;
+  return (
+    differs('originalPartnerReferenceNo', asked.reference) ||
+    differs('serviceCode', asked.service) ||
+    differs('currency', asked.currency) ||
+    differs('beneficiaryAccountNo', asked.accountNumber) ||
+    fields['amount'] !== undefined ||
+    (others.has('amount') && !isAmount(others.get('amount'), asked))
+  );
+}
+
+function isAmount(value: unknown, { amount, currency }: AskedTransfer): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const given = value as Record<string, unknown>;
+  return parseMoney(readText(given['value']) ?? '') === amount && given['currency'] === currency;
+}
+
+/** `latestTransactionStatus` (ASPI, service 36). The time in the reply is that of the order, so none is taken. */
+function wordOf({ fields }: Reply, responseCode: string): TransferOutcome {
+  const status = fields['latestTransactionStatus'] ?? '';
+  const previous = parseResponseCode(fields['previousResponseCode']);
+  const railCode = [responseCode, status, ...(previous === null ? [] : [previous.text])].join(' ');
+  switch (status) {
+    case '00': // success
+      return { kind: 'word', status: 'SUCCESS', railCode };
+    case '01': // initiated
+    case '02': // paying
+    case '03': // pending
+      return { kind: 'word', status: 'PROCESS', railCode };
+    case '04': // refunded
+      return { kind: 'word', status: 'FAILED', failureReason: 'REFUNDED', reversed: true, railCode };
+    case '05': // cancelled
+      return { kind: 'word', status: 'FAILED', failureReason: 'CANCELLED', railCode };
+    case '06': // failed
+      return { kind: 'word', status: 'FAILED', failureReason: failureReasonOf(previous), railCode };
+    case '07': // not found
+      return unknown(railCode);
+    default:
+      return noWord('not_understood', responseCode);
+  }
+}
+
+const unknown = (railCode: string): TransferOutcome => ({ kind: 'unknown_transfer', railCode });
+
+const noWord = (reason: NoVerdictReason, railCode: string | null): TransferOutcome => ({
+  kind: 'no_word',
+  reason,
+  railCode,
+});

@@ -1,0 +1,69 @@
+import { createDeliveries } from '../callbacks/deliveries.ts';
+import { createCallbackSender } from '../callbacks/send.ts';
+import type { CallbackParts } from '../http/callbacks/callbacks.ts';
+import type { CheckStatusParts } from '../http/check-status/check-status.ts';
+import { createStatusFollowing } from '../http/check-status/following.ts';
+import { createRetryAfter } from '../http/check-status/open-transaction.ts';
+import { createDurations } from '../ledger/durations.ts';
+import { createSlidingWindow } from '../limits/sliding-window.ts';
+import { resolveDestination } from '../outbound/destination.ts';
+import { createGuardedHttp } from '../outbound/guarded-http.ts';
+import { createTransactionLookUp } from '../postgres/transaction-lookup.ts';
+import type { Entrance } from './entrance.ts';
+import type { Stage } from './parts.ts';
+import type { Store } from './store.ts';
+import type { Truth } from './truth.ts';
+
+/** What carries a change to the client: answers, waiting, streams, callbacks. */
+export interface Arrival {
+  readonly status: Omit<CheckStatusParts, 'gate'>;
+  readonly callbacks: Omit<CallbackParts, 'gate' | 'database'>;
+  /** Nobody waits any longer: each gets what is known. */
+  readonly endWaiting: () => void;
+}
+
+export function openArrival(stage: Stage, store: Store, { recheck }: Entrance, { asking }: Truth): Arrival {
+  const { status, endWaiting } = openStatus(stage, store, recheck, asking);
+  return { status, endWaiting, callbacks: openCallbacks(stage, store) };
+}
+
+function openStatus(
+  { options, metrics }: Stage,
+  { lookUpDatabase, changes }: Store,
+  recheck: Entrance['recheck'],
+  { refresh }: Truth['asking'],
+): Pick<Arrival, 'status' | 'endWaiting'> {
+  const lookUp = createTransactionLookUp(lookUpDatabase, {
+    onBatch: (size) => metrics.lookUpBatchSize.observe(size),
+    ...options.lookUp,
+  });
+  const durations = createDurations();
+  changes.hearAll(({ bankName, durationMs }) => {
+    if (durationMs !== null) durations.heard(bankName, durationMs);
+  });
+  const retryAfter = createRetryAfter(durations);
+  const refreshMs = options.settings.staleSeconds * 1000;
+  const following = createStatusFollowing({ lookUp, changes, retryAfter, refresh, refreshMs, recheck });
+  return { status: { lookUp, retryAfter, follow: following.follow }, endWaiting: following.end };
+}
+
+function openCallbacks({ options, metrics, onClose }: Stage, { database, seal }: Store): Arrival['callbacks'] {
+  const { settings, connection, environment, limitClock: clock = () => performance.now() } = options;
+  const { log } = options.logging;
+  const policy = {
+    ports: settings.callbackPorts,
+    allowed: settings.callbackNetworks,
+    loopbackHttp: environment === 'sandbox',
+  };
+  const http = createGuardedHttp({ policy });
+  onClose(() => http.close());
+  const send = createCallbackSender({ http, seal });
+  const deliveries = createDeliveries({ connection, database, send, log, metrics });
+  onClose(() => deliveries.close());
+  return {
+    seal,
+    send,
+    judge: (url) => resolveDestination(url, policy),
+    testLimiter: createSlidingWindow(clock),
+  };
+}

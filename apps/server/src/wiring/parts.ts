@@ -1,0 +1,33 @@
+import type pg from 'pg';
+import type { Settings } from '../config.ts';
+import type { BankDirectory } from '../domain/bank.ts';
+import type { MonotonicClock } from '../limits/sliding-window.ts';
+import type { LogSink } from '../observability/log.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import type { InstallationEnvironment } from '../postgres/installation.ts';
+import type { LookUpOptions } from '../postgres/transaction-lookup.ts';
+import type { Rail } from '../rails/rail.ts';
+import type { DemoCore } from '../sandbox/demo-core.ts';
+
+export interface AppOptions {
+  readonly environment: InstallationEnvironment;
+  readonly settings: Settings & { readonly secretKey: Buffer };
+  readonly connection: pg.ClientConfig;
+  readonly banks: BankDirectory;
+  readonly rails: readonly Rail[];
+  readonly logging: Pick<LogSink, 'log' | 'writeLine'>;
+  /** In the sandbox: what plays the operator's disbursement core. */
+  readonly demoCore?: DemoCore;
+  /** For tests that push the limits' clock. */
+  readonly limitClock?: MonotonicClock;
+  /** For the benchmark that measures what batching brings. */
+  readonly lookUp?: LookUpOptions;
+}
+
+/** What every stage of the wiring has at hand. */
+export interface Stage {
+  readonly options: AppOptions;
+  readonly metrics: Metrics;
+  /** Called when the service closes, the last one first. */
+  readonly onClose: (closer: () => Promise<unknown>) => void;
+}

@@ -1,0 +1,58 @@
+import { type Clients, createClients } from '../auth/clients.ts';
+import { createSeal, type Seal } from '../auth/secrets.ts';
+import { createSigningKeys, rotateSigningKeys, type SigningKeys } from '../auth/signing-keys.ts';
+import { type Changes, createChanges } from '../ledger/changes.ts';
+import { CHANGES_CHANNEL } from '../postgres/changes.ts';
+import { type Database, openDatabase } from '../postgres/database.ts';
+import { JOB_CONNECTIONS } from '../postgres/job-worker.ts';
+import { listen, type Notifications } from '../postgres/notifications.ts';
+import { prepareDatabase } from '../postgres/prepare.ts';
+import type { Stage } from './parts.ts';
+
+/** PostgreSQL, and what is kept in memory of it. */
+export interface Store {
+  readonly database: Database;
+  /** Look-ups have connections of their own, so that no feed can keep a status check waiting. */
+  readonly lookUpDatabase: Database;
+  readonly seal: Seal;
+  readonly clients: Clients;
+  readonly keys: SigningKeys;
+  readonly changes: Changes;
+  readonly notifications: Notifications;
+}
+
+/** A retired signing key verifies for as long as the longest-lived token: the sandbox's. */
+export const TOKEN_LIFETIME_MAX_SECONDS = 24 * 60 * 60;
+
+const LOOK_UP_CONNECTIONS = 4;
+const LISTENING_CONNECTIONS = 1;
+
+export async function openStore({ options, onClose }: Stage): Promise<Store> {
+  const { settings, connection, environment } = options;
+  const { log } = options.logging;
+  const others = LOOK_UP_CONNECTIONS + JOB_CONNECTIONS + LISTENING_CONNECTIONS;
+  const connectionsMax = Math.max(settings.databaseConnections - others, 1);
+  const database = openDatabase({ connection, connectionsMax, log });
+  onClose(() => database.close());
+  const lookUpDatabase = openDatabase({ connection, connectionsMax: LOOK_UP_CONNECTIONS, log });
+  onClose(() => lookUpDatabase.close());
+  await prepareDatabase(database, connection, environment);
+
+  const clients = createClients(database, {
+    'check-status': settings.checkStatusPerMinute,
+    'check-account': settings.checkAccountPerMinute,
+  });
+  const seal = createSeal(settings.secretKey);
+  const keys = createSigningKeys({ database, seal, tokenLifetimeMaxSeconds: TOKEN_LIFETIME_MAX_SECONDS });
+  await keys.reload();
+  if (!keys.exist()) await rotateSigningKeys(database, seal, 'EdDSA');
+  const changes = createChanges();
+  const notifications = await listen({
+    connection,
+    channels: { tiba_clients: clients.reload, tiba_signing_keys: keys.reload },
+    messages: { [CHANGES_CHANNEL]: changes },
+    log,
+  });
+  onClose(() => notifications.close());
+  return { database, lookUpDatabase, seal, clients, keys, changes, notifications };
+}

@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { after, before, type TestContext, test } from 'node:test';
+import pg from 'pg';
+import { LEASE_MS } from '../../apps/server/src/callbacks/deliveries.ts';
+import { type DeliverySetup, SECRET_KEY, setUpDeliveries } from './delivery-setup.ts';
+import { eventually } from './eventually.ts';
+import { silence, startCallbackReceiver, status } from './receiver.ts';
+
+/** Whatever dies, and whenever: an event is delivered at least once, always under the same id. */
+
+let setup: DeliverySetup & { close(): Promise<void> };
+before(async () => {
+  setup = await setUpDeliveries();
+});
+after(() => setup?.close());
+
+async function startProcess(context: TestContext): Promise<ChildProcess> {
+  const { connectionString = '' } = setup.testDatabase.connection;
+  const child = fork(new URL('delivery-process.ts', import.meta.url), [
+    connectionString,
+    SECRET_KEY.toString('base64'),
+  ]);
+  context.after(() => child.kill('SIGKILL'));
+  await once(child, 'message');
+  return child;
+}
+
+async function kill(child: ChildProcess): Promise<void> {
+  const exit = once(child, 'exit');
+  child.kill('SIGKILL');
+  await exit;
+}
+
+test('killed before the receiver has answered: delivered again after the lease, under the same id', async (context) => {
+  const receiver = await startCallbackReceiver(context, silence);
+  const endpoint = await setup.addEndpoint(receiver.url);
+  const child = await startProcess(context);
+  const [id] = await setup.succeed(1);
+  await receiver.untilReceived(1);
+  await kill(child);
+
+  receiver.answer = status(200);
+  const { look } = setup.start(context);
+  await look();
+  // Until the lease ends it may still be in hand; what happens meanwhile goes out at once.
+  const [other] = await setup.succeed(1);
+  await receiver.untilReceived(2);
+  assert.deepEqual(
+    receiver.received.map((each) => each.id),
+    [id, other],
+  );
+  setup.clock.push(LEASE_MS);
+  await look();
+  const [first, , again] = await receiver.untilReceived(3);
+  assert.equal(again?.id, id);
+  assert.equal(again?.body, first?.body);
+  assert.ok(Number(again?.headers['webhook-timestamp']) > Number(first?.headers['webhook-timestamp']));
+  const [delivery] = await setup.untilAttempts(endpoint, 2);
+  assert.equal(delivery?.state, 'delivered');
+  // The attempt that nobody lived to record is counted, not recorded.
+  assert.equal(delivery.attempts, 2);
+  assert.deepEqual(
+    delivery.tries.map(({ attempt }) => attempt),
+    [2],
+  );
+});
+
+test('killed after the receiver has answered, before it was recorded: delivered again under the same id', async (context) => {
+  const child = await startProcess(context);
+  const receiver = await startCallbackReceiver(context, (response) => {
+    // It stands still before the answer is there, so that it cannot have recorded it.
+    child.kill('SIGSTOP');
+    response.end('thank you');
+  });
+  const endpoint = await setup.addEndpoint(receiver.url);
+  const [id] = await setup.succeed(1);
+  await receiver.untilReceived(1);
+  await kill(child);
+
+  receiver.answer = status(200);
+  setup.clock.push(LEASE_MS);
+  const { look } = setup.start(context);
+  await look();
+  const [, again] = await receiver.untilReceived(2);
+  assert.equal(again?.id, id);
+  const [delivery] = await setup.untilAttempts(endpoint, 1);
+  assert.equal(delivery?.state, 'delivered');
+});
+
+test('nothing is lost when PostgreSQL cuts every connection, again and again', async (context) => {
+  const receiver = await startCallbackReceiver(context);
+  const endpoint = await setup.addEndpoint(receiver.url);
+  setup.start(context);
+  const administrator = new pg.Client(setup.testDatabase.connection);
+  await administrator.connect();
+  context.after(() => administrator.end());
+  const cut = (): Promise<unknown> =>
+    administrator.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and pid <> pg_backend_pid()`,
+    );
+
+  const expected = new Set<string>();
+  for (let round = 1; round <= 5; round += 1) {
+    await eventually('a change to go through', async () => {
+      try {
+        for (const id of await setup.succeed(20)) expected.add(id);
+        return true;
+      } catch {
+        return false;
+      }
+    });
+    await cut();
+  }
+  await eventually('all to be delivered', async () => {
+    setup.clock.push(500);
+    const found = await setup.deliveriesTo(endpoint).catch(() => []);
+    return found.length >= expected.size && found.every(({ state }) => state === 'delivered');
+  });
+  for (const id of expected)
+    assert.ok(
+      receiver.received.some((each) => each.id === id),
+      id,
+    );
+});

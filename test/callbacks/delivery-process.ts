@@ -1,0 +1,24 @@
+import pino from 'pino';
+import { createSeal } from '../../apps/server/src/auth/secrets.ts';
+import { createDeliveries } from '../../apps/server/src/callbacks/deliveries.ts';
+import { createCallbackSender } from '../../apps/server/src/callbacks/send.ts';
+import { createMetrics } from '../../apps/server/src/observability/metrics.ts';
+import { createGuardedHttp } from '../../apps/server/src/outbound/guarded-http.ts';
+import { openDatabase } from '../../apps/server/src/postgres/database.ts';
+
+/** A process that delivers until it is killed: its arguments are a database and the key of its secrets in base64. */
+const [connectionString = '', secretKey = ''] = process.argv.slice(2);
+const connection = { connectionString };
+const log = pino({ level: 'silent' });
+const http = createGuardedHttp({ policy: { ports: [], allowed: [], loopbackHttp: true } });
+const seal = createSeal(Buffer.from(secretKey, 'base64'));
+createDeliveries({
+  connection,
+  database: openDatabase({ connection, connectionsMax: 2, log }),
+  send: createCallbackSender({ http, seal }),
+  log,
+  metrics: createMetrics(),
+});
+process.send?.('ready');
+// Whoever started it may die first.
+process.on('disconnect', () => process.exit());

@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import { createSeal } from '../../apps/server/src/auth/secrets.ts';
+import { startTestService, type TestService, word } from '../harness/service.ts';
+import { eventually } from './eventually.ts';
+import { startCallbackReceiver, verified } from './receiver.ts';
+
+/** From the feed to the client's receiver, through the whole service. */
+
+const KINDS = ['disbursement.succeeded', 'disbursement.failed', 'disbursement.overdue', 'disbursement.reversed'];
+const seal = createSeal(Buffer.alloc(32, 7));
+const newSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
+
+let service: TestService;
+before(async () => {
+  service = await startTestService({ rails: [] });
+});
+after(() => service?.close());
+
+async function addEndpoint(url: string, secret: string): Promise<string> {
+  const endpointId = `ep_${randomBytes(6).toString('hex')}`;
+  await service.app.database.query(
+    `insert into tiba.callback_endpoints (client_id, endpoint_id, url, kinds, secret_sealed)
+     values ('alpha', $1, $2, $3, $4)`,
+    [endpointId, url, KINDS, seal.seal(secret)],
+  );
+  return endpointId;
+}
+
+let told = 0;
+function newId(): string {
+  told += 1;
+  return `TC${String(told).padStart(10, '0')}`;
+}
+
+async function say(...words: readonly Record<string, unknown>[]): Promise<void> {
+  const answer = await service.feed(words.map((each) => JSON.stringify(word(each))).join('\n'));
+  assert.equal(answer.status, 200, answer.text);
+}
+
+test('a change is delivered at once: signed, and with the data that a status check gives, byte for byte', async (context) => {
+  const receiver = await startCallbackReceiver(context);
+  const secret = newSecret();
+  await addEndpoint(receiver.url, secret);
+  const id = newId();
+  // Amounts beyond what a JSON parser keeps, and text that has more than one spelling in JSON.
+  const words = { transaction_id: id, reference_id: 'ü/"\\\u2028 1', amount: '90071992547409931.07' };
+  await say(words);
+  await say({ ...words, status: 'SUCCESS', processed_at: '2026-11-21T04:40:00.000Z' });
+
+  const [callback] = await receiver.untilReceived(1);
+  assert.ok(callback !== undefined);
+  assert.equal(callback.id, `evt_${id}_2`);
+  assert.equal(callback.headers['content-type'], 'application/json');
+  assert.equal(callback.headers['user-agent'], 'Tiba');
+  assert.ok(Math.abs(Number(callback.headers['webhook-timestamp']) - Date.now() / 1000) < 60);
+  const believed = verified(secret, callback);
+  assert.deepEqual(Object.keys(believed), ['type', 'timestamp', 'version', 'data']);
+  assert.equal(believed['type'], 'disbursement.succeeded');
+  assert.equal(believed['version'], 2);
+  assert.ok(Math.abs(Date.parse(String(believed['timestamp'])) - Date.now()) < 60_000);
+
+  const { text } = await service.get(`/api/v1/check-status/${id}`);
+  const data = /"data":(\{.*?\}),"meta"/s.exec(text)?.[1];
+  assert.ok(data?.includes('90071992547409931.07'));
+  assert.ok(callback.body.endsWith(`,"data":${data}}`), callback.body);
+});
+
+test('each change of a transaction is told of, with its own id and version', async (context) => {
+  const receiver = await startCallbackReceiver(context);
+  const secret = newSecret();
+  await addEndpoint(receiver.url, secret);
+  const id = newId();
+  const words = { transaction_id: id, reference_id: id };
+  await say({ ...words, status: 'SUCCESS', processed_at: '2026-11-21T04:40:00.000Z' });
+  await say({ ...words, status: 'SUCCESS', reversed_at: '2026-11-21T05:00:00.000Z' });
+  const callbacks = await receiver.untilReceived(2);
+  assert.deepEqual(
+    callbacks.map((each) => [each.id, verified(secret, each)['type'], verified(secret, each)['version']]).toSorted(),
+    [
+      [`evt_${id}_1`, 'disbursement.succeeded', 1],
+      [`evt_${id}_2`, 'disbursement.reversed', 2],
+    ],
+  );
+});
+
+test('after a rotation both secrets sign until the former one ends', async (context) => {
+  const receiver = await startCallbackReceiver(context);
+  const [former, secret] = [newSecret(), newSecret()];
+  const endpointId = await addEndpoint(receiver.url, secret);
+  const rotatedUntil = (until: string): Promise<unknown> =>
+    service.app.database.query(
+      `update tiba.callback_endpoints
+          set former_secret_sealed = $2, former_secret_until = now() + $3::interval where endpoint_id = $1`,
+      [endpointId, seal.seal(former), until],
+    );
+  await rotatedUntil('1 hour');
+  const success = (id: string): Record<string, unknown> => ({
+    transaction_id: id,
+    reference_id: id,
+    status: 'SUCCESS',
+    processed_at: '2026-11-21T04:40:00.000Z',
+  });
+  await say(success(newId()));
+  const [both] = await receiver.untilReceived(1);
+  assert.ok(both !== undefined);
+  assert.equal(String(both.headers['webhook-signature']).split(' ').length, 2);
+  verified(former, both);
+  verified(secret, both);
+
+  await rotatedUntil('-1 second');
+  await say(success(newId()));
+  const [, one] = await receiver.untilReceived(2);
+  assert.ok(one !== undefined);
+  verified(secret, one);
+  assert.throws(() => verified(former, one));
+});
+
+test('the operator sees how many attempts there were and what came of them', async (context) => {
+  const receiver = await startCallbackReceiver(context);
+  await addEndpoint(receiver.url, newSecret());
+  const id = newId();
+  await say({ transaction_id: id, reference_id: id, status: 'FAILED', failure_reason: 'ACCOUNT_CLOSED' });
+  await receiver.untilReceived(1);
+  await eventually('the metric', async () => {
+    const metrics = await (await fetch(`${service.operatorUrl}/metrics`)).text();
+    return /tiba_callback_attempts_total\{kind="disbursement\.failed",outcome="delivered"\} [1-9]/.test(metrics);
+  });
+});

@@ -1,0 +1,179 @@
+import { randomBytes } from 'node:crypto';
+import { Writable } from 'node:stream';
+import type { TestContext } from 'node:test';
+import pino from 'pino';
+import { createSeal, hashSecret } from '../../apps/server/src/auth/secrets.ts';
+import { createDeliveries, type Deliveries } from '../../apps/server/src/callbacks/deliveries.ts';
+import { createCallbackSender } from '../../apps/server/src/callbacks/send.ts';
+import { readWord } from '../../apps/server/src/feed/word.ts';
+import { createLedger } from '../../apps/server/src/ledger/ledger.ts';
+import { createMetrics } from '../../apps/server/src/observability/metrics.ts';
+import { createGuardedHttp } from '../../apps/server/src/outbound/guarded-http.ts';
+import { insertClient } from '../../apps/server/src/postgres/clients.ts';
+import { type Database, openDatabase } from '../../apps/server/src/postgres/database.ts';
+import type { EndpointKey } from '../../apps/server/src/postgres/events.ts';
+import { prepareDatabase } from '../../apps/server/src/postgres/prepare.ts';
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
+import { testBanks, word } from '../harness/service.ts';
+import { eventually } from './eventually.ts';
+
+export const SECRET_KEY = Buffer.alloc(32, 7);
+const KINDS = ['disbursement.succeeded', 'disbursement.failed', 'disbursement.overdue', 'disbursement.reversed'];
+
+export interface Endpoint extends EndpointKey {
+  readonly secret: string;
+}
+
+/** A delivery as it stands, with its attempts. */
+export interface DeliveryState {
+  readonly id: string;
+  readonly state: 'pending' | 'delivered' | 'exhausted';
+  readonly attempts: number;
+  readonly next_attempt_at: Date;
+  readonly tries: readonly {
+    readonly attempt: number;
+    readonly http_status: number | null;
+    readonly answer: string | null;
+    readonly error: string | null;
+    /** When it ended, in milliseconds since 1970. */
+    readonly ended_ms: number;
+  }[];
+}
+
+export interface EndpointState {
+  readonly failing_since: Date | null;
+  readonly disabled_at: Date | null;
+  readonly disabled_reason: string | null;
+}
+
+/** A clock that tests push ahead; it runs by itself too. */
+export interface TestClock {
+  (): number;
+  push(ms: number): void;
+}
+
+/** Deliveries on a real database, with nothing of the service around them. */
+export interface DeliverySetup {
+  readonly database: Database;
+  readonly testDatabase: TestDatabase;
+  readonly logged: Record<string, unknown>[];
+  readonly clock: TestClock;
+  addEndpoint(url: string, kinds?: readonly string[]): Promise<Endpoint>;
+  /** The core says of so many new transactions that they have succeeded. Gives the webhook-ids to be expected. */
+  succeed(count: number): Promise<string[]>;
+  /** An engine of its own, as another process would have it. It is closed with the test. */
+  start(context: TestContext): Deliveries;
+  deliveriesTo(endpoint: EndpointKey): Promise<readonly DeliveryState[]>;
+  /** Resolves with the deliveries when so many attempts in all are recorded. */
+  untilAttempts(endpoint: EndpointKey, count: number): Promise<readonly DeliveryState[]>;
+  stateOf(endpoint: EndpointKey): Promise<EndpointState>;
+}
+
+export async function setUpDeliveries(): Promise<DeliverySetup & { close(): Promise<void> }> {
+  const testDatabase = await createTestDatabase();
+  const logged: Record<string, unknown>[] = [];
+  const log = pino({ base: null }, collector(logged));
+  const seal = createSeal(SECRET_KEY);
+  const database = openDatabase({ connection: testDatabase.connection, connectionsMax: 4, log });
+  await prepareDatabase(database, testDatabase.connection, 'sandbox');
+  const secretHash = hashSecret('nobody logs in here');
+  const limits = { 'check-status': 0, 'check-account': 0 };
+  await insertClient(database, { clientId: 'alpha', name: 'alpha', secretHash, scopes: [], limits });
+  const ledger = createLedger({ database, expectedMs: () => 1_800_000, firstInquiryMs: 5_000 });
+  let ahead = 0;
+  const clock: TestClock = Object.assign(() => Date.now() + ahead, { push: (ms: number) => void (ahead += ms) });
+  let told = 0;
+
+  async function deliveriesTo({ clientId, endpointId }: EndpointKey): Promise<readonly DeliveryState[]> {
+    return database.query<DeliveryState & Record<string, unknown>>(
+      `select 'evt_' || v.transaction_id || '_' || v.version as id, d.state, d.attempts, d.next_attempt_at,
+              coalesce((select json_agg(json_build_object('attempt', a.attempt, 'http_status', a.http_status,
+                                          'answer', a.answer, 'error', a.error,
+                                          'ended_ms', extract(epoch from a.started_at) * 1000 + a.duration_ms)
+                                        order by a.attempt)
+                          from tiba.callback_attempts a
+                         where a.client_id = d.client_id and a.endpoint_id = d.endpoint_id and a.sequence = d.sequence),
+                       '[]') as tries
+         from tiba.callback_deliveries d join tiba.events v using (client_id, sequence)
+        where d.client_id = $1 and d.endpoint_id = $2 order by d.sequence`,
+      [clientId, endpointId],
+    );
+  }
+
+  return {
+    database,
+    testDatabase,
+    logged,
+    clock,
+    async addEndpoint(url, kinds = KINDS) {
+      const endpointId = `ep_${randomBytes(6).toString('hex')}`;
+      const secret = `whsec_${randomBytes(32).toString('base64')}`;
+      await database.query(
+        `insert into tiba.callback_endpoints (client_id, endpoint_id, url, kinds, secret_sealed)
+         values ('alpha', $1, $2, $3, $4)`,
+        [endpointId, url, kinds, seal.seal(secret)],
+      );
+      return { clientId: 'alpha', endpointId, secret };
+    },
+    async succeed(count) {
+      const ids = Array.from({ length: count }, () => `TB${String((told += 1)).padStart(10, '0')}`);
+      const said = ids.map((id) =>
+        word({ transaction_id: id, reference_id: id, status: 'SUCCESS', processed_at: '2026-11-21T04:40:00.000Z' }),
+      );
+      const words = said.map((each, index) => ({
+        line: index + 1,
+        said: JSON.stringify(each),
+        word: readWord(each, testBanks),
+      }));
+      await ledger.apply('core', words);
+      return ids.map((id) => `evt_${id}_1`);
+    },
+    start(context) {
+      const http = createGuardedHttp({ policy: { ports: [], allowed: [], loopbackHttp: true } });
+      const deliveries = createDeliveries({
+        connection: testDatabase.connection,
+        database,
+        send: createCallbackSender({ http, seal, now: clock }),
+        log,
+        metrics: createMetrics(),
+        now: clock,
+      });
+      context.after(async () => {
+        await deliveries.close();
+        await http.close();
+      });
+      return deliveries;
+    },
+    deliveriesTo,
+    async untilAttempts(endpoint, count) {
+      let found = await deliveriesTo(endpoint);
+      await eventually(`${count} recorded attempts`, async () => {
+        found = await deliveriesTo(endpoint);
+        return found.reduce((sum, { tries }) => sum + tries.length, 0) >= count;
+      });
+      return found;
+    },
+    async stateOf({ clientId, endpointId }) {
+      const [state] = await database.query<EndpointState & Record<string, unknown>>(
+        `select failing_since, disabled_at, disabled_reason from tiba.callback_endpoints
+          where client_id = $1 and endpoint_id = $2`,
+        [clientId, endpointId],
+      );
+      if (state === undefined) throw new Error(`there is no endpoint ${endpointId}`);
+      return state;
+    },
+    async close() {
+      await database.close();
+      await testDatabase.drop();
+    },
+  };
+}
+
+function collector(lines: Record<string, unknown>[]): Writable {
+  return new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      for (const line of chunk.toString().split('\n')) if (line !== '') lines.push(JSON.parse(line));
+      done();
+    },
+  });
+}

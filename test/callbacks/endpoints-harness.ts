@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict';
+import { randomInt } from 'node:crypto';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import pg from 'pg';
+import { assertSuccess } from '../contract/assertions.ts';
+import { type Answer, CLIENT_SCOPES, send, type TestClient, type TestService, word } from '../harness/service.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+export interface CallOptions {
+  /** By default alpha's. */
+  readonly token?: string | null;
+  readonly headers?: Record<string, string>;
+  /** A string goes out as it is, anything else as JSON. */
+  readonly body?: unknown;
+}
+
+/** A request to the public listener. */
+export function call(
+  service: TestService,
+  method: string,
+  path: string,
+  { token = service.alpha.token, headers = {}, body }: CallOptions = {},
+): Promise<Answer> {
+  return send(service.url + path, {
+    method,
+    headers: {
+      ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  });
+}
+
+/** The data of a success, 200 or 201. */
+export function dataOf(answer: Answer): Fields {
+  return assertSuccess(answer.status === 201 ? { ...answer, status: 200 } : answer);
+}
+
+export const ENDPOINTS = '/api/v1/callback-endpoints';
+export const DELIVERIES = '/api/v1/callback-deliveries';
+export const EVENTS = '/api/v1/events';
+
+/** Registers an endpoint, at an address where nobody listens unless told otherwise, and gives its ID and secret. */
+export async function register(
+  service: TestService,
+  fields: Fields = {},
+  token?: string,
+): Promise<{ endpointId: string; secret: string }> {
+  const body = { url: 'http://127.0.0.1:9/callbacks', ...fields };
+  const answer = await call(service, 'POST', ENDPOINTS, { body, ...(token === undefined ? {} : { token }) });
+  assert.equal(answer.status, 201, answer.text);
+  const { endpoint_id: endpointId, secret } = dataOf(answer);
+  return { endpointId: String(endpointId), secret: String(secret) };
+}
+
+export interface ReceivedCallback {
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+export interface Receiver {
+  readonly url: string;
+  readonly received: ReceivedCallback[];
+  /** What the next requests are answered with. */
+  answer: { status: number; body: string };
+  close(): Promise<void>;
+}
+
+/** A client's own server, which keeps what it is sent. */
+export async function startReceiver(): Promise<Receiver> {
+  const received: ReceivedCallback[] = [];
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      received.push({ headers: request.headers, body: Buffer.concat(chunks).toString() });
+      response.writeHead(receiver.answer.status).end(receiver.answer.body);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const receiver: Receiver = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    received,
+    answer: { status: 200, body: 'thank you' },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+  return receiver;
+}
+
+/** Statements of the test's own, for what only time or a failing receiver would bring about. */
+export async function openSql(
+  service: TestService,
+): Promise<{ (sql: string, values?: unknown[]): Promise<Record<string, unknown>[]>; end(): Promise<void> }> {
+  const client = new pg.Client(service.database.connection);
+  await client.connect();
+  const run = async (sql: string, values: unknown[] = []): Promise<Record<string, unknown>[]> =>
+    (await client.query<Record<string, unknown>>(sql, values)).rows;
+  return Object.assign(run, { end: () => client.end() });
+}
+
+let clients = 0;
+
+/** A client of one test alone: it has its own endpoints, and its events begin at 1. */
+export const addOwnClient = (service: TestService): Promise<TestClient> =>
+  service.addClient(`own-${(clients += 1)}`, CLIENT_SCOPES);
+
+let transactions = 0;
+
+/** Feeds so many transactions that have succeeded; each is an event. Gives their IDs. */
+export async function feedSuccesses(service: TestService, count: number, changes: Fields = {}): Promise<string[]> {
+  const ids = Array.from({ length: count }, () => `TC${String((transactions += 1)).padStart(10, '0')}`);
+  const lines = ids.map((id) => word({ transaction_id: id, reference_id: id, status: 'SUCCESS', ...changes }));
+  const answer = await service.feed(lines.map((line) => JSON.stringify(line)).join('\n'));
+  assert.equal(answer.status, 200, answer.text);
+  assert.equal(answer.json.data?.['inserted'], count, answer.text);
+  return ids;
+}
+
+/** FC_SEED repeats a run. */
+export const chooseSeed = (): number => Number(process.env['FC_SEED'] ?? randomInt(2 ** 31));

@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { TIMESTAMP } from '../contract/assertions.ts';
+import { type Answer, startTestService, type TestService } from '../harness/service.ts';
+import {
+  call,
+  DELIVERIES,
+  ENDPOINTS,
+  EVENTS,
+  feedSuccesses,
+  type Receiver,
+  register,
+  startReceiver,
+} from './endpoints-harness.ts';
+
+/** The published description (/openapi.json) and the operations on callbacks and events say the same. */
+
+interface Operation {
+  readonly operationId: string;
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[];
+  readonly responses: Readonly<Record<string, { content: { 'application/json': { schema: object } } }>>;
+}
+type Paths = Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+
+const OWN = /^\/api\/v1\/(?:callback|events)/;
+
+let service: TestService;
+let receiver: Receiver;
+let paths: Paths;
+const ajv = new Ajv2020({ strict: false, allErrors: true, formats: { 'date-time': TIMESTAMP } });
+
+before(async () => {
+  service = await startTestService({ rails: [] });
+  receiver = await startReceiver();
+  const { text } = await service.get('/openapi.json', { token: null });
+  const all = (JSON.parse(text) as { paths: Paths }).paths;
+  paths = Object.fromEntries(Object.entries(all).filter(([path]) => OWN.test(path)));
+});
+after(async () => {
+  await receiver?.close();
+  await service?.close();
+});
+
+const validators = new Map<string, ValidateFunction>();
+function validatorOf(path: string, method: string, status: number): ValidateFunction {
+  const name = `${method} ${path} ${status}`;
+  const schema = paths[path]?.[method]?.responses[status]?.content['application/json'].schema;
+  assert.ok(schema !== undefined, `${name} is not described`);
+  const validate = validators.get(name) ?? ajv.compile({ ...schema, unevaluatedProperties: false });
+  validators.set(name, validate);
+  return validate;
+}
+
+interface Case {
+  /** As it succeeds. */
+  readonly target: string;
+  readonly body?: unknown;
+  /** As it finds nothing. */
+  readonly missing?: string;
+  readonly missingBody?: unknown;
+  /** What it refuses beside that. */
+  readonly wrong?: readonly (readonly [target: string, body?: unknown])[];
+}
+
+async function answersOf(method: string, { target, body, missing, missingBody, wrong = [] }: Case): Promise<Answer[]> {
+  const verb = method.toUpperCase();
+  const { token: powerless } = await service.addClient(`powerless-${method}-${target.length}`, ['status:read']);
+  const ask = (to: string, options: Parameters<typeof call>[3]): Promise<Answer> => call(service, verb, to, options);
+  const answers = [
+    await ask(target, { body }),
+    await ask(target, { body, token: null }),
+    await ask(target, { body, token: powerless }),
+    await ask(target, { body, headers: { accept: 'text/html' } }),
+  ];
+  if (missing !== undefined) answers.push(await ask(missing, { body: missingBody ?? body }));
+  for (const [to, wrongBody] of wrong) answers.push(await ask(to, { body: wrongBody }));
+  if (method !== 'get') {
+    answers.push(
+      await ask(target, { body: '{' }),
+      await ask(target, { body: 'x'.repeat(17_000) }),
+      await ask(target, { body: 'text', headers: { 'content-type': 'text/plain' } }),
+    );
+  }
+  return answers;
+}
+
+test('every answer is as described, and every described status occurs', async () => {
+  const { endpointId } = await register(service, { url: receiver.url });
+  const { endpointId: disabled } = await register(service);
+  await feedSuccesses(service, 2, { amount: '9007199254740993.01' });
+  await call(service, 'PATCH', `${ENDPOINTS}/${disabled}`, { body: { disabled: true } });
+  await call(service, 'POST', `${DELIVERIES}/${endpointId}-1/replay`);
+  const none = 'ep_00000000000000000000';
+  const range = { endpoint_id: endpointId, from: '2020-01-01T00:00:00Z', to: '2099-01-01T00:00:00Z' };
+  const cases: Readonly<Record<string, Case>> = {
+    listCallbackEndpoints: { target: ENDPOINTS },
+    getCallbackEndpoint: { target: `${ENDPOINTS}/${endpointId}`, missing: `${ENDPOINTS}/${none}` },
+    changeCallbackEndpoint: {
+      target: `${ENDPOINTS}/${endpointId}`,
+      body: { disabled: false },
+      missing: `${ENDPOINTS}/${none}`,
+    },
+    rotateCallbackSecret: {
+      target: `${ENDPOINTS}/${endpointId}/rotate-secret`,
+      missing: `${ENDPOINTS}/${none}/rotate-secret`,
+    },
+    testCallbackEndpoint: { target: `${ENDPOINTS}/${endpointId}/test`, missing: `${ENDPOINTS}/${none}/test` },
+    listCallbackDeliveries: {
+      target: `${DELIVERIES}?limit=1`,
+      missing: `${DELIVERIES}?endpoint_id=${none}`,
+      wrong: [[`${DELIVERIES}?limit=0`], [`${DELIVERIES}?limit=1000`]],
+    },
+    getCallbackDelivery: { target: `${DELIVERIES}/${endpointId}-1`, missing: `${DELIVERIES}/${endpointId}-999` },
+    replayCallbackDelivery: {
+      target: `${DELIVERIES}/${endpointId}-1/replay`,
+      missing: `${DELIVERIES}/${endpointId}-999/replay`,
+      wrong: [[`${DELIVERIES}/${disabled}-1/replay`]],
+    },
+    replayCallbackDeliveries: {
+      target: `${DELIVERIES}/replay`,
+      body: range,
+      missing: `${DELIVERIES}/replay`,
+      missingBody: { ...range, endpoint_id: none },
+      wrong: [
+        [`${DELIVERIES}/replay`, {}],
+        [`${DELIVERIES}/replay`, { ...range, endpoint_id: disabled }],
+      ],
+    },
+    listEvents: { target: `${EVENTS}?limit=1`, wrong: [[`${EVENTS}?limit=0`]] },
+    // Last, because it registers as many as there can be.
+    registerCallbackEndpoint: {
+      target: ENDPOINTS,
+      body: { url: receiver.url },
+      wrong: [[ENDPOINTS, {}], ...Array.from({ length: 9 }, () => [ENDPOINTS, { url: receiver.url }] as const)],
+    },
+  };
+  await feedBefore(disabled);
+
+  const seen = new Set<string>();
+  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { operationId, responses }]) => ({ path, method, operationId, responses })),
+  );
+  assert.deepEqual(operations.map((each) => each.operationId).toSorted(), Object.keys(cases).toSorted());
+  for (const operationId of Object.keys(cases)) {
+    const { path, method } = operations.find((each) => each.operationId === operationId) ?? assert.fail();
+    for (const answer of await answersOf(method, cases[operationId] ?? assert.fail())) {
+      const validate = validatorOf(path, method, answer.status);
+      assert.ok(validate(answer.json), `${operationId}: ${answer.text} ${ajv.errorsText(validate.errors)}`);
+      seen.add(`${operationId} ${answer.status}`);
+    }
+  }
+  // Brought about elsewhere, for the operations that have them in common.
+  const elsewhere = /(?:408|429|431|500|503)$/;
+  const described = operations.flatMap(({ operationId, responses }) =>
+    Object.keys(responses).map((status) => `${operationId} ${status}`),
+  );
+  assert.deepEqual(
+    described.filter((each) => !seen.has(each) && !elsewhere.test(each)),
+    [],
+  );
+});
+
+/** A delivery of a disabled endpoint: what was owed before it was disabled. */
+async function feedBefore(endpointId: string): Promise<void> {
+  await call(service, 'PATCH', `${ENDPOINTS}/${endpointId}`, { body: { disabled: false } });
+  const range = { endpoint_id: endpointId, from: '2020-01-01T00:00:00Z', to: '2099-01-01T00:00:00Z' };
+  await call(service, 'POST', `${DELIVERIES}/replay`, { body: range });
+  await call(service, 'PATCH', `${ENDPOINTS}/${endpointId}`, { body: { disabled: true } });
+}
+
+test('each operation says which scope it needs', () => {
+  for (const [path, methods] of Object.entries(paths)) {
+    for (const { security } of Object.values(methods)) {
+      assert.deepEqual(security, [{ bearer: [path === EVENTS ? 'events:read' : 'callbacks:manage'] }]);
+    }
+  }
+});

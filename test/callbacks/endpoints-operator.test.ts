@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import { assertRefused, assertSuccess } from '../contract/assertions.ts';
+import { type Answer, send, startTestService, type TestService, word } from '../harness/service.ts';
+import { openSql, register } from './endpoints-harness.ts';
+
+/** What the operator sees of all clients: endpoints in trouble, and what is overdue. */
+
+let service: TestService;
+let sql: Awaited<ReturnType<typeof openSql>>;
+let token: string;
+before(async () => {
+  service = await startTestService({ rails: [] });
+  sql = await openSql(service);
+  ({ token } = await service.addClient('operator', ['operator:read']));
+});
+after(async () => {
+  await sql?.end();
+  await service?.close();
+});
+
+const ask = (path: string, by: string | null = token): Promise<Answer> =>
+  send(`${service.operatorUrl}/operator/v1/${path}`, {
+    headers: by === null ? {} : { authorization: `Bearer ${by}` },
+  });
+
+test('only a token of the scope operator:read opens them, and only on the operator listener', async () => {
+  for (const path of ['callback-endpoints', 'overdue']) {
+    assertRefused(await ask(path, null), 'UNAUTHORIZED');
+    for (const { token: other } of [service.alpha, service.core]) {
+      assertRefused(await ask(path, other), 'FORBIDDEN', /operator:read/);
+    }
+    assertSuccess(await ask(path));
+    assertRefused(await service.get(`/operator/v1/${path}`, { token }), 'NOT_FOUND');
+  }
+});
+
+test('wrong queries are refused', async () => {
+  assertRefused(await ask('callback-endpoints?state=enabled'), 'INVALID_REQUEST', /disabled, failing/);
+  assertRefused(await ask('callback-endpoints?state=failing&state=disabled'), 'INVALID_REQUEST', /at most once/);
+  for (const path of ['callback-endpoints', 'overdue']) {
+    assertRefused(await ask(`${path}?limit=0`), 'INVALID_REQUEST', /from 1 to 1000/);
+  }
+});
+
+suite('endpoints in trouble', () => {
+  const ids: Record<string, string> = {};
+  before(async () => {
+    for (const name of ['well', 'failing', 'gone']) {
+      const { endpointId } = await register(
+        service,
+        { url: `http://127.0.0.1:9/${name}?key=hush` },
+        name === 'gone' ? service.beta.token : service.alpha.token,
+      );
+      ids[name] = endpointId;
+    }
+    await sql(`update tiba.callback_endpoints set failing_since = '2026-11-20T00:00:00Z' where endpoint_id = $1`, [
+      ids['failing'],
+    ]);
+    await sql(
+      `update tiba.callback_endpoints set disabled_reason = 'gone', disabled_at = '2026-11-19T00:00:00Z' where endpoint_id = $1`,
+      [ids['gone']],
+    );
+  });
+
+  const listed = async (query: string): Promise<Record<string, unknown>[]> =>
+    assertSuccess(await ask(`callback-endpoints${query}`))['endpoints'] as Record<string, unknown>[];
+
+  test('are those of all clients, the longest first, with since when and why, and no query of a URL', async () => {
+    const endpoints = await listed('');
+    assert.deepEqual(
+      endpoints.map((each) => Object.fromEntries(Object.entries(each).filter(([name]) => name !== 'created_at'))),
+      [
+        {
+          client_id: 'beta',
+          endpoint_id: ids['gone'],
+          url: 'http://127.0.0.1:9/gone',
+          status: 'disabled',
+          disabled_reason: 'gone',
+          disabled_at: '2026-11-19T00:00:00.000Z',
+          failing_since: null,
+        },
+        {
+          client_id: 'alpha',
+          endpoint_id: ids['failing'],
+          url: 'http://127.0.0.1:9/failing',
+          status: 'failing',
+          disabled_reason: null,
+          disabled_at: null,
+          failing_since: '2026-11-20T00:00:00.000Z',
+        },
+      ],
+    );
+  });
+
+  test('can be asked for by their state, and some at a time', async () => {
+    const only = async (query: string): Promise<unknown[]> => (await listed(query)).map((each) => each['endpoint_id']);
+    assert.deepEqual(await only('?state=failing'), [ids['failing']]);
+    assert.deepEqual(await only('?state=disabled'), [ids['gone']]);
+    const { endpoints, has_more: hasMore } = assertSuccess(await ask('callback-endpoints?limit=1'));
+    assert.deepEqual([(endpoints as unknown[]).length, hasMore], [1, true]);
+  });
+});
+
+test('overdue: all clients, the longest first, amounts exact, account numbers masked', async () => {
+  const feed = (id: string, more: Record<string, unknown>): Promise<Answer> =>
+    service.feed([word({ transaction_id: id, reference_id: `of ${id}`, created_at: '2026-01-01T00:00:00Z', ...more })]);
+  await feed('TO0000000001', { amount: '9007199254740993.01' });
+  await service.app.ledger.observeTime(new Date('2026-06-01T00:00:00Z'), 10);
+  await feed('TO0000000002', { client_id: 'beta', account_number: '9876501234' });
+  await feed('TO0000000003', { created_at: new Date().toISOString() });
+  await service.app.ledger.observeTime(new Date(), 10);
+
+  const answer = await ask('overdue');
+  const { transactions, has_more: hasMore } = assertSuccess(answer);
+  const [first, second, ...others] = transactions as Record<string, unknown>[];
+  assert.deepEqual([others, hasMore], [[], false]);
+  assert.deepEqual(Object.keys(first ?? {}), [
+    'client_id',
+    'transaction_id',
+    'reference_id',
+    'bank_code',
+    'bank_name',
+    'account_number',
+    'amount',
+    'currency',
+    'created_at',
+    'expected_by',
+    'overdue_since',
+  ]);
+  assert.deepEqual([first?.['client_id'], first?.['transaction_id']], ['alpha', 'TO0000000001']);
+  assert.deepEqual([second?.['client_id'], second?.['reference_id']], ['beta', 'of TO0000000002']);
+  assert.ok(answer.text.includes('"amount":9007199254740993.01,'), answer.text);
+  assert.equal(second?.['account_number'], '******1234');
+  assert.ok(!answer.text.includes('9876501234'));
+  assert.equal(first?.['expected_by'], '2026-01-01T00:30:00.000Z');
+  assert.equal(assertSuccess(await ask('overdue?limit=1'))['has_more'], true);
+});

@@ -1,0 +1,203 @@
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import { assertRefused, type ErrorCode } from '../contract/assertions.ts';
+import { type Answer, startTestService, type TestClient, type TestService } from '../harness/service.ts';
+import { call, DELIVERIES, ENDPOINTS, EVENTS, register } from './endpoints-harness.ts';
+
+/** What the operations on callbacks refuse, with which code and in which order; another client's is as none. */
+
+let service: TestService;
+let ofAlpha: string;
+let powerless: TestClient;
+before(async () => {
+  service = await startTestService({ rails: [] });
+  ({ endpointId: ofAlpha } = await register(service));
+  powerless = await service.addClient('powerless', ['status:read']);
+});
+after(() => service?.close());
+
+const GOOD_URL = 'http://127.0.0.1:9/';
+const NONE = 'ep_00000000000000000000';
+const RANGE = { from: '2026-11-21T00:00:00Z', to: '2026-11-22T00:00:00Z' };
+
+type Request = readonly [method: string, path: string, body?: unknown];
+
+/** Every operation, as it succeeds or finds nothing. */
+const operations = (endpointId: string): readonly Request[] => [
+  ['POST', ENDPOINTS, { url: GOOD_URL }],
+  ['GET', ENDPOINTS],
+  ['GET', `${ENDPOINTS}/${endpointId}`],
+  ['PATCH', `${ENDPOINTS}/${endpointId}`, { disabled: true }],
+  ['POST', `${ENDPOINTS}/${endpointId}/rotate-secret`],
+  ['POST', `${ENDPOINTS}/${endpointId}/test`],
+  ['GET', DELIVERIES],
+  ['GET', `${DELIVERIES}/${endpointId}-1`],
+  ['POST', `${DELIVERIES}/${endpointId}-1/replay`],
+  ['POST', `${DELIVERIES}/replay`, { endpoint_id: endpointId, ...RANGE }],
+  ['GET', EVENTS],
+];
+
+const ask = ([method, path, body]: Request, options: Parameters<typeof call>[3] = {}): Promise<Answer> =>
+  call(service, method, path, { ...options, ...(body === undefined ? {} : { body }) });
+
+async function assertInvalid(request: Request, message: RegExp, code: ErrorCode = 'INVALID_REQUEST'): Promise<void> {
+  assertRefused(await ask(request), code, message);
+}
+
+test('each operation asks for a token, for its scope, and for an Accept that allows JSON, in this order', async () => {
+  for (const request of operations(ofAlpha)) {
+    const headers = { accept: 'text/html' };
+    assertRefused(await ask(request, { token: null, headers }), 'UNAUTHORIZED');
+    const scope = request[1] === EVENTS ? /events:read/ : /callbacks:manage/;
+    assertRefused(await ask(request, { token: powerless.token, headers }), 'FORBIDDEN', scope);
+    assertRefused(await ask(request, { headers }), 'NOT_ACCEPTABLE');
+  }
+});
+
+test('where a body is needed: content type, then size, then JSON, then fields, then the endpoint', async () => {
+  for (const [method, path] of operations(NONE).filter(([, , body]) => body !== undefined)) {
+    const big = `{"filler":"${'x'.repeat(17_000)}"`;
+    const text = { headers: { 'content-type': 'text/plain' }, body: big };
+    assertRefused(await call(service, method, path, text), 'UNSUPPORTED_MEDIA_TYPE');
+    assertRefused(await call(service, method, path, { body: big }), 'PAYLOAD_TOO_LARGE');
+    await assertInvalid([method, path, '{'], /not valid JSON/, 'INVALID_FORMAT');
+    await assertInvalid([method, path, '[]'], /must be a JSON object/, 'INVALID_FORMAT');
+    await assertInvalid([method, path, '{}'], /Invalid request/);
+    assertRefused(await call(service, method, path, { body: '{"url":"a","url":"b"}' }), 'INVALID_FORMAT');
+  }
+});
+
+suite('a URL is refused with what to do instead', () => {
+  const cases: readonly (readonly [url: unknown, message: RegExp])[] = [
+    [undefined, /url must be a string/],
+    [7, /url must be a string/],
+    [null, /url must be a string/],
+    ['', /absolute https URL/],
+    ['callbacks', /absolute https URL/],
+    ['ftp://example.com/', /absolute https URL/],
+    ['http://example.com/', /Use https/],
+    ['https://10.0.0.1/', /public address/],
+    ['https://169.254.169.254/latest', /public address/],
+    ['https://0x7f000001.example/', /resolved|public/],
+    ['https://[fd00::1]/', /public address/],
+    ['https://user:word@example.com/', /user name and password/],
+    ['https://example.com/#part', /fragment/],
+    ['https://example.com:22/', /one of the ports/],
+    [`https://example.com/${'x'.repeat(2_100)}`, /at most 2048/],
+    ['https://example.com/\u0000', /Percent-encode/],
+  ];
+  for (const [url, message] of cases) {
+    test(JSON.stringify(url)?.slice(0, 60) ?? 'none', async () => {
+      await assertInvalid(['POST', ENDPOINTS, { url }], message);
+      if (url !== undefined) await assertInvalid(['PATCH', `${ENDPOINTS}/${ofAlpha}`, { url }], message);
+    });
+  }
+});
+
+test('kinds that are none, unknown, twice or not a list are refused', async () => {
+  const kind = 'disbursement.failed';
+  for (const kinds of [[], ['nope'], [kind, kind], [kind, 'nope'], kind, null, {}, [null], [[kind]], 1]) {
+    await assertInvalid(['POST', ENDPOINTS, { url: GOOD_URL, kinds }], /kinds must be a list/);
+    await assertInvalid(['PATCH', `${ENDPOINTS}/${ofAlpha}`, { kinds }], /kinds must be a list/);
+  }
+});
+
+test('a change without a change, and one of the wrong type, are refused', async () => {
+  await assertInvalid(['PATCH', `${ENDPOINTS}/${ofAlpha}`, {}], /at least one of/);
+  await assertInvalid(['PATCH', `${ENDPOINTS}/${ofAlpha}`, { disable: true }], /at least one of/);
+  for (const disabled of ['true', 1, null, []]) {
+    await assertInvalid(['PATCH', `${ENDPOINTS}/${ofAlpha}`, { disabled }], /true or false/);
+  }
+});
+
+test('queries out of bounds, unknown words and names given twice are refused', async () => {
+  const cases: readonly (readonly [path: string, message: RegExp])[] = [
+    [`${EVENTS}?after=-1`, /after must be a whole number/],
+    [`${EVENTS}?after=`, /after must be a whole number/],
+    [`${EVENTS}?after=1.5`, /after must be a whole number/],
+    [`${EVENTS}?after=9999999999999999`, /after must be a whole number/],
+    [`${EVENTS}?after=1&after=2`, /after at most once/],
+    [`${EVENTS}?limit=0`, /limit must be a whole number from 1 to 1000/],
+    [`${EVENTS}?limit=1001`, /limit must be/],
+    [`${EVENTS}?limit=%00`, /limit must be/],
+    [`${EVENTS}?limit=%ff`, /limit must be/],
+    [`${DELIVERIES}?limit=0`, /limit must be/],
+    [`${DELIVERIES}?state=done`, /state must be one of pending, delivered, exhausted/],
+    [`${DELIVERIES}?state=missing`, /state must be one of/],
+    [`${DELIVERIES}?after=7`, /after must be a delivery_id/],
+    [`${DELIVERIES}?after=${NONE}-0`, /after must be a delivery_id/],
+    [`${DELIVERIES}?state=pending&state=pending`, /state at most once/],
+  ];
+  for (const [path, message] of cases) await assertInvalid(['GET', path], message);
+});
+
+test('a replay needs an endpoint, two times in their order, and words that are known', async () => {
+  const good = { endpoint_id: ofAlpha, ...RANGE };
+  const cases: readonly (readonly [body: Record<string, unknown>, message: RegExp])[] = [
+    [{ ...good, endpoint_id: undefined }, /endpoint_id must be a string/],
+    [{ ...good, endpoint_id: 1 }, /endpoint_id must be a string/],
+    [{ ...good, from: undefined }, /from must be a time/],
+    [{ ...good, from: '2026-11-21' }, /from must be a time/],
+    [{ ...good, from: '2026-02-30T00:00:00Z' }, /from must be a time/],
+    [{ ...good, from: '0000-01-01T00:00:00Z' }, /from must be a time/],
+    [{ ...good, to: '9999-12-31T23:59:59-10:00' }, /to must be a time/],
+    [{ ...good, to: 1_763_700_000 }, /to must be a time/],
+    [{ ...good, to: good.from }, /from must be before to/],
+    [{ ...good, state: 'failed' }, /state must be one of/],
+    [{ ...good, state: null }, /state must be one of/],
+    [{ ...good, after: '1' }, /after must be a whole number/],
+    [{ ...good, after: 0 }, /after must be a whole number/],
+    [{ ...good, after: 999_999 }, /after must be the next_after/],
+  ];
+  for (const [body, message] of cases) await assertInvalid(['POST', `${DELIVERIES}/replay`, body], message);
+});
+
+test('nothing is replayed to a disabled endpoint: enable it first', async () => {
+  const { endpointId } = await register(service);
+  await ask(['PATCH', `${ENDPOINTS}/${endpointId}`, { disabled: true }]);
+  const range = { endpoint_id: endpointId, ...RANGE };
+  assertRefused(await ask(['POST', `${DELIVERIES}/replay`, range]), 'ENDPOINT_DISABLED', /enable it first/);
+});
+
+test("another client's endpoint and none at all: the same bytes from every operation", async () => {
+  const { token } = service.beta;
+  const comparable = ({ status, text }: Answer): unknown => ({ status, text });
+  for (const [index, request] of operations(ofAlpha).entries()) {
+    if (!request[1].includes('ep_') && !request[1].endsWith('/replay')) continue;
+    const refused = await ask(request, { token });
+    assert.equal(refused.status, 404, refused.text);
+    const ofNone = operations(NONE)[index] ?? assert.fail();
+    assert.deepEqual(comparable(refused), comparable(await ask(ofNone, { token })));
+  }
+  const filtered = await ask(['GET', `${DELIVERIES}?endpoint_id=${ofAlpha}`], { token });
+  assertRefused(filtered, 'ENDPOINT_NOT_FOUND');
+  assert.equal(filtered.text, (await ask(['GET', `${DELIVERIES}?endpoint_id=${NONE}`], { token })).text);
+  assert.deepEqual((await ask(['GET', ENDPOINTS], { token })).json.data, { endpoints: [] });
+  // Nothing of what was asked for came about.
+  const { json } = await ask(['GET', `${ENDPOINTS}/${ofAlpha}`]);
+  assert.equal(json.data?.['status'], 'enabled');
+});
+
+test('what cannot be an ID is not found, whatever it holds', async () => {
+  for (const id of ['x', '%00', '%ff', 'ep_%00', `${NONE}%0a`, 'EP_00000000000000000000', 'é', "'"]) {
+    assertRefused(await ask(['GET', `${ENDPOINTS}/${id}`]), 'ENDPOINT_NOT_FOUND');
+    assertRefused(await ask(['GET', `${DELIVERIES}/${id}`]), 'DELIVERY_NOT_FOUND');
+    assertRefused(await ask(['GET', `${DELIVERIES}?endpoint_id=${id}`]), 'ENDPOINT_NOT_FOUND');
+  }
+  assertRefused(await ask(['GET', `${DELIVERIES}/${ofAlpha}-9999999999999999`]), 'DELIVERY_NOT_FOUND');
+  assertRefused(await ask(['DELETE', `${ENDPOINTS}/${ofAlpha}`]), 'METHOD_NOT_ALLOWED');
+});
+
+test('while the store cannot answer, every operation says so, and none of them fails otherwise', async () => {
+  const other = await startTestService({ rails: [] });
+  try {
+    const { endpointId } = await register(other);
+    await other.app.database.close();
+    for (const [method, path, body] of operations(endpointId)) {
+      const answer = await call(other, method, path, body === undefined ? {} : { body });
+      assertRefused(answer, 'SERVICE_UNAVAILABLE');
+    }
+  } finally {
+    await other.close();
+  }
+});

@@ -1,0 +1,299 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, suite, test } from 'node:test';
+import { Webhook } from 'standardwebhooks';
+import { createSeal } from '../../apps/server/src/auth/secrets.ts';
+import { assertRefused, TIMESTAMP } from '../contract/assertions.ts';
+import { type Answer, startTestService, type TestService } from '../harness/service.ts';
+import {
+  addOwnClient,
+  type CallOptions,
+  call,
+  dataOf,
+  ENDPOINTS,
+  feedSuccesses,
+  openSql,
+  type Receiver,
+  register,
+  startReceiver,
+} from './endpoints-harness.ts';
+
+/** Registering, looking at, changing and testing callback endpoints. */
+
+const KINDS = ['disbursement.succeeded', 'disbursement.failed', 'disbursement.overdue', 'disbursement.reversed'];
+const SECRET = /^whsec_[A-Za-z0-9+/]{43}=$/;
+
+let service: TestService;
+let sql: Awaited<ReturnType<typeof openSql>>;
+let receiver: Receiver;
+let clientId: string;
+let token: string;
+before(async () => {
+  service = await startTestService({ rails: [] });
+  sql = await openSql(service);
+  receiver = await startReceiver();
+});
+after(async () => {
+  await receiver?.close();
+  await sql?.end();
+  await service?.close();
+});
+beforeEach(async () => {
+  ({ clientId, token } = await addOwnClient(service));
+  receiver.received.length = 0;
+  receiver.answer = { status: 200, body: 'thank you' };
+});
+
+const ask = (method: string, path: string, options: CallOptions = {}): Promise<Answer> =>
+  call(service, method, path, { token, ...options });
+const registerOwn = (fields: Record<string, unknown> = {}): ReturnType<typeof register> =>
+  register(service, fields, token);
+const feedOwn = (count: number, changes: Record<string, unknown> = {}): Promise<string[]> =>
+  feedSuccesses(service, count, { client_id: clientId, ...changes });
+
+const rowOf = async (endpointId: string): Promise<Record<string, unknown>> =>
+  (await sql('select * from tiba.callback_endpoints where endpoint_id = $1', [endpointId]))[0] ?? {};
+
+const change = async (endpointId: string, body: unknown): Promise<Readonly<Record<string, unknown>>> =>
+  dataOf(await ask('PATCH', `${ENDPOINTS}/${endpointId}`, { body }));
+
+suite('registering', () => {
+  test('gives the endpoint with its secret, once: nothing shows the secret again, not even the log', async () => {
+    const answer = await ask('POST', ENDPOINTS, { body: { url: 'http://localhost:9/tiba?key=hush' } });
+    assert.equal(answer.status, 201);
+    const { secret, ...endpoint } = dataOf(answer);
+    assert.match(String(secret), SECRET);
+    assert.deepEqual(Object.keys(endpoint), [
+      'endpoint_id',
+      'url',
+      'kinds',
+      'status',
+      'disabled_reason',
+      'failing_since',
+      'created_at',
+    ]);
+    assert.match(String(endpoint['endpoint_id']), /^ep_[0-9a-f]{20}$/);
+    assert.equal(endpoint['url'], 'http://localhost:9/tiba?key=hush');
+    assert.deepEqual(endpoint['kinds'], KINDS);
+    assert.equal(endpoint['status'], 'enabled');
+    assert.equal(endpoint['disabled_reason'], null);
+    assert.equal(endpoint['failing_since'], null);
+    assert.match(String(endpoint['created_at']), TIMESTAMP);
+
+    const path = `${ENDPOINTS}/${String(endpoint['endpoint_id'])}`;
+    assert.deepEqual(dataOf(await ask('GET', path)), endpoint);
+    assert.deepEqual(dataOf(await ask('GET', ENDPOINTS)), { endpoints: [endpoint] });
+    const logged = JSON.stringify(service.logged);
+    assert.ok(!logged.includes(String(secret).slice(6)) && !logged.includes('hush'));
+    assert.ok(logged.includes(String(endpoint['endpoint_id'])), 'the log says which endpoint it was');
+  });
+
+  test('keeps the secret sealed', async () => {
+    const { endpointId, secret } = await registerOwn();
+    const { secret_sealed: sealed } = await rowOf(endpointId);
+    assert.ok(sealed instanceof Buffer && !sealed.includes(secret.slice(6)));
+    assert.equal(createSeal(Buffer.alloc(32, 7)).open(sealed), secret);
+  });
+
+  test('for chosen kinds, only events of those make deliveries', async () => {
+    const { endpointId: all } = await registerOwn();
+    const { endpointId: failures } = await registerOwn({ kinds: ['disbursement.failed'] });
+    await feedOwn(2);
+    await feedOwn(1, { status: 'FAILED', failure_reason: 'Closed' });
+    const rows = await sql(
+      'select endpoint_id, count(*)::int from tiba.callback_deliveries where client_id = $1 group by 1',
+      [clientId],
+    );
+    assert.deepEqual(
+      Object.fromEntries(rows.map((row) => [row['endpoint_id'], row['count']])),
+      Object.fromEntries([
+        [all, 3],
+        [failures, 1],
+      ]),
+    );
+  });
+
+  test('at most ten, also when they come at once', async () => {
+    const body = { url: 'http://127.0.0.1:9/' };
+    const answers = await Promise.all(Array.from({ length: 25 }, () => ask('POST', ENDPOINTS, { body })));
+    assert.equal(answers.filter(({ status }) => status === 201).length, 10);
+    for (const answer of answers.filter(({ status }) => status !== 201)) {
+      assertRefused(answer, 'ENDPOINT_LIMIT_REACHED', /change the url/);
+    }
+    // Another client has its own ten.
+    await register(service, {}, (await addOwnClient(service)).token);
+  });
+});
+
+suite('changing', () => {
+  test('what is left out stays as it is', async () => {
+    const { endpointId } = await registerOwn({ url: 'http://127.0.0.1:9/one' });
+    const kinds = ['disbursement.failed'];
+    const narrowed = await change(endpointId, { kinds });
+    assert.deepEqual([narrowed['url'], narrowed['kinds']], ['http://127.0.0.1:9/one', kinds]);
+    const moved = await change(endpointId, { url: 'http://127.0.0.1:9/two' });
+    assert.deepEqual([moved['url'], moved['kinds'], moved['status']], ['http://127.0.0.1:9/two', kinds, 'enabled']);
+    assert.deepEqual(dataOf(await ask('GET', `${ENDPOINTS}/${endpointId}`)), moved);
+  });
+
+  test('disabled, nothing more is owed to it; why and since when stays what it was first', async () => {
+    const { endpointId } = await registerOwn();
+    const { status, disabled_reason: reason } = await change(endpointId, { disabled: true });
+    assert.deepEqual([status, reason], ['disabled', 'client']);
+    await feedOwn(1);
+    assert.deepEqual(await sql('select from tiba.callback_deliveries where client_id = $1', [clientId]), []);
+
+    await sql(
+      `update tiba.callback_endpoints set disabled_reason = 'gone', disabled_at = '2026-11-01T00:00:00Z' where endpoint_id = $1`,
+      [endpointId],
+    );
+    assert.equal((await change(endpointId, { disabled: true }))['disabled_reason'], 'gone');
+    const { disabled_at: disabledAt } = await rowOf(endpointId);
+    assert.deepEqual(disabledAt, new Date('2026-11-01T00:00:00Z'));
+  });
+
+  test('enabled again it begins anew, and what is pending is due at once, however much has gathered', async () => {
+    const { endpointId } = await registerOwn();
+    await change(endpointId, { disabled: true });
+    await feedOwn(1);
+    await sql(
+      `update tiba.callback_endpoints set disabled_reason = 'failing', failing_since = now() - interval '5 days'
+        where endpoint_id = $1`,
+      [endpointId],
+    );
+    // More than are woken at once: copies of the one event that there is.
+    await sql(
+      `insert into tiba.events
+       select client_id, sequence + n, transaction_id, version + n, kind, occurred_at, data
+         from tiba.events, generate_series(1, 2500) n where client_id = $1`,
+      [clientId],
+    );
+    await sql(
+      `insert into tiba.callback_deliveries (client_id, endpoint_id, sequence, state, next_attempt_at, ended_at)
+       select client_id, $2, sequence, case when sequence % 100 = 0 then 'exhausted' else 'pending' end,
+              now() + interval '1 day', case when sequence % 100 = 0 then now() end
+         from tiba.events where client_id = $1`,
+      [clientId, endpointId],
+    );
+    const enabled = await change(endpointId, { disabled: false });
+    assert.deepEqual(
+      [enabled['status'], enabled['disabled_reason'], enabled['failing_since']],
+      ['enabled', null, null],
+    );
+    const counts = await sql(
+      `select count(*) filter (where state = 'pending' and next_attempt_at > now() + interval '12 hours')::int as late,
+              count(*) filter (where state = 'exhausted')::int as exhausted
+         from tiba.callback_deliveries where endpoint_id = $1`,
+      [endpointId],
+    );
+    // What was given up stays given up.
+    assert.deepEqual(counts, [{ late: 0, exhausted: 25 }]);
+    // Nothing more is sent while the next tests run.
+    await change(endpointId, { disabled: true });
+  });
+
+  test('enabled when it is enabled, nothing is forgotten', async () => {
+    const { endpointId } = await registerOwn();
+    await sql(`update tiba.callback_endpoints set failing_since = '2026-11-20T00:00:00Z' where endpoint_id = $1`, [
+      endpointId,
+    ]);
+    assert.equal((await change(endpointId, { disabled: false }))['failing_since'], '2026-11-20T00:00:00.000Z');
+  });
+});
+
+suite('rotating the secret', () => {
+  test('the new one is shown once, and the former one signs as well for 24 hours', async () => {
+    const { endpointId, secret: former } = await registerOwn();
+    const data = dataOf(await ask('POST', `${ENDPOINTS}/${endpointId}/rotate-secret`));
+    assert.deepEqual(Object.keys(data), ['endpoint_id', 'secret', 'former_secret_until']);
+    assert.match(String(data['secret']), SECRET);
+    assert.notEqual(data['secret'], former);
+    const leftMs = Date.parse(String(data['former_secret_until'])) - Date.now();
+    assert.ok(Math.abs(leftMs - 24 * 3_600_000) < 60_000, String(leftMs));
+
+    const seal = createSeal(Buffer.alloc(32, 7));
+    const row = await rowOf(endpointId);
+    assert.equal(seal.open(row['secret_sealed'] as Buffer), data['secret']);
+    assert.equal(seal.open(row['former_secret_sealed'] as Buffer), former);
+    assert.deepEqual(row['former_secret_until'], new Date(String(data['former_secret_until'])));
+  });
+
+  test('twice: the one before the last signs no more', async () => {
+    const { endpointId, secret: first } = await registerOwn({ url: receiver.url });
+    const rotate = async (): Promise<string> =>
+      String(dataOf(await ask('POST', `${ENDPOINTS}/${endpointId}/rotate-secret`))['secret']);
+    const [second, third] = [await rotate(), await rotate()];
+    await ask('POST', `${ENDPOINTS}/${endpointId}/test`);
+    const { body, headers } = receiver.received[0] ?? assert.fail('nothing was sent');
+    const verify = (secret: string): unknown => new Webhook(secret).verify(body, headers as Record<string, string>);
+    verify(third);
+    verify(second);
+    assert.throws(() => verify(first));
+  });
+});
+
+suite('testing', () => {
+  test('one signed callback is sent at once, and what came of it is told', async () => {
+    const { endpointId, secret } = await registerOwn({ url: receiver.url });
+    receiver.answer = { status: 202, body: `${'é'.repeat(600)}tail` };
+    const data = dataOf(await ask('POST', `${ENDPOINTS}/${endpointId}/test`));
+    assert.deepEqual(Object.keys(data), [
+      'succeeded',
+      'webhook_id',
+      'started_at',
+      'duration_ms',
+      'http_status',
+      'answer',
+      'error',
+    ]);
+    assert.deepEqual([data['succeeded'], data['http_status'], data['error']], [true, 202, null]);
+    assert.equal(data['answer'], 'é'.repeat(512));
+    assert.ok(Number.isInteger(data['duration_ms']));
+
+    assert.equal(receiver.received.length, 1);
+    const { body, headers } = receiver.received[0] ?? assert.fail();
+    assert.equal(headers['webhook-id'], data['webhook_id']);
+    const sent = new Webhook(secret).verify(body, headers as Record<string, string>) as Record<string, unknown>;
+    assert.equal(sent['type'], 'endpoint.test');
+    assert.deepEqual(sent['data'], { endpoint_id: endpointId });
+  });
+
+  test('a refusal, and no answer at all, are told too and change nothing', async () => {
+    const { endpointId } = await registerOwn({ url: receiver.url });
+    receiver.answer = { status: 410, body: '' };
+    const refused = dataOf(await ask('POST', `${ENDPOINTS}/${endpointId}/test`));
+    assert.deepEqual([refused['succeeded'], refused['http_status'], refused['error']], [false, 410, null]);
+
+    const unreachable = await registerOwn({ url: 'http://127.0.0.1:1/' });
+    const silent = dataOf(await ask('POST', `${ENDPOINTS}/${unreachable.endpointId}/test`));
+    assert.deepEqual([silent['succeeded'], silent['http_status'], silent['answer']], [false, null, null]);
+    assert.match(String(silent['error']), /\w/);
+    const [one] = await sql(
+      'select count(*)::int as disabled from tiba.callback_endpoints where client_id = $1 and disabled_at is not null',
+      [clientId],
+    );
+    assert.equal(one?.['disabled'], 0);
+  });
+
+  test('works for a disabled endpoint, so that it can be tried before it is enabled', async () => {
+    const { endpointId } = await registerOwn({ url: receiver.url });
+    await change(endpointId, { disabled: true });
+    assert.equal(dataOf(await ask('POST', `${ENDPOINTS}/${endpointId}/test`))['succeeded'], true);
+  });
+
+  test('is limited to 20 in a minute for each client', async () => {
+    const { endpointId } = await registerOwn({ url: receiver.url });
+    const path = `${ENDPOINTS}/${endpointId}/test`;
+    const answers = await Promise.all(Array.from({ length: 25 }, () => ask('POST', path)));
+    assert.equal(answers.filter(({ status }) => status === 200).length, 20);
+    assert.equal(receiver.received.length, 20);
+    for (const answer of answers.filter(({ status }) => status !== 200)) assertRefused(answer, 'RATE_LIMIT_EXCEEDED');
+  });
+});
+
+test('operations without a body take an empty one, whatever it is called', async () => {
+  const { endpointId } = await registerOwn();
+  for (const type of ['application/json', 'application/x-www-form-urlencoded', 'text/plain']) {
+    dataOf(await ask('POST', `${ENDPOINTS}/${endpointId}/rotate-secret`, { headers: { 'content-type': type } }));
+  }
+  dataOf(await ask('POST', `${ENDPOINTS}/${endpointId}/rotate-secret`, { body: {} }));
+});

@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { type Answer, startTestService, type TestService, word } from '../harness/service.ts';
+import { call, dataOf, EVENTS, feedSuccesses } from './endpoints-harness.ts';
+
+/** What happened, in order and without gaps. */
+
+interface ListedEvent {
+  readonly sequence: number;
+  readonly event_id: string;
+  readonly type: string;
+  readonly timestamp: string;
+  readonly version: number;
+  readonly data: { readonly transaction_id: string; readonly status: string };
+}
+interface Page {
+  readonly events: readonly ListedEvent[];
+  readonly next_after: number;
+  readonly has_more: boolean;
+}
+
+let service: TestService;
+before(async () => {
+  service = await startTestService({ rails: [] });
+});
+after(() => service?.close());
+
+const ask = (query: string, token?: string): Promise<Answer> =>
+  call(service, 'GET', `${EVENTS}${query}`, token === undefined ? {} : { token });
+const page = async (query: string, token?: string): Promise<Page> => dataOf(await ask(query, token)) as unknown as Page;
+
+/** A client of this test alone, so that its events begin at 1. */
+async function newClient(clientId: string): Promise<string> {
+  return (await service.addClient(clientId, ['status:read', 'events:read'])).token;
+}
+
+test('an event says what happened, and tells the transaction as a status check did, to the last byte', async () => {
+  const token = await newClient('verbatim');
+  const first = { client_id: 'verbatim', transaction_id: 'TV0000000001', reference_id: 'A "quoted" ü/1' };
+  await service.feed([word({ ...first, amount: '9007199254740993.01', fee: '0.10' })]);
+  assert.deepEqual(await page('', token), { events: [], next_after: 0, has_more: false });
+  await service.feed([word({ ...first, amount: '9007199254740993.01', fee: '0.10', status: 'SUCCESS' })]);
+
+  const answer = await ask('', token);
+  const { events, ...rest } = dataOf(answer) as unknown as Page;
+  assert.deepEqual(rest, { next_after: 1, has_more: false });
+  const [event] = events;
+  assert.deepEqual(Object.keys(event ?? {}), ['sequence', 'event_id', 'type', 'timestamp', 'version', 'data']);
+  assert.deepEqual([event?.sequence, event?.version, event?.type], [1, 2, 'disbursement.succeeded']);
+  assert.equal(event?.event_id, 'evt_TV0000000001_2');
+  assert.match(event?.timestamp ?? '', /Z$/);
+  const status = await service.get('/api/v1/check-status/TV0000000001', { token });
+  const data = /"data":(\{.*\}),"meta"/.exec(status.text)?.[1] ?? assert.fail(status.text);
+  assert.ok(data.includes('"amount":9007199254740993.01,"fee":0.10,"total_amount":9007199254740993.11'));
+  assert.ok(answer.text.includes(`"version":2,"data":${data}}`), answer.text);
+});
+
+test('every page follows the one before, and the last can be asked again for what is new', async () => {
+  const token = await newClient('paged');
+  const ids = await feedSuccesses(service, 25, { client_id: 'paged' });
+  const seen: ListedEvent[] = [];
+  let last: Page = { events: [], next_after: 0, has_more: true };
+  while (last.has_more) {
+    last = await page(`?after=${last.next_after}&limit=10`, token);
+    seen.push(...last.events);
+  }
+  assert.deepEqual(
+    seen.map(({ sequence }) => sequence),
+    Array.from({ length: 25 }, (_, index) => index + 1),
+  );
+  assert.deepEqual(
+    seen.map(({ data }) => data.transaction_id),
+    ids,
+  );
+  assert.deepEqual(await page('?after=25', token), { events: [], next_after: 25, has_more: false });
+  await feedSuccesses(service, 1, { client_id: 'paged' });
+  assert.equal((await page('?after=25', token)).next_after, 26);
+  // Exactly as many as asked for, and no more behind them.
+  assert.equal((await page('?after=16&limit=10', token)).has_more, false);
+});
+
+test('the default is 100 at a time, and 1000 may be asked for', async () => {
+  const token = await newClient('many');
+  await feedSuccesses(service, 1_100, { client_id: 'many' });
+  assert.equal((await page('', token)).events.length, 100);
+  const { events, has_more: hasMore } = await page('?limit=1000', token);
+  assert.deepEqual([events.length, hasMore], [1_000, true]);
+});
+
+test('while many feeds write at once, a reader that goes from next_after to next_after misses nothing', async () => {
+  const token = await newClient('busy');
+  const FEEDS = 8;
+  const ROUNDS = 12;
+  const EACH = 5;
+  let writing = true;
+  const writers = Promise.all(
+    Array.from({ length: FEEDS }, async () => {
+      for (let round = 0; round < ROUNDS; round += 1) await feedSuccesses(service, EACH, { client_id: 'busy' });
+    }),
+  ).finally(() => {
+    writing = false;
+  });
+
+  const seen: ListedEvent[] = [];
+  let after = 0;
+  let pages = 0;
+  for (;;) {
+    const wasWriting = writing;
+    const { events, next_after: next } = await page(`?after=${after}&limit=50`, token);
+    seen.push(...events);
+    after = next;
+    if (events.length > 0) pages += 1;
+    else if (!wasWriting) break;
+  }
+  await writers;
+  const total = FEEDS * ROUNDS * EACH;
+  assert.ok(pages > total / 50, 'the reader was to read while the feeds were writing');
+  assert.deepEqual(
+    seen.map(({ sequence }) => sequence),
+    Array.from({ length: total }, (_, index) => index + 1),
+  );
+  assert.equal(new Set(seen.map((event) => event.event_id)).size, total);
+});
+
+test("a client's events are its own: numbered for itself, and never seen by another", async () => {
+  const [one, other] = [await newClient('one'), await newClient('other')];
+  const [ofOne] = await feedSuccesses(service, 1, { client_id: 'one' });
+  const [ofOther] = await feedSuccesses(service, 1, { client_id: 'other' });
+  for (const [token, id] of [
+    [one, ofOne],
+    [other, ofOther],
+  ] as const) {
+    const { events } = await page('', token);
+    assert.deepEqual(
+      events.map(({ sequence, data }) => [sequence, data.transaction_id]),
+      [[1, id]],
+    );
+  }
+});
+
+test('each kind of event is told with the version it made', async () => {
+  const token = await newClient('kinds');
+  const id = 'TK0000000001';
+  const about = { client_id: 'kinds', transaction_id: id, reference_id: id };
+  await service.feed([word({ ...about, created_at: '2020-01-01T00:00:00Z' })]);
+  await service.app.ledger.observeTime(new Date(), 100);
+  await service.feed([word({ ...about, created_at: '2020-01-01T00:00:00Z', status: 'SUCCESS' })]);
+  await service.feed([
+    word({ ...about, created_at: '2020-01-01T00:00:00Z', status: 'SUCCESS', reversed_at: '2026-11-22T00:00:00Z' }),
+  ]);
+  const { events } = await page('', token);
+  assert.deepEqual(
+    events.map(({ type, version, data }) => [type, version, data.status]),
+    [
+      ['disbursement.overdue', 2, 'PROCESS'],
+      ['disbursement.succeeded', 3, 'SUCCESS'],
+      ['disbursement.reversed', 4, 'SUCCESS'],
+    ],
+  );
+});

@@ -1,0 +1,290 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, suite, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Webhook } from 'standardwebhooks';
+import { assertRefused } from '../contract/assertions.ts';
+import { type Answer, startTestService, type TestService } from '../harness/service.ts';
+import {
+  addOwnClient,
+  call,
+  DELIVERIES,
+  dataOf,
+  EVENTS,
+  feedSuccesses,
+  openSql,
+  type Receiver,
+  register,
+  startReceiver,
+} from './endpoints-harness.ts';
+
+/** Delivering again, and what was missed. */
+
+let service: TestService;
+let sql: Awaited<ReturnType<typeof openSql>>;
+let receiver: Receiver;
+let clientId: string;
+let token: string;
+before(async () => {
+  service = await startTestService({ rails: [] });
+  sql = await openSql(service);
+  receiver = await startReceiver();
+});
+after(async () => {
+  await receiver?.close();
+  await sql?.end();
+  await service?.close();
+});
+beforeEach(async () => {
+  ({ clientId, token } = await addOwnClient(service));
+});
+
+const ask = (method: string, path: string, body?: unknown): Promise<Answer> =>
+  call(service, method, path, { token, body });
+const registerOwn = (fields: Row = {}): ReturnType<typeof register> => register(service, fields, token);
+const feedOwn = (count: number, changes: Row = {}): Promise<string[]> =>
+  feedSuccesses(service, count, { client_id: clientId, ...changes });
+
+type Row = Record<string, unknown>;
+
+const ALWAYS = { from: '2020-01-01T00:00:00Z', to: '2099-01-01T00:00:00+07:00' };
+
+async function replay(body: Row): Promise<Row> {
+  return dataOf(await ask('POST', `${DELIVERIES}/replay`, body));
+}
+
+/** What is there of an endpoint's deliveries, by sequence. */
+const rows = (endpointId: string): Promise<Row[]> =>
+  sql(
+    'select sequence::int, state, attempts, attempts_before from tiba.callback_deliveries where endpoint_id = $1 order by 1',
+    [endpointId],
+  );
+
+/** Delivered or given up long ago, after ten attempts. */
+async function end(endpointId: string, sequence: number, state: 'delivered' | 'exhausted'): Promise<void> {
+  await sql(
+    `update tiba.callback_deliveries set state = $3, attempts = 10, ended_at = '2026-11-01T00:00:00Z'
+      where endpoint_id = $1 and sequence = $2`,
+    [endpointId, sequence, state],
+  );
+}
+
+/** Events without callbacks: what comes about is what the test replays. */
+async function feedUnseen(endpointId: string, count: number, changes: Row = {}): Promise<void> {
+  await sql(
+    `update tiba.callback_endpoints set disabled_at = now(), disabled_reason = 'client' where endpoint_id = $1`,
+    [endpointId],
+  );
+  await feedOwn(count, changes);
+  await sql('update tiba.callback_endpoints set disabled_at = null, disabled_reason = null where endpoint_id = $1', [
+    endpointId,
+  ]);
+}
+
+/** Somebody was told that something is due, or has seen to it already. */
+async function untilWoken(endpointId: string): Promise<void> {
+  const deadline = AbortSignal.timeout(10_000);
+  for (;;) {
+    const jobs = await sql(`select from graphile_worker.jobs where key = $1`, [`due ${clientId} ${endpointId}`]);
+    const tried = await sql(
+      `select from tiba.callback_deliveries where endpoint_id = $1 and (attempts > attempts_before or state = 'delivered')`,
+      [endpointId],
+    );
+    if (jobs.length + tried.length > 0) return;
+    assert.ok(!deadline.aborted, 'nobody was woken');
+    await delay(10);
+  }
+}
+
+suite('one delivery', () => {
+  test('is pending again at once, its schedule begins anew, and its attempts are counted on', async () => {
+    const { endpointId } = await registerOwn({ url: receiver.url });
+    await feedUnseen(endpointId, 1);
+    for (const state of ['exhausted', 'delivered'] as const) {
+      await sql(
+        `insert into tiba.callback_deliveries (client_id, endpoint_id, sequence, next_attempt_at) values ($1, $2, 1, now())
+         on conflict do nothing`,
+        [clientId, endpointId],
+      );
+      await end(endpointId, 1, state);
+      const data = dataOf(await ask('POST', `${DELIVERIES}/${endpointId}-1/replay`));
+      assert.deepEqual([data['state'], data['attempt_count'], data['ended_at']], ['pending', 10, null]);
+      assert.ok(Math.abs(Date.parse(String(data['next_attempt_at'])) - Date.now()) < 10_000);
+      assert.equal((await rows(endpointId))[0]?.['attempts_before'], 10);
+      await untilWoken(endpointId);
+    }
+  });
+
+  test("is refused for another client's as for none, and while the endpoint is disabled", async () => {
+    const { endpointId } = await registerOwn();
+    await feedUnseen(endpointId, 1);
+    await replay({ endpoint_id: endpointId, ...ALWAYS });
+    const path = `${DELIVERIES}/${endpointId}-1/replay`;
+    const { token: other } = await addOwnClient(service);
+    const foreign = await call(service, 'POST', path, { token: other });
+    assertRefused(foreign, 'DELIVERY_NOT_FOUND');
+    assert.equal(foreign.text, (await ask('POST', `${DELIVERIES}/${endpointId}-2/replay`)).text);
+    await sql(
+      `update tiba.callback_endpoints set disabled_at = now(), disabled_reason = 'gone' where endpoint_id = $1`,
+      [endpointId],
+    );
+    assertRefused(await ask('POST', path), 'ENDPOINT_DISABLED');
+  });
+});
+
+suite('a range of time', () => {
+  test('makes the deliveries that were missed while the endpoint was disabled or not registered', async () => {
+    await feedOwn(3);
+    const { endpointId } = await registerOwn({ url: receiver.url });
+    assert.deepEqual(await rows(endpointId), []);
+    const data = await replay({ endpoint_id: endpointId, ...ALWAYS });
+    assert.deepEqual(data, {
+      endpoint_id: endpointId,
+      from: '2020-01-01T00:00:00.000Z',
+      to: '2098-12-31T17:00:00.000Z',
+      replayed: 3,
+      next_after: null,
+      has_more: false,
+    });
+    assert.deepEqual(
+      (await rows(endpointId)).map(({ sequence, attempts_before: before }) => [sequence, before]),
+      [
+        [1, 0],
+        [2, 0],
+        [3, 0],
+      ],
+    );
+    await untilWoken(endpointId);
+  });
+
+  test('makes none of kinds that the endpoint does not want, and none of other endpoints or clients', async () => {
+    const { endpointId: other } = await registerOwn();
+    const { endpointId } = await registerOwn({ kinds: ['disbursement.failed'] });
+    const failed = { status: 'FAILED', failure_reason: 'Closed' };
+    await sql(
+      `update tiba.callback_endpoints set disabled_at = now(), disabled_reason = 'client' where client_id = $1`,
+      [clientId],
+    );
+    await feedOwn(2);
+    await feedOwn(1, failed);
+    await feedOwn(5, { ...failed, client_id: 'beta' });
+    await sql('update tiba.callback_endpoints set disabled_at = null, disabled_reason = null where client_id = $1', [
+      clientId,
+    ]);
+    assert.equal((await replay({ endpoint_id: endpointId, ...ALWAYS }))['replayed'], 1);
+    assert.deepEqual(
+      (await rows(endpointId)).map(({ sequence }) => sequence),
+      [3],
+    );
+    assert.deepEqual(await rows(other), []);
+  });
+
+  test('takes all states, or only the one that is asked for', async () => {
+    await feedOwn(4);
+    for (const [state, replayed] of [
+      ['delivered', [1]],
+      ['exhausted', [2]],
+      ['pending', [3]],
+      ['missing', [4]],
+      [undefined, [1, 2, 3, 4]],
+    ] as const) {
+      const { endpointId } = await registerOwn({ url: receiver.url });
+      await sql(
+        `insert into tiba.callback_deliveries (client_id, endpoint_id, sequence, next_attempt_at, attempts, state, ended_at)
+         select $1, $2, n, now() + interval '1 day', 7, s, case when s <> 'pending' then now() end
+           from (values (1, 'delivered'), (2, 'exhausted'), (3, 'pending')) v (n, s)`,
+        [clientId, endpointId],
+      );
+      const data = await replay({ endpoint_id: endpointId, ...ALWAYS, state });
+      assert.equal(data['replayed'], replayed.length);
+      const begun = (await rows(endpointId)).filter(
+        ({ sequence, attempts_before: before }) => before === (sequence === 4 ? 0 : 7),
+      );
+      assert.deepEqual(
+        begun.map(({ sequence }) => sequence),
+        replayed,
+      );
+    }
+  });
+
+  test('holds the moment it begins with, and not the one it ends with', async () => {
+    const { endpointId } = await registerOwn();
+    await feedUnseen(endpointId, 3);
+    await sql(
+      `update tiba.events set occurred_at = '2026-11-21T00:00:00Z'::timestamptz + sequence * interval '1 hour' where client_id = $1`,
+      [clientId],
+    );
+    const at = (hour: number): string => `2026-11-21T0${hour}:00:00Z`;
+    for (const [from, to, sequences] of [
+      [at(1), at(2), [1]],
+      [at(2), at(3), [1, 2]],
+      [at(3), '2026-11-21T10:00:01.000+07:00', [1, 2, 3]],
+    ] as const) {
+      assert.equal((await replay({ endpoint_id: endpointId, from, to }))['replayed'], 1);
+      assert.deepEqual(
+        (await rows(endpointId)).map(({ sequence }) => sequence),
+        sequences,
+      );
+    }
+  });
+
+  test('however long goes on from next_after, also where many happened at the same moment, and none is left out', async () => {
+    const { endpointId } = await registerOwn({ url: 'http://127.0.0.1:9/' });
+    await feedUnseen(endpointId, 1);
+    // Copies of the one event that there is, at two moments.
+    await sql(
+      `insert into tiba.events select client_id, sequence + n, transaction_id, version + n, kind,
+              occurred_at - case when n % 2 = 0 then interval '1 s' else interval '0' end, data
+         from tiba.events, generate_series(1, 6000) n where client_id = $1`,
+      [clientId],
+    );
+    for (const [state, total] of [
+      ['missing', 6_001],
+      ['delivered', 0],
+    ] as const) {
+      let replayed = 0;
+      let after: unknown;
+      do {
+        const data = await replay({ endpoint_id: endpointId, ...ALWAYS, state, after });
+        assert.equal(data['next_after'] !== null, data['has_more']);
+        replayed += Number(data['replayed']);
+        after = data['next_after'] ?? undefined;
+      } while (after !== undefined);
+      assert.equal(replayed, total);
+      assert.equal((await rows(endpointId)).length, 6_001);
+    }
+  });
+
+  test('twice at once makes no delivery twice', async () => {
+    const { endpointId } = await registerOwn({ url: receiver.url });
+    await feedUnseen(endpointId, 50);
+    const both = await Promise.all([1, 2, 3].map(() => replay({ endpoint_id: endpointId, ...ALWAYS })));
+    assert.deepEqual(
+      both.map((data) => data['replayed']),
+      [50, 50, 50],
+    );
+    assert.equal((await rows(endpointId)).length, 50);
+  });
+});
+
+test('what was missed arrives after a replay, under the ID and with the data of its event', async () => {
+  const [transactionId] = await feedOwn(1, { amount: '9007199254740993.01' });
+  const own = await startReceiver();
+  try {
+    const { endpointId, secret } = await registerOwn({ url: own.url });
+    await replay({ endpoint_id: endpointId, ...ALWAYS, state: 'missing' });
+    const deadline = AbortSignal.timeout(10_000);
+    while (own.received.length === 0) {
+      assert.ok(!deadline.aborted, 'nothing arrived');
+      await delay(10);
+    }
+    const { headers, body } = own.received[0] ?? assert.fail();
+    new Webhook(secret).verify(body, headers as Record<string, string>);
+    assert.equal(headers['webhook-id'], `evt_${transactionId}_1`);
+    const { text } = await ask('GET', EVENTS);
+    const data = /"data":(\{"transaction_id".*?\})/.exec(text)?.[1] ?? assert.fail(text);
+    assert.ok(data.includes('"amount":9007199254740993.01'));
+    assert.ok(body.includes(data), body);
+  } finally {
+    await own.close();
+  }
+});
