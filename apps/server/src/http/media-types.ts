@@ -1,5 +1,5 @@
 const JSON_RANGES = ['application/json', 'application/*', '*/*'];
-const EVENT_STREAM_RANGES = ['text/event-stream', 'text/*'];
+const EVENT_STREAM_RANGES = ['text/event-stream'];
 
 /** RFC 9110, section 12.5.1: the most specific range that matches decides, and a weight of 0 excludes. */
 export function acceptsJson(accept: string | undefined): boolean {
@@ -9,7 +9,7 @@ export function acceptsJson(accept: string | undefined): boolean {
 
 /** Only who names the stream gets it: what accepts anything gets JSON. */
 export function prefersEventStream(accept: string | undefined): boolean {
-  if (accept === undefined || !accept.includes('text/')) return false;
+  if (accept === undefined || !accept.includes('text/event-stream')) return false;
   const weight = weightOf(EVENT_STREAM_RANGES, accept);
   return weight > 0 && weight >= weightOf(JSON_RANGES.slice(0, 1), accept);
 }
