@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
+import { publishedReason } from '../../apps/server/src/domain/failure-reason.ts';
 import { type Answer, startTestService, type TestService, word } from '../harness/service.ts';
 import { assertSuccess, TIMESTAMP } from './assertions.ts';
 
@@ -35,7 +36,7 @@ const FAILED = word({
   reference_id: 'failed',
   status: 'FAILED',
   processed_at: '2026-11-21T04:41:00Z',
-  failure_reason: 'Beneficiary account is closed',
+  failure_reason: 'ACCOUNT_INACTIVE',
 });
 
 let service: TestService;
@@ -86,7 +87,7 @@ suite('2.2 transaction', () => {
       description: 'Refund',
       created_at: '2026-11-21T04:32:26.123Z',
       processed_at: '2026-11-21T04:41:00.000Z',
-      failure_reason: 'Beneficiary account is closed',
+      failure_reason: publishedReason('ACCOUNT_INACTIVE'),
     });
   });
 
@@ -163,7 +164,7 @@ suite('3.1 transaction status', () => {
 
   test('FAILED: failure_reason is given', async () => {
     const { status, failure_reason } = assertSuccess(await byId('failed'));
-    assert.deepEqual([status, failure_reason], ['FAILED', 'Beneficiary account is closed']);
+    assert.deepEqual([status, failure_reason], ['FAILED', publishedReason('ACCOUNT_INACTIVE')]);
   });
 
   test('a change is real-time: the next read has it', async () => {
@@ -175,7 +176,7 @@ suite('3.1 transaction status', () => {
         client_id: 'alpha',
         transaction_id: id,
         status: round % 2 === 0 ? 'SUCCESS' : 'FAILED',
-        failure_reason: round % 2 === 0 ? null : 'Closed',
+        failure_reason: round % 2 === 0 ? null : 'OTHER',
       });
       assert.equal(assertSuccess(await byReference(id))['status'], round % 2 === 0 ? 'SUCCESS' : 'FAILED');
     }

@@ -136,6 +136,13 @@ suite('the status of a transaction', () => {
     assert.equal(both.transaction.version, 3);
   });
 
+  test('keeps the end as the first final word had it: another time or reason for the same status contradicts nothing', () => {
+    assert.deepEqual(observe(succeeded, say('SUCCESS', { processedAt: LATER }), at(NOW)), { outcome: 'unchanged' });
+    assert.deepEqual(observe(failed, say('FAILED', { processedAt: LATER, failureReason: 'other' }), at(NOW)), {
+      outcome: 'unchanged',
+    });
+  });
+
   test('may learn of its rail later, which is no event, and contradicts another one', () => {
     const carried = observe(known, say('PROCESS', { rail: 'bca', railReference: 'R1' }), at(NOW));
     assert.deepEqual(carried, { outcome: 'unchanged', transaction: { ...known, rail: 'bca', railReference: 'R1' } });

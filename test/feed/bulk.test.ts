@@ -154,7 +154,7 @@ const statusAtLast = (id: string): string => (id.endsWith('7') ? 'FAILED' : 'SUC
 
 function lastWord(id: string): string {
   const status = statusAtLast(id);
-  const reason = status === 'FAILED' ? { failure_reason: 'account closed' } : {};
+  const reason = status === 'FAILED' ? { failure_reason: 'ACCOUNT_INACTIVE' } : {};
   const processedAt = '2026-11-21T04:32:31.402Z';
   return `${JSON.stringify({ client_id: 'demo-shop', transaction_id: id, status, processed_at: processedAt, ...reason })}\n`;
 }

@@ -302,7 +302,7 @@ suite('a line whose fields cannot be read is rejected by its number, and the fie
       'TX9000000001',
     );
     for (const status of ['PROCESS', 'SUCCESS']) {
-      const line = lineAbout('TX9000000001', { status, failure_reason: 'account closed' });
+      const line = lineAbout('TX9000000001', { status, failure_reason: 'ACCOUNT_INACTIVE' });
       await assertRejected(line, 'failure_reason must be null unless status is FAILED', 'TX9000000001');
     }
     const [empty, long] = ['', 'x'.repeat(501)].map((reason) =>

@@ -73,7 +73,7 @@ const idOf = (transaction: number): string => `${TRANSACTIONS[transaction] ?? ''
 function lineOf({ transaction, status, changes, short }: Said): string {
   const id = idOf(transaction);
   const reference = changes['reference_id'] ?? TRANSACTIONS[transaction];
-  const ending = status === 'FAILED' ? { failure_reason: 'account closed' } : {};
+  const ending = status === 'FAILED' ? { failure_reason: 'ACCOUNT_INACTIVE' } : {};
   const times = status === 'PROCESS' ? {} : { processed_at: '2026-11-21T04:40:00.000Z' };
   const given = status === 'PROCESS' && 'processed_at' in changes ? {} : changes;
   const key = { client_id: 'alpha', transaction_id: id, status, ...ending, ...times, ...given };

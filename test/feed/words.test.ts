@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
+import { publishedReason } from '../../apps/server/src/domain/failure-reason.ts';
 import { startTestService, type TestService, word } from '../harness/service.ts';
 import { createIds, observationsOf, only, outcomesOf, reportOf, statusOf } from './harness.ts';
 
@@ -39,12 +40,12 @@ suite('the first word about a transaction', () => {
   });
 
   test('may be the last one already', async () => {
-    const failed = aboutNew({ status: 'FAILED', failure_reason: 'account closed', processed_at: PROCESSED_AT });
+    const failed = aboutNew({ status: 'FAILED', failure_reason: 'ACCOUNT_INACTIVE', processed_at: PROCESSED_AT });
     const succeeded = aboutNew({ status: 'SUCCESS', processed_at: PROCESSED_AT });
     assert.deepEqual(await feed(failed.first, succeeded.first), only({ inserted: 2 }));
     assert.match(
       await statusOf(service, failed.id),
-      /"status":"FAILED".*"processed_at":"2026-11-21T04:40:00.500Z","failure_reason":"account closed"}/,
+      /"status":"FAILED".*"processed_at":"2026-11-21T04:40:00.500Z","failure_reason":"ACCOUNT_INACTIVE: [^"]+"}/,
     );
     assert.match(
       await statusOf(service, succeeded.id),
@@ -162,14 +163,14 @@ suite('the first word about a transaction', () => {
 suite('a later word', () => {
   for (const [status, ending] of [
     ['SUCCESS', {}],
-    ['FAILED', { failure_reason: 'account closed' }],
+    ['FAILED', { failure_reason: 'ACCOUNT_INACTIVE' }],
   ] as const) {
     test(`takes PROCESS to ${status}`, async () => {
       const { id, first } = aboutNew();
       const last = short(id, { status, processed_at: PROCESSED_AT, ...ending });
       assert.deepEqual(await feed(first), only({ inserted: 1 }));
       assert.deepEqual(await feed(last), only({ advanced: 1 }));
-      const reason = status === 'FAILED' ? '"account closed"' : 'null';
+      const reason = status === 'FAILED' ? JSON.stringify(publishedReason('ACCOUNT_INACTIVE')) : 'null';
       assert.ok((await statusOf(service, id)).endsWith(`"processed_at":"${PROCESSED_AT}","failure_reason":${reason}}`));
       assert.deepEqual(await outcomesOf(service, id), ['inserted', 'advanced']);
     });
@@ -219,7 +220,7 @@ suite('several words about one transaction in one feed', () => {
     const report = await feed(
       first,
       first,
-      short(id, { status: 'FAILED', failure_reason: 'closed', processed_at: PROCESSED_AT }),
+      short(id, { status: 'FAILED', failure_reason: 'ACCOUNT_INACTIVE', processed_at: PROCESSED_AT }),
       short(id, { status: 'SUCCESS' }),
       short(id, { status: 'PROCESS' }),
     );
@@ -250,7 +251,7 @@ suite('several words about one transaction in one feed', () => {
     const lasts = ids.map((id) => short(id, { status: 'SUCCESS', processed_at: PROCESSED_AT }));
     // The conflicts stand on both sides of two boundaries.
     const failed = [499, 500, 999, 1_000].map((index) =>
-      short(ids[index] ?? '', { status: 'FAILED', failure_reason: 'closed' }),
+      short(ids[index] ?? '', { status: 'FAILED', failure_reason: 'ACCOUNT_INACTIVE' }),
     );
     const lines = [...firsts, ...lasts, ...failed].map((each) => JSON.stringify(each));
     const report = reportOf(await service.feed(lines.join('\n')));

@@ -2,7 +2,13 @@ import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { AccountNumber } from '../../apps/server/src/domain/account.ts';
 import { createBankDirectory } from '../../apps/server/src/domain/bank.ts';
 import bankEntries from '../../apps/server/src/domain/banks.json' with { type: 'json' };
-import type { AccountInquiry, InquiryOutcome, Rail } from '../../apps/server/src/rails/rail.ts';
+import type {
+  AccountInquiry,
+  InquiryOutcome,
+  Rail,
+  TransferInquiry,
+  TransferOutcome,
+} from '../../apps/server/src/rails/rail.ts';
 import type { SnapSettings } from '../../apps/server/src/rails/snap/settings.ts';
 import { createSnapRail } from '../../apps/server/src/rails/snap/snap-rail.ts';
 
@@ -46,3 +52,18 @@ export function inquiryOf(bankCode: string, accountNumber: string): AccountInqui
 /** Asks as the service does, with a deadline that no answer of a test needs. */
 export const ask = (rail: Rail, bankCode: string, accountNumber: string): Promise<InquiryOutcome> =>
   rail.inquireAccount(inquiryOf(bankCode, accountNumber), AbortSignal.timeout(20_000));
+
+/** A transfer of 150000.00 to an account of this bank. */
+export const transferTo = (bankCode: string, changes: Partial<TransferInquiry> = {}): TransferInquiry => ({
+  reference: 'TRANSFER-1',
+  amount: '150000.00',
+  currency: 'IDR',
+  createdAt: '2026-11-21T04:32:26.123Z',
+  ...inquiryOf(bankCode, '1234567890'),
+  ...changes,
+});
+
+export function askAboutTransfer(rail: Rail, inquiry: TransferInquiry): Promise<TransferOutcome> {
+  if (rail.inquireTransfer === undefined) throw new Error(`${rail.name} cannot be asked about transfers`);
+  return rail.inquireTransfer(inquiry, AbortSignal.timeout(20_000));
+}

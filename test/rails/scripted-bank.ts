@@ -10,6 +10,7 @@ import { createRail, type RailKeys } from './connection.ts';
 
 export const INTERNAL_PATH = '/v1.0/account-inquiry-internal';
 export const EXTERNAL_PATH = '/v1.0/account-inquiry-external';
+export const TRANSFER_STATUS_PATH = '/v1.0/transfer/status';
 
 /** A request as it arrived. */
 export interface BankRequest {
@@ -29,6 +30,8 @@ export interface ScriptedBank {
   readonly requests: readonly BankRequest[];
   readonly tokenRequests: readonly BankRequest[];
   readonly inquiries: readonly BankRequest[];
+  /** Those about transfers. */
+  readonly transferInquiries: readonly BankRequest[];
   /** A rail to this bank, which is BCA unless told otherwise; closed with it. */
   rail(keys: RailKeys, changes?: Partial<SnapSettings>): Rail;
   close(): Promise<void>;
@@ -37,6 +40,8 @@ export interface ScriptedBank {
 export interface Script {
   readonly token?: BankAnswer;
   readonly inquiry?: BankAnswer;
+  /** By default every transfer has succeeded. */
+  readonly transfer?: BankAnswer;
   /** What any other path is answered with. */
   readonly other?: BankAnswer;
 }
@@ -45,6 +50,7 @@ export async function startScriptedBank(script: Script = {}): Promise<ScriptedBa
   const requests: BankRequest[] = [];
   const rails: Rail[] = [];
   const isInquiry = ({ path }: BankRequest): boolean => path.includes('/account-inquiry-');
+  const isTransfer = ({ path }: BankRequest): boolean => path.endsWith(TRANSFER_STATUS_PATH);
   const tokens = giveToken();
   const isToken = ({ path }: BankRequest): boolean => path.endsWith('/access-token/b2b');
 
@@ -55,6 +61,7 @@ export async function startScriptedBank(script: Script = {}): Promise<ScriptedBa
     requests.push(request);
     if (isToken(request)) await (script.token ?? tokens)(request, response);
     else if (isInquiry(request)) await (script.inquiry ?? answerActive)(request, response);
+    else if (isTransfer(request)) await (script.transfer ?? answerSucceeded)(request, response);
     else await (script.other ?? notFound)(request, response);
   }
 
@@ -73,6 +80,9 @@ export async function startScriptedBank(script: Script = {}): Promise<ScriptedBa
     },
     get inquiries() {
       return requests.filter(isInquiry);
+    },
+    get transferInquiries() {
+      return requests.filter(isTransfer);
     },
     rail(keys, changes) {
       const rail = createRail(baseUrl, keys, changes);
@@ -125,5 +135,31 @@ export const successOf = (request: BankRequest): Record<string, unknown> => ({
 });
 
 export const answerActive: BankAnswer = (request, response) => answer(response, 200, successOf(request));
+
+/** The reference of the transfer that was asked about. */
+export const referenceOf = ({ fields }: BankRequest): string => fields['originalPartnerReferenceNo'] ?? '';
+
+/** A well-formed answer about the transfer that was asked about: its `latestTransactionStatus`. */
+export const transferOf = ({ body }: BankRequest, status: string): Record<string, unknown> => {
+  const { originalPartnerReferenceNo, serviceCode, transactionDate, amount } = JSON.parse(body);
+  return {
+    responseCode: '2003600',
+    responseMessage: 'Successful',
+    originalReferenceNo: '2020102977770000000009',
+    originalPartnerReferenceNo,
+    serviceCode,
+    transactionDate,
+    amount,
+    referenceNumber: '10052019',
+    latestTransactionStatus: status,
+  };
+};
+
+export const answerTransfer =
+  (status: string, changes: Record<string, unknown> = {}): BankAnswer =>
+  (request, response) =>
+    answer(response, 200, { ...transferOf(request, status), ...changes });
+
+const answerSucceeded = answerTransfer('00');
 
 const notFound: BankAnswer = (_request, response) => answer(response, 404, {});

@@ -3,18 +3,18 @@ import type { Clients } from './auth/clients.ts';
 import { SETTINGS } from './config.ts';
 import type { Feed } from './feed/feed.ts';
 import { listenAt } from './http/listen.ts';
-import { createOperatorListener } from './http/operator.ts';
+import { createOperatorListener } from './http/operator/listener.ts';
 import { createPublicListener } from './http/public.ts';
 import type { Ledger } from './ledger/ledger.ts';
 import { createAccessLog } from './observability/access-log.ts';
 import { createMetrics } from './observability/metrics.ts';
 import type { Database } from './postgres/database.ts';
 import { createAccountInquiries } from './rails/account-inquiries.ts';
-import { openArrival } from './wiring/arrival.ts';
-import { openEntrance } from './wiring/entrance.ts';
+import { openAuthentication } from './wiring/authentication.ts';
+import { openDelivery } from './wiring/delivery.ts';
 import type { AppOptions, Stage } from './wiring/parts.ts';
+import { openStatuses } from './wiring/statuses.ts';
 import { openStore } from './wiring/store.ts';
-import { openTruth } from './wiring/truth.ts';
 
 export interface App {
   readonly publicUrl: string;
@@ -48,13 +48,13 @@ export async function startApp(options: AppOptions): Promise<App> {
 
   try {
     const store = await openStore(stage);
-    const entrance = openEntrance(stage, store, () => publicUrl);
+    const authentication = openAuthentication(stage, store, () => publicUrl);
     stage.onClose(() => Promise.all(options.rails.map((rail) => rail.close())));
-    const truth = openTruth(stage, store);
-    const arrival = openArrival(stage, store, entrance, truth);
-    const { gate, issuer, issue } = entrance;
+    const statuses = openStatuses(stage, store);
+    const delivery = openDelivery(stage, store, authentication, statuses);
+    const { gate, issuer, issue } = authentication;
     const { database, clients, changes, notifications } = store;
-    const { feed, ledger } = truth;
+    const { feed, ledger } = statuses;
 
     const listener = {
       log,
@@ -66,8 +66,8 @@ export async function startApp(options: AppOptions): Promise<App> {
       listener,
       gate,
       database,
-      status: arrival.status,
-      callbacks: arrival.callbacks,
+      status: delivery.status,
+      callbacks: delivery.callbacks,
       banks: options.banks,
       inquiries: createAccountInquiries(options.rails, stage.metrics),
       issuer,
@@ -85,7 +85,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       },
     });
     for (const each of [operatorListener, publicListener]) stage.onClose(() => drain(each));
-    stage.onClose(async () => arrival.endWaiting());
+    stage.onClose(async () => delivery.endWaiting());
 
     const { settings } = options;
     const operatorUrl = await listenAt(operatorListener, {

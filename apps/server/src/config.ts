@@ -145,7 +145,7 @@ export const SETTINGS = {
   databaseConnections: withDefault(
     'TIBA_DATABASE_CONNECTIONS',
     '12',
-    wholeNumber(4, 1_000),
+    wholeNumber(9, 1_000),
     'Connections to PostgreSQL that this process may hold.',
   ),
   secretKey: setting(

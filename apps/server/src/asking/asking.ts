@@ -32,9 +32,10 @@ export interface AskingParts {
 export interface Asking {
   /**
    * Has the bank asked about a transaction that somebody reads, when that was long ago. Resolves when the answer is
-   * stored, at once when there is nothing to ask, and after 300 ms in any case; never rejects.
+   * stored, at once when there is nothing to ask, and after 300 ms in any case; with whether anybody was asked. Never
+   * rejects.
    */
-  refresh(clientId: string, transactionId: string): Promise<void>;
+  refresh(clientId: string, transactionId: string): Promise<boolean>;
   /**
    * Asks what the schedule says is due by `now`, at each rail as much as it bears; resolves when the answers are stored,
    * with how many questions there were.

@@ -1,9 +1,9 @@
+import type { Occasion } from './schedule.ts';
+
 /** How many questions about transfers one bank is asked at a time, by this process. */
 export interface Pace {
-  /** Whether a question may begin now. By the time its place is taken, another may have it. */
-  isOpen(nowMs: number): boolean;
   /** Takes places for as many questions as may begin now, `wanted` at the most. */
-  take(wanted: number, nowMs: number): number;
+  take(wanted: number, occasion: Occasion, nowMs: number): number;
   /** Places that were taken and are not needed. */
   giveBack(places: number): void;
   /** A question begins, in a place that was taken. What is returned is called when it has ended, once. */
@@ -12,6 +12,8 @@ export interface Pace {
 
 /** How many questions may be under way at a bank that answers. */
 export const PLACES_MAX = 32;
+/** Or a long backlog would leave them unanswered. */
+const KEPT_FOR_READERS = 1 / 4;
 const PAUSE_MIN_MS = 1_000;
 const PAUSE_MAX_MS = 60_000;
 
@@ -45,13 +47,11 @@ export function createPace(onChange: (troubled: boolean) => void): Pace {
     resumeAtMs = nowMs + pauseMs;
   }
 
-  const isOpen = (nowMs: number): boolean => nowMs >= resumeAtMs && taken < places;
-
   return {
-    isOpen,
-    take(wanted, nowMs) {
-      if (!isOpen(nowMs)) return 0;
-      const given = Math.min(wanted, places - taken);
+    take(wanted, occasion, nowMs) {
+      if (nowMs < resumeAtMs) return 0;
+      const kept = occasion === 'schedule' ? Math.floor(places * KEPT_FOR_READERS) : 0;
+      const given = Math.max(Math.min(wanted, places - kept - taken), 0);
       taken += given;
       return given;
     },

@@ -2,9 +2,9 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Log } from '../observability/log.ts';
 import type { Database } from '../postgres/database.ts';
 import type { TransactionKey } from '../postgres/transactions.ts';
-import { claimInquiry } from '../postgres/transfer-inquiry-claims.ts';
+import { type ClaimedInquiry, claimInquiry } from '../postgres/transfer-inquiry-claims.ts';
 import { claimEnd } from './claim-end.ts';
-import type { Lines } from './line.ts';
+import type { Line, Lines } from './line.ts';
 import { keyOf, type Questions } from './questions.ts';
 import type { Recently } from './recently.ts';
 
@@ -20,7 +20,7 @@ export interface RefreshingParts {
 
 /** Asks because somebody reads. */
 export interface Refreshing {
-  refresh(clientId: string, transactionId: string): Promise<void>;
+  refresh(clientId: string, transactionId: string): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -35,13 +35,22 @@ export function createRefreshing(parts: RefreshingParts): Refreshing {
 
   const isStale = (key: TransactionKey, nowMs: number): boolean => {
     const askedAtMs = recently.askedAtMs(key);
-    return askedAtMs === undefined || nowMs - askedAtMs > staleMs;
+    return askedAtMs === undefined || nowMs - askedAtMs >= staleMs;
   };
 
-  async function claimAndAsk(key: TransactionKey, at: Date): Promise<void> {
+  /** `open` are the lines at which a place is taken for this question: which of them it is about, only the claim tells. */
+  async function claimAndAsk(key: TransactionKey, open: readonly Line[], at: Date): Promise<void> {
+    const claimed = await claim(key, open, at).catch((error: unknown) => {
+      log.warn({ err: error }, 'a transaction that is read could not be asked about');
+      return null;
+    });
+    const line = open.find(({ rail }) => rail.name === claimed?.rail);
+    for (const each of open) if (each !== line) each.pace.giveBack(1);
+    if (claimed !== null && line !== undefined) await questions.begin(line, claimed, 'reader', at);
+  }
+
+  async function claim(key: TransactionKey, open: readonly Line[], at: Date): Promise<ClaimedInquiry | null> {
     const nowMs = at.getTime();
-    const open = [...lines.values()].filter(({ pace }) => pace.isOpen(nowMs));
-    if (open.length === 0) return;
     const before = (ms: number): string => new Date(nowMs - ms).toISOString();
     const { claimed, askedAt } = await claimInquiry(database, key, {
       now: at.toISOString(),
@@ -50,25 +59,20 @@ export function createRefreshing(parts: RefreshingParts): Refreshing {
       askedBefore: before(staleMs),
       reviewedBefore: before(Math.max(staleMs, REVIEWED_STALE_MS)),
     });
-    if (claimed === null) {
-      // Another process asked it: it is stale again when that is long ago.
-      if (askedAt !== null && nowMs - Date.parse(askedAt) <= staleMs) recently.note(key, Date.parse(askedAt));
-      return;
-    }
-    const line = lines.get(claimed.rail);
-    if (line === undefined) return;
-    // Another may have taken the place meanwhile.
-    if (line.pace.take(1, nowMs) === 0) await line.answers.letGo(claimed);
-    else await questions.begin(line, claimed, 'reader', at);
+    // Another process asked it: it is stale again when that is long ago.
+    const others = claimed === null && askedAt !== null ? Date.parse(askedAt) : nowMs - staleMs;
+    if (others > nowMs - staleMs) recently.note(key, others);
+    return claimed;
   }
 
-  function begin(key: TransactionKey, at: Date): Promise<void> {
+  function begin(key: TransactionKey, at: Date): Promise<void> | undefined {
+    const open = [...lines.values()].filter(({ pace }) => pace.take(1, 'reader', at.getTime()) === 1);
+    // No bank can take a question now: the next reader tries again.
+    if (open.length === 0) return undefined;
     // Now, not when it is claimed: whoever reads meanwhile would look for it as well.
     recently.note(key, at.getTime());
     const name = keyOf(key);
-    const begun = claimAndAsk(key, at)
-      .catch((error: unknown) => log.warn({ err: error }, 'a transaction that is read could not be asked about'))
-      .finally(() => claiming.delete(name));
+    const begun = claimAndAsk(key, open, at).finally(() => claiming.delete(name));
     claiming.set(name, begun);
     return begun;
   }
@@ -79,10 +83,11 @@ export function createRefreshing(parts: RefreshingParts): Refreshing {
       const at = now();
       const asked =
         claiming.get(keyOf(key)) ?? questions.about(key) ?? (isStale(key, at.getTime()) ? begin(key, at) : undefined);
-      if (asked === undefined) return;
+      if (asked === undefined) return false;
       const enough = new AbortController();
       await Promise.race([asked, wait(READER_WAITS_MS, undefined, { signal: enough.signal }).catch(() => {})]);
       enough.abort();
+      return true;
     },
     async close() {
       await Promise.all(claiming.values());

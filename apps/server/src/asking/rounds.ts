@@ -66,7 +66,7 @@ export function createRounds({ database, lines, questions, recently, log }: Roun
     while (!closing.signal.aborted) {
       // A long run must not claim with the time of its beginning: its claims would run out too soon.
       const at = new Date(now.getTime() + performance.now() - startedMs);
-      const places = line.pace.take(PLACES_MAX, at.getTime());
+      const places = line.pace.take(PLACES_MAX, 'schedule', at.getTime());
       if (places === 0) {
         if (underWay.size === 0) break;
         await Promise.race(underWay);

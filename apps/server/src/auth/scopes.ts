@@ -1,4 +1,4 @@
-/** What a token may be used for. Extensions add theirs. */
+/** What a token may be used for. */
 export const SCOPES = [
   'status:read',
   'account:check',

@@ -26,7 +26,10 @@ export interface Deliveries {
   wake(endpoint: EndpointKey): void;
   /** Wakes every endpoint that has something due. */
   look(): Promise<void>;
-  /** Takes up nothing new, and gives what is in flight some seconds to end. What does not is sent again by another. Safe to call twice. */
+  /**
+   * Takes up nothing new, and gives what is in flight some seconds to end. What does not is sent again by another. Safe
+   * to call twice.
+   */
   close(): Promise<void>;
 }
 
@@ -85,40 +88,36 @@ export function createDeliveries(parts: DeliveriesParts): Deliveries {
     await results.add(attempted);
   }
 
-  async function attempt(delivery: ClaimedDelivery): Promise<AttemptResult> {
-    const startedMs = now();
+  async function attempt({ endpoint, ...event }: ClaimedDelivery): Promise<AttemptResult> {
+    const startedAt = new Date(now());
     try {
-      return await send(delivery.endpoint, createMessage(delivery));
+      return await send(endpoint, createMessage(event));
     } catch (error) {
-      const { clientId, endpointId } = delivery.endpoint;
+      const { clientId, endpointId } = endpoint;
       if (!abandoned.signal.aborted) log.error({ err: error, clientId, endpointId }, 'a callback could not be sent');
       const none = { httpStatus: null, answer: null, retryAfterMs: null };
-      return {
-        startedAt: new Date(startedMs),
-        durationMs: 0,
-        error: 'It could not be sent: a fault on our side',
-        ...none,
-      };
+      return { ...none, startedAt, durationMs: 0, error: 'It could not be sent: a fault on our side' };
     }
+  }
+
+  function openLane(endpoint: EndpointKey, onIdle: () => void): Lane {
+    return createLane<ClaimedDelivery>({
+      places: PLACES,
+      claim: (limit) => claimDeliveries(database, endpoint, { limit, now: new Date(now()), leaseMs: LEASE_MS }),
+      deliver,
+      onClaimFailed: (error) =>
+        log.warn({ err: error, ...endpoint }, 'what is due could not be claimed; it is tried again'),
+      onIdle,
+    });
   }
 
   function wake({ clientId, endpointId }: EndpointKey): void {
     if (closing) return;
     // Neither holds a control character.
     const key = `${clientId}\u0001${endpointId}`;
-    let lane = lanes.get(key);
-    if (lane === undefined) {
-      lane = createLane<ClaimedDelivery>({
-        places: PLACES,
-        claim: (limit) =>
-          claimDeliveries(database, { clientId, endpointId, limit, now: new Date(now()), leaseMs: LEASE_MS }),
-        deliver,
-        onClaimFailed: (error) =>
-          log.warn({ err: error, clientId, endpointId }, 'what is due could not be claimed; it is tried again'),
-        onIdle: () => lanes.delete(key),
-      });
-      lanes.set(key, lane);
-    }
+    // Lanes that nothing happens in would only fill the memory: one is opened again when it is needed.
+    const lane = lanes.get(key) ?? openLane({ clientId, endpointId }, () => lanes.delete(key));
+    lanes.set(key, lane);
     lane.wake();
   }
 

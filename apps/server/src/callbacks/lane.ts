@@ -64,7 +64,8 @@ export function createLane<Delivery>({ places, claim, deliver, onClaimFailed, on
   }
 
   function rest(): void {
-    if (inFlight > 0 || claiming) return;
+    // What is scheduled ends here as well: idle is told once, by the last.
+    if (inFlight > 0 || claiming || scheduled) return;
     if (stopped) ended.resolve();
     else if (!wanted) onIdle();
   }

@@ -4,7 +4,7 @@ import { delayAfterMs } from './schedule.ts';
 import { type AttemptResult, succeeded } from './send.ts';
 
 /** An endpoint that no delivery has reached for so long is disabled. */
-export const FAILING_MAX_MS = 5 * 24 * 60 * 60 * 1000;
+const FAILING_MAX_MS = 5 * 24 * 60 * 60 * 1000;
 
 /** What a receiver says that wants no more callbacks (Standard Webhooks; RFC 9110, section 15.5.11). */
 const GONE = 410;

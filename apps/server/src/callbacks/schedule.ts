@@ -20,7 +20,7 @@ export const ATTEMPT_DELAYS_MS: readonly number[] = [
 ];
 
 /** What failed together shall not come back together. */
-export const JITTER = 0.1;
+const JITTER = 0.1;
 
 /**
  * How long to wait after this attempt (from 1) has failed; null when it was the last. `random` is from 0 to 1. Never

@@ -14,6 +14,7 @@ import { provideDemoData } from '../sandbox/demo-data.ts';
 import { describeSandbox } from '../sandbox/description.ts';
 import { writePrivateFile } from '../sandbox/private-file.ts';
 import { keepSecrets } from '../sandbox/secrets.ts';
+import { closeAll } from './close-all.ts';
 import { openPostgres } from './open-postgres.ts';
 import { listenForStopSignal } from './stop-signal.ts';
 
@@ -72,8 +73,7 @@ export async function sandbox(): Promise<void> {
     // Ctrl-C reaches whatever is being started, too: that it then fails is no news.
     if (!stopSignal.isTold()) throw error;
   } finally {
-    for (const close of closers.toReversed()) await close();
-    stopSignal.release();
+    await closeAll(closers).finally(stopSignal.release);
   }
 }
 

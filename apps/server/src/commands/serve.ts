@@ -5,6 +5,7 @@ import bankEntries from '../domain/banks.json' with { type: 'json' };
 import { createLog } from '../observability/log.ts';
 import { readRailsFile } from '../rails/rails-file.ts';
 import { createSnapRail } from '../rails/snap/snap-rail.ts';
+import { closeAll } from './close-all.ts';
 import { openPostgres } from './open-postgres.ts';
 import { listenForStopSignal } from './stop-signal.ts';
 
@@ -41,7 +42,6 @@ export async function serve(): Promise<void> {
     // Ctrl-C reaches whatever is being started, too: that it then fails is no news.
     if (!stopSignal.isTold()) throw error;
   } finally {
-    for (const close of closers.toReversed()) await close();
-    stopSignal.release();
+    await closeAll(closers).finally(stopSignal.release);
   }
 }

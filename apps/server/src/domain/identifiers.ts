@@ -23,3 +23,6 @@ export function isPlainText(value: string, lengthMax: number): boolean {
   if (value.length > 2 * lengthMax || !value.isWellFormed() || CONTROL_CHARACTER.test(value)) return false;
   return value.length <= lengthMax || Array.from(value).length <= lengthMax;
 }
+
+/** One key for something of a client's, for maps in memory. No client_id and no identifier holds a control character. */
+export const keyOf = (clientId: string, identifier: string): string => `${clientId}\u0001${identifier}`;

@@ -4,7 +4,7 @@
  * - client: a company that disburses; owns transactions.
  * - transaction: one disbursement. `transactionId` is the service's own, `referenceId` is the client's.
  * - status: PROCESS, then for ever SUCCESS or FAILED.
- * - word: what somebody says about a transaction, in one message of the feed.
+ * - word: what somebody says about a transaction: the core in a message of the feed, or its bank when it is asked.
  * - observation: a word that was kept, with what came of it. The status is what the observations add up to.
  * - event: something that happened to a transaction and that its client is told about. Each raises its version by one.
  */
@@ -222,13 +222,11 @@ function ending(word: Word, now: string): Pick<Transaction, 'status' | 'processe
   };
 }
 
-/** A word with the status that is known already: it may still tell of a reversal, or of the rail. */
+/**
+ * A word with the status that is known already: it may still tell of a reversal, or of the rail. When it ended, and why, is
+ * as the first final word had it: the core and the bank seldom agree on the second, and that contradicts nothing.
+ */
 function agree(known: Transaction, word: Word): Observed {
-  for (const field of ['processedAt', 'failureReason'] as const) {
-    if (word[field] !== undefined && word[field] !== known[field]) {
-      return conflict(`${FEED_FIELD_NAMES[field]} differs from what is known of this ${known.status}`);
-    }
-  }
   const { reversedAt = null, rail = null, railReference = null } = word;
   if (reversedAt !== null && known.reversedAt === null) {
     return {

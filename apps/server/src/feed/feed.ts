@@ -23,7 +23,7 @@ export interface FeedParts {
   readonly banks: BankDirectory;
   /** Whether there is such a client, enabled or not. */
   readonly knowsClient: (clientId: string) => boolean;
-  readonly onApplied: (outcome: Applied['outcome'], count: number) => void;
+  readonly onApplied: (outcome: Applied['outcome']) => void;
 }
 
 /** Few statements for many lines, and still short ones: a batch holds its locks for some hundredths of a second. */
@@ -35,7 +35,7 @@ const LINE_BYTES_MAX = 64 * 1024;
 const LISTED_MAX = 10_000;
 
 export interface Feed {
-  /** One feed from one source; `finish` applies what is still gathered. */
+  /** One feed from one source. */
   open(source: string): FeedRun;
 }
 
@@ -56,7 +56,7 @@ export function createFeed({ ledger, banks, knowsClient, onApplied }: FeedParts)
 
     function reject(line: number, reason: string): void {
       list(report.rejected, { line, reason });
-      onApplied('rejected', 1);
+      onApplied('rejected');
     }
 
     function list<T>(entries: T[], entry: T): void {
@@ -102,7 +102,7 @@ export function createFeed({ ledger, banks, knowsClient, onApplied }: FeedParts)
           list(report.conflicts, { line, transaction_id: transactionId, reason: reason ?? '' });
         else if (outcome === 'rejected') list(report.rejected, { line, reason: reason ?? '' });
         else report[COUNTED_AS[outcome]] += 1;
-        onApplied(outcome, 1);
+        onApplied(outcome);
       }
     }
 
@@ -123,7 +123,7 @@ export function createFeed({ ledger, banks, knowsClient, onApplied }: FeedParts)
             continue;
           }
           await gather(line, () => {
-            const said = utf8.decode(bytes);
+            const said = decode(utf8, bytes);
             return { said, value: parse(said) };
           });
         }
@@ -133,6 +133,14 @@ export function createFeed({ ledger, banks, knowsClient, onApplied }: FeedParts)
   }
 
   return { open };
+}
+
+function decode(utf8: TextDecoder, bytes: Uint8Array): string {
+  try {
+    return utf8.decode(bytes);
+  } catch (cause) {
+    throw new UnreadableWord('not valid UTF-8', { cause });
+  }
 }
 
 /** A reversal is progress too, though the status stays. That time has passed is nothing that a feed says. */
@@ -147,7 +155,6 @@ const COUNTED_AS = {
 function whyUnreadable(error: unknown): string {
   if (error instanceof UnreadableWord) return error.message;
   if (error instanceof SyntaxError) return 'not valid JSON';
-  if (error instanceof TypeError) return 'not valid UTF-8';
   // The parser recurses, so nesting that is deeper than the stack ends as a RangeError.
   if (error instanceof RangeError) return 'nested too deeply';
   throw error;

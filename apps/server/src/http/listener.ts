@@ -23,7 +23,7 @@ declare module 'fastify' {
     errorCode: ErrorCode | null;
     /** What else the access log should say. Must be masked. */
     logged: Readonly<Record<string, unknown>> | null;
-    /** The pattern of its route, `none` where there is none: never what was asked for. */
+    /** The pattern of its route, `none` where there is none: never what was asked for. What is counted apart says so behind it. */
     route: string;
     /** When its head had arrived, on the monotonic clock. */
     startedMs: number;

@@ -7,7 +7,7 @@ import type { AccountInquiries } from '../rails/account-inquiries.ts';
 import { type CallbackParts, callbackOperations } from './callbacks/callbacks.ts';
 import { checkAccount } from './check-account/check-account.ts';
 import { type CheckStatusParts, checkStatus } from './check-status/check-status.ts';
-import { readEvents } from './events.ts';
+import { readEvents } from './events/events.ts';
 import type { Gate } from './gate.ts';
 import { readJsonBodies } from './json-body.ts';
 import { createListener, type ListenerOptions } from './listener.ts';
@@ -24,7 +24,7 @@ export interface PublicParts {
   readonly status: Omit<CheckStatusParts, 'gate'>;
   readonly banks: BankDirectory;
   readonly inquiries: AccountInquiries;
-  /** Absent when an external issuer gives the tokens. */
+  /** Null when an external issuer gives the tokens. */
   readonly issuer: BuiltInIssuer | null;
 }
 
@@ -37,7 +37,7 @@ export interface BuiltInIssuer {
 
 const REQUEST_TIMEOUT_MS = 10_000;
 
-/** The listener for clients: the document's operations, login, and the API's description. */
+/** The listener for clients: the document's operations, events and callbacks, login, and the API's description. */
 export async function createPublicListener(parts: PublicParts): Promise<FastifyInstance> {
   const app = createListener({ ...parts.listener, name: 'public', requestTimeoutMs: REQUEST_TIMEOUT_MS });
   // The schemas describe; the operations judge by their own rules, in the order that the contract gives.

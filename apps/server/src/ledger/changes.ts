@@ -1,3 +1,4 @@
+import { keyOf } from '../domain/identifiers.ts';
 import { type HeardChange, readChanges } from '../postgres/changes.ts';
 import type { Messages } from '../postgres/notifications.ts';
 
@@ -47,6 +48,3 @@ export function createChanges(): Changes {
     },
   };
 }
-
-// Neither holds a control character.
-const keyOf = (clientId: string, transactionId: string): string => `${clientId}\u0001${transactionId}`;

@@ -1,4 +1,5 @@
 import type { EventKind } from '../domain/event.ts';
+import { keyOf } from '../domain/identifiers.ts';
 import { type Circumstances, observe, type Transaction } from '../domain/transaction.ts';
 import type { Query } from '../postgres/database.ts';
 import type { Observation } from '../postgres/observations.ts';
@@ -89,6 +90,3 @@ async function holdersOfNewReferences(
   const holders = await findReferenceHolders(query, wanted);
   return new Map(holders.map((each) => [keyOf(each.clientId, each.referenceId), each.transactionId]));
 }
-
-// Neither a client_id nor an identifier holds a control character.
-const keyOf = (clientId: string, identifier: string): string => `${clientId}\u0001${identifier}`;

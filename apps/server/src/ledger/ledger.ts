@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { isFinal, type Observed, observeTime, type Transaction, type Word } from '../domain/transaction.ts';
+import { type Observed, observeTime, type Transaction, type Word } from '../domain/transaction.ts';
 import { type Database, DatabaseContended, type Query } from '../postgres/database.ts';
 import { findExpectedBy, lockTransactions } from '../postgres/transactions.ts';
 import { type Draft, decide } from './decide.ts';
@@ -76,10 +76,7 @@ export function createLedger({ database, expectedMs, firstInquiryMs }: LedgerPar
         const keys = await findExpectedBy(query, now.toISOString(), limit);
         // Locked and read again: it may have become final, or somebody else may have called it overdue.
         const known = keys.length === 0 ? [] : await lockTransactions(query, keys);
-        const draft = draftOf(
-          known.filter(({ status }) => !isFinal(status)),
-          now.toISOString(),
-        );
+        const draft = draftOf(known, now.toISOString());
         await store(query, CLOCK, draft, now);
         return draft.changed.length;
       }),

@@ -27,7 +27,7 @@ export interface ClaimedEndpoint extends EndpointKey {
   readonly formerSecretUntil: Date | null;
 }
 
-export interface Claim extends EndpointKey {
+export interface Claim {
   readonly limit: number;
   readonly now: Date;
   readonly leaseMs: number;
@@ -40,7 +40,8 @@ export interface Claim extends EndpointKey {
  */
 export async function claimDeliveries(
   database: Database,
-  { clientId, endpointId, limit, now, leaseMs }: Claim,
+  { clientId, endpointId }: EndpointKey,
+  { limit, now, leaseMs }: Claim,
 ): Promise<ClaimedDelivery[]> {
   const rows = await database.query<ClaimRow>(
     CLAIM_SQL,

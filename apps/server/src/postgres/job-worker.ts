@@ -30,9 +30,11 @@ const STOP_TIMEOUT_MS = 2_000;
 export function startJobWorker(parts: JobWorkerParts): { stop(): Promise<void> } {
   let running = begin(parts);
   let restart: NodeJS.Timeout | undefined;
+  let stopped = false;
 
   function watch(begun: Begun): void {
     void begun.trouble.then(() => {
+      if (stopped) return;
       restart = setTimeout(() => {
         running = begin(parts);
         watch(running);
@@ -44,11 +46,21 @@ export function startJobWorker(parts: JobWorkerParts): { stop(): Promise<void> }
   watch(running);
   return {
     async stop() {
-      await running.stop();
+      stopped = true;
       clearTimeout(restart);
+      await running.stop();
     },
   };
 }
+
+const OPTIONS = {
+  concurrency: JOBS_AT_ONCE,
+  pollInterval: POLL_INTERVAL_MS,
+  noHandleSignals: true,
+  // Jobs are put away in batches. One by one, nobody would hear when it fails, and a rejection that nobody hears ends
+  // this process.
+  preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
+};
 
 interface Begun {
   /** Resolves at the first sign of trouble; not when it was stopped. */
@@ -59,8 +71,7 @@ interface Begun {
 function begin({ connection, tasks, log }: JobWorkerParts): Begun {
   const events: WorkerEvents = new EventEmitter();
   const pool = openPool(connection);
-  const options = { concurrency: JOBS_AT_ONCE, pollInterval: POLL_INTERVAL_MS, noHandleSignals: true };
-  const worker = runTaskList({ ...options, events, logger: loggerTo(log) }, { ...tasks }, pool);
+  const worker = runTaskList({ ...OPTIONS, events, logger: loggerTo(log) }, { ...tasks }, pool);
   const trouble = Promise.withResolvers<unknown>();
   for (const event of TROUBLE) events.once(event, trouble.resolve);
   worker.promise.catch(() => {});

@@ -31,7 +31,7 @@ export async function openStore({ options, onClose }: Stage): Promise<Store> {
   const { settings, connection, environment } = options;
   const { log } = options.logging;
   const others = LOOK_UP_CONNECTIONS + JOB_CONNECTIONS + LISTENING_CONNECTIONS;
-  const connectionsMax = Math.max(settings.databaseConnections - others, 1);
+  const connectionsMax = settings.databaseConnections - others;
   const database = openDatabase({ connection, connectionsMax, log });
   onClose(() => database.close());
   const lookUpDatabase = openDatabase({ connection, connectionsMax: LOOK_UP_CONNECTIONS, log });

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { DELIVERY_STATES } from '../../postgres/callback-history.ts';
-import { EventFields, Sequence } from '../events-schema.ts';
+import { EventFields, Sequence } from '../events/schema.ts';
 import { errorResponses, Timestamp } from '../schemas.ts';
 import { attemptFields } from './attempt-schema.ts';
 import { answered, EndpointId, onCallbacks } from './endpoint-schema.ts';

@@ -1,7 +1,7 @@
 import { isLosslessNumber } from 'lossless-json';
 import { parseInstant } from '../../domain/instant.ts';
 import { REPLAYED_STATES, type ReplayRange } from '../../postgres/callback-replays.ts';
-import { SEQUENCE_MAX } from '../events-schema.ts';
+import { SEQUENCE_MAX } from '../events/schema.ts';
 import { invalidRequest, oneOf, wholeNumber } from '../query-parameters.ts';
 import { fieldOf } from './endpoint-fields.ts';
 

@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { REPLAYED_STATES, replayRange as replay } from '../../postgres/callback-replays.ts';
 import { ENVELOPE_HEADERS, success } from '../envelope.ts';
 import { ApiError } from '../errors.ts';
-import { SEQUENCE_MAX } from '../events-schema.ts';
+import { SEQUENCE_MAX } from '../events/schema.ts';
 import { callerOf } from '../gate.ts';
 import { jsonObject, requireJson } from '../json-body.ts';
 import { invalidRequest } from '../query-parameters.ts';

@@ -3,6 +3,7 @@ import type { FoundTransaction } from '../../postgres/transaction-lookup.ts';
 import type { Recheck } from '../gate.ts';
 import { prefersEventStream } from '../media-types.ts';
 import { sendTransaction } from './answer.ts';
+import { createEndings } from './endings.ts';
 import { type RetryAfter, readOpen } from './open-transaction.ts';
 import { waitSeconds } from './preferences.ts';
 import { streamStatus } from './stream.ts';
@@ -17,6 +18,8 @@ export interface Followed {
 }
 
 export interface FollowingParts extends ViewParts {
+  /** Whether somebody was asked; see `ViewParts`. */
+  readonly refresh: (clientId: string, transactionId: string) => Promise<boolean>;
   readonly retryAfter: RetryAfter;
   readonly recheck: Recheck;
 }
@@ -29,14 +32,16 @@ export interface FollowingParts extends ViewParts {
 export function createStatusFollowing(parts: FollowingParts) {
   const { retryAfter, refresh, recheck } = parts;
   const { look, view } = createViews(parts);
-  const ends = new Set<() => void>();
+  const endings = createEndings();
 
   /** What is known as soon as it is final, after `seconds`, or when the client or this process leaves. */
   async function untilFinal(following: View, reply: FastifyReply, seconds: number): Promise<FoundTransaction> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, seconds * 1000);
-    ends.add(resolve);
+    endings.add(resolve);
     reply.raw.once('close', resolve);
+    // It may have closed before anybody listened.
+    if (reply.raw.destroyed) resolve();
     try {
       following.onChange((found) => {
         if (found.progress === 'final') resolve();
@@ -47,7 +52,7 @@ export function createStatusFollowing(parts: FollowingParts) {
       return latest.progress === 'final' ? latest : await following.read();
     } finally {
       clearTimeout(timer);
-      ends.delete(resolve);
+      endings.remove(resolve);
       reply.raw.off('close', resolve);
       following.end();
     }
@@ -57,14 +62,14 @@ export function createStatusFollowing(parts: FollowingParts) {
     const open = found.progress === 'final' ? null : readOpen(found.rendered);
     let current = found;
     if (open !== null && found.progress === 'askable') {
-      await refresh(clientId, open.transaction_id);
-      current = await look(clientId, open.transaction_id);
+      const asked = await refresh(clientId, open.transaction_id);
+      if (asked) current = await look(clientId, open.transaction_id);
     }
 
     if (prefersEventStream(request.headers.accept)) {
       const { transaction_id: transactionId } = open ?? readOpen(found.rendered);
       request.route += STREAMING;
-      await streamStatus({ request, reply, view: view(clientId, transactionId, current), recheck, ends });
+      await streamStatus({ request, reply, view: view(clientId, transactionId, current), recheck, endings });
       return;
     }
 
@@ -86,14 +91,11 @@ export function createStatusFollowing(parts: FollowingParts) {
     follow(followed: Followed): void {
       answer(followed).catch((error: unknown) => followed.reply.send(error));
     },
-    /** Nobody waits any longer: each gets what is known. */
-    end(): void {
-      for (const end of [...ends]) end();
-    },
+    /** Nobody waits any longer, now or later: each gets what is known. */
+    end: endings.all,
   };
 }
 
 /** They take as long as they were asked to, which says nothing of how fast this service is: they are counted apart. */
 const WAITING = ' (waiting)';
 const STREAMING = ' (streaming)';
-

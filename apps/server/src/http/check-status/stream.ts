@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { FoundTransaction } from '../../postgres/transaction-lookup.ts';
 import type { Recheck } from '../gate.ts';
 import { entityTag } from './conditions.ts';
+import type { Endings } from './endings.ts';
 import type { View } from './view.ts';
 
 /** Proxies close what is silent for a minute, and a client that is gone is only found out by writing to it. */
@@ -15,8 +16,7 @@ export interface StreamedStatus {
   readonly reply: FastifyReply;
   readonly view: View;
   readonly recheck: Recheck;
-  /** Whoever is in it is called when this process stops. */
-  readonly ends: Set<() => void>;
+  readonly endings: Endings;
 }
 
 /**
@@ -24,10 +24,13 @@ export interface StreamedStatus {
  * so that `Last-Event-ID` tells what the client has seen. The stream ends after the final status; 204 to a client that
  * comes back for more tells it to stop.
  */
-export async function streamStatus({ request, reply, view, recheck, ends }: StreamedStatus): Promise<void> {
+export async function streamStatus({ request, reply, view, recheck, endings }: StreamedStatus): Promise<void> {
   const seen = request.headers['last-event-id'];
   // A change between the first look and the watch would not be heard of.
-  const first = await view.read();
+  const first = await view.read().catch((error: unknown) => {
+    view.end();
+    throw error;
+  });
   reply.header('cache-control', 'no-store').header('etag', entityTag(first.version));
   if (first.progress === 'final' && seen === first.version) {
     view.end();
@@ -37,13 +40,17 @@ export async function streamStatus({ request, reply, view, recheck, ends }: Stre
 
   const stream = new Readable({ read: () => {} });
   let sent = seen;
+  let finished = false;
   function finish(): void {
+    if (finished) return;
+    finished = true;
     clearInterval(heartbeat);
-    ends.delete(finish);
+    endings.remove(finish);
     view.end();
     stream.push(null);
   }
   function tell(found: FoundTransaction): void {
+    if (finished) return;
     if (found.version !== sent) {
       sent = found.version;
       stream.push(`id: ${found.version}\nevent: status\ndata: ${found.rendered}\n\n`);
@@ -52,14 +59,17 @@ export async function streamStatus({ request, reply, view, recheck, ends }: Stre
   }
   /** A token that has expired or a client that was disabled meanwhile is told nothing more. */
   async function whileAllowed(act: () => void): Promise<void> {
-    if ((await recheck(request)) === null) act();
+    const refusal = await recheck(request);
+    if (finished) return;
+    if (refusal === null) act();
     else finish();
   }
   const heartbeat = setInterval(() => void whileAllowed(() => stream.push(': still here\n\n')), HEARTBEAT_MS);
-  ends.add(finish);
-  reply.raw.once('close', finish);
+  // Fastify destroys it also when the client had left before.
+  stream.once('close', finish);
   view.onChange((found) => void whileAllowed(() => tell(found)));
   stream.push(`retry: ${RETRY_MS}\n\n`);
   reply.header('content-type', 'text/event-stream').header('x-accel-buffering', 'no').send(stream);
   tell(view.latest());
+  endings.add(finish);
 }

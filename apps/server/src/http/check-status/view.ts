@@ -5,7 +5,7 @@ export interface ViewParts {
   readonly lookUp: TransactionLookUp;
   readonly changes: Pick<Changes, 'watch'>;
   /** Has the bank asked, if that was long ago; resolves when its answer is stored, or soon in any case. */
-  readonly refresh: (clientId: string, transactionId: string) => Promise<void>;
+  readonly refresh: (clientId: string, transactionId: string) => Promise<unknown>;
   /** How often the bank is asked anew while somebody looks on, in milliseconds. */
   readonly refreshMs: number;
 }
@@ -19,6 +19,8 @@ export interface View {
   read(): Promise<FoundTransaction>;
   end(): void;
 }
+
+const READ_AGAIN_MS = 1_000;
 
 export function createViews({ lookUp, changes, refresh, refreshMs }: ViewParts) {
   const look = (clientId: string, transactionId: string): Promise<FoundTransaction> =>
@@ -34,6 +36,8 @@ export function createViews({ lookUp, changes, refresh, refreshMs }: ViewParts) 
     let listener: ((found: FoundTransaction) => void) | undefined;
     let reading: Promise<FoundTransaction> | undefined;
     let again = false;
+    let ended = false;
+    let retry: NodeJS.Timeout | undefined;
 
     function read(): Promise<FoundTransaction> {
       again = reading !== undefined;
@@ -47,14 +51,19 @@ export function createViews({ lookUp, changes, refresh, refreshMs }: ViewParts) 
         }));
     }
     const changed = (): void => {
+      if (ended) return;
       read().then(
         (found) => {
+          if (ended) return;
           listener?.(found);
           // What was read may be from before the change that was heard of meanwhile.
           if (again) changed();
         },
-        // PostgreSQL is out of reach. When it is back, whatever may have been missed is told again.
-        () => {},
+        () => {
+          // PostgreSQL could not tell now. Nobody else will tell of this change again.
+          clearTimeout(retry);
+          retry = setTimeout(changed, READ_AGAIN_MS);
+        },
       );
     };
     const unwatch = changes.watch(clientId, transactionId, changed);
@@ -67,9 +76,10 @@ export function createViews({ lookUp, changes, refresh, refreshMs }: ViewParts) 
       },
       read,
       end() {
+        ended = true;
         unwatch();
         clearInterval(refreshing);
-        listener = undefined;
+        clearTimeout(retry);
       },
     };
   }

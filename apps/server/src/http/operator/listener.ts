@@ -1,14 +1,14 @@
 import type { FastifyInstance } from 'fastify';
-import type { Feed } from '../feed/feed.ts';
-import type { Database } from '../postgres/database.ts';
-import type { DemoCore } from '../sandbox/demo-core.ts';
+import type { Feed } from '../../feed/feed.ts';
+import type { Database } from '../../postgres/database.ts';
+import type { DemoCore } from '../../sandbox/demo-core.ts';
+import type { Gate } from '../gate.ts';
+import { readJsonBodies } from '../json-body.ts';
+import { createListener, type ListenerOptions } from '../listener.ts';
+import { refuseOtherMethods } from '../other-methods.ts';
 import { feedTransactions } from './feed.ts';
-import type { Gate } from './gate.ts';
 import { health, type ReadinessChecks } from './health.ts';
-import { readJsonBodies } from './json-body.ts';
-import { createListener, type ListenerOptions } from './listener.ts';
-import { operatorLists } from './operator-lists.ts';
-import { refuseOtherMethods } from './other-methods.ts';
+import { operatorLists } from './lists.ts';
 import { sandboxOperations } from './sandbox.ts';
 
 export interface OperatorParts {

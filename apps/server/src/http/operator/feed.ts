@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify';
-import type { Feed, FeedReport } from '../feed/feed.ts';
-import { DatabaseUnavailable } from '../postgres/database.ts';
-import { ENVELOPE_HEADERS, success } from './envelope.ts';
-import { ApiError, unavailable } from './errors.ts';
-import { callerOf, type Gate } from './gate.ts';
+import type { Feed, FeedReport } from '../../feed/feed.ts';
+import { DatabaseUnavailable } from '../../postgres/database.ts';
+import { ENVELOPE_HEADERS, success } from '../envelope.ts';
+import { ApiError, unavailable } from '../errors.ts';
+import { callerOf, type Gate } from '../gate.ts';
 
 /** Longer JSON would hold up everybody else while it is read: NDJSON has no such bound. */
 const JSON_BYTES_MAX = 1024 * 1024;

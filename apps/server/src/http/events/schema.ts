@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
-import { EVENT_KINDS } from '../domain/event.ts';
-import { TransactionSchema } from './check-status/schema.ts';
-import { errorResponses, successEnvelope, Timestamp } from './schemas.ts';
+import { EVENT_KINDS } from '../../domain/event.ts';
+import { TransactionSchema } from '../check-status/schema.ts';
+import { errorResponses, successEnvelope, Timestamp } from '../schemas.ts';
 
 export const EVENTS_MAX = 1_000;
 export const EVENTS_DEFAULT = 100;

@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify';
-import { eventId } from '../domain/event.ts';
-import type { Database } from '../postgres/database.ts';
-import { type Event, listEvents } from '../postgres/events.ts';
-import { ENVELOPE_HEADERS, success } from './envelope.ts';
-import { EVENTS_DEFAULT, EVENTS_MAX, listEventsSchema, SEQUENCE_MAX } from './events-schema.ts';
-import { callerOf, type Gate } from './gate.ts';
-import { queryParameters, wholeNumber } from './query-parameters.ts';
+import { eventId } from '../../domain/event.ts';
+import type { Database } from '../../postgres/database.ts';
+import { type Event, listEvents } from '../../postgres/events.ts';
+import { ENVELOPE_HEADERS, success } from '../envelope.ts';
+import { callerOf, type Gate } from '../gate.ts';
+import { queryParameters, wholeNumber } from '../query-parameters.ts';
+import { EVENTS_DEFAULT, EVENTS_MAX, listEventsSchema, SEQUENCE_MAX } from './schema.ts';
 
 /** All that happened to the client's transactions, in order and without gaps: what callbacks tell of, to be read. */
 export function readEvents(app: FastifyInstance, gate: Gate, database: Database): void {

@@ -14,7 +14,7 @@ import type { Stage } from './parts.ts';
 import type { Store } from './store.ts';
 
 /** Who is let in, and how often. */
-export interface Entrance {
+export interface Authentication {
   readonly gate: Gate;
   readonly recheck: Recheck;
   readonly issue: IssueAccessToken;
@@ -23,7 +23,7 @@ export interface Entrance {
 }
 
 /** `publicUrl` is known when the public listener is open, and asked for only then. */
-export function openEntrance({ options, metrics }: Stage, store: Store, publicUrl: () => string): Entrance {
+export function openAuthentication({ options, metrics }: Stage, store: Store, publicUrl: () => string): Authentication {
   const { settings, limitClock: clock = () => performance.now() } = options;
   const { clients, keys, notifications } = store;
   const throttle = createFailureThrottle(createSlidingWindow(clock), settings.authenticationFailuresPerMinute);

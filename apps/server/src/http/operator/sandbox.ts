@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify';
-import { parseMoney } from '../domain/money.ts';
-import { type DemoCore, DisbursementRefused, type NewDisbursement } from '../sandbox/demo-core.ts';
-import { ENVELOPE_HEADERS, success } from './envelope.ts';
-import { ApiError } from './errors.ts';
-import type { Gate } from './gate.ts';
-import { jsonObject } from './json-body.ts';
+import { parseMoney } from '../../domain/money.ts';
+import { type DemoCore, DisbursementRefused, type NewDisbursement } from '../../sandbox/demo-core.ts';
+import { ENVELOPE_HEADERS, success } from '../envelope.ts';
+import { ApiError } from '../errors.ts';
+import type { Gate } from '../gate.ts';
+import { jsonObject } from '../json-body.ts';
 
 /** The sandbox's own operations, on its operator listener: what an operator's core does by other means. */
 export function sandboxOperations(

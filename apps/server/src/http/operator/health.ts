@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import type { Metrics } from '../observability/metrics.ts';
+import type { Metrics } from '../../observability/metrics.ts';
 
 /** What must work for the service to answer; each resolves, or rejects with the reason. */
 export type ReadinessChecks = Readonly<Record<string, () => Promise<void>>>;

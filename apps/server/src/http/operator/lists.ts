@@ -1,12 +1,13 @@
 import type { FastifyInstance } from 'fastify';
-import { AccountNumber } from '../domain/account.ts';
-import type { Transaction } from '../domain/transaction.ts';
-import { type CallbackEndpoint, listEndpointsInTrouble, TROUBLES } from '../postgres/callback-endpoints.ts';
-import type { Database } from '../postgres/database.ts';
-import { listOverdue } from '../postgres/transactions.ts';
-import { ENVELOPE_HEADERS, success } from './envelope.ts';
-import type { Gate } from './gate.ts';
-import { oneOf, queryParameters, wholeNumber } from './query-parameters.ts';
+import { AccountNumber } from '../../domain/account.ts';
+import type { Transaction } from '../../domain/transaction.ts';
+import { type CallbackEndpoint, listEndpointsInTrouble, TROUBLES } from '../../postgres/callback-endpoints.ts';
+import type { Database } from '../../postgres/database.ts';
+import { listOverdue } from '../../postgres/transactions.ts';
+import { listReviews, type Review } from '../../postgres/transfer-inquiries.ts';
+import { ENVELOPE_HEADERS, success } from '../envelope.ts';
+import type { Gate } from '../gate.ts';
+import { oneOf, queryParameters, wholeNumber } from '../query-parameters.ts';
 
 const LISTED_MAX = 1_000;
 const LISTED_DEFAULT = 100;
@@ -34,7 +35,28 @@ export function operatorLists(app: FastifyInstance, gate: Gate, database: Databa
     const data = `{"transactions":[${transactions.join(',')}],"has_more":${found.length > limit}}`;
     return reply.headers(ENVELOPE_HEADERS).send(success('Overdue transactions found', data));
   });
+
+  app.get('/operator/v1/reviews', { onRequest }, async (request, reply) => {
+    const limit = limitOf(queryParameters(request.originalUrl, ['limit']).limit);
+    const found = await listReviews(database, limit + 1);
+    const data = JSON.stringify({
+      transactions: found.slice(0, limit).map(reviewJson),
+      has_more: found.length > limit,
+    });
+    return reply.headers(ENVELOPE_HEADERS).send(success('Transactions for review found', data));
+  });
 }
+
+const reviewJson = (review: Review): Record<string, unknown> => ({
+  client_id: review.clientId,
+  transaction_id: review.transactionId,
+  rail: review.rail,
+  rail_reference: review.railReference,
+  created_at: review.createdAt,
+  unknown_since: review.unknownSince,
+  review_since: review.reviewSince,
+  asked_at: review.askedAt,
+});
 
 const endpointInTrouble = (endpoint: CallbackEndpoint): Record<string, unknown> => ({
   client_id: endpoint.clientId,

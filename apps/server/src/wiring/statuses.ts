@@ -7,7 +7,7 @@ import type { Stage } from './parts.ts';
 import type { Store } from './store.ts';
 
 /** What keeps the statuses true: what the core says, what banks say, and time. */
-export interface Truth {
+export interface Statuses {
   readonly ledger: Ledger;
   readonly feed: Feed;
   readonly asking: Asking;
@@ -18,7 +18,7 @@ const FIRST_INQUIRY_MS = 5_000;
 const OVERDUE_INTERVAL_MS = 2_000;
 const OVERDUE_BATCH = 500;
 
-export function openTruth({ options, metrics, onClose }: Stage, { database, clients }: Store): Truth {
+export function openStatuses({ options, metrics, onClose }: Stage, { database, clients }: Store): Statuses {
   const { settings, banks, rails } = options;
   const { log } = options.logging;
   const ledger = createLedger({

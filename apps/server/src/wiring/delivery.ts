@@ -9,20 +9,20 @@ import { createSlidingWindow } from '../limits/sliding-window.ts';
 import { resolveDestination } from '../outbound/destination.ts';
 import { createGuardedHttp } from '../outbound/guarded-http.ts';
 import { createTransactionLookUp } from '../postgres/transaction-lookup.ts';
-import type { Entrance } from './entrance.ts';
+import type { Authentication } from './authentication.ts';
 import type { Stage } from './parts.ts';
+import type { Statuses } from './statuses.ts';
 import type { Store } from './store.ts';
-import type { Truth } from './truth.ts';
 
 /** What carries a change to the client: answers, waiting, streams, callbacks. */
-export interface Arrival {
+export interface Delivery {
   readonly status: Omit<CheckStatusParts, 'gate'>;
   readonly callbacks: Omit<CallbackParts, 'gate' | 'database'>;
   /** Nobody waits any longer: each gets what is known. */
   readonly endWaiting: () => void;
 }
 
-export function openArrival(stage: Stage, store: Store, { recheck }: Entrance, { asking }: Truth): Arrival {
+export function openDelivery(stage: Stage, store: Store, { recheck }: Authentication, { asking }: Statuses): Delivery {
   const { status, endWaiting } = openStatus(stage, store, recheck, asking);
   return { status, endWaiting, callbacks: openCallbacks(stage, store) };
 }
@@ -30,9 +30,9 @@ export function openArrival(stage: Stage, store: Store, { recheck }: Entrance, {
 function openStatus(
   { options, metrics }: Stage,
   { lookUpDatabase, changes }: Store,
-  recheck: Entrance['recheck'],
-  { refresh }: Truth['asking'],
-): Pick<Arrival, 'status' | 'endWaiting'> {
+  recheck: Authentication['recheck'],
+  { refresh }: Statuses['asking'],
+): Pick<Delivery, 'status' | 'endWaiting'> {
   const lookUp = createTransactionLookUp(lookUpDatabase, {
     onBatch: (size) => metrics.lookUpBatchSize.observe(size),
     ...options.lookUp,
@@ -47,7 +47,7 @@ function openStatus(
   return { status: { lookUp, retryAfter, follow: following.follow }, endWaiting: following.end };
 }
 
-function openCallbacks({ options, metrics, onClose }: Stage, { database, seal }: Store): Arrival['callbacks'] {
+function openCallbacks({ options, metrics, onClose }: Stage, { database, seal }: Store): Delivery['callbacks'] {
   const { settings, connection, environment, limitClock: clock = () => performance.now() } = options;
   const { log } = options.logging;
   const policy = {

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { type RunningBank, startBank } from '../../apps/bank/src/server.ts';
+import type { Rail, TransferOutcome } from '../../apps/server/src/rails/rail.ts';
+import { createClock, createPartner, generatePartnerKeys, type Partner, partnerSettings } from '../bank/partner.ts';
+import { orderTransfer, pushClock } from '../bank/transfers.ts';
+import { askAboutTransfer, createRail, inquiryOf, transferTo } from './connection.ts';
+
+/** What the last four digits of an account make of a transfer at the simulated bank (docs/simulated-bank.md), after an hour. */
+const ENDINGS: Readonly<Record<string, string>> = {
+  '0000': 'SUCCESS',
+  '2030': 'SUCCESS',
+  '4411': 'FAILED ACCOUNT_NOT_FOUND',
+  '4318': 'FAILED ACCOUNT_INACTIVE',
+  '4309': 'FAILED ACCOUNT_DORMANT',
+  '4305': 'FAILED ACCOUNT_BLOCKED',
+  '4302': 'FAILED AMOUNT_LIMIT_EXCEEDED',
+  '4314': 'FAILED INSUFFICIENT_FUNDS',
+  '4303': 'FAILED SUSPECTED_FRAUD',
+  '5400': 'FAILED BANK_UNAVAILABLE',
+  '4404': 'FAILED CANCELLED',
+  '4400': 'FAILED REFUNDED',
+  '7600': 'SUCCESS',
+  '3607': 'unknown_transfer',
+  '3603': 'PROCESS',
+};
+
+let bank: RunningBank;
+let partner: Partner;
+let rail: Rail;
+
+before(async () => {
+  const keys = generatePartnerKeys();
+  const settings = partnerSettings(keys);
+  // Its clock stands still, so that nothing ends while it is asked the first time.
+  bank = await startBank(settings, createClock(new Date().toISOString()).now);
+  partner = createPartner(bank.baseUrl, settings, keys);
+  await partner.authorise();
+  const { clientKey, clientSecret, partnerId, channelId } = settings;
+  rail = createRail(bank.baseUrl, keys, { clientKey, clientSecret, partnerId, channelId });
+});
+after(async () => {
+  await rail?.close();
+  await bank?.close();
+});
+
+const ask = (reference: string, ending: string): Promise<TransferOutcome> =>
+  askAboutTransfer(rail, transferTo('BRI', { ...inquiryOf('BRI', `88880100${ending}`), reference }));
+
+const told = (outcome: TransferOutcome): string =>
+  outcome.kind === 'word' ? [outcome.status, outcome.failureReason].join(' ').trim() : outcome.kind;
+
+describe('asking the simulated bank about transfers', () => {
+  it('finds each of them pending at first, and then as its account says', async () => {
+    for (const ending of Object.keys(ENDINGS)) await orderTransfer(partner, `PAY-${ending}`, ending);
+    for (const [ending, last] of Object.entries(ENDINGS)) {
+      assert.equal(told(await ask(`PAY-${ending}`, ending)), last === 'unknown_transfer' ? last : 'PROCESS', ending);
+    }
+    await pushClock(bank.baseUrl, 3_600);
+    for (const [ending, last] of Object.entries(ENDINGS)) {
+      assert.equal(told(await ask(`PAY-${ending}`, ending)), last, ending);
+    }
+  });
+
+  it('knows nothing of one that was never ordered, or by another service', async () => {
+    assert.equal(told(await ask('PAY-NEVER', '0000')), 'unknown_transfer');
+    const inquiry = transferTo('BCA', { ...inquiryOf('BRI', '888801000000'), reference: 'PAY-0000' });
+    const toOwnBank = { ...inquiry, bank: inquiryOf('BCA', '8888010000').bank };
+    assert.equal(told(await askAboutTransfer(rail, toOwnBank)), 'unknown_transfer');
+  });
+
+  it('believes nothing of one whose amount is another', async () => {
+    const inquiry = transferTo('BRI', { ...inquiryOf('BRI', '888801000000'), reference: 'PAY-0000', amount: '1.00' });
+    assert.equal((await askAboutTransfer(rail, inquiry)).kind, 'no_word');
+  });
+});

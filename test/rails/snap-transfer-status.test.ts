@@ -1,0 +1,242 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Rail, TransferOutcome } from '../../apps/server/src/rails/rail.ts';
+import { askAboutTransfer, generateRailKeys, transferTo } from './connection.ts';
+import {
+  answer,
+  answerTransfer,
+  type BankAnswer,
+  type ScriptedBank,
+  startScriptedBank,
+  TRANSFER_STATUS_PATH,
+  transferOf,
+} from './scripted-bank.ts';
+import { SNAP_CASES } from './snap-cases.ts';
+
+let bank: ScriptedBank;
+let rail: Rail;
+let script: BankAnswer = answerTransfer('00');
+
+before(async () => {
+  bank = await startScriptedBank({ transfer: (request, response) => script(request, response) });
+  rail = bank.rail(generateRailKeys());
+});
+after(() => bank?.close());
+
+async function outcomeOf(answered: BankAnswer, inquiry = transferTo('BRI')): Promise<TransferOutcome> {
+  script = answered;
+  return askAboutTransfer(rail, inquiry);
+}
+
+/** What an outcome may do: `none` leaves everything as it is. */
+const effectOf = (outcome: TransferOutcome): string =>
+  outcome.kind === 'word' ? outcome.status : outcome.kind === 'no_word' ? `none: ${outcome.reason}` : outcome.kind;
+
+describe('the question about a transfer', () => {
+  for (const [code, service] of [
+    ['BCA', '17'],
+    ['BRI', '18'],
+  ] as const) {
+    it(`names the transfer by its reference, service ${service} to ${code}, and is signed like the others`, async () => {
+      await outcomeOf(answerTransfer('03'), transferTo(code));
+      const { method, path, headers, body } = bank.transferInquiries.at(-1) ?? assert.fail('it did not arrive');
+      assert.deepEqual([method, path], ['POST', TRANSFER_STATUS_PATH]);
+      assert.deepEqual(JSON.parse(body), {
+        originalPartnerReferenceNo: 'TRANSFER-1',
+        serviceCode: service,
+        transactionDate: '2026-11-21T11:32:26+07:00',
+        amount: { value: '150000.00', currency: 'IDR' },
+      });
+      assert.match(headers['x-signature']?.toString() ?? '', /^[A-Za-z0-9+/]{86}==$/);
+      assert.match(headers['x-external-id']?.toString() ?? '', /^\d{19}$/);
+      assert.match(headers.authorization ?? '', /^Bearer token-/);
+    });
+  }
+
+  it('names the service of another bank when the bank is in no directory', async () => {
+    await outcomeOf(answerTransfer('03'), transferTo('BCA', { bank: null }));
+    assert.equal(bank.transferInquiries.at(-1)?.fields['serviceCode'], '18');
+  });
+
+  it('is put once more, with a new token and a new X-EXTERNAL-ID, to a bank that forgot the token', async () => {
+    const earlier = bank.transferInquiries.length;
+    let refused = false;
+    const outcome = await outcomeOf((request, response) => {
+      if (refused) return answerTransfer('00')(request, response);
+      refused = true;
+      return answer(response, 401, { responseCode: '4013601', responseMessage: 'Invalid Token (B2B)' });
+    });
+    assert.equal(effectOf(outcome), 'SUCCESS');
+    const [first, second, ...more] = bank.transferInquiries.slice(earlier);
+    assert.equal(more.length, 0);
+    assert.notEqual(first?.headers.authorization, second?.headers.authorization);
+    assert.notEqual(first?.headers['x-external-id'], second?.headers['x-external-id']);
+  });
+
+  it('is given up when nobody waits any more', async () => {
+    script = () => {};
+    const outcome = await rail.inquireTransfer?.(transferTo('BRI'), AbortSignal.timeout(50));
+    assert.deepEqual(outcome, { kind: 'no_word', reason: 'timeout', railCode: null });
+  });
+});
+
+describe('latestTransactionStatus', () => {
+  const STATUSES: Readonly<Record<string, TransferOutcome>> = {
+    '00': { kind: 'word', status: 'SUCCESS', railCode: '2003600 00' },
+    '01': { kind: 'word', status: 'PROCESS', railCode: '2003600 01' },
+    '02': { kind: 'word', status: 'PROCESS', railCode: '2003600 02' },
+    '03': { kind: 'word', status: 'PROCESS', railCode: '2003600 03' },
+    '04': { kind: 'word', status: 'FAILED', failureReason: 'REFUNDED', reversed: true, railCode: '2003600 04' },
+    '05': { kind: 'word', status: 'FAILED', failureReason: 'CANCELLED', railCode: '2003600 05' },
+    '06': { kind: 'word', status: 'FAILED', failureReason: 'REJECTED_BY_BANK', railCode: '2003600 06' },
+    '07': { kind: 'unknown_transfer', railCode: '2003600 07' },
+  };
+  for (const [status, expected] of Object.entries(STATUSES)) {
+    it(`${status} is ${effectOf(expected)}`, async () => {
+      assert.deepEqual(await outcomeOf(answerTransfer(status)), expected);
+    });
+  }
+  for (const status of ['08', '0', '000', '99', '', ' 00', 'SUCCESS', 'toString', undefined, null, 0, ['00']]) {
+    it(`${JSON.stringify(status)} moves nothing`, async () => {
+      const outcome = await outcomeOf(answerTransfer('00', { latestTransactionStatus: status }));
+      assert.equal(effectOf(outcome), 'none: not_understood');
+    });
+  }
+
+  it('06 is explained by the code that the transfer was refused with', async () => {
+    const EXPLAINED: Readonly<Record<string, string>> = {
+      '403 02': 'AMOUNT_LIMIT_EXCEEDED',
+      '403 03': 'SUSPECTED_FRAUD',
+      '403 04': 'ACTIVITY_LIMIT_EXCEEDED',
+      '403 05': 'ACCOUNT_BLOCKED',
+      '403 06': 'CUT_OFF',
+      '403 07': 'ACCOUNT_BLOCKED',
+      '403 09': 'ACCOUNT_DORMANT',
+      '403 14': 'INSUFFICIENT_FUNDS',
+      '403 16': 'ACCOUNT_BLOCKED',
+      '403 18': 'ACCOUNT_INACTIVE',
+      '403 20': 'AMOUNT_LIMIT_EXCEEDED',
+      '403 23': 'AMOUNT_LIMIT_EXCEEDED',
+      '404 03': 'BANK_NOT_SUPPORTED',
+      '404 04': 'CANCELLED',
+      '404 09': 'BANK_NOT_SUPPORTED',
+      '404 11': 'ACCOUNT_NOT_FOUND',
+      '409 01': 'DUPLICATE',
+      '429 00': 'ACTIVITY_LIMIT_EXCEEDED',
+      '500 00': 'BANK_UNAVAILABLE',
+      '500 01': 'BANK_UNAVAILABLE',
+      '500 02': 'BANK_UNAVAILABLE',
+      '504 00': 'BANK_UNAVAILABLE',
+    };
+    for (const [http, cases] of Object.entries(SNAP_CASES)) {
+      for (const each of cases) {
+        const previousResponseCode = `${http}18${each}`;
+        assert.deepEqual(await outcomeOf(answerTransfer('06', { previousResponseCode })), {
+          kind: 'word',
+          status: 'FAILED',
+          failureReason: EXPLAINED[`${http} ${each}`] ?? 'REJECTED_BY_BANK',
+          railCode: `2003600 06 ${previousResponseCode}`,
+        });
+      }
+    }
+  });
+
+  it('06 with a code that is none is REJECTED_BY_BANK, and the code is not passed on', async () => {
+    const outcome = await outcomeOf(answerTransfer('06', { previousResponseCode: 'account 1234567890 is closed' }));
+    assert.deepEqual(outcome, {
+      kind: 'word',
+      status: 'FAILED',
+      failureReason: 'REJECTED_BY_BANK',
+      railCode: '2003600 06',
+    });
+  });
+});
+
+describe('the response code of the inquiry', () => {
+  for (const [http, cases] of Object.entries(SNAP_CASES)) {
+    for (const each of cases) {
+      const meaning = `${http} ${each}`;
+      if (meaning === '200 00' || http === '401') continue;
+      const expected = meaning === '404 01' ? 'unknown_transfer' : 'none';
+      it(`${meaning} is ${expected}, whatever status stands beside it`, async () => {
+        for (const status of [undefined, '00', '06']) {
+          const body = { latestTransactionStatus: status, responseCode: `${http}36${each}`, responseMessage: 'x' };
+          const outcome = await outcomeOf((_request, response) => answer(response, Number(http), body));
+          assert.equal(effectOf(outcome).split(':', 1)[0], expected);
+        }
+      });
+    }
+  }
+});
+
+const changed = (changes: Record<string, unknown>, status = '06', http = 200): BankAnswer => {
+  return (request, response) => answer(response, http, { ...transferOf(request, status), ...changes });
+};
+const rewritten = (rewrite: (right: string) => string): BankAnswer => {
+  return (request, response) => answer(response, 200, rewrite(JSON.stringify(transferOf(request, '06'))));
+};
+
+describe('a bank that lies about a transfer is never believed', () => {
+  const LIES: Readonly<Record<string, BankAnswer>> = {
+    'another reference': changed({ originalPartnerReferenceNo: 'TRANSFER-2' }),
+    'the reference in small letters': changed({ originalPartnerReferenceNo: 'transfer-1' }),
+    'the reference in an array': changed({ originalPartnerReferenceNo: ['TRANSFER-1'] }),
+    'another reference of ours beside the right one of theirs': changed({
+      originalPartnerReferenceNo: 'TRANSFER-2',
+      originalReferenceNo: 'TRANSFER-1',
+    }),
+    'only a reference of theirs that was not asked for': changed({ originalPartnerReferenceNo: undefined }),
+    'no reference at all': changed({ originalPartnerReferenceNo: undefined, originalReferenceNo: undefined }),
+    'another service': changed({ serviceCode: '17' }),
+    'no service': changed({ serviceCode: undefined }),
+    'another amount': changed({ amount: { value: '150000.01', currency: 'IDR' } }),
+    'another currency': changed({ amount: { value: '150000.00', currency: 'USD' } }),
+    'an amount without a currency': changed({ amount: { value: '150000.00' } }),
+    'an amount that is NaN': rewritten((right) => right.replace('"150000.00"', 'NaN')),
+    'an amount with an exponent': rewritten((right) => right.replace('"150000.00"', '15e4')),
+    'an amount that is no object': changed({ amount: '150000.00' }),
+    'an amount in an array': changed({ amount: [{ value: '150000.00', currency: 'IDR' }] }),
+    'two amounts': rewritten((right) => right.replace('"amount":', '"amount":{"value":"1.00","currency":"IDR"},$&')),
+    'two values in the amount': rewritten((right) => right.replace('"value":', '"value":"1.00",$&')),
+    'another currency beside the amount': changed({ currency: 'USD' }),
+    "another account's number": changed({ beneficiaryAccountNo: '9876543210' }),
+    'a refund in an object': changed({ previousResponseCode: {} }),
+    'two statuses': rewritten((right) => right.replace('{', '{"latestTransactionStatus":"00",')),
+    'two references': rewritten((right) => right.replace('{', '{"originalPartnerReferenceNo":"TRANSFER-2",')),
+    'HTML with 200': (_request, response) => answer(response, 200, '<html><body>06</body></html>'),
+    'an empty body': (_request, response) => answer(response, 200, ''),
+    'a JSON array': rewritten((right) => `[${right}]`),
+    'truncated JSON': rewritten((right) => right.slice(0, -1)),
+    'the code of another service': changed({ responseCode: '2001800' }),
+    'no response code': changed({ responseCode: undefined }),
+    'a success with HTTP 404': changed({}, '06', 404),
+    'a success with HTTP 500': changed({}, '06', 500),
+    'a failed transfer with HTTP 202': changed({}, '06', 202),
+    'not found, of another transfer': changed(
+      { responseCode: '4043601', originalPartnerReferenceNo: 'TRANSFER-2' },
+      '',
+      404,
+    ),
+    'not found, of another service': changed({ responseCode: '4041801' }, '', 404),
+    'not found with HTTP 200': changed({ responseCode: '4043601' }, ''),
+    'more than 64 KiB': changed({ additionalInfo: { padding: 'x'.repeat(64 * 1024) } }),
+    'a connection closed without a word': (_request, response) => response.destroy(),
+  };
+  for (const [name, lie] of Object.entries(LIES)) {
+    it(name, async () => assert.equal((await outcomeOf(lie)).kind, 'no_word'));
+  }
+
+  const TRUTHS: Readonly<Record<string, BankAnswer>> = {
+    'their reference alone, when it is what was asked for': changed({
+      originalPartnerReferenceNo: undefined,
+      originalReferenceNo: 'TRANSFER-1',
+    }),
+    'no amount': changed({ amount: undefined }),
+    'null for an amount': changed({ amount: null }),
+    'the amount as a number': rewritten((right) => right.replace('"150000.00"', '150000.00')),
+    'the account that was asked about': changed({ beneficiaryAccountNo: '1234567890', currency: 'IDR' }),
+  };
+  for (const [name, truth] of Object.entries(TRUTHS)) {
+    it(`but is with ${name}`, async () => assert.equal(effectOf(await outcomeOf(truth)), 'FAILED'));
+  }
+});
