@@ -81,7 +81,7 @@ create table tiba.events (
   data text not null,
   constraint events_client_id_transaction_id_fkey FOREIGN KEY (client_id, transaction_id) REFERENCES tiba.transactions(client_id, transaction_id),
   constraint events_pkey PRIMARY KEY (client_id, sequence),
-  constraint events_client_id_transaction_id_version_key UNIQUE (client_id, transaction_id, version)
+  constraint events_transaction_id_version_client_id_key UNIQUE (transaction_id, version, client_id)
 );
 
 create table tiba.installation (
@@ -156,7 +156,7 @@ create table tiba.transactions (
   constraint transactions_version_check CHECK ((version > 0)),
   constraint transactions_client_id_fkey FOREIGN KEY (client_id) REFERENCES tiba.clients(client_id),
   constraint transactions_pkey PRIMARY KEY (client_id, transaction_id),
-  constraint transactions_reference_id_key UNIQUE (client_id, reference_id)
+  constraint transactions_reference_id_key UNIQUE (reference_id, client_id)
 );
 
 create table tiba.transfer_inquiries (

@@ -18,6 +18,12 @@ alter table tiba.transactions
 update tiba.transactions set expected_by = created_at + interval '30 minutes';
 alter table tiba.transactions alter column expected_by set not null;
 
+-- The checks of foreign keys look a transaction up by its primary key, with a plan that is made once per connection. On a
+-- table that is still empty, a second index that begins with client_id looks as good, and every check would then read all
+-- of a client's transactions.
+alter table tiba.transactions drop constraint transactions_reference_id_key;
+alter table tiba.transactions add constraint transactions_reference_id_key unique (reference_id, client_id);
+
 create index transactions_expected_by on tiba.transactions (expected_by)
   where status = 'PROCESS' and overdue_since is null;
 create index transactions_overdue_since on tiba.transactions (overdue_since)
@@ -67,12 +73,13 @@ create table tiba.events (
   occurred_at timestamptz not null,
   -- The transaction as a status check answered it then.
   data text not null,
-  primary key (client_id, sequence),
-  unique (client_id, transaction_id, version),
+  unique (transaction_id, version, client_id),
   foreign key (client_id, transaction_id) references tiba.transactions
 );
 -- A replay is of a range of time.
 create index events_occurred_at on tiba.events (client_id, occurred_at, sequence);
+-- After the other index, because of two that look as good on an empty table the newer one is taken.
+alter table tiba.events add primary key (client_id, sequence);
 
 create table tiba.callback_endpoints (
   client_id text collate "C" not null references tiba.clients,
