@@ -78,7 +78,7 @@ export async function startAskingBench(): Promise<AskingBench> {
     async begin(transactionIds, at, rail = 'scripted-bank') {
       const words = transactionIds.map((id, index) => wordAbout(id, at, rail, index));
       for (let from = 0; from < words.length; from += 500) {
-        const applied = await ledger.apply('feed:core', words.slice(from, from + 500), at);
+        const applied = await ledger.apply(words.slice(from, from + 500), at);
         const refused = applied.find(({ outcome }) => outcome !== 'inserted');
         if (refused !== undefined) throw new Error(`${refused.transactionId}: ${refused.outcome} ${refused.reason}`);
       }
@@ -134,6 +134,7 @@ function startProcess(connection: TestDatabase['connection'], options: AskingOpt
 
 const wordAbout = (transactionId: string, at: Date, rail: string, index: number): SaidWord => ({
   line: index + 1,
+  source: 'core',
   said: '{}',
   word: {
     clientId: 'alpha',

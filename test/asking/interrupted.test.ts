@@ -118,7 +118,7 @@ test('a bank that gave the money back: FAILED while that is news, a reversal whe
     const transactionId = referenceOf(request);
     if (transactionId === second) {
       const word = { clientId: 'alpha', transactionId, status: 'SUCCESS' } as const;
-      await ledger.apply('feed:core', [{ line: 1, said: '{}', word }], DUE);
+      await ledger.apply([{ line: 1, source: 'core', said: '{}', word }], DUE);
     }
     answerTransfer('04')(request, response);
   };

@@ -122,10 +122,11 @@ export async function setUpDeliveries(): Promise<DeliverySetup & { close(): Prom
       );
       const words = said.map((each, index) => ({
         line: index + 1,
+        source: 'core',
         said: JSON.stringify(each),
         word: readWord(each, testBanks),
       }));
-      await ledger.apply('core', words);
+      await ledger.apply(words);
       return ids.map((id) => `evt_${id}_1`);
     },
     start(context) {

@@ -34,7 +34,6 @@ const BATCH_MAX = 200;
 /** Answers that come while others are being stored are stored together. */
 export function createAnswers(rail: string, parts: AnswersParts): Answers {
   const { database, ledger, metrics, log, unknownGraceMs } = parts;
-  const source = `rail:${rail}`;
   const waiting: { readonly asked: Asked; readonly stored: () => void }[] = [];
   let storing = false;
 
@@ -63,10 +62,10 @@ export function createAnswers(rail: string, parts: AnswersParts): Answers {
 
   async function apply(words: readonly AskedWord[]): Promise<void> {
     const now = new Date(Math.max(...words.map(({ at }) => at.getTime())));
-    const applied = await ledger.apply(source, words.map(sayWord), now);
+    const applied = await ledger.apply(words.map(sayWord), now);
     // The money came back after all, and somebody else had said SUCCESS meanwhile.
     const reversed = words.filter(({ outcome }, index) => outcome.reversed && applied[index]?.outcome === 'conflict');
-    if (reversed.length > 0) await ledger.apply(source, reversed.map(sayReversal), now);
+    if (reversed.length > 0) await ledger.apply(reversed.map(sayReversal), now);
   }
 
   function noticeReview(claimed: ClaimedInquiry, settled: SettledInquiry): void {
@@ -92,8 +91,11 @@ export function createAnswers(rail: string, parts: AnswersParts): Answers {
 
 const isWord = (asked: Asked): asked is AskedWord => asked.outcome.kind === 'word';
 
+const sourceOf = ({ rail }: ClaimedInquiry): string => `rail:${rail}`;
+
 const sayWord = ({ claimed, outcome }: AskedWord, index: number): SaidWord => ({
   line: index + 1,
+  source: sourceOf(claimed),
   said: said(outcome),
   word: {
     clientId: claimed.clientId,
@@ -109,7 +111,7 @@ const sayWord = ({ claimed, outcome }: AskedWord, index: number): SaidWord => ({
 function sayReversal({ claimed, outcome, at }: AskedWord, index: number): SaidWord {
   const { clientId, transactionId } = claimed;
   const word: Word = { clientId, transactionId, status: 'SUCCESS', reversedAt: at.toISOString() };
-  return { line: index + 1, said: said(outcome), word };
+  return { line: index + 1, source: sourceOf(claimed), said: said(outcome), word };
 }
 
 const said = ({ status, failureReason, processedAt, railCode }: TransferWord): string =>

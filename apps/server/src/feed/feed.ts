@@ -69,7 +69,7 @@ export function createFeed({ ledger, banks, knowsClient, onApplied }: FeedParts)
         const { said, value } = read();
         const word = readWord(value, banks);
         if (!knowsClient(word.clientId)) throw new UnreadableWord('client_id is not a client of this service');
-        gathered.push({ line, said, word });
+        gathered.push({ line, said, word, source });
         gatheredLength += said.length;
       } catch (error) {
         reject(line, whyUnreadable(error));
@@ -97,7 +97,7 @@ export function createFeed({ ledger, banks, knowsClient, onApplied }: FeedParts)
 
     async function apply(lines: readonly SaidWord[]): Promise<void> {
       if (lines.length === 0) return;
-      for (const { line, transactionId, outcome, reason } of await ledger.apply(source, lines)) {
+      for (const { line, transactionId, outcome, reason } of await ledger.applyTogether(lines)) {
         if (outcome === 'conflict')
           list(report.conflicts, { line, transaction_id: transactionId, reason: reason ?? '' });
         else if (outcome === 'rejected') list(report.rejected, { line, reason: reason ?? '' });

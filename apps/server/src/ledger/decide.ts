@@ -37,7 +37,7 @@ export async function decide(query: Query, words: readonly SaidWord[], circumsta
   const events = new Map<string, EventKind[]>();
   const applied: Applied[] = [];
   const observations: Observation[] = [];
-  for (const { line, said, word } of words) {
+  for (const { line, said, word, source } of words) {
     const { clientId, transactionId } = word;
     const key = keyOf(clientId, transactionId);
     const observed = observe(known.get(key) ?? null, word, circumstances);
@@ -62,7 +62,7 @@ export async function decide(query: Query, words: readonly SaidWord[], circumsta
     }
     applied.push({ line, transactionId, outcome, reason });
     // A word that makes no transaction has nothing that it could be kept with.
-    if (outcome !== 'rejected') observations.push({ clientId, transactionId: about, said, outcome, reason });
+    if (outcome !== 'rejected') observations.push({ clientId, transactionId: about, source, said, outcome, reason });
   }
 
   const draft: Draft = { applied, inserted: [], changed: [], annotated: [], observations };

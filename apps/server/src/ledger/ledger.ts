@@ -4,6 +4,7 @@ import { type Database, DatabaseContended, type Query } from '../postgres/databa
 import { findExpectedBy, lockTransactions } from '../postgres/transactions.ts';
 import { type Draft, decide } from './decide.ts';
 import { record } from './record.ts';
+import { createTogether } from './together.ts';
 
 /** A word with where it stood and how it was put. */
 export interface SaidWord {
@@ -12,6 +13,8 @@ export interface SaidWord {
   /** JSON text, as it came. */
   readonly said: string;
   readonly word: Word;
+  /** Who says it: the client_id of a feed, or a rail. */
+  readonly source: string;
 }
 
 export interface Applied {
@@ -36,7 +39,9 @@ export interface Ledger {
    * Applying the same words again changes nothing, so a caller that does not know whether it succeeded repeats it.
    * @throws DatabaseUnavailable when it is not known to have been stored.
    */
-  apply(source: string, words: readonly SaidWord[], now?: Date): Promise<Applied[]>;
+  apply(words: readonly SaidWord[], now?: Date): Promise<Applied[]>;
+  /** The same, together with what others have to say at the same time. */
+  applyTogether(words: readonly SaidWord[]): Promise<Applied[]>;
   /** Finds what has become overdue by `now`; how many there were, at most `limit`. */
   observeTime(now: Date, limit: number): Promise<number>;
 }
@@ -48,28 +53,31 @@ const OVERTAKEN = 'somebody else inserted one of these transactions meanwhile';
 const CLOCK = 'clock';
 
 export function createLedger({ database, expectedMs, firstInquiryMs }: LedgerParts): Ledger {
-  async function store(query: Query, source: string, draft: Draft, now: Date): Promise<void> {
+  async function store(query: Query, draft: Draft, now: Date): Promise<void> {
     const firstInquiryAt = new Date(now.getTime() + firstInquiryMs).toISOString();
-    if (!(await record(query, source, draft, { now: now.toISOString(), firstInquiryAt }))) {
+    if (!(await record(query, draft, { now: now.toISOString(), firstInquiryAt }))) {
       throw new DatabaseContended(OVERTAKEN);
     }
   }
 
-  return {
-    async apply(source, words, now = new Date()) {
-      for (let attempt = 1; ; attempt += 1) {
-        try {
-          return await database.transaction(async (query) => {
-            const draft = await decide(query, words, { now: now.toISOString(), expectedMs });
-            await store(query, source, draft, now);
-            return draft.applied;
-          });
-        } catch (error) {
-          if (!(error instanceof DatabaseContended) || attempt === ATTEMPTS_MAX) throw error;
-          await wait(0);
-        }
+  async function apply(words: readonly SaidWord[], now = new Date()): Promise<Applied[]> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await database.transaction(async (query) => {
+          const draft = await decide(query, words, { now: now.toISOString(), expectedMs });
+          await store(query, draft, now);
+          return draft.applied;
+        });
+      } catch (error) {
+        if (!(error instanceof DatabaseContended) || attempt === ATTEMPTS_MAX) throw error;
+        await wait(0);
       }
-    },
+    }
+  }
+
+  return {
+    apply,
+    applyTogether: createTogether(apply),
 
     observeTime: (now, limit) =>
       database.transaction(async (query) => {
@@ -77,7 +85,7 @@ export function createLedger({ database, expectedMs, firstInquiryMs }: LedgerPar
         // Locked and read again: it may have become final, or somebody else may have called it overdue.
         const known = keys.length === 0 ? [] : await lockTransactions(query, keys);
         const draft = draftOf(known, now.toISOString());
-        await store(query, CLOCK, draft, now);
+        await store(query, draft, now);
         return draft.changed.length;
       }),
   };
@@ -92,7 +100,7 @@ function draftOf(known: readonly Transaction[], now: string): Draft {
     draft.changed.push({ before, transaction, events });
     const { clientId, transactionId, expectedBy } = before;
     const said = JSON.stringify({ expected_by: expectedBy });
-    draft.observations.push({ clientId, transactionId, said, outcome: 'overdue', reason: null });
+    draft.observations.push({ clientId, transactionId, source: CLOCK, said, outcome: 'overdue', reason: null });
   }
   return draft;
 }

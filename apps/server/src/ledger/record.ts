@@ -19,16 +19,11 @@ interface Times {
  * Writes everything that follows from a draft: states, observations, what is to be asked, events, deliveries and the jobs
  * that carry them. False when somebody else inserted one of the transactions first: the draft is then out of date.
  */
-export async function record(
-  query: Query,
-  source: string,
-  draft: Draft,
-  { now, firstInquiryAt }: Times,
-): Promise<boolean> {
+export async function record(query: Query, draft: Draft, { now, firstInquiryAt }: Times): Promise<boolean> {
   const { inserted, changed, annotated, observations } = draft;
   if (!(await insertTransactions(query, inserted.map(toTransaction)))) return false;
   await updateTransactions(query, [...changed.map(toTransaction), ...annotated]);
-  await insertObservations(query, source, observations);
+  await insertObservations(query, observations);
 
   const askable = [...inserted.map(toTransaction), ...annotated].filter(
     ({ status, rail }) => rail !== null && !isFinal(status),

@@ -4,6 +4,8 @@ import type { Query } from './database.ts';
 import type { TransactionKey } from './transactions.ts';
 
 export interface Observation extends TransactionKey {
+  /** Who said it. */
+  readonly source: string;
   /** What was said, as it came: JSON text. */
   readonly said: string;
   readonly outcome: Exclude<Observed['outcome'], 'rejected'>;
@@ -14,13 +16,9 @@ export interface Observation extends TransactionKey {
 const COLUMNS = ['client_id', 'transaction_id', 'source', 'said', 'outcome', 'reason'] as const;
 
 /** The ledger: every word about a known transaction, in the order in which they came. */
-export async function insertObservations(
-  query: Query,
-  source: string,
-  observations: readonly Observation[],
-): Promise<void> {
+export async function insertObservations(query: Query, observations: readonly Observation[]): Promise<void> {
   if (observations.length === 0) return;
-  const rows = observations.map(({ clientId, transactionId, said, outcome, reason }) => ({
+  const rows = observations.map(({ clientId, transactionId, source, said, outcome, reason }) => ({
     client_id: clientId,
     transaction_id: transactionId,
     source,
