@@ -108,7 +108,13 @@ suite('the status of a transaction', () => {
             const { status, processedAt, failureReason, version, reversedAt, rail, railReference } = state;
             assert.deepEqual(state, {
               ...before,
-              ...{ status, processedAt, failureReason, version, reversedAt, rail, railReference },
+              status,
+              processedAt,
+              failureReason,
+              version,
+              reversedAt,
+              rail,
+              railReference,
             });
             assert.equal(version - before.version, 'events' in observed ? observed.events.length : 0);
           }

@@ -39,6 +39,7 @@ test('many feeds of one line at once are stored together, and each is answered f
   assert.equal(stored[0]?.sources, 'core');
   // Its own line number, not its place among all.
   for (const answer of answers) {
-    for (const { line } of answer.json.data?.['rejected'] as { line: number }[]) assert.equal(line, 1);
+    const { rejected } = answer.json.data as { rejected: { line: number }[] };
+    for (const { line } of rejected) assert.equal(line, 1);
   }
 });

@@ -40,11 +40,11 @@ export function createChanges(): Changes {
     heard(payload) {
       for (const change of readChanges(payload)) {
         for (const hear of hearers) hear(change);
-        for (const call of [...(watchers.get(keyOf(change.clientId, change.transactionId)) ?? [])]) call();
+        for (const call of watchers.get(keyOf(change.clientId, change.transactionId)) ?? []) call();
       }
     },
     missed() {
-      for (const own of [...watchers.values()]) for (const call of [...own]) call();
+      for (const own of watchers.values()) for (const call of own) call();
     },
   };
 }

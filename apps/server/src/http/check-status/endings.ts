@@ -17,7 +17,7 @@ export function createEndings(): Endings {
     remove: (end) => void ends.delete(end),
     all() {
       stopping = true;
-      for (const end of [...ends]) end();
+      for (const end of ends) end();
     },
   };
 }

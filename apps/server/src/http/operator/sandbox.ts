@@ -1,5 +1,7 @@
 import type { FastifyInstance } from 'fastify';
+import { isLosslessNumber } from 'lossless-json';
 import { parseMoney } from '../../domain/money.ts';
+import { ownField } from '../../exact-json.ts';
 import { type DemoCore, DisbursementRefused, type NewDisbursement } from '../../sandbox/demo-core.ts';
 import { ENVELOPE_HEADERS, success } from '../envelope.ts';
 import { ApiError } from '../errors.ts';
@@ -31,7 +33,7 @@ export function sandboxOperations(
   });
 
   app.post('/sandbox/v1/clock', { onRequest }, async (request, reply) => {
-    const seconds = Number(String(jsonObject(request.body)['advance_seconds']));
+    const seconds = Number(textOf(jsonObject(request.body), 'advance_seconds') ?? Number.NaN);
     const answer = await core.pushClock(seconds).catch(refuse);
     return reply.headers(ENVELOPE_HEADERS).send(success("The bank's clock was pushed forward", answer));
   });
@@ -48,19 +50,27 @@ const DEFAULTS = {
 
 /** Everything may be left out. What is wrong with it is found by the feed, as with any core's words. */
 function readDisbursement(body: Readonly<Record<string, unknown>>): NewDisbursement {
-  const text = (name: keyof typeof DEFAULTS): string => String(body[name] ?? DEFAULTS[name]);
+  const text = (name: keyof typeof DEFAULTS): string => textOf(body, name) ?? DEFAULTS[name];
   const amount = parseMoney(text('amount'));
   if (amount === null)
     throw new ApiError('INVALID_REQUEST', { message: 'Invalid request: amount must be a plain decimal' });
   return {
     clientId: text('client_id'),
-    referenceId: body['reference_id'] === undefined ? null : String(body['reference_id']),
+    referenceId: textOf(body, 'reference_id'),
     amount,
     bankCode: text('bank_code'),
     accountNumber: text('account_number'),
     accountName: text('account_name'),
     description: text('description'),
   };
+}
+
+function textOf(body: Readonly<Record<string, unknown>>, name: string): string | null {
+  const value = ownField(body, name);
+  if (value === undefined || value === null) return null;
+  if (typeof value === 'string') return value;
+  if (typeof value === 'number' || isLosslessNumber(value)) return value.toString();
+  throw new ApiError('INVALID_REQUEST', { message: `Invalid request: ${name} must be a string` });
 }
 
 function refuse(error: unknown): never {
