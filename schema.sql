@@ -175,7 +175,7 @@ create table tiba.transfer_inquiries (
 
 CREATE INDEX callback_deliveries_due ON tiba.callback_deliveries USING btree (client_id, endpoint_id, next_attempt_at) WHERE (state = 'pending'::text);
 
-CREATE INDEX callback_deliveries_exhausted ON tiba.callback_deliveries USING btree (client_id, endpoint_id, sequence) WHERE (state = 'exhausted'::text);
+CREATE INDEX callback_deliveries_state ON tiba.callback_deliveries USING btree (client_id, endpoint_id, state, sequence);
 
 CREATE INDEX callback_endpoints_in_trouble ON tiba.callback_endpoints USING btree (client_id, endpoint_id) WHERE ((disabled_at IS NOT NULL) OR (failing_since IS NOT NULL));
 

@@ -74,7 +74,7 @@ suite('endpoints in trouble', () => {
         {
           client_id: 'beta',
           endpoint_id: ids['gone'],
-          url: 'http://127.0.0.1:9/gone',
+          origin: 'http://127.0.0.1:9',
           status: 'disabled',
           disabled_reason: 'gone',
           disabled_at: '2026-11-19T00:00:00.000Z',
@@ -83,7 +83,7 @@ suite('endpoints in trouble', () => {
         {
           client_id: 'alpha',
           endpoint_id: ids['failing'],
-          url: 'http://127.0.0.1:9/failing',
+          origin: 'http://127.0.0.1:9',
           status: 'failing',
           disabled_reason: null,
           disabled_at: null,

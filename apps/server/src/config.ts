@@ -184,6 +184,18 @@ export const SETTINGS = {
     wholeNumber(0, 100_000_000),
     'Requests to check-account per client in any 60 seconds, for clients without limits of their own.',
   ),
+  eventsPerMinute: withDefault(
+    'TIBA_EVENTS_PER_MINUTE',
+    '120',
+    wholeNumber(0, 100_000_000),
+    'Requests for events per client in any 60 seconds.',
+  ),
+  callbacksPerMinute: withDefault(
+    'TIBA_CALLBACKS_PER_MINUTE',
+    '120',
+    wholeNumber(0, 100_000_000),
+    'Requests about callback endpoints and deliveries per client in any 60 seconds.',
+  ),
   overdueAfter: withDefault(
     'TIBA_OVERDUE_MINUTES',
     '30',

@@ -22,6 +22,11 @@ export type Authentication =
 export interface Authenticator {
   /** `authorization` is the header as it came. Answers at once for a token that was seen before. */
   authenticate(authorization: string | undefined, address: string): Authentication | Promise<Authentication>;
+  /**
+   * The caller of a request that was let in before and has waited, as of now; null when it is no longer good. That is no
+   * failed authentication: nobody has tried anything. `unavailable` as above.
+   */
+  again(authorization: string | undefined): Promise<Caller | null | 'unavailable'>;
 }
 
 export interface AuthenticatorParts {
@@ -118,6 +123,15 @@ export function createAuthenticator({ clients, notifications, verify, throttle }
     authenticate(authorization, address) {
       if (notifications.isCurrent()) return judge(authorization, address);
       return notifications.untilCurrent().then((current) => (current ? judge(authorization, address) : UNAVAILABLE));
+    },
+    async again(authorization = '') {
+      if (!notifications.isCurrent() && !(await notifications.untilCurrent())) return 'unavailable';
+      const token = known.get(authorization);
+      if (token !== undefined) return callerOf(token);
+      // So many others were verified meanwhile that it was forgotten.
+      const verified = await verify(BEARER.exec(authorization)?.[1] ?? '').catch(() => undefined);
+      if (verified === undefined) return 'unavailable';
+      return verified === null ? null : callerOf(remember(authorization, verified));
     },
   };
 }

@@ -10,7 +10,7 @@ import { DELIVER_TASK, endpointOfJob } from '../postgres/delivery-jobs.ts';
 import type { EndpointKey } from '../postgres/events.ts';
 import { startJobWorker } from '../postgres/job-worker.ts';
 import { repeat } from '../repeat.ts';
-import { createBatches } from './batches.ts';
+import { type Batches, createBatches } from './batches.ts';
 import { createLane, type Lane } from './lane.ts';
 import { createMessage } from './message.ts';
 import { judgeAttempt, newsOf } from './results.ts';
@@ -61,7 +61,8 @@ export function createDeliveries(parts: DeliveriesParts): Deliveries {
   const abandoned = new AbortController();
   let closing = false;
 
-  const results = createBatches<RecordedAttempt>(async (attempts) => {
+  /** Each endpoint's results for themselves, so that what goes wrong with one holds up no other. */
+  async function record(attempts: readonly RecordedAttempt[]): Promise<void> {
     while (!abandoned.signal.aborted) {
       try {
         for (const { clientId, endpointId, reason } of await recordResults(database, attempts, newsOf(attempts))) {
@@ -78,33 +79,33 @@ export function createDeliveries(parts: DeliveriesParts): Deliveries {
         await wait(RECORD_RETRY_MS, undefined, { signal: abandoned.signal }).catch(() => {});
       }
     }
-  }, RECORD_BATCH_MAX);
+  }
 
-  async function deliver(delivery: ClaimedDelivery): Promise<void> {
+  async function deliver(delivery: ClaimedDelivery, results: Batches<RecordedAttempt>): Promise<void> {
     const result = await attempt(delivery);
-    if (abandoned.signal.aborted) return;
+    if (abandoned.signal.aborted || result === null) return;
     const attempted = judgeAttempt(delivery, result, random());
     metrics.callbacks.record(delivery.kind, outcomeOf(attempted), result.durationMs);
     await results.add(attempted);
   }
 
-  async function attempt({ endpoint, ...event }: ClaimedDelivery): Promise<AttemptResult> {
-    const startedAt = new Date(now());
+  /** Null for a fault of ours: nothing is held against the receiver, and it is sent when the claim has run out. */
+  async function attempt({ endpoint, ...event }: ClaimedDelivery): Promise<AttemptResult | null> {
     try {
       return await send(endpoint, createMessage(event));
     } catch (error) {
       const { clientId, endpointId } = endpoint;
       if (!abandoned.signal.aborted) log.error({ err: error, clientId, endpointId }, 'a callback could not be sent');
-      const none = { httpStatus: null, answer: null, retryAfterMs: null };
-      return { ...none, startedAt, durationMs: 0, error: 'It could not be sent: a fault on our side' };
+      return null;
     }
   }
 
   function openLane(endpoint: EndpointKey, onIdle: () => void): Lane {
+    const results = createBatches(record, RECORD_BATCH_MAX);
     return createLane<ClaimedDelivery>({
       places: PLACES,
       claim: (limit) => claimDeliveries(database, endpoint, { limit, now: new Date(now()), leaseMs: LEASE_MS }),
-      deliver,
+      deliver: (delivery) => deliver(delivery, results),
       onClaimFailed: (error) =>
         log.warn({ err: error, ...endpoint }, 'what is due could not be claimed; it is tried again'),
       onIdle,

@@ -70,10 +70,12 @@ export function createGate({ authenticator, limiter, metrics }: GateParts) {
 export type Gate = ReturnType<typeof createGate>;
 
 /** Whether a request that has waited would still be let in; the refusal if not. It is not counted again. */
-export function createRecheck(authenticator: Authenticator) {
+export function createRecheck(authenticator: Pick<Authenticator, 'again'>, scope: Scope) {
   return async (request: FastifyRequest): Promise<ApiError | null> => {
-    const authentication = await authenticator.authenticate(request.headers.authorization, request.ip);
-    return authentication.outcome === 'authenticated' ? null : refusal(authentication);
+    const caller = await authenticator.again(request.headers.authorization);
+    if (caller === 'unavailable') return refusal({ outcome: 'unavailable' });
+    if (caller === null) return refusal({ outcome: 'refused', presented: true });
+    return caller.scopes.has(scope) ? null : forbidden(scope);
   };
 }
 

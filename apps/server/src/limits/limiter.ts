@@ -1,5 +1,9 @@
-/** The operations that are counted (service document, section 8). Both forms of check-status share one allowance. */
-export type LimitedOperation = 'check-status' | 'check-account';
+/**
+ * The operations that are counted: those of the service document's section 8, of which both forms of check-status share one
+ * allowance; reading events; and everything about callbacks.
+ */
+export const LIMITED_OPERATIONS = ['check-status', 'check-account', 'events', 'callbacks'] as const;
+export type LimitedOperation = (typeof LIMITED_OPERATIONS)[number];
 
 /** The window over which requests are counted. */
 export const WINDOW_MS = 60_000;

@@ -1,5 +1,5 @@
 import { TIMEOUT } from 'node:dns';
-import { lookup } from 'node:dns/promises';
+import { lookup, Resolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import type { AddressGuard } from './address-guard.ts';
 
@@ -13,6 +13,26 @@ export type LookUp = (hostname: string) => Promise<readonly ResolvedAddress[]>;
 
 /** What the machine's own resolver says. */
 export const lookUpBySystem: LookUp = (hostname) => lookup(hostname, { all: true });
+
+const RESOLVER_TIMEOUT_MS = 2_000;
+const RESOLVER_TRIES = 2;
+
+/**
+ * What the name servers say, without the machine's own list of hosts: for receivers on the internet. Unlike the system's
+ * resolver it has a deadline and holds no thread, so that names whose servers are silent keep no other name waiting.
+ */
+export function createNameServerLookUp(): LookUp {
+  const resolver = new Resolver({ timeout: RESOLVER_TIMEOUT_MS, tries: RESOLVER_TRIES });
+  return async (hostname) => {
+    const [four, six] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
+    const found = [
+      ...(four.status === 'fulfilled' ? four.value.map((address) => ({ address, family: 4 })) : []),
+      ...(six.status === 'fulfilled' ? six.value.map((address) => ({ address, family: 6 })) : []),
+    ];
+    if (found.length === 0 && four.status === 'rejected') throw four.reason;
+    return found;
+  };
+}
 
 /** What a host came to: addresses that are permitted, all of them, or the reason why it may not be connected to. */
 export type Resolution =

@@ -84,6 +84,8 @@ with due as materialized (
    where d.client_id = $1 and d.endpoint_id = $2 and d.state = 'pending' and d.next_attempt_at <= ${NOW}
      and exists (select from tiba.callback_endpoints e
                   where e.client_id = $1 and e.endpoint_id = $2 and e.disabled_at is null)
+     -- Whose access was withdrawn is told nothing more; what he is owed waits.
+     and exists (select from tiba.clients c where c.client_id = $1 and c.disabled_at is null)
    order by d.next_attempt_at, d.sequence
    limit $4
      for update of d skip locked
@@ -148,4 +150,5 @@ with recursive earliest as (
 select client_id, endpoint_id
   from earliest
   join tiba.callback_endpoints e using (client_id, endpoint_id)
- where e.disabled_at is null and next_attempt_at <= greatest($1::timestamptz, now())`;
+  join tiba.clients c using (client_id)
+ where e.disabled_at is null and c.disabled_at is null and next_attempt_at <= greatest($1::timestamptz, now())`;

@@ -108,7 +108,7 @@ export async function changeEndpoint(
                                              else disabled_at end,
               disabled_reason = case $5::boolean when true then coalesce(disabled_reason, 'client') when false then null
                                                  else disabled_reason end,
-              failing_since = case when $6 then null else failing_since end
+              failing_since = case when $6 or $3 is not null then null else failing_since end
         where client_id = $1 and endpoint_id = $2
        returning ${SELECTED}`,
       [clientId, endpointId, url, kinds, disabled, enabledAgain],

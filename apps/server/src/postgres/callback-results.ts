@@ -129,7 +129,9 @@ with given as materialized (
      and d.endpoint_id = any (array(select endpoint_id from given))
      and d.sequence = any (array(select sequence from given))
      and d.client_id = g.client_id and d.endpoint_id = g.endpoint_id and d.sequence = g.sequence
-     and ((g.state = 'delivered' and d.state <> 'delivered') or (d.state = 'pending' and d.attempts = g.attempt))
+     and ((g.state = 'delivered' and d.state <> 'delivered') or
+          -- Of the run that is under way: what was begun before a replay says nothing about it.
+          (d.state = 'pending' and d.attempts = g.attempt and g.attempt > d.attempts_before))
 ), judged as materialized (
   select e.client_id, e.endpoint_id, n.heard_at,
          case when n.succeeded then n.failing_since else coalesce(e.failing_since, n.failing_since) end as failing_since,

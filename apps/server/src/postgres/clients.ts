@@ -1,7 +1,11 @@
 import type { LimitedOperation } from '../limits/limiter.ts';
+
 import type { Database } from './database.ts';
 
 /** A client as the operator set it up. */
+/** Of these a client may have its own. */
+type ClientLimit = Extract<LimitedOperation, 'check-status' | 'check-account'>;
+
 export interface ClientRecord {
   readonly clientId: string;
   readonly name: string;
@@ -9,7 +13,7 @@ export interface ClientRecord {
   readonly secretHash: Buffer;
   readonly scopes: readonly string[];
   /** Requests per minute where the operator gave this client its own limits. */
-  readonly limits: Partial<Record<LimitedOperation, number>>;
+  readonly limits: Partial<Record<ClientLimit, number>>;
   /** Tokens issued before this moment are revoked. Milliseconds since 1970; 0 when none is. */
   readonly tokensValidFromMs: number;
   readonly disabled: boolean;
@@ -54,7 +58,7 @@ export interface NewClient {
   readonly name: string;
   readonly secretHash: Buffer;
   readonly scopes: readonly string[];
-  readonly limits?: Partial<Record<LimitedOperation, number>>;
+  readonly limits?: Partial<Record<ClientLimit, number>>;
 }
 
 /** False when the client_id is taken. */
@@ -109,7 +113,7 @@ export async function replaceClientSecret(database: Database, clientId: string, 
 export async function setClientLimits(
   database: Database,
   clientId: string,
-  limits: Record<LimitedOperation, number | null>,
+  limits: Record<ClientLimit, number | null>,
 ): Promise<boolean> {
   const rows = await database.query(
     `update tiba.clients set check_status_per_minute = $2, check_account_per_minute = $3

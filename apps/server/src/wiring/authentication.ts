@@ -37,7 +37,7 @@ export function openAuthentication({ options, metrics }: Stage, store: Store, pu
   const authenticator = createAuthenticator({ clients, notifications, verify, throttle });
   return {
     gate: createGate({ authenticator, limiter: createSlidingWindow(clock), metrics }),
-    recheck: createRecheck(authenticator),
+    recheck: createRecheck(authenticator, 'status:read'),
     issue,
     issuer:
       settings.tokenIssuer === null

@@ -8,6 +8,7 @@ import { createDurations } from '../ledger/durations.ts';
 import { createSlidingWindow } from '../limits/sliding-window.ts';
 import { resolveDestination } from '../outbound/destination.ts';
 import { createGuardedHttp } from '../outbound/guarded-http.ts';
+import { createNameServerLookUp, lookUpBySystem } from '../outbound/look-up.ts';
 import { createTransactionLookUp } from '../postgres/transaction-lookup.ts';
 import type { Authentication } from './authentication.ts';
 import type { Stage } from './parts.ts';
@@ -55,7 +56,10 @@ function openCallbacks({ options, metrics, onClose }: Stage, { database, seal }:
     allowed: settings.callbackNetworks,
     loopbackHttp: environment === 'sandbox',
   };
-  const http = createGuardedHttp({ policy });
+  // Receivers of the operator's own, and those of the sandbox, may stand in the machine's list of hosts.
+  const onInternet = policy.allowed.length === 0 && !policy.loopbackHttp;
+  const lookUp = onInternet ? createNameServerLookUp() : lookUpBySystem;
+  const http = createGuardedHttp({ policy, lookUp });
   onClose(() => http.close());
   const send = createCallbackSender({ http, seal });
   const deliveries = createDeliveries({ connection, database, send, log, metrics });
@@ -63,7 +67,7 @@ function openCallbacks({ options, metrics, onClose }: Stage, { database, seal }:
   return {
     seal,
     send,
-    judge: (url) => resolveDestination(url, policy),
+    judge: (url) => resolveDestination(url, policy, { lookUp }),
     testLimiter: createSlidingWindow(clock),
   };
 }

@@ -38,9 +38,12 @@ export async function openStore({ options, onClose }: Stage): Promise<Store> {
   onClose(() => lookUpDatabase.close());
   await prepareDatabase(database, connection, environment);
 
-  const clients = createClients(database, {
+  // Over the look-ups' connections: whatever fills the others, who is let in is known.
+  const clients = createClients(lookUpDatabase, {
     'check-status': settings.checkStatusPerMinute,
     'check-account': settings.checkAccountPerMinute,
+    events: settings.eventsPerMinute,
+    callbacks: settings.callbacksPerMinute,
   });
   const seal = createSeal(settings.secretKey);
   const keys = createSigningKeys({ database, seal, tokenLifetimeMaxSeconds: TOKEN_LIFETIME_MAX_SECONDS });

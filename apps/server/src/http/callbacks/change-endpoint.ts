@@ -35,7 +35,7 @@ const schema = {
 };
 
 export function changeEndpoint(app: FastifyInstance, { gate, database, judge }: CallbackParts): void {
-  const onRequest = [gate({ scope: 'callbacks:manage' }), requireJson];
+  const onRequest = [gate({ scope: 'callbacks:manage', operation: 'callbacks' }), requireJson];
 
   app.patch('/api/v1/callback-endpoints/:endpoint_id', { onRequest, schema }, async (request, reply) => {
     const key = endpointInPath(request);

@@ -19,7 +19,7 @@ import { found, isEndpointId } from './endpoint-view.ts';
 
 /** What became of callbacks. */
 export function readDeliveries(app: FastifyInstance, { gate, database }: CallbackParts): void {
-  const onRequest = gate({ scope: 'callbacks:manage' });
+  const onRequest = gate({ scope: 'callbacks:manage', operation: 'callbacks' });
 
   app.get('/api/v1/callback-deliveries', { onRequest, schema: listDeliveriesSchema }, async (request, reply) => {
     const given = queryParameters(request.originalUrl, ['endpoint_id', 'state', 'after', 'limit']);

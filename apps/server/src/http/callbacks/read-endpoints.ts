@@ -34,7 +34,7 @@ const oneSchema = {
 };
 
 export function readEndpoints(app: FastifyInstance, { gate, database }: CallbackParts): void {
-  const onRequest = gate({ scope: 'callbacks:manage' });
+  const onRequest = gate({ scope: 'callbacks:manage', operation: 'callbacks' });
 
   app.get('/api/v1/callback-endpoints', { onRequest, schema: listSchema }, async (request, reply) => {
     const endpoints = await listEndpoints(database, callerOf(request).client.clientId);

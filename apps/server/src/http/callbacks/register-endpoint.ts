@@ -36,7 +36,7 @@ const schema = {
 };
 
 export function registerEndpoint(app: FastifyInstance, { gate, database, seal, judge }: CallbackParts): void {
-  const onRequest = [gate({ scope: 'callbacks:manage' }), requireJson];
+  const onRequest = [gate({ scope: 'callbacks:manage', operation: 'callbacks' }), requireJson];
 
   app.post('/api/v1/callback-endpoints', { onRequest, schema }, async (request, reply) => {
     const body = jsonObject(request.body);

@@ -29,7 +29,7 @@ const schema = {
 };
 
 export function replayOne(app: FastifyInstance, { gate, database }: CallbackParts): void {
-  const onRequest = [gate({ scope: 'callbacks:manage' }), allowEmptyBody];
+  const onRequest = [gate({ scope: 'callbacks:manage', operation: 'callbacks' }), allowEmptyBody];
 
   app.post('/api/v1/callback-deliveries/:delivery_id/replay', { onRequest, schema }, async (request, reply) => {
     const key = deliveryInPath(request);

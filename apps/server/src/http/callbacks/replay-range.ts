@@ -64,7 +64,7 @@ const schema = {
 };
 
 export function replayRange(app: FastifyInstance, { gate, database }: CallbackParts): void {
-  const onRequest = [gate({ scope: 'callbacks:manage' }), requireJson];
+  const onRequest = [gate({ scope: 'callbacks:manage', operation: 'callbacks' }), requireJson];
 
   app.post('/api/v1/callback-deliveries/replay', { onRequest, schema }, async (request, reply) => {
     const { endpointId, ...range } = readReplay(jsonObject(request.body));

@@ -33,7 +33,7 @@ const schema = {
 };
 
 export function rotateSecret(app: FastifyInstance, { gate, database, seal }: CallbackParts): void {
-  const onRequest = [gate({ scope: 'callbacks:manage' }), allowEmptyBody];
+  const onRequest = [gate({ scope: 'callbacks:manage', operation: 'callbacks' }), allowEmptyBody];
 
   app.post('/api/v1/callback-endpoints/:endpoint_id/rotate-secret', { onRequest, schema }, async (request, reply) => {
     const key = endpointInPath(request);

@@ -43,7 +43,7 @@ const schema = {
 };
 
 export function testEndpoint(app: FastifyInstance, { gate, database, send, testLimiter }: CallbackParts): void {
-  const onRequest = [gate({ scope: 'callbacks:manage' }), allowEmptyBody];
+  const onRequest = [gate({ scope: 'callbacks:manage', operation: 'callbacks' }), allowEmptyBody];
 
   app.post('/api/v1/callback-endpoints/:endpoint_id/test', { onRequest, schema }, async (request, reply) => {
     const key = endpointInPath(request);

@@ -71,5 +71,5 @@ export async function streamStatus({ request, reply, view, recheck, endings }: S
   stream.push(`retry: ${RETRY_MS}\n\n`);
   reply.header('content-type', 'text/event-stream').header('x-accel-buffering', 'no').send(stream);
   tell(view.latest());
-  endings.add(finish);
+  if (!finished) endings.add(finish);
 }

@@ -9,7 +9,7 @@ import { EVENTS_DEFAULT, EVENTS_MAX, listEventsSchema, SEQUENCE_MAX } from './sc
 
 /** All that happened to the client's transactions, in order and without gaps: what callbacks tell of, to be read. */
 export function readEvents(app: FastifyInstance, gate: Gate, database: Database): void {
-  const onRequest = gate({ scope: 'events:read' });
+  const onRequest = gate({ scope: 'events:read', operation: 'events' });
 
   app.get('/api/v1/events', { onRequest, schema: listEventsSchema }, async (request, reply) => {
     const given = queryParameters(request.originalUrl, ['after', 'limit']);

@@ -61,20 +61,14 @@ const reviewJson = (review: Review): Record<string, unknown> => ({
 const endpointInTrouble = (endpoint: CallbackEndpoint): Record<string, unknown> => ({
   client_id: endpoint.clientId,
   endpoint_id: endpoint.endpointId,
-  url: withoutQuery(endpoint.url),
+  // Clients put keys of their own into paths and queries, which are nobody else's business.
+  origin: new URL(endpoint.url).origin,
   status: endpoint.disabledAt === null ? 'failing' : 'disabled',
   disabled_reason: endpoint.disabledReason,
   disabled_at: endpoint.disabledAt,
   failing_since: endpoint.failingSince,
   created_at: endpoint.createdAt,
 });
-
-/** Clients put keys of their own into queries, which are nobody else's business. */
-function withoutQuery(href: string): string {
-  const url = new URL(href);
-  url.search = '';
-  return url.href;
-}
 
 /** Put together as text, so that the amount stays exact. */
 function overdueJson(transaction: Transaction): string {

@@ -123,8 +123,7 @@ create table tiba.callback_deliveries (
   check ((state = 'pending') = (ended_at is null)),
   check (attempts_before between 0 and attempts)
 );
-create index callback_deliveries_exhausted on tiba.callback_deliveries (client_id, endpoint_id, sequence)
-  where state = 'exhausted';
+create index callback_deliveries_state on tiba.callback_deliveries (client_id, endpoint_id, state, sequence);
 create index callback_deliveries_due on tiba.callback_deliveries (client_id, endpoint_id, next_attempt_at)
   where state = 'pending';
 
