@@ -56,12 +56,15 @@ async function paste(commands: string): Promise<unknown[]> {
 }
 
 test("README's first questions are answered", { skip: withoutCurl }, async () => {
-  const [status, account] = (await paste(await shellBlocks('README.md', 'curl'))) as Record<
+  const [status, account, made, arrived] = (await paste(await shellBlocks('README.md', 'curl'))) as Record<
     string,
     Record<string, unknown>
   >[];
   assert.equal(status?.['data']?.['status'], 'SUCCESS');
   assert.equal(account?.['data']?.['status'], 'ACTIVE');
+  assert.equal(made?.['data']?.['status'], 'PROCESS');
+  assert.equal(arrived?.['data']?.['status'], 'SUCCESS');
+  assert.equal(arrived?.['data']?.['transaction_id'], made?.['data']?.['transaction_id']);
 });
 
 test("the feed page's example is taken", { skip: withoutCurl }, async () => {
@@ -76,12 +79,12 @@ test("the banner's lines are answered", { skip: withoutCurl }, async () => {
   const lines = sandbox
     .output()
     .split('\n')
-    .filter((line) => /^(?:TOKEN=|curl )/.test(line));
-  assert.equal(lines.length, 4);
+    .filter((line) => /^(?:TOKEN=|CORE=|curl )/.test(line));
+  assert.equal(lines.length, 6);
   const answers = (await paste(lines.join('\n'))) as Record<string, unknown>[];
   assert.deepEqual(
     answers.map((answer) => answer['success']),
-    [true, true, true],
+    [true, true, true, true],
   );
 });
 

@@ -100,10 +100,10 @@ test('npm start', async (t) => {
 
   await t.test('prints lines that answer as documented when they are pasted', (context) => {
     if (!hasCurl(context)) return;
-    const [token = '', byId, byReference, account, ...others] = pastedLines(sandbox);
+    const [token = '', byId, byReference, account, core = '', disbursement, ...others] = pastedLines(sandbox);
     assert.deepEqual(others, []);
     const data = (line = ''): Record<string, unknown> => {
-      const { stdout, stderr } = spawnSync('bash', ['-c', `${token}\n${line}`], { encoding: 'utf8' });
+      const { stdout, stderr } = spawnSync('bash', ['-c', `${token}\n${core}\n${line}`], { encoding: 'utf8' });
       assert.ok(stdout.startsWith('{'), stderr || stdout);
       return JSON.parse(stdout).data;
     };
@@ -117,6 +117,7 @@ test('npm start', async (t) => {
     const checked = data(account);
     assert.deepEqual({ ...checked, ...active }, checked);
     assert.equal(checked['status'], 'ACTIVE');
+    assert.equal(data(disbursement)['bank'], 'accepted');
   });
 });
 
@@ -125,7 +126,7 @@ const pastedLines = (sandbox: RunningSandbox): string[] =>
   sandbox
     .stdout()
     .split('\n')
-    .filter((line) => /^(?:TOKEN=|curl )/.test(line));
+    .filter((line) => /^(?:TOKEN=|CORE=|curl )/.test(line));
 
 function hasCurl(context: TestContext): boolean {
   if (spawnSync('curl', ['--version']).error === undefined) return true;
