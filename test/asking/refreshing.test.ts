@@ -91,10 +91,10 @@ test('what was asked about lately is not asked about again; what was asked about
   const id = await begin();
   const { asking } = start();
   await asking.refresh('alpha', id);
-  now = later(STALE_MS);
+  now = later(STALE_MS - SECOND_MS);
   await asking.refresh('alpha', id);
   assert.equal(questionsAbout(id).length, 1);
-  now = later(STALE_MS + SECOND_MS);
+  now = later(STALE_MS);
   await asking.refresh('alpha', id);
   assert.equal(questionsAbout(id).length, 2);
 });
