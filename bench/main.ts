@@ -1,4 +1,6 @@
 import { inspect } from 'node:util';
+import { measureArrival } from './arrival/arrival.ts';
+import { arrivalRatios, arrivalRows, conditions } from './arrival/report.ts';
 import { compare } from './compare.ts';
 import { Interrupted, onInterruption } from './interruption.ts';
 import { describeMachine } from './machine.ts';
@@ -39,14 +41,24 @@ async function run(options: Options): Promise<number> {
     print(await profile(stage, options));
     return 0;
   }
+  if (options.arrival) {
+    const { measured, sizes } = await measureArrival(stage, options);
+    const ratios = arrivalRatios(measured, sizes);
+    print(`\n${conditions(measured, sizes)}\n\n${arrivalRows(measured, sizes)}\n\n${ratioTable(ratios)}`);
+    return end(options, ratios.some(isMissed));
+  }
   const { rows, ratios } = await compare(stage, options);
   print(`\n${stage.load.connections} in flight, medians over ${options.rounds} × ${options.roundSeconds} s\n`);
   print(rowTable(rows));
   print('');
   print(ratioTable(ratios));
-  if (options.quick) print('\nA quick run shows that everything works. Its figures are too short to judge by.');
   const failed = rows.some(({ figures }) => figures.failed > 0);
-  return options.enforce && (failed || ratios.some(isMissed)) ? 1 : 0;
+  return end(options, failed || ratios.some(isMissed));
+}
+
+function end({ quick, enforce }: Options, missed: boolean): number {
+  if (quick) print('\nA quick run shows that everything works. Its figures are too short to judge by.');
+  return enforce && missed ? 1 : 0;
 }
 
 /** Stopping things after a failure may fail too; what came first is said first. Node shows neither of the two by itself. */

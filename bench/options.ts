@@ -3,6 +3,8 @@ import { parseArgs } from 'node:util';
 export interface Options {
   /** One short round and a smaller large table: shows that everything works, measures nothing worth keeping. */
   readonly quick: boolean;
+  /** Instead of what an answer costs, measures how a change arrives at clients. */
+  readonly arrival: boolean;
   /** A missed budget or a failed request ends the run with code 1. */
   readonly enforce: boolean;
   /** Instead of measuring, finds out where the server spends its time. */
@@ -21,6 +23,7 @@ export type LoadName = (typeof LOAD_NAMES)[number];
 
 export const USAGE = `npm run bench -- [options]
   --quick             one round of 2 s and 100 thousand instead of 1 million transactions: to see that it works
+  --arrival           how a change arrives at clients, by callback and with Prefer: wait, instead of what an answer costs
   --rounds <number>   how often each variant is measured (5)
   --seconds <number>  how long each time, in whole seconds (4)
   --load <program>    wrk or autocannon (wrk where it is installed)
@@ -34,9 +37,10 @@ export class OptionsError extends Error {}
 export function readOptions(args: readonly string[]): Options | null {
   const values = parse(args);
   if (values.help) return null;
-  const { quick, enforce, profile } = values;
+  const { quick, arrival, enforce, profile } = values;
   return {
     quick,
+    arrival,
     enforce,
     profile,
     load: loadName(values.load),
@@ -54,7 +58,16 @@ function parse(args: readonly string[]) {
   try {
     return parseArgs({
       args: [...args],
-      options: { help: flag, quick: flag, enforce: flag, profile: flag, rounds: value, seconds: value, load: value },
+      options: {
+        help: flag,
+        quick: flag,
+        arrival: flag,
+        enforce: flag,
+        profile: flag,
+        rounds: value,
+        seconds: value,
+        load: value,
+      },
     }).values;
   } catch (error) {
     throw new OptionsError(error instanceof Error ? error.message : String(error), { cause: error });

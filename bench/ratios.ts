@@ -16,10 +16,10 @@ export const isMissed = ({ value, budget }: Ratio): boolean =>
   budget !== null && !(budget.bound === 'at most' ? value <= budget.value : value >= budget.value);
 
 /** The ratio of two variants in each round, of which the median: both had the same machine to themselves by turns. */
-export function pairedRatio(
-  ones: readonly Measurement[],
-  others: readonly Measurement[],
-  figure: keyof Measurement,
+export function pairedRatio<Figure extends string>(
+  ones: readonly Readonly<Record<Figure, number>>[],
+  others: readonly Readonly<Record<Figure, number>>[],
+  figure: Figure,
 ): number {
   return median(ones.map((one, round) => one[figure] / (others[round]?.[figure] ?? Number.NaN)));
 }
@@ -34,7 +34,7 @@ export const medians = (measurements: readonly Measurement[]): Measurement => ({
 });
 
 /** Of an even number, the mean of the two in the middle. NaN of none. */
-function median(values: readonly number[]): number {
+export function median(values: readonly number[]): number {
   const sorted = values.toSorted((one, other) => one - other);
   const middle = sorted.length / 2;
   const [low = Number.NaN, high = low] = sorted.slice(Math.ceil(middle) - 1, Math.floor(middle) + 1);

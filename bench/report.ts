@@ -32,10 +32,10 @@ export const ratioTable = (ratios: readonly Ratio[]): string =>
 /** A figure to compare: a ratio, or so many per second. */
 const number = (value: number): string => (value >= 100 ? whole(value) : value.toFixed(2));
 
-const whole = (value: number): string => Math.round(value).toLocaleString('en');
+export const whole = (value: number): string => Math.round(value).toLocaleString('en');
 
 /** Columns as wide as their widest cell: the first to the left, figures to the right. */
-function table(lines: readonly (readonly string[])[]): string {
+export function table(lines: readonly (readonly string[])[]): string {
   const widths = lines[0]?.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0))) ?? [];
   return lines
     .map((line) =>

@@ -14,13 +14,27 @@ export interface BenchDatabase {
   readonly rows: number;
 }
 
-const SCOPES: readonly Scope[] = ['status:read', 'account:check'];
+const SCOPES: readonly Scope[] = ['status:read', 'account:check', 'callbacks:manage', 'feed:write'];
 /** Counted as exactly as any limit, and never reached. */
 const REQUESTS_PER_MINUTE = 100_000_000;
 
 /** A database with the service's schema, the client that asks, and this many transactions of it. */
 export async function makeDatabase(stage: Stage, name: string, rows: number): Promise<BenchDatabase> {
-  const { postgres, log, signal, say } = stage;
+  const { signal, say } = stage;
+  const connectionString = await makeEmptyDatabase(stage, name);
+  const startedMs = performance.now();
+  const sayProgress = (done: number): void => say(`  ${done.toLocaleString('en')} of ${rows.toLocaleString('en')}`);
+  say(`filling ${rows.toLocaleString('en')} transactions …`);
+  await fillTransactions({ connectionString, rows, signal, onProgress: sayEveryTenth(rows, sayProgress) });
+  say(`  filled in ${((performance.now() - startedMs) / 1000).toFixed(1)} s`);
+  return { connectionString, rows };
+}
+
+/** A database with the service's schema and the client that asks. Gives its connection string. */
+export async function makeEmptyDatabase(
+  { postgres, log, signal }: Pick<Stage, 'postgres' | 'log' | 'signal'>,
+  name: string,
+): Promise<string> {
   signal.throwIfAborted();
   const connectionString = postgres.connectionString.replace('/tiba?', `/${name}?`);
   await createDatabase(postgres.connectionString, name);
@@ -38,12 +52,7 @@ export async function makeDatabase(stage: Stage, name: string, rows: number): Pr
   } finally {
     await database.close();
   }
-  const startedMs = performance.now();
-  const sayProgress = (done: number): void => say(`  ${done.toLocaleString('en')} of ${rows.toLocaleString('en')}`);
-  say(`filling ${rows.toLocaleString('en')} transactions …`);
-  await fillTransactions({ connectionString, rows, signal, onProgress: sayEveryTenth(rows, sayProgress) });
-  say(`  filled in ${((performance.now() - startedMs) / 1000).toFixed(1)} s`);
-  return { connectionString, rows };
+  return connectionString;
 }
 
 async function createDatabase(connectionString: string, name: string): Promise<void> {

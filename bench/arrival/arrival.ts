@@ -1,0 +1,81 @@
+import type { Options } from '../options.ts';
+import type { Stage } from '../stage.ts';
+import { measureBacklog } from './backlog.ts';
+import { type BareNotices, measureBareNotices, measureBarePosts, startBare } from './bare.ts';
+import type { Figures } from './figures.ts';
+import { measureNotices } from './notices.ts';
+import { startPostgres } from './postgres.ts';
+import { inRounds } from './rounds.ts';
+import { type Sizes, sizesOf } from './sizes.ts';
+import { startCallbackSubject, startSubject } from './subject.ts';
+import { measureWaiting, type Waiting } from './waiting.ts';
+
+/** By round, of a service whose one endpoint answers, of one that has another endpoint that hangs, and of the bare carrier. */
+export interface Measured {
+  readonly notices: {
+    readonly bare: readonly BareNotices[];
+    readonly alone: readonly Figures[];
+    readonly beside: readonly Figures[];
+  };
+  readonly backlog: {
+    readonly bare: readonly Figures[];
+    readonly alone: readonly Figures[];
+    readonly beside: readonly Figures[];
+  };
+  readonly flushed: Figures;
+  readonly waiting: Waiting;
+}
+
+/** Measures how a change arrives at clients: docs/benchmarks.md says what each row means. */
+export async function measureArrival(stage: Stage, options: Options): Promise<{ measured: Measured; sizes: Sizes }> {
+  const sizes = sizesOf(options);
+  stage.say('starting a PostgreSQL that keeps the time of each commit …');
+  const postgres = await startPostgres(stage, 'postgres-of-arrival', false);
+  const callbacks = await measureCallbacks({ ...stage, postgres }, sizes);
+
+  stage.say(`${sizes.waiting.toLocaleString('en')} wait with Prefer: wait …`);
+  const waiter = await startSubject({ ...stage, postgres }, { name: 'waiting', past: sizes.past });
+  const waiting = await measureWaiting(stage, waiter, sizes);
+
+  stage.say('callbacks again, with a PostgreSQL that flushes every commit to the disk …');
+  const flushed = await measureFlushed(stage, sizes);
+  return { measured: { ...callbacks, waiting, flushed }, sizes };
+}
+
+async function measureCallbacks(stage: Stage, sizes: Sizes): Promise<Pick<Measured, 'notices' | 'backlog'>> {
+  const { past, rounds, backlogRounds, changesPerSecond, roundSeconds, shortSeconds, backlog: due } = sizes;
+  stage.say('starting the servers …');
+  const bare = await startBare(stage);
+  const alone = await startCallbackSubject(stage, { name: 'alone', past, besideHanging: false });
+  const beside = await startCallbackSubject(stage, { name: 'beside', past, besideHanging: true });
+
+  stage.say(`callbacks, ${changesPerSecond} changes a second …`);
+  const long = { perSecond: changesPerSecond, seconds: roundSeconds };
+  const notices = await inRounds(stage, rounds, {
+    bare: () => measureBareNotices(stage, bare, { ...long, seconds: shortSeconds }),
+    alone: () => measureNotices(stage, alone, long),
+    beside: () => measureNotices(stage, beside, long),
+  });
+
+  stage.say(`callbacks, ${due.toLocaleString('en')} due …`);
+  const round = { backlog: due, changesPerSecond, seconds: shortSeconds };
+  const backlog = await inRounds(stage, backlogRounds, {
+    bare: () => measureBarePosts(bare, shortSeconds),
+    alone: () => measureBacklog(stage, alone, round),
+    beside: () => measureBacklog(stage, beside, round),
+  });
+  // What they still owe would take time from whatever comes next.
+  await alone.stop();
+  await beside.stop();
+  return { notices, backlog };
+}
+
+async function measureFlushed(
+  stage: Stage,
+  { past, flushedSeconds, changesPerSecond, warmUpSeconds }: Sizes,
+): Promise<Figures> {
+  const postgres = await startPostgres(stage, 'postgres-that-flushes', true);
+  const subject = await startCallbackSubject({ ...stage, postgres }, { name: 'flushed', past, besideHanging: false });
+  await measureNotices(stage, subject, { perSecond: changesPerSecond, seconds: warmUpSeconds });
+  return measureNotices(stage, subject, { perSecond: changesPerSecond, seconds: flushedSeconds });
+}
