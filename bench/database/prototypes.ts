@@ -21,7 +21,8 @@ const COMMON = {
   rail: null,
   railReference: null,
   reversedAt: null,
-  expectedBy: '2026-11-21T05:02:26.123Z',
+  // Far ahead: what is overdue would be told of while it is measured.
+  expectedBy: '2099-11-21T05:02:26.123Z',
   overdueSince: null,
 } as const;
 
