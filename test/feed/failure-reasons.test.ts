@@ -45,12 +45,14 @@ test("the core's own words are kept in the observation, and its clients are show
   for (const text of own) assert.equal(await shownFor(text), publishedReason('OTHER'));
 });
 
-test('a code and its text say the same of a transaction; another code contradicts', async () => {
+test('a code and its text say the same of a transaction; the first one that was given stands', async () => {
   const id = newId();
   const later = (reason: string) => ({ client_id: 'alpha', transaction_id: id, ...ENDED, failure_reason: reason });
   await service.feed(word({ transaction_id: id, reference_id: id }));
   const report = reportOf(
     await service.feed([later('CUT_OFF'), later(publishedReason('CUT_OFF')), later('BANK_UNAVAILABLE')]),
   );
-  assert.deepEqual([report.advanced, report.unchanged, report.conflicts.length], [1, 1, 1]);
+  assert.deepEqual([report.advanced, report.unchanged, report.conflicts.length], [1, 2, 0]);
+  const answer = await service.get(`/api/v1/check-status/${id}`);
+  assert.equal(answer.json.data?.['failure_reason'], publishedReason('CUT_OFF'));
 });
