@@ -59,7 +59,8 @@ export async function observationsOf(
 ): Promise<StoredObservation[]> {
   return service.app.database.query<StoredObservation & Record<string, unknown>>(
     `select source, said::text as said, outcome, reason from tiba.observations
-      where client_id = $1 and transaction_id = $2 order by observation_id`,
+      -- The clock may call it overdue meanwhile.
+      where client_id = $1 and transaction_id = $2 and source <> 'clock' order by observation_id`,
     [clientId, transactionId],
   );
 }
