@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { addDeliveryJobs } from '../../apps/server/src/postgres/delivery-jobs.ts';
+import { addDeliveryJob } from '../../apps/server/src/postgres/delivery-jobs.ts';
 import { type Answer, CLIENT_SCOPES } from '../harness/service.ts';
 import { type Caller, createCaller, readStatus } from './caller.ts';
 import { detailsOf } from './details.ts';
@@ -90,10 +90,7 @@ export async function letDeliveriesComeDue({ database, circumstances: { clientId
       [clientId],
     );
     const endpoints = [...new Set(rows.map((row) => row.endpoint_id))].sort();
-    await addDeliveryJobs(
-      query,
-      endpoints.map((endpointId) => ({ clientId, endpointId })),
-    );
+    for (const endpointId of endpoints) await addDeliveryJob(query, { clientId, endpointId });
   });
 }
 

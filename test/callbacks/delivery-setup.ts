@@ -131,9 +131,10 @@ export async function setUpDeliveries(): Promise<DeliverySetup & { close(): Prom
     },
     start(context) {
       const http = createGuardedHttp({ policy: { ports: [], allowed: [], loopbackHttp: true } });
+      const ownDatabase = openDatabase({ connection: testDatabase.connection, connectionsMax: 3, log });
       const deliveries = createDeliveries({
         connection: testDatabase.connection,
-        database,
+        database: ownDatabase,
         send: createCallbackSender({ http, seal, now: clock }),
         log,
         metrics: createMetrics(),
@@ -141,6 +142,7 @@ export async function setUpDeliveries(): Promise<DeliverySetup & { close(): Prom
       });
       context.after(async () => {
         await deliveries.close();
+        await ownDatabase.close();
         await http.close();
       });
       return deliveries;

@@ -144,8 +144,8 @@ export const SETTINGS = {
   ),
   databaseConnections: withDefault(
     'TIBA_DATABASE_CONNECTIONS',
-    '12',
-    wholeNumber(9, 1_000),
+    '16',
+    wholeNumber(12, 1_000),
     'Connections to PostgreSQL that this process may hold.',
   ),
   secretKey: setting(

@@ -1,3 +1,4 @@
+import { createBatches } from '../batches.ts';
 import { publishedReason } from '../domain/failure-reason.ts';
 import { isFinal, type Word } from '../domain/transaction.ts';
 import type { Ledger, SaidWord } from '../ledger/ledger.ts';
@@ -34,18 +35,7 @@ const BATCH_MAX = 200;
 /** Answers that come while others are being stored are stored together. */
 export function createAnswers(rail: string, parts: AnswersParts): Answers {
   const { database, ledger, metrics, log, unknownGraceMs } = parts;
-  const waiting: { readonly asked: Asked; readonly stored: () => void }[] = [];
-  let storing = false;
-
-  async function storeWaiting(): Promise<void> {
-    storing = true;
-    while (waiting.length > 0) {
-      const batch = waiting.splice(0, BATCH_MAX);
-      await storeBatch(batch.map(({ asked }) => asked)).catch(notStored);
-      for (const { stored } of batch) stored();
-    }
-    storing = false;
-  }
+  const batches = createBatches<Asked>((batch) => storeBatch(batch).catch(notStored), BATCH_MAX);
 
   const notStored = (error: unknown): void =>
     log.warn({ err: error, rail }, 'what the bank said about transfers could not be stored; it is asked again');
@@ -80,11 +70,7 @@ export function createAnswers(rail: string, parts: AnswersParts): Answers {
   }
 
   return {
-    store: (asked) =>
-      new Promise((stored) => {
-        waiting.push({ asked, stored });
-        if (!storing) void storeWaiting();
-      }),
+    store: batches.add,
     letGo: (claimed) => settleInquiries(database, [{ claimed, settled: unasked(claimed) }]).catch(notStored),
   };
 }

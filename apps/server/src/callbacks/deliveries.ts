@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
 import type pg from 'pg';
+import { createBatches } from '../batches.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { type ClaimedDelivery, claimDeliveries, findDueEndpoints } from '../postgres/callback-deliveries.ts';
@@ -10,7 +11,6 @@ import { DELIVER_TASK, endpointOfJob } from '../postgres/delivery-jobs.ts';
 import type { EndpointKey } from '../postgres/events.ts';
 import { startJobWorker } from '../postgres/job-worker.ts';
 import { repeat } from '../repeat.ts';
-import { type Batches, createBatches } from './batches.ts';
 import { createLane, type Lane } from './lane.ts';
 import { createMessage } from './message.ts';
 import { judgeAttempt, newsOf } from './results.ts';
@@ -81,15 +81,16 @@ export function createDeliveries(parts: DeliveriesParts): Deliveries {
     }
   }
 
-  async function deliver(delivery: ClaimedDelivery, results: Batches<RecordedAttempt>): Promise<void> {
+  /** Null when there is nothing to record: it is sent again when the claim has run out. */
+  async function deliver(delivery: ClaimedDelivery): Promise<RecordedAttempt | null> {
     const result = await attempt(delivery);
-    if (abandoned.signal.aborted || result === null) return;
+    if (abandoned.signal.aborted || result === null) return null;
     const attempted = judgeAttempt(delivery, result, random());
     metrics.callbacks.record(delivery.kind, outcomeOf(attempted), result.durationMs);
-    await results.add(attempted);
+    return attempted;
   }
 
-  /** Null for a fault of ours: nothing is held against the receiver, and it is sent when the claim has run out. */
+  /** Null for a fault of ours: nothing is held against the receiver. */
   async function attempt({ endpoint, ...event }: ClaimedDelivery): Promise<AttemptResult | null> {
     try {
       return await send(endpoint, createMessage(event));
@@ -102,10 +103,13 @@ export function createDeliveries(parts: DeliveriesParts): Deliveries {
 
   function openLane(endpoint: EndpointKey, onIdle: () => void): Lane {
     const results = createBatches(record, RECORD_BATCH_MAX);
-    return createLane<ClaimedDelivery>({
+    return createLane<ClaimedDelivery, RecordedAttempt | null>({
       places: PLACES,
       claim: (limit) => claimDeliveries(database, endpoint, { limit, now: new Date(now()), leaseMs: LEASE_MS }),
-      deliver: (delivery) => deliver(delivery, results),
+      send: deliver,
+      record: async (attempted) => {
+        if (attempted !== null) await results.add(attempted);
+      },
       onClaimFailed: (error) =>
         log.warn({ err: error, ...endpoint }, 'what is due could not be claimed; it is tried again'),
       onIdle,

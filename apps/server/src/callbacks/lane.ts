@@ -2,24 +2,32 @@
 export interface Lane {
   /** Something may be due. */
   wake(): void;
-  /** Takes up nothing new. Resolves when nothing is in flight. */
+  /** Takes up nothing new. Resolves when all that was taken up is done. */
   stop(): Promise<void>;
 }
 
-export interface LaneParts<Delivery> {
+export interface LaneParts<Delivery, Sent> {
   /** How many are in flight at most. */
   readonly places: number;
   /** Takes up to so many of what is due. Nobody else is given the same. */
   readonly claim: (limit: number) => Promise<readonly Delivery[]>;
-  /** Sends one and records what came of it; until then it holds its place. Never rejects. */
-  readonly deliver: (delivery: Delivery) => Promise<void>;
+  /** Sends one, which holds its place until it is answered. Never rejects. */
+  readonly send: (delivery: Delivery) => Promise<Sent>;
+  /** Records what came of it, while others are already being sent. Never rejects. */
+  readonly record: (sent: Sent) => Promise<void>;
   readonly onClaimFailed: (error: unknown) => void;
-  /** Nothing is in flight, and nothing was due any more. */
+  /** Nothing is in hand, and nothing was due any more. */
   readonly onIdle: () => void;
 }
 
-export function createLane<Delivery>({ places, claim, deliver, onClaimFailed, onIdle }: LaneParts<Delivery>): Lane {
+/** What is in hand at most, for each place: a store that falls behind holds up what is sent. */
+const IN_HAND_MAX = 4;
+
+export function createLane<Delivery, Sent>(parts: LaneParts<Delivery, Sent>): Lane {
+  const { places, claim, send, record, onClaimFailed, onIdle } = parts;
   let inFlight = 0;
+  /** In flight, or being recorded. */
+  let inHand = 0;
   let claiming = false;
   /** Something may be due that no claim has looked for yet. */
   let wanted = false;
@@ -38,7 +46,7 @@ export function createLane<Delivery>({ places, claim, deliver, onClaimFailed, on
   }
 
   async function fill(): Promise<void> {
-    const free = places - inFlight;
+    const free = Math.min(places - inFlight, IN_HAND_MAX * places - inHand);
     if (!claiming && wanted && !stopped && free > 0) {
       claiming = true;
       wanted = false;
@@ -58,14 +66,18 @@ export function createLane<Delivery>({ places, claim, deliver, onClaimFailed, on
 
   async function take(delivery: Delivery): Promise<void> {
     inFlight += 1;
-    await deliver(delivery);
+    inHand += 1;
+    const sent = await send(delivery);
     inFlight -= 1;
+    schedule();
+    await record(sent);
+    inHand -= 1;
     schedule();
   }
 
   function rest(): void {
     // What is scheduled ends here as well: idle is told once, by the last.
-    if (inFlight > 0 || claiming || scheduled) return;
+    if (inHand > 0 || claiming || scheduled) return;
     if (stopped) ended.resolve();
     else if (!wanted) onIdle();
   }

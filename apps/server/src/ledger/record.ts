@@ -2,7 +2,6 @@ import { isFinal, type Transaction } from '../domain/transaction.ts';
 import { transactionJson } from '../domain/transaction-json.ts';
 import { notifyChanges } from '../postgres/changes.ts';
 import type { Query } from '../postgres/database.ts';
-import { addDeliveryJobs } from '../postgres/delivery-jobs.ts';
 import { type Happening, insertEvents } from '../postgres/events.ts';
 import { insertObservations } from '../postgres/observations.ts';
 import { insertTransactions, updateTransactions } from '../postgres/transactions.ts';
@@ -32,14 +31,13 @@ export async function record(query: Query, draft: Draft, { now, firstInquiryAt }
   const ended = changed.filter(({ before, transaction }) => before?.rail !== null && isFinal(transaction.status));
   await endTransferInquiries(query, ended.map(toTransaction));
 
+  await notifyChanges(query, changed.map(toTransaction));
   const told = [...inserted, ...changed];
   // Last, because they hold up whoever else has something to tell the same client.
-  const due = await insertEvents(
+  await insertEvents(
     query,
     told.flatMap((change) => happenings(change, now)),
   );
-  await addDeliveryJobs(query, due);
-  await notifyChanges(query, changed.map(toTransaction));
   return true;
 }
 

@@ -1,5 +1,5 @@
 import type { Database, Query } from './database.ts';
-import { addDeliveryJobs } from './delivery-jobs.ts';
+import { addDeliveryJob } from './delivery-jobs.ts';
 import type { EndpointKey } from './events.ts';
 
 /**
@@ -140,7 +140,7 @@ async function wakeSome(query: Query, key: EndpointKey, after: string): Promise<
     [key.clientId, key.endpointId, after],
   );
   const { last = null, count = 0 } = rows[0] ?? {};
-  if (count > 0) await addDeliveryJobs(query, [key]);
+  if (count > 0) await addDeliveryJob(query, key);
   return count === WAKEN_AT_ONCE ? last : null;
 }
 

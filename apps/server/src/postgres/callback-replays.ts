@@ -7,7 +7,7 @@ import {
   toDelivery,
 } from './callback-history.ts';
 import type { Database, Query } from './database.ts';
-import { addDeliveryJobs } from './delivery-jobs.ts';
+import { addDeliveryJob } from './delivery-jobs.ts';
 import type { EndpointKey } from './events.ts';
 
 /** Begins a delivery's schedule anew, with an attempt at once. `disabled`: its endpoint is, so nothing would be sent. */
@@ -30,7 +30,7 @@ export function replayDelivery(database: Database, key: DeliveryKey): Promise<De
        select ${DELIVERY_COLUMNS} from d join tiba.events v on v.client_id = d.client_id and v.sequence = d.sequence`,
       [clientId, endpointId, sequence],
     );
-    await addDeliveryJobs(query, [key]);
+    await addDeliveryJob(query, key);
     return replayed.map(toDelivery)[0] ?? 'not_found';
   });
 }
@@ -89,7 +89,7 @@ export function replayRange(database: Database, key: EndpointKey, range: ReplayR
       range.limit,
     ]);
     const { count = 0, more = false, last = null } = rows[0] ?? {};
-    if (count > 0) await addDeliveryJobs(query, [key]);
+    if (count > 0) await addDeliveryJob(query, key);
     return { outcome: 'replayed', count, goOnAfter: more ? Number(last) : null };
   });
 }

@@ -5,17 +5,20 @@ import type { EndpointKey } from './events.ts';
 export const DELIVER_TASK = 'deliver_callbacks';
 
 /**
- * Wakes somebody to deliver what is due at these endpoints, as soon as the database transaction is committed. One job per
- * endpoint, however much is due: what is owed stands in `callback_deliveries`, a job only says that it is time to look.
+ * Wakes somebody to deliver what is due at the endpoints of this table, as soon as the database transaction is committed.
+ * One job per endpoint, however much is due: what is owed stands in `callback_deliveries`, a job only says that it is time
+ * to look.
  */
-export async function addDeliveryJobs(query: Query, endpoints: readonly EndpointKey[]): Promise<void> {
-  if (endpoints.length === 0) return;
-  await query(
-    `select graphile_worker.add_job('${DELIVER_TASK}', json_build_object('client_id', client_id, 'endpoint_id', endpoint_id),
-                                    job_key => 'due ' || client_id || ' ' || endpoint_id)
-       from unnest($1::text[], $2::text[]) as k (client_id, endpoint_id)`,
-    [endpoints.map((each) => each.clientId), endpoints.map((each) => each.endpointId)],
-  );
+export const selectDeliveryJobs = (endpoints: string): string =>
+  `select graphile_worker.add_job('${DELIVER_TASK}', json_build_object('client_id', client_id, 'endpoint_id', endpoint_id),
+                                  job_key => 'due ' || client_id || ' ' || endpoint_id)
+     from ${endpoints}`;
+
+export async function addDeliveryJob(query: Query, { clientId, endpointId }: EndpointKey): Promise<void> {
+  await query(selectDeliveryJobs('(values ($1::text, $2::text)) as due (client_id, endpoint_id)'), [
+    clientId,
+    endpointId,
+  ]);
 }
 
 /** The endpoint that a job is about. */

@@ -1,6 +1,7 @@
 import type { EventKind } from '../domain/event.ts';
 import { inColumns, tableOf } from './columns.ts';
 import type { Database, Query } from './database.ts';
+import { selectDeliveryJobs } from './delivery-jobs.ts';
 import type { TransactionKey } from './transactions.ts';
 
 /** Something that happened to a transaction, before it has its place in the client's sequence. */
@@ -26,12 +27,12 @@ export interface EndpointKey {
 const COLUMNS = ['client_id', 'transaction_id', 'version', 'kind', 'occurred_at', 'data'] as const;
 
 /**
- * Gives each event its place in its client's sequence, and makes a delivery of it for each endpoint that wants it.
- * Returns the endpoints that have something due now. The client's count stays locked until the database transaction
- * ends, so the numbers are there in order and without gaps; call it last.
+ * Gives each event its place in its client's sequence, and makes a delivery of it, and the job that carries it, for each
+ * endpoint that wants it. The client's count stays locked until the database transaction ends, so the numbers are there
+ * in order and without gaps; call it last.
  */
-export async function insertEvents(query: Query, happenings: readonly Happening[]): Promise<EndpointKey[]> {
-  if (happenings.length === 0) return [];
+export async function insertEvents(query: Query, happenings: readonly Happening[]): Promise<void> {
+  if (happenings.length === 0) return;
   const rows = happenings.map((each) => ({
     client_id: each.clientId,
     transaction_id: each.transactionId,
@@ -40,8 +41,7 @@ export async function insertEvents(query: Query, happenings: readonly Happening[
     occurred_at: each.occurredAt,
     data: each.data,
   }));
-  const { rows: due } = await query<{ client_id: string; endpoint_id: string }>(INSERT_SQL, inColumns(COLUMNS, rows));
-  return due.map((row) => ({ clientId: row.client_id, endpointId: row.endpoint_id }));
+  await query(INSERT_SQL, inColumns(COLUMNS, rows));
 }
 
 const INSERT_SQL = `
@@ -67,7 +67,7 @@ with given as (
    where e.disabled_at is null and told.kind = any (e.kinds)
   returning client_id, endpoint_id
 )
-select distinct client_id, endpoint_id from owed order by client_id, endpoint_id`;
+${selectDeliveryJobs('(select distinct client_id, endpoint_id from owed order by client_id, endpoint_id) as due')}`;
 
 /** The client's events after the one with this number, in their order. */
 export async function listEvents(

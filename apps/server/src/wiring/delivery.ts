@@ -48,7 +48,10 @@ function openStatus(
   return { status: { lookUp, retryAfter, follow: following.follow }, endWaiting: following.end };
 }
 
-function openCallbacks({ options, metrics, onClose }: Stage, { database, seal }: Store): Delivery['callbacks'] {
+function openCallbacks(
+  { options, metrics, onClose }: Stage,
+  { deliveryDatabase: database, seal }: Store,
+): Delivery['callbacks'] {
   const { settings, connection, environment, limitClock: clock = () => performance.now() } = options;
   const { log } = options.logging;
   const policy = {

@@ -14,6 +14,8 @@ export interface Store {
   readonly database: Database;
   /** Look-ups have connections of their own, so that no feed can keep a status check waiting. */
   readonly lookUpDatabase: Database;
+  /** So have deliveries: however many endpoints are owed something, a feed is stored and a client answered. */
+  readonly deliveryDatabase: Database;
   readonly seal: Seal;
   readonly clients: Clients;
   readonly keys: SigningKeys;
@@ -25,17 +27,20 @@ export interface Store {
 export const TOKEN_LIFETIME_MAX_SECONDS = 24 * 60 * 60;
 
 const LOOK_UP_CONNECTIONS = 4;
+const DELIVERY_CONNECTIONS = 3;
 const LISTENING_CONNECTIONS = 1;
 
 export async function openStore({ options, onClose }: Stage): Promise<Store> {
   const { settings, connection, environment } = options;
   const { log } = options.logging;
-  const others = LOOK_UP_CONNECTIONS + JOB_CONNECTIONS + LISTENING_CONNECTIONS;
+  const others = LOOK_UP_CONNECTIONS + DELIVERY_CONNECTIONS + JOB_CONNECTIONS + LISTENING_CONNECTIONS;
   const connectionsMax = settings.databaseConnections - others;
   const database = openDatabase({ connection, connectionsMax, log });
   onClose(() => database.close());
   const lookUpDatabase = openDatabase({ connection, connectionsMax: LOOK_UP_CONNECTIONS, log });
   onClose(() => lookUpDatabase.close());
+  const deliveryDatabase = openDatabase({ connection, connectionsMax: DELIVERY_CONNECTIONS, log });
+  onClose(() => deliveryDatabase.close());
   await prepareDatabase(database, connection, environment);
 
   // Over the look-ups' connections: whatever fills the others, who is let in is known.
@@ -57,5 +62,5 @@ export async function openStore({ options, onClose }: Stage): Promise<Store> {
     log,
   });
   onClose(() => notifications.close());
-  return { database, lookUpDatabase, seal, clients, keys, changes, notifications };
+  return { database, lookUpDatabase, deliveryDatabase, seal, clients, keys, changes, notifications };
 }
