@@ -41,6 +41,7 @@ export function partnerSettings(keys: PartnerKeys): BankSettings {
   return {
     host: '127.0.0.1',
     port: 0,
+    form: 'snap',
     clientKey: 'tiba-test-client',
     clientSecret: 'a secret of the test partner',
     clientPublicKey: keys.publicKey,

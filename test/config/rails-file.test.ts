@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import type { Connection } from '../../apps/server/src/rails/protocol.ts';
 import { readRailsFile } from '../../apps/server/src/rails/rails-file.ts';
 import type { SnapSettings } from '../../apps/server/src/rails/snap/settings.ts';
 import { testBanks } from '../harness/service.ts';
@@ -41,7 +42,7 @@ describe('the rails file', () => {
   });
   after(() => rm(directory, { recursive: true, force: true }));
 
-  async function read(content: unknown): Promise<{ connections: SnapSettings[]; faults: string[] }> {
+  async function read(content: unknown): Promise<{ connections: Connection[]; faults: string[] }> {
     const file = path.join(directory, 'rails.json');
     await writeFile(file, typeof content === 'string' ? content : JSON.stringify(content));
     return { connections: [], faults: [], ...readRailsFile(file, testBanks) };
@@ -53,7 +54,7 @@ describe('the rails file', () => {
       rails: [RAIL, { ...RAIL, name: 'rest', own_bank: undefined, banks: '*' }],
     });
     assert.deepEqual(faults, []);
-    const [bca, rest] = connections;
+    const [bca, rest] = connections.map(({ settings }) => settings as SnapSettings);
     assert.equal(bca?.clientSecret, 'the client secret');
     assert.ok(bca.privateKey.equals(rsa.privateKey));
     assert.equal(bca.ownBank, 'CENAIDJA');
@@ -113,9 +114,9 @@ describe('the rails file', () => {
         'bca: base_url',
         'bca: client_secret_file',
         'bca: private_key_file',
-        'other: own_bank: X',
         'other: banks: Y',
         'other: banks: Z',
+        'other: own_bank: X',
       ],
     );
   });

@@ -1,13 +1,12 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { type Answer, jsonAnswer } from './answer.ts';
 import { type Bank, createBank } from './bank.ts';
+import { FORMS } from './forms.ts';
 import { formatJakartaTime } from './jakarta-time.ts';
 import { BODY_BYTES_MAX, readBody } from './read-body.ts';
 import type { BankSettings } from './settings.ts';
 import { answerClockPush, CLOCK_PATH, isLoopback } from './simulation/push-clock.ts';
-import { type Answer, jsonAnswer } from './snap/answer.ts';
-import { findOperation, type Operation } from './snap/operations.ts';
-import { refuse, SNAP_CASES } from './snap/response-codes.ts';
 
 export interface RunningBank {
   /** Without a slash at the end, such as `http://127.0.0.1:40123`. */
@@ -21,8 +20,6 @@ export interface RunningBank {
 const KEEP_ALIVE_TIMEOUT_MS = 75_000;
 
 const HEALTH_ANSWER = jsonAnswer(200, { status: 'up' });
-// SNAP has no code for an unknown path; this is its "Invalid Routing" with the service code of no service.
-const UNKNOWN_ROUTE_ANSWER = refuse('00', SNAP_CASES.invalidRouting);
 
 /**
  * Starts the simulated bank in this process. `now` gives milliseconds since 1970 (tests move this clock). Rejects with a
@@ -56,20 +53,21 @@ function handle(bank: Bank, request: IncomingMessage, response: ServerResponse):
     );
   }
 
-  const operation = request.method === 'POST' ? findOperation(path) : undefined;
-  if (operation === undefined) return send(bank, response, UNKNOWN_ROUTE_ANSWER);
+  const form = FORMS[bank.settings.form];
+  const operation = request.method === 'POST' ? form.findOperation(path) : undefined;
+  if (operation === undefined) return send(bank, response, form.unknownRoute);
 
   readBody(request, BODY_BYTES_MAX, (body) => {
     const answer =
-      body === null ? refuseTooLong(operation) : operation.answer(bank, { endpoint, headers: request.headers, body });
+      body === null
+        ? hangUpAfter(operation.tooLong)
+        : operation.answer(bank, { endpoint, headers: request.headers, body });
     if (answer !== 'never') send(bank, response, answer);
   });
 }
 
-function refuseTooLong(operation: Operation): Answer {
-  // Closing the connection spares the bank the rest of the body.
-  return { ...refuse(operation.service, SNAP_CASES.badRequest), headers: { Connection: 'close' } };
-}
+/** Closing the connection spares the bank the rest of the body. */
+const hangUpAfter = (answer: Answer): Answer => ({ ...answer, headers: { ...answer.headers, Connection: 'close' } });
 
 function send(bank: Bank, response: ServerResponse, answer: Answer): void {
   response.writeHead(answer.status, {

@@ -1,10 +1,13 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
+import { FORMS, type FormName, isFormName } from './forms.ts';
 import { findProductionSigns } from './production-signs.ts';
 
 export interface BankSettings {
   readonly host: string;
   /** 0 lets the operating system choose a free port. */
   readonly port: number;
+  /** What it speaks. */
+  readonly form: FormName;
   /** What the one partner of this bank sends as X-CLIENT-KEY. */
   readonly clientKey: string;
   /** Key of the symmetric signatures (HMAC_SHA512). */
@@ -41,6 +44,7 @@ export function readSettings(environment: NodeJS.ProcessEnv = process.env): Sett
   const settings = {
     host: reader.text('BANK_HOST', { fallback: '127.0.0.1' }),
     port: reader.wholeNumber('BANK_PORT', { fallback: 0, min: 0, max: 65_535 }),
+    form: reader.form('BANK_FORM'),
     clientKey: reader.text('BANK_CLIENT_KEY'),
     clientSecret: reader.text('BANK_CLIENT_SECRET'),
     partnerId: reader.text('BANK_PARTNER_ID', { lengthMax: 36 }),
@@ -93,6 +97,13 @@ function createReader(environment: NodeJS.ProcessEnv, faults: string[]) {
     return null;
   }
 
+  function form(name: string): FormName {
+    const value = environment[name] || 'snap';
+    if (isFormName(value)) return value;
+    faults.push(`${name} must be one of ${Object.keys(FORMS).join(', ')}.`);
+    return 'snap';
+  }
+
   /** Null without a value, too. A name is refused: what it stands for may change. */
   function loopbackUrl(name: string): URL | null {
     const value = environment[name] || null;
@@ -104,7 +115,7 @@ function createReader(environment: NodeJS.ProcessEnv, faults: string[]) {
     return null;
   }
 
-  return { text, wholeNumber, publicKey, loopbackUrl };
+  return { text, wholeNumber, publicKey, form, loopbackUrl };
 }
 
 /** The key, or what is wrong with the text as the rest of a sentence. */

@@ -1,5 +1,5 @@
 import { isIPv4 } from 'node:net';
-import { type Answer, jsonAnswer } from '../snap/answer.ts';
+import { type Answer, jsonAnswer } from '../answer.ts';
 import { parseBody } from '../snap/body-fields.ts';
 import type { Transfers } from '../transfers/transfers.ts';
 

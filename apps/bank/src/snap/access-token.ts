@@ -1,7 +1,7 @@
+import type { Answer } from '../answer.ts';
 import type { Bank } from '../bank.ts';
-import type { Answer } from './answer.ts';
+import { type BankRequest, header } from '../request.ts';
 import { parseBody } from './body-fields.ts';
-import { header, type SnapRequest } from './request.ts';
 import { checkHeaders, TOKEN_HEADERS } from './request-checks.ts';
 import { refuse, SNAP_CASES, succeed } from './response-codes.ts';
 import { isTokenSignature } from './signature.ts';
@@ -9,7 +9,7 @@ import { isTokenSignature } from './signature.ts';
 const SERVICE = '73';
 
 /** Access token B2B (SNAP BI, service 73): a bearer token against proof that the partner holds its private key. */
-export function answerAccessToken(bank: Bank, request: SnapRequest): Answer {
+export function answerAccessToken(bank: Bank, request: BankRequest): Answer {
   const { clientKey, clientPublicKey, tokenLifetimeSeconds } = bank.settings;
   const refusal = checkHeaders(bank, SERVICE, request, TOKEN_HEADERS);
   if (refusal !== null) return refusal;

@@ -1,8 +1,8 @@
 import { findOwnAccount } from '../accounts.ts';
+import type { Answer } from '../answer.ts';
 import type { Bank } from '../bank.ts';
+import type { BankRequest } from '../request.ts';
 import { type AccountInquiry, answerInquiry } from './account-inquiry.ts';
-import type { Answer } from './answer.ts';
-import type { SnapRequest } from './request.ts';
 
 const INTERNAL_INQUIRY: AccountInquiry = {
   service: '15',
@@ -13,6 +13,6 @@ const INTERNAL_INQUIRY: AccountInquiry = {
 };
 
 /** Internal account inquiry (SNAP BI, service 15): an account of this bank itself. */
-export function answerInternalInquiry(bank: Bank, request: SnapRequest): Answer | 'never' {
+export function answerInternalInquiry(bank: Bank, request: BankRequest): Answer | 'never' {
   return answerInquiry(bank, request, INTERNAL_INQUIRY);
 }

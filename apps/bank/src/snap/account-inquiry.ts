@@ -1,6 +1,7 @@
 import type { AccountOutcome } from '../accounts.ts';
+import type { Answer } from '../answer.ts';
 import type { Bank } from '../bank.ts';
-import type { Answer } from './answer.ts';
+import type { BankRequest } from '../request.ts';
 import {
   type BodyFields,
   checkAdditionalInfo,
@@ -10,7 +11,6 @@ import {
   textField,
 } from './body-fields.ts';
 import { BENEFICIARY_ACCOUNT_NO, referenceRule } from './field-rules.ts';
-import type { SnapRequest } from './request.ts';
 import { checkTransaction } from './request-checks.ts';
 import { refuse, type ServiceCode, SNAP_CASES, type SnapCase, succeed } from './response-codes.ts';
 
@@ -42,7 +42,7 @@ const GARBAGE: Answer = {
   body: '<!DOCTYPE html>\n<html><head><title>Gateway</title></head><body>Sistem sedang sibuk.</body></html>\n',
 };
 
-export function answerInquiry(bank: Bank, request: SnapRequest, inquiry: AccountInquiry): Answer | 'never' {
+export function answerInquiry(bank: Bank, request: BankRequest, inquiry: AccountInquiry): Answer | 'never' {
   const { service } = inquiry;
   const refusal = checkTransaction(bank, service, request);
   if (refusal !== null) return refusal;

@@ -1,5 +1,5 @@
+import type { Answer } from '../answer.ts';
 import type { Amount } from '../transfers/transfer.ts';
-import type { Answer } from './answer.ts';
 import { type BodyFields, checkFields, type FieldRule, isObject } from './body-fields.ts';
 import { refuse, type ServiceCode, SNAP_CASES } from './response-codes.ts';
 

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import type { Answer } from './answer.ts';
+import type { Answer } from '../answer.ts';
 import { refuse, type ServiceCode, SNAP_CASES } from './response-codes.ts';
 
 export type BodyFields = Readonly<Record<string, unknown>>;

@@ -1,30 +1,30 @@
-import type { Bank } from '../bank.ts';
+import type { Form, Operation } from '../form.ts';
 import { answerAccessToken } from './access-token.ts';
 import { answerExternalInquiry } from './account-inquiry-external.ts';
 import { answerInternalInquiry } from './account-inquiry-internal.ts';
-import type { Answer } from './answer.ts';
-import type { SnapRequest } from './request.ts';
-import type { ServiceCode } from './response-codes.ts';
+import { refuse, type ServiceCode, SNAP_CASES } from './response-codes.ts';
 import { answerInterbankTransfer } from './transfer-interbank.ts';
 import { answerIntrabankTransfer } from './transfer-intrabank.ts';
 import { answerTransferStatus } from './transfer-status.ts';
 
-export interface Operation {
-  readonly service: ServiceCode;
-  /** `'never'` leaves the client waiting. */
-  readonly answer: (bank: Bank, request: SnapRequest) => Answer | 'never';
-}
+type AnswerTo = Operation['answer'];
 
-const OPERATIONS: ReadonlyMap<string, Operation> = new Map<string, Operation>([
-  ['/v1.0/access-token/b2b', { service: '73', answer: answerAccessToken }],
-  ['/v1.0/account-inquiry-internal', { service: '15', answer: answerInternalInquiry }],
-  ['/v1.0/account-inquiry-external', { service: '16', answer: answerExternalInquiry }],
-  ['/v1.0/transfer-intrabank', { service: '17', answer: answerIntrabankTransfer }],
-  ['/v1.0/transfer-interbank', { service: '18', answer: answerInterbankTransfer }],
-  ['/v1.0/transfer/status', { service: '36', answer: answerTransferStatus }],
+const operation = (service: ServiceCode, answer: AnswerTo): Operation => ({
+  answer,
+  tooLong: refuse(service, SNAP_CASES.badRequest),
+});
+
+const OPERATIONS: ReadonlyMap<string, Operation> = new Map([
+  ['/v1.0/access-token/b2b', operation('73', answerAccessToken)],
+  ['/v1.0/account-inquiry-internal', operation('15', answerInternalInquiry)],
+  ['/v1.0/account-inquiry-external', operation('16', answerExternalInquiry)],
+  ['/v1.0/transfer-intrabank', operation('17', answerIntrabankTransfer)],
+  ['/v1.0/transfer-interbank', operation('18', answerInterbankTransfer)],
+  ['/v1.0/transfer/status', operation('36', answerTransferStatus)],
 ]);
 
-/** What is asked for at a path (without query), always by POST. */
-export function findOperation(path: string): Operation | undefined {
-  return OPERATIONS.get(path);
-}
+export const SNAP: Form = {
+  findOperation: (path) => OPERATIONS.get(path),
+  // SNAP has no code for an unknown path; this is its "Invalid Routing" with the service code of no service.
+  unknownRoute: refuse('00', SNAP_CASES.invalidRouting),
+};

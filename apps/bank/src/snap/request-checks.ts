@@ -1,6 +1,6 @@
+import type { Answer } from '../answer.ts';
 import type { Bank } from '../bank.ts';
-import type { Answer } from './answer.ts';
-import { header, type SnapRequest } from './request.ts';
+import { type BankRequest, header } from '../request.ts';
 import { refuse, type ServiceCode, SNAP_CASES } from './response-codes.ts';
 import { isSymmetricSignature } from './signature.ts';
 import { parseTimestamp } from './timestamp.ts';
@@ -30,7 +30,7 @@ const TRANSACTION_HEADERS: readonly HeaderName[] = [
 export function checkHeaders(
   bank: Bank,
   service: ServiceCode,
-  request: SnapRequest,
+  request: BankRequest,
   mandatory: readonly HeaderName[],
 ): Answer | null {
   const contentType = header(request, 'content-type');
@@ -54,7 +54,7 @@ export function checkHeaders(
  * Whether a transaction request comes from the partner, unchanged, for the first time today. Cheap checks come first,
  * the signature before anything is remembered: a stranger cannot use up the partner's external ids.
  */
-export function checkTransaction(bank: Bank, service: ServiceCode, request: SnapRequest): Answer | null {
+export function checkTransaction(bank: Bank, service: ServiceCode, request: BankRequest): Answer | null {
   const refusal = checkHeaders(bank, service, request, TRANSACTION_HEADERS);
   if (refusal !== null) return refusal;
 

@@ -1,4 +1,4 @@
-import { type Answer, jsonAnswer } from './answer.ts';
+import { type Answer, jsonAnswer } from '../answer.ts';
 
 /**
  * Internal and external account inquiry, intrabank and interbank transfer, transfer status inquiry, access token B2B;

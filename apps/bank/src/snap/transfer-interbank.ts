@@ -1,8 +1,8 @@
+import type { Answer } from '../answer.ts';
 import type { Bank } from '../bank.ts';
-import type { Answer } from './answer.ts';
+import type { BankRequest } from '../request.ts';
 import { type BodyFields, textField } from './body-fields.ts';
 import { BANK_CODE } from './field-rules.ts';
-import type { SnapRequest } from './request.ts';
 import { answerTransfer, type TransferOperation } from './transfer.ts';
 
 const INTERBANK_TRANSFER: TransferOperation = {
@@ -13,7 +13,7 @@ const INTERBANK_TRANSFER: TransferOperation = {
 };
 
 /** Interbank transfer (SNAP BI, service 18): to an account of any bank, through this one. */
-export function answerInterbankTransfer(bank: Bank, request: SnapRequest): Answer {
+export function answerInterbankTransfer(bank: Bank, request: BankRequest): Answer {
   return answerTransfer(bank, request, INTERBANK_TRANSFER);
 }
 

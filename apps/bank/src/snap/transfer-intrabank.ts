@@ -1,8 +1,8 @@
 import { OWN_BIC } from '../accounts.ts';
+import type { Answer } from '../answer.ts';
 import type { Bank } from '../bank.ts';
-import type { Answer } from './answer.ts';
+import type { BankRequest } from '../request.ts';
 import { textField } from './body-fields.ts';
-import type { SnapRequest } from './request.ts';
 import { answerTransfer, type TransferOperation } from './transfer.ts';
 
 const INTRABANK_TRANSFER: TransferOperation = {
@@ -13,6 +13,6 @@ const INTRABANK_TRANSFER: TransferOperation = {
 };
 
 /** Intrabank transfer (SNAP BI, service 17): to an account of this bank itself. */
-export function answerIntrabankTransfer(bank: Bank, request: SnapRequest): Answer {
+export function answerIntrabankTransfer(bank: Bank, request: BankRequest): Answer {
   return answerTransfer(bank, request, INTRABANK_TRANSFER);
 }

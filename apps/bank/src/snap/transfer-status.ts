@@ -1,7 +1,8 @@
+import type { Answer } from '../answer.ts';
 import type { Bank } from '../bank.ts';
+import type { BankRequest } from '../request.ts';
 import type { Transfer } from '../transfers/transfer.ts';
 import { checkAmount, findAmount } from './amount.ts';
-import type { Answer } from './answer.ts';
 import {
   type BodyFields,
   checkAdditionalInfo,
@@ -11,7 +12,6 @@ import {
   textField,
 } from './body-fields.ts';
 import { referenceRule, transactionDateRule } from './field-rules.ts';
-import type { SnapRequest } from './request.ts';
 import { checkTransaction } from './request-checks.ts';
 import { refuse, SNAP_CASES, succeed } from './response-codes.ts';
 import { describeTransfer } from './transfer-description.ts';
@@ -27,7 +27,7 @@ const RULES: readonly FieldRule[] = [
 ];
 
 /** Transfer status inquiry (SNAP BI, service 36). Its response code is about the inquiry, never about the transfer. */
-export function answerTransferStatus(bank: Bank, request: SnapRequest): Answer {
+export function answerTransferStatus(bank: Bank, request: BankRequest): Answer {
   const refusal = checkTransaction(bank, SERVICE, request);
   if (refusal !== null) return refusal;
   const fields = parseBody(request.body);

@@ -1,7 +1,8 @@
+import type { Answer } from '../answer.ts';
 import type { Bank } from '../bank.ts';
+import type { BankRequest } from '../request.ts';
 import type { TransferService } from '../transfers/transfer.ts';
 import { checkAmount, findAmount } from './amount.ts';
-import type { Answer } from './answer.ts';
 import {
   type BodyFields,
   checkAdditionalInfo,
@@ -11,7 +12,6 @@ import {
   textField,
 } from './body-fields.ts';
 import { BENEFICIARY_ACCOUNT_NO, referenceRule, transactionDateRule } from './field-rules.ts';
-import type { SnapRequest } from './request.ts';
 import { checkTransaction } from './request-checks.ts';
 import { refuse, SNAP_CASES, succeed } from './response-codes.ts';
 
@@ -33,7 +33,7 @@ const COMMON_RULES: readonly FieldRule[] = [
 ];
 
 /** Takes an order, or refuses it for its form. What becomes of the transfer is for the status inquiry to say. */
-export function answerTransfer(bank: Bank, request: SnapRequest, operation: TransferOperation): Answer {
+export function answerTransfer(bank: Bank, request: BankRequest, operation: TransferOperation): Answer {
   const { service } = operation;
   const refusal = checkTransaction(bank, service, request);
   if (refusal !== null) return refusal;

@@ -4,7 +4,6 @@ import { createBankDirectory } from '../domain/bank.ts';
 import bankEntries from '../domain/banks.json' with { type: 'json' };
 import { createLog } from '../observability/log.ts';
 import { readRailsFile } from '../rails/rails-file.ts';
-import { createSnapRail } from '../rails/snap/snap-rail.ts';
 import { closeAll } from './close-all.ts';
 import { openPostgres } from './open-postgres.ts';
 import { listenForStopSignal } from './stop-signal.ts';
@@ -33,7 +32,7 @@ export async function serve(): Promise<void> {
       settings: { ...settings, secretKey },
       connection: postgres.connection,
       banks,
-      rails: rails.connections.map(createSnapRail),
+      rails: rails.connections.map((connection) => connection.open()),
       logging,
     });
     closers.push(app.close);

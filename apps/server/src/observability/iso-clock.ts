@@ -1,16 +1,19 @@
 /**
- * The time as ISO 8601 UTC with milliseconds. Answers that leave within the same millisecond share one text, because
- * making it costs more than most of what else goes into an answer.
+ * The time as ISO 8601 UTC with milliseconds. What is the same for a whole second is made once a second: making all of
+ * it costs more than most of what else goes into an answer.
  */
 export function createIsoClock(): () => string {
-  let madeForMs = Number.NaN;
-  let text = '';
+  let madeForSecond = Number.NaN;
+  let upToSecond = '';
   return () => {
     const nowMs = Date.now();
-    if (nowMs !== madeForMs) {
-      madeForMs = nowMs;
-      text = new Date(nowMs).toISOString();
+    const second = Math.floor(nowMs / 1000);
+    if (second !== madeForSecond) {
+      madeForSecond = second;
+      upToSecond = new Date(nowMs).toISOString().slice(0, -4);
     }
-    return text;
+    return `${upToSecond}${MILLISECONDS[nowMs - second * 1000]}Z`;
   };
 }
+
+const MILLISECONDS = Array.from({ length: 1000 }, (_, ms) => String(ms).padStart(3, '0'));

@@ -6,7 +6,7 @@ import { callerOf, type Gate } from '../gate.ts';
 import { prefersEventStream } from '../media-types.ts';
 import { sendTransaction } from './answer.ts';
 import type { Followed } from './following.ts';
-import { type RetryAfter, readOpen } from './open-transaction.ts';
+import type { RetryAfter } from './open-transaction.ts';
 import { checkStatusByIdSchema, checkStatusByReferenceSchema } from './schema.ts';
 
 export interface CheckStatusParts {
@@ -38,7 +38,7 @@ export function checkStatus(app: FastifyInstance, { gate, lookUp, retryAfter, fo
       else if (found === null) reply.send(new ApiError('TRANSACTION_NOT_FOUND'));
       else if (found.progress === 'askable' || wantsMore(request)) follow({ request, reply, clientId, found });
       else {
-        if (found.progress === 'open') reply.header('retry-after', retryAfter(readOpen(found.rendered)));
+        if (found.progress === 'open') reply.header('retry-after', retryAfter(found.rendered));
         sendTransaction(request, reply, found);
       }
     });

@@ -4,7 +4,7 @@ import type { Recheck } from '../gate.ts';
 import { prefersEventStream } from '../media-types.ts';
 import { sendTransaction } from './answer.ts';
 import { createEndings } from './endings.ts';
-import { type RetryAfter, readOpen } from './open-transaction.ts';
+import { type RetryAfter, readRendered } from './open-transaction.ts';
 import { waitSeconds } from './preferences.ts';
 import { streamStatus } from './stream.ts';
 import { createViews, type View, type ViewParts } from './view.ts';
@@ -59,15 +59,14 @@ export function createStatusFollowing(parts: FollowingParts) {
   }
 
   async function answer({ request, reply, clientId, found }: Followed): Promise<void> {
-    const open = found.progress === 'final' ? null : readOpen(found.rendered);
+    const transactionId = readRendered(found.rendered, 'transaction_id');
     let current = found;
-    if (open !== null && found.progress === 'askable') {
-      const asked = await refresh(clientId, open.transaction_id);
-      if (asked) current = await look(clientId, open.transaction_id);
+    if (found.progress === 'askable') {
+      const asked = await refresh(clientId, transactionId);
+      if (asked) current = await look(clientId, transactionId);
     }
 
     if (prefersEventStream(request.headers.accept)) {
-      const { transaction_id: transactionId } = open ?? readOpen(found.rendered);
       request.route += STREAMING;
       await streamStatus({ request, reply, view: view(clientId, transactionId, current), recheck, endings });
       return;
@@ -78,12 +77,12 @@ export function createStatusFollowing(parts: FollowingParts) {
       reply.header('preference-applied', `wait=${seconds}`);
       request.route += WAITING;
     }
-    if (seconds !== null && seconds > 0 && open !== null && current.progress !== 'final') {
-      current = await untilFinal(view(clientId, open.transaction_id, current), reply, seconds);
+    if (seconds !== null && seconds > 0 && current.progress !== 'final') {
+      current = await untilFinal(view(clientId, transactionId, current), reply, seconds);
       const refusal = await recheck(request);
       if (refusal !== null) throw refusal;
     }
-    if (open !== null && current.progress !== 'final') reply.header('retry-after', retryAfter(open));
+    if (current.progress !== 'final') reply.header('retry-after', retryAfter(current.rendered));
     sendTransaction(request, reply, current);
   }
 

@@ -1,18 +1,23 @@
 import type { Durations } from '../../ledger/durations.ts';
 
-/** What its rendered JSON tells of a transaction that is in PROCESS. */
-export interface OpenTransaction {
-  readonly transaction_id: string;
-  readonly bank_name: string;
-  readonly created_at: string;
+type ReadField = 'transaction_id' | 'bank_name' | 'created_at';
+
+/**
+ * A text field of a rendered transaction. Only the field is read, because this is done for each answer about one that is
+ * in PROCESS; no value can hold what is looked for, because the quotes in it are escaped.
+ */
+export function readRendered(rendered: string, field: ReadField): string {
+  const start = rendered.indexOf(`"${field}":"`) + field.length + '"":"'.length;
+  const text = rendered.slice(start, rendered.indexOf('"', start));
+  return text.includes('\\') ? (JSON.parse(rendered) as Record<ReadField, string>)[field] : text;
 }
 
-export const readOpen = (rendered: string): OpenTransaction => JSON.parse(rendered) as OpenTransaction;
-
-/** Retry-After of an answer about it, from how long its bank has taken lately. */
-export type RetryAfter = (open: OpenTransaction) => string;
+/** Retry-After of an answer about a transaction in PROCESS, from how long its bank has taken lately. */
+export type RetryAfter = (rendered: string) => string;
 
 export const createRetryAfter =
   (durations: Pick<Durations, 'askAgainSeconds'>): RetryAfter =>
-  ({ bank_name: bankName, created_at: createdAt }) =>
-    String(durations.askAgainSeconds(bankName, Date.now() - Date.parse(createdAt)));
+  (rendered) => {
+    const ageMs = Date.now() - Date.parse(readRendered(rendered, 'created_at'));
+    return String(durations.askAgainSeconds(readRendered(rendered, 'bank_name'), ageMs));
+  };

@@ -1,4 +1,4 @@
-import type { SnapHttp } from './http.ts';
+import type { BankHttp } from '../bank-http.ts';
 import { parseReply } from './reply.ts';
 import type { SnapSettings } from './settings.ts';
 import { signTokenRequest } from './signature.ts';
@@ -34,7 +34,7 @@ const TOKEN = /^[!-~]{1,2048}$/;
 const LIFETIME_SECONDS = /^[1-9]\d{0,8}$/;
 
 /** The B2B access token (SNAP service 73): obtained when first needed, kept until it expires, asked for once at a time. */
-export function createSnapAccessTokens(http: SnapHttp, path: string, settings: SnapSettings): SnapAccessTokens {
+export function createSnapAccessTokens(http: BankHttp, path: string, settings: SnapSettings): SnapAccessTokens {
   let current: { readonly token: string; readonly renewAtMs: number } | undefined;
   let renewal: Promise<string> | undefined;
 

@@ -1,7 +1,7 @@
 import type { Verdict } from '../../domain/account.ts';
 import { isPlainText } from '../../domain/identifiers.ts';
+import { reasonForStatus } from '../no-answer.ts';
 import type { InquiryOutcome, NoVerdictReason } from '../rail.ts';
-import { reasonFor } from './no-answer.ts';
 import { parseReply, type ResponseCode } from './reply.ts';
 
 /** What was asked, for holding the reply against it. */
@@ -69,7 +69,7 @@ export function accountVerdict(httpStatus: number, body: string, asked: AskedAcc
   const meaning = `${code.httpStatus} ${code.case}`;
   const negative = Object.hasOwn(VERDICTS, meaning) ? VERDICTS[meaning] : undefined;
   if (negative !== undefined) return { kind: 'verdict', verdict: { status: negative }, railCode: code.text };
-  if (meaning !== SUCCESSFUL) return noVerdict(reasonFor(code), code);
+  if (meaning !== SUCCESSFUL) return noVerdict(reasonForStatus(code.httpStatus), code);
 
   const name = reply.fields['beneficiaryAccountName']?.trim().normalize('NFC') ?? '';
   const word = reply.fields['beneficiaryAccountStatus']?.trim().toLowerCase() ?? 'active';

@@ -1,7 +1,7 @@
 import { createSecretKey } from 'node:crypto';
+import { type BankReply, createBankHttp } from '../bank-http.ts';
 import { createSnapAccessTokens } from './access-token.ts';
 import { createExternalIds } from './external-id.ts';
-import { createSnapHttp, type SnapReply } from './http.ts';
 import type { SnapEndpoints, SnapSettings } from './settings.ts';
 import { signRequest } from './signature.ts';
 import { createSnapClock } from './timestamp.ts';
@@ -27,7 +27,7 @@ export interface SnapExchange {
 
 /** What every question to a bank has in common: access token, signature, headers, and asking once more after a 401. */
 export function createSnapExchange(settings: SnapSettings, endpoints: SnapEndpoints): SnapExchange {
-  const http = createSnapHttp(endpoints.origin);
+  const http = createBankHttp(endpoints.origin);
   const tokens = createSnapAccessTokens(http, endpoints.accessToken, settings);
   const nextExternalId = createExternalIds();
   const now = createSnapClock();
@@ -39,7 +39,7 @@ export function createSnapExchange(settings: SnapSettings, endpoints: SnapEndpoi
     asked: Asked,
     accessToken: string,
     signal: AbortSignal,
-  ): Promise<SnapReply> {
+  ): Promise<BankReply> {
     // A question asked again needs a new X-EXTERNAL-ID: the bank answers 409 to one that it has seen.
     const externalId = nextExternalId();
     const body = service.write(asked, externalId);

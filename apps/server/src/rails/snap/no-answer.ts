@@ -1,26 +1,8 @@
-import type { NoVerdictReason } from '../rail.ts';
+import { type NoAnswer, noAnswerAfter, reasonForStatus } from '../no-answer.ts';
 import { NoToken } from './access-token.ts';
-import { NoReply } from './http.ts';
 
-/** Why a question has no answer, in the port's words and in the bank's. */
-export interface NoAnswer {
-  readonly reason: NoVerdictReason;
-  readonly railCode: string | null;
-}
-
-/** What to do about a refusal that says nothing of what was asked about. */
-export function reasonFor({ httpStatus }: { readonly httpStatus: number }): NoVerdictReason {
-  if (httpStatus === 429) return 'throttled';
-  if (httpStatus === 504) return 'timeout';
-  if (httpStatus >= 500 || httpStatus === 202) return 'bank_unavailable';
-  return httpStatus >= 400 ? 'refused' : 'not_understood';
-}
-
-/** What an exchange that failed comes to. `signal` is the one it was given. */
-export function noAnswerAfter(error: unknown, signal: AbortSignal): NoAnswer {
-  if (error instanceof NoReply) {
-    return { reason: error.reason === 'unreadable' ? 'not_understood' : error.reason, railCode: null };
-  }
-  if (error instanceof NoToken) return { reason: reasonFor({ httpStatus: error.status }), railCode: error.railCode };
-  return { reason: signal.aborted ? 'timeout' : 'unreachable', railCode: null };
-}
+/** What an exchange that failed comes to; without a token nothing could be asked. */
+export const noSnapAnswerAfter = (error: unknown, signal: AbortSignal): NoAnswer =>
+  error instanceof NoToken
+    ? { reason: reasonForStatus(error.status), railCode: error.railCode }
+    : noAnswerAfter(error, signal);

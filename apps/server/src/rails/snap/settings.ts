@@ -1,11 +1,8 @@
 import type { KeyObject } from 'node:crypto';
+import type { RailSettings } from '../protocol.ts';
 
 /** One SNAP connection, as agreed between the operator and the bank. */
-export interface SnapSettings {
-  /** As it appears in logs, metrics and the operator's views. */
-  readonly name: string;
-  /** Up to the version, without a slash at the end: `https://api.bank.example/snap`. */
-  readonly baseUrl: string;
+export interface SnapSettings extends RailSettings {
   /** X-CLIENT-KEY. */
   readonly clientKey: string;
   /** The HMAC key of symmetric signatures. */
@@ -18,8 +15,6 @@ export interface SnapSettings {
   readonly channelId: string;
   /** BIC of the bank whose API this is: its own accounts and transfers to them have services of their own. */
   readonly ownBank: string | null;
-  /** BICs of the banks that are asked over this connection; null for every bank. */
-  readonly banks: ReadonlySet<string> | null;
 }
 
 /** Where a connection's services are. Paths are as they stand in the request line, which is what signatures cover. */

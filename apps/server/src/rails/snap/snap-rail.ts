@@ -2,7 +2,7 @@ import type { AccountInquiry, InquiryOutcome, Rail, TransferInquiry, TransferOut
 import { ACCOUNT_INQUIRY } from './account-inquiry.ts';
 import type { AskedAccount } from './account-verdict.ts';
 import { createSnapExchange } from './exchange.ts';
-import { noAnswerAfter } from './no-answer.ts';
+import { noSnapAnswerAfter } from './no-answer.ts';
 import { type SnapSettings, snapEndpoints } from './settings.ts';
 import { type AskedTransfer, TRANSFER_STATUS } from './transfer-status.ts';
 
@@ -24,7 +24,7 @@ export function createSnapRail(settings: SnapSettings): Rail {
     };
     return exchange
       .ask(ACCOUNT_INQUIRY, path, asked, signal)
-      .catch((error: unknown) => ({ kind: 'no_verdict', ...noAnswerAfter(error, signal) }));
+      .catch((error: unknown) => ({ kind: 'no_verdict', ...noSnapAnswerAfter(error, signal) }));
   }
 
   function inquireTransfer(inquiry: TransferInquiry, signal: AbortSignal): Promise<TransferOutcome> {
@@ -38,7 +38,7 @@ export function createSnapRail(settings: SnapSettings): Rail {
     };
     return exchange
       .ask(TRANSFER_STATUS, endpoints.transferStatus, asked, signal)
-      .catch((error: unknown) => ({ kind: 'no_word', ...noAnswerAfter(error, signal) }));
+      .catch((error: unknown) => ({ kind: 'no_word', ...noSnapAnswerAfter(error, signal) }));
   }
 
   return {

@@ -1,8 +1,8 @@
 import { parseMoney } from '../../domain/money.ts';
+import { reasonForStatus } from '../no-answer.ts';
 import type { NoVerdictReason, TransferOutcome } from '../rail.ts';
 import type { SnapService } from './exchange.ts';
 import { failureReasonOf } from './failure-reason.ts';
-import { reasonFor } from './no-answer.ts';
 import { parseReply, parseResponseCode, type Reply, readText } from './reply.ts';
 import { snapTimestamp } from './timestamp.ts';
 
@@ -61,7 +61,7 @@ function transferStatus(httpStatus: number, body: string, asked: AskedTransfer):
   if (meaning === TRANSACTION_NOT_FOUND) {
     return contradicts(reply, asked) ? noWord('not_understood', code.text) : unknown(code.text);
   }
-  if (meaning !== SUCCESSFUL) return noWord(reasonFor(code), code.text);
+  if (meaning !== SUCCESSFUL) return noWord(reasonForStatus(code.httpStatus), code.text);
   if (!names(reply, asked) || contradicts(reply, asked)) return noWord('not_understood', code.text);
   return wordOf(reply, code.text);
 }

@@ -1,6 +1,6 @@
 import { type Dispatcher, Pool } from 'undici';
 
-export interface SnapReply {
+export interface BankReply {
   readonly status: number;
   readonly body: string;
 }
@@ -15,9 +15,9 @@ export class NoReply extends Error {
   }
 }
 
-export interface SnapHttp {
+export interface BankHttp {
   /** @throws NoReply */
-  post(path: string, headers: Record<string, string>, body: string, signal: AbortSignal): Promise<SnapReply>;
+  post(path: string, headers: Record<string, string>, body: string, signal: AbortSignal): Promise<BankReply>;
   close(): Promise<void>;
 }
 
@@ -30,7 +30,7 @@ const UTF_8 = new TextDecoder('utf-8', { fatal: true });
  * The way to one bank. Connections are kept alive; redirects are not followed, nothing is unpacked, and `signal` bounds
  * the whole exchange: timeouts per chunk would let a bank that drips a byte a second hold on for ever.
  */
-export function createSnapHttp(origin: string): SnapHttp {
+export function createBankHttp(origin: string): BankHttp {
   const pool = new Pool(origin, {
     connections: CONNECTIONS_MAX,
     keepAliveTimeout: 30_000,
@@ -54,7 +54,7 @@ export function createSnapHttp(origin: string): SnapHttp {
  */
 function receive(
   signal: AbortSignal,
-  resolve: (reply: SnapReply) => void,
+  resolve: (reply: BankReply) => void,
   reject: (reason: NoReply) => void,
 ): Dispatcher.DispatchHandler {
   const chunks: Buffer[] = [];

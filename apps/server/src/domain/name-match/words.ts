@@ -1,0 +1,100 @@
+/** A text as upper-case words: accents, punctuation and case gone, hidden letters as `*`. */
+
+/** Names of SNAP and ISO 20022 are at most 140 characters long; what lies beyond is not read. */
+export const NAME_LENGTH_MAX = 140;
+const LETTERS_MAX = 2 * NAME_LENGTH_MAX;
+const WORDS_MAX = 24;
+
+export const MASK = '*';
+
+const ASCII = /^[\0-\x7f]*$/;
+const LETTER_OR_DIGIT = /[\p{L}\p{N}]/u;
+const COMBINING_MARK = /\p{M}/u;
+const MASK_CHARACTERS = new Set('*#_•●○■█×∗⁎✱'.split(''));
+const APOSTROPHES = new Set("'`´‘’ʼʻ".split(''));
+/** Letters that Unicode does not take apart into a Latin letter and an accent. */
+const PLAIN_LETTERS: ReadonlyMap<string, string> = new Map([
+  ['Ø', 'O'],
+  ['Đ', 'D'],
+  ['Ł', 'L'],
+  ['Æ', 'AE'],
+  ['Œ', 'OE'],
+]);
+
+type Kind = 'letter' | 'mask' | 'dot' | 'nothing' | 'and' | 'gap';
+
+function kindOf(code: number, character: string): Kind {
+  if ((code >= 65 && code <= 90) || (code >= 48 && code <= 57)) return 'letter';
+  if (code === 32) return 'gap';
+  if (code === 46) return 'dot';
+  if (code === 38) return 'and';
+  if (MASK_CHARACTERS.has(character)) return 'mask';
+  if (APOSTROPHES.has(character)) return 'nothing';
+  if (code < 128) return 'gap';
+  if (LETTER_OR_DIGIT.test(character)) return 'letter';
+  return COMBINING_MARK.test(character) ? 'nothing' : 'gap';
+}
+
+const upperCase = (text: string): string =>
+  ASCII.test(text) ? text.toUpperCase() : text.normalize('NFKD').toUpperCase().slice(0, LETTERS_MAX);
+
+/**
+ * The words of a name, at most 24. A dot between letters stays in its word (`S.KOM`), since only the tables of degrees
+ * and forms can say whether it joins or divides. Two dots and more are hidden letters, as some banks write them.
+ */
+export function chunksOf(text: string): string[] {
+  const upper = upperCase(text.slice(0, NAME_LENGTH_MAX));
+  const chunks: string[] = [];
+  let chunk = '';
+  let dots = 0;
+  const end = () => {
+    if (chunk !== '') chunks.push(withMaskedTail(chunk));
+    chunk = '';
+  };
+  for (const character of upper) {
+    const kind = kindOf(character.charCodeAt(0), character);
+    if (kind === 'dot') {
+      dots++;
+      if (dots === 2) chunk += MASK;
+      if (dots >= 2) chunk += MASK;
+      continue;
+    }
+    if (kind === 'letter') {
+      if (dots === 1 && chunk !== '') chunk += '.';
+      chunk += PLAIN_LETTERS.get(character) ?? character;
+    } else if (kind === 'mask') chunk += MASK;
+    else if (kind !== 'nothing') end();
+    if (kind === 'and') chunks.push('DAN');
+    dots = 0;
+  }
+  end();
+  return chunks.slice(0, WORDS_MAX);
+}
+
+/** Some banks hide letters behind X: `DEXX LEXXXXX`. No name ends in two of them, and none holds three in a row. */
+function withMaskedTail(chunk: string): string {
+  if (!chunk.includes('XX')) return chunk;
+  let masked = chunk;
+  if (chunk.includes('XXX')) masked = masked.replaceAll(/X{3,}/g, (run) => MASK.repeat(run.length));
+  if (masked.length > 2 && masked.endsWith('XX')) masked = `${masked.slice(0, -2)}${MASK}${MASK}`;
+  return masked;
+}
+
+/** The words of a chunk: `S.KOM` is one when `isKnown` knows it without its dots, `M.RIZKY` two. */
+export function wordsOf(chunk: string, isKnown: (compact: string) => boolean): string[] {
+  if (!chunk.includes('.')) return [chunk];
+  const compact = chunk.replaceAll('.', '');
+  return isKnown(compact) ? [compact] : chunk.split('.');
+}
+
+const LATIN = /[A-Z]/;
+const DIGIT = /[0-9]/;
+
+export const isLatin = (word: string): boolean => LATIN.test(word) || DIGIT.test(word) || word.includes(MASK);
+export const hasDigit = (word: string): boolean => DIGIT.test(word);
+
+export function lettersOf(words: readonly string[]): number {
+  let letters = 0;
+  for (const word of words) letters += word.length;
+  return letters;
+}

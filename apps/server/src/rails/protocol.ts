@@ -1,0 +1,65 @@
+import { type Static, type TObject, type TProperties, Type } from 'typebox';
+import type { ConnectionReader } from './connection-reader.ts';
+import type { Rail } from './rail.ts';
+
+/** What every connection to a bank system has, whatever it speaks. */
+export interface RailSettings {
+  /** As it appears in logs, metrics and the operator's views. */
+  readonly name: string;
+  /** Without a slash at the end. */
+  readonly baseUrl: string;
+  /** BICs of the banks that are asked over this connection; null for every bank. */
+  readonly banks: ReadonlySet<string> | null;
+}
+
+/** One connection of the rails file: what was agreed with the bank, and the way to open it. */
+export interface Connection {
+  readonly settings: RailSettings;
+  open(): Rail;
+}
+
+/** A language that bank systems speak. It stands in the list of protocols.ts; nothing else needs to know of it. */
+export interface Protocol {
+  /** As the rails file names it. */
+  readonly name: string;
+  /** A whole entry of the rails file. */
+  readonly schema: TObject;
+  /** Null when a part is missing; the reader has then been told. `entry` fits the schema. */
+  connect(entry: unknown, common: RailSettings, reader: ConnectionReader): Connection | null;
+}
+
+const COMMON_FIELDS = {
+  name: Type.String({ pattern: '^[a-z0-9-]{1,32}$' }),
+  base_url: Type.String(),
+  banks: Type.Union([Type.Literal('*'), Type.Array(Type.String(), { minItems: 1 })]),
+};
+
+/** What every entry has, whatever its protocol. */
+export type CommonEntry = Static<TObject<typeof COMMON_FIELDS>>;
+
+export interface ProtocolParts<Fields extends TProperties, Settings extends RailSettings> {
+  readonly name: string;
+  /** What an entry of the rails file has besides the common fields. */
+  readonly fields: Fields;
+  /** Reads what the entry only names, such as files with secrets. Null when something is missing. */
+  readonly read: (
+    entry: Static<TObject<Fields>> & CommonEntry,
+    common: RailSettings,
+    reader: ConnectionReader,
+  ) => Settings | null;
+  readonly open: (settings: Settings) => Rail;
+}
+
+export function defineProtocol<Fields extends TProperties, Settings extends RailSettings>(
+  parts: ProtocolParts<Fields, Settings>,
+): Protocol {
+  const { name, fields, read, open } = parts;
+  return {
+    name,
+    schema: Type.Object({ ...COMMON_FIELDS, protocol: Type.Literal(name), ...fields }, { additionalProperties: false }),
+    connect(entry, common, reader) {
+      const settings = read(entry as Static<TObject<Fields>> & CommonEntry, common, reader);
+      return settings === null ? null : { settings, open: () => open(settings) };
+    },
+  };
+}

@@ -1,0 +1,5 @@
+import type { Protocol } from './protocol.ts';
+import { SNAP } from './snap/protocol.ts';
+
+/** What Tiba speaks: a line each. */
+export const PROTOCOLS: readonly Protocol[] = [SNAP];
