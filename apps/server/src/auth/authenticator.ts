@@ -19,9 +19,14 @@ export type Authentication =
   /** Whether the client is still allowed in, or what keys its token is signed with, cannot be told now. */
   | { readonly outcome: 'unavailable'; readonly cause?: unknown };
 
+/** Asked for its address only when something is wrong: finding it costs more than verifying a token seen before. */
+interface Addressed {
+  readonly ip: string;
+}
+
 export interface Authenticator {
   /** `authorization` is the header as it came. Answers at once for a token that was seen before. */
-  authenticate(authorization: string | undefined, address: string): Authentication | Promise<Authentication>;
+  authenticate(authorization: string | undefined, from: Addressed): Authentication | Promise<Authentication>;
   /**
    * The caller of a request that was let in before and has waited, as of now; null when it is no longer good. That is no
    * failed authentication: nobody has tried anything. `unavailable` as above.
@@ -84,45 +89,47 @@ export function createAuthenticator({ clients, notifications, verify, throttle }
     return token.caller;
   }
 
-  function refuse(address: string, presented: boolean): Authentication {
+  function refuse({ ip: address }: Addressed, presented: boolean): Authentication {
     throttle.failed(address);
     return { outcome: 'refused', presented };
   }
 
-  async function verifyNew(authorization: string, address: string): Promise<Authentication> {
-    const blockedMs = throttle.blockedMs(address);
+  async function verifyNew(authorization: string, { ip }: Addressed): Promise<Authentication> {
+    // Taken now: a connection that is gone by the time of the verdict has no address any more.
+    const from = { ip };
+    const blockedMs = throttle.blockedMs(from.ip);
     if (blockedMs > 0) return { outcome: 'throttled', retryAfterMs: blockedMs };
     const token = authorization.length > AUTHORIZATION_LENGTH_MAX ? undefined : BEARER.exec(authorization)?.[1];
-    if (token === undefined) return refuse(address, true);
+    if (token === undefined) return refuse(from, true);
     try {
       const accessToken = await verify(token);
-      if (accessToken === null) return refuse(address, true);
+      if (accessToken === null) return refuse(from, true);
       const caller = callerOf(remember(authorization, accessToken));
-      return caller === null ? refuse(address, true) : { outcome: 'authenticated', caller };
+      return caller === null ? refuse(from, true) : { outcome: 'authenticated', caller };
     } catch (cause) {
       return { outcome: 'unavailable', cause };
     }
   }
 
-  function judge(authorization: string | undefined, address: string): Authentication | Promise<Authentication> {
+  function judge(authorization: string | undefined, from: Addressed): Authentication | Promise<Authentication> {
     if (authorization === undefined) {
-      const blockedMs = throttle.blockedMs(address);
-      return blockedMs > 0 ? { outcome: 'throttled', retryAfterMs: blockedMs } : refuse(address, false);
+      const blockedMs = throttle.blockedMs(from.ip);
+      return blockedMs > 0 ? { outcome: 'throttled', retryAfterMs: blockedMs } : refuse(from, false);
     }
     const token = known.get(authorization);
-    if (token === undefined) return verifyNew(authorization, address);
+    if (token === undefined) return verifyNew(authorization, from);
     const caller = callerOf(token);
     if (caller !== null) return { outcome: 'authenticated', caller };
     // It may be good again one day (its client enabled); then it is verified anew.
     known.delete(authorization);
-    const blockedMs = throttle.blockedMs(address);
-    return blockedMs > 0 ? { outcome: 'throttled', retryAfterMs: blockedMs } : refuse(address, true);
+    const blockedMs = throttle.blockedMs(from.ip);
+    return blockedMs > 0 ? { outcome: 'throttled', retryAfterMs: blockedMs } : refuse(from, true);
   }
 
   return {
-    authenticate(authorization, address) {
-      if (notifications.isCurrent()) return judge(authorization, address);
-      return notifications.untilCurrent().then((current) => (current ? judge(authorization, address) : UNAVAILABLE));
+    authenticate(authorization, from) {
+      if (notifications.isCurrent()) return judge(authorization, from);
+      return notifications.untilCurrent().then((current) => (current ? judge(authorization, from) : UNAVAILABLE));
     },
     async again(authorization = '') {
       if (!notifications.isCurrent() && !(await notifications.untilCurrent())) return 'unavailable';

@@ -60,7 +60,7 @@ export function createGate({ authenticator, limiter, metrics }: GateParts) {
         metrics.authenticationFailures.inc({ outcome: authentication.outcome });
         done(refusal(authentication));
       };
-      const authentication = authenticator.authenticate(request.headers.authorization, request.ip);
+      const authentication = authenticator.authenticate(request.headers.authorization, request);
       if (authentication instanceof Promise) authentication.then(settle, done);
       else settle(authentication);
     };

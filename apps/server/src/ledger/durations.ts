@@ -1,8 +1,8 @@
 /** How long banks have taken lately, as far as this process has heard: what tells a client when to ask again. */
 export interface Durations {
   heard(bankName: string, durationMs: number): void;
-  /** When asking again makes sense, for a transaction of this bank that has been in PROCESS for `ageMs`. */
-  askAgainSeconds(bankName: string, ageMs: number): number;
+  /** When asking again makes sense, for a transaction of this bank that is in PROCESS since `createdAt` (ISO 8601). */
+  askAgainSeconds(bankName: string, createdAt: string): number;
 }
 
 /** Of each bank the latest so many; old ones say little about today. */
@@ -34,9 +34,10 @@ export function createDurations(): Durations {
       if (bank.latest.length > KEPT) bank.latest.shift();
       bank.usual = null;
     },
-    askAgainSeconds(bankName, ageMs) {
+    askAgainSeconds(bankName, createdAt) {
       const bank = banks.get(bankName);
       if (bank === undefined || bank.latest.length < TELLING) return UNKNOWN_SECONDS;
+      const ageMs = Date.now() - Date.parse(createdAt);
       bank.usual ??= usualOf(bank.latest);
       // After that ever more rarely.
       const next = bank.usual.find((durationMs) => durationMs > ageMs) ?? ageMs * 1.5;

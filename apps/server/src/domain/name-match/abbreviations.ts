@@ -38,5 +38,8 @@ export const abbreviates = (short: string, key: string): boolean =>
 
 /** Whether `short` is made of the first letters of several words: FX for Fransiskus Xaverius. */
 export const isInitialsOf = (short: string, first: string, second: string): boolean =>
-  short.length === 2 && first.length > 1 && second.length > 1 && short.charAt(0) === first.charAt(0) &&
+  short.length === 2 &&
+  first.length > 1 &&
+  second.length > 1 &&
+  short.charAt(0) === first.charAt(0) &&
   short.charAt(1) === second.charAt(0);

@@ -1,6 +1,16 @@
 /** Forms of companies and other bodies in Indonesia, short and spelled out. Two forms are two holders. */
 
-export type CompanyForm = 'PT' | 'CV' | 'UD' | 'PD' | 'PERUM' | 'YAYASAN' | 'KOPERASI' | 'FIRMA' | 'TOKO' | 'PERKUMPULAN';
+export type CompanyForm =
+  | 'PT'
+  | 'CV'
+  | 'UD'
+  | 'PD'
+  | 'PERUM'
+  | 'YAYASAN'
+  | 'KOPERASI'
+  | 'FIRMA'
+  | 'TOKO'
+  | 'PERKUMPULAN';
 
 const FORMS: ReadonlyMap<string, CompanyForm> = new Map([
   ['PT', 'PT'],
@@ -25,6 +35,7 @@ const FORMS: ReadonlyMap<string, CompanyForm> = new Map([
   ['TOKO', 'TOKO'],
   ['PERKUMPULAN', 'PERKUMPULAN'],
 ]);
+const PAIRS_BEGIN = new Set([...FORMS.keys()].filter((form) => form.includes(' ')).map((form) => form.split(' ', 1)[0]));
 const BEHIND = new Set(['PT', 'CV', 'UD', 'YAYASAN', 'KOPERASI']);
 /** Said of a PT besides its form: publicly listed, owned by the state. It stays the same company. */
 const ADDITIONS = new Set(['TBK', 'PERSERO', 'PERSEROAN', 'TERBUKA']);
@@ -75,8 +86,8 @@ export function takeCompany(words: string[]): Company | null {
 
 function takeFront(words: string[]): string | null {
   const [first = '', second = ''] = words;
-  const pair = `${first} ${second}`;
-  if (words.length > 2 && FORMS.has(pair)) {
+  const pair = words.length > 2 && PAIRS_BEGIN.has(first) ? `${first} ${second}` : '';
+  if (FORMS.has(pair)) {
     words.splice(0, 2);
     return pair;
   }

@@ -6,9 +6,11 @@ export const NAME_MATCH_REASONS = {
   EXACT: 'The names are the same, apart from case, accents, punctuation and spaces at the ends.',
   SPACING: 'The same letters are divided into words differently.',
   TITLE_IGNORED: 'A title such as Bapak, Hj. or Ir. stands in one name only and was left out.',
-  TITLE_DIFFERS: 'The titles speak of a man in one name and of a woman in the other, or say different things of one word.',
+  TITLE_DIFFERS:
+    'The titles speak of a man in one name and of a woman in the other, or say different things of one word.',
   DEGREE_IGNORED: 'An academic degree such as S.H. or M.Kom stands in one name only and was left out.',
-  COMPANY_FORM_IGNORED: 'The form of company is written or placed differently but is the same, or Tbk or Persero was left out.',
+  COMPANY_FORM_IGNORED:
+    'The form of company is written or placed differently but is the same, or Tbk or Persero was left out.',
   COMPANY_FORM_MISSING: 'Only one of the names says what form of company it is: it may be a person or another firm.',
   COMPANY_FORM_DIFFERS: 'The names are of different forms of company, such as PT and CV: different holders.',
   SPELLING_VARIANT: 'A word is spelled in another way that is read the same, such as Soeharto and Suharto.',

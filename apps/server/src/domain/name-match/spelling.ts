@@ -148,18 +148,24 @@ function withoutArticle(key: string): string {
   return key.length > 6 && key.startsWith('ABDUL') && 'RSDTNZ'.includes(key.charAt(5)) ? `ABDU${key.slice(5)}` : key;
 }
 
+/** Words without any of these are their own key. */
+const SPELLED_SPECIALLY = /[VQXYJ]|C(?![AEIOU])|[KPTDBGRZWLNS]H|H$|OE|OO|AE|IE|DZ|UW|ABDUL|(.)\1/;
+
 const OLD_LETTERS = ['DJ', 'TJ', 'OE', 'SJ'];
 const MODERN: Reading = { ch: 'C', oldJ: false };
 const OLD: Reading = { ch: 'C', oldJ: true };
+const OLD_WITH_H: Reading = { ch: 'H', oldJ: true };
+const MODERN_WITH_H: Reading = { ch: 'H', oldJ: false };
 
 /** A word's key by safe rules. Every word with an old pair of letters in it is read by the old spelling throughout. */
 export function spellingKey(text: string): string {
+  if (!SPELLED_SPECIALLY.test(text)) return SAME_NAMES.get(text) ?? text;
   return settle(keyOf(replacedOldJ(text), MODERN));
 }
 
 /** The key with `CH` read as in Achmad; the same as `spellingKey` for words without it. */
 export function alternativeKey(text: string): string {
-  return text.includes('CH') ? settle(keyOf(replacedOldJ(text), { ch: 'H', oldJ: false })) : spellingKey(text);
+  return text.includes('CH') ? settle(keyOf(replacedOldJ(text), MODERN_WITH_H)) : spellingKey(text);
 }
 
 const settle = (key: string): string => withoutArticle(SAME_NAMES.get(key) ?? key);
@@ -177,13 +183,14 @@ function replacedOldJ(text: string): string {
 
 /** A key by looser rules (J as Y, Z as S, F as P), under which different names meet as well. */
 export function looseKey(text: string): string {
-  const key = keyOf(text, text.includes('CH') ? { ch: 'H', oldJ: true } : OLD);
+  const key = SPELLED_SPECIALLY.test(text) ? keyOf(text, text.includes('CH') ? OLD_WITH_H : OLD) : text;
   const settled = SAME_NAMES.get(key) ?? key;
   let loose = '';
   for (let index = 0; index < settled.length; index++) {
     const letter = settled.charAt(index);
     loose += letter === 'Z' ? 'S' : letter === 'F' ? 'P' : letter;
   }
+  if (loose.endsWith('ND')) loose = loose.slice(0, -1);
   if (loose.endsWith('TIUS')) loose = `${loose.slice(0, -4)}SIUS`;
   return SIMILAR_NAMES.get(loose) ?? loose;
 }

@@ -35,6 +35,9 @@ function kindOf(code: number, character: string): Kind {
   return COMBINING_MARK.test(character) ? 'nothing' : 'gap';
 }
 
+/** What banks send nearly always: read without looking at each letter. */
+const PLAIN = /^[A-Z0-9 ]*$/;
+
 const upperCase = (text: string): string =>
   ASCII.test(text) ? text.toUpperCase() : text.normalize('NFKD').toUpperCase().slice(0, LETTERS_MAX);
 
@@ -44,6 +47,7 @@ const upperCase = (text: string): string =>
  */
 export function chunksOf(text: string): string[] {
   const upper = upperCase(text.slice(0, NAME_LENGTH_MAX));
+  if (PLAIN.test(upper)) return plainChunksOf(upper);
   const chunks: string[] = [];
   let chunk = '';
   let dots = 0;
@@ -71,6 +75,18 @@ export function chunksOf(text: string): string[] {
   return chunks.slice(0, WORDS_MAX);
 }
 
+function plainChunksOf(upper: string): string[] {
+  const chunks: string[] = [];
+  let start = 0;
+  while (start < upper.length && chunks.length < WORDS_MAX) {
+    const space = upper.indexOf(' ', start);
+    const end = space === -1 ? upper.length : space;
+    if (end > start) chunks.push(withMaskedTail(upper.slice(start, end)));
+    start = end + 1;
+  }
+  return chunks;
+}
+
 /** Some banks hide letters behind X: `DEXX LEXXXXX`. No name ends in two of them, and none holds three in a row. */
 function withMaskedTail(chunk: string): string {
   if (!chunk.includes('XX')) return chunk;
@@ -80,15 +96,23 @@ function withMaskedTail(chunk: string): string {
   return masked;
 }
 
-/** The words of a chunk: `S.KOM` is one when `isKnown` knows it without its dots, `M.RIZKY` two. */
-export function wordsOf(chunk: string, isKnown: (compact: string) => boolean): string[] {
-  if (!chunk.includes('.')) return [chunk];
+/** The words of a chunk with dots in it: `S.KOM` is one when `isKnown` knows it without them, `M.RIZKY` two. */
+export function wordsWithin(chunk: string, isKnown: (compact: string) => boolean): string[] {
   const compact = chunk.replaceAll('.', '');
   return isKnown(compact) ? [compact] : chunk.split('.');
 }
 
 const LATIN = /[A-Z]/;
 const DIGIT = /[0-9]/;
+
+const SPARE_SPACE = /^\s|\s\s|\s$/;
+const SPACES = /\s+/g;
+
+/** In characters as a bank counts them, spaces at the ends and repeated ones left out. */
+export function shownLength(text: string): number {
+  if (!SPARE_SPACE.test(text)) return Math.min(text.length, NAME_LENGTH_MAX);
+  return text.slice(0, NAME_LENGTH_MAX).trim().replaceAll(SPACES, ' ').length;
+}
 
 export const isLatin = (word: string): boolean => LATIN.test(word) || DIGIT.test(word) || word.includes(MASK);
 export const hasDigit = (word: string): boolean => DIGIT.test(word);

@@ -17,7 +17,5 @@ export type RetryAfter = (rendered: string) => string;
 
 export const createRetryAfter =
   (durations: Pick<Durations, 'askAgainSeconds'>): RetryAfter =>
-  (rendered) => {
-    const ageMs = Date.now() - Date.parse(readRendered(rendered, 'created_at'));
-    return String(durations.askAgainSeconds(readRendered(rendered, 'bank_name'), ageMs));
-  };
+  (rendered) =>
+    String(durations.askAgainSeconds(readRendered(rendered, 'bank_name'), readRendered(rendered, 'created_at')));

@@ -1,0 +1,82 @@
+import { type Judgement, judge } from './judge.ts';
+import { type Name, readName } from './read-name.ts';
+import type { NameMatchReason } from './reasons.ts';
+import { NAME_LENGTH_MAX } from './words.ts';
+
+/**
+ * - `MATCH`: the names are the same person's or company's; pay with confidence.
+ * - `CLOSE_MATCH`: they may be; a person should look.
+ * - `NO_MATCH`: they are different people's or companies'.
+ * - `NOT_POSSIBLE`: nothing can be said, since too little of a name is there or to be seen.
+ */
+export const NAME_MATCH_RESULTS = ['MATCH', 'CLOSE_MATCH', 'NO_MATCH', 'NOT_POSSIBLE'] as const;
+export type NameMatchResult = (typeof NAME_MATCH_RESULTS)[number];
+
+export interface NameMatch {
+  readonly result: NameMatchResult;
+  /** 0 to 1 in two decimals: MATCH from 0.90, CLOSE_MATCH from 0.70, NO_MATCH below; 0 for NOT_POSSIBLE. */
+  readonly score: number;
+  readonly reasons: readonly NameMatchReason[];
+}
+
+export interface NameMatchOptions {
+  /** The number of characters at which the bank is known to break names off. Not given: any from 20 to 30. */
+  readonly cutOffLength?: number;
+}
+
+const GRADES = ['different', 'close', 'same'] as const;
+
+/** Compares the name that a client expects with the name that a bank holds. Any text is taken; 140 characters are read. */
+export function matchNames(expected: string, held: string, options: NameMatchOptions = {}): NameMatch {
+  const left = readName(expected);
+  const right = readName(held);
+  let judgement = judge(left.whole, right.whole, { expected, held, cutOffLength: options.cutOffLength });
+  if (judgement.grade !== 'same' && left.parties.length + right.parties.length > 0) {
+    judgement = judgeParties(judgement, partiesOf(left.parties, left.whole), partiesOf(right.parties, right.whole));
+  }
+  if (expected === held) return publish(judgement);
+  if (left.isDeceased !== right.isDeceased) judgement = doubt(judgement, 'DECEASED');
+  if (Math.max(expected.length, held.length) > NAME_LENGTH_MAX) judgement = doubt(judgement, 'TOO_LONG');
+  return publish(judgement);
+}
+
+const partiesOf = (parties: readonly Name[], whole: Name): readonly Name[] => (parties.length > 0 ? parties : [whole]);
+
+/** One party that is the same is worth a look, since the other may dispose of the account as well. */
+function judgeParties(whole: Judgement, left: readonly Name[], right: readonly Name[]): Judgement {
+  let best: Judgement | null = null;
+  for (const one of left) {
+    for (const other of right) {
+      const judgement = judge(one, other, null);
+      const isBetter = best === null || rankOf(judgement) > rankOf(best);
+      if (isBetter) best = judgement;
+    }
+  }
+  if (best === null || rankOf(best) <= rankOf(whole)) return whole;
+  return doubt(best, 'JOINT_ACCOUNT');
+}
+
+const rankOf = (judgement: Judgement): number =>
+  judgement.grade === 'not possible' ? -1 : GRADES.indexOf(judgement.grade);
+
+function doubt(judgement: Judgement, reason: NameMatchReason): Judgement {
+  if (judgement.grade === 'not possible') return judgement;
+  const reasons = [...judgement.reasons.filter((known) => known !== 'EXACT'), reason];
+  return { ...judgement, grade: judgement.grade === 'same' ? 'close' : judgement.grade, reasons };
+}
+
+function publish({ grade, share, reasons }: Judgement): NameMatch {
+  switch (grade) {
+    case 'same':
+      return { result: 'MATCH', score: within(share, 0.9, 1), reasons };
+    case 'close':
+      return { result: 'CLOSE_MATCH', score: within(share, 0.7, 0.89), reasons };
+    case 'different':
+      return { result: 'NO_MATCH', score: within(share, 0, 0.69), reasons };
+    case 'not possible':
+      return { result: 'NOT_POSSIBLE', score: 0, reasons };
+  }
+}
+
+const within = (share: number, least: number, most: number): number =>
+  Math.round(Math.min(most, Math.max(least, share)) * 100) / 100;

@@ -1,0 +1,83 @@
+import type { NameMatchResult } from '../../apps/server/src/domain/name-match/name-match.ts';
+import { chooseThresholds, type Figures, figuresOf } from './figures.ts';
+import { PEERS, type Peer, resultsOf, similaritiesOf } from './matchers.ts';
+import { type Pair, readHeldOutPairs, readPairs } from './pairs.ts';
+
+export const PRECISION_MIN = 0.99;
+
+/** Tiba's figures on a set of pairs: `MATCH` alone, and `MATCH` or `CLOSE_MATCH`. */
+export interface OwnFigures {
+  readonly pairs: readonly Pair[];
+  readonly match: Figures;
+  readonly matchOrClose: Figures;
+}
+
+/** A peer at one threshold, on the pairs by kind and on those held out. */
+export interface PeerAtThreshold {
+  readonly threshold: number;
+  readonly figures: Figures;
+  readonly heldOut: Figures;
+}
+
+export interface PeerFigures {
+  readonly peer: Peer;
+  readonly bestF1: PeerAtThreshold;
+  readonly balanced: PeerAtThreshold;
+  /** Null where no threshold reaches `PRECISION_MIN`. */
+  readonly precise: PeerAtThreshold | null;
+  /** At the balanced threshold. */
+  readonly byKind: ReadonlyMap<string, Figures>;
+}
+
+export interface Evaluation {
+  readonly own: OwnFigures;
+  readonly ownByKind: ReadonlyMap<string, OwnFigures>;
+  readonly ownHeldOut: OwnFigures;
+  readonly peers: readonly PeerFigures[];
+}
+
+/** Peers' thresholds are chosen on the very pairs they are measured on, which flatters them, and kept for the held-out ones. */
+export function evaluate(): Evaluation {
+  const pairs = readPairs();
+  const heldOut = readHeldOutPairs();
+  const kinds = [...new Set(pairs.map(({ kind }) => kind))];
+  const ofKind = new Map(kinds.map((kind) => [kind, pairs.filter((pair) => pair.kind === kind)]));
+  return {
+    own: ownFigures(pairs),
+    ownByKind: new Map([...ofKind].map(([kind, some]) => [kind, ownFigures(some)])),
+    ownHeldOut: ownFigures(heldOut),
+    peers: PEERS.map((peer) => peerFigures(peer, pairs, heldOut, ofKind)),
+  };
+}
+
+function ownFigures(pairs: readonly Pair[]): OwnFigures {
+  const results = resultsOf(pairs);
+  const are = (...wanted: NameMatchResult[]) =>
+    figuresOf(pairs, (index) => wanted.some((result) => result === results[index]));
+  return { pairs, match: are('MATCH'), matchOrClose: are('MATCH', 'CLOSE_MATCH') };
+}
+
+function peerFigures(
+  peer: Peer,
+  pairs: readonly Pair[],
+  heldOut: readonly Pair[],
+  ofKind: ReadonlyMap<string, readonly Pair[]>,
+): PeerFigures {
+  const thresholds = chooseThresholds(pairs, similaritiesOf(peer, pairs), PRECISION_MIN);
+  const figuresAt = (threshold: number, some: readonly Pair[]) => {
+    const similarities = similaritiesOf(peer, some);
+    return figuresOf(some, (index) => (similarities[index] ?? 0) >= threshold);
+  };
+  const at = (threshold: number): PeerAtThreshold => ({
+    threshold,
+    figures: figuresAt(threshold, pairs),
+    heldOut: figuresAt(threshold, heldOut),
+  });
+  return {
+    peer,
+    bestF1: at(thresholds.bestF1),
+    balanced: at(thresholds.balanced),
+    precise: thresholds.precise === null ? null : at(thresholds.precise),
+    byKind: new Map([...ofKind].map(([kind, some]) => [kind, figuresAt(thresholds.balanced, some)])),
+  };
+}

@@ -1,0 +1,39 @@
+import { createRequire } from 'node:module';
+import { distance } from 'fastest-levenshtein';
+import { token_set_ratio } from 'fuzzball';
+import { matchNames, type NameMatchResult } from '../../apps/server/src/domain/name-match/name-match.ts';
+import type { Pair } from './pairs.ts';
+
+/** A general measure of how alike two texts are, 0 to 1. */
+export interface Peer {
+  readonly name: string;
+  readonly similarity: (expected: string, held: string) => number;
+}
+
+/** A CommonJS package without types. */
+const jaroWinkler = createRequire(import.meta.url)('jaro-winkler') as (one: string, other: string) => number;
+
+/** Each sees upper-case names, as any of its users would give it. */
+export const PEERS: readonly Peer[] = [
+  {
+    name: 'Jaro-Winkler',
+    similarity: (expected, held) => jaroWinkler(expected.toUpperCase(), held.toUpperCase()),
+  },
+  {
+    name: 'Levenshtein ratio',
+    similarity(expected, held) {
+      const longest = Math.max(expected.length, held.length);
+      return longest === 0 ? 1 : 1 - distance(expected.toUpperCase(), held.toUpperCase()) / longest;
+    },
+  },
+  {
+    name: 'Token-set ratio',
+    similarity: (expected, held) => token_set_ratio(expected.toUpperCase(), held.toUpperCase()) / 100,
+  },
+];
+
+export const resultsOf = (pairs: readonly Pair[]): NameMatchResult[] =>
+  pairs.map(({ expected, held }) => matchNames(expected, held).result);
+
+export const similaritiesOf = (peer: Peer, pairs: readonly Pair[]): number[] =>
+  pairs.map(({ expected, held }) => peer.similarity(expected, held));

@@ -1,0 +1,80 @@
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import type { TestContext } from 'node:test';
+
+/** What the bank answered, before anybody changed it. */
+export interface TrueReply {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+/** What is answered instead. It may never end. */
+export type Lie = (reply: TrueReply, response: ServerResponse) => void;
+
+/** Stands between a rail and its bank, passes everything on, and lies where it is told to. */
+export interface Liar {
+  readonly baseUrl: string;
+  /** About the requests that `isLiedAbout` picks; null passes the truth on. */
+  lie: Lie | null;
+}
+
+export async function startLiar(
+  context: TestContext,
+  bankUrl: string,
+  isLiedAbout: (path: string) => boolean,
+): Promise<Liar> {
+  const server = createServer((request, response) => {
+    const { method = 'POST', url: path = '/' } = request;
+    buffer(request)
+      .then(async (body) => {
+        const headers = Object.entries(request.headers).filter(([name]) => !HOP_BY_HOP.has(name));
+        const reply = await fetch(`${bankUrl}${path}`, {
+          method,
+          headers: headers.map(([name, value]) => [name, String(value)] as [string, string]),
+          body: new Uint8Array(body),
+          redirect: 'manual',
+        });
+        const truth = { status: reply.status, headers: Object.fromEntries(reply.headers), body: await bytesOf(reply) };
+        if (liar.lie !== null && isLiedAbout(path)) liar.lie(truth, response);
+        else response.writeHead(truth.status, { 'content-type': contentTypeOf(truth) }).end(truth.body);
+      })
+      .catch(() => response.destroy());
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  context.after(async () => {
+    server.closeAllConnections();
+    server.close();
+    await once(server, 'close');
+  });
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('the liar listens on no port');
+  const liar: Liar = { baseUrl: `http://127.0.0.1:${address.port}`, lie: null };
+  return liar;
+}
+
+const HOP_BY_HOP = new Set([
+  'connection',
+  'host',
+  'content-length',
+  'transfer-encoding',
+  'keep-alive',
+  'te',
+  'upgrade',
+]);
+
+const bytesOf = async (reply: Response): Promise<Buffer> => Buffer.from(await reply.arrayBuffer());
+
+const contentTypeOf = ({ headers }: TrueReply): string => headers['content-type'] ?? 'application/octet-stream';
+
+/** A reply that is right in everything but its text. */
+export const rewritten =
+  (rewrite: (text: string) => string): Lie =>
+  (reply, response) => {
+    const right = reply.body.toString();
+    const wrong = rewrite(right);
+    if (wrong === right) throw new Error(`the lie changes nothing in ${right}`);
+    response.writeHead(reply.status, { 'content-type': contentTypeOf(reply) }).end(wrong);
+  };
