@@ -52,14 +52,18 @@ test('domain/ imports nothing from outside itself', () => {
 });
 
 test("a protocol's folder is imported by the wiring alone", () => {
-  const protocol = 'apps/server/src/rails/snap/';
+  const source = 'apps/server/src/';
+  // The list of protocols, and the sandbox, whose demo core orders transfers from a SNAP bank.
   const wiring = new Set(
-    ['rails/rails-file.ts', 'sandbox/bank-process.ts', 'commands/serve.ts', 'commands/sandbox.ts'].map(
-      (file) => `apps/server/src/${file}`,
-    ),
+    ['rails/protocols.ts', 'sandbox/bank-process.ts', 'commands/sandbox.ts'].map((file) => `${source}${file}`),
   );
-  const outside = filesIn('apps/server/src/', '.ts').filter((file) => !file.startsWith(protocol) && !wiring.has(file));
-  const strays = offenders(outside, (file) => importsOf(file).some((name) => name.startsWith(protocol)));
+  const protocols = filesIn(`${source}rails/`, '/protocol.ts').map((file) => file.replace(/protocol\.ts$/, ''));
+  const folders = protocols.filter((folder) => folder !== `${source}rails/`);
+  assert.ok(folders.includes(`${source}rails/snap/`));
+  const strays = folders.flatMap((folder) => {
+    const outside = filesIn(source, '.ts').filter((file) => !file.startsWith(folder) && !wiring.has(file));
+    return offenders(outside, (file) => importsOf(file).some((name) => name.startsWith(folder)));
+  });
   assert.deepEqual(strays, []);
 });
 

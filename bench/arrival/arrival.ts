@@ -10,17 +10,19 @@ import { type Sizes, sizesOf } from './sizes.ts';
 import { startCallbackSubject, startSubject } from './subject.ts';
 import { measureWaiting, type Waiting } from './waiting.ts';
 
-/** By round, of a service whose one endpoint answers, of one that has another endpoint that hangs, and of the bare carrier. */
+/** By round: of the bare carrier, and of services with one endpoint, with another that answers too, and with one that hangs. */
 export interface Measured {
   readonly notices: {
     readonly bare: readonly BareNotices[];
     readonly alone: readonly Figures[];
-    readonly beside: readonly Figures[];
+    readonly answering: readonly Figures[];
+    readonly hanging: readonly Figures[];
   };
   readonly backlog: {
     readonly bare: readonly Figures[];
     readonly alone: readonly Figures[];
-    readonly beside: readonly Figures[];
+    readonly answering: readonly Figures[];
+    readonly hanging: readonly Figures[];
   };
   readonly flushed: Figures;
   readonly waiting: Waiting;
@@ -46,15 +48,17 @@ async function measureCallbacks(stage: Stage, sizes: Sizes): Promise<Pick<Measur
   const { past, rounds, backlogRounds, changesPerSecond, roundSeconds, shortSeconds, backlog: due } = sizes;
   stage.say('starting the servers …');
   const bare = await startBare(stage);
-  const alone = await startCallbackSubject(stage, { name: 'alone', past, besideHanging: false });
-  const beside = await startCallbackSubject(stage, { name: 'beside', past, besideHanging: true });
+  const alone = await startCallbackSubject(stage, { name: 'alone', past, other: 'none' });
+  const answering = await startCallbackSubject(stage, { name: 'answering', past, other: 'answers' });
+  const hanging = await startCallbackSubject(stage, { name: 'hanging', past, other: 'hangs' });
 
   stage.say(`callbacks, ${changesPerSecond} changes a second …`);
   const long = { perSecond: changesPerSecond, seconds: roundSeconds };
   const notices = await inRounds(stage, rounds, {
     bare: () => measureBareNotices(stage, bare, { ...long, seconds: shortSeconds }),
     alone: () => measureNotices(stage, alone, long),
-    beside: () => measureNotices(stage, beside, long),
+    answering: () => measureNotices(stage, answering, long),
+    hanging: () => measureNotices(stage, hanging, long),
   });
 
   stage.say(`callbacks, ${due.toLocaleString('en')} due …`);
@@ -62,11 +66,11 @@ async function measureCallbacks(stage: Stage, sizes: Sizes): Promise<Pick<Measur
   const backlog = await inRounds(stage, backlogRounds, {
     bare: () => measureBarePosts(bare, shortSeconds),
     alone: () => measureBacklog(stage, alone, round),
-    beside: () => measureBacklog(stage, beside, round),
+    answering: () => measureBacklog(stage, answering, round),
+    hanging: () => measureBacklog(stage, hanging, round),
   });
   // What they still owe would take time from whatever comes next.
-  await alone.stop();
-  await beside.stop();
+  for (const subject of [alone, answering, hanging]) await subject.stop();
   return { notices, backlog };
 }
 
@@ -75,7 +79,7 @@ async function measureFlushed(
   { past, flushedSeconds, changesPerSecond, warmUpSeconds }: Sizes,
 ): Promise<Figures> {
   const postgres = await startPostgres(stage, 'postgres-that-flushes', true);
-  const subject = await startCallbackSubject({ ...stage, postgres }, { name: 'flushed', past, besideHanging: false });
+  const subject = await startCallbackSubject({ ...stage, postgres }, { name: 'flushed', past, other: 'none' });
   await measureNotices(stage, subject, { perSecond: changesPerSecond, seconds: warmUpSeconds });
   return measureNotices(stage, subject, { perSecond: changesPerSecond, seconds: flushedSeconds });
 }

@@ -36,18 +36,18 @@ export async function startSubject(stage: Stage, { name, past }: SubjectOptions)
   return { service, connectionString: database.connectionString, feeder, words: createWords(past) };
 }
 
-/** With an endpoint whose receiver answers, and if wanted another, owed the same, whose receiver never does. */
+/** With an endpoint whose receiver answers, and if wanted another, owed the same, whose receiver does too, or never does. */
 export async function startCallbackSubject(
   stage: Stage,
-  options: SubjectOptions & { readonly besideHanging: boolean },
+  options: SubjectOptions & { readonly other: 'none' | 'answers' | 'hangs' },
 ): Promise<CallbackSubject> {
   const subject = await startSubject(stage, options);
   const receiver = await startReceiver(stage);
   await register(subject.service, receiver);
-  const hanging = options.besideHanging ? await startReceiver(stage) : null;
-  if (hanging !== null) {
-    await hanging.hold();
-    await register(subject.service, hanging);
+  const other = options.other === 'none' ? null : await startReceiver(stage);
+  if (other !== null) {
+    if (options.other === 'hangs') await other.hold();
+    await register(subject.service, other);
   }
   return {
     ...subject,
@@ -55,7 +55,7 @@ export async function startCallbackSubject(
     owed: 0,
     async stop() {
       // What is in flight fails at once, and the service need not wait for it.
-      await hanging?.stop();
+      await other?.stop();
       await receiver.stop();
       await subject.service.stop();
     },

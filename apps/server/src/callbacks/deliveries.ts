@@ -7,7 +7,7 @@ import type { Metrics } from '../observability/metrics.ts';
 import { type ClaimedDelivery, claimDeliveries, findDueEndpoints } from '../postgres/callback-deliveries.ts';
 import { type RecordedAttempt, recordResults } from '../postgres/callback-results.ts';
 import { type Database, DatabaseUnavailable } from '../postgres/database.ts';
-import { DELIVER_TASK, endpointOfJob } from '../postgres/delivery-jobs.ts';
+import { DELIVER_TASK, endpointsOfJob } from '../postgres/delivery-jobs.ts';
 import type { EndpointKey } from '../postgres/events.ts';
 import { startJobWorker } from '../postgres/job-worker.ts';
 import { repeat } from '../repeat.ts';
@@ -135,7 +135,7 @@ export function createDeliveries(parts: DeliveriesParts): Deliveries {
   );
   const jobs = startJobWorker({
     connection,
-    tasks: { [DELIVER_TASK]: (payload) => wake(endpointOfJob(payload)) },
+    tasks: { [DELIVER_TASK]: (payload) => endpointsOfJob(payload).forEach(wake) },
     log,
   });
 

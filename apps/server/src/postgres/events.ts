@@ -67,7 +67,7 @@ with given as (
    where e.disabled_at is null and told.kind = any (e.kinds)
   returning client_id, endpoint_id
 )
-${selectDeliveryJobs('(select distinct client_id, endpoint_id from owed order by client_id, endpoint_id) as due')}`;
+${selectDeliveryJobs('(select distinct client_id, endpoint_id from owed) as due')}`;
 
 /** The client's events after the one with this number, in their order. */
 export async function listEvents(
