@@ -49,15 +49,14 @@ export function chooseThresholds(
 ): Thresholds {
   const candidates = [...new Set(similarities)].map((threshold) => ({
     threshold,
-    ...figuresOf(pairs, (index) => (similarities[index] ?? 0) >= threshold),
+    figures: figuresOf(pairs, (index) => (similarities[index] ?? 0) >= threshold),
   }));
-  type Candidate = (typeof candidates)[number];
-  const best = (of: (candidate: Candidate) => number): Candidate | undefined =>
-    candidates.toSorted((one, other) => of(other) - of(one))[0];
+  const best = (worth: (figures: Figures) => number) =>
+    candidates.toSorted((one, other) => worth(other.figures) - worth(one.figures))[0];
   const precise = best(({ precision, recall }) => (precision >= precisionMin ? recall : 0));
   return {
     bestF1: best(({ f1 }) => f1)?.threshold ?? 1,
     balanced: best(({ recall, falsePositiveRate }) => recall - falsePositiveRate)?.threshold ?? 1,
-    precise: precise === undefined || precise.precision < precisionMin ? null : precise.threshold,
+    precise: precise === undefined || precise.figures.precision < precisionMin ? null : precise.threshold,
   };
 }

@@ -1,6 +1,7 @@
-import { createRequire } from 'node:module';
 import { distance } from 'fastest-levenshtein';
 import { token_set_ratio } from 'fuzzball';
+// @ts-expect-error -- the package has no types
+import untypedJaroWinkler from 'jaro-winkler';
 import { matchNames, type NameMatchResult } from '../../apps/server/src/domain/name-match/name-match.ts';
 import type { Pair } from './pairs.ts';
 
@@ -10,8 +11,7 @@ export interface Peer {
   readonly similarity: (expected: string, held: string) => number;
 }
 
-/** A CommonJS package without types. */
-const jaroWinkler = createRequire(import.meta.url)('jaro-winkler') as (one: string, other: string) => number;
+const jaroWinkler = untypedJaroWinkler as (one: string, other: string) => number;
 
 /** Each sees upper-case names, as any of its users would give it. */
 export const PEERS: readonly Peer[] = [

@@ -55,14 +55,14 @@ export const byKindTable = ({ ownByKind, peers }: Evaluation): string =>
       'CLOSE false',
       ...peers.map(({ peer }) => `${peer.name} recall, false`),
     ],
-    [...ownByKind].map(([kind, own]) => [
-      kind,
-      String(own.pairs.filter((pair) => pair.isSame).length),
-      String(own.pairs.filter((pair) => !pair.isSame).length),
-      ...kindFigures(own),
-      ...peers.map((peer) => peerCell(own, peer.byKind.get(kind))),
-    ]),
+    [...ownByKind].map(([kind, own]) => kindRow(kind, own, peers)),
   );
+
+function kindRow(kind: string, own: OwnFigures, peers: readonly PeerFigures[]): string[] {
+  const same = own.pairs.filter((pair) => pair.isSame).length;
+  const counts = [String(same), String(own.pairs.length - same)];
+  return [kind, ...counts, ...kindFigures(own), ...peers.map((peer) => peerCell(own, peer.byKind.get(kind)))];
+}
 
 function kindFigures({ pairs, match, matchOrClose }: OwnFigures): string[] {
   const hasSame = pairs.some((pair) => pair.isSame);

@@ -66,8 +66,9 @@ export function align(leftWords: readonly string[], rightWords: readonly string[
   const areAllTaken = (): boolean => pairings.length === left.length && pairings.length === right.length;
 
   function pass(linkOf: (left: Keyed, right: Keyed) => Link | null): void {
-    for (const [leftAt, word] of left.entries()) {
-      if (!isFree(leftTaken, leftAt)) continue;
+    for (let leftAt = 0; leftAt < left.length; leftAt++) {
+      const word = left[leftAt];
+      if (word === undefined || !isFree(leftTaken, leftAt)) continue;
       for (let rightAt = 0; rightAt < right.length; rightAt++) {
         const other = right[rightAt];
         if (other === undefined || !isFree(rightTaken, rightAt)) continue;

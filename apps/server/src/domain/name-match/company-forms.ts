@@ -35,7 +35,9 @@ const FORMS: ReadonlyMap<string, CompanyForm> = new Map([
   ['TOKO', 'TOKO'],
   ['PERKUMPULAN', 'PERKUMPULAN'],
 ]);
-const PAIRS_BEGIN = new Set([...FORMS.keys()].filter((form) => form.includes(' ')).map((form) => form.split(' ', 1)[0]));
+const PAIRS_BEGIN = new Set(
+  [...FORMS.keys()].filter((form) => form.includes(' ')).map((form) => form.split(' ', 1)[0]),
+);
 const BEHIND = new Set(['PT', 'CV', 'UD', 'YAYASAN', 'KOPERASI']);
 /** Said of a PT besides its form: publicly listed, owned by the state. It stays the same company. */
 const ADDITIONS = new Set(['TBK', 'PERSERO', 'PERSEROAN', 'TERBUKA']);

@@ -47,6 +47,9 @@ export function compareWords(left: readonly string[], right: readonly string[], 
   } else {
     const divided = compareUndivided(left.join(''), right.join(''), isCompany);
     if (divided !== null) return divided;
+    if (isCompany && (isAcronym(left, right) || isAcronym(right, left))) {
+      return { grade: 'close', share: 0.7, reasons: ['INITIAL'] };
+    }
   }
   const alignment = align(left, right, isCompany);
   const share = shareOf(alignment, left, right);
@@ -63,6 +66,17 @@ function compareUndivided(left: string, right: string, isCompany: boolean): Comp
   return isVariant
     ? { grade: isCompany ? 'close' : 'same', share: 0.95, reasons: ['SPELLING_VARIANT', 'SPACING'] }
     : null;
+}
+
+/** `BCA` and `BANK CENTRAL ASIA`: a company's initials, of three words at least. */
+function isAcronym(short: readonly string[], long: readonly string[]): boolean {
+  const [acronym = ''] = short;
+  return (
+    short.length === 1 &&
+    long.length >= 3 &&
+    acronym.length === long.length &&
+    long.every((word, index) => word.charAt(0) === acronym.charAt(index))
+  );
 }
 
 /** Reasons why these are different holders; null where they may be one. */

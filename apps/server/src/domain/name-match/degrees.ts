@@ -1,7 +1,7 @@
 /** Academic degrees behind Indonesian names, without their dots: `SH`, `SKOM`, `SPPD`. */
 
 /** Subjects that follow S (bachelor), M (master) and STR (applied bachelor). */
-const SUBJECTS = `AG AK AP AB AKUN ARS BIOMED E EI FARM FIL GZ H HI HUM HUT I IKOM IP KED KEB KEP KES KESOS KG KH KM
+const SUBJECTS = `AG AK AP AB AKUN ARS BIOMED E EI FARM FIL GZ H HI HUM HUT IKOM IP KED KEB KEP KES KESOS KG KH KM
   KN KOM LI MAT OR P PD PDI PDH PDK PI PSI PT S SI SN SOS ST STAT STP SY T TH TP TR TRK TRKEB TRKEP`.split(/\s+/);
 /** Fields of medical specialists, after SP. */
 const SPECIALTIES = `A AN ANAK AND B BA BM BP BS BTKV D EM F FK FR GK GIZI JP KFR KG KGA KJ KK KO KP KEP M MK N O OG

@@ -1,4 +1,4 @@
-import { compareWords, type Grade } from './compare.ts';
+import { type Comparison, compareWords, type Grade } from './compare.ts';
 import { findCutOff } from './cut-off.ts';
 import { compareMasked, isMasked } from './masks.ts';
 import type { Name } from './read-name.ts';
@@ -47,7 +47,7 @@ function judgeMasked(plain: Name, masked: Name): Judgement {
 
 function judgeWords(expected: Name, held: Name, shown: Shown | null): Judgement {
   const isCompany = expected.company !== null || held.company !== null;
-  const comparison = compareWords(expected.words, held.words, isCompany);
+  const comparison = compareWithInitials(expected, held, isCompany);
   if (comparison.grade === 'same') return comparison;
   if (shown === null) return comparison;
   const heldName = { words: held.words, length: shownLength(shown.held), isCompany };
@@ -58,6 +58,17 @@ function judgeWords(expected: Name, held: Name, shown: Shown | null): Judgement 
   const isCutExpected = findCutOff(held.words, expectedName, undefined) !== null;
   return isCutExpected ? { grade: 'close', share: 0.85, reasons: ['CUT_OFF'] } : comparison;
 }
+
+/** The H of `H. Gunawan` is Haji, unless it turns out to be Hendra. */
+function compareWithInitials(expected: Name, held: Name, isCompany: boolean): Comparison {
+  const comparison = compareWords(expected.words, held.words, isCompany);
+  const [initial, heldInitial] = [initialOf(expected), initialOf(held)];
+  if (comparison.grade !== 'different' || (initial.length === 0 && heldInitial.length === 0)) return comparison;
+  const other = compareWords([...initial, ...expected.words], [...heldInitial, ...held.words], isCompany);
+  return other.grade === 'different' ? comparison : { ...other, grade: 'close' };
+}
+
+const initialOf = ({ titles }: Name): readonly string[] => titles.found.filter((title) => title.length === 1).slice(-1);
 
 /** Weighs what stands around the words: form, branch, titles, degrees. */
 function withSurroundings(judgement: Judgement, expected: Name, held: Name): Judgement {
@@ -81,7 +92,8 @@ function weighCompany(expected: Name, held: Name, reasons: Set<NameMatchReason>,
   if (form !== heldForm) {
     if (form === null || heldForm === null) worsen('close', 'COMPANY_FORM_MISSING');
     else worsen('different', 'COMPANY_FORM_DIFFERS');
-  } else if (expected.company?.formText !== held.company?.formText) reasons.add('COMPANY_FORM_IGNORED');
+  } else if (form !== null && expected.company?.formText !== held.company?.formText)
+    reasons.add('COMPANY_FORM_IGNORED');
   if ((expected.company?.expanded ?? false) !== (held.company?.expanded ?? false)) reasons.add('ABBREVIATED');
   const [branch, heldBranch] = [expected.company?.branch ?? [], held.company?.branch ?? []];
   if (branch.join(' ') !== heldBranch.join(' ')) {

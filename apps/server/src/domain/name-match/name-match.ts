@@ -31,10 +31,13 @@ export function matchNames(expected: string, held: string, options: NameMatchOpt
   const left = readName(expected);
   const right = readName(held);
   let judgement = judge(left.whole, right.whole, { expected, held, cutOffLength: options.cutOffLength });
+  if (expected === held) return publish(judgement);
   if (judgement.grade !== 'same' && left.parties.length + right.parties.length > 0) {
     judgement = judgeParties(judgement, partiesOf(left.parties, left.whole), partiesOf(right.parties, right.whole));
   }
-  if (expected === held) return publish(judgement);
+  // BUDI QQ RINA is not BUDI RINA.
+  if (judgement.grade === 'same' && left.parties.length !== right.parties.length)
+    judgement = doubt(judgement, 'JOINT_ACCOUNT');
   if (left.isDeceased !== right.isDeceased) judgement = doubt(judgement, 'DECEASED');
   if (Math.max(expected.length, held.length) > NAME_LENGTH_MAX) judgement = doubt(judgement, 'TOO_LONG');
   return publish(judgement);
@@ -61,7 +64,7 @@ const rankOf = (judgement: Judgement): number =>
 
 function doubt(judgement: Judgement, reason: NameMatchReason): Judgement {
   if (judgement.grade === 'not possible') return judgement;
-  const reasons = [...judgement.reasons.filter((known) => known !== 'EXACT'), reason];
+  const reasons = [...judgement.reasons.filter((known) => known !== 'EXACT' && known !== reason), reason];
   return { ...judgement, grade: judgement.grade === 'same' ? 'close' : judgement.grade, reasons };
 }
 

@@ -16,7 +16,7 @@ export const NAME_MATCH_REASONS = {
   SPELLING_VARIANT: 'A word is spelled in another way that is read the same, such as Soeharto and Suharto.',
   SIMILAR_SPELLING: 'A word is spelled in a way that some people use for the same name and others for another one.',
   ABBREVIATED: 'A word is given by its usual abbreviation, such as Moh. for Mohammad.',
-  INITIAL: 'A word is given by its first letter only, which fits others as well.',
+  INITIAL: 'A word is given by its first letter, or several by theirs, which fit others as well.',
   WORD_MISSING: 'A word stands in one name only.',
   WORD_ORDER: 'The words come in another order.',
   TYPO: 'A word differs by what looks like a slip in typing.',
@@ -25,13 +25,14 @@ export const NAME_MATCH_REASONS = {
   BRANCH_DIFFERS: 'The names are of different branches, or only one of them names a branch.',
   CUT_OFF: 'The bank shows only the beginning of the name, as far as can be seen.',
   MASKED: 'Letters are hidden, and only those that can be seen were compared.',
-  SINGLE_NAME: 'One of the names is a single word, which many people share: only an exact match counts.',
+  SINGLE_NAME: 'One of the names is a single word, which many people share: little short of equality counts.',
   JOINT_ACCOUNT: 'The account names several parties, and one of them was compared.',
   DECEASED: 'One of the names is marked as that of a person who has died, or of heirs.',
   TOO_LONG: 'A name is longer than 140 characters, and only its beginning was compared.',
   TOO_SHORT: 'Too little of a name can be seen to compare it, such as initials only.',
   EMPTY: 'A name holds no letters or digits.',
   OTHER_SCRIPT: 'The names are written in different scripts.',
+  NO_NAME: 'The bank tells no name, because the account is not active.',
 } as const;
 
 export type NameMatchReason = keyof typeof NAME_MATCH_REASONS;

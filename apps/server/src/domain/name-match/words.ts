@@ -102,17 +102,17 @@ export function wordsWithin(chunk: string, isKnown: (compact: string) => boolean
   return isKnown(compact) ? [compact] : chunk.split('.');
 }
 
-const LATIN = /[A-Z]/;
-const DIGIT = /[0-9]/;
-
 const SPARE_SPACE = /^\s|\s\s|\s$/;
 const SPACES = /\s+/g;
 
 /** In characters as a bank counts them, spaces at the ends and repeated ones left out. */
 export function shownLength(text: string): number {
-  if (!SPARE_SPACE.test(text)) return Math.min(text.length, NAME_LENGTH_MAX);
-  return text.slice(0, NAME_LENGTH_MAX).trim().replaceAll(SPACES, ' ').length;
+  const read = text.slice(0, NAME_LENGTH_MAX);
+  return SPARE_SPACE.test(read) ? read.trim().replaceAll(SPACES, ' ').length : read.length;
 }
+
+const LATIN = /[A-Z]/;
+const DIGIT = /[0-9]/;
 
 export const isLatin = (word: string): boolean => LATIN.test(word) || DIGIT.test(word) || word.includes(MASK);
 export const hasDigit = (word: string): boolean => DIGIT.test(word);

@@ -7,6 +7,7 @@ import { ENVELOPE_HEADERS, success } from '../envelope.ts';
 import { ApiError, unavailable } from '../errors.ts';
 import type { Gate } from '../gate.ts';
 import { jsonObject, requireJson } from '../json-body.ts';
+import { expectedName, nameMatchOf } from './name-match.ts';
 import { checkAccountSchema } from './schema.ts';
 
 const BANK_RETRY_AFTER_SECONDS = 5;
@@ -26,6 +27,7 @@ export function checkAccount(
     const bank = typeof bankCode === 'string' ? banks.find(bankCode) : null;
     if (bank === null || typeof bankCode !== 'string') throw new ApiError('INVALID_BANK_CODE');
     const accountNumber = accountNumberAt(bank, ownField(body, 'account_number'));
+    const expected = expectedName(ownField(body, 'expected_account_name'));
 
     const outcome = await inquiries.inquire({ bank, accountNumber });
     const judgement = outcome.kind === 'verdict' ? outcome.verdict.status : outcome.reason;
@@ -36,7 +38,9 @@ export function checkAccount(
         BANK_RETRY_AFTER_SECONDS,
       );
     }
-    return reply.headers(ENVELOPE_HEADERS).send(answer(bankCode, bank, accountNumber, outcome.verdict));
+    return reply
+      .headers(ENVELOPE_HEADERS)
+      .send(answer({ bankCode, bank, accountNumber, expected, verdict: outcome.verdict }));
   });
 }
 
@@ -55,8 +59,18 @@ function accountNumberAt(bank: Bank, value: unknown): AccountNumber {
   return accountNumber;
 }
 
-/** Service document 2.3, and 4.3 rules 1 and 2. */
-function answer(bankCode: string, bank: Bank, accountNumber: AccountNumber, verdict: Verdict): string {
+interface Judged {
+  /** As it was sent. */
+  readonly bankCode: string;
+  readonly bank: Bank;
+  readonly accountNumber: AccountNumber;
+  /** The name that the client expects, if it gave one. */
+  readonly expected: string | null;
+  readonly verdict: Verdict;
+}
+
+/** Service document 2.3, and 4.3 rules 1 and 2; and `name_match` for whoever asked for it. */
+function answer({ bankCode, bank, accountNumber, expected, verdict }: Judged): string {
   const isValid = verdict.status === 'ACTIVE';
   const data = JSON.stringify({
     bank_code: bankCode,
@@ -65,6 +79,7 @@ function answer(bankCode: string, bank: Bank, accountNumber: AccountNumber, verd
     account_name: verdict.status === 'ACTIVE' ? verdict.accountName : null,
     is_valid: isValid,
     status: verdict.status,
+    ...(expected === null ? {} : { name_match: nameMatchOf(expected, verdict) }),
   });
   return success(isValid ? 'Account validation successful' : 'Account validation completed', data);
 }

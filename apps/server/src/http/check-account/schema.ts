@@ -1,6 +1,21 @@
 import { Type } from 'typebox';
 import { ACCOUNT_STATUSES } from '../../domain/account.ts';
+import { NAME_MATCH_RESULTS } from '../../domain/name-match/name-match.ts';
+import { NAME_MATCH_REASONS } from '../../domain/name-match/reasons.ts';
+import { NAME_LENGTH_MAX } from '../../domain/name-match/words.ts';
 import { errorResponses, successEnvelope } from '../schemas.ts';
+
+/** docs/name-match.md. */
+const NameMatchSchema = Type.Object(
+  {
+    result: Type.Enum([...NAME_MATCH_RESULTS], {
+      description: 'MATCH: pay. CLOSE_MATCH: a person should look. NOT_POSSIBLE: nothing can be said.',
+    }),
+    score: Type.Number({ description: 'Orders answers of the same result.', minimum: 0, maximum: 1 }),
+    reasons: Type.Array(Type.Enum(Object.keys(NAME_MATCH_REASONS)), { description: 'Why; see docs/name-match.md.' }),
+  },
+  { additionalProperties: false, description: 'Only when the request has `expected_account_name`.' },
+);
 
 /** Service document 2.3. */
 const AccountValidationSchema = Type.Object(
@@ -11,6 +26,7 @@ const AccountValidationSchema = Type.Object(
     account_name: Type.Union([Type.String(), Type.Null()], { description: "The holder's name; null unless ACTIVE." }),
     is_valid: Type.Boolean({ description: 'true exactly when status is ACTIVE.' }),
     status: Type.Enum([...ACCOUNT_STATUSES]),
+    name_match: Type.Optional(NameMatchSchema),
   },
   { additionalProperties: false },
 );
@@ -25,6 +41,14 @@ export const checkAccountSchema = {
   body: Type.Object({
     bank_code: Type.String({ description: 'Clearing code, BIC or short name.', examples: ['014', 'CENAIDJA', 'BCA'] }),
     account_number: Type.String({ description: '5 to 34 digits.', pattern: '^[0-9]{5,34}$', examples: ['1234567890'] }),
+    expected_account_name: Type.Optional(
+      Type.String({
+        description: 'Extension: the name to be compared with that which the bank holds.',
+        minLength: 1,
+        maxLength: NAME_LENGTH_MAX,
+        examples: ['Budi Santoso'],
+      }),
+    ),
   }),
   response: {
     200: Type.Object(successEnvelope(AccountValidationSchema, 'Account validation successful').properties, {
