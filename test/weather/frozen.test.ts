@@ -13,6 +13,9 @@ import {
   until,
 } from './watch.ts';
 
+/** It says goodbye on several connections, one after the other, and gives each two seconds. */
+const STOPPED_WITHIN_MS = 15_000;
+
 let server: WeatherServer;
 let service: TestService;
 const ask = () => service.get('/api/v1/check-status/TB0000000001');
@@ -69,5 +72,14 @@ suite('PostgreSQL is frozen: its connections stand, and nobody answers', () => {
     await until('it is ready', async () => (await probe(service, '/readyz')) === 200, 2_000);
     const { unavailable } = assertRightOrUnavailable(await asking.stop());
     assert.ok(unavailable > 0);
+  });
+
+  test('a process that is told to stop does not wait for it', async () => {
+    const stopped = await startTestService({ rails: [], database: server.database });
+    assert.equal((await stopped.get('/api/v1/check-status/TB0000000001')).status, 200);
+    await server.freeze();
+    const startedMs = performance.now();
+    await stopped.close();
+    assert.ok(performance.now() - startedMs < STOPPED_WITHIN_MS);
   });
 });

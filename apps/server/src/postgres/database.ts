@@ -1,5 +1,6 @@
 import pg from 'pg';
 import type { Log } from '../observability/log.ts';
+import { createSockets } from './sockets.ts';
 
 /**
  * Deadlines, each below the next, so that the layer that knows most gives up first: PostgreSQL cancels the statement and
@@ -61,12 +62,14 @@ export class DatabaseContended extends DatabaseUnavailable {
 
 /** A pool of connections that survives PostgreSQL's restarts and fail-overs. */
 export function openDatabase({ connection, connectionsMax, log }: DatabaseOptions): Database {
+  const sockets = createSockets();
   let pool = openPool();
 
   function openPool(): pg.Pool {
     const opened = new pg.Pool({
       ...connection,
       max: connectionsMax,
+      stream: sockets.stream,
       application_name: 'tiba',
       options: [connection.options ?? '', BY_INDEX_ONLY].join(' '),
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
@@ -116,7 +119,7 @@ export function openDatabase({ connection, connectionsMax, log }: DatabaseOption
       }
     },
 
-    close: () => pool.end(),
+    close: () => sockets.end(() => pool.end()),
   };
 }
 

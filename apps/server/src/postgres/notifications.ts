@@ -1,5 +1,6 @@
 import pg from 'pg';
 import type { Log } from '../observability/log.ts';
+import { createSockets } from './sockets.ts';
 
 export interface Notifications {
   /**
@@ -47,6 +48,7 @@ export async function listen({
   messages = {},
   log,
 }: NotificationsOptions): Promise<Notifications> {
+  const sockets = createSockets();
   const readings = new Map(Object.entries(channels).map(([channel, read]) => [channel, oneAtATime(read)]));
   let heardUpToMs = Number.NEGATIVE_INFINITY;
   let closing = false;
@@ -65,6 +67,7 @@ export async function listen({
   async function connect(): Promise<void> {
     const opened = new pg.Client({
       ...connection,
+      stream: sockets.stream,
       application_name: 'tiba notifications',
       connectionTimeoutMillis: HEARTBEAT_TIMEOUT_MS,
       query_timeout: HEARTBEAT_TIMEOUT_MS,
@@ -157,7 +160,8 @@ export async function listen({
       closing = true;
       clearTimeout(heartbeat);
       clearTimeout(reconnect);
-      await client?.end().catch(() => {});
+      const current = client;
+      if (current !== undefined) await sockets.end(() => current.end()).catch(() => {});
     },
   };
 }

@@ -1,0 +1,29 @@
+import { Socket } from 'node:net';
+
+/** The sockets of connections to PostgreSQL, for hanging up on a server that is frozen: it never says goodbye. */
+export interface Sockets {
+  /** `pg.ClientConfig.stream` */
+  readonly stream: () => Socket;
+  /** Waits for goodbyes so long, and then hangs up. */
+  end(sayGoodbye: () => Promise<unknown>): Promise<void>;
+}
+
+const GOODBYE_TIMEOUT_MS = 2_000;
+
+export function createSockets(): Sockets {
+  const sockets = new Set<Socket>();
+  return {
+    stream() {
+      const socket = new Socket();
+      sockets.add(socket);
+      socket.once('close', () => sockets.delete(socket));
+      return socket;
+    },
+    async end(sayGoodbye) {
+      const timer = setTimeout(() => {
+        for (const socket of sockets) socket.destroy();
+      }, GOODBYE_TIMEOUT_MS);
+      await sayGoodbye().finally(() => clearTimeout(timer));
+    },
+  };
+}
