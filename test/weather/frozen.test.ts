@@ -13,6 +13,9 @@ import {
   until,
 } from './watch.ts';
 
+const openSockets = (): number =>
+  process.getActiveResourcesInfo().filter((resource) => resource === 'PipeWrap' || resource === 'TCPSocketWrap').length;
+
 /** It says goodbye on several connections, one after the other, and gives each two seconds. */
 const STOPPED_WITHIN_MS = 15_000;
 
@@ -75,11 +78,13 @@ suite('PostgreSQL is frozen: its connections stand, and nobody answers', () => {
   });
 
   test('a process that is told to stop does not wait for it', async () => {
+    const openBefore = openSockets();
     const stopped = await startTestService({ rails: [], database: server.database });
     assert.equal((await stopped.get('/api/v1/check-status/TB0000000001')).status, 200);
     await server.freeze();
     const startedMs = performance.now();
     await stopped.close();
     assert.ok(performance.now() - startedMs < STOPPED_WITHIN_MS);
+    assert.ok(openSockets() <= openBefore, 'an open connection would keep the process from ending');
   });
 });

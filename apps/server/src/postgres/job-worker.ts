@@ -3,6 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { Logger, runTaskList, type WorkerEvents, type WorkerPool } from 'graphile-worker';
 import pg from 'pg';
 import type { Log } from '../observability/log.ts';
+import { createSockets } from './sockets.ts';
 
 export interface JobWorkerParts {
   readonly connection: pg.ClientConfig;
@@ -70,7 +71,8 @@ interface Begun {
 
 function begin({ connection, tasks, log }: JobWorkerParts): Begun {
   const events: WorkerEvents = new EventEmitter();
-  const pool = openPool(connection);
+  const sockets = createSockets();
+  const pool = openPool({ ...connection, stream: sockets.stream });
   const worker = runTaskList({ ...OPTIONS, events, logger: loggerTo(log) }, { ...tasks }, pool);
   const trouble = Promise.withResolvers<unknown>();
   for (const event of TROUBLE) events.once(event, trouble.resolve);
@@ -79,7 +81,7 @@ function begin({ connection, tasks, log }: JobWorkerParts): Begun {
     trouble: trouble.promise,
     async stop() {
       for (const event of TROUBLE) events.off(event, trouble.resolve);
-      await Promise.race([end(worker, pool, log), wait(STOP_TIMEOUT_MS, undefined, { ref: false })]);
+      await sockets.end(() => Promise.race([end(worker, pool, log), wait(STOP_TIMEOUT_MS, undefined, { ref: false })]));
     },
   };
 }

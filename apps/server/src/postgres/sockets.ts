@@ -4,7 +4,7 @@ import { Socket } from 'node:net';
 export interface Sockets {
   /** `pg.ClientConfig.stream` */
   readonly stream: () => Socket;
-  /** Waits for goodbyes so long, and then hangs up. */
+  /** Waits some time for goodbyes, and then hangs up: an open socket would keep the process from ending. */
   end(sayGoodbye: () => Promise<unknown>): Promise<void>;
 }
 
@@ -20,10 +20,13 @@ export function createSockets(): Sockets {
       return socket;
     },
     async end(sayGoodbye) {
+      const goodbye = sayGoodbye();
       const timer = setTimeout(() => {
         for (const socket of sockets) socket.destroy();
       }, GOODBYE_TIMEOUT_MS);
-      await sayGoodbye().finally(() => clearTimeout(timer));
+      await Promise.all([goodbye, ...Array.from(sockets, closed)]).finally(() => clearTimeout(timer));
     },
   };
 }
+
+const closed = (socket: Socket): Promise<void> => new Promise((resolve) => socket.once('close', () => resolve()));
