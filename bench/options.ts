@@ -22,7 +22,7 @@ export const LOAD_NAMES = ['wrk', 'autocannon'] as const;
 export type LoadName = (typeof LOAD_NAMES)[number];
 
 export const USAGE = `npm run bench -- [options]
-  --quick             one round of 2 s and 100 thousand instead of 1 million transactions: to see that it works
+  --quick             one round of 2 s and 20 thousand instead of 1 million transactions: to see that it works
   --arrival           how a change arrives at clients, by callback and with Prefer: wait, instead of what an answer costs
   --rounds <number>   how often each variant is measured (5)
   --seconds <number>  how long each time, in whole seconds (4)
@@ -48,7 +48,7 @@ export function readOptions(args: readonly string[]): Options | null {
     roundSeconds: wholeNumber('seconds', values.seconds) ?? (quick ? 2 : 4),
     warmUpSeconds: quick ? 1 : 20,
     smallRows: 10_000,
-    largeRows: quick ? 100_000 : 1_000_000,
+    largeRows: quick ? 20_000 : 1_000_000,
   };
 }
 

@@ -16,8 +16,8 @@ import { createWitness } from './witness.ts';
  * than the suite has time for; FC_SEED repeats the moments, as far as a machine repeats anything.
  */
 
-const KILLS = Number(process.env['KILLS'] ?? 8);
-const TRANSACTIONS = Number(process.env['TRANSACTIONS'] ?? 300);
+const KILLS = Number(process.env['KILLS'] ?? 5);
+const TRANSACTIONS = Number(process.env['TRANSACTIONS'] ?? 150);
 const FEEDERS = 4;
 const READERS = 2;
 const PATHS = ['/one', '/two'];

@@ -16,7 +16,7 @@ import { type Command, railOf, wordCommands } from './word-commands.ts';
  * what repeats it: FC_SEED, FC_PATH and FC_REPLAY_PATH. MODEL_SECONDS runs it for longer than the suite does.
  */
 
-const SECONDS = Number(process.env['MODEL_SECONDS'] ?? 20);
+const SECONDS = Number(process.env['MODEL_SECONDS'] ?? 12);
 const COMMANDS_MAX = 40;
 /** Each history begins with these, and may register more. */
 const ENDPOINTS = 2;
