@@ -11,7 +11,7 @@ import { createMetrics } from '../../apps/server/src/observability/metrics.ts';
 import { createGuardedHttp } from '../../apps/server/src/outbound/guarded-http.ts';
 import { insertClient } from '../../apps/server/src/postgres/clients.ts';
 import { type Database, openDatabase } from '../../apps/server/src/postgres/database.ts';
-import type { EndpointKey } from '../../apps/server/src/postgres/events.ts';
+import type { EndpointKey } from '../../apps/server/src/postgres/delivery-jobs.ts';
 import { prepareDatabase } from '../../apps/server/src/postgres/prepare.ts';
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
 import { testBanks, word } from '../harness/service.ts';

@@ -1,7 +1,8 @@
 import { createBatches } from '../batches.ts';
 import { publishedReason } from '../domain/failure-reason.ts';
 import { isFinal, type Word } from '../domain/transaction.ts';
-import type { Ledger, SaidWord } from '../ledger/ledger.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { SaidWord } from '../ledger/said-word.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Database } from '../postgres/database.ts';

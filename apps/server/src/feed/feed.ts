@@ -1,7 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parse, stringify } from 'lossless-json';
 import type { BankDirectory } from '../domain/bank.ts';
-import type { Applied, Ledger, SaidWord } from '../ledger/ledger.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Applied, SaidWord } from '../ledger/said-word.ts';
 import { ndjsonLines } from './ndjson.ts';
 import { readWord, UnreadableWord } from './word.ts';
 

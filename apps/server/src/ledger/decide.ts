@@ -4,7 +4,7 @@ import { type Circumstances, observe, type Transaction } from '../domain/transac
 import type { Query } from '../postgres/database.ts';
 import type { Observation } from '../postgres/observations.ts';
 import { findReferenceHolders, lockTransactions } from '../postgres/transactions.ts';
-import type { Applied, SaidWord } from './ledger.ts';
+import type { Applied, SaidWord } from './said-word.ts';
 
 /** What a batch of words comes to, before any of it is written. */
 export interface Draft {

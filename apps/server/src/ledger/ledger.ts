@@ -1,28 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { type Observed, observeTime, type Transaction, type Word } from '../domain/transaction.ts';
+import { observeTime, type Transaction } from '../domain/transaction.ts';
 import { type Database, DatabaseContended, type Query } from '../postgres/database.ts';
 import { findExpectedBy, lockTransactions } from '../postgres/transactions.ts';
 import { type Draft, decide } from './decide.ts';
 import { record } from './record.ts';
+import type { Applied, SaidWord } from './said-word.ts';
 import { createTogether } from './together.ts';
-
-/** A word with where it stood and how it was put. */
-export interface SaidWord {
-  /** From 1: the line of an NDJSON feed, the place in a JSON array. */
-  readonly line: number;
-  /** JSON text, as it came. */
-  readonly said: string;
-  readonly word: Word;
-  /** Who says it: the client_id of a feed, or a rail. */
-  readonly source: string;
-}
-
-export interface Applied {
-  readonly line: number;
-  readonly transactionId: string;
-  readonly outcome: Observed['outcome'];
-  readonly reason: string | null;
-}
 
 export interface LedgerParts {
   readonly database: Database;

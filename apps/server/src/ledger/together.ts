@@ -1,5 +1,5 @@
 import { DatabaseUnavailable } from '../postgres/database.ts';
-import type { Applied, SaidWord } from './ledger.ts';
+import type { Applied, SaidWord } from './said-word.ts';
 
 type Apply = (words: readonly SaidWord[]) => Promise<Applied[]>;
 

@@ -1,6 +1,6 @@
 import type { EventKind } from '../domain/event.ts';
 import type { Database } from './database.ts';
-import type { EndpointKey } from './events.ts';
+import type { EndpointKey } from './delivery-jobs.ts';
 
 /** A delivery that is this process's to send until its lease ends. */
 export interface ClaimedDelivery {

@@ -1,6 +1,6 @@
 import type { Database, Query } from './database.ts';
+import type { EndpointKey } from './delivery-jobs.ts';
 import { addDeliveryJob } from './delivery-jobs.ts';
-import type { EndpointKey } from './events.ts';
 
 /**
  * Why nothing is sent to an endpoint: its client wanted it so, its receiver answered 410, or no delivery has succeeded

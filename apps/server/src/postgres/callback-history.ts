@@ -1,6 +1,6 @@
 import type { EventKind } from '../domain/event.ts';
 import type { Database } from './database.ts';
-import type { EndpointKey } from './events.ts';
+import type { EndpointKey } from './delivery-jobs.ts';
 
 export const DELIVERY_STATES = ['pending', 'delivered', 'exhausted'] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];

@@ -7,8 +7,8 @@ import {
   toDelivery,
 } from './callback-history.ts';
 import type { Database, Query } from './database.ts';
+import type { EndpointKey } from './delivery-jobs.ts';
 import { addDeliveryJob } from './delivery-jobs.ts';
-import type { EndpointKey } from './events.ts';
 
 /** Begins a delivery's schedule anew, with an attempt at once. `disabled`: its endpoint is, so nothing would be sent. */
 export function replayDelivery(database: Database, key: DeliveryKey): Promise<Delivery | 'not_found' | 'disabled'> {

@@ -1,6 +1,6 @@
 import { inColumns, tableOf } from './columns.ts';
 import type { Database } from './database.ts';
-import type { EndpointKey } from './events.ts';
+import type { EndpointKey } from './delivery-jobs.ts';
 
 /** What came of one attempt. Times are ISO 8601 UTC. */
 export interface RecordedAttempt extends EndpointKey {

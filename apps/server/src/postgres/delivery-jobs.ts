@@ -1,5 +1,10 @@
 import type { Query } from './database.ts';
-import type { EndpointKey } from './events.ts';
+
+/** Which of a client's endpoints. */
+export interface EndpointKey {
+  readonly clientId: string;
+  readonly endpointId: string;
+}
 
 /** graphile-worker's name for the task that delivers what is due at one endpoint. */
 export const DELIVER_TASK = 'deliver_callbacks';

@@ -19,11 +19,6 @@ export interface Event extends Happening {
   readonly sequence: number;
 }
 
-export interface EndpointKey {
-  readonly clientId: string;
-  readonly endpointId: string;
-}
-
 const COLUMNS = ['client_id', 'transaction_id', 'version', 'kind', 'occurred_at', 'data'] as const;
 
 /**

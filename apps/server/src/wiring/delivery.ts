@@ -1,6 +1,6 @@
 import { createDeliveries } from '../callbacks/deliveries.ts';
 import { createCallbackSender } from '../callbacks/send.ts';
-import type { CallbackParts } from '../http/callbacks/callbacks.ts';
+import type { CallbackParts } from '../http/callbacks/parts.ts';
 import type { CheckStatusParts } from '../http/check-status/check-status.ts';
 import { createStatusFollowing } from '../http/check-status/following.ts';
 import { createRetryAfter } from '../http/check-status/open-transaction.ts';

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { CallbackEndpoint } from '../../postgres/callback-endpoints.ts';
-import type { EndpointKey } from '../../postgres/events.ts';
+import type { EndpointKey } from '../../postgres/delivery-jobs.ts';
 import { ApiError } from '../errors.ts';
 import { callerOf } from '../gate.ts';
 

@@ -5,7 +5,6 @@ import { ENVELOPE_HEADERS, success } from '../envelope.ts';
 import { ApiError } from '../errors.ts';
 import { callerOf } from '../gate.ts';
 import { invalidRequest, oneOf, queryParameters, wholeNumber } from '../query-parameters.ts';
-import type { CallbackParts } from './callbacks.ts';
 import { deliveryInPath } from './delivery-in-path.ts';
 import {
   ATTEMPTS_SHOWN_MAX,
@@ -16,6 +15,7 @@ import {
 } from './delivery-schema.ts';
 import { attemptView, deliveryId, deliveryView, parseDeliveryId } from './delivery-view.ts';
 import { found, isEndpointId } from './endpoint-view.ts';
+import type { CallbackParts } from './parts.ts';
 
 /** What became of callbacks. */
 export function readDeliveries(app: FastifyInstance, { gate, database }: CallbackParts): void {

@@ -4,9 +4,9 @@ import { findEndpoint, listEndpoints } from '../../postgres/callback-endpoints.t
 import { ENVELOPE_HEADERS, success } from '../envelope.ts';
 import { callerOf } from '../gate.ts';
 import { errorResponses } from '../schemas.ts';
-import type { CallbackParts } from './callbacks.ts';
 import { answered, EndpointSchema, endpointInPathSchema, onCallbacks } from './endpoint-schema.ts';
 import { endpointInPath, endpointView, found } from './endpoint-view.ts';
+import type { CallbackParts } from './parts.ts';
 
 const listSchema = {
   ...onCallbacks,

@@ -8,11 +8,11 @@ import { ApiError } from '../errors.ts';
 import { callerOf } from '../gate.ts';
 import { jsonObject, requireJson } from '../json-body.ts';
 import { errorResponses } from '../schemas.ts';
-import type { CallbackParts } from './callbacks.ts';
 import { fieldOf, readKinds, readUrl } from './endpoint-fields.ts';
 import { answered, EndpointWithSecretSchema, Kinds, onCallbacks, Url } from './endpoint-schema.ts';
 import { endpointView } from './endpoint-view.ts';
 import { newCallbackSecret } from './new-secret.ts';
+import type { CallbackParts } from './parts.ts';
 
 const ENDPOINTS_MAX = 10;
 const ENDPOINT_ID_BYTES = 10;

@@ -8,9 +8,9 @@ import { callerOf } from '../gate.ts';
 import { jsonObject, requireJson } from '../json-body.ts';
 import { invalidRequest } from '../query-parameters.ts';
 import { errorResponses, Timestamp } from '../schemas.ts';
-import type { CallbackParts } from './callbacks.ts';
 import { answered, EndpointId, onCallbacks } from './endpoint-schema.ts';
 import { isEndpointId } from './endpoint-view.ts';
+import type { CallbackParts } from './parts.ts';
 import { readReplay } from './replay-fields.ts';
 
 /** So many events at once that a statement is done well within its deadline, and so long in all, as far as that goes. */

@@ -3,11 +3,11 @@ import { Type } from 'typebox';
 import { rotateEndpointSecret } from '../../postgres/callback-endpoints.ts';
 import { ENVELOPE_HEADERS, success } from '../envelope.ts';
 import { errorResponses, Timestamp } from '../schemas.ts';
-import type { CallbackParts } from './callbacks.ts';
 import { allowEmptyBody } from './empty-body.ts';
 import { answered, EndpointId, endpointInPathSchema, onCallbacks, Secret } from './endpoint-schema.ts';
 import { endpointInPath, found } from './endpoint-view.ts';
 import { newCallbackSecret } from './new-secret.ts';
+import type { CallbackParts } from './parts.ts';
 
 /** Long enough for a receiver to be told of the new secret by people. */
 const OVERLAP_SECONDS = 24 * 60 * 60;

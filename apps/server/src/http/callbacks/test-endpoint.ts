@@ -10,10 +10,10 @@ import { ApiError } from '../errors.ts';
 import { callerOf } from '../gate.ts';
 import { errorResponses } from '../schemas.ts';
 import { attemptFields } from './attempt-schema.ts';
-import type { CallbackParts } from './callbacks.ts';
 import { allowEmptyBody } from './empty-body.ts';
 import { answered, endpointInPathSchema, onCallbacks } from './endpoint-schema.ts';
 import { endpointInPath, found } from './endpoint-view.ts';
+import type { CallbackParts } from './parts.ts';
 
 /** A test costs whoever has the address a request: not a thing to be had without bound. */
 const TESTS_PER_MINUTE = 20;
