@@ -21,9 +21,9 @@ suite('check-account with expected_account_name', () => {
     assert.deepEqual(Object.keys(match.json.data ?? {}).at(-1), 'name_match');
     const { name_match: nameMatch, ...rest } = match.json.data ?? {};
     assert.deepEqual(rest, json.data, 'everything else is as without it');
-    assert.deepEqual((nameMatch as { result: string }).result, 'MATCH');
+    assert.match(JSON.stringify(nameMatch), /"result":"MATCH"/);
     const other = await check('1234567890', { expected_account_name: 'Yohanes Situmorang' });
-    assert.deepEqual((other.json.data?.['name_match'] as { result: string }).result, 'NO_MATCH');
+    assert.match(JSON.stringify(other.json.data?.['name_match']), /"result":"NO_MATCH"/);
   });
 
   test('an account that is not active has no name to compare with', async () => {
@@ -53,7 +53,7 @@ suite('check-account with expected_account_name', () => {
       const { status, json } = await check('1234567890', { expected_account_name: value });
       assert.equal(status, 400);
       assert.equal(json.error_code, 'INVALID_FORMAT');
-      assert.match(String(json.message), /expected_account_name/);
+      assert.match(json.message, /expected_account_name/);
     });
   }
 
