@@ -29,18 +29,19 @@ const UNAVAILABLE_RETRY_AFTER_SECONDS = 1;
  */
 export function createGate({ authenticator, limiter, metrics }: GateParts) {
   return ({ scope, operation, streams = false }: GateOptions): onRequestHookHandler => {
+    const allowanceOf = operation === undefined ? null : createAllowances(operation);
+
     function admit(caller: Caller, request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void {
       request.caller = caller;
       const allowed = caller.scopes.has(scope);
-      if (operation === undefined) {
+      if (allowanceOf === null) {
         done(allowed ? acceptability(request, streams) : forbidden(scope));
         return;
       }
-      const { clientId, limits } = caller.client;
-      const limit = limits[operation];
-      const key = `${operation} ${clientId}`;
+      const allowance = allowanceOf(caller.client);
+      const { key, limit } = allowance;
       const settle = (decision: Decision): void => {
-        describeLimit(reply, operation, limit, decision);
+        describeLimit(reply, allowance, decision);
         if (!allowed) done(forbidden(scope));
         else if (!decision.admitted) done(limitExceeded(decision));
         else done(acceptability(request, streams));
@@ -122,9 +123,33 @@ const limitExceeded = ({ resetMs }: Decision): ApiError =>
 /** Rounded up: whoever waits that long is admitted. */
 const wholeSeconds = (ms: number): number => Math.max(1, Math.ceil(ms / 1000));
 
+/** What a client may do of an operation, and the texts that name it. */
+interface Allowance {
+  readonly operation: LimitedOperation;
+  readonly key: string;
+  readonly limit: number;
+  /** RateLimit-Policy. */
+  readonly policy: string;
+}
+
+/** Each client's, made once: every one of its requests needs it. */
+function createAllowances(operation: LimitedOperation): (client: Caller['client']) => Allowance {
+  const allowances = new Map<string, Allowance>();
+  return ({ clientId, limits }) => {
+    const limit = limits[operation];
+    let allowance = allowances.get(clientId);
+    if (allowance?.limit !== limit) {
+      const policy = `"${operation}";q=${limit};w=${WINDOW_MS / 1000}`;
+      allowance = { operation, key: `${operation} ${clientId}`, limit, policy };
+      allowances.set(clientId, allowance);
+    }
+    return allowance;
+  };
+}
+
 /** draft-ietf-httpapi-ratelimit-headers. */
-function describeLimit(reply: FastifyReply, operation: LimitedOperation, limit: number, decision: Decision): void {
-  reply.header('ratelimit-policy', `"${operation}";q=${limit};w=${WINDOW_MS / 1000}`);
+function describeLimit(reply: FastifyReply, { operation, policy }: Allowance, decision: Decision): void {
+  reply.header('ratelimit-policy', policy);
   reply.header('ratelimit', `"${operation}";r=${decision.remaining};t=${Math.ceil(decision.resetMs / 1000)}`);
 }
 
