@@ -1,0 +1,90 @@
+import type { Answer } from '../answer.ts';
+import type { Version } from './request-rules.ts';
+import type { VerificationRequest } from './verification-request.ts';
+import { copyAs, element, elementAt, textElement } from './xml.ts';
+
+/** What this scheme calls itself. */
+export const SCHEME_ID = 'TIBASCHEME';
+
+/** Why an account is not verified: `Cd` a code of ExternalVerificationReason1Code, `Prtry` one that the set lacks. */
+export interface Reason {
+  readonly kind: 'Cd' | 'Prtry';
+  readonly code: string;
+}
+
+export interface ReportHead {
+  readonly version: Version;
+  readonly messageId: string;
+  /** With its zone. */
+  readonly createdAt: string;
+}
+
+/** The report (acmt.024) on an account: verified and whose it is, or not verified and why. */
+export function reportAnswer(head: ReportHead, request: VerificationRequest, found: Reason | string): Answer {
+  const verified = typeof found === 'string';
+  return xmlAnswer(
+    200,
+    `urn:iso:std:iso:20022:tech:xsd:acmt.024.001.${head.version}`,
+    element(
+      'IdVrfctnRpt',
+      element(
+        'Assgnmt',
+        textElement('MsgId', head.messageId),
+        textElement('CreDtTm', head.createdAt),
+        element('Assgnr', element('Agt', element('FinInstnId', element('Othr', textElement('Id', SCHEME_ID))))),
+        element('Assgne', element('Agt', element('FinInstnId', textElement('BICFI', request.assignerBic)))),
+      ),
+      element('OrgnlAssgnmt', textElement('MsgId', request.messageId), textElement('CreDtTm', request.createdAt)),
+      element(
+        'Rpt',
+        textElement('OrgnlId', request.verificationId),
+        textElement('Vrfctn', String(verified)),
+        verified ? '' : element('Rsn', textElement(found.kind, found.code)),
+        copyAs('OrgnlPtyAndAcctId', request.partyAndAccount),
+        verified ? updated(request, found) : '',
+      ),
+    ),
+  );
+}
+
+/** The full name belongs to the party, the one that may be shown to a payer to the account (Nexus). */
+function updated({ partyAndAccount }: VerificationRequest, holderName: string): string {
+  const id = elementAt(partyAndAccount, 'Acct', 'Id');
+  return element(
+    'UpdtdPtyAndAcctId',
+    element('Pty', textElement('Nm', holderName)),
+    element('Acct', copyAs('Id', id), textElement('Nm', displayName(holderName))),
+    copyAs('Agt', elementAt(partyAndAccount, 'Agt')),
+  );
+}
+
+/** The first name, and of the others the first letter. */
+const displayName = (holderName: string): string => {
+  const [first = '', ...others] = holderName.split(' ');
+  return [first, ...others.map((name) => `${name.slice(0, 1)}.`)].join(' ');
+};
+
+/** The rejection (admi.002) of what is no request at all. `location` is the path of the element, if it is about one. */
+export function rejectionAnswer(status: number, description: string, location = ''): Answer {
+  return xmlAnswer(
+    status,
+    'urn:iso:std:iso:20022:tech:xsd:admi.002.001.01',
+    element(
+      'admi.002.001.01',
+      // Mandatory, and there may be none that can be read.
+      element('RltdRef', textElement('Ref', 'NOTPROVIDED')),
+      element(
+        'Rsn',
+        textElement('RjctgPtyRsn', 'FF01'),
+        location === '' ? '' : textElement('ErrLctn', location),
+        textElement('RsnDesc', description),
+      ),
+    ),
+  );
+}
+
+const xmlAnswer = (status: number, namespace: string, content: string): Answer => ({
+  status,
+  contentType: 'application/xml; charset=utf-8',
+  body: `<?xml version="1.0" encoding="UTF-8"?>\n<Document xmlns="${namespace}">${content}</Document>\n`,
+});

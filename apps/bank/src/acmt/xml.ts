@@ -1,0 +1,93 @@
+import { isUtf8 } from 'node:buffer';
+
+/** An element of the little XML that a scheme takes: no prefixes, and nothing but elements and text. */
+export interface XmlElement {
+  readonly name: string;
+  /** As they are written, without blanks around them. */
+  readonly attributes: string;
+  readonly children: XmlElement[];
+  /** '' where there are children. */
+  text: string;
+}
+
+const DECLARATION = /^<\?xml version="1\.0" encoding="UTF-8"\?>\s*/;
+// A tag with its slashes and attributes, or text. Comments, CDATA, instructions and DOCTYPE are neither.
+const TOKEN =
+  /<(?<closing>\/?)(?<name>[A-Za-z][A-Za-z0-9.]*)(?<attributes>(?:\s+[A-Za-z:]+="[^"<&]*")*)\s*(?<empty>\/?)>|(?<text>[^<]+)/y;
+const ENTITY = /&(?:(?<name>amp|lt|gt|quot|apos);)?/g;
+const CHARACTERS: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
+
+/** The root of a message in UTF-8, or null. */
+export function parseXml(body: Buffer): XmlElement | null {
+  if (!isUtf8(body)) return null;
+  const content = body.toString('utf8').replace(DECLARATION, '').trimEnd();
+  const above: XmlElement = { name: '', attributes: '', children: [], text: '' };
+  const open = [above];
+  TOKEN.lastIndex = 0;
+  while (TOKEN.lastIndex < content.length) {
+    const token = TOKEN.exec(content)?.groups;
+    if (token === undefined || !take(open, token)) return null;
+  }
+  const [root, ...others] = above.children;
+  const whole = open.length === 1 && others.length === 0 && above.text === '';
+  return whole && root !== undefined && isClean(root) ? root : null;
+}
+
+/** False when the token cannot stand where it does. */
+function take(open: XmlElement[], token: Readonly<Record<string, string | undefined>>): boolean {
+  const current = open.at(-1);
+  const { name = '', attributes = '', text } = token;
+  if (current === undefined) return false;
+  if (text !== undefined) {
+    current.text += text;
+    return true;
+  }
+  if (token['closing'] === '/') return attributes === '' && token['empty'] === '' && open.pop()?.name === name;
+  const element: XmlElement = { name, attributes: attributes.trim(), children: [], text: '' };
+  current.children.push(element);
+  if (token['empty'] === '') open.push(element);
+  return true;
+}
+
+/** Text stands in elements without children only, and knows no entities but the five that XML has of itself. */
+function isClean(root: XmlElement): boolean {
+  const elements = [root];
+  for (const element of elements) {
+    if (element.children.length > 0 && element.text.trim() !== '') return false;
+    const decoded = decode(element.text);
+    if (decoded === null) return false;
+    element.text = element.children.length > 0 ? '' : decoded;
+    elements.push(...element.children);
+  }
+  return true;
+}
+
+function decode(text: string): string | null {
+  let known = true;
+  const decoded = text.replaceAll(ENTITY, (_whole, name?: string) => {
+    known &&= name !== undefined;
+    return CHARACTERS[name ?? ''] ?? '';
+  });
+  return known ? decoded : null;
+}
+
+/** An element with text. */
+export const textElement = (name: string, text: string): string =>
+  `<${name}>${text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')}</${name}>`;
+
+/** An element with others in it. */
+export const element = (name: string, ...content: readonly string[]): string =>
+  `<${name}>${content.join('')}</${name}>`;
+
+/** What was read, written again under this name. */
+export const copyAs = (name: string, { children, text }: XmlElement): string =>
+  children.length === 0 ? textElement(name, text) : element(name, ...children.map((each) => copyAs(each.name, each)));
+
+/** The element at the end of the path, which a rule has let pass. */
+export function elementAt(from: XmlElement, ...path: readonly string[]): XmlElement {
+  return path.reduce((parent, name) => {
+    const found = parent.children.find((each) => each.name === name);
+    if (found === undefined) throw new Error(`no ${name} in ${parent.name}`);
+    return found;
+  }, from);
+}

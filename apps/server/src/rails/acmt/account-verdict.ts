@@ -1,0 +1,34 @@
+import { isPlainText } from '../../domain/identifiers.ts';
+import type { BankReply } from '../bank-http.ts';
+import { reasonForStatus } from '../no-answer.ts';
+import type { InquiryOutcome } from '../rail.ts';
+import { readReport } from './read-report.ts';
+import type { AcmtSettings } from './settings.ts';
+import { outcomeOf, railCodeOf } from './verdicts.ts';
+import type { AskedAccount } from './write-request.ts';
+
+/** Max140Text. */
+const NAME_LENGTH_MAX = 140;
+const VERIFIED = 'true';
+
+/**
+ * What a reply means. It is believed only when it is a report on what was asked: `true` needs a name and the account's
+ * number, and a reason beside it contradicts it.
+ */
+export function accountVerdict(
+  { status, body }: BankReply,
+  { version, nameElement }: Pick<AcmtSettings, 'version' | 'nameElement'>,
+  asked: AskedAccount,
+): InquiryOutcome {
+  if (status !== 200) return { kind: 'no_verdict', reason: reasonForStatus(status), railCode: null };
+  const report = readReport(body, version, asked);
+  if (report === null) return { kind: 'no_verdict', reason: 'not_understood', railCode: null };
+  if (!report.verified) return outcomeOf(report.reason);
+
+  const name = report.names[nameElement]?.trim().normalize('NFC') ?? '';
+  const named = name !== '' && isPlainText(name, NAME_LENGTH_MAX);
+  if (!named || !report.namesAccount || report.reason !== null) {
+    return { kind: 'no_verdict', reason: 'not_understood', railCode: railCodeOf(report.reason) ?? VERIFIED };
+  }
+  return { kind: 'verdict', verdict: { status: 'ACTIVE', accountName: name }, railCode: VERIFIED };
+}

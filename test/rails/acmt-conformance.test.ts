@@ -1,0 +1,31 @@
+import type { FormName } from '../../apps/bank/src/forms.ts';
+import type { AcmtSettings } from '../../apps/server/src/rails/acmt/settings.ts';
+import { generatePartnerKeys } from '../bank/partner.ts';
+import { openAcmtRail, startScheme } from './acmt-connection.ts';
+import { conforms } from './conformance.ts';
+
+const keys = generatePartnerKeys();
+
+const SCHEMES: readonly [name: string, form: FormName, changes: Partial<AcmtSettings>][] = [
+  ['acmt V03', 'acmt-03', {}],
+  ['acmt V03, names as Nexus has them,', 'acmt-03', { nameElement: 'Acct/Nm' }],
+  ['acmt V04', 'acmt-04', { version: '04', accountElement: 'IBAN', accountScheme: null }],
+];
+
+for (const [name, form, changes] of SCHEMES) {
+  conforms({
+    name,
+    startBank: (context) => startScheme(context, form, keys),
+    openRail: (baseUrl) => openAcmtRail(baseUrl, changes),
+    bankCode: 'BRI',
+    accountPrefix: '826037',
+    tells: { NOT_FOUND: 'NOT_FOUND', INACTIVE: 'INACTIVE', BLOCKED: 'BLOCKED' },
+    isInquiry: (path) => path === '/v1/account-verification',
+    lies: {
+      'another account': (text) => text.replaceAll('8260371234', '9260371234'),
+      'an unknown code': (text) => text.replace('</Vrfctn>', '</Vrfctn><Rsn><Prtry>ZZ99</Prtry></Rsn>'),
+      'a field twice': (text) => text.replace('</Vrfctn>', '</Vrfctn><Vrfctn>true</Vrfctn>'),
+      'no name': (text) => text.replaceAll(/<Nm>[^<]*<\/Nm>/g, '<Nm> </Nm>'),
+    },
+  });
+}

@@ -1,0 +1,34 @@
+// A rail that speaks acmt to the simulated bank, or to whatever a test puts in its place.
+
+import type { TestContext } from 'node:test';
+import type { FormName } from '../../apps/bank/src/forms.ts';
+import { type RunningBank, startBank } from '../../apps/bank/src/server.ts';
+import { createAcmtRail } from '../../apps/server/src/rails/acmt/acmt-rail.ts';
+import type { AcmtSettings } from '../../apps/server/src/rails/acmt/settings.ts';
+import type { Rail } from '../../apps/server/src/rails/rail.ts';
+import { type PartnerKeys, partnerSettings } from '../bank/partner.ts';
+
+const AGENT_BIC = 'TIBAIDJX';
+
+export const ACMT_SETTINGS: AcmtSettings = {
+  name: 'scheme',
+  baseUrl: 'https://scheme.example',
+  version: '03',
+  agentBic: AGENT_BIC,
+  schemeId: 'TIBASCHEME',
+  path: '/v1/account-verification',
+  accountElement: 'Othr',
+  accountScheme: 'ACCT',
+  nameElement: 'Pty/Nm',
+  banks: null,
+};
+
+export const openAcmtRail = (baseUrl: string, changes: Partial<AcmtSettings> = {}): Rail =>
+  createAcmtRail({ ...ACMT_SETTINGS, baseUrl, ...changes });
+
+/** The simulated bank as a scheme; closed with the test. */
+export async function startScheme(context: TestContext, form: FormName, keys: PartnerKeys): Promise<RunningBank> {
+  const bank = await startBank({ ...partnerSettings(keys), form, partnerId: AGENT_BIC });
+  context.after(() => bank.close());
+  return bank;
+}

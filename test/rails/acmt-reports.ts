@@ -1,0 +1,55 @@
+// Reports (acmt.024) as schemes write them, by hand: nothing here comes from the code under test.
+
+import { type AskedAccount } from '../../apps/server/src/rails/acmt/write-request.ts';
+
+export const HOLDER = 'BUDI SANTOSO';
+
+export const ASKED: AskedAccount = {
+  messageId: 'TIBAIDJX2026112100000100000001',
+  verificationId: 'TIBAIDJX2026112100000100000001V1',
+  createdAt: new Date('2026-11-21T04:32:26.123Z'),
+  accountNumber: '0012345678',
+  bankBic: 'BRINIDJA',
+};
+
+export const NAMESPACE = 'urn:iso:std:iso:20022:tech:xsd:acmt.024.001.03';
+
+export const ACCOUNT = '<Acct><Id><Othr><Id>0012345678</Id><SchmeNm><Prtry>ACCT</Prtry></SchmeNm></Othr></Id></Acct>';
+export const BANK = '<Agt><FinInstnId><BICFI>BRINIDJA</BICFI></FinInstnId></Agt>';
+
+/** What a verified account's report says of it, below `Rpt`. */
+export const VERIFIED =
+  `<OrgnlId>${ASKED.verificationId}</OrgnlId><Vrfctn>true</Vrfctn>` +
+  `<OrgnlPtyAndAcctId>${ACCOUNT}${BANK}</OrgnlPtyAndAcctId>` +
+  `<UpdtdPtyAndAcctId><Pty><Nm>${HOLDER}</Nm></Pty>${ACCOUNT}${BANK}</UpdtdPtyAndAcctId>`;
+
+export const unverified = (reason: string): string =>
+  `<OrgnlId>${ASKED.verificationId}</OrgnlId><Vrfctn>false</Vrfctn>${reason}` +
+  `<OrgnlPtyAndAcctId>${ACCOUNT}${BANK}</OrgnlPtyAndAcctId>`;
+
+const AGENT = '<Agt><FinInstnId><Othr><Id>SCHEME</Id></Othr></FinInstnId></Agt>';
+
+/** A whole report around what stands in its `Rpt`. */
+export const reportOf = (content: string): string =>
+  `<?xml version="1.0" encoding="UTF-8"?>
+<Document xmlns="${NAMESPACE}">
+  <IdVrfctnRpt>
+    <Assgnmt>
+      <MsgId>SCHEME20261121000001</MsgId>
+      <CreDtTm>2026-11-21T11:32:26.456+07:00</CreDtTm>
+      <Assgnr>${AGENT}</Assgnr>
+      <Assgne>${AGENT}</Assgne>
+    </Assgnmt>
+    <OrgnlAssgnmt><MsgId>${ASKED.messageId}</MsgId><CreDtTm>2026-11-21T04:32:26.123Z</CreDtTm></OrgnlAssgnmt>
+    <Rpt>${content}</Rpt>
+  </IdVrfctnRpt>
+</Document>
+`;
+
+/** The right report about a verified account, with one thing replaced. */
+export function changed(part: string | RegExp, replacement: string): string {
+  const right = reportOf(VERIFIED);
+  const wrong = typeof part === 'string' ? right.replaceAll(part, replacement) : right.replace(part, replacement);
+  if (wrong === right) throw new Error(`the change of ${String(part)} changes nothing`);
+  return wrong;
+}
