@@ -1,0 +1,94 @@
+import { type Answer, jsonAnswer } from '../answer.ts';
+import type { Bank } from '../bank.ts';
+import { type Message, textAt } from './message.ts';
+import { BUSINESS_MESSAGE_ID, MESSAGE_DEFINITION } from './rules.ts';
+import { localDay, localTime, utcTime } from './times.ts';
+
+const HUB = 'FASTIDJA';
+
+/** What the hub says of one transaction. */
+export interface TransactionReport {
+  /** ISO 20022's status, such as `ACTC`. */
+  readonly status: string;
+  /** The hub's reason code, such as `U000`. */
+  readonly reason?: string;
+  readonly endToEndId: string;
+  readonly transactionId?: string;
+  readonly about?: object;
+  /** Of the message that is reported on. */
+  readonly messageId?: string;
+  readonly messageName: string;
+}
+
+interface ReportForm {
+  /** The identifiers' digits for the type of message. */
+  readonly type: string;
+  readonly service?: string;
+}
+
+/** pacs.002.001.10 about one transaction. */
+export function report(bank: Bank, { type, service }: ReportForm, told: TransactionReport): Answer {
+  const nowMs = bank.now();
+  const serial = bank.nextReferenceNo().slice(-8);
+  const start = `${localDay(nowMs)}${HUB}${type}`;
+  return answer(bank, `${start}H99${serial}`, 'pacs.002.001.10', service, {
+    FIToFIPmtStsRpt: {
+      GrpHdr: { MsgId: `${start}${serial}`, CreDtTm: localTime(nowMs) },
+      OrgnlGrpInfAndSts: [{ OrgnlMsgId: told.messageId, OrgnlMsgNmId: told.messageName }],
+      TxInfAndSts: [
+        {
+          OrgnlEndToEndId: told.endToEndId,
+          OrgnlTxId: told.transactionId,
+          TxSts: told.status,
+          StsRsnInf: told.reason === undefined ? undefined : [{ Rsn: { Prtry: told.reason } }],
+          OrgnlTxRef: told.about,
+        },
+      ],
+    },
+  });
+}
+
+/** admi.002.001.01: the message is none. `location` is what is wrong with it. */
+export function reject(bank: Bank, message: Message, location: string, status = 200): Answer {
+  const nowMs = bank.now();
+  const id = `${localDay(nowMs)}${HUB}000H99${bank.nextReferenceNo().slice(-8)}`;
+  const rejected = answer(bank, id, 'admi.002.001.01', undefined, {
+    MessageReject: {
+      RltdRef: { Ref: textAt(message, BUSINESS_MESSAGE_ID) || 'UNKNOWN' },
+      Rsn: {
+        RjctgPtyRsn: 'INVALID',
+        RjctnDtTm: utcTime(nowMs),
+        ErrLctn: location,
+        RsnDesc: `${location} of ${textAt(message, MESSAGE_DEFINITION) || 'a message'} is missing or wrong`,
+      },
+    },
+  });
+  return { ...rejected, status };
+}
+
+/** JSON leaves out what is undefined. */
+function answer(bank: Bank, id: string, definition: string, service: string | undefined, document: object): Answer {
+  const institution = (bic: string): object => ({ FIId: { FinInstnId: { Othr: { Id: bic } } } });
+  return jsonAnswer(200, {
+    BusMsg: {
+      AppHdr: {
+        Fr: institution(HUB),
+        To: institution(bank.settings.partnerId),
+        BizMsgIdr: id,
+        MsgDefIdr: definition,
+        BizSvc: service,
+        CreDt: utcTime(bank.now()),
+      },
+      Document: document,
+    },
+  });
+}
+
+/** Success by its HTTP status, but no JSON. */
+export const GARBAGE: Answer = {
+  status: 200,
+  contentType: 'text/html; charset=utf-8',
+  body: '<!DOCTYPE html>\n<html><head><title>CI Connector</title></head><body>Layanan sedang sibuk.</body></html>\n',
+};
+
+export const TOO_MANY_REQUESTS: Answer = jsonAnswer(429, {});

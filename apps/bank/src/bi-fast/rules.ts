@@ -1,0 +1,96 @@
+import { isObject, type Message, textAt, valueAt } from './message.ts';
+import { localDay, parseLocalTime, parseUtcTime } from './times.ts';
+
+/** What a message is held against besides itself. */
+export interface Circumstances {
+  /** BIC of the one participant that this hub serves. */
+  readonly participant: string;
+  /** The hub's clock, in milliseconds since 1970. */
+  readonly nowMs: number;
+  readonly toleranceMs: number;
+}
+
+export interface Rule {
+  /** Names and indexes below the whole message. */
+  readonly at: string;
+  readonly holds: (value: unknown, message: Message, circumstances: Circumstances) => boolean;
+  /** With a reason the message is understood, and what it asks for rejected. */
+  readonly reason?: string;
+}
+
+const HEADER = 'BusMsg.AppHdr';
+export const BUSINESS_MESSAGE_ID = `${HEADER}.BizMsgIdr`;
+export const MESSAGE_DEFINITION = `${HEADER}.MsgDefIdr`;
+export const SENDER = `${HEADER}.Fr.FIId.FinInstnId.Othr.Id`;
+const CREATED = `${HEADER}.CreDt`;
+
+// ISO 9362, without a branch.
+const BIC = /^[A-Z]{6}[A-Z0-9]{2}$/;
+// Date, bank, type of message, originator, channel, serial.
+const END_TO_END_ID = /^\d{8}[A-Z]{6}[A-Z0-9]{2}\d{3}[OHR](?:01|02|03|99)\d{8}$/;
+
+export const isBic: Rule['holds'] = (value) => typeof value === 'string' && BIC.test(value);
+export const isEndToEndId: Rule['holds'] = (value) => typeof value === 'string' && END_TO_END_ID.test(value);
+export const isAnObject: Rule['holds'] = (value) => isObject(value);
+export const isOneOf =
+  (...texts: string[]): Rule['holds'] =>
+  (value) =>
+    texts.some((text) => text === value);
+/** The same text as at another place. */
+export const isSameAs =
+  (at: string): Rule['holds'] =>
+  (value, message) =>
+    typeof value === 'string' && value === textAt(message, at);
+export const hasOneElement: Rule['holds'] = (value) => Array.isArray(value) && value.length === 1;
+
+const isNear = (timeMs: number, { nowMs, toleranceMs }: Circumstances): boolean =>
+  Math.abs(timeMs - nowMs) <= toleranceMs;
+
+/** `YYYYMMDD BBBBBBBB TTT`: the day and the sender of the header, and the type of the message. */
+function startsRight(id: string, type: string, message: Message): boolean {
+  const createdMs = parseUtcTime(textAt(message, CREATED));
+  return !Number.isNaN(createdMs) && id.startsWith(`${localDay(createdMs)}${textAt(message, SENDER)}${type}`);
+}
+
+/** The header (AppHdr) of a message of a type, such as `510`. */
+export const headerRules = (type: string): readonly Rule[] => [
+  { at: SENDER, holds: isBic },
+  { at: `${HEADER}.To.FIId.FinInstnId.Othr.Id`, holds: isOneOf('FASTIDJA') },
+  {
+    at: CREATED,
+    holds: (value, _message, circumstances) => isNear(parseUtcTime(String(value)), circumstances),
+  },
+  {
+    at: BUSINESS_MESSAGE_ID,
+    // Position 20 says whose message it is: only the originator asks.
+    holds: (value, message, circumstances) =>
+      isEndToEndId(value, message, circumstances) &&
+      startsRight(String(value), type, message) &&
+      String(value).charAt(19) === 'O',
+  },
+];
+
+/** The group header of a document. */
+export const groupRules = (group: string, type: string): readonly Rule[] => [
+  {
+    at: `${group}.MsgId`,
+    holds: (value, message) =>
+      typeof value === 'string' && /\d{8}$/.test(value) && value.length === 27 && startsRight(value, type, message),
+  },
+  {
+    at: `${group}.CreDtTm`,
+    holds: (value, _message, circumstances) => isNear(parseLocalTime(String(value)), circumstances),
+  },
+];
+
+/** Last, because the sender is told by its name. */
+export const PARTICIPANT_RULE: Rule = {
+  at: SENDER,
+  holds: (value, _message, { participant }) => value === participant,
+  reason: 'U128',
+};
+
+/** The first rule that a message breaks, or null. */
+export function brokenRule(rules: readonly Rule[], message: Message, circumstances: Circumstances): Rule | null {
+  return rules.find(({ at, holds }) => !holds(valueAt(message, at), message, circumstances)) ?? null;
+}

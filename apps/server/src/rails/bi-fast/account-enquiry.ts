@@ -1,0 +1,82 @@
+import { isPlainText } from '../../domain/identifiers.ts';
+import type { InquiryOutcome, NoVerdictReason } from '../rail.ts';
+import { institution, type MessageHead, type Question } from './message.ts';
+import { enquiryMeaning } from './reason-codes.ts';
+import type { BiFastSettings } from './settings.ts';
+import { railCodeOf, type StatusReport } from './status-report.ts';
+
+/** What is asked, for holding the report against it. */
+export interface AskedAccount {
+  readonly bic: string;
+  readonly accountNumber: string;
+}
+
+type EnquirySettings = Pick<BiFastSettings, 'bic' | 'purpose' | 'enquiryAmount' | 'amountMember'>;
+
+/** A credit transfer in form (pacs.008.001.08), which its category purpose, 510 and the purpose, makes a question. */
+export function accountEnquiry(
+  path: string,
+  settings: EnquirySettings,
+  { bic, accountNumber }: AskedAccount,
+): Question {
+  return {
+    type: '510',
+    definition: 'pacs.008.001.08',
+    path,
+    document: ({ endToEndId, messageId, createdAt }) => ({
+      FIToFICstmrCdtTrf: {
+        GrpHdr: { MsgId: messageId, CreDtTm: createdAt, NbOfTxs: '1', SttlmInf: { SttlmMtd: 'CLRG' } },
+        CdtTrfTxInf: [
+          {
+            PmtId: { EndToEndId: endToEndId, TxId: messageId },
+            PmtTpInf: { CtgyPurp: { Prtry: `510${settings.purpose}` } },
+            IntrBkSttlmAmt: { [settings.amountMember]: settings.enquiryAmount, Ccy: 'IDR' },
+            ChrgBr: 'DEBT',
+            Dbtr: {},
+            DbtrAgt: institution(settings.bic),
+            CdtrAgt: institution(bic),
+            Cdtr: {},
+            CdtrAcct: { Id: { Othr: { Id: accountNumber } } },
+          },
+        ],
+      },
+    }),
+  };
+}
+
+/** ISO 20022, Max140Text. */
+const NAME_LENGTH_MAX = 140;
+
+/** What a report on an enquiry means. It is believed only when it names the enquiry and contradicts nothing that was asked. */
+export function accountVerdict(report: StatusReport, asked: AskedAccount, sent: MessageHead): InquiryOutcome {
+  const railCode = railCodeOf(report);
+  const noVerdict = (reason: NoVerdictReason): InquiryOutcome => ({ kind: 'no_verdict', reason, railCode });
+  if (!isAbout(report, asked, sent) || report.reason === undefined) return noVerdict('not_understood');
+
+  const meaning = enquiryMeaning(report.reason);
+  const positive = report.status === 'ACTC';
+  if (positive !== (meaning === 'accepted') || (!positive && report.status !== 'RJCT'))
+    return noVerdict('not_understood');
+  if (meaning === 'NOT_FOUND' || meaning === 'INACTIVE') {
+    return { kind: 'verdict', verdict: { status: meaning }, railCode };
+  }
+  if (meaning !== 'accepted') return noVerdict(meaning);
+
+  const name = report.holder?.trim().normalize('NFC') ?? '';
+  // An account that is not named may be another one, and its holder somebody else.
+  if (report.accountNumber === undefined || name === '' || !isPlainText(name, NAME_LENGTH_MAX)) {
+    return noVerdict('not_understood');
+  }
+  return { kind: 'verdict', verdict: { status: 'ACTIVE', accountName: name }, railCode };
+}
+
+function isAbout(report: StatusReport, asked: AskedAccount, sent: MessageHead): boolean {
+  const agrees = (told: string | undefined, expected: string): boolean => told === undefined || told === expected;
+  return (
+    report.endToEndId === sent.endToEndId &&
+    agrees(report.transactionId, sent.messageId) &&
+    agrees(report.messageId, sent.messageId) &&
+    agrees(report.accountNumber, asked.accountNumber) &&
+    agrees(report.bank, asked.bic)
+  );
+}

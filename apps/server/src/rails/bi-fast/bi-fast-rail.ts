@@ -1,0 +1,40 @@
+import type { AccountInquiry, InquiryOutcome, Rail, TransferInquiry, TransferOutcome } from '../rail.ts';
+import { type AskedAccount, accountEnquiry, accountVerdict } from './account-enquiry.ts';
+import { createBiFastExchange } from './exchange.ts';
+import { type AskedPayment, paymentOutcome, paymentStatusRequest } from './payment-status.ts';
+import type { BiFastSettings } from './settings.ts';
+
+/**
+ * BI-FAST, Bank Indonesia's retail payment system, in the form of its participants: ISO 20022 messages as JSON, each
+ * answered in the same exchange. docs/bi-fast.md says what of it is verified.
+ */
+export function createBiFastRail(settings: BiFastSettings): Rail {
+  const { origin, pathname } = new URL(settings.baseUrl);
+  const pathTo = (path: string): string => `${pathname.replace(/\/$/, '')}${path}` || '/';
+  const enquiryPath = pathTo(settings.accountEnquiryPath);
+  const statusPath = pathTo(settings.paymentStatusPath);
+  const exchange = createBiFastExchange(settings, origin);
+
+  async function inquireAccount(inquiry: AccountInquiry, signal: AbortSignal): Promise<InquiryOutcome> {
+    const asked: AskedAccount = { bic: inquiry.bank.bic, accountNumber: inquiry.accountNumber.reveal() };
+    const reported = await exchange.ask(accountEnquiry(enquiryPath, settings, asked), signal);
+    if (reported.kind === 'no_answer') return { kind: 'no_verdict', ...reported.noAnswer };
+    return accountVerdict(reported.report, asked, reported.sent);
+  }
+
+  async function inquireTransfer(inquiry: TransferInquiry, signal: AbortSignal): Promise<TransferOutcome> {
+    const { reference, amount, currency } = inquiry;
+    const asked: AskedPayment = { reference, amount, currency, accountNumber: inquiry.accountNumber.reveal() };
+    const reported = await exchange.ask(paymentStatusRequest(statusPath, asked), signal);
+    if (reported.kind === 'no_answer') return { kind: 'no_word', ...reported.noAnswer };
+    return paymentOutcome(reported.report, asked);
+  }
+
+  return {
+    name: settings.name,
+    reaches: (bank) => settings.banks === null || settings.banks.has(bank.bic),
+    inquireAccount,
+    inquireTransfer,
+    close: () => exchange.close(),
+  };
+}

@@ -1,0 +1,85 @@
+import { parseMoney } from '../../domain/money.ts';
+import type { NoVerdictReason, TransferOutcome } from '../rail.ts';
+import { failureReasonOf } from './failure-reason.ts';
+import type { Question } from './message.ts';
+import { noVerdictReason } from './reason-codes.ts';
+import { railCodeOf, type StatusReport } from './status-report.ts';
+
+/** What is asked, for holding the report against it. */
+export interface AskedPayment {
+  /** The payment's EndToEndId. */
+  readonly reference: string;
+  /** With two places. */
+  readonly amount: string;
+  readonly currency: string;
+  readonly accountNumber: string;
+}
+
+/** Payment status request, pacs.028.001.04. */
+export const paymentStatusRequest = (path: string, { reference }: AskedPayment): Question => ({
+  type: '000',
+  definition: 'pacs.028.001.04',
+  path,
+  document: ({ messageId, createdAt }) => ({
+    FIToFIPmtStsReq: { GrpHdr: { MsgId: messageId, CreDtTm: createdAt }, TxInf: [{ OrgnlEndToEndId: reference }] },
+  }),
+});
+
+/** Settled between the banks, and credited to the account (ISO 20022, ExternalPaymentTransactionStatus1Code). */
+const SUCCESSFUL: ReadonlySet<string> = new Set(['ACSC', 'ACCC']);
+
+/**
+ * Under way. ACTC, which is all that a right account gets, says of a payment only that its form is right; BLCK, neither posted
+ * nor given back, is for a person to look into.
+ */
+const UNDER_WAY: ReadonlySet<string> = new Set([
+  'ACTC',
+  'ACCP',
+  'ACSP',
+  'ACWC',
+  'ACWP',
+  'ACPD',
+  'ACFC',
+  'ACFW',
+  'RCVD',
+  'PDNG',
+  'PATC',
+  'BLCK',
+]);
+
+const ACCEPTED: ReadonlySet<string | undefined> = new Set([undefined, 'U000', 'U002']);
+const PAYMENT_NOT_FOUND = 'U106';
+const PAYMENT_NOT_ANSWERED = 'U108';
+
+/** What a report on a payment means. It is believed only when it names the payment and contradicts nothing known of it. */
+export function paymentOutcome(report: StatusReport, asked: AskedPayment): TransferOutcome {
+  const railCode = railCodeOf(report);
+  const noWord = (reason: NoVerdictReason): TransferOutcome => ({ kind: 'no_word', reason, railCode });
+  if (!isAbout(report, asked)) return noWord('not_understood');
+
+  const { status, reason } = report;
+  // A mock of the hub says it with OTHR, which is no status of ISO 20022.
+  if (reason === PAYMENT_NOT_FOUND && (status === 'RJCT' || status === 'OTHR')) {
+    return { kind: 'unknown_transfer', railCode };
+  }
+  if (SUCCESSFUL.has(status)) {
+    return ACCEPTED.has(reason) ? { kind: 'word', status: 'SUCCESS', railCode } : noWord('not_understood');
+  }
+  if (UNDER_WAY.has(status) || (status === 'RJCT' && reason === PAYMENT_NOT_ANSWERED)) {
+    return { kind: 'word', status: 'PROCESS', railCode };
+  }
+  if (status === 'CANC') return { kind: 'word', status: 'FAILED', failureReason: 'CANCELLED', railCode };
+  if (status !== 'RJCT') return noWord('not_understood');
+  const failureReason = failureReasonOf(reason, report.messageName?.startsWith('pacs.008.'));
+  if (failureReason === null) return noWord(noVerdictReason(reason ?? ''));
+  return { kind: 'word', status: 'FAILED', failureReason, railCode };
+}
+
+function isAbout(report: StatusReport, asked: AskedPayment): boolean {
+  return (
+    report.endToEndId === asked.reference &&
+    (report.accountNumber === undefined || report.accountNumber === asked.accountNumber) &&
+    (report.amount === undefined || parseMoney(report.amount) === asked.amount) &&
+    (report.currency === undefined || report.currency === asked.currency)
+  );
+}

@@ -1,0 +1,130 @@
+import { isLosslessNumber } from 'lossless-json';
+import { type Static, Type } from 'typebox';
+import { Value } from 'typebox/value';
+import { parseExactJson } from '../../exact-json.ts';
+
+const Id = Type.Object({ Id: Type.String() });
+const Institution = Type.Object({ FinInstnId: Type.Object({ Othr: Id }) });
+const Amount = Type.Object({
+  Ccy: Type.String(),
+  value: Type.Optional(Type.Unknown()),
+  Value: Type.Optional(Type.Unknown()),
+});
+
+/** What is read of pacs.002.001.10. An object where a text should be may hide what must not be overlooked: it is refused. */
+const Transaction = Type.Object({
+  OrgnlEndToEndId: Type.String(),
+  OrgnlTxId: Type.Optional(Type.String()),
+  TxSts: Type.String({ pattern: '^[A-Z]{4}$' }),
+  StsRsnInf: Type.Optional(
+    Type.Array(
+      Type.Object({
+        Rsn: Type.Object({ Prtry: Type.String({ pattern: '^[A-Z0-9]{4}$' }), Cd: Type.Optional(Type.Never()) }),
+      }),
+      { minItems: 1, maxItems: 1 },
+    ),
+  ),
+  OrgnlTxRef: Type.Optional(
+    Type.Object({
+      IntrBkSttlmAmt: Type.Optional(Amount),
+      Cdtr: Type.Optional(Type.Object({ Pty: Type.Optional(Type.Object({ Nm: Type.Optional(Type.String()) })) })),
+      CdtrAgt: Type.Optional(Institution),
+      CdtrAcct: Type.Optional(Type.Object({ Id: Type.Object({ Othr: Id }) })),
+    }),
+  ),
+});
+
+const Header = Type.Object({
+  To: Type.Optional(Type.Object({ FIId: Institution })),
+  MsgDefIdr: Type.String(),
+});
+
+const AnyMessage = Type.Object({ BusMsg: Type.Object({ AppHdr: Header }) });
+
+const Report = Type.Object({
+  BusMsg: Type.Object({
+    AppHdr: Header,
+    Document: Type.Object({
+      FIToFIPmtStsRpt: Type.Object({
+        OrgnlGrpInfAndSts: Type.Optional(
+          Type.Array(
+            Type.Object({ OrgnlMsgId: Type.Optional(Type.String()), OrgnlMsgNmId: Type.Optional(Type.String()) }),
+            { maxItems: 1 },
+          ),
+        ),
+        TxInfAndSts: Type.Array(Transaction, { minItems: 1, maxItems: 1 }),
+      }),
+    }),
+  }),
+});
+
+/** One report about one transaction. A field is absent where the report does not have it. */
+export interface StatusReport {
+  readonly endToEndId: string;
+  readonly transactionId: string | undefined;
+  /** Of the message that is reported on, and what kind it was, such as `pacs.008.001.08`. */
+  readonly messageId: string | undefined;
+  readonly messageName: string | undefined;
+  /** TxSts, four letters. */
+  readonly status: string;
+  /** Four characters, such as `U000`. */
+  readonly reason: string | undefined;
+  readonly holder: string | undefined;
+  readonly accountNumber: string | undefined;
+  /** BIC of the account's bank. */
+  readonly bank: string | undefined;
+  readonly currency: string | undefined;
+  /** As it is written; empty where it is no number. */
+  readonly amount: string | undefined;
+}
+
+/** A bank's own word for what it says, for the operator. */
+export const railCodeOf = ({ status, reason }: StatusReport): string =>
+  reason === undefined ? status : `${status} ${reason}`;
+
+/** `rejected`: the hub takes the question for malformed (admi.002). Null for what is neither, or speaks to another bank. */
+export function parseReport(text: string, ownBic: string): StatusReport | 'rejected' | null {
+  const value = parseJson(text);
+  if (!Value.Check(AnyMessage, value)) return null;
+  const { MsgDefIdr: definition, To: addressee } = value.BusMsg.AppHdr;
+  if (addressee !== undefined && addressee.FIId.FinInstnId.Othr.Id !== ownBic) return null;
+  if (definition.startsWith('admi.002.')) return 'rejected';
+  return definition === 'pacs.002.001.10' && Value.Check(Report, value) ? reportOf(value) : null;
+}
+
+function reportOf({ BusMsg }: Static<typeof Report>): StatusReport | null {
+  const { OrgnlGrpInfAndSts: groups, TxInfAndSts: transactions } = BusMsg.Document.FIToFIPmtStsRpt;
+  const [transaction] = transactions;
+  if (transaction === undefined) return null;
+  const about = transaction.OrgnlTxRef;
+  const amount = about?.IntrBkSttlmAmt;
+  return {
+    endToEndId: transaction.OrgnlEndToEndId,
+    transactionId: transaction.OrgnlTxId,
+    messageId: groups?.[0]?.OrgnlMsgId,
+    messageName: groups?.[0]?.OrgnlMsgNmId,
+    status: transaction.TxSts,
+    reason: transaction.StsRsnInf?.[0]?.Rsn.Prtry,
+    holder: about?.Cdtr?.Pty?.Nm,
+    accountNumber: about?.CdtrAcct?.Id.Othr.Id,
+    bank: about?.CdtrAgt?.FinInstnId.Othr.Id,
+    currency: amount?.Ccy,
+    amount: amount === undefined ? undefined : decimalText(amount),
+  };
+}
+
+/** Both spellings of the member are read; the one must not contradict the other. */
+function decimalText({ value, Value }: Static<typeof Amount>): string {
+  if (value !== undefined && Value !== undefined) return '';
+  const given = value ?? Value;
+  const readable = typeof given === 'string' || typeof given === 'number' || isLosslessNumber(given);
+  return readable ? given.toString() : '';
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return parseExactJson(text);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,27 @@
+import { startBank } from '../../apps/bank/src/server.ts';
+import { generatePartnerKeys, partnerSettings } from '../bank/partner.ts';
+import { openBiFastRail, PARTICIPANT } from './bi-fast-hub.ts';
+import { conforms } from './conformance.ts';
+
+const settings = { ...partnerSettings(generatePartnerKeys()), form: 'bi-fast', partnerId: PARTICIPANT } as const;
+
+conforms({
+  name: 'BI-FAST',
+  async startBank(context) {
+    const bank = await startBank(settings);
+    context.after(() => bank.close());
+    return bank;
+  },
+  openRail: (baseUrl) => openBiFastRail(baseUrl, { accountEnquiryPath: '/bi-fast', paymentStatusPath: '/bi-fast' }),
+  bankCode: 'BRI',
+  accountPrefix: '826037',
+  // No code for a blocked account is known: the hub says only that it does not accept the payment.
+  tells: { NOT_FOUND: 'NOT_FOUND', INACTIVE: 'INACTIVE', BLOCKED: 'none' },
+  isInquiry: (path) => path === '/bi-fast',
+  lies: {
+    'another account': (text) => text.replace(/("CdtrAcct":\{"Id":\{"Othr":\{"Id":")\d/, '$19'),
+    'an unknown code': (text) => text.replace('"U000"', '"U777"'),
+    'a field twice': (text) => text.replace('"Nm":', '"Nm":"SOMEBODY ELSE",$&'),
+    'no name': (text) => text.replace(/"Nm":"[^"]*"/, '"Nm":""'),
+  },
+});

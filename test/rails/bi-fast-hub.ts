@@ -1,0 +1,165 @@
+// A BI-FAST hub that answers whatever a test tells it to, truths and lies, and remembers what it was sent. It checks
+// nothing and knows nothing of the rail's code.
+
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { text } from 'node:stream/consumers';
+import type { TestContext } from 'node:test';
+import { createBiFastRail } from '../../apps/server/src/rails/bi-fast/bi-fast-rail.ts';
+import type { BiFastSettings } from '../../apps/server/src/rails/bi-fast/settings.ts';
+import type { Rail } from '../../apps/server/src/rails/rail.ts';
+
+export const PARTICIPANT = 'GNESIDJA';
+
+export const openBiFastRail = (baseUrl: string, changes: Partial<BiFastSettings> = {}): Rail =>
+  createBiFastRail({
+    name: 'bi-fast',
+    baseUrl,
+    bic: PARTICIPANT,
+    channel: '01',
+    purpose: '01',
+    enquiryAmount: '1234.56',
+    amountMember: 'value',
+    accountEnquiryPath: '',
+    paymentStatusPath: '',
+    banks: null,
+    ...changes,
+  });
+
+export interface HubRequest {
+  readonly path: string;
+  readonly contentType: string | undefined;
+  readonly body: string;
+}
+
+/** What the hub sends back: a whole body, or an object that becomes one. */
+export type HubAnswer = (request: HubRequest) => { readonly status?: number; readonly body: string | object };
+
+export interface ScriptedHub {
+  readonly baseUrl: string;
+  readonly requests: readonly HubRequest[];
+  answer: HubAnswer;
+  /** Closed with the test. */
+  rail(changes?: Partial<BiFastSettings>): Rail;
+}
+
+export async function startScriptedHub(context: TestContext, answer: HubAnswer): Promise<ScriptedHub> {
+  const requests: HubRequest[] = [];
+  const rails: Rail[] = [];
+  const server = createServer((incoming, response) => {
+    text(incoming)
+      .then((body) => {
+        const request = { path: incoming.url ?? '', contentType: incoming.headers['content-type'], body };
+        requests.push(request);
+        const { status = 200, body: told } = hub.answer(request);
+        response.writeHead(status, { 'content-type': 'application/json' });
+        response.end(typeof told === 'string' ? told : JSON.stringify(told));
+      })
+      .catch(() => response.destroy());
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  context.after(async () => {
+    for (const rail of rails) await rail.close();
+    server.closeAllConnections();
+    server.close();
+    await once(server, 'close');
+  });
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('the hub listens on no port');
+  const baseUrl = `http://127.0.0.1:${address.port}`;
+  const hub: ScriptedHub = {
+    baseUrl,
+    requests,
+    answer,
+    rail(changes) {
+      const rail = openBiFastRail(baseUrl, changes);
+      rails.push(rail);
+      return rail;
+    },
+  };
+  return hub;
+}
+
+/** What a report says; undefined leaves a member out. */
+export interface Told {
+  readonly TxSts: string;
+  readonly reason?: string | undefined;
+  readonly transaction?: Readonly<Record<string, unknown>>;
+  readonly group?: Readonly<Record<string, unknown>>;
+  readonly header?: Readonly<Record<string, unknown>>;
+}
+
+interface AskedMessage {
+  readonly endToEndId: string;
+  readonly messageId: string;
+  readonly messageName: string;
+  readonly accountNumber: string | undefined;
+}
+
+/** What a request asked, read as the hub reads it. */
+export function askedIn({ body }: HubRequest): AskedMessage {
+  const { AppHdr, Document } = JSON.parse(body).BusMsg;
+  const transfer = Document.FIToFICstmrCdtTrf;
+  const { MsgId: messageId } = (transfer ?? Document.FIToFIPmtStsReq).GrpHdr;
+  return {
+    endToEndId: transfer?.CdtTrfTxInf[0].PmtId.EndToEndId ?? Document.FIToFIPmtStsReq.TxInf[0].OrgnlEndToEndId,
+    messageId,
+    messageName: AppHdr.MsgDefIdr,
+    accountNumber: transfer?.CdtTrfTxInf[0].CdtrAcct.Id.Othr.Id,
+  };
+}
+
+const institution = (id: string): object => ({ FIId: { FinInstnId: { Othr: { Id: id } } } });
+
+/** pacs.002 around one transaction. */
+export function reportOn(request: HubRequest, told: Told): object {
+  const { endToEndId, messageId, messageName } = askedIn(request);
+  return {
+    BusMsg: {
+      AppHdr: {
+        Fr: institution('FASTIDJA'),
+        To: institution(PARTICIPANT),
+        BizMsgIdr: '20230324FASTIDJA510H9900000001',
+        MsgDefIdr: 'pacs.002.001.10',
+        CreDt: '2023-03-24T09:21:56Z',
+        ...told.header,
+      },
+      Document: {
+        FIToFIPmtStsRpt: {
+          GrpHdr: { MsgId: '20230324FASTIDJA51000000001', CreDtTm: '2023-03-24T16:21:56' },
+          OrgnlGrpInfAndSts: [{ OrgnlMsgId: messageId, OrgnlMsgNmId: messageName, ...told.group }],
+          TxInfAndSts: [
+            {
+              OrgnlEndToEndId: endToEndId,
+              TxSts: told.TxSts,
+              ...(told.reason === undefined ? {} : { StsRsnInf: [{ Rsn: { Prtry: told.reason } }] }),
+              ...told.transaction,
+            },
+          ],
+        },
+      },
+    },
+  };
+}
+
+export const HOLDER = 'BUDI SANTOSO';
+
+/** A right report on an account enquiry: the account is active. */
+export function activeReport(request: HubRequest, told: Partial<Told> = {}): object {
+  const { messageId, accountNumber } = askedIn(request);
+  return reportOn(request, {
+    TxSts: 'ACTC',
+    reason: 'U000',
+    ...told,
+    transaction: {
+      OrgnlTxId: messageId,
+      OrgnlTxRef: {
+        Cdtr: { Pty: { Nm: HOLDER } },
+        CdtrAcct: { Id: { Othr: { Id: accountNumber } }, Tp: { Prtry: 'SVGS' } },
+      },
+      SplmtryData: [{ Envlp: { Dtl: { Cdtr: { Tp: '01', Id: '3174', RsdntSts: '01', TwnNm: '0300' } } } }],
+      ...told.transaction,
+    },
+  });
+}

@@ -1,0 +1,398 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { createBankDirectory } from '../../apps/server/src/domain/bank.ts';
+import bankEntries from '../../apps/server/src/domain/banks.json' with { type: 'json' };
+import { accountEnquiry } from '../../apps/server/src/rails/bi-fast/account-enquiry.ts';
+import { createSerials } from '../../apps/server/src/rails/bi-fast/identifiers.ts';
+import { writeMessage } from '../../apps/server/src/rails/bi-fast/message.ts';
+import { paymentStatusRequest } from '../../apps/server/src/rails/bi-fast/payment-status.ts';
+import type { InquiryOutcome } from '../../apps/server/src/rails/rail.ts';
+import { readRailsFile } from '../../apps/server/src/rails/rails-file.ts';
+import { activeReport, askedIn, HOLDER, type HubAnswer, type HubRequest, startScriptedHub } from './bi-fast-hub.ts';
+import { ask } from './connection.ts';
+
+const ACCOUNT = '666111222';
+const active: HubAnswer = (request) => ({ body: activeReport(request) });
+
+/** What an enquiry comes to when the hub answers so. */
+async function outcomeOf(context: TestContext, answer: HubAnswer): Promise<InquiryOutcome> {
+  const hub = await startScriptedHub(context, answer);
+  return ask(hub.rail(), 'BRI', ACCOUNT);
+}
+
+const told = (outcome: InquiryOutcome): string =>
+  outcome.kind === 'verdict' ? outcome.verdict.status : outcome.reason;
+
+const page = await readFile(new URL('../../docs/bi-fast.md', import.meta.url), 'utf8');
+
+describe('a connection in the rails file', () => {
+  const [, example = ''] = /```json\n([^]*?)```/.exec(page) ?? [];
+
+  async function faultsOf(context: TestContext, changes: object): Promise<readonly string[]> {
+    const directory = await mkdtemp(path.join(tmpdir(), 'tiba-bi-fast-'));
+    context.after(() => rm(directory, { recursive: true, force: true }));
+    const file = path.join(directory, 'rails.json');
+    const [entry] = JSON.parse(example).rails;
+    await writeFile(file, JSON.stringify({ rails: [{ ...entry, ...changes }] }));
+    const read = readRailsFile(file, createBankDirectory(bankEntries));
+    return 'faults' in read ? read.faults : [];
+  }
+
+  it('is as documented, and nearly everything may be left out', async (context) => {
+    assert.deepEqual(await faultsOf(context, {}), []);
+    const optional = [
+      'channel',
+      'purpose',
+      'enquiry_amount',
+      'amount_member',
+      'account_enquiry_path',
+      'payment_status_path',
+    ];
+    assert.deepEqual(await faultsOf(context, Object.fromEntries(optional.map((name) => [name, undefined]))), []);
+  });
+
+  it('is refused with a setting that the hub would refuse', async (context) => {
+    const WRONG = {
+      bic: 'GNESIDJX',
+      channel: '04',
+      purpose: '51001',
+      enquiry_amount: '1234.5',
+      amount_member: 'VALUE',
+      account_enquiry_path: 'enquiry',
+      payment_status_path: '/status?x=1',
+      password: 'x',
+    };
+    for (const [name, value] of Object.entries(WRONG)) {
+      assert.equal((await faultsOf(context, { [name]: value })).length > 0, true, name);
+    }
+    assert.ok((await faultsOf(context, { bic: undefined })).length > 0);
+  });
+});
+
+describe('what the hub is sent', () => {
+  const at = { atMs: Date.parse('2023-03-24T09:21:55Z'), serial: '31081005' };
+  const participant = { bic: 'GNESIDJA', channel: '01' } as const;
+  const enquiry = { bic: 'GNESIDJA', purpose: '01', enquiryAmount: '1234.56', amountMember: 'value' } as const;
+
+  it('is an account enquiry as published, its local time in Jakarta', () => {
+    const question = accountEnquiry('/', enquiry, { bic: 'ARTGIDJA', accountNumber: '666111' });
+    assert.deepEqual(JSON.parse(writeMessage(question, participant, at).body), {
+      BusMsg: {
+        AppHdr: {
+          Fr: { FIId: { FinInstnId: { Othr: { Id: 'GNESIDJA' } } } },
+          To: { FIId: { FinInstnId: { Othr: { Id: 'FASTIDJA' } } } },
+          BizMsgIdr: '20230324GNESIDJA510O0131081005',
+          MsgDefIdr: 'pacs.008.001.08',
+          CreDt: '2023-03-24T09:21:55Z',
+        },
+        Document: {
+          FIToFICstmrCdtTrf: {
+            GrpHdr: {
+              MsgId: '20230324GNESIDJA51031081005',
+              CreDtTm: '2023-03-24T16:21:55',
+              NbOfTxs: '1',
+              SttlmInf: { SttlmMtd: 'CLRG' },
+            },
+            CdtTrfTxInf: [
+              {
+                PmtId: { EndToEndId: '20230324GNESIDJA510O0131081005', TxId: '20230324GNESIDJA51031081005' },
+                PmtTpInf: { CtgyPurp: { Prtry: '51001' } },
+                IntrBkSttlmAmt: { value: '1234.56', Ccy: 'IDR' },
+                ChrgBr: 'DEBT',
+                Dbtr: {},
+                DbtrAgt: { FinInstnId: { Othr: { Id: 'GNESIDJA' } } },
+                CdtrAgt: { FinInstnId: { Othr: { Id: 'ARTGIDJA' } } },
+                Cdtr: {},
+                CdtrAcct: { Id: { Othr: { Id: '666111' } } },
+              },
+            ],
+          },
+        },
+      },
+    });
+  });
+
+  it('has the amount in the other spelling where that is set', () => {
+    const asked = { bic: 'ARTGIDJA', accountNumber: '666111' };
+    const question = accountEnquiry('/', { ...enquiry, amountMember: 'Value' }, asked);
+    const message = writeMessage(question, participant, at);
+    assert.match(message.body, /"IntrBkSttlmAmt":\{"Value":"1234\.56","Ccy":"IDR"\}/);
+  });
+
+  it('is a payment status request as published', () => {
+    const reference = '20230324GNESIDJA010O0100000007';
+    const asked = { reference, amount: '1.00', currency: 'IDR', accountNumber: '666111' };
+    const { BusMsg } = JSON.parse(writeMessage(paymentStatusRequest('/', asked), participant, at).body);
+    assert.equal(BusMsg.AppHdr.MsgDefIdr, 'pacs.028.001.04');
+    assert.equal(BusMsg.AppHdr.BizMsgIdr, '20230324GNESIDJA000O0131081005');
+    assert.deepEqual(BusMsg.Document, {
+      FIToFIPmtStsReq: {
+        GrpHdr: { MsgId: '20230324GNESIDJA00031081005', CreDtTm: '2023-03-24T16:21:55' },
+        TxInf: [{ OrgnlEndToEndId: reference }],
+      },
+    });
+  });
+
+  it("carries the hub's day, which begins seven hours before that of UTC", () => {
+    const question = accountEnquiry('/', enquiry, { bic: 'ARTGIDJA', accountNumber: '666111' });
+    const dayOf = (time: string): string =>
+      writeMessage(question, participant, { ...at, atMs: Date.parse(time) }).head.endToEndId.slice(0, 8);
+    assert.equal(dayOf('2023-12-31T16:59:59Z'), '20231231');
+    assert.equal(dayOf('2023-12-31T17:00:00Z'), '20240101');
+  });
+
+  it('goes as JSON to the address, or to a path below it', async (context) => {
+    const hub = await startScriptedHub(context, active);
+    const paths = { accountEnquiryPath: '/enquiry', paymentStatusPath: '/status' };
+    await ask(hub.rail(), 'BRI', ACCOUNT);
+    await ask(hub.rail({ baseUrl: `${hub.baseUrl}/cihub` }), 'BRI', ACCOUNT);
+    await ask(hub.rail({ baseUrl: `${hub.baseUrl}/cihub`, ...paths }), 'BRI', ACCOUNT);
+    assert.deepEqual(
+      hub.requests.map(({ path }) => path),
+      ['/', '/cihub', '/cihub/enquiry'],
+    );
+    assert.ok(hub.requests.every(({ contentType }) => contentType === 'application/json'));
+  });
+});
+
+describe('serials', () => {
+  it('are eight digits, and none comes twice before all were there', () => {
+    const serials = createSerials(() => 99_999_997);
+    assert.deepEqual([serials.next(), serials.next(), serials.next()], ['99999998', '99999999', '00000000']);
+  });
+
+  it('begin somewhere else in each process, and after a leap', () => {
+    const starts = Array.from({ length: 50 }, () => createSerials().next());
+    assert.ok(new Set(starts).size > 45);
+    const serials = createSerials();
+    const before = Number(serials.next());
+    serials.leap();
+    assert.notEqual(Number(serials.next()), before + 1);
+  });
+
+  it('that somebody has used already are replaced, and the question is asked once more', async (context) => {
+    let count = 0;
+    const hub = await startScriptedHub(context, (request) => {
+      count += 1;
+      return { body: activeReport(request, count === 1 ? { TxSts: 'RJCT', reason: 'U149' } : {}) };
+    });
+    assert.equal(told(await ask(hub.rail(), 'BRI', ACCOUNT)), 'ACTIVE');
+    const [first, second, ...others] = hub.requests.map((request) => askedIn(request).endToEndId);
+    // The next ones may have been used as well.
+    const serialOf = (endToEndId = ''): number => Number(endToEndId.slice(-8));
+    assert.ok(Math.abs(serialOf(second) - serialOf(first)) > 1);
+    assert.deepEqual(others, []);
+  });
+
+  it('are not tried for ever', async (context) => {
+    const hub = await startScriptedHub(context, (request) => ({
+      body: activeReport(request, { TxSts: 'RJCT', reason: 'U149' }),
+    }));
+    assert.equal(told(await ask(hub.rail(), 'BRI', ACCOUNT)), 'refused');
+    assert.equal(hub.requests.length, 2);
+  });
+});
+
+/** What a rejection with each code comes to. */
+const REJECTIONS: Readonly<Record<string, string>> = {
+  U101: 'NOT_FOUND',
+  U102: 'INACTIVE',
+  U106: 'not_understood',
+  U107: 'not_understood',
+  U108: 'not_understood',
+  U110: 'refused',
+  U111: 'refused',
+  U112: 'refused',
+  U124: 'refused',
+  U128: 'refused',
+  U129: 'bank_unavailable',
+  U149: 'refused',
+  U155: 'refused',
+  U156: 'refused',
+  U157: 'refused',
+  U170: 'bank_unavailable',
+  U171: 'bank_unavailable',
+  U172: 'bank_unavailable',
+  U173: 'bank_unavailable',
+  U804: 'not_understood',
+  U805: 'not_understood',
+  U900: 'timeout',
+  U901: 'bank_unavailable',
+  U902: 'bank_unavailable',
+  U904: 'bank_unavailable',
+  U990: 'bank_unavailable',
+  U992: 'bank_unavailable',
+  U993: 'bank_unavailable',
+  U999: 'refused',
+  U000: 'not_understood',
+  U002: 'not_understood',
+  U103: 'not_understood',
+  AC01: 'not_understood',
+};
+
+describe('a reason code', () => {
+  for (const [reason, expected] of Object.entries(REJECTIONS)) {
+    it(`${reason} in a rejection is ${expected}`, async (context) => {
+      const outcome = await outcomeOf(context, (request) => ({
+        body: activeReport(request, { TxSts: 'RJCT', reason, transaction: { OrgnlTxRef: undefined } }),
+      }));
+      assert.equal(told(outcome), expected);
+      assert.equal(outcome.railCode, `RJCT ${reason}`);
+    });
+  }
+
+  it('is in the documentation, with what it comes to', () => {
+    const rows = page.split('\n').filter((line) => line.startsWith('| U'));
+    for (const [reason, expected] of Object.entries(REJECTIONS)) {
+      const row = rows.find((line) => line.split('|')[1]?.includes(reason));
+      if (row === undefined) assert.equal(expected, 'not_understood', reason);
+      else assert.ok(row.includes(row.includes('ACTIVE |') ? 'ACTIVE' : expected), `${reason}: ${row}`);
+    }
+  });
+
+  it('that accepts, by the bank itself or by who stands in for it, makes an account ACTIVE', async (context) => {
+    for (const reason of ['U000', 'U002']) {
+      const outcome = await outcomeOf(context, (request) => ({ body: activeReport(request, { reason }) }));
+      assert.deepEqual(outcome, {
+        kind: 'verdict',
+        verdict: { status: 'ACTIVE', accountName: HOLDER },
+        railCode: `ACTC ${reason}`,
+      });
+    }
+  });
+
+  it('that rejects beside an acceptance is not believed', async (context) => {
+    for (const reason of ['U101', 'U102', 'U110', undefined]) {
+      const outcome = await outcomeOf(context, (request) => ({ body: activeReport(request, { reason }) }));
+      assert.equal(told(outcome), 'not_understood');
+    }
+  });
+});
+
+describe('the status', () => {
+  for (const TxSts of ['ACSC', 'ACCC', 'ACSP', 'ACCP', 'PDNG', 'RCVD', 'BLCK', 'CANC', 'XXXX', 'actc']) {
+    it(`${TxSts} says nothing of an account`, async (context) => {
+      for (const reason of ['U000', 'U101']) {
+        const outcome = await outcomeOf(context, (request) => ({ body: activeReport(request, { TxSts, reason }) }));
+        assert.equal(told(outcome), 'not_understood');
+      }
+    });
+  }
+
+  it('429, 504, 503 and 403 of HTTP say why there is no verdict, whatever the body is', async (context) => {
+    const reasons = {
+      429: 'throttled',
+      504: 'timeout',
+      503: 'bank_unavailable',
+      403: 'refused',
+      302: 'not_understood',
+    };
+    for (const [status, reason] of Object.entries(reasons)) {
+      const outcome = await outcomeOf(context, (request) => ({
+        status: Number(status),
+        body: activeReport(request, { TxSts: 'RJCT', reason: 'U101' }),
+      }));
+      assert.equal(told(outcome), reason);
+    }
+  });
+
+  it('of a message that the hub rejects as such (admi.002) is "refused"', async (context) => {
+    const outcome = await outcomeOf(context, () => ({
+      body: { BusMsg: { AppHdr: { MsgDefIdr: 'admi.002.001.01' }, Document: { MessageReject: {} } } },
+    }));
+    assert.deepEqual(outcome, { kind: 'no_verdict', reason: 'refused', railCode: 'admi.002' });
+  });
+});
+
+const changed = (changes: Parameters<typeof activeReport>[1]): HubAnswer => {
+  return (request) => ({ body: activeReport(request, changes) });
+};
+const rewritten = (rewrite: (right: string, request: HubRequest) => string): HubAnswer => {
+  return (request) => {
+    const right = JSON.stringify(activeReport(request));
+    const wrong = rewrite(right, request);
+    assert.notEqual(wrong, right, 'the lie changes something');
+    return { body: wrong };
+  };
+};
+const about = (reference: object): HubAnswer => changed({ transaction: { OrgnlTxRef: reference } });
+const holder = { Cdtr: { Pty: { Nm: HOLDER } } };
+const account = { CdtrAcct: { Id: { Othr: { Id: ACCOUNT } } } };
+const another = { CdtrAcct: { Id: { Othr: { Id: '666111223' } } } };
+const rejected = { TxSts: 'RJCT', reason: 'U101' };
+
+describe('a hub that lies about an account is never believed', () => {
+  const LIES: Readonly<Record<string, HubAnswer>> = {
+    'another EndToEndId': changed({ transaction: { OrgnlEndToEndId: '20230324GNESIDJA510O0131081005' } }),
+    'no EndToEndId': changed({ transaction: { OrgnlEndToEndId: undefined } }),
+    'another TxId': changed({ transaction: { OrgnlTxId: '20230324GNESIDJA51031081005' } }),
+    'another MsgId': changed({ group: { OrgnlMsgId: '20230324GNESIDJA51031081005' } }),
+    'a rejection of another EndToEndId': changed({ ...rejected, transaction: { OrgnlEndToEndId: 'another' } }),
+    'a rejection of another TxId': changed({ ...rejected, transaction: { OrgnlTxId: 'another' } }),
+    'a rejection of another account': changed({ ...rejected, transaction: { OrgnlTxRef: another } }),
+    "another account's number": about({ ...holder, ...another }),
+    'the number with one more leading zero': about({
+      ...holder,
+      CdtrAcct: { Id: { Othr: { Id: `0${ACCOUNT}` } } },
+    }),
+    'the number as a number': about({ ...holder, CdtrAcct: { Id: { Othr: { Id: Number(ACCOUNT) } } } }),
+    'no account': about(holder),
+    'no name': about(account),
+    'an empty name': about({ ...account, Cdtr: { Pty: { Nm: ' ' } } }),
+    'a name in an array': about({ ...account, Cdtr: { Pty: { Nm: [HOLDER] } } }),
+    'a name of 141 characters': about({ ...account, Cdtr: { Pty: { Nm: 'N'.repeat(141) } } }),
+    'a control character in the name': about({ ...account, Cdtr: { Pty: { Nm: 'BUDI\u0000SANTOSO' } } }),
+    'another bank': about({ ...holder, ...account, CdtrAgt: { FinInstnId: { Othr: { Id: 'BMRIIDJA' } } } }),
+    'a report to another participant': changed({
+      header: { To: { FIId: { FinInstnId: { Othr: { Id: 'BMRIIDJA' } } } } },
+    }),
+    'another message': changed({ header: { MsgDefIdr: 'pacs.008.001.08' } }),
+    'another version of the message': changed({ header: { MsgDefIdr: 'pacs.002.001.12' } }),
+    'two transactions': rewritten((right) =>
+      right.replace(/"TxInfAndSts":\[(.*)\]\}\}\}\}$/, '"TxInfAndSts":[$1,$1]}}}}'),
+    ),
+    'no transaction': rewritten((right) => right.replace(/"TxInfAndSts":.*$/, '"TxInfAndSts":[]}}}}')),
+    'two reasons': rewritten((right) => right.replace('"StsRsnInf":[', '"StsRsnInf":[{"Rsn":{"Prtry":"U101"}},')),
+    'a reason of another list': rewritten((right) => right.replace('"Prtry":"U000"', '"Prtry":"U000","Cd":"AC04"')),
+    'two statuses': rewritten((right) => right.replace('"TxSts":', '"TxSts":"RJCT","TxSts":')),
+    'two names': rewritten((right) => right.replace('"Nm":', '"Nm":"SITI","Nm":')),
+    'two names, one spelled with an escape': rewritten((right) =>
+      right.replace('"Nm":', String.raw`"N\u006d":"SITI","Nm":`),
+    ),
+    'two accounts': rewritten((right) =>
+      right.replace('"CdtrAcct":', '"CdtrAcct":{"Id":{"Othr":{"Id":"1"}}},"CdtrAcct":'),
+    ),
+    'two documents': rewritten((right) => right.replace('"Document":', '"Document":{},"Document":')),
+    'half a surrogate pair in the name': rewritten((right) => right.replace('BUDI', String.raw`\ud800`)),
+    'arrays in arrays, 30,000 deep': rewritten(() => '['.repeat(30_000)),
+    'objects in objects, 8,000 deep': rewritten(() => `${'{"BusMsg":'.repeat(8_000)}1${'}'.repeat(8_000)}`),
+    'what every object inherits': rewritten(() => '{"__proto__":{"BusMsg":{}},"constructor":1}'),
+    'an empty object': rewritten(() => '{}'),
+    'an array': rewritten((right) => `[${right}]`),
+    'a text': rewritten((right) => JSON.stringify(right)),
+    null: rewritten(() => 'null'),
+    'an empty body': rewritten(() => ''),
+    'NaN for a number': rewritten((right) => right.replace('{', '{"n":NaN,')),
+    'truncated JSON': rewritten((right) => right.slice(0, -1)),
+  };
+  for (const [name, lie] of Object.entries(LIES)) {
+    it(name, async (context) => assert.equal(told(await outcomeOf(context, lie)), 'not_understood'));
+  }
+
+  const TRUTHS: Readonly<Record<string, HubAnswer>> = {
+    'the bank that was asked': about({
+      ...holder,
+      ...account,
+      CdtrAgt: { FinInstnId: { Othr: { Id: 'BRINIDJA' } } },
+    }),
+    'no TxId': changed({ transaction: { OrgnlTxId: undefined } }),
+    'no word about the message': rewritten((right) => right.replace(/"OrgnlGrpInfAndSts":\[[^\]]*\],/, '')),
+    'members that nobody knows': rewritten((right) => right.replace('{', '{"Sgntr":{"n":12345678901234567890},')),
+  };
+  for (const [name, truth] of Object.entries(TRUTHS)) {
+    it(`but is with ${name}`, async (context) => assert.equal(told(await outcomeOf(context, truth)), 'ACTIVE'));
+  }
+});

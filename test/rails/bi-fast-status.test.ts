@@ -1,0 +1,247 @@
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { startBank } from '../../apps/bank/src/server.ts';
+import type { TransferOutcome } from '../../apps/server/src/rails/rail.ts';
+import { generatePartnerKeys, partnerSettings } from '../bank/partner.ts';
+import {
+  askedIn,
+  type HubAnswer,
+  openBiFastRail,
+  PARTICIPANT,
+  reportOn,
+  startScriptedHub,
+  type Told,
+} from './bi-fast-hub.ts';
+import { askAboutTransfer, transferTo } from './connection.ts';
+
+const REFERENCE = '20230324GNESIDJA010O0100000007';
+const TRANSFER = 'pacs.008.001.08';
+const REQUEST = 'pacs.028.001.04';
+const transfer = transferTo('BRI', { reference: REFERENCE });
+
+async function outcomeOf(context: TestContext, answer: HubAnswer): Promise<TransferOutcome> {
+  const hub = await startScriptedHub(context, answer);
+  return askAboutTransfer(hub.rail(), transfer);
+}
+
+/** A right report on the payment that was asked about, as the hub kept it. */
+const saying =
+  (told: Told): HubAnswer =>
+  (request) => ({ body: reportOn(request, { group: { OrgnlMsgId: 'kept', OrgnlMsgNmId: TRANSFER }, ...told }) });
+
+/** What is done about an answer: the word, that the transfer is unknown, or nothing. */
+function effectOf(outcome: TransferOutcome): string {
+  if (outcome.kind === 'word') return [outcome.status, outcome.failureReason].join(' ').trim();
+  return outcome.kind === 'no_word' ? outcome.reason : 'unknown';
+}
+
+describe('the status of a payment', () => {
+  const EFFECTS: Readonly<Record<string, string>> = {
+    ACSC: 'SUCCESS',
+    ACCC: 'SUCCESS',
+    ACTC: 'PROCESS',
+    ACCP: 'PROCESS',
+    ACSP: 'PROCESS',
+    ACWC: 'PROCESS',
+    ACWP: 'PROCESS',
+    ACPD: 'PROCESS',
+    ACFC: 'PROCESS',
+    ACFW: 'PROCESS',
+    RCVD: 'PROCESS',
+    PDNG: 'PROCESS',
+    PATC: 'PROCESS',
+    BLCK: 'PROCESS',
+    CANC: 'FAILED CANCELLED',
+    OTHR: 'not_understood',
+    RCVC: 'not_understood',
+    acsc: 'not_understood',
+    '': 'not_understood',
+  };
+  for (const [TxSts, effect] of Object.entries(EFFECTS)) {
+    it(`${TxSts || 'that is missing'} is ${effect}`, async (context) => {
+      assert.equal(effectOf(await outcomeOf(context, saying({ TxSts, reason: 'U000' }))), effect);
+      assert.equal(effectOf(await outcomeOf(context, saying({ TxSts }))), effect);
+    });
+  }
+
+  it('is a success only when no reason stands against it', async (context) => {
+    for (const reason of ['U000', 'U002', undefined]) {
+      assert.equal(effectOf(await outcomeOf(context, saying({ TxSts: 'ACSC', reason }))), 'SUCCESS');
+    }
+    for (const reason of ['U101', 'U107', 'U900', 'AC04']) {
+      assert.equal(effectOf(await outcomeOf(context, saying({ TxSts: 'ACSC', reason }))), 'not_understood');
+    }
+  });
+});
+
+/** Of a rejection: what it is when the report is on the payment, when it does not say on what, and when it is on the request. */
+const REJECTIONS: Readonly<Record<string, readonly [ofPayment: string, unsaid: string, ofRequest: string]>> = {
+  U101: ['FAILED ACCOUNT_NOT_FOUND', 'FAILED ACCOUNT_NOT_FOUND', 'not_understood'],
+  U102: ['FAILED ACCOUNT_INACTIVE', 'FAILED ACCOUNT_INACTIVE', 'not_understood'],
+  U106: ['unknown', 'unknown', 'unknown'],
+  U107: ['FAILED REJECTED_BY_BANK', 'FAILED REJECTED_BY_BANK', 'not_understood'],
+  U108: ['PROCESS', 'PROCESS', 'PROCESS'],
+  U110: ['FAILED REJECTED_BY_BANK', 'FAILED REJECTED_BY_BANK', 'refused'],
+  U111: ['FAILED REJECTED_BY_BANK', 'FAILED REJECTED_BY_BANK', 'refused'],
+  U112: ['FAILED AMOUNT_LIMIT_EXCEEDED', 'FAILED AMOUNT_LIMIT_EXCEEDED', 'refused'],
+  U124: ['FAILED BANK_NOT_SUPPORTED', 'refused', 'refused'],
+  U128: ['FAILED REJECTED_BY_BANK', 'refused', 'refused'],
+  U129: ['FAILED BANK_UNAVAILABLE', 'bank_unavailable', 'bank_unavailable'],
+  U149: ['refused', 'refused', 'refused'],
+  U155: ['FAILED SUSPECTED_FRAUD', 'FAILED SUSPECTED_FRAUD', 'refused'],
+  U156: ['FAILED REJECTED_BY_BANK', 'FAILED REJECTED_BY_BANK', 'refused'],
+  U157: ['FAILED REJECTED_BY_BANK', 'FAILED REJECTED_BY_BANK', 'refused'],
+  U170: ['bank_unavailable', 'bank_unavailable', 'bank_unavailable'],
+  U173: ['bank_unavailable', 'bank_unavailable', 'bank_unavailable'],
+  U804: ['FAILED ACCOUNT_NOT_FOUND', 'FAILED ACCOUNT_NOT_FOUND', 'not_understood'],
+  U805: ['FAILED ACCOUNT_BLOCKED', 'FAILED ACCOUNT_BLOCKED', 'not_understood'],
+  U900: ['timeout', 'timeout', 'timeout'],
+  U901: ['bank_unavailable', 'bank_unavailable', 'bank_unavailable'],
+  U993: ['bank_unavailable', 'bank_unavailable', 'bank_unavailable'],
+  U999: ['refused', 'refused', 'refused'],
+  U000: ['not_understood', 'not_understood', 'not_understood'],
+  U777: ['FAILED REJECTED_BY_BANK', 'not_understood', 'not_understood'],
+  AC04: ['FAILED REJECTED_BY_BANK', 'not_understood', 'not_understood'],
+  '': ['FAILED REJECTED_BY_BANK', 'not_understood', 'not_understood'],
+};
+
+describe('a rejection', () => {
+  for (const [code, [ofPayment, unsaid, ofRequest]] of Object.entries(REJECTIONS)) {
+    const told = { TxSts: 'RJCT', reason: code || undefined };
+    it(`with ${code || 'no code'} is ${ofPayment} of a payment, ${unsaid} of nobody knows what, ${ofRequest} of the request`, async (context) => {
+      assert.equal(effectOf(await outcomeOf(context, saying(told))), ofPayment);
+      const silent = { OrgnlMsgId: undefined, OrgnlMsgNmId: undefined };
+      assert.equal(effectOf(await outcomeOf(context, saying({ ...told, group: silent }))), unsaid);
+      const onRequest = { OrgnlMsgNmId: REQUEST };
+      assert.equal(effectOf(await outcomeOf(context, saying({ ...told, group: onRequest }))), ofRequest);
+    });
+  }
+
+  it('names its code to the operator', async (context) => {
+    const outcome = await outcomeOf(context, saying({ TxSts: 'RJCT', reason: 'U102' }));
+    assert.deepEqual(outcome, {
+      kind: 'word',
+      status: 'FAILED',
+      failureReason: 'ACCOUNT_INACTIVE',
+      railCode: 'RJCT U102',
+    });
+  });
+
+  it('for a payment that was not found may come with a status that is none, as a mock of the hub says it', async (context) => {
+    const outcome = await outcomeOf(context, saying({ TxSts: 'OTHR', reason: 'U106' }));
+    assert.deepEqual(outcome, { kind: 'unknown_transfer', railCode: 'OTHR U106' });
+  });
+});
+
+describe('a hub that lies about a payment is never believed', () => {
+  const reference = (about: object): Told => ({ TxSts: 'RJCT', reason: 'U101', transaction: { OrgnlTxRef: about } });
+  const amount = (given: object): Told => reference({ IntrBkSttlmAmt: given });
+  const LIES: Readonly<Record<string, Told>> = {
+    'another EndToEndId': {
+      TxSts: 'ACSC',
+      transaction: { OrgnlEndToEndId: '20230324GNESIDJA010O0100000008' },
+    },
+    'the EndToEndId in small letters': { TxSts: 'ACSC', transaction: { OrgnlEndToEndId: REFERENCE.toLowerCase() } },
+    'the EndToEndId in an array': { TxSts: 'ACSC', transaction: { OrgnlEndToEndId: [REFERENCE] } },
+    'no EndToEndId': { TxSts: 'ACSC', transaction: { OrgnlEndToEndId: undefined } },
+    'not found, of another payment': { TxSts: 'RJCT', reason: 'U106', transaction: { OrgnlEndToEndId: 'another' } },
+    'another account': reference({ CdtrAcct: { Id: { Othr: { Id: '9876543210' } } } }),
+    'another amount': amount({ value: '150000.01', Ccy: 'IDR' }),
+    'another amount in the other spelling': amount({ Value: '150000.01', Ccy: 'IDR' }),
+    'another currency': amount({ value: '150000.00', Ccy: 'USD' }),
+    'an amount without a currency': amount({ value: '150000.00' }),
+    'two spellings of the amount': amount({ value: '150000.00', Value: '150000.00', Ccy: 'IDR' }),
+    'an amount that is no number': amount({ value: { n: 1 }, Ccy: 'IDR' }),
+    'a status in an array': { TxSts: 'ACSC', transaction: { TxSts: ['RJCT'] } },
+    'a reason in an array': { TxSts: 'RJCT', transaction: { StsRsnInf: [{ Rsn: { Prtry: ['U101'] } }] } },
+    'a report to another participant': {
+      TxSts: 'ACSC',
+      header: { To: { FIId: { FinInstnId: { Othr: { Id: 'BMRIIDJA' } } } } },
+    },
+  };
+  for (const [name, lie] of Object.entries(LIES)) {
+    it(name, async (context) => assert.equal(effectOf(await outcomeOf(context, saying(lie))), 'not_understood'));
+  }
+
+  const TRUTHS: Readonly<Record<string, Told>> = {
+    'the account that was asked about': reference({ CdtrAcct: { Id: { Othr: { Id: '1234567890' } } } }),
+    'the amount': amount({ value: '150000.00', Ccy: 'IDR' }),
+    'the amount in the other spelling, as a number': amount({ Value: 150000, Ccy: 'IDR' }),
+  };
+  for (const [name, truth] of Object.entries(TRUTHS)) {
+    it(`but is with ${name}`, async (context) => {
+      assert.equal(effectOf(await outcomeOf(context, saying(truth))), 'FAILED ACCOUNT_NOT_FOUND');
+    });
+  }
+
+  it('nor one that says it twice, or with another status of HTTP', async (context) => {
+    const right: HubAnswer = saying({ TxSts: 'ACSC', reason: 'U000' });
+    const twice: HubAnswer = (request) => ({
+      body: JSON.stringify(right(request).body).replace('"TxSts":', '"TxSts":"RJCT","TxSts":'),
+    });
+    assert.equal(effectOf(await outcomeOf(context, twice)), 'not_understood');
+    for (const [status, reason] of [
+      [500, 'bank_unavailable'],
+      [202, 'bank_unavailable'],
+      [404, 'refused'],
+      [201, 'not_understood'],
+    ] as const) {
+      const answer: HubAnswer = (request) => ({ ...right(request), status });
+      assert.equal(effectOf(await outcomeOf(context, answer)), reason);
+    }
+  });
+});
+
+it('the request names the payment and nothing else of it', async (context) => {
+  const hub = await startScriptedHub(context, saying({ TxSts: 'ACSC', reason: 'U000' }));
+  await askAboutTransfer(hub.rail(), transfer);
+  const [request] = hub.requests;
+  assert.ok(request !== undefined);
+  assert.equal(askedIn(request).endToEndId, REFERENCE);
+  assert.equal(askedIn(request).messageName, REQUEST);
+  assert.doesNotMatch(request.body, /1234567890|150000/);
+});
+
+describe('the simulated hub is asked about payments', () => {
+  /** By the last four digits of the EndToEndId (docs/simulated-bank.md). */
+  const ENDINGS: Readonly<Record<string, string>> = {
+    '0007': 'SUCCESS',
+    '1005': 'SUCCESS',
+    '1001': 'PROCESS',
+    '1002': 'PROCESS',
+    '1003': 'PROCESS',
+    '1004': 'FAILED CANCELLED',
+    '0101': 'FAILED ACCOUNT_NOT_FOUND',
+    '0102': 'FAILED ACCOUNT_INACTIVE',
+    '0106': 'unknown',
+    '0107': 'FAILED REJECTED_BY_BANK',
+    '0108': 'PROCESS',
+    '0110': 'FAILED REJECTED_BY_BANK',
+    '0112': 'FAILED AMOUNT_LIMIT_EXCEEDED',
+    '0129': 'FAILED BANK_UNAVAILABLE',
+    '0155': 'FAILED SUSPECTED_FRAUD',
+    '0173': 'bank_unavailable',
+    '0429': 'throttled',
+    '0500': 'not_understood',
+    '0805': 'FAILED ACCOUNT_BLOCKED',
+    '0900': 'timeout',
+    '0901': 'bank_unavailable',
+  };
+
+  it('and says what the last four digits of the EndToEndId stand for', async (context) => {
+    const settings = partnerSettings(generatePartnerKeys());
+    const bank = await startBank({ ...settings, form: 'bi-fast', partnerId: PARTICIPANT });
+    context.after(() => bank.close());
+    const rail = openBiFastRail(`${bank.baseUrl}/bi-fast`);
+    context.after(() => rail.close());
+    for (const [ending, effect] of Object.entries(ENDINGS)) {
+      const reference = `20230324GNESIDJA010O010000${ending}`;
+      assert.equal(effectOf(await askAboutTransfer(rail, { ...transfer, reference })), effect, ending);
+    }
+    const silent = { ...transfer, reference: '20230324GNESIDJA010O0100000504' };
+    const outcome = await rail.inquireTransfer?.(silent, AbortSignal.timeout(300));
+    assert.deepEqual(outcome, { kind: 'no_word', reason: 'timeout', railCode: null });
+    const malformed = await askAboutTransfer(rail, { ...transfer, reference: 'PAY-1' });
+    assert.deepEqual(malformed, { kind: 'no_word', reason: 'refused', railCode: 'admi.002' });
+  });
+});
