@@ -5,6 +5,8 @@ export interface Options {
   readonly quick: boolean;
   /** Instead of what an answer costs, measures how a change arrives at clients. */
   readonly arrival: boolean;
+  /** Instead, measures what a dead rail and slow answers cost, without the rest of the service. */
+  readonly rails: boolean;
   /** A missed budget or a failed request ends the run with code 1. */
   readonly enforce: boolean;
   /** Instead of measuring, finds out where the server spends its time. */
@@ -24,6 +26,7 @@ export type LoadName = (typeof LOAD_NAMES)[number];
 export const USAGE = `npm run bench -- [options]
   --quick             one round of 2 s and 20 thousand instead of 1 million transactions: to see that it works
   --arrival           how a change arrives at clients, by callback and with Prefer: wait, instead of what an answer costs
+  --rails             a dead first rail, and hedging of slow answers
   --rounds <number>   how often each variant is measured (5)
   --seconds <number>  how long each time, in whole seconds (4)
   --load <program>    wrk or autocannon (wrk where it is installed)
@@ -37,10 +40,11 @@ export class OptionsError extends Error {}
 export function readOptions(args: readonly string[]): Options | null {
   const values = parse(args);
   if (values.help) return null;
-  const { quick, arrival, enforce, profile } = values;
+  const { quick, arrival, rails, enforce, profile } = values;
   return {
     quick,
     arrival,
+    rails,
     enforce,
     profile,
     load: loadName(values.load),
@@ -62,6 +66,7 @@ function parse(args: readonly string[]) {
         help: flag,
         quick: flag,
         arrival: flag,
+        rails: flag,
         enforce: flag,
         profile: flag,
         rounds: value,

@@ -9,9 +9,9 @@ import type { Ledger } from './ledger/ledger.ts';
 import { createAccessLog } from './observability/access-log.ts';
 import { createMetrics } from './observability/metrics.ts';
 import type { Database } from './postgres/database.ts';
-import { createAccountInquiries } from './rails/account-inquiries.ts';
 import { openAuthentication } from './wiring/authentication.ts';
 import { openDelivery } from './wiring/delivery.ts';
+import { openInquiries } from './wiring/inquiries.ts';
 import type { AppOptions, Stage } from './wiring/parts.ts';
 import { openStatuses } from './wiring/statuses.ts';
 import { openStore } from './wiring/store.ts';
@@ -55,6 +55,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const { gate, issuer, issue } = authentication;
     const { database, clients, changes, notifications } = store;
     const { feed, ledger } = statuses;
+    const inquiries = openInquiries(stage);
 
     const listener = {
       log,
@@ -69,7 +70,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       status: delivery.status,
       callbacks: delivery.callbacks,
       banks: options.banks,
-      inquiries: createAccountInquiries(options.rails, stage.metrics),
+      inquiries,
       issuer,
     });
     const operatorListener = createOperatorListener({
@@ -77,6 +78,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       gate,
       database,
       feed,
+      inquiries,
       demoCore: options.demoCore ?? null,
       readiness: {
         postgres: async () => {

@@ -15,6 +15,12 @@ export interface Metrics {
   readonly callbackEndpointsDisabled: Counter<'reason'>;
   readonly lookUpBatchSize: Histogram;
   readonly inquiriesShared: Counter;
+  /** Questions that did not go out, by why. */
+  readonly inquiriesNotSent: Counter<'rail' | 'reason'>;
+  readonly inquiryRetries: Counter<'rail'>;
+  readonly inquiryHedges: Counter<'rail'>;
+  /** 0 closed, 1 half open, 2 open; of banks for which it has ever changed. */
+  readonly breakerState: Gauge<'rail' | 'bank'>;
   readonly feedLines: Counter<'outcome'>;
   readonly authenticationFailures: Counter<'outcome'>;
   readonly ready: Gauge;
@@ -84,6 +90,30 @@ export function createMetrics(): Metrics {
     inquiriesShared: new Counter({
       name: 'tiba_inquiries_shared_total',
       help: 'Account checks answered by an inquiry that was already under way.',
+      registers,
+    }),
+    inquiriesNotSent: new Counter({
+      name: 'tiba_inquiries_not_sent_total',
+      help: 'Account inquiries that a rail was spared: the bank rests, too many are under way, or the quota is used up.',
+      labelNames: ['rail', 'reason'],
+      registers,
+    }),
+    inquiryRetries: new Counter({
+      name: 'tiba_inquiry_retries_total',
+      help: 'Account inquiries that were repeated after a failure.',
+      labelNames: ['rail'],
+      registers,
+    }),
+    inquiryHedges: new Counter({
+      name: 'tiba_inquiry_hedges_total',
+      help: 'Second account inquiries, sent because the first was slow.',
+      labelNames: ['rail'],
+      registers,
+    }),
+    breakerState: new Gauge({
+      name: 'tiba_breaker_state',
+      help: 'Whether a bank is asked over a rail: 0 it is, 1 it is probed, 2 it is given a rest.',
+      labelNames: ['rail', 'bank'],
       registers,
     }),
     feedLines: new Counter({

@@ -1,5 +1,11 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Bank } from '../domain/bank.ts';
 import type { Metrics } from '../observability/metrics.ts';
+import { type Attempt, createAttempts } from './protection/attempts.ts';
+import type { GuardedRail } from './protection/guarded-rail.ts';
+import { createGuards, type GuardOptions, type RailView, type Route } from './protection/guards.ts';
+import { createHedge } from './protection/hedge.ts';
+import { isRepeatable, retryDelayMs, shareOf, TIME_TO_ANSWER_MS } from './protection/time-left.ts';
 import type { AccountInquiry, InquiryOutcome, Rail } from './rail.ts';
 
 /** The caller is answered within 5 s, always (contract's decisions, "Check account"); the rest is for a process that is busy. */
@@ -9,32 +15,103 @@ export interface AccountInquiries {
   /** Whether any rail leads to the bank. */
   canReach(bank: Bank): boolean;
   inquire(inquiry: AccountInquiry): Promise<InquiryOutcome>;
+  /** How the banks are, by rail. */
+  view(): readonly RailView[];
+}
+
+export interface AccountInquiriesOptions extends GuardOptions {
+  /** Milliseconds on a clock that never jumps. */
+  readonly clock?: () => number;
+  /** From 0 up to 1: spreads repeated questions. */
+  readonly random?: () => number;
 }
 
 /**
- * Chooses the rail for an inquiry, and sends the same question only once while it is under way: whoever asks
- * meanwhile gets the same answer, and no later than the one who asked first.
+ * Asks the rails to a bank, first choice first, until one gives a verdict or the time is over. The same question goes
+ * out only once while it is under way: whoever asks meanwhile gets the same answer, and no later than the one who asked
+ * first.
  */
-export function createAccountInquiries(rails: readonly Rail[], metrics: Metrics): AccountInquiries {
+export function createAccountInquiries(
+  rails: readonly Rail[],
+  metrics: Metrics,
+  options: AccountInquiriesOptions = {},
+): AccountInquiries {
+  const { clock = () => performance.now(), random = Math.random } = options;
   const underWay = new Map<string, Promise<InquiryOutcome>>();
-  const railFor = (bank: Bank): Rail | undefined => rails.find((rail) => rail.reaches(bank));
+  const guards = createGuards(rails, metrics, options);
+  const attempts = createAttempts(metrics, clock);
+  const askHedged = createHedge({ attempts, metrics, clock });
 
-  async function ask(rail: Rail, inquiry: AccountInquiry, key: string): Promise<InquiryOutcome> {
-    const deadline = new AbortController();
-    const timer = setTimeout(() => deadline.abort(), INQUIRY_DEADLINE_MS);
-    const startedMs = performance.now();
+  /** The first choice from there on that can be asked now: its index, -1 when there is none. */
+  function openFrom(from: number, { rails }: Route, nowMs: number): number {
+    for (let index = from; index < rails.length; index += 1) {
+      const guarded = rails[index] as GuardedRail;
+      const reason = guarded.refusal(nowMs);
+      if (reason === null) return index;
+      metrics.inquiriesNotSent.inc({ rail: guarded.rail.name, reason });
+    }
+    return -1;
+  }
+
+  /** While all is well, this is all that happens: one rail, one timer, and no promise but the rail's own. */
+  async function ask(
+    route: Route,
+    first: number,
+    inquiry: AccountInquiry,
+    key: string,
+    startMs: number,
+  ): Promise<InquiryOutcome> {
+    let nowMs = startMs;
+    const endMs = nowMs + INQUIRY_DEADLINE_MS;
+    let attempt: Attempt | null = null;
+    let failed: InquiryOutcome = NO_RAIL;
+    let repeatable: GuardedRail | null = null;
     try {
-      const outcome = await rail.inquireAccount(inquiry, deadline.signal);
-      metrics.inquiries.record(rail.name, outcomeLabel(outcome), performance.now() - startedMs);
-      return outcome;
+      for (let index = first; index !== -1; index = openFrom(index + 1, route, nowMs)) {
+        if (endMs - nowMs < TIME_TO_ANSWER_MS) break;
+        const guarded = route.rails[index] as GuardedRail;
+        guarded.retries.earn();
+        const shareMs = shareOf(endMs - nowMs, 1 + askableAfter(route, index, nowMs));
+        let outcome: InquiryOutcome;
+        if (route.hedge) {
+          outcome = await askHedged(guarded, inquiry, shareMs, (atMs) => secondRail(route, index, atMs));
+          nowMs = clock();
+        } else {
+          attempt = attempts.begin(guarded, inquiry, shareMs, nowMs);
+          const answer = await attempt.answer;
+          nowMs = clock();
+          outcome = attempts.settle(attempt, answer, nowMs);
+          attempt = null;
+        }
+        if (outcome.kind === 'verdict') return outcome;
+        failed = outcome;
+        if (isRepeatable(outcome)) repeatable ??= guarded;
+      }
+      const repeated = repeatable === null ? null : await repeat(repeatable, inquiry, endMs);
+      return withRetryAfter(repeated ?? failed, route, clock());
+    } catch (error) {
+      if (attempt !== null) attempts.settleBroken(attempt, clock());
+      throw error;
     } finally {
-      clearTimeout(timer);
       underWay.delete(key);
     }
   }
 
+  /** Asks once more when time and budget allow; null when not. */
+  async function repeat(guarded: GuardedRail, inquiry: AccountInquiry, endMs: number): Promise<InquiryOutcome | null> {
+    const delayMs = retryDelayMs(random());
+    const mayAsk = (): boolean => endMs - clock() - delayMs >= TIME_TO_ANSWER_MS && guarded.refusal(clock()) === null;
+    if (!mayAsk() || !guarded.retries.spend()) return null;
+    await wait(delayMs);
+    const nowMs = clock();
+    if (guarded.refusal(nowMs) !== null) return null;
+    metrics.inquiryRetries.inc({ rail: guarded.rail.name });
+    return attempts.ask(guarded, inquiry, endMs - nowMs, nowMs);
+  }
+
   return {
-    canReach: (bank) => railFor(bank) !== undefined,
+    canReach: (bank) => guards.routeTo(bank).rails.length > 0,
+    view: () => guards.view(clock()),
     inquire(inquiry) {
       const key = `${inquiry.bank.bic} ${inquiry.accountNumber.reveal()}`;
       const shared = underWay.get(key);
@@ -42,9 +119,11 @@ export function createAccountInquiries(rails: readonly Rail[], metrics: Metrics)
         metrics.inquiriesShared.inc();
         return shared;
       }
-      const rail = railFor(inquiry.bank);
-      if (rail === undefined) return Promise.resolve(NO_RAIL);
-      const asked = ask(rail, inquiry, key);
+      const route = guards.routeTo(inquiry.bank);
+      const nowMs = clock();
+      const first = openFrom(0, route, nowMs);
+      if (first === -1) return Promise.resolve(notAsked(route, nowMs));
+      const asked = ask(route, first, inquiry, key, nowMs);
       underWay.set(key, asked);
       return asked;
     },
@@ -53,5 +132,29 @@ export function createAccountInquiries(rails: readonly Rail[], metrics: Metrics)
 
 const NO_RAIL: InquiryOutcome = { kind: 'no_verdict', reason: 'unreachable', railCode: null };
 
-const outcomeLabel = (outcome: InquiryOutcome): string =>
-  outcome.kind === 'verdict' ? outcome.verdict.status : outcome.reason;
+/** How many of the rails behind this one could be asked now. */
+function askableAfter({ rails }: Route, index: number, nowMs: number): number {
+  let askable = 0;
+  for (let later = index + 1; later < rails.length; later += 1) {
+    if (rails[later]?.refusal(nowMs) === null) askable += 1;
+  }
+  return askable;
+}
+
+/** The next choice; where there is none, the same rail, whose next answer may come sooner. */
+function secondRail({ rails }: Route, index: number, nowMs: number): GuardedRail | null {
+  const candidates = [...rails.slice(index + 1), ...rails.slice(index, index + 1)];
+  return candidates.find((guarded) => guarded.refusal(nowMs) === null) ?? null;
+}
+
+function notAsked(route: Route, nowMs: number): InquiryOutcome {
+  const reason = route.rails[0]?.refusal(nowMs) ?? null;
+  return reason === null ? NO_RAIL : withRetryAfter({ kind: 'no_verdict', reason, railCode: null }, route, nowMs);
+}
+
+/** Tells when one of the rails can be asked again, if none can be now. */
+function withRetryAfter(outcome: InquiryOutcome, { rails }: Route, nowMs: number): InquiryOutcome {
+  if (outcome.kind === 'verdict' || rails.length === 0) return outcome;
+  const retryAfterMs = Math.min(...rails.map((guarded) => guarded.waitMs(nowMs)));
+  return retryAfterMs > 0 ? { ...outcome, retryAfterMs } : outcome;
+}

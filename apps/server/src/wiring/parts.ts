@@ -6,6 +6,7 @@ import type { LogSink } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { InstallationEnvironment } from '../postgres/installation.ts';
 import type { LookUpOptions } from '../postgres/transaction-lookup.ts';
+import type { AccountInquiriesOptions } from '../rails/account-inquiries.ts';
 import type { Rail } from '../rails/rail.ts';
 import type { DemoCore } from '../sandbox/demo-core.ts';
 
@@ -15,6 +16,8 @@ export interface AppOptions {
   readonly connection: pg.ClientConfig;
   readonly banks: BankDirectory;
   readonly rails: readonly Rail[];
+  /** Which rails a bank is asked over, and how hard. By default all that reach it, in their order. */
+  readonly inquiries?: AccountInquiriesOptions;
   readonly logging: Pick<LogSink, 'log' | 'writeLine'>;
   /** In the sandbox: what plays the operator's disbursement core. */
   readonly demoCore?: DemoCore;

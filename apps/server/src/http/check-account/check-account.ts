@@ -10,7 +10,8 @@ import { jsonObject, requireJson } from '../json-body.ts';
 import { expectedName, nameMatchOf } from './name-match.ts';
 import { checkAccountSchema } from './schema.ts';
 
-const BANK_RETRY_AFTER_SECONDS = 5;
+/** When nothing is known of how long it takes. */
+const BANK_RETRY_AFTER_MS = 5_000;
 
 /** Service document 4.3. */
 export function checkAccount(
@@ -35,9 +36,10 @@ export function checkAccount(
     if (outcome.kind === 'no_verdict') {
       throw unavailable(
         `${bank.name} cannot be asked now, which says nothing about the account: repeat the request`,
-        BANK_RETRY_AFTER_SECONDS,
+        Math.ceil((outcome.retryAfterMs ?? BANK_RETRY_AFTER_MS) / 1000),
       );
     }
+    if (outcome.mayBeClosed === true) request.logged = { ...request.logged, may_be_closed: true };
     return reply
       .headers(ENVELOPE_HEADERS)
       .send(answer({ bankCode, bank, accountNumber, expected, verdict: outcome.verdict }));

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Feed } from '../../feed/feed.ts';
 import type { Database } from '../../postgres/database.ts';
+import type { AccountInquiries } from '../../rails/account-inquiries.ts';
 import type { DemoCore } from '../../sandbox/demo-core.ts';
 import type { Gate } from '../gate.ts';
 import { readJsonBodies } from '../json-body.ts';
@@ -9,6 +10,7 @@ import { refuseOtherMethods } from '../other-methods.ts';
 import { feedTransactions } from './feed.ts';
 import { health, type ReadinessChecks } from './health.ts';
 import { operatorLists } from './lists.ts';
+import { operatorRails } from './rails.ts';
 import { sandboxOperations } from './sandbox.ts';
 
 export interface OperatorParts {
@@ -16,6 +18,7 @@ export interface OperatorParts {
   readonly gate: Gate;
   readonly database: Database;
   readonly feed: Feed;
+  readonly inquiries: Pick<AccountInquiries, 'view'>;
   readonly readiness: ReadinessChecks;
   /** In the sandbox only. */
   readonly demoCore: DemoCore | null;
@@ -28,6 +31,7 @@ export function createOperatorListener(parts: OperatorParts): FastifyInstance {
   readJsonBodies(app);
   feedTransactions(app, parts.gate, parts.feed);
   operatorLists(app, parts.gate, parts.database);
+  operatorRails(app, parts.gate, parts.inquiries);
   health(app, parts.readiness, parts.listener.metrics);
   if (parts.demoCore !== null) sandboxOperations(app, parts.gate, parts.demoCore);
   refuseRest();

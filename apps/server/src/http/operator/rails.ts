@@ -1,0 +1,41 @@
+import type { FastifyInstance } from 'fastify';
+import type { AccountInquiries } from '../../rails/account-inquiries.ts';
+import type { RailView } from '../../rails/protection/guards.ts';
+import { ENVELOPE_HEADERS, success } from '../envelope.ts';
+import type { Gate } from '../gate.ts';
+
+/** How banks are over each rail, as this process has found them. On the operator listener. */
+export function operatorRails(app: FastifyInstance, gate: Gate, inquiries: Pick<AccountInquiries, 'view'>): void {
+  app.get('/operator/v1/rails', { onRequest: gate({ scope: 'operator:read' }) }, async (_request, reply) => {
+    const data = JSON.stringify({ rails: inquiries.view().map(railJson) });
+    return reply.headers(ENVELOPE_HEADERS).send(success('Rails found', data));
+  });
+}
+
+const railJson = (rail: RailView): Record<string, unknown> => ({
+  name: rail.name,
+  tells_closed: rail.tellsClosed,
+  in_flight: rail.inFlight,
+  concurrency_max: rail.concurrencyMax,
+  quota_left: rail.quotaLeft,
+  banks: rail.banks.map(bankJson),
+});
+
+const bankJson = ({ bank, health }: RailView['banks'][number]): Record<string, unknown> => ({
+  bank_code: bank.clearingCode,
+  bic: bank.bic,
+  bank_name: bank.name,
+  breaker: health.state,
+  breaker_since: health.since,
+  asked_again_in_seconds: Math.ceil(health.waitMs / 1000),
+  in_flight: health.inFlight,
+  recent: { answers: health.answers, p50_ms: rounded(health.p50Ms), p95_ms: rounded(health.p95Ms) },
+  no_verdicts: health.reasons.map(({ reason, railCode, times, at: lastAt }) => ({
+    reason,
+    rail_code: railCode,
+    times,
+    last_at: lastAt,
+  })),
+});
+
+const rounded = (ms: number | null): number | null => (ms === null ? null : Math.round(ms));

@@ -1,0 +1,84 @@
+import type { Metrics } from '../../observability/metrics.ts';
+import type { AccountInquiry, InquiryOutcome } from '../rail.ts';
+import type { GuardedRail } from './guarded-rail.ts';
+
+/** A question that is under way over one rail. Each one that began is settled, whatever comes of it. */
+export interface Attempt {
+  readonly guarded: GuardedRail;
+  readonly inquiry: AccountInquiry;
+  readonly isProbe: boolean;
+  readonly startedMs: number;
+  readonly answer: Promise<InquiryOutcome>;
+  readonly deadline: AbortController;
+  readonly timer: NodeJS.Timeout;
+}
+
+export interface Attempts {
+  /** Nothing refuses it now; it is given `shareMs`. */
+  begin(guarded: GuardedRail, inquiry: AccountInquiry, shareMs: number, nowMs: number): Attempt;
+  /** What it came to, as it is passed on. */
+  settle(attempt: Attempt, outcome: InquiryOutcome, nowMs: number): InquiryOutcome;
+  /** The rail broke its promise and rejected. That is a fault of ours, and says nothing about the bank. */
+  settleBroken(attempt: Attempt, nowMs: number): void;
+  /** Nobody waits for it any more. */
+  abandon(attempt: Attempt): void;
+  /** Begins and settles. */
+  ask(guarded: GuardedRail, inquiry: AccountInquiry, shareMs: number, nowMs: number): Promise<InquiryOutcome>;
+}
+
+/** `clock` gives milliseconds and never jumps. */
+export function createAttempts(metrics: Pick<Metrics, 'inquiries'>, clock: () => number): Attempts {
+  const abandoned = new WeakSet<Attempt>();
+
+  const begin: Attempts['begin'] = (guarded, inquiry, shareMs, nowMs) => {
+    const isProbe = guarded.begin(nowMs);
+    const deadline = new AbortController();
+    const timer = setTimeout(() => deadline.abort(), shareMs);
+    const answer = guarded.rail.inquireAccount(inquiry, deadline.signal);
+    return { guarded, inquiry, isProbe, startedMs: nowMs, answer, deadline, timer };
+  };
+
+  const settle: Attempts['settle'] = (attempt, outcome, nowMs) => {
+    clearTimeout(attempt.timer);
+    const { guarded, isProbe, inquiry, startedMs } = attempt;
+    const tookMs = nowMs - startedMs;
+    if (outcome.kind === 'no_verdict' && abandoned.has(attempt)) {
+      // It would have taken longer still: leaving it out would make the bank look faster than it is.
+      guarded.letGo(isProbe, tookMs, nowMs);
+      metrics.inquiries.record(guarded.rail.name, 'abandoned', tookMs);
+      return outcome;
+    }
+    guarded.end(isProbe, inquiry, outcome, tookMs, nowMs);
+    metrics.inquiries.record(guarded.rail.name, labelOf(outcome), tookMs);
+    if (outcome.kind !== 'verdict' || outcome.verdict.status !== 'NOT_FOUND') return outcome;
+    return guarded.rail.tellsClosed === true ? outcome : { ...outcome, mayBeClosed: true };
+  };
+
+  const settleBroken: Attempts['settleBroken'] = ({ guarded, isProbe, timer }, nowMs) => {
+    clearTimeout(timer);
+    guarded.letGo(isProbe, null, nowMs);
+  };
+
+  return {
+    begin,
+    settle,
+    settleBroken,
+    abandon(attempt) {
+      abandoned.add(attempt);
+      attempt.deadline.abort();
+    },
+    async ask(guarded, inquiry, shareMs, nowMs) {
+      const attempt = begin(guarded, inquiry, shareMs, nowMs);
+      try {
+        const outcome = await attempt.answer;
+        return settle(attempt, outcome, clock());
+      } catch (error) {
+        settleBroken(attempt, clock());
+        throw error;
+      }
+    },
+  };
+}
+
+const labelOf = (outcome: InquiryOutcome): string =>
+  outcome.kind === 'verdict' ? outcome.verdict.status : outcome.reason;

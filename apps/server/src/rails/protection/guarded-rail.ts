@@ -1,0 +1,130 @@
+import type { AccountInquiry, InquiryOutcome, NotAsked, NoVerdictReason, Rail } from '../rail.ts';
+import { type BreakerState, createBreaker, type Health } from './breaker.ts';
+import { type Budget, createBudget } from './budget.ts';
+import { createBulkhead } from './bulkhead.ts';
+import type { ConnectionGuard } from './connection-guard.ts';
+import { createLatencies, type Latencies } from './latencies.ts';
+import { createRecentReasons, type RecentReason } from './reasons.ts';
+import type { Protection } from './settings.ts';
+
+/** One bank as asked over one rail, with what keeps the two from hurting each other and everybody else. */
+export interface GuardedRail {
+  readonly rail: Rail;
+  readonly latencies: Latencies;
+  readonly retries: Budget;
+  readonly hedges: Budget;
+  /** Why no question may go out now; null when one may. */
+  refusal(nowMs: number): NotAsked | null;
+  /** How long until one may; 0 when one may now. */
+  waitMs(nowMs: number): number;
+  /** A question goes out, which nothing refuses; whether it is the breaker's probe. */
+  begin(nowMs: number): boolean;
+  end(isProbe: boolean, inquiry: AccountInquiry, outcome: InquiryOutcome, tookMs: number, nowMs: number): void;
+  /** A question ended of which nothing can be learnt but how long it took at least, if that. */
+  letGo(isProbe: boolean, tookMs: number | null, nowMs: number): void;
+  view(nowMs: number): GuardedRailView;
+}
+
+export interface GuardedRailView {
+  readonly state: BreakerState;
+  /** ISO 8601 UTC; null when it has never changed. */
+  readonly since: string | null;
+  /** How long until it is asked again. */
+  readonly waitMs: number;
+  readonly inFlight: number;
+  readonly answers: number;
+  readonly p50Ms: number | null;
+  readonly p95Ms: number | null;
+  readonly reasons: readonly RecentReason[];
+}
+
+export interface GuardedRailParts {
+  readonly connection: ConnectionGuard;
+  readonly protection: Protection;
+  readonly wallMs: () => number;
+  readonly onState: (state: BreakerState) => void;
+}
+
+/** A place is free as soon as an answer comes, which at a bank that answers is soon. */
+const BUSY_WAIT_MS = 1_000;
+/** More would make a burst of what shall be spread. */
+const RETRIES_SAVED_MAX = 10;
+const HEDGES_SAVED_MAX = 10;
+
+export function createGuardedRail({ connection, protection, wallMs, onState }: GuardedRailParts): GuardedRail {
+  const { rail, quota, bulkhead: all } = connection;
+  const bulkhead = createBulkhead(Math.min(protection.concurrencyMax, connection.placesPerBank));
+  const latencies = createLatencies();
+  const reasons = createRecentReasons(wallMs);
+  let since: string | null = null;
+  const breaker = createBreaker(protection.breaker, (state) => {
+    since = new Date(wallMs()).toISOString();
+    onState(state);
+  });
+  let suspect = '';
+
+  function leave(): void {
+    bulkhead.leave();
+    all?.leave();
+  }
+
+  /** Whether this failure is news. One account that a bank stumbles over must not close the way to all others. */
+  function isNews(reason: NoVerdictReason, { accountNumber }: AccountInquiry): boolean {
+    if (reason === 'unreachable' || reason === 'bank_unavailable') return true;
+    const account = accountNumber.reveal();
+    if (account === suspect) return false;
+    suspect = account;
+    return true;
+  }
+
+  function healthAfter(outcome: InquiryOutcome, inquiry: AccountInquiry): Health {
+    if (outcome.kind === 'verdict') return 'answered';
+    reasons.note(outcome.reason, outcome.railCode);
+    if (outcome.reason === 'throttled') return 'throttled';
+    if (!isNews(outcome.reason, inquiry)) return 'nothing';
+    return outcome.reason === 'refused' ? 'refused' : 'failed';
+  }
+
+  const isFull = (): boolean => bulkhead.isFull() || (all !== null && all.isFull());
+
+  return {
+    rail,
+    latencies,
+    retries: createBudget(protection.retryOneIn, RETRIES_SAVED_MAX),
+    hedges: createBudget(protection.hedgeOneIn, HEDGES_SAVED_MAX),
+    refusal(nowMs) {
+      if (breaker.waitMs(nowMs) > 0) return 'resting';
+      if (isFull()) return 'busy';
+      return quota !== null && quota.waitMs(nowMs) > 0 ? 'quota_used_up' : null;
+    },
+    waitMs: (nowMs) =>
+      Math.max(breaker.waitMs(nowMs), isFull() ? BUSY_WAIT_MS : 0, quota === null ? 0 : quota.waitMs(nowMs)),
+    begin(nowMs) {
+      bulkhead.enter();
+      all?.enter();
+      quota?.take(nowMs);
+      return breaker.begin();
+    },
+    end(isProbe, inquiry, outcome, tookMs, nowMs) {
+      leave();
+      // How fast a refusal came says nothing about how long an answer takes.
+      if (outcome.kind === 'verdict' || outcome.reason === 'timeout') latencies.record(tookMs);
+      breaker.end(isProbe, healthAfter(outcome, inquiry), nowMs);
+    },
+    letGo(isProbe, tookMs, nowMs) {
+      leave();
+      if (tookMs !== null) latencies.record(tookMs);
+      breaker.end(isProbe, 'nothing', nowMs);
+    },
+    view: (nowMs) => ({
+      state: breaker.state(),
+      since,
+      waitMs: breaker.waitMs(nowMs),
+      inFlight: bulkhead.inFlight(),
+      answers: latencies.count(),
+      p50Ms: latencies.quantile(0.5),
+      p95Ms: latencies.quantile(0.95),
+      reasons: reasons.list(),
+    }),
+  };
+}

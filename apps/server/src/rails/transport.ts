@@ -1,0 +1,91 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import type { ConnectionReader } from './connection-reader.ts';
+
+/** How a bank is reached besides its address. What is absent is as the system has it. */
+export interface BankTransport {
+  /** PEM: what the bank knows the operator by (mutual TLS), its issuers behind it. Always with the key. */
+  readonly clientCertificate?: string;
+  /** PEM, without a passphrase. */
+  readonly clientPrivateKey?: string;
+  /** PEM: whom to believe that this is the bank, instead of the authorities that the system knows. */
+  readonly authorities?: string;
+  /** An HTTP proxy, which is told to CONNECT: what it carries stays between the bank and the operator. */
+  readonly proxyUrl?: string;
+}
+
+/** What an entry of the rails file may say about it. */
+export interface TransportEntry {
+  readonly client_certificate_file?: string;
+  readonly client_private_key_file?: string;
+  readonly ca_file?: string;
+  readonly proxy_url?: string;
+}
+
+/** Undefined when the entry says nothing about it. `name` is the connection's. */
+export function readTransport(
+  entry: TransportEntry,
+  name: string,
+  reader: ConnectionReader,
+): BankTransport | undefined {
+  const {
+    client_certificate_file: certificateFile,
+    client_private_key_file: keyFile,
+    ca_file: authoritiesFile,
+    proxy_url: proxyUrl,
+  } = entry;
+  if ((certificateFile === undefined) !== (keyFile === undefined)) {
+    reader.fault(`${name}: client_certificate_file and client_private_key_file go together`);
+  }
+  const read = (file: string | undefined, what: string): string | null =>
+    file === undefined ? null : reader.text(file, `${name}: ${what}`);
+
+  const certificatePem = read(certificateFile, 'client_certificate_file');
+  const certificate = certificatePem === null ? null : parseCertificate(certificatePem);
+  if (certificatePem !== null && certificate === null) {
+    reader.fault(`${name}: client_certificate_file is not a certificate in PEM format`);
+  }
+  const keyPem = read(keyFile, 'client_private_key_file');
+  if (keyPem !== null) checkKey(keyPem, certificate, name, reader);
+  const authorities = read(authoritiesFile, 'ca_file');
+  if (authorities !== null && parseCertificate(authorities) === null) {
+    reader.fault(`${name}: ca_file holds no certificate in PEM format`);
+  }
+  if (proxyUrl !== undefined && !isProxyAddress(proxyUrl)) {
+    reader.fault(`${name}: proxy_url must be an http:// or https:// address without user, path or query`);
+  }
+
+  const transport: BankTransport = {
+    ...(certificatePem === null ? {} : { clientCertificate: certificatePem }),
+    ...(keyPem === null ? {} : { clientPrivateKey: keyPem }),
+    ...(authorities === null ? {} : { authorities }),
+    ...(proxyUrl === undefined ? {} : { proxyUrl }),
+  };
+  return Object.keys(transport).length === 0 ? undefined : transport;
+}
+
+function parseCertificate(pem: string): X509Certificate | null {
+  try {
+    return new X509Certificate(pem);
+  } catch {
+    return null;
+  }
+}
+
+/** Found out now, because later it would look as if the bank could not be reached. */
+function checkKey(pem: string, certificate: X509Certificate | null, name: string, reader: ConnectionReader): void {
+  try {
+    const key = createPrivateKey(pem);
+    if (certificate?.checkPrivateKey(key) === false) {
+      reader.fault(`${name}: client_private_key_file is not the key of client_certificate_file`);
+    }
+  } catch {
+    // Without the reason: it may quote the key.
+    reader.fault(`${name}: client_private_key_file is not a private key in PEM format`);
+  }
+}
+
+function isProxyAddress(address: string): boolean {
+  const url = URL.canParse(address) ? new URL(address) : null;
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) return false;
+  return `${url.username}${url.password}${url.search}${url.hash}` === '' && url.pathname === '/';
+}

@@ -1,0 +1,280 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createMetrics } from '../../../apps/server/src/observability/metrics.ts';
+import {
+  type AccountInquiriesOptions,
+  createAccountInquiries,
+} from '../../../apps/server/src/rails/account-inquiries.ts';
+import { PROTECTION } from '../../../apps/server/src/rails/protection/settings.ts';
+import type { InquiryOutcome, NoVerdictReason, Rail } from '../../../apps/server/src/rails/rail.ts';
+import { inquiryOf } from '../connection.ts';
+import { accounts, active, NOT_FOUND, noVerdict, scriptedRail, silence } from './scripted-rail.ts';
+
+/** A number that no test has asked about yet. */
+const nextAccount = accounts();
+
+/** Account inquiries over these rails, with a clock that the test pushes; deadlines are in real time all the same. */
+function choosing(rails: readonly Rail[], options: AccountInquiriesOptions = {}) {
+  let nowMs = 1_000;
+  const metrics = createMetrics();
+  const inquiries = createAccountInquiries(rails, metrics, { clock: () => nowMs, random: () => 0, ...options });
+  return {
+    metrics,
+    view: inquiries.view,
+    push: (ms: number) => (nowMs += ms),
+    inquire: (code = 'BCA', account = nextAccount()): Promise<InquiryOutcome> =>
+      inquiries.inquire(inquiryOf(code, account)),
+  };
+}
+
+const routeOf = (bic: string, rails: readonly string[] | null): AccountInquiriesOptions => ({
+  routes: new Map([[bic, { rails, hedge: false }]]),
+});
+
+describe('choosing a rail', () => {
+  it('the first one answers, and no other is asked', async () => {
+    const first = scriptedRail('first', () => active('FIRST'));
+    const second = scriptedRail('second', () => active('SECOND'));
+    assert.deepEqual(await choosing([first, second]).inquire(), active('FIRST'));
+    assert.equal(second.asked.length, 0);
+  });
+
+  const reasons: readonly NoVerdictReason[] = [
+    'timeout',
+    'unreachable',
+    'bank_unavailable',
+    'throttled',
+    'refused',
+    'not_understood',
+  ];
+  for (const reason of reasons) {
+    it(`the next one is asked when the first says ${reason}`, async () => {
+      const first = scriptedRail('first', () => noVerdict(reason));
+      const second = scriptedRail('second', () => active('SECOND'));
+      assert.deepEqual(await choosing([first, second]).inquire(), active('SECOND'));
+      assert.equal(first.asked.length, 1);
+    });
+  }
+
+  it('the second answers in time when the first is silent', async () => {
+    const first = scriptedRail('first', silence);
+    const second = scriptedRail('second', () => active('SECOND'));
+    const startedMs = performance.now();
+    assert.deepEqual(await choosing([first, second]).inquire(), active('SECOND'));
+    assert.ok(performance.now() - startedMs < 4_000);
+    assert.ok(first.asked[0]?.signal.aborted, 'and nobody waits for the first any more');
+  });
+
+  it('a verdict ends it, and is never overruled, not even a negative one', async () => {
+    const first = scriptedRail('first', () => NOT_FOUND);
+    const second = scriptedRail('second', () => active('SECOND'));
+    const outcome = await choosing([first, second]).inquire();
+    assert.equal(outcome.kind === 'verdict' ? outcome.verdict.status : null, 'NOT_FOUND');
+    assert.equal(second.asked.length, 0);
+  });
+
+  it("the operator's order for a bank comes before that of the rails file, for that bank alone", async () => {
+    const first = scriptedRail('first', () => active('FIRST'));
+    const second = scriptedRail('second', () => active('SECOND'));
+    const { inquire } = choosing([first, second], routeOf('CENAIDJA', ['second', 'first']));
+    assert.deepEqual(await inquire('BCA'), active('SECOND'));
+    assert.deepEqual(await inquire('BRI'), active('FIRST'));
+  });
+
+  it("a rail that is not in the operator's order is not asked", async () => {
+    const first = scriptedRail('first', () => noVerdict('refused'));
+    const second = scriptedRail('second', () => active('SECOND'));
+    const { inquire } = choosing([first, second], routeOf('CENAIDJA', ['first']));
+    assert.deepEqual(await inquire('BCA'), noVerdict('refused'));
+  });
+
+  it('a rail that does not reach the bank is not asked', async () => {
+    const first = scriptedRail('first', () => active('FIRST'), { reaches: (bank) => bank.bic === 'BRINIDJA' });
+    const second = scriptedRail('second', () => active('SECOND'));
+    assert.deepEqual(await choosing([first, second]).inquire('BCA'), active('SECOND'));
+  });
+
+  it('when all fail, what the last one said is told', async () => {
+    const rails = (['unreachable', 'refused'] as const).map((reason) =>
+      scriptedRail(reason, () => noVerdict(reason, `code of ${reason}`)),
+    );
+    assert.deepEqual(await choosing(rails).inquire(), noVerdict('refused', 'code of refused'));
+  });
+
+  it('a NOT_FOUND says that the account may be closed, unless the rail can tell', async () => {
+    const cannot = scriptedRail('cannot', () => NOT_FOUND);
+    const can = scriptedRail('can', () => NOT_FOUND, { tellsClosed: true });
+    assert.deepEqual(await choosing([cannot]).inquire(), { ...NOT_FOUND, mayBeClosed: true });
+    assert.deepEqual(await choosing([can]).inquire(), NOT_FOUND);
+  });
+
+  it('the same question goes out once while it is under way, and anew after it ended without being sent', async () => {
+    const rail = scriptedRail('only', () => noVerdict('unreachable'));
+    const { inquire, push } = choosing([rail]);
+    const account = nextAccount();
+    for (let time = 0; time < 5; time += 1) await inquire('BCA', account);
+    assert.equal((await inquire('BCA', account)).kind, 'no_verdict');
+    const askedBefore = rail.asked.length;
+    push(5_000);
+    rail.script = () => active('BACK');
+    assert.deepEqual(await inquire('BCA', account), active('BACK'));
+    assert.equal(rail.asked.length, askedBefore + 1);
+  });
+});
+
+describe('a bank that fails', () => {
+  it('is not asked any more, and it is said when it will be', async () => {
+    const rail = scriptedRail('only', () => noVerdict('unreachable'));
+    const { inquire, push } = choosing([rail]);
+    for (let time = 0; time < 5; time += 1) await inquire();
+    push(1_200);
+    assert.deepEqual(await inquire(), { ...noVerdict('resting'), retryAfterMs: 3_800 });
+    assert.equal(rail.asked.length, 5);
+  });
+
+  it('is passed by: the next rail answers at once', async () => {
+    const first = scriptedRail('first', () => noVerdict('not_understood'));
+    const second = scriptedRail('second', () => active('SECOND'));
+    const { inquire } = choosing([first, second]);
+    for (let time = 0; time < 50; time += 1) assert.deepEqual(await inquire(), active('SECOND'));
+    assert.equal(first.asked.length, 5);
+    assert.equal(second.asked.length, 50);
+  });
+
+  it('costs other banks on the same rail nothing', async () => {
+    const rail = scriptedRail('switch', ({ bank }) =>
+      bank.bic === 'CENAIDJA' ? noVerdict('bank_unavailable') : active('ALIVE'),
+    );
+    const { inquire } = choosing([rail]);
+    for (let time = 0; time < 10; time += 1) await inquire('BCA');
+    assert.deepEqual(await inquire('BRI'), active('ALIVE'));
+    assert.equal((await inquire('BCA')).kind, 'no_verdict');
+  });
+
+  it('is asked one question after its rest, and all of them once that has an answer', async () => {
+    const rail = scriptedRail('only', () => noVerdict('unreachable'));
+    const { inquire, push } = choosing([rail]);
+    for (let time = 0; time < 5; time += 1) await inquire();
+    push(5_000);
+    let release = (_outcome: InquiryOutcome): void => {};
+    rail.script = () => new Promise((resolve) => (release = resolve));
+    const probe = inquire();
+    const others = await Promise.all([inquire(), inquire()]);
+    assert.deepEqual(
+      others.map((each) => (each.kind === 'no_verdict' ? each.reason : each.kind)),
+      ['resting', 'resting'],
+    );
+    assert.equal(rail.asked.length, 6);
+    release(active('BACK'));
+    assert.deepEqual(await probe, active('BACK'));
+    rail.script = () => active('BACK');
+    assert.deepEqual(await inquire(), active('BACK'));
+  });
+
+  it('is not given up for one account that it stumbles over', async () => {
+    const rail = scriptedRail('only', () => noVerdict('not_understood'));
+    const { inquire } = choosing([rail]);
+    const account = nextAccount();
+    for (let time = 0; time < 20; time += 1) await inquire('BCA', account);
+    assert.equal(rail.asked.length, 20);
+  });
+
+  it('is not given up for single questions that it refuses, but for refusing all', async () => {
+    let turn = 0;
+    const rail = scriptedRail('only', () => ((turn += 1) % 10 === 0 ? active('FINE') : noVerdict('refused')));
+    const { inquire } = choosing([rail]);
+    for (let time = 0; time < 100; time += 1) await inquire();
+    assert.equal(rail.asked.length, 100);
+    rail.script = () => noVerdict('refused');
+    for (let time = 0; time < 50; time += 1) await inquire();
+    assert.equal(rail.asked.length, 110);
+  });
+
+  it('is asked again one moment later, for one in ten questions and no more', async () => {
+    let isFailing = false;
+    const rail = scriptedRail('only', () => (isFailing ? noVerdict('unreachable') : active('FINE')));
+    const { inquire, metrics } = choosing([rail]);
+    for (let time = 0; time < 20; time += 1) await inquire();
+    isFailing = true;
+    for (let time = 0; time < 2; time += 1) await inquire();
+    assert.equal(rail.asked.length, 20 + 2 + 2, 'both are repeated');
+    await inquire();
+    assert.equal(rail.asked.length, 20 + 2 + 2 + 1, 'the third is not');
+    assert.match(await metrics.render(), /tiba_inquiry_retries_total\{rail="only"\} 2/);
+  });
+
+  it('whose second answer is a verdict, is believed', async () => {
+    const answers = [noVerdict('timeout', '5041600'), active('SECOND TRY')];
+    const rail = scriptedRail('only', () => active('FINE'));
+    const { inquire } = choosing([rail]);
+    for (let time = 0; time < 10; time += 1) await inquire();
+    rail.script = () => answers.shift() ?? noVerdict('refused');
+    assert.deepEqual(await inquire(), active('SECOND TRY'));
+  });
+
+  it('is not asked again about what it refused, throttled or said unintelligibly', async () => {
+    for (const reason of ['refused', 'throttled', 'not_understood'] as const) {
+      const rail = scriptedRail('only', () => active('FINE'));
+      const { inquire } = choosing([rail]);
+      for (let time = 0; time < 10; time += 1) await inquire();
+      rail.script = () => noVerdict(reason);
+      await inquire();
+      assert.equal(rail.asked.length, 11, reason);
+    }
+  });
+});
+
+describe('how much a bank is asked', () => {
+  it('at once is bounded; what is more is turned away at once, and goes to the next rail', async () => {
+    const first = scriptedRail('first', silence);
+    const second = scriptedRail('second', () => active('SECOND'));
+    const protection = { ...PROTECTION, concurrencyMax: 5 };
+    const { inquire } = choosing([first, second], { protection });
+    const outcomes = Array.from({ length: 10 }, () => inquire());
+    assert.deepEqual(
+      await Promise.all(outcomes.slice(5)),
+      Array.from({ length: 5 }, () => active('SECOND')),
+    );
+    assert.equal(first.asked.length, 5);
+    await Promise.all(outcomes);
+  });
+
+  it('at once over a shared connection leaves places for other banks', async () => {
+    const rail = scriptedRail('switch', (inquiry, signal) =>
+      inquiry.bank.bic === 'CENAIDJA' ? silence(inquiry, signal) : active('ALIVE'),
+    );
+    const contract = { perSecond: null, perDay: null, concurrencyMax: 4, isShared: true };
+    const { inquire } = choosing([rail], { contracts: new Map([['switch', contract]]) });
+    const silent = Array.from({ length: 4 }, () => inquire('BCA'));
+    assert.deepEqual(await inquire('BRI'), active('ALIVE'));
+    assert.deepEqual(await silent[3], { ...noVerdict('busy'), retryAfterMs: 1_000 });
+    assert.equal(rail.asked.length, 3);
+    await Promise.all(silent);
+  });
+
+  it('per second is what the contract allows, over all its banks, and it is said when the next may go out', async () => {
+    const rail = scriptedRail('switch', () => active('ALIVE'));
+    const contract = { perSecond: 2, perDay: null, concurrencyMax: null, isShared: true };
+    const { inquire, push } = choosing([rail], { contracts: new Map([['switch', contract]]) });
+    await inquire('BCA');
+    await inquire('BRI');
+    push(400);
+    assert.deepEqual(await inquire('BNI'), { ...noVerdict('quota_used_up'), retryAfterMs: 600 });
+    push(600);
+    assert.deepEqual(await inquire('BNI'), active('ALIVE'));
+    assert.equal(rail.asked.length, 3);
+  });
+
+  it('per day ends at midnight in Jakarta', async () => {
+    let wallMs = Date.parse('2026-11-21T16:59:50.000Z');
+    const rail = scriptedRail('only', () => active('ALIVE'));
+    const contract = { perSecond: null, perDay: 1, concurrencyMax: null, isShared: true };
+    const contracts = new Map([['only', contract]]);
+    const { inquire, view } = choosing([rail], { contracts, wallClock: () => wallMs });
+    await inquire();
+    assert.deepEqual(await inquire(), { ...noVerdict('quota_used_up'), retryAfterMs: 10_000 });
+    assert.deepEqual(view()[0]?.quotaLeft, { second: null, day: 0 });
+    wallMs += 10_000;
+    assert.deepEqual(await inquire(), active('ALIVE'));
+  });
+});

@@ -1,0 +1,54 @@
+// A rail whose answers a test gives: what chooses and protects rails knows nothing of them but the port.
+
+import type { AccountInquiry, InquiryOutcome, NoVerdictReason, Rail } from '../../../apps/server/src/rails/rail.ts';
+
+export type Script = (inquiry: AccountInquiry, signal: AbortSignal) => InquiryOutcome | Promise<InquiryOutcome>;
+
+export interface ScriptedRail extends Rail {
+  /** What it was asked, in order. */
+  readonly asked: readonly { readonly account: string; readonly bic: string; readonly signal: AbortSignal }[];
+  script: Script;
+}
+
+export function scriptedRail(name: string, script: Script, changes: Partial<Rail> = {}): ScriptedRail {
+  const asked: ScriptedRail['asked'][number][] = [];
+  const rail: ScriptedRail = {
+    name,
+    asked,
+    script,
+    reaches: () => true,
+    inquireAccount(inquiry, signal) {
+      asked.push({ account: inquiry.accountNumber.reveal(), bic: inquiry.bank.bic, signal });
+      return Promise.resolve(rail.script(inquiry, signal));
+    },
+    close: () => Promise.resolve(),
+    ...changes,
+  };
+  return rail;
+}
+
+export const active = (accountName: string): InquiryOutcome => ({
+  kind: 'verdict',
+  verdict: { status: 'ACTIVE', accountName },
+  railCode: '2001600',
+});
+
+export const NOT_FOUND: InquiryOutcome = { kind: 'verdict', verdict: { status: 'NOT_FOUND' }, railCode: '4041611' };
+
+export const noVerdict = (reason: NoVerdictReason, railCode: string | null = null): InquiryOutcome => ({
+  kind: 'no_verdict',
+  reason,
+  railCode,
+});
+
+/** Nothing, until nobody waits any more. */
+export const silence: Script = (_inquiry, signal) =>
+  new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve(noVerdict('timeout')), { once: true });
+  });
+
+/** Different each time. */
+export function accounts(): () => string {
+  let last = 1_000_000_000;
+  return () => String((last += 1));
+}
