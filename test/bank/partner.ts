@@ -47,6 +47,8 @@ export function partnerSettings(keys: PartnerKeys): BankSettings {
     clientPublicKey: keys.publicKey,
     partnerId: 'TIBATEST',
     channelId: '95221',
+    origin: null,
+    signature: 'symmetric-base64',
     tokenLifetimeSeconds: 900,
     clockToleranceSeconds: 300,
     journalFile: null,
@@ -88,7 +90,13 @@ export async function startBankWithPartner(
   return { bank, partner: createPartner(bank.baseUrl, settings, keys, now), close: () => bank.close() };
 }
 
-export function createPartner(baseUrl: string, settings: BankSettings, keys: PartnerKeys, now = Date.now) {
+export function createPartner(
+  baseUrl: string,
+  settings: BankSettings,
+  keys: PartnerKeys,
+  now = Date.now,
+  tokenPath = TOKEN_PATH,
+) {
   let accessToken = '';
   let externalIds = 0;
 
@@ -106,11 +114,11 @@ export function createPartner(baseUrl: string, settings: BankSettings, keys: Par
       'X-SIGNATURE': sign('RSA-SHA256', signed, keys.privateKey).toString('base64'),
     };
     const body = change.bodySent ?? change.bodyText ?? '{"grantType":"client_credentials"}';
-    return post(TOKEN_PATH, { ...headers, ...change.headers }, body, change.signal);
+    return post(tokenPath, { ...headers, ...change.headers }, body, change.signal);
   }
 
-  async function authorise(): Promise<string> {
-    const { fields } = await requestToken();
+  async function authorise(change: Change = {}): Promise<string> {
+    const { fields } = await requestToken(change);
     accessToken = String(fields['accessToken']);
     return accessToken;
   }

@@ -6,6 +6,7 @@ import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { Connection } from '../../apps/server/src/rails/protocol.ts';
 import { readRailsFile } from '../../apps/server/src/rails/rails-file.ts';
+import { PROFILES } from '../../apps/server/src/rails/snap/profiles/profiles.ts';
 import type { SnapSettings } from '../../apps/server/src/rails/snap/settings.ts';
 import { testBanks } from '../harness/service.ts';
 
@@ -62,6 +63,40 @@ describe('the rails file', () => {
     assert.deepEqual([rest?.name, rest?.ownBank, rest?.banks], ['rest', null, null]);
   });
 
+  it("tells how the bank speaks: ASPI's standard, or another profile with what the operator replaced in it", async () => {
+    const bca = {
+      ...RAIL,
+      profile: 'bca',
+      channel_id: undefined,
+      route: 'bifast',
+      route_parameters: { source_account_no: '8880001000', amount: '10000.00', purpose_code: '99' },
+      origin: 'tiba.example',
+      signature: 'asymmetric',
+      signature_encoding: 'hex',
+      timestamp: 'utc',
+      origin_header: 'x-origin',
+      paths: { transfer_status: '/openapi/v3.0/transfer/status' },
+    };
+    const { connections, faults } = await read({ rails: [bca, { ...RAIL, name: 'rest' }] });
+    assert.deepEqual(faults, []);
+    const [first, second] = connections.map(({ settings }) => settings as SnapSettings);
+    const { services } = PROFILES.bca;
+    assert.deepEqual(first?.profile, {
+      ...PROFILES.bca,
+      services: { ...services, transferStatus: { path: '/openapi/v3.0/transfer/status', code: '36' } },
+      signature: { kind: 'asymmetric', encoding: 'hex' },
+      timestamp: 'utc',
+      originHeader: 'x-origin',
+    });
+    assert.deepEqual(first?.choices, {
+      route: 'bifast',
+      routeParameters: bca.route_parameters,
+      origin: 'tiba.example',
+      externalIdIsReference: false,
+    });
+    assert.deepEqual(second?.profile, PROFILES.aspi);
+  });
+
   const FAULTS: Readonly<Record<string, [change: object, fault: RegExp]>> = {
     'an address without TLS': [{ base_url: 'http://api.bank.example' }, /base_url must be an https:\/\/ address/],
     'an address that is none': [{ base_url: 'https://' }, /base_url must be an https:\/\/ address/],
@@ -89,6 +124,22 @@ describe('the rails file', () => {
     'an unknown field': [{ client_secret: 'in the wrong place' }, /\/rails\/0\/client_secret is not a known field/],
     'a name with capitals': [{ name: 'BCA' }, /\/rails\/0\/name/],
     'a channel that is too long': [{ channel_id: '952210' }, /\/rails\/0\/channel_id/],
+    'an unknown profile': [{ profile: 'bank' }, /\/rails\/0\/profile/],
+    'a route that the bank has not': [
+      { profile: 'mandiri', route: 'fast' },
+      /route must be one of prima, atmb, bifast/,
+    ],
+    'a route without its parameters': [
+      { profile: 'mandiri', route: 'bifast' },
+      /route_parameters\.category_purpose is missing, or not of the form/,
+    ],
+    "another channel than the bank's": [{ profile: 'bca' }, /channel_id must be 95051/],
+    'no channel': [{ channel_id: undefined }, /channel_id is missing/],
+    'a partner id that is too long for the bank': [
+      { profile: 'mandiri', partner_id: 'T'.repeat(17) },
+      /partner_id is longer than the 16 characters/,
+    ],
+    'a path that is none': [{ paths: { access_token: 'v1.0' } }, /\/rails\/0\/paths\/access_token/],
     'a missing field': [{ client_key: undefined }, /\/rails\/0 .*client_key/],
   };
   for (const [what, [change, fault]] of Object.entries(FAULTS)) {

@@ -70,7 +70,7 @@ export interface Envelope {
 
 type TestLimits = Partial<Record<'check-status' | 'check-account', number>>;
 
-export interface TestServiceOptions extends Pick<AppOptions, 'limitClock' | 'lookUp'> {
+export interface TestServiceOptions extends Pick<AppOptions, 'limitClock' | 'lookUp' | 'inquiries'> {
   readonly settings?: Partial<Omit<Settings, 'secretKey'>>;
   /** What each client may do per minute; by default far more than a test asks. */
   readonly limits?: TestLimits;
@@ -119,6 +119,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     },
     ...(options.limitClock === undefined ? {} : { limitClock: options.limitClock }),
     ...(options.lookUp === undefined ? {} : { lookUp: options.lookUp }),
+    ...(options.inquiries === undefined ? {} : { inquiries: options.inquiries }),
   }).catch(async (error: unknown) => {
     // What stayed open would keep the test from ever ending.
     await letGo();

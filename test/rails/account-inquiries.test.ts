@@ -47,9 +47,9 @@ describe('account inquiries', () => {
   });
 
   it('of different accounts make one call each', async () => {
-    await Promise.all(Array.from({ length: 100 }, (_each, index) => inquire('BRI', accountOf(index))));
-    assert.equal(asked().length, 100);
-    assert.equal(new Set(asked().map(({ fields }) => fields['beneficiaryAccountNo'])).size, 100);
+    await Promise.all(Array.from({ length: 60 }, (_each, index) => inquire('BRI', accountOf(index))));
+    assert.equal(asked().length, 60);
+    assert.equal(new Set(asked().map(({ fields }) => fields['beneficiaryAccountNo'])).size, 60);
   });
 
   it('of the same number at different banks, or with another leading zero, are different questions', async () => {

@@ -16,6 +16,7 @@ import {
   startScriptedBank,
   successOf,
 } from './scripted-bank.ts';
+import { UNPROTECTED } from './unprotected.ts';
 
 /** A reply that is right in everything but these fields. */
 const changed =
@@ -142,7 +143,10 @@ describe('a bank that lies or fails is never believed', () => {
       },
       other: (_request, response) => answer(response, 200, { responseCode: '2001600' }),
     });
-    service = await startTestService({ rails: [bank.rail(generateRailKeys())] });
+    service = await startTestService({
+      rails: [bank.rail(generateRailKeys())],
+      inquiries: { protection: UNPROTECTED },
+    });
   });
   after(async () => {
     await service?.close();

@@ -32,7 +32,7 @@ const OWN_DIGITS = 10;
 const OTHER_DIGITS_MIN = 5;
 
 /** An account of this bank itself. `accountNo` has digits only. */
-export function findOwnAccount(accountNo: string): AccountOutcome {
+function findOwnAccount(accountNo: string): AccountOutcome {
   return accountNo.length === OWN_DIGITS ? findByEnding(accountNo) : { kind: 'not-found' };
 }
 

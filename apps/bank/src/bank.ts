@@ -1,4 +1,5 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
+import { createMessageIds, type MessageIds } from './acmt/message-ids.ts';
 import { createReferenceNumbers } from './reference-numbers.ts';
 import type { BankSettings } from './settings.ts';
 import { createExternalIds, type ExternalIds } from './snap/external-ids.ts';
@@ -12,6 +13,7 @@ export interface Bank {
   readonly clientSecretKey: KeyObject;
   readonly tokens: Tokens;
   readonly externalIds: ExternalIds;
+  readonly messageIds: MessageIds;
   /** A `referenceNo` that no other answer of this bank carries. */
   readonly nextReferenceNo: () => string;
   readonly transfers: Transfers;
@@ -39,6 +41,7 @@ export async function createBank(settings: BankSettings, now: () => number): Pro
     clientSecretKey,
     tokens: createTokens(settings.tokenLifetimeSeconds * 1000),
     externalIds: createExternalIds(),
+    messageIds: createMessageIds(),
     nextReferenceNo,
     transfers,
     now,

@@ -1,6 +1,7 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import { FORMS, type FormName, isFormName } from './forms.ts';
 import { findProductionSigns } from './production-signs.ts';
+import { SIGNATURE_STYLES, type SignatureStyle } from './snap/signature.ts';
 
 export interface BankSettings {
   readonly host: string;
@@ -18,6 +19,10 @@ export interface BankSettings {
   readonly partnerId: string;
   /** What the partner sends as CHANNEL-ID. */
   readonly channelId: string;
+  /** What the partner sends as ORIGIN; null for a partner that need not. */
+  readonly origin: string | null;
+  /** How transaction requests are signed, where it speaks SNAP. */
+  readonly signature: SignatureStyle;
   readonly tokenLifetimeSeconds: number;
   /** How far X-TIMESTAMP may be from the bank's clock, before or after it. */
   readonly clockToleranceSeconds: number;
@@ -49,6 +54,8 @@ export function readSettings(environment: NodeJS.ProcessEnv = process.env): Sett
     clientSecret: reader.text('BANK_CLIENT_SECRET'),
     partnerId: reader.text('BANK_PARTNER_ID', { lengthMax: 36 }),
     channelId: reader.text('BANK_CHANNEL_ID', { fallback: '95221', lengthMax: 5 }),
+    origin: environment['BANK_ORIGIN'] || null,
+    signature: reader.signature('BANK_SIGNATURE'),
     tokenLifetimeSeconds: reader.wholeNumber('BANK_TOKEN_SECONDS', { fallback: 900, min: 1, max: 86_400 }),
     clockToleranceSeconds: reader.wholeNumber('BANK_CLOCK_TOLERANCE_SECONDS', { fallback: 300, min: 0, max: 86_400 }),
     journalFile: environment['BANK_JOURNAL_FILE'] || null,
@@ -104,6 +111,14 @@ function createReader(environment: NodeJS.ProcessEnv, faults: string[]) {
     return 'snap';
   }
 
+  function signature(name: string): SignatureStyle {
+    const value = environment[name] || 'symmetric-base64';
+    const style = SIGNATURE_STYLES.find((each) => each === value);
+    if (style !== undefined) return style;
+    faults.push(`${name} must be one of ${SIGNATURE_STYLES.join(', ')}.`);
+    return 'symmetric-base64';
+  }
+
   /** Null without a value, too. A name is refused: what it stands for may change. */
   function loopbackUrl(name: string): URL | null {
     const value = environment[name] || null;
@@ -115,7 +130,7 @@ function createReader(environment: NodeJS.ProcessEnv, faults: string[]) {
     return null;
   }
 
-  return { text, wholeNumber, publicKey, form, loopbackUrl };
+  return { text, wholeNumber, publicKey, form, signature, loopbackUrl };
 }
 
 /** The key, or what is wrong with the text as the rest of a sentence. */

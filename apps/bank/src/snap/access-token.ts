@@ -4,21 +4,22 @@ import { type BankRequest, header } from '../request.ts';
 import { parseBody } from './body-fields.ts';
 import { checkHeaders, TOKEN_HEADERS } from './request-checks.ts';
 import { refuse, SNAP_CASES, succeed } from './response-codes.ts';
-import { isTokenSignature } from './signature.ts';
+import type { SnapRules } from './rules/rules.ts';
+import { isAsymmetricSignature } from './signature.ts';
 
 const SERVICE = '73';
 
 /** Access token B2B (SNAP BI, service 73): a bearer token against proof that the partner holds its private key. */
-export function answerAccessToken(bank: Bank, request: BankRequest): Answer {
+export function answerAccessToken(bank: Bank, rules: SnapRules, request: BankRequest): Answer {
   const { clientKey, clientPublicKey, tokenLifetimeSeconds } = bank.settings;
-  const refusal = checkHeaders(bank, SERVICE, request, TOKEN_HEADERS);
+  const refusal = checkHeaders(bank, rules, SERVICE, request, TOKEN_HEADERS);
   if (refusal !== null) return refusal;
 
   if (header(request, 'x-client-key') !== clientKey) {
     return refuse(SERVICE, SNAP_CASES.unauthorized, 'Unknown client');
   }
   const signed = `${clientKey}|${header(request, 'x-timestamp')}`;
-  if (!isTokenSignature(header(request, 'x-signature'), clientPublicKey, signed)) {
+  if (!isAsymmetricSignature(header(request, 'x-signature'), clientPublicKey, signed, 'base64')) {
     return refuse(SERVICE, SNAP_CASES.unauthorized, 'Signature');
   }
 

@@ -16,6 +16,11 @@ export const BENEFICIARY_ACCOUNT_NO: FieldRule = {
   pattern: /^\d{1,34}$/,
 };
 
+/** `beneficiaryAccountNo` of so many digits. */
+export function accountNoRule(digitsMin: number, digitsMax: number): FieldRule {
+  return { ...BENEFICIARY_ACCOUNT_NO, pattern: new RegExp(`^\\d{${digitsMin},${digitsMax}}$`) };
+}
+
 /** One side's name for a request or a transfer. */
 export function referenceRule(name: string, mandatory = false): FieldRule {
   return { name, mandatory, pattern: /^.{1,64}$/su };

@@ -1,12 +1,13 @@
 import type { Answer } from '../answer.ts';
 import type { Bank } from '../bank.ts';
 import { type BankRequest, header } from '../request.ts';
+import type { BankSettings } from '../settings.ts';
 import { refuse, type ServiceCode, SNAP_CASES } from './response-codes.ts';
-import { isSymmetricSignature } from './signature.ts';
-import { parseTimestamp } from './timestamp.ts';
+import type { SnapRules } from './rules/rules.ts';
+import { isTransactionSignature, type SignatureStyle } from './signature.ts';
+import { parseTimestamp, parseUtcTimestamp } from './timestamp.ts';
 
 const JSON_CONTENT_TYPE = /^application\/json(?:\s*;\s*charset="?utf-8"?)?$/i;
-const EXTERNAL_ID = /^\d{1,36}$/;
 
 /** A header by its name on the wire and, for messages, as SNAP BI writes it. */
 type HeaderName = readonly [name: string, written: string];
@@ -17,8 +18,10 @@ export const TOKEN_HEADERS: readonly HeaderName[] = [
   ['x-signature', 'X-SIGNATURE'],
 ];
 
+const AUTHORIZATION: HeaderName = ['authorization', 'Authorization'];
+const ORIGIN: HeaderName = ['origin', 'ORIGIN'];
+
 const TRANSACTION_HEADERS: readonly HeaderName[] = [
-  ['authorization', 'Authorization'],
   ['x-timestamp', 'X-TIMESTAMP'],
   ['x-signature', 'X-SIGNATURE'],
   ['x-partner-id', 'X-PARTNER-ID'],
@@ -29,6 +32,7 @@ const TRANSACTION_HEADERS: readonly HeaderName[] = [
 /** What every request needs: JSON, the mandatory headers, and a timestamp near the bank's clock. Null lets it pass. */
 export function checkHeaders(
   bank: Bank,
+  rules: SnapRules,
   service: ServiceCode,
   request: BankRequest,
   mandatory: readonly HeaderName[],
@@ -41,7 +45,8 @@ export function checkHeaders(
     if (header(request, name) === '') return refuse(service, SNAP_CASES.invalidMandatoryField, written);
   }
 
-  const timestampMs = parseTimestamp(header(request, 'x-timestamp'));
+  const parse = rules.timestamp === 'utc-with-milliseconds' ? parseUtcTimestamp : parseTimestamp;
+  const timestampMs = parse(header(request, 'x-timestamp'));
   if (timestampMs === null) return refuse(service, SNAP_CASES.invalidFieldFormat, 'X-TIMESTAMP');
   // A right form at a wrong time is what a replayed request looks like, hence no format error.
   if (Math.abs(bank.now() - timestampMs) > bank.settings.clockToleranceSeconds * 1000) {
@@ -54,18 +59,22 @@ export function checkHeaders(
  * Whether a transaction request comes from the partner, unchanged, for the first time today. Cheap checks come first,
  * the signature before anything is remembered: a stranger cannot use up the partner's external ids.
  */
-export function checkTransaction(bank: Bank, service: ServiceCode, request: BankRequest): Answer | null {
-  const refusal = checkHeaders(bank, service, request, TRANSACTION_HEADERS);
+export function checkTransaction(
+  bank: Bank,
+  rules: SnapRules,
+  service: ServiceCode,
+  request: BankRequest,
+): Answer | null {
+  const { settings } = bank;
+  const refusal = checkHeaders(bank, rules, service, request, mandatoryHeaders(settings));
   if (refusal !== null) return refusal;
 
   const accessToken = bearerToken(header(request, 'authorization'));
-  if (!bank.tokens.isAlive(accessToken, bank.now())) return refuse(service, SNAP_CASES.invalidToken);
-  if (header(request, 'x-partner-id') !== bank.settings.partnerId) {
-    return refuse(service, SNAP_CASES.unauthorized, 'X-PARTNER-ID');
+  if (needsToken(settings.signature) && !bank.tokens.isAlive(accessToken, bank.now())) {
+    return refuse(service, SNAP_CASES.invalidToken);
   }
-  if (header(request, 'channel-id') !== bank.settings.channelId) {
-    return refuse(service, SNAP_CASES.unauthorized, 'CHANNEL-ID');
-  }
+  const stranger = checkPartner(settings, rules, service, request);
+  if (stranger !== null) return stranger;
 
   const signed = {
     endpoint: request.endpoint,
@@ -73,13 +82,45 @@ export function checkTransaction(bank: Bank, service: ServiceCode, request: Bank
     body: request.body,
     timestamp: header(request, 'x-timestamp'),
   };
-  if (!isSymmetricSignature(header(request, 'x-signature'), bank.clientSecretKey, signed)) {
+  const keys = { secret: bank.clientSecretKey, publicKey: settings.clientPublicKey };
+  if (!isTransactionSignature(header(request, 'x-signature'), settings.signature, keys, signed)) {
     return refuse(service, SNAP_CASES.unauthorized, 'Signature');
   }
 
   const externalId = header(request, 'x-external-id');
-  if (!EXTERNAL_ID.test(externalId)) return refuse(service, SNAP_CASES.invalidFieldFormat, 'X-EXTERNAL-ID');
+  if (!rules.externalId.test(externalId)) return refuse(service, SNAP_CASES.invalidFieldFormat, 'X-EXTERNAL-ID');
   if (!bank.externalIds.claim(externalId, bank.now())) return refuse(service, SNAP_CASES.conflict);
+  return null;
+}
+
+function mandatoryHeaders({ origin, signature }: BankSettings): readonly HeaderName[] {
+  return [
+    ...(needsToken(signature) ? [AUTHORIZATION] : []),
+    ...TRANSACTION_HEADERS,
+    ...(origin === null ? [] : [ORIGIN]),
+  ];
+}
+
+/** An asymmetric signature stands for the token, too (SNAP BI, signature type 2). */
+const needsToken = (style: SignatureStyle): boolean => style.startsWith('symmetric');
+
+/** The headers by which the partner names itself. */
+function checkPartner(
+  settings: BankSettings,
+  rules: SnapRules,
+  service: ServiceCode,
+  request: BankRequest,
+): Answer | null {
+  const partnerId = header(request, 'x-partner-id');
+  if (partnerId.length > rules.partnerIdLengthMax)
+    return refuse(service, SNAP_CASES.invalidFieldFormat, 'X-PARTNER-ID');
+  if (partnerId !== settings.partnerId) return refuse(service, SNAP_CASES.unauthorized, 'X-PARTNER-ID');
+  if (header(request, 'channel-id') !== (rules.channelId ?? settings.channelId)) {
+    return refuse(service, SNAP_CASES.unauthorized, 'CHANNEL-ID');
+  }
+  if (settings.origin !== null && header(request, 'origin') !== settings.origin) {
+    return refuse(service, SNAP_CASES.unauthorized, 'ORIGIN');
+  }
   return null;
 }
 

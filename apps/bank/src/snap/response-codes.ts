@@ -38,6 +38,7 @@ export const SNAP_CASES = {
   duplicatePartnerReferenceNo: { status: 409, code: '01', message: 'Duplicate partnerReferenceNo' },
   tooManyRequests: { status: 429, code: '00', message: 'Too Many Requests' },
   generalError: { status: 500, code: '00', message: 'General Error' },
+  internalServerError: { status: 500, code: '01', message: 'Internal Server Error' },
   externalServerError: { status: 500, code: '02', message: 'External Server Error' },
   timeout: { status: 504, code: '00', message: 'Timeout' },
 } as const satisfies Record<string, SnapCase>;

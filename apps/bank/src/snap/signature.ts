@@ -11,29 +11,70 @@ export interface SignedParts {
   readonly timestamp: string;
 }
 
-/**
- * SNAP BI's symmetric signature of a request by POST: base64 of HMAC_SHA512 over
- * `POST:endpoint:token:hex(sha256(minified body)):timestamp`.
- */
-export function symmetricSignature(secret: KeyObject, parts: SignedParts): string {
-  const bodyHash = hash('sha256', minify(parts.body), 'hex');
-  const signed = `POST:${parts.endpoint}:${parts.accessToken}:${bodyHash}:${parts.timestamp}`;
-  return createHmac('sha512', secret).update(signed).digest('base64');
+/** What a bank may want of a transaction request: SNAP BI names two kinds of signature and no encoding. */
+export const SIGNATURE_STYLES = ['symmetric-base64', 'symmetric-hex', 'asymmetric-base64', 'asymmetric-hex'] as const;
+export type SignatureStyle = (typeof SIGNATURE_STYLES)[number];
+
+/** Of one partner. */
+export interface SignatureKeys {
+  readonly secret: KeyObject;
+  readonly publicKey: KeyObject;
 }
 
-/** Whether a transaction request is signed with the partner's secret. */
-export function isSymmetricSignature(signature: string, secret: KeyObject, parts: SignedParts): boolean {
-  const expected = Buffer.from(symmetricSignature(secret, parts), 'latin1');
+/** Whether a transaction request is signed by the partner, in this style and no other. */
+export function isTransactionSignature(
+  signature: string,
+  style: SignatureStyle,
+  { secret, publicKey }: SignatureKeys,
+  parts: SignedParts,
+): boolean {
+  switch (style) {
+    case 'symmetric-base64':
+      return isSymmetricSignature(signature, symmetricSignature(secret, parts));
+    case 'symmetric-hex':
+      return isSymmetricSignature(signature, symmetricSignature(secret, parts, 'hex'));
+    case 'asymmetric-base64':
+      return isAsymmetricSignature(signature, publicKey, withoutToken(parts), 'base64');
+    case 'asymmetric-hex':
+      return isAsymmetricSignature(signature, publicKey, withoutToken(parts), 'hex');
+  }
+}
+
+/**
+ * SNAP BI's symmetric signature of a request by POST: HMAC_SHA512 over
+ * `POST:endpoint:token:hex(sha256(minified body)):timestamp`.
+ */
+export function symmetricSignature(
+  secret: KeyObject,
+  parts: SignedParts,
+  encoding: 'base64' | 'hex' = 'base64',
+): string {
+  const signed = `POST:${parts.endpoint}:${parts.accessToken}:${bodyHash(parts)}:${parts.timestamp}`;
+  return createHmac('sha512', secret).update(signed).digest(encoding);
+}
+
+const bodyHash = ({ body }: SignedParts): string => hash('sha256', minify(body), 'hex');
+
+/** What SNAP BI's asymmetric signature covers. */
+const withoutToken = (parts: SignedParts): string => `POST:${parts.endpoint}:${bodyHash(parts)}:${parts.timestamp}`;
+
+function isSymmetricSignature(signature: string, right: string): boolean {
+  const expected = Buffer.from(right, 'latin1');
   const given = Buffer.from(signature, 'latin1');
   // Compared as text: one signature has exactly one accepted spelling. Constant time, so that nobody can guess
   // it character by character; its length is no secret.
   return given.length === expected.length && timingSafeEqual(given, expected);
 }
 
-/** Whether a text is signed with the partner's private key (SNAP BI, asymmetric): base64 of SHA256withRSA. */
-export function isTokenSignature(signature: string, key: KeyObject, signed: string): boolean {
-  const bytes = Buffer.from(signature, 'base64');
-  // Node skips characters that are not base64; a bank does not.
-  if (bytes.toString('base64') !== signature) return false;
+/** Whether a text is signed with the partner's private key (SNAP BI, asymmetric): SHA256withRSA. */
+export function isAsymmetricSignature(
+  signature: string,
+  key: KeyObject,
+  signed: string,
+  encoding: 'base64' | 'hex',
+): boolean {
+  const bytes = Buffer.from(signature, encoding);
+  // Node skips characters that are not of the encoding; a bank does not.
+  if (bytes.toString(encoding) !== signature) return false;
   return verify('RSA-SHA256', Buffer.from(signed), key, bytes);
 }

@@ -14,6 +14,14 @@ export function parseTimestamp(text: string): number | null {
   return Date.parse(text);
 }
 
+const WITH_MILLISECONDS = /\.\d{3}Z$/;
+
+/** The same for the form that `Date.prototype.toISOString` writes, and no other: `2026-11-21T03:30:24.123Z`. */
+export function parseUtcTimestamp(text: string): number | null {
+  if (!WITH_MILLISECONDS.test(text)) return null;
+  return parseTimestamp(text.replace(WITH_MILLISECONDS, 'Z')) === null ? null : Date.parse(text);
+}
+
 /** `month` counts from 1; day 0 of the month after it is its last day. */
 function daysInMonth(year: number, month: number): number {
   return new Date(Date.UTC(year, month, 0)).getUTCDate();

@@ -14,6 +14,7 @@ import {
 import { referenceRule, transactionDateRule } from './field-rules.ts';
 import { checkTransaction } from './request-checks.ts';
 import { refuse, SNAP_CASES, succeed } from './response-codes.ts';
+import type { SnapRules } from './rules/rules.ts';
 import { describeTransfer } from './transfer-description.ts';
 
 const SERVICE = '36';
@@ -27,13 +28,16 @@ const RULES: readonly FieldRule[] = [
 ];
 
 /** Transfer status inquiry (SNAP BI, service 36). Its response code is about the inquiry, never about the transfer. */
-export function answerTransferStatus(bank: Bank, request: BankRequest): Answer {
-  const refusal = checkTransaction(bank, SERVICE, request);
+export function answerTransferStatus(bank: Bank, rules: SnapRules, request: BankRequest): Answer {
+  const refusal = checkTransaction(bank, rules, SERVICE, request);
   if (refusal !== null) return refusal;
   const fields = parseBody(request.body);
   if (fields === null) return refuse(SERVICE, SNAP_CASES.badRequest);
   const fault =
-    checkFields(SERVICE, fields, RULES) ?? checkAmount(SERVICE, fields) ?? checkAdditionalInfo(SERVICE, fields);
+    checkFields(SERVICE, fields, rules.statusInquiry) ??
+    checkFields(SERVICE, fields, RULES) ??
+    checkAmount(SERVICE, fields) ??
+    checkAdditionalInfo(SERVICE, fields);
   if (fault !== null) return fault;
   const partnerReferenceNo = textField(fields, 'originalPartnerReferenceNo');
   const referenceNo = textField(fields, 'originalReferenceNo');

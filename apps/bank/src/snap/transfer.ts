@@ -14,6 +14,7 @@ import {
 import { BENEFICIARY_ACCOUNT_NO, referenceRule, transactionDateRule } from './field-rules.ts';
 import { checkTransaction } from './request-checks.ts';
 import { refuse, SNAP_CASES, succeed } from './response-codes.ts';
+import type { SnapRules } from './rules/rules.ts';
 
 /** What tells one transfer service from the other. */
 export interface TransferOperation {
@@ -33,9 +34,14 @@ const COMMON_RULES: readonly FieldRule[] = [
 ];
 
 /** Takes an order, or refuses it for its form. What becomes of the transfer is for the status inquiry to say. */
-export function answerTransfer(bank: Bank, request: BankRequest, operation: TransferOperation): Answer {
+export function answerTransfer(
+  bank: Bank,
+  rules: SnapRules,
+  request: BankRequest,
+  operation: TransferOperation,
+): Answer {
   const { service } = operation;
-  const refusal = checkTransaction(bank, service, request);
+  const refusal = checkTransaction(bank, rules, service, request);
   if (refusal !== null) return refusal;
   const fields = parseBody(request.body);
   if (fields === null) return refuse(service, SNAP_CASES.badRequest);

@@ -3,6 +3,8 @@ import { readSettings, SettingsError } from '../config.ts';
 import { createBankDirectory } from '../domain/bank.ts';
 import bankEntries from '../domain/banks.json' with { type: 'json' };
 import { createLog } from '../observability/log.ts';
+import type { Contract } from '../rails/protection/settings.ts';
+import type { Connection } from '../rails/protocol.ts';
 import { readRailsFile } from '../rails/rails-file.ts';
 import { closeAll } from './close-all.ts';
 import { openPostgres } from './open-postgres.ts';
@@ -33,6 +35,7 @@ export async function serve(): Promise<void> {
       connection: postgres.connection,
       banks,
       rails: rails.connections.map((connection) => connection.open()),
+      inquiries: { routes: rails.routes, contracts: contractsOf(rails.connections) },
       logging,
     });
     closers.push(app.close);
@@ -44,3 +47,9 @@ export async function serve(): Promise<void> {
     await closeAll(closers).finally(stopSignal.release);
   }
 }
+
+/** By the connection's name. */
+const contractsOf = (connections: readonly Connection[]): ReadonlyMap<string, Contract> =>
+  new Map(
+    connections.flatMap(({ settings: { name, contract } }) => (contract === undefined ? [] : [[name, contract]])),
+  );

@@ -1,4 +1,5 @@
-import { type Dispatcher, Pool } from 'undici';
+import { type Dispatcher, Pool, ProxyAgent } from 'undici';
+import type { BankTransport } from './transport.ts';
 
 export interface BankReply {
   readonly status: number;
@@ -23,29 +24,49 @@ export interface BankHttp {
 
 /** No answer that means anything is longer; a longer one is a mistake or an attack. */
 const REPLY_BYTES_MAX = 64 * 1024;
-const CONNECTIONS_MAX = 128;
+/**
+ * As many as will ever be needed: how much is under way is bounded for each bank by itself, and a bound here would let
+ * one bank that hangs behind a switch take the connections of all others.
+ */
+const CONNECTIONS_MAX = 4_096;
+const CONNECT_TIMEOUT_MS = 3_000;
 const UTF_8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
  * The way to one bank. Connections are kept alive; redirects are not followed, nothing is unpacked, and `signal` bounds
  * the whole exchange: timeouts per chunk would let a bank that drips a byte a second hold on for ever.
  */
-export function createBankHttp(origin: string): BankHttp {
-  const pool = new Pool(origin, {
-    connections: CONNECTIONS_MAX,
-    keepAliveTimeout: 30_000,
-    connect: { timeout: 3_000 },
-    // The signal bounds the whole exchange; timeouts for its parts would only cost.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  });
+export function createBankHttp(origin: string, transport: BankTransport = {}): BankHttp {
+  const dispatcher = createDispatcher(origin, transport);
   return {
     post: (path, headers, body, signal) =>
       new Promise((resolve, reject) => {
-        pool.dispatch({ method: 'POST', path, headers, body }, receive(signal, resolve, reject));
+        dispatcher.dispatch({ origin, method: 'POST', path, headers, body }, receive(signal, resolve, reject));
       }),
-    close: () => pool.destroy(),
+    close: () => dispatcher.destroy(),
   };
+}
+
+function createDispatcher(origin: string, transport: BankTransport): Dispatcher {
+  const { clientCertificate: cert, clientPrivateKey: key, authorities: ca, proxyUrl } = transport;
+  const identity = cert === undefined || key === undefined ? {} : { cert, key };
+  const tls = { timeout: CONNECT_TIMEOUT_MS, ...identity, ...(ca === undefined ? {} : { ca }) };
+  const options = {
+    connections: CONNECTIONS_MAX,
+    keepAliveTimeout: 30_000,
+    // The signal bounds the whole exchange; timeouts for its parts would only cost.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  };
+  if (proxyUrl === undefined) return new Pool(origin, { ...options, connect: tls });
+  // The proxy is only ever told to CONNECT: it must not read what it carries, not even in a test without TLS.
+  return new ProxyAgent({
+    ...options,
+    uri: proxyUrl,
+    requestTls: tls,
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    proxyTunnel: true,
+  });
 }
 
 /**

@@ -13,6 +13,8 @@ export interface ConnectionReader {
   bic(code: string, what: string): string | null;
   /** https, without user, query or fragment. */
   address(address: string, what: string): void;
+  /** Notes what is wrong with the entry itself, as a sentence. */
+  fault(sentence: string): void;
 }
 
 /** `faults` takes what is wrong, in sentences that quote no secret. */
@@ -56,6 +58,9 @@ export function createConnectionReader(directory: string, banks: BankDirectory, 
       if (url?.protocol !== 'https:' || !bare) {
         faults.push(`${what} must be an https:// address without user, query or fragment`);
       }
+    },
+    fault(sentence) {
+      faults.push(sentence);
     },
   };
 }

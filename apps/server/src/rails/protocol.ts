@@ -1,6 +1,8 @@
 import { type Static, type TObject, type TProperties, Type } from 'typebox';
 import type { ConnectionReader } from './connection-reader.ts';
+import type { Contract } from './protection/settings.ts';
 import type { Rail } from './rail.ts';
+import type { BankTransport } from './transport.ts';
 
 /** What every connection to a bank system has, whatever it speaks. */
 export interface RailSettings {
@@ -10,6 +12,10 @@ export interface RailSettings {
   readonly baseUrl: string;
   /** BICs of the banks that are asked over this connection; null for every bank. */
   readonly banks: ReadonlySet<string> | null;
+  /** How the bank is reached besides its address: for `createBankHttp`. */
+  readonly transport?: BankTransport;
+  /** How much it may be asked. A protocol need not care: whoever chooses the rail does. */
+  readonly contract?: Contract;
 }
 
 /** One connection of the rails file: what was agreed with the bank, and the way to open it. */
@@ -32,6 +38,13 @@ const COMMON_FIELDS = {
   name: Type.String({ pattern: '^[a-z0-9-]{1,32}$' }),
   base_url: Type.String(),
   banks: Type.Union([Type.Literal('*'), Type.Array(Type.String(), { minItems: 1 })]),
+  quota_per_second: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000 })),
+  quota_per_day: Type.Optional(Type.Integer({ minimum: 1 })),
+  concurrency_max: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000 })),
+  client_certificate_file: Type.Optional(Type.String({ minLength: 1 })),
+  client_private_key_file: Type.Optional(Type.String({ minLength: 1 })),
+  ca_file: Type.Optional(Type.String({ minLength: 1 })),
+  proxy_url: Type.Optional(Type.String({ minLength: 1 })),
 };
 
 /** What every entry has, whatever its protocol. */

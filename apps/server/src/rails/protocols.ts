@@ -1,5 +1,7 @@
+import { ACMT } from './acmt/protocol.ts';
+import { BI_FAST } from './bi-fast/protocol.ts';
 import type { Protocol } from './protocol.ts';
 import { SNAP } from './snap/protocol.ts';
 
 /** What Tiba speaks: a line each. */
-export const PROTOCOLS: readonly Protocol[] = [SNAP];
+export const PROTOCOLS: readonly Protocol[] = [SNAP, ACMT, BI_FAST];

@@ -14,9 +14,21 @@ export interface AccountInquiry {
  * not understood for certain is `no_verdict`: it is never taken for "not found".
  */
 export type InquiryOutcome =
-  | { readonly kind: 'verdict'; readonly verdict: Verdict; readonly railCode: string }
+  | {
+      readonly kind: 'verdict';
+      readonly verdict: Verdict;
+      readonly railCode: string;
+      /** NOT_FOUND by a rail that cannot tell a closed account from one that never was. Set by who chose the rail. */
+      readonly mayBeClosed?: true;
+    }
   /** The bank could not say. `railCode` is its own word for why, for the log and the operator only. */
-  | { readonly kind: 'no_verdict'; readonly reason: NoVerdictReason; readonly railCode: string | null };
+  | {
+      readonly kind: 'no_verdict';
+      readonly reason: NoVerdictReason;
+      readonly railCode: string | null;
+      /** When asking again makes sense, where that is known. Set by who chose the rail. */
+      readonly retryAfterMs?: number;
+    };
 
 export type NoVerdictReason =
   /** Nothing, or not enough, came in time. */
@@ -30,7 +42,17 @@ export type NoVerdictReason =
   /** The bank refused the question itself: wrong credentials, signature, contract. */
   | 'refused'
   /** The answer is malformed, names something else than what was asked, or means nothing known. */
-  | 'not_understood';
+  | 'not_understood'
+  | NotAsked;
+
+/** The question did not go out. No rail answers this: it is said by who protects the bank. */
+export type NotAsked =
+  /** The bank has failed too often, and is given a rest. */
+  | 'resting'
+  /** As many questions as it may have are under way. */
+  | 'busy'
+  /** The contract allows no more questions now. */
+  | 'quota_used_up';
 
 /** One question about a transfer: what has become of it? */
 export interface TransferInquiry {
@@ -69,6 +91,8 @@ export type TransferOutcome =
 export interface Rail {
   /** As the operator named it. */
   readonly name: string;
+  /** Whether its NOT_FOUND means an account that never was, and a closed one is told apart. Absent: it does not. */
+  readonly tellsClosed?: boolean;
   reaches(bank: Bank): boolean;
   /** Never rejects. `signal` fires when nobody waits for the answer any more. */
   inquireAccount(inquiry: AccountInquiry, signal: AbortSignal): Promise<InquiryOutcome>;

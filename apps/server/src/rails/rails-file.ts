@@ -5,15 +5,22 @@ import type { BankDirectory } from '../domain/bank.ts';
 import { type ConnectionReader, createConnectionReader } from './connection-reader.ts';
 import type { CommonEntry, Connection, Protocol, RailSettings } from './protocol.ts';
 import { PROTOCOLS } from './protocols.ts';
+import { RouteEntry, type Routes, readRoutes } from './routes.ts';
+import { readTransport } from './transport.ts';
 
 const FILE = 'TIBA_RAILS_FILE';
 
 const RailsFile = Type.Object(
-  { rails: Type.Array(Type.Object({ protocol: Type.Enum(PROTOCOLS.map(({ name }) => name)) }), { minItems: 1 }) },
+  {
+    rails: Type.Array(Type.Object({ protocol: Type.Enum(PROTOCOLS.map(({ name }) => name)) }), { minItems: 1 }),
+    routes: Type.Optional(Type.Array(RouteEntry)),
+  },
   { additionalProperties: false },
 );
 
-export type RailsFileResult = { readonly connections: Connection[] } | { readonly faults: string[] };
+export type RailsFileResult =
+  | { readonly connections: Connection[]; readonly routes: Routes }
+  | { readonly faults: string[] };
 
 /** Reads the connections to banks; secrets stand in files of their own, relative to this one. All faults at once. */
 export function readRailsFile(file: string, banks: BankDirectory): RailsFileResult {
@@ -32,10 +39,17 @@ export function readRailsFile(file: string, banks: BankDirectory): RailsFileResu
   for (const name of new Set(names.filter((each, index) => names.indexOf(each) !== index))) {
     faults.push(`${name}: there are several connections of this name`);
   }
-  const connections = entries
-    .map(({ entry, protocol }) => protocol.connect(entry, commonOf(entry as unknown as CommonEntry, reader), reader))
-    .filter((connection) => connection !== null);
-  return faults.length > 0 ? { faults } : { connections };
+  const read = entries.map(({ entry, protocol }) => {
+    const common = commonOf(entry as unknown as CommonEntry, reader);
+    return { common, connection: protocol.connect(entry, common, reader) };
+  });
+  const routes = readRoutes(
+    value.routes ?? [],
+    read.map(({ common }) => common),
+    reader,
+  );
+  const connections = read.map(({ connection }) => connection).filter((connection) => connection !== null);
+  return faults.length > 0 ? { faults } : { connections, routes };
 }
 
 function protocolNamed(name: string): Protocol {
@@ -44,13 +58,22 @@ function protocolNamed(name: string): Protocol {
   return protocol;
 }
 
-function commonOf({ name, base_url: baseUrl, banks }: CommonEntry, reader: ConnectionReader): RailSettings {
+function commonOf(entry: CommonEntry, reader: ConnectionReader): RailSettings {
+  const { name, base_url: baseUrl, banks } = entry;
+  const transport = readTransport(entry, name, reader);
   reader.address(baseUrl, `${name}: base_url`);
   const served = banks === '*' ? null : banks.map((code) => reader.bic(code, `${name}: banks`));
   return {
     name,
     baseUrl: baseUrl.replace(/\/$/, ''),
     banks: served === null ? null : new Set(served.filter((bic) => bic !== null)),
+    contract: {
+      perSecond: entry.quota_per_second ?? null,
+      perDay: entry.quota_per_day ?? null,
+      concurrencyMax: entry.concurrency_max ?? null,
+      isShared: served?.length !== 1,
+    },
+    ...(transport === undefined ? {} : { transport }),
   };
 }
 

@@ -2,7 +2,6 @@ import type { BankHttp } from '../bank-http.ts';
 import { parseReply } from './reply.ts';
 import type { SnapSettings } from './settings.ts';
 import { signTokenRequest } from './signature.ts';
-import { snapTimestamp } from './timestamp.ts';
 
 /** The bank refused to give a token, or gave none that can be used. */
 export class NoToken extends Error {
@@ -33,13 +32,21 @@ const TOKEN_DEADLINE_MS = 3_500;
 const TOKEN = /^[!-~]{1,2048}$/;
 const LIFETIME_SECONDS = /^[1-9]\d{0,8}$/;
 
-/** The B2B access token (SNAP service 73): obtained when first needed, kept until it expires, asked for once at a time. */
-export function createSnapAccessTokens(http: BankHttp, path: string, settings: SnapSettings): SnapAccessTokens {
+/**
+ * The B2B access token (SNAP service 73): obtained when first needed, kept until it expires, asked for once at a time.
+ * `now` writes X-TIMESTAMP.
+ */
+export function createSnapAccessTokens(
+  http: BankHttp,
+  path: string,
+  now: () => string,
+  settings: SnapSettings,
+): SnapAccessTokens {
   let current: { readonly token: string; readonly renewAtMs: number } | undefined;
   let renewal: Promise<string> | undefined;
 
   async function renew(): Promise<string> {
-    const timestamp = snapTimestamp(Date.now());
+    const timestamp = now();
     const headers = {
       'content-type': 'application/json',
       'x-timestamp': timestamp,

@@ -1,14 +1,38 @@
 import type { InquiryOutcome } from '../rail.ts';
-import { type AskedAccount, accountVerdict } from './account-verdict.ts';
+import { type AskedAccount, accountVerdict, type VerdictRules } from './account-verdict.ts';
+import { fillTemplate } from './additional-info.ts';
 import type { SnapService } from './exchange.ts';
+import type { SnapProfile, SnapRoute } from './profiles/profile.ts';
 
-/** Account inquiry (ASPI, services 15 and 16): to the bank itself, or about an account of another bank. */
-export const ACCOUNT_INQUIRY: SnapService<AskedAccount, InquiryOutcome> = {
-  write: ({ bankCode, accountNumber }, externalId) =>
-    JSON.stringify({
-      ...(bankCode === null ? {} : { beneficiaryBankCode: bankCode }),
-      beneficiaryAccountNo: accountNumber,
-      partnerReferenceNo: externalId,
-    }),
-  read: accountVerdict,
-};
+/** A question about an account, with the bank's code as it is sent: null to the bank itself. */
+export interface AccountQuestion extends AskedAccount {
+  readonly bankCodeSent: string | null;
+}
+
+/**
+ * Account inquiry (ASPI, services 15 and 16): to the bank itself, where `route` is null, or about an account of another
+ * bank. `parameters` are those of the route; throws when one is missing.
+ */
+export function createAccountInquiry(
+  profile: SnapProfile,
+  route: SnapRoute | null,
+  parameters: Readonly<Record<string, string>>,
+): SnapService<AccountQuestion, InquiryOutcome> {
+  const { sendsPartnerReferenceNo } = profile;
+  const template = route?.additionalInfo ?? null;
+  const ending = template === null ? '' : `,"additionalInfo":${JSON.stringify(fillTemplate(template, parameters))}}`;
+  const rules: VerdictRules = { codes: profile.codes, confirmation: route?.confirmation ?? null };
+
+  return {
+    write({ bankCodeSent, accountNumber }, externalId) {
+      const fields = JSON.stringify({
+        ...(bankCodeSent === null ? {} : { beneficiaryBankCode: bankCodeSent }),
+        beneficiaryAccountNo: accountNumber,
+        ...(sendsPartnerReferenceNo ? { partnerReferenceNo: externalId } : {}),
+      });
+      return template === null ? fields : `${fields.slice(0, -1)}${ending}`;
+    },
+    read: (httpStatus, body, asked, externalId) =>
+      accountVerdict(httpStatus, body, asked, rules, sendsPartnerReferenceNo ? externalId : null),
+  };
+}

@@ -1,29 +1,36 @@
-import type { Verdict } from '../../domain/account.ts';
+import { ACCOUNT_STATUSES, type Verdict } from '../../domain/account.ts';
 import { isPlainText } from '../../domain/identifiers.ts';
 import { reasonForStatus } from '../no-answer.ts';
 import type { InquiryOutcome, NoVerdictReason } from '../rail.ts';
-import { parseReply, type ResponseCode } from './reply.ts';
+import type { NegativeStatus, SnapProfile, SnapRoute } from './profiles/profile.ts';
+import { parseReply, type Reply, type ResponseCode, readText } from './reply.ts';
 
 /** What was asked, for holding the reply against it. */
 export interface AskedAccount {
-  /** `15` internal, `16` external. */
+  /** Its code: `15` internal, `16` external. */
   readonly service: string;
   readonly accountNumber: string;
+  /** As the bank repeats it; null where it cannot name another bank than itself. */
   readonly bankCode: string | null;
 }
+
+/** What is particular to the bank (profiles/profile.ts). */
+export type VerdictRules = Pick<SnapProfile, 'codes'> & Pick<SnapRoute, 'confirmation'>;
+
+const NOTHING_PARTICULAR: VerdictRules = { codes: {}, confirmation: null };
 
 /**
  * HTTP status and case code to a verdict. Everything that is not here is no verdict: a bank's code that is not known
  * for certain to speak of the account must never read as "not found".
  */
-const VERDICTS: Readonly<Record<string, Exclude<Verdict['status'], 'ACTIVE'>>> = {
-  '404 11': 'NOT_FOUND', // invalid account
-  '403 09': 'INACTIVE', // dormant account
-  '403 18': 'INACTIVE', // inactive account
-  '403 05': 'BLOCKED', // do not honor: the account's status is abnormal
-  '403 07': 'BLOCKED', // card blocked
-  '403 16': 'BLOCKED', // suspended
-};
+const VERDICTS: ReadonlyMap<string, NegativeStatus> = new Map([
+  ['404 11', 'NOT_FOUND'], // invalid account
+  ['403 09', 'INACTIVE'], // dormant account
+  ['403 18', 'INACTIVE'], // inactive account
+  ['403 05', 'BLOCKED'], // do not honor: the account's status is abnormal
+  ['403 07', 'BLOCKED'], // card blocked
+  ['403 16', 'BLOCKED'], // suspended
+]);
 
 const SUCCESSFUL = '200 00';
 
@@ -51,25 +58,40 @@ const READ_FIELDS = [
   'beneficiaryBankCode',
   'beneficiaryAccountName',
   'beneficiaryAccountStatus',
+  'partnerReferenceNo',
 ] as const;
 
-/** What a reply to an account inquiry means. It is believed only when it is well-formed and speaks of what was asked. */
-export function accountVerdict(httpStatus: number, body: string, asked: AskedAccount): InquiryOutcome {
+/**
+ * What a reply to an account inquiry means. It is believed only when it is well-formed and speaks of what was asked.
+ * `reference` is the `partnerReferenceNo` of the question; null when it had none.
+ */
+export function accountVerdict(
+  httpStatus: number,
+  body: string,
+  asked: AskedAccount,
+  rules: VerdictRules = NOTHING_PARTICULAR,
+  reference: string | null = null,
+): InquiryOutcome {
   const reply = parseReply(body);
   const code = reply?.responseCode ?? null;
   if (reply === null || code === null)
     return noVerdict(httpStatus >= 500 ? 'bank_unavailable' : 'not_understood', code);
   if (code.service !== asked.service || code.httpStatus !== httpStatus) return noVerdict('not_understood', code);
   if (READ_FIELDS.some((name) => reply.others.has(name))) return noVerdict('not_understood', code);
-  const { beneficiaryAccountNo: account, beneficiaryBankCode: bank } = reply.fields;
+  const { beneficiaryAccountNo: account, beneficiaryBankCode: bank, partnerReferenceNo: echoed = '' } = reply.fields;
   const named = account === undefined || account === asked.accountNumber;
   const sameBank = bank === undefined || asked.bankCode === null || bank === asked.bankCode;
-  if (!named || !sameBank) return noVerdict('not_understood', code);
+  const sameQuestion = echoed === '' || reference === null || echoed === reference;
+  if (!named || !sameBank || !sameQuestion) return noVerdict('not_understood', code);
 
   const meaning = `${code.httpStatus} ${code.case}`;
-  const negative = Object.hasOwn(VERDICTS, meaning) ? VERDICTS[meaning] : undefined;
-  if (negative !== undefined) return { kind: 'verdict', verdict: { status: negative }, railCode: code.text };
+  const special = `${code.service} ${meaning}`;
+  const said = Object.hasOwn(rules.codes, special) ? rules.codes[special] : VERDICTS.get(meaning);
+  if (said !== undefined) {
+    return isStatus(said) ? { kind: 'verdict', verdict: { status: said }, railCode: code.text } : noVerdict(said, code);
+  }
   if (meaning !== SUCCESSFUL) return noVerdict(reasonForStatus(code.httpStatus), code);
+  if (rules.confirmation !== null && contradicts(reply, rules.confirmation)) return noVerdict('not_understood', code);
 
   const name = reply.fields['beneficiaryAccountName']?.trim().normalize('NFC') ?? '';
   const word = reply.fields['beneficiaryAccountStatus']?.trim().toLowerCase() ?? 'active';
@@ -79,6 +101,17 @@ export function accountVerdict(httpStatus: number, body: string, asked: AskedAcc
   if (status !== 'ACTIVE') return { kind: 'verdict', verdict: { status }, railCode: code.text };
   if (name === '' || !isPlainText(name, NAME_LENGTH_MAX)) return noVerdict('not_understood', code);
   return { kind: 'verdict', verdict: { status, accountName: name }, railCode: code.text };
+}
+
+const isStatus = (meaning: NegativeStatus | NoVerdictReason): meaning is NegativeStatus =>
+  ACCOUNT_STATUSES.some((status) => status === meaning);
+
+/** The field may stand in the reply itself or in its `additionalInfo`; absent, it contradicts nothing. */
+function contradicts({ fields, others }: Reply, { field, value }: NonNullable<VerdictRules['confirmation']>): boolean {
+  const info = others.get('additionalInfo');
+  const inside = typeof info === 'object' && info !== null ? (info as Record<string, unknown>)[field] : undefined;
+  const outside = others.get(field) ?? fields[field];
+  return [inside, outside].some((said) => said !== undefined && said !== null && readText(said) !== value);
 }
 
 const noVerdict = (reason: NoVerdictReason, code: ResponseCode | null): InquiryOutcome => ({

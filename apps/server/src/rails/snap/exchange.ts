@@ -1,21 +1,20 @@
-import { createSecretKey } from 'node:crypto';
-import { type BankReply, createBankHttp } from '../bank-http.ts';
+import { createBankHttp } from '../bank-http.ts';
 import { createSnapAccessTokens } from './access-token.ts';
 import { createExternalIds } from './external-id.ts';
-import type { SnapEndpoints, SnapSettings } from './settings.ts';
-import { signRequest } from './signature.ts';
+import { profileOf, type SnapSettings, splitBaseUrl } from './settings.ts';
+import { createSigner } from './signature.ts';
 import { createSnapClock } from './timestamp.ts';
 
 /** One of SNAP's services: how a question is put, and what the reply to it means. */
 export interface SnapService<Asked, Answer> {
   /** Minified JSON. `externalId` is the X-EXTERNAL-ID that it goes out with. */
   write(asked: Asked, externalId: string): string;
-  /** Total: whatever the bank sends is an answer, if only that it was not understood. */
-  read(httpStatus: number, body: string, asked: Asked): Answer;
+  /** Total: whatever the bank sends is an answer, if only that it was not understood. `externalId` is the question's. */
+  read(httpStatus: number, body: string, asked: Asked, externalId: string): Answer;
 }
 
 export interface SnapExchange {
-  /** @throws NoReply, NoToken, or the signal's reason */
+  /** `path` is the service's own, below the bank's address. @throws NoReply, NoToken, or the signal's reason */
   ask<Asked, Answer>(
     service: SnapService<Asked, Answer>,
     path: string,
@@ -26,47 +25,67 @@ export interface SnapExchange {
 }
 
 /** What every question to a bank has in common: access token, signature, headers, and asking once more after a 401. */
-export function createSnapExchange(settings: SnapSettings, endpoints: SnapEndpoints): SnapExchange {
-  const http = createBankHttp(endpoints.origin);
-  const tokens = createSnapAccessTokens(http, endpoints.accessToken, settings);
-  const nextExternalId = createExternalIds();
-  const now = createSnapClock();
-  const hmacKey = createSecretKey(Buffer.from(settings.clientSecret));
+export function createSnapExchange(settings: SnapSettings): SnapExchange {
+  const profile = profileOf(settings);
+  const { origin, prefix } = splitBaseUrl(settings.baseUrl);
+  const http = createBankHttp(origin, settings.transport);
+  const nextExternalId = createExternalIds(Date.now, profile.externalIdDigits);
+  const now = createSnapClock(profile.timestamp);
+  const tokens = createSnapAccessTokens(http, `${prefix}${profile.services.accessToken.path}`, now, settings);
+  const sign = createSigner(profile, settings);
+  const channelId = profile.channelId ?? settings.channelId;
+  const originValue = settings.choices?.origin;
 
-  function send<Asked>(
-    service: SnapService<Asked, unknown>,
-    path: string,
-    asked: Asked,
-    accessToken: string,
-    signal: AbortSignal,
-  ): Promise<BankReply> {
-    // A question asked again needs a new X-EXTERNAL-ID: the bank answers 409 to one that it has seen.
-    const externalId = nextExternalId();
-    const body = service.write(asked, externalId);
+  function send(path: string, body: string, externalId: string, accessToken: string | null, signal: AbortSignal) {
     const timestamp = now();
-    const headers = {
+    const headers: Record<string, string> = {
       'content-type': 'application/json',
-      authorization: `Bearer ${accessToken}`,
       'x-timestamp': timestamp,
-      'x-signature': signRequest(hmacKey, { method: 'POST', path, accessToken, body, timestamp }),
+      'x-signature': sign({ method: 'POST', path, accessToken, body, timestamp }),
       'x-partner-id': settings.partnerId,
       'x-external-id': externalId,
-      'channel-id': settings.channelId,
+      'channel-id': channelId,
     };
+    if (accessToken !== null) headers['authorization'] = `Bearer ${accessToken}`;
+    if (originValue !== undefined) headers[profile.originHeader] = originValue;
     return http.post(path, headers, body, signal);
   }
 
+  /** Without a token there is none that the bank could have forgotten. */
+  async function askWithoutToken<Asked, Answer>(
+    service: SnapService<Asked, Answer>,
+    path: string,
+    asked: Asked,
+    signal: AbortSignal,
+  ): Promise<Answer> {
+    const externalId = nextExternalId();
+    const { status, body } = await send(path, service.write(asked, externalId), externalId, null, signal);
+    return service.read(status, body, asked, externalId);
+  }
+
+  async function askWithToken<Asked, Answer>(
+    service: SnapService<Asked, Answer>,
+    path: string,
+    asked: Asked,
+    signal: AbortSignal,
+  ): Promise<Answer> {
+    const accessToken = tokens.current() ?? (await tokens.get(signal));
+    let externalId = nextExternalId();
+    let reply = await send(path, service.write(asked, externalId), externalId, accessToken, signal);
+    if (reply.status === 401) {
+      // The bank may have forgotten the token before its time. Once: a second refusal is about something else.
+      tokens.discard(accessToken);
+      const renewed = await tokens.get(signal);
+      // A question asked again needs a new X-EXTERNAL-ID: the bank answers 409 to one that it has seen.
+      externalId = nextExternalId();
+      reply = await send(path, service.write(asked, externalId), externalId, renewed, signal);
+    }
+    return service.read(reply.status, reply.body, asked, externalId);
+  }
+
+  const ask = profile.signature.kind === 'asymmetric' ? askWithoutToken : askWithToken;
   return {
-    async ask(service, path, asked, signal) {
-      const accessToken = tokens.current() ?? (await tokens.get(signal));
-      let reply = await send(service, path, asked, accessToken, signal);
-      if (reply.status === 401) {
-        // The bank may have forgotten the token before its time. Once: a second refusal is about something else.
-        tokens.discard(accessToken);
-        reply = await send(service, path, asked, await tokens.get(signal), signal);
-      }
-      return service.read(reply.status, reply.body, asked);
-    },
+    ask: (service, path, asked, signal) => ask(service, `${prefix}${path}`, asked, signal),
     close: () => http.close(),
   };
 }

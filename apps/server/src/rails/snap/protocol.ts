@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { defineProtocol } from '../protocol.ts';
+import { PROFILE_FIELDS, readProfile } from './profile-fields.ts';
 import type { SnapSettings } from './settings.ts';
 import { createSnapRail } from './snap-rail.ts';
 
@@ -10,23 +11,28 @@ export const SNAP = defineProtocol({
     client_secret_file: Type.String({ minLength: 1 }),
     private_key_file: Type.String({ minLength: 1 }),
     partner_id: Type.String({ minLength: 1, maxLength: 36 }),
-    channel_id: Type.String({ minLength: 1, maxLength: 5 }),
+    channel_id: Type.Optional(Type.String({ minLength: 1, maxLength: 5 })),
     own_bank: Type.Optional(Type.String()),
+    ...PROFILE_FIELDS,
   },
   read(entry, common, reader): SnapSettings | null {
     const { name } = common;
     const clientSecret = reader.secret(entry.client_secret_file, `${name}: client_secret_file`);
     const privateKey = reader.privateKey(entry.private_key_file, `${name}: private_key_file`);
     const ownBank = entry.own_bank === undefined ? null : reader.bic(entry.own_bank, `${name}: own_bank`);
-    if (clientSecret === null || privateKey === null) return null;
+    const { profile, choices, faults } = readProfile(entry);
+    for (const fault of faults) reader.fault(`${name}: ${fault}`);
+    if (clientSecret === null || privateKey === null || faults.length > 0) return null;
     return {
       ...common,
       clientKey: entry.client_key,
       clientSecret,
       privateKey,
       partnerId: entry.partner_id,
-      channelId: entry.channel_id,
+      channelId: entry.channel_id ?? '',
       ownBank,
+      profile,
+      choices,
     };
   },
   open: createSnapRail,

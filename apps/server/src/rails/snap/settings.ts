@@ -1,5 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import type { RailSettings } from '../protocol.ts';
+import { ASPI } from './profiles/aspi.ts';
+import type { SnapProfile, SnapRoute } from './profiles/profile.ts';
 
 /** One SNAP connection, as agreed between the operator and the bank. */
 export interface SnapSettings extends RailSettings {
@@ -7,38 +9,42 @@ export interface SnapSettings extends RailSettings {
   readonly clientKey: string;
   /** The HMAC key of symmetric signatures. */
   readonly clientSecret: string;
-  /** RSA; signs the request for a token. */
+  /** RSA; signs the request for a token, and all requests where the bank wants asymmetric signatures. */
   readonly privateKey: KeyObject;
   /** X-PARTNER-ID. */
   readonly partnerId: string;
-  /** CHANNEL-ID. */
+  /** CHANNEL-ID, unless the profile has one. */
   readonly channelId: string;
   /** BIC of the bank whose API this is: its own accounts and transfers to them have services of their own. */
   readonly ownBank: string | null;
+  /** How the bank speaks; ASPI's standard when absent. */
+  readonly profile?: SnapProfile;
+  /** What the bank leaves to its partner; its own defaults when absent. */
+  readonly choices?: SnapChoices;
 }
 
-/** Where a connection's services are. Paths are as they stand in the request line, which is what signatures cover. */
-export interface SnapEndpoints {
-  readonly origin: string;
-  readonly accessToken: string;
-  readonly accountInquiryInternal: string;
-  readonly accountInquiryExternal: string;
-  readonly transferIntrabank: string;
-  readonly transferInterbank: string;
-  readonly transferStatus: string;
+export interface SnapChoices {
+  /** One of the profile's routes. */
+  readonly route?: string;
+  /** What the route's `additionalInfo` needs. */
+  readonly routeParameters?: Readonly<Record<string, string>>;
+  /** The value of ORIGIN, or of the header that stands for it. */
+  readonly origin?: string;
+  /** The core orders transfers with one text as X-EXTERNAL-ID and as `partnerReferenceNo`. */
+  readonly externalIdIsReference?: boolean;
 }
 
-/** ASPI's paths below the bank's address, which may have a path of its own. */
-export function snapEndpoints(baseUrl: string): SnapEndpoints {
+export const profileOf = ({ profile }: SnapSettings): SnapProfile => profile ?? ASPI;
+
+/** The route that was chosen, or the first; undefined where the profile has none of that name. */
+export function findRoute(profile: SnapProfile, name: string | undefined): SnapRoute | undefined {
+  const [first] = Object.keys(profile.routes);
+  const chosen = name ?? first ?? '';
+  return Object.hasOwn(profile.routes, chosen) ? profile.routes[chosen] : undefined;
+}
+
+/** The bank's address in two parts: a service's path stands behind the prefix, and signatures cover both. */
+export function splitBaseUrl(baseUrl: string): { readonly origin: string; readonly prefix: string } {
   const { origin, pathname } = new URL(baseUrl);
-  const prefix = pathname.replace(/\/$/, '');
-  return {
-    origin,
-    accessToken: `${prefix}/v1.0/access-token/b2b`,
-    accountInquiryInternal: `${prefix}/v1.0/account-inquiry-internal`,
-    accountInquiryExternal: `${prefix}/v1.0/account-inquiry-external`,
-    transferIntrabank: `${prefix}/v1.0/transfer-intrabank`,
-    transferInterbank: `${prefix}/v1.0/transfer-interbank`,
-    transferStatus: `${prefix}/v1.0/transfer/status`,
-  };
+  return { origin, prefix: pathname.replace(/\/$/, '') };
 }

@@ -1,51 +1,74 @@
+import type { Bank } from '../../domain/bank.ts';
 import type { AccountInquiry, InquiryOutcome, Rail, TransferInquiry, TransferOutcome } from '../rail.ts';
-import { ACCOUNT_INQUIRY } from './account-inquiry.ts';
-import type { AskedAccount } from './account-verdict.ts';
+import { createAccountInquiry } from './account-inquiry.ts';
+import { bankCodeOf } from './bank-code.ts';
 import { createSnapExchange } from './exchange.ts';
 import { noSnapAnswerAfter } from './no-answer.ts';
-import { type SnapSettings, snapEndpoints } from './settings.ts';
-import { type AskedTransfer, TRANSFER_STATUS } from './transfer-status.ts';
+import { findRoute, profileOf, type SnapSettings } from './settings.ts';
+import { type AskedTransfer, createTransferStatus } from './transfer-status.ts';
+
+/** What this bank has no room or no code for would only be refused: it is not sent. */
+const NOT_SENT: InquiryOutcome = { kind: 'no_verdict', reason: 'refused', railCode: null };
 
 /**
- * SNAP BI, the Indonesian national standard for open API payments: account inquiries (services 15 and 16) and the status
- * of transfers (36).
+ * SNAP BI, the Indonesian national standard for open API payments, as the bank's profile speaks it: account inquiries
+ * (services 15 and 16) and the status of transfers (36). Throws when the settings name no route of the profile.
  */
 export function createSnapRail(settings: SnapSettings): Rail {
-  const endpoints = snapEndpoints(settings.baseUrl);
-  const exchange = createSnapExchange(settings, endpoints);
+  const profile = profileOf(settings);
+  const { services, bankCode } = profile;
+  const { route: routeName, routeParameters = {}, externalIdIsReference = false } = settings.choices ?? {};
+  const route = findRoute(profile, routeName);
+  if (route === undefined) throw new Error(`${settings.name}: there is no route ${routeName}`);
+  const otherAccountDigits = { min: 1, max: route.accountDigitsMax };
+  const exchange = createSnapExchange(settings);
+  const internalInquiry = createAccountInquiry(profile, null, {});
+  const externalInquiry = createAccountInquiry(profile, route, routeParameters);
+  const transferStatus = createTransferStatus(services.transferStatus.code, externalIdIsReference);
+
+  const isOwn = (bank: Bank): boolean => bank.bic === settings.ownBank && services.accountInquiryInternal !== null;
+  const hasCode = (bank: Bank): boolean => bankCodeOf(bankCode.sent, bank) !== null;
 
   function inquireAccount({ bank, accountNumber }: AccountInquiry, signal: AbortSignal): Promise<InquiryOutcome> {
-    const internal = bank.bic === settings.ownBank;
-    const path = internal ? endpoints.accountInquiryInternal : endpoints.accountInquiryExternal;
-    const asked: AskedAccount = {
-      service: internal ? '15' : '16',
-      accountNumber: accountNumber.reveal(),
-      bankCode: internal ? null : bank.bic,
-    };
+    const internal = isOwn(bank) ? services.accountInquiryInternal : null;
+    const { min, max } = internal?.accountDigits ?? otherAccountDigits;
+    if (accountNumber.length < min || accountNumber.length > max) return Promise.resolve(NOT_SENT);
+
+    const bankCodeSent = internal === null ? bankCodeOf(bankCode.sent, bank) : null;
+    const bankCodeEchoed = internal === null ? bankCodeOf(bankCode.echoed, bank) : null;
+    // Without them, nothing would tell one bank from another.
+    if (internal === null && (bankCodeSent === null || bankCodeEchoed === null)) return Promise.resolve(NOT_SENT);
+
+    const { path, code } = internal ?? services.accountInquiryExternal;
+    const asked = { service: code, accountNumber: accountNumber.reveal(), bankCodeSent, bankCode: bankCodeEchoed };
     return exchange
-      .ask(ACCOUNT_INQUIRY, path, asked, signal)
+      .ask(internal === null ? externalInquiry : internalInquiry, path, asked, signal)
       .catch((error: unknown) => ({ kind: 'no_verdict', ...noSnapAnswerAfter(error, signal) }));
   }
 
   function inquireTransfer(inquiry: TransferInquiry, signal: AbortSignal): Promise<TransferOutcome> {
+    const intrabank =
+      inquiry.bank !== null && inquiry.bank.bic === settings.ownBank ? services.transferIntrabank : null;
     const asked: AskedTransfer = {
       reference: inquiry.reference,
-      service: inquiry.bank !== null && inquiry.bank.bic === settings.ownBank ? '17' : '18',
+      service: (intrabank ?? services.transferInterbank).code,
       amount: inquiry.amount,
       currency: inquiry.currency,
       createdAt: inquiry.createdAt,
       accountNumber: inquiry.accountNumber.reveal(),
     };
     return exchange
-      .ask(TRANSFER_STATUS, endpoints.transferStatus, asked, signal)
+      .ask(transferStatus, services.transferStatus.path, asked, signal)
       .catch((error: unknown) => ({ kind: 'no_word', ...noSnapAnswerAfter(error, signal) }));
   }
 
   return {
     name: settings.name,
-    reaches: (bank) => settings.banks === null || settings.banks.has(bank.bic),
+    tellsClosed: profile.tellsClosed,
+    reaches: (bank) => (settings.banks === null || settings.banks.has(bank.bic)) && (isOwn(bank) || hasCode(bank)),
     inquireAccount,
-    inquireTransfer,
+    // Whoever must name the X-EXTERNAL-ID of the order cannot ask without it.
+    ...(profile.asksByExternalId && !externalIdIsReference ? {} : { inquireTransfer }),
     close: () => exchange.close(),
   };
 }

@@ -1,5 +1,7 @@
 import type { Bank } from '../../domain/bank.ts';
+import { bankCodeOf } from './bank-code.ts';
 import type { SnapService } from './exchange.ts';
+import type { SnapProfile } from './profiles/profile.ts';
 import { parseReply } from './reply.ts';
 import { snapTimestamp } from './timestamp.ts';
 
@@ -23,14 +25,14 @@ export type Acceptance =
 const SOURCE_ACCOUNT = '8880001000';
 
 /** SNAP transfers (ASPI, services 17 and 18): within the bank, and to another one. */
-export const TRANSFER: SnapService<TransferOrder, Acceptance> = {
+export const createTransferOrders = ({ bankCode }: SnapProfile): SnapService<TransferOrder, Acceptance> => ({
   write: ({ partnerReferenceNo, amount, bank, accountNumber, accountName, createdAt }) =>
     JSON.stringify({
       partnerReferenceNo,
       amount: { value: amount, currency: 'IDR' },
       beneficiaryAccountNo: accountNumber,
       beneficiaryAccountName: accountName,
-      beneficiaryBankCode: bank.bic,
+      beneficiaryBankCode: bankCodeOf(bankCode.sent, bank),
       sourceAccountNo: SOURCE_ACCOUNT,
       transactionDate: snapTimestamp(Date.parse(createdAt)),
     }),
@@ -39,4 +41,4 @@ export const TRANSFER: SnapService<TransferOrder, Acceptance> = {
     if (code === null || httpStatus >= 500) return { kind: 'unknown' };
     return httpStatus < 300 ? { kind: 'accepted' } : { kind: 'refused', code: code.text };
   },
-};
+});

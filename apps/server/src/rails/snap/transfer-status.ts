@@ -19,21 +19,27 @@ export interface AskedTransfer {
   readonly accountNumber: string;
 }
 
-const SERVICE = '36';
 const SUCCESSFUL = '200 00';
 const TRANSACTION_NOT_FOUND = '404 01';
 
-/** Transfer status inquiry (ASPI, service 36). */
-export const TRANSFER_STATUS: SnapService<AskedTransfer, TransferOutcome> = {
+/**
+ * Transfer status inquiry (ASPI, service 36; `ownCode` is what the bank calls it). With `externalIdIsReference` the question
+ * names the order's X-EXTERNAL-ID too.
+ */
+export const createTransferStatus = (
+  ownCode: string,
+  externalIdIsReference: boolean,
+): SnapService<AskedTransfer, TransferOutcome> => ({
   write: ({ reference, service, createdAt, amount, currency }) =>
     JSON.stringify({
       originalPartnerReferenceNo: reference,
+      ...(externalIdIsReference ? { originalExternalId: reference } : {}),
       serviceCode: service,
       transactionDate: snapTimestamp(Date.parse(createdAt)),
       amount: { value: amount, currency },
     }),
-  read: transferStatus,
-};
+  read: (httpStatus, body, asked) => transferStatus(ownCode, httpStatus, body, asked),
+});
 
 /** An object where one of these should be text may be the bank's way to say what must not be overlooked. */
 const READ_FIELDS = [
@@ -50,11 +56,11 @@ const READ_FIELDS = [
  * What a reply to a status inquiry means. Its response code is about the inquiry, `latestTransactionStatus` about the
  * transfer. It is believed only when it is well-formed and names the transfer that was asked about.
  */
-function transferStatus(httpStatus: number, body: string, asked: AskedTransfer): TransferOutcome {
+function transferStatus(ownCode: string, httpStatus: number, body: string, asked: AskedTransfer): TransferOutcome {
   const reply = parseReply(body);
   const code = reply?.responseCode ?? null;
   if (reply === null || code === null) return noWord(httpStatus >= 500 ? 'bank_unavailable' : 'not_understood', null);
-  if (code.service !== SERVICE || code.httpStatus !== httpStatus) return noWord('not_understood', code.text);
+  if (code.service !== ownCode || code.httpStatus !== httpStatus) return noWord('not_understood', code.text);
   if (READ_FIELDS.some((name) => reply.others.has(name))) return noWord('not_understood', code.text);
 
   const meaning = `${code.httpStatus} ${code.case}`;

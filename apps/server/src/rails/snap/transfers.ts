@@ -1,12 +1,12 @@
 import { createSnapExchange } from './exchange.ts';
-import { type SnapSettings, snapEndpoints } from './settings.ts';
+import { profileOf, type SnapSettings } from './settings.ts';
 import {
   isSignedBy,
   readNotification,
   type SignedNotification,
   type TransferNotification,
 } from './transfer-notification.ts';
-import { type Acceptance, TRANSFER, type TransferOrder } from './transfer-order.ts';
+import { type Acceptance, createTransferOrders, type TransferOrder } from './transfer-order.ts';
 
 /** What a disbursement core does with its bank: it orders transfers, and hears what became of them. */
 export interface SnapTransfers {
@@ -20,13 +20,15 @@ export interface SnapTransfers {
 const ORDER_TIMEOUT_MS = 4_000;
 
 export function createSnapTransfers(settings: SnapSettings): SnapTransfers {
-  const endpoints = snapEndpoints(settings.baseUrl);
-  const exchange = createSnapExchange(settings, endpoints);
+  const profile = profileOf(settings);
+  const { transferIntrabank, transferInterbank } = profile.services;
+  const exchange = createSnapExchange(settings);
+  const orders = createTransferOrders(profile);
   return {
     order(order) {
-      const path = order.bank.bic === settings.ownBank ? endpoints.transferIntrabank : endpoints.transferInterbank;
+      const intrabank = order.bank.bic === settings.ownBank ? transferIntrabank : null;
       return exchange
-        .ask(TRANSFER, path, order, AbortSignal.timeout(ORDER_TIMEOUT_MS))
+        .ask(orders, (intrabank ?? transferInterbank).path, order, AbortSignal.timeout(ORDER_TIMEOUT_MS))
         .catch((): Acceptance => ({ kind: 'unknown' }));
     },
     read: (notification) =>

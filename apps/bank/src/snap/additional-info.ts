@@ -1,0 +1,32 @@
+import type { Answer } from '../answer.ts';
+import { type BodyFields, checkFields, isObject } from './body-fields.ts';
+import { refuse, type ServiceCode, SNAP_CASES } from './response-codes.ts';
+import type { SnapRules } from './rules/rules.ts';
+
+/** `additionalInfo`, or an empty object where there is none. */
+export function infoOf(fields: BodyFields): BodyFields {
+  const info = fields['additionalInfo'];
+  return isObject(info) ? info : {};
+}
+
+/** The first rule that an inquiry's `additionalInfo` breaks, or that the account number breaks because of it. */
+export function checkInquiryInfo(service: ServiceCode, fields: BodyFields, { info: rules }: SnapRules): Answer | null {
+  const info = infoOf(fields);
+  if (rules.mandatory && Object.keys(info).length === 0) {
+    return refuse(service, SNAP_CASES.invalidMandatoryField, 'additionalInfo');
+  }
+  const accountNo = rules.accountNo(info);
+  return (
+    checkFields(service, flat(info), rules.members(info)) ??
+    checkFields(service, fields, accountNo === null ? [] : [accountNo])
+  );
+}
+
+/** The members of objects in it by their names with a dot. */
+function flat(info: BodyFields): BodyFields {
+  return Object.fromEntries(
+    Object.entries(info).flatMap(([name, member]) =>
+      isObject(member) ? Object.entries(member).map(([inner, value]) => [`${name}.${inner}`, value]) : [[name, member]],
+    ),
+  );
+}

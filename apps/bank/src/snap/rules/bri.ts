@@ -1,0 +1,15 @@
+import { accountNoRule } from '../field-rules.ts';
+import { ASPI } from './aspi.ts';
+import type { SnapRules } from './rules.ts';
+
+export const BRI: SnapRules = {
+  ...ASPI,
+  ownBic: 'BRINIDJA',
+  paths: {
+    ...ASPI.paths,
+    // Without the second dash.
+    '15': '/intrabank/snap/v1.0/account-inquiryinternal',
+    '36': '/snap/v1.0/transfer/status',
+  },
+  ownAccountNo: accountNoRule(1, 15),
+};

@@ -1,0 +1,38 @@
+import type { BodyFields } from '../body-fields.ts';
+import { BANK_CODE } from '../field-rules.ts';
+import { SNAP_CASES } from '../response-codes.ts';
+import { ASPI, REFUSALS } from './aspi.ts';
+import type { InfoRules, SnapRules } from './rules.ts';
+
+/** PRIMA unless another switcher is named. */
+const INFO: InfoRules = {
+  mandatory: false,
+  members: (info) => [
+    { name: 'switcher', mandatory: false, pattern: /^(?:PRIMA|ATMB|BIFAST)$/ },
+    ...(isBiFast(info)
+      ? [
+          // 2 asks by proxy, which this bank does not play.
+          { name: 'inquiryType', mandatory: true, pattern: /^1$/ },
+          { name: 'categoryPurpose', mandatory: true, pattern: /^.{1,35}$/su },
+        ]
+      : []),
+  ],
+  accountNo: () => null,
+  reply: (info) => (isBiFast(info) ? { responseStatus: 'ACTC', responseReason: 'BFSTU000' } : undefined),
+};
+
+const isBiFast = (info: BodyFields): boolean => info['switcher'] === 'BIFAST';
+
+export const MANDIRI: SnapRules = {
+  ...ASPI,
+  ownBic: 'BMRIIDJA',
+  partnerIdLengthMax: 16,
+  externalId: /^\d{1,19}$/,
+  bankCode: { ...BANK_CODE, pattern: /^(?:\d{3}|[A-Z]{6}[A-Z0-9]{2})$/ },
+  info: INFO,
+  // Of service 16 no other code about an account is published.
+  refusals: {
+    '15': REFUSALS,
+    '16': { ...REFUSALS, inactive: SNAP_CASES.invalidAccount, blocked: SNAP_CASES.invalidAccount },
+  },
+};

@@ -1,0 +1,18 @@
+import { listedBank } from '../../bank-names.ts';
+import { accountNoRule, BANK_CODE } from '../field-rules.ts';
+import { ASPI } from './aspi.ts';
+import type { SnapRules } from './rules.ts';
+
+const { '15': _, '17': __, ...PATHS } = ASPI.paths;
+
+/** A payment provider. */
+export const MIDTRANS: SnapRules = {
+  ...ASPI,
+  ownBic: null,
+  paths: PATHS,
+  timestamp: 'utc-with-milliseconds',
+  // Three digits of the bank and four of a branch.
+  bankCode: { ...BANK_CODE, pattern: /^\d{7}$/ },
+  readBankCode: listedBank,
+  otherAccountNo: accountNoRule(1, 20),
+};

@@ -1,0 +1,104 @@
+import { type Static, Type } from 'typebox';
+import { faultyParameters } from './additional-info.ts';
+import type { SnapProfile, SnapServiceAt, SnapServices } from './profiles/profile.ts';
+import { PROFILES, type ProfileName } from './profiles/profiles.ts';
+import { findRoute, type SnapChoices } from './settings.ts';
+
+const Path = Type.Optional(Type.String({ pattern: '^/[!-~]*[!-.0-~]$' }));
+
+/** The fields of a connection that say how its bank speaks; docs/rails.md explains them. */
+export const PROFILE_FIELDS = {
+  profile: Type.Optional(Type.Enum(Object.keys(PROFILES) as ProfileName[])),
+  route: Type.Optional(Type.String()),
+  route_parameters: Type.Optional(Type.Record(Type.String(), Type.String())),
+  origin: Type.Optional(Type.String({ pattern: '^[!-~]{1,200}$' })),
+  external_id_is_reference: Type.Optional(Type.Boolean()),
+  // What replaces a rule of the profile, where a bank agreed on something else or its document was silent.
+  bank_code: Type.Optional(Type.Enum(['bic', 'clearing_code', 'clearing_and_branch'])),
+  signature: Type.Optional(Type.Enum(['symmetric', 'asymmetric'])),
+  signature_encoding: Type.Optional(Type.Enum(['base64', 'hex'])),
+  timestamp: Type.Optional(Type.Enum(['jakarta', 'utc', 'utc_milliseconds'])),
+  origin_header: Type.Optional(Type.Enum(['origin', 'x-origin'])),
+  paths: Type.Optional(
+    Type.Object(
+      {
+        access_token: Path,
+        account_inquiry_internal: Path,
+        account_inquiry_external: Path,
+        transfer_status: Path,
+      },
+      { additionalProperties: false },
+    ),
+  ),
+};
+
+const Entry = Type.Object({ ...PROFILE_FIELDS, partner_id: Type.String(), channel_id: Type.Optional(Type.String()) });
+type ProfileEntry = Static<typeof Entry>;
+
+export interface ReadProfile {
+  readonly profile: SnapProfile;
+  readonly choices: SnapChoices;
+  /** Sentences, without the connection's name. */
+  readonly faults: string[];
+}
+
+/** How the bank of this connection speaks: its profile, with what the operator replaced in it. */
+export function readProfile(entry: ProfileEntry): ReadProfile {
+  const profile = replaceRules(PROFILES[entry.profile ?? 'aspi'], entry);
+  const choices: SnapChoices = {
+    ...(entry.route === undefined ? {} : { route: entry.route }),
+    ...(entry.route_parameters === undefined ? {} : { routeParameters: entry.route_parameters }),
+    ...(entry.origin === undefined ? {} : { origin: entry.origin }),
+    externalIdIsReference: entry.external_id_is_reference ?? false,
+  };
+  return { profile, choices, faults: profileFaults(profile, choices, entry.partner_id, entry.channel_id) };
+}
+
+/** What does not go together with the profile. `channelId` is undefined where the operator gave none. */
+export function profileFaults(
+  profile: SnapProfile,
+  { route: routeName, routeParameters = {} }: SnapChoices,
+  partnerId: string,
+  channelId: string | undefined,
+): string[] {
+  const faults: string[] = [];
+  const route = findRoute(profile, routeName);
+  if (route === undefined) faults.push(`route must be one of ${Object.keys(profile.routes).join(', ')}`);
+  for (const name of faultyParameters(route?.additionalInfo ?? null, routeParameters)) {
+    faults.push(`route_parameters.${name} is missing, or not of the form that the bank wants`);
+  }
+  const { partnerIdLengthMax, channelId: fixed } = profile;
+  if (partnerId.length > partnerIdLengthMax) {
+    faults.push(`partner_id is longer than the ${partnerIdLengthMax} characters that the bank takes`);
+  }
+  if (fixed === null && channelId === undefined) faults.push('channel_id is missing');
+  if (fixed !== null && channelId !== undefined && channelId !== fixed) faults.push(`channel_id must be ${fixed}`);
+  return faults;
+}
+
+function replaceRules(profile: SnapProfile, entry: ProfileEntry): SnapProfile {
+  const { bank_code: bankCode, origin_header: originHeader = profile.originHeader } = entry;
+  return {
+    ...profile,
+    services: replacePaths(profile.services, entry.paths ?? {}),
+    bankCode: bankCode === undefined ? profile.bankCode : { sent: bankCode, echoed: bankCode },
+    originHeader,
+    signature: {
+      kind: entry.signature ?? profile.signature.kind,
+      encoding: entry.signature_encoding ?? profile.signature.encoding,
+    },
+    timestamp: entry.timestamp ?? profile.timestamp,
+  };
+}
+
+function replacePaths(services: SnapServices, paths: NonNullable<ProfileEntry['paths']>): SnapServices {
+  const { accountInquiryInternal: internal } = services;
+  const at = <Service extends SnapServiceAt>(service: Service, path = service.path): Service => ({ ...service, path });
+  return {
+    ...services,
+    accessToken: { path: paths.access_token ?? services.accessToken.path },
+    accountInquiryInternal: internal === null ? null : at(internal, paths.account_inquiry_internal),
+    accountInquiryExternal: at(services.accountInquiryExternal, paths.account_inquiry_external),
+    transferStatus: at(services.transferStatus, paths.transfer_status),
+  };
+}

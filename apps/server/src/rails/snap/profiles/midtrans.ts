@@ -1,0 +1,18 @@
+import { ASPI } from './aspi.ts';
+import type { SnapProfile } from './profile.ts';
+
+/**
+ * Midtrans (docs.midtrans.com, and its own client for Node), a payment provider: it has no accounts of its own, hence
+ * neither service 15 nor 17.
+ *
+ * Its codes mean what ASPI's do: 403 09 dormant, 403 18 closed, 404 11 not there. Unknown, and therefore ASPI's: the lengths of
+ * its headers, and what a reply echoes as the bank's code. It wants to be asked about a transfer no sooner than after ten minutes.
+ */
+export const MIDTRANS: SnapProfile = {
+  ...ASPI,
+  services: { ...ASPI.services, accountInquiryInternal: null, transferIntrabank: null },
+  // "3 digit BI code + 4 digit BI branch code".
+  bankCode: { sent: 'clearing_and_branch', echoed: 'clearing_and_branch' },
+  timestamp: 'utc_milliseconds',
+  routes: { direct: { accountDigitsMax: 20, additionalInfo: null, confirmation: null } },
+};

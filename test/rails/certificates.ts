@@ -1,0 +1,45 @@
+import { generate } from 'selfsigned';
+
+/** PEM. */
+export interface Certified {
+  readonly certificate: string;
+  readonly privateKey: string;
+}
+
+const KEYS = { keyType: 'ec', algorithm: 'sha256' } as const;
+const named = (name: string) => [{ name: 'commonName', value: name }];
+
+/** An authority that vouches for whom a test wants. */
+export async function createAuthority(): Promise<{
+  readonly certificate: string;
+  vouchFor(name: string): Promise<Certified>;
+}> {
+  const authority = await generate(named('Test authority'), {
+    ...KEYS,
+    extensions: [
+      { name: 'basicConstraints', cA: true, critical: true },
+      { name: 'keyUsage', keyCertSign: true, digitalSignature: true, critical: true },
+    ],
+  });
+  return {
+    certificate: authority.cert,
+    async vouchFor(name) {
+      const made = await generate(named(name), {
+        ...KEYS,
+        ca: { key: authority.private, cert: authority.cert },
+        extensions: [
+          { name: 'basicConstraints', cA: false },
+          { name: 'extKeyUsage', serverAuth: true, clientAuth: true },
+          {
+            name: 'subjectAltName',
+            altNames: [
+              { type: 2, value: 'localhost' },
+              { type: 7, ip: '127.0.0.1' },
+            ],
+          },
+        ],
+      });
+      return { certificate: made.cert, privateKey: made.private };
+    },
+  };
+}

@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { PROFILES } from '../../apps/server/src/rails/snap/profiles/profiles.ts';
+import { createSnapRail } from '../../apps/server/src/rails/snap/snap-rail.ts';
+import { testBanks } from '../harness/service.ts';
+import { ask } from './connection.ts';
+import { SNAP_BANKS, snapSettingsFor, startSnapBank } from './snap-banks.ts';
+
+describe("the banks' codes on a SNAP rail", () => {
+  it('by seven digits name every bank of the directory, and no two banks alike', async (context) => {
+    const bank = await startSnapBank(context, SNAP_BANKS.midtrans);
+    const rail = createSnapRail(snapSettingsFor('midtrans', bank.baseUrl));
+    context.after(() => rail.close());
+    assert.ok(testBanks.list().every((each) => rail.reaches(each)));
+    for (const code of ['BRI', 'MANDIRI', 'BNI', 'BCA', '451']) {
+      assert.equal((await ask(rail, code, '8888801234')).kind, 'verdict', code);
+    }
+    // The unit has its bank's clearing code and a branch of its own, which this bank does not list.
+    const { kind, railCode } = await ask(rail, 'SYBDIDJ1', '8888801234');
+    assert.deepEqual([kind, railCode], ['no_verdict', '4001600']);
+  });
+
+  it("by clearing code leave out sharia units, in whose stead their bank's accounts would be asked about", async (context) => {
+    const bank = await startSnapBank(context, SNAP_BANKS.aspi);
+    const profile = { ...PROFILES.aspi, bankCode: { sent: 'clearing_code', echoed: 'clearing_code' } } as const;
+    const rail = createSnapRail(snapSettingsFor('aspi', bank.baseUrl, { profile }));
+    context.after(() => rail.close());
+    for (const each of testBanks.list()) assert.equal(rail.reaches(each), each.unit !== 'sharia_unit', each.bic);
+    assert.equal((await ask(rail, 'BRI', '8888801234')).kind, 'verdict');
+    const { kind, railCode } = await ask(rail, 'SYBDIDJ1', '8888801234');
+    assert.deepEqual([kind, railCode], ['no_verdict', null]);
+  });
+});

@@ -1,0 +1,3 @@
+import { snapConforms } from './snap-banks.ts';
+
+snapConforms('midtrans');

@@ -1,0 +1,4 @@
+import { snapConforms } from './snap-banks.ts';
+
+snapConforms('bri');
+snapConforms('mandiri');

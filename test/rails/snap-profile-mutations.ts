@@ -1,0 +1,184 @@
+// Every rule of a profile, and for each what it may be replaced by so that the bank does not answer any more.
+
+import type { SnapProfile } from '../../apps/server/src/rails/snap/profiles/profile.ts';
+import { PROFILES, type ProfileName } from '../../apps/server/src/rails/snap/profiles/profiles.ts';
+import { SNAP_BANKS } from './snap-banks.ts';
+
+/** The names that lead to a rule. */
+export type RulePath = readonly string[];
+
+export interface Mutation {
+  readonly what: string;
+  readonly profile: SnapProfile;
+  /** The check that must not hold any more. */
+  readonly breaks: string;
+}
+
+/** Every value of the profile that holds no others: a rule that is added to it is found by itself. */
+export function rulesOf(value: unknown, path: RulePath = []): RulePath[] {
+  const inner = typeof value === 'object' && value !== null && !(value instanceof RegExp) ? Object.entries(value) : [];
+  return inner.length === 0 ? [path] : inner.flatMap(([name, each]) => rulesOf(each, [...path, name]));
+}
+
+interface Replacement {
+  readonly by: unknown;
+  readonly breaks: string;
+}
+
+/** What a rule is taken away with. */
+const NOTHING = Symbol('nothing');
+
+const ROUTE_NEEDS_MORE = PROFILES.bca.routes['bifast']?.additionalInfo;
+const CONFIRMED_BY_ANOTHER = { field: 'beneficiaryAccountName', value: 'ACTC' };
+
+export function mutationsOf(name: ProfileName, path: RulePath): Mutation[] {
+  const profile = PROFILES[name];
+  return replacementsOf(name, path).map(({ by, breaks }) => ({
+    what: by === NOTHING ? 'is taken away' : `is ${by instanceof RegExp ? String(by) : JSON.stringify(by)}`,
+    profile: replaced(profile, path, by),
+    breaks,
+  }));
+}
+
+function replacementsOf(name: ProfileName, path: RulePath): Replacement[] {
+  const bank = SNAP_BANKS[name];
+  const value = valueAt(PROFILES[name], path);
+  const [firstRoute = ''] = Object.keys(bank.routes);
+  const asked = `another bank's account by ${firstRoute}`;
+  const [area, ...rest] = path;
+  const standardOrNot = (): unknown => {
+    const standard = valueAt(PROFILES.aspi, path);
+    return standard === value ? valueAt(PROFILES.bca, path) : standard;
+  };
+
+  switch (area === 'services' || area === 'routes' ? area : path.join('.')) {
+    case 'services':
+      return serviceReplacements(name, rest, standardOrNot());
+    case 'routes':
+      return routeReplacements(name, rest, value);
+    case 'bankCode.sent':
+      // Both: else it would only be the echo that is not understood.
+      return [{ by: wrongBankCode(name), breaks: asked }];
+    case 'bankCode.echoed':
+      return [{ by: name === 'midtrans' ? 'bic' : 'clearing_code', breaks: asked }];
+    case 'channelId':
+      return [{ by: standardOrNot(), breaks: asked }];
+    case 'partnerIdLengthMax':
+      return [-1, 1].map((more) => ({ by: bank.partnerIdLengthMax + more, breaks: 'lengths of the partner id' }));
+    case 'externalIdDigits':
+      return [{ by: bank.externalIdDigitsMax + 1, breaks: asked }];
+    case 'originHeader':
+      return [{ by: 'x-origin', breaks: asked }];
+    case 'signature.kind':
+      return [{ by: 'asymmetric', breaks: asked }];
+    case 'signature.encoding':
+      return [{ by: 'hex', breaks: asked }];
+    case 'timestamp':
+      return (name === 'midtrans' ? ['jakarta', 'utc'] : ['utc_milliseconds']).map((by) => ({ by, breaks: asked }));
+    case 'sendsPartnerReferenceNo':
+      return [{ by: false, breaks: 'an answer to another question' }];
+    case 'codes':
+      return [{ by: { '16 200 00': 'refused' }, breaks: asked }];
+    case 'codes.16 404 02':
+      return [NOTHING, 'NOT_FOUND', 'refused'].map((by) => ({ by, breaks: 'the limit of questions' }));
+    case 'tellsClosed':
+      return [{ by: value === false, breaks: 'a closed account' }];
+    case 'asksByExternalId':
+      return [{ by: value === false, breaks: 'transfers of which the external id is unknown' }];
+    default:
+      return [];
+  }
+}
+
+/** A form that this bank does not take. */
+function wrongBankCode(name: ProfileName): string {
+  if (name === 'bca') return 'clearing_code';
+  return name === 'midtrans' ? 'bic' : 'clearing_and_branch';
+}
+
+function serviceReplacements(name: ProfileName, path: RulePath, other: unknown): Replacement[] {
+  const [service = '', ...rule] = path;
+  const [firstRoute = ''] = Object.keys(SNAP_BANKS[name].routes);
+  const breaks: Readonly<Record<string, string>> = {
+    accessToken: `another bank's account by ${firstRoute}`,
+    accountInquiryInternal: 'the own account',
+    accountInquiryExternal: `another bank's account by ${firstRoute}`,
+    transferIntrabank: 'a transfer within the bank',
+    transferInterbank: 'a transfer to another bank',
+    transferStatus: 'a transfer to another bank',
+  };
+  const broken = breaks[service];
+  if (broken === undefined) return [];
+  switch (rule.join('.')) {
+    case 'path':
+    case '': // There is none here: the standard's is put in its place.
+      return [{ by: other, breaks: broken }];
+    case 'code':
+      return [{ by: '99', breaks: broken }];
+    case 'accountDigits.min':
+      return [{ by: SNAP_BANKS[name].own.digits[0] === 10 ? 1 : 6, breaks: 'lengths of own accounts' }];
+    case 'accountDigits.max':
+      return [{ by: SNAP_BANKS[name].own.digits[1] === 34 ? 33 : 34, breaks: 'lengths of own accounts' }];
+    default:
+      return [];
+  }
+}
+
+function routeReplacements(name: ProfileName, path: RulePath, value: unknown): Replacement[] {
+  const [route = '', rule = '', ...member] = path;
+  const asked = `another bank's account by ${route}`;
+  switch (rule) {
+    case 'accountDigitsMax':
+      return [{ by: value === 34 ? 33 : 34, breaks: `lengths of accounts by ${route}` }];
+    case 'confirmation':
+      if (value === null) return [{ by: CONFIRMED_BY_ANOTHER, breaks: asked }];
+      return [{ by: 'another', breaks: member[0] === 'field' ? `a success that is none by ${route}` : asked }];
+    case 'additionalInfo':
+      return infoReplacements(name, route, member, value);
+    default:
+      return [];
+  }
+}
+
+function infoReplacements(name: ProfileName, route: string, member: RulePath, value: unknown): Replacement[] {
+  const asked = `another bank's account by ${route}`;
+  // Null: nothing is needed.
+  if (value === null) return [{ by: ROUTE_NEEDS_MORE, breaks: asked }];
+  if (value instanceof RegExp) {
+    const parameter = String(
+      valueAt(PROFILES[name], ['routes', route, 'additionalInfo', ...member.slice(0, -1), 'parameter']),
+    );
+    return [
+      { by: /^never$/, breaks: asked },
+      { by: /^/, breaks: `a wrong ${parameter} for ${route}` },
+    ];
+  }
+  if (member.at(-1) === 'parameter') return [{ by: 'another', breaks: asked }];
+  // A bank that is told of no switcher chooses one by itself, and answers.
+  const silently = member.join() === 'switcher' ? `the switcher of ${route}` : asked;
+  return [
+    { by: 'another', breaks: asked },
+    { by: NOTHING, breaks: silently },
+  ];
+}
+
+function valueAt(value: unknown, [name, ...rest]: RulePath): unknown {
+  if (name === undefined) return value;
+  return typeof value === 'object' && value !== null ? valueAt(Reflect.get(value, name), rest) : undefined;
+}
+
+/** The profile with another rule at the path. What the rule is of is for the test to find out, hence the cast. */
+function replaced(profile: SnapProfile, path: RulePath, by: unknown): SnapProfile {
+  const changed = structuredProfile(profile, path, by) as SnapProfile;
+  return path.join('.') === 'bankCode.sent'
+    ? { ...changed, bankCode: { sent: changed.bankCode.sent, echoed: changed.bankCode.sent } }
+    : changed;
+}
+
+function structuredProfile(value: unknown, [name, ...rest]: RulePath, by: unknown): unknown {
+  if (name === undefined) return by;
+  const { [name]: old, ...others } = value as Record<string, unknown>;
+  return rest.length === 0 && by === NOTHING
+    ? others
+    : { ...(value as object), [name]: structuredProfile(old, rest, by) };
+}

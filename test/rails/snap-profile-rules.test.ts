@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { PROFILES, type ProfileName } from '../../apps/server/src/rails/snap/profiles/profiles.ts';
+import { SNAP_BANKS } from './snap-banks.ts';
+import { startChecks } from './snap-profile-checks.ts';
+import { mutationsOf, rulesOf } from './snap-profile-mutations.ts';
+
+const NEGATIVE: ReadonlySet<unknown> = new Set(['NOT_FOUND', 'INACTIVE', 'BLOCKED']);
+
+for (const name of Object.keys(PROFILES) as ProfileName[]) {
+  test(`between a rail with the profile ${name} and a bank in the form ${SNAP_BANKS[name].form}`, async (context) => {
+    const checks = await startChecks(context, name);
+
+    for (const [what, check] of checks) {
+      await context.test(`${what}: they understand each other`, () => check(PROFILES[name]));
+    }
+
+    for (const path of rulesOf(PROFILES[name])) {
+      const rule = path.join('.');
+      const mutations = mutationsOf(name, path);
+      await context.test(`the rule ${rule} is tried`, () => assert.ok(mutations.length > 0, 'nothing replaces it'));
+      for (const { what, profile, breaks } of mutations) {
+        await context.test(`not when ${rule} ${what}: ${breaks}`, async () => {
+          const check = checks.get(breaks);
+          assert.ok(check !== undefined, `there is no check ${breaks}`);
+          await assert.rejects(
+            async () => check(profile),
+            // The bank's refusal must not read as a word about the account.
+            (error: { actual?: unknown }) => !breaks.startsWith('another bank') || !NEGATIVE.has(error.actual),
+          );
+        });
+      }
+    }
+  });
+}

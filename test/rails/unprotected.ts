@@ -1,0 +1,16 @@
+import { PROTECTION, type Protection } from '../../apps/server/src/rails/protection/settings.ts';
+
+const NEVER = Number.POSITIVE_INFINITY;
+
+/** For tests that have a bank misbehave again and again, and want every question to reach it, once. */
+export const UNPROTECTED: Protection = {
+  ...PROTECTION,
+  breaker: {
+    ...PROTECTION.breaker,
+    failuresInARow: NEVER,
+    windowAnswersMin: NEVER,
+    throttledInARow: NEVER,
+    refusedInARow: NEVER,
+  },
+  retryOneIn: NEVER,
+};
