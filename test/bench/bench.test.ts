@@ -43,10 +43,10 @@ describe('the benchmark', {
     await assertNothingLeft(run);
   });
 
-  // Before the first round every variant has been warmed up, so this is also the run with whatever load is installed.
+  // With whatever load is installed.
   test('Ctrl-C while load is on stops everything and leaves nothing behind', async () => {
     const run = await bench.start('interrupted', ['--quick', '--seconds', '60']);
-    await run.said('round 1 of 1');
+    await run.said('warming up');
     run.child.kill('SIGINT');
     assert.equal(await run.exited, 130, run.output.stderr);
     assert.match(run.output.stderr, /stopped by SIGINT/);

@@ -106,6 +106,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
         TIBA_AUTHENTICATION_FAILURES_PER_MINUTE: '1000000',
         TIBA_EVENTS_PER_MINUTE: '1000000',
         TIBA_CALLBACKS_PER_MINUTE: '1000000',
+        TIBA_BANKS_PER_MINUTE: '1000000',
       }),
       secretKey: Buffer.alloc(32, 7),
       ...options.settings,

@@ -2,6 +2,7 @@ import type { IssueAccessToken } from './auth/access-tokens.ts';
 import type { Clients } from './auth/clients.ts';
 import { SETTINGS } from './config.ts';
 import type { Feed } from './feed/feed.ts';
+import { createKeptVerdicts } from './http/check-account/kept-verdicts.ts';
 import { listenAt } from './http/listen.ts';
 import { createOperatorListener } from './http/operator/listener.ts';
 import { createPublicListener } from './http/public.ts';
@@ -71,6 +72,8 @@ export async function startApp(options: AppOptions): Promise<App> {
       callbacks: delivery.callbacks,
       banks: options.banks,
       inquiries,
+      durations: delivery.durations,
+      keptVerdicts: createKeptVerdicts(options.settings.verdictSeconds),
       issuer,
     });
     const operatorListener = createOperatorListener({

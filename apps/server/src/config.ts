@@ -196,6 +196,12 @@ export const SETTINGS = {
     wholeNumber(0, 100_000_000),
     'Requests about callback endpoints and deliveries per client in any 60 seconds.',
   ),
+  banksPerMinute: withDefault(
+    'TIBA_BANKS_PER_MINUTE',
+    '120',
+    wholeNumber(0, 100_000_000),
+    'Requests about banks per client in any 60 seconds.',
+  ),
   overdueAfter: withDefault(
     'TIBA_OVERDUE_MINUTES',
     '30',
@@ -207,6 +213,12 @@ export const SETTINGS = {
     '10',
     wholeNumber(1, 3_600),
     'A transaction in PROCESS that its bank was asked about longer ago than this is asked about again when somebody reads it.',
+  ),
+  verdictSeconds: withDefault(
+    'TIBA_VERDICT_SECONDS',
+    '0',
+    wholeNumber(0, 86_400),
+    'How long what a bank said of an account is kept in memory, names with it, for clients that accept an older answer (`Cache-Control: max-age`). 0: not at all.',
   ),
   callbackPorts: withDefault(
     'TIBA_CALLBACK_PORTS',

@@ -4,9 +4,10 @@ import type { SigningKeys } from '../auth/signing-keys.ts';
 import type { BankDirectory } from '../domain/bank.ts';
 import type { Database } from '../postgres/database.ts';
 import type { AccountInquiries } from '../rails/account-inquiries.ts';
+import { type BankParts, readBanks } from './banks/banks.ts';
 import { callbackOperations } from './callbacks/callbacks.ts';
 import type { CallbackParts } from './callbacks/parts.ts';
-import { checkAccount } from './check-account/check-account.ts';
+import { type CheckAccountParts, checkAccount } from './check-account/check-account.ts';
 import { type CheckStatusParts, checkStatus } from './check-status/check-status.ts';
 import { readEvents } from './events/events.ts';
 import type { Gate } from './gate.ts';
@@ -25,6 +26,8 @@ export interface PublicParts {
   readonly status: Omit<CheckStatusParts, 'gate'>;
   readonly banks: BankDirectory;
   readonly inquiries: AccountInquiries;
+  readonly durations: BankParts['durations'];
+  readonly keptVerdicts: CheckAccountParts['keptVerdicts'];
   /** Null when an external issuer gives the tokens. */
   readonly issuer: BuiltInIssuer | null;
 }
@@ -50,7 +53,8 @@ export async function createPublicListener(parts: PublicParts): Promise<FastifyI
 
   await describeApi(app);
   checkStatus(app, { ...parts.status, gate: parts.gate });
-  checkAccount(app, parts.gate, parts.banks, parts.inquiries);
+  checkAccount(app, parts);
+  readBanks(app, parts);
   readEvents(app, parts.gate, parts.database);
   callbackOperations(app, { ...parts.callbacks, gate: parts.gate, database: parts.database });
   if (parts.issuer !== null) {

@@ -3,6 +3,8 @@ export interface Durations {
   heard(bankName: string, durationMs: number): void;
   /** When asking again makes sense, for a transaction of this bank that is in PROCESS since `createdAt` (ISO 8601). */
   askAgainSeconds(bankName: string, createdAt: string): number;
+  /** Within which half of the latest were through, and 95 of 100; null when too few are known. */
+  usual(bankName: string): { readonly p50Ms: number; readonly p95Ms: number } | null;
 }
 
 /** Of each bank the latest so many; old ones say little about today. */
@@ -38,15 +40,21 @@ export function createDurations(): Durations {
       const bank = banks.get(bankName);
       if (bank === undefined || bank.latest.length < TELLING) return UNKNOWN_SECONDS;
       const ageMs = Date.now() - Date.parse(createdAt);
-      bank.usual ??= usualOf(bank.latest);
+      bank.usual ??= quantiles(bank.latest, [0.5, 0.9]);
       // After that ever more rarely.
       const next = bank.usual.find((durationMs) => durationMs > ageMs) ?? ageMs * 1.5;
       return Math.min(Math.max(1, Math.ceil((next - ageMs) / 1000)), SECONDS_MAX);
     },
+    usual(bankName) {
+      const latest = banks.get(bankName)?.latest ?? [];
+      if (latest.length < TELLING) return null;
+      const [p50Ms = 0, p95Ms = 0] = quantiles(latest, [0.5, 0.95]);
+      return { p50Ms, p95Ms };
+    },
   };
 }
 
-function usualOf(latest: readonly number[]): number[] {
+function quantiles(latest: readonly number[], shares: readonly number[]): number[] {
   const sorted = latest.toSorted((one, other) => one - other);
-  return [0.5, 0.9].map((share) => sorted[Math.floor(share * (sorted.length - 1))] ?? 0);
+  return shares.map((share) => sorted[Math.floor(share * (sorted.length - 1))] ?? 0);
 }

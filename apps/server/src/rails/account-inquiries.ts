@@ -110,7 +110,7 @@ export function createAccountInquiries(
   }
 
   return {
-    canReach: (bank) => guards.routeTo(bank).rails.length > 0,
+    canReach: guards.reaches,
     view: () => guards.view(clock()),
     inquire(inquiry) {
       const key = `${inquiry.bank.bic} ${inquiry.accountNumber.reveal()}`;

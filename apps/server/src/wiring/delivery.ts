@@ -4,7 +4,7 @@ import type { CallbackParts } from '../http/callbacks/parts.ts';
 import type { CheckStatusParts } from '../http/check-status/check-status.ts';
 import { createStatusFollowing } from '../http/check-status/following.ts';
 import { createRetryAfter } from '../http/check-status/open-transaction.ts';
-import { createDurations } from '../ledger/durations.ts';
+import { createDurations, type Durations } from '../ledger/durations.ts';
 import { createSlidingWindow } from '../limits/sliding-window.ts';
 import { resolveDestination } from '../outbound/destination.ts';
 import { createGuardedHttp } from '../outbound/guarded-http.ts';
@@ -19,13 +19,14 @@ import type { Store } from './store.ts';
 export interface Delivery {
   readonly status: Omit<CheckStatusParts, 'gate'>;
   readonly callbacks: Omit<CallbackParts, 'gate' | 'database'>;
+  /** How long banks take, as heard of with each change. */
+  readonly durations: Durations;
   /** Nobody waits any longer: each gets what is known. */
   readonly endWaiting: () => void;
 }
 
 export function openDelivery(stage: Stage, store: Store, { recheck }: Authentication, { asking }: Statuses): Delivery {
-  const { status, endWaiting } = openStatus(stage, store, recheck, asking);
-  return { status, endWaiting, callbacks: openCallbacks(stage, store) };
+  return { ...openStatus(stage, store, recheck, asking), callbacks: openCallbacks(stage, store) };
 }
 
 function openStatus(
@@ -33,7 +34,7 @@ function openStatus(
   { lookUpDatabase, changes }: Store,
   recheck: Authentication['recheck'],
   { refresh }: Statuses['asking'],
-): Pick<Delivery, 'status' | 'endWaiting'> {
+): Omit<Delivery, 'callbacks'> {
   const lookUp = createTransactionLookUp(lookUpDatabase, {
     onBatch: (size) => metrics.lookUpBatchSize.observe(size),
     ...options.lookUp,
@@ -45,7 +46,7 @@ function openStatus(
   const retryAfter = createRetryAfter(durations);
   const refreshMs = options.settings.staleSeconds * 1000;
   const following = createStatusFollowing({ lookUp, changes, retryAfter, refresh, refreshMs, recheck });
-  return { status: { lookUp, retryAfter, follow: following.follow }, endWaiting: following.end };
+  return { status: { lookUp, retryAfter, follow: following.follow }, durations, endWaiting: following.end };
 }
 
 function openCallbacks(

@@ -49,6 +49,7 @@ export async function openStore({ options, onClose }: Stage): Promise<Store> {
     'check-account': settings.checkAccountPerMinute,
     events: settings.eventsPerMinute,
     callbacks: settings.callbacksPerMinute,
+    banks: settings.banksPerMinute,
   });
   const seal = createSeal(settings.secretKey);
   const keys = createSigningKeys({ database, seal, tokenLifetimeMaxSeconds: TOKEN_LIFETIME_MAX_SECONDS });

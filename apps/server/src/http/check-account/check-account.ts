@@ -5,21 +5,24 @@ import { ownField } from '../../exact-json.ts';
 import type { AccountInquiries } from '../../rails/account-inquiries.ts';
 import { ENVELOPE_HEADERS, success } from '../envelope.ts';
 import { ApiError, unavailable } from '../errors.ts';
-import type { Gate } from '../gate.ts';
+import { callerOf, type Gate } from '../gate.ts';
 import { jsonObject, requireJson } from '../json-body.ts';
+import { acceptedAgeSeconds, type KeptVerdicts } from './kept-verdicts.ts';
 import { expectedName, nameMatchOf } from './name-match.ts';
 import { checkAccountSchema } from './schema.ts';
 
 /** When nothing is known of how long it takes. */
 const BANK_RETRY_AFTER_MS = 5_000;
 
+export interface CheckAccountParts {
+  readonly gate: Gate;
+  readonly banks: BankDirectory;
+  readonly inquiries: Pick<AccountInquiries, 'inquire'>;
+  readonly keptVerdicts: KeptVerdicts;
+}
+
 /** Service document 4.3. */
-export function checkAccount(
-  app: FastifyInstance,
-  gate: Gate,
-  banks: BankDirectory,
-  inquiries: AccountInquiries,
-): void {
+export function checkAccount(app: FastifyInstance, { gate, banks, inquiries, keptVerdicts }: CheckAccountParts): void {
   const onRequest = [gate({ scope: 'account:check', operation: 'check-account' }), requireJson];
 
   app.post('/api/v1/check-account', { onRequest, schema: checkAccountSchema }, async (request, reply) => {
@@ -30,7 +33,12 @@ export function checkAccount(
     const accountNumber = accountNumberAt(bank, ownField(body, 'account_number'));
     const expected = expectedName(ownField(body, 'expected_account_name'));
 
-    const outcome = await inquiries.inquire({ bank, accountNumber });
+    // Real-time unless the client accepts less (docs/api.md, "Account checks").
+    const key = `${callerOf(request).client.clientId} ${bank.bic} ${accountNumber.reveal()}`;
+    const ageMaxSeconds = acceptedAgeSeconds(request.headers['cache-control']);
+    const kept = ageMaxSeconds === 0 ? null : keptVerdicts.find(key, ageMaxSeconds);
+    if (kept !== null) reply.header('age', String(kept.ageSeconds));
+    const outcome = kept?.outcome ?? (await inquiries.inquire({ bank, accountNumber }));
     const judgement = outcome.kind === 'verdict' ? outcome.verdict.status : outcome.reason;
     request.logged = { bank: bank.bic, account: accountNumber, outcome: judgement, railCode: outcome.railCode };
     if (outcome.kind === 'no_verdict') {
@@ -39,6 +47,8 @@ export function checkAccount(
         Math.ceil((outcome.retryAfterMs ?? BANK_RETRY_AFTER_MS) / 1000),
       );
     }
+    if (kept === null) keptVerdicts.keep(key, outcome);
+    else request.logged = { ...request.logged, age: kept.ageSeconds };
     if (outcome.mayBeClosed === true) request.logged = { ...request.logged, may_be_closed: true };
     return reply
       .headers(ENVELOPE_HEADERS)

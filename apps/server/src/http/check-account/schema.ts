@@ -38,6 +38,15 @@ export const checkAccountSchema = {
   summary: 'Check a bank account before paying to it',
   description:
     'Can it arrive? Asks the bank in real time and answers within 5 seconds. A bank that cannot answer is SERVICE_UNAVAILABLE, never NOT_FOUND.',
+  headers: Type.Object({
+    'cache-control': Type.Optional(
+      Type.String({
+        description:
+          'Extension: `max-age=300` accepts a verdict that you have had in the last 300 seconds, where the operator keeps them. `Age` then says how old it is.',
+        examples: ['max-age=300'],
+      }),
+    ),
+  }),
   body: Type.Object({
     bank_code: Type.String({ description: 'Clearing code, BIC or short name.', examples: ['014', 'CENAIDJA', 'BCA'] }),
     account_number: Type.String({ description: '5 to 34 digits.', pattern: '^[0-9]{5,34}$', examples: ['1234567890'] }),

@@ -36,6 +36,7 @@ export interface RailView {
 }
 
 export interface Guards {
+  reaches(bank: Bank): boolean;
   routeTo(bank: Bank): Route;
   view(nowMs: number): readonly RailView[];
 }
@@ -79,6 +80,7 @@ export function createGuards(
   }
 
   return {
+    reaches: (bank) => railsTo(bank, rails, routes).length > 0,
     routeTo(bank) {
       let route = known.get(bank.bic);
       if (route === undefined) {

@@ -1,0 +1,55 @@
+import type { FastifyInstance } from 'fastify';
+import type { Bank, BankDirectory } from '../../domain/bank.ts';
+import type { Durations } from '../../ledger/durations.ts';
+import type { AccountInquiries } from '../../rails/account-inquiries.ts';
+import { bankHealths, UNTROUBLED } from '../../rails/bank-health.ts';
+import { ENVELOPE_HEADERS, success } from '../envelope.ts';
+import { ApiError } from '../errors.ts';
+import type { Gate } from '../gate.ts';
+import { listBanksSchema, readBankSchema } from './schema.ts';
+
+export interface BankParts {
+  readonly gate: Gate;
+  readonly banks: BankDirectory;
+  readonly inquiries: Pick<AccountInquiries, 'canReach' | 'view'>;
+  readonly durations: Pick<Durations, 'usual'>;
+}
+
+/** Which banks there are, and how they are at the moment: what a client shows before somebody pays. */
+export function readBanks(app: FastifyInstance, { gate, banks, inquiries, durations }: BankParts): void {
+  const onRequest = gate({ scope: 'account:check', operation: 'banks' });
+
+  app.get('/api/v1/banks', { onRequest, schema: listBanksSchema }, async (_request, reply) => {
+    const data = JSON.stringify({ banks: describe(banks.list()) });
+    return reply.headers(ENVELOPE_HEADERS).send(success('Banks found', data));
+  });
+
+  app.get('/api/v1/banks/:code', { onRequest, schema: readBankSchema }, async (request, reply) => {
+    const { code } = request.params as { readonly code: string };
+    const bank = banks.find(code);
+    if (bank === null) throw new ApiError('INVALID_BANK_CODE');
+    return reply.headers(ENVELOPE_HEADERS).send(success('Bank found', JSON.stringify(describe([bank])[0])));
+  });
+
+  function describe(described: readonly Bank[]): Record<string, unknown>[] {
+    const healths = bankHealths(inquiries.view());
+    return described.map((bank) => {
+      const { status, since, inquiries: checks } = healths.get(bank.bic) ?? UNTROUBLED;
+      const usual = durations.usual(bank.name);
+      return {
+        bank_code: bank.clearingCode,
+        bic: bank.bic,
+        bank_name: bank.name,
+        short_names: bank.shortNames,
+        check_account: inquiries.canReach(bank),
+        status,
+        since,
+        account_checks: checks && { p50_ms: Math.round(checks.p50Ms), p95_ms: Math.round(checks.p95Ms) },
+        disbursements: usual && {
+          p50_seconds: Math.round(usual.p50Ms / 1000),
+          p95_seconds: Math.round(usual.p95Ms / 1000),
+        },
+      };
+    });
+  }
+}

@@ -1,0 +1,65 @@
+import type { InquiryOutcome } from '../../rails/rail.ts';
+
+type Answered = Extract<InquiryOutcome, { kind: 'verdict' }>;
+
+/** Verdicts of a while ago, for clients that accept them. Each client's own: an age would tell what others have asked. */
+export interface KeptVerdicts {
+  keep(key: string, outcome: Answered): void;
+  /** Null when there is none that is as young. `ageSeconds` is rounded up. */
+  find(key: string, ageMaxSeconds: number): { readonly outcome: Answered; readonly ageSeconds: number } | null;
+}
+
+/** Memory shall not grow with whatever a client asks: the oldest goes first. */
+const KEPT_MAX = 100_000;
+
+const NOTHING_KEPT: KeptVerdicts = { keep: () => {}, find: () => null };
+
+/** In this process's memory, for as long as the operator allows; 0 keeps nothing. `clock` gives milliseconds and never jumps. */
+export function createKeptVerdicts(
+  allowedSeconds: number,
+  clock: () => number = () => performance.now(),
+): KeptVerdicts {
+  if (allowedSeconds === 0) return NOTHING_KEPT;
+  const kept = new Map<string, { readonly outcome: Answered; readonly atMs: number }>();
+  const isOver = (atMs: number): boolean => clock() - atMs > allowedSeconds * 1000;
+
+  /** What is too old goes when something new comes; nobody is given it meanwhile. */
+  function forget(): void {
+    for (const [key, { atMs }] of kept) {
+      if (!isOver(atMs) && kept.size < KEPT_MAX) return;
+      kept.delete(key);
+    }
+  }
+
+  return {
+    keep(key, outcome) {
+      // Behind all others, so that the oldest stand in front.
+      kept.delete(key);
+      forget();
+      kept.set(key, { outcome, atMs: clock() });
+    },
+    find(key, ageMaxSeconds) {
+      const found = kept.get(key);
+      if (found === undefined || isOver(found.atMs)) return null;
+      const ageSeconds = Math.ceil((clock() - found.atMs) / 1000);
+      return ageSeconds <= ageMaxSeconds ? { outcome: found.outcome, ageSeconds } : null;
+    },
+  };
+}
+
+const MAX_AGE = /^max-age\s*=\s*"?(\d{1,9})"?$/i;
+
+/**
+ * The age that a request's Cache-Control accepts (RFC 9111, section 5.2.1.1), in seconds; 0 unless it says so, and with
+ * `no-cache` or `no-store`. What is not understood is passed over.
+ */
+export function acceptedAgeSeconds(cacheControl: string | undefined): number {
+  if (cacheControl === undefined) return 0;
+  let seconds = 0;
+  for (const directive of cacheControl.split(',')) {
+    const text = directive.trim();
+    if (/^no-(?:cache|store)$/i.test(text)) return 0;
+    seconds = Number(MAX_AGE.exec(text)?.[1] ?? seconds);
+  }
+  return seconds;
+}

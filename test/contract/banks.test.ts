@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import { startTestService, type TestService, word } from '../harness/service.ts';
+import { until } from './until.ts';
+
+/** GET /api/v1/banks and /api/v1/banks/{code}. */
+suite('banks', () => {
+  let service: TestService;
+  before(async () => {
+    service = await startTestService();
+  });
+  after(() => service?.close());
+
+  const read = async (code: string): Promise<Record<string, unknown>> => {
+    const { status, json } = await service.get(`/api/v1/banks/${code}`);
+    assert.equal(status, 200);
+    return json.data ?? {};
+  };
+
+  test('a bank goes by each of its codes, and nobody has asked it yet', async () => {
+    const bank = await read('014');
+    assert.deepEqual(bank, {
+      bank_code: '014',
+      bic: 'CENAIDJA',
+      bank_name: 'Bank Central Asia',
+      short_names: bank['short_names'],
+      check_account: true,
+      status: 'UP',
+      since: null,
+      account_checks: null,
+      disbursements: null,
+    });
+    for (const code of ['CENAIDJA', 'BCA', 'bca', 'Bank%20BCA']) assert.deepEqual(await read(code), bank);
+  });
+
+  test('an unknown code is INVALID_BANK_CODE', async () => {
+    const { status, json } = await service.get('/api/v1/banks/999');
+    assert.deepEqual([status, json.error_code], [400, 'INVALID_BANK_CODE']);
+  });
+
+  test('the list has every bank once, each as it is by itself', async () => {
+    const { status, json } = await service.get('/api/v1/banks');
+    assert.equal(status, 200);
+    const banks = json.data?.['banks'] as Record<string, unknown>[];
+    assert.ok(banks.length > 100);
+    assert.equal(new Set(banks.map(({ bic }) => bic)).size, banks.length);
+    assert.deepEqual(
+      banks.find(({ bic }) => bic === 'CENAIDJA'),
+      await read('014'),
+    );
+  });
+
+  test('what account checks and disbursements took is told once enough is known', async () => {
+    for (let number = 0; number < 40; number += 1) {
+      await service.checkAccount({ bank_code: 'BNI', account_number: String(1_234_561_000 + number) });
+    }
+    const ids = Array.from({ length: 6 }, (_, index) => `TB000000010${index}`);
+    const begun = { bank_code: '009', status: 'PROCESS', created_at: '2026-11-21T04:00:00.000Z' };
+    for (const id of ids) await service.feed(word({ ...begun, transaction_id: id, reference_id: id }));
+    for (const id of ids) {
+      const ended = { status: 'SUCCESS', processed_at: '2026-11-21T04:01:00.000Z' };
+      await service.feed(word({ ...begun, ...ended, transaction_id: id, reference_id: id }));
+    }
+    await until(
+      ({ json }) => json.data?.['disbursements'] !== null,
+      () => service.get('/api/v1/banks/009'),
+    );
+    const { account_checks: checks, disbursements, status } = await read('009');
+    assert.deepEqual(disbursements, { p50_seconds: 60, p95_seconds: 60 });
+    const { p50_ms: p50Ms, p95_ms: p95Ms } = checks as Record<string, number>;
+    assert.ok(p50Ms !== undefined && p95Ms !== undefined && p50Ms <= p95Ms && p95Ms < 5_000);
+    assert.equal(status, 'UP');
+  });
+
+  test('a bank that does not answer is DOWN, and another is not', async () => {
+    const states = new Set<unknown>();
+    for (let number = 0; number < 60 && !states.has('DOWN'); number += 1) {
+      await service.checkAccount({ bank_code: 'BRI', account_number: `${String(10_000 + number)}0503` });
+      states.add((await read('BRI'))['status']);
+    }
+    const { status, since } = await read('BRI');
+    assert.equal(status, 'DOWN');
+    assert.match(String(since), /^\d{4}-\d\d-\d\dT.*Z$/);
+    assert.equal((await read('BCA'))['status'], 'UP');
+  });
+
+  test('without a token, or without the scope, nothing is told', async () => {
+    assert.equal((await fetch(`${service.url}/api/v1/banks`)).status, 401);
+  });
+});
