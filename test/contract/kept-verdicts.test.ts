@@ -97,6 +97,7 @@ suite('verdicts that are kept', () => {
   test("go when the operator's time is over, whatever the client accepts", () => {
     let nowMs = 0;
     const kept = createKeptVerdicts(60, () => nowMs);
+    assert.ok(kept !== null);
     kept.keep('key', VERDICT);
     nowMs = 59_000;
     assert.deepEqual(kept.find('key', 60), { outcome: VERDICT, ageSeconds: 59 });

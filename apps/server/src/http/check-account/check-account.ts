@@ -1,13 +1,14 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AccountNumber, type Verdict } from '../../domain/account.ts';
 import type { Bank, BankDirectory } from '../../domain/bank.ts';
 import { ownField } from '../../exact-json.ts';
 import type { AccountInquiries } from '../../rails/account-inquiries.ts';
+import type { AccountInquiry } from '../../rails/rail.ts';
 import { ENVELOPE_HEADERS, success } from '../envelope.ts';
 import { ApiError, unavailable } from '../errors.ts';
 import { callerOf, type Gate } from '../gate.ts';
 import { jsonObject, requireJson } from '../json-body.ts';
-import { acceptedAgeSeconds, type KeptVerdicts } from './kept-verdicts.ts';
+import { acceptedAgeSeconds, type KeptOutcome, type KeptVerdicts } from './kept-verdicts.ts';
 import { expectedName, nameMatchOf } from './name-match.ts';
 import { checkAccountSchema } from './schema.ts';
 
@@ -18,7 +19,8 @@ export interface CheckAccountParts {
   readonly gate: Gate;
   readonly banks: BankDirectory;
   readonly inquiries: Pick<AccountInquiries, 'inquire'>;
-  readonly keptVerdicts: KeptVerdicts;
+  /** Null where none are kept. */
+  readonly keptVerdicts: KeptVerdicts | null;
 }
 
 /** Service document 4.3. */
@@ -34,9 +36,8 @@ export function checkAccount(app: FastifyInstance, { gate, banks, inquiries, kep
     const expected = expectedName(ownField(body, 'expected_account_name'));
 
     // Real-time unless the client accepts less (docs/api.md, "Account checks").
-    const key = `${callerOf(request).client.clientId} ${bank.bic} ${accountNumber.reveal()}`;
-    const ageMaxSeconds = acceptedAgeSeconds(request.headers['cache-control']);
-    const kept = ageMaxSeconds === 0 ? null : keptVerdicts.find(key, ageMaxSeconds);
+    const earlier = keptVerdicts === null ? null : earlierVerdict(keptVerdicts, request, { bank, accountNumber });
+    const kept = earlier?.found ?? null;
     if (kept !== null) reply.header('age', String(kept.ageSeconds));
     const outcome = kept?.outcome ?? (await inquiries.inquire({ bank, accountNumber }));
     const judgement = outcome.kind === 'verdict' ? outcome.verdict.status : outcome.reason;
@@ -47,13 +48,23 @@ export function checkAccount(app: FastifyInstance, { gate, banks, inquiries, kep
         Math.ceil((outcome.retryAfterMs ?? BANK_RETRY_AFTER_MS) / 1000),
       );
     }
-    if (kept === null) keptVerdicts.keep(key, outcome);
+    if (kept === null) earlier?.replaceBy(outcome);
     else request.logged = { ...request.logged, age: kept.ageSeconds };
     if (outcome.mayBeClosed === true) request.logged = { ...request.logged, may_be_closed: true };
     return reply
       .headers(ENVELOPE_HEADERS)
       .send(answer({ bankCode, bank, accountNumber, expected, verdict: outcome.verdict }));
   });
+}
+
+/** What the client has been told of this account, if it accepts that; and where the next verdict goes. */
+function earlierVerdict(verdicts: KeptVerdicts, request: FastifyRequest, { bank, accountNumber }: AccountInquiry) {
+  const key = `${callerOf(request).client.clientId} ${bank.bic} ${accountNumber.reveal()}`;
+  const ageMaxSeconds = acceptedAgeSeconds(request.headers['cache-control']);
+  return {
+    found: ageMaxSeconds === 0 ? null : verdicts.find(key, ageMaxSeconds),
+    replaceBy: (outcome: KeptOutcome): void => verdicts.keep(key, outcome),
+  };
 }
 
 function accountNumberAt(bank: Bank, value: unknown): AccountNumber {

@@ -1,26 +1,24 @@
 import type { InquiryOutcome } from '../../rails/rail.ts';
 
-type Answered = Extract<InquiryOutcome, { kind: 'verdict' }>;
+export type KeptOutcome = Extract<InquiryOutcome, { kind: 'verdict' }>;
 
 /** Verdicts of a while ago, for clients that accept them. Each client's own: an age would tell what others have asked. */
 export interface KeptVerdicts {
-  keep(key: string, outcome: Answered): void;
+  keep(key: string, outcome: KeptOutcome): void;
   /** Null when there is none that is as young. `ageSeconds` is rounded up. */
-  find(key: string, ageMaxSeconds: number): { readonly outcome: Answered; readonly ageSeconds: number } | null;
+  find(key: string, ageMaxSeconds: number): { readonly outcome: KeptOutcome; readonly ageSeconds: number } | null;
 }
 
 /** Memory shall not grow with whatever a client asks: the oldest goes first. */
 const KEPT_MAX = 100_000;
 
-const NOTHING_KEPT: KeptVerdicts = { keep: () => {}, find: () => null };
-
-/** In this process's memory, for as long as the operator allows; 0 keeps nothing. `clock` gives milliseconds and never jumps. */
+/** In this process's memory, for as long as the operator allows; null when he allows nothing. `clock` gives milliseconds and never jumps. */
 export function createKeptVerdicts(
   allowedSeconds: number,
   clock: () => number = () => performance.now(),
-): KeptVerdicts {
-  if (allowedSeconds === 0) return NOTHING_KEPT;
-  const kept = new Map<string, { readonly outcome: Answered; readonly atMs: number }>();
+): KeptVerdicts | null {
+  if (allowedSeconds === 0) return null;
+  const kept = new Map<string, { readonly outcome: KeptOutcome; readonly atMs: number }>();
   const isOver = (atMs: number): boolean => clock() - atMs > allowedSeconds * 1000;
 
   /** What is too old goes when something new comes; nobody is given it meanwhile. */
