@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createExternalIds } from '../../apps/bank/src/snap/external-ids.ts';
+import { createDailyIds } from '../../apps/bank/src/daily-ids.ts';
 import { createTokens } from '../../apps/bank/src/snap/tokens.ts';
 import { createTransferStore } from '../../apps/bank/src/transfers/transfer-store.ts';
 import { INTERBANK_ORDER } from './transfers.ts';
@@ -10,7 +10,7 @@ const HOUR_MS = 60 * 60 * 1000;
 
 describe('what the bank remembers', () => {
   it('of external ids are at least the latest of a generation, and at most two generations', () => {
-    const ids = createExternalIds(1000);
+    const ids = createDailyIds(1000);
     for (let id = 0; id < 2000; id += 1) assert.ok(ids.claim(String(id), NOON_MS));
     for (let id = 1000; id < 2000; id += 1) assert.equal(ids.claim(String(id), NOON_MS), false);
     assert.ok(ids.claim('2000', NOON_MS));
@@ -18,7 +18,7 @@ describe('what the bank remembers', () => {
   });
 
   it('of external ids does not leave the day', () => {
-    const ids = createExternalIds(1000);
+    const ids = createDailyIds(1000);
     assert.ok(ids.claim('1', NOON_MS));
     assert.equal(ids.claim('1', NOON_MS + 12 * HOUR_MS - 1), false);
     assert.ok(ids.claim('1', NOON_MS + 12 * HOUR_MS));

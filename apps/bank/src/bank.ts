@@ -1,8 +1,7 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
-import { createMessageIds, type MessageIds } from './acmt/message-ids.ts';
+import { createDailyIds, type DailyIds } from './daily-ids.ts';
 import { createReferenceNumbers } from './reference-numbers.ts';
 import type { BankSettings } from './settings.ts';
-import { createExternalIds, type ExternalIds } from './snap/external-ids.ts';
 import { createNotifier } from './snap/notifier.ts';
 import { createTokens, type Tokens } from './snap/tokens.ts';
 import { openTransfers, type Transfers } from './transfers/transfers.ts';
@@ -12,8 +11,8 @@ export interface Bank {
   readonly settings: BankSettings;
   readonly clientSecretKey: KeyObject;
   readonly tokens: Tokens;
-  readonly externalIds: ExternalIds;
-  readonly messageIds: MessageIds;
+  /** Of requests: SNAP's X-EXTERNAL-ID, ISO 20022's message identifiers. */
+  readonly requestIds: DailyIds;
   /** A `referenceNo` that no other answer of this bank carries. */
   readonly nextReferenceNo: () => string;
   readonly transfers: Transfers;
@@ -40,8 +39,7 @@ export async function createBank(settings: BankSettings, now: () => number): Pro
     settings,
     clientSecretKey,
     tokens: createTokens(settings.tokenLifetimeSeconds * 1000),
-    externalIds: createExternalIds(),
-    messageIds: createMessageIds(),
+    requestIds: createDailyIds(),
     nextReferenceNo,
     transfers,
     now,

@@ -15,6 +15,15 @@ export function parseExactJson(text: string): unknown {
   return JSON.stringify(value) === text ? value : parse(text);
 }
 
+/** The same, and null for what is no JSON. */
+export function readExactJson(text: string): unknown {
+  try {
+    return parseExactJson(text);
+  } catch {
+    return null;
+  }
+}
+
 /** An object's own field only: a message cannot reach what every object inherits. */
 export const ownField = (object: Readonly<Record<string, unknown>>, name: string): unknown =>
   Object.hasOwn(object, name) ? object[name] : undefined;

@@ -56,5 +56,5 @@ function refusalOf(bank: Bank, asked: VerificationRequest): Reason | null {
   if (asked.assignerBic !== bank.settings.partnerId) return coded('BNOR');
   if (asked.assigneeId !== SCHEME_ID) return coded('AGNT');
   if (findBankName(asked.bankBic) === undefined) return coded('RC04');
-  return bank.messageIds.claim(asked.messageId, bank.now()) ? null : coded('DUPL');
+  return bank.requestIds.claim(asked.messageId, bank.now()) ? null : coded('DUPL');
 }

@@ -1,4 +1,4 @@
-import { parseTimestamp } from '../snap/timestamp.ts';
+import { parseTimestamp } from '../timestamp.ts';
 import type { ElementRule } from './element-rule.ts';
 
 /** The versions of acmt.023 and acmt.024 that are played. */

@@ -1,18 +1,7 @@
-import { isUtf8 } from 'node:buffer';
+import type { JsonObject } from '../json.ts';
 
 /** A message as it came: a JSON object. */
-export type Message = Readonly<Record<string, unknown>>;
-
-/** The object that a body in UTF-8 holds, or null. */
-export function parseMessage(body: Buffer): Message | null {
-  if (!isUtf8(body)) return null;
-  try {
-    const value: unknown = JSON.parse(body.toString('utf8'));
-    return isObject(value) ? value : null;
-  } catch {
-    return null;
-  }
-}
+export type Message = JsonObject;
 
 /** What stands at a path of names and array indexes joined by dots, or undefined. */
 export function valueAt(message: Message, path: string): unknown {
@@ -28,8 +17,4 @@ export function valueAt(message: Message, path: string): unknown {
 export function textAt(message: Message, path: string): string {
   const value = valueAt(message, path);
   return typeof value === 'string' ? value : '';
-}
-
-export function isObject(value: unknown): value is Message {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

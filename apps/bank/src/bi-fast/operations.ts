@@ -1,14 +1,14 @@
 import { type Answer, jsonAnswer } from '../answer.ts';
 import type { Bank } from '../bank.ts';
 import type { Form, Operation } from '../form.ts';
+import { isJson, parseObject } from '../json.ts';
 import { type BankRequest, header } from '../request.ts';
 import { answerEnquiry, ENQUIRY_RULES } from './account-enquiry.ts';
 import { reject } from './answers.ts';
-import { type Message, parseMessage, textAt } from './message.ts';
+import { type Message, textAt } from './message.ts';
 import { answerStatus, STATUS_RULES } from './payment-status.ts';
 import { BUSINESS_MESSAGE_ID, brokenRule, MESSAGE_DEFINITION, type Rule } from './rules.ts';
 
-const JSON_CONTENT_TYPE = /^application\/json(?:\s*;\s*charset="?utf-8"?)?$/i;
 const DUPLICATE = 'U149';
 
 interface Kind {
@@ -31,8 +31,8 @@ const KINDS: ReadonlyMap<string, Kind> = new Map([
 
 /** Cheap checks come first, and identifiers are used up last: a message that is none uses up nothing. */
 function answer(bank: Bank, request: BankRequest): Answer | 'never' {
-  if (!JSON_CONTENT_TYPE.test(header(request, 'content-type'))) return reject(bank, {}, 'Content-Type', 415);
-  const message = parseMessage(request.body);
+  if (!isJson(header(request, 'content-type'))) return reject(bank, {}, 'Content-Type', 415);
+  const message = parseObject(request.body);
   if (message === null) return reject(bank, {}, 'body', 400);
   const kind = KINDS.get(textAt(message, MESSAGE_DEFINITION));
   if (kind === undefined) return reject(bank, message, MESSAGE_DEFINITION);
@@ -49,7 +49,7 @@ function answer(bank: Bank, request: BankRequest): Answer | 'never' {
 
 /** Both identifiers are unique within the day. */
 function isNew(bank: Bank, message: Message, { messageId }: Kind): boolean {
-  const claimed = [BUSINESS_MESSAGE_ID, messageId].map((at) => bank.externalIds.claim(textAt(message, at), bank.now()));
+  const claimed = [BUSINESS_MESSAGE_ID, messageId].map((at) => bank.requestIds.claim(textAt(message, at), bank.now()));
   return claimed.every(Boolean);
 }
 

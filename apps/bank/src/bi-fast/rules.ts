@@ -1,4 +1,5 @@
-import { isObject, type Message, textAt, valueAt } from './message.ts';
+import { isObject } from '../json.ts';
+import { type Message, textAt, valueAt } from './message.ts';
 import { localDay, parseLocalTime, parseUtcTime } from './times.ts';
 
 /** What a message is held against besides itself. */

@@ -1,6 +1,6 @@
 import { isIPv4 } from 'node:net';
 import { type Answer, jsonAnswer } from '../answer.ts';
-import { parseBody } from '../snap/body-fields.ts';
+import { parseObject } from '../json.ts';
 import type { Transfers } from '../transfers/transfers.ts';
 
 /** Where the clock of transfers is pushed forward. No operation of SNAP BI: a bank has no such thing. */
@@ -13,7 +13,7 @@ const PUSHED_SECONDS_MAX = 100 * 365 * 24 * 60 * 60;
 export function answerClockPush(transfers: Transfers, contentType: string, body: Buffer | null): Answer {
   // A web page may send other types to any address without asking, but not this one.
   if (!/^application\/json(?:\s*;|$)/i.test(contentType)) return fault(415, 'Content-Type must be application/json.');
-  const seconds = (body === null ? null : parseBody(body))?.['advance_seconds'];
+  const seconds = (body === null ? null : parseObject(body))?.['advance_seconds'];
   const secondsMax = PUSHED_SECONDS_MAX - transfers.clock().pushedSeconds;
   if (typeof seconds !== 'number' || !Number.isSafeInteger(seconds) || seconds < 0 || seconds > secondsMax) {
     return fault(400, `advance_seconds must be a whole number from 0 to ${secondsMax}.`);

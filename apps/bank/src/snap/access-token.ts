@@ -1,7 +1,7 @@
 import type { Answer } from '../answer.ts';
 import type { Bank } from '../bank.ts';
+import { parseObject } from '../json.ts';
 import { type BankRequest, header } from '../request.ts';
-import { parseBody } from './body-fields.ts';
 import { checkHeaders, TOKEN_HEADERS } from './request-checks.ts';
 import { refuse, SNAP_CASES, succeed } from './response-codes.ts';
 import type { SnapRules } from './rules/rules.ts';
@@ -23,7 +23,7 @@ export function answerAccessToken(bank: Bank, rules: SnapRules, request: BankReq
     return refuse(SERVICE, SNAP_CASES.unauthorized, 'Signature');
   }
 
-  const fields = parseBody(request.body);
+  const fields = parseObject(request.body);
   if (fields === null) return refuse(SERVICE, SNAP_CASES.badRequest);
   const grantType = fields['grantType'] ?? '';
   if (grantType === '') return refuse(SERVICE, SNAP_CASES.invalidMandatoryField, 'grantType');

@@ -1,15 +1,9 @@
 import { type AccountOutcome, findAccount } from '../accounts.ts';
 import type { Answer } from '../answer.ts';
 import type { Bank } from '../bank.ts';
+import { parseObject } from '../json.ts';
 import type { BankRequest } from '../request.ts';
-import {
-  type BodyFields,
-  checkAdditionalInfo,
-  checkFields,
-  type FieldRule,
-  parseBody,
-  textField,
-} from './body-fields.ts';
+import { type BodyFields, checkAdditionalInfo, checkFields, type FieldRule, textField } from './body-fields.ts';
 import { checkTransaction } from './request-checks.ts';
 import { refuse, SNAP_CASES, succeed } from './response-codes.ts';
 import type { SnapRules } from './rules/rules.ts';
@@ -43,7 +37,7 @@ export function answerInquiry(
   const { service, accountNo: accountNoRule } = inquiry;
   const refusal = checkTransaction(bank, rules, service, request);
   if (refusal !== null) return refusal;
-  const fields = parseBody(request.body);
+  const fields = parseObject(request.body);
   if (fields === null) return refuse(service, SNAP_CASES.badRequest);
   const fault =
     checkFields(service, fields, inquiry.rules) ??

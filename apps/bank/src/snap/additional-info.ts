@@ -1,5 +1,6 @@
 import type { Answer } from '../answer.ts';
-import { type BodyFields, checkFields, isObject } from './body-fields.ts';
+import { isObject } from '../json.ts';
+import { type BodyFields, checkFields } from './body-fields.ts';
 import { refuse, type ServiceCode, SNAP_CASES } from './response-codes.ts';
 import type { SnapRules } from './rules/rules.ts';
 

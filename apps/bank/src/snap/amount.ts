@@ -1,6 +1,7 @@
 import type { Answer } from '../answer.ts';
+import { isObject } from '../json.ts';
 import type { Amount } from '../transfers/transfer.ts';
-import { type BodyFields, checkFields, type FieldRule, isObject } from './body-fields.ts';
+import { type BodyFields, checkFields, type FieldRule } from './body-fields.ts';
 import { refuse, type ServiceCode, SNAP_CASES } from './response-codes.ts';
 
 const RULES: readonly FieldRule[] = [

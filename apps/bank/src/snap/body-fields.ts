@@ -1,25 +1,14 @@
-import { isUtf8 } from 'node:buffer';
 import type { Answer } from '../answer.ts';
+import { isObject, type JsonObject } from '../json.ts';
 import { refuse, type ServiceCode, SNAP_CASES } from './response-codes.ts';
 
-export type BodyFields = Readonly<Record<string, unknown>>;
+export type BodyFields = JsonObject;
 
 /** What SNAP BI asks of one text field; `pattern` judges its whole text. */
 export interface FieldRule {
   readonly name: string;
   readonly mandatory: boolean;
   readonly pattern: Pick<RegExp, 'test'>;
-}
-
-/** The members of a body that is a JSON object in UTF-8, or null. */
-export function parseBody(body: Buffer): BodyFields | null {
-  if (!isUtf8(body)) return null;
-  try {
-    const value: unknown = JSON.parse(body.toString('utf8'));
-    return isObject(value) ? value : null;
-  } catch {
-    return null;
-  }
 }
 
 /** The first rule that the fields break, as a refusal. SNAP BI knows no null: it counts as absent, as does ''. */
@@ -45,8 +34,4 @@ export function checkAdditionalInfo(service: ServiceCode, fields: BodyFields): A
 export function textField(fields: BodyFields, name: string): string {
   const value = fields[name];
   return typeof value === 'string' ? value : '';
-}
-
-export function isObject(value: unknown): value is BodyFields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

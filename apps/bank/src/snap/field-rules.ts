@@ -1,5 +1,5 @@
+import { parseTimestamp } from '../timestamp.ts';
 import type { FieldRule } from './body-fields.ts';
-import { parseTimestamp } from './timestamp.ts';
 
 // Rules for the fields that several operations share.
 

@@ -1,13 +1,12 @@
 import type { Answer } from '../answer.ts';
 import type { Bank } from '../bank.ts';
+import { isJson } from '../json.ts';
 import { type BankRequest, header } from '../request.ts';
 import type { BankSettings } from '../settings.ts';
+import { parseTimestamp, parseUtcTimestamp } from '../timestamp.ts';
 import { refuse, type ServiceCode, SNAP_CASES } from './response-codes.ts';
 import type { SnapRules } from './rules/rules.ts';
 import { isTransactionSignature, type SignatureStyle } from './signature.ts';
-import { parseTimestamp, parseUtcTimestamp } from './timestamp.ts';
-
-const JSON_CONTENT_TYPE = /^application\/json(?:\s*;\s*charset="?utf-8"?)?$/i;
 
 /** A header by its name on the wire and, for messages, as SNAP BI writes it. */
 type HeaderName = readonly [name: string, written: string];
@@ -39,7 +38,7 @@ export function checkHeaders(
 ): Answer | null {
   const contentType = header(request, 'content-type');
   if (contentType === '') return refuse(service, SNAP_CASES.invalidMandatoryField, 'Content-Type');
-  if (!JSON_CONTENT_TYPE.test(contentType)) return refuse(service, SNAP_CASES.invalidFieldFormat, 'Content-Type');
+  if (!isJson(contentType)) return refuse(service, SNAP_CASES.invalidFieldFormat, 'Content-Type');
 
   for (const [name, written] of mandatory) {
     if (header(request, name) === '') return refuse(service, SNAP_CASES.invalidMandatoryField, written);
@@ -89,7 +88,7 @@ export function checkTransaction(
 
   const externalId = header(request, 'x-external-id');
   if (!rules.externalId.test(externalId)) return refuse(service, SNAP_CASES.invalidFieldFormat, 'X-EXTERNAL-ID');
-  if (!bank.externalIds.claim(externalId, bank.now())) return refuse(service, SNAP_CASES.conflict);
+  if (!bank.requestIds.claim(externalId, bank.now())) return refuse(service, SNAP_CASES.conflict);
   return null;
 }
 

@@ -1,16 +1,10 @@
 import type { Answer } from '../answer.ts';
 import type { Bank } from '../bank.ts';
+import { parseObject } from '../json.ts';
 import type { BankRequest } from '../request.ts';
 import type { Transfer } from '../transfers/transfer.ts';
 import { checkAmount, findAmount } from './amount.ts';
-import {
-  type BodyFields,
-  checkAdditionalInfo,
-  checkFields,
-  type FieldRule,
-  parseBody,
-  textField,
-} from './body-fields.ts';
+import { type BodyFields, checkAdditionalInfo, checkFields, type FieldRule, textField } from './body-fields.ts';
 import { referenceRule, transactionDateRule } from './field-rules.ts';
 import { checkTransaction } from './request-checks.ts';
 import { refuse, SNAP_CASES, succeed } from './response-codes.ts';
@@ -31,7 +25,7 @@ const RULES: readonly FieldRule[] = [
 export function answerTransferStatus(bank: Bank, rules: SnapRules, request: BankRequest): Answer {
   const refusal = checkTransaction(bank, rules, SERVICE, request);
   if (refusal !== null) return refusal;
-  const fields = parseBody(request.body);
+  const fields = parseObject(request.body);
   if (fields === null) return refuse(SERVICE, SNAP_CASES.badRequest);
   const fault =
     checkFields(SERVICE, fields, rules.statusInquiry) ??

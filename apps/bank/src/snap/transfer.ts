@@ -1,16 +1,10 @@
 import type { Answer } from '../answer.ts';
 import type { Bank } from '../bank.ts';
+import { parseObject } from '../json.ts';
 import type { BankRequest } from '../request.ts';
 import type { TransferService } from '../transfers/transfer.ts';
 import { checkAmount, findAmount } from './amount.ts';
-import {
-  type BodyFields,
-  checkAdditionalInfo,
-  checkFields,
-  type FieldRule,
-  parseBody,
-  textField,
-} from './body-fields.ts';
+import { type BodyFields, checkAdditionalInfo, checkFields, type FieldRule, textField } from './body-fields.ts';
 import { BENEFICIARY_ACCOUNT_NO, referenceRule, transactionDateRule } from './field-rules.ts';
 import { checkTransaction } from './request-checks.ts';
 import { refuse, SNAP_CASES, succeed } from './response-codes.ts';
@@ -43,7 +37,7 @@ export function answerTransfer(
   const { service } = operation;
   const refusal = checkTransaction(bank, rules, service, request);
   if (refusal !== null) return refusal;
-  const fields = parseBody(request.body);
+  const fields = parseObject(request.body);
   if (fields === null) return refuse(service, SNAP_CASES.badRequest);
   const fault =
     checkFields(service, fields, COMMON_RULES) ??

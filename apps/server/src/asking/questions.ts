@@ -1,5 +1,6 @@
 import { AccountNumber } from '../domain/account.ts';
 import type { BankDirectory } from '../domain/bank.ts';
+import { keyOf } from '../domain/identifiers.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { TransactionKey } from '../postgres/transactions.ts';
@@ -77,14 +78,14 @@ export function createQuestions({ banks, metrics, log }: QuestionsParts): Questi
 
   return {
     begin(line, claimed, occasion, now) {
-      const key = keyOf(claimed);
+      const key = nameOf(claimed);
       const question = ask(line, claimed, occasion, now).finally(() => {
         if (underWay.get(key) === question) underWay.delete(key);
       });
       underWay.set(key, question);
       return question;
     },
-    about: (key) => underWay.get(keyOf(key)),
+    about: (key) => underWay.get(nameOf(key)),
     async ended() {
       await Promise.all(underWay.values());
     },
@@ -114,4 +115,4 @@ function labelOf(outcome: TransferOutcome): string {
 }
 
 /** Neither holds a control character. */
-export const keyOf = ({ clientId, transactionId }: TransactionKey): string => `${clientId}\u0001${transactionId}`;
+export const nameOf = ({ clientId, transactionId }: TransactionKey): string => keyOf(clientId, transactionId);

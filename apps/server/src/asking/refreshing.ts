@@ -5,7 +5,7 @@ import type { TransactionKey } from '../postgres/transactions.ts';
 import { type ClaimedInquiry, claimInquiry } from '../postgres/transfer-inquiry-claims.ts';
 import { claimEnd } from './claim-end.ts';
 import type { Line, Lines } from './line.ts';
-import { keyOf, type Questions } from './questions.ts';
+import { nameOf, type Questions } from './questions.ts';
 import type { Recently } from './recently.ts';
 
 export interface RefreshingParts {
@@ -71,7 +71,7 @@ export function createRefreshing(parts: RefreshingParts): Refreshing {
     if (open.length === 0) return undefined;
     // Now, not when it is claimed: whoever reads meanwhile would look for it as well.
     recently.note(key, at.getTime());
-    const name = keyOf(key);
+    const name = nameOf(key);
     const begun = claimAndAsk(key, open, at).finally(() => claiming.delete(name));
     claiming.set(name, begun);
     return begun;
@@ -82,7 +82,7 @@ export function createRefreshing(parts: RefreshingParts): Refreshing {
       const key = { clientId, transactionId };
       const at = now();
       const asked =
-        claiming.get(keyOf(key)) ?? questions.about(key) ?? (isStale(key, at.getTime()) ? begin(key, at) : undefined);
+        claiming.get(nameOf(key)) ?? questions.about(key) ?? (isStale(key, at.getTime()) ? begin(key, at) : undefined);
       if (asked === undefined) return false;
       const enough = new AbortController();
       await Promise.race([asked, wait(READER_WAITS_MS, undefined, { signal: enough.signal }).catch(() => {})]);

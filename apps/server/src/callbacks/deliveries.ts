@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
 import type pg from 'pg';
 import { createBatches } from '../batches.ts';
+import { keyOf } from '../domain/identifiers.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { type ClaimedDelivery, claimDeliveries, findDueEndpoints } from '../postgres/callback-deliveries.ts';
@@ -118,8 +119,7 @@ export function createDeliveries(parts: DeliveriesParts): Deliveries {
 
   function wake({ clientId, endpointId }: EndpointKey): void {
     if (closing) return;
-    // Neither holds a control character.
-    const key = `${clientId}\u0001${endpointId}`;
+    const key = keyOf(clientId, endpointId);
     // Lanes that nothing happens in would only fill the memory: one is opened again when it is needed.
     const lane = lanes.get(key) ?? openLane({ clientId, endpointId }, () => lanes.delete(key));
     lanes.set(key, lane);

@@ -1,3 +1,4 @@
+import { keyOf } from '../domain/identifiers.ts';
 import type { ClaimedDelivery } from '../postgres/callback-deliveries.ts';
 import type { EndpointNews, RecordedAttempt } from '../postgres/callback-results.ts';
 import { delayAfterMs } from './schedule.ts';
@@ -39,8 +40,7 @@ export function newsOf(attempts: readonly RecordedAttempt[]): EndpointNews[] {
   const news = new Map<string, EndpointNews>();
   for (const attempt of attempts) {
     const { clientId, endpointId, endedAt } = attempt;
-    // Neither holds a control character.
-    const key = `${clientId}\u0001${endpointId}`;
+    const key = keyOf(clientId, endpointId);
     const before = news.get(key);
     const delivered = attempt.state === 'delivered';
     news.set(key, {

@@ -1,3 +1,6 @@
+/** What Jakarta's time is ahead of UTC. It knows no summer time. */
+export const JAKARTA_OFFSET_MS = 7 * 60 * 60 * 1000;
+
 const RFC_3339 = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:[Zz]|[+-]\d{2}:\d{2})$/;
 const FOUR_DIGIT_YEAR = /^(?!0000)\d{4}-/;
 

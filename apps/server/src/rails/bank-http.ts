@@ -22,6 +22,12 @@ export interface BankHttp {
   close(): Promise<void>;
 }
 
+/** A bank's address in two parts: the paths of its services stand behind the prefix. */
+export function splitBaseUrl(baseUrl: string): { readonly origin: string; readonly prefix: string } {
+  const { origin, pathname } = new URL(baseUrl);
+  return { origin, prefix: pathname.replace(/\/$/, '') };
+}
+
 /** No answer that means anything is longer; a longer one is a mistake or an attack. */
 const REPLY_BYTES_MAX = 64 * 1024;
 /**

@@ -1,4 +1,5 @@
 import { type Static, type TObject, type TProperties, Type } from 'typebox';
+import type { Bank } from '../domain/bank.ts';
 import type { ConnectionReader } from './connection-reader.ts';
 import type { Contract } from './protection/settings.ts';
 import type { Rail } from './rail.ts';
@@ -17,6 +18,10 @@ export interface RailSettings {
   /** How much it may be asked. A protocol need not care: whoever chooses the rail does. */
   readonly contract?: Contract;
 }
+
+/** Whether the operator wants this bank to be asked over this connection. */
+export const isServed = (bank: Bank, { banks }: Pick<RailSettings, 'banks'>): boolean =>
+  banks === null || banks.has(bank.bic);
 
 /** One connection of the rails file: what was agreed with the bank, and the way to open it. */
 export interface Connection {

@@ -41,7 +41,14 @@ export function checkAccount(app: FastifyInstance, { gate, banks, inquiries, kep
     if (kept !== null) reply.header('age', String(kept.ageSeconds));
     const outcome = kept?.outcome ?? (await inquiries.inquire({ bank, accountNumber }));
     const judgement = outcome.kind === 'verdict' ? outcome.verdict.status : outcome.reason;
-    request.logged = { bank: bank.bic, account: accountNumber, outcome: judgement, railCode: outcome.railCode };
+    request.logged = {
+      bank: bank.bic,
+      account: accountNumber,
+      outcome: judgement,
+      railCode: outcome.railCode,
+      age: kept?.ageSeconds,
+      may_be_closed: outcome.kind === 'verdict' ? outcome.mayBeClosed : undefined,
+    };
     if (outcome.kind === 'no_verdict') {
       throw unavailable(
         `${bank.name} cannot be asked now, which says nothing about the account: repeat the request`,
@@ -49,8 +56,6 @@ export function checkAccount(app: FastifyInstance, { gate, banks, inquiries, kep
       );
     }
     if (kept === null) earlier?.replaceBy(outcome);
-    else request.logged = { ...request.logged, age: kept.ageSeconds };
-    if (outcome.mayBeClosed === true) request.logged = { ...request.logged, may_be_closed: true };
     return reply
       .headers(ENVELOPE_HEADERS)
       .send(answer({ bankCode, bank, accountNumber, expected, verdict: outcome.verdict }));

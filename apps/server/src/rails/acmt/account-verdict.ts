@@ -1,5 +1,5 @@
-import { isPlainText } from '../../domain/identifiers.ts';
 import type { BankReply } from '../bank-http.ts';
+import { readHolderName } from '../holder-name.ts';
 import { reasonForStatus } from '../no-answer.ts';
 import type { InquiryOutcome } from '../rail.ts';
 import { readReport } from './read-report.ts';
@@ -25,9 +25,8 @@ export function accountVerdict(
   if (report === null) return { kind: 'no_verdict', reason: 'not_understood', railCode: null };
   if (!report.verified) return outcomeOf(report.reason);
 
-  const name = report.names[nameElement]?.trim().normalize('NFC') ?? '';
-  const named = name !== '' && isPlainText(name, NAME_LENGTH_MAX);
-  if (!named || !report.namesAccount || report.reason !== null) {
+  const name = readHolderName(report.names[nameElement], NAME_LENGTH_MAX);
+  if (name === null || !report.namesAccount || report.reason !== null) {
     return { kind: 'no_verdict', reason: 'not_understood', railCode: railCodeOf(report.reason) ?? VERIFIED };
   }
   return { kind: 'verdict', verdict: { status: 'ACTIVE', accountName: name }, railCode: VERIFIED };

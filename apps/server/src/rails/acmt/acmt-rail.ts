@@ -1,5 +1,6 @@
-import { createBankHttp } from '../bank-http.ts';
+import { createBankHttp, splitBaseUrl } from '../bank-http.ts';
 import { noAnswerAfter } from '../no-answer.ts';
+import { isServed } from '../protocol.ts';
 import type { AccountInquiry, InquiryOutcome, Rail } from '../rail.ts';
 import { accountVerdict } from './account-verdict.ts';
 import { createMessageIds } from './message-ids.ts';
@@ -13,8 +14,8 @@ const HEADERS = { 'content-type': 'application/xml; charset=utf-8', accept: 'app
  * (acmt.024) in the same HTTP exchange. It cannot be asked about transfers.
  */
 export function createAcmtRail(settings: AcmtSettings): Rail {
-  const { origin, pathname } = new URL(settings.baseUrl);
-  const path = `${pathname.replace(/\/$/, '')}${settings.path}`;
+  const { origin, prefix } = splitBaseUrl(settings.baseUrl);
+  const path = `${prefix}${settings.path}`;
   const http = createBankHttp(origin, settings.transport);
   const nextMessageId = createMessageIds(settings.agentBic);
 
@@ -38,7 +39,7 @@ export function createAcmtRail(settings: AcmtSettings): Rail {
 
   return {
     name: settings.name,
-    reaches: (bank) => settings.banks === null || settings.banks.has(bank.bic),
+    reaches: (bank) => isServed(bank, settings),
     inquireAccount,
     close: () => http.close(),
   };

@@ -1,4 +1,4 @@
-import { isPlainText } from '../../domain/identifiers.ts';
+import { readHolderName } from '../holder-name.ts';
 import type { InquiryOutcome, NoVerdictReason } from '../rail.ts';
 import { institution, type MessageHead, type Question } from './message.ts';
 import { enquiryMeaning } from './reason-codes.ts';
@@ -62,11 +62,9 @@ export function accountVerdict(report: StatusReport, asked: AskedAccount, sent: 
   }
   if (meaning !== 'accepted') return noVerdict(meaning);
 
-  const name = report.holder?.trim().normalize('NFC') ?? '';
+  const name = readHolderName(report.holder, NAME_LENGTH_MAX);
   // An account that is not named may be another one, and its holder somebody else.
-  if (report.accountNumber === undefined || name === '' || !isPlainText(name, NAME_LENGTH_MAX)) {
-    return noVerdict('not_understood');
-  }
+  if (report.accountNumber === undefined || name === null) return noVerdict('not_understood');
   return { kind: 'verdict', verdict: { status: 'ACTIVE', accountName: name }, railCode };
 }
 

@@ -1,3 +1,5 @@
+import { splitBaseUrl } from '../bank-http.ts';
+import { isServed } from '../protocol.ts';
 import type { AccountInquiry, InquiryOutcome, Rail, TransferInquiry, TransferOutcome } from '../rail.ts';
 import { type AskedAccount, accountEnquiry, accountVerdict } from './account-enquiry.ts';
 import { createBiFastExchange } from './exchange.ts';
@@ -9,8 +11,8 @@ import type { BiFastSettings } from './settings.ts';
  * answered in the same exchange. docs/bi-fast.md says what of it is verified.
  */
 export function createBiFastRail(settings: BiFastSettings): Rail {
-  const { origin, pathname } = new URL(settings.baseUrl);
-  const pathTo = (path: string): string => `${pathname.replace(/\/$/, '')}${path}` || '/';
+  const { origin, prefix } = splitBaseUrl(settings.baseUrl);
+  const pathTo = (path: string): string => `${prefix}${path}` || '/';
   const enquiryPath = pathTo(settings.accountEnquiryPath);
   const statusPath = pathTo(settings.paymentStatusPath);
   const exchange = createBiFastExchange(settings, origin);
@@ -32,7 +34,7 @@ export function createBiFastRail(settings: BiFastSettings): Rail {
 
   return {
     name: settings.name,
-    reaches: (bank) => settings.banks === null || settings.banks.has(bank.bic),
+    reaches: (bank) => isServed(bank, settings),
     inquireAccount,
     inquireTransfer,
     close: () => exchange.close(),

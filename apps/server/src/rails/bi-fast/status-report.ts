@@ -1,7 +1,7 @@
 import { isLosslessNumber } from 'lossless-json';
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { parseExactJson } from '../../exact-json.ts';
+import { readExactJson } from '../../exact-json.ts';
 
 const Id = Type.Object({ Id: Type.String() });
 const Institution = Type.Object({ FinInstnId: Type.Object({ Othr: Id }) });
@@ -84,7 +84,7 @@ export const railCodeOf = ({ status, reason }: StatusReport): string =>
 
 /** `rejected`: the hub takes the question for malformed (admi.002). Null for what is neither, or speaks to another bank. */
 export function parseReport(text: string, ownBic: string): StatusReport | 'rejected' | null {
-  const value = parseJson(text);
+  const value = readExactJson(text);
   if (!Value.Check(AnyMessage, value)) return null;
   const { MsgDefIdr: definition, To: addressee } = value.BusMsg.AppHdr;
   if (addressee !== undefined && addressee.FIId.FinInstnId.Othr.Id !== ownBic) return null;
@@ -119,12 +119,4 @@ function decimalText({ value, Value }: Static<typeof Amount>): string {
   const given = value ?? Value;
   const readable = typeof given === 'string' || typeof given === 'number' || isLosslessNumber(given);
   return readable ? given.toString() : '';
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return parseExactJson(text);
-  } catch {
-    return null;
-  }
 }

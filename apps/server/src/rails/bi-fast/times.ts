@@ -1,9 +1,7 @@
-/** The hub is in Jakarta, which keeps no summer time. */
-const WESTERN_INDONESIA_TIME_MS = 7 * 60 * 60 * 1000;
+import { JAKARTA_OFFSET_MS } from '../../domain/instant.ts';
 
-/** `CreDtTm`: the hub's local time, `yyyy-MM-ddTHH:mm:ss` without a zone. */
-export const timeAtHub = (atMs: number): string =>
-  new Date(atMs + WESTERN_INDONESIA_TIME_MS).toISOString().slice(0, 19);
+/** `CreDtTm`: the hub's local time, Jakarta's, `yyyy-MM-ddTHH:mm:ss` without a zone. */
+export const timeAtHub = (atMs: number): string => new Date(atMs + JAKARTA_OFFSET_MS).toISOString().slice(0, 19);
 
 /** The date in identifiers, `yyyyMMdd`: the hub's day, because serials are unique within it. */
 export const dayAtHub = (atMs: number): string => timeAtHub(atMs).slice(0, 10).replaceAll('-', '');

@@ -1,3 +1,5 @@
+import { JAKARTA_OFFSET_MS } from '../../domain/instant.ts';
+
 /** What the operator's contract with the bank allows; null for no such limit. */
 export interface QuotaSettings {
   readonly perSecond: number | null;
@@ -18,8 +20,6 @@ export interface Quota {
 
 const SECOND_MS = 1_000;
 const DAY_MS = 24 * 60 * 60 * SECOND_MS;
-/** Contracts count days as their bank does: Jakarta's (UTC+7, which knows no summer time). */
-const JAKARTA_OFFSET_MS = 7 * 60 * 60 * SECOND_MS;
 
 /** `nowMs` is of a clock that never jumps; `wallMs`, ms since 1970, tells the day. */
 export function createQuota({ perSecond, perDay }: QuotaSettings, wallMs: () => number): Quota {
@@ -32,7 +32,10 @@ export function createQuota({ perSecond, perDay }: QuotaSettings, wallMs: () => 
   const secondWaitMs = (nowMs: number): number =>
     perSecond === null ? 0 : Math.max((times[next] ?? 0) + SECOND_MS - nowMs, 0);
 
-  /** A clock that is set back over midnight does not give the day's quota again. */
+  /**
+   * Contracts count days as their bank does, in Jakarta. A clock that is set back over midnight does not give the day's
+   * quota again.
+   */
   function moveDay(): void {
     const today = Math.floor((wallMs() + JAKARTA_OFFSET_MS) / DAY_MS);
     if (today <= day) return;

@@ -1,5 +1,5 @@
 import { ACCOUNT_STATUSES, type Verdict } from '../../domain/account.ts';
-import { isPlainText } from '../../domain/identifiers.ts';
+import { readHolderName } from '../holder-name.ts';
 import { reasonForStatus } from '../no-answer.ts';
 import type { InquiryOutcome, NoVerdictReason } from '../rail.ts';
 import type { NegativeStatus, SnapProfile, SnapRoute } from './profiles/profile.ts';
@@ -93,13 +93,13 @@ export function accountVerdict(
   if (meaning !== SUCCESSFUL) return noVerdict(reasonForStatus(code.httpStatus), code);
   if (rules.confirmation !== null && contradicts(reply, rules.confirmation)) return noVerdict('not_understood', code);
 
-  const name = reply.fields['beneficiaryAccountName']?.trim().normalize('NFC') ?? '';
+  const name = readHolderName(reply.fields['beneficiaryAccountName'], NAME_LENGTH_MAX);
   const word = reply.fields['beneficiaryAccountStatus']?.trim().toLowerCase() ?? 'active';
   const status = Object.hasOwn(ACCOUNT_STATUS_WORDS, word) ? ACCOUNT_STATUS_WORDS[word] : undefined;
   // A success names the account: what does not repeat the number may be the answer to another question.
   if (account === undefined || status === undefined) return noVerdict('not_understood', code);
   if (status !== 'ACTIVE') return { kind: 'verdict', verdict: { status }, railCode: code.text };
-  if (name === '' || !isPlainText(name, NAME_LENGTH_MAX)) return noVerdict('not_understood', code);
+  if (name === null) return noVerdict('not_understood', code);
   return { kind: 'verdict', verdict: { status, accountName: name }, railCode: code.text };
 }
 

@@ -1,7 +1,7 @@
-import { createBankHttp } from '../bank-http.ts';
+import { createBankHttp, splitBaseUrl } from '../bank-http.ts';
 import { createSnapAccessTokens } from './access-token.ts';
 import { createExternalIds } from './external-id.ts';
-import { profileOf, type SnapSettings, splitBaseUrl } from './settings.ts';
+import { profileOf, type SnapSettings } from './settings.ts';
 import { createSigner } from './signature.ts';
 import { createSnapClock } from './timestamp.ts';
 
@@ -33,6 +33,8 @@ export function createSnapExchange(settings: SnapSettings): SnapExchange {
   const now = createSnapClock(profile.timestamp);
   const tokens = createSnapAccessTokens(http, `${prefix}${profile.services.accessToken.path}`, now, settings);
   const sign = createSigner(profile, settings);
+  // An asymmetric signature stands for the token, too (ASPI, signature type 2).
+  const needsToken = profile.signature.kind === 'symmetric';
   const channelId = profile.channelId ?? settings.channelId;
   const originValue = settings.choices?.origin;
 
@@ -51,28 +53,16 @@ export function createSnapExchange(settings: SnapSettings): SnapExchange {
     return http.post(path, headers, body, signal);
   }
 
-  /** Without a token there is none that the bank could have forgotten. */
-  async function askWithoutToken<Asked, Answer>(
+  async function ask<Asked, Answer>(
     service: SnapService<Asked, Answer>,
     path: string,
     asked: Asked,
     signal: AbortSignal,
   ): Promise<Answer> {
-    const externalId = nextExternalId();
-    const { status, body } = await send(path, service.write(asked, externalId), externalId, null, signal);
-    return service.read(status, body, asked, externalId);
-  }
-
-  async function askWithToken<Asked, Answer>(
-    service: SnapService<Asked, Answer>,
-    path: string,
-    asked: Asked,
-    signal: AbortSignal,
-  ): Promise<Answer> {
-    const accessToken = tokens.current() ?? (await tokens.get(signal));
+    const accessToken = needsToken ? (tokens.current() ?? (await tokens.get(signal))) : null;
     let externalId = nextExternalId();
     let reply = await send(path, service.write(asked, externalId), externalId, accessToken, signal);
-    if (reply.status === 401) {
+    if (reply.status === 401 && accessToken !== null) {
       // The bank may have forgotten the token before its time. Once: a second refusal is about something else.
       tokens.discard(accessToken);
       const renewed = await tokens.get(signal);
@@ -83,7 +73,6 @@ export function createSnapExchange(settings: SnapSettings): SnapExchange {
     return service.read(reply.status, reply.body, asked, externalId);
   }
 
-  const ask = profile.signature.kind === 'asymmetric' ? askWithoutToken : askWithToken;
   return {
     ask: (service, path, asked, signal) => ask(service, `${prefix}${path}`, asked, signal),
     close: () => http.close(),

@@ -1,5 +1,5 @@
 import { isLosslessNumber } from 'lossless-json';
-import { parseExactJson } from '../../exact-json.ts';
+import { readExactJson } from '../../exact-json.ts';
 
 /** `responseCode`: HTTP status, service code and case code (ASPI; letters occur in the service code). */
 export interface ResponseCode {
@@ -22,7 +22,7 @@ const RESPONSE_CODE = /^(\d{3})([0-9A-Z]{2})(\d{2})$/;
 
 /** Reads a bank's reply; null when it is not a JSON object, or names a field twice with two values. */
 export function parseReply(text: string): Reply | null {
-  const value = parseJson(text);
+  const value = readExactJson(text);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
   const fields: Record<string, string> = {};
   const others = new Map<string, unknown>();
@@ -38,14 +38,6 @@ export function parseReply(text: string): Reply | null {
 export function readText(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
   return typeof value === 'number' || isLosslessNumber(value) ? value.toString() : undefined;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return parseExactJson(text);
-  } catch {
-    return null;
-  }
 }
 
 /** Null for what is missing or malformed. */

@@ -42,9 +42,3 @@ export function findRoute(profile: SnapProfile, name: string | undefined): SnapR
   const chosen = name ?? first ?? '';
   return Object.hasOwn(profile.routes, chosen) ? profile.routes[chosen] : undefined;
 }
-
-/** The bank's address in two parts: a service's path stands behind the prefix, and signatures cover both. */
-export function splitBaseUrl(baseUrl: string): { readonly origin: string; readonly prefix: string } {
-  const { origin, pathname } = new URL(baseUrl);
-  return { origin, prefix: pathname.replace(/\/$/, '') };
-}

@@ -1,4 +1,5 @@
 import type { Bank } from '../../domain/bank.ts';
+import { isServed } from '../protocol.ts';
 import type { AccountInquiry, InquiryOutcome, Rail, TransferInquiry, TransferOutcome } from '../rail.ts';
 import { createAccountInquiry } from './account-inquiry.ts';
 import { bankCodeOf } from './bank-code.ts';
@@ -65,7 +66,7 @@ export function createSnapRail(settings: SnapSettings): Rail {
   return {
     name: settings.name,
     tellsClosed: profile.tellsClosed,
-    reaches: (bank) => (settings.banks === null || settings.banks.has(bank.bic)) && (isOwn(bank) || hasCode(bank)),
+    reaches: (bank) => isServed(bank, settings) && (isOwn(bank) || hasCode(bank)),
     inquireAccount,
     // Whoever must name the X-EXTERNAL-ID of the order cannot ask without it.
     ...(profile.asksByExternalId && !externalIdIsReference ? {} : { inquireTransfer }),

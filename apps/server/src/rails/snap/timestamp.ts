@@ -1,10 +1,9 @@
+import { JAKARTA_OFFSET_MS } from '../../domain/instant.ts';
 import type { TimestampStyle } from './profiles/profile.ts';
-
-const WESTERN_INDONESIA_TIME_MS = 7 * 60 * 60 * 1000;
 
 /** X-TIMESTAMP: `yyyy-MM-ddTHH:mm:ssTZD` in the banks' own zone, which keeps no summer time. */
 export const snapTimestamp = (now: number): string =>
-  `${new Date(now + WESTERN_INDONESIA_TIME_MS).toISOString().slice(0, 19)}+07:00`;
+  `${new Date(now + JAKARTA_OFFSET_MS).toISOString().slice(0, 19)}+07:00`;
 
 const utcTimestamp = (now: number): string => `${new Date(now).toISOString().slice(0, 19)}Z`;
 

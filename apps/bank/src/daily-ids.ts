@@ -1,18 +1,20 @@
-import { jakartaDay } from '../jakarta-time.ts';
+import { jakartaDay } from './jakarta-time.ts';
 
-export interface ExternalIds {
+export interface DailyIds {
   /** True the first time that an id is used on a day in Jakarta, false afterwards. */
-  claim(externalId: string, nowMs: number): boolean;
+  claim(id: string, nowMs: number): boolean;
 }
 
 // A generation is forgotten when two younger ones have been begun: at least the latest million ids of a day are
 // known, and memory has an end. Only a load test uses more in one day.
 const IDS_PER_GENERATION = 1_000_000;
 
-// A large Set stops everything for 100 ms while it grows; a hundred small ones, chosen by the last two digits, do not.
+// A large Set stops everything for 100 ms while it grows; a hundred small ones, chosen by the last two characters, do not.
 const SHARDS = 100;
+const shardOf = (id: string): number =>
+  ((id.charCodeAt(id.length - 2) || 0) * 10 + (id.charCodeAt(id.length - 1) || 0)) % SHARDS;
 
-export function createExternalIds(idsPerGeneration = IDS_PER_GENERATION): ExternalIds {
+export function createDailyIds(idsPerGeneration = IDS_PER_GENERATION): DailyIds {
   let day = Number.NaN;
   let count = 0;
   let younger = createShards();
@@ -25,7 +27,7 @@ export function createExternalIds(idsPerGeneration = IDS_PER_GENERATION): Extern
   }
 
   return {
-    claim(externalId, nowMs) {
+    claim(id, nowMs) {
       const today = jakartaDay(nowMs);
       if (today !== day) {
         day = today;
@@ -33,9 +35,9 @@ export function createExternalIds(idsPerGeneration = IDS_PER_GENERATION): Extern
       } else if (count >= idsPerGeneration) {
         startGeneration(younger);
       }
-      const shard = Number(externalId.slice(-2));
-      if (younger[shard]?.has(externalId) || older[shard]?.has(externalId)) return false;
-      younger[shard]?.add(externalId);
+      const shard = shardOf(id);
+      if (younger[shard]?.has(id) || older[shard]?.has(id)) return false;
+      younger[shard]?.add(id);
       count += 1;
       return true;
     },
