@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import { addDeliveryJob } from '../../apps/server/src/postgres/delivery-jobs.ts';
+import { eventually } from '../harness/eventually.ts';
 import { type Answer, CLIENT_SCOPES } from '../harness/service.ts';
 import { type Caller, createCaller, readStatus } from './caller.ts';
 import { detailsOf } from './details.ts';
@@ -105,10 +105,5 @@ export async function letQuestionsComeDue({ database, circumstances: { clientId 
 const WITHIN_MS = 30_000;
 
 /** Asks again until it holds. */
-export async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-  const deadlineMs = performance.now() + WITHIN_MS;
-  while (!(await holds())) {
-    assert.ok(performance.now() < deadlineMs, `within ${WITHIN_MS} ms it did not come to this: ${what}`);
-    await delay(5);
-  }
-}
+export const until = (what: string, holds: () => boolean | Promise<boolean>): Promise<void> =>
+  eventually(what, holds, WITHIN_MS);

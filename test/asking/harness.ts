@@ -1,5 +1,4 @@
 import { Writable } from 'node:stream';
-import { setTimeout as pause } from 'node:timers/promises';
 import pino from 'pino';
 import { type Asking, createAsking } from '../../apps/server/src/asking/asking.ts';
 import type { Status } from '../../apps/server/src/domain/transaction.ts';
@@ -12,6 +11,7 @@ import { type Database, openDatabase } from '../../apps/server/src/postgres/data
 import { prepareDatabase } from '../../apps/server/src/postgres/prepare.ts';
 import type { Rail } from '../../apps/server/src/rails/rail.ts';
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
+import { eventually } from '../harness/eventually.ts';
 import { testBanks } from '../harness/service.ts';
 
 /** Where virtual time begins. */
@@ -192,10 +192,5 @@ function collectingLog(lines: Record<string, unknown>[]): Log {
 const DEADLINE_MS = 20_000;
 
 /** Resolves when the condition holds; rejects when it does not within 20 s. */
-export async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = AbortSignal.timeout(DEADLINE_MS);
-  while (!(await holds())) {
-    if (deadline.aborted) throw new Error(`it did not come about that ${what}`);
-    await pause(10);
-  }
-}
+export const until = (what: string, holds: () => boolean | Promise<boolean>): Promise<void> =>
+  eventually(what, holds, DEADLINE_MS);

@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { after, before, type TestContext, test } from 'node:test';
 import pg from 'pg';
 import { LEASE_MS } from '../../apps/server/src/callbacks/deliveries.ts';
+import { eventually } from '../harness/eventually.ts';
 import { type DeliverySetup, SECRET_KEY, setUpDeliveries } from './delivery-setup.ts';
-import { eventually } from './eventually.ts';
 import { silence, startCallbackReceiver, status } from './receiver.ts';
 
 /** Whatever dies, and whenever: an event is delivered at least once, always under the same id. */

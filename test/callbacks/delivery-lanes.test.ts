@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { LEASE_MS } from '../../apps/server/src/callbacks/deliveries.ts';
+import { eventually } from '../harness/eventually.ts';
 import { type DeliverySetup, type Endpoint, setUpDeliveries } from './delivery-setup.ts';
-import { eventually } from './eventually.ts';
 import { silence, startCallbackReceiver, status } from './receiver.ts';
 
 /** Many at once: endpoints beside each other, and processes beside each other. */

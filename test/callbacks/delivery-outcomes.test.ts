@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, type TestContext, test } from 'node:test';
 import { ATTEMPT_DELAYS_MS } from '../../apps/server/src/callbacks/schedule.ts';
+import { eventually } from '../harness/eventually.ts';
 import { type DeliveryState, type Endpoint, setUpDeliveries } from './delivery-setup.ts';
-import { eventually } from './eventually.ts';
 import { type CallbackReceiver, startCallbackReceiver, status } from './receiver.ts';
 
 /** What becomes of a delivery after each attempt, and of its endpoint. */

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { after, before, test } from 'node:test';
 import { changeClient } from '../../apps/server/src/postgres/clients.ts';
+import { eventually } from '../harness/eventually.ts';
 import { type DeliverySetup, setUpDeliveries } from './delivery-setup.ts';
-import { eventually } from './eventually.ts';
 import { startCallbackReceiver } from './receiver.ts';
 
 /** Each is named for the defect that it keeps away. */

@@ -14,8 +14,8 @@ import { type Database, openDatabase } from '../../apps/server/src/postgres/data
 import type { EndpointKey } from '../../apps/server/src/postgres/delivery-jobs.ts';
 import { prepareDatabase } from '../../apps/server/src/postgres/prepare.ts';
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
+import { eventually } from '../harness/eventually.ts';
 import { testBanks, word } from '../harness/service.ts';
-import { eventually } from './eventually.ts';
 
 export const SECRET_KEY = Buffer.alloc(32, 7);
 const KINDS = ['disbursement.succeeded', 'disbursement.failed', 'disbursement.overdue', 'disbursement.reversed'];

@@ -136,6 +136,15 @@ export const successOf = (request: BankRequest): Record<string, unknown> => ({
 
 export const answerActive: BankAnswer = (request, response) => answer(response, 200, successOf(request));
 
+/** A right reply, one byte a second. */
+export const drip: BankAnswer = (request, response) => {
+  const bytes = Buffer.from(JSON.stringify(successOf(request)));
+  response.writeHead(200, { 'content-type': 'application/json', 'content-length': bytes.length });
+  let sent = 0;
+  const timer = setInterval(() => response.write(bytes.subarray(sent, (sent += 1))), 1_000);
+  response.once('close', () => clearInterval(timer));
+};
+
 /** The reference of the transfer that was asked about. */
 export const referenceOf = ({ fields }: BankRequest): string => fields['originalPartnerReferenceNo'] ?? '';
 

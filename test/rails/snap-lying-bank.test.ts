@@ -11,6 +11,7 @@ import {
   answerActive,
   type BankAnswer,
   type BankRequest,
+  drip,
   HOLDER,
   type ScriptedBank,
   startScriptedBank,
@@ -36,15 +37,6 @@ const withHeaders =
     response.writeHead(status, headers);
     response.end(JSON.stringify(successOf(request)));
   };
-
-/** A right reply, one byte a second. */
-const drip: BankAnswer = (request, response) => {
-  const bytes = Buffer.from(JSON.stringify(successOf(request)));
-  response.writeHead(200, { 'content-type': 'application/json', 'content-length': bytes.length });
-  let sent = 0;
-  const timer = setInterval(() => response.write(bytes.subarray(sent, (sent += 1))), 1_000);
-  response.once('close', () => clearInterval(timer));
-};
 
 const closeAfter =
   (part: (right: string) => string): BankAnswer =>

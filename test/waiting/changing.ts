@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
+import { eventually } from '../harness/eventually.ts';
 import { type TestService, word } from '../harness/service.ts';
 
 export interface MadeTransaction {
@@ -38,10 +39,5 @@ export async function change(
   assert.equal(answer.json.data?.['advanced'], 1, answer.text);
 }
 
-export async function until(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  const deadlineMs = performance.now() + 10_000;
-  while (!(await condition())) {
-    assert.ok(performance.now() < deadlineMs, `it did not come to: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}
+export const until = (condition: () => boolean | Promise<boolean>, what: string): Promise<void> =>
+  eventually(what, condition, 10_000);

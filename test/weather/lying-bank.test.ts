@@ -9,6 +9,7 @@ import {
   answer,
   answerActive,
   type BankAnswer,
+  drip,
   type ScriptedBank,
   startScriptedBank,
   successOf,
@@ -16,14 +17,6 @@ import {
 
 const MEBIBYTE = 1024 * 1024;
 const BOMB_MEBIBYTES = 200;
-
-const drip: BankAnswer = (request, response) => {
-  const bytes = Buffer.from(JSON.stringify(successOf(request)));
-  response.writeHead(200, { 'content-type': 'application/json', 'content-length': bytes.length });
-  let sent = 0;
-  const timer = setInterval(() => response.write(bytes.subarray(sent, (sent += 1))), 1_000);
-  response.once('close', () => clearInterval(timer));
-};
 
 /** Spaces, which JSON allows, after a right answer. Packed as they are written, so that the test itself stays small. */
 const bomb: BankAnswer = (request, response) => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { eventually } from '../harness/eventually.ts';
 import type { Answer, TestService } from '../harness/service.ts';
 
 /** How long an answer may take whatever the weather, and what a busy machine adds. */
@@ -82,13 +83,8 @@ export async function assertRecovers(ask: () => Promise<Answer>): Promise<void> 
   }
 }
 
-export async function until(what: string, condition: () => Promise<boolean>, withinMs = 5_000): Promise<void> {
-  const deadline = performance.now() + withinMs;
-  while (!(await condition())) {
-    assert.ok(performance.now() < deadline, `not within ${withinMs} ms: ${what}`);
-    await delay(5);
-  }
-}
+export const until = (what: string, condition: () => Promise<boolean>, withinMs = 5_000): Promise<void> =>
+  eventually(what, condition, withinMs);
 
 /** The status of an address of the operator listener. */
 export const probe = async (service: TestService, address: '/livez' | '/readyz'): Promise<number> =>
