@@ -102,8 +102,9 @@ function refuse(
     return ['DIFFERENT_WORD', 'SINGLE_NAME'];
   }
   if (isMissing && !tellsApart(alignment, left)) return ['WORD_MISSING'];
-  const kinds = doubtsOf(alignment);
-  return kinds > 1 && !leavesEnough(alignment, left) ? reasonsOf(alignment) : null;
+  const doubts = doubtsOf(alignment);
+  const isTooMuch = doubts > 2 || (doubts === 2 && !tellsApart(alignment, left));
+  return isTooMuch ? reasonsOf(alignment) : null;
 }
 
 /** How many sorts of doubt meet in one comparison. */
@@ -123,10 +124,6 @@ function tellsApart({ pairings }: Alignment, left: readonly string[]): boolean {
   const full = pairings.filter(({ link }) => isFull(link));
   const words = full.reduce((sum, { leftCount, rightCount }) => sum + Math.max(leftCount, rightCount), 0);
   return words >= 2 && full.some((pairing) => !isWeakName(spellingKey(left[pairing.left] ?? '')));
-}
-
-function leavesEnough(alignment: Alignment, left: readonly string[]): boolean {
-  return doubtsOf(alignment) === 2 && tellsApart(alignment, left);
 }
 
 function isSure(alignment: Alignment, left: readonly string[], right: readonly string[], isCompany: boolean): boolean {

@@ -13,8 +13,6 @@ export interface Name {
 }
 
 export interface ReadName {
-  /** As it came. */
-  readonly text: string;
   readonly whole: Name;
   /** Who is named, if more than one: `BUDI QQ RINA`, `BUDI & RINA`. */
   readonly parties: readonly Name[];
@@ -46,7 +44,7 @@ export function readName(text: string): ReadName {
   let parties: readonly Name[] = [];
   if (isForAnother) parties = divide(words, FOR_ANOTHER).map(nameOf);
   else if (isAndOr && whole.company === null) parties = divide(words, AND_OR).map(nameOf);
-  return { text, whole, parties, isDeceased };
+  return { whole, parties, isDeceased };
 }
 
 function nameOf(source: readonly string[]): Name {
