@@ -74,14 +74,13 @@ create table tiba.event_counts (
 create table tiba.events (
   client_id text collate "C" not null,
   sequence bigint not null,
-  transaction_id text collate "C" not null,
+  subject_id text collate "C" not null,
   version integer not null,
   kind text not null,
   occurred_at timestamp with time zone not null,
   data text not null,
-  constraint events_client_id_transaction_id_fkey FOREIGN KEY (client_id, transaction_id) REFERENCES tiba.transactions(client_id, transaction_id),
   constraint events_pkey PRIMARY KEY (client_id, sequence),
-  constraint events_transaction_id_version_client_id_key UNIQUE (transaction_id, version, client_id)
+  constraint events_subject_id_version_client_id_key UNIQUE (subject_id, version, client_id)
 );
 
 create table tiba.installation (

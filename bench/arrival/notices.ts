@@ -43,7 +43,7 @@ export async function measureNotices(
 const eventTimes = (connectionString: string, ids: readonly string[]): Promise<Map<string, number>> =>
   commitTimes(
     connectionString,
-    `select 'evt_' || transaction_id || '_' || version as id, xmin as written_by from tiba.events
-      where transaction_id = any ($1)`,
+    `select 'evt_' || subject_id || '_' || version as id, xmin as written_by from tiba.events
+      where subject_id = any ($1)`,
     ids,
   );

@@ -102,7 +102,7 @@ async function answersTo(
   const cpuUsed = (await cpuSeconds(service.pid)) - cpuBefore;
   const committed = await commitTimes(
     connectionString,
-    'select transaction_id as id, xmin as written_by from tiba.events where transaction_id = any ($1)',
+    'select subject_id as id, xmin as written_by from tiba.events where subject_id = any ($1)',
     told.items,
   );
   const took = latencies(committed, answers);

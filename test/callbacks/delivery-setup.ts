@@ -86,7 +86,7 @@ export async function setUpDeliveries(): Promise<DeliverySetup & { close(): Prom
 
   async function deliveriesTo({ clientId, endpointId }: EndpointKey): Promise<readonly DeliveryState[]> {
     return database.query<DeliveryState & Record<string, unknown>>(
-      `select 'evt_' || v.transaction_id || '_' || v.version as id, d.state, d.attempts, d.next_attempt_at,
+      `select 'evt_' || v.subject_id || '_' || v.version as id, d.state, d.attempts, d.next_attempt_at,
               coalesce((select json_agg(json_build_object('attempt', a.attempt, 'http_status', a.http_status,
                                           'answer', a.answer, 'error', a.error,
                                           'ended_ms', extract(epoch from a.started_at) * 1000 + a.duration_ms)

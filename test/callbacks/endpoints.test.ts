@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, suite, test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
 import { createSeal } from '../../apps/server/src/auth/secrets.ts';
+import { EVENT_KINDS } from '../../apps/server/src/domain/event.ts';
 import { assertRefused, TIMESTAMP } from '../contract/assertions.ts';
 import { type Answer, startTestService, type TestService } from '../harness/service.ts';
 import {
@@ -94,6 +95,14 @@ suite('registering', () => {
     assert.equal(createSeal(Buffer.alloc(32, 7)).open(sealed), secret);
   });
 
+  test('is told of kinds that are not about disbursements only when it names them', async () => {
+    const { endpointId } = await registerOwn();
+    const kinds = async (): Promise<unknown> => dataOf(await ask('GET', `${ENDPOINTS}/${endpointId}`))['kinds'];
+    assert.deepEqual(await kinds(), KINDS);
+    await change(endpointId, { kinds: [...EVENT_KINDS] });
+    assert.deepEqual(await kinds(), EVENT_KINDS);
+  });
+
   test('for chosen kinds, only events of those make deliveries', async () => {
     const { endpointId: all } = await registerOwn();
     const { endpointId: failures } = await registerOwn({ kinds: ['disbursement.failed'] });
@@ -163,7 +172,7 @@ suite('changing', () => {
     // More than are woken at once: copies of the one event that there is.
     await sql(
       `insert into tiba.events
-       select client_id, sequence + n, transaction_id, version + n, kind, occurred_at, data
+       select client_id, sequence + n, subject_id, version + n, kind, occurred_at, data
          from tiba.events, generate_series(1, 2500) n where client_id = $1`,
       [clientId],
     );

@@ -232,7 +232,7 @@ suite('a range of time', () => {
     await feedUnseen(endpointId, 1);
     // Copies of the one event that there is, at two moments.
     await sql(
-      `insert into tiba.events select client_id, sequence + n, transaction_id, version + n, kind,
+      `insert into tiba.events select client_id, sequence + n, subject_id, version + n, kind,
               occurred_at - case when n % 2 = 0 then interval '1 s' else interval '0' end, data
          from tiba.events, generate_series(1, 6000) n where client_id = $1`,
       [clientId],

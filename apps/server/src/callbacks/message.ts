@@ -12,16 +12,16 @@ export interface MessageParts {
   readonly kind: string;
   /** ISO 8601 UTC. */
   readonly occurredAt: string;
-  readonly transactionId: string;
+  readonly subjectId: string;
   readonly version: number;
-  /** The transaction as a status check answered it, JSON text. It goes out byte for byte. */
+  /** The subject as the API showed it, JSON text. It goes out byte for byte. */
   readonly data: string;
 }
 
 /** Put together as text: parsed and written anew, amounts could lose their last digits. */
-export function createMessage({ kind, occurredAt, transactionId, version, data }: MessageParts): CallbackMessage {
+export function createMessage({ kind, occurredAt, subjectId, version, data }: MessageParts): CallbackMessage {
   return {
-    id: eventId(transactionId, version),
+    id: eventId(subjectId, version),
     body: `{"type":${JSON.stringify(kind)},"timestamp":${JSON.stringify(occurredAt)},"version":${version},"data":${data}}`,
   };
 }

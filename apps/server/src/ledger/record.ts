@@ -49,7 +49,7 @@ function happenings({ transaction, events }: Change, now: string): Happening[] {
   const data = transactionJson(transaction);
   return events.map((kind, index) => ({
     clientId,
-    transactionId,
+    subjectId: transactionId,
     version: version - (events.length - 1 - index),
     kind,
     occurredAt: now,

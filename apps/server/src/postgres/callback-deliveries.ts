@@ -9,12 +9,12 @@ export interface ClaimedDelivery {
   readonly attempt: number;
   /** Its place in the schedule, from 1, which begins anew with a replay. */
   readonly attemptOfSchedule: number;
-  readonly transactionId: string;
+  readonly subjectId: string;
   readonly version: number;
   readonly kind: EventKind;
   /** ISO 8601 UTC. */
   readonly occurredAt: string;
-  /** The transaction as a status check answered it then, JSON text. */
+  /** The subject as the API showed it then, JSON text. */
   readonly data: string;
   readonly endpoint: ClaimedEndpoint;
 }
@@ -62,7 +62,7 @@ export async function claimDeliveries(
     sequence: Number(row.sequence),
     attempt: row.attempts,
     attemptOfSchedule: row.attempts - row.attempts_before,
-    transactionId: row.transaction_id,
+    subjectId: row.subject_id,
     version: row.version,
     kind: row.kind,
     occurredAt: row.occurred_at.toISOString(),
@@ -95,7 +95,7 @@ with due as materialized (
    where d.client_id = $1 and d.endpoint_id = $2 and d.sequence = any (array(select sequence from due))
   returning d.sequence, d.attempts, d.attempts_before
 )
-select c.sequence, c.attempts, c.attempts_before, v.transaction_id, v.version, v.kind, v.occurred_at, v.data,
+select c.sequence, c.attempts, c.attempts_before, v.subject_id, v.version, v.kind, v.occurred_at, v.data,
        e.url, e.secret_sealed, e.former_secret_sealed, e.former_secret_until
   from claimed c
  cross join lateral (select * from tiba.events v where v.client_id = $1 and v.sequence = c.sequence offset 0) v
@@ -106,7 +106,7 @@ interface ClaimRow extends Record<string, unknown> {
   sequence: string;
   attempts: number;
   attempts_before: number;
-  transaction_id: string;
+  subject_id: string;
   version: number;
   kind: EventKind;
   occurred_at: Date;

@@ -11,7 +11,7 @@ export interface DeliveryKey extends EndpointKey {
 
 /** An event on its way to one endpoint. Times are ISO 8601 UTC. */
 export interface Delivery extends DeliveryKey {
-  readonly transactionId: string;
+  readonly subjectId: string;
   readonly version: number;
   readonly kind: EventKind;
   readonly state: DeliveryState;
@@ -35,7 +35,7 @@ export interface DeliveryRow extends Record<string, unknown> {
   client_id: string;
   endpoint_id: string;
   sequence: string;
-  transaction_id: string;
+  subject_id: string;
   version: number;
   kind: EventKind;
   state: DeliveryState;
@@ -45,7 +45,7 @@ export interface DeliveryRow extends Record<string, unknown> {
 }
 
 /** Of a delivery `d` and its event `v`. */
-export const DELIVERY_COLUMNS = `d.client_id, d.endpoint_id, d.sequence, v.transaction_id, v.version, v.kind, d.state, d.attempts,
+export const DELIVERY_COLUMNS = `d.client_id, d.endpoint_id, d.sequence, v.subject_id, v.version, v.kind, d.state, d.attempts,
             d.next_attempt_at, d.ended_at`;
 
 export interface DeliveryFilter {
@@ -129,7 +129,7 @@ export const toDelivery = (row: DeliveryRow): Delivery => ({
   clientId: row.client_id,
   endpointId: row.endpoint_id,
   sequence: Number(row.sequence),
-  transactionId: row.transaction_id,
+  subjectId: row.subject_id,
   version: row.version,
   kind: row.kind,
   state: row.state,

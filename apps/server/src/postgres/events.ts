@@ -2,15 +2,18 @@ import type { EventKind } from '../domain/event.ts';
 import { inColumns, tableOf } from './columns.ts';
 import type { Database, Query } from './database.ts';
 import { selectDeliveryJobs } from './delivery-jobs.ts';
-import type { TransactionKey } from './transactions.ts';
 
-/** Something that happened to a transaction, before it has its place in the client's sequence. */
-export interface Happening extends TransactionKey {
+/** Something that a client is told about, before it has its place in the client's sequence. */
+export interface Happening {
+  readonly clientId: string;
+  /** What it happened to: a transaction, a job, a bank. No two of a client's subjects have the same ID. */
+  readonly subjectId: string;
+  /** The subject's, after what happened. */
   readonly version: number;
   readonly kind: EventKind;
   /** ISO 8601 UTC. */
   readonly occurredAt: string;
-  /** The transaction as a status check answers it, JSON text. */
+  /** The subject as the API shows it, JSON text. */
   readonly data: string;
 }
 
@@ -19,7 +22,7 @@ export interface Event extends Happening {
   readonly sequence: number;
 }
 
-const COLUMNS = ['client_id', 'transaction_id', 'version', 'kind', 'occurred_at', 'data'] as const;
+const COLUMNS = ['client_id', 'subject_id', 'version', 'kind', 'occurred_at', 'data'] as const;
 
 /**
  * Gives each event its place in its client's sequence, and makes a delivery of it, and the job that carries it, for each
@@ -30,7 +33,7 @@ export async function insertEvents(query: Query, happenings: readonly Happening[
   if (happenings.length === 0) return;
   const rows = happenings.map((each) => ({
     client_id: each.clientId,
-    transaction_id: each.transactionId,
+    subject_id: each.subjectId,
     version: String(each.version),
     kind: each.kind,
     occurred_at: each.occurredAt,
@@ -49,10 +52,10 @@ with given as (
   on conflict (client_id) do update set last_sequence = counts.last_sequence + excluded.last_sequence
   returning client_id, last_sequence
 ), told as (
-  insert into tiba.events (client_id, sequence, transaction_id, version, kind, occurred_at, data)
+  insert into tiba.events (client_id, sequence, subject_id, version, kind, occurred_at, data)
   select client_id,
          last_sequence - count(*) over (partition by client_id) + row_number() over (partition by client_id order by place),
-         transaction_id, version::int, kind, occurred_at::timestamptz, data
+         subject_id, version::int, kind, occurred_at::timestamptz, data
     from given join counted using (client_id)
   returning client_id, sequence, kind
 ), owed as (
@@ -71,7 +74,7 @@ export async function listEvents(
   { after, limit }: { readonly after: number; readonly limit: number },
 ): Promise<Event[]> {
   const rows = await database.query<EventRow>(
-    `select client_id, sequence, transaction_id, version, kind, occurred_at, data from tiba.events
+    `select client_id, sequence, subject_id, version, kind, occurred_at, data from tiba.events
       where client_id = $1 and sequence > $2 order by sequence limit $3`,
     [clientId, after, limit],
     'list-events',
@@ -79,7 +82,7 @@ export async function listEvents(
   return rows.map((row) => ({
     clientId: row.client_id,
     sequence: Number(row.sequence),
-    transactionId: row.transaction_id,
+    subjectId: row.subject_id,
     version: row.version,
     kind: row.kind,
     occurredAt: row.occurred_at.toISOString(),
@@ -90,7 +93,7 @@ export async function listEvents(
 interface EventRow extends Record<string, unknown> {
   client_id: string;
   sequence: string;
-  transaction_id: string;
+  subject_id: string;
   version: number;
   kind: EventKind;
   occurred_at: Date;

@@ -17,11 +17,21 @@ const Quantiles = (what: string, unit: string) =>
     { description: `${what} null while too few are known.` },
   );
 
+const names = {
+  bank_code: Type.String({ description: "Clearing code. A sharia unit shares its bank's.", examples: ['014'] }),
+  bic: Type.String({ description: 'ISO 9362; unique.', examples: ['CENAIDJA'] }),
+  bank_name: Type.String({ examples: ['Bank Central Asia'] }),
+};
+
+/** What an event tells of a bank. */
+export const BankStateSchema = Type.Object(
+  { ...names, status: Type.Enum(['UP', 'DOWN'], { description: 'Of account checks.' }), since: Timestamp },
+  { additionalProperties: false },
+);
+
 const BankSchema = Type.Object(
   {
-    bank_code: Type.String({ description: "Clearing code. A sharia unit shares its bank's.", examples: ['014'] }),
-    bic: Type.String({ description: 'ISO 9362; unique.', examples: ['CENAIDJA'] }),
-    bank_name: Type.String({ examples: ['Bank Central Asia'] }),
+    ...names,
     short_names: Type.Array(Type.String(), { description: 'What else it answers to as `bank_code`.' }),
     check_account: Type.Boolean({ description: 'Whether its accounts can be checked here.' }),
     status: Type.Enum([...BANK_STATUSES], {

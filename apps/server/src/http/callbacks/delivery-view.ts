@@ -16,7 +16,7 @@ export const deliveryView = (delivery: Delivery): Record<string, unknown> => ({
   delivery_id: deliveryId(delivery),
   endpoint_id: delivery.endpointId,
   sequence: delivery.sequence,
-  event_id: eventId(delivery.transactionId, delivery.version),
+  event_id: eventId(delivery.subjectId, delivery.version),
   type: delivery.kind,
   state: delivery.state,
   attempt_count: delivery.attempts,

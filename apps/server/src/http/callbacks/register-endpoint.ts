@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { EVENT_KINDS } from '../../domain/event.ts';
+import { DISBURSEMENT_KINDS } from '../../domain/event.ts';
 import { insertEndpoint } from '../../postgres/callback-endpoints.ts';
 import { ENVELOPE_HEADERS, success } from '../envelope.ts';
 import { ApiError } from '../errors.ts';
@@ -14,6 +14,8 @@ import { endpointView } from './endpoint-view.ts';
 import { newCallbackSecret } from './new-secret.ts';
 import type { CallbackParts } from './parts.ts';
 
+/** Kinds that came later are for those who name them: who named none never asked for them. */
+const DEFAULT_KINDS = DISBURSEMENT_KINDS;
 const ENDPOINTS_MAX = 10;
 const ENDPOINT_ID_BYTES = 10;
 
@@ -21,7 +23,7 @@ const schema = {
   ...onCallbacks,
   operationId: 'registerCallbackEndpoint',
   summary: 'Register a callback endpoint',
-  description: `From now on it is told of what happens. At most ${ENDPOINTS_MAX} for each client.`,
+  description: `From now on it is told of what happens: of \`kinds\`, or without them of all about disbursements. At most ${ENDPOINTS_MAX} for each client.`,
   body: Type.Object({ url: Url, kinds: Type.Optional(Kinds) }),
   response: {
     201: answered(EndpointWithSecretSchema, 'Callback endpoint registered', 'The endpoint with its secret.'),
@@ -41,7 +43,7 @@ export function registerEndpoint(app: FastifyInstance, { gate, database, seal, j
   app.post('/api/v1/callback-endpoints', { onRequest, schema }, async (request, reply) => {
     const body = jsonObject(request.body);
     const given = fieldOf(body, 'kinds');
-    const kinds = given === undefined ? EVENT_KINDS : readKinds(given);
+    const kinds = given === undefined ? DEFAULT_KINDS : readKinds(given);
     const url = await readUrl(fieldOf(body, 'url'), judge);
 
     const { clientId } = callerOf(request).client;

@@ -7,7 +7,7 @@ import { callerOf, type Gate } from '../gate.ts';
 import { queryParameters, wholeNumber } from '../query-parameters.ts';
 import { EVENTS_DEFAULT, EVENTS_MAX, listEventsSchema, SEQUENCE_MAX } from './schema.ts';
 
-/** All that happened to the client's transactions, in order and without gaps: what callbacks tell of, to be read. */
+/** All that a client is told about, in order and without gaps: what callbacks tell of, to be read. */
 export function readEvents(app: FastifyInstance, gate: Gate, database: Database): void {
   const onRequest = gate({ scope: 'events:read', operation: 'events' });
 
@@ -24,7 +24,7 @@ export function readEvents(app: FastifyInstance, gate: Gate, database: Database)
   });
 }
 
-/** Put together as text: the transaction is passed on as it was rendered, so that its amounts stay exact. */
-const eventJson = ({ sequence, transactionId, version, kind, occurredAt, data }: Event): string =>
-  `{"sequence":${sequence},"event_id":"${eventId(transactionId, version)}","type":"${kind}"` +
+/** Put together as text: the subject is passed on as it was rendered, so that its amounts stay exact. */
+const eventJson = ({ sequence, subjectId, version, kind, occurredAt, data }: Event): string =>
+  `{"sequence":${sequence},"event_id":"${eventId(subjectId, version)}","type":"${kind}"` +
   `,"timestamp":"${occurredAt}","version":${version},"data":${data}}`;

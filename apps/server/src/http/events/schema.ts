@@ -1,5 +1,12 @@
 import { Type } from 'typebox';
-import { EVENT_KINDS } from '../../domain/event.ts';
+import {
+  ACCOUNT_VALIDATION_KINDS,
+  BANK_KINDS,
+  DISBURSEMENT_KINDS,
+  EVENT_KINDS,
+  type EventKind,
+} from '../../domain/event.ts';
+import { BankStateSchema } from '../banks/schema.ts';
 import { TransactionSchema } from '../check-status/schema.ts';
 import { errorResponses, successEnvelope, Timestamp } from '../schemas.ts';
 
@@ -22,19 +29,28 @@ export const Sequence = Type.Integer({
   examples: [42],
 });
 
-const EventSchema = Type.Object(
-  {
-    sequence: Sequence,
-    ...EventFields,
-    timestamp: Timestamp,
-    version: Type.Integer({
-      description: "The transaction's after it. A greater one is later; never go back to a smaller one.",
-      minimum: 1,
-    }),
-    data: TransactionSchema,
-  },
-  { additionalProperties: false },
-);
+const eventOf = (kinds: readonly EventKind[], data: Parameters<typeof Type.Array>[0]) =>
+  Type.Object(
+    {
+      sequence: Sequence,
+      ...EventFields,
+      type: Type.Enum([...kinds], { description: 'What happened.' }),
+      timestamp: Timestamp,
+      version: Type.Integer({
+        description:
+          "Its transaction's, job's or bank's after it. A greater one is later; never go back to a smaller one.",
+        minimum: 1,
+      }),
+      data,
+    },
+    { additionalProperties: false },
+  );
+
+const EventSchema = Type.Union([
+  eventOf(DISBURSEMENT_KINDS, TransactionSchema),
+  eventOf(ACCOUNT_VALIDATION_KINDS, Type.Object({}, { description: 'The job.' })),
+  eventOf(BANK_KINDS, BankStateSchema),
+]);
 
 export const listEventsSchema = {
   tags: ['Events'],
