@@ -11,6 +11,7 @@ import { createAccessLog } from './observability/access-log.ts';
 import { createMetrics } from './observability/metrics.ts';
 import type { Database } from './postgres/database.ts';
 import { openAuthentication } from './wiring/authentication.ts';
+import { openBankNews } from './wiring/bank-news.ts';
 import { openDelivery } from './wiring/delivery.ts';
 import { openInquiries } from './wiring/inquiries.ts';
 import type { AppOptions, Stage } from './wiring/parts.ts';
@@ -57,6 +58,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const { database, clients, changes, notifications } = store;
     const { feed, ledger } = statuses;
     const inquiries = openInquiries(stage);
+    openBankNews(stage, store, inquiries);
 
     const listener = {
       log,

@@ -1,6 +1,6 @@
 import type { LimitedOperation } from '../limits/limiter.ts';
 
-import type { Database } from './database.ts';
+import type { Database, Query } from './database.ts';
 
 /** A client as the operator set it up. */
 /** Of these a client may have its own. */
@@ -51,6 +51,23 @@ export async function findAllClients(database: Database): Promise<ClientRecord[]
     tokensValidFromMs: Number(row.valid_from_ms),
     disabled: row.disabled,
   }));
+}
+
+/**
+ * The enabled clients that may do this, from the one after `after` on, in the order of client_id. Crosses clients: it is
+ * for what all of them are told.
+ */
+export async function findClientsWithScope(
+  query: Query,
+  scope: string,
+  { after, limit }: { readonly after: string; readonly limit: number },
+): Promise<string[]> {
+  const { rows } = await query<{ client_id: string }>(
+    `select client_id from tiba.clients
+      where client_id > $2 and disabled_at is null and $1 = any (scopes) order by client_id limit $3`,
+    [scope, after, limit],
+  );
+  return rows.map((row) => row.client_id);
 }
 
 export interface NewClient {

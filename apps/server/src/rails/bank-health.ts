@@ -9,11 +9,13 @@ export interface BankHealth {
   readonly status: BankStatus;
   /** ISO 8601 UTC; null when it has been so since the start. */
   readonly since: string | null;
+  /** How long ago it gave its last verdict, over a rail that is not given a rest; null when there is none. */
+  readonly answeredAgoMs: number | null;
   /** Of recent inquiries over the first choice that has answered; null when none has. */
   readonly inquiries: { readonly p50Ms: number; readonly p95Ms: number } | null;
 }
 
-export const UNTROUBLED: BankHealth = { status: 'UP', since: null, inquiries: null };
+export const UNTROUBLED: BankHealth = { status: 'UP', since: null, answeredAgoMs: null, inquiries: null };
 
 type Health = RailView['banks'][number]['health'];
 
@@ -33,7 +35,13 @@ function healthOf(healths: readonly Health[]): BankHealth {
   if (troubled.length > 0) status = open.length === healths.length ? 'DOWN' : 'DEGRADED';
   // A bank is down since the last of its rails went; it is well again since the last came back.
   const changes = (troubled.length > 0 ? troubled : healths).flatMap(({ since }) => (since === null ? [] : [since]));
-  return { status, since: changes.toSorted().at(-1) ?? null, inquiries: latenciesOf(healths) };
+  const answered = healths.flatMap(({ state, answeredAgoMs }) => (state === 'closed' ? (answeredAgoMs ?? []) : []));
+  return {
+    status,
+    since: changes.toSorted().at(-1) ?? null,
+    answeredAgoMs: answered.length === 0 ? null : Math.min(...answered),
+    inquiries: latenciesOf(healths),
+  };
 }
 
 function latenciesOf(healths: readonly Health[]): BankHealth['inquiries'] {

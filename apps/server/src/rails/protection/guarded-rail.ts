@@ -33,6 +33,8 @@ export interface GuardedRailView {
   readonly waitMs: number;
   readonly inFlight: number;
   readonly answers: number;
+  /** How long ago it gave its last verdict; null when it has given none. */
+  readonly answeredAgoMs: number | null;
   readonly p50Ms: number | null;
   readonly p95Ms: number | null;
   readonly reasons: readonly RecentReason[];
@@ -62,6 +64,7 @@ export function createGuardedRail({ connection, protection, wallMs, onState }: G
     onState(state);
   });
   let suspect = '';
+  let answeredMs: number | null = null;
 
   function leave(): void {
     bulkhead.leave();
@@ -107,6 +110,7 @@ export function createGuardedRail({ connection, protection, wallMs, onState }: G
     },
     end(isProbe, inquiry, outcome, tookMs, nowMs) {
       leave();
+      if (outcome.kind === 'verdict') answeredMs = nowMs;
       // How fast a refusal came says nothing about how long an answer takes.
       if (outcome.kind === 'verdict' || outcome.reason === 'timeout') latencies.record(tookMs);
       breaker.end(isProbe, healthAfter(outcome, inquiry), nowMs);
@@ -122,6 +126,7 @@ export function createGuardedRail({ connection, protection, wallMs, onState }: G
       waitMs: breaker.waitMs(nowMs),
       inFlight: bulkhead.inFlight(),
       answers: latencies.count(),
+      answeredAgoMs: answeredMs === null ? null : nowMs - answeredMs,
       p50Ms: latencies.quantile(0.5),
       p95Ms: latencies.quantile(0.95),
       reasons: reasons.list(),
