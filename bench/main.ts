@@ -38,8 +38,10 @@ async function main(): Promise<number> {
 
 async function run(options: Options): Promise<number> {
   if (options.rails) {
-    print(await measureRails(options.quick ? RAILS_QUICK_SECONDS : RAILS_SECONDS));
-    return 0;
+    const seconds = options.quick ? RAILS_QUICK_SECONDS : RAILS_SECONDS;
+    const { text, ratios } = await measureRails({ seconds, rounds: options.rounds });
+    print(`${text}\n\n${ratioTable(ratios)}`);
+    return end(options, ratios.some(isMissed));
   }
   await using closers = new AsyncDisposableStack();
   const signal = onInterruption(closers);

@@ -5,7 +5,7 @@ export interface Options {
   readonly quick: boolean;
   /** Instead of what an answer costs, measures how a change arrives at clients. */
   readonly arrival: boolean;
-  /** Instead, measures what a dead rail and slow answers cost, without the rest of the service. */
+  /** Instead, measures what a dead rail, slow answers and a dying bank cost, without the rest of the service. */
   readonly rails: boolean;
   /** A missed budget or a failed request ends the run with code 1. */
   readonly enforce: boolean;
@@ -26,7 +26,7 @@ export type LoadName = (typeof LOAD_NAMES)[number];
 export const USAGE = `npm run bench -- [options]
   --quick             one round of 2 s and 20 thousand instead of 1 million transactions: to see that it works
   --arrival           how a change arrives at clients, by callback and with Prefer: wait, instead of what an answer costs
-  --rails             a dead first rail, and hedging of slow answers
+  --rails             a dead first rail, hedging of slow answers, and what a dying bank costs the others
   --rounds <number>   how often each variant is measured (5)
   --seconds <number>  how long each time, in whole seconds (4)
   --load <program>    wrk or autocannon (wrk where it is installed)

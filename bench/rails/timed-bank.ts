@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createBankHttp } from '../../apps/server/src/rails/bank-http.ts';
 import { noAnswerAfter } from '../../apps/server/src/rails/no-answer.ts';
@@ -18,12 +18,27 @@ const FOUND: InquiryOutcome = {
   railCode: '2001600',
 };
 
-/** A bank over real HTTP that answers after `delayMs`, never for null; and a rail to it that speaks no protocol. */
-export async function startTimedBank(name: string, delayMs: () => number | null): Promise<TimedBank> {
+/** From 40 to 90 ms, the later the rarer: what banks that are well show. */
+export const ordinaryMs = (): number => 40 + 50 * Math.random() ** 3;
+
+/** How a bank that is not well answers. */
+export type Answer = (response: ServerResponse) => void;
+
+/**
+ * A bank over real HTTP that answers after `delayMs`, never for null; and a rail to it that speaks no protocol. As a switch
+ * it answers for some banks, by BIC, otherwise.
+ */
+export async function startTimedBank(
+  name: string,
+  delayMs: () => number | null,
+  otherwise: (bic: string) => Answer | null = () => null,
+): Promise<TimedBank> {
   let asked = 0;
   const server = createServer((request, response) => {
     asked += 1;
     request.resume();
+    const answer = otherwise(request.url?.slice(1) ?? '');
+    if (answer !== null) return answer(response);
     const ms = delayMs();
     if (ms !== null) setTimeout(() => response.end('{}'), ms);
   });
@@ -33,8 +48,8 @@ export async function startTimedBank(name: string, delayMs: () => number | null)
   const rail: Rail = {
     name,
     reaches: () => true,
-    inquireAccount: (_inquiry, signal) =>
-      http.post('/', {}, '{}', signal).then(
+    inquireAccount: ({ bank }, signal) =>
+      http.post(`/${bank.bic}`, {}, '{}', signal).then(
         () => FOUND,
         (error: unknown) => ({ kind: 'no_verdict', ...noAnswerAfter(error, signal) }),
       ),
