@@ -10,20 +10,26 @@ import { readTransport } from './transport.ts';
 
 const FILE = 'TIBA_RAILS_FILE';
 
-const RailsFile = Type.Object(
-  {
-    rails: Type.Array(Type.Object({ protocol: Type.Enum(PROTOCOLS.map(({ name }) => name)) }), { minItems: 1 }),
-    routes: Type.Optional(Type.Array(RouteEntry)),
-  },
-  { additionalProperties: false },
-);
+const railsFileOf = (protocols: readonly Protocol[]) =>
+  Type.Object(
+    {
+      rails: Type.Array(Type.Object({ protocol: Type.Enum(protocols.map(({ name }) => name)) }), { minItems: 1 }),
+      routes: Type.Optional(Type.Array(RouteEntry)),
+    },
+    { additionalProperties: false },
+  );
 
 export type RailsFileResult =
   | { readonly connections: Connection[]; readonly routes: Routes }
   | { readonly faults: string[] };
 
 /** Reads the connections to banks; secrets stand in files of their own, relative to this one. All faults at once. */
-export function readRailsFile(file: string, banks: BankDirectory): RailsFileResult {
+export function readRailsFile(
+  file: string,
+  banks: BankDirectory,
+  protocols: readonly Protocol[] = PROTOCOLS,
+): RailsFileResult {
+  const RailsFile = railsFileOf(protocols);
   const faults: string[] = [];
   const reader = createConnectionReader(path.dirname(file), banks, faults);
   const content = reader.text(path.basename(file), FILE);
@@ -31,7 +37,11 @@ export function readRailsFile(file: string, banks: BankDirectory): RailsFileResu
   if (faults.length > 0) return { faults };
   if (!Value.Check(RailsFile, value)) return { faults: faultsOf(RailsFile, value, '') };
 
-  const entries = value.rails.map((entry, index) => ({ entry, protocol: protocolNamed(entry.protocol), index }));
+  const entries = value.rails.map((entry, index) => ({
+    entry,
+    protocol: protocolNamed(entry.protocol, protocols),
+    index,
+  }));
   faults.push(...entries.flatMap(({ entry, protocol, index }) => faultsOf(protocol.schema, entry, `/rails/${index}`)));
   if (faults.length > 0) return { faults };
 
@@ -52,8 +62,8 @@ export function readRailsFile(file: string, banks: BankDirectory): RailsFileResu
   return faults.length > 0 ? { faults } : { connections, routes };
 }
 
-function protocolNamed(name: string): Protocol {
-  const protocol = PROTOCOLS.find((each) => each.name === name);
+function protocolNamed(name: string, protocols: readonly Protocol[]): Protocol {
+  const protocol = protocols.find((each) => each.name === name);
   if (protocol === undefined) throw new Error(`there is no protocol ${name}`);
   return protocol;
 }

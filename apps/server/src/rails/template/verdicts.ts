@@ -1,0 +1,27 @@
+import type { Verdict } from '../../domain/account.ts';
+import type { InquiryOutcome, NoVerdictReason } from '../rail.ts';
+
+type Meaning = { readonly status: Exclude<Verdict['status'], 'ACTIVE'> } | { readonly reason: NoVerdictReason };
+
+// Yours: the code for an account that can be paid into.
+export const VERIFIED = 'A00';
+
+// Yours: all other codes, with the document they are from. Only what is certain of the account is a status: "invalid" may
+// be a mistake of ours, and "not available" a fault of the bank's.
+const CODES: Readonly<Record<string, Meaning>> = {
+  A03: { status: 'BLOCKED' }, // frozen
+  A04: { status: 'NOT_FOUND' }, // no such account
+  A10: { status: 'INACTIVE' }, // closed
+  S01: { reason: 'bank_unavailable' }, // core system closed for the day
+  S02: { reason: 'throttled' }, // too many questions
+  S03: { reason: 'refused' }, // the operator's contract does not cover this bank
+};
+
+/** What it means that an account was not verified. A code that is not known means nothing. */
+export function outcomeOf(railCode: string): InquiryOutcome {
+  const meaning = Object.hasOwn(CODES, railCode) ? CODES[railCode] : undefined;
+  if (meaning === undefined) return { kind: 'no_verdict', reason: 'not_understood', railCode };
+  return 'status' in meaning
+    ? { kind: 'verdict', verdict: meaning, railCode }
+    : { kind: 'no_verdict', reason: meaning.reason, railCode };
+}

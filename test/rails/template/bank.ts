@@ -1,0 +1,72 @@
+// The other side, as the bank's document has it, and as strict. It shares no code with the rail: two statements of the
+// same facts, so that an error in one shows.
+
+import { once } from 'node:events';
+import { createServer, type RequestListener, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
+import type { TestContext } from 'node:test';
+import { type AccountOutcome, findAccount } from '../../../apps/bank/src/accounts.ts';
+import type { Certified } from '../certificates.ts';
+
+export const API_KEY = 'key-of-the-operator';
+// Yours: the path, as the bank's document has it.
+export const INQUIRY_PATH = '/accounts/lookup';
+
+/** Closed with the test. It speaks TLS when it is given a certificate. */
+export async function startTemplateBank(
+  context: TestContext,
+  identity?: Certified,
+): Promise<{ readonly baseUrl: string }> {
+  const handle: RequestListener = (request, response) =>
+    void json(request)
+      .then((question) => answer(request.url, request.headers.authorization, question, response))
+      .catch(() => response.writeHead(400).end());
+  const server =
+    identity === undefined
+      ? createServer(handle)
+      : createTlsServer({ cert: identity.certificate, key: identity.privateKey }, handle);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  context.after(async () => {
+    server.closeAllConnections();
+    server.close();
+    await once(server, 'close');
+  });
+  const { port } = server.address() as AddressInfo;
+  return { baseUrl: `${identity === undefined ? 'http' : 'https'}://127.0.0.1:${port}` };
+}
+
+function answer(
+  path: string | undefined,
+  authorization: string | undefined,
+  question: unknown,
+  response: ServerResponse,
+): void {
+  // Yours: what the bank refuses, and how: the path, who asks, the fields of the question.
+  if (path !== INQUIRY_PATH) return void response.writeHead(404).end();
+  if (authorization !== `Bearer ${API_KEY}`) return void response.writeHead(401).end();
+  const asked = question as Readonly<Record<'request_id' | 'bank' | 'account', string>>;
+  if (Object.keys(asked).join() !== 'request_id,bank,account') return void response.writeHead(422).end();
+
+  // By the account's last four digits: docs/simulated-bank.md.
+  const outcome = findAccount(asked.bank, asked.account);
+  if (outcome.kind === 'silence') return;
+  // Yours: how the bank says that it is asked too often, and what it says of an account.
+  if (outcome.kind === 'too-many-requests') return void response.writeHead(429).end();
+  if (outcome.kind === 'garbage') return void response.writeHead(200).end('<html>');
+  const holder = outcome.kind === 'active' ? { holder: outcome.holderName } : {};
+  response
+    .writeHead(200, { 'content-type': 'application/json' })
+    .end(JSON.stringify({ ...asked, code: CODES[outcome.kind], ...holder }));
+}
+
+// Yours: the bank's codes.
+const CODES: Readonly<Record<Exclude<AccountOutcome['kind'], 'silence' | 'too-many-requests' | 'garbage'>, string>> = {
+  active: 'A00',
+  blocked: 'A03',
+  'not-found': 'A04',
+  inactive: 'A10',
+  unavailable: 'S01',
+};
