@@ -1,4 +1,5 @@
-import { type Dispatcher, Pool, ProxyAgent } from 'undici';
+import type { Dispatcher } from 'undici';
+import { createBankConnections } from './bank-connections.ts';
 import type { BankTransport } from './transport.ts';
 
 export interface BankReply {
@@ -30,12 +31,6 @@ export function splitBaseUrl(baseUrl: string): { readonly origin: string; readon
 
 /** No answer that means anything is longer; a longer one is a mistake or an attack. */
 const REPLY_BYTES_MAX = 64 * 1024;
-/**
- * As many as will ever be needed: how much is under way is bounded for each bank by itself, and a bound here would let
- * one bank that hangs behind a switch take the connections of all others.
- */
-const CONNECTIONS_MAX = 4_096;
-const CONNECT_TIMEOUT_MS = 3_000;
 const UTF_8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
@@ -43,47 +38,30 @@ const UTF_8 = new TextDecoder('utf-8', { fatal: true });
  * the whole exchange: timeouts per chunk would let a bank that drips a byte a second hold on for ever.
  */
 export function createBankHttp(origin: string, transport: BankTransport = {}): BankHttp {
-  const dispatcher = createDispatcher(origin, transport);
+  const connections = createBankConnections(origin, transport);
   return {
     post: (path, headers, body, signal) =>
       new Promise((resolve, reject) => {
-        dispatcher.dispatch({ origin, method: 'POST', path, headers, body }, receive(signal, resolve, reject));
+        const connection = connections.take();
+        const end = (): void => connections.giveBack(connection);
+        connection.dispatch({ origin, method: 'POST', path, headers, body }, receive(signal, { resolve, reject, end }));
       }),
-    close: () => dispatcher.destroy(),
+    close: connections.close,
   };
 }
 
-function createDispatcher(origin: string, transport: BankTransport): Dispatcher {
-  const { clientCertificate: cert, clientPrivateKey: key, authorities: ca, proxyUrl } = transport;
-  const identity = cert === undefined || key === undefined ? {} : { cert, key };
-  const tls = { timeout: CONNECT_TIMEOUT_MS, ...identity, ...(ca === undefined ? {} : { ca }) };
-  const options = {
-    connections: CONNECTIONS_MAX,
-    keepAliveTimeout: 30_000,
-    // The signal bounds the whole exchange; timeouts for its parts would only cost.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  };
-  if (proxyUrl === undefined) return new Pool(origin, { ...options, connect: tls });
-  // The proxy is only ever told to CONNECT: it must not read what it carries, not even in a test without TLS.
-  return new ProxyAgent({
-    ...options,
-    uri: proxyUrl,
-    requestTls: tls,
-    connectTimeout: CONNECT_TIMEOUT_MS,
-    proxyTunnel: true,
-  });
+interface Receiving {
+  resolve(reply: BankReply): void;
+  reject(reason: NoReply): void;
+  /** Nothing more comes. */
+  end(): void;
 }
 
 /**
  * Takes one reply in. undici's own `request` would make a stream of it, which costs more than signing the question and
  * reading the answer together.
  */
-function receive(
-  signal: AbortSignal,
-  resolve: (reply: BankReply) => void,
-  reject: (reason: NoReply) => void,
-): Dispatcher.DispatchHandler {
+function receive(signal: AbortSignal, { resolve, reject, end }: Receiving): Dispatcher.DispatchHandler {
   const chunks: Buffer[] = [];
   let bytes = 0;
   let status = 0;
@@ -113,6 +91,7 @@ function receive(
       else chunks.push(chunk);
     },
     onResponseEnd() {
+      end();
       signal.removeEventListener('abort', abort);
       try {
         // Strict: a name with its broken bytes replaced would be shown as the holder's.
@@ -122,6 +101,7 @@ function receive(
       }
     },
     onResponseError(_controller, error) {
+      end();
       fail(signal.aborted ? 'timeout' : 'unreachable', error);
     },
   };

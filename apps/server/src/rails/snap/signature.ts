@@ -1,4 +1,5 @@
-import { createHmac, createSecretKey, hash, type KeyObject, sign } from 'node:crypto';
+import { hash, type KeyObject, sign } from 'node:crypto';
+import { createHmac, type Hmac } from '../../hmac.ts';
 import type { SignatureEncoding, SnapProfile } from './profiles/profile.ts';
 
 /** Asymmetric signature of the request for a token: SHA256withRSA over `client_ID|X-TIMESTAMP` (ASPI, service 73), base64. */
@@ -27,20 +28,18 @@ interface SigningKeys {
 export function createSigner({ signature }: SnapProfile, { clientSecret, privateKey }: SigningKeys): SignRequest {
   const { kind, encoding } = signature;
   if (kind === 'asymmetric') return (request) => signAsymmetrically(privateKey, request, encoding);
-  const hmacKey = createSecretKey(Buffer.from(clientSecret));
-  return (request) => signSymmetrically(hmacKey, request, encoding);
+  const hmac = createHmac('sha512', Buffer.from(clientSecret));
+  return (request) => signSymmetrically(hmac, request, encoding);
 }
 
 /**
  * Symmetric signature (ASPI, "keamanan", type 1): HMAC_SHA512 under the client secret over
  * `METHOD:EndpointUrl:AccessToken:lower(hex(sha256(minify(body)))):X-TIMESTAMP`.
  */
-function signSymmetrically(clientSecret: KeyObject, request: SignedRequest, encoding: SignatureEncoding): string {
+function signSymmetrically(hmac: Hmac, request: SignedRequest, encoding: SignatureEncoding): string {
   const { method, path, accessToken, body, timestamp } = request;
   const bodyHash = hash('sha256', body, 'hex');
-  return createHmac('sha512', clientSecret)
-    .update(`${method}:${path}:${accessToken}:${bodyHash}:${timestamp}`)
-    .digest(encoding);
+  return hmac(`${method}:${path}:${accessToken}:${bodyHash}:${timestamp}`, encoding);
 }
 
 /** Asymmetric signature (ASPI, "keamanan", type 2): SHA256withRSA over the same without the token. */
