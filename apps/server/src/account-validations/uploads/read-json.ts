@@ -1,0 +1,70 @@
+import { isLosslessNumber } from 'lossless-json';
+import { ownField, parseExactJson } from '../../exact-json.ts';
+import type { Cell, Rows } from './rows.ts';
+import { invalid, tooLarge } from './upload.ts';
+
+/** Rows of `{"accounts": [{"bank_code": …}, …]}`. @throws UnreadableUpload */
+export function readJson(body: Buffer, rows: Rows): void {
+  const root = parse(body);
+  const accounts = isObject(root) ? ownField(root, 'accounts') : undefined;
+  if (!Array.isArray(accounts)) throw invalid('the body must be a JSON object with an array accounts');
+  accounts.forEach((account: unknown, index) => {
+    if (isObject(account)) rows.add(index + 1, (column) => cellOf(ownField(account, column)));
+    else rows.add(index + 1, () => null, 'is not a JSON object');
+  });
+}
+
+function cellOf(value: unknown): Cell {
+  if (typeof value === 'string') return value;
+  if (value === undefined || value === null) return null;
+  if (typeof value === 'number' || isLosslessNumber(value)) return { fault: 'is a number: send it as a string' };
+  return { fault: 'is not a string' };
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !isLosslessNumber(value);
+
+/** 50,000 accounts have 300,000. Each costs far more memory read than sent. */
+const VALUES_MAX = 1_000_000;
+const COMMA = 0x2c;
+const BRACKET = 0x5b;
+const BRACE = 0x7b;
+
+function parse(body: Buffer): unknown {
+  if (hasTooManyValues(body)) throw tooLarge('it has far more values than accounts need: send it in parts');
+  const text = decode(body);
+  try {
+    return parseExactJson(text);
+  } catch {
+    throw invalid(whyNot(text));
+  }
+}
+
+/** Counts what begins a value. Commas in text are counted too: who sends that many is no client. */
+function hasTooManyValues(body: Buffer): boolean {
+  let values = 0;
+  for (let place = 0; place < body.length && values <= VALUES_MAX; place += 1) {
+    const byte = body[place];
+    if (byte === COMMA || byte === BRACKET || byte === BRACE) values += 1;
+  }
+  return values > VALUES_MAX;
+}
+
+function decode(body: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(body);
+  } catch {
+    throw invalid('the body is not UTF-8');
+  }
+}
+
+/** The reader's own words would quote what was sent. */
+function whyNot(text: string): string {
+  try {
+    JSON.parse(text);
+  } catch (error) {
+    const [place] = /line \d+ column \d+/.exec(error instanceof Error ? error.message : '') ?? [];
+    return `the body is not valid JSON${place === undefined ? '' : `, from ${place} on`}`;
+  }
+  return 'the body names a field of one object twice, with two values, or is nested too deeply';
+}

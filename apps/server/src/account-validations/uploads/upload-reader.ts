@@ -1,0 +1,85 @@
+import type { Log } from '../../observability/log.ts';
+import { readApart } from './read-apart.ts';
+import { readUpload } from './read-upload.ts';
+import type { UploadMediaType, UploadResult } from './upload.ts';
+
+/** Too many are being read, or the service is stopping: the upload may be sent again later. */
+interface Busy {
+  readonly kind: 'busy';
+}
+
+export interface UploadReader {
+  /**
+   * Resolves whatever the body is, and does not look at its size: more than `UPLOAD_BYTES_MAX` is to be refused before it is
+   * in memory.
+   */
+  read(mediaType: UploadMediaType, body: Buffer): Promise<UploadResult | Busy>;
+  /** What is being read, or waits, becomes 'busy'. Resolves when no process is left. */
+  close(): Promise<void>;
+}
+
+export interface UploadReaderOptions {
+  readonly log: Log;
+  readonly timeoutMs?: number;
+  /** Each takes a processor core and up to 250 MB. */
+  readonly atOnceMax?: number;
+  /** Each holds its body in memory. */
+  readonly waitingMax?: number;
+}
+
+const BUSY: Busy = { kind: 'busy' };
+/** JSON that is no longer than any other request's is read like any other: a process would cost a hundred times as much. */
+const SMALL_JSON_BYTES = 16 * 1024;
+
+/** Reads uploads, a few at a time. */
+export function createUploadReader({
+  log,
+  timeoutMs = 20_000,
+  atOnceMax = 2,
+  waitingMax = 64,
+}: UploadReaderOptions): UploadReader {
+  const closing = new AbortController();
+  const underWay = new Set<Promise<UploadResult>>();
+  const waiting: (() => void)[] = [];
+  let places = atOnceMax;
+
+  async function takePlace(): Promise<void> {
+    if (places > 0) places -= 1;
+    else {
+      await new Promise<void>((resolve) => {
+        waiting.push(resolve);
+      });
+    }
+  }
+
+  /** Hands the place on to whoever waits longest, so that nobody comes in between. */
+  function leavePlace(): void {
+    const next = waiting.shift();
+    if (next === undefined) places += 1;
+    else next();
+  }
+
+  return {
+    async read(mediaType, body) {
+      if (mediaType === 'application/json' && body.length <= SMALL_JSON_BYTES) return readUpload(mediaType, body);
+      if (closing.signal.aborted || (places === 0 && waiting.length >= waitingMax)) return BUSY;
+      await takePlace();
+      const reading = readApart(mediaType, body, { timeoutMs, signal: closing.signal, log });
+      underWay.add(reading);
+      try {
+        return await reading;
+      } catch (error) {
+        if (!closing.signal.aborted) log.error({ err: error }, 'no process can be started to read an upload');
+        return BUSY;
+      } finally {
+        underWay.delete(reading);
+        leavePlace();
+      }
+    },
+    async close() {
+      closing.abort();
+      // Those that wait come in one after the other, each to hear that it is too late.
+      while (underWay.size > 0) await Promise.allSettled(underWay);
+    },
+  };
+}

@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, it, test } from 'node:test';
+import { assertRefused, brief, CSV_TYPE, JSON_TYPE, readRows } from './uploads.ts';
+
+const csv = (...lines: readonly string[]): Promise<string[]> =>
+  readRows(CSV_TYPE, lines.join('\n')).then((rows) => rows.map(brief));
+const accounts = (...list: readonly unknown[]): string => JSON.stringify({ accounts: list });
+
+test('the examples of the documentation are read as the same accounts', async () => {
+  const page = readFileSync(new URL('../../docs/account-validations.md', import.meta.url), 'utf8');
+  const example = (language: string): string => new RegExp(`\`\`\`${language}\n([^]*?)\`\`\``).exec(page)?.[1] ?? '';
+  const fromJson = await readRows(JSON_TYPE, example('json'));
+  const fromCsv = await readRows(CSV_TYPE, example('csv'));
+  assert.deepEqual(
+    fromCsv.map(({ bankCode, accountNumber, reference }) => [bankCode, accountNumber, reference]),
+    fromJson.map(({ bankCode, accountNumber, reference }) => [bankCode, accountNumber, reference]),
+  );
+  assert.deepEqual(
+    fromCsv.map(({ fault, rowNumber }) => [fault, rowNumber]),
+    [
+      [null, 2],
+      [null, 3],
+    ],
+  );
+});
+
+describe('a CSV', () => {
+  it('has its columns in any order and case, and others between them', async () => {
+    assert.deepEqual(await csv(' Account_Number ,No,BANK_CODE', '0012345678,1,014', '0023456789,2,BCA'), [
+      '2 014 0012345678 - -',
+      '3 BCA 0023456789 - -',
+    ]);
+  });
+
+  it('may come as spreadsheet programs write it: byte order mark, semicolons, CRLF, blank rows', async () => {
+    const text =
+      '\uFEFFbank_code;account_number;expected_account_name\r\n014;0012345678;"BUDI; ""B"" S, SH"\r\n;;\r\n\r\n008;1;\r\n';
+    assert.deepEqual((await readRows(CSV_TYPE, text)).map(brief), [
+      '2 014 0012345678 BUDI; "B" S, SH -',
+      '5 008 1 - -',
+    ]);
+  });
+
+  it('counts rows by the line on which they begin, also after a cell of several lines', async () => {
+    const rows = await readRows(CSV_TYPE, 'bank_code,account_number\r\n"0\r\n14",1\r\n\r\n008,2');
+    assert.deepEqual(rows.map(brief), ['2 - 1 - -', '5 008 2 - -']);
+    assert.equal(rows[0]?.fault, 'bank_code holds a character that cannot be printed');
+  });
+
+  it('may leave out cells at the end of a row, and a cell too many is a fault of its row', async () => {
+    const rows = await readRows(CSV_TYPE, 'bank_code,account_number,reference\n014,1\n014,2,A,B\n014,3,C,,');
+    assert.deepEqual(rows.map(brief), ['2 014 1 - -', '3 014 2 - A', '4 014 3 - C']);
+    assert.match(rows[1]?.fault ?? '', /more cells than the header row/);
+    assert.equal(rows[2]?.fault, null);
+  });
+
+  it('is refused as a whole, with the line, for what cannot be read', async () => {
+    const header = 'bank_code,account_number';
+    await assertRefused(CSV_TYPE, '', /the file is empty/);
+    await assertRefused(CSV_TYPE, '\n \n', /the file is empty/);
+    await assertRefused(CSV_TYPE, header, /no account in it/);
+    await assertRefused(CSV_TYPE, 'bank_code,name\n014,1', /the header row lacks account_number/);
+    await assertRefused(CSV_TYPE, `${header}, Bank_Code\n014,1,014`, /names bank_code twice/);
+    await assertRefused(CSV_TYPE, `${header}\n014,1\n014,"2\n014,3`, /line 3 opens a quotation mark/);
+    await assertRefused(CSV_TYPE, `${header}\n"014"x,1`, /line 2 goes on after a closing/);
+    await assertRefused(CSV_TYPE, `${header}\n014,1\n0"14,1`, /line 3 has a quotation mark inside/);
+    await assertRefused(CSV_TYPE, Buffer.from(`${header}\n014,1`, 'utf16le'), /header row lacks/);
+    await assertRefused(CSV_TYPE, Buffer.from(`\uFEFF${header}\n014,1`, 'utf16le'), /not UTF-8/);
+    await assertRefused(CSV_TYPE, Buffer.from(`${header}\n014,Jos\u00e9`, 'latin1'), /not UTF-8/);
+    await assertRefused(CSV_TYPE, `${header}\n${'014,1\n'.repeat(50_001)}`, /50000 rows/, 'PAYLOAD_TOO_LARGE');
+    await assertRefused(CSV_TYPE, `${header}${'\n'.repeat(100_001)}`, /100000 lines/, 'PAYLOAD_TOO_LARGE');
+  });
+});
+
+describe('JSON', () => {
+  it('numbers its accounts from 1, and takes nothing, null and "" for none', async () => {
+    const body = accounts(
+      { bank_code: '014', account_number: '0012345678', expected_account_name: 'Budi Santoso', reference: 'A-1' },
+      { bank_code: '014', account_number: null, reference: '', other: [1] },
+      {},
+    );
+    assert.deepEqual((await readRows(JSON_TYPE, body)).map(brief), [
+      '1 014 0012345678 Budi Santoso A-1',
+      '2 014 - - -',
+      '3 - - - -',
+    ]);
+  });
+
+  it('coerces nothing: a value that is no string is a fault of its row, and every fault is said', async () => {
+    const list = [{ bank_code: 14, account_number: 12345678 }, { bank_code: true, account_number: {} }, 7, null];
+    const rows = await readRows(JSON_TYPE, accounts(...list));
+    assert.deepEqual(
+      rows.map(({ fault }) => fault),
+      [
+        'bank_code is a number: send it as a string; account_number is a number: send it as a string',
+        'bank_code is not a string; account_number is not a string',
+        'is not a JSON object',
+        'is not a JSON object',
+      ],
+    );
+    assert.ok(rows.every(({ bankCode, accountNumber }) => bankCode === null && accountNumber === null));
+  });
+
+  it('lets no text through that is too long or cannot be printed', async () => {
+    const bad = ['1'.repeat(513), '12\u00003', '12\t3', '12\u009f3', '12\ud8003'];
+    const rows = await readRows(
+      JSON_TYPE,
+      accounts(...bad.map((each) => ({ bank_code: '014', account_number: each }))),
+    );
+    assert.deepEqual(
+      rows.map(brief),
+      bad.map((_, index) => `${index + 1} 014 - - -`),
+    );
+    assert.ok(rows.every(({ fault }) => fault?.startsWith('account_number ')));
+    const [longest] = await readRows(JSON_TYPE, accounts({ bank_code: '1'.repeat(512) }));
+    assert.equal(longest?.fault, null);
+  });
+
+  it('is refused as a whole for what cannot be read', async () => {
+    await assertRefused(JSON_TYPE, '', /not valid JSON/);
+    await assertRefused(JSON_TYPE, '{"accounts":[{"bank_code":"014",}]}', /line 1 column 33/);
+    await assertRefused(JSON_TYPE, '[]', /object with an array accounts/);
+    await assertRefused(JSON_TYPE, '{"accounts":{}}', /object with an array accounts/);
+    await assertRefused(JSON_TYPE, '{"__proto__":{"accounts":[{}]}}', /object with an array accounts/);
+    await assertRefused(JSON_TYPE, '{"accounts":[]}', /no account in it/);
+    await assertRefused(JSON_TYPE, '{"accounts":[{"bank_code":"014","bank_code":"008"}]}', /twice, with two values/);
+    await assertRefused(JSON_TYPE, Buffer.from('{"accounts":["\u00e9"]}', 'latin1'), /not UTF-8/);
+    await assertRefused(
+      JSON_TYPE,
+      accounts(...Array.from({ length: 50_001 }, () => ({}))),
+      /50000 rows/,
+      'PAYLOAD_TOO_LARGE',
+    );
+  });
+});

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { before, describe, it } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import pino from 'pino';
+import { UPLOAD_MEDIA_TYPES, type UploadMediaType } from '../../apps/server/src/account-validations/uploads/upload.ts';
+import {
+  createUploadReader,
+  type UploadReader,
+  type UploadReaderOptions,
+} from '../../apps/server/src/account-validations/uploads/upload-reader.ts';
+import { eventually } from '../harness/eventually.ts';
+import { watchEventLoop } from './event-loop.ts';
+import { manyRows } from './many-rows.ts';
+import { CSV_TYPE, JSON_TYPE, rowsOf } from './uploads.ts';
+
+const ROWS = 50_000;
+/** Time that every other request waits. A spawn alone takes ten where the machine is busy. */
+const BLOCK_MS_MAX = 50;
+
+const BUSY = { kind: 'busy' };
+const small = Buffer.from('bank_code,account_number\n014,0012345678\n');
+/** Takes a second or two. */
+let large: Buffer;
+
+function start(options: Partial<UploadReaderOptions> = {}): UploadReader & AsyncDisposable {
+  const reader = createUploadReader({ log: pino({ level: 'silent' }), ...options });
+  return { ...reader, [Symbol.asyncDispose]: () => reader.close() };
+}
+
+/** Those that this process started to read uploads: their numbers. */
+function readingProcesses(): readonly number[] {
+  const all = execFileSync('ps', ['-A', '-ww', '-o', 'ppid=,pid=,args='], { encoding: 'utf8' });
+  const ours = new RegExp(String.raw`^\s*${process.pid}\s+(\d+)\s.*reading-process\.ts`, 'gm');
+  return [...all.matchAll(ours)].map(([, pid]) => Number(pid));
+}
+
+const areReading = (count: number): Promise<void> =>
+  eventually(`${count} processes`, () => readingProcesses().length === count);
+
+describe('reading uploads', () => {
+  let bodies: Readonly<Record<UploadMediaType, Buffer>>;
+  before(async () => {
+    bodies = await manyRows(ROWS);
+    large = bodies[JSON_TYPE];
+  });
+
+  for (const mediaType of UPLOAD_MEDIA_TYPES) {
+    it(`takes ${ROWS} rows of ${mediaType} in seconds, while this process does other things`, async (t) => {
+      await using reader = start();
+      const stopWatching = watchEventLoop();
+      const startedMs = performance.now();
+      const result = await reader.read(mediaType, bodies[mediaType]);
+      const tookMs = performance.now() - startedMs;
+      const longestMs = stopWatching();
+      t.diagnostic(`${Math.round(tookMs)} ms; the longest block ${longestMs.toFixed(1)} ms`);
+      assert.ok(longestMs < BLOCK_MS_MAX, `blocked for ${longestMs} ms`);
+      const rows = rowsOf(result);
+      assert.equal(rows.length, ROWS);
+      assert.ok(rows.every(({ accountNumber }, index) => accountNumber === String(index).padStart(10, '0')));
+    });
+  }
+
+  it('is done for two at a time, for others in their turn, and for no more than can wait', async () => {
+    await using reader = start({ waitingMax: 3 });
+    const order: number[] = [];
+    const read = async (id: number): Promise<string> => {
+      const { kind } = await reader.read(CSV_TYPE, small);
+      order.push(id);
+      return kind;
+    };
+    const reading = [0, 1, 2, 3, 4, 5].map(read);
+    assert.equal(await reading[5], 'busy');
+    await areReading(2);
+    assert.deepEqual(await Promise.all(reading), [...Array(5).fill('rows'), 'busy']);
+    assert.deepEqual(new Set(order.slice(1, 3)), new Set([0, 1]), 'who came first was read first');
+    const more = [large, large, large].map((body) => reader.read(JSON_TYPE, body));
+    await nextTurn();
+    assert.equal(readingProcesses().length, 2, 'a place was handed on and left free too');
+    await reader.close();
+    await Promise.all(more);
+  });
+
+  it('ends with the service: what is under way is busy, and no process is left', async () => {
+    const reader = start();
+    const reading = [large, large, large].map((body) => reader.read(JSON_TYPE, body));
+    await areReading(2);
+    await reader.close();
+    assert.deepEqual(readingProcesses(), []);
+    assert.deepEqual(await Promise.all(reading), [BUSY, BUSY, BUSY]);
+    assert.deepEqual(await reader.read(CSV_TYPE, small), BUSY);
+  });
+
+  it('ends in a fault when it takes too long or its process is killed, and the next is read', async () => {
+    await using hurried = start({ timeoutMs: 100 });
+    const late = await hurried.read(JSON_TYPE, large);
+    assert.match(late.kind === 'fault' ? late.message : late.kind, /too much time or memory/);
+
+    await using reader = start({ atOnceMax: 1 });
+    const reading = reader.read(JSON_TYPE, large);
+    const next = reader.read(CSV_TYPE, small);
+    await areReading(1);
+    for (const pid of readingProcesses()) process.kill(pid, 'SIGKILL');
+    const killed = await reading;
+    assert.equal(killed.kind === 'fault' ? killed.code : killed.kind, 'PAYLOAD_TOO_LARGE');
+    assert.equal(rowsOf(await next).length, 1);
+  });
+
+  it('is done where nothing can be written, reached or started, and no secret is known', async (t) => {
+    process.env['TIBA_TEST_SECRET'] = 'known';
+    t.after(() => delete process.env['TIBA_TEST_SECRET']);
+    await using reader = start();
+    void reader.read(JSON_TYPE, large);
+    await areReading(1);
+    const [pid] = readingProcesses();
+    const said = execFileSync('ps', ['eww', '-o', 'args=', '-p', String(pid)], { encoding: 'utf8' });
+    assert.match(said, / --permission --allow-fs-read=\* [^]*reading-process\.ts application\/json/);
+    assert.doesNotMatch(said, /--allow-(?!fs-read)|TIBA_TEST_SECRET/);
+  });
+});

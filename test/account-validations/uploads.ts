@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { readUpload } from '../../apps/server/src/account-validations/uploads/read-upload.ts';
+import type {
+  UploadFault,
+  UploadMediaType,
+  UploadResult,
+  UploadRow,
+} from '../../apps/server/src/account-validations/uploads/upload.ts';
+
+export const JSON_TYPE = 'application/json' satisfies UploadMediaType;
+export const CSV_TYPE = 'text/csv' satisfies UploadMediaType;
+export const XLSX_TYPE = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet' satisfies UploadMediaType;
+
+export function rowsOf(result: UploadResult | { readonly kind: 'busy' }): readonly UploadRow[] {
+  assert.equal(result.kind, 'rows', `no rows: ${JSON.stringify(result)}`);
+  return result.kind === 'rows' ? result.rows : [];
+}
+
+export async function readRows(mediaType: UploadMediaType, body: Buffer | string): Promise<readonly UploadRow[]> {
+  return rowsOf(await readUpload(mediaType, Buffer.from(body)));
+}
+
+/** The upload is refused as a whole, with this code, and this in the message. */
+export async function assertRefused(
+  mediaType: UploadMediaType,
+  body: Buffer | string,
+  says: RegExp,
+  code: UploadFault['code'] = 'INVALID_FORMAT',
+): Promise<void> {
+  const result = await readUpload(mediaType, Buffer.from(body));
+  assert.equal(result.kind, 'fault', JSON.stringify(result).slice(0, 500));
+  if (result.kind !== 'fault') return;
+  assert.equal(result.code, code, result.message);
+  assert.match(result.message, says);
+}
+
+/** What a row is, in one line: easier to compare by eye. */
+export const brief = ({ rowNumber, bankCode, accountNumber, expectedAccountName, reference }: UploadRow): string =>
+  [rowNumber, bankCode, accountNumber, expectedAccountName, reference].map((each) => each ?? '-').join(' ');
