@@ -1,5 +1,5 @@
 import type { LimitedOperation } from '../limits/limiter.ts';
-import { type ClientRecord, findAllClients } from '../postgres/clients.ts';
+import { type ClientLimit, type ClientRecord, findAllClients } from '../postgres/clients.ts';
 import type { Database } from '../postgres/database.ts';
 import { isScope, type Scope } from './scopes.ts';
 
@@ -8,12 +8,16 @@ export interface Client {
   readonly clientId: string;
   readonly secretHash: Buffer;
   readonly scopes: ReadonlySet<Scope>;
-  /** Requests per minute. */
-  readonly limits: Readonly<Record<LimitedOperation, number>>;
+  /** Requests per minute, and different accounts per day. */
+  readonly limits: ClientLimits;
   /** A token whose `iat` lies before is revoked. Seconds since 1970. */
   readonly tokensValidFromSeconds: number;
   readonly disabled: boolean;
+  /** The signs of somebody who collects accounts do not hold it. */
+  readonly trusted: boolean;
 }
+
+export type ClientLimits = Readonly<Record<LimitedOperation | ClientLimit, number>>;
 
 /** All clients, in memory; kept up to date by the notifications of PostgreSQL. */
 export interface Clients {
@@ -22,7 +26,7 @@ export interface Clients {
   reload(): Promise<void>;
 }
 
-export function createClients(database: Database, defaultLimits: Readonly<Record<LimitedOperation, number>>): Clients {
+export function createClients(database: Database, defaultLimits: ClientLimits): Clients {
   let clients = new Map<string, Client>();
   return {
     find: (clientId) => clients.get(clientId),
@@ -33,7 +37,7 @@ export function createClients(database: Database, defaultLimits: Readonly<Record
   };
 }
 
-const toClient = (record: ClientRecord, defaultLimits: Readonly<Record<LimitedOperation, number>>): Client => ({
+const toClient = (record: ClientRecord, defaultLimits: ClientLimits): Client => ({
   clientId: record.clientId,
   secretHash: record.secretHash,
   scopes: new Set(record.scopes.filter(isScope)),
@@ -41,4 +45,5 @@ const toClient = (record: ClientRecord, defaultLimits: Readonly<Record<LimitedOp
   // `iat` counts whole seconds: what was issued within the second of the revocation is revoked too.
   tokensValidFromSeconds: Math.ceil(record.tokensValidFromMs / 1000),
   disabled: record.disabled,
+  trusted: record.trusted,
 });

@@ -1,6 +1,14 @@
 /** What Jakarta's time is ahead of UTC. It knows no summer time. */
 export const JAKARTA_OFFSET_MS = 7 * 60 * 60 * 1000;
 
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** Days as they are counted in Jakarta. `ms` is since 1970, of UTC; a day is a number, and the next one is one more. */
+export const jakartaDayOf = (ms: number): number => Math.floor((ms + JAKARTA_OFFSET_MS) / DAY_MS);
+
+/** When that day begins, ms since 1970. */
+export const jakartaDayStartMs = (day: number): number => day * DAY_MS - JAKARTA_OFFSET_MS;
+
 const RFC_3339 = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:[Zz]|[+-]\d{2}:\d{2})$/;
 const FOUR_DIGIT_YEAR = /^(?!0000)\d{4}-/;
 

@@ -2,21 +2,23 @@ import type { LimitedOperation } from '../limits/limiter.ts';
 
 import type { Database, Query } from './database.ts';
 
-/** A client as the operator set it up. */
-/** Of these a client may have its own. */
-type ClientLimit = Extract<LimitedOperation, 'check-status' | 'check-account'>;
+/** Of these a client may have its own. The last one is of different accounts in a day. */
+export type ClientLimit = Extract<LimitedOperation, 'check-status' | 'check-account'> | 'accounts-per-day';
 
+/** A client as the operator set it up. */
 export interface ClientRecord {
   readonly clientId: string;
   readonly name: string;
   /** SHA-256 of the secret. */
   readonly secretHash: Buffer;
   readonly scopes: readonly string[];
-  /** Requests per minute where the operator gave this client its own limits. */
+  /** Where the operator gave this client its own: requests per minute, and accounts per day. */
   readonly limits: Partial<Record<ClientLimit, number>>;
   /** Tokens issued before this moment are revoked. Milliseconds since 1970; 0 when none is. */
   readonly tokensValidFromMs: number;
   readonly disabled: boolean;
+  /** The signs of somebody who collects accounts do not hold it. */
+  readonly trusted: boolean;
 }
 
 interface ClientRow extends Record<string, unknown> {
@@ -26,13 +28,15 @@ interface ClientRow extends Record<string, unknown> {
   scopes: string[];
   check_status_per_minute: number | null;
   check_account_per_minute: number | null;
+  accounts_per_day: number | null;
   valid_from_ms: string;
   disabled: boolean;
+  trusted: boolean;
 }
 
 const SELECT = `
-  select client_id, name, secret_hash, scopes, check_status_per_minute, check_account_per_minute,
-         (case when isfinite(tokens_valid_from) then extract(epoch from tokens_valid_from) * 1000 else 0 end)::text
+  select client_id, name, secret_hash, scopes, check_status_per_minute, check_account_per_minute, accounts_per_day,
+         trusted, (case when isfinite(tokens_valid_from) then extract(epoch from tokens_valid_from) * 1000 else 0 end)::text
            as valid_from_ms,
          disabled_at is not null as disabled
     from tiba.clients order by client_id`;
@@ -47,9 +51,11 @@ export async function findAllClients(database: Database): Promise<ClientRecord[]
     limits: {
       ...(row.check_status_per_minute === null ? {} : { 'check-status': row.check_status_per_minute }),
       ...(row.check_account_per_minute === null ? {} : { 'check-account': row.check_account_per_minute }),
+      ...(row.accounts_per_day === null ? {} : { 'accounts-per-day': row.accounts_per_day }),
     },
     tokensValidFromMs: Number(row.valid_from_ms),
     disabled: row.disabled,
+    trusted: row.trusted,
   }));
 }
 
@@ -82,8 +88,8 @@ export interface NewClient {
 export async function insertClient(database: Database, client: NewClient): Promise<boolean> {
   const rows = await database.query(
     `insert into tiba.clients
-       (client_id, name, secret_hash, scopes, check_status_per_minute, check_account_per_minute)
-     values ($1, $2, $3, $4, $5, $6) on conflict do nothing returning client_id`,
+       (client_id, name, secret_hash, scopes, check_status_per_minute, check_account_per_minute, accounts_per_day)
+     values ($1, $2, $3, $4, $5, $6, $7) on conflict do nothing returning client_id`,
     [
       client.clientId,
       client.name,
@@ -91,6 +97,7 @@ export async function insertClient(database: Database, client: NewClient): Promi
       client.scopes,
       client.limits?.['check-status'] ?? null,
       client.limits?.['check-account'] ?? null,
+      client.limits?.['accounts-per-day'] ?? null,
     ],
   );
   return rows.length === 1;
@@ -100,6 +107,8 @@ export async function insertClient(database: Database, client: NewClient): Promi
 const CLIENT_CHANGES = {
   disable: 'disabled_at = coalesce(disabled_at, now())',
   enable: 'disabled_at = null',
+  trust: 'trusted = true',
+  distrust: 'trusted = false',
   'revoke-tokens': 'tokens_valid_from = now()',
 } as const;
 export type ClientChange = keyof typeof CLIENT_CHANGES;
@@ -126,16 +135,16 @@ export async function replaceClientSecret(database: Database, clientId: string, 
   return rows.length === 1;
 }
 
-/** null gives the client back the limits that everybody has. */
+/** What is left out is as for everybody again. */
 export async function setClientLimits(
   database: Database,
   clientId: string,
-  limits: Record<ClientLimit, number | null>,
+  limits: Partial<Record<ClientLimit, number | null>>,
 ): Promise<boolean> {
   const rows = await database.query(
-    `update tiba.clients set check_status_per_minute = $2, check_account_per_minute = $3
+    `update tiba.clients set check_status_per_minute = $2, check_account_per_minute = $3, accounts_per_day = $4
       where client_id = $1 returning client_id`,
-    [clientId, limits['check-status'], limits['check-account']],
+    [clientId, limits['check-status'] ?? null, limits['check-account'] ?? null, limits['accounts-per-day'] ?? null],
   );
   return rows.length === 1;
 }

@@ -1,0 +1,101 @@
+import { keyOf } from '../domain/identifiers.ts';
+import { createIsoClock } from '../observability/iso-clock.ts';
+import type { AccountInquiries } from '../rails/account-inquiries.ts';
+import type { AccountInquiry, InquiryOutcome } from '../rails/rail.ts';
+import type { HashAccount } from './account-hash.ts';
+import type { CheckRecords } from './check-records.ts';
+import type { Harvesting } from './harvesting/harvesting.ts';
+import type { AskedAccount, Refused } from './harvesting/watched-client.ts';
+import type { KeptVerdicts } from './kept-verdicts.ts';
+
+/** What the banks have said, now or a while ago. `ageSeconds`: how old it is, where it is a verdict that was kept. */
+type Answered = InquiryOutcome & { readonly ageSeconds?: number };
+
+/** What came of a client's question about an account. */
+export type CheckOutcome =
+  | Answered
+  /** No bank was asked: the client asks as if it were collecting accounts. */
+  | Refused;
+
+export interface CheckOptions {
+  /** The oldest verdict that will do; 0, or left out, for none but a new one. */
+  readonly ageMaxSeconds?: number;
+  /** The request that the question came with. */
+  readonly requestId?: string;
+}
+
+/** Questions of clients about accounts, whichever way they come. Each leaves a record. */
+export interface AccountChecks {
+  /** @throws DatabaseUnavailable when no record could be kept of it: no bank is asked then. */
+  check(client: { readonly clientId: string }, inquiry: AccountInquiry, options?: CheckOptions): Promise<CheckOutcome>;
+}
+
+export interface AccountChecksParts {
+  readonly inquiries: Pick<AccountInquiries, 'inquire'>;
+  /** Null where none are kept. */
+  readonly keptVerdicts: KeptVerdicts | null;
+  readonly hashAccount: HashAccount;
+  readonly records: Pick<CheckRecords, 'requireRoom' | 'add'>;
+  readonly harvesting: Pick<Harvesting, 'admit' | 'slow' | 'heard'>;
+}
+
+export function createAccountChecks(parts: AccountChecksParts): AccountChecks {
+  const { inquiries, keptVerdicts, hashAccount, records, harvesting } = parts;
+  const now = createIsoClock();
+
+  function record({ clientId, bic, hash, requestId }: Asked, word: string, answered: Answered | null): void {
+    records.add({
+      client_id: clientId,
+      checked_at: now(),
+      bic,
+      account_hash: hash,
+      outcome: word,
+      rail: answered?.rail ?? null,
+      age_seconds: answered?.ageSeconds === undefined ? null : String(answered.ageSeconds),
+      request_id: requestId ?? null,
+    });
+  }
+
+  return {
+    async check({ clientId }, inquiry, { ageMaxSeconds = 0, requestId } = {}) {
+      records.requireRoom();
+      const { bic } = inquiry.bank;
+      const accountNumber = inquiry.accountNumber.reveal();
+      const asked: Asked = { clientId, bic, accountNumber, hash: hashAccount(bic, accountNumber), requestId };
+      const key = keyOf(clientId, asked.hash);
+      const kept = ageMaxSeconds === 0 ? null : (keptVerdicts?.find(key, ageMaxSeconds) ?? null);
+      if (kept !== null) {
+        const earlier = { ...kept.outcome, ageSeconds: kept.ageSeconds };
+        record(asked, wordOf(earlier), earlier);
+        return earlier;
+      }
+      const admission = harvesting.admit(clientId, asked);
+      if (admission.kind === 'refused') {
+        record(asked, admission.reason, null);
+        return admission;
+      }
+      if (admission.kind === 'slowed') await harvesting.slow(clientId);
+      try {
+        const outcome = await inquiries.inquire(inquiry);
+        record(asked, wordOf(outcome), outcome);
+        if (outcome.kind === 'verdict') {
+          harvesting.heard(clientId, asked.hash, outcome.verdict.status);
+          keptVerdicts?.keep(key, outcome);
+        }
+        return outcome;
+      } catch (error) {
+        record(asked, 'internal_error', null);
+        throw error;
+      }
+    },
+  };
+}
+
+interface Asked extends AskedAccount {
+  readonly clientId: string;
+  readonly requestId: string | undefined;
+}
+
+/** The verdict, in capitals; or why there is none. */
+export const wordOf = (outcome: CheckOutcome): string =>
+  outcome.kind === 'verdict' ? outcome.verdict.status : outcome.reason;

@@ -1,0 +1,101 @@
+import type { FastifyInstance } from 'fastify';
+import { isLosslessNumber } from 'lossless-json';
+import type { HashAccount } from '../../account-checks/account-hash.ts';
+import { ACCOUNT_STATUSES, AccountNumber } from '../../domain/account.ts';
+import type { BankDirectory } from '../../domain/bank.ts';
+import { isPlainText } from '../../domain/identifiers.ts';
+import { ownField } from '../../exact-json.ts';
+import { type AccountCheck, findAccountChecks } from '../../postgres/account-checks.ts';
+import type { Database } from '../../postgres/database.ts';
+import { ENVELOPE_HEADERS, success } from '../envelope.ts';
+import { ApiError } from '../errors.ts';
+import type { Gate } from '../gate.ts';
+import { jsonObject, requireJson } from '../json-body.ts';
+import { invalidRequest, moment, wholeNumber } from '../query-parameters.ts';
+
+export interface FindChecksParts {
+  readonly gate: Gate;
+  readonly database: Database;
+  readonly banks: BankDirectory;
+  readonly hashAccount: HashAccount;
+}
+
+const TEXT_LENGTH_MAX = 128;
+const FOUND_MAX = 1_000;
+const FOUND_DEFAULT = 100;
+
+/**
+ * Who has asked about an account, or what a client has asked. On the operator listener. A POST, because an account number
+ * in a URL would stand in the logs of everything on the way.
+ */
+export function findChecks(app: FastifyInstance, { gate, database, banks, hashAccount }: FindChecksParts): void {
+  const onRequest = [gate({ scope: 'operator:read' }), requireJson];
+
+  app.post('/operator/v1/account-checks/search', { onRequest }, async (request, reply) => {
+    const body = jsonObject(request.body);
+    const clientId = textAt(body, 'client_id');
+    const accountHash = hashAt(body);
+    if (clientId === null && accountHash === null)
+      throw invalidRequest('give client_id, or bank_code and account_number, or all three');
+    const limit = limitAt(body);
+    const range = { from: momentAt(body, 'from'), to: momentAt(body, 'to') };
+    const found = await findAccountChecks(database, { clientId, accountHash, ...range, limit: limit + 1 });
+    const data = JSON.stringify({
+      account_checks: found.slice(0, limit).map(checkJson),
+      has_more: found.length > limit,
+    });
+    return reply.headers(ENVELOPE_HEADERS).send(success('Account checks found', data));
+  });
+
+  function hashAt(body: Body): string | null {
+    const bankCode = textAt(body, 'bank_code');
+    const digits = textAt(body, 'account_number');
+    if (bankCode === null && digits === null) return null;
+    const bank = bankCode === null ? null : banks.find(bankCode);
+    if (bank === null) throw new ApiError('INVALID_BANK_CODE');
+    const accountNumber = AccountNumber.parse(digits);
+    if (accountNumber === null) throw invalidRequest('account_number must be a string of 5 to 34 digits');
+    return hashAccount(bank.bic, accountNumber.reveal());
+  }
+}
+
+const isVerdict = (outcome: string): boolean => (ACCOUNT_STATUSES as readonly string[]).includes(outcome);
+
+const checkJson = (check: AccountCheck): Record<string, unknown> => ({
+  checked_at: check.checkedAt,
+  client_id: check.clientId,
+  bic: check.bic,
+  // The same for the same account, and of no use to anybody else.
+  account_hash: check.accountHash,
+  verdict: isVerdict(check.outcome) ? check.outcome : null,
+  no_verdict_reason: isVerdict(check.outcome) ? null : check.outcome,
+  rail: check.rail,
+  age_seconds: check.ageSeconds,
+  request_id: check.requestId,
+});
+
+type Body = Readonly<Record<string, unknown>>;
+
+function textAt(body: Body, name: string): string | null {
+  const value = ownField(body, name) ?? null;
+  if (value === null) return null;
+  if (typeof value === 'string' && isPlainText(value, TEXT_LENGTH_MAX)) return value;
+  throw invalidRequest(`${name} must be a string without control characters`);
+}
+
+function momentAt(body: Body, name: string): string | null {
+  const value = ownField(body, name) ?? null;
+  return value === null ? null : moment(value, name);
+}
+
+function limitAt(body: Body): number {
+  const value = ownField(body, 'limit') ?? null;
+  // A number of the body that JavaScript might round comes as its text.
+  const text = typeof value === 'number' || isLosslessNumber(value) ? value.toString() : '';
+  return wholeNumber(value === null ? undefined : text, {
+    name: 'limit',
+    min: 1,
+    max: FOUND_MAX,
+    fallback: FOUND_DEFAULT,
+  });
+}

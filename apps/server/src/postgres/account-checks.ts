@@ -1,0 +1,174 @@
+import { inColumns, tableOf } from './columns.ts';
+import type { Database } from './database.ts';
+
+const COLUMNS = [
+  'client_id',
+  'checked_at',
+  'bic',
+  'account_hash',
+  'outcome',
+  'rail',
+  'age_seconds',
+  'request_id',
+] as const;
+
+/**
+ * One check, as text, by column: made once for each on the hot path, and sent as it is. `checked_at` is ISO 8601 UTC,
+ * `account_hash` hexadecimal.
+ */
+export type NewAccountCheck = Readonly<Record<(typeof COLUMNS)[number], string | null>>;
+
+/**
+ * The checks get `firstId` and the numbers after it. Whether a batch was written is not always known: written again with
+ * the same numbers, it is there once.
+ */
+export async function insertAccountChecks(
+  database: Database,
+  firstId: number,
+  checks: readonly NewAccountCheck[],
+): Promise<void> {
+  await database.query(INSERT_SQL, [...inColumns(COLUMNS, checks), firstId], 'insert-account-checks');
+}
+
+const INSERT_SQL = `
+insert into tiba.account_checks (check_id, ${COLUMNS.join(', ')})
+select $${COLUMNS.length + 1}::bigint + place - 1, client_id, checked_at::timestamptz, bic, decode(account_hash, 'hex'), outcome,
+       nullif(rail, ''), nullif(age_seconds, '')::integer, nullif(request_id, '')
+  from ${tableOf(COLUMNS, 'place')}
+on conflict do nothing`;
+
+export interface AccountCheck {
+  readonly clientId: string;
+  /** ISO 8601 UTC. */
+  readonly checkedAt: string;
+  readonly bic: string;
+  /** Hexadecimal. */
+  readonly accountHash: string;
+  readonly outcome: string;
+  readonly rail: string | null;
+  readonly ageSeconds: number | null;
+  readonly requestId: string | null;
+}
+
+export interface AccountCheckFilter {
+  /** Of these two at least one. */
+  readonly clientId: string | null;
+  readonly accountHash: string | null;
+  /** ISO 8601 UTC, both included; null for no bound. */
+  readonly from: string | null;
+  readonly to: string | null;
+  readonly limit: number;
+}
+
+/** The latest first: for the operator, so of all clients. */
+export async function findAccountChecks(database: Database, filter: AccountCheckFilter): Promise<AccountCheck[]> {
+  const values: unknown[] = [filter.from ?? '-infinity', filter.to ?? 'infinity', filter.limit];
+  const wanted = [
+    ...(filter.clientId === null ? [] : [`client_id = $${values.push(filter.clientId)}`]),
+    ...(filter.accountHash === null ? [] : [`account_hash = decode($${values.push(filter.accountHash)}, 'hex')`]),
+  ];
+  const rows = await database.query<AccountCheckRow>(
+    `select client_id, checked_at, bic, encode(account_hash, 'hex') as account_hash, outcome, rail, age_seconds,
+            request_id
+       from tiba.account_checks
+      where ${wanted.join(' and ')} and checked_at between $1::timestamptz and $2::timestamptz
+      order by checked_at desc limit $3`,
+    values,
+  );
+  return rows.map((row) => ({
+    clientId: row.client_id,
+    checkedAt: row.checked_at.toISOString(),
+    bic: row.bic,
+    accountHash: row.account_hash,
+    outcome: row.outcome,
+    rail: row.rail,
+    ageSeconds: row.age_seconds,
+    requestId: row.request_id,
+  }));
+}
+
+interface AccountCheckRow extends Record<string, unknown> {
+  client_id: string;
+  checked_at: Date;
+  bic: string;
+  account_hash: string;
+  outcome: string;
+  rail: string | null;
+  age_seconds: number | null;
+  request_id: string | null;
+}
+
+const COUNT_TIMEOUT_MS = 20_000;
+
+/** How many questions went out over each rail since then. A few more did: those that were repeated leave one record. */
+export function countAsked(database: Database, since: Date): Promise<Map<string, number>> {
+  return database.transaction(
+    async (query) => {
+      await query(`set local statement_timeout = ${COUNT_TIMEOUT_MS}`);
+      const { rows } = await query<{ rail: string; asked: number }>(
+        `select a.rail, count(*)::integer as asked
+           from tiba.clients c
+           join tiba.account_checks a on a.client_id = c.client_id and a.checked_at >= $1::timestamptz
+          where a.rail is not null and a.age_seconds is null
+          group by a.rail`,
+        [since.toISOString()],
+      );
+      return new Map(rows.map(({ rail, asked }) => [rail, asked]));
+    },
+    { timeoutMs: COUNT_TIMEOUT_MS },
+  );
+}
+
+/** Deletes some of those that were made before then (ISO 8601 UTC), of each client's the oldest; how many. */
+export async function deleteAccountChecks(database: Database, before: string, atOnce: number): Promise<number> {
+  const rows = await database.query<{ deleted: number }>(
+    `with deleted as (
+       delete from tiba.account_checks where ctid = any (array(
+         select old.place
+           from tiba.clients c
+          cross join lateral (
+            select a.ctid as place from tiba.account_checks a
+             where a.client_id = c.client_id and a.checked_at < $1::timestamptz
+             order by a.checked_at limit $2
+          ) old
+          limit $2
+       )) returning 1
+     )
+     select count(*)::integer as deleted from deleted`,
+    [before, atOnce],
+  );
+  return rows[0]?.deleted ?? 0;
+}
+
+export interface AskedAccountsFilter {
+  readonly clientId: string;
+  /** ISO 8601 UTC. */
+  readonly since: string;
+  /** Outcomes that do not count: no bank was asked. */
+  readonly unlike: readonly string[];
+}
+
+const READ_AT_ONCE = 5_000;
+
+/** Tells the hashes of the accounts that a client has had banks asked about since then, in parts: there may be many. */
+export async function readAskedAccounts(
+  database: Database,
+  { clientId, since, unlike }: AskedAccountsFilter,
+  tell: (hashes: readonly string[]) => void,
+): Promise<void> {
+  let after: readonly [Date | string, string] = [since, '0'];
+  for (;;) {
+    const rows = await database.query<{ checked_at: Date; check_id: string; hash: string; counts: boolean }>(
+      `select checked_at, check_id, encode(account_hash, 'hex') as hash,
+              age_seconds is null and outcome <> all ($4::text[]) as counts
+         from tiba.account_checks
+        where client_id = $1 and (checked_at, check_id) > ($2::timestamptz, $3::bigint)
+        order by client_id, checked_at, check_id limit $5`,
+      [clientId, ...after, unlike, READ_AT_ONCE],
+    );
+    tell(rows.flatMap(({ hash, counts }) => (counts ? [hash] : [])));
+    const last = rows[READ_AT_ONCE - 1];
+    if (last === undefined) return;
+    after = [last.checked_at, last.check_id];
+  }
+}
