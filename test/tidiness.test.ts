@@ -67,6 +67,20 @@ test("a protocol's folder is imported by the wiring alone", () => {
   assert.deepEqual(strays, []);
 });
 
+test('the template of a rail is wired nowhere, and no rail keeps its marks', () => {
+  const code = [...filesIn('apps/', '.ts'), ...filesIn('test/rails/', '.ts')];
+  const template = /\/rails\/template\//;
+  const others = code.filter((file) => !template.test(`/${file}`));
+  assert.ok(others.length < code.length, 'there is a template');
+  assert.deepEqual(
+    offenders(
+      others,
+      (file) => importsOf(file).some((name) => template.test(`/${name}`)) || / Yours: /.test(read(file)),
+    ),
+    [],
+  );
+});
+
 test('SQL stays in postgres/', () => {
   const elsewhere = filesIn('apps/server/src/', '.ts').filter((file) => !file.startsWith('apps/server/src/postgres/'));
   const sql = /\b(?:select\s+[\w*].*\bfrom|insert into|update \w+\.?\w* set|delete from)\b/i;

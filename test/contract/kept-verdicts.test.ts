@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import { acceptedAgeSeconds, createKeptVerdicts } from '../../apps/server/src/http/check-account/kept-verdicts.ts';
+import { createKeptVerdicts } from '../../apps/server/src/account-checks/kept-verdicts.ts';
+import { acceptedAgeSeconds } from '../../apps/server/src/http/check-account/accepted-age.ts';
 import type { InquiryOutcome, Rail } from '../../apps/server/src/rails/rail.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
 

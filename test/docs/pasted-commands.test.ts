@@ -50,8 +50,8 @@ async function paste(commands: string): Promise<unknown[]> {
   const script = here.replaceAll(/^curl /gm, 'curl -sS -w "\\n" ');
   const { stdout } = await promisify(execFile)('bash', ['-euc', script], { cwd: directory });
   return stdout
-    .trim()
     .split('\n')
+    .filter((line) => line !== '')
     .map((line) => JSON.parse(line));
 }
 
@@ -73,6 +73,24 @@ test("the feed page's example is taken", { skip: withoutCurl }, async () => {
     Record<string, unknown>
   >[];
   assert.equal(answer?.['data']?.['inserted'], 1);
+});
+
+test('the commands about many accounts at once do what the page says', { skip: withoutCurl }, async () => {
+  const token = (await shellBlocks('README.md', 'check-account')).split('\n', 1)[0] ?? '';
+  const [send, read] = await Promise.all([
+    shellBlocks('docs/account-validations.md', '--data-binary'),
+    shellBlocks('docs/account-validations.md', 'results?after=0'),
+  ]);
+  const [accepted] = (await paste(`${token}\n${send}`)) as Record<string, Record<string, unknown>>[];
+  assert.equal(accepted?.['data']?.['rows'], 2);
+  const [page, toFile, follow] = read.trim().split('\n');
+  // The last one ends when the job has ended.
+  const id = `ID=${String(accepted?.['data']?.['validation_id'])}`;
+  const results = await paste([token, id, follow, page].join('\n'));
+  assert.equal(results.length, 3);
+  assert.equal((results[2] as Record<string, Record<string, unknown[]>>)['data']?.['results']?.length, 2);
+  await paste([token, id, toFile, `echo true`].join('\n'));
+  assert.match(await readFile(path.join(directory, 'results.csv'), 'utf8'), /^sequence,row,reference,bank_code,/);
 });
 
 test("the banner's lines are answered", { skip: withoutCurl }, async () => {

@@ -68,9 +68,9 @@ export interface Envelope {
   readonly error_code?: string;
 }
 
-type TestLimits = Partial<Record<'check-status' | 'check-account', number>>;
+type TestLimits = Partial<Record<'check-status' | 'check-account' | 'accounts-per-day', number>>;
 
-export interface TestServiceOptions extends Pick<AppOptions, 'limitClock' | 'lookUp' | 'inquiries'> {
+export interface TestServiceOptions extends Pick<AppOptions, 'limitClock' | 'lookUp' | 'inquiries' | 'harvesting'> {
   readonly settings?: Partial<Omit<Settings, 'secretKey'>>;
   /** What each client may do per minute; by default far more than a test asks. */
   readonly limits?: TestLimits;
@@ -107,6 +107,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
         TIBA_EVENTS_PER_MINUTE: '1000000',
         TIBA_CALLBACKS_PER_MINUTE: '1000000',
         TIBA_BANKS_PER_MINUTE: '1000000',
+        TIBA_ACCOUNT_VALIDATIONS_PER_MINUTE: '1000000',
       }),
       secretKey: Buffer.alloc(32, 7),
       ...options.settings,
@@ -121,6 +122,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     ...(options.limitClock === undefined ? {} : { limitClock: options.limitClock }),
     ...(options.lookUp === undefined ? {} : { lookUp: options.lookUp }),
     ...(options.inquiries === undefined ? {} : { inquiries: options.inquiries }),
+    ...(options.harvesting === undefined ? {} : { harvesting: options.harvesting }),
   }).catch(async (error: unknown) => {
     // What stayed open would keep the test from ever ending.
     await letGo();

@@ -2,7 +2,6 @@ import type { IssueAccessToken } from './auth/access-tokens.ts';
 import type { Clients } from './auth/clients.ts';
 import { SETTINGS } from './config.ts';
 import type { Feed } from './feed/feed.ts';
-import { createKeptVerdicts } from './http/check-account/kept-verdicts.ts';
 import { listenAt } from './http/listen.ts';
 import { createOperatorListener } from './http/operator/listener.ts';
 import { createPublicListener } from './http/public.ts';
@@ -10,6 +9,8 @@ import type { Ledger } from './ledger/ledger.ts';
 import { createAccessLog } from './observability/access-log.ts';
 import { createMetrics } from './observability/metrics.ts';
 import type { Database } from './postgres/database.ts';
+import { openAccountChecks } from './wiring/account-checks.ts';
+import { openAccountValidations } from './wiring/account-validations.ts';
 import { openAuthentication } from './wiring/authentication.ts';
 import { openBankNews } from './wiring/bank-news.ts';
 import { openDelivery } from './wiring/delivery.ts';
@@ -57,7 +58,9 @@ export async function startApp(options: AppOptions): Promise<App> {
     const { gate, issuer, issue } = authentication;
     const { database, clients, changes, notifications } = store;
     const { feed, ledger } = statuses;
-    const inquiries = openInquiries(stage);
+    const inquiries = await openInquiries(stage, store);
+    const { accountChecks, hashAccount, harvesting } = openAccountChecks(stage, store, inquiries);
+    const validations = openAccountValidations(stage, store, authentication, { accountChecks, inquiries });
     openBankNews(stage, store, inquiries);
 
     const listener = {
@@ -75,7 +78,8 @@ export async function startApp(options: AppOptions): Promise<App> {
       banks: options.banks,
       inquiries,
       durations: delivery.durations,
-      keptVerdicts: createKeptVerdicts(options.settings.verdictSeconds),
+      validations: validations.operations,
+      accountChecks,
       issuer,
     });
     const operatorListener = createOperatorListener({
@@ -84,6 +88,9 @@ export async function startApp(options: AppOptions): Promise<App> {
       database,
       feed,
       inquiries,
+      banks: options.banks,
+      hashAccount,
+      harvesting,
       demoCore: options.demoCore ?? null,
       readiness: {
         postgres: async () => {
@@ -92,7 +99,10 @@ export async function startApp(options: AppOptions): Promise<App> {
       },
     });
     for (const each of [operatorListener, publicListener]) stage.onClose(() => drain(each));
-    stage.onClose(async () => delivery.endWaiting());
+    stage.onClose(async () => {
+      delivery.endWaiting();
+      validations.endFollowing();
+    });
 
     const { settings } = options;
     const operatorUrl = await listenAt(operatorListener, {

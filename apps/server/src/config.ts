@@ -184,6 +184,12 @@ export const SETTINGS = {
     wholeNumber(0, 100_000_000),
     'Requests to check-account per client in any 60 seconds, for clients without limits of their own.',
   ),
+  accountsPerDay: withDefault(
+    'TIBA_ACCOUNTS_PER_DAY',
+    '100000',
+    wholeNumber(0, 10_000_000),
+    'Different accounts that a client may ask about in a day (as in Jakarta), for clients without a number of their own.',
+  ),
   eventsPerMinute: withDefault(
     'TIBA_EVENTS_PER_MINUTE',
     '120',
@@ -202,6 +208,12 @@ export const SETTINGS = {
     wholeNumber(0, 100_000_000),
     'Requests about banks per client in any 60 seconds.',
   ),
+  accountValidationsPerMinute: withDefault(
+    'TIBA_ACCOUNT_VALIDATIONS_PER_MINUTE',
+    '120',
+    wholeNumber(0, 100_000_000),
+    "Requests about bulk account validations per client in any 60 seconds. How fast the accounts are checked is for the banks' quotas to say.",
+  ),
   overdueAfter: withDefault(
     'TIBA_OVERDUE_MINUTES',
     '30',
@@ -219,6 +231,18 @@ export const SETTINGS = {
     '0',
     wholeNumber(0, 86_400),
     'How long what a bank said of an account is kept in memory, names with it, for clients that accept an older answer (`Cache-Control: max-age`). 0: not at all.',
+  ),
+  accountValidationDays: withDefault(
+    'TIBA_ACCOUNT_VALIDATION_DAYS',
+    '7',
+    wholeNumber(1, 3_650),
+    'Days after which a bulk account validation that has ended is forgotten, with the account numbers and names in it.',
+  ),
+  auditDays: withDefault(
+    'TIBA_AUDIT_DAYS',
+    '400',
+    wholeNumber(0, 36_500),
+    'How many days the record of an account check is kept. 0: for ever.',
   ),
   callbackPorts: withDefault(
     'TIBA_CALLBACK_PORTS',

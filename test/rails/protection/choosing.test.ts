@@ -8,7 +8,7 @@ import {
 import { PROTECTION } from '../../../apps/server/src/rails/protection/settings.ts';
 import type { InquiryOutcome, NoVerdictReason, Rail } from '../../../apps/server/src/rails/rail.ts';
 import { inquiryOf } from '../connection.ts';
-import { accounts, active, NOT_FOUND, noVerdict, scriptedRail, silence } from './scripted-rail.ts';
+import { accounts, active, NOT_FOUND, noVerdict, scriptedRail, silence, withoutRail } from './scripted-rail.ts';
 
 /** A number that no test has asked about yet. */
 const nextAccount = accounts();
@@ -22,8 +22,9 @@ function choosing(rails: readonly Rail[], options: AccountInquiriesOptions = {})
     metrics,
     view: inquiries.view,
     push: (ms: number) => (nowMs += ms),
-    inquire: (code = 'BCA', account = nextAccount()): Promise<InquiryOutcome> =>
-      inquiries.inquire(inquiryOf(code, account)),
+    inquire: async (code = 'BCA', account = nextAccount()) =>
+      withoutRail(await inquiries.inquire(inquiryOf(code, account))),
+    askedOver: async (code = 'BCA') => (await inquiries.inquire(inquiryOf(code, nextAccount()))).rail,
   };
 }
 
@@ -55,6 +56,16 @@ describe('choosing a rail', () => {
       assert.equal(first.asked.length, 1);
     });
   }
+
+  it('the outcome names the rail that was asked last, if any was', async () => {
+    const first = scriptedRail('first', () => noVerdict('unreachable'));
+    const second = scriptedRail('second', () => active('SECOND'));
+    const third = scriptedRail('third', () => NOT_FOUND);
+    assert.equal(await choosing([first, second]).askedOver(), 'second');
+    assert.equal(await choosing([third]).askedOver(), 'third');
+    assert.equal(await choosing([second, first], routeOf('CENAIDJA', ['first'])).askedOver(), 'first');
+    assert.equal(await choosing([scriptedRail('none', silence, { reaches: () => false })]).askedOver(), undefined);
+  });
 
   it('the second answers in time when the first is silent', async () => {
     const first = scriptedRail('first', silence);

@@ -3,9 +3,9 @@ import { describe, it } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { createMetrics } from '../../../apps/server/src/observability/metrics.ts';
 import { createAccountInquiries } from '../../../apps/server/src/rails/account-inquiries.ts';
-import type { InquiryOutcome, Rail } from '../../../apps/server/src/rails/rail.ts';
+import type { Rail } from '../../../apps/server/src/rails/rail.ts';
 import { inquiryOf } from '../connection.ts';
-import { accounts, active, noVerdict, type Script, scriptedRail, silence } from './scripted-rail.ts';
+import { accounts, active, noVerdict, type Script, scriptedRail, silence, withoutRail } from './scripted-rail.ts';
 import { seededRandom } from './seed.ts';
 
 const nextAccount = accounts();
@@ -13,7 +13,7 @@ const nextAccount = accounts();
 function hedging(rails: readonly Rail[], hedge = true) {
   const routes = new Map([['CENAIDJA', { rails: null, hedge }]]);
   const inquiries = createAccountInquiries(rails, createMetrics(), { routes });
-  const inquire = (): Promise<InquiryOutcome> => inquiries.inquire(inquiryOf('BCA', nextAccount()));
+  const inquire = async () => withoutRail(await inquiries.inquire(inquiryOf('BCA', nextAccount())));
   return {
     inquire,
     view: inquiries.view,

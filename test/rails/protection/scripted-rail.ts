@@ -41,6 +41,9 @@ export const noVerdict = (reason: NoVerdictReason, railCode: string | null = nul
   railCode,
 });
 
+/** What it says, whichever rail said it. */
+export const withoutRail = ({ rail: _name, ...outcome }: InquiryOutcome): InquiryOutcome => outcome;
+
 /** Nothing, until nobody waits any more. */
 export const silence: Script = (_inquiry, signal) =>
   new Promise((resolve) => {

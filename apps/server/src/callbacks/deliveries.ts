@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { setTimeout as wait } from 'node:timers/promises';
 import type pg from 'pg';
 import { createBatches } from '../batches.ts';
 import { keyOf } from '../domain/identifiers.ts';
@@ -7,10 +6,11 @@ import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { type ClaimedDelivery, claimDeliveries, findDueEndpoints } from '../postgres/callback-deliveries.ts';
 import { type RecordedAttempt, recordResults } from '../postgres/callback-results.ts';
-import { type Database, DatabaseUnavailable } from '../postgres/database.ts';
+import type { Database } from '../postgres/database.ts';
 import type { EndpointKey } from '../postgres/delivery-jobs.ts';
 import { DELIVER_TASK, endpointsOfJob } from '../postgres/delivery-jobs.ts';
 import { startJobWorker } from '../postgres/job-worker.ts';
+import { patiently } from '../postgres/patiently.ts';
 import { repeat } from '../repeat.ts';
 import { createLane, type Lane } from './lane.ts';
 import { createMessage } from './message.ts';
@@ -51,8 +51,6 @@ const PLACES = 32;
 /** Longer than an attempt can take and be recorded, or it would be sent twice at the same time. */
 export const LEASE_MS = ATTEMPT_TIMEOUT_MS + 5_000;
 const LOOK_INTERVAL_MS = 1_000;
-/** Between writing results in vain and trying it again. */
-const RECORD_RETRY_MS = 250;
 const RECORD_BATCH_MAX = 256;
 const CLOSE_TIMEOUT_MS = 5_000;
 
@@ -60,25 +58,23 @@ export function createDeliveries(parts: DeliveriesParts): Deliveries {
   const { connection, database, send, log, metrics, now = Date.now, random = Math.random } = parts;
   const lanes = new Map<string, Lane>();
   const abandoned = new AbortController();
+  const patience = {
+    signal: abandoned.signal,
+    onUnavailable: (error: unknown) =>
+      log.warn({ err: error }, 'results of callbacks could not be recorded yet; it is tried again'),
+  };
   let closing = false;
 
   /** Each endpoint's results for themselves, so that what goes wrong with one holds up no other. */
   async function record(attempts: readonly RecordedAttempt[]): Promise<void> {
-    while (!abandoned.signal.aborted) {
-      try {
-        for (const { clientId, endpointId, reason } of await recordResults(database, attempts, newsOf(attempts))) {
-          metrics.callbackEndpointsDisabled.inc({ reason });
-          log.warn({ clientId, endpointId, reason }, 'a callback endpoint was disabled');
-        }
-        return;
-      } catch (error) {
-        if (!(error instanceof DatabaseUnavailable)) {
-          log.error({ err: error }, 'results of callbacks could not be recorded; they will be sent again');
-          return;
-        }
-        log.warn({ err: error }, 'results of callbacks could not be recorded yet; it is tried again');
-        await wait(RECORD_RETRY_MS, undefined, { signal: abandoned.signal }).catch(() => {});
+    try {
+      const write = () => recordResults(database, attempts, newsOf(attempts));
+      for (const { clientId, endpointId, reason } of (await patiently(write, patience)) ?? []) {
+        metrics.callbackEndpointsDisabled.inc({ reason });
+        log.warn({ clientId, endpointId, reason }, 'a callback endpoint was disabled');
       }
+    } catch (error) {
+      log.error({ err: error }, 'results of callbacks could not be recorded; they will be sent again');
     }
   }
 

@@ -4,6 +4,7 @@ import { createSeal, generateSecret, hashSecret } from '../auth/secrets.ts';
 import { rotateSigningKeys, SIGNING_ALGORITHMS } from '../auth/signing-keys.ts';
 import { readSettings, type Settings, SettingsError } from '../config.ts';
 import { createLog } from '../observability/log.ts';
+import { releaseHolds } from '../postgres/account-validations.ts';
 import {
   changeClient,
   findAllClients,
@@ -20,8 +21,11 @@ const USAGE = `npm run manage -- COMMAND
   client list
   client create ID --name NAME --scope "${SCOPES.join(' ')}"
   client new-secret ID       a new secret at once; the old one obtains no more tokens
-  client limits ID [--check-status N] [--check-account N]
-                             requests per minute; what is left out is as for everybody
+  client limits ID [--check-status N] [--check-account N] [--accounts-per-day N]
+                             requests per minute, and different accounts that may be checked in a day;
+                             what is left out is as for everybody
+  client trust ID            it may check accounts as if it were collecting them
+  client distrust ID
   client disable ID          out within a second, with all its tokens
   client enable ID
   client revoke-tokens ID    the tokens that it has now are no longer good
@@ -36,6 +40,7 @@ const OPTIONS = {
   algorithm: { type: 'string', default: 'EdDSA' },
   'check-status': { type: 'string' },
   'check-account': { type: 'string' },
+  'accounts-per-day': { type: 'string' },
 } as const;
 
 type Options = ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>>['values'];
@@ -71,9 +76,26 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   },
 
   'client limits': async (database, id, options) => {
-    const limits = { 'check-status': limit(options['check-status']), 'check-account': limit(options['check-account']) };
+    const limits = {
+      'check-status': limit(options['check-status']),
+      'check-account': limit(options['check-account']),
+      'accounts-per-day': limit(options['accounts-per-day']),
+    };
     known(id, await setClientLimits(database, id, limits));
-    return `limits of ${id} per minute: check-status ${limits['check-status'] ?? 'as everybody'}, check-account ${limits['check-account'] ?? 'as everybody'}`;
+    await releaseHolds(database, id);
+    const said = Object.entries(limits).map(([name, number]) => `${name} ${number ?? 'as everybody'}`);
+    return `limits of ${id}: ${said.join(', ')}`;
+  },
+
+  'client trust': async (database, id) => {
+    known(id, await changeClient(database, id, 'trust'));
+    await releaseHolds(database, id);
+    return `${id} may check accounts as if it were collecting them`;
+  },
+
+  'client distrust': async (database, id) => {
+    known(id, await changeClient(database, id, 'distrust'));
+    return `${id} is watched for signs that it collects accounts`;
   },
 
   'client disable': async (database, id) => {
@@ -149,7 +171,7 @@ function parse(args: string[]): { values: Options; positionals: string[] } {
 function limit(text: string | undefined): number | null {
   if (text === undefined) return null;
   if (/^\d{1,9}$/.test(text)) return Number(text);
-  throw new UsageError('a limit is a whole number of requests per minute');
+  throw new UsageError('a limit is a whole number');
 }
 
 function known(id: string, changed: boolean): void {

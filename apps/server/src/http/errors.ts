@@ -1,3 +1,5 @@
+import { INVALID_BANK_CODE_MESSAGE } from '../domain/account-question.ts';
+
 /**
  * Every error of the public API: the service document's section 7 and the contract's decisions ("Errors").
  * A code that has no HTTP status here does not compile.
@@ -13,6 +15,9 @@ const HTTP_STATUSES = {
   INVALID_REQUEST: 400,
   ENDPOINT_NOT_FOUND: 404,
   DELIVERY_NOT_FOUND: 404,
+  VALIDATION_NOT_FOUND: 404,
+  VALIDATION_LIMIT_REACHED: 409,
+  IDEMPOTENCY_KEY_REUSED: 422,
   ENDPOINT_LIMIT_REACHED: 409,
   ENDPOINT_DISABLED: 409,
   SERVICE_UNAVAILABLE: 503,
@@ -39,11 +44,14 @@ const MESSAGES: Record<ErrorCode, string> = {
   RATE_LIMIT_EXCEEDED: 'Too many requests: wait for the number of seconds in Retry-After',
   TRANSACTION_NOT_FOUND: 'Transaction not found',
   INVALID_TRANSACTION_ID: 'Invalid transaction ID format',
-  INVALID_BANK_CODE: 'Invalid bank code: send a three-digit clearing code, a BIC or a short name as a string',
+  INVALID_BANK_CODE: INVALID_BANK_CODE_MESSAGE,
   INVALID_FORMAT: 'Invalid format',
   INVALID_REQUEST: 'Invalid request',
   ENDPOINT_NOT_FOUND: 'Callback endpoint not found',
   DELIVERY_NOT_FOUND: 'Callback delivery not found',
+  VALIDATION_NOT_FOUND: 'Account validation not found',
+  VALIDATION_LIMIT_REACHED: 'Too many account validations are running: wait for one to end, or cancel one',
+  IDEMPOTENCY_KEY_REUSED: 'This Idempotency-Key came with something else before: use another key for another request',
   ENDPOINT_LIMIT_REACHED: 'No more callback endpoints can be registered: change one that is there',
   ENDPOINT_DISABLED: 'The callback endpoint is disabled: enable it first, with {"disabled":false}',
   SERVICE_UNAVAILABLE: 'Temporarily unavailable: repeat the request after the number of seconds in Retry-After',

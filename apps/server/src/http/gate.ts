@@ -4,7 +4,7 @@ import type { Scope } from '../auth/scopes.ts';
 import { type Decision, type LimitedOperation, type Limiter, WINDOW_MS } from '../limits/limiter.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { ApiError, unavailable } from './errors.ts';
-import { acceptsJson, prefersEventStream } from './media-types.ts';
+import { acceptsJson, preferredOf } from './media-types.ts';
 
 export interface GateParts {
   readonly authenticator: Authenticator;
@@ -16,8 +16,8 @@ export interface GateOptions {
   readonly scope: Scope;
   /** The allowance that the operation draws on; none for what is not limited. */
   readonly operation?: LimitedOperation;
-  /** Whether it can answer as `text/event-stream` too. */
-  readonly streams?: boolean;
+  /** The media types that it can answer in besides JSON. */
+  readonly alternatives?: readonly string[];
 }
 
 const UNAVAILABLE_RETRY_AFTER_SECONDS = 1;
@@ -28,14 +28,14 @@ const UNAVAILABLE_RETRY_AFTER_SECONDS = 1;
  * whenever the token was seen before and the limiter is in this process.
  */
 export function createGate({ authenticator, limiter, metrics }: GateParts) {
-  return ({ scope, operation, streams = false }: GateOptions): onRequestHookHandler => {
+  return ({ scope, operation, alternatives = [] }: GateOptions): onRequestHookHandler => {
     const allowanceOf = operation === undefined ? null : createAllowances(operation);
 
     function admit(caller: Caller, request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void {
       request.caller = caller;
       const allowed = caller.scopes.has(scope);
       if (allowanceOf === null) {
-        done(allowed ? acceptability(request, streams) : forbidden(scope));
+        done(allowed ? acceptability(request, alternatives) : forbidden(scope));
         return;
       }
       const allowance = allowanceOf(caller.client);
@@ -44,7 +44,7 @@ export function createGate({ authenticator, limiter, metrics }: GateParts) {
         describeLimit(reply, allowance, decision);
         if (!allowed) done(forbidden(scope));
         else if (!decision.admitted) done(limitExceeded(decision));
-        else done(acceptability(request, streams));
+        else done(acceptability(request, alternatives));
       };
       // A request without the scope is not counted, but like every authenticated answer it tells the allowance.
       const decision = allowed ? limiter.take(key, limit) : limiter.peek(key, limit);
@@ -153,7 +153,7 @@ function describeLimit(reply: FastifyReply, { operation, policy }: Allowance, de
   reply.header('ratelimit', `"${operation}";r=${decision.remaining};t=${Math.ceil(decision.resetMs / 1000)}`);
 }
 
-function acceptability(request: FastifyRequest, streams: boolean): ApiError | undefined {
+function acceptability(request: FastifyRequest, alternatives: readonly string[]): ApiError | undefined {
   const { accept } = request.headers;
-  return acceptsJson(accept) || (streams && prefersEventStream(accept)) ? undefined : new ApiError('NOT_ACCEPTABLE');
+  return acceptsJson(accept) || preferredOf(accept, alternatives) !== null ? undefined : new ApiError('NOT_ACCEPTABLE');
 }

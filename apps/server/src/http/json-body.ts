@@ -14,7 +14,12 @@ export function readJsonBodies(app: FastifyInstance): void {
     try {
       done(null, parseExactJson(utf8.decode(body as Buffer)));
     } catch (cause) {
-      done(new ApiError('INVALID_FORMAT', { message: 'Invalid format: the body is not valid JSON in UTF-8', cause }));
+      done(
+        new ApiError('INVALID_FORMAT', {
+          message: 'Invalid format: the body is not valid JSON in UTF-8, or names a field twice',
+          cause,
+        }),
+      );
     }
   });
 }

@@ -1,5 +1,4 @@
 const JSON_RANGES = ['application/json', 'application/*', '*/*'];
-const EVENT_STREAM_RANGES = ['text/event-stream'];
 
 /** RFC 9110, section 12.5.1: the most specific range that matches decides, and a weight of 0 excludes. */
 export function acceptsJson(accept: string | undefined): boolean {
@@ -7,11 +6,18 @@ export function acceptsJson(accept: string | undefined): boolean {
   return weightOf(JSON_RANGES, accept) > 0;
 }
 
-/** Only who names the stream gets it: what accepts anything gets JSON. */
-export function prefersEventStream(accept: string | undefined): boolean {
-  if (accept === undefined || !accept.includes('text/event-stream')) return false;
-  const weight = weightOf(EVENT_STREAM_RANGES, accept);
-  return weight > 0 && weight >= weightOf(JSON_RANGES.slice(0, 1), accept);
+/**
+ * Which of these types is to be answered with instead of JSON; null for none. Only who names one gets it: what accepts
+ * anything gets JSON.
+ */
+export function preferredOf<Type extends string>(accept: string | undefined, types: readonly Type[]): Type | null {
+  if (accept === undefined || accept === '*/*') return null;
+  const jsonWeight = weightOf(JSON_RANGES.slice(0, 1), accept);
+  const [best] = types
+    .map((type) => ({ type, weight: weightOf([type], accept) }))
+    .filter(({ weight }) => weight > 0 && weight >= jsonWeight)
+    .sort((one, other) => other.weight - one.weight);
+  return best?.type ?? null;
 }
 
 function weightOf(ranges: readonly string[], accept: string): number {

@@ -4,6 +4,8 @@ import type { SigningKeys } from '../auth/signing-keys.ts';
 import type { BankDirectory } from '../domain/bank.ts';
 import type { Database } from '../postgres/database.ts';
 import type { AccountInquiries } from '../rails/account-inquiries.ts';
+import { accountValidationOperations } from './account-validations/account-validations.ts';
+import type { AccountValidationParts } from './account-validations/parts.ts';
 import { type BankParts, readBanks } from './banks/banks.ts';
 import { callbackOperations } from './callbacks/callbacks.ts';
 import type { CallbackParts } from './callbacks/parts.ts';
@@ -27,7 +29,8 @@ export interface PublicParts {
   readonly banks: BankDirectory;
   readonly inquiries: AccountInquiries;
   readonly durations: BankParts['durations'];
-  readonly keptVerdicts: CheckAccountParts['keptVerdicts'];
+  readonly validations: Omit<AccountValidationParts, 'gate' | 'banks' | 'inquiries'>;
+  readonly accountChecks: CheckAccountParts['accountChecks'];
   /** Null when an external issuer gives the tokens. */
   readonly issuer: BuiltInIssuer | null;
 }
@@ -55,6 +58,8 @@ export async function createPublicListener(parts: PublicParts): Promise<FastifyI
   checkStatus(app, { ...parts.status, gate: parts.gate });
   checkAccount(app, parts);
   readBanks(app, parts);
+  const { gate, banks, inquiries } = parts;
+  await accountValidationOperations(app, { ...parts.validations, gate, banks, inquiries });
   readEvents(app, parts.gate, parts.database);
   callbackOperations(app, { ...parts.callbacks, gate: parts.gate, database: parts.database });
   if (parts.issuer !== null) {

@@ -1,3 +1,4 @@
+import { parseInstant } from '../domain/instant.ts';
 import { ApiError } from './errors.ts';
 
 /**
@@ -36,6 +37,13 @@ export function oneOf<Word extends string>(value: unknown, words: readonly Word[
   const word = words.find((each) => each === value);
   if (word === undefined) throw invalidRequest(`${name} must be one of ${words.join(', ')}`);
   return word;
+}
+
+/** ISO 8601 UTC. @throws ApiError INVALID_REQUEST */
+export function moment(value: unknown, name: string): string {
+  const instant = typeof value === 'string' ? parseInstant(value) : null;
+  if (instant !== null) return instant;
+  throw invalidRequest(`${name} must be a time with its zone (RFC 3339), for example 2026-11-21T04:32:26Z`);
 }
 
 /** A field or a parameter is wrong; `what` says which, and what it should be. */

@@ -1,8 +1,15 @@
 /**
  * The operations that are counted: those of the service document's section 8, of which both forms of check-status share one
- * allowance; reading events; everything about callbacks; and how banks are.
+ * allowance; reading events; everything about callbacks; how banks are; and everything about bulk validations.
  */
-export const LIMITED_OPERATIONS = ['check-status', 'check-account', 'events', 'callbacks', 'banks'] as const;
+export const LIMITED_OPERATIONS = [
+  'check-status',
+  'check-account',
+  'events',
+  'callbacks',
+  'banks',
+  'account-validations',
+] as const;
 export type LimitedOperation = (typeof LIMITED_OPERATIONS)[number];
 
 /** The window over which requests are counted. */

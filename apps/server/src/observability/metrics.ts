@@ -19,9 +19,14 @@ export interface Metrics {
   readonly inquiriesNotSent: Counter<'rail' | 'reason'>;
   readonly inquiryRetries: Counter<'rail'>;
   readonly inquiryHedges: Counter<'rail'>;
+  readonly accountCheckRecordsWaiting: Gauge;
+  /** Clients that began to be slowed or refused, by the sign of harvesting. */
+  readonly harvestingTrips: Counter<'sign' | 'hold'>;
   /** 0 closed, 1 half open, 2 open; of banks for which it has ever changed. */
   readonly breakerState: Gauge<'rail' | 'bank'>;
   readonly feedLines: Counter<'outcome'>;
+  /** Accounts of bulk validations, by what came of them. */
+  readonly validationRows: Counter<'result'>;
   readonly authenticationFailures: Counter<'outcome'>;
   readonly ready: Gauge;
   /** The Prometheus text format. */
@@ -110,6 +115,17 @@ export function createMetrics(): Metrics {
       labelNames: ['rail'],
       registers,
     }),
+    accountCheckRecordsWaiting: new Gauge({
+      name: 'tiba_account_check_records_waiting',
+      help: 'Records of account checks that wait to be written, as of the last time that some were.',
+      registers,
+    }),
+    harvestingTrips: new Counter({
+      name: 'tiba_harvesting_trips_total',
+      help: 'Times that a client began to be slowed or refused because it asked as if it were collecting accounts.',
+      labelNames: ['sign', 'hold'],
+      registers,
+    }),
     breakerState: new Gauge({
       name: 'tiba_breaker_state',
       help: 'Whether a bank is asked over a rail: 0 it is, 1 it is probed, 2 it is given a rest.',
@@ -120,6 +136,12 @@ export function createMetrics(): Metrics {
       name: 'tiba_feed_lines_total',
       help: 'Words of the feed, by what came of them.',
       labelNames: ['outcome'],
+      registers,
+    }),
+    validationRows: new Counter({
+      name: 'tiba_account_validation_accounts_total',
+      help: 'Accounts of bulk validations that were asked about, by what came of them.',
+      labelNames: ['result'],
       registers,
     }),
     authenticationFailures: new Counter({

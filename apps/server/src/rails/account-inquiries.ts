@@ -15,6 +15,11 @@ export interface AccountInquiries {
   /** Whether any rail leads to the bank. */
   canReach(bank: Bank): boolean;
   inquire(inquiry: AccountInquiry): Promise<InquiryOutcome>;
+  /**
+   * How many questions about the bank may go out now that can wait: what somebody waits for at this moment, and would
+   * soon be refused, comes first. Banks behind the same rail may share what there is. `rail` is null where none leads there.
+   */
+  roomToSpare(bank: Bank): { readonly rail: string | null; readonly questions: number };
   /** How the banks are, by rail. */
   view(): readonly RailView[];
 }
@@ -38,6 +43,8 @@ export function createAccountInquiries(
 ): AccountInquiries {
   const { clock = () => performance.now(), random = Math.random } = options;
   const underWay = new Map<string, Promise<InquiryOutcome>>();
+  /** When a question about a bank was last refused for want of room, by its BIC. */
+  const refusedMs = new Map<string, number>();
   const guards = createGuards(rails, metrics, options);
   const attempts = createAttempts(metrics, clock);
   const askHedged = createHedge({ attempts, metrics, clock });
@@ -112,6 +119,15 @@ export function createAccountInquiries(
   return {
     canReach: guards.reaches,
     view: () => guards.view(clock()),
+    roomToSpare(bank) {
+      const nowMs = clock();
+      const { rails } = guards.routeTo(bank);
+      if (rails.length === 0) return { rail: null, questions: ROOM_WITHOUT_RAIL };
+      const open = rails.find((guarded) => guarded.refusal(nowMs) === null);
+      const isTaken = nowMs - (refusedMs.get(bank.bic) ?? Number.NEGATIVE_INFINITY) < REFUSED_PAUSE_MS;
+      if (open === undefined || isTaken) return { rail: null, questions: 0 };
+      return { rail: open.rail.name, questions: open.roomToSpare(nowMs) };
+    },
     inquire(inquiry) {
       const key = `${inquiry.bank.bic} ${inquiry.accountNumber.reveal()}`;
       const shared = underWay.get(key);
@@ -122,13 +138,21 @@ export function createAccountInquiries(
       const route = guards.routeTo(inquiry.bank);
       const nowMs = clock();
       const first = openFrom(0, route, nowMs);
-      if (first === -1) return Promise.resolve(notAsked(route, nowMs));
+      if (first === -1) {
+        if (route.rails.length > 0) refusedMs.set(inquiry.bank.bic, nowMs);
+        return Promise.resolve(notAsked(route, nowMs));
+      }
       const asked = ask(route, first, inquiry, key, nowMs);
       underWay.set(key, asked);
       return asked;
     },
   };
 }
+
+/** Whoever was refused comes back a second later, and shall find room then. */
+const REFUSED_PAUSE_MS = 2_000;
+/** Questions that nobody can be asked are answered at once. */
+const ROOM_WITHOUT_RAIL = 100;
 
 const NO_RAIL: InquiryOutcome = { kind: 'no_verdict', reason: 'unreachable', railCode: null };
 

@@ -18,6 +18,8 @@ export type InquiryOutcome =
       readonly kind: 'verdict';
       readonly verdict: Verdict;
       readonly railCode: string;
+      /** The name of the rail that answered. Set by who chose it. */
+      readonly rail?: string;
       /** NOT_FOUND by a rail that cannot tell a closed account from one that never was. Set by who chose the rail. */
       readonly mayBeClosed?: true;
     }
@@ -26,6 +28,8 @@ export type InquiryOutcome =
       readonly kind: 'no_verdict';
       readonly reason: NoVerdictReason;
       readonly railCode: string | null;
+      /** The name of the rail that was asked last; absent where none was. Set by who chose it. */
+      readonly rail?: string;
       /** When asking again makes sense, where that is known. Set by who chose the rail. */
       readonly retryAfterMs?: number;
     };
@@ -46,13 +50,18 @@ export type NoVerdictReason =
   | NotAsked;
 
 /** The question did not go out. No rail answers this: it is said by who protects the bank. */
-export type NotAsked =
+export const NOT_ASKED = [
   /** The bank has failed too often, and is given a rest. */
-  | 'resting'
+  'resting',
   /** As many questions as it may have are under way. */
-  | 'busy'
+  'busy',
   /** The contract allows no more questions now. */
-  | 'quota_used_up';
+  'quota_used_up',
+] as const;
+export type NotAsked = (typeof NOT_ASKED)[number];
+
+export const isNotAsked = (reason: NoVerdictReason): reason is NotAsked =>
+  (NOT_ASKED as readonly string[]).includes(reason);
 
 /** One question about a transfer: what has become of it? */
 export interface TransferInquiry {

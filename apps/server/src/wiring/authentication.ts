@@ -7,6 +7,7 @@ import {
 } from '../auth/access-tokens.ts';
 import { createAuthenticator } from '../auth/authenticator.ts';
 import { createFailureThrottle } from '../auth/failure-throttle.ts';
+import type { Scope } from '../auth/scopes.ts';
 import { createGate, createRecheck, type Gate, type Recheck } from '../http/gate.ts';
 import type { BuiltInIssuer } from '../http/public.ts';
 import { createSlidingWindow } from '../limits/sliding-window.ts';
@@ -16,7 +17,7 @@ import type { Store } from './store.ts';
 /** Who is let in, and how often. */
 export interface Authentication {
   readonly gate: Gate;
-  readonly recheck: Recheck;
+  readonly recheckFor: (scope: Scope) => Recheck;
   readonly issue: IssueAccessToken;
   /** Null when an external issuer gives the tokens. */
   readonly issuer: BuiltInIssuer | null;
@@ -37,7 +38,7 @@ export function openAuthentication({ options, metrics }: Stage, store: Store, pu
   const authenticator = createAuthenticator({ clients, notifications, verify, throttle });
   return {
     gate: createGate({ authenticator, limiter: createSlidingWindow(clock), metrics }),
-    recheck: createRecheck(authenticator, 'status:read'),
+    recheckFor: (scope) => createRecheck(authenticator, scope),
     issue,
     issuer:
       settings.tokenIssuer === null

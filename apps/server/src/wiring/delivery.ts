@@ -4,6 +4,7 @@ import type { CallbackParts } from '../http/callbacks/parts.ts';
 import type { CheckStatusParts } from '../http/check-status/check-status.ts';
 import { createStatusFollowing } from '../http/check-status/following.ts';
 import { createRetryAfter } from '../http/check-status/open-transaction.ts';
+import type { Recheck } from '../http/gate.ts';
 import { createDurations, type Durations } from '../ledger/durations.ts';
 import { createSlidingWindow } from '../limits/sliding-window.ts';
 import { resolveDestination } from '../outbound/destination.ts';
@@ -25,14 +26,19 @@ export interface Delivery {
   readonly endWaiting: () => void;
 }
 
-export function openDelivery(stage: Stage, store: Store, { recheck }: Authentication, { asking }: Statuses): Delivery {
-  return { ...openStatus(stage, store, recheck, asking), callbacks: openCallbacks(stage, store) };
+export function openDelivery(
+  stage: Stage,
+  store: Store,
+  { recheckFor }: Authentication,
+  { asking }: Statuses,
+): Delivery {
+  return { ...openStatus(stage, store, recheckFor('status:read'), asking), callbacks: openCallbacks(stage, store) };
 }
 
 function openStatus(
   { options, metrics }: Stage,
   { lookUpDatabase, changes }: Store,
-  recheck: Authentication['recheck'],
+  recheck: Recheck,
   { refresh }: Statuses['asking'],
 ): Omit<Delivery, 'callbacks'> {
   const lookUp = createTransactionLookUp(lookUpDatabase, {

@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import type { HarvestingOptions } from '../account-checks/harvesting/harvesting.ts';
 import type { Settings } from '../config.ts';
 import type { BankDirectory } from '../domain/bank.ts';
 import type { MonotonicClock } from '../limits/sliding-window.ts';
@@ -23,6 +24,8 @@ export interface AppOptions {
   readonly demoCore?: DemoCore;
   /** For tests that push the limits' clock. */
   readonly limitClock?: MonotonicClock;
+  /** For tests that cannot wait as long as a client that is slowed. */
+  readonly harvesting?: HarvestingOptions;
   /** For the benchmark that measures what batching brings. */
   readonly lookUp?: LookUpOptions;
 }

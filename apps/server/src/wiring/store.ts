@@ -50,6 +50,8 @@ export async function openStore({ options, onClose }: Stage): Promise<Store> {
     events: settings.eventsPerMinute,
     callbacks: settings.callbacksPerMinute,
     banks: settings.banksPerMinute,
+    'account-validations': settings.accountValidationsPerMinute,
+    'accounts-per-day': settings.accountsPerDay,
   });
   const seal = createSeal(settings.secretKey);
   const keys = createSigningKeys({ database, seal, tokenLifetimeMaxSeconds: TOKEN_LIFETIME_MAX_SECONDS });

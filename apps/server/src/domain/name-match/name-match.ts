@@ -43,6 +43,12 @@ export function matchNames(expected: string, held: string, options: NameMatchOpt
   return publish(judgement);
 }
 
+const NO_NAME: NameMatch = { result: 'NOT_POSSIBLE', score: 0, reasons: ['NO_NAME'] };
+
+/** `held` is null where the bank tells none: it does so of active accounts only. */
+export const matchHeldName = (expected: string, held: string | null): NameMatch =>
+  held === null ? NO_NAME : matchNames(expected, held);
+
 const partiesOf = (parties: readonly Name[], whole: Name): readonly Name[] => (parties.length > 0 ? parties : [whole]);
 
 /** One party that is the same is worth a look, since the other may dispose of the account as well. */

@@ -1,15 +1,16 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { AccountNumber, type Verdict } from '../../domain/account.ts';
+import type { FastifyInstance } from 'fastify';
+import { type AccountChecks, type CheckOutcome, wordOf } from '../../account-checks/account-checks.ts';
+import type { Sign } from '../../account-checks/harvesting/signs.ts';
+import type { AccountNumber, Verdict } from '../../domain/account.ts';
+import { type AccountQuestion, readAccountQuestion } from '../../domain/account-question.ts';
 import type { Bank, BankDirectory } from '../../domain/bank.ts';
+import { matchHeldName } from '../../domain/name-match/name-match.ts';
 import { ownField } from '../../exact-json.ts';
-import type { AccountInquiries } from '../../rails/account-inquiries.ts';
-import type { AccountInquiry } from '../../rails/rail.ts';
 import { ENVELOPE_HEADERS, success } from '../envelope.ts';
 import { ApiError, unavailable } from '../errors.ts';
 import { callerOf, type Gate } from '../gate.ts';
 import { jsonObject, requireJson } from '../json-body.ts';
-import { acceptedAgeSeconds, type KeptOutcome, type KeptVerdicts } from './kept-verdicts.ts';
-import { expectedName, nameMatchOf } from './name-match.ts';
+import { acceptedAgeSeconds } from './accepted-age.ts';
 import { checkAccountSchema } from './schema.ts';
 
 /** When nothing is known of how long it takes. */
@@ -18,96 +19,91 @@ const BANK_RETRY_AFTER_MS = 5_000;
 export interface CheckAccountParts {
   readonly gate: Gate;
   readonly banks: BankDirectory;
-  readonly inquiries: Pick<AccountInquiries, 'inquire'>;
-  /** Null where none are kept. */
-  readonly keptVerdicts: KeptVerdicts | null;
+  readonly accountChecks: AccountChecks;
 }
 
 /** Service document 4.3. */
-export function checkAccount(app: FastifyInstance, { gate, banks, inquiries, keptVerdicts }: CheckAccountParts): void {
+export function checkAccount(app: FastifyInstance, { gate, banks, accountChecks }: CheckAccountParts): void {
   const onRequest = [gate({ scope: 'account:check', operation: 'check-account' }), requireJson];
 
   app.post('/api/v1/check-account', { onRequest, schema: checkAccountSchema }, async (request, reply) => {
     const body = jsonObject(request.body);
     const bankCode = ownField(body, 'bank_code');
-    const bank = typeof bankCode === 'string' ? banks.find(bankCode) : null;
-    if (bank === null || typeof bankCode !== 'string') throw new ApiError('INVALID_BANK_CODE');
-    const accountNumber = accountNumberAt(bank, ownField(body, 'account_number'));
-    const expected = expectedName(ownField(body, 'expected_account_name'));
+    const question = readAccountQuestion(
+      {
+        bankCode,
+        accountNumber: ownField(body, 'account_number'),
+        expectedName: ownField(body, 'expected_account_name'),
+      },
+      banks,
+    );
+    if ('code' in question) throw new ApiError(question.code, question);
+    const { bank, accountNumber } = question;
 
-    // Real-time unless the client accepts less (docs/api.md, "Account checks").
-    const earlier = keptVerdicts === null ? null : earlierVerdict(keptVerdicts, request, { bank, accountNumber });
-    const kept = earlier?.found ?? null;
-    if (kept !== null) reply.header('age', String(kept.ageSeconds));
-    const outcome = kept?.outcome ?? (await inquiries.inquire({ bank, accountNumber }));
-    const judgement = outcome.kind === 'verdict' ? outcome.verdict.status : outcome.reason;
-    request.logged = {
-      bank: bank.bic,
-      account: accountNumber,
-      outcome: judgement,
-      railCode: outcome.railCode,
-      age: kept?.ageSeconds,
-      may_be_closed: outcome.kind === 'verdict' ? outcome.mayBeClosed : undefined,
-    };
-    if (outcome.kind === 'no_verdict') {
-      throw unavailable(
-        `${bank.name} cannot be asked now, which says nothing about the account: repeat the request`,
-        Math.ceil((outcome.retryAfterMs ?? BANK_RETRY_AFTER_MS) / 1000),
-      );
-    }
-    if (kept === null) earlier?.replaceBy(outcome);
-    return reply
-      .headers(ENVELOPE_HEADERS)
-      .send(answer({ bankCode, bank, accountNumber, expected, verdict: outcome.verdict }));
+    const outcome = await accountChecks.check(
+      callerOf(request).client,
+      { bank, accountNumber },
+      // Real-time unless the client accepts less (docs/api.md, "Account checks").
+      { ageMaxSeconds: acceptedAgeSeconds(request.headers['cache-control']), requestId: request.id },
+    );
+    request.logged = logged(bank, accountNumber, outcome);
+    if (outcome.kind !== 'verdict') throw withoutVerdict(bank, outcome);
+    if (outcome.ageSeconds !== undefined) reply.header('age', String(outcome.ageSeconds));
+    return reply.headers(ENVELOPE_HEADERS).send(answer(bankCode, question, outcome.verdict));
   });
 }
 
-/** What the client has been told of this account, if it accepts that; and where the next verdict goes. */
-function earlierVerdict(verdicts: KeptVerdicts, request: FastifyRequest, { bank, accountNumber }: AccountInquiry) {
-  const key = `${callerOf(request).client.clientId} ${bank.bic} ${accountNumber.reveal()}`;
-  const ageMaxSeconds = acceptedAgeSeconds(request.headers['cache-control']);
+/** For the access log. */
+function logged(bank: Bank, account: AccountNumber, outcome: CheckOutcome): Readonly<Record<string, unknown>> {
+  if (outcome.kind === 'refused') return { bank: bank.bic, account, outcome: outcome.reason };
   return {
-    found: ageMaxSeconds === 0 ? null : verdicts.find(key, ageMaxSeconds),
-    replaceBy: (outcome: KeptOutcome): void => verdicts.keep(key, outcome),
+    bank: bank.bic,
+    account,
+    outcome: wordOf(outcome),
+    rail: outcome.rail,
+    railCode: outcome.railCode,
+    age: outcome.ageSeconds,
+    may_be_closed: outcome.kind === 'verdict' ? outcome.mayBeClosed : undefined,
   };
 }
 
-function accountNumberAt(bank: Bank, value: unknown): AccountNumber {
-  const accountNumber = AccountNumber.parse(value);
-  if (accountNumber === null) {
-    throw new ApiError('INVALID_FORMAT', {
-      message: 'Invalid account number format: account_number must be a string of 5 to 34 digits',
+function withoutVerdict(bank: Bank, outcome: Exclude<CheckOutcome, { kind: 'verdict' }>): ApiError {
+  if (outcome.kind === 'refused') {
+    return new ApiError('RATE_LIMIT_EXCEEDED', {
+      message: REFUSALS[outcome.reason],
+      headers: { 'retry-after': String(Math.ceil(outcome.retryAfterMs / 1000)) },
     });
   }
-  if (bank.accountNumberLength !== undefined && accountNumber.length !== bank.accountNumberLength) {
-    throw new ApiError('INVALID_FORMAT', {
-      message: `Invalid account number format: account numbers of ${bank.name} have ${bank.accountNumberLength} digits`,
-    });
-  }
-  return accountNumber;
+  return unavailable(
+    `${bank.name} cannot be asked now, which says nothing about the account: repeat the request`,
+    Math.ceil((outcome.retryAfterMs ?? BANK_RETRY_AFTER_MS) / 1000),
+  );
 }
 
-interface Judged {
-  /** As it was sent. */
-  readonly bankCode: string;
-  readonly bank: Bank;
-  readonly accountNumber: AccountNumber;
-  /** The name that the client expects, if it gave one. */
-  readonly expected: string | null;
-  readonly verdict: Verdict;
-}
+const COLLECTING =
+  'These checks look like a collection of accounts rather than payments: go on with new accounts after the number of seconds in Retry-After, or ask the operator to allow it. Accounts that you have checked today can be checked again';
+
+/** Which sign it was is for the operator: who knows would go around it. */
+const REFUSALS: Readonly<Record<Sign, string>> = {
+  accounts_per_day:
+    'Too many different accounts for one day: go on with new ones after the number of seconds in Retry-After, or ask the operator for more. Accounts that you have checked today can be checked again',
+  not_found: COLLECTING,
+  neighbours: COLLECTING,
+};
 
 /** Service document 2.3, and 4.3 rules 1 and 2; and `name_match` for whoever asked for it. */
-function answer({ bankCode, bank, accountNumber, expected, verdict }: Judged): string {
+function answer(bankCode: unknown, { bank, accountNumber, expectedName }: AccountQuestion, verdict: Verdict): string {
   const isValid = verdict.status === 'ACTIVE';
+  const accountName = verdict.status === 'ACTIVE' ? verdict.accountName : null;
   const data = JSON.stringify({
+    // As it was sent.
     bank_code: bankCode,
     bank_name: bank.name,
     account_number: accountNumber.reveal(),
-    account_name: verdict.status === 'ACTIVE' ? verdict.accountName : null,
+    account_name: accountName,
     is_valid: isValid,
     status: verdict.status,
-    ...(expected === null ? {} : { name_match: nameMatchOf(expected, verdict) }),
+    ...(expectedName === null ? {} : { name_match: matchHeldName(expectedName, accountName) }),
   });
   return success(isValid ? 'Account validation successful' : 'Account validation completed', data);
 }

@@ -6,7 +6,7 @@ import { NAME_LENGTH_MAX } from '../../domain/name-match/words.ts';
 import { errorResponses, successEnvelope } from '../schemas.ts';
 
 /** docs/name-match.md. */
-const NameMatchSchema = Type.Object(
+export const NameMatchSchema = Type.Object(
   {
     result: Type.Enum([...NAME_MATCH_RESULTS], {
       description: 'MATCH: pay. CLOSE_MATCH: a person should look. NOT_POSSIBLE: nothing can be said.',

@@ -3,11 +3,11 @@ import { isReferenceId, isTransactionId } from '../../domain/identifiers.ts';
 import type { TransactionLookUp } from '../../postgres/transaction-lookup.ts';
 import { ApiError } from '../errors.ts';
 import { callerOf, type Gate } from '../gate.ts';
-import { prefersEventStream } from '../media-types.ts';
 import { sendTransaction } from './answer.ts';
 import type { Followed } from './following.ts';
 import type { RetryAfter } from './open-transaction.ts';
 import { checkStatusByIdSchema, checkStatusByReferenceSchema } from './schema.ts';
+import { prefersStream, STREAM_TYPES } from './stream-types.ts';
 
 export interface CheckStatusParts {
   readonly gate: Gate;
@@ -19,7 +19,7 @@ export interface CheckStatusParts {
 
 /** Service document 4.1 and 4.2. */
 export function checkStatus(app: FastifyInstance, { gate, lookUp, retryAfter, follow }: CheckStatusParts): void {
-  const onRequest = gate({ scope: 'status:read', operation: 'check-status', streams: true });
+  const onRequest = gate({ scope: 'status:read', operation: 'check-status', alternatives: STREAM_TYPES });
 
   app.get('/api/v1/check-status/:transaction_id', { onRequest, schema: checkStatusByIdSchema }, (request, reply) => {
     const value = identifierInPath(request.originalUrl);
@@ -46,13 +46,13 @@ export function checkStatus(app: FastifyInstance, { gate, lookUp, retryAfter, fo
 }
 
 const wantsMore = ({ headers }: FastifyRequest): boolean =>
-  headers['prefer'] !== undefined || prefersEventStream(headers.accept);
+  headers['prefer'] !== undefined || prefersStream(headers.accept);
 
 /** What follows the last slash of the path, decoded once. It is read from the URL as sent: the router decodes its own way. */
 function identifierInPath(url: string): string {
   const query = url.indexOf('?');
   const end = query === -1 ? url.length : query;
-  return identifier(url.slice(url.lastIndexOf('/', end - 1) + 1, end), 'The path');
+  return identifier(url.slice(url.lastIndexOf('/', end - 1) + 1, end), 'the path');
 }
 
 const QUERY_NAME = 'reference_id';

@@ -1,12 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { FoundTransaction } from '../../postgres/transaction-lookup.ts';
 import type { Recheck } from '../gate.ts';
-import { prefersEventStream } from '../media-types.ts';
 import { sendTransaction } from './answer.ts';
 import { createEndings } from './endings.ts';
 import { type RetryAfter, readRendered } from './open-transaction.ts';
 import { waitSeconds } from './preferences.ts';
 import { streamStatus } from './stream.ts';
+import { prefersStream } from './stream-types.ts';
 import { createViews, type View, type ViewParts } from './view.ts';
 
 /** A request about a transaction, and what one look found. */
@@ -66,7 +66,7 @@ export function createStatusFollowing(parts: FollowingParts) {
       if (asked) current = await look(clientId, transactionId);
     }
 
-    if (prefersEventStream(request.headers.accept)) {
+    if (prefersStream(request.headers.accept)) {
       request.route += STREAMING;
       await streamStatus({ request, reply, view: view(clientId, transactionId, current), recheck, endings });
       return;

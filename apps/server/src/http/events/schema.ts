@@ -6,6 +6,7 @@ import {
   EVENT_KINDS,
   type EventKind,
 } from '../../domain/event.ts';
+import { ValidationSchema } from '../account-validations/schema.ts';
 import { BankStateSchema } from '../banks/schema.ts';
 import { TransactionSchema } from '../check-status/schema.ts';
 import { errorResponses, successEnvelope, Timestamp } from '../schemas.ts';
@@ -48,7 +49,7 @@ const eventOf = (kinds: readonly EventKind[], data: Parameters<typeof Type.Array
 
 const EventSchema = Type.Union([
   eventOf(DISBURSEMENT_KINDS, TransactionSchema),
-  eventOf(ACCOUNT_VALIDATION_KINDS, Type.Object({}, { description: 'The job.' })),
+  eventOf(ACCOUNT_VALIDATION_KINDS, ValidationSchema),
   eventOf(BANK_KINDS, BankStateSchema),
 ]);
 

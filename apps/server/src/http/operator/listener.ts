@@ -1,4 +1,7 @@
 import type { FastifyInstance } from 'fastify';
+import type { HashAccount } from '../../account-checks/account-hash.ts';
+import type { Harvesting } from '../../account-checks/harvesting/harvesting.ts';
+import type { BankDirectory } from '../../domain/bank.ts';
 import type { Feed } from '../../feed/feed.ts';
 import type { Database } from '../../postgres/database.ts';
 import type { AccountInquiries } from '../../rails/account-inquiries.ts';
@@ -7,7 +10,9 @@ import type { Gate } from '../gate.ts';
 import { readJsonBodies } from '../json-body.ts';
 import { createListener, type ListenerOptions } from '../listener.ts';
 import { refuseOtherMethods } from '../other-methods.ts';
+import { findChecks } from './account-checks.ts';
 import { feedTransactions } from './feed.ts';
+import { operatorHarvesting } from './harvesting.ts';
 import { health, type ReadinessChecks } from './health.ts';
 import { operatorLists } from './lists.ts';
 import { operatorRails } from './rails.ts';
@@ -19,6 +24,9 @@ export interface OperatorParts {
   readonly database: Database;
   readonly feed: Feed;
   readonly inquiries: Pick<AccountInquiries, 'view'>;
+  readonly banks: BankDirectory;
+  readonly hashAccount: HashAccount;
+  readonly harvesting: Pick<Harvesting, 'view'>;
   readonly readiness: ReadinessChecks;
   /** In the sandbox only. */
   readonly demoCore: DemoCore | null;
@@ -31,6 +39,8 @@ export function createOperatorListener(parts: OperatorParts): FastifyInstance {
   readJsonBodies(app);
   feedTransactions(app, parts.gate, parts.feed);
   operatorLists(app, parts.gate, parts.database);
+  findChecks(app, parts);
+  operatorHarvesting(app, parts.gate, parts.harvesting);
   operatorRails(app, parts.gate, parts.inquiries);
   health(app, parts.readiness, parts.listener.metrics);
   if (parts.demoCore !== null) sandboxOperations(app, parts.gate, parts.demoCore);

@@ -1,6 +1,8 @@
 import type { FastifyInstance } from 'fastify';
+import { validationView } from '../../account-validations/view.ts';
 import { AccountNumber } from '../../domain/account.ts';
 import type { Transaction } from '../../domain/transaction.ts';
+import { type AccountValidation, listRunning } from '../../postgres/account-validations.ts';
 import { type CallbackEndpoint, listEndpointsInTrouble, TROUBLES } from '../../postgres/callback-endpoints.ts';
 import type { Database } from '../../postgres/database.ts';
 import { listOverdue } from '../../postgres/transactions.ts';
@@ -36,6 +38,14 @@ export function operatorLists(app: FastifyInstance, gate: Gate, database: Databa
     return reply.headers(ENVELOPE_HEADERS).send(success('Overdue transactions found', data));
   });
 
+  app.get('/operator/v1/account-validations', { onRequest }, async (request, reply) => {
+    const limit = limitOf(queryParameters(request.originalUrl, ['limit']).limit);
+    const found = await listRunning(database, limit + 1);
+    const validations = found.slice(0, limit).map(runningJson);
+    const data = JSON.stringify({ validations, has_more: found.length > limit });
+    return reply.headers(ENVELOPE_HEADERS).send(success('Running account validations found', data));
+  });
+
   app.get('/operator/v1/reviews', { onRequest }, async (request, reply) => {
     const limit = limitOf(queryParameters(request.originalUrl, ['limit']).limit);
     const found = await listReviews(database, limit + 1);
@@ -46,6 +56,11 @@ export function operatorLists(app: FastifyInstance, gate: Gate, database: Databa
     return reply.headers(ENVELOPE_HEADERS).send(success('Transactions for review found', data));
   });
 }
+
+const runningJson = (validation: AccountValidation): Record<string, unknown> => ({
+  client_id: validation.clientId,
+  ...validationView(validation),
+});
 
 const reviewJson = (review: Review): Record<string, unknown> => ({
   client_id: review.clientId,

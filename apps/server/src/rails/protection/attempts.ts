@@ -42,16 +42,18 @@ export function createAttempts(metrics: Pick<Metrics, 'inquiries'>, clock: () =>
     clearTimeout(attempt.timer);
     const { guarded, isProbe, inquiry, startedMs } = attempt;
     const tookMs = nowMs - startedMs;
+    const rail = guarded.rail.name;
     if (outcome.kind === 'no_verdict' && abandoned.has(attempt)) {
       // It would have taken longer still: leaving it out would make the bank look faster than it is.
       guarded.letGo(isProbe, tookMs, nowMs);
-      metrics.inquiries.record(guarded.rail.name, 'abandoned', tookMs);
+      metrics.inquiries.record(rail, 'abandoned', tookMs);
       return outcome;
     }
     guarded.end(isProbe, inquiry, outcome, tookMs, nowMs);
-    metrics.inquiries.record(guarded.rail.name, labelOf(outcome), tookMs);
-    if (outcome.kind !== 'verdict' || outcome.verdict.status !== 'NOT_FOUND') return outcome;
-    return guarded.rail.tellsClosed === true ? outcome : { ...outcome, mayBeClosed: true };
+    metrics.inquiries.record(rail, labelOf(outcome), tookMs);
+    const mayBeClosed =
+      outcome.kind === 'verdict' && outcome.verdict.status === 'NOT_FOUND' && guarded.rail.tellsClosed !== true;
+    return mayBeClosed ? { ...outcome, rail, mayBeClosed } : { ...outcome, rail };
   };
 
   const settleBroken: Attempts['settleBroken'] = ({ guarded, isProbe, timer }, nowMs) => {

@@ -12,13 +12,17 @@ export interface ConnectionGuard {
   readonly placesPerBank: number;
 }
 
-export function createConnectionGuard(rail: Rail, contract: Contract, wallMs: () => number): ConnectionGuard {
+export function createConnectionGuard(
+  rail: Rail,
+  contract: Contract,
+  { wallMs, askedBefore }: { readonly wallMs: () => number; readonly askedBefore: number },
+): ConnectionGuard {
   const { concurrencyMax, perSecond, perDay, isShared } = contract;
   const places = concurrencyMax ?? Number.POSITIVE_INFINITY;
   return {
     rail,
     bulkhead: concurrencyMax === null ? null : createBulkhead(concurrencyMax),
-    quota: perSecond === null && perDay === null ? null : createQuota(contract, wallMs),
+    quota: perSecond === null && perDay === null ? null : createQuota(contract, wallMs, askedBefore),
     // A bank that hangs must not hold all the places of a connection that leads to others, too.
     placesPerBank: isShared ? Math.ceil(places / 2) : places,
   };

@@ -17,6 +17,8 @@ export interface GuardedRail {
   refusal(nowMs: number): NotAsked | null;
   /** How long until one may; 0 when one may now. */
   waitMs(nowMs: number): number;
+  /** How many questions may go out now that can wait. */
+  roomToSpare(nowMs: number): number;
   /** A question goes out, which nothing refuses; whether it is the breaker's probe. */
   begin(nowMs: number): boolean;
   end(isProbe: boolean, inquiry: AccountInquiry, outcome: InquiryOutcome, tookMs: number, nowMs: number): void;
@@ -102,6 +104,13 @@ export function createGuardedRail({ connection, protection, wallMs, onState }: G
     },
     waitMs: (nowMs) =>
       Math.max(breaker.waitMs(nowMs), isFull() ? BUSY_WAIT_MS : 0, quota === null ? 0 : quota.waitMs(nowMs)),
+    roomToSpare(nowMs) {
+      if (breaker.waitMs(nowMs) > 0) return 0;
+      const places = Math.min(bulkhead.roomToSpare(), all === null ? Number.POSITIVE_INFINITY : all.roomToSpare());
+      const room = quota === null ? places : Math.min(places, quota.roomToSpare(nowMs));
+      // A bank that is being tried again gets one question.
+      return breaker.state() === 'closed' ? room : Math.min(room, 1);
+    },
     begin(nowMs) {
       bulkhead.enter();
       all?.enter();

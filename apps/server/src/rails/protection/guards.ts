@@ -18,6 +18,8 @@ export interface GuardOptions {
   readonly routes?: Routes;
   /** By the rail's name. */
   readonly contracts?: ReadonlyMap<string, Contract>;
+  /** Questions that went out today before this process began, by the rail's name. */
+  readonly askedToday?: ReadonlyMap<string, number>;
   readonly protection?: Protection;
   /** Milliseconds since 1970. */
   readonly wallClock?: () => number;
@@ -56,9 +58,20 @@ export function createGuards(
   metrics: Pick<Metrics, 'breakerState'>,
   options: GuardOptions,
 ): Guards {
-  const { routes = new Map(), contracts, protection = PROTECTION, wallClock = Date.now, onBreaker } = options;
+  const {
+    routes = new Map(),
+    contracts,
+    askedToday,
+    protection = PROTECTION,
+    wallClock = Date.now,
+    onBreaker,
+  } = options;
   const connections = new Map(
-    rails.map((rail) => [rail, createConnectionGuard(rail, contracts?.get(rail.name) ?? NO_CONTRACT, wallClock)]),
+    rails.map((rail) => {
+      const askedBefore = askedToday?.get(rail.name) ?? 0;
+      const contract = contracts?.get(rail.name) ?? NO_CONTRACT;
+      return [rail, createConnectionGuard(rail, contract, { wallMs: wallClock, askedBefore })];
+    }),
   );
   const made: Guarded[] = [];
   const known = new Map<string, Route>();

@@ -1,4 +1,4 @@
-import { JAKARTA_OFFSET_MS } from '../../domain/instant.ts';
+import { jakartaDayOf, jakartaDayStartMs } from '../../domain/instant.ts';
 
 /** What the operator's contract with the bank allows; null for no such limit. */
 export interface QuotaSettings {
@@ -8,7 +8,7 @@ export interface QuotaSettings {
 
 /**
  * How many questions the contract still allows. It is kept in this process: several processes on one contract divide it
- * among them by their settings, and one that is started again begins the day anew.
+ * among them by their settings.
  */
 export interface Quota {
   /** How long until a question may go out; 0 when one may now. */
@@ -16,18 +16,26 @@ export interface Quota {
   /** A question goes out, which `waitMs` allows. */
   take(nowMs: number): void;
   left(nowMs: number): { readonly second: number | null; readonly day: number | null };
+  /** How many questions may go out now that can wait: some of the quota is left to those that cannot. */
+  roomToSpare(nowMs: number): number;
 }
 
-const SECOND_MS = 1_000;
-const DAY_MS = 24 * 60 * 60 * SECOND_MS;
+/** The part of a quota, one in so many, that is left to questions that cannot wait; of a small one, one at least. */
+const KEPT_ONE_IN = 40;
+const SMALL_QUOTA = 20;
 
-/** `nowMs` is of a clock that never jumps; `wallMs`, ms since 1970, tells the day. */
-export function createQuota({ perSecond, perDay }: QuotaSettings, wallMs: () => number): Quota {
+const SECOND_MS = 1_000;
+
+/**
+ * `nowMs` is of a clock that never jumps; `wallMs`, ms since 1970, tells the day. `askedBefore`: what went out today
+ * before this process began.
+ */
+export function createQuota({ perSecond, perDay }: QuotaSettings, wallMs: () => number, askedBefore = 0): Quota {
   // The times of the last `perSecond` questions: the only exact window. Counters per second let twice as many pass.
   const times = new Float64Array(perSecond ?? 0).fill(Number.NEGATIVE_INFINITY);
   let next = 0;
-  let day = 0;
-  let askedToday = 0;
+  let day = jakartaDayOf(wallMs());
+  let askedToday = askedBefore;
 
   const secondWaitMs = (nowMs: number): number =>
     perSecond === null ? 0 : Math.max((times[next] ?? 0) + SECOND_MS - nowMs, 0);
@@ -37,7 +45,7 @@ export function createQuota({ perSecond, perDay }: QuotaSettings, wallMs: () => 
    * quota again.
    */
   function moveDay(): void {
-    const today = Math.floor((wallMs() + JAKARTA_OFFSET_MS) / DAY_MS);
+    const today = jakartaDayOf(wallMs());
     if (today <= day) return;
     day = today;
     askedToday = 0;
@@ -46,7 +54,15 @@ export function createQuota({ perSecond, perDay }: QuotaSettings, wallMs: () => 
   function dayWaitMs(): number {
     if (perDay === null) return 0;
     moveDay();
-    return askedToday < perDay ? 0 : (day + 1) * DAY_MS - JAKARTA_OFFSET_MS - wallMs();
+    return askedToday < perDay ? 0 : jakartaDayStartMs(day + 1) - wallMs();
+  }
+
+  function left(nowMs: number): { second: number | null; day: number | null } {
+    if (perDay !== null) moveDay();
+    return {
+      second: perSecond === null ? null : times.reduce((sum, at) => (at + SECOND_MS <= nowMs ? sum + 1 : sum), 0),
+      day: perDay === null ? null : perDay - askedToday,
+    };
   }
 
   return {
@@ -60,12 +76,15 @@ export function createQuota({ perSecond, perDay }: QuotaSettings, wallMs: () => 
       times[next] = nowMs;
       next = (next + 1) % perSecond;
     },
-    left(nowMs) {
-      if (perDay !== null) moveDay();
-      return {
-        second: perSecond === null ? null : times.reduce((sum, at) => (at + SECOND_MS <= nowMs ? sum + 1 : sum), 0),
-        day: perDay === null ? null : perDay - askedToday,
-      };
+    left,
+    roomToSpare(nowMs) {
+      const { second, day } = left(nowMs);
+      return Math.max(Math.min(toSpare(second, perSecond), toSpare(day, perDay)), 0);
     },
   };
 }
+
+const toSpare = (left: number | null, quota: number | null): number =>
+  left === null || quota === null
+    ? Number.POSITIVE_INFINITY
+    : left - Math.max(Math.floor(quota / KEPT_ONE_IN), quota >= SMALL_QUOTA ? 1 : 0);

@@ -1,0 +1,41 @@
+import type { CheckOutcome } from '../account-checks/account-checks.ts';
+import type { NewResult } from '../postgres/account-validation-results.ts';
+import { isNotAsked } from '../rails/rail.ts';
+
+/** What becomes of a row that was taken to be asked about. */
+export type RowFate =
+  | {
+      readonly kind: 'result';
+      readonly result: Omit<NewResult, 'clientId' | 'validationId' | 'rowNumber' | 'checkedAt'>;
+    }
+  /** No bank was asked: it waits on. `holdMs`: its client has to wait, with the whole job. */
+  | { readonly kind: 'wait'; readonly holdMs: number | null };
+
+/** Each account is asked about once. What the bank did not answer ends without a verdict; what did not go out waits on. */
+export function fateOf(outcome: CheckOutcome): RowFate {
+  switch (outcome.kind) {
+    case 'verdict': {
+      const { verdict } = outcome;
+      const accountName = verdict.status === 'ACTIVE' ? verdict.accountName : null;
+      return { kind: 'result', result: { result: verdict.status, accountName, message: null } };
+    }
+    case 'no_verdict':
+      return isNotAsked(outcome.reason) ? { kind: 'wait', holdMs: null } : NO_VERDICT;
+    case 'refused':
+      return { kind: 'wait', holdMs: outcome.retryAfterMs };
+  }
+}
+
+const withoutVerdict = (message: string): Extract<RowFate, { kind: 'result' }> => ({
+  kind: 'result',
+  result: { result: 'SERVICE_UNAVAILABLE', accountName: null, message },
+});
+
+export const NO_VERDICT = withoutVerdict(
+  'The bank was asked and gave no verdict, which says nothing about the account: check it again by itself',
+);
+
+/** It may have been asked about, so it is not asked about again. */
+export const ABANDONED = withoutVerdict(
+  'The service was interrupted while the bank was being asked, which says nothing about the account: check it again by itself',
+);

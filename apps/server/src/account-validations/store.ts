@@ -1,0 +1,80 @@
+import type { BankDirectory } from '../domain/bank.ts';
+import { type NewResult, recordResults } from '../postgres/account-validation-results.ts';
+import { insertRows, type NewRow } from '../postgres/account-validation-rows.ts';
+import {
+  type AccountValidation,
+  cancelValidation,
+  insertValidation,
+  type NewValidation,
+  type ValidationKey,
+} from '../postgres/account-validations.ts';
+import type { Database } from '../postgres/database.ts';
+import { tellEnded } from './ended.ts';
+import { judgeRows } from './judge-rows.ts';
+import type { UploadRow } from './uploads/upload.ts';
+
+/** So many rows that a statement is done well within its deadline, and that others have their turn between two. */
+const ROWS_AT_ONCE = 1_000;
+/** All rows of a job may be about the same account, and have their result together. */
+const RESULTS_TIMEOUT_MS = 20_000;
+
+export interface Upload extends Omit<NewValidation, 'rowCount'> {
+  readonly rows: readonly UploadRow[];
+}
+
+/** Keeps a job with all its rows; those that cannot be asked about have their result at once. False when the key was used before. */
+export async function storeValidation(database: Database, banks: BankDirectory, upload: Upload): Promise<boolean> {
+  const { rows: uploaded, ...validation } = upload;
+  const rows = await judgeRows(uploaded, banks);
+  return database.transaction(async (query) => {
+    if (!(await insertValidation(query, { ...validation, rowCount: rows.length }))) return false;
+    const ended: AccountValidation[] = [];
+    for (let start = 0; start < rows.length; start += ROWS_AT_ONCE) {
+      const some = rows.slice(start, start + ROWS_AT_ONCE);
+      await insertRows(query, validation, some);
+      const faults = faultsOf(validation, some);
+      if (faults.length > 0) ended.push(...(await recordResults(query, faults)));
+    }
+    await tellEnded(query, ended);
+    return true;
+  });
+}
+
+function faultsOf({ clientId, validationId }: ValidationKey, rows: readonly NewRow[]): NewResult[] {
+  const checkedAt = new Date().toISOString();
+  return rows.flatMap(({ rowNumber, fault }) =>
+    fault === null
+      ? []
+      : [
+          {
+            clientId,
+            validationId,
+            rowNumber,
+            result: fault.code,
+            accountName: null,
+            message: fault.message,
+            checkedAt,
+          },
+        ],
+  );
+}
+
+/** Keeps what came of rows, and tells of the jobs that have ended with it, in one database transaction. */
+export function storeResults(database: Database, results: readonly NewResult[]): Promise<void> {
+  return database.transaction(
+    async (query) => {
+      await query(`set local statement_timeout = ${RESULTS_TIMEOUT_MS}`);
+      await tellEnded(query, await recordResults(query, results));
+    },
+    { timeoutMs: RESULTS_TIMEOUT_MS },
+  );
+}
+
+/** Null when there is no such job; one that has ended stays as it is. */
+export function storeCancellation(database: Database, key: ValidationKey): Promise<AccountValidation | null> {
+  return database.transaction(async (query) => {
+    const found = await cancelValidation(query, key);
+    if (found?.cancelled === true) await tellEnded(query, [found.validation]);
+    return found?.validation ?? null;
+  });
+}

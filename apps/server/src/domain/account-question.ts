@@ -1,0 +1,55 @@
+import { AccountNumber } from './account.ts';
+import type { Bank, BankDirectory } from './bank.ts';
+import { isPlainText } from './identifiers.ts';
+import { NAME_LENGTH_MAX } from './name-match/words.ts';
+
+/** What a client wants to know of an account, whichever way it asks. */
+export interface AccountQuestion {
+  readonly bank: Bank;
+  readonly accountNumber: AccountNumber;
+  /** The name to be compared with that which the bank holds; null where the client asks for no comparison. */
+  readonly expectedName: string | null;
+}
+
+/** As the client sent them; nothing is coerced. */
+export interface QuestionFields {
+  readonly bankCode: unknown;
+  readonly accountNumber: unknown;
+  readonly expectedName: unknown;
+}
+
+/** What is wrong with a question: the code of an error, and the message that says what to send instead. */
+export interface QuestionFault {
+  readonly code: 'INVALID_BANK_CODE' | 'INVALID_FORMAT';
+  readonly message: string;
+}
+
+export const INVALID_BANK_CODE_MESSAGE =
+  'Invalid bank code: send a three-digit clearing code, a BIC or a short name as a string';
+
+/** In the order of the contract's decisions ("Errors"): bank code, then account number. */
+export function readAccountQuestion(fields: QuestionFields, banks: BankDirectory): AccountQuestion | QuestionFault {
+  const bank = typeof fields.bankCode === 'string' ? banks.find(fields.bankCode) : null;
+  if (bank === null) return { code: 'INVALID_BANK_CODE', message: INVALID_BANK_CODE_MESSAGE };
+  const accountNumber = AccountNumber.parse(fields.accountNumber);
+  if (accountNumber === null) {
+    return invalidFormat('Invalid account number format: account_number must be a string of 5 to 34 digits');
+  }
+  if (bank.accountNumberLength !== undefined && accountNumber.length !== bank.accountNumberLength) {
+    return invalidFormat(
+      `Invalid account number format: account numbers of ${bank.name} have ${bank.accountNumberLength} digits`,
+    );
+  }
+  const { expectedName = null } = fields;
+  if (expectedName !== null && !isName(expectedName)) {
+    return invalidFormat(
+      `Invalid format: expected_account_name must be a name of 1 to ${NAME_LENGTH_MAX} characters, none of them a control character`,
+    );
+  }
+  return { bank, accountNumber, expectedName };
+}
+
+const isName = (value: unknown): value is string =>
+  typeof value === 'string' && value.trim() !== '' && isPlainText(value, NAME_LENGTH_MAX);
+
+const invalidFormat = (message: string): QuestionFault => ({ code: 'INVALID_FORMAT', message });

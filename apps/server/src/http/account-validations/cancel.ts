@@ -1,0 +1,31 @@
+import type { FastifyInstance } from 'fastify';
+import { storeCancellation } from '../../account-validations/store.ts';
+import { validationView } from '../../account-validations/view.ts';
+import { ENVELOPE_HEADERS, success } from '../envelope.ts';
+import { errorResponses } from '../schemas.ts';
+import type { AccountValidationParts } from './parts.ts';
+import { answered, onValidations, ValidationSchema, validationInPathSchema } from './schema.ts';
+import { found, validationInPath } from './validation-in-path.ts';
+
+const schema = {
+  ...onValidations,
+  operationId: 'cancelAccountValidation',
+  summary: 'Stop many checks',
+  description:
+    'Nothing more is asked. What is being asked about at this moment still comes. A job that has ended stays as it is.',
+  params: validationInPathSchema,
+  response: {
+    200: answered(ValidationSchema, 'Account validation cancelled', 'The job.'),
+    ...errorResponses(['VALIDATION_NOT_FOUND']),
+  },
+};
+
+export function cancelAccountValidation(app: FastifyInstance, { gate, database }: AccountValidationParts): void {
+  const onRequest = gate({ scope: 'account:check', operation: 'account-validations' });
+
+  app.post('/api/v1/account-validations/:validation_id/cancel', { onRequest, schema }, async (request, reply) => {
+    const validation = found(await storeCancellation(database, validationInPath(request)));
+    const message = validation.state === 'CANCELLED' ? 'Account validation cancelled' : 'Account validation had ended';
+    return reply.headers(ENVELOPE_HEADERS).send(success(message, JSON.stringify(validationView(validation))));
+  });
+}

@@ -1,0 +1,150 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
+import { Type } from 'typebox';
+import { storeValidation, type Upload } from '../../account-validations/store.ts';
+import {
+  UPLOAD_BYTES_MAX,
+  UPLOAD_MEDIA_TYPES,
+  UPLOAD_ROWS_MAX,
+  type UploadMediaType,
+} from '../../account-validations/uploads/upload.ts';
+import { validationView } from '../../account-validations/view.ts';
+import {
+  type AccountValidation,
+  countRunning,
+  findByIdempotencyKey,
+  findValidation,
+} from '../../postgres/account-validations.ts';
+import { ENVELOPE_HEADERS, success } from '../envelope.ts';
+import { ApiError } from '../errors.ts';
+import { callerOf } from '../gate.ts';
+import { errorResponses } from '../schemas.ts';
+import { idempotencyKeyOf } from './idempotency-key.ts';
+import type { AccountValidationParts } from './parts.ts';
+import { createReceiving, tooBusy } from './receiving.ts';
+import { answered, onValidations, ValidationSchema } from './schema.ts';
+import { found } from './validation-in-path.ts';
+
+/** A large job holds a connection to PostgreSQL for seconds while it is stored: so many may do so at a time. */
+const LARGE_ROWS = 5_000;
+const LARGE_AT_ONCE = 2;
+const RUNNING_MAX = 10;
+const VALIDATION_ID_BYTES = 10;
+
+const Row = Type.Object({
+  bank_code: Type.String({ examples: ['014'] }),
+  account_number: Type.String({ examples: ['1234567890'] }),
+  expected_account_name: Type.Optional(Type.String({ examples: ['Budi Santoso'] })),
+  reference: Type.Optional(Type.String({ description: 'Yours: it comes back with the result.', examples: ['INV-1'] })),
+});
+
+const schema = {
+  ...onValidations,
+  operationId: 'createAccountValidation',
+  summary: 'Check many accounts',
+  description: `Up to ${UPLOAD_ROWS_MAX} rows as JSON, CSV or XLSX (docs/account-validations.md). Each account is asked about once, as fast as its bank allows.`,
+  headers: Type.Object({
+    'idempotency-key': Type.Optional(
+      Type.String({ description: 'Sent again with the same key, the same rows make no second job.', maxLength: 128 }),
+    ),
+  }),
+  body: Type.Object({ accounts: Type.Array(Row, { minItems: 1, maxItems: UPLOAD_ROWS_MAX }) }),
+  response: {
+    202: answered(ValidationSchema, 'Account validation accepted', 'The job. `Location` is where to look at it.'),
+    ...errorResponses([
+      'INVALID_FORMAT',
+      'INVALID_REQUEST',
+      'VALIDATION_LIMIT_REACHED',
+      'IDEMPOTENCY_KEY_REUSED',
+      'PAYLOAD_TOO_LARGE',
+      'UNSUPPORTED_MEDIA_TYPE',
+    ]),
+  },
+};
+
+/** `app` reads its bodies as they come. */
+export function createAccountValidation(app: FastifyInstance, parts: AccountValidationParts): void {
+  const { gate, database, banks, uploads, onStored } = parts;
+  const receiving = createReceiving();
+  let largeOnes = 0;
+  const onRequest = [
+    gate({ scope: 'account:check', operation: 'account-validations' }),
+    requireUpload,
+    receiving.admit,
+  ];
+
+  app.post('/api/v1/account-validations', { onRequest, schema, bodyLimit: UPLOAD_BYTES_MAX }, (request, reply) =>
+    receiving.during(request, () => create(request, reply)),
+  );
+
+  async function create(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const { clientId } = callerOf(request).client;
+    const body = bodyOf(request);
+    const mediaType = uploadTypeOf(request) as UploadMediaType;
+    const idempotencyKey = idempotencyKeyOf(request.headers['idempotency-key']);
+    const bodySha256 = createHash('sha256').update(`${mediaType}\n`).update(body).digest();
+    const before = idempotencyKey === null ? null : await madeBefore(clientId, idempotencyKey, bodySha256);
+    if (before !== null) return accepted(request, reply, before);
+
+    const upload = await uploads.read(mediaType, body);
+    if (upload.kind === 'busy') throw tooBusy();
+    if (upload.kind === 'fault') throw new ApiError(upload.code, upload);
+    if ((await countRunning(database, clientId)) >= RUNNING_MAX) throw new ApiError('VALIDATION_LIMIT_REACHED');
+    const validationId = `av_${randomBytes(VALIDATION_ID_BYTES).toString('hex')}`;
+    const key = { clientId, validationId };
+    const { rows } = upload;
+    const isNew = await store({ ...key, rows, idempotencyKey, bodySha256 });
+    // Sent twice at once with the same key: the other was first.
+    const first = isNew || idempotencyKey === null ? null : await madeBefore(clientId, idempotencyKey, bodySha256);
+    if (isNew) onStored();
+    return accepted(request, reply, first ?? found(await findValidation(database, key)));
+  }
+
+  async function store(given: Upload): Promise<boolean> {
+    const isLarge = given.rows.length > LARGE_ROWS;
+    if (isLarge && largeOnes >= LARGE_AT_ONCE) throw tooBusy();
+    if (isLarge) largeOnes += 1;
+    try {
+      return await storeValidation(database, banks, given);
+    } finally {
+      if (isLarge) largeOnes -= 1;
+    }
+  }
+
+  async function madeBefore(clientId: string, key: string, bodySha256: Buffer): Promise<AccountValidation | null> {
+    const before = await findByIdempotencyKey(database, clientId, key);
+    if (before !== null && !before.bodySha256.equals(bodySha256)) throw new ApiError('IDEMPOTENCY_KEY_REUSED');
+    return before?.validation ?? null;
+  }
+}
+
+function accepted(request: FastifyRequest, reply: FastifyReply, validation: AccountValidation): FastifyReply {
+  request.logged = { validation: validation.validationId, rows: validation.rowCount };
+  return reply
+    .code(202)
+    .headers({ ...ENVELOPE_HEADERS, location: `/api/v1/account-validations/${validation.validationId}` })
+    .send(success('Account validation accepted', JSON.stringify(validationView(validation))));
+}
+
+const uploadTypeOf = (request: FastifyRequest): UploadMediaType | undefined => {
+  const [type = ''] = (request.headers['content-type'] ?? '').toLowerCase().split(';');
+  return UPLOAD_MEDIA_TYPES.find((each) => each === type.trim());
+};
+
+const requireUpload: onRequestHookHandler = (request, _reply, done) => {
+  const isReadable =
+    uploadTypeOf(request) !== undefined && (request.headers['content-encoding'] ?? 'identity') === 'identity';
+  done(
+    isReadable
+      ? undefined
+      : new ApiError('UNSUPPORTED_MEDIA_TYPE', {
+          message: `Unsupported media type: send Content-Type: ${UPLOAD_MEDIA_TYPES.join(' or ')}, uncompressed`,
+        }),
+  );
+};
+
+/** @throws ApiError INVALID_FORMAT where there is no body. */
+function bodyOf({ body }: FastifyRequest): Buffer {
+  if (Buffer.isBuffer(body) && body.length > 0) return body;
+  throw new ApiError('INVALID_FORMAT', { message: 'Invalid format: there is no body' });
+}

@@ -1,0 +1,89 @@
+import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
+import { validationView } from '../../account-validations/view.ts';
+import { countWaiting } from '../../postgres/account-validation-rows.ts';
+import { type AccountValidation, findValidation, listValidations } from '../../postgres/account-validations.ts';
+import { bankHealths, UNTROUBLED } from '../../rails/bank-health.ts';
+import { ENVELOPE_HEADERS, success } from '../envelope.ts';
+import { callerOf } from '../gate.ts';
+import { queryParameters, wholeNumber } from '../query-parameters.ts';
+import { errorResponses } from '../schemas.ts';
+import type { AccountValidationParts } from './parts.ts';
+import {
+  answered,
+  onValidations,
+  ValidationProgressSchema,
+  ValidationSchema,
+  validationInPathSchema,
+} from './schema.ts';
+import { found, validationInPath } from './validation-in-path.ts';
+
+const LISTED_MAX = 100;
+const LISTED_DEFAULT = 20;
+
+const oneSchema = {
+  ...onValidations,
+  operationId: 'getAccountValidation',
+  summary: 'How far many checks are',
+  params: validationInPathSchema,
+  response: {
+    200: answered(ValidationProgressSchema, 'Account validation found', 'The job, and what it waits for.'),
+    ...errorResponses(['VALIDATION_NOT_FOUND']),
+  },
+};
+
+const listSchema = {
+  ...onValidations,
+  operationId: 'listAccountValidations',
+  summary: 'List your jobs of many checks',
+  querystring: Type.Object({
+    limit: Type.Optional(
+      Type.Integer({ description: 'How many at the most.', minimum: 1, maximum: LISTED_MAX, default: LISTED_DEFAULT }),
+    ),
+  }),
+  response: {
+    200: answered(
+      Type.Object({ validations: Type.Array(ValidationSchema) }, { additionalProperties: false }),
+      'Account validations found',
+      'The latest first. Those that ended some days ago are forgotten.',
+    ),
+    ...errorResponses(['INVALID_REQUEST']),
+  },
+};
+
+export function readAccountValidations(app: FastifyInstance, parts: AccountValidationParts): void {
+  const { gate, database, banks, inquiries } = parts;
+  const onRequest = gate({ scope: 'account:check', operation: 'account-validations' });
+
+  app.get('/api/v1/account-validations', { onRequest, schema: listSchema }, async (request, reply) => {
+    const { limit: given } = queryParameters(request.originalUrl, ['limit']);
+    const limit = wholeNumber(given, { name: 'limit', min: 1, max: LISTED_MAX, fallback: LISTED_DEFAULT });
+    const validations = await listValidations(database, callerOf(request).client.clientId, limit);
+    const data = JSON.stringify({ validations: validations.map(validationView) });
+    return reply.headers(ENVELOPE_HEADERS).send(success('Account validations found', data));
+  });
+
+  app.get('/api/v1/account-validations/:validation_id', { onRequest, schema: oneSchema }, async (request, reply) => {
+    const key = validationInPath(request);
+    const validation = found(await findValidation(database, key));
+    const waiting = validation.state === 'RUNNING' ? await countWaiting(database, key) : [];
+    const healths = bankHealths(inquiries.view());
+    const data = {
+      ...validationView(validation),
+      seconds_left: secondsLeft(validation),
+      waiting: waiting.map(({ bic, accounts }) => {
+        const bank = banks.find(bic);
+        const { status } = healths.get(bic) ?? UNTROUBLED;
+        return { bank_code: bank?.clearingCode ?? bic, bank_name: bank?.name ?? bic, accounts, bank_status: status };
+      }),
+    };
+    return reply.headers(ENVELOPE_HEADERS).send(success('Account validation found', JSON.stringify(data)));
+  });
+}
+
+/** As if the rest went on as all has gone so far. */
+function secondsLeft({ state, rowCount, resultCount, createdAt }: AccountValidation): number | null {
+  if (state !== 'RUNNING' || resultCount === 0) return null;
+  const elapsedSeconds = (Date.now() - Date.parse(createdAt)) / 1000;
+  return Math.max(Math.ceil((elapsedSeconds / resultCount) * (rowCount - resultCount)), 0);
+}

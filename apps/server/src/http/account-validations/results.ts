@@ -1,0 +1,141 @@
+import { Readable } from 'node:stream';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import { listResults } from '../../postgres/account-validation-results.ts';
+import { findValidation, type ValidationKey } from '../../postgres/account-validations.ts';
+import { ENVELOPE_HEADERS, success } from '../envelope.ts';
+import { ApiError } from '../errors.ts';
+import { preferredOf } from '../media-types.ts';
+import { oneOf, queryParameters, wholeNumber } from '../query-parameters.ts';
+import { errorResponses } from '../schemas.ts';
+import type { AccountValidationParts } from './parts.ts';
+import { CSV_HEADER, csvLine } from './result-csv.ts';
+import { type ResultView, resultView } from './result-view.ts';
+import { answered, onValidations, ValidationResultSchema, validationInPathSchema } from './schema.ts';
+import { found, validationInPath } from './validation-in-path.ts';
+
+const SEQUENCE_MAX = 1_000_000;
+const LISTED_MAX = 1_000;
+const LISTED_DEFAULT = 100;
+/** A page of a long answer: between two, others have their turn. */
+const STREAMED_AT_ONCE = 250;
+const FOLLOW_INTERVAL_MS = 1_000;
+/** Long answers of one client at a time: each asks PostgreSQL again and again. */
+const FOLLOWERS_MAX = 4;
+/** A long answer ends then; whoever wants more goes on from its last sequence. */
+const FOLLOW_MAX_MS = 10 * 60_000;
+
+const STREAM_TYPES = ['application/x-ndjson', 'text/csv'] as const;
+
+const schema = {
+  ...onValidations,
+  operationId: 'listAccountValidationResults',
+  summary: 'The results of many checks, as they come',
+  description:
+    'As JSON, a page. With `Accept: application/x-ndjson` or `text/csv`, all there are; and with `follow=true` also those that come, until the job ends or for ten minutes: go on from the last sequence.',
+  params: validationInPathSchema,
+  querystring: Type.Object({
+    after: Type.Optional(
+      Type.Integer({ description: 'Only results after this sequence.', minimum: 0, maximum: SEQUENCE_MAX, default: 0 }),
+    ),
+    limit: Type.Optional(
+      Type.Integer({ description: 'Of a page.', minimum: 1, maximum: LISTED_MAX, default: LISTED_DEFAULT }),
+    ),
+    follow: Type.Optional(Type.Enum(['true', 'false'], { default: 'false' })),
+  }),
+  response: {
+    200: answered(
+      Type.Object(
+        {
+          results: Type.Array(ValidationResultSchema),
+          next_after: Type.Integer({ description: 'What to give as `after` next time.', minimum: 0 }),
+          has_more: Type.Boolean({ description: 'Whether there are more at the moment.' }),
+        },
+        { additionalProperties: false },
+      ),
+      'Results found',
+      'The results, in the order in which they came.',
+    ),
+    ...errorResponses(['VALIDATION_NOT_FOUND', 'INVALID_REQUEST']),
+  },
+};
+
+interface Following {
+  readonly key: ValidationKey;
+  readonly after: number;
+  readonly follows: boolean;
+}
+
+export function readAccountValidationResults(app: FastifyInstance, parts: AccountValidationParts): void {
+  const { gate, database, banks, recheck, closing } = parts;
+  const onRequest = gate({ scope: 'account:check', operation: 'account-validations', alternatives: STREAM_TYPES });
+  const followers = new Map<string, number>();
+
+  app.get('/api/v1/account-validations/:validation_id/results', { onRequest, schema }, async (request, reply) => {
+    const key = validationInPath(request);
+    const given = queryParameters(request.originalUrl, ['after', 'limit', 'follow']);
+    const after = wholeNumber(given.after, { name: 'after', min: 0, max: SEQUENCE_MAX, fallback: 0 });
+    const limit = wholeNumber(given.limit, { name: 'limit', min: 1, max: LISTED_MAX, fallback: LISTED_DEFAULT });
+    const follows = oneOf(given.follow, ['true', 'false'], 'follow') === 'true';
+    found(await findValidation(database, key));
+
+    const type = preferredOf(request.headers.accept, STREAM_TYPES);
+    if (type === null) {
+      const results = await listResults(database, key, { after, limit: limit + 1 });
+      const page = results.slice(0, limit).map((result) => resultView(result, banks));
+      const nextAfter = page.at(-1)?.sequence ?? after;
+      const data = JSON.stringify({ results: page, next_after: nextAfter, has_more: results.length > limit });
+      return reply.headers(ENVELOPE_HEADERS).send(success('Results found', data));
+    }
+    request.route += ' (streaming)';
+    if (follows) follow(key.clientId, reply);
+    const [head, line] = type === 'text/csv' ? [CSV_HEADER, csvLine] : ['', ndjsonLine];
+    return reply
+      .headers({ 'content-type': `${type}; charset=utf-8`, 'cache-control': 'no-store', 'x-accel-buffering': 'no' })
+      .send(Readable.from(lines(request, { key, after, follows }, head, line), { objectMode: false }));
+  });
+
+  /** @throws ApiError RATE_LIMIT_EXCEEDED */
+  function follow(clientId: string, reply: FastifyReply): void {
+    const following = followers.get(clientId) ?? 0;
+    if (following >= FOLLOWERS_MAX) {
+      throw new ApiError('RATE_LIMIT_EXCEEDED', {
+        message: `No more than ${FOLLOWERS_MAX} results can be followed at a time: end one, or read page by page`,
+        headers: { 'retry-after': '60' },
+      });
+    }
+    followers.set(clientId, following + 1);
+    reply.raw.once('close', () => {
+      const left = (followers.get(clientId) ?? 1) - 1;
+      if (left === 0) followers.delete(clientId);
+      else followers.set(clientId, left);
+    });
+  }
+
+  async function* lines(
+    request: FastifyRequest,
+    { key, follows, ...from }: Following,
+    head: string,
+    line: (view: ResultView) => string,
+  ): AsyncGenerator<string> {
+    const endMs = performance.now() + FOLLOW_MAX_MS;
+    let { after } = from;
+    if (head !== '') yield head;
+    for (;;) {
+      // Looked at before the results: none comes after the last of a job that has ended by then.
+      const state = (await findValidation(database, key))?.state ?? 'CANCELLED';
+      for (;;) {
+        const results = await listResults(database, key, { after, limit: STREAMED_AT_ONCE });
+        after = results.at(-1)?.sequence ?? after;
+        if (results.length > 0) yield results.map((result) => line(resultView(result, banks))).join('');
+        if (results.length < STREAMED_AT_ONCE) break;
+      }
+      if (!follows || state !== 'RUNNING' || performance.now() > endMs || closing.aborted) return;
+      await wait(FOLLOW_INTERVAL_MS);
+      if ((await recheck(request)) !== null) return;
+    }
+  }
+}
+
+const ndjsonLine = (view: ResultView): string => `${JSON.stringify(view)}\n`;

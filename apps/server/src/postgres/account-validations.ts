@@ -1,0 +1,234 @@
+import type { ValidationState } from '../domain/account-validation.ts';
+import type { Database, Query } from './database.ts';
+
+export interface ValidationKey {
+  readonly clientId: string;
+  readonly validationId: string;
+}
+
+/** A job. Times are ISO 8601 UTC. */
+export interface AccountValidation extends ValidationKey {
+  readonly state: ValidationState;
+  readonly rowCount: number;
+  /** How many rows have a result. */
+  readonly resultCount: number;
+  readonly counts: ResultCounts;
+  /** Until when its client has to wait before more accounts are checked; null when it need not. */
+  readonly heldUntil: string | null;
+  readonly createdAt: string;
+  readonly endedAt: string | null;
+}
+
+export interface ResultCounts {
+  readonly active: number;
+  readonly inactive: number;
+  readonly notFound: number;
+  readonly blocked: number;
+  readonly invalid: number;
+  readonly noVerdict: number;
+}
+
+export interface ValidationRow extends Record<string, unknown> {
+  client_id: string;
+  validation_id: string;
+  state: ValidationState;
+  row_count: number;
+  last_sequence: number;
+  active_count: number;
+  inactive_count: number;
+  not_found_count: number;
+  blocked_count: number;
+  invalid_count: number;
+  no_verdict_count: number;
+  held_until: Date | null;
+  created_at: Date;
+  ended_at: Date | null;
+}
+
+export const VALIDATION_COLUMNS = `client_id, validation_id, state, row_count, last_sequence, active_count, inactive_count,
+  not_found_count, blocked_count, invalid_count, no_verdict_count,
+  case when held_until > now() and state = 'RUNNING' then held_until end as held_until, created_at, ended_at`;
+
+export interface NewValidation extends ValidationKey {
+  readonly rowCount: number;
+  /** null when the client gave none. */
+  readonly idempotencyKey: string | null;
+  readonly bodySha256: Buffer;
+}
+
+/** False when the client has used the key before. */
+export async function insertValidation(query: Query, given: NewValidation): Promise<boolean> {
+  const { rowCount } = await query(
+    `insert into tiba.account_validations (client_id, validation_id, row_count, idempotency_key, body_sha256)
+     values ($1, $2, $3, $4, $5)
+     on conflict (client_id, idempotency_key) do nothing`,
+    [given.clientId, given.validationId, given.rowCount, given.idempotencyKey, given.bodySha256],
+  );
+  return rowCount === 1;
+}
+
+/** The job that the client made with this key, and what it sent then. */
+export async function findByIdempotencyKey(
+  database: Database,
+  clientId: string,
+  idempotencyKey: string,
+): Promise<{ readonly validation: AccountValidation; readonly bodySha256: Buffer } | null> {
+  const [row] = await database.query<ValidationRow & { body_sha256: Buffer }>(
+    `select ${VALIDATION_COLUMNS}, body_sha256 from tiba.account_validations
+      where client_id = $1 and idempotency_key = $2`,
+    [clientId, idempotencyKey],
+  );
+  return row === undefined ? null : { validation: toValidation(row), bodySha256: row.body_sha256 };
+}
+
+/** How many of the client's jobs are running. */
+export async function countRunning(database: Database, clientId: string): Promise<number> {
+  const [row] = await database.query<{ count: number }>(
+    `select count(*)::int as count from tiba.account_validations where client_id = $1 and state = 'RUNNING'`,
+    [clientId],
+  );
+  return row?.count ?? 0;
+}
+
+export async function findValidation(
+  database: Database,
+  { clientId, validationId }: ValidationKey,
+): Promise<AccountValidation | null> {
+  const rows = await database.query<ValidationRow>(
+    `select ${VALIDATION_COLUMNS} from tiba.account_validations where client_id = $1 and validation_id = $2`,
+    [clientId, validationId],
+  );
+  return rows.map(toValidation)[0] ?? null;
+}
+
+/** The client's jobs, the latest first. */
+export async function listValidations(
+  database: Database,
+  clientId: string,
+  limit: number,
+): Promise<AccountValidation[]> {
+  const rows = await database.query<ValidationRow>(
+    `select ${VALIDATION_COLUMNS} from tiba.account_validations
+      where client_id = $1 order by created_at desc, validation_id limit $2`,
+    [clientId, limit],
+  );
+  return rows.map(toValidation);
+}
+
+/** Those that are running, of all clients, for the operator: the oldest first. */
+export async function listRunning(database: Database, limit: number): Promise<AccountValidation[]> {
+  const rows = await database.query<ValidationRow>(
+    `select ${VALIDATION_COLUMNS} from tiba.account_validations
+      where state = 'RUNNING' order by created_at, client_id, validation_id limit $1`,
+    [limit],
+  );
+  return rows.map(toValidation);
+}
+
+/** Locks those of these jobs that are there, so that their results can be numbered. */
+export async function lockValidations(query: Query, keys: readonly ValidationKey[]): Promise<void> {
+  await query(
+    `select from tiba.account_validations v
+       join unnest($1::text[], $2::text[]) as k (client_id, validation_id)
+         on v.client_id = k.client_id collate "C" and v.validation_id = k.validation_id collate "C"
+      -- In the order of the key, so that two that record results of the same jobs wait for, not block, each other.
+      order by v.client_id, v.validation_id
+        for no key update of v`,
+    [keys.map(({ clientId }) => clientId), keys.map(({ validationId }) => validationId)],
+  );
+}
+
+/** Nothing more is asked for it. Null when there is no such job; one that has ended stays as it is. */
+export async function cancelValidation(
+  query: Query,
+  { clientId, validationId }: ValidationKey,
+): Promise<{ readonly validation: AccountValidation; readonly cancelled: boolean } | null> {
+  const { rows: before } = await query<{ state: ValidationState }>(
+    `select state from tiba.account_validations where client_id = $1 and validation_id = $2 for no key update`,
+    [clientId, validationId],
+  );
+  const { rows } = await query<ValidationRow>(
+    `update tiba.account_validations
+        set state = case state when 'RUNNING' then 'CANCELLED' else state end, ended_at = coalesce(ended_at, now())
+      where client_id = $1 and validation_id = $2
+     returning ${VALIDATION_COLUMNS}`,
+    [clientId, validationId],
+  );
+  const validation = rows.map(toValidation)[0];
+  return validation === undefined ? null : { validation, cancelled: before[0]?.state === 'RUNNING' };
+}
+
+/** Its client has to wait; what holds it longer stays. */
+export async function holdValidation(
+  database: Database,
+  { clientId, validationId }: ValidationKey,
+  holdMs: number,
+): Promise<void> {
+  await database.query(
+    `update tiba.account_validations set held_until = greatest(held_until, now() + $3 * interval '1 millisecond')
+      where client_id = $1 and validation_id = $2 and state = 'RUNNING'`,
+    [clientId, validationId, holdMs],
+  );
+}
+
+/** What the operator allows a client has changed: its jobs go on, and are held again if they must. */
+export async function releaseHolds(database: Database, clientId: string): Promise<void> {
+  await database.query(
+    `update tiba.account_validations set held_until = null
+      where client_id = $1 and state = 'RUNNING' and held_until is not null`,
+    [clientId],
+  );
+}
+
+/** Forgets jobs that ended before then, with their rows, so many rows at once. True when there may be more. Crosses clients. */
+export async function deleteEnded(database: Database, endedBefore: Date, rowsMax: number): Promise<boolean> {
+  const [row] = await database.query<{ rows: number; jobs: number }>(
+    `with ended as materialized (
+       select client_id, validation_id from tiba.account_validations
+        where ended_at < $1 order by ended_at limit 1 for update skip locked
+     ), found as materialized (
+       select r.client_id, r.validation_id, r.row_number
+         from ended cross join lateral (
+           select * from tiba.account_validation_rows r
+            where r.client_id = ended.client_id and r.validation_id = ended.validation_id limit $2) r
+     ), rows as (
+       delete from tiba.account_validation_rows r using found
+        where r.client_id = found.client_id and r.validation_id = found.validation_id and r.row_number = found.row_number
+       returning 1
+     )
+     select (select count(*) from rows)::int as rows, (select count(*) from ended)::int as jobs`,
+    [endedBefore.toISOString(), rowsMax],
+  );
+  const { rows = 0, jobs = 0 } = row ?? {};
+  if (jobs > 0 && rows < rowsMax) await deleteEmpty(database, endedBefore);
+  return jobs > 0;
+}
+
+async function deleteEmpty(database: Database, endedBefore: Date): Promise<void> {
+  await database.query(
+    `delete from tiba.account_validations v
+      where ended_at < $1
+        and not exists (select from tiba.account_validation_rows r
+                         where r.client_id = v.client_id and r.validation_id = v.validation_id)`,
+    [endedBefore.toISOString()],
+  );
+}
+
+export const toValidation = (row: ValidationRow): AccountValidation => ({
+  clientId: row.client_id,
+  validationId: row.validation_id,
+  state: row.state,
+  rowCount: row.row_count,
+  resultCount: row.last_sequence,
+  counts: {
+    active: row.active_count,
+    inactive: row.inactive_count,
+    notFound: row.not_found_count,
+    blocked: row.blocked_count,
+    invalid: row.invalid_count,
+    noVerdict: row.no_verdict_count,
+  },
+  heldUntil: row.held_until?.toISOString() ?? null,
+  createdAt: row.created_at.toISOString(),
+  endedAt: row.ended_at?.toISOString() ?? null,
+});

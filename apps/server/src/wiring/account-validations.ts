@@ -1,0 +1,51 @@
+import type { AccountChecks } from '../account-checks/account-checks.ts';
+import { forgetEndedValidations } from '../account-validations/forgetting.ts';
+import { createValidationRunner } from '../account-validations/runner.ts';
+import { createUploadReader } from '../account-validations/uploads/upload-reader.ts';
+import type { AccountValidationParts } from '../http/account-validations/parts.ts';
+import type { AccountInquiries } from '../rails/account-inquiries.ts';
+import type { Authentication } from './authentication.ts';
+import type { Stage } from './parts.ts';
+import type { Store } from './store.ts';
+
+export interface AccountValidations {
+  readonly operations: Omit<AccountValidationParts, 'gate' | 'banks' | 'inquiries'>;
+  /** Long answers end. */
+  readonly endFollowing: () => void;
+}
+
+/** Many accounts checked at once: jobs are read, carried out, and forgotten. */
+export function openAccountValidations(
+  { options, metrics, onClose }: Stage,
+  { deliveryDatabase, database }: Store,
+  { recheckFor }: Pick<Authentication, 'recheckFor'>,
+  { accountChecks, inquiries }: { readonly accountChecks: AccountChecks; readonly inquiries: AccountInquiries },
+): AccountValidations {
+  const { banks, settings } = options;
+  const { log } = options.logging;
+  const runner = createValidationRunner({
+    database: deliveryDatabase,
+    banks,
+    accountChecks,
+    inquiries,
+    metrics,
+    log,
+  });
+  const forgetting = forgetEndedValidations(database, settings.accountValidationDays, log);
+  onClose(forgetting.stop);
+  const uploads = createUploadReader({ log });
+  onClose(() => uploads.close());
+  // The first to close: it takes up nothing more while the others end.
+  onClose(runner.close);
+  const closing = new AbortController();
+  return {
+    operations: {
+      database,
+      uploads,
+      recheck: recheckFor('account:check'),
+      onStored: runner.wake,
+      closing: closing.signal,
+    },
+    endFollowing: () => closing.abort(),
+  };
+}

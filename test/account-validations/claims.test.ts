@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  claimRows,
+  findQueues,
+  releaseRows,
+  type ValidationQueue,
+} from '../../apps/server/src/postgres/account-validation-rows.ts';
+import type { Database } from '../../apps/server/src/postgres/database.ts';
+import { startTestService } from '../harness/service.ts';
+import { active, scriptedRail } from '../rails/protection/scripted-rail.ts';
+import { jobsOf } from './jobs.ts';
+
+test('a row that was given back and taken again is not given back by the same claim twice', async (context) => {
+  // No rail has room, so that the service itself takes none.
+  const contracts = new Map([['only', { perSecond: null, perDay: 0, concurrencyMax: null, isShared: true }]]);
+  const service = await startTestService({
+    rails: [scriptedRail('only', () => active('BUDI'))],
+    inquiries: { contracts },
+  });
+  context.after(() => service.close());
+  const { database } = service.app;
+  await jobsOf(service).create([{ bank_code: 'BRI', account_number: '5550001112' }]);
+  const queue = await onlyQueue(database);
+
+  const take = async () => (await claimRows(database, [{ ...queue, limit: 5 }]))[0];
+  const first = await take();
+  assert.ok(first !== undefined);
+  assert.equal(await take(), undefined, 'it is taken');
+  await releaseRows(database, [first]);
+  const second = await take();
+  assert.notEqual(second?.claimedAt, first.claimedAt);
+  // Whether the first time had taken effect was not known.
+  await releaseRows(database, [first]);
+  assert.equal(await take(), undefined, 'it is still taken');
+});
+
+async function onlyQueue(database: Database): Promise<ValidationQueue> {
+  const [queue, ...others] = await findQueues(database);
+  assert.ok(queue !== undefined && others.length === 0);
+  return queue;
+}
+
+test('banks behind one rail share what it has: no question of a job is refused', async (context) => {
+  const contracts = new Map([['switch', { perSecond: 20, perDay: null, concurrencyMax: 10, isShared: true }]]);
+  const rail = scriptedRail('switch', () => active('BUDI'));
+  const service = await startTestService({ rails: [rail], inquiries: { contracts } });
+  context.after(() => service.close());
+  const jobs = jobsOf(service);
+  const codes = ['BRI', 'BNI', 'MANDIRI', 'PERMATA'];
+  const id = await jobs.create(
+    Array.from({ length: 48 }, (_, row) => ({
+      bank_code: codes[row % codes.length],
+      account_number: String(6_000_000_000 + row * 7_919),
+    })),
+  );
+  const { counts } = await jobs.untilEnded(id);
+  assert.equal(counts['active'], 48);
+  const metrics = await (await fetch(`${service.operatorUrl}/metrics`)).text();
+  assert.doesNotMatch(metrics, /^tiba_inquiries_not_sent_total\{/m);
+});

@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { startTestService, type TestService } from '../harness/service.ts';
+import { dataOf, type Job, jobsOf, type Result } from './jobs.ts';
+
+describe('many accounts checked at once', () => {
+  let service: TestService;
+  let jobs: ReturnType<typeof jobsOf>;
+  before(async () => {
+    service = await startTestService();
+    jobs = jobsOf(service);
+  });
+  after(() => service?.close());
+
+  test('each row gets what a single check would have said, and what is wrong with it', async () => {
+    const sent = [
+      { bank_code: '014', account_number: '1234567890', reference: 'INV-1' },
+      { bank_code: 'bri', account_number: '8260370404', reference: '=1+1' },
+      { bank_code: 'BRI', account_number: '8260370410' },
+      { bank_code: 'BRI', account_number: '8260370403' },
+      { bank_code: 'BRI', account_number: '8260370503' },
+      { bank_code: '999', account_number: '1234567890' },
+      { bank_code: 'BCA', account_number: '123456789' },
+      { bank_code: 'BRI', account_number: '12a45' },
+      { account_number: '1234567890' },
+      { bank_code: 'BRI', account_number: '8260371111', reference: 'x'.repeat(129) },
+    ];
+    const id = await jobs.create(sent);
+    const job = await jobs.untilEnded(id);
+    assert.equal(job.state, 'COMPLETED');
+    assert.deepEqual(job.counts, { active: 1, inactive: 1, not_found: 1, blocked: 1, invalid: 5, no_verdict: 1 });
+
+    const results = (await jobs.results(id)).toSorted((one, other) => one.row - other.row);
+    assert.deepEqual(
+      results.map(({ row, status, error_code: error }) => [row, status ?? error]),
+      [
+        [1, 'ACTIVE'],
+        [2, 'NOT_FOUND'],
+        [3, 'INACTIVE'],
+        [4, 'BLOCKED'],
+        [5, 'SERVICE_UNAVAILABLE'],
+        [6, 'INVALID_BANK_CODE'],
+        [7, 'INVALID_FORMAT'],
+        [8, 'INVALID_FORMAT'],
+        [9, 'INVALID_BANK_CODE'],
+        [10, 'INVALID_FORMAT'],
+      ],
+    );
+    for (const [index, { bank_code: bankCode, account_number: accountNumber }] of sent.slice(0, 4).entries()) {
+      const single = dataOf<Record<string, unknown>>(
+        await service.checkAccount({ bank_code: bankCode, account_number: accountNumber }),
+      );
+      const { bank_code, bank_name, account_number, account_name, is_valid, status } = results[index] as Result;
+      assert.deepEqual({ bank_code, bank_name, account_number, account_name, is_valid, status }, single);
+    }
+    // No verdict is neither valid nor invalid.
+    assert.equal(results[4]?.['is_valid'], null);
+    assert.match(String(results[4]?.['message']), /check it again/);
+    assert.match(String(results[6]?.['message']), /have 10 digits/);
+  });
+
+  test('rows with the same account share one question, however the bank is called', async () => {
+    const before = await inquiriesSent();
+    const codes = ['BRI', '002', 'BRINIDJA', 'bri'];
+    const id = await jobs.create(
+      Array.from({ length: 40 }, (_, row) => ({ bank_code: codes[row % 4], account_number: '7770001234' })),
+    );
+    const { counts } = await jobs.untilEnded(id);
+    assert.equal(counts['active'], 40);
+    assert.equal((await inquiriesSent()) - before, 1);
+  });
+
+  test('an account in thousands of rows: a thousand and one have its verdict, the others are told to send it once', async () => {
+    const id = await jobs.create(
+      Array.from({ length: 3_000 }, () => ({ bank_code: 'BRI', account_number: '7770005678' })),
+    );
+    const { counts } = await jobs.untilEnded(id);
+    assert.deepEqual([counts['active'], counts['invalid']], [1_001, 1_999]);
+  });
+
+  test('JSON, NDJSON and CSV say the same, and a page goes on where the last one ended', async () => {
+    const id = await jobs.create(
+      Array.from({ length: 25 }, (_, row) => ({
+        bank_code: 'BRI',
+        account_number: String(5_550_000_000 + row),
+        expected_account_name: 'Budi "B" Santoso, S.E.',
+        reference: `row ${row}`,
+      })),
+    );
+    await jobs.untilEnded(id);
+    const streamed = await jobs.results(id);
+    assert.deepEqual(
+      streamed.map(({ sequence }) => sequence),
+      Array.from({ length: 25 }, (_, index) => index + 1),
+    );
+
+    const paged: Result[] = [];
+    for (let after = 0, more = true; more; ) {
+      const page = dataOf<{ results: Result[]; next_after: number; has_more: boolean }>(
+        await jobs.read(id, `/results?limit=10&after=${after}`),
+      );
+      paged.push(...page.results);
+      ({ next_after: after, has_more: more } = page);
+    }
+    assert.deepEqual(paged, streamed);
+
+    const csv = await jobs.read(id, '/results', 'text/csv');
+    assert.equal(csv.headers.get('content-type'), 'text/csv; charset=utf-8');
+    const [header, ...lines] = csv.text.trimEnd().split('\r\n');
+    assert.match(header ?? '', /^sequence,row,reference,bank_code,/);
+    assert.deepEqual(
+      lines.map((line) => line.split(',').slice(0, 3)),
+      streamed.map(({ sequence, row, reference }) => [String(sequence), String(row), reference]),
+    );
+  });
+
+  test('a spreadsheet takes nothing in the CSV for a formula', async () => {
+    const id = await jobs.create([
+      { bank_code: 'BRI', account_number: '5551234567', reference: '=HYPERLINK("x"); +1' },
+    ]);
+    await jobs.untilEnded(id);
+    const { text } = await jobs.read(id, '/results', 'text/csv');
+    assert.match(text.split('\r\n')[1] ?? '', /^1,1,"'=HYPERLINK\(""x""\);' \+1",/);
+  });
+
+  test('a stream that follows ends with the job, and has every result', async () => {
+    const rows = Array.from({ length: 300 }, (_, row) => ({
+      bank_code: 'BNI',
+      account_number: String(6_000_000 + row * 7_919),
+    }));
+    const id = await jobs.create(rows);
+    const { text } = await jobs.read(id, '/results?follow=true', 'application/x-ndjson');
+    assert.equal(text.trimEnd().split('\n').length, 300);
+    assert.equal((await jobs.look(id)).state, 'COMPLETED');
+  });
+
+  test('the end is told once: as an event, with the job', async () => {
+    const client = await service.addClient('teller', ['account:check', 'events:read']);
+    const own = jobsOf(service, client);
+    const id = await own.create([{ bank_code: 'BRI', account_number: '5559876543' }]);
+    await own.untilEnded(id);
+    const invalid = await own.create([{ bank_code: 'nobody', account_number: '5559876543' }]);
+    assert.equal((await own.look(invalid)).state, 'COMPLETED');
+    const { events } = dataOf<{ events: { event_id: string; type: string; data: Job }[] }>(
+      await service.get('/api/v1/events', { token: client.token }),
+    );
+    assert.deepEqual(
+      events.map(({ event_id: eventId, type, data }) => [eventId, type, data.validation_id, data.state, data.results]),
+      [
+        [`evt_${id}_1`, 'account_validation.ended', id, 'COMPLETED', 1],
+        [`evt_${invalid}_1`, 'account_validation.ended', invalid, 'COMPLETED', 1],
+      ],
+    );
+  });
+
+  test("another client's job is as one that does not exist", async () => {
+    const id = await jobs.create([{ bank_code: 'BRI', account_number: '5550001111' }]);
+    const other = jobsOf(service, service.beta);
+    const none = 'av_00000000000000000000';
+    for (const [there, absent] of [
+      [await other.read(id), await other.read(none)],
+      [await other.read(id, '/results'), await other.read(none, '/results')],
+      [await other.cancel(id), await other.cancel(none)],
+    ] as const) {
+      assert.equal(there.status, 404);
+      assert.equal(there.text, absent.text);
+    }
+    const { validations } = dataOf<{ validations: Job[] }>(
+      await service.get('/api/v1/account-validations', { token: service.beta.token }),
+    );
+    assert.deepEqual(validations, []);
+  });
+
+  test('with an Idempotency-Key, what is sent six times at once is one job; something else with it is refused', async () => {
+    const rows = [{ bank_code: 'BRI', account_number: '5552223333' }];
+    const headers = { 'idempotency-key': '"payroll-2026-11"' };
+    const answers = await Promise.all(Array.from({ length: 6 }, () => jobs.sendRows(rows, headers)));
+    assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([202]));
+    assert.equal(new Set(answers.map((answer) => dataOf<Job>(answer).validation_id)).size, 1);
+
+    const other = await jobs.sendRows([{ bank_code: 'BRI', account_number: '5552223334' }], headers);
+    assert.deepEqual([other.status, other.json.error_code], [422, 'IDEMPOTENCY_KEY_REUSED']);
+    // Keys are each client's own.
+    const beta = await jobsOf(service, service.beta).sendRows(rows, headers);
+    assert.equal(beta.status, 202);
+  });
+
+  test('account numbers and names are in no log line', async () => {
+    const id = await jobs.create([
+      { bank_code: 'BRI', account_number: '5554443332', expected_account_name: 'SECRETIVE PERSON' },
+    ]);
+    await jobs.untilEnded(id);
+    const logged = JSON.stringify(service.logged);
+    assert.ok(!logged.includes('5554443332'));
+    assert.ok(!logged.includes('SECRETIVE'));
+  });
+
+  async function inquiriesSent(): Promise<number> {
+    const metrics = await (await fetch(`${service.operatorUrl}/metrics`)).text();
+    return [...metrics.matchAll(/^tiba_inquiries_total\{.*\} (\d+)$/gm)].reduce(
+      (sum, [, count]) => sum + Number(count),
+      0,
+    );
+  }
+});

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { eventually } from '../harness/eventually.ts';
+import { type Answer, send, type TestClient, type TestService } from '../harness/service.ts';
+
+export interface SentRow {
+  readonly bank_code?: unknown;
+  readonly account_number?: unknown;
+  readonly expected_account_name?: unknown;
+  readonly reference?: unknown;
+}
+
+export interface Job extends Record<string, unknown> {
+  readonly validation_id: string;
+  readonly state: string;
+  readonly rows: number;
+  readonly results: number;
+  readonly counts: Readonly<Record<string, number>>;
+  readonly waiting: readonly Readonly<Record<string, unknown>>[];
+}
+
+export interface Result extends Record<string, unknown> {
+  readonly sequence: number;
+  readonly row: number;
+  readonly status: string | null;
+  readonly error_code: string | null;
+}
+
+/** A client of the service that validates many accounts at once. */
+export function jobsOf(service: TestService, client: TestClient = service.alpha) {
+  const path = (id: string): string => `/api/v1/account-validations/${id}`;
+
+  const post = (where: string, body?: string | Buffer, headers: Record<string, string> = {}): Promise<Answer> =>
+    send(service.url + where, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${client.token}`, ...headers },
+      ...(body === undefined ? {} : { body }),
+    });
+
+  const sendRows = (rows: readonly SentRow[], headers: Record<string, string> = {}): Promise<Answer> =>
+    post('/api/v1/account-validations', JSON.stringify({ accounts: rows }), {
+      'content-type': 'application/json',
+      ...headers,
+    });
+
+  const read = (id: string, more = '', accept = 'application/json'): Promise<Answer> =>
+    service.get(path(id) + more, { token: client.token, headers: { accept } });
+
+  const look = async (id: string): Promise<Job> => dataOf<Job>(await read(id));
+
+  return {
+    post,
+    sendRows,
+    read,
+    look,
+    async create(rows: readonly SentRow[]): Promise<string> {
+      const answer = await sendRows(rows);
+      assert.equal(answer.status, 202, answer.text);
+      return dataOf<Job>(answer).validation_id;
+    },
+    cancel: (id: string): Promise<Answer> => post(`${path(id)}/cancel`),
+    async untilEnded(id: string): Promise<Job> {
+      await eventually('the job has ended', async () => (await look(id)).state !== 'RUNNING', 30_000);
+      return look(id);
+    },
+    async results(id: string): Promise<Result[]> {
+      const { text } = await read(id, '/results', 'application/x-ndjson');
+      return text
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => JSON.parse(line) as Result);
+    },
+  };
+}
+
+/** T is the caller's word for what the operation answers. */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters
+export const dataOf = <T>({ json, text }: Answer): T => {
+  assert.ok(json.data !== undefined, text);
+  return json.data as T;
+};

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { TIMESTAMP } from '../contract/assertions.ts';
+import { type Answer, startTestService, type TestService } from '../harness/service.ts';
+import { dataOf, type Job, jobsOf } from './jobs.ts';
+
+/** The published description (/openapi.json) and the operations on bulk validations say the same. */
+
+interface Operation {
+  readonly responses: Readonly<Record<string, { content: { 'application/json': { schema: object } } }>>;
+}
+type Paths = Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+
+const ALL = '/api/v1/account-validations';
+const ONE = `${ALL}/{validation_id}`;
+const NONE = 'av_00000000000000000000';
+const RUNNING_MAX = 10;
+const JSON_TYPE = { 'content-type': 'application/json' };
+
+let service: TestService;
+let paths: Paths;
+const ajv = new Ajv2020({ strict: false, allErrors: true, formats: { 'date-time': TIMESTAMP } });
+
+before(async () => {
+  service = await startTestService();
+  paths = (JSON.parse((await service.get('/openapi.json', { token: null })).text) as { paths: Paths }).paths;
+});
+after(() => service?.close());
+
+function isAsDescribed([path, method, status, answer]: readonly [string, string, number, Answer]): void {
+  const name = `${method} ${path} ${status}`;
+  assert.equal(answer.status, status, `${name}: ${answer.text}`);
+  const schema = paths[path]?.[method]?.responses[status]?.content['application/json'].schema;
+  assert.ok(schema !== undefined, `${name} is not described`);
+  const validate = ajv.compile({ ...schema, unevaluatedProperties: false });
+  assert.ok(validate(answer.json), `${name}: ${JSON.stringify(validate.errors)} in ${answer.text}`);
+}
+
+test('each answer of each operation is one that its description allows', async () => {
+  const jobs = jobsOf(service);
+  const rows = [
+    { bank_code: 'BCA', account_number: '1234567890', expected_account_name: 'Budi', reference: 'one' },
+    { bank_code: 'BRI', account_number: '8260370404' },
+    { bank_code: 'BRI', account_number: '8260370503' },
+    { bank_code: '999', account_number: '1' },
+  ];
+  const created = await jobs.sendRows(rows, { 'idempotency-key': 'first' });
+  const id = dataOf<Job>(created).validation_id;
+  const running = await jobs.read(id);
+  await jobs.untilEnded(id);
+  const { token: powerless } = await service.addClient('powerless', ['status:read']);
+  const get = (path: string, token: string | null) => service.get(path, { token });
+
+  for (const each of [
+    [ALL, 'post', 202, created],
+    [ALL, 'post', 422, await jobs.sendRows(rows.slice(1), { 'idempotency-key': 'first' })],
+    [ALL, 'post', 400, await jobs.sendRows([])],
+    [ALL, 'post', 400, await jobs.sendRows(rows, { 'idempotency-key': 'x'.repeat(129) })],
+    [ALL, 'post', 415, await jobs.post(ALL, 'x', { 'content-type': 'text/plain' })],
+    [ALL, 'post', 415, await jobs.post(ALL, 'x', { ...JSON_TYPE, 'content-encoding': 'gzip' })],
+    [ALL, 'post', 413, await jobs.post(ALL, Buffer.alloc(17 * 1024 * 1024, ' '), JSON_TYPE)],
+    [ALL, 'get', 200, await get(ALL, service.alpha.token)],
+    [ALL, 'get', 400, await get(`${ALL}?limit=0`, service.alpha.token)],
+    [ALL, 'get', 401, await get(ALL, null)],
+    [ALL, 'get', 403, await get(ALL, powerless)],
+    [ONE, 'get', 200, running],
+    [ONE, 'get', 200, await jobs.read(id)],
+    [ONE, 'get', 404, await jobs.read(NONE)],
+    [ONE, 'get', 404, await jobs.read("av_'; drop table tiba.clients")],
+    [ONE, 'get', 406, await jobs.read(id, '', 'text/csv')],
+    [`${ONE}/results`, 'get', 200, await jobs.read(id, '/results')],
+    [`${ONE}/results`, 'get', 400, await jobs.read(id, '/results?follow=perhaps')],
+    [`${ONE}/results`, 'get', 404, await jobs.read(NONE, '/results', 'text/csv')],
+    [`${ONE}/results`, 'get', 406, await jobs.read(id, '/results', 'text/html')],
+    [`${ONE}/cancel`, 'post', 200, await jobs.cancel(id)],
+    [`${ONE}/cancel`, 'post', 404, await jobs.cancel(NONE)],
+    ['/api/v1/events', 'get', 200, await get('/api/v1/events', service.alpha.token)],
+  ] as const) {
+    isAsDescribed(each);
+  }
+});
+
+test('no more than ten jobs of a client run at a time', async () => {
+  const { clientId } = service.beta;
+  const jobs = jobsOf(service, service.beta);
+  // Running, and never to end: nobody has these rows.
+  await service.app.database.query(
+    `insert into tiba.account_validations (client_id, validation_id, row_count)
+     select $1, 'av_' || lpad(to_hex(each), 20, '0'), 1 from generate_series(1, $2::int) as each`,
+    [clientId, RUNNING_MAX],
+  );
+  isAsDescribed([ALL, 'post', 409, await jobs.sendRows([{ bank_code: 'BCA', account_number: '1234567890' }])]);
+  await jobs.cancel('av_00000000000000000001');
+  const { status } = await jobs.sendRows([{ bank_code: 'BCA', account_number: '1234567890' }]);
+  assert.equal(status, 202);
+});

@@ -1,0 +1,69 @@
+// The service as a process of its own, which a test kills and starts again on the same database.
+
+import { createPrivateKey, createPublicKey } from 'node:crypto';
+import pino from 'pino';
+import { startApp } from '../../apps/server/src/app.ts';
+import { readSettings } from '../../apps/server/src/config.ts';
+import { describeError } from '../../apps/server/src/observability/log.ts';
+import { insertClient } from '../../apps/server/src/postgres/clients.ts';
+import { testBanks } from '../harness/service.ts';
+import { createRail } from '../rails/connection.ts';
+
+/** The first message to it. */
+export interface ServiceSettings {
+  readonly connectionString: string;
+  /** PEM. */
+  readonly privateKey: string;
+  /** Of each bank. */
+  readonly perSecond: number;
+  /** A rail to each. */
+  readonly banks: readonly { readonly bic: string; readonly baseUrl: string }[];
+}
+
+/** What it says when it can answer. */
+export interface ServiceReady {
+  readonly publicUrl: string;
+  readonly token: string;
+}
+
+const CLIENT_ID = 'alpha';
+const TOKEN_SECONDS = 3_600;
+
+process.once('disconnect', () => process.exit());
+process.once('message', (settings: ServiceSettings) => void start(settings));
+
+async function start({ connectionString, privateKey: pem, perSecond, banks }: ServiceSettings): Promise<void> {
+  const keys = { privateKey: createPrivateKey(pem), publicKey: createPublicKey(pem) };
+  const rails = banks.map(({ bic, baseUrl }) =>
+    createRail(baseUrl, keys, { name: bic, ownBank: bic, banks: new Set([bic]) }),
+  );
+  const contract = { perSecond, perDay: null, concurrencyMax: null, isShared: false };
+  const app = await startApp({
+    environment: 'sandbox',
+    settings: {
+      ...readSettings('sandbox', {
+        TIBA_PORT: '0',
+        TIBA_OPERATOR_PORT: '0',
+        TIBA_ACCOUNT_VALIDATIONS_PER_MINUTE: '1000000',
+      }),
+      secretKey: Buffer.alloc(32, 7),
+    },
+    connection: { connectionString },
+    banks: testBanks,
+    rails,
+    inquiries: { contracts: new Map(rails.map(({ name }) => [name, contract])) },
+    logging: {
+      log: pino({ base: null, level: 'warn', serializers: { err: describeError } }, pino.destination(2)),
+      writeLine: () => {},
+    },
+  });
+  if (app.clients.find(CLIENT_ID) === undefined) {
+    const scopes = ['account:check', 'events:read'] as const;
+    await insertClient(app.database, { clientId: CLIENT_ID, name: CLIENT_ID, secretHash: Buffer.alloc(32), scopes });
+    await app.clients.reload();
+  }
+  const client = app.clients.find(CLIENT_ID);
+  if (client === undefined) throw new Error('the client was not created');
+  const token = await app.issue(client, [...client.scopes], TOKEN_SECONDS);
+  process.send?.({ publicUrl: app.publicUrl, token } satisfies ServiceReady);
+}
