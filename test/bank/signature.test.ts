@@ -82,8 +82,18 @@ describe('the symmetric signature', () => {
   ];
   for (const [name, respell] of spellings) {
     it(`is refused ${name}`, async () => {
-      const { headers } = signedFor(EXTERNAL_PATH, respell);
-      assert.equal(outcomeOf(await partner.inquire(EXTERNAL_PATH, ACCOUNT, { headers })), REFUSED);
+      // One signature in fifteen is spelled alike in both alphabets of base64: then the next path is signed.
+      for (let trace = 1; ; trace += 1) {
+        const endpoint = `${EXTERNAL_PATH}?trace=${trace}`;
+        let right = '';
+        const { headers } = signedFor(endpoint, (signature) => {
+          right = signature;
+          return respell(signature);
+        });
+        if (headers['X-SIGNATURE'] === right) continue;
+        assert.equal(outcomeOf(await partner.inquire(endpoint, ACCOUNT, { headers })), REFUSED);
+        break;
+      }
     });
   }
 
