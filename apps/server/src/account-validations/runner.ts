@@ -45,7 +45,7 @@ export interface ValidationRunnerParts {
 }
 
 /** Between two claims. */
-const CLAIM_INTERVAL_MS = 20;
+const CLAIM_INTERVAL_MS = 10;
 /** Of one claim, for one bank: whoever is killed leaves what he has taken behind, without a verdict. */
 const CLAIMED_AT_ONCE = 8;
 /** Other processes have new jobs as well, and banks come back. */
