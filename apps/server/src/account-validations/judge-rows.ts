@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { readAccountQuestion } from '../domain/account-question.ts';
+import { type QuestionFault, readAccountQuestion } from '../domain/account-question.ts';
 import type { BankDirectory } from '../domain/bank.ts';
 import { isReferenceId } from '../domain/identifiers.ts';
 import type { NewRow } from '../postgres/account-validation-rows.ts';
@@ -45,12 +45,12 @@ function judge({ fault, ...row }: UploadRow, banks: BankDirectory, alsoRows: Map
 
 const INVALID_REFERENCE = 'Invalid format: reference must be 1 to 128 characters, none of them a control character';
 
-const TOO_OFTEN: NonNullable<NewRow['fault']> = {
+const TOO_OFTEN: QuestionFault = {
   code: 'INVALID_FORMAT',
   message: `Invalid format: more than ${ALSO_ROWS_MAX} rows have this account: send it once`,
 };
 
-const unaskable = (row: Omit<UploadRow, 'fault'>, fault: NonNullable<NewRow['fault']>): NewRow => ({
+const unaskable = (row: Omit<UploadRow, 'fault'>, fault: QuestionFault): NewRow => ({
   ...row,
   bic: null,
   alsoRows: [],

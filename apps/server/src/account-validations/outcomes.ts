@@ -1,4 +1,5 @@
 import type { CheckOutcome } from '../account-checks/account-checks.ts';
+import { accountNameOf } from '../domain/account.ts';
 import type { NewResult } from '../postgres/account-validation-results.ts';
 import { isNotAsked } from '../rails/rail.ts';
 
@@ -16,8 +17,7 @@ export function fateOf(outcome: CheckOutcome): RowFate {
   switch (outcome.kind) {
     case 'verdict': {
       const { verdict } = outcome;
-      const accountName = verdict.status === 'ACTIVE' ? verdict.accountName : null;
-      return { kind: 'result', result: { result: verdict.status, accountName, message: null } };
+      return { kind: 'result', result: { result: verdict.status, accountName: accountNameOf(verdict), message: null } };
     }
     case 'no_verdict':
       return isNotAsked(outcome.reason) ? { kind: 'wait', holdMs: null } : NO_VERDICT;

@@ -4,7 +4,9 @@ import { insertRows, type NewRow } from '../postgres/account-validation-rows.ts'
 import {
   type AccountValidation,
   cancelValidation,
+  findValidation,
   insertValidation,
+  listRunning,
   type NewValidation,
   type ValidationKey,
 } from '../postgres/account-validations.ts';
@@ -15,7 +17,7 @@ import type { UploadRow } from './uploads/upload.ts';
 
 /** So many rows that a statement is done well within its deadline, and that others have their turn between two. */
 const ROWS_AT_ONCE = 1_000;
-/** All rows of a job may be about the same account, and have their result together. */
+/** Each of many results may be that of a thousand rows with the same account (judge-rows.ts). */
 const RESULTS_TIMEOUT_MS = 20_000;
 
 export interface Upload extends Omit<NewValidation, 'rowCount'> {
@@ -71,10 +73,21 @@ export function storeResults(database: Database, results: readonly NewResult[]):
 }
 
 /** Null when there is no such job; one that has ended stays as it is. */
-export function storeCancellation(database: Database, key: ValidationKey): Promise<AccountValidation | null> {
-  return database.transaction(async (query) => {
-    const found = await cancelValidation(query, key);
-    if (found?.cancelled === true) await tellEnded(query, [found.validation]);
-    return found?.validation ?? null;
+export async function storeCancellation(database: Database, key: ValidationKey): Promise<AccountValidation | null> {
+  const cancelled = await database.transaction(async (query) => {
+    const validation = await cancelValidation(query, key);
+    if (validation !== null) await tellEnded(query, [validation]);
+    return validation;
   });
+  return cancelled ?? findValidation(database, key);
+}
+
+const CANCELLED_AT_ONCE = 100;
+
+/** Cancels some of the jobs that began before then and are still running. Whether there may be more. Crosses clients. */
+export async function cancelOld(database: Database, createdBefore: Date): Promise<boolean> {
+  const running = await listRunning(database, CANCELLED_AT_ONCE);
+  const old = running.filter(({ createdAt }) => createdAt < createdBefore.toISOString());
+  for (const job of old) await storeCancellation(database, job);
+  return old.length === CANCELLED_AT_ONCE;
 }

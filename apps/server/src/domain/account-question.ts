@@ -18,9 +18,12 @@ export interface QuestionFields {
   readonly expectedName: unknown;
 }
 
-/** What is wrong with a question: the code of an error, and the message that says what to send instead. */
+/** What can be wrong with a question before a bank is asked: codes of errors. */
+export const QUESTION_FAULTS = ['INVALID_BANK_CODE', 'INVALID_FORMAT'] as const;
+
+/** `message` says what to send instead. */
 export interface QuestionFault {
-  readonly code: 'INVALID_BANK_CODE' | 'INVALID_FORMAT';
+  readonly code: (typeof QUESTION_FAULTS)[number];
   readonly message: string;
 }
 

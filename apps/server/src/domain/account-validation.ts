@@ -1,4 +1,5 @@
-import { ACCOUNT_STATUSES, type AccountStatus } from './account.ts';
+import type { AccountStatus } from './account.ts';
+import { QUESTION_FAULTS } from './account-question.ts';
 
 /**
  * Words of bulk validation.
@@ -12,18 +13,10 @@ import { ACCOUNT_STATUSES, type AccountStatus } from './account.ts';
 export const VALIDATION_STATES = ['RUNNING', 'COMPLETED', 'CANCELLED'] as const;
 export type ValidationState = (typeof VALIDATION_STATES)[number];
 
-/** What can be wrong with a row before a bank is asked. */
-export const ROW_FAULTS = ['INVALID_BANK_CODE', 'INVALID_FORMAT'] as const;
-export type RowFault = (typeof ROW_FAULTS)[number];
-
 /** With SERVICE_UNAVAILABLE there is no verdict, which says nothing about the account. */
-export const ROW_ERRORS = [...ROW_FAULTS, 'SERVICE_UNAVAILABLE'] as const;
-export type RowError = (typeof ROW_ERRORS)[number];
+export const ROW_ERRORS = [...QUESTION_FAULTS, 'SERVICE_UNAVAILABLE'] as const;
 
-export type RowResult = AccountStatus | RowError;
-
-export const isAccountStatus = (result: RowResult): result is AccountStatus =>
-  (ACCOUNT_STATUSES as readonly string[]).includes(result);
+export type RowResult = AccountStatus | (typeof ROW_ERRORS)[number];
 
 const VALIDATION_ID = /^av_[0-9a-f]{20}$/;
 

@@ -2,10 +2,17 @@
 export const ACCOUNT_STATUSES = ['ACTIVE', 'INACTIVE', 'NOT_FOUND', 'BLOCKED'] as const;
 export type AccountStatus = (typeof ACCOUNT_STATUSES)[number];
 
+export const isAccountStatus = (word: string): word is AccountStatus =>
+  (ACCOUNT_STATUSES as readonly string[]).includes(word);
+
 /** What an account inquiry came to. Only an active account has a name. */
 export type Verdict =
   | { readonly status: 'ACTIVE'; readonly accountName: string }
   | { readonly status: Exclude<AccountStatus, 'ACTIVE'> };
+
+/** The holder's; null unless the account is active. */
+export const accountNameOf = (verdict: Verdict): string | null =>
+  verdict.status === 'ACTIVE' ? verdict.accountName : null;
 
 const ACCOUNT_NUMBER = /^[0-9]{5,34}$/;
 

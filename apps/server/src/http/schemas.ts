@@ -10,13 +10,19 @@ const Timestamp = Type.String({
 });
 
 /** `data` in the success envelope (service document 2.1). */
-export const successEnvelope = (data: TSchema, message: string) =>
+const successEnvelope = (data: TSchema, message: string) =>
   Type.Object({
     success: Type.Literal(true),
     message: Type.String({ examples: [message] }),
     data,
     meta: Type.Object({ timestamp: Timestamp }),
   });
+
+/** A success with this data, described for the reader. */
+export const answered = (data: TSchema, message: string, description: string) =>
+  Type.Object(successEnvelope(data, message).properties, { description });
+
+export const nullable = (schema: TSchema, description: string) => Type.Union([schema, Type.Null()], { description });
 
 const errorEnvelope = (codes: readonly ErrorCode[]) =>
   Type.Object({

@@ -1,4 +1,4 @@
-import type { RowFault } from '../domain/account-validation.ts';
+import type { QuestionFault } from '../domain/account-question.ts';
 import type { ValidationKey } from './account-validations.ts';
 import { inColumns, tableOf } from './columns.ts';
 import type { Database, Query } from './database.ts';
@@ -15,7 +15,7 @@ export interface NewRow {
   /** The later rows with the same account; null when an earlier one is asked about for this one. */
   readonly alsoRows: readonly number[] | null;
   /** null when it can be asked about. */
-  readonly fault: { readonly code: RowFault; readonly message: string } | null;
+  readonly fault: QuestionFault | null;
 }
 
 const NEW_COLUMNS = [
@@ -209,7 +209,7 @@ export async function countWaiting(
 ): Promise<{ readonly bic: string; readonly accounts: number }[]> {
   return database.query<{ bic: string; accounts: number }>(
     `select bic, count(*)::int as accounts from tiba.account_validation_rows
-      where client_id = $1 and validation_id = $2 and state = 'waiting' and bic is not null
+      where client_id = $1 and validation_id = $2 and state = 'waiting'
       group by bic order by accounts desc, bic`,
     [clientId, validationId],
   );

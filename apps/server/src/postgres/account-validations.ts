@@ -138,24 +138,18 @@ export async function lockValidations(query: Query, keys: readonly ValidationKey
   );
 }
 
-/** Nothing more is asked for it. Null when there is no such job; one that has ended stays as it is. */
+/** Nothing more is asked for it. Null when no such job is running. */
 export async function cancelValidation(
   query: Query,
   { clientId, validationId }: ValidationKey,
-): Promise<{ readonly validation: AccountValidation; readonly cancelled: boolean } | null> {
-  const { rows: before } = await query<{ state: ValidationState }>(
-    `select state from tiba.account_validations where client_id = $1 and validation_id = $2 for no key update`,
-    [clientId, validationId],
-  );
+): Promise<AccountValidation | null> {
   const { rows } = await query<ValidationRow>(
-    `update tiba.account_validations
-        set state = case state when 'RUNNING' then 'CANCELLED' else state end, ended_at = coalesce(ended_at, now())
-      where client_id = $1 and validation_id = $2
+    `update tiba.account_validations set state = 'CANCELLED', ended_at = now()
+      where client_id = $1 and validation_id = $2 and state = 'RUNNING'
      returning ${VALIDATION_COLUMNS}`,
     [clientId, validationId],
   );
-  const validation = rows.map(toValidation)[0];
-  return validation === undefined ? null : { validation, cancelled: before[0]?.state === 'RUNNING' };
+  return rows.map(toValidation)[0] ?? null;
 }
 
 /** Its client has to wait; what holds it longer stays. */

@@ -4,9 +4,9 @@ import { createCheckRecords } from '../account-checks/check-records.ts';
 import { createHarvesting, type Harvesting } from '../account-checks/harvesting/harvesting.ts';
 import { SIGNS } from '../account-checks/harvesting/signs.ts';
 import { createKeptVerdicts } from '../account-checks/kept-verdicts.ts';
-import { startRetention } from '../account-checks/retention.ts';
-import { readAskedAccounts } from '../postgres/account-checks.ts';
+import { deleteAccountChecks, readAskedAccounts } from '../postgres/account-checks.ts';
 import type { AccountInquiries } from '../rails/account-inquiries.ts';
+import { startRetention } from '../retention.ts';
 import type { Stage } from './parts.ts';
 import type { Store } from './store.ts';
 
@@ -16,6 +16,8 @@ export interface CheckingAccounts {
   readonly hashAccount: HashAccount;
   readonly harvesting: Harvesting;
 }
+
+const DELETED_AT_ONCE = 1_000;
 
 export function openAccountChecks(
   { options, metrics, onClose }: Stage,
@@ -27,7 +29,11 @@ export function openAccountChecks(
   const hashAccount = createAccountHash(settings.secretKey);
   const records = createCheckRecords({ database, log, metrics });
   onClose(records.close);
-  if (settings.auditDays > 0) onClose(startRetention(database, settings.auditDays, log).stop);
+  if (settings.auditDays > 0) {
+    const clearSome = async (before: Date): Promise<boolean> =>
+      (await deleteAccountChecks(database, before.toISOString(), DELETED_AT_ONCE)) === DELETED_AT_ONCE;
+    onClose(startRetention({ what: 'records of account checks', days: settings.auditDays, clearSome, log }).stop);
+  }
   const keptVerdicts = createKeptVerdicts(settings.verdictSeconds);
   const harvesting = createHarvesting({
     boundsOf(clientId) {

@@ -1,9 +1,11 @@
 import type { AccountChecks } from '../account-checks/account-checks.ts';
-import { forgetEndedValidations } from '../account-validations/forgetting.ts';
 import { createValidationRunner } from '../account-validations/runner.ts';
+import { cancelOld } from '../account-validations/store.ts';
 import { createUploadReader } from '../account-validations/uploads/upload-reader.ts';
 import type { AccountValidationParts } from '../http/account-validations/parts.ts';
+import { deleteEnded } from '../postgres/account-validations.ts';
 import type { AccountInquiries } from '../rails/account-inquiries.ts';
+import { startRetention } from '../retention.ts';
 import type { Authentication } from './authentication.ts';
 import type { Stage } from './parts.ts';
 import type { Store } from './store.ts';
@@ -13,6 +15,10 @@ export interface AccountValidations {
   /** Long answers end. */
   readonly endFollowing: () => void;
 }
+
+/** A job that nothing has come of by then, because its client or its bank is gone, shall not keep names for ever. */
+const RUNNING_DAYS_MAX = 30;
+const ROWS_DELETED_AT_ONCE = 5_000;
 
 /** Many accounts checked at once: jobs are read, carried out, and forgotten. */
 export function openAccountValidations(
@@ -31,7 +37,19 @@ export function openAccountValidations(
     metrics,
     log,
   });
-  const forgetting = forgetEndedValidations(database, settings.accountValidationDays, log);
+  const ending = startRetention({
+    what: 'account validations that nothing comes of',
+    days: RUNNING_DAYS_MAX,
+    clearSome: (before) => cancelOld(database, before),
+    log,
+  });
+  onClose(ending.stop);
+  const forgetting = startRetention({
+    what: 'account validations that have ended',
+    days: settings.accountValidationDays,
+    clearSome: (before) => deleteEnded(database, before, ROWS_DELETED_AT_ONCE),
+    log,
+  });
   onClose(forgetting.stop);
   const uploads = createUploadReader({ log });
   onClose(() => uploads.close());

@@ -1,7 +1,7 @@
 import { readCsv } from './read-csv.ts';
 import { readJson } from './read-json.ts';
-import { createRows, type Rows } from './rows.ts';
-import { UnreadableUpload, type UploadMediaType, type UploadResult } from './upload.ts';
+import { type Rows, resultOf } from './rows.ts';
+import type { UploadMediaType, UploadResult } from './upload.ts';
 import { readXlsx } from './xlsx/read-xlsx.ts';
 
 const READERS: Readonly<Record<UploadMediaType, (body: Buffer, rows: Rows) => void | Promise<void>>> = {
@@ -11,13 +11,5 @@ const READERS: Readonly<Record<UploadMediaType, (body: Buffer, rows: Rows) => vo
 };
 
 /** Reads an upload here and now. The service leaves that to a process of its own: `upload-reader.ts`. */
-export async function readUpload(mediaType: UploadMediaType, body: Buffer): Promise<UploadResult> {
-  try {
-    const rows = createRows();
-    await READERS[mediaType](body, rows);
-    return { kind: 'rows', rows: rows.all() };
-  } catch (error) {
-    if (!(error instanceof UnreadableUpload)) throw error;
-    return error.fault;
-  }
-}
+export const readUpload = (mediaType: UploadMediaType, body: Buffer): Promise<UploadResult> =>
+  resultOf((rows) => READERS[mediaType](body, rows));

@@ -1,5 +1,13 @@
 import { COLUMNS, type Column } from './columns.ts';
-import { invalid, tooLarge, UPLOAD_BYTES_MAX, UPLOAD_ROWS_MAX, type UploadRow } from './upload.ts';
+import {
+  invalid,
+  tooLarge,
+  UnreadableUpload,
+  UPLOAD_BYTES_MAX,
+  UPLOAD_ROWS_MAX,
+  type UploadResult,
+  type UploadRow,
+} from './upload.ts';
 
 /** What stands in a cell: text, nothing, or something that is not text. */
 export type Cell = string | null | NoText;
@@ -23,7 +31,7 @@ const TEXT_LENGTH_MAX = UPLOAD_BYTES_MAX;
 /** A tab or a line break in a number is invisible to its sender, and PostgreSQL refuses U+0000. */
 const CONTROL = /\p{Cc}/u;
 
-export function createRows(): Rows {
+function createRows(): Rows {
   const rows: UploadRow[] = [];
   let textLength = 0;
 
@@ -50,6 +58,18 @@ export function createRows(): Rows {
       return rows;
     },
   };
+}
+
+/** What reading an upload comes to. Rejects only for what is no fault of the upload. */
+export async function resultOf(read: (rows: Rows) => void | Promise<void>): Promise<UploadResult> {
+  try {
+    const rows = createRows();
+    await read(rows);
+    return { kind: 'rows', rows: rows.all() };
+  } catch (error) {
+    if (!(error instanceof UnreadableUpload)) throw error;
+    return error.fault;
+  }
 }
 
 /** A row of a table in which no column says anything is one that its sender left free. */

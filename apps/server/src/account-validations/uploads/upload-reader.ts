@@ -1,6 +1,7 @@
 import type { Log } from '../../observability/log.ts';
 import { readApart } from './read-apart.ts';
-import { readUpload } from './read-upload.ts';
+import { readJson } from './read-json.ts';
+import { resultOf } from './rows.ts';
 import type { UploadMediaType, UploadResult } from './upload.ts';
 
 /** Too many are being read, or the service is stopping: the upload may be sent again later. */
@@ -61,7 +62,8 @@ export function createUploadReader({
 
   return {
     async read(mediaType, body) {
-      if (mediaType === 'application/json' && body.length <= SMALL_JSON_BYTES) return readUpload(mediaType, body);
+      if (mediaType === 'application/json' && body.length <= SMALL_JSON_BYTES)
+        return resultOf((rows) => readJson(body, rows));
       if (closing.signal.aborted || (places === 0 && waiting.length >= waitingMax)) return BUSY;
       await takePlace();
       const reading = readApart(mediaType, body, { timeoutMs, signal: closing.signal, log });

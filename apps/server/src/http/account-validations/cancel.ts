@@ -2,9 +2,9 @@ import type { FastifyInstance } from 'fastify';
 import { storeCancellation } from '../../account-validations/store.ts';
 import { validationView } from '../../account-validations/view.ts';
 import { ENVELOPE_HEADERS, success } from '../envelope.ts';
-import { errorResponses } from '../schemas.ts';
+import { answered, errorResponses } from '../schemas.ts';
 import type { AccountValidationParts } from './parts.ts';
-import { answered, onValidations, ValidationSchema, validationInPathSchema } from './schema.ts';
+import { onValidations, ValidationSchema, validationInPathSchema } from './schema.ts';
 import { found, validationInPath } from './validation-in-path.ts';
 
 const schema = {

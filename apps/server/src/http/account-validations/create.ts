@@ -18,11 +18,11 @@ import {
 import { ENVELOPE_HEADERS, success } from '../envelope.ts';
 import { ApiError } from '../errors.ts';
 import { callerOf } from '../gate.ts';
-import { errorResponses } from '../schemas.ts';
+import { answered, errorResponses } from '../schemas.ts';
 import { idempotencyKeyOf } from './idempotency-key.ts';
 import type { AccountValidationParts } from './parts.ts';
 import { createReceiving, tooBusy } from './receiving.ts';
-import { answered, onValidations, ValidationSchema } from './schema.ts';
+import { onValidations, ValidationSchema } from './schema.ts';
 import { found } from './validation-in-path.ts';
 
 /** A large job holds a connection to PostgreSQL for seconds while it is stored: so many may do so at a time. */

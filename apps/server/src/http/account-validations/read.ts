@@ -7,15 +7,9 @@ import { bankHealths, UNTROUBLED } from '../../rails/bank-health.ts';
 import { ENVELOPE_HEADERS, success } from '../envelope.ts';
 import { callerOf } from '../gate.ts';
 import { queryParameters, wholeNumber } from '../query-parameters.ts';
-import { errorResponses } from '../schemas.ts';
+import { answered, errorResponses } from '../schemas.ts';
 import type { AccountValidationParts } from './parts.ts';
-import {
-  answered,
-  onValidations,
-  ValidationProgressSchema,
-  ValidationSchema,
-  validationInPathSchema,
-} from './schema.ts';
+import { onValidations, ValidationProgressSchema, ValidationSchema, validationInPathSchema } from './schema.ts';
 import { found, validationInPath } from './validation-in-path.ts';
 
 const LISTED_MAX = 100;

@@ -1,4 +1,4 @@
-import { isAccountStatus } from '../../domain/account-validation.ts';
+import { isAccountStatus } from '../../domain/account.ts';
 import type { BankDirectory } from '../../domain/bank.ts';
 import { matchHeldName, type NameMatch } from '../../domain/name-match/name-match.ts';
 import type { ValidationResult } from '../../postgres/account-validation-results.ts';

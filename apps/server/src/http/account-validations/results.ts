@@ -8,11 +8,11 @@ import { ENVELOPE_HEADERS, success } from '../envelope.ts';
 import { ApiError } from '../errors.ts';
 import { preferredOf } from '../media-types.ts';
 import { oneOf, queryParameters, wholeNumber } from '../query-parameters.ts';
-import { errorResponses } from '../schemas.ts';
+import { answered, errorResponses } from '../schemas.ts';
 import type { AccountValidationParts } from './parts.ts';
 import { CSV_HEADER, csvLine } from './result-csv.ts';
 import { type ResultView, resultView } from './result-view.ts';
-import { answered, onValidations, ValidationResultSchema, validationInPathSchema } from './schema.ts';
+import { onValidations, ValidationResultSchema, validationInPathSchema } from './schema.ts';
 import { found, validationInPath } from './validation-in-path.ts';
 
 const SEQUENCE_MAX = 1_000_000;

@@ -1,13 +1,12 @@
-import { type TSchema, Type } from 'typebox';
+import { Type } from 'typebox';
 import { ACCOUNT_STATUSES } from '../../domain/account.ts';
 import { ROW_ERRORS, VALIDATION_STATES } from '../../domain/account-validation.ts';
 import { BANK_STATUSES } from '../../rails/bank-health.ts';
 import { NameMatchSchema } from '../check-account/schema.ts';
-import { successEnvelope, Timestamp } from '../schemas.ts';
+import { nullable, Timestamp } from '../schemas.ts';
 
 /** Shapes that the operations on bulk validations share. */
 
-const nullable = (schema: TSchema, description: string) => Type.Union([schema, Type.Null()], { description });
 const count = (description: string) => Type.Integer({ description, minimum: 0 });
 
 const ValidationId = Type.String({ pattern: '^av_[0-9a-f]{20}$', examples: ['av_5f0c1d2e3b4a59687786'] });
@@ -83,9 +82,6 @@ export const ValidationResultSchema = Type.Object(
   },
   { additionalProperties: false },
 );
-
-export const answered = (data: TSchema, message: string, description: string) =>
-  Type.Object(successEnvelope(data, message).properties, { description });
 
 export const onValidations = { tags: ['Account validation'], security: [{ bearer: ['account:check'] }] };
 

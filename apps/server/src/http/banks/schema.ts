@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { BANK_STATUSES } from '../../rails/bank-health.ts';
-import { errorResponses, successEnvelope, Timestamp } from '../schemas.ts';
+import { answered, errorResponses, Timestamp } from '../schemas.ts';
 
 const Quantiles = (what: string, unit: string) =>
   Type.Union(
@@ -53,10 +53,10 @@ export const listBanksSchema = {
   description:
     'Every bank that has a code here: its names, what can be asked about it, and whether it answers at the moment.',
   response: {
-    200: Type.Object(
-      successEnvelope(Type.Object({ banks: Type.Array(BankSchema) }, { additionalProperties: false }), 'Banks found')
-        .properties,
-      { description: 'The banks, by clearing code.' },
+    200: answered(
+      Type.Object({ banks: Type.Array(BankSchema) }, { additionalProperties: false }),
+      'Banks found',
+      'The banks, by clearing code.',
     ),
     ...errorResponses([]),
   },
@@ -70,7 +70,7 @@ export const readBankSchema = {
     code: Type.String({ description: 'Clearing code, BIC or short name.', examples: ['014', 'CENAIDJA', 'BCA'] }),
   }),
   response: {
-    200: Type.Object(successEnvelope(BankSchema, 'Bank found').properties, { description: 'The bank.' }),
+    200: answered(BankSchema, 'Bank found', 'The bank.'),
     ...errorResponses(['INVALID_BANK_CODE']),
   },
 };

@@ -4,9 +4,9 @@ import * as endpoints from '../../postgres/callback-endpoints.ts';
 import { ENVELOPE_HEADERS, success } from '../envelope.ts';
 import { jsonObject, requireJson } from '../json-body.ts';
 import { invalidRequest } from '../query-parameters.ts';
-import { errorResponses } from '../schemas.ts';
+import { answered, errorResponses } from '../schemas.ts';
 import { fieldOf, readDisabled, readKinds, readUrl } from './endpoint-fields.ts';
-import { answered, EndpointSchema, endpointInPathSchema, Kinds, onCallbacks, Url } from './endpoint-schema.ts';
+import { EndpointSchema, endpointInPathSchema, Kinds, onCallbacks, Url } from './endpoint-schema.ts';
 import { endpointInPath, endpointView, found } from './endpoint-view.ts';
 import type { CallbackParts } from './parts.ts';
 

@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
 import { DELIVERY_STATES } from '../../postgres/callback-history.ts';
 import { EventFields, Sequence } from '../events/schema.ts';
-import { errorResponses, Timestamp } from '../schemas.ts';
+import { answered, errorResponses, Timestamp } from '../schemas.ts';
 import { attemptFields } from './attempt-schema.ts';
-import { answered, EndpointId, onCallbacks } from './endpoint-schema.ts';
+import { EndpointId, onCallbacks } from './endpoint-schema.ts';
 
 export const DELIVERIES_MAX = 1_000;
 export const DELIVERIES_DEFAULT = 100;

@@ -2,12 +2,9 @@ import { Type } from 'typebox';
 import { EVENT_KINDS } from '../../domain/event.ts';
 import { URL_LENGTH_MAX } from '../../outbound/destination.ts';
 import { DISABLED_REASONS } from '../../postgres/callback-endpoints.ts';
-import { successEnvelope, Timestamp } from '../schemas.ts';
+import { nullable, Timestamp } from '../schemas.ts';
 
 /** Shapes that the operations on endpoints share. */
-
-const nullable = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T, description: string) =>
-  Type.Union([schema, Type.Null()], { description });
 
 export const EndpointId = Type.String({ pattern: '^ep_[0-9a-f]{20}$', examples: ['ep_5f0c1d2e3b4a59687786'] });
 
@@ -47,10 +44,6 @@ export const EndpointWithSecretSchema = Type.Object(
   { ...endpointFields, secret: Secret },
   { additionalProperties: false },
 );
-
-/** A success with this data, described for the reader. */
-export const answered = (data: Parameters<typeof successEnvelope>[0], message: string, description: string) =>
-  Type.Object(successEnvelope(data, message).properties, { description });
 
 export const onCallbacks = { tags: ['Callbacks'], security: [{ bearer: ['callbacks:manage'] }] };
 

@@ -3,8 +3,8 @@ import { Type } from 'typebox';
 import { findEndpoint, listEndpoints } from '../../postgres/callback-endpoints.ts';
 import { ENVELOPE_HEADERS, success } from '../envelope.ts';
 import { callerOf } from '../gate.ts';
-import { errorResponses } from '../schemas.ts';
-import { answered, EndpointSchema, endpointInPathSchema, onCallbacks } from './endpoint-schema.ts';
+import { answered, errorResponses } from '../schemas.ts';
+import { EndpointSchema, endpointInPathSchema, onCallbacks } from './endpoint-schema.ts';
 import { endpointInPath, endpointView, found } from './endpoint-view.ts';
 import type { CallbackParts } from './parts.ts';
 

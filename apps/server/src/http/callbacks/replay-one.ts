@@ -2,12 +2,12 @@ import type { FastifyInstance } from 'fastify';
 import { replayDelivery } from '../../postgres/callback-replays.ts';
 import { ENVELOPE_HEADERS, success } from '../envelope.ts';
 import { ApiError } from '../errors.ts';
-import { errorResponses } from '../schemas.ts';
+import { answered, errorResponses } from '../schemas.ts';
 import { deliveryInPath } from './delivery-in-path.ts';
 import { DeliverySchema, deliveryInPathSchema } from './delivery-schema.ts';
 import { deliveryView } from './delivery-view.ts';
 import { allowEmptyBody } from './empty-body.ts';
-import { answered, onCallbacks } from './endpoint-schema.ts';
+import { onCallbacks } from './endpoint-schema.ts';
 import type { CallbackParts } from './parts.ts';
 
 const schema = {

@@ -8,10 +8,10 @@ import { findSealedEndpoint } from '../../postgres/callback-endpoints.ts';
 import { ENVELOPE_HEADERS, success } from '../envelope.ts';
 import { ApiError } from '../errors.ts';
 import { callerOf } from '../gate.ts';
-import { errorResponses } from '../schemas.ts';
+import { answered, errorResponses } from '../schemas.ts';
 import { attemptFields } from './attempt-schema.ts';
 import { allowEmptyBody } from './empty-body.ts';
-import { answered, endpointInPathSchema, onCallbacks } from './endpoint-schema.ts';
+import { endpointInPathSchema, onCallbacks } from './endpoint-schema.ts';
 import { endpointInPath, found } from './endpoint-view.ts';
 import type { CallbackParts } from './parts.ts';
 

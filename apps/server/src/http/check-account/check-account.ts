@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { type AccountChecks, type CheckOutcome, wordOf } from '../../account-checks/account-checks.ts';
 import type { Sign } from '../../account-checks/harvesting/signs.ts';
-import type { AccountNumber, Verdict } from '../../domain/account.ts';
+import { type AccountNumber, accountNameOf, type Verdict } from '../../domain/account.ts';
 import { type AccountQuestion, readAccountQuestion } from '../../domain/account-question.ts';
 import type { Bank, BankDirectory } from '../../domain/bank.ts';
 import { matchHeldName } from '../../domain/name-match/name-match.ts';
@@ -94,7 +94,7 @@ const REFUSALS: Readonly<Record<Sign, string>> = {
 /** Service document 2.3, and 4.3 rules 1 and 2; and `name_match` for whoever asked for it. */
 function answer(bankCode: unknown, { bank, accountNumber, expectedName }: AccountQuestion, verdict: Verdict): string {
   const isValid = verdict.status === 'ACTIVE';
-  const accountName = verdict.status === 'ACTIVE' ? verdict.accountName : null;
+  const accountName = accountNameOf(verdict);
   const data = JSON.stringify({
     // As it was sent.
     bank_code: bankCode,

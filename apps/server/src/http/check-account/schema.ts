@@ -3,7 +3,7 @@ import { ACCOUNT_STATUSES } from '../../domain/account.ts';
 import { NAME_MATCH_RESULTS } from '../../domain/name-match/name-match.ts';
 import { NAME_MATCH_REASONS } from '../../domain/name-match/reasons.ts';
 import { NAME_LENGTH_MAX } from '../../domain/name-match/words.ts';
-import { errorResponses, successEnvelope } from '../schemas.ts';
+import { answered, errorResponses } from '../schemas.ts';
 
 /** docs/name-match.md. */
 export const NameMatchSchema = Type.Object(
@@ -60,9 +60,11 @@ export const checkAccountSchema = {
     ),
   }),
   response: {
-    200: Type.Object(successEnvelope(AccountValidationSchema, 'Account validation successful').properties, {
-      description: 'The verdict; a negative one is a success too.',
-    }),
+    200: answered(
+      AccountValidationSchema,
+      'Account validation successful',
+      'The verdict; a negative one is a success too.',
+    ),
     ...errorResponses(['INVALID_BANK_CODE', 'INVALID_FORMAT', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE']),
   },
 };

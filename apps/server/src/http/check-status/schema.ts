@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { STATUSES } from '../../domain/transaction.ts';
-import { errorResponses, successEnvelope, Timestamp } from '../schemas.ts';
+import { answered, errorResponses, Timestamp } from '../schemas.ts';
 
 const Amount = (description: string) =>
   Type.Number({
@@ -55,10 +55,11 @@ const common = {
   headers: Headers,
   security: [{ bearer: ['status:read'] }],
   response: {
-    200: Type.Object(successEnvelope(TransactionSchema, 'Transaction found').properties, {
-      description:
-        'The transaction. `ETag` is its version, which grows by one with each event; while it is in PROCESS, `Retry-After` says when to ask again. With `Accept: text/event-stream` the changes are streamed: the id of each event is the version, its data the transaction.',
-    }),
+    200: answered(
+      TransactionSchema,
+      'Transaction found',
+      'The transaction. `ETag` is its version, which grows by one with each event; while it is in PROCESS, `Retry-After` says when to ask again. With `Accept: text/event-stream` the changes are streamed: the id of each event is the version, its data the transaction.',
+    ),
     204: Type.Null({ description: 'To `Last-Event-ID` of the final status: there is nothing more to stream.' }),
     304: Type.Null({ description: 'Nothing has changed since the version that `If-None-Match` names.' }),
     ...errorResponses(['INVALID_TRANSACTION_ID', 'TRANSACTION_NOT_FOUND']),

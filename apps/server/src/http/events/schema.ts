@@ -9,7 +9,7 @@ import {
 import { ValidationSchema } from '../account-validations/schema.ts';
 import { BankStateSchema } from '../banks/schema.ts';
 import { TransactionSchema } from '../check-status/schema.ts';
-import { errorResponses, successEnvelope, Timestamp } from '../schemas.ts';
+import { answered, errorResponses, Timestamp } from '../schemas.ts';
 
 export const EVENTS_MAX = 1_000;
 export const EVENTS_DEFAULT = 100;
@@ -69,19 +69,17 @@ export const listEventsSchema = {
     ),
   }),
   response: {
-    200: Type.Object(
-      successEnvelope(
-        Type.Object(
-          {
-            events: Type.Array(EventSchema),
-            next_after: Type.Integer({ description: 'What to give as `after` next time.', minimum: 0 }),
-            has_more: Type.Boolean({ description: 'Whether there are more at the moment.' }),
-          },
-          { additionalProperties: false },
-        ),
-        'Events found',
-      ).properties,
-      { description: 'The events.' },
+    200: answered(
+      Type.Object(
+        {
+          events: Type.Array(EventSchema),
+          next_after: Type.Integer({ description: 'What to give as `after` next time.', minimum: 0 }),
+          has_more: Type.Boolean({ description: 'Whether there are more at the moment.' }),
+        },
+        { additionalProperties: false },
+      ),
+      'Events found',
+      'The events.',
     ),
     ...errorResponses(['INVALID_REQUEST']),
   },

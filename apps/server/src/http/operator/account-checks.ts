@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { isLosslessNumber } from 'lossless-json';
 import type { HashAccount } from '../../account-checks/account-hash.ts';
-import { ACCOUNT_STATUSES, AccountNumber } from '../../domain/account.ts';
+import { AccountNumber, isAccountStatus } from '../../domain/account.ts';
 import type { BankDirectory } from '../../domain/bank.ts';
 import { isPlainText } from '../../domain/identifiers.ts';
 import { ownField } from '../../exact-json.ts';
@@ -59,16 +59,14 @@ export function findChecks(app: FastifyInstance, { gate, database, banks, hashAc
   }
 }
 
-const isVerdict = (outcome: string): boolean => (ACCOUNT_STATUSES as readonly string[]).includes(outcome);
-
 const checkJson = (check: AccountCheck): Record<string, unknown> => ({
   checked_at: check.checkedAt,
   client_id: check.clientId,
   bic: check.bic,
   // The same for the same account, and of no use to anybody else.
   account_hash: check.accountHash,
-  verdict: isVerdict(check.outcome) ? check.outcome : null,
-  no_verdict_reason: isVerdict(check.outcome) ? null : check.outcome,
+  verdict: isAccountStatus(check.outcome) ? check.outcome : null,
+  no_verdict_reason: isAccountStatus(check.outcome) ? null : check.outcome,
   rail: check.rail,
   age_seconds: check.ageSeconds,
   request_id: check.requestId,

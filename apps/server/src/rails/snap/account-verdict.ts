@@ -1,4 +1,4 @@
-import { ACCOUNT_STATUSES, type Verdict } from '../../domain/account.ts';
+import { isAccountStatus, type Verdict } from '../../domain/account.ts';
 import { readHolderName } from '../holder-name.ts';
 import { reasonForStatus } from '../no-answer.ts';
 import type { InquiryOutcome, NoVerdictReason } from '../rail.ts';
@@ -88,7 +88,9 @@ export function accountVerdict(
   const special = `${code.service} ${meaning}`;
   const said = Object.hasOwn(rules.codes, special) ? rules.codes[special] : VERDICTS.get(meaning);
   if (said !== undefined) {
-    return isStatus(said) ? { kind: 'verdict', verdict: { status: said }, railCode: code.text } : noVerdict(said, code);
+    return isAccountStatus(said)
+      ? { kind: 'verdict', verdict: { status: said }, railCode: code.text }
+      : noVerdict(said, code);
   }
   if (meaning !== SUCCESSFUL) return noVerdict(reasonForStatus(code.httpStatus), code);
   if (rules.confirmation !== null && contradicts(reply, rules.confirmation)) return noVerdict('not_understood', code);
@@ -102,9 +104,6 @@ export function accountVerdict(
   if (name === null) return noVerdict('not_understood', code);
   return { kind: 'verdict', verdict: { status, accountName: name }, railCode: code.text };
 }
-
-const isStatus = (meaning: NegativeStatus | NoVerdictReason): meaning is NegativeStatus =>
-  ACCOUNT_STATUSES.some((status) => status === meaning);
 
 /** The field may stand in the reply itself or in its `additionalInfo`; absent, it contradicts nothing. */
 function contradicts({ fields, others }: Reply, { field, value }: NonNullable<VerdictRules['confirmation']>): boolean {

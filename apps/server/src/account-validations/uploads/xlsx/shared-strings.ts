@@ -14,7 +14,6 @@ export async function readSharedStrings(parts: Parts, name: string | null): Prom
   if (part === null) return strings;
   let textLength = 0;
   let text = '';
-  // One text may come in runs of different looks; what is said of its pronunciation (rPh) is not part of it.
   // One text may come in runs of different looks (r); what is said of its pronunciation (rPh) is not part of it.
   const t = {
     close(piece: string) {
