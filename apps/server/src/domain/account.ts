@@ -15,6 +15,7 @@ export const accountNameOf = (verdict: Verdict): string | null =>
   verdict.status === 'ACTIVE' ? verdict.accountName : null;
 
 const ACCOUNT_NUMBER = /^[0-9]{5,34}$/;
+const STARS = '*'.repeat(34);
 
 /** Prints masked wherever it is printed by accident: only `reveal` gives the digits. */
 export class AccountNumber {
@@ -40,7 +41,7 @@ export class AccountNumber {
   /** The last four digits at most, and never more than half of the number. */
   toString(): string {
     const shown = Math.min(4, Math.floor(this.#digits.length / 2));
-    return '*'.repeat(this.#digits.length - shown) + this.#digits.slice(-shown);
+    return STARS.slice(0, this.#digits.length - shown) + this.#digits.slice(-shown);
   }
 
   toJSON(): string {

@@ -25,15 +25,17 @@ export function readJsonBodies(app: FastifyInstance): void {
 }
 
 /** An onRequest hook: the content type is judged after the caller and before the body. */
-export const requireJson: onRequestHookHandler = (request, _reply, done) => {
-  const [type = '', ...parameters] = (request.headers['content-type'] ?? '').toLowerCase().split(';');
-  const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith('charset='));
-  const readable =
-    type.trim() === 'application/json' &&
-    (charset === undefined || UTF_8.has(charset)) &&
-    (request.headers['content-encoding'] ?? 'identity') === 'identity';
+export const requireJson: onRequestHookHandler = ({ headers }, _reply, done) => {
+  const readable = isJson(headers['content-type'] ?? '') && (headers['content-encoding'] ?? 'identity') === 'identity';
   done(readable ? undefined : new ApiError('UNSUPPORTED_MEDIA_TYPE'));
 };
+
+function isJson(contentType: string): boolean {
+  if (contentType === 'application/json') return true;
+  const [type = '', ...parameters] = contentType.toLowerCase().split(';');
+  const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith('charset='));
+  return type.trim() === 'application/json' && (charset === undefined || UTF_8.has(charset));
+}
 
 const UTF_8 = new Set(['charset=utf-8', 'charset="utf-8"']);
 

@@ -54,7 +54,9 @@ export function checkAccount(app: FastifyInstance, { gate, banks, accountChecks 
 }
 
 /** For the access log. */
-function logged(bank: Bank, account: AccountNumber, outcome: CheckOutcome): Readonly<Record<string, unknown>> {
+function logged(bank: Bank, number: AccountNumber, outcome: CheckOutcome): Readonly<Record<string, unknown>> {
+  // Masked. As text: what knows by itself how to become JSON takes three times as long.
+  const account = number.toString();
   if (outcome.kind === 'refused') return { bank: bank.bic, account, outcome: outcome.reason };
   return {
     bank: bank.bic,

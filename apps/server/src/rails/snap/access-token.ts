@@ -1,5 +1,5 @@
 import type { BankHttp } from '../bank-http.ts';
-import { parseReply } from './reply.ts';
+import { parseReply, textOf } from './reply.ts';
 import type { SnapSettings } from './settings.ts';
 import { signTokenRequest } from './signature.ts';
 
@@ -57,8 +57,8 @@ export function createSnapAccessTokens(
     const askedMs = performance.now();
     const { status, body: text } = await http.post(path, headers, body, AbortSignal.timeout(TOKEN_DEADLINE_MS));
     const reply = parseReply(text);
-    const token = reply?.fields['accessToken'] ?? '';
-    const lifetimeSeconds = reply?.fields['expiresIn'] ?? '';
+    const token = (reply && textOf(reply, 'accessToken')) ?? '';
+    const lifetimeSeconds = (reply && textOf(reply, 'expiresIn')) ?? '';
     if (status !== 200 || !TOKEN.test(token) || !LIFETIME_SECONDS.test(lifetimeSeconds)) {
       throw new NoToken(status, reply?.responseCode?.text ?? null);
     }

@@ -1,9 +1,10 @@
 import { isAccountStatus, type Verdict } from '../../domain/account.ts';
+import { ownField } from '../../exact-json.ts';
 import { readHolderName } from '../holder-name.ts';
 import { reasonForStatus } from '../no-answer.ts';
 import type { InquiryOutcome, NoVerdictReason } from '../rail.ts';
 import type { NegativeStatus, SnapProfile, SnapRoute } from './profiles/profile.ts';
-import { parseReply, type Reply, type ResponseCode, readText } from './reply.ts';
+import { otherOf, parseReply, type Reply, type ResponseCode, readText, textOf } from './reply.ts';
 
 /** What was asked, for holding the reply against it. */
 export interface AskedAccount {
@@ -77,8 +78,10 @@ export function accountVerdict(
   if (reply === null || code === null)
     return noVerdict(httpStatus >= 500 ? 'bank_unavailable' : 'not_understood', code);
   if (code.service !== asked.service || code.httpStatus !== httpStatus) return noVerdict('not_understood', code);
-  if (READ_FIELDS.some((name) => reply.others.has(name))) return noVerdict('not_understood', code);
-  const { beneficiaryAccountNo: account, beneficiaryBankCode: bank, partnerReferenceNo: echoed = '' } = reply.fields;
+  if (READ_FIELDS.some((name) => otherOf(reply, name) !== undefined)) return noVerdict('not_understood', code);
+  const account = textOf(reply, 'beneficiaryAccountNo');
+  const bank = textOf(reply, 'beneficiaryBankCode');
+  const echoed = textOf(reply, 'partnerReferenceNo') ?? '';
   const named = account === undefined || account === asked.accountNumber;
   const sameBank = bank === undefined || asked.bankCode === null || bank === asked.bankCode;
   const sameQuestion = echoed === '' || reference === null || echoed === reference;
@@ -95,8 +98,8 @@ export function accountVerdict(
   if (meaning !== SUCCESSFUL) return noVerdict(reasonForStatus(code.httpStatus), code);
   if (rules.confirmation !== null && contradicts(reply, rules.confirmation)) return noVerdict('not_understood', code);
 
-  const name = readHolderName(reply.fields['beneficiaryAccountName'], NAME_LENGTH_MAX);
-  const word = reply.fields['beneficiaryAccountStatus']?.trim().toLowerCase() ?? 'active';
+  const name = readHolderName(textOf(reply, 'beneficiaryAccountName'), NAME_LENGTH_MAX);
+  const word = textOf(reply, 'beneficiaryAccountStatus')?.trim().toLowerCase() ?? 'active';
   const status = Object.hasOwn(ACCOUNT_STATUS_WORDS, word) ? ACCOUNT_STATUS_WORDS[word] : undefined;
   // A success names the account: what does not repeat the number may be the answer to another question.
   if (account === undefined || status === undefined) return noVerdict('not_understood', code);
@@ -106,10 +109,10 @@ export function accountVerdict(
 }
 
 /** The field may stand in the reply itself or in its `additionalInfo`; absent, it contradicts nothing. */
-function contradicts({ fields, others }: Reply, { field, value }: NonNullable<VerdictRules['confirmation']>): boolean {
-  const info = others.get('additionalInfo');
+function contradicts(reply: Reply, { field, value }: NonNullable<VerdictRules['confirmation']>): boolean {
+  const info = otherOf(reply, 'additionalInfo');
   const inside = typeof info === 'object' && info !== null ? (info as Record<string, unknown>)[field] : undefined;
-  const outside = others.get(field) ?? fields[field];
+  const outside = ownField(reply.fields, field);
   return [inside, outside].some((said) => said !== undefined && said !== null && readText(said) !== value);
 }
 

@@ -1,5 +1,5 @@
 import { isLosslessNumber } from 'lossless-json';
-import { readExactJson } from '../../exact-json.ts';
+import { ownField, readExactJson } from '../../exact-json.ts';
 
 /** `responseCode`: HTTP status, service code and case code (ASPI; letters occur in the service code). */
 export interface ResponseCode {
@@ -12,26 +12,25 @@ export interface ResponseCode {
 export interface Reply {
   /** Null when it is missing or malformed. */
   readonly responseCode: ResponseCode | null;
-  /** Text and numbers, as they are written. */
-  readonly fields: Readonly<Record<string, string | undefined>>;
-  /** The fields that hold anything else but null, as they came. They are not to be mistaken for fields that are absent. */
-  readonly others: ReadonlyMap<string, unknown>;
+  /** As they came: see `textOf` and `otherOf`. */
+  readonly fields: Readonly<Record<string, unknown>>;
 }
-
-const RESPONSE_CODE = /^(\d{3})([0-9A-Z]{2})(\d{2})$/;
 
 /** Reads a bank's reply; null when it is not a JSON object, or names a field twice with two values. */
 export function parseReply(text: string): Reply | null {
   const value = readExactJson(text);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
-  const fields: Record<string, string> = {};
-  const others = new Map<string, unknown>();
-  for (const [name, field] of Object.entries(value)) {
-    const text = readText(field);
-    if (text !== undefined) fields[name] = text;
-    else if (field !== null) others.set(name, field);
-  }
-  return { fields, others, responseCode: parseResponseCode(fields['responseCode']) };
+  const fields = value as Readonly<Record<string, unknown>>;
+  return { fields, responseCode: parseResponseCode(readText(ownField(fields, 'responseCode'))) };
+}
+
+/** A field that holds text or a number, as it is written. */
+export const textOf = ({ fields }: Reply, name: string): string | undefined => readText(ownField(fields, name));
+
+/** A field that holds anything else but null. It is not to be mistaken for one that is absent. */
+export function otherOf({ fields }: Reply, name: string): unknown {
+  const value = ownField(fields, name);
+  return value === null || readText(value) !== undefined ? undefined : value;
 }
 
 /** Text as it is, and a number as it is written; undefined for anything else. */
@@ -40,10 +39,10 @@ export function readText(value: unknown): string | undefined {
   return typeof value === 'number' || isLosslessNumber(value) ? value.toString() : undefined;
 }
 
+const RESPONSE_CODE = /^\d{3}[0-9A-Z]{2}\d{2}$/;
+
 /** Null for what is missing or malformed. */
 export function parseResponseCode(text: string | undefined): ResponseCode | null {
-  const match = RESPONSE_CODE.exec(text ?? '');
-  if (match === null) return null;
-  const [whole, http, service = '', caseCode = ''] = match;
-  return { text: whole, httpStatus: Number(http), service, case: caseCode };
+  if (text === undefined || !RESPONSE_CODE.test(text)) return null;
+  return { text, httpStatus: Number(text.slice(0, 3)), service: text.slice(3, 5), case: text.slice(5) };
 }

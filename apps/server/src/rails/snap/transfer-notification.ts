@@ -1,7 +1,7 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { failureReasonOf } from './failure-reason.ts';
-import { parseReply, parseResponseCode } from './reply.ts';
+import { parseReply, parseResponseCode, textOf } from './reply.ts';
 
 /** What the bank says of a transfer by itself. */
 export interface TransferNotification {
@@ -36,11 +36,13 @@ export function isSignedBy(clientSecret: string, { path, headers, body }: Signed
 
 /** Null for what says nothing final. */
 export function readNotification(body: string): TransferNotification | null {
-  const fields = parseReply(body)?.fields ?? {};
-  const { originalPartnerReferenceNo: partnerReferenceNo, latestTransactionStatus = '' } = fields;
-  const status = Object.hasOwn(STATUSES, latestTransactionStatus) ? STATUSES[latestTransactionStatus] : undefined;
+  const reply = parseReply(body);
+  if (reply === null) return null;
+  const partnerReferenceNo = textOf(reply, 'originalPartnerReferenceNo');
+  const word = textOf(reply, 'latestTransactionStatus') ?? '';
+  const status = Object.hasOwn(STATUSES, word) ? STATUSES[word] : undefined;
   if (partnerReferenceNo === undefined || status === undefined) return null;
   const failureReason =
-    status === 'REFUNDED' ? 'REFUNDED' : failureReasonOf(parseResponseCode(fields['previousResponseCode']));
+    status === 'REFUNDED' ? 'REFUNDED' : failureReasonOf(parseResponseCode(textOf(reply, 'previousResponseCode')));
   return { partnerReferenceNo, status, failureReason };
 }

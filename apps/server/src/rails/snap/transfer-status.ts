@@ -1,9 +1,10 @@
 import { parseMoney } from '../../domain/money.ts';
+import { ownField } from '../../exact-json.ts';
 import { reasonForStatus } from '../no-answer.ts';
 import type { NoVerdictReason, TransferOutcome } from '../rail.ts';
 import type { SnapService } from './exchange.ts';
 import { failureReasonOf } from './failure-reason.ts';
-import { parseReply, parseResponseCode, type Reply, readText } from './reply.ts';
+import { otherOf, parseReply, parseResponseCode, type Reply, readText, textOf } from './reply.ts';
 import { snapTimestamp } from './timestamp.ts';
 
 /** What was asked, for holding the reply against it. */
@@ -61,7 +62,7 @@ function transferStatus(ownCode: string, httpStatus: number, body: string, asked
   const code = reply?.responseCode ?? null;
   if (reply === null || code === null) return noWord(httpStatus >= 500 ? 'bank_unavailable' : 'not_understood', null);
   if (code.service !== ownCode || code.httpStatus !== httpStatus) return noWord('not_understood', code.text);
-  if (READ_FIELDS.some((name) => reply.others.has(name))) return noWord('not_understood', code.text);
+  if (READ_FIELDS.some((name) => otherOf(reply, name) !== undefined)) return noWord('not_understood', code.text);
 
   const meaning = `${code.httpStatus} ${code.case}`;
   if (meaning === TRANSACTION_NOT_FOUND) {
@@ -73,20 +74,20 @@ function transferStatus(ownCode: string, httpStatus: number, body: string, asked
 }
 
 /** A success says which transfer it is about: what does not may be the answer to another question. */
-function names({ fields }: Reply, { reference, service }: AskedTransfer): boolean {
-  const { originalPartnerReferenceNo: ours, originalReferenceNo: theirs } = fields;
-  return (ours ?? theirs) === reference && fields['serviceCode'] === service;
+function names(reply: Reply, { reference, service }: AskedTransfer): boolean {
+  const named = textOf(reply, 'originalPartnerReferenceNo') ?? textOf(reply, 'originalReferenceNo');
+  return named === reference && textOf(reply, 'serviceCode') === service;
 }
 
-function contradicts({ fields, others }: Reply, asked: AskedTransfer): boolean {
-  const differs = (name: string, expected: string): boolean => fields[name] !== undefined && fields[name] !== expected;
+function contradicts(reply: Reply, asked: AskedTransfer): boolean {
+  const differs = (name: string, expected: string): boolean => (textOf(reply, name) ?? expected) !== expected;
+  const amount = ownField(reply.fields, 'amount') ?? null;
   return (
     differs('originalPartnerReferenceNo', asked.reference) ||
     differs('serviceCode', asked.service) ||
     differs('currency', asked.currency) ||
     differs('beneficiaryAccountNo', asked.accountNumber) ||
-    fields['amount'] !== undefined ||
-    (others.has('amount') && !isAmount(others.get('amount'), asked))
+    (amount !== null && !isAmount(amount, asked))
   );
 }
 
@@ -97,9 +98,9 @@ function isAmount(value: unknown, { amount, currency }: AskedTransfer): boolean 
 }
 
 /** `latestTransactionStatus` (ASPI, service 36). The time in the reply is that of the order, so none is taken. */
-function wordOf({ fields }: Reply, responseCode: string): TransferOutcome {
-  const status = fields['latestTransactionStatus'] ?? '';
-  const previous = parseResponseCode(fields['previousResponseCode']);
+function wordOf(reply: Reply, responseCode: string): TransferOutcome {
+  const status = textOf(reply, 'latestTransactionStatus') ?? '';
+  const previous = parseResponseCode(textOf(reply, 'previousResponseCode'));
   const railCode = [responseCode, status, ...(previous === null ? [] : [previous.text])].join(' ');
   switch (status) {
     case '00': // success
