@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { jakartaDayOf, jakartaDayStartMs } from '../../domain/instant.ts';
-import { createNeighbourRuns, NEIGHBOUR_BOUNDS } from './neighbour-runs.ts';
+import { createNeighbours, NEIGHBOUR_BOUNDS } from './neighbours.ts';
 import { createNotFoundShare, NOT_FOUND_BOUNDS } from './not-found-share.ts';
 import { createSeenAccounts, shortened } from './seen-accounts.ts';
 import { type Hold, holdOf, type Sign, type Trip } from './signs.ts';
@@ -71,7 +71,7 @@ export function createWatchedClient(parts: WatchedClientParts): WatchedClient {
   const seen = createSeenAccounts();
   /** Of those that were seen today, the ones without a verdict. */
   const unheard = new Set<number>();
-  const runs = createNeighbourRuns();
+  const neighbours = createNeighbours();
   const notFound = createNotFoundShare();
   const trips = new Map<Sign, Trip>();
   let waiting = 0;
@@ -130,7 +130,7 @@ export function createWatchedClient(parts: WatchedClientParts): WatchedClient {
     if (hold === null) return;
     endTrips(nowMs);
     trip(sign, hold, figure, nowMs, HOLD_MS);
-    if (hold === 'refused') (sign === 'neighbours' ? runs : notFound).forget();
+    if (hold === 'refused') (sign === 'neighbours' ? neighbours : notFound).forget();
   }
 
   return {
@@ -155,7 +155,7 @@ export function createWatchedClient(parts: WatchedClientParts): WatchedClient {
         return { kind: 'refused', reason: held.sign, retryAfterMs: slowedMs };
       seen.add(account);
       unheard.add(account);
-      if (!trusted) judge('neighbours', runs.asked(bic, accountNumber, nowMs), nowMs);
+      if (!trusted) judge('neighbours', neighbours.asked(bic, accountNumber, nowMs), nowMs);
       return held === null ? NEW : SLOWED;
     },
     async slow() {

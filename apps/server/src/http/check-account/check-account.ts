@@ -105,7 +105,7 @@ function answer(bankCode: unknown, { bank, accountNumber, expectedName }: Accoun
     account_name: accountName,
     is_valid: isValid,
     status: verdict.status,
-    ...(expectedName === null ? {} : { name_match: matchHeldName(expectedName, accountName) }),
+    name_match: expectedName === null ? undefined : matchHeldName(expectedName, accountName),
   });
   return success(isValid ? 'Account validation successful' : 'Account validation completed', data);
 }
