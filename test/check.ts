@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { glob } from 'node:fs/promises';
-import { availableParallelism } from 'node:os';
+import { glob, mkdtemp, rm } from 'node:fs/promises';
+import { availableParallelism, tmpdir } from 'node:os';
+import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startTestServer, TEST_SERVER_VARIABLE } from './harness/database.ts';
 
@@ -18,6 +19,8 @@ const STATIC_CHECKS: readonly (readonly [name: string, command: string, args: re
 
 for (const [name, command, args] of STATIC_CHECKS) await step(name, command, args);
 
+// Each test file is a process, and many start the service in more of them: what one has compiled, the next need not.
+const compiled = await mkdtemp(path.join(tmpdir(), 'tiba-compiled-'));
 const server = await startTestServer();
 try {
   const files = (await Array.fromAsync(glob('test/**/*.test.ts', { cwd: root }))).sort();
@@ -25,10 +28,11 @@ try {
     'tests',
     process.execPath,
     ['--test', `--test-concurrency=${availableParallelism()}`, '--test-reporter=spec', ...files],
-    { [TEST_SERVER_VARIABLE]: server.connectionString },
+    { [TEST_SERVER_VARIABLE]: server.connectionString, NODE_COMPILE_CACHE: compiled },
   );
 } finally {
   await server.stop();
+  await rm(compiled, { recursive: true });
 }
 
 async function step(
