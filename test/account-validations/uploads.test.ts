@@ -73,7 +73,8 @@ describe('reading uploads', () => {
     assert.equal(await reading[5], 'busy');
     await areReading(2);
     assert.deepEqual(await Promise.all(reading), [...Array(5).fill('rows'), 'busy']);
-    assert.deepEqual(new Set(order.slice(1, 3)), new Set([0, 1]), 'who came first was read first');
+    // Which of the two is done first is open, and the third may overtake the other.
+    assert.ok(order[1] === 0 || order[1] === 1, 'who came first is read first');
     const more = [large, large, large].map((body) => reader.read(JSON_TYPE, body));
     await nextTurn();
     assert.equal(readingProcesses().length, 2, 'a place was handed on and left free too');
