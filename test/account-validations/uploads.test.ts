@@ -11,12 +11,11 @@ import {
 } from '../../apps/server/src/account-validations/uploads/upload-reader.ts';
 import { eventually } from '../harness/eventually.ts';
 import { watchEventLoop } from './event-loop.ts';
+import { BLOCK_MS_MAX } from './harmless.ts';
 import { manyRows } from './many-rows.ts';
 import { CSV_TYPE, JSON_TYPE, rowsOf } from './uploads.ts';
 
 const ROWS = 50_000;
-/** Time that every other request waits. A spawn alone takes ten where the machine is busy. */
-const BLOCK_MS_MAX = 50;
 
 const BUSY = { kind: 'busy' };
 const small = Buffer.from('bank_code,account_number\n014,0012345678\n');
