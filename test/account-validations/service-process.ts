@@ -1,12 +1,11 @@
 // The service as a process of its own, which a test kills and starts again on the same database.
 
 import { createPrivateKey, createPublicKey } from 'node:crypto';
-import pino from 'pino';
 import { startApp } from '../../apps/server/src/app.ts';
 import { readSettings } from '../../apps/server/src/config.ts';
-import { describeError } from '../../apps/server/src/observability/log.ts';
 import { insertClient } from '../../apps/server/src/postgres/clients.ts';
 import { testBanks } from '../harness/service.ts';
+import { warningsOnly } from '../harness/warnings.ts';
 import { createRail } from '../rails/connection.ts';
 
 /** The first message to it. */
@@ -52,10 +51,7 @@ async function start({ connectionString, privateKey: pem, perSecond, banks }: Se
     banks: testBanks,
     rails,
     inquiries: { contracts: new Map(rails.map(({ name }) => [name, contract])) },
-    logging: {
-      log: pino({ base: null, level: 'warn', serializers: { err: describeError } }, pino.destination(2)),
-      writeLine: () => {},
-    },
+    logging: warningsOnly,
   });
   if (app.clients.find(CLIENT_ID) === undefined) {
     const scopes = ['account:check', 'events:read'] as const;

@@ -3,13 +3,12 @@
 
 import { once } from 'node:events';
 import { flushCompileCache } from 'node:module';
-import pino from 'pino';
 import { startApp } from '../../apps/server/src/app.ts';
 import { readSettings } from '../../apps/server/src/config.ts';
 import { createBankDirectory } from '../../apps/server/src/domain/bank.ts';
 import bankEntries from '../../apps/server/src/domain/banks.json' with { type: 'json' };
-import { describeError } from '../../apps/server/src/observability/log.ts';
 import type { Rail } from '../../apps/server/src/rails/rail.ts';
+import { warningsOnly } from '../harness/warnings.ts';
 import type { FromService, ServiceAddress, ServiceSettings, ToService } from './messages.ts';
 
 // A process that is killed would leave nothing of it to the next one.
@@ -63,10 +62,7 @@ const app = await startApp({
   connection: { connectionString: settings.connectionString },
   banks: createBankDirectory(bankEntries),
   rails: settings.rails.map(scriptedRail),
-  logging: {
-    log: pino({ base: null, level: 'warn', serializers: { err: describeError } }, pino.destination(2)),
-    writeLine: () => {},
-  },
+  logging: warningsOnly,
 });
 
 process.on('message', (message: ToService) => {

@@ -19,8 +19,7 @@ export function startRetention({ what, days, clearSome, log }: Retention): { sto
 
   async function clearOld(): Promise<void> {
     const before = new Date(Date.now() - days * DAY_MS);
-    let mayBeMore = true;
-    while (mayBeMore) mayBeMore = (await clearSome(before)) && !stopping.signal.aborted;
+    while (!stopping.signal.aborted && (await clearSome(before)));
   }
 
   const clearing = repeat(INTERVAL_MS, clearOld, (error) =>

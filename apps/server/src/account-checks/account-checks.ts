@@ -1,7 +1,7 @@
 import { keyOf } from '../domain/identifiers.ts';
 import { createIsoClock } from '../observability/iso-clock.ts';
 import type { AccountInquiries } from '../rails/account-inquiries.ts';
-import type { AccountInquiry, InquiryOutcome } from '../rails/rail.ts';
+import { type AccountInquiry, type InquiryOutcome, wordOf } from '../rails/rail.ts';
 import type { HashAccount } from './account-hash.ts';
 import type { CheckRecords } from './check-records.ts';
 import type { Harvesting } from './harvesting/harvesting.ts';
@@ -62,8 +62,8 @@ export function createAccountChecks(parts: AccountChecksParts): AccountChecks {
       const { bic } = inquiry.bank;
       const accountNumber = inquiry.accountNumber.reveal();
       const asked: Asked = { clientId, bic, accountNumber, hash: hashAccount(bic, accountNumber), requestId };
-      const key = keyOf(clientId, asked.hash);
-      const kept = ageMaxSeconds === 0 ? null : (keptVerdicts?.find(key, ageMaxSeconds) ?? null);
+      const kept =
+        ageMaxSeconds === 0 ? null : (keptVerdicts?.find(keyOf(clientId, asked.hash), ageMaxSeconds) ?? null);
       if (kept !== null) {
         const earlier = { ...kept.outcome, ageSeconds: kept.ageSeconds };
         record(asked, wordOf(earlier), earlier);
@@ -80,7 +80,7 @@ export function createAccountChecks(parts: AccountChecksParts): AccountChecks {
         record(asked, wordOf(outcome), outcome);
         if (outcome.kind === 'verdict') {
           harvesting.heard(clientId, asked.hash, outcome.verdict.status);
-          keptVerdicts?.keep(key, outcome);
+          keptVerdicts?.keep(keyOf(clientId, asked.hash), outcome);
         }
         return outcome;
       } catch (error) {
@@ -95,7 +95,3 @@ interface Asked extends AskedAccount {
   readonly clientId: string;
   readonly requestId: string | undefined;
 }
-
-/** The verdict, in capitals; or why there is none. */
-export const wordOf = (outcome: CheckOutcome): string =>
-  outcome.kind === 'verdict' ? outcome.verdict.status : outcome.reason;

@@ -9,18 +9,17 @@ const Timestamp = Type.String({
   examples: ['2026-11-21T04:32:26.123Z'],
 });
 
-/** `data` in the success envelope (service document 2.1). */
-const successEnvelope = (data: TSchema, message: string) =>
-  Type.Object({
-    success: Type.Literal(true),
-    message: Type.String({ examples: [message] }),
-    data,
-    meta: Type.Object({ timestamp: Timestamp }),
-  });
-
-/** A success with this data, described for the reader. */
+/** `data` in the success envelope (service document 2.1), described for the reader. */
 export const answered = (data: TSchema, message: string, description: string) =>
-  Type.Object(successEnvelope(data, message).properties, { description });
+  Type.Object(
+    {
+      success: Type.Literal(true),
+      message: Type.String({ examples: [message] }),
+      data,
+      meta: Type.Object({ timestamp: Timestamp }),
+    },
+    { description },
+  );
 
 export const nullable = (schema: TSchema, description: string) => Type.Union([schema, Type.Null()], { description });
 

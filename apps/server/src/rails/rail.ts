@@ -34,6 +34,10 @@ export type InquiryOutcome =
       readonly retryAfterMs?: number;
     };
 
+/** What it came to, in a word: the verdict, in capitals, or why there is none. */
+export const wordOf = (outcome: InquiryOutcome): string =>
+  outcome.kind === 'verdict' ? outcome.verdict.status : outcome.reason;
+
 export type NoVerdictReason =
   /** Nothing, or not enough, came in time. */
   | 'timeout'

@@ -79,6 +79,8 @@ export function createHarvesting(parts: HarvestingParts): Harvesting {
     return client;
   }
 
+  const watched = (clientId: string): WatchedClient => clients.get(clientId) ?? watch(clientId);
+
   /** A process that is started again does not give the day again. */
   function recallToday(clientId: string, client: WatchedClient): void {
     const day = client.today();
@@ -100,8 +102,8 @@ export function createHarvesting(parts: HarvestingParts): Harvesting {
 
   const sweeping = setInterval(sweep, SWEEP_INTERVAL_MS).unref();
   return {
-    admit: (clientId, account) => (clients.get(clientId) ?? watch(clientId)).admit(account, clock()),
-    slow: (clientId) => (clients.get(clientId) ?? watch(clientId)).slow(),
+    admit: (clientId, account) => watched(clientId).admit(account, clock()),
+    slow: (clientId) => watched(clientId).slow(),
     heard(clientId, hash, status) {
       const client = clients.get(clientId);
       if (client?.isFirstVerdict(hash) === true) client.heard(status === 'NOT_FOUND', clock());

@@ -65,9 +65,14 @@ export function createNeighbours(): Neighbours {
 
 /** Of a block: FNV-1a over its bank, the length of its numbers and how they begin. Of four thousand million, two may share one. */
 function tagOf(bic: string, accountNumber: string): number {
-  let hash = 0x811c9dc5 ^ accountNumber.length;
-  for (let index = 0; index < bic.length; index += 1) hash = Math.imul(hash ^ bic.charCodeAt(index), 0x01000193);
-  const end = accountNumber.length - BLOCK_DIGITS;
-  for (let index = 0; index < end; index += 1) hash = Math.imul(hash ^ accountNumber.charCodeAt(index), 0x01000193);
-  return hash >>> 0;
+  const { length } = accountNumber;
+  const ofBank = mixIn(0x811c9dc5 ^ length, bic, bic.length);
+  return mixIn(ofBank, accountNumber, length - BLOCK_DIGITS) >>> 0;
+}
+
+/** The text up to there, mixed into a hash. */
+function mixIn(hash: number, text: string, end: number): number {
+  let mixed = hash;
+  for (let index = 0; index < end; index += 1) mixed = Math.imul(mixed ^ text.charCodeAt(index), 0x01000193);
+  return mixed;
 }

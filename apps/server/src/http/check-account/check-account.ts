@@ -1,11 +1,12 @@
 import type { FastifyInstance } from 'fastify';
-import { type AccountChecks, type CheckOutcome, wordOf } from '../../account-checks/account-checks.ts';
+import type { AccountChecks, CheckOutcome } from '../../account-checks/account-checks.ts';
 import type { Sign } from '../../account-checks/harvesting/signs.ts';
 import { type AccountNumber, accountNameOf, type Verdict } from '../../domain/account.ts';
 import { type AccountQuestion, readAccountQuestion } from '../../domain/account-question.ts';
 import type { Bank, BankDirectory } from '../../domain/bank.ts';
 import { matchHeldName } from '../../domain/name-match/name-match.ts';
 import { ownField } from '../../exact-json.ts';
+import { wordOf } from '../../rails/rail.ts';
 import { ENVELOPE_HEADERS, success } from '../envelope.ts';
 import { ApiError, unavailable } from '../errors.ts';
 import { callerOf, type Gate } from '../gate.ts';
