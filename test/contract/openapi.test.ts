@@ -192,3 +192,15 @@ test('each status of an operation describes only codes that have this status', (
     }
   }
 });
+
+test('/reference is a page that shows the description, with a script of its own', async () => {
+  const page = await service.get('/reference', { token: null });
+  assert.equal(page.status, 200);
+  assert.match(page.headers.get('content-type') ?? '', /^text\/html/);
+  assert.match(page.text, /"url": ?"\/openapi\.json"/);
+  const source = /<script src="([^"]+)"/.exec(page.text)?.[1] ?? assert.fail(page.text);
+  const script = await service.get(new URL(source, 'http://this.service/reference/').pathname, { token: null });
+  assert.equal(script.status, 200);
+  assert.match(script.headers.get('content-type') ?? '', /javascript/);
+  assert.match(script.text, /createApiReference/);
+});

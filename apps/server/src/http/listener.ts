@@ -5,6 +5,7 @@ import Fastify, {
   type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
+  type FastifyServerOptions,
   type onRequestHookHandler,
 } from 'fastify';
 import type { Caller } from '../auth/authenticator.ts';
@@ -29,6 +30,14 @@ declare module 'fastify' {
     startedMs: number;
   }
 }
+
+/**
+ * The schemas describe; the operations judge by their own rules, in the order that the contract gives. Where there is no
+ * validator Fastify does not even look at what it would validate.
+ */
+const DESCRIBING_ONLY = {
+  compilersFactory: { buildValidator: () => () => undefined, buildSerializer: () => () => JSON.stringify },
+} as unknown as NonNullable<FastifyServerOptions['schemaController']>;
 
 export interface ListenerOptions {
   readonly name: 'public' | 'operator';
@@ -67,6 +76,7 @@ export function createListener(options: ListenerOptions): FastifyInstance {
     requestTimeout: requestTimeoutMs,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
     trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
+    schemaController: DESCRIBING_ONLY,
     // Identifiers hold what they like, encoded: they are checked by their own rules, not by their length in the URL.
     routerOptions: { maxParamLength: HEADER_BYTES_MAX },
     http: {

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifySchemaCompiler } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import type { IssueAccessToken } from '../auth/access-tokens.ts';
 import type { SigningKeys } from '../auth/signing-keys.ts';
 import type { BankDirectory } from '../domain/bank.ts';
@@ -47,10 +47,6 @@ const REQUEST_TIMEOUT_MS = 10_000;
 /** The listener for clients: the document's operations, events and callbacks, login, and the API's description. */
 export async function createPublicListener(parts: PublicParts): Promise<FastifyInstance> {
   const app = createListener({ ...parts.listener, name: 'public', requestTimeoutMs: REQUEST_TIMEOUT_MS });
-  // The schemas describe; the operations judge by their own rules, in the order that the contract gives. Where there is
-  // no validator Fastify does not even look at what it would validate.
-  app.setValidatorCompiler(() => undefined as unknown as ReturnType<FastifySchemaCompiler<unknown>>);
-  app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   const refuseRest = refuseOtherMethods(app);
   readJsonBodies(app);
 
@@ -66,7 +62,7 @@ export async function createPublicListener(parts: PublicParts): Promise<FastifyI
     tokenEndpoint(app, { ...parts.issuer.endpoint, issue: parts.issuer.issue });
     authorizationServerMetadata(app, parts.issuer.url, parts.issuer.keys);
   }
-  await publishApi(app);
+  publishApi(app);
   refuseRest();
   return app;
 }

@@ -1,6 +1,5 @@
 import swagger from '@fastify/swagger';
-import scalar from '@scalar/fastify-api-reference';
-import type { FastifyInstance } from 'fastify';
+import Fastify, { type FastifyInstance } from 'fastify';
 import { AnyError } from './schemas.ts';
 
 /** Collects the operations' schemas from now on: register it before them. */
@@ -31,13 +30,29 @@ export async function describeApi(app: FastifyInstance): Promise<void> {
   });
 }
 
+const PAGE = '/reference';
+
 /** `/openapi.json` and the page that shows it, `/reference`. */
-export async function publishApi(app: FastifyInstance): Promise<void> {
+export function publishApi(app: FastifyInstance): void {
   app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger());
-  await app.register(scalar, {
-    routePrefix: '/reference',
+  let page: Promise<FastifyInstance> | undefined;
+  for (const url of [PAGE, `${PAGE}/`, `${PAGE}/js/scalar.js`]) {
+    app.get(url, { schema: { hide: true } }, async (_request, reply) => {
+      page ??= loadPage();
+      const answer = await (await page).inject(url);
+      return reply.status(answer.statusCode).headers(answer.headers).send(answer.rawPayload);
+    });
+  }
+}
+
+/** The page is megabytes of script and two hundred modules: nobody who never looks at it shall wait for them at the start. */
+async function loadPage(): Promise<FastifyInstance> {
+  const { default: scalar } = await import('@scalar/fastify-api-reference');
+  const page = Fastify();
+  await page.register(scalar, {
+    routePrefix: PAGE,
     // The page asks nobody else's server for anything.
     configuration: { url: '/openapi.json', withDefaultFonts: false, telemetry: false },
-    logLevel: 'silent',
   });
+  return page;
 }
