@@ -4,7 +4,9 @@ import { glob, mkdtemp, rm } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { startTestServer, TEST_SERVER_VARIABLE } from './harness/database.ts';
+import { startTestServer } from './harness/database.ts';
+import { makeRsaKeys } from './harness/rsa-keys.ts';
+import { RSA_KEYS_VARIABLE, TEST_SERVER_VARIABLE } from './harness/whole-run.ts';
 
 /** All checks, as CI runs them: types, lint, format, dead code, then the tests. Stops at the first that fails. */
 
@@ -28,7 +30,11 @@ try {
     'tests',
     process.execPath,
     ['--test', `--test-concurrency=${availableParallelism()}`, '--test-reporter=spec', ...files],
-    { [TEST_SERVER_VARIABLE]: server.connectionString, NODE_COMPILE_CACHE: compiled },
+    {
+      [TEST_SERVER_VARIABLE]: server.connectionString,
+      [RSA_KEYS_VARIABLE]: makeRsaKeys(),
+      NODE_COMPILE_CACHE: compiled,
+    },
   );
 } finally {
   await server.stop();

@@ -3,13 +3,13 @@ import { type TestContext, test } from 'node:test';
 import { deleteEnded } from '../../apps/server/src/postgres/account-validations.ts';
 import { createTestDatabase } from '../harness/database.ts';
 import { eventually } from '../harness/eventually.ts';
+import { rsaKeys } from '../harness/rsa-keys.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
-import { generateRailKeys } from '../rails/connection.ts';
 import { active, NOT_FOUND, scriptedRail } from '../rails/protection/scripted-rail.ts';
 import { answer, answerActive, type BankAnswer, startScriptedBank } from '../rails/scripted-bank.ts';
 import { dataOf, type Job, jobsOf } from './jobs.ts';
 
-const keys = generateRailKeys();
+const keys = rsaKeys();
 
 interface Stage {
   readonly service: TestService;

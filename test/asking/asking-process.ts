@@ -5,8 +5,9 @@ import pino from 'pino';
 import { createAsking } from '../../apps/server/src/asking/asking.ts';
 import { createMetrics } from '../../apps/server/src/observability/metrics.ts';
 import { openDatabase } from '../../apps/server/src/postgres/database.ts';
+import { rsaKeys } from '../harness/rsa-keys.ts';
 import { testBanks } from '../harness/service.ts';
-import { createRail, generateRailKeys } from '../rails/connection.ts';
+import { createRail } from '../rails/connection.ts';
 import { ledgerOn } from './harness.ts';
 
 const [connectionString = '', bankUrl = '', now = ''] = process.argv.slice(2);
@@ -15,7 +16,7 @@ const database = openDatabase({ connection: { connectionString }, connectionsMax
 const asking = createAsking({
   database,
   ledger: ledgerOn(database),
-  rails: [createRail(bankUrl, generateRailKeys())],
+  rails: [createRail(bankUrl, rsaKeys())],
   banks: testBanks,
   metrics: createMetrics(),
   log,

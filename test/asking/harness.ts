@@ -20,6 +20,8 @@ export const SECOND_MS = 1_000;
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 60 * MINUTE_MS;
 
+const DEADLINE_MS = 20_000;
+
 export const later = (ms: number, than = START): Date => new Date(than.getTime() + ms);
 
 /** One process that asks: its own connections, log and metrics. */
@@ -35,6 +37,8 @@ export interface AskingProcess {
 export interface AskingOptions {
   readonly rails: readonly Rail[];
   readonly staleMs?: number;
+  /** As long as the test takes, unless told otherwise. */
+  readonly readerWaitsMs?: number;
   readonly unknownGraceMs?: number;
   readonly now?: () => Date;
   /** Counts the statements that are sent outside transactions. */
@@ -110,7 +114,7 @@ function startProcess(connection: TestDatabase['connection'], options: AskingOpt
   };
   const ledger = ledgerOn(database);
   const metrics = createMetrics();
-  const { rails, staleMs = 10_000, unknownGraceMs, now } = options;
+  const { rails, staleMs = 10_000, readerWaitsMs = DEADLINE_MS, unknownGraceMs, now } = options;
   const asking = createAsking({
     database,
     ledger,
@@ -119,6 +123,7 @@ function startProcess(connection: TestDatabase['connection'], options: AskingOpt
     metrics,
     log,
     staleMs,
+    readerWaitsMs,
     ...(unknownGraceMs === undefined ? {} : { unknownGraceMs }),
     ...(now === undefined ? {} : { now }),
   });
@@ -188,8 +193,6 @@ function collectingLog(lines: Record<string, unknown>[]): Log {
   });
   return pino({ base: null }, collector);
 }
-
-const DEADLINE_MS = 20_000;
 
 /** Resolves when the condition holds; rejects when it does not within 20 s. */
 export const until = (what: string, holds: () => boolean | Promise<boolean>): Promise<void> =>

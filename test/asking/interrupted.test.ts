@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { after, before, beforeEach, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { generateRailKeys, type RailKeys } from '../rails/connection.ts';
+import { type RsaKeys, rsaKeys } from '../harness/rsa-keys.ts';
 import {
   answerTransfer,
   type BankAnswer,
@@ -23,13 +23,13 @@ import {
   until,
 } from './harness.ts';
 
-let keys: RailKeys;
+let keys: RsaKeys;
 let bank: ScriptedBank;
 let bench: AskingBench;
 let script: BankAnswer;
 
 before(async () => {
-  keys = generateRailKeys();
+  keys = rsaKeys();
   bank = await startScriptedBank({ transfer: (request, response) => script(request, response) });
   bench = await startAskingBench();
 });

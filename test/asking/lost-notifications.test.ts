@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Status } from '../../apps/server/src/domain/transaction.ts';
-import { generateRailKeys } from '../rails/connection.ts';
+import { rsaKeys } from '../harness/rsa-keys.ts';
 import { answerTransfer, referenceOf, type ScriptedBank, startScriptedBank } from '../rails/scripted-bank.ts';
 import {
   type AskingBench,
@@ -55,7 +55,7 @@ before(async () => {
     },
   });
   bench = await startAskingBench();
-  asker = bench.process({ rails: [bank.rail(generateRailKeys())] });
+  asker = bench.process({ rails: [bank.rail(rsaKeys())] });
 });
 after(async () => {
   await bench?.close();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
-import { generateRailKeys, type RailKeys } from '../rails/connection.ts';
+import { type RsaKeys, rsaKeys } from '../harness/rsa-keys.ts';
 import {
   answerTransfer,
   type BankAnswer,
@@ -26,14 +26,14 @@ const STALE_MS = 10_000;
 const ids = idsOf('TF', 100);
 let used = 0;
 
-let keys: RailKeys;
+let keys: RsaKeys;
 let bank: ScriptedBank;
 let bench: AskingBench;
 let script: BankAnswer = answerTransfer('03');
 let now = START;
 
 before(async () => {
-  keys = generateRailKeys();
+  keys = rsaKeys();
   bank = await startScriptedBank({ transfer: (request, response) => script(request, response) });
   bench = await startAskingBench();
 });
@@ -145,14 +145,8 @@ test('who reads while another process asks is answered at once', async () => {
   script = held.answer;
   const asked = start().asking.refresh('alpha', id);
   await until('the question has arrived', () => held.arrived() === 1);
-  const waitedMs: number[] = [];
-  for (let other = 0; other < 5; other += 1) {
-    const beganMs = performance.now();
-    await start().asking.refresh('alpha', id);
-    waitedMs.push(performance.now() - beganMs);
-  }
-  // Waiting for the bank, which holds the question, would take each of them 300 ms.
-  assert.ok(Math.min(...waitedMs) < 200, `they waited ${waitedMs.join(', ')} ms`);
+  // Whoever waited for the bank, which holds the question, would wait as long as the test takes.
+  for (let other = 0; other < 5; other += 1) await start().asking.refresh('alpha', id);
   assert.equal(held.arrived(), 1);
   held.release();
   await asked;
@@ -162,7 +156,7 @@ test('a reader waits 300 ms for a bank and no longer, and the answer is stored w
   const id = await begin();
   const held = holding('00');
   script = held.answer;
-  const { asking } = start();
+  const { asking } = start({ readerWaitsMs: 300 });
   const beganMs = performance.now();
   await asking.refresh('alpha', id);
   const waitedMs = performance.now() - beganMs;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
+import { type RsaKeys, rsaKeys } from '../harness/rsa-keys.ts';
 import { startTestService, word } from '../harness/service.ts';
-import { generateRailKeys, type RailKeys } from '../rails/connection.ts';
 import {
   answerTransfer,
   type BankAnswer,
@@ -39,11 +39,11 @@ const watched: BankAnswer = async (request, response) => {
   answerTransfer(said)(request, response);
 };
 
-let keys: RailKeys;
+let keys: RsaKeys;
 let bank: ScriptedBank;
 let bench: AskingBench;
 before(async () => {
-  keys = generateRailKeys();
+  keys = rsaKeys();
   bank = await startScriptedBank({ transfer: watched });
   bench = await startAskingBench();
 });
@@ -83,11 +83,9 @@ test('no transfer is asked about twice at a time, whoever reads it and whatever 
   const processes = [1, 2].map(() => bench.process({ rails: [bank.rail(keys)], staleMs: 1_000, now: () => now }));
   for (let round = 1; round <= 12; round += 1) {
     now = later(round * 5 * SECOND_MS);
-    await Promise.all(
-      processes.flatMap(({ asking }) => [asking.ask(now), ...ids.map((id) => asking.refresh('alpha', id))]),
-    );
-    // A reader waits 300 ms at the most, and the next round is later than that.
-    for (const { asking } of processes) await asking.ask(START);
+    const rounds = processes.map(({ asking }) => asking.ask(now));
+    const readers = processes.flatMap(({ asking }) => ids.map((id) => asking.refresh('alpha', id)));
+    await Promise.all([...rounds, ...readers]);
   }
   assert.equal(overlapping, 0);
   assert.ok(underWayMax > 1, 'nothing was asked at the same time at all');

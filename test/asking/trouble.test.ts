@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import { generateRailKeys, type RailKeys } from '../rails/connection.ts';
+import { type RsaKeys, rsaKeys } from '../harness/rsa-keys.ts';
 import {
   answer,
   answerTransfer,
@@ -25,12 +25,12 @@ suite('a bank in trouble', () => {
     'says that it cannot': (_request, response) => answer(response, 503, '<html>Service Unavailable</html>'),
     'answers nonsense': answerTransfer('99'),
   };
-  let keys: RailKeys;
+  let keys: RsaKeys;
   let bank: ScriptedBank;
   let bench: AskingBench;
   let script: BankAnswer;
   before(async () => {
-    keys = generateRailKeys();
+    keys = rsaKeys();
     bank = await startScriptedBank({ transfer: (request, response) => script(request, response) });
     bench = await startAskingBench();
   });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { listReviews } from '../../apps/server/src/postgres/transfer-inquiries.ts';
-import { generateRailKeys } from '../rails/connection.ts';
+import { rsaKeys } from '../harness/rsa-keys.ts';
 import {
   answer,
   answerTransfer,
@@ -45,7 +45,7 @@ before(async () => {
       ),
   });
   bench = await startAskingBench();
-  asker = bench.process({ rails: [bank.rail(generateRailKeys())], now: () => now });
+  asker = bench.process({ rails: [bank.rail(rsaKeys())], now: () => now });
   await bench.begin(IDS, START);
 });
 after(async () => {

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import pg from 'pg';
+import { impatient } from '../harness/database.ts';
 import { named, openDatabase, startAsker, startMortalBank } from './mortal-bank.ts';
 
 /** Whatever befalls those who tell of a bank, it is told. */
 
 test('what PostgreSQL could not keep is told when it can, once', async (context) => {
-  const database = await openDatabase(context);
+  const database = impatient(await openDatabase(context));
   const bank = await startMortalBank(context);
   const asker = await startAsker(context, database, bank);
   const other = new pg.Client(database.connection);

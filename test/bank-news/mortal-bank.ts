@@ -6,8 +6,8 @@ import type { Rail } from '../../apps/server/src/rails/rail.ts';
 import { call, EVENTS } from '../callbacks/endpoints-harness.ts';
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
 import { eventually } from '../harness/eventually.ts';
+import { rsaKeys } from '../harness/rsa-keys.ts';
 import { startTestService, type TestService } from '../harness/service.ts';
-import { generateRailKeys } from '../rails/connection.ts';
 import { answerActive, startScriptedBank } from '../rails/scripted-bank.ts';
 
 /** A database that ends with the test. */
@@ -30,7 +30,7 @@ export async function startMortalBank(context: TestContext): Promise<MortalBank>
     inquiry: (request, response) => (bank.dead ? response.destroy() : answerActive(request, response)),
   });
   context.after(() => scripted.close());
-  const keys = generateRailKeys();
+  const keys = rsaKeys();
   const bank: MortalBank = {
     dead: false,
     rail: () => scripted.rail(keys),

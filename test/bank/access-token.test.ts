@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { sign } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
+import { rsaKeys } from '../harness/rsa-keys.ts';
 import {
   type Change,
   createClock,
   EXTERNAL_PATH,
-  generatePartnerKeys,
   outcomeOf,
   type Partner,
   startBankWithPartner,
@@ -107,7 +107,7 @@ describe('the access token', () => {
 
   it('is refused for a signature by another key', async () => {
     const time = partner.timestamp();
-    const stranger = generatePartnerKeys().privateKey;
+    const stranger = rsaKeys().privateKey;
     const signature = sign('RSA-SHA256', Buffer.from(`${partner.settings.clientKey}|${time}`), stranger);
     const answer = await partner.requestToken({ headers: { 'X-SIGNATURE': signature.toString('base64') } });
     assert.equal(outcomeOf(answer), '401 4017300 Unauthorized. [Signature]');

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type RunningBank, startBank } from '../../apps/bank/src/server.ts';
-import { createClock, generatePartnerKeys, partnerSettings } from './partner.ts';
+import { rsaKeys } from '../harness/rsa-keys.ts';
+import { createClock, partnerSettings } from './partner.ts';
 
 const PATH = '/v1/account-verification';
 const BIC = 'TIBAIDJX';
 const clock = createClock('2026-11-21T04:32:26.123Z');
-const keys = generatePartnerKeys();
+const keys = rsaKeys();
 
 const VERSIONS = ['03', '04'] as const;
 type Version = (typeof VERSIONS)[number];

@@ -4,11 +4,12 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { rsaKeys } from '../harness/rsa-keys.ts';
 import { type ForkedBank, forkBank } from './bank-process.ts';
-import { createPartner, generatePartnerKeys, type Partner, partnerSettings } from './partner.ts';
+import { createPartner, type Partner, partnerSettings } from './partner.ts';
 
 export function createFleet() {
-  const keys = generatePartnerKeys();
+  const keys = rsaKeys();
   const folder = mkdtempSync(path.join(tmpdir(), 'tiba-bank-'));
   const started: number[] = [];
 

@@ -4,18 +4,20 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { type PartnerKeys, partnerSettings } from './partner.ts';
+import type { RsaKeys } from '../harness/rsa-keys.ts';
+import { partnerSettings } from './partner.ts';
 
 export const BANK_MAIN = fileURLToPath(new URL('../../apps/bank/src/main.ts', import.meta.url));
 
-/** Everything that the bank needs and nothing of this process's own environment. */
-export function bankEnvironment(keys: PartnerKeys): NodeJS.ProcessEnv {
+/** Everything that the bank needs and no setting of this process's own environment. */
+export function bankEnvironment(keys: RsaKeys): NodeJS.ProcessEnv {
   const settings = partnerSettings(keys);
   return {
     BANK_CLIENT_KEY: settings.clientKey,
     BANK_CLIENT_SECRET: settings.clientSecret,
     BANK_CLIENT_PUBLIC_KEY: keys.publicKey.export({ type: 'spki', format: 'pem' }),
     BANK_PARTNER_ID: settings.partnerId,
+    NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
   };
 }
 
@@ -25,7 +27,7 @@ export interface ForkedBank {
 }
 
 /** Forks the bank with an IPC channel and waits until it is ready. */
-export async function forkBank(keys: PartnerKeys, changes: NodeJS.ProcessEnv = {}): Promise<ForkedBank> {
+export async function forkBank(keys: RsaKeys, changes: NodeJS.ProcessEnv = {}): Promise<ForkedBank> {
   const child = fork(BANK_MAIN, { env: { ...bankEnvironment(keys), ...changes }, execArgv: [], silent: true });
   const [message] = await once(child, 'message', { signal: AbortSignal.timeout(20_000) }).catch((error: unknown) => {
     child.kill('SIGKILL');

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type RunningBank, startBank } from '../../apps/bank/src/server.ts';
-import { createClock, generatePartnerKeys, partnerSettings } from './partner.ts';
+import { rsaKeys } from '../harness/rsa-keys.ts';
+import { createClock, partnerSettings } from './partner.ts';
 
 // The messages are written here by hand and sent over real HTTP: they share nothing with the hub's code or the rail's.
 
@@ -25,7 +26,7 @@ let bank: RunningBank;
 let serials = 0;
 
 before(async () => {
-  const settings = partnerSettings(generatePartnerKeys());
+  const settings = partnerSettings(rsaKeys());
   bank = await startBank({ ...settings, form: 'bi-fast', partnerId: PARTICIPANT }, clock.now);
 });
 after(() => bank?.close());

@@ -6,9 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { type RunningBank, startBank } from '../../apps/bank/src/server.ts';
-import { createPartner, EXTERNAL_PATH, generatePartnerKeys, type Partner, partnerSettings } from './partner.ts';
+import { rsaKeys } from '../harness/rsa-keys.ts';
+import { createPartner, EXTERNAL_PATH, type Partner, partnerSettings } from './partner.ts';
 
-const keys = generatePartnerKeys();
+const keys = rsaKeys();
 const settings = partnerSettings(keys);
 const privateKeyPem = keys.privateKey.export({ type: 'pkcs8', format: 'pem' });
 const ACCOUNT = {

@@ -8,7 +8,8 @@ import { startBank } from '../../apps/bank/src/server.ts';
 import { COURSES } from '../../apps/bank/src/transfers/course.ts';
 import { JournalError } from '../../apps/bank/src/transfers/journal.ts';
 import { openTransfers, type Transfers } from '../../apps/bank/src/transfers/transfers.ts';
-import { createClock, createPartner, generatePartnerKeys, partnerSettings } from './partner.ts';
+import { rsaKeys } from '../harness/rsa-keys.ts';
+import { createClock, createPartner, partnerSettings } from './partner.ts';
 import { INTERBANK_ORDER, orderTransfer, pushClock, statusOf } from './transfers.ts';
 
 const START = '2026-11-21T10:30:24+07:00';
@@ -47,7 +48,7 @@ function statusIn(transfers: Transfers, partnerReferenceNo: string): string | nu
 describe('the journal', () => {
   it('gives a restarted bank its transfers, references and clock back', async () => {
     const clock = createClock(START);
-    const keys = generatePartnerKeys();
+    const keys = rsaKeys();
     const settings = { ...partnerSettings(keys), journalFile: newFile() };
     const first = await startBank(settings, clock.now);
     const before = createPartner(first.baseUrl, settings, keys, clock.now);

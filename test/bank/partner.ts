@@ -1,9 +1,10 @@
 // The bank's partner, as the tests play it: it signs as SNAP BI says and sends over real HTTP.
 // It shares nothing with the bank's own code, so that a mistake there cannot hide here.
 
-import { createHash, createHmac, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { createHash, createHmac, sign } from 'node:crypto';
 import { type RunningBank, startBank } from '../../apps/bank/src/server.ts';
 import type { BankSettings } from '../../apps/bank/src/settings.ts';
+import { type RsaKeys, rsaKeys } from '../harness/rsa-keys.ts';
 
 export const TOKEN_PATH = '/v1.0/access-token/b2b';
 export const INTERNAL_PATH = '/v1.0/account-inquiry-internal';
@@ -28,16 +29,7 @@ export interface Change {
   readonly signal?: AbortSignal;
 }
 
-export interface PartnerKeys {
-  readonly publicKey: KeyObject;
-  readonly privateKey: KeyObject;
-}
-
-export function generatePartnerKeys(): PartnerKeys {
-  return generateKeyPairSync('rsa', { modulusLength: 2048 });
-}
-
-export function partnerSettings(keys: PartnerKeys): BankSettings {
+export function partnerSettings(keys: RsaKeys): BankSettings {
   return {
     host: '127.0.0.1',
     port: 0,
@@ -84,7 +76,7 @@ export async function startBankWithPartner(
   now: () => number = Date.now,
   changes: Partial<BankSettings> = {},
 ): Promise<{ bank: RunningBank; partner: Partner; close: () => Promise<void> }> {
-  const keys = generatePartnerKeys();
+  const keys = rsaKeys();
   const settings = { ...partnerSettings(keys), ...changes };
   const bank = await startBank(settings, now);
   return { bank, partner: createPartner(bank.baseUrl, settings, keys, now), close: () => bank.close() };
@@ -93,7 +85,7 @@ export async function startBankWithPartner(
 export function createPartner(
   baseUrl: string,
   settings: BankSettings,
-  keys: PartnerKeys,
+  keys: RsaKeys,
   now = Date.now,
   tokenPath = TOKEN_PATH,
 ) {

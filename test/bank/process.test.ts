@@ -4,10 +4,11 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { after, describe, it } from 'node:test';
+import { rsaKeys } from '../harness/rsa-keys.ts';
 import { BANK_MAIN, bankEnvironment, forkBank, waitUntilClosed } from './bank-process.ts';
-import { createPartner, generatePartnerKeys, INTERNAL_PATH, partnerSettings } from './partner.ts';
+import { createPartner, INTERNAL_PATH, partnerSettings } from './partner.ts';
 
-const keys = generatePartnerKeys();
+const keys = rsaKeys();
 const started: number[] = [];
 
 // A bank that outlives its test would keep the port, and this file, for ever.

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { type BankSettings, readSettings } from '../../apps/bank/src/settings.ts';
+import { rsaKeys } from '../harness/rsa-keys.ts';
 import { bankEnvironment } from './bank-process.ts';
-import { generatePartnerKeys } from './partner.ts';
 
-const ENVIRONMENT = bankEnvironment(generatePartnerKeys());
+const ENVIRONMENT = bankEnvironment(rsaKeys());
 
 function read(changes: NodeJS.ProcessEnv): BankSettings {
   const result = readSettings({ ...ENVIRONMENT, ...changes });
@@ -81,7 +81,7 @@ describe('the settings of the bank', () => {
   });
 
   it('refuse a private key where the public one belongs', () => {
-    const pem = generatePartnerKeys().privateKey.export({ type: 'pkcs8', format: 'pem' });
+    const pem = rsaKeys().privateKey.export({ type: 'pkcs8', format: 'pem' });
     assert.deepEqual(faultsOf({ BANK_CLIENT_PUBLIC_KEY: pem }), [
       'BANK_CLIENT_PUBLIC_KEY holds a private key: give the public one only, and replace the key pair.',
     ]);

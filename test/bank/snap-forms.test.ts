@@ -3,9 +3,10 @@ import { describe, it, type TestContext } from 'node:test';
 import type { FormName } from '../../apps/bank/src/forms.ts';
 import { startBank } from '../../apps/bank/src/server.ts';
 import type { BankSettings } from '../../apps/bank/src/settings.ts';
-import { type Change, createPartner, generatePartnerKeys, outcomeOf, partnerSettings } from './partner.ts';
+import { rsaKeys } from '../harness/rsa-keys.ts';
+import { type Change, createPartner, outcomeOf, partnerSettings } from './partner.ts';
 
-const keys = generatePartnerKeys();
+const keys = rsaKeys();
 
 const OTHER_ACCOUNT = { beneficiaryAccountNo: '8888011234', partnerReferenceNo: 'REF-1' };
 const SWITCHER = { inquiryService: '1' };

@@ -5,13 +5,13 @@ import { type Database, openDatabase } from '../../apps/server/src/postgres/data
 import type { InstallationEnvironment } from '../../apps/server/src/postgres/installation.ts';
 import { prepareDatabase } from '../../apps/server/src/postgres/prepare.ts';
 import { StartError } from '../../apps/server/src/start-error.ts';
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
+import { createEmptyTestDatabase, type TestDatabase } from '../harness/database.ts';
 
 describe('a database', () => {
   let empty: TestDatabase;
   let database: Database;
   before(async () => {
-    empty = await createTestDatabase();
+    empty = await createEmptyTestDatabase();
   });
   beforeEach(() => {
     database = openDatabase({ connection: empty.connection, connectionsMax: 8, log: pino({ level: 'silent' }) });

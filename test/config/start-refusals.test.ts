@@ -19,10 +19,10 @@ interface End {
   readonly stderr: string;
 }
 
-/** Runs a program to its end, with nothing of this process's environment. */
+/** Runs a program to its end, with no setting of this process's environment. */
 async function run(program: string, args: readonly string[], env: Record<string, string>): Promise<End> {
   const child = spawn(process.execPath, [program, ...args], {
-    env: { ...env, PATH: process.env['PATH'] },
+    env: { ...env, PATH: process.env['PATH'], NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] },
     timeout: 30_000,
     killSignal: 'SIGKILL',
   });

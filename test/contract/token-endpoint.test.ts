@@ -11,6 +11,7 @@ import {
   type TestClient,
   type TestService,
 } from '../harness/service.ts';
+import { bound } from '../harness/whole-run.ts';
 import { assertRefused } from './assertions.ts';
 import { testSeal } from './tokens.ts';
 import { until, untilStatus } from './until.ts';
@@ -140,7 +141,7 @@ suite('errors of the token endpoint (RFC 6749, section 5.2)', () => {
     await changeClient(service.app.database, 'out', 'disable');
     const startedMs = performance.now();
     assertOAuthError(await untilStatus(401, () => post(GRANT, basic(client))), 401, 'invalid_client');
-    assert.ok(performance.now() - startedMs < 1_000);
+    assert.ok(performance.now() - startedMs < bound(1_000));
   });
 
   test('invalid_request: 400 without grant_type, and for a parameter given twice', async () => {

@@ -3,25 +3,36 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import pg from 'pg';
+import pino from 'pino';
+import { openDatabase } from '../../apps/server/src/postgres/database.ts';
 import { startEmbeddedPostgres } from '../../apps/server/src/postgres/embedded.ts';
+import { migrateJobs } from '../../apps/server/src/postgres/jobs.ts';
+import { migrate } from '../../apps/server/src/postgres/migrate.ts';
+import { TEST_SERVER_VARIABLE } from './whole-run.ts';
 
 export interface TestDatabase {
   readonly connection: pg.ClientConfig;
   drop(): Promise<void>;
 }
 
+/** On a machine that is busy with tests a query may take longer than a client would wait. */
+const PATIENT = {
+  connectionTimeoutMillis: 20_000,
+  statement_timeout: 20_000,
+  lock_timeout: 20_000,
+  query_timeout: 20_000,
+};
+
 export interface TestServer {
   readonly connectionString: string;
   stop(): Promise<void>;
 }
 
-/** Where the run of all tests tells each file which PostgreSQL to use. */
-export const TEST_SERVER_VARIABLE = 'TIBA_TEST_POSTGRES';
-
-/** A PostgreSQL of the tests' own. It need not survive a power cut. */
+/** A PostgreSQL of the tests' own, whose new databases have Tiba's tables. It need not survive a power cut. */
 export async function startTestServer(): Promise<TestServer> {
   const directory = await mkdtemp(path.join(tmpdir(), 'tiba-test-'));
   const server = await startEmbeddedPostgres({ dataDirectory: path.join(directory, 'postgres'), durable: false });
+  await migrateTemplate(connectionTo(server.connectionString, 'template1'));
   return {
     connectionString: server.connectionString,
     async stop() {
@@ -31,21 +42,46 @@ export async function startTestServer(): Promise<TestServer> {
   };
 }
 
-/** An empty database: on the server of the whole run, or, for a file that is run alone, on a server of its own. */
-export async function createTestDatabase(): Promise<TestDatabase> {
+async function migrateTemplate(connection: pg.ClientConfig): Promise<void> {
+  const database = openDatabase({ connection, connectionsMax: 1, log: pino({ level: 'silent' }) });
+  try {
+    await migrate(database);
+    await migrateJobs(connection);
+  } finally {
+    await database.close();
+  }
+}
+
+/** A database with Tiba's tables: on the server of the whole run, or, for a file that is run alone, on its own. */
+export const createTestDatabase = (): Promise<TestDatabase> => createFrom('template1');
+
+/** With the service's own deadlines, for tests of them. */
+export const impatient = ({ connection: { connectionString = '' }, drop }: TestDatabase): TestDatabase => ({
+  connection: { connectionString },
+  drop,
+});
+
+export const createEmptyTestDatabase = (): Promise<TestDatabase> => createFrom('template0');
+
+async function createFrom(template: string): Promise<TestDatabase> {
   const shared = process.env[TEST_SERVER_VARIABLE];
   const own = shared === undefined ? await startTestServer() : null;
   const server = shared ?? own?.connectionString ?? '';
   const name = `test_${randomBytes(6).toString('hex')}`;
-  await administer(server, `create database ${name}`);
+  await administer(server, `create database ${name} template ${template}`);
   return {
-    connection: { connectionString: server.replace('/tiba?', `/${name}?`) },
+    connection: connectionTo(server, name),
     async drop() {
       await administer(server, `drop database ${name} with (force)`);
       await own?.stop();
     },
   };
 }
+
+const connectionTo = (server: string, database: string): pg.ClientConfig => ({
+  connectionString: server.replace('/tiba?', `/${database}?`),
+  ...PATIENT,
+});
 
 async function administer(connectionString: string, sql: string): Promise<void> {
   const client = new pg.Client({ connectionString });

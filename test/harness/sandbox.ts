@@ -47,6 +47,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       PATH: process.env['PATH'],
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
       TIBA_PORT: '0',
       TIBA_OPERATOR_PORT: '0',
       TIBA_DATA_DIR: dataDirectory,

@@ -14,8 +14,9 @@ import { insertClient } from '../../apps/server/src/postgres/clients.ts';
 import type { Rail } from '../../apps/server/src/rails/rail.ts';
 import { createSnapRail } from '../../apps/server/src/rails/snap/snap-rail.ts';
 import type { AppOptions } from '../../apps/server/src/wiring/parts.ts';
-import { generatePartnerKeys, partnerSettings } from '../bank/partner.ts';
+import { partnerSettings } from '../bank/partner.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
+import { rsaKeys } from './rsa-keys.ts';
 
 export interface TestClient {
   readonly clientId: string;
@@ -217,7 +218,7 @@ export async function send(url: string, init: RequestInit): Promise<Answer> {
 
 /** The simulated bank in this process, and the rail to it. */
 async function startBankRail(changes: Partial<BankSettings> = {}): Promise<{ rails: Rail[]; bank: RunningBank }> {
-  const keys = generatePartnerKeys();
+  const keys = rsaKeys();
   const settings = { ...partnerSettings(keys), ...changes };
   const bank = await startBank(settings);
   const rail = createSnapRail({

@@ -4,7 +4,7 @@ import pg from 'pg';
 import pino from 'pino';
 import { type Database, openDatabase } from '../../apps/server/src/postgres/database.ts';
 import { migrate } from '../../apps/server/src/postgres/migrate.ts';
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
+import { createEmptyTestDatabase, type TestDatabase } from '../harness/database.ts';
 
 let testDatabase: TestDatabase;
 let database: Database;
@@ -12,7 +12,7 @@ const open = (): Database =>
   openDatabase({ connection: testDatabase.connection, connectionsMax: 2, log: pino({ level: 'silent' }) });
 
 before(async () => {
-  testDatabase = await createTestDatabase();
+  testDatabase = await createEmptyTestDatabase();
   database = open();
 });
 after(async () => {

@@ -1,10 +1,10 @@
 import type { FormName } from '../../apps/bank/src/forms.ts';
 import type { AcmtSettings } from '../../apps/server/src/rails/acmt/settings.ts';
-import { generatePartnerKeys } from '../bank/partner.ts';
+import { rsaKeys } from '../harness/rsa-keys.ts';
 import { openAcmtRail, startScheme } from './acmt-connection.ts';
 import { conforms } from './conformance.ts';
 
-const keys = generatePartnerKeys();
+const keys = rsaKeys();
 
 const SCHEMES: readonly [name: string, form: FormName, changes: Partial<AcmtSettings>][] = [
   ['acmt V03', 'acmt-03', {}],

@@ -6,7 +6,8 @@ import { type RunningBank, startBank } from '../../apps/bank/src/server.ts';
 import { createAcmtRail } from '../../apps/server/src/rails/acmt/acmt-rail.ts';
 import type { AcmtSettings } from '../../apps/server/src/rails/acmt/settings.ts';
 import type { Rail } from '../../apps/server/src/rails/rail.ts';
-import { type PartnerKeys, partnerSettings } from '../bank/partner.ts';
+import { partnerSettings } from '../bank/partner.ts';
+import type { RsaKeys } from '../harness/rsa-keys.ts';
 
 const AGENT_BIC = 'TIBAIDJX';
 
@@ -27,7 +28,7 @@ export const openAcmtRail = (baseUrl: string, changes: Partial<AcmtSettings> = {
   createAcmtRail({ ...ACMT_SETTINGS, baseUrl, ...changes });
 
 /** The simulated bank as a scheme; closed with the test. */
-export async function startScheme(context: TestContext, form: FormName, keys: PartnerKeys): Promise<RunningBank> {
+export async function startScheme(context: TestContext, form: FormName, keys: RsaKeys): Promise<RunningBank> {
   const bank = await startBank({ ...partnerSettings(keys), form, partnerId: AGENT_BIC });
   context.after(() => bank.close());
   return bank;

@@ -1,9 +1,10 @@
 import { startBank } from '../../apps/bank/src/server.ts';
-import { generatePartnerKeys, partnerSettings } from '../bank/partner.ts';
+import { partnerSettings } from '../bank/partner.ts';
+import { rsaKeys } from '../harness/rsa-keys.ts';
 import { openBiFastRail, PARTICIPANT } from './bi-fast-hub.ts';
 import { conforms } from './conformance.ts';
 
-const settings = { ...partnerSettings(generatePartnerKeys()), form: 'bi-fast', partnerId: PARTICIPANT } as const;
+const settings = { ...partnerSettings(rsaKeys()), form: 'bi-fast', partnerId: PARTICIPANT } as const;
 
 conforms({
   name: 'BI-FAST',

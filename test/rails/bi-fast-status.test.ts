@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { startBank } from '../../apps/bank/src/server.ts';
 import type { TransferOutcome } from '../../apps/server/src/rails/rail.ts';
-import { generatePartnerKeys, partnerSettings } from '../bank/partner.ts';
+import { partnerSettings } from '../bank/partner.ts';
+import { rsaKeys } from '../harness/rsa-keys.ts';
 import {
   askedIn,
   type HubAnswer,
@@ -229,7 +230,7 @@ describe('the simulated hub is asked about payments', () => {
   };
 
   it('and says what the last four digits of the EndToEndId stand for', async (context) => {
-    const settings = partnerSettings(generatePartnerKeys());
+    const settings = partnerSettings(rsaKeys());
     const bank = await startBank({ ...settings, form: 'bi-fast', partnerId: PARTICIPANT });
     context.after(() => bank.close());
     const rail = openBiFastRail(`${bank.baseUrl}/bi-fast`);

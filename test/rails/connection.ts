@@ -1,4 +1,3 @@
-import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { AccountNumber } from '../../apps/server/src/domain/account.ts';
 import { createBankDirectory } from '../../apps/server/src/domain/bank.ts';
 import bankEntries from '../../apps/server/src/domain/banks.json' with { type: 'json' };
@@ -11,20 +10,14 @@ import type {
 } from '../../apps/server/src/rails/rail.ts';
 import type { SnapSettings } from '../../apps/server/src/rails/snap/settings.ts';
 import { createSnapRail } from '../../apps/server/src/rails/snap/snap-rail.ts';
-
-export interface RailKeys {
-  readonly publicKey: KeyObject;
-  readonly privateKey: KeyObject;
-}
-
-export const generateRailKeys = (): RailKeys => generateKeyPairSync('rsa', { modulusLength: 2048 });
+import type { RsaKeys } from '../harness/rsa-keys.ts';
 
 export const CLIENT_KEY = '962489e9-de5d-4eb7-92a4-b07d44d64bf4';
 // Not ASCII alone: the key of the signatures is its UTF-8.
 export const CLIENT_SECRET = 'kunci rahasia é/+=';
 
 /** A rail to the bank at `baseUrl`, as BCA's partner. */
-export function createRail(baseUrl: string, { privateKey }: RailKeys, changes: Partial<SnapSettings> = {}): Rail {
+export function createRail(baseUrl: string, { privateKey }: RsaKeys, changes: Partial<SnapSettings> = {}): Rail {
   return createSnapRail({
     name: 'scripted-bank',
     baseUrl,

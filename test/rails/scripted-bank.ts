@@ -6,7 +6,8 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import { text } from 'node:stream/consumers';
 import type { Rail } from '../../apps/server/src/rails/rail.ts';
 import type { SnapSettings } from '../../apps/server/src/rails/snap/settings.ts';
-import { createRail, type RailKeys } from './connection.ts';
+import type { RsaKeys } from '../harness/rsa-keys.ts';
+import { createRail } from './connection.ts';
 
 export const INTERNAL_PATH = '/v1.0/account-inquiry-internal';
 export const EXTERNAL_PATH = '/v1.0/account-inquiry-external';
@@ -33,7 +34,7 @@ export interface ScriptedBank {
   /** Those about transfers. */
   readonly transferInquiries: readonly BankRequest[];
   /** A rail to this bank, which is BCA unless told otherwise; closed with it. */
-  rail(keys: RailKeys, changes?: Partial<SnapSettings>): Rail;
+  rail(keys: RsaKeys, changes?: Partial<SnapSettings>): Rail;
   close(): Promise<void>;
 }
 

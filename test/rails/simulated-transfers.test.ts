@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type RunningBank, startBank } from '../../apps/bank/src/server.ts';
 import type { Rail, TransferOutcome } from '../../apps/server/src/rails/rail.ts';
-import { createClock, createPartner, generatePartnerKeys, type Partner, partnerSettings } from '../bank/partner.ts';
+import { createClock, createPartner, type Partner, partnerSettings } from '../bank/partner.ts';
 import { orderTransfer, pushClock } from '../bank/transfers.ts';
+import { rsaKeys } from '../harness/rsa-keys.ts';
 import { askAboutTransfer, createRail, inquiryOf, transferTo } from './connection.ts';
 
 /** What the last four digits of an account make of a transfer at the simulated bank (docs/simulated-bank.md), after an hour. */
@@ -30,7 +31,7 @@ let partner: Partner;
 let rail: Rail;
 
 before(async () => {
-  const keys = generatePartnerKeys();
+  const keys = rsaKeys();
   const settings = partnerSettings(keys);
   // Its clock stands still, so that nothing ends while it is asked the first time.
   bank = await startBank(settings, createClock(new Date().toISOString()).now);

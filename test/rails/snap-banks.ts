@@ -8,7 +8,8 @@ import type { BankSettings } from '../../apps/bank/src/settings.ts';
 import type { Verdict } from '../../apps/server/src/domain/account.ts';
 import { PROFILES, type ProfileName } from '../../apps/server/src/rails/snap/profiles/profiles.ts';
 import type { SnapSettings } from '../../apps/server/src/rails/snap/settings.ts';
-import { generatePartnerKeys, partnerSettings } from '../bank/partner.ts';
+import { partnerSettings } from '../bank/partner.ts';
+import { rsaKeys } from '../harness/rsa-keys.ts';
 import { conforms } from './conformance.ts';
 import { createRail } from './connection.ts';
 
@@ -118,7 +119,7 @@ export const SNAP_BANKS: Readonly<Record<ProfileName, SnapBank>> = {
 
 const ORIGIN = 'tiba.example';
 
-const keys = generatePartnerKeys();
+const keys = rsaKeys();
 
 /** The simulated bank as this one; it is closed with the test. */
 export async function startSnapBank(

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { InquiryOutcome, Rail } from '../../apps/server/src/rails/rail.ts';
 import { accountVerdict } from '../../apps/server/src/rails/snap/account-verdict.ts';
-import { ask, generateRailKeys } from './connection.ts';
+import { rsaKeys } from '../harness/rsa-keys.ts';
+import { ask } from './connection.ts';
 import { answer, HOLDER, type ScriptedBank, serviceOf, startScriptedBank, successOf } from './scripted-bank.ts';
 import { SNAP_CASES } from './snap-cases.ts';
 
@@ -39,7 +40,7 @@ describe("a bank's response code", () => {
         });
       },
     });
-    rail = bank.rail(generateRailKeys());
+    rail = bank.rail(rsaKeys());
   });
   after(() => bank.close());
 

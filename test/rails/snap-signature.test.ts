@@ -5,7 +5,8 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
-import { ask, CLIENT_KEY, CLIENT_SECRET, generateRailKeys } from './connection.ts';
+import { rsaKeys } from '../harness/rsa-keys.ts';
+import { ask, CLIENT_KEY, CLIENT_SECRET } from './connection.ts';
 import {
   type BankRequest,
   EXTERNAL_PATH,
@@ -28,7 +29,7 @@ interface MidtransSigner {
 }
 const { SnapBi }: { SnapBi: MidtransSigner } = createRequire(import.meta.url)('midtrans-client');
 
-const keys = generateRailKeys();
+const keys = rsaKeys();
 const PREFIX = '/openapi';
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+07:00$/;
 

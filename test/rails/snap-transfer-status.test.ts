@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Rail, TransferOutcome } from '../../apps/server/src/rails/rail.ts';
-import { askAboutTransfer, generateRailKeys, transferTo } from './connection.ts';
+import { rsaKeys } from '../harness/rsa-keys.ts';
+import { askAboutTransfer, transferTo } from './connection.ts';
 import {
   answer,
   answerTransfer,
@@ -19,7 +20,7 @@ let script: BankAnswer = answerTransfer('00');
 
 before(async () => {
   bank = await startScriptedBank({ transfer: (request, response) => script(request, response) });
-  rail = bank.rail(generateRailKeys());
+  rail = bank.rail(rsaKeys());
 });
 after(() => bank?.close());
 

@@ -42,6 +42,7 @@ export function startNpm(place: Place, args: readonly string[], environment: Rec
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       PATH: process.env['PATH'],
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
       // npm keeps its own log there.
       HOME: dataDirectoryOf(place),
       npm_config_update_notifier: 'false',

@@ -2,12 +2,13 @@ import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startTestService, type TestClient, type TestService, word } from '../harness/service.ts';
+import { bound } from '../harness/whole-run.ts';
 import { startWeatherServer, type WeatherServer } from './postgres-server.ts';
 import { type NotificationsFate, type Proxy, startProxy } from './proxy.ts';
 import { assertUnavailable, observe, RECOVERED_WITHIN_MS } from './watch.ts';
 
 /** Contract's decisions, "Authentication": a disabled client is out within one second. The rest is the test's own time. */
-const OUT_WITHIN_MS = 1_000 + 150;
+const OUT_WITHIN_MS = bound(1_000 + 150);
 
 let server: WeatherServer;
 let proxy: Proxy;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, suite, test } from 'node:test';
 import { startTestService, type TestService, word } from '../harness/service.ts';
+import { bound } from '../harness/whole-run.ts';
 import { startWeatherServer, type WeatherServer } from './postgres-server.ts';
 import {
   assertRecovers,
@@ -17,7 +18,7 @@ const openSockets = (): number =>
   process.getActiveResourcesInfo().filter((resource) => resource === 'PipeWrap' || resource === 'TCPSocketWrap').length;
 
 /** It says goodbye on several connections, one after the other, and gives each two seconds. */
-const STOPPED_WITHIN_MS = 15_000;
+const STOPPED_WITHIN_MS = bound(15_000);
 
 let server: WeatherServer;
 let service: TestService;

@@ -3,12 +3,13 @@ import type { TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { eventually } from '../harness/eventually.ts';
 import type { Answer, TestService } from '../harness/service.ts';
+import { bound } from '../harness/whole-run.ts';
 
 /** How long an answer may take whatever the weather, and what a busy machine adds. */
-const ANSWERED_WITHIN_MS = 3_000 + 100;
-export const RECOVERED_WITHIN_MS = 2_000;
+const ANSWERED_WITHIN_MS = bound(3_000 + 100);
+export const RECOVERED_WITHIN_MS = bound(2_000);
 /** Once the service knows of the weather, nobody waits for a deadline: half a second, and what a busy machine adds. */
-export const REFUSED_WITHIN_MS = 1_000;
+export const REFUSED_WITHIN_MS = bound(1_000);
 
 export interface Observed {
   readonly answer: Answer;

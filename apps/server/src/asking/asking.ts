@@ -22,6 +22,8 @@ export interface AskingParts {
   readonly log: Log;
   /** A transaction that was asked about longer ago than this is asked about again when somebody reads it. */
   readonly staleMs: number;
+  /** A reader is answered with what is known when the bank takes longer. 300 ms, unless told otherwise. */
+  readonly readerWaitsMs?: number;
   /** How long a bank may know nothing of a transfer before a person shall look into it. An hour, unless told otherwise. */
   readonly unknownGraceMs?: number;
   /** The time for `refresh` and `start`. */
@@ -32,8 +34,8 @@ export interface AskingParts {
 export interface Asking {
   /**
    * Has the bank asked about a transaction that somebody reads, when that was long ago. Resolves when the answer is
-   * stored, at once when there is nothing to ask, and after 300 ms in any case; with whether anybody was asked. Never
-   * rejects.
+   * stored, at once when there is nothing to ask, and after `readerWaitsMs` in any case; with whether anybody was
+   * asked. Never rejects.
    */
   refresh(clientId: string, transactionId: string): Promise<boolean>;
   /**
@@ -48,12 +50,13 @@ export interface Asking {
   close(): Promise<void>;
 }
 
+const READER_WAITS_MS = 300;
 const UNKNOWN_GRACE_MS = 60 * 60_000;
 const INTERVAL_MS = 1_000;
 
 export function createAsking(parts: AskingParts): Asking {
   const { database, ledger, metrics, log, staleMs } = parts;
-  const { unknownGraceMs = UNKNOWN_GRACE_MS, now = () => new Date() } = parts;
+  const { readerWaitsMs = READER_WAITS_MS, unknownGraceMs = UNKNOWN_GRACE_MS, now = () => new Date() } = parts;
   const lines = new Map(
     parts.rails.filter(isAskable).map((rail): [string, Line] => {
       const pace = createPace((troubled) => {
@@ -67,7 +70,7 @@ export function createAsking(parts: AskingParts): Asking {
   const questions = createQuestions({ banks: parts.banks, metrics, log });
   const recently = createRecently();
   const rounds = createRounds({ database, lines, questions, recently, log });
-  const refreshing = createRefreshing({ database, lines, questions, recently, staleMs, now, log });
+  const refreshing = createRefreshing({ database, lines, questions, recently, staleMs, readerWaitsMs, now, log });
   let loop: ReturnType<typeof repeat> | undefined;
 
   return {

@@ -14,6 +14,7 @@ export interface RefreshingParts {
   readonly questions: Questions;
   readonly recently: Recently;
   readonly staleMs: number;
+  readonly readerWaitsMs: number;
   readonly now: () => Date;
   readonly log: Log;
 }
@@ -24,13 +25,11 @@ export interface Refreshing {
   close(): Promise<void>;
 }
 
-/** A reader is answered with what is known when the bank takes longer. */
-const READER_WAITS_MS = 300;
 /** One that a person has to look into is asked about rarely, however often it is read. */
 const REVIEWED_STALE_MS = 15 * 60_000;
 
 export function createRefreshing(parts: RefreshingParts): Refreshing {
-  const { database, lines, questions, recently, staleMs, now, log } = parts;
+  const { database, lines, questions, recently, staleMs, readerWaitsMs, now, log } = parts;
   const claiming = new Map<string, Promise<void>>();
 
   const isStale = (key: TransactionKey, nowMs: number): boolean => {
@@ -85,7 +84,7 @@ export function createRefreshing(parts: RefreshingParts): Refreshing {
         claiming.get(nameOf(key)) ?? questions.about(key) ?? (isStale(key, at.getTime()) ? begin(key, at) : undefined);
       if (asked === undefined) return false;
       const enough = new AbortController();
-      await Promise.race([asked, wait(READER_WAITS_MS, undefined, { signal: enough.signal }).catch(() => {})]);
+      await Promise.race([asked, wait(readerWaitsMs, undefined, { signal: enough.signal }).catch(() => {})]);
       enough.abort();
       return true;
     },

@@ -7,9 +7,12 @@ import { createSockets } from './sockets.ts';
  * nothing is written; failing that (it is frozen) the connection is given up; failing that the HTTP answer is 503.
  * A query that is given up before PostgreSQL cancels it would still be carried out.
  */
-const STATEMENT_TIMEOUT_MS = 1_500;
-const QUERY_TIMEOUT_MS = 1_750;
-const CONNECT_TIMEOUT_MS = 1_000;
+const DEADLINES_MS = {
+  connectionTimeoutMillis: 1_000,
+  statement_timeout: 1_500,
+  lock_timeout: 1_500,
+  query_timeout: 1_750,
+};
 
 /**
  * A connection keeps the plans of prepared statements and of foreign keys. One that was made when the table was small
@@ -36,7 +39,7 @@ export interface Database {
 }
 
 export interface DatabaseOptions {
-  /** What PostgreSQL is reached by; see `pg.ClientConfig`. */
+  /** What PostgreSQL is reached by, and the deadlines where they shall be others; see `pg.ClientConfig`. */
   readonly connection: pg.ClientConfig;
   readonly connectionsMax: number;
   readonly log: Log;
@@ -63,19 +66,17 @@ export class DatabaseContended extends DatabaseUnavailable {
 /** A pool of connections that survives PostgreSQL's restarts and fail-overs. */
 export function openDatabase({ connection, connectionsMax, log }: DatabaseOptions): Database {
   const sockets = createSockets();
+  const queryTimeoutMs = connection.query_timeout ?? DEADLINES_MS.query_timeout;
   let pool = openPool();
 
   function openPool(): pg.Pool {
     const opened = new pg.Pool({
+      ...DEADLINES_MS,
       ...connection,
       max: connectionsMax,
       stream: sockets.stream,
       application_name: 'tiba',
       options: [connection.options ?? '', BY_INDEX_ONLY].join(' '),
-      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-      statement_timeout: STATEMENT_TIMEOUT_MS,
-      query_timeout: QUERY_TIMEOUT_MS,
-      lock_timeout: STATEMENT_TIMEOUT_MS,
       idle_in_transaction_session_timeout: 10_000,
       keepAlive: true,
       allowExitOnIdle: false,
@@ -109,7 +110,7 @@ export function openDatabase({ connection, connectionsMax, log }: DatabaseOption
       }
     },
 
-    async transaction(work, { timeoutMs = QUERY_TIMEOUT_MS } = {}) {
+    async transaction(work, { timeoutMs = queryTimeoutMs } = {}) {
       const used = pool;
       try {
         const client = await used.connect();

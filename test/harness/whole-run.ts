@@ -1,0 +1,11 @@
+/** What the run of all tests (check.ts) tells each file. */
+
+/** Which PostgreSQL to use. */
+export const TEST_SERVER_VARIABLE = 'TIBA_TEST_POSTGRES';
+/** RSA keys, a JSON array of PEMs: making one takes longer than most tests. */
+export const RSA_KEYS_VARIABLE = 'TIBA_TEST_RSA_KEYS';
+
+const LOOSER = process.env[TEST_SERVER_VARIABLE] === undefined ? 1 : 3;
+
+/** A bound for how long something takes: as it is for a file that is run alone, three times that beside all others. */
+export const bound = (milliseconds: number): number => milliseconds * LOOSER;
