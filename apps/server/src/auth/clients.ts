@@ -1,4 +1,5 @@
 import type { LimitedOperation } from '../limits/limiter.ts';
+import { oneAtATime } from '../one-at-a-time.ts';
 import { type ClientLimit, type ClientRecord, findAllClients } from '../postgres/clients.ts';
 import type { Database } from '../postgres/database.ts';
 import { isScope, type Scope } from './scopes.ts';
@@ -30,10 +31,10 @@ export function createClients(database: Database, defaultLimits: ClientLimits): 
   let clients = new Map<string, Client>();
   return {
     find: (clientId) => clients.get(clientId),
-    async reload() {
+    reload: oneAtATime(async () => {
       const records = await findAllClients(database);
       clients = new Map(records.map((record) => [record.clientId, toClient(record, defaultLimits)]));
-    },
+    }),
   };
 }
 

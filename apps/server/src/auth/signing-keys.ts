@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type CryptoKey, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose';
+import { oneAtATime } from '../one-at-a-time.ts';
 import type { Database } from '../postgres/database.ts';
 import { findSigningKeys, rotateSigningKey, type SigningKeyRecord } from '../postgres/signing-keys.ts';
 import type { Seal } from './secrets.ts';
@@ -47,7 +48,7 @@ export function createSigningKeys({ database, seal, tokenLifetimeMaxSeconds }: S
     },
     find: (keyId) => (keyId === undefined ? undefined : verifying.get(keyId)),
     jwks: () => ({ keys: [...verifying.values()].map(({ publicJwk }) => publicJwk) }),
-    async reload() {
+    reload: oneAtATime(async () => {
       const records = await findSigningKeys(database, tokenLifetimeMaxSeconds);
       const keys = await Promise.all(records.map(toSigningKey));
       const newest = records.find((record) => !record.retired);
@@ -56,7 +57,7 @@ export function createSigningKeys({ database, seal, tokenLifetimeMaxSeconds }: S
         signing = { keyId: newest.keyId, algorithm: newest.algorithm, privateKey };
       }
       verifying = new Map(keys.map((key) => [key.keyId, key]));
-    },
+    }),
   };
 }
 

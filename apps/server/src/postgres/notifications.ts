@@ -18,8 +18,9 @@ export interface Notifications {
 export interface NotificationsOptions {
   readonly connection: pg.ClientConfig;
   /**
-   * What to do for each channel (lower-case names). Each is also called once after every new connection, because what
-   * happened in between was not heard. When one fails, the connection is made anew.
+   * What to do for each channel (lower-case names), also while it is being done (`oneAtATime`). Each is also called once
+   * after every new connection, because what happened in between was not heard. When one fails, the connection is made
+   * anew.
    */
   readonly channels: Readonly<Record<string, () => Promise<void>>>;
   /** For channels whose payload says what happened. */
@@ -49,7 +50,7 @@ export async function listen({
   log,
 }: NotificationsOptions): Promise<Notifications> {
   const sockets = createSockets();
-  const readings = new Map(Object.entries(channels).map(([channel, read]) => [channel, oneAtATime(read)]));
+  const readings = new Map(Object.entries(channels));
   let heardUpToMs = Number.NEGATIVE_INFINITY;
   let closing = false;
   let client: pg.Client | undefined;
@@ -164,21 +165,4 @@ export async function listen({
       if (current !== undefined) await sockets.end(() => current.end()).catch(() => {});
     },
   };
-}
-
-/**
- * One run at a time, because of two at once the older could end last and win. Whoever asks meanwhile shares the next
- * run, which begins after the asking.
- */
-function oneAtATime(run: () => Promise<void>): () => Promise<void> {
-  let running = Promise.resolve();
-  let next: Promise<void> | undefined;
-  return () =>
-    (next ??= running
-      .catch(() => {})
-      .then(() => {
-        next = undefined;
-        running = run();
-        return running;
-      }));
 }
