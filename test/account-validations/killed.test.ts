@@ -17,7 +17,7 @@ const BANKS = 10;
 const PER_SECOND = 100;
 /** What is asked when no quota keeps anybody waiting says nothing. */
 const JUDGED_ROWS_MIN = 20_000;
-/** Of one bank: what a killed process leaves behind. */
+/** Of one bank: what a killed process leaves behind, and what may be held up on its way. */
 const IN_HAND_MAX = 32;
 const PROGRAM = new URL('service-process.ts', import.meta.url);
 
@@ -82,8 +82,8 @@ test(`${ROWS} rows at ${BANKS} banks, ${KILLS} times killed: each account is ask
       `at most ${banks.busiestSecond()} of ${PER_SECOND} a second at one bank; ` +
       `${withoutVerdict} of ${ROWS} rows without a verdict after ${KILLS} kills`,
   );
-  // The banks' clock is another: a question that was held up on its way may meet those of the next second.
-  assert.ok(banks.busiestSecond() <= PER_SECOND * 1.25, `${banks.busiestSecond()} questions in one second`);
+  // The banks' clock is another: questions that were held up on their way may meet those of the next second.
+  assert.ok(banks.busiestSecond() <= PER_SECOND + IN_HAND_MAX, `${banks.busiestSecond()} questions in one second`);
   assert.equal(Math.max(...banks.asked.values()), 1);
   assert.equal(active + withoutVerdict, ROWS);
   assert.ok(withoutVerdict <= leftBehindMax, `${withoutVerdict} rows without a verdict`);

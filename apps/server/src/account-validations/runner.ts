@@ -44,7 +44,7 @@ export interface ValidationRunnerParts {
   readonly log: Log;
 }
 
-/** Between two claims. */
+/** From one claim to the next, when PostgreSQL answers sooner. */
 const CLAIM_INTERVAL_MS = 10;
 /** Of one claim, for one bank: whoever is killed leaves what he has taken behind, without a verdict. */
 const CLAIMED_AT_ONCE = 8;
@@ -90,6 +90,7 @@ export function createValidationRunner(parts: ValidationRunnerParts): Validation
   /** Until nothing waits that can be asked about. */
   async function askAll(): Promise<void> {
     while (queues.length > 0 && !closing.signal.aborted) {
+      const beganMs = performance.now();
       const shares = shareRoom(queues, createRooms());
       if (shares.length > 0) {
         const rows = await claimRows(database, shares);
@@ -102,7 +103,7 @@ export function createValidationRunner(parts: ValidationRunnerParts): Validation
         // Another one is the first to be given what cannot be divided.
         queues.push(...queues.splice(0, 1));
       }
-      await wait(CLAIM_INTERVAL_MS);
+      await wait(beganMs + CLAIM_INTERVAL_MS - performance.now());
     }
   }
 

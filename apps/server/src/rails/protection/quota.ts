@@ -20,8 +20,12 @@ export interface Quota {
   roomToSpare(nowMs: number): number;
 }
 
-/** The part of a quota, one in so many, that is left to questions that cannot wait; of a small one, one at least. */
-const KEPT_ONE_IN = 40;
+/**
+ * The part of a quota, one in so many, that is left to questions that cannot wait; of a small one, one at least. What is
+ * left of a day is all that they have until tomorrow; of a second, the next is there as soon as one was taken.
+ */
+const KEPT_OF_DAY = 40;
+const KEPT_OF_SECOND = 100;
 const SMALL_QUOTA = 20;
 
 const SECOND_MS = 1_000;
@@ -79,12 +83,12 @@ export function createQuota({ perSecond, perDay }: QuotaSettings, wallMs: () => 
     left,
     roomToSpare(nowMs) {
       const { second, day } = left(nowMs);
-      return Math.max(Math.min(toSpare(second, perSecond), toSpare(day, perDay)), 0);
+      return Math.max(Math.min(toSpare(second, perSecond, KEPT_OF_SECOND), toSpare(day, perDay, KEPT_OF_DAY)), 0);
     },
   };
 }
 
-const toSpare = (left: number | null, quota: number | null): number =>
+const toSpare = (left: number | null, quota: number | null, keptOneIn: number): number =>
   left === null || quota === null
     ? Number.POSITIVE_INFINITY
-    : left - Math.max(Math.floor(quota / KEPT_ONE_IN), quota >= SMALL_QUOTA ? 1 : 0);
+    : left - Math.max(Math.floor(quota / keptOneIn), quota >= SMALL_QUOTA ? 1 : 0);
