@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, fork } from 'node:child_process';
-import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import { createTestDatabase } from '../harness/database.ts';
 import { eventually } from '../harness/eventually.ts';
+import { rsaKeys } from '../harness/rsa-keys.ts';
 import { send, testBanks } from '../harness/service.ts';
 import { startCountingBanks } from './counting-banks.ts';
 import { dataOf, type Job } from './jobs.ts';
@@ -35,7 +35,7 @@ test(`${ROWS} rows at ${BANKS} banks, ${KILLS} times killed: each account is ask
   const banks = await startCountingBanks(context, bics);
   const database = await createTestDatabase();
   context.after(() => database.drop());
-  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const { privateKey } = rsaKeys();
   const settings: ServiceSettings = {
     connectionString: database.connection.connectionString ?? '',
     privateKey: privateKey.export({ type: 'pkcs8', format: 'pem' }),

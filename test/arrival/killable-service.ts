@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { INHERITED } from '../harness/whole-run.ts';
 import type { BankAnswer, FromService, ServiceAddress, ServiceSettings, ToService } from './messages.ts';
 
 const PROGRAM = fileURLToPath(new URL('service-process.ts', import.meta.url));
@@ -55,8 +56,7 @@ export async function createKillableService(
     const child = fork(PROGRAM, {
       execArgv: [],
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-      // A module that one process has compiled, the next one finds compiled.
-      env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: path.join(directory, 'compiled') },
+      env: { ...INHERITED, NODE_COMPILE_CACHE: INHERITED.NODE_COMPILE_CACHE ?? path.join(directory, 'compiled') },
     });
     child.stderr?.on('data', (chunk: Buffer) => {
       complaints = (complaints + chunk.toString()).slice(-COMPLAINTS_LENGTH_MAX);

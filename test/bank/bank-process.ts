@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import type { RsaKeys } from '../harness/rsa-keys.ts';
+import { INHERITED } from '../harness/whole-run.ts';
 import { partnerSettings } from './partner.ts';
 
 export const BANK_MAIN = fileURLToPath(new URL('../../apps/bank/src/main.ts', import.meta.url));
@@ -17,7 +18,7 @@ export function bankEnvironment(keys: RsaKeys): NodeJS.ProcessEnv {
     BANK_CLIENT_SECRET: settings.clientSecret,
     BANK_CLIENT_PUBLIC_KEY: keys.publicKey.export({ type: 'spki', format: 'pem' }),
     BANK_PARTNER_ID: settings.partnerId,
-    NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+    ...INHERITED,
   };
 }
 

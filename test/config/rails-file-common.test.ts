@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
-import { generateKeyPairSync } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { readRailsFile } from '../../apps/server/src/rails/rails-file.ts';
+import { rsaKeys } from '../harness/rsa-keys.ts';
 import { testBanks } from '../harness/service.ts';
 import { createAuthority } from '../rails/certificates.ts';
 
-const rsaKey = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ type: 'pkcs8', format: 'pem' });
+const rsaKey = rsaKeys().privateKey.export({ type: 'pkcs8', format: 'pem' });
 
 const RAIL = {
   name: 'bca',

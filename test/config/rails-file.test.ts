@@ -8,9 +8,10 @@ import type { Connection } from '../../apps/server/src/rails/protocol.ts';
 import { readRailsFile } from '../../apps/server/src/rails/rails-file.ts';
 import { PROFILES } from '../../apps/server/src/rails/snap/profiles/profiles.ts';
 import type { SnapSettings } from '../../apps/server/src/rails/snap/settings.ts';
+import { rsaKeys } from '../harness/rsa-keys.ts';
 import { testBanks } from '../harness/service.ts';
 
-const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const rsa = rsaKeys();
 const pkcs8 = { type: 'pkcs8', format: 'pem' } as const;
 
 const FILES: Readonly<Record<string, string>> = {

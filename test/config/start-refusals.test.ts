@@ -8,6 +8,7 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { INHERITED } from '../harness/whole-run.ts';
 
 const SERVER = fileURLToPath(new URL('../../apps/server/src/main.ts', import.meta.url));
 const BANK = fileURLToPath(new URL('../../apps/bank/src/main.ts', import.meta.url));
@@ -22,7 +23,7 @@ interface End {
 /** Runs a program to its end, with no setting of this process's environment. */
 async function run(program: string, args: readonly string[], env: Record<string, string>): Promise<End> {
   const child = spawn(process.execPath, [program, ...args], {
-    env: { ...env, PATH: process.env['PATH'], NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] },
+    env: { ...env, ...INHERITED },
     timeout: 30_000,
     killSignal: 'SIGKILL',
   });

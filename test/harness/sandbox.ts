@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { findPostmaster, isServerOf } from '../../apps/server/src/postgres/embedded/postmaster.ts';
 import { removeLeftSocketDirectories } from '../../apps/server/src/postgres/embedded/socket-directory.ts';
 import type { SandboxDescription } from '../../apps/server/src/sandbox/description.ts';
+import { INHERITED } from './whole-run.ts';
 
 const MAIN = fileURLToPath(new URL('../../apps/server/src/main.ts', import.meta.url));
 const READY_WITHIN_MS = 60_000;
@@ -46,8 +47,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     cwd: path.dirname(dataDirectory),
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
-      PATH: process.env['PATH'],
-      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+      ...INHERITED,
       TIBA_PORT: '0',
       TIBA_OPERATOR_PORT: '0',
       TIBA_DATA_DIR: dataDirectory,

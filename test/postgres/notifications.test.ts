@@ -3,6 +3,7 @@ import { after, before, suite, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import pino from 'pino';
+import { oneAtATime } from '../../apps/server/src/one-at-a-time.ts';
 import { listen, type Notifications } from '../../apps/server/src/postgres/notifications.ts';
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
 import { bound } from '../harness/whole-run.ts';
@@ -73,6 +74,34 @@ suite('notifications', () => {
     };
     await assert.rejects(listen({ connection: database.connection, channels: { news: broken }, log }), /unreadable/);
     await until('the connection is closed', async () => (await listeners()).length === 0);
+  });
+
+  // Regression: of two readings at once the older could end last, and what it had read stayed until the next change.
+  test('readings of a channel follow one another, and one that is notified of meanwhile comes after', async (t) => {
+    let stored = 0;
+    let kept = -1;
+    let underWay = 0;
+    let readings = 0;
+    const gate = Promise.withResolvers<void>();
+    await start(t, {
+      news: oneAtATime(async () => {
+        underWay += 1;
+        readings += 1;
+        assert.equal(underWay, 1, 'two readings at once');
+        const seen = stored;
+        if (readings > 1) await gate.promise;
+        kept = seen;
+        underWay -= 1;
+      }),
+    });
+    stored = 1;
+    await notify();
+    await until('a reading is under way', () => readings === 2);
+    stored = 2;
+    await admin.query("select pg_notify('news', n::text) from generate_series(1, 100) as n");
+    gate.resolve();
+    await until('the newest is kept', () => kept === 2);
+    assert.ok(readings < 10, 'what is notified of a hundred times at once is not read a hundred times');
   });
 
   // Regression: heartbeats went on meanwhile, and a disabled client was let in for as long as the reading took.

@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { SandboxDescription } from '../../apps/server/src/sandbox/description.ts';
+import { INHERITED } from '../harness/whole-run.ts';
 import type { Place } from '../postgres/embedded-harness.ts';
 import { familyOf, type ProcessInfo, untilGone } from './processes.ts';
 
@@ -41,8 +42,7 @@ export function startNpm(place: Place, args: readonly string[], environment: Rec
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
-      PATH: process.env['PATH'],
-      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+      ...INHERITED,
       // npm keeps its own log there.
       HOME: dataDirectoryOf(place),
       npm_config_update_notifier: 'false',

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
 import path from 'node:path';
 import { test } from 'node:test';
+import { rsaKeys } from '../harness/rsa-keys.ts';
 import { type Answer, send, word } from '../harness/service.ts';
 import { bound } from '../harness/whole-run.ts';
 import { type Place, usePlace } from '../postgres/embedded-harness.ts';
@@ -47,7 +47,7 @@ async function findFreePort(): Promise<number> {
 
 async function writeConfiguration(place: Place, bankPort: number): Promise<Record<string, string>> {
   const directory = dataDirectoryOf(place);
-  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const { privateKey } = rsaKeys();
   await writeFile(path.join(directory, 'secret.txt'), 'the client secret');
   await writeFile(path.join(directory, 'key.pem'), privateKey.export({ type: 'pkcs8', format: 'pem' }));
   const rail = {

@@ -103,7 +103,7 @@ export function createValidationRunner(parts: ValidationRunnerParts): Validation
         // Another one is the first to be given what cannot be divided.
         queues.push(...queues.splice(0, 1));
       }
-      await wait(beganMs + CLAIM_INTERVAL_MS - performance.now());
+      await wait(Math.max(beganMs + CLAIM_INTERVAL_MS - performance.now(), 0));
     }
   }
 

@@ -50,7 +50,7 @@ export interface Asking {
   close(): Promise<void>;
 }
 
-const READER_WAITS_MS = 300;
+export const READER_WAITS_MS = 300;
 const UNKNOWN_GRACE_MS = 60 * 60_000;
 const INTERVAL_MS = 1_000;
 

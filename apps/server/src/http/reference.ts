@@ -30,29 +30,41 @@ export async function describeApi(app: FastifyInstance): Promise<void> {
   });
 }
 
-const PAGE = '/reference';
+const PAGE = '/reference/';
+const SCRIPT = `${PAGE}js/scalar.js`;
 
 /** `/openapi.json` and the page that shows it, `/reference`. */
 export function publishApi(app: FastifyInstance): void {
   app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger());
-  let page: Promise<FastifyInstance> | undefined;
-  for (const url of [PAGE, `${PAGE}/`, `${PAGE}/js/scalar.js`]) {
+  app.get('/reference', { schema: { hide: true } }, (_request, reply) => reply.redirect(PAGE, 301));
+  let files: Promise<ReadonlyMap<string, File>> | undefined;
+  for (const url of [PAGE, SCRIPT]) {
     app.get(url, { schema: { hide: true } }, async (_request, reply) => {
-      page ??= loadPage();
-      const answer = await (await page).inject(url);
-      return reply.status(answer.statusCode).headers(answer.headers).send(answer.rawPayload);
+      const file = (await (files ??= makePage())).get(url);
+      return reply.header('content-type', file?.type).send(file?.body);
     });
   }
 }
 
+interface File {
+  readonly type: string;
+  readonly body: Buffer;
+}
+
 /** The page is megabytes of script and two hundred modules: nobody who never looks at it shall wait for them at the start. */
-async function loadPage(): Promise<FastifyInstance> {
+async function makePage(): Promise<ReadonlyMap<string, File>> {
   const { default: scalar } = await import('@scalar/fastify-api-reference');
-  const page = Fastify();
-  await page.register(scalar, {
+  const maker = Fastify();
+  await maker.register(scalar, {
     routePrefix: PAGE,
     // The page asks nobody else's server for anything.
     configuration: { url: '/openapi.json', withDefaultFonts: false, telemetry: false },
   });
-  return page;
+  const files = new Map<string, File>();
+  for (const url of [PAGE, SCRIPT]) {
+    const { headers, rawPayload: body } = await maker.inject(url);
+    files.set(url, { type: String(headers['content-type']), body });
+  }
+  await maker.close();
+  return files;
 }
