@@ -1,4 +1,4 @@
-import type { Server } from 'node:http';
+import type { Server } from 'node:net';
 
 /** Of a server that listens on TCP, such as `http://127.0.0.1:40123`. */
 export function addressOf(server: Server): string {

@@ -21,14 +21,15 @@ export interface ChildOptions {
   /** Given for the server under test; anything else stays on this process's core. */
   readonly cores: Cores | null;
   readonly nodeOptions?: readonly string[];
-  /** Temporary; children that share it start in half the time, because the first leaves its compiled modules there. */
+  /** Temporary; children that share it start in half the time: the first leaves its compiled modules there (as-child.ts). */
   readonly directory: string;
 }
 
 type Exit = [code: number | null, signal: NodeJS.Signals | null];
 
 const READY_TIMEOUT_MS = 30_000;
-const STOP_TIMEOUT_MS = 15_000;
+/** A service alone has ten seconds for requests under way (`app.ts`), and closes what they used after that. */
+const STOP_TIMEOUT_MS = 60_000;
 
 export async function startChild<Address>(options: ChildOptions): Promise<Child<Address>> {
   const { file, settings, cores, nodeOptions = [], directory } = options;

@@ -40,6 +40,18 @@ test('only the settings files read the environment', () => {
   );
 });
 
+test('every folder of the service has its line in ARCHITECTURE.md', () => {
+  const source = 'apps/server/src/';
+  const paths = filesIn(source, '.ts').map((file) => file.slice(source.length).split('/'));
+  const folders = new Set(paths.flatMap(([folder = '', ...rest]) => (rest.length > 0 ? [folder] : [])));
+  const map = read('ARCHITECTURE.md');
+  assert.ok(folders.size > 0);
+  assert.deepEqual(
+    [...folders].filter((folder) => !map.includes(`\`${folder}/\``)),
+    [],
+  );
+});
+
 test('domain/ imports nothing from outside itself', () => {
   const domain = filesIn('apps/server/src/domain/', '.ts');
   const strays = domain.flatMap((file) =>

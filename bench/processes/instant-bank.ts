@@ -1,17 +1,15 @@
 // A SNAP bank that costs as little as a bank can: it reads the question and answers it at once, without checking tokens
-// or signatures, so that what is measured is the service and not the bank.
+// or signatures, and writes HTTP by itself, so that what is measured is the service and not the bank. The answer's head is
+// that of a `node:http` server, line for line: the service has as much to read as from any other bank.
 
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { text } from 'node:stream/consumers';
+import { createServer, type Socket } from 'node:net';
 import { addressOf } from '../address-of.ts';
 import { liveAsChild } from '../as-child.ts';
 
 export interface InstantBankAddress {
   readonly baseUrl: string;
 }
-
-const KEEP_ALIVE_TIMEOUT_MS = 75_000;
 
 type Fields = Readonly<Record<string, string>>;
 
@@ -40,28 +38,61 @@ const account = (fields: Fields): Fields => ({
   currency: 'IDR',
 });
 
-async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const service = SERVICES[request.url ?? ''];
-  const fields = JSON.parse(await text(request)) as Fields;
-  const body = service === undefined ? '' : JSON.stringify(service(fields));
-  response.writeHead(service === undefined ? 404 : 200, {
-    'Content-Type': 'application/json',
-    'Content-Length': Buffer.byteLength(body),
+const HEAD_END = '\r\n\r\n';
+
+/** What arrives on one connection, as requests: the path and the body of each. */
+function answerRequests(socket: Socket): void {
+  let arrived = '';
+  socket.setEncoding('latin1');
+  socket.on('data', (chunk: string) => {
+    arrived += chunk;
+    for (;;) {
+      const headEnd = arrived.indexOf(HEAD_END);
+      if (headEnd === -1) return;
+      const bodyStart = headEnd + HEAD_END.length;
+      const [head, body] = [arrived.slice(0, headEnd), arrived.slice(bodyStart)];
+      const length = Number(/^content-length: (\d+)$/im.exec(head)?.[1] ?? 0);
+      if (body.length < length) return;
+      arrived = body.slice(length);
+      socket.write(answerTo(head.split(' ', 2)[1] ?? '', body.slice(0, length)), 'latin1');
+    }
   });
-  response.end(body);
 }
 
+function answerTo(path: string, body: string): string {
+  const service = SERVICES[path];
+  const answer = service === undefined ? '' : JSON.stringify(service(JSON.parse(body) as Fields));
+  return [
+    service === undefined ? 'HTTP/1.1 404 Not Found' : 'HTTP/1.1 200 OK',
+    'Content-Type: application/json',
+    `Content-Length: ${answer.length}`,
+    `Date: ${now}`,
+    'Connection: keep-alive',
+    'Keep-Alive: timeout=75',
+    '',
+    answer,
+  ].join('\r\n');
+}
+
+let now = new Date().toUTCString();
+
 await liveAsChild<InstantBankAddress>(async () => {
-  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS }, (request, response) => {
-    answer(request, response).catch(() => response.destroy());
+  const connections = new Set<Socket>();
+  const server = createServer({ noDelay: true }, (socket) => {
+    connections.add(socket);
+    socket.on('close', () => connections.delete(socket));
+    socket.on('error', () => socket.destroy());
+    answerRequests(socket);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
+  const clock = setInterval(() => (now = new Date().toUTCString()), 1_000);
   return {
     address: { baseUrl: addressOf(server) },
     async close() {
+      clearInterval(clock);
       server.close();
-      server.closeAllConnections();
+      for (const socket of connections) socket.destroy();
     },
   };
 });

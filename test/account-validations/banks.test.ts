@@ -110,12 +110,27 @@ test("a day's quota: the rest waits for tomorrow, and some of the quota is left 
   assert.equal(asked(), 79);
 });
 
-test('a client that is over a bound of its checks: the job says until when it is held, and nothing is lost', async (context) => {
+/** A client that may ask about so many accounts a day, of a bank that knows none of them. */
+async function openBounded(context: TestContext, accountsPerDay: number) {
   const rail = scriptedRail('only', () => NOT_FOUND);
   const service = await startTestService({ rails: [rail] });
   context.after(() => service.close());
-  const client = await service.addClient('bounded', ['account:check'], { 'accounts-per-day': 30 });
-  const jobs = jobsOf(service, client);
+  const client = await service.addClient('bounded', ['account:check'], { 'accounts-per-day': accountsPerDay });
+  return { rail, jobs: jobsOf(service, client) };
+}
+
+test('a job of a few rows is held too, and not tried again and again', async (context) => {
+  const { jobs } = await openBounded(context, 1);
+  const id = await jobs.create(rowsOf(5));
+  await eventually('the job is held', async () => {
+    const { held_until: heldUntil, results } = await jobs.look(id);
+    return heldUntil !== null && results === 1;
+  });
+  assert.equal(dataOf<Job>(await jobs.cancel(id)).state, 'CANCELLED');
+});
+
+test('a client that is over a bound of its checks: the job says until when it is held, and nothing is lost', async (context) => {
+  const { rail, jobs } = await openBounded(context, 30);
   const id = await jobs.create(rowsOf(50));
   await eventually('the job is held', async () => {
     const { held_until: heldUntil, results, state } = await jobs.look(id);
@@ -155,4 +170,24 @@ test('what has ended is forgotten after some days, rows and all', async (context
   while (await deleteEnded(database, tomorrow, 10));
   assert.equal((await jobs.read(id)).status, 404);
   assert.deepEqual(await database.query('select * from tiba.account_validation_rows'), []);
+});
+
+test('the rows of a bank that no rail reaches end at once, and say that it was not asked', async (context) => {
+  const rail = scriptedRail('only', () => active('SITI AMINAH'), { reaches: ({ bic }) => bic === 'CENAIDJA' });
+  const service = await startTestService({ rails: [rail] });
+  context.after(() => service.close());
+  const jobs = jobsOf(service);
+  const rows = [...rowsOf(1), { bank_code: 'BRI', account_number: '123456789012345' }];
+  const id = await jobs.create(rows);
+  assert.equal((await jobs.untilEnded(id)).state, 'COMPLETED');
+  const results = (await jobs.results(id)).toSorted((one, other) => one.row - other.row);
+  assert.deepEqual(
+    results.map(({ status, error_code: code }) => [status, code]),
+    [
+      ['ACTIVE', null],
+      [null, 'SERVICE_UNAVAILABLE'],
+    ],
+  );
+  assert.match(String(results[1]?.['message']), /^Accounts of this bank cannot be checked here, so it was not asked/);
+  assert.equal(rail.asked.length, 1);
 });

@@ -25,7 +25,7 @@ export async function assertHarmless(
   const bytes = Buffer.from(body);
   const before = process.memoryUsage().rss;
   const stopWatching = watchEventLoop();
-  const result = await reader.read(mediaType, bytes);
+  const result = await reader.read('alpha', mediaType, bytes);
   const longestMs = stopWatching();
   assert.ok(result.kind === 'fault', `it was not refused: ${result.kind}`);
   assert.equal(result.code, code, result.message);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { startTestService, type TestService } from '../harness/service.ts';
+import { eventually } from '../harness/eventually.ts';
+import { send, startTestService, type TestService } from '../harness/service.ts';
 import { dataOf, type Job, jobsOf, type Result } from './jobs.ts';
 
 describe('many accounts checked at once', () => {
@@ -123,6 +124,20 @@ describe('many accounts checked at once', () => {
     assert.match(text.split('\r\n')[1] ?? '', /^1,1,"'=HYPERLINK\(""x""\);' \+1",/);
   });
 
+  /** Regression: only the plain signs were quoted. */
+  test('nor full-width signs', async () => {
+    const references = ['＝1+1', '＠SUM(1)', '＋1', ' －1', 'x;＝1'];
+    const id = await jobs.create(
+      references.map((reference) => ({ bank_code: 'BRI', account_number: '5551234567', reference })),
+    );
+    await jobs.untilEnded(id);
+    const [, ...lines] = (await jobs.read(id, '/results', 'text/csv')).text.trimEnd().split('\r\n');
+    assert.deepEqual(
+      lines.map((line) => line.split(',')[2]),
+      ["'＝1+1", "'＠SUM(1)", "'＋1", "' －1", "x;'＝1"],
+    );
+  });
+
   test('a stream that follows ends with the job, and has every result', async () => {
     const rows = Array.from({ length: 300 }, (_, row) => ({
       bank_code: 'BNI',
@@ -132,6 +147,47 @@ describe('many accounts checked at once', () => {
     const { text } = await jobs.read(id, '/results?follow=true', 'application/x-ndjson');
     assert.equal(text.trimEnd().split('\n').length, 300);
     assert.equal((await jobs.look(id)).state, 'COMPLETED');
+  });
+
+  test('whoever left before the first result takes no place among those who follow', async () => {
+    const id = await jobs.create([{ bank_code: 'BNI', account_number: '6123456789' }]);
+    await jobs.untilEnded(id);
+    const { query, transaction } = service.app.database;
+    const url = `${service.url}/api/v1/account-validations/${id}/results?follow=true`;
+    const headers = { authorization: `Bearer ${service.alpha.token}`, accept: 'application/x-ndjson' };
+    for (let time = 0; time < 4; time += 1) {
+      await transaction(async (inTransaction) => {
+        await inTransaction('lock table tiba.account_validations');
+        const leaving = new AbortController();
+        const left = assert.rejects(fetch(url, { headers, signal: leaving.signal }));
+        await eventually('the job is being looked up', async () => {
+          const waiting = await query(
+            `select from pg_stat_activity
+              where wait_event_type = 'Lock' and query like '%account_validations where client_id = $1 and validation_id = $2'`,
+          );
+          return waiting.length === 1;
+        });
+        leaving.abort();
+        await left;
+        // The service has heard of it by the time it answers somebody else.
+        assert.equal((await service.get('/api/v1/check-status/NONE')).status, 404);
+      });
+    }
+    await eventually(
+      'their places are free',
+      async () => {
+        const answers = await Promise.all([1, 2, 3, 4].map(() => send(url, { headers })));
+        return answers.every(({ status }) => status === 200);
+      },
+      5_000,
+    );
+  });
+
+  test('cancelling needs no body, also where a content type is named', async () => {
+    const id = await jobs.create([{ bank_code: 'BNI', account_number: '6123456789' }]);
+    await jobs.untilEnded(id);
+    const headers = { 'content-type': 'application/json' };
+    assert.equal((await jobs.post(`/api/v1/account-validations/${id}/cancel`, '', headers)).status, 200);
   });
 
   test('the end is told once: as an event, with the job', async () => {

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
+import { setClientLimits } from '../../apps/server/src/postgres/clients.ts';
 import { TIMESTAMP } from '../contract/assertions.ts';
 import { type Answer, startTestService, type TestService } from '../harness/service.ts';
 import { dataOf, type Job, jobsOf } from './jobs.ts';
 
-/** The published description (/openapi.json) and the operations on bulk validations say the same. */
+/** The published description (/openapi.json) and the operations on account validations say the same. */
 
 interface Operation {
   readonly responses: Readonly<Record<string, { content: { 'application/json': { schema: object } } }>>;
@@ -94,4 +95,45 @@ test('no more than ten jobs of a client run at a time', async () => {
   await jobs.cancel('av_00000000000000000001');
   const { status } = await jobs.sendRows([{ bank_code: 'BCA', account_number: '1234567890' }]);
   assert.equal(status, 202);
+});
+
+test('no more rows are kept of a client than ten times the accounts that it may check in a day', async () => {
+  const client = await service.addClient('hoarder', ['account:check']);
+  const keptMax = 10 * 6_000;
+  await setClientLimits(service.app.database, client.clientId, { 'accounts-per-day': 6_000 });
+  await service.app.clients.reload();
+  await service.app.database.query(
+    `insert into tiba.account_validations (client_id, validation_id, row_count, state, ended_at)
+     values ($1, 'av_0000000000000000000a', $2, 'COMPLETED', now())`,
+    [client.clientId, keptMax - 10],
+  );
+  const jobs = jobsOf(service, client);
+  // Of no bank: they end at once, and are kept all the same.
+  const rows = (count: number) => Array.from({ length: count }, () => ({ bank_code: 'NONE', account_number: '1' }));
+  assert.equal((await jobs.sendRows(rows(11))).status, 409);
+  assert.equal((await jobs.sendRows(rows(9))).status, 202);
+  const refused = await jobs.sendRows(rows(2));
+  isAsDescribed([ALL, 'post', 409, refused]);
+  assert.match(refused.json.message, /more than 60000 rows/);
+  assert.equal((await jobs.sendRows(rows(1))).status, 202);
+});
+
+/** Regression: each counted before any of the others was stored, and 60 sent at once made 32. */
+test('nor where many are sent at once: the others are told so, with a key too', async () => {
+  const client = await service.addClient('hasty', ['account:check']);
+  const jobs = jobsOf(service, client);
+  // The bank is silent: they run for a while.
+  const rows = [{ bank_code: 'BRI', account_number: '8260370504' }];
+  const answers = await Promise.all(
+    Array.from({ length: 40 }, (_, index) =>
+      jobs.sendRows(rows, index % 2 === 0 ? {} : { 'idempotency-key': `key-${index}` }),
+    ),
+  );
+  const [{ count } = { count: 0 }] = await service.app.database.query<{ count: number }>(
+    "select count(*)::int as count from tiba.account_validations where client_id = $1 and state = 'RUNNING'",
+    [client.clientId],
+  );
+  assert.ok(count <= RUNNING_MAX, `${count} are running`);
+  assert.ok(answers.filter(({ status }) => status === 202).length >= RUNNING_MAX);
+  for (const answer of answers.filter(({ status }) => status !== 202)) isAsDescribed([ALL, 'post', 409, answer]);
 });

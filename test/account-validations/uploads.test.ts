@@ -49,7 +49,7 @@ describe('reading uploads', () => {
       await using reader = start();
       const stopWatching = watchEventLoop();
       const startedMs = performance.now();
-      const result = await reader.read(mediaType, bodies[mediaType]);
+      const result = await reader.read('alpha', mediaType, bodies[mediaType]);
       const tookMs = performance.now() - startedMs;
       const longestMs = stopWatching();
       t.diagnostic(`${Math.round(tookMs)} ms; the longest block ${longestMs.toFixed(1)} ms`);
@@ -64,7 +64,7 @@ describe('reading uploads', () => {
     await using reader = start({ waitingMax: 3 });
     const order: number[] = [];
     const read = async (id: number): Promise<string> => {
-      const { kind } = await reader.read(CSV_TYPE, small);
+      const { kind } = await reader.read(`client ${id}`, CSV_TYPE, small);
       order.push(id);
       return kind;
     };
@@ -77,31 +77,57 @@ describe('reading uploads', () => {
       const earlier = order.slice(1, 1 + place).filter((done) => done < id).length;
       assert.ok(earlier >= id - 1, `who came first is read first: ${order.join(' ')}`);
     }
-    const more = [large, large, large].map((body) => reader.read(JSON_TYPE, body));
+    const more = ['one', 'two', 'three'].map((client) => reader.read(client, JSON_TYPE, large));
     await nextTurn();
     assert.equal(readingProcesses().length, 2, 'a place was handed on and left free too');
     await reader.close();
     await Promise.all(more);
   });
 
+  /** Regression: six workbooks that took long to read made another client's forty bytes wait for all of them. */
+  it('has one place for a client, and the next is of whoever has not been served', async () => {
+    await using reader = start({ waitingMax: 8 });
+    const order: string[] = [];
+    const read = async (client: string, body: Buffer): Promise<string> => {
+      const { kind } = await reader.read(client, CSV_TYPE, body);
+      order.push(client);
+      return kind;
+    };
+    const greedy = Array.from({ length: 4 }, () => read('greedy', bodies[CSV_TYPE]));
+    assert.equal(await greedy[3], 'busy', 'it has a quarter of those that may wait');
+    await areReading(1);
+    const others = ['other', 'third', 'fourth'].map((client) => read(client, small));
+    assert.deepEqual(await Promise.all([...greedy, ...others]), [
+      'rows',
+      'rows',
+      'rows',
+      'busy',
+      'rows',
+      'rows',
+      'rows',
+    ]);
+    assert.equal(order.lastIndexOf('greedy'), order.length - 1, order.join(' '));
+    assert.ok(order.indexOf('fourth') < order.indexOf('greedy', order.indexOf('greedy', 1) + 1), order.join(' '));
+  });
+
   it('ends with the service: what is under way is busy, and no process is left', async () => {
     const reader = start();
-    const reading = [large, large, large].map((body) => reader.read(JSON_TYPE, body));
+    const reading = ['one', 'two', 'three'].map((client) => reader.read(client, JSON_TYPE, large));
     await areReading(2);
     await reader.close();
     assert.deepEqual(readingProcesses(), []);
     assert.deepEqual(await Promise.all(reading), [BUSY, BUSY, BUSY]);
-    assert.deepEqual(await reader.read(CSV_TYPE, small), BUSY);
+    assert.deepEqual(await reader.read('one', CSV_TYPE, small), BUSY);
   });
 
   it('ends in a fault when it takes too long or its process is killed, and the next is read', async () => {
     await using hurried = start({ timeoutMs: 100 });
-    const late = await hurried.read(JSON_TYPE, large);
+    const late = await hurried.read('one', JSON_TYPE, large);
     assert.match(late.kind === 'fault' ? late.message : late.kind, /too much time or memory/);
 
     await using reader = start({ atOnceMax: 1 });
-    const reading = reader.read(JSON_TYPE, large);
-    const next = reader.read(CSV_TYPE, small);
+    const reading = reader.read('one', JSON_TYPE, large);
+    const next = reader.read('two', CSV_TYPE, small);
     await areReading(1);
     for (const pid of readingProcesses()) process.kill(pid, 'SIGKILL');
     const killed = await reading;
@@ -113,7 +139,7 @@ describe('reading uploads', () => {
     process.env['TIBA_TEST_SECRET'] = 'known';
     t.after(() => delete process.env['TIBA_TEST_SECRET']);
     await using reader = start();
-    void reader.read(JSON_TYPE, large);
+    void reader.read('one', JSON_TYPE, large);
     await areReading(1);
     const [pid] = readingProcesses();
     const said = execFileSync('ps', ['eww', '-o', 'args=', '-p', String(pid)], { encoding: 'utf8' });

@@ -5,16 +5,7 @@ import { createClients } from '../../apps/server/src/auth/clients.ts';
 import { changeClient, insertClient } from '../../apps/server/src/postgres/clients.ts';
 import { type Database, openDatabase, type Row } from '../../apps/server/src/postgres/database.ts';
 import { createTestDatabase } from '../harness/database.ts';
-
-const LIMITS = {
-  'check-status': 1,
-  'check-account': 1,
-  events: 1,
-  callbacks: 1,
-  banks: 1,
-  'account-validations': 1,
-  'accounts-per-day': 1,
-};
+import { LIMITS_OF_ONE } from './limits-of-one.ts';
 
 /** Regression: of two readings at once the older could end last and win, and a client that was disabled was let in again. */
 test('a reading of the clients that began before another never replaces what that one read', async (context) => {
@@ -39,7 +30,7 @@ test('a reading of the clients that began before another never replaces what tha
       return rows;
     },
   };
-  const clients = createClients(slow, LIMITS);
+  const clients = createClients(slow, LIMITS_OF_ONE);
   const older = clients.reload();
   await onItsWay.promise;
   await changeClient(database, 'alpha', 'disable');

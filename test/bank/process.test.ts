@@ -54,7 +54,6 @@ async function leaveHanging(baseUrl: string): Promise<void> {
 describe('the bank as a process', () => {
   for (const [name, value] of Object.entries({
     NODE_ENV: 'production',
-    TIBA_ENVIRONMENT: 'production',
     DATABASE_URL: 'postgres://localhost/tiba',
     TIBA_RAILS_FILE: 'rails.json',
   })) {

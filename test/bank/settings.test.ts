@@ -103,7 +103,6 @@ describe('the settings of the bank', () => {
   const productions: NodeJS.ProcessEnv[] = [
     { NODE_ENV: 'production' },
     { NODE_ENV: ' Production' },
-    { TIBA_ENVIRONMENT: 'production' },
     { DATABASE_URL: 'postgres://tiba:hunter2@db/tiba' },
     { TIBA_RAILS_FILE: '/etc/tiba/rails.json' },
   ];
@@ -120,6 +119,6 @@ describe('the settings of the bank', () => {
   }
 
   it('allow environments that are not production', () => {
-    read({ NODE_ENV: 'test', TIBA_ENVIRONMENT: 'sandbox', DATABASE_URL: '' });
+    read({ NODE_ENV: 'test', DATABASE_URL: '' });
   });
 });

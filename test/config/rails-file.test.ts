@@ -121,7 +121,7 @@ describe('the rails file', () => {
     'an unknown own bank': [{ own_bank: 'BANKNOTE' }, /own_bank: BANKNOTE is not in the bank directory/],
     'an unknown bank': [{ banks: ['014', '999'] }, /banks: 999 is not in the bank directory/],
     'no banks': [{ banks: [] }, /\/rails\/0\/banks/],
-    'an unknown protocol': [{ protocol: 'telex' }, /\/rails\/0\/protocol/],
+    'an unknown protocol': [{ protocol: 'telex' }, /\/rails\/0\/protocol must be one of snap, acmt, bi-fast$/],
     'an unknown field': [{ client_secret: 'in the wrong place' }, /\/rails\/0\/client_secret is not a known field/],
     'a name with capitals': [{ name: 'BCA' }, /\/rails\/0\/name/],
     'a channel that is too long': [{ channel_id: '952210' }, /\/rails\/0\/channel_id/],
@@ -150,6 +150,35 @@ describe('the rails file', () => {
       assert.doesNotMatch(faults.join('\n'), /the client secret|in the wrong place|PRIVATE KEY|u:p/);
     });
   }
+
+  it('tells each wrong field once, those of the file itself, of each connection and of the routes together', async () => {
+    const { faults } = await read({
+      rails: [
+        { ...RAIL, client_secret: 'in the wrong place', profile: 'telex', paths: { none: '/' } },
+        { ...RAIL, protocol: 'telex', client_secret: 'in the wrong place' },
+        { ...RAIL, name: undefined, banks: ['BCA', 14] },
+        { ...RAIL, banks: 14 },
+        'bca',
+      ],
+      routes: [{ banks: ['BCA'], hedged: true }],
+      rail: [],
+    });
+    assert.deepEqual(
+      faults.toSorted(),
+      [
+        '/rail is not a known field',
+        '/rails/0/client_secret is not a known field',
+        '/rails/0/paths/none is not a known field',
+        `/rails/0/profile must be one of ${Object.keys(PROFILES).join(', ')}`,
+        '/rails/1/protocol must be one of snap, acmt, bi-fast',
+        '/rails/2 must have required properties name',
+        '/rails/2/banks/1 must be string',
+        '/rails/3/banks must be "*", or must be array',
+        '/rails/4 must be object',
+        '/routes/0/hedged is not a known field',
+      ].map((fault) => `TIBA_RAILS_FILE ${fault}`),
+    );
+  });
 
   it('with two connections of one name is refused: nobody could tell them apart in the metrics', async () => {
     assert.deepEqual(await faultsOf(RAIL, RAIL), ['bca: there are several connections of this name']);

@@ -41,9 +41,22 @@ describe('the settings', () => {
     assert.deepEqual(settings.trustedProxies, ['10.0.0.0/8', '::1']);
   });
 
-  it('lose a slash at the end of an address, because issuers are compared letter by letter', () => {
+  it('lose a slash at the end of the public address, which paths are put behind', () => {
     const { publicUrl } = readSettings('serve', { ...COMPLETE, TIBA_PUBLIC_URL: 'https://api.example.com/' });
     assert.equal(publicUrl, 'https://api.example.com');
+  });
+
+  it('keep the slash at the end of an external issuer, which tokens are compared with letter by letter', () => {
+    const external = {
+      TIBA_TOKEN_ISSUER: 'https://tenant.example.com/',
+      TIBA_TOKEN_JWKS_URL: 'https://tenant.example.com/jwks/',
+    };
+    const { tokenIssuer, tokenJwksUrl } = readSettings('serve', {
+      ...COMPLETE,
+      ...external,
+      TIBA_TOKEN_AUDIENCE: 'tiba',
+    });
+    assert.deepEqual([tokenIssuer, tokenJwksUrl], [external.TIBA_TOKEN_ISSUER, external.TIBA_TOKEN_JWKS_URL]);
   });
 
   it('that production needs are all named at once when they are missing, also when they are empty', () => {
@@ -113,13 +126,17 @@ describe('the settings', () => {
       { NODE_ENV: 'production' },
       { NODE_ENV: ' Production ' },
       { TIBA_RAILS_FILE: 'rails.json' },
+      // Regression: with these, and a new database, it filled production with demo data.
+      { DATABASE_URL: COMPLETE.DATABASE_URL, TIBA_SECRET_KEY: SECRET_KEY },
+      { DATABASE_URL: COMPLETE.DATABASE_URL, TIBA_PUBLIC_URL: COMPLETE.TIBA_PUBLIC_URL },
     ]) {
       const [fault = '', ...others] = faultsOf('sandbox', environment);
       assert.deepEqual(others, []);
       assert.match(fault, /belongs to production/);
     }
     assert.equal(faultsOf('sandbox', { NODE_ENV: 'production', TIBA_RAILS_FILE: 'rails.json' }).length, 2);
-    assert.deepEqual(faultsOf('sandbox', { NODE_ENV: 'development' }), []);
+    assert.deepEqual(faultsOf('sandbox', { NODE_ENV: 'development', DATABASE_URL: COMPLETE.DATABASE_URL }), []);
+    assert.deepEqual(faultsOf('sandbox', { TIBA_SECRET_KEY: '', TIBA_PUBLIC_URL: '' }), []);
     assert.deepEqual(faultsOf('serve', { ...COMPLETE, NODE_ENV: 'production' }), []);
   });
 

@@ -121,6 +121,8 @@ describe('a process that cannot start', { concurrency: 2 }, () => {
   for (const [name, value] of [
     ['NODE_ENV', 'production'],
     ['TIBA_RAILS_FILE', 'rails.json'],
+    ['TIBA_SECRET_KEY', SECRET_KEY],
+    ['TIBA_PUBLIC_URL', 'https://api.example.com'],
   ] as const) {
     it(`is the sandbox next to ${name}=${value}: it invents what real payments would rely on`, async () => {
       const dataDirectory = path.join(directory, `refused-${name}`);

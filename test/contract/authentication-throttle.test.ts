@@ -26,12 +26,15 @@ const newAddress = (): string => `192.0.2.${(addresses += 1)}`;
 const ask = (address: string, token: string | null): Promise<Answer> =>
   service.get('/api/v1/check-status/NONE', { token, headers: { 'x-forwarded-for': address } });
 
-const login = (address: string, clientSecret: string): Promise<Answer> =>
+const post = (address: string, form: Readonly<Record<string, string>> | string): Promise<Answer> =>
   send(`${service.url}/oauth/token`, {
     method: 'POST',
     headers: { 'x-forwarded-for': address },
-    body: new URLSearchParams({ grant_type: 'client_credentials', client_id: 'alpha', client_secret: clientSecret }),
+    body: new URLSearchParams(form),
   });
+
+const login = (address: string, clientSecret: string): Promise<Answer> =>
+  post(address, { grant_type: 'client_credentials', client_id: 'alpha', client_secret: clientSecret });
 
 async function failOften(address: string): Promise<void> {
   for (let turn = 0; turn < FAILURES; turn += 1) assertRefused(await ask(address, `bad-${turn}`), 'UNAUTHORIZED');
@@ -83,6 +86,22 @@ test('failures at the token endpoint and at the operations are counted together'
   assert.equal((await login(newAddress(), service.alpha.clientSecret)).status, 200);
 });
 
+test('malformed logins are counted like those with a wrong secret', async () => {
+  const address = newAddress();
+  for (let turn = 0; turn < FAILURES; turn += 1) assert.equal((await post(address, 'a&a')).status, 400);
+  assert.equal((await login(address, service.alpha.clientSecret)).status, 429);
+});
+
+test('what a client with a good secret asks wrongly is not counted: others behind its address go on', async () => {
+  const address = newAddress();
+  const good = { client_id: 'alpha', client_secret: service.alpha.clientSecret };
+  for (let turn = 0; turn < FAILURES; turn += 1) {
+    assert.equal((await post(address, good)).status, 400);
+    assert.equal((await post(address, { ...good, grant_type: 'password' })).status, 400);
+  }
+  assert.equal((await login(address, service.alpha.clientSecret)).status, 200);
+});
+
 test('successes do not count', async () => {
   const address = newAddress();
   for (let turn = 0; turn < 2 * FAILURES; turn += 1)
@@ -98,4 +117,28 @@ test('the address may try again when a minute has passed, and not before', async
   assertRefused(await ask(address, 'bad'), 'RATE_LIMIT_EXCEEDED');
   clockMs = startMs + WINDOW_MS;
   assertRefused(await ask(address, 'bad'), 'UNAUTHORIZED');
+});
+
+test('the operator reads which address it is: one warning, and one more a minute later', async () => {
+  const address = newAddress();
+  const warnings = (): number => service.logged.filter((line) => line['address'] === address).length;
+  const startMs = clockMs;
+  for (let turn = 0; turn < FAILURES; turn += 1) {
+    assert.equal(warnings(), 0);
+    clockMs += 1_000;
+    assertRefused(await ask(address, 'bad'), 'UNAUTHORIZED');
+  }
+  assert.equal(warnings(), 1);
+  const line = service.logged.find((each) => each['address'] === address);
+  assert.deepEqual([line?.['level'], line?.['failuresPerMinute']], [40, FAILURES]);
+  // One failure after the other is forgotten, and each time one more is let in.
+  for (let second = 1; second < FAILURES; second += 1) {
+    clockMs = startMs + second * 1_000 + WINDOW_MS;
+    assertRefused(await ask(address, 'bad'), 'UNAUTHORIZED');
+    assertRefused(await ask(address, 'bad'), 'RATE_LIMIT_EXCEEDED');
+    assert.equal(warnings(), 1);
+  }
+  clockMs = startMs + FAILURES * 1_000 + WINDOW_MS;
+  assertRefused(await ask(address, 'bad'), 'UNAUTHORIZED');
+  assert.equal(warnings(), 2);
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { startTestService, type TestService, word } from '../harness/service.ts';
+import { NOT_FOUND, scriptedRail } from '../rails/protection/scripted-rail.ts';
 import { until } from './until.ts';
 
 /** GET /api/v1/banks and /api/v1/banks/{code}. */
@@ -87,4 +88,24 @@ suite('banks', () => {
   test('without a token, or without the scope, nothing is told', async () => {
     assert.equal((await fetch(`${service.url}/api/v1/banks`)).status, 401);
   });
+});
+
+test('a bank that no rail reaches is not said to be up, and its accounts not to be worth another try in seconds', async () => {
+  const rail = scriptedRail('only', () => NOT_FOUND, { reaches: ({ bic }) => bic === 'CENAIDJA' });
+  const service = await startTestService({ rails: [rail] });
+  try {
+    const { json: read } = await service.get('/api/v1/banks/BRI');
+    assert.deepEqual([read.data?.['check_account'], read.data?.['status']], [false, null]);
+    const { status, json, headers } = await service.checkAccount({
+      bank_code: 'BRI',
+      account_number: '123456789012345',
+    });
+    assert.deepEqual([status, json.error_code], [503, 'SERVICE_UNAVAILABLE']);
+    assert.match(json.message, /^Accounts of Bank Rakyat Indonesia .* cannot be checked here: .*GET \/api\/v1\/banks/);
+    assert.equal(headers.get('retry-after'), '3600');
+    assert.ok(service.logged.some(({ bank, outcome }) => bank === 'BRINIDJA' && outcome === 'no_rail'));
+    assert.equal((await service.get('/api/v1/banks/BCA')).json.data?.['status'], 'UP');
+  } finally {
+    await service.close();
+  }
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import pg from 'pg';
-import { type Answer, startTestService, type TestService } from '../harness/service.ts';
+import { type Answer, send, startTestService, type TestService } from '../harness/service.ts';
 import { assertRefused, assertSuccess } from './assertions.ts';
 import { exchangeOne, openRawConnection, rawRequest } from './raw-connection.ts';
 import { untilStatus } from './until.ts';
@@ -126,7 +126,8 @@ suite('errors of every operation', () => {
   });
 
   test('NOT_FOUND: 404 when there is no such route', async () => {
-    assertRefused(await service.get('/api/v1/nothing'), 'NOT_FOUND');
+    assertRefused(await service.get('/api/v1/nothing'), 'NOT_FOUND', /listed at \/reference/);
+    assertRefused(await send(`${service.operatorUrl}/nothing`, {}), 'NOT_FOUND', /listed in docs\/operating\.md/);
   });
 
   test('METHOD_NOT_ALLOWED: 405 with Allow', async () => {

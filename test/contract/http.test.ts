@@ -95,6 +95,39 @@ suite('malformed requests get one answer in the envelope, then the connection is
   });
 });
 
+/** Regression: the first of two counted, and nobody was told. */
+suite('a head that can be read in two ways is INVALID_FORMAT, whichever of the two is good', () => {
+  const lines = (): Record<string, string> => ({
+    Host: 'tiba.test',
+    Authorization: `Bearer ${service.alpha.token}`,
+    'Content-Type': 'application/json',
+  });
+  for (const name of ['Host', 'Authorization', 'Content-Type']) {
+    test(name, async () => {
+      const right = Object.entries(lines());
+      const value = lines()[name] ?? '';
+      for (const [first, second] of [
+        [value, value],
+        [value, 'other'],
+        ['other', value],
+      ] as const) {
+        const others = right.filter(([each]) => each !== name);
+        const head = [...others, [name, first], [name.toLowerCase(), second]].map((line) => `${line.join(': ')}\r\n`);
+        const answer = await exchangeOne(service.url, `GET ${STATUS} HTTP/1.1\r\n${head.join('')}\r\n`);
+        assertRefused(answer, 'INVALID_FORMAT', new RegExp(`${name} is given more than once`));
+      }
+    });
+  }
+
+  test('others may come twice, and different ones may be equally long', async () => {
+    const head = [...Object.entries(lines()), ['Date', 'x'], ['X-Request-Id', 'x'], ['Cache-Control', 'no-cache']]
+      .map((line) => `${line.join(': ')}\r\n`)
+      .join('');
+    const twice = 'X-Forwarded-For: 192.0.2.1\r\nx-forwarded-for: 192.0.2.2\r\nVia: a\r\nVia: b\r\n';
+    assertSuccess(await exchangeOne(service.url, `GET ${STATUS} HTTP/1.1\r\n${head}${twice}\r\n`));
+  });
+});
+
 suite('sizes', () => {
   test('17 KB in one header, in many, or in the URL: HEADERS_TOO_LARGE', async () => {
     const many = Object.fromEntries(Array.from({ length: 340 }, (_, index) => [`x-${index}`, 'x'.repeat(50)]));

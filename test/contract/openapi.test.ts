@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import Fastify from 'fastify';
+import { describeApi, publishApi } from '../../apps/server/src/http/reference.ts';
 import type { Rail } from '../../apps/server/src/rails/rail.ts';
 import { type Answer, startTestService, type TestService, word } from '../harness/service.ts';
 import { HTTP_STATUSES, TIMESTAMP } from './assertions.ts';
@@ -191,6 +193,29 @@ test('each status of an operation describes only codes that have this status', (
       }
     }
   }
+});
+
+/** Regression: its text was made anew for every request, milliseconds that anybody could have for nothing. */
+test('the text of the description is made once, however often it is asked for', async (context) => {
+  const app = Fastify();
+  context.after(() => app.close());
+  await describeApi(app);
+  publishApi(app);
+  await app.ready();
+  let made = 0;
+  Object.assign(app.swagger(), { toJSON: () => ({ made: (made += 1) }) });
+  for (let turn = 0; turn < 3; turn += 1) assert.equal((await app.inject('/openapi.json')).body, '{"made":1}');
+});
+
+test('the description has an ETag: 304 to who has it already', async () => {
+  const first = await service.get('/openapi.json', { token: null });
+  assert.equal(first.headers.get('content-type'), 'application/json; charset=utf-8');
+  const tag = first.headers.get('etag') ?? assert.fail('no ETag');
+  const ask = (seen: string): Promise<Answer> =>
+    service.get('/openapi.json', { token: null, headers: { 'if-none-match': seen } });
+  const again = await ask(tag);
+  assert.deepEqual([again.status, again.text, again.headers.get('etag')], [304, '', tag]);
+  assert.equal((await ask('"another"')).text, first.text);
 });
 
 test('/reference is a page that shows the description, with a script of its own', async () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose';
+import { createSeal, SEAL_KEY_BYTES } from '../../apps/server/src/auth/secrets.ts';
 import { rotateSigningKeys, SIGNING_ALGORITHMS } from '../../apps/server/src/auth/signing-keys.ts';
 import { changeClient } from '../../apps/server/src/postgres/clients.ts';
 import {
@@ -152,6 +153,20 @@ suite('errors of the token endpoint (RFC 6749, section 5.2)', () => {
     assertOAuthError(await post(`${twice}&x=1`, basic(service.alpha)), 400, 'invalid_request');
   });
 
+  test('what no login needs is not read: more than 4 KiB is PAYLOAD_TOO_LARGE, one login as long as can be is not', async () => {
+    // Regression: every name was looked for among all the others, half a second for what fits into 16 KiB.
+    const names = Array.from({ length: 4_200 }, (_, index) => index.toString(36));
+    assertRefused(await post([...names, names.at(-1)].join('&')), 'PAYLOAD_TOO_LARGE');
+    const { clientId, clientSecret } = await service.addClient('𝒳'.repeat(64), CLIENT_SCOPES);
+    const answer = await post({
+      ...GRANT,
+      client_id: clientId,
+      client_secret: clientSecret,
+      scope: CLIENT_SCOPES.join(' '),
+    });
+    assert.equal(answer.status, 200, answer.text);
+  });
+
   test('invalid_request: 400 for a client that authenticates by Basic and in the body at once', async () => {
     const answer = await post({ ...GRANT, ...inBody(service.alpha) }, basic(service.alpha));
     assertOAuthError(answer, 400, 'invalid_request');
@@ -177,9 +192,13 @@ suite('errors of the token endpoint (RFC 6749, section 5.2)', () => {
 
   test('another content type, method or size is refused in the envelope', async () => {
     const other = { 'content-type': 'text/plain', ...basic(service.alpha) };
-    assertRefused(await post(GRANT, other), 'UNSUPPORTED_MEDIA_TYPE');
+    assertRefused(await post(GRANT, other), 'UNSUPPORTED_MEDIA_TYPE', /application\/x-www-form-urlencoded/);
+    // Regression: a body of JSON was passed over, and the answer was that grant_type is missing.
+    const json = { 'content-type': 'application/json', ...basic(service.alpha) };
+    const answer = await post(JSON.stringify(GRANT), json);
+    assertRefused(answer, 'UNSUPPORTED_MEDIA_TYPE', /application\/x-www-form-urlencoded/);
     assertRefused(await service.get('/oauth/token'), 'METHOD_NOT_ALLOWED');
-    assertRefused(await post({ ...GRANT, x: 'x'.repeat(17_000) }, basic(service.alpha)), 'PAYLOAD_TOO_LARGE');
+    assertRefused(await post({ ...GRANT, x: 'x'.repeat(5_000) }, basic(service.alpha)), 'PAYLOAD_TOO_LARGE');
   });
 });
 
@@ -209,6 +228,14 @@ suite('what is published', () => {
 });
 
 suite('signing keys rotate', () => {
+  test('not with another secret: no process could read the new key, and nobody would be let in', async () => {
+    const before = await jwks();
+    const otherSeal = createSeal(Buffer.alloc(SEAL_KEY_BYTES, 9));
+    await assert.rejects(rotateSigningKeys(service.app.database, otherSeal, 'EdDSA'), /TIBA_SECRET_KEY is not the one/);
+    assert.deepEqual(await jwks(), before);
+    assertRefused(await service.get('/api/v1/check-status/NONE'), 'TRANSACTION_NOT_FOUND');
+  });
+
   for (const algorithm of SIGNING_ALGORITHMS) {
     test(`to ${algorithm}: old tokens stay good, new ones use the new key`, async () => {
       const old = tokenOf(await post(GRANT, basic(service.alpha)));

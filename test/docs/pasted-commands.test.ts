@@ -65,6 +65,30 @@ test("README's first questions are answered", { skip: withoutCurl }, async () =>
   assert.equal(made?.['data']?.['status'], 'PROCESS');
   assert.equal(arrived?.['data']?.['status'], 'SUCCESS');
   assert.equal(arrived?.['data']?.['transaction_id'], made?.['data']?.['transaction_id']);
+  // Regression: it had arrived with somebody who was not the account's holder.
+  const holder = account?.['data']?.['account_name'];
+  assert.deepEqual(
+    [status, arrived].map((each) => each?.['data']?.['account_name']),
+    [holder, holder],
+  );
+});
+
+test("the API page's account check names the holder", { skip: withoutCurl }, async () => {
+  const token = (await shellBlocks('README.md', 'check-account')).split('\n', 1)[0] ?? '';
+  const [answer] = await paste(`${token}\n${await shellBlocks('docs/api.md', 'expected_account_name')}`);
+  const { data } = answer as { data: Record<string, Record<string, unknown>> };
+  assert.equal(data['name_match']?.['result'], 'MATCH');
+});
+
+test("the simulated bank's page makes a disbursement, and its half hour pass", { skip: withoutCurl }, async () => {
+  const [made, pushed, arrived] = (await paste(await shellBlocks('docs/simulated-bank.md', '/sandbox/v1/'))) as Record<
+    string,
+    Record<string, unknown>
+  >[];
+  assert.equal(made?.['data']?.['bank'], 'accepted');
+  assert.equal(pushed?.['data']?.['advanced_seconds'], 1800);
+  assert.equal(arrived?.['data']?.['status'], 'SUCCESS');
+  assert.equal(arrived?.['data']?.['total_amount'], 277_500.5);
 });
 
 test("the feed page's example is taken", { skip: withoutCurl }, async () => {

@@ -170,6 +170,7 @@ suite('anything else', () => {
     ]) {
       const answer = await post(service, newLine(), { type });
       assert.deepEqual([answer.status, answer.json.error_code], [415, 'UNSUPPORTED_MEDIA_TYPE'], String(type));
+      assert.match(answer.json.message, /application\/json or application\/x-ndjson/);
     }
   });
 

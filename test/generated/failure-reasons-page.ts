@@ -39,6 +39,6 @@ ${rows.join('\n')}
 ## From a bank
 
 What a bank says of a transfer that failed becomes one of the codes; what it says that is not known for certain to mean
-one of them is \`REJECTED_BY_BANK\`. See [rails](rails.md).
+one of them is \`REJECTED_BY_BANK\`. See [SNAP](snap.md#asking-what-has-become-of-a-transfer) and [BI-FAST](bi-fast.md).
 `;
 }

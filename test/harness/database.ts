@@ -6,8 +6,8 @@ import pg from 'pg';
 import pino from 'pino';
 import { openDatabase } from '../../apps/server/src/postgres/database.ts';
 import { startEmbeddedPostgres } from '../../apps/server/src/postgres/embedded.ts';
-import { migrateJobs } from '../../apps/server/src/postgres/jobs.ts';
 import { migrate } from '../../apps/server/src/postgres/migrate.ts';
+import { migrateJobs } from '../../apps/server/src/postgres/migrate-jobs.ts';
 import { TEST_SERVER_VARIABLE } from './whole-run.ts';
 
 export interface TestDatabase {

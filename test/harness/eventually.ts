@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { bound } from './whole-run.ts';
 
-const DEADLINE_MS = 15_000;
+const DEADLINE_MS = bound(15_000);
 const PAUSE_MS = 5;
 
 /** Asks again until it is so. @throws Error that names what was waited for in vain. */

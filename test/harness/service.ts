@@ -17,6 +17,7 @@ import type { AppOptions } from '../../apps/server/src/wiring/parts.ts';
 import { partnerSettings } from '../bank/partner.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 import { rsaKeys } from './rsa-keys.ts';
+import { bound } from './whole-run.ts';
 
 export interface TestClient {
   readonly clientId: string;
@@ -71,7 +72,8 @@ export interface Envelope {
 
 type TestLimits = Partial<Record<'check-status' | 'check-account' | 'accounts-per-day', number>>;
 
-export interface TestServiceOptions extends Pick<AppOptions, 'limitClock' | 'lookUp' | 'inquiries' | 'harvesting'> {
+export interface TestServiceOptions
+  extends Pick<AppOptions, 'limitClock' | 'lookUp' | 'inquiries' | 'harvesting' | 'following'> {
   readonly settings?: Partial<Omit<Settings, 'secretKey'>>;
   /** What each client may do per minute; by default far more than a test asks. */
   readonly limits?: TestLimits;
@@ -120,10 +122,13 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
       log: pino({ base: null, serializers: { err: describeError } }, collector(logged)),
       writeLine: (line) => void logged.push(JSON.parse(line)),
     },
+    // A machine that is busy with tests says nothing of who is let in: tests of that bound it by the same measure.
+    notifications: { trustMs: bound(1_000) },
     ...(options.limitClock === undefined ? {} : { limitClock: options.limitClock }),
     ...(options.lookUp === undefined ? {} : { lookUp: options.lookUp }),
     ...(options.inquiries === undefined ? {} : { inquiries: options.inquiries }),
     ...(options.harvesting === undefined ? {} : { harvesting: options.harvesting }),
+    ...(options.following === undefined ? {} : { following: options.following }),
   }).catch(async (error: unknown) => {
     // What stayed open would keep the test from ever ending.
     await letGo();

@@ -164,6 +164,40 @@ suite('the allowed networks', () => {
     assert.equal(careless('10.0.0.1'), true);
   });
 
+  test("never permit a cloud's metadata in the dress of an IPv6 address, and what is beside it in the same dress", () => {
+    const dresses: readonly ((address: bigint) => bigint)[] = [
+      (address) => (0xffffn << 32n) | address, // mapped
+      (address) => address, // compatible
+      (address) => (0x64ff9bn << 96n) | address, // NAT64
+      (address) => (0x2002n << 112n) | (address << 80n), // 6to4
+    ];
+    const careless = createAddressGuard(['0.0.0.0/0', '::/0']);
+    const nat64 = createAddressGuard(['64:ff9b::/96']);
+    const judged: readonly (readonly [address: bigint, isPermitted: boolean])[] = [
+      [0xa9fe_a9fen, false], // 169.254.169.254
+      [0xa9fe_0000n, false],
+      [0xa9fd_ffffn, true],
+      [0x6464_64c8n, false], // 100.100.100.200
+      [0x6464_64c9n, true],
+      [0xa83f_8110n, false], // 168.63.129.16
+      [0xa83f_8111n, true],
+      [0xc000_00c0n, false], // 192.0.0.192
+      [0x0a00_0001n, true],
+      [0x0808_0808n, true],
+    ];
+    for (const [address, isPermitted] of judged) {
+      for (const dressed of dresses.map((dress) => writeV6(dress(address)))) {
+        assert.equal(careless(dressed), isPermitted, dressed);
+      }
+      const behindNat64 = writeV6((0x64ff9bn << 96n) | address);
+      assert.equal(nat64(behindNat64), isPermitted, behindNat64);
+    }
+    for (const spelling of ['::ffff:169.254.169.254', '64:ff9b::169.254.169.254', '2002:A9FE:A9FE::1', '::a9fe:a9fe']) {
+      assert.equal(careless(spelling), false, spelling);
+    }
+    assert.equal(careless('::1'), true);
+  });
+
   test('that cannot be read are reported, not ignored', () => {
     for (const text of [
       '',

@@ -3,7 +3,7 @@ import { after, before, suite, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import pino from 'pino';
-import { oneAtATime } from '../../apps/server/src/one-at-a-time.ts';
+import { oneAtATime } from '../../apps/server/src/auth/one-at-a-time.ts';
 import { listen, type Notifications } from '../../apps/server/src/postgres/notifications.ts';
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
 import { bound } from '../harness/whole-run.ts';

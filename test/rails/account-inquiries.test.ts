@@ -100,9 +100,9 @@ describe('account inquiries', () => {
     );
   });
 
-  it('about a bank that no rail reaches are no verdict', async () => {
+  it('about a bank that no rail reaches are no verdict, and nobody is said to be unreachable', async () => {
     assert.equal(inquiries.canReach(inquiryOf('BNI', ACCOUNT).bank), false);
-    assert.deepEqual(await inquire('BNI', ACCOUNT), { kind: 'no_verdict', reason: 'unreachable', railCode: null });
+    assert.deepEqual(await inquire('BNI', ACCOUNT), { kind: 'no_verdict', reason: 'no_rail', railCode: null });
     assert.deepEqual(asked(), []);
   });
 });

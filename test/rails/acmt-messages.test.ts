@@ -173,7 +173,7 @@ describe('a report that does not verify an account', () => {
     BNOR: 'refused',
     RC03: 'refused',
     RC04: 'refused',
-    FF01: 'refused',
+    FF01: 'question_refused',
     DUPL: 'refused',
     MS03: 'not_understood',
     PI01: 'not_understood',
@@ -238,7 +238,7 @@ describe('a report that does not verify an account', () => {
     const expected = {
       202: 'bank_unavailable',
       302: 'not_understood',
-      400: 'refused',
+      400: 'question_refused',
       404: 'refused',
       429: 'throttled',
     };

@@ -203,16 +203,16 @@ const REJECTIONS: Readonly<Record<string, string>> = {
   U106: 'not_understood',
   U107: 'not_understood',
   U108: 'not_understood',
-  U110: 'refused',
+  U110: 'question_refused',
   U111: 'refused',
   U112: 'refused',
   U124: 'refused',
   U128: 'refused',
   U129: 'bank_unavailable',
   U149: 'refused',
-  U155: 'refused',
-  U156: 'refused',
-  U157: 'refused',
+  U155: 'question_refused',
+  U156: 'question_refused',
+  U157: 'question_refused',
   U170: 'bank_unavailable',
   U171: 'bank_unavailable',
   U172: 'bank_unavailable',
@@ -282,11 +282,12 @@ describe('the status', () => {
     });
   }
 
-  it('429, 504, 503 and 403 of HTTP say why there is no verdict, whatever the body is', async (context) => {
+  it('429, 504, 503, 400 and 403 of HTTP say why there is no verdict, whatever the body is', async (context) => {
     const reasons = {
       429: 'throttled',
       504: 'timeout',
       503: 'bank_unavailable',
+      400: 'question_refused',
       403: 'refused',
       302: 'not_understood',
     };
@@ -299,11 +300,11 @@ describe('the status', () => {
     }
   });
 
-  it('of a message that the hub rejects as such (admi.002) is "refused"', async (context) => {
+  it('of a message that the hub rejects as such (admi.002) is "question_refused"', async (context) => {
     const outcome = await outcomeOf(context, () => ({
       body: { BusMsg: { AppHdr: { MsgDefIdr: 'admi.002.001.01' }, Document: { MessageReject: {} } } },
     }));
-    assert.deepEqual(outcome, { kind: 'no_verdict', reason: 'refused', railCode: 'admi.002' });
+    assert.deepEqual(outcome, { kind: 'no_verdict', reason: 'question_refused', railCode: 'admi.002' });
   });
 });
 

@@ -82,16 +82,16 @@ const REJECTIONS: Readonly<Record<string, readonly [ofPayment: string, unsaid: s
   U106: ['unknown', 'unknown', 'unknown'],
   U107: ['FAILED REJECTED_BY_BANK', 'FAILED REJECTED_BY_BANK', 'not_understood'],
   U108: ['PROCESS', 'PROCESS', 'PROCESS'],
-  U110: ['FAILED REJECTED_BY_BANK', 'FAILED REJECTED_BY_BANK', 'refused'],
+  U110: ['FAILED REJECTED_BY_BANK', 'FAILED REJECTED_BY_BANK', 'question_refused'],
   U111: ['FAILED REJECTED_BY_BANK', 'FAILED REJECTED_BY_BANK', 'refused'],
   U112: ['FAILED AMOUNT_LIMIT_EXCEEDED', 'FAILED AMOUNT_LIMIT_EXCEEDED', 'refused'],
   U124: ['FAILED BANK_NOT_SUPPORTED', 'refused', 'refused'],
   U128: ['FAILED REJECTED_BY_BANK', 'refused', 'refused'],
   U129: ['FAILED BANK_UNAVAILABLE', 'bank_unavailable', 'bank_unavailable'],
   U149: ['refused', 'refused', 'refused'],
-  U155: ['FAILED SUSPECTED_FRAUD', 'FAILED SUSPECTED_FRAUD', 'refused'],
-  U156: ['FAILED REJECTED_BY_BANK', 'FAILED REJECTED_BY_BANK', 'refused'],
-  U157: ['FAILED REJECTED_BY_BANK', 'FAILED REJECTED_BY_BANK', 'refused'],
+  U155: ['FAILED SUSPECTED_FRAUD', 'FAILED SUSPECTED_FRAUD', 'question_refused'],
+  U156: ['FAILED REJECTED_BY_BANK', 'FAILED REJECTED_BY_BANK', 'question_refused'],
+  U157: ['FAILED REJECTED_BY_BANK', 'FAILED REJECTED_BY_BANK', 'question_refused'],
   U170: ['bank_unavailable', 'bank_unavailable', 'bank_unavailable'],
   U173: ['bank_unavailable', 'bank_unavailable', 'bank_unavailable'],
   U804: ['FAILED ACCOUNT_NOT_FOUND', 'FAILED ACCOUNT_NOT_FOUND', 'not_understood'],
@@ -243,6 +243,6 @@ describe('the simulated hub is asked about payments', () => {
     const outcome = await rail.inquireTransfer?.(silent, AbortSignal.timeout(300));
     assert.deepEqual(outcome, { kind: 'no_word', reason: 'timeout', railCode: null });
     const malformed = await askAboutTransfer(rail, { ...transfer, reference: 'PAY-1' });
-    assert.deepEqual(malformed, { kind: 'no_word', reason: 'refused', railCode: 'admi.002' });
+    assert.deepEqual(malformed, { kind: 'no_word', reason: 'question_refused', railCode: 'admi.002' });
   });
 });

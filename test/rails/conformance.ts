@@ -53,6 +53,7 @@ const REASONS: ReadonlySet<NoVerdictReason> = new Set([
   'bank_unavailable',
   'throttled',
   'refused',
+  'question_refused',
   'not_understood',
 ]);
 

@@ -134,6 +134,7 @@ describe("the SNAP rail's access token", () => {
 
   const USELESS: Readonly<Record<string, [body: string, status: number, reason: string]>> = {
     'a refusal': ['{"responseCode":"4017300","responseMessage":"Unauthorized. [Signature]"}', 401, 'refused'],
+    'a question it finds fault with': ['{"responseCode":"4007300"}', 400, 'refused'],
     'an outage': ['{"responseCode":"5047300"}', 504, 'timeout'],
     'too many requests': ['{"responseCode":"4297300"}', 429, 'throttled'],
     'no token': ['{"responseCode":"2007300","tokenType":"Bearer","expiresIn":"900"}', 200, 'not_understood'],

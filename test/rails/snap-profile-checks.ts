@@ -56,7 +56,7 @@ export async function startChecks(context: TestContext, name: ProfileName): Prom
     // No account number is longer than SNAP allows, or shorter than the service does.
     if (digits > 34 || digits < 5) return;
     const outcome = await ask(rail, code, account(digits));
-    assert.deepEqual(outcome, { kind: 'no_verdict', reason: 'refused', railCode: null });
+    assert.deepEqual(outcome, { kind: 'no_verdict', reason: 'question_refused', railCode: null });
   }
 
   async function isDisbelieved(rail: Rail, lie: (fields: Record<string, unknown>) => object): Promise<void> {

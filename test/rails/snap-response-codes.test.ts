@@ -88,7 +88,7 @@ describe("a bank's response code", () => {
   it('says why there is no verdict, so that the operator knows what to do', async () => {
     const reasons: [string, string][] = [
       ['202 00', 'bank_unavailable'],
-      ['400 01', 'refused'],
+      ['400 01', 'question_refused'],
       ['401 00', 'refused'],
       ['403 06', 'refused'],
       ['404 16', 'refused'],

@@ -25,8 +25,8 @@ test('npm start', async (t) => {
   const get = (token: string, apiPath: string): Promise<Answer> =>
     send(description.base_url + apiPath, { headers: { authorization: `Bearer ${token}` } });
 
-  await t.test('describes itself in sandbox.json, which nobody but its owner can read', async () => {
-    for (const name of ['sandbox.json', 'sandbox-secrets.json']) {
+  await t.test('describes itself in sandbox.json; its files nobody but their owner can read', async () => {
+    for (const name of ['sandbox.json', 'sandbox-secrets.json', 'sandbox.lock', 'bank-journal.ndjson', 'tiba.log']) {
       const { mode } = await stat(path.join(dataDirectoryOf(place), name));
       assert.equal(mode & 0o777, 0o600, name);
     }
@@ -82,6 +82,25 @@ test('npm start', async (t) => {
       }
     });
   }
+
+  /** Regression: money had arrived with BUDI SANTOSO, and the account was somebody else's. */
+  await t.test(
+    'says of the account of a transaction what the transaction says: its holder, or that it is not there',
+    async () => {
+      const { access_token: token } = shop;
+      for (const { reference_id: reference } of Object.values(description.transactions)) {
+        const { json } = await get(token, `/api/v1/check-status?reference_id=${encodeURIComponent(reference)}`);
+        const recipient = json.data ?? {};
+        const account = await send(`${description.base_url}/api/v1/check-account`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+          body: JSON.stringify({ bank_code: recipient['bank_code'], account_number: recipient['account_number'] }),
+        });
+        if (recipient['status'] === 'FAILED') assert.equal(account.json.data?.['status'], 'NOT_FOUND');
+        else assert.equal(account.json.data?.['account_name'], recipient['account_name']);
+      }
+    },
+  );
 
   await t.test('has an account for each outcome', { concurrency: true }, async (accounts) => {
     const tests = Object.entries(OUTCOMES).map(([key, outcome]) =>

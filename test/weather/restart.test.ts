@@ -40,6 +40,17 @@ afterEach(async () => {
 const ERROR = 50;
 
 suite('PostgreSQL', () => {
+  /** Regression: tiba_ready was 0 on a healthy process until somebody asked /readyz. */
+  test('is told of by tiba_ready as it is now, though nobody asks /readyz', async () => {
+    const ready = async (): Promise<string | undefined> =>
+      /^tiba_ready (\d)$/m.exec(await (await fetch(`${service.operatorUrl}/metrics`)).text())?.[1];
+    assert.equal(await ready(), '1');
+    await server.stop();
+    await until('it is noticed', async () => (await ready()) === '0');
+    await server.start();
+    await until('it is ready', async () => (await ready()) === '1');
+  });
+
   test('restarted under load: nothing but 503 meanwhile, and it is answered again at once', async (t) => {
     const asking = keepAsking(t, ask);
     await server.stop();

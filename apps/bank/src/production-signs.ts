@@ -4,14 +4,14 @@
  */
 export function findProductionSigns(environment: NodeJS.ProcessEnv): string | null {
   const signs = [
-    ...['NODE_ENV', 'TIBA_ENVIRONMENT'].filter((name) => isProduction(environment[name])),
+    ...(isProduction(environment['NODE_ENV']) ? ['NODE_ENV'] : []),
     ...['DATABASE_URL', 'TIBA_RAILS_FILE'].filter((name) => isSet(environment[name])),
   ];
   if (signs.length === 0) return null;
   return (
     `The simulated bank refuses to start next to a production configuration (${signs.join(', ')}), because it invents ` +
     'account holders that real payments must never rely on. Start it in an environment without NODE_ENV=production, ' +
-    'TIBA_ENVIRONMENT=production, DATABASE_URL and TIBA_RAILS_FILE.'
+    'DATABASE_URL and TIBA_RAILS_FILE.'
   );
 }
 

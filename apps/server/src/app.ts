@@ -13,7 +13,8 @@ import { openAccountChecks } from './wiring/account-checks.ts';
 import { openAccountValidations } from './wiring/account-validations.ts';
 import { openAuthentication } from './wiring/authentication.ts';
 import { openBankNews } from './wiring/bank-news.ts';
-import { openDelivery } from './wiring/delivery.ts';
+import { openCallbacks } from './wiring/callbacks.ts';
+import { openCheckStatus } from './wiring/check-status.ts';
 import { openInquiries } from './wiring/inquiries.ts';
 import type { AppOptions, Stage } from './wiring/parts.ts';
 import { openStatuses } from './wiring/statuses.ts';
@@ -54,7 +55,8 @@ export async function startApp(options: AppOptions): Promise<App> {
     const authentication = openAuthentication(stage, store, () => publicUrl);
     stage.onClose(() => Promise.all(options.rails.map((rail) => rail.close())));
     const statuses = openStatuses(stage, store);
-    const delivery = openDelivery(stage, store, authentication, statuses);
+    const { status, durations, endWaiting } = openCheckStatus(stage, store, authentication, statuses);
+    const callbacks = openCallbacks(stage, store);
     const { gate, issuer, issue } = authentication;
     const { database, clients, changes, notifications } = store;
     const { feed, ledger } = statuses;
@@ -73,11 +75,11 @@ export async function startApp(options: AppOptions): Promise<App> {
       listener,
       gate,
       database,
-      status: delivery.status,
-      callbacks: delivery.callbacks,
+      status,
+      callbacks,
       banks: options.banks,
       inquiries,
-      durations: delivery.durations,
+      durations,
       validations: validations.operations,
       accountChecks,
       issuer,
@@ -100,7 +102,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     });
     for (const each of [operatorListener, publicListener]) stage.onClose(() => drain(each));
     stage.onClose(async () => {
-      delivery.endWaiting();
+      endWaiting();
       validations.endFollowing();
     });
 

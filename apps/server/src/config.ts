@@ -34,10 +34,14 @@ const port = wholeNumber(0, 65_535);
 
 function url(...protocols: string[]) {
   return (value: string): string => {
-    if (URL.canParse(value) && protocols.includes(new URL(value).protocol)) return value.replace(/\/$/, '');
+    if (URL.canParse(value) && protocols.includes(new URL(value).protocol)) return value;
     throw new Error(`an address that starts with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`);
   };
 }
+
+const httpUrl = url('http:', 'https:');
+/** Paths are put behind it. */
+const publicUrl = (value: string): string => httpUrl(value).replace(/\/$/, '');
 
 function secretKey(value: string): Buffer {
   const key = Buffer.from(value, 'base64');
@@ -121,7 +125,7 @@ export const SETTINGS = {
   ),
   publicUrl: setting(
     'TIBA_PUBLIC_URL',
-    url('http:', 'https:'),
+    publicUrl,
     'The address by which clients reach the public listener. It is the issuer and the audience of access tokens.',
   ),
   trustedProxies: withDefault(
@@ -162,16 +166,16 @@ export const SETTINGS = {
   ),
   tokenIssuer: setting(
     'TIBA_TOKEN_ISSUER',
-    url('http:', 'https:'),
+    httpUrl,
     'An external issuer of access tokens (`iss`) instead of the built-in one. Needs `TIBA_TOKEN_JWKS_URL`.',
   ),
-  tokenJwksUrl: setting('TIBA_TOKEN_JWKS_URL', url('http:', 'https:'), "Where the external issuer's keys are (JWKS)."),
+  tokenJwksUrl: setting('TIBA_TOKEN_JWKS_URL', httpUrl, "Where the external issuer's keys are (JWKS)."),
   tokenAudience: setting(
     'TIBA_TOKEN_AUDIENCE',
     text,
     'The audience that access tokens must name (`aud`). By default the address of the public listener.',
   ),
-  railsFile: setting('TIBA_RAILS_FILE', text, 'The connections to banks: see [rails](rails.md).'),
+  railsFile: setting('TIBA_RAILS_FILE', text, 'The connections to banks: see [the rails file](rails-file.md).'),
   checkStatusPerMinute: withDefault(
     'TIBA_CHECK_STATUS_PER_MINUTE',
     '120',
@@ -212,7 +216,7 @@ export const SETTINGS = {
     'TIBA_ACCOUNT_VALIDATIONS_PER_MINUTE',
     '120',
     wholeNumber(0, 100_000_000),
-    "Requests about bulk account validations per client in any 60 seconds. How fast the accounts are checked is for the banks' quotas to say.",
+    "Requests about account validations per client in any 60 seconds. How fast the accounts are checked is for the banks' quotas to say.",
   ),
   overdueAfter: withDefault(
     'TIBA_OVERDUE_MINUTES',
@@ -236,7 +240,7 @@ export const SETTINGS = {
     'TIBA_ACCOUNT_VALIDATION_DAYS',
     '7',
     wholeNumber(1, 3_650),
-    'Days after which a bulk account validation that has ended is forgotten, with the account numbers and names in it.',
+    'Days after which an account validation that has ended is forgotten, with the account numbers and names in it.',
   ),
   auditDays: withDefault(
     'TIBA_AUDIT_DAYS',
@@ -337,7 +341,10 @@ function findGaps(environment: Environment): string[] {
 function findProductionSigns(environment: Environment): string[] {
   const signs = [
     ...(environment['NODE_ENV']?.trim().toLowerCase() === 'production' ? ['NODE_ENV=production'] : []),
-    ...[SETTINGS.railsFile.name].filter((name) => environment[name]),
+    // A database may be the sandbox's own; with these beside it, it is what production is about to use.
+    ...[SETTINGS.railsFile, SETTINGS.secretKey, SETTINGS.publicUrl]
+      .filter((each) => isSet(each, environment))
+      .map(({ name }) => name),
   ];
   return signs.map((sign) => `${sign} belongs to production, where the sandbox must not run: use npm run serve`);
 }

@@ -1,4 +1,4 @@
-import { parse } from 'lossless-json';
+import { isLosslessNumber, parse } from 'lossless-json';
 
 /** Of this length are the bodies of all operations and the replies of banks; longer ones take the general way. */
 const SHORT = 2_048;
@@ -24,6 +24,11 @@ export function readExactJson(text: string): unknown {
   }
 }
 
-/** An object's own field only: a message cannot reach what every object inherits. */
-export const ownField = (object: Readonly<Record<string, unknown>>, name: string): unknown =>
-  Object.hasOwn(object, name) ? object[name] : undefined;
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+export const isJsonObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !isLosslessNumber(value);
+
+/** A number as it is written; undefined for anything else. */
+export const numberText = (value: unknown): string | undefined =>
+  typeof value === 'number' || isLosslessNumber(value) ? value.toString() : undefined;

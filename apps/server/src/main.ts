@@ -1,6 +1,7 @@
 import { manage } from './commands/manage.ts';
 import { sandbox } from './commands/sandbox.ts';
 import { serve } from './commands/serve.ts';
+import { ownField } from './own-field.ts';
 import { EmbeddedPostgresError } from './postgres/embedded.ts';
 import { StartError } from './start-error.ts';
 
@@ -8,7 +9,7 @@ import { StartError } from './start-error.ts';
 const COMMANDS: Readonly<Record<string, (args: string[]) => Promise<void>>> = { sandbox, serve, manage };
 
 const [name = '', ...args] = process.argv.slice(2);
-const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+const command = ownField(COMMANDS, name);
 
 if (command === undefined) {
   fail(`Say what to run: ${Object.keys(COMMANDS).join(', ')}`);

@@ -129,10 +129,11 @@ describe('a breaker', () => {
   });
 
   it('gives a bank that wants fewer questions a short rest, however often it says so', () => {
-    const { answer, push, waitMs } = testBreaker();
+    const { answer, breaker, push, waitMs } = testBreaker();
     for (let time = 0; time < 5; time += 1) {
       answer('throttled', time === 0 ? throttledInARow : 1);
       assert.equal(waitMs(), throttledRestMs);
+      assert.ok(breaker.isThrottled());
       push(throttledRestMs);
     }
     answer('answered');

@@ -5,6 +5,7 @@ import {
   type AccountInquiriesOptions,
   createAccountInquiries,
 } from '../../../apps/server/src/rails/account-inquiries.ts';
+import { bankHealths } from '../../../apps/server/src/rails/bank-health.ts';
 import { PROTECTION } from '../../../apps/server/src/rails/protection/settings.ts';
 import type { InquiryOutcome, NoVerdictReason, Rail } from '../../../apps/server/src/rails/rail.ts';
 import { bound } from '../../harness/whole-run.ts';
@@ -47,6 +48,7 @@ describe('choosing a rail', () => {
     'bank_unavailable',
     'throttled',
     'refused',
+    'question_refused',
     'not_understood',
   ];
   for (const reason of reasons) {
@@ -191,7 +193,42 @@ describe('a bank that fails', () => {
     assert.equal(rail.asked.length, 20);
   });
 
-  it('is not given up for single questions that it refuses, but for refusing all', async () => {
+  for (const reason of ['bank_unavailable', 'timeout', 'not_understood'] as const) {
+    it(`is not given up for a few accounts of which it says ${reason}, in whatever order, nor said to be down`, async () => {
+      const rail = scriptedRail('only', () => noVerdict(reason));
+      const { inquire, view } = choosing([rail]);
+      const poisoned = Array.from({ length: 4 }, () => nextAccount());
+      for (let time = 0; time < 40; time += 1) await inquire('BCA', poisoned[0]);
+      for (let time = 0; time < 40; time += 1) await inquire('BCA', poisoned[time % 4]);
+      assert.ok(rail.asked.length >= 80);
+      assert.equal(bankHealths(view()).get('CENAIDJA')?.status, 'UP');
+      rail.script = () => active('FINE');
+      assert.deepEqual(await inquire(), active('FINE'));
+    });
+
+    it(`is given up when it says ${reason} of five accounts, and of the same five the next time`, async () => {
+      const rail = scriptedRail('only', () => noVerdict(reason));
+      const { inquire, view, push } = choosing([rail]);
+      const status = () => bankHealths(view()).get('CENAIDJA')?.status ?? 'UP';
+      const five = Array.from({ length: 5 }, () => nextAccount());
+      for (let outage = 0; outage < 2; outage += 1) {
+        for (const account of five) {
+          assert.equal(status(), 'UP');
+          await inquire('BCA', account);
+        }
+        assert.equal(status(), 'DOWN');
+        push(5_000);
+        await inquire('BCA', five[0]);
+        assert.equal(status(), 'DOWN', 'also when one of them is the first to be asked about again');
+        push(10_000);
+        rail.script = () => active('BACK');
+        await inquire('BCA', five[0]);
+        rail.script = () => noVerdict(reason);
+      }
+    });
+  }
+
+  it('is not given up for refusing now and then, but for doing so all the time', async () => {
     let turn = 0;
     const rail = scriptedRail('only', () => ((turn += 1) % 10 === 0 ? active('FINE') : noVerdict('refused')));
     const { inquire } = choosing([rail]);
@@ -200,6 +237,51 @@ describe('a bank that fails', () => {
     rail.script = () => noVerdict('refused');
     for (let time = 0; time < 50; time += 1) await inquire();
     assert.equal(rail.asked.length, 110);
+  });
+
+  it('is not given up for questions that it finds fault with: any client can put such ones', async () => {
+    const rail = scriptedRail('only', () => noVerdict('question_refused', '4001601'));
+    const { inquire, view } = choosing([rail]);
+    for (let time = 0; time < 50; time += 1) await inquire();
+    assert.equal(rail.asked.length, 50);
+    const health = view()[0]?.banks[0]?.health;
+    assert.equal(health?.state, 'closed');
+    assert.deepEqual(
+      health?.reasons.map(({ reason, railCode, times }) => [reason, railCode, times]),
+      [['question_refused', '4001601', 50]],
+      'and the operator sees them',
+    );
+  });
+
+  it('is not down for wanting fewer questions, also when none is put to it after that', async () => {
+    const rail = scriptedRail('only', () => noVerdict('throttled'));
+    const { inquire, view, push } = choosing([rail]);
+    const status = () => bankHealths(view()).get('CENAIDJA')?.status;
+    for (let time = 0; time < PROTECTION.breaker.throttledInARow; time += 1) await inquire();
+    assert.equal(view()[0]?.banks[0]?.health.state, 'open');
+    assert.equal(status(), 'DEGRADED');
+    push(60_000);
+    assert.equal(status(), 'DEGRADED');
+    rail.script = () => noVerdict('unreachable');
+    await inquire();
+    assert.equal(status(), 'DOWN', 'the trial failed');
+  });
+
+  it('is not held to account for numbers that it has no room for: they are not put to it, and take no quota', async () => {
+    const first = scriptedRail('first', () => active('FIRST'), {
+      takes: ({ accountNumber }) => accountNumber.length <= 10,
+    });
+    const contract = { perSecond: 5, perDay: null, concurrencyMax: null, isShared: false };
+    const { inquire, view } = choosing([first], { contracts: new Map([['first', contract]]) });
+    for (let time = 0; time < 50; time += 1) {
+      assert.deepEqual(await inquire('BCA', `99${nextAccount()}`), noVerdict('refused'));
+    }
+    assert.equal(first.asked.length, 0);
+    assert.deepEqual(view()[0]?.quotaLeft.second, 5);
+    assert.deepEqual(await inquire(), active('FIRST'));
+
+    const second = scriptedRail('second', () => active('SECOND'));
+    assert.deepEqual(await choosing([first, second]).inquire('BCA', `99${nextAccount()}`), active('SECOND'));
   });
 
   it('is asked again one moment later, for one in ten questions and no more', async () => {
@@ -225,7 +307,7 @@ describe('a bank that fails', () => {
   });
 
   it('is not asked again about what it refused, throttled or said unintelligibly', async () => {
-    for (const reason of ['refused', 'throttled', 'not_understood'] as const) {
+    for (const reason of ['refused', 'question_refused', 'throttled', 'not_understood'] as const) {
       const rail = scriptedRail('only', () => active('FINE'));
       const { inquire } = choosing([rail]);
       for (let time = 0; time < 10; time += 1) await inquire();
@@ -262,6 +344,27 @@ describe('how much a bank is asked', () => {
     assert.deepEqual(await silent[3], { ...noVerdict('busy'), retryAfterMs: 1_000 });
     assert.equal(rail.asked.length, 3);
     await Promise.all(silent);
+  });
+
+  it('at once is told of the whole rail and of each bank, also where the contract does not limit it', async () => {
+    for (const concurrencyMax of [null, 10]) {
+      let release = (_outcome: InquiryOutcome): void => {};
+      const answer = new Promise<InquiryOutcome>((resolve) => (release = resolve));
+      const rail = scriptedRail('switch', () => answer);
+      const contract = { perSecond: null, perDay: null, concurrencyMax, isShared: true };
+      const { inquire, view } = choosing([rail], { contracts: new Map([['switch', contract]]) });
+      const told = () => [
+        view()[0]?.concurrencyMax,
+        view()[0]?.inFlight,
+        view()[0]?.banks.map((each) => each.health.inFlight),
+      ];
+      assert.deepEqual(told(), [concurrencyMax, 0, []]);
+      const underWay = [inquire('BCA'), inquire('BCA'), inquire('BRI')];
+      assert.deepEqual(told(), [concurrencyMax, 3, [2, 1]]);
+      release(active('ALIVE'));
+      await Promise.all(underWay);
+      assert.deepEqual(told(), [concurrencyMax, 0, [0, 0]]);
+    }
   });
 
   it('per second is what the contract allows, over all its banks, and it is said when the next may go out', async () => {

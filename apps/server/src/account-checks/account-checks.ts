@@ -1,5 +1,5 @@
 import { keyOf } from '../domain/identifiers.ts';
-import { createIsoClock } from '../observability/iso-clock.ts';
+import { createIsoClock } from '../iso-clock.ts';
 import type { AccountInquiries } from '../rails/account-inquiries.ts';
 import { type AccountInquiry, type InquiryOutcome, wordOf } from '../rails/rail.ts';
 import type { HashAccount } from './account-hash.ts';

@@ -12,7 +12,10 @@ export type RowFate =
   /** No bank was asked: it waits on. `holdMs`: its client has to wait, with the whole job. */
   | { readonly kind: 'wait'; readonly holdMs: number | null };
 
-/** Each account is asked about once. What the bank did not answer ends without a verdict; what did not go out waits on. */
+/**
+ * Each account is asked about once. What the bank did not answer ends without a verdict, and so does what no rail will
+ * ever be asked; what did not go out yet waits on.
+ */
 export function fateOf(outcome: CheckOutcome): RowFate {
   switch (outcome.kind) {
     case 'verdict': {
@@ -20,6 +23,7 @@ export function fateOf(outcome: CheckOutcome): RowFate {
       return { kind: 'result', result: { result: verdict.status, accountName: accountNameOf(verdict), message: null } };
     }
     case 'no_verdict':
+      if (outcome.reason === 'no_rail') return NO_RAIL;
       return isNotAsked(outcome.reason) ? { kind: 'wait', holdMs: null } : NO_VERDICT;
     case 'refused':
       return { kind: 'wait', holdMs: outcome.retryAfterMs };
@@ -33,6 +37,10 @@ const withoutVerdict = (message: string): Extract<RowFate, { kind: 'result' }> =
 
 export const NO_VERDICT = withoutVerdict(
   'The bank was asked and gave no verdict, which says nothing about the account: check it again by itself',
+);
+
+const NO_RAIL = withoutVerdict(
+  'Accounts of this bank cannot be checked here, so it was not asked: check_account of GET /api/v1/banks says at which banks they can',
 );
 
 /** It may have been asked about, so it is not asked about again. */

@@ -67,6 +67,8 @@ export function createValidationRunner(parts: ValidationRunnerParts): Validation
   const recording = createRecording(database, log, abandoned.signal);
   const inHand = new Map<string, number>();
   const underWay = new Map<string, Promise<void>>();
+  /** Jobs that were held since the last look. */
+  const held = new Set<string>();
   let queues: ValidationQueue[] = [];
   let asking = Promise.resolve();
   let isAsking = false;
@@ -148,10 +150,10 @@ export function createValidationRunner(parts: ValidationRunnerParts): Validation
 
   /** The job's client is over a bound of its checks: nobody takes more of it until then. */
   async function hold({ clientId, validationId }: ClaimedRow, holdMs: number): Promise<void> {
-    const isHeld = (queue: ValidationQueue): boolean =>
-      queue.clientId === clientId && queue.validationId === validationId;
-    if (!queues.some(isHeld)) return;
-    queues = queues.filter((queue) => !isHeld(queue));
+    const key = keyOf(clientId, validationId);
+    if (held.has(key)) return;
+    held.add(key);
+    queues = queues.filter((queue) => queue.clientId !== clientId || queue.validationId !== validationId);
     if (holdMs >= TOLD_HOLD_MS) log.warn({ clientId, validationId, holdMs }, 'an account validation is held');
     await recording.hold({ clientId, validationId }, holdMs);
   }
@@ -177,6 +179,7 @@ export function createValidationRunner(parts: ValidationRunnerParts): Validation
 
   async function look(): Promise<void> {
     queues = await findQueues(database);
+    held.clear();
     // Only after PostgreSQL has answered for a while: others may have results to record that it could not take.
     looksInARow += 1;
     begin();

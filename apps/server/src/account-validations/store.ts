@@ -4,8 +4,10 @@ import { insertRows, type NewRow } from '../postgres/account-validation-rows.ts'
 import {
   type AccountValidation,
   cancelValidation,
+  countKeptAlone,
   findValidation,
   insertValidation,
+  type Kept,
   listRunning,
   type NewValidation,
   type ValidationKey,
@@ -20,13 +22,21 @@ const ROWS_AT_ONCE = 1_000;
 /** Each of many results may be that of a thousand rows with the same account (judge-rows.ts). */
 const RESULTS_TIMEOUT_MS = 20_000;
 
-export interface Upload extends Omit<NewValidation, 'rowCount'> {
+export interface NewJob extends Omit<NewValidation, 'rowCount'> {
   readonly rows: readonly UploadRow[];
 }
 
-/** Keeps a job with all its rows; those that cannot be asked about have their result at once. False when the key was used before. */
-export async function storeValidation(database: Database, banks: BankDirectory, upload: Upload): Promise<boolean> {
-  const { rows: uploaded, ...validation } = upload;
+/**
+ * Keeps a job with all its rows; those that cannot be asked about have their result at once. False when the key was used
+ * before. `permit` throws when the client has too much with it: then nothing of it stays.
+ */
+export async function storeValidation(
+  database: Database,
+  banks: BankDirectory,
+  job: NewJob,
+  permit: (kept: Kept) => void,
+): Promise<boolean> {
+  const { rows: uploaded, ...validation } = job;
   const rows = await judgeRows(uploaded, banks);
   return database.transaction(async (query) => {
     if (!(await insertValidation(query, { ...validation, rowCount: rows.length }))) return false;
@@ -37,6 +47,8 @@ export async function storeValidation(database: Database, banks: BankDirectory, 
       const faults = faultsOf(validation, some);
       if (faults.length > 0) ended.push(...(await recordResults(query, faults)));
     }
+    // Late, since many rows take seconds: whoever would disable the client waits for its lock.
+    permit(await countKeptAlone(query, validation.clientId));
     await tellEnded(query, ended);
     return true;
   });

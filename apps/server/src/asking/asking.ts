@@ -6,7 +6,7 @@ import type { Database } from '../postgres/database.ts';
 import type { Rail } from '../rails/rail.ts';
 import { repeat } from '../repeat.ts';
 import { createAnswers } from './answers.ts';
-import { isAskable, type Line } from './line.ts';
+import { type AskedRail, isAskable } from './asked-rail.ts';
 import { createPace } from './pace.ts';
 import { createQuestions } from './questions.ts';
 import { createRecently } from './recently.ts';
@@ -57,8 +57,8 @@ const INTERVAL_MS = 1_000;
 export function createAsking(parts: AskingParts): Asking {
   const { database, ledger, metrics, log, staleMs } = parts;
   const { readerWaitsMs = READER_WAITS_MS, unknownGraceMs = UNKNOWN_GRACE_MS, now = () => new Date() } = parts;
-  const lines = new Map(
-    parts.rails.filter(isAskable).map((rail): [string, Line] => {
+  const rails = new Map(
+    parts.rails.filter(isAskable).map((rail): [string, AskedRail] => {
       const pace = createPace((troubled) => {
         if (troubled) log.warn({ rail: rail.name }, 'the bank does not answer about transfers: it is asked less');
         else log.info({ rail: rail.name }, 'the bank answers about transfers as before');
@@ -69,8 +69,8 @@ export function createAsking(parts: AskingParts): Asking {
   );
   const questions = createQuestions({ banks: parts.banks, metrics, log });
   const recently = createRecently();
-  const rounds = createRounds({ database, lines, questions, recently, log });
-  const refreshing = createRefreshing({ database, lines, questions, recently, staleMs, readerWaitsMs, now, log });
+  const rounds = createRounds({ database, rails, questions, recently, log });
+  const refreshing = createRefreshing({ database, rails, questions, recently, staleMs, readerWaitsMs, now, log });
   let loop: ReturnType<typeof repeat> | undefined;
 
   return {

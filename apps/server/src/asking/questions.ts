@@ -6,7 +6,7 @@ import type { Metrics } from '../observability/metrics.ts';
 import type { TransactionKey } from '../postgres/transactions.ts';
 import type { ClaimedInquiry } from '../postgres/transfer-inquiry-claims.ts';
 import type { TransferInquiry, TransferOutcome } from '../rails/rail.ts';
-import type { AskableRail, Line } from './line.ts';
+import type { AskableRail, AskedRail } from './asked-rail.ts';
 import type { Occasion } from './schedule.ts';
 
 export interface QuestionsParts {
@@ -18,10 +18,10 @@ export interface QuestionsParts {
 /** What this process is asking banks about. */
 export interface Questions {
   /**
-   * Asks, in a place that was taken from the line's pace. Resolves when the answer is stored, or is not to be had; never
+   * Asks, in a place that was taken from the rail's pace. Resolves when the answer is stored, or is not to be had; never
    * rejects.
    */
-  begin(line: Line, claimed: ClaimedInquiry, occasion: Occasion, now: Date): Promise<void>;
+  begin(askedRail: AskedRail, claimed: ClaimedInquiry, occasion: Occasion, now: Date): Promise<void>;
   /** The question about this transaction, while it is under way. */
   about(key: TransactionKey): Promise<void> | undefined;
   /** Resolves when those that are under way now have ended. */
@@ -50,7 +50,7 @@ export function createQuestions({ banks, metrics, log }: QuestionsParts): Questi
         { err: error, rail: rail.name, transactionId: claimed.transactionId },
         'a transfer cannot be asked about',
       );
-      return { kind: 'no_word', reason: 'refused', railCode: null };
+      return { kind: 'no_word', reason: 'question_refused', railCode: null };
     } finally {
       clearTimeout(timer);
       deadlines.delete(deadline);
@@ -58,7 +58,7 @@ export function createQuestions({ banks, metrics, log }: QuestionsParts): Questi
   }
 
   async function ask(
-    { rail, pace, answers }: Line,
+    { rail, pace, answers }: AskedRail,
     claimed: ClaimedInquiry,
     occasion: Occasion,
     now: Date,
@@ -71,21 +71,21 @@ export function createQuestions({ banks, metrics, log }: QuestionsParts): Questi
     // What was cut short says nothing about the bank.
     if (closing && outcome.kind === 'no_word') return answers.letGo(claimed);
     const at = new Date(now.getTime() + tookMs);
-    ended(outcome.kind !== 'no_word', at.getTime());
+    ended(outcome.kind !== 'no_word' || outcome.reason === 'question_refused', at.getTime());
     metrics.transferInquiries.record(rail.name, labelOf(outcome), tookMs);
     return answers.store({ claimed, occasion, outcome, at });
   }
 
   return {
-    begin(line, claimed, occasion, now) {
-      const key = nameOf(claimed);
-      const question = ask(line, claimed, occasion, now).finally(() => {
+    begin(askedRail, claimed, occasion, now) {
+      const key = keyOfTransaction(claimed);
+      const question = ask(askedRail, claimed, occasion, now).finally(() => {
         if (underWay.get(key) === question) underWay.delete(key);
       });
       underWay.set(key, question);
       return question;
     },
-    about: (key) => underWay.get(nameOf(key)),
+    about: (key) => underWay.get(keyOfTransaction(key)),
     async ended() {
       await Promise.all(underWay.values());
     },
@@ -114,5 +114,4 @@ function labelOf(outcome: TransferOutcome): string {
   return outcome.kind === 'no_word' ? outcome.reason : outcome.kind;
 }
 
-/** Neither holds a control character. */
-export const nameOf = ({ clientId, transactionId }: TransactionKey): string => keyOf(clientId, transactionId);
+export const keyOfTransaction = ({ clientId, transactionId }: TransactionKey): string => keyOf(clientId, transactionId);

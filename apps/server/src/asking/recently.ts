@@ -1,5 +1,5 @@
 import type { TransactionKey } from '../postgres/transactions.ts';
-import { nameOf } from './questions.ts';
+import { keyOfTransaction } from './questions.ts';
 
 /** What this process knows of when transactions were last asked about: reading one again costs no query to find out. */
 export interface Recently {
@@ -15,7 +15,7 @@ export function createRecently(): Recently {
   const asked = new Map<string, number>();
   return {
     note(transaction, askedAtMs) {
-      const key = nameOf(transaction);
+      const key = keyOfTransaction(transaction);
       // Set anew it stands last, so that the first is always the one that was not heard of for longest.
       asked.delete(key);
       asked.set(key, askedAtMs);
@@ -25,6 +25,6 @@ export function createRecently(): Recently {
         break;
       }
     },
-    askedAtMs: (key) => asked.get(nameOf(key)),
+    askedAtMs: (key) => asked.get(keyOfTransaction(key)),
   };
 }

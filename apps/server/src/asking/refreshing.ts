@@ -3,14 +3,14 @@ import type { Log } from '../observability/log.ts';
 import type { Database } from '../postgres/database.ts';
 import type { TransactionKey } from '../postgres/transactions.ts';
 import { type ClaimedInquiry, claimInquiry } from '../postgres/transfer-inquiry-claims.ts';
+import type { AskedRail, AskedRails } from './asked-rail.ts';
 import { claimEnd } from './claim-end.ts';
-import type { Line, Lines } from './line.ts';
-import { nameOf, type Questions } from './questions.ts';
+import { keyOfTransaction, type Questions } from './questions.ts';
 import type { Recently } from './recently.ts';
 
 export interface RefreshingParts {
   readonly database: Database;
-  readonly lines: Lines;
+  readonly rails: AskedRails;
   readonly questions: Questions;
   readonly recently: Recently;
   readonly staleMs: number;
@@ -29,7 +29,7 @@ export interface Refreshing {
 const REVIEWED_STALE_MS = 15 * 60_000;
 
 export function createRefreshing(parts: RefreshingParts): Refreshing {
-  const { database, lines, questions, recently, staleMs, readerWaitsMs, now, log } = parts;
+  const { database, rails, questions, recently, staleMs, readerWaitsMs, now, log } = parts;
   const claiming = new Map<string, Promise<void>>();
 
   const isStale = (key: TransactionKey, nowMs: number): boolean => {
@@ -37,18 +37,18 @@ export function createRefreshing(parts: RefreshingParts): Refreshing {
     return askedAtMs === undefined || nowMs - askedAtMs >= staleMs;
   };
 
-  /** `open` are the lines at which a place is taken for this question: which of them it is about, only the claim tells. */
-  async function claimAndAsk(key: TransactionKey, open: readonly Line[], at: Date): Promise<void> {
+  /** `open` are the rails at which a place is taken for this question: which of them it is about, only the claim tells. */
+  async function claimAndAsk(key: TransactionKey, open: readonly AskedRail[], at: Date): Promise<void> {
     const claimed = await claim(key, open, at).catch((error: unknown) => {
       log.warn({ err: error }, 'a transaction that is read could not be asked about');
       return null;
     });
-    const line = open.find(({ rail }) => rail.name === claimed?.rail);
-    for (const each of open) if (each !== line) each.pace.giveBack(1);
-    if (claimed !== null && line !== undefined) await questions.begin(line, claimed, 'reader', at);
+    const askedRail = open.find(({ rail }) => rail.name === claimed?.rail);
+    for (const each of open) if (each !== askedRail) each.pace.giveBack(1);
+    if (claimed !== null && askedRail !== undefined) await questions.begin(askedRail, claimed, 'reader', at);
   }
 
-  async function claim(key: TransactionKey, open: readonly Line[], at: Date): Promise<ClaimedInquiry | null> {
+  async function claim(key: TransactionKey, open: readonly AskedRail[], at: Date): Promise<ClaimedInquiry | null> {
     const nowMs = at.getTime();
     const before = (ms: number): string => new Date(nowMs - ms).toISOString();
     const { claimed, askedAt } = await claimInquiry(database, key, {
@@ -65,12 +65,12 @@ export function createRefreshing(parts: RefreshingParts): Refreshing {
   }
 
   function begin(key: TransactionKey, at: Date): Promise<void> | undefined {
-    const open = [...lines.values()].filter(({ pace }) => pace.take(1, 'reader', at.getTime()) === 1);
+    const open = [...rails.values()].filter(({ pace }) => pace.take(1, 'reader', at.getTime()) === 1);
     // No bank can take a question now: the next reader tries again.
     if (open.length === 0) return undefined;
     // Now, not when it is claimed: whoever reads meanwhile would look for it as well.
     recently.note(key, at.getTime());
-    const name = nameOf(key);
+    const name = keyOfTransaction(key);
     const begun = claimAndAsk(key, open, at).finally(() => claiming.delete(name));
     claiming.set(name, begun);
     return begun;
@@ -81,7 +81,9 @@ export function createRefreshing(parts: RefreshingParts): Refreshing {
       const key = { clientId, transactionId };
       const at = now();
       const asked =
-        claiming.get(nameOf(key)) ?? questions.about(key) ?? (isStale(key, at.getTime()) ? begin(key, at) : undefined);
+        claiming.get(keyOfTransaction(key)) ??
+        questions.about(key) ??
+        (isStale(key, at.getTime()) ? begin(key, at) : undefined);
       if (asked === undefined) return false;
       const enough = new AbortController();
       await Promise.race([asked, wait(readerWaitsMs, undefined, { signal: enough.signal }).catch(() => {})]);

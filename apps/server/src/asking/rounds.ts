@@ -6,15 +6,15 @@ import {
   findRailsDue,
   postponeDueInquiries,
 } from '../postgres/transfer-inquiry-claims.ts';
+import type { AskedRail, AskedRails } from './asked-rail.ts';
 import { claimEnd } from './claim-end.ts';
-import type { Line, Lines } from './line.ts';
 import { PLACES_MAX } from './pace.ts';
 import type { Questions } from './questions.ts';
 import type { Recently } from './recently.ts';
 
 export interface RoundsParts {
   readonly database: Database;
-  readonly lines: Lines;
+  readonly rails: AskedRails;
   readonly questions: Questions;
   readonly recently: Recently;
   readonly log: Log;
@@ -38,12 +38,12 @@ const STRANGERS_BATCH = 1_000;
 /** Names come from the feed, and memory shall not grow with a mistake in it. */
 const STRANGERS_MAX = 1_000;
 
-export function createRounds({ database, lines, questions, recently, log }: RoundsParts): Rounds {
+export function createRounds({ database, rails, questions, recently, log }: RoundsParts): Rounds {
   const runs = new Map<string, Promise<number>>();
   const strangers = new Set<string>();
   const closing = new AbortController();
 
-  async function claim({ rail, pace }: Line, places: number, at: Date): Promise<ClaimedInquiry[]> {
+  async function claim({ rail, pace }: AskedRail, places: number, at: Date): Promise<ClaimedInquiry[]> {
     let claims: ClaimedInquiry[] = [];
     try {
       claims = await claimDueInquiries(database, {
@@ -59,23 +59,23 @@ export function createRounds({ database, lines, questions, recently, log }: Roun
   }
 
   /** Until nothing is due any more, or the bank is in trouble. */
-  async function run(line: Line, now: Date): Promise<number> {
+  async function run(askedRail: AskedRail, now: Date): Promise<number> {
     const startedMs = performance.now();
     const underWay = new Set<Promise<void>>();
     let asked = 0;
     while (!closing.signal.aborted) {
       // A long run must not claim with the time of its beginning: its claims would run out too soon.
       const at = new Date(now.getTime() + performance.now() - startedMs);
-      const places = line.pace.take(PLACES_MAX, 'schedule', at.getTime());
+      const places = askedRail.pace.take(PLACES_MAX, 'schedule', at.getTime());
       if (places === 0) {
         if (underWay.size === 0) break;
         await Promise.race(underWay);
         continue;
       }
-      const claims = await claim(line, places, at);
+      const claims = await claim(askedRail, places, at);
       for (const claimed of claims) {
         recently.note(claimed, at.getTime());
-        const question = questions.begin(line, claimed, 'schedule', at).finally(() => underWay.delete(question));
+        const question = questions.begin(askedRail, claimed, 'schedule', at).finally(() => underWay.delete(question));
         underWay.add(question);
       }
       asked += claims.length;
@@ -84,9 +84,9 @@ export function createRounds({ database, lines, questions, recently, log }: Roun
     return asked;
   }
 
-  function begin(line: Line, now: Date): Promise<number> {
-    const { name } = line.rail;
-    const begun = run(line, now)
+  function begin(askedRail: AskedRail, now: Date): Promise<number> {
+    const { name } = askedRail.rail;
+    const begun = run(askedRail, now)
       .catch((error: unknown) => {
         log.warn({ err: error, rail: name }, 'what is to be asked could not be found out; it is tried again');
         return 0;
@@ -113,10 +113,10 @@ export function createRounds({ database, lines, questions, recently, log }: Roun
     async begin(now) {
       const due = await findRailsDue(database, now.toISOString());
       const begun = due.flatMap((name) => {
-        const line = lines.get(name);
-        return line === undefined || runs.has(name) ? [] : [begin(line, now)];
+        const askedRail = rails.get(name);
+        return askedRail === undefined || runs.has(name) ? [] : [begin(askedRail, now)];
       });
-      for (const name of due) if (!lines.has(name)) await postpone(name, now);
+      for (const name of due) if (!rails.has(name)) await postpone(name, now);
       return begun;
     },
     async close() {

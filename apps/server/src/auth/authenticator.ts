@@ -8,6 +8,8 @@ import { isScope, type Scope } from './scopes.ts';
 export interface Caller {
   readonly client: Client;
   readonly scopes: ReadonlySet<Scope>;
+  /** Of the token that it came with. */
+  readonly expiresAtMs: number;
 }
 
 export type Authentication =
@@ -55,18 +57,36 @@ interface KnownToken {
 /** Enough for every client's current tokens. When it is full, the one verified first is forgotten. */
 const KNOWN_TOKENS_MAX = 10_000;
 
-// RFC 6750, section 2.1: the scheme in any case, one or more spaces, b64token.
-const BEARER = /^Bearer +([A-Za-z0-9\-._~+/]+=*)$/i;
+const B64TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
 // A signed token has a few hundred bytes; no more is spent on what is certainly none.
-const AUTHORIZATION_LENGTH_MAX = 8_192;
+const TOKEN_LENGTH_MAX = 8_192;
+
+const SCHEME = 'Bearer ';
+
+/**
+ * The header as RFC 6750, section 2.1, spells it. The scheme may come in any case, with more than one space behind (RFC 9110,
+ * sections 11.1 and 11.4), but nearly nobody does that, and what is right already is not put together anew.
+ */
+const respelled = (authorization: string): string =>
+  authorization.startsWith(SCHEME) && authorization[SCHEME.length] !== ' '
+    ? authorization
+    : authorization.replace(/^Bearer +/i, SCHEME);
+
+/** The token of such a header; null where there is none. */
+function tokenOf(header: string): string | null {
+  if (!header.startsWith(SCHEME) || header.length > SCHEME.length + TOKEN_LENGTH_MAX) return null;
+  const token = header.slice(SCHEME.length);
+  return B64TOKEN.test(token) ? token : null;
+}
 
 const UNAVAILABLE: Authentication = { outcome: 'unavailable' };
 
 export function createAuthenticator({ clients, notifications, verify, throttle }: AuthenticatorParts): Authenticator {
-  // By the whole header, so that a token seen before costs one look-up and no parsing.
+  // By the whole header, so that a token seen before costs one look-up and no parsing; in one spelling, or a single token
+  // would fill it.
   const known = new Map<string, KnownToken>();
 
-  function remember(authorization: string, token: AccessToken): KnownToken {
+  function remember(header: string, token: AccessToken): KnownToken {
     if (known.size >= KNOWN_TOKENS_MAX) {
       const [oldest] = known.keys();
       if (oldest !== undefined) known.delete(oldest);
@@ -74,7 +94,7 @@ export function createAuthenticator({ clients, notifications, verify, throttle }
     const { clientId, issuedAtSeconds, expiresAtSeconds } = token;
     const scopes = token.scopes.filter(isScope);
     const entry = { clientId, scopes, issuedAtSeconds, expiresAtMs: expiresAtSeconds * 1000, caller: undefined };
-    known.set(authorization, entry);
+    known.set(header, entry);
     return entry;
   }
 
@@ -84,7 +104,8 @@ export function createAuthenticator({ clients, notifications, verify, throttle }
     const client = clients.find(token.clientId);
     if (client === undefined || client.disabled || token.issuedAtSeconds < client.tokensValidFromSeconds) return null;
     if (token.caller?.client !== client) {
-      token.caller = { client, scopes: new Set(token.scopes.filter((scope) => client.scopes.has(scope))) };
+      const scopes = new Set(token.scopes.filter((scope) => client.scopes.has(scope)));
+      token.caller = { client, scopes, expiresAtMs: token.expiresAtMs };
     }
     return token.caller;
   }
@@ -94,17 +115,17 @@ export function createAuthenticator({ clients, notifications, verify, throttle }
     return { outcome: 'refused', presented };
   }
 
-  async function verifyNew(authorization: string, { ip }: Addressed): Promise<Authentication> {
+  async function verifyNew(header: string, { ip }: Addressed): Promise<Authentication> {
     // Taken now: a connection that is gone by the time of the verdict has no address any more.
     const from = { ip };
     const blockedMs = throttle.blockedMs(from.ip);
     if (blockedMs > 0) return { outcome: 'throttled', retryAfterMs: blockedMs };
-    const token = authorization.length > AUTHORIZATION_LENGTH_MAX ? undefined : BEARER.exec(authorization)?.[1];
-    if (token === undefined) return refuse(from, true);
+    const token = tokenOf(header);
+    if (token === null) return refuse(from, true);
     try {
       const accessToken = await verify(token);
       if (accessToken === null) return refuse(from, true);
-      const caller = callerOf(remember(authorization, accessToken));
+      const caller = callerOf(remember(header, accessToken));
       return caller === null ? refuse(from, true) : { outcome: 'authenticated', caller };
     } catch (cause) {
       return { outcome: 'unavailable', cause };
@@ -116,12 +137,15 @@ export function createAuthenticator({ clients, notifications, verify, throttle }
       const blockedMs = throttle.blockedMs(from.ip);
       return blockedMs > 0 ? { outcome: 'throttled', retryAfterMs: blockedMs } : refuse(from, false);
     }
-    const token = known.get(authorization);
-    if (token === undefined) return verifyNew(authorization, from);
+    // Most find theirs at once, and do not pay for those who write the scheme in another way.
+    const atOnce = known.get(authorization);
+    const header = atOnce === undefined ? respelled(authorization) : authorization;
+    const token = atOnce ?? known.get(header);
+    if (token === undefined) return verifyNew(header, from);
     const caller = callerOf(token);
     if (caller !== null) return { outcome: 'authenticated', caller };
     // It may be good again one day (its client enabled); then it is verified anew.
-    known.delete(authorization);
+    known.delete(header);
     const blockedMs = throttle.blockedMs(from.ip);
     return blockedMs > 0 ? { outcome: 'throttled', retryAfterMs: blockedMs } : refuse(from, true);
   }
@@ -133,12 +157,13 @@ export function createAuthenticator({ clients, notifications, verify, throttle }
     },
     async again(authorization = '') {
       if (!notifications.isCurrent() && !(await notifications.untilCurrent())) return 'unavailable';
-      const token = known.get(authorization);
+      const header = respelled(authorization);
+      const token = known.get(header);
       if (token !== undefined) return callerOf(token);
       // So many others were verified meanwhile that it was forgotten.
-      const verified = await verify(BEARER.exec(authorization)?.[1] ?? '').catch(() => undefined);
+      const verified = await verify(tokenOf(header) ?? '').catch(() => undefined);
       if (verified === undefined) return 'unavailable';
-      return verified === null ? null : callerOf(remember(authorization, verified));
+      return verified === null ? null : callerOf(remember(header, verified));
     },
   };
 }

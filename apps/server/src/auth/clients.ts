@@ -1,7 +1,7 @@
 import type { LimitedOperation } from '../limits/limiter.ts';
-import { oneAtATime } from '../one-at-a-time.ts';
 import { type ClientLimit, type ClientRecord, findAllClients } from '../postgres/clients.ts';
 import type { Database } from '../postgres/database.ts';
+import { oneAtATime } from './one-at-a-time.ts';
 import { isScope, type Scope } from './scopes.ts';
 
 /** A client, ready for the hot path. */

@@ -1,4 +1,5 @@
 import type { SlidingWindow } from '../limits/sliding-window.ts';
+import type { Log } from '../observability/log.ts';
 
 /** Slows down who tries tokens or client secrets: so many failures per minute and address, then no more tries. */
 export interface FailureThrottle {
@@ -7,10 +8,19 @@ export interface FailureThrottle {
   blockedMs(address: string): number;
 }
 
-export function createFailureThrottle(window: SlidingWindow, failuresPerMinute: number): FailureThrottle {
+export function createFailureThrottle(
+  window: SlidingWindow,
+  failuresPerMinute: number,
+  log: Pick<Log, 'warn'>,
+): FailureThrottle {
+  /** Once a minute at most: whoever goes on is let in for a try, and stopped again, all the time. */
+  const mayWarnOf = (address: string): boolean => window.take(`warned ${address}`, 1).admitted;
+
   return {
     failed(address) {
-      window.take(address, failuresPerMinute);
+      const { remaining } = window.take(address, failuresPerMinute);
+      if (remaining > 0 || !mayWarnOf(address)) return;
+      log.warn({ address, failuresPerMinute }, 'too many failed authentications from this address: it has to wait');
     },
     blockedMs(address) {
       const { admitted, resetMs } = window.peek(address, failuresPerMinute);

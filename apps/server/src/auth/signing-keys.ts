@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { type CryptoKey, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose';
-import { oneAtATime } from '../one-at-a-time.ts';
 import type { Database } from '../postgres/database.ts';
 import { findSigningKeys, rotateSigningKey, type SigningKeyRecord } from '../postgres/signing-keys.ts';
+import { StartError } from '../start-error.ts';
+import { oneAtATime } from './one-at-a-time.ts';
 import type { Seal } from './secrets.ts';
 
 /** EdDSA is short and fast; RS256 is the one that RFC 9068 (section 2.1) obliges everybody to understand. */
@@ -53,7 +54,7 @@ export function createSigningKeys({ database, seal, tokenLifetimeMaxSeconds }: S
       const keys = await Promise.all(records.map(toSigningKey));
       const newest = records.find((record) => !record.retired);
       if (newest !== undefined) {
-        const privateKey = await importKey(JSON.parse(seal.open(newest.privateJwkSealed)), newest.algorithm);
+        const privateKey = await importKey(openPrivateJwk(newest, seal), newest.algorithm);
         signing = { keyId: newest.keyId, algorithm: newest.algorithm, privateKey };
       }
       verifying = new Map(keys.map((key) => [key.keyId, key]));
@@ -61,8 +62,13 @@ export function createSigningKeys({ database, seal, tokenLifetimeMaxSeconds }: S
   };
 }
 
-/** Makes a new key that signs from now on; the others go on verifying until their tokens have expired. */
+/**
+ * Makes a new key that signs from now on; the others go on verifying until their tokens have expired.
+ * @throws StartError when the key that signs now was sealed with another secret: no process could read one of this one
+ */
 export async function rotateSigningKeys(database: Database, seal: Seal, algorithm: SigningAlgorithm): Promise<string> {
+  const current = (await findSigningKeys(database, 0)).find(({ retired }) => !retired);
+  if (current !== undefined) openPrivateJwk(current, seal);
   const { publicKey, privateKey } = await generateKeyPair(algorithm, { extractable: true });
   const keyId = randomBytes(12).toString('base64url');
   await rotateSigningKey(database, {
@@ -72,6 +78,17 @@ export async function rotateSigningKeys(database: Database, seal: Seal, algorith
     privateJwkSealed: seal.seal(JSON.stringify(await exportJWK(privateKey))),
   });
   return keyId;
+}
+
+function openPrivateJwk({ privateJwkSealed }: SigningKeyRecord, seal: Seal): JWK {
+  try {
+    return JSON.parse(seal.open(privateJwkSealed)) as JWK;
+  } catch (error) {
+    throw new StartError(
+      'TIBA_SECRET_KEY is not the one that the signing keys in the database were made with: all processes need the same',
+      { cause: error },
+    );
+  }
 }
 
 async function toSigningKey(record: SigningKeyRecord): Promise<SigningKey> {

@@ -1,6 +1,7 @@
 import type { Seal } from '../auth/secrets.ts';
 import type { GuardedHttp } from '../outbound/guarded-http.ts';
 import { OutboundFailure } from '../outbound/outbound-failure.ts';
+import type { SealedEndpoint } from '../postgres/callback-endpoints.ts';
 import type { CallbackMessage } from './message.ts';
 import { readRetryAfter } from './retry-after.ts';
 import { createSecretKeys } from './secret-keys.ts';
@@ -8,15 +9,6 @@ import { sign } from './sign.ts';
 
 /** For everything, from the look-up of the name to the end of the answer. */
 export const ATTEMPT_TIMEOUT_MS = 15_000;
-
-/** Where a message goes, and what signs it. Secrets are the text `whsec_…`, sealed. */
-export interface SendTarget {
-  readonly url: string;
-  readonly secretSealed: Buffer;
-  /** After a rotation, until `formerSecretUntil`, both secrets sign. */
-  readonly formerSecretSealed: Buffer | null;
-  readonly formerSecretUntil: Date | null;
-}
 
 export interface AttemptResult {
   readonly startedAt: Date;
@@ -31,7 +23,7 @@ export interface AttemptResult {
 }
 
 /** One attempt. What goes wrong on the way is a result; @throws Error only when it could not even be begun. */
-export type SendCallback = (target: SendTarget, message: CallbackMessage) => Promise<AttemptResult>;
+export type SendCallback = (endpoint: SealedEndpoint, message: CallbackMessage) => Promise<AttemptResult>;
 
 export interface CallbackSenderParts {
   readonly http: Pick<GuardedHttp, 'post'>;
@@ -48,13 +40,13 @@ export const succeeded = ({ httpStatus }: AttemptResult): boolean =>
 export function createCallbackSender({ http, seal, now = Date.now }: CallbackSenderParts): SendCallback {
   const keyOf = createSecretKeys(seal);
 
-  function keysOf(target: SendTarget, nowMs: number): Buffer[] {
-    const { secretSealed, formerSecretSealed, formerSecretUntil } = target;
+  function keysOf(endpoint: SealedEndpoint, nowMs: number): Buffer[] {
+    const { secretSealed, formerSecretSealed, formerSecretUntil } = endpoint;
     const former = formerSecretSealed !== null && formerSecretUntil !== null && formerSecretUntil.getTime() > nowMs;
     return former ? [keyOf(secretSealed), keyOf(formerSecretSealed)] : [keyOf(secretSealed)];
   }
 
-  return async (target, { id, body }) => {
+  return async (endpoint, { id, body }) => {
     const startedMs = now();
     const unixSeconds = Math.floor(startedMs / 1000);
     const headers = {
@@ -62,12 +54,12 @@ export function createCallbackSender({ http, seal, now = Date.now }: CallbackSen
       'user-agent': 'Tiba',
       'webhook-id': id,
       'webhook-timestamp': String(unixSeconds),
-      'webhook-signature': sign(keysOf(target, startedMs), { id, unixSeconds, body }),
+      'webhook-signature': sign(keysOf(endpoint, startedMs), { id, unixSeconds, body }),
     };
     const startedAt = new Date(startedMs);
     const begunMs = performance.now();
     try {
-      const reply = await http.post(target.url, headers, body, { timeoutMs: ATTEMPT_TIMEOUT_MS });
+      const reply = await http.post(endpoint.url, headers, body, { timeoutMs: ATTEMPT_TIMEOUT_MS });
       const { status: httpStatus, answer, durationMs } = reply;
       const retryAfterMs = readRetryAfter(reply.retryAfter, now());
       return { startedAt, durationMs, httpStatus, answer, error: null, retryAfterMs };

@@ -1,16 +1,21 @@
 import { parseArgs } from 'node:util';
-import { isScope, SCOPES } from '../auth/scopes.ts';
+import { isScope, SCOPES, type Scope } from '../auth/scopes.ts';
 import { createSeal, generateSecret, hashSecret } from '../auth/secrets.ts';
 import { rotateSigningKeys, SIGNING_ALGORITHMS } from '../auth/signing-keys.ts';
 import { readSettings, type Settings, SettingsError } from '../config.ts';
 import { createLog } from '../observability/log.ts';
+import { ownField } from '../own-field.ts';
 import { releaseHolds } from '../postgres/account-validations.ts';
 import {
+  CLIENT_LIMITS,
+  type ClientLimit,
+  type ClientRecord,
   changeClient,
   findAllClients,
   insertClient,
   replaceClientSecret,
   setClientLimits,
+  setClientScopes,
 } from '../postgres/clients.ts';
 import { type Database, openDatabase } from '../postgres/database.ts';
 import { migrate } from '../postgres/migrate.ts';
@@ -21,9 +26,12 @@ const USAGE = `npm run manage -- COMMAND
   client list
   client create ID --name NAME --scope "${SCOPES.join(' ')}"
   client new-secret ID       a new secret at once; the old one obtains no more tokens
+  client scopes ID --scope "…"
+                             all that it may do from now on: what is not named is out within a second, of the
+                             tokens that it has too; what is new, it obtains with its next token
   client limits ID [--check-status N] [--check-account N] [--accounts-per-day N]
                              requests per minute, and different accounts that may be checked in a day;
-                             what is left out is as for everybody
+                             what is left out stays, and "default" is as for everybody; alone it shows them
   client trust ID            it may check accounts as if it were collecting them
   client distrust ID
   client disable ID          out within a second, with all its tokens
@@ -32,7 +40,8 @@ const USAGE = `npm run manage -- COMMAND
   keys rotate [--algorithm ${SIGNING_ALGORITHMS.join('|')}]
                              a new key signs from now on; tokens of the old one stay good
 
-Works while the service runs. Reads DATABASE_URL, or TIBA_DATA_DIR for the embedded PostgreSQL; keys need TIBA_SECRET_KEY.`;
+Works while the service runs, on its database: set DATABASE_URL, or TIBA_DATA_DIR for the embedded PostgreSQL, as it has
+them. Without either it is the sandbox's in ./.tiba. It never makes a new database. Keys need TIBA_SECRET_KEY.`;
 
 const OPTIONS = {
   name: { type: 'string' },
@@ -50,19 +59,23 @@ type Action = (database: Database, id: string, options: Options, settings: Setti
 const ACTIONS: Readonly<Record<string, Action>> = {
   'client list': async (database) => {
     const clients = await findAllClients(database);
-    const rows = clients.map(({ clientId, name, scopes, disabled }) =>
-      [clientId, name, scopes.join(' '), ...(disabled ? ['disabled'] : [])].join('\t'),
+    const rows = clients.map(({ clientId, name, scopes, limits, trusted, disabled }) =>
+      [
+        clientId,
+        name,
+        scopes.join(' '),
+        ...CLIENT_LIMITS.flatMap((limit) => (limits[limit] === undefined ? [] : [`${limit} ${limits[limit]}`])),
+        ...(trusted ? ['trusted'] : []),
+        ...(disabled ? ['disabled'] : []),
+      ].join('\t'),
     );
     return rows.length === 0 ? 'There are no clients yet: npm run manage -- client create' : rows.join('\n');
   },
 
-  'client create': async (database, id, { name = id, scope = '' }) => {
-    const scopes = scope.split(' ').filter((each) => each !== '');
-    const unknown = scopes.filter((each) => !isScope(each));
+  'client create': async (database, id, { name = id, scope }) => {
     if (!CLIENT_ID.test(id))
       throw new UsageError('a client ID has 1 to 64 letters, digits, dots, dashes or underscores');
-    if (scopes.length === 0 || unknown.length > 0)
-      throw new UsageError(`--scope takes one or more of: ${SCOPES.join(' ')}`);
+    const scopes = readScopes(scope);
     const secret = generateSecret();
     const created = await insertClient(database, { clientId: id, name, secretHash: hashSecret(secret), scopes });
     if (!created) throw new UsageError(`there is a client ${id} already`);
@@ -75,15 +88,20 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     return `client_id      ${id}\nclient_secret  ${secret}`;
   },
 
+  'client scopes': async (database, id, { scope }) => {
+    const scopes = readScopes(scope);
+    known(id, await setClientScopes(database, id, scopes));
+    return `scopes of ${id}: ${scopes.join(' ')}`;
+  },
+
   'client limits': async (database, id, options) => {
-    const limits = {
-      'check-status': limit(options['check-status']),
-      'check-account': limit(options['check-account']),
-      'accounts-per-day': limit(options['accounts-per-day']),
-    };
-    known(id, await setClientLimits(database, id, limits));
-    await releaseHolds(database, id);
-    const said = Object.entries(limits).map(([name, number]) => `${name} ${number ?? 'as everybody'}`);
+    const limits = readLimits(options);
+    if (Object.keys(limits).length > 0) {
+      known(id, await setClientLimits(database, id, limits));
+      await releaseHolds(database, id);
+    }
+    const client = await getClient(database, id);
+    const said = CLIENT_LIMITS.map((name) => `${name} ${client.limits[name] ?? 'as everybody'}`);
     return `limits of ${id}: ${said.join(', ')}`;
   },
 
@@ -140,13 +158,13 @@ async function run(args: string[]): Promise<string> {
   const { values, positionals } = parse(args);
   const [noun = '', verb = '', id = ''] = positionals;
   const command = `${noun} ${verb}`;
-  const action = Object.hasOwn(ACTIONS, command) ? ACTIONS[command] : undefined;
+  const action = ownField(ACTIONS, command);
   if (action === undefined)
     throw new UsageError(args.length === 0 ? 'Say what to do.' : `There is no command ${command}.`);
   if (noun === 'client' && verb !== 'list' && id === '') throw new UsageError('Say which client: its ID is missing.');
 
   const settings = readSettings('manage');
-  const postgres = await joinPostgres(settings);
+  const postgres = await joinPostgres(settings, (line) => process.stderr.write(`${line}\n`));
   const { log } = createLog(STDERR, 'error');
   const database = openDatabase({ connection: postgres.connection, connectionsMax: 1, log });
   try {
@@ -168,12 +186,38 @@ function parse(args: string[]): { values: Options; positionals: string[] } {
   }
 }
 
-function limit(text: string | undefined): number | null {
-  if (text === undefined) return null;
+function readScopes(text = ''): Scope[] {
+  const words = text.split(' ').filter((each) => each !== '');
+  const scopes = words.filter(isScope);
+  if (scopes.length === 0 || scopes.length < words.length)
+    throw new UsageError(`--scope takes one or more of: ${SCOPES.join(' ')}`);
+  return scopes;
+}
+
+/** What was said of limits; null is as for everybody again. */
+function readLimits(options: Options): Partial<Record<ClientLimit, number | null>> {
+  return Object.fromEntries(
+    CLIENT_LIMITS.flatMap((name) => {
+      const text = options[name];
+      return text === undefined ? [] : [[name, readLimit(text)]];
+    }),
+  );
+}
+
+function readLimit(text: string): number | null {
+  if (text === 'default') return null;
   if (/^\d{1,9}$/.test(text)) return Number(text);
-  throw new UsageError('a limit is a whole number');
+  throw new UsageError('a limit is a whole number, or default');
+}
+
+async function getClient(database: Database, id: string): Promise<ClientRecord> {
+  const client = (await findAllClients(database)).find(({ clientId }) => clientId === id);
+  if (client === undefined) throw noClient(id);
+  return client;
 }
 
 function known(id: string, changed: boolean): void {
-  if (!changed) throw new UsageError(`there is no client ${id}: see client list`);
+  if (!changed) throw noClient(id);
 }
+
+const noClient = (id: string): UsageError => new UsageError(`there is no client ${id}: see client list`);

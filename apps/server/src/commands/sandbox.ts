@@ -1,4 +1,4 @@
-import { mkdir, rm } from 'node:fs/promises';
+import { chmod, mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { startApp } from '../app.ts';
 import { readSettings } from '../config.ts';
@@ -6,12 +6,12 @@ import { createBankDirectory } from '../domain/bank.ts';
 import bankEntries from '../domain/banks.json' with { type: 'json' };
 import { createLog } from '../observability/log.ts';
 import { lockDataDirectory } from '../postgres/embedded/lock.ts';
-import { createSnapRail } from '../rails/snap/snap-rail.ts';
 import { startSimulatedBank } from '../sandbox/bank-process.ts';
 import { banner } from '../sandbox/banner.ts';
 import { startDemoCore } from '../sandbox/demo-core.ts';
 import { provideDemoData } from '../sandbox/demo-data.ts';
 import { describeSandbox } from '../sandbox/description.ts';
+import { askForHolders } from '../sandbox/holders.ts';
 import { writePrivateFile } from '../sandbox/private-file.ts';
 import { keepSecrets } from '../sandbox/secrets.ts';
 import { closeAll } from './close-all.ts';
@@ -39,6 +39,8 @@ export async function sandbox(): Promise<void> {
     // Whoever waits for this file waits for this start to be ready, not for the one before.
     await rm(descriptionFile, { force: true });
     const secrets = await keepSecrets(path.join(dataDirectory, 'sandbox-secrets.json'));
+    // An older sandbox made it for everybody to read.
+    await chmod(logFile, 0o600).catch(() => {});
     const logging = createLog(logFile, settings.logLevel);
     closers.push(logging.close);
 
@@ -56,13 +58,14 @@ export async function sandbox(): Promise<void> {
       settings: { ...settings, secretKey: secrets.secretKey },
       connection: postgres.connection,
       banks,
-      rails: [createSnapRail(bank.connection)],
+      rails: [bank.rail],
       demoCore,
       logging,
     });
     closers.push(app.close);
-    await provideDemoData(app, secrets.clients);
-    demoCore.begin(app.feed, bank);
+    const findHolder = askForHolders(bank.rail, banks);
+    await provideDemoData(app, secrets.clients, findHolder);
+    demoCore.begin(app.feed, bank, findHolder);
 
     const description = await describeSandbox(app, secrets.clients);
     await writePrivateFile(descriptionFile, JSON.stringify(description, null, 2));

@@ -27,7 +27,11 @@ export async function serve(): Promise<void> {
   const closers: (() => Promise<unknown>)[] = [logging.close];
   const stopSignal = listenForStopSignal();
   try {
-    const postgres = await openPostgres(settings, (line) => log.info(line));
+    const postgres = await openPostgres(
+      settings,
+      (line) => log.info(line),
+      (line) => log.error(line),
+    );
     closers.push(postgres.stop);
     const app = await startApp({
       environment: 'production',

@@ -2,7 +2,7 @@ import type { AccountStatus } from './account.ts';
 import { QUESTION_FAULTS } from './account-question.ts';
 
 /**
- * Words of bulk validation.
+ * Words of account validation: many accounts checked at once.
  *
  * - validation: a job, many accounts to be checked, and the results as they come.
  * - row: one line of what the client sent. Rows with the same account share one question to the bank.

@@ -3,7 +3,7 @@ import { parse, stringify } from 'lossless-json';
 import type { BankDirectory } from '../domain/bank.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Applied, SaidWord } from '../ledger/said-word.ts';
-import { ndjsonLines } from './ndjson.ts';
+import { ndjsonLines } from '../ndjson.ts';
 import { readWord, UnreadableWord } from './word.ts';
 
 /** What came of a feed. Lines are counted from 1. */

@@ -1,4 +1,3 @@
-import { isLosslessNumber } from 'lossless-json';
 import { AccountNumber } from '../domain/account.ts';
 import type { BankDirectory } from '../domain/bank.ts';
 import { publishedReason, readFailureReason } from '../domain/failure-reason.ts';
@@ -6,12 +5,12 @@ import { isPlainText, isReferenceId, isTransactionId } from '../domain/identifie
 import { parseInstant } from '../domain/instant.ts';
 import { parseMoney } from '../domain/money.ts';
 import { FEED_FIELD_NAMES, isFinal, STATUSES, type Status, type Word } from '../domain/transaction.ts';
-import { ownField } from '../exact-json.ts';
+import { isJsonObject, type JsonObject, numberText } from '../exact-json.ts';
+import { ownField } from '../own-field.ts';
 
 /** A field of a message that cannot be read; `message` names the field and says what it should be. */
 export class UnreadableWord extends Error {}
 
-type Fields = Readonly<Record<string, unknown>>;
 type Reader = (value: unknown, field: string) => string;
 
 type OptionalField = Exclude<keyof typeof FEED_FIELD_NAMES, 'clientId' | 'transactionId' | 'status'>;
@@ -47,7 +46,7 @@ const READER_ENTRIES = Object.entries(READERS) as [OptionalField, Reader][];
  * @throws UnreadableWord
  */
 export function readWord(value: unknown, banks: BankDirectory): Word {
-  if (!isObject(value)) throw new UnreadableWord('a transaction must be a JSON object');
+  if (!isJsonObject(value)) throw new UnreadableWord('a transaction must be a JSON object');
   const word: { -readonly [Field in keyof Word]: Word[Field] } = {
     clientId: required(value, 'client_id', (text) => isPlainText(text, 64) && text !== '', 'the client that owns it'),
     transactionId: required(value, 'transaction_id', isTransactionId, '2 to 10 capital letters, then 6 to 32 digits'),
@@ -91,7 +90,7 @@ function checkEnding(word: Word): void {
 }
 
 function required<T extends string>(
-  fields: Fields,
+  fields: JsonObject,
   field: string,
   accepts: ((text: string) => text is T) | ((text: string) => boolean),
   expected: string,
@@ -123,7 +122,7 @@ function readReason(value: unknown, field: string): string {
 }
 
 function readMoney(value: unknown, field: string): string {
-  const text = typeof value === 'number' || isLosslessNumber(value) ? value.toString() : value;
+  const text = numberText(value) ?? value;
   const money = typeof text === 'string' ? parseMoney(text) : null;
   if (money === null) {
     throw new UnreadableWord(
@@ -146,6 +145,3 @@ function readTime(value: unknown, field: string): string {
 }
 
 const isStatus = (text: string): text is Status => (STATUSES as readonly string[]).includes(text);
-
-const isObject = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && !isLosslessNumber(value);

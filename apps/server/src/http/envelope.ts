@@ -1,4 +1,4 @@
-import { createIsoClock } from '../observability/iso-clock.ts';
+import { createIsoClock } from '../iso-clock.ts';
 import type { ErrorCode } from './errors.ts';
 
 const now = createIsoClock();

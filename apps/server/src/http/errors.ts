@@ -55,7 +55,7 @@ const MESSAGES: Record<ErrorCode, string> = {
   ENDPOINT_LIMIT_REACHED: 'No more callback endpoints can be registered: change one that is there',
   ENDPOINT_DISABLED: 'The callback endpoint is disabled: enable it first, with {"disabled":false}',
   SERVICE_UNAVAILABLE: 'Temporarily unavailable: repeat the request after the number of seconds in Retry-After',
-  NOT_FOUND: 'No such route: the operations are listed at /reference',
+  NOT_FOUND: 'No such route',
   METHOD_NOT_ALLOWED: 'Method not allowed: use one of those in Allow',
   NOT_ACCEPTABLE: 'Not acceptable: responses are application/json, so Accept must allow it',
   REQUEST_TIMEOUT: 'The request did not arrive in time: send it again without pausing',
@@ -91,3 +91,11 @@ export class ApiError extends Error {
 /** The bank or the store cannot answer now; `retryAfterSeconds` is when asking again makes sense. */
 export const unavailable = (message: string, retryAfterSeconds: number, cause?: unknown): ApiError =>
   new ApiError('SERVICE_UNAVAILABLE', { message, headers: { 'retry-after': String(retryAfterSeconds) }, cause });
+
+/** Takes what was looked up; @throws ApiError with this code for null. */
+export const foundOr =
+  (code: ErrorCode) =>
+  <T>(value: T | null): T => {
+    if (value === null) throw new ApiError(code);
+    return value;
+  };

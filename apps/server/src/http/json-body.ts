@@ -1,6 +1,5 @@
 import type { FastifyInstance, onRequestHookHandler } from 'fastify';
-import { isLosslessNumber } from 'lossless-json';
-import { parseExactJson } from '../exact-json.ts';
+import { isJsonObject, type JsonObject, parseExactJson } from '../exact-json.ts';
 import { ApiError } from './errors.ts';
 
 /**
@@ -40,9 +39,7 @@ function isJson(contentType: string): boolean {
 const UTF_8 = new Set(['charset=utf-8', 'charset="utf-8"']);
 
 /** The own fields of a JSON object. @throws ApiError INVALID_FORMAT for anything else. */
-export function jsonObject(body: unknown): Readonly<Record<string, unknown>> {
-  if (typeof body !== 'object' || body === null || Array.isArray(body) || isLosslessNumber(body)) {
-    throw new ApiError('INVALID_FORMAT', { message: 'Invalid format: the body must be a JSON object' });
-  }
-  return body as Readonly<Record<string, unknown>>;
+export function jsonObject(body: unknown): JsonObject {
+  if (isJsonObject(body)) return body;
+  throw new ApiError('INVALID_FORMAT', { message: 'Invalid format: the body must be a JSON object' });
 }

@@ -108,7 +108,7 @@ export function createListener(options: ListenerOptions): FastifyInstance {
     request.startedMs = performance.now();
     reply.header('x-request-id', request.id);
     latest.set(request.raw.socket, reply.raw);
-    done(refusalBeforeRouting(request));
+    done(refusalBeforeRouting(request, name));
   });
 
   // Fastify knows the pattern too, but gathers all that it knows of the route whenever it is asked.
@@ -142,19 +142,52 @@ export function createListener(options: ListenerOptions): FastifyInstance {
   app.setErrorHandler((error, request, reply) => answerError(error, request, reply, log));
 
   app.setNotFoundHandler(() => {
-    throw new ApiError('NOT_FOUND');
+    throw notFound(name);
   });
 
   return app;
 }
 
 /** Before the body is looked at: no body makes a missing route or a malformed head right. */
-function refusalBeforeRouting(request: FastifyRequest): ApiError | undefined {
+function refusalBeforeRouting(request: FastifyRequest, listener: ListenerOptions['name']): ApiError | undefined {
   // RFC 9112, section 3.2.
   if (request.headers.host === undefined && request.raw.httpVersion === '1.1') {
     return new ApiError('INVALID_FORMAT', { message: 'Malformed HTTP request: Host is missing' });
   }
-  return request.is404 ? new ApiError('NOT_FOUND') : undefined;
+  const repeated = repeatedHeader(request.raw.rawHeaders);
+  if (repeated !== undefined) {
+    return new ApiError('INVALID_FORMAT', { message: `Malformed HTTP request: ${repeated} is given more than once` });
+  }
+  return request.is404 ? notFound(listener) : undefined;
+}
+
+/** Only the public listener has a page of its operations. */
+const notFound = (listener: ListenerOptions['name']): ApiError =>
+  new ApiError('NOT_FOUND', {
+    message: `No such route: the operations are listed ${listener === 'public' ? 'at /reference' : 'in docs/operating.md and docs/feed.md'}`,
+  });
+
+const SINGLE_HEADERS = ['Host', 'Content-Type', 'Authorization'] as const;
+/** A bit for each length of a name. Lengths that share one cost a closer look, nothing else. */
+const lengthBit = (name: string): number => 1 << (name.length & 31);
+const SINGLE_BITS = SINGLE_HEADERS.reduce((bits, name) => bits | lengthBit(name), 0);
+
+/**
+ * Of these, Node takes the first and passes over the others; what stands in front of Tiba may have judged another one.
+ * `rawHeaders` is names and values in turn. Letters are compared only where two names are equally long: every request
+ * comes through here.
+ */
+function repeatedHeader(rawHeaders: readonly string[]): string | undefined {
+  let seen = 0;
+  let twice = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const bit = lengthBit(rawHeaders[index] as string);
+    twice |= seen & bit;
+    seen |= bit;
+  }
+  if ((twice & SINGLE_BITS) === 0) return undefined;
+  const names = rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
+  return SINGLE_HEADERS.find((name) => names.indexOf(name.toLowerCase()) !== names.lastIndexOf(name.toLowerCase()));
 }
 
 const isDecodable = (url: string): boolean => {

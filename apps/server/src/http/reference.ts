@@ -1,5 +1,7 @@
+import { createHash } from 'node:crypto';
 import swagger from '@fastify/swagger';
 import Fastify, { type FastifyInstance } from 'fastify';
+import { isNamed } from './check-status/conditions.ts';
 import { AnyError } from './schemas.ts';
 
 /** Collects the operations' schemas from now on: register it before them. */
@@ -35,7 +37,14 @@ const SCRIPT = `${PAGE}js/scalar.js`;
 
 /** `/openapi.json` and the page that shows it, `/reference`. */
 export function publishApi(app: FastifyInstance): void {
-  app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger());
+  let description: Description | undefined;
+  app.get('/openapi.json', { schema: { hide: true } }, (request, reply) => {
+    const { body, tag } = (description ??= describe(app));
+    const seen = request.headers['if-none-match'];
+    reply.header('etag', tag);
+    if (seen !== undefined && isNamed(seen, tag)) reply.code(304).send();
+    else reply.header('content-type', 'application/json; charset=utf-8').send(body);
+  });
   app.get('/reference', { schema: { hide: true } }, (_request, reply) => reply.redirect(PAGE, 301));
   let files: Promise<ReadonlyMap<string, File>> | undefined;
   for (const url of [PAGE, SCRIPT]) {
@@ -44,6 +53,17 @@ export function publishApi(app: FastifyInstance): void {
       return reply.header('content-type', file?.type).send(file?.body);
     });
   }
+}
+
+interface Description {
+  readonly body: Buffer;
+  readonly tag: string;
+}
+
+/** Made once: it takes milliseconds, and anybody may ask for it. */
+function describe(app: FastifyInstance): Description {
+  const body = Buffer.from(JSON.stringify(app.swagger()));
+  return { body, tag: `"${createHash('sha256').update(body).digest('base64url')}"` };
 }
 
 interface File {

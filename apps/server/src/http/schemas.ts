@@ -3,7 +3,7 @@ import { ERROR_CODES, type ErrorCode, httpStatusOf } from './errors.ts';
 
 /** Shapes that every operation of the public API shares. They document and type; the operations' own rules decide. */
 
-const Timestamp = Type.String({
+export const Timestamp = Type.String({
   format: 'date-time',
   description: 'ISO 8601, UTC, milliseconds.',
   examples: ['2026-11-21T04:32:26.123Z'],
@@ -21,7 +21,8 @@ export const answered = (data: TSchema, message: string, description: string) =>
     { description },
   );
 
-export const nullable = (schema: TSchema, description: string) => Type.Union([schema, Type.Null()], { description });
+export const nullable = <T extends TSchema>(schema: T, description: string) =>
+  Type.Union([schema, Type.Null()], { description });
 
 const errorEnvelope = (codes: readonly ErrorCode[]) =>
   Type.Object({
@@ -73,5 +74,3 @@ export function errorResponses(own: readonly ErrorCode[]): Record<number, TSchem
   }
   return responses;
 }
-
-export { Timestamp };

@@ -20,7 +20,7 @@ const BANKS_MAX = 1_000;
 interface Bank {
   readonly latest: number[];
   /** When half of them were through and when nine of ten were; reckoned anew when it is next asked for. */
-  usual: readonly number[] | null;
+  askAgainAtMs: readonly number[] | null;
 }
 
 export function createDurations(): Durations {
@@ -30,19 +30,19 @@ export function createDurations(): Durations {
       let bank = banks.get(bankName);
       if (bank === undefined) {
         if (banks.size >= BANKS_MAX) return;
-        banks.set(bankName, (bank = { latest: [], usual: null }));
+        banks.set(bankName, (bank = { latest: [], askAgainAtMs: null }));
       }
       bank.latest.push(durationMs);
       if (bank.latest.length > KEPT) bank.latest.shift();
-      bank.usual = null;
+      bank.askAgainAtMs = null;
     },
     askAgainSeconds(bankName, createdAt) {
       const bank = banks.get(bankName);
       if (bank === undefined || bank.latest.length < TELLING) return UNKNOWN_SECONDS;
       const ageMs = Date.now() - Date.parse(createdAt);
-      bank.usual ??= quantiles(bank.latest, [0.5, 0.9]);
+      bank.askAgainAtMs ??= quantiles(bank.latest, [0.5, 0.9]);
       // After that ever more rarely.
-      const next = bank.usual.find((durationMs) => durationMs > ageMs) ?? ageMs * 1.5;
+      const next = bank.askAgainAtMs.find((durationMs) => durationMs > ageMs) ?? ageMs * 1.5;
       return Math.min(Math.max(1, Math.ceil((next - ageMs) / 1000)), SECONDS_MAX);
     },
     usual(bankName) {

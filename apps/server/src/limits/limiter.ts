@@ -1,6 +1,6 @@
 /**
  * The operations that are counted: those of the service document's section 8, of which both forms of check-status share one
- * allowance; reading events; everything about callbacks; how banks are; and everything about bulk validations.
+ * allowance; reading events; everything about callbacks; how banks are; and everything about account validations.
  */
 export const LIMITED_OPERATIONS = [
   'check-status',

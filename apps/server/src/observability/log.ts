@@ -16,9 +16,12 @@ const GATHERED_LINES_MAX = 256;
 /** A killed process loses at most this much of its log. */
 const FLUSH_INTERVAL_MS = 200;
 
-/** Structured log lines (JSON) to `destination`: a file descriptor's number, or a file's path. */
+/**
+ * Structured log lines (JSON) to `destination`: a file descriptor's number, or the path of a file, which only its owner can
+ * read once it is made.
+ */
 export function createLog(destination: number | string, level: pino.LevelWithSilent = 'info'): LogSink {
-  const stream = pino.destination({ dest: destination, sync: false, mkdir: true });
+  const stream = pino.destination({ dest: destination, sync: false, mkdir: true, mode: 0o600 });
   const log = pino(
     { base: null, level, timestamp: pino.stdTimeFunctions.isoTime, serializers: { err: describeError } },
     stream,

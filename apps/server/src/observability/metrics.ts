@@ -25,7 +25,7 @@ export interface Metrics {
   /** 0 closed, 1 half open, 2 open; of banks for which it has ever changed. */
   readonly breakerState: Gauge<'rail' | 'bank'>;
   readonly feedLines: Counter<'outcome'>;
-  /** Accounts of bulk validations, by what came of them. */
+  /** Accounts of validations, by what came of them. */
   readonly validationRows: Counter<'result'>;
   readonly authenticationFailures: Counter<'outcome'>;
   readonly ready: Gauge;
@@ -140,7 +140,7 @@ export function createMetrics(): Metrics {
     }),
     validationRows: new Counter({
       name: 'tiba_account_validation_accounts_total',
-      help: 'Accounts of bulk validations that were asked about, by what came of them.',
+      help: 'Accounts of validations that were asked about, by what came of them.',
       labelNames: ['result'],
       registers,
     }),
@@ -150,7 +150,7 @@ export function createMetrics(): Metrics {
       labelNames: ['outcome'],
       registers,
     }),
-    ready: new Gauge({ name: 'tiba_ready', help: '1 while the service can answer, as /readyz last found.', registers }),
+    ready: new Gauge({ name: 'tiba_ready', help: '1 while the service can answer, as /readyz says.', registers }),
     render: async () =>
       (await registry.metrics()) +
       requests.render() +

@@ -17,7 +17,10 @@ export interface Network {
 }
 
 const special = { ipv4: networks(SPECIAL_NETWORKS_V4), ipv6: networks(SPECIAL_NETWORKS_V6) };
-const metadata = { ipv4: networks(METADATA_NETWORKS_V4), ipv6: networks(METADATA_NETWORKS_V6) };
+const metadata = {
+  ipv4: networks(METADATA_NETWORKS_V4),
+  ipv6: networks([...METADATA_NETWORKS_V6, ...METADATA_NETWORKS_V4.flatMap(carriedByV6)]),
+};
 const globalUnicast = networks([GLOBAL_UNICAST_V6]);
 const loopback = { ipv4: networks(['127.0.0.0/8']), ipv6: networks(['::1/128']) };
 
@@ -76,6 +79,19 @@ function readNetwork(text: string): Network {
   const network = parseNetwork(text);
   if (network === null) throw new RangeError(`neither an address nor a network in CIDR notation: ${text}`);
   return network;
+}
+
+/** An IPv4 network as IPv6 addresses carry it; what they are sent to arrives there. */
+function carriedByV6(text: string): string[] {
+  const { address, prefixLength } = readNetwork(text);
+  const [a = 0, b = 0, c = 0, d = 0] = address.split('.').map(Number);
+  const groups = `${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`;
+  return [
+    `::ffff:${groups}/${96 + prefixLength}`, // IPv4-mapped, RFC 4291
+    `::${groups}/${96 + prefixLength}`, // IPv4-compatible, RFC 4291
+    `64:ff9b::${groups}/${96 + prefixLength}`, // NAT64, RFC 6052
+    `2002:${groups}::/${16 + prefixLength}`, // 6to4, RFC 3056
+  ];
 }
 
 function networks(texts: readonly string[]): BlockList {

@@ -41,7 +41,8 @@ export const SPECIAL_NETWORKS_V6 = [
 
 /**
  * Where clouds hand credentials to whoever asks from inside. Refused although an operator permitted the network around
- * them: fd00::/8 is easily permitted by somebody who does not know who lives at fd00:ec2::254.
+ * them: fd00::/8 is easily permitted by somebody who does not know who lives at fd00:ec2::254. Those of IPv4 are refused
+ * in each dress of IPv6 as well.
  */
 export const METADATA_NETWORKS_V4 = [
   '169.254.0.0/16', // 169.254.169.254 of nearly all, and the ones beside it for containers

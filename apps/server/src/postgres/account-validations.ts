@@ -81,13 +81,32 @@ export async function findByIdempotencyKey(
   return row === undefined ? null : { validation: toValidation(row), bodySha256: row.body_sha256 };
 }
 
-/** How many of the client's jobs are running. */
-export async function countRunning(database: Database, clientId: string): Promise<number> {
-  const [row] = await database.query<{ count: number }>(
-    `select count(*)::int as count from tiba.account_validations where client_id = $1 and state = 'RUNNING'`,
-    [clientId],
-  );
-  return row?.count ?? 0;
+/** What is kept of one client. */
+export interface Kept {
+  /** Jobs. */
+  readonly running: number;
+  /** Of all its jobs, also of those that have ended. */
+  readonly rows: number;
+}
+
+const COUNT_KEPT = `
+  select count(*) filter (where state = 'RUNNING')::int as running, coalesce(sum(row_count), 0)::float8 as rows
+    from tiba.account_validations where client_id = $1`;
+const NOTHING_KEPT: Kept = { running: 0, rows: 0 };
+
+export async function countKept(database: Database, clientId: string): Promise<Kept> {
+  const [row] = await database.query<{ running: number; rows: number }>(COUNT_KEPT, [clientId]);
+  return row ?? NOTHING_KEPT;
+}
+
+/**
+ * As above, with what this database transaction has made, and locks the client until it ends: of several that make
+ * jobs at once, each counts those of the ones before it. Not "for update", which would hold up the client's feed.
+ */
+export async function countKeptAlone(query: Query, clientId: string): Promise<Kept> {
+  await query('select from tiba.clients where client_id = $1 for no key update', [clientId]);
+  const { rows } = await query<{ running: number; rows: number }>(COUNT_KEPT, [clientId]);
+  return rows[0] ?? NOTHING_KEPT;
 }
 
 export async function findValidation(

@@ -1,4 +1,5 @@
 import type { EventKind } from '../domain/event.ts';
+import type { SealedEndpoint } from './callback-endpoints.ts';
 import type { Database } from './database.ts';
 import type { EndpointKey } from './delivery-jobs.ts';
 
@@ -16,15 +17,8 @@ export interface ClaimedDelivery {
   readonly occurredAt: string;
   /** The subject as the API showed it then, JSON text. */
   readonly data: string;
-  readonly endpoint: ClaimedEndpoint;
-}
-
-/** The endpoint as it was when the delivery was claimed. */
-export interface ClaimedEndpoint extends EndpointKey {
-  readonly url: string;
-  readonly secretSealed: Buffer;
-  readonly formerSecretSealed: Buffer | null;
-  readonly formerSecretUntil: Date | null;
+  /** As it was when the delivery was claimed. */
+  readonly endpoint: EndpointKey & SealedEndpoint;
 }
 
 export interface Claim {

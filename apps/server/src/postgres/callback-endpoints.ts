@@ -162,9 +162,11 @@ export async function rotateEndpointSecret(
   return rows[0]?.former_secret_until.toISOString() ?? null;
 }
 
+/** Where messages go, and what signs them. Secrets are the text `whsec_…`, sealed. */
 export interface SealedEndpoint {
   readonly url: string;
   readonly secretSealed: Buffer;
+  /** After a rotation, until `formerSecretUntil`, both secrets sign. */
   readonly formerSecretSealed: Buffer | null;
   readonly formerSecretUntil: Date | null;
 }

@@ -1,3 +1,4 @@
+import type { DeliveryState } from './callback-history.ts';
 import { inColumns, tableOf } from './columns.ts';
 import type { Database } from './database.ts';
 import type { EndpointKey } from './delivery-jobs.ts';
@@ -11,7 +12,7 @@ export interface RecordedAttempt extends EndpointKey {
   readonly httpStatus: number | null;
   readonly answer: string | null;
   readonly error: string | null;
-  readonly state: 'delivered' | 'pending' | 'exhausted';
+  readonly state: DeliveryState;
   readonly endedAt: string;
   /** null unless it stays pending. */
   readonly nextAttemptAt: string | null;

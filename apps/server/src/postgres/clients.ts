@@ -121,9 +121,17 @@ export async function changeClient(database: Database, clientId: string, change:
   return rows.length === 1;
 }
 
-/** What its tokens may be used for from now on. */
-export async function setClientScopes(database: Database, clientId: string, scopes: readonly string[]): Promise<void> {
-  await database.query('update tiba.clients set scopes = $2 where client_id = $1 and scopes <> $2', [clientId, scopes]);
+/** What its tokens may be used for from now on. False when there is no such client. */
+export async function setClientScopes(
+  database: Database,
+  clientId: string,
+  scopes: readonly string[],
+): Promise<boolean> {
+  const rows = await database.query('update tiba.clients set scopes = $2 where client_id = $1 returning client_id', [
+    clientId,
+    scopes,
+  ]);
+  return rows.length === 1;
 }
 
 /** A new secret; the tokens that the old one obtained stay good until they expire or are revoked. */
@@ -135,16 +143,25 @@ export async function replaceClientSecret(database: Database, clientId: string, 
   return rows.length === 1;
 }
 
-/** What is left out is as for everybody again. */
+const LIMIT_COLUMNS = {
+  'check-status': 'check_status_per_minute',
+  'check-account': 'check_account_per_minute',
+  'accounts-per-day': 'accounts_per_day',
+} as const satisfies Record<ClientLimit, string>;
+
+export const CLIENT_LIMITS: readonly ClientLimit[] = ['check-status', 'check-account', 'accounts-per-day'];
+
+/** Null is as for everybody again; what is left out stays. False when there is no such client. */
 export async function setClientLimits(
   database: Database,
   clientId: string,
   limits: Partial<Record<ClientLimit, number | null>>,
 ): Promise<boolean> {
+  const changed = CLIENT_LIMITS.filter((name) => limits[name] !== undefined);
+  const assignments = changed.map((name, index) => `${LIMIT_COLUMNS[name]} = $${index + 2}`);
   const rows = await database.query(
-    `update tiba.clients set check_status_per_minute = $2, check_account_per_minute = $3, accounts_per_day = $4
-      where client_id = $1 returning client_id`,
-    [clientId, limits['check-status'] ?? null, limits['check-account'] ?? null, limits['accounts-per-day'] ?? null],
+    `update tiba.clients set ${['client_id = client_id', ...assignments].join(', ')} where client_id = $1 returning client_id`,
+    [clientId, ...changed.map((name) => limits[name])],
   );
   return rows.length === 1;
 }

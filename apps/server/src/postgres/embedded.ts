@@ -1,4 +1,4 @@
-import { mkdir, realpath } from 'node:fs/promises';
+import { access, mkdir, realpath } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { findBinaries } from './embedded/binaries.ts';
@@ -23,6 +23,8 @@ export interface EmbeddedPostgresOptions {
   readonly dataDirectory: string;
   /** Told in English what happens to the server; the server's own log is a file. */
   readonly log?: (line: string) => void;
+  /** Told of what should not happen; `log` when absent. */
+  readonly warn?: (line: string) => void;
   /** False gives up surviving a power cut for speed: for tests. */
   readonly durable?: boolean;
 }
@@ -30,9 +32,10 @@ export interface EmbeddedPostgresOptions {
 export interface EmbeddedPostgres {
   /** To the database `tiba`, as its superuser `tiba`, over a Unix socket. */
   readonly connectionString: string;
+  /** Of the server that runs now: one that ends by itself is started again, and reached as before. */
   readonly pid: number;
   readonly logPath: string;
-  /** Fulfils with a description when the server has ended, whether stopped or by itself; never rejects. */
+  /** Fulfils with a description when the server has ended and is not started again; never rejects. */
   readonly exited: Promise<string>;
   /** Ends open connections, so close pools before. Any number of calls are one stop. */
   stop(): Promise<void>;
@@ -41,13 +44,15 @@ export interface EmbeddedPostgres {
 // For how long the processes of a killed server may hold up the next one.
 const remainsGoneWithinMs = 15_000;
 const remainsPollMs = 100;
+// Between two starts of a server that ends by itself, at least.
+const startEveryMs = 1_000;
 
 /**
  * Starts a PostgreSQL of our own on a data directory, which is made if there is none. Throws EmbeddedPostgresError when
  * another Tiba runs on it (IN_USE), and when this machine or this user cannot run it.
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
-  const { durable = true, log = () => {} } = options;
+  const { durable = true, log = () => {}, warn = log } = options;
   const binaries = await findBinaries();
   const dataDirectory = await findRealPath(options.dataDirectory);
   const lock = lockDataDirectory(dataDirectory);
@@ -57,16 +62,23 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     const launcher = await chooseLauncher(user, binaries, [dirname(dataDirectory), socketBase]);
     await initialise({ dataDirectory, binaries, launcher, user, durable, log });
     await giveDataDirectory(dataDirectory, user);
-    const running = await startOverRemains(dataDirectory, log, {
-      makeSocket: () => makeSocketDirectory(socketBase, dataDirectory, user, launcher.passesClosedDirectories),
-      makeCommand: (socket) =>
-        launcher.command(binaries.postgres, [
-          '-D',
-          dataDirectory,
-          ...settingsOf(serverNameOf(dataDirectory), socket, durable),
-        ]),
+    const socket = await makeSocketDirectory(socketBase, dataDirectory, user, launcher.passesClosedDirectories);
+    const starting: Starting = {
+      dataDirectory,
+      socket,
+      command: launcher.command(binaries.postgres, [
+        '-D',
+        dataDirectory,
+        ...settingsOf(serverNameOf(dataDirectory), socket.path, durable),
+      ]),
+      log,
+      warn,
+    };
+    const server = await startOverRemains(starting).catch(async (error: unknown) => {
+      await socket.remove();
+      throw error;
     });
-    return handleOf(running, dataDirectory, lock, log);
+    return keepRunning(server, starting, lock);
   } catch (error) {
     lock.release();
     throw error;
@@ -81,6 +93,13 @@ export async function findRunningPostgres(givenDataDirectory: string): Promise<s
   return (await isServerOf(dataDirectory, postmaster.pid)) ? connectionStringOf(postmaster.socketDirectory) : null;
 }
 
+/** Whether there is a database to start. What this user may not look at counts as one: starting it then says why not. */
+export const hasDatabase = (dataDirectory: string): Promise<boolean> =>
+  access(join(dataDirectory, 'PG_VERSION')).then(
+    () => true,
+    (error: unknown) => codeOf(error) !== 'ENOENT' && codeOf(error) !== 'ENOTDIR',
+  );
+
 /** The real path, because the kernel's words about processes and the names of locks must agree on it. */
 async function findRealPath(path: string): Promise<string> {
   const given = resolve(path);
@@ -93,37 +112,29 @@ async function findRealPath(path: string): Promise<string> {
   }
 }
 
-interface Running {
-  readonly server: Server;
+interface Starting {
+  readonly dataDirectory: string;
   readonly socket: SocketDirectory;
-}
-
-interface Making {
-  readonly makeSocket: () => Promise<SocketDirectory>;
-  readonly makeCommand: (socketDirectory: string) => Command;
+  readonly command: Command;
+  readonly log: (line: string) => void;
+  readonly warn: (line: string) => void;
 }
 
 /** Starts the server, again if need be, until the remains of a killed one no longer hold it up. */
-async function startOverRemains(
-  dataDirectory: string,
-  log: (line: string) => void,
-  { makeSocket, makeCommand }: Making,
-): Promise<Running> {
+async function startOverRemains({ dataDirectory, socket, command, log }: Starting): Promise<Server> {
   const deadline = performance.now() + remainsGoneWithinMs;
   let isWaiting = false;
   for (;;) {
-    const takenPid = await endLeftover(dataDirectory, log);
-    const socket = await makeSocket();
+    const takenPid = await endLeftover(dataDirectory, socket.path, log);
+    await socket.clear();
     try {
-      const command = overlookProcess(makeCommand(socket.path), takenPid);
-      const server = await startServer(command, dataDirectory, log);
+      const server = await startServer(overlookProcess(command, takenPid), dataDirectory, log);
       await ensureDatabase(socket.path).catch(async (error: unknown) => {
         await server.stop();
         throw error;
       });
-      return { server, socket };
+      return server;
     } catch (error) {
-      await socket.remove();
       if (!isHeldByRemains(error) || performance.now() > deadline) throw error;
       if (!isWaiting) log('waiting for the processes of a killed PostgreSQL to end');
       isWaiting = true;
@@ -144,29 +155,59 @@ function overlookProcess(command: Command, takenPid: number | null): Command {
   return { ...command, options: { ...command.options, env } };
 }
 
-function handleOf(
-  { server, socket }: Running,
-  dataDirectory: string,
-  lock: DataDirectoryLock,
-  log: (line: string) => void,
-): EmbeddedPostgres {
+/** Starts it again whenever it ends by itself: killed for want of memory, say. The way to it stays the same. */
+function keepRunning(first: Server, starting: Starting, lock: DataDirectoryLock): EmbeddedPostgres {
+  const { dataDirectory, socket, warn } = starting;
   const logPath = logPathOf(dataDirectory);
+  const letGo = new AbortController();
+  let server = first;
   let stopping: Promise<void> | null = null;
-  const reportOwnEnd = async () => {
-    const how = await server.exited;
-    if (stopping === null) log(`PostgreSQL (process ${server.pid}) ended by itself (${how}); its log is ${logPath}`);
-  };
-  void reportOwnEnd();
+
+  /** Null when it is to be stopped. */
+  async function startAgain(): Promise<Server | null> {
+    while (!letGo.signal.aborted) {
+      try {
+        const next = await startOverRemains(starting);
+        warn(`PostgreSQL runs again (process ${next.pid})`);
+        return next;
+      } catch (error) {
+        warn(`PostgreSQL cannot be started again, and it is tried on: ${String(error)}`);
+        await delay(startEveryMs, null, letGo).catch(() => {});
+      }
+    }
+    return null;
+  }
+
+  async function watch(): Promise<string> {
+    for (;;) {
+      const startedMs = performance.now();
+      const how = await server.exited;
+      if (stopping !== null) return how;
+      warn(`PostgreSQL (process ${server.pid}) ended by itself (${how}) and is started again; its log is ${logPath}`);
+      await delay(Math.max(startedMs + startEveryMs - performance.now(), 0), null, letGo).catch(() => {});
+      const next = await startAgain();
+      if (next === null) return how;
+      server = next;
+      // Whoever stops it meanwhile has stopped the one before.
+      if (stopping !== null) await server.stop();
+    }
+  }
+
+  const exited = watch();
   const stop = async () => {
+    letGo.abort();
     await server.stop();
+    await exited;
     await socket.remove();
     lock.release();
   };
   return {
     connectionString: connectionStringOf(socket.path),
-    pid: server.pid,
+    get pid() {
+      return server.pid;
+    },
     logPath,
-    exited: server.exited,
+    exited,
     stop: () => (stopping ??= stop()),
   };
 }

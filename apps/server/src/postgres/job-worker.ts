@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
-import { Logger, runTaskList, type WorkerEvents, type WorkerPool } from 'graphile-worker';
+import { Logger, runTaskList, type Worker, type WorkerEvents, type WorkerPool } from 'graphile-worker';
 import pg from 'pg';
 import type { Log } from '../observability/log.ts';
 import { createSockets } from './sockets.ts';
@@ -31,11 +31,11 @@ const STOP_TIMEOUT_MS = 2_000;
 export function startJobWorker(parts: JobWorkerParts): { stop(): Promise<void> } {
   let running = begin(parts);
   let restart: NodeJS.Timeout | undefined;
-  let stopped = false;
+  let stopped: Promise<void> | undefined;
 
   function watch(begun: Begun): void {
     void begun.trouble.then(() => {
-      if (stopped) return;
+      if (stopped !== undefined) return;
       restart = setTimeout(() => {
         running = begin(parts);
         watch(running);
@@ -46,10 +46,10 @@ export function startJobWorker(parts: JobWorkerParts): { stop(): Promise<void> }
 
   watch(running);
   return {
-    async stop() {
-      stopped = true;
+    stop() {
       clearTimeout(restart);
-      await running.stop();
+      stopped ??= running.stop();
+      return stopped;
     },
   };
 }
@@ -74,6 +74,7 @@ function begin({ connection, tasks, log }: JobWorkerParts): Begun {
   const sockets = createSockets();
   const pool = openPool({ ...connection, stream: sockets.stream });
   const worker = runTaskList({ ...OPTIONS, events, logger: loggerTo(log) }, { ...tasks }, pool);
+  endReleasedQuietly(events);
   const trouble = Promise.withResolvers<unknown>();
   for (const event of TROUBLE) events.once(event, trouble.resolve);
   worker.promise.catch(() => {});
@@ -88,6 +89,18 @@ function begin({ connection, tasks, log }: JobWorkerParts): Begun {
 
 /** What stops of itself is released too. */
 const TROUBLE = ['worker:getJob:error', 'pool:listen:error', 'pool:fatalError', 'pool:release'] as const;
+
+/**
+ * A worker that was let go while it looked for a job, and finds that PostgreSQL is gone, would end with a `console.trace`
+ * between the log's lines. It has no job in hand, so it is made to end before that.
+ */
+function endReleasedQuietly(events: WorkerEvents): void {
+  const released = new WeakSet<Worker>();
+  events.on('worker:release', ({ worker }) => void released.add(worker));
+  events.on('worker:getJob:error', ({ worker }) => {
+    if (released.has(worker)) void worker.release(true);
+  });
+}
 
 /** Its lines about each job would be as many as requests. */
 function loggerTo(log: Log): Logger {

@@ -4,7 +4,7 @@ import { createSockets } from './sockets.ts';
 
 export interface Notifications {
   /**
-   * True while everything that was committed up to `TRUST_MS` ago is known to have been heard of. False when
+   * True while everything that was committed up to `trustMs` ago is known to have been heard of. False when
    * PostgreSQL is out of reach: what is kept in memory may then be out of date.
    */
   isCurrent(): boolean;
@@ -25,6 +25,8 @@ export interface NotificationsOptions {
   readonly channels: Readonly<Record<string, () => Promise<void>>>;
   /** For channels whose payload says what happened. */
   readonly messages?: Readonly<Record<string, Messages>>;
+  /** For how long what was heard is taken for all there is. */
+  readonly trustMs?: number;
   readonly log: Log;
 }
 
@@ -47,6 +49,7 @@ export async function listen({
   connection,
   channels,
   messages = {},
+  trustMs = TRUST_MS,
   log,
 }: NotificationsOptions): Promise<Notifications> {
   const sockets = createSockets();
@@ -58,7 +61,7 @@ export async function listen({
   let reconnect: NodeJS.Timeout | undefined;
   let waiting: PromiseWithResolvers<boolean> | undefined;
 
-  const isCurrent = (): boolean => performance.now() - heardUpToMs <= TRUST_MS;
+  const isCurrent = (): boolean => performance.now() - heardUpToMs <= trustMs;
 
   function heard(upToMs: number): void {
     heardUpToMs = upToMs;

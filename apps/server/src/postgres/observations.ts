@@ -15,7 +15,7 @@ export interface Observation extends TransactionKey {
 
 const COLUMNS = ['client_id', 'transaction_id', 'source', 'said', 'outcome', 'reason'] as const;
 
-/** The ledger: every word about a known transaction, in the order in which they came. */
+/** Keeps every word about a known transaction, in the order in which they came. */
 export async function insertObservations(query: Query, observations: readonly Observation[]): Promise<void> {
   if (observations.length === 0) return;
   const rows = observations.map(({ clientId, transactionId, source, said, outcome, reason }) => ({

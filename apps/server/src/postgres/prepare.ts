@@ -2,8 +2,8 @@ import type pg from 'pg';
 import { StartError } from '../start-error.ts';
 import { type Database, DatabaseUnavailable } from './database.ts';
 import { claimInstallation, findInstallation, type InstallationEnvironment } from './installation.ts';
-import { migrateJobs } from './jobs.ts';
 import { migrate } from './migrate.ts';
+import { migrateJobs } from './migrate-jobs.ts';
 
 /**
  * The first contact with the database: may this program use it at all, then its tables, then its mark.

@@ -135,7 +135,9 @@ export function createAccountInquiries(
         metrics.inquiriesShared.inc();
         return shared;
       }
-      const route = guards.routeTo(inquiry.bank);
+      const all = guards.routeTo(inquiry.bank);
+      const route = takenBy(all, inquiry);
+      if (route.rails.length === 0 && all.rails.length > 0) return Promise.resolve(TAKEN_BY_NONE);
       const nowMs = clock();
       const first = openFrom(0, route, nowMs);
       if (first === -1) {
@@ -154,7 +156,15 @@ const REFUSED_PAUSE_MS = 2_000;
 /** Questions that nobody can be asked are answered at once. */
 const ROOM_WITHOUT_RAIL = 100;
 
-const NO_RAIL: InquiryOutcome = { kind: 'no_verdict', reason: 'unreachable', railCode: null };
+const NO_RAIL: InquiryOutcome = { kind: 'no_verdict', reason: 'no_rail', railCode: null };
+
+const TAKEN_BY_NONE: InquiryOutcome = { kind: 'no_verdict', reason: 'refused', railCode: null };
+
+/** Without the rails that have no room for the number. What is not sent says nothing about a bank, and takes no quota. */
+function takenBy(route: Route, inquiry: AccountInquiry): Route {
+  const takes = ({ rail }: GuardedRail): boolean => rail.takes?.(inquiry) !== false;
+  return route.rails.every(takes) ? route : { ...route, rails: route.rails.filter(takes) };
+}
 
 /** How many of the rails behind this one could be asked now. */
 function askableAfter({ rails }: Route, index: number, nowMs: number): number {
@@ -172,8 +182,11 @@ function secondRail({ rails }: Route, index: number, nowMs: number): GuardedRail
 }
 
 function notAsked(route: Route, nowMs: number): InquiryOutcome {
-  const reason = route.rails[0]?.refusal(nowMs) ?? null;
-  return reason === null ? NO_RAIL : withRetryAfter({ kind: 'no_verdict', reason, railCode: null }, route, nowMs);
+  const [first] = route.rails;
+  if (first === undefined) return NO_RAIL;
+  // A day's quota may have come anew since it was refused.
+  const reason = first.refusal(nowMs) ?? 'busy';
+  return withRetryAfter({ kind: 'no_verdict', reason, railCode: null }, route, nowMs);
 }
 
 /** Tells when one of the rails can be asked again, if none can be now. */

@@ -1,6 +1,6 @@
 import type { RailView } from './protection/guards.ts';
 
-/** `DOWN`: no rail to the bank answers. `DEGRADED`: some do not, or one is only being tried again. */
+/** `DOWN`: no rail to the bank answers. `DEGRADED`: some do not, one is only being tried again, or wants fewer questions. */
 export const BANK_STATUSES = ['UP', 'DEGRADED', 'DOWN'] as const;
 export type BankStatus = (typeof BANK_STATUSES)[number];
 
@@ -30,9 +30,9 @@ export function bankHealths(rails: readonly RailView[]): Map<string, BankHealth>
 
 function healthOf(healths: readonly Health[]): BankHealth {
   const troubled = healths.filter(({ state }) => state !== 'closed');
-  const open = healths.filter(({ state }) => state === 'open');
+  const failing = healths.filter(({ state, isThrottled }) => state === 'open' && !isThrottled);
   let status: BankStatus = 'UP';
-  if (troubled.length > 0) status = open.length === healths.length ? 'DOWN' : 'DEGRADED';
+  if (troubled.length > 0) status = failing.length === healths.length ? 'DOWN' : 'DEGRADED';
   // A bank is down since the last of its rails went; it is well again since the last came back.
   const changes = (troubled.length > 0 ? troubled : healths).flatMap(({ since }) => (since === null ? [] : [since]));
   const answered = healths.flatMap(({ state, answeredAgoMs }) => (state === 'closed' ? (answeredAgoMs ?? []) : []));

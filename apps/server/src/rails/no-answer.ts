@@ -12,6 +12,7 @@ export function reasonForStatus(httpStatus: number): NoVerdictReason {
   if (httpStatus === 429) return 'throttled';
   if (httpStatus === 504) return 'timeout';
   if (httpStatus >= 500 || httpStatus === 202) return 'bank_unavailable';
+  if (httpStatus === 400) return 'question_refused';
   return httpStatus >= 400 ? 'refused' : 'not_understood';
 }
 

@@ -47,13 +47,17 @@ export type NoVerdictReason =
   | 'bank_unavailable'
   /** The bank asks for fewer questions. */
   | 'throttled'
-  /** The bank refused the question itself: wrong credentials, signature, contract. */
+  /** The bank refused the operator: wrong credentials, signature, contract. */
   | 'refused'
+  /** The bank refused this one question, for its form or for the account in it. It would answer another. */
+  | 'question_refused'
   /** The answer is malformed, names something else than what was asked, or means nothing known. */
   | 'not_understood'
+  /** No rail leads to the bank, today as tomorrow. No rail answers this: it is said by who chooses one. */
+  | 'no_rail'
   | NotAsked;
 
-/** The question did not go out. No rail answers this: it is said by who protects the bank. */
+/** The question did not go out yet: it may later. No rail answers this: it is said by who protects the bank. */
 export const NOT_ASKED = [
   /** The bank has failed too often, and is given a rest. */
   'resting',
@@ -107,6 +111,8 @@ export interface Rail {
   /** Whether its NOT_FOUND means an account that never was, and a closed one is told apart. Absent: it does not. */
   readonly tellsClosed?: boolean;
   reaches(bank: Bank): boolean;
+  /** Whether the protocol has room for this account's number; absent, for any. What it has no room for is not put to it. */
+  takes?(inquiry: AccountInquiry): boolean;
   /** Never rejects. `signal` fires when nobody waits for the answer any more. */
   inquireAccount(inquiry: AccountInquiry, signal: AbortSignal): Promise<InquiryOutcome>;
   /** Absent where the rail cannot be asked about transfers. Never rejects. */

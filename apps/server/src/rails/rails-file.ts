@@ -1,11 +1,14 @@
 import path from 'node:path';
 import { type TSchema, Type } from 'typebox';
-import { Value } from 'typebox/value';
+import { Check } from 'typebox/schema';
 import type { BankDirectory } from '../domain/bank.ts';
+import { isJsonObject } from '../exact-json.ts';
+import { ownField } from '../own-field.ts';
 import { type ConnectionReader, createConnectionReader } from './connection-reader.ts';
 import type { CommonEntry, Connection, Protocol, RailSettings } from './protocol.ts';
 import { PROTOCOLS } from './protocols.ts';
 import { RouteEntry, type Routes, readRoutes } from './routes.ts';
+import { schemaFaults } from './schema-faults.ts';
 import { readTransport } from './transport.ts';
 
 const FILE = 'TIBA_RAILS_FILE';
@@ -35,23 +38,16 @@ export function readRailsFile(
   const content = reader.text(path.basename(file), FILE);
   const value = content === null ? null : parseJson(content, faults);
   if (faults.length > 0) return { faults };
-  if (!Value.Check(RailsFile, value)) return { faults: faultsOf(RailsFile, value, '') };
-
-  const entries = value.rails.map((entry, index) => ({
-    entry,
-    protocol: protocolNamed(entry.protocol, protocols),
-    index,
-  }));
-  faults.push(...entries.flatMap(({ entry, protocol, index }) => faultsOf(protocol.schema, entry, `/rails/${index}`)));
-  if (faults.length > 0) return { faults };
+  faults.push(...faultsOf(RailsFile, value, ''), ...entryFaults(value, protocols));
+  if (faults.length > 0 || !Check(RailsFile, value)) return { faults };
 
   const names = value.rails.map((entry) => (entry as unknown as CommonEntry).name);
   for (const name of new Set(names.filter((each, index) => names.indexOf(each) !== index))) {
     faults.push(`${name}: there are several connections of this name`);
   }
-  const read = entries.map(({ entry, protocol }) => {
+  const read = value.rails.map((entry) => {
     const common = commonOf(entry as unknown as CommonEntry, reader);
-    return { common, connection: protocol.connect(entry, common, reader) };
+    return { common, connection: protocolNamed(entry.protocol, protocols).connect(entry, common, reader) };
   });
   const routes = readRoutes(
     value.routes ?? [],
@@ -60,6 +56,17 @@ export function readRailsFile(
   );
   const connections = read.map(({ connection }) => connection).filter((connection) => connection !== null);
   return faults.length > 0 ? { faults } : { connections, routes };
+}
+
+/** Of each entry whose protocol is known, whatever is wrong around it. */
+function entryFaults(value: unknown, protocols: readonly Protocol[]): string[] {
+  const rails = isJsonObject(value) ? ownField(value, 'rails') : null;
+  if (!Array.isArray(rails)) return [];
+  return rails.flatMap((entry: unknown, index) => {
+    const name = isJsonObject(entry) ? ownField(entry, 'protocol') : null;
+    const protocol = protocols.find((each) => each.name === name);
+    return protocol === undefined ? [] : faultsOf(protocol.schema, entry, `/rails/${index}`);
+  });
 }
 
 function protocolNamed(name: string, protocols: readonly Protocol[]): Protocol {
@@ -87,14 +94,8 @@ function commonOf(entry: CommonEntry, reader: ConnectionReader): RailSettings {
   };
 }
 
-function faultsOf(schema: TSchema, value: unknown, at: string): string[] {
-  return Value.Check(schema, value)
-    ? []
-    : Value.Errors(schema, value).map(
-        ({ instancePath, keyword, message }) =>
-          `${FILE} ${`${at}${instancePath}` || '/'} ${keyword === 'boolean' ? 'is not a known field' : message}`,
-      );
-}
+const faultsOf = (schema: TSchema, value: unknown, at: string): string[] =>
+  schemaFaults(schema, value, at).map((fault) => `${FILE} ${fault}`);
 
 function parseJson(content: string, faults: string[]): unknown {
   try {

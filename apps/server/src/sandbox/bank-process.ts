@@ -3,7 +3,9 @@ import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { Log } from '../observability/log.ts';
+import type { Rail } from '../rails/rail.ts';
 import type { SnapSettings } from '../rails/snap/settings.ts';
+import { createSnapRail } from '../rails/snap/snap-rail.ts';
 import { createSnapTransfers, type SnapTransfers } from '../rails/snap/transfers.ts';
 import { StartError } from '../start-error.ts';
 import type { SandboxSecrets } from './secrets.ts';
@@ -15,6 +17,8 @@ const PUSH_TIMEOUT_MS = 5_000;
 export interface SimulatedBank {
   /** How to reach it: the bank is BCA, and passes on inquiries about every other bank. */
   readonly connection: SnapSettings;
+  /** The way to it; whoever uses it closes it. */
+  readonly rail: Rail;
   /** For whoever orders transfers and hears of them. */
   readonly transfers: SnapTransfers;
   /** Pushes the clock that its transfers go by; its answer, JSON text, and whether it was done. */
@@ -80,6 +84,7 @@ export async function startSimulatedBank(
   const transfers = createSnapTransfers(connection);
   return {
     connection,
+    rail: createSnapRail(connection),
     transfers,
     async pushClock(seconds) {
       const response = await fetch(`${baseUrl}/simulation/clock`, {

@@ -8,6 +8,7 @@ import type { Feed, FeedReport } from '../feed/feed.ts';
 import type { Log } from '../observability/log.ts';
 import type { SimulatedBank } from './bank-process.ts';
 import { DEMO_CLIENTS } from './demo-data.ts';
+import type { FindHolder } from './holders.ts';
 
 export interface NewDisbursement {
   readonly clientId: string;
@@ -15,7 +16,8 @@ export interface NewDisbursement {
   readonly amount: string;
   readonly bankCode: string;
   readonly accountNumber: string;
-  readonly accountName: string;
+  /** Null: the holder, as the bank has it. */
+  readonly accountName: string | null;
   readonly description: string;
 }
 
@@ -36,13 +38,15 @@ export interface DemoCore {
   /** Where the bank sends its notifications. */
   readonly notifyUrl: string;
   /** From now on there is a feed to tell, and a bank to order from. */
-  begin(feed: Feed, bank: SimulatedBank): void;
+  begin(feed: Feed, bank: SimulatedBank, findHolder: FindHolder): void;
   disburse(wanted: NewDisbursement): Promise<MadeDisbursement>;
   /** Pushes the bank's clock forward; its answer, JSON text. */
   pushClock(seconds: number): Promise<string>;
   close(): Promise<void>;
 }
 
+/** Of a transfer to an account that the bank names no holder of. */
+const NAME_OF_NOBODY = 'SITI RAHAYU';
 const SOURCE = DEMO_CLIENTS.core.clientId;
 const NOTIFICATION_PATH = '/bank-notifications';
 const NOTIFICATION_BYTES_MAX = 16 * 1024;
@@ -52,6 +56,7 @@ type Heard = Exclude<ReturnType<SimulatedBank['transfers']['read']>, 'forged' | 
 interface Work {
   readonly feed: Feed;
   readonly bank: SimulatedBank;
+  readonly findHolder: FindHolder;
 }
 
 export async function startDemoCore(banks: BankDirectory, log: Log): Promise<DemoCore> {
@@ -106,8 +111,8 @@ export async function startDemoCore(banks: BankDirectory, log: Log): Promise<Dem
 
   return {
     notifyUrl: `http://127.0.0.1:${port}${NOTIFICATION_PATH}`,
-    begin(feed, bank) {
-      work = { feed, bank };
+    begin(feed, bank, findHolder) {
+      work = { feed, bank, findHolder };
     },
     async disburse(wanted) {
       if (work === undefined) throw new Error('the sandbox is not ready yet');
@@ -116,7 +121,9 @@ export async function startDemoCore(banks: BankDirectory, log: Log): Promise<Dem
       const createdAt = new Date().toISOString();
       const transactionId = newTransactionId(createdAt);
       const partnerReferenceNo = `${transactionId}/${wanted.clientId}`;
-      const { accountNumber, accountName, amount, clientId } = wanted;
+      const { accountNumber, amount, clientId } = wanted;
+      const accountName =
+        wanted.accountName ?? (await work.findHolder(wanted.bankCode, accountNumber)) ?? NAME_OF_NOBODY;
       const referenceId = wanted.referenceId ?? `SANDBOX/${transactionId}`;
       const about = { client_id: clientId, transaction_id: transactionId };
       // Known before it is ordered: what the bank then does is about something that exists.

@@ -27,7 +27,11 @@ export interface Authentication {
 export function openAuthentication({ options, metrics }: Stage, store: Store, publicUrl: () => string): Authentication {
   const { settings, limitClock: clock = () => performance.now() } = options;
   const { clients, keys, notifications } = store;
-  const throttle = createFailureThrottle(createSlidingWindow(clock), settings.authenticationFailuresPerMinute);
+  const throttle = createFailureThrottle(
+    createSlidingWindow(clock),
+    settings.authenticationFailuresPerMinute,
+    options.logging.log,
+  );
   const issuer = (): string => settings.tokenIssuer ?? publicUrl();
   const expected = { issuer, audience: () => settings.tokenAudience ?? publicUrl() };
   const verify = createAccessTokenVerifier(

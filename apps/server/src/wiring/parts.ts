@@ -2,10 +2,12 @@ import type pg from 'pg';
 import type { HarvestingOptions } from '../account-checks/harvesting/harvesting.ts';
 import type { Settings } from '../config.ts';
 import type { BankDirectory } from '../domain/bank.ts';
+import type { FollowingParts } from '../http/check-status/following.ts';
 import type { MonotonicClock } from '../limits/sliding-window.ts';
 import type { LogSink } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { InstallationEnvironment } from '../postgres/installation.ts';
+import type { NotificationsOptions } from '../postgres/notifications.ts';
 import type { LookUpOptions } from '../postgres/transaction-lookup.ts';
 import type { AccountInquiriesOptions } from '../rails/account-inquiries.ts';
 import type { Rail } from '../rails/rail.ts';
@@ -22,10 +24,14 @@ export interface AppOptions {
   readonly logging: Pick<LogSink, 'log' | 'writeLine'>;
   /** In the sandbox: what plays the operator's disbursement core. */
   readonly demoCore?: DemoCore;
+  /** For tests on machines that are busy with other tests. */
+  readonly notifications?: Pick<NotificationsOptions, 'trustMs'>;
   /** For tests that push the limits' clock. */
   readonly limitClock?: MonotonicClock;
   /** For tests that cannot wait as long as a client that is slowed. */
   readonly harvesting?: HarvestingOptions;
+  /** For tests that cannot hold as many streams, or as long. */
+  readonly following?: Pick<FollowingParts, 'followersMax' | 'streamMaxMs'>;
   /** For the benchmark that measures what batching brings. */
   readonly lookUp?: LookUpOptions;
 }

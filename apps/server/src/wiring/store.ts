@@ -62,6 +62,7 @@ export async function openStore({ options, onClose }: Stage): Promise<Store> {
     connection,
     channels: { tiba_clients: clients.reload, tiba_signing_keys: keys.reload },
     messages: { [CHANGES_CHANNEL]: changes },
+    ...options.notifications,
     log,
   });
   onClose(() => notifications.close());

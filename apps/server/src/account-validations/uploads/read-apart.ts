@@ -3,7 +3,7 @@ import { addAbortListener, once } from 'node:events';
 import { constants, setPriority } from 'node:os';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { ndjsonLines } from '../../feed/ndjson.ts';
+import { ndjsonLines } from '../../ndjson.ts';
 import type { Log } from '../../observability/log.ts';
 import { LINE_BYTES_MAX, readLine } from './lines.ts';
 import { invalid, tooLarge, type UploadMediaType, type UploadResult, type UploadRow } from './upload.ts';

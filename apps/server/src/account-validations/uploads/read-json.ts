@@ -1,15 +1,15 @@
-import { isLosslessNumber } from 'lossless-json';
-import { ownField, parseExactJson } from '../../exact-json.ts';
+import { isJsonObject, numberText, parseExactJson } from '../../exact-json.ts';
+import { ownField } from '../../own-field.ts';
 import type { Cell, Rows } from './rows.ts';
 import { invalid, tooLarge } from './upload.ts';
 
 /** Rows of `{"accounts": [{"bank_code": …}, …]}`. @throws UnreadableUpload */
 export function readJson(body: Buffer, rows: Rows): void {
   const root = parse(body);
-  const accounts = isObject(root) ? ownField(root, 'accounts') : undefined;
+  const accounts = isJsonObject(root) ? ownField(root, 'accounts') : undefined;
   if (!Array.isArray(accounts)) throw invalid('the body must be a JSON object with an array accounts');
   accounts.forEach((account: unknown, index) => {
-    if (isObject(account)) rows.add(index + 1, (column) => cellOf(ownField(account, column)));
+    if (isJsonObject(account)) rows.add(index + 1, (column) => cellOf(ownField(account, column)));
     else rows.add(index + 1, () => null, 'is not a JSON object');
   });
 }
@@ -17,12 +17,9 @@ export function readJson(body: Buffer, rows: Rows): void {
 function cellOf(value: unknown): Cell {
   if (typeof value === 'string') return value;
   if (value === undefined || value === null) return null;
-  if (typeof value === 'number' || isLosslessNumber(value)) return { fault: 'is a number: send it as a string' };
+  if (numberText(value) !== undefined) return { fault: 'is a number: send it as a string' };
   return { fault: 'is not a string' };
 }
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && !isLosslessNumber(value);
 
 /** 50,000 accounts have 300,000. Each costs far more memory read than sent. */
 const VALUES_MAX = 1_000_000;

@@ -1,4 +1,5 @@
 import type { Log } from '../../observability/log.ts';
+import { createPlaces } from './places.ts';
 import { readApart } from './read-apart.ts';
 import { readJson } from './read-json.ts';
 import { resultOf } from './rows.ts';
@@ -12,9 +13,9 @@ interface Busy {
 export interface UploadReader {
   /**
    * Resolves whatever the body is, and does not look at its size: more than `UPLOAD_BYTES_MAX` is to be refused before it is
-   * in memory.
+   * in memory. A client has one place at most, and those who wait are served in turn, however much each has sent.
    */
-  read(mediaType: UploadMediaType, body: Buffer): Promise<UploadResult | Busy>;
+  read(clientId: string, mediaType: UploadMediaType, body: Buffer): Promise<UploadResult | Busy>;
   /** What is being read, or waits, becomes 'busy'. Resolves when no process is left. */
   close(): Promise<void>;
 }
@@ -24,7 +25,7 @@ export interface UploadReaderOptions {
   readonly timeoutMs?: number;
   /** Each takes a processor core and up to 250 MB. */
   readonly atOnceMax?: number;
-  /** Each holds its body in memory. */
+  /** Each holds its body in memory. A client has a quarter of them. */
   readonly waitingMax?: number;
 }
 
@@ -41,31 +42,15 @@ export function createUploadReader({
 }: UploadReaderOptions): UploadReader {
   const closing = new AbortController();
   const underWay = new Set<Promise<UploadResult>>();
-  const waiting: (() => void)[] = [];
-  let places = atOnceMax;
-
-  async function takePlace(): Promise<void> {
-    if (places > 0) places -= 1;
-    else {
-      await new Promise<void>((resolve) => {
-        waiting.push(resolve);
-      });
-    }
-  }
-
-  /** Hands the place on to whoever waits longest, so that nobody comes in between. */
-  function leavePlace(): void {
-    const next = waiting.shift();
-    if (next === undefined) places += 1;
-    else next();
-  }
+  const places = createPlaces(atOnceMax, waitingMax);
 
   return {
-    async read(mediaType, body) {
+    async read(clientId, mediaType, body) {
       if (mediaType === 'application/json' && body.length <= SMALL_JSON_BYTES)
         return resultOf((rows) => readJson(body, rows));
-      if (closing.signal.aborted || (places === 0 && waiting.length >= waitingMax)) return BUSY;
-      await takePlace();
+      const place = closing.signal.aborted ? null : places.take(clientId);
+      if (place === null) return BUSY;
+      await place;
       const reading = readApart(mediaType, body, { timeoutMs, signal: closing.signal, log });
       underWay.add(reading);
       try {
@@ -75,7 +60,7 @@ export function createUploadReader({
         return BUSY;
       } finally {
         underWay.delete(reading);
-        leavePlace();
+        places.leave(clientId);
       }
     },
     async close() {

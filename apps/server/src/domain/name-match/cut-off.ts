@@ -16,17 +16,10 @@ export interface CutName {
   readonly isCompany: boolean;
 }
 
-/**
- * Whether `held` is the beginning of `expected`, broken off where a bank breaks off; null if it is not. `cutOffLength`:
- * the length at which this bank is known to, in characters.
- */
-export function findCutOff(
-  expected: readonly string[],
-  held: CutName,
-  cutOffLength: number | undefined,
-): CutOff | null {
+/** Whether `held` is the beginning of `expected`, broken off where a bank breaks off; null if it is not. */
+export function findCutOff(expected: readonly string[], held: CutName): CutOff | null {
   const count = held.words.length;
-  if (count === 0 || count > expected.length || !hasCutLength(held.length, cutOffLength)) return null;
+  if (count === 0 || count > expected.length || !hasCutLength(held.length)) return null;
   for (let index = 0; index < count - 1; index++) {
     if (!isSameWord(expected[index] ?? '', held.words[index] ?? '')) return null;
   }
@@ -34,7 +27,7 @@ export function findCutOff(
   const fragment = held.words[count - 1] ?? '';
   const lostWords = expected.length - count;
   if (isSameWord(whole, fragment)) return lostWords === 0 ? null : 'possible';
-  if (!isBeginning(fragment, whole) || (cutOffLength === undefined && held.length < LENGTH_MIN)) return null;
+  if (!isBeginning(fragment, whole) || held.length < LENGTH_MIN) return null;
   if (count < 2 || fragment.length < FRAGMENT_MIN || isKnownName(spellingKey(fragment))) return 'possible';
   if (losesGender(whole)) return 'possible';
   // Companies often differ in their last words only; of persons, three words and more are enough.
@@ -43,10 +36,7 @@ export function findCutOff(
 }
 
 /** A space at the end is lost: a name that was broken off before a word is one character shorter. */
-function hasCutLength(length: number, cutOffLength: number | undefined): boolean {
-  if (cutOffLength !== undefined) return length === cutOffLength || length === cutOffLength - 1;
-  return length >= LENGTH_MIN - 1 && length <= LENGTH_MAX;
-}
+const hasCutLength = (length: number): boolean => length >= LENGTH_MIN - 1 && length <= LENGTH_MAX;
 
 function isSameWord(expected: string, held: string): boolean {
   if (expected === held) return true;

@@ -16,8 +16,6 @@ export interface Judgement {
 export interface Shown {
   readonly expected: string;
   readonly held: string;
-  /** At which the bank is known to break names off, in characters. */
-  readonly cutOffLength: number | undefined;
 }
 
 const notPossible = (...reasons: NameMatchReason[]): Judgement => ({ grade: 'not possible', share: 0, reasons });
@@ -51,11 +49,11 @@ function judgeWords(expected: Name, held: Name, shown: Shown | null): Judgement 
   if (comparison.grade === 'same') return comparison;
   if (shown === null) return comparison;
   const heldName = { words: held.words, length: shownLength(shown.held), isCompany };
-  const cutHeld = findCutOff(expected.words, heldName, shown.cutOffLength);
+  const cutHeld = findCutOff(expected.words, heldName);
   if (cutHeld !== null) return { grade: cutHeld === 'sure' ? 'same' : 'close', share: 0.95, reasons: ['CUT_OFF'] };
   // The client's own system may break names off, at a length that nobody here knows.
   const expectedName = { words: expected.words, length: shownLength(shown.expected), isCompany };
-  const isCutExpected = findCutOff(held.words, expectedName, undefined) !== null;
+  const isCutExpected = findCutOff(held.words, expectedName) !== null;
   return isCutExpected ? { grade: 'close', share: 0.85, reasons: ['CUT_OFF'] } : comparison;
 }
 

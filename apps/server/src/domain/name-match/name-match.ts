@@ -19,18 +19,13 @@ export interface NameMatch {
   readonly reasons: readonly NameMatchReason[];
 }
 
-export interface NameMatchOptions {
-  /** The number of characters at which the bank is known to break names off. Not given: any from 20 to 30. */
-  readonly cutOffLength?: number;
-}
-
 const GRADES = ['different', 'close', 'same'] as const;
 
 /** Compares the name that a client expects with the name that a bank holds. Any text is taken; 140 characters are read. */
-export function matchNames(expected: string, held: string, options: NameMatchOptions = {}): NameMatch {
+export function matchNames(expected: string, held: string): NameMatch {
   const left = readName(expected);
   const right = readName(held);
-  let judgement = judge(left.whole, right.whole, { expected, held, cutOffLength: options.cutOffLength });
+  let judgement = judge(left.whole, right.whole, { expected, held });
   if (expected === held) return publish(judgement);
   if (judgement.grade !== 'same' && left.parties.length + right.parties.length > 0) {
     judgement = judgeParties(judgement, partiesOf(left.parties, left.whole), partiesOf(right.parties, right.whole));

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { storeCancellation } from '../../account-validations/store.ts';
 import { validationView } from '../../account-validations/view.ts';
+import { allowEmptyBody } from '../empty-body.ts';
 import { ENVELOPE_HEADERS, success } from '../envelope.ts';
 import { answered, errorResponses } from '../schemas.ts';
 import type { AccountValidationParts } from './parts.ts';
@@ -16,12 +17,12 @@ const schema = {
   params: validationInPathSchema,
   response: {
     200: answered(ValidationSchema, 'Account validation cancelled', 'The job.'),
-    ...errorResponses(['VALIDATION_NOT_FOUND']),
+    ...errorResponses(['INVALID_FORMAT', 'VALIDATION_NOT_FOUND', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE']),
   },
 };
 
 export function cancelAccountValidation(app: FastifyInstance, { gate, database }: AccountValidationParts): void {
-  const onRequest = gate({ scope: 'account:check', operation: 'account-validations' });
+  const onRequest = [gate({ scope: 'account:check', operation: 'account-validations' }), allowEmptyBody];
 
   app.post('/api/v1/account-validations/:validation_id/cancel', { onRequest, schema }, async (request, reply) => {
     const validation = found(await storeCancellation(database, validationInPath(request)));

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
 import { Type } from 'typebox';
-import { storeValidation, type Upload } from '../../account-validations/store.ts';
+import { type NewJob, storeValidation } from '../../account-validations/store.ts';
 import {
   UPLOAD_BYTES_MAX,
   UPLOAD_MEDIA_TYPES,
@@ -9,12 +9,15 @@ import {
   type UploadMediaType,
 } from '../../account-validations/uploads/upload.ts';
 import { validationView } from '../../account-validations/view.ts';
+import type { Client } from '../../auth/clients.ts';
 import {
   type AccountValidation,
-  countRunning,
+  countKept,
   findByIdempotencyKey,
   findValidation,
+  type Kept,
 } from '../../postgres/account-validations.ts';
+import { unsupportedMediaType } from '../body-types.ts';
 import { ENVELOPE_HEADERS, success } from '../envelope.ts';
 import { ApiError } from '../errors.ts';
 import { callerOf } from '../gate.ts';
@@ -29,6 +32,8 @@ import { found } from './validation-in-path.ts';
 const LARGE_ROWS = 5_000;
 const LARGE_AT_ONCE = 2;
 const RUNNING_MAX = 10;
+/** Of what a client may check in a day, so much may be kept for it; results are kept for a week by default. */
+const KEPT_DAYS = 10;
 const VALIDATION_ID_BYTES = 10;
 
 const Row = Type.Object({
@@ -78,7 +83,8 @@ export function createAccountValidation(app: FastifyInstance, parts: AccountVali
   );
 
   async function create(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-    const { clientId } = callerOf(request).client;
+    const { client } = callerOf(request);
+    const { clientId } = client;
     const body = bodyOf(request);
     const mediaType = uploadTypeOf(request) as UploadMediaType;
     const idempotencyKey = idempotencyKeyOf(request.headers['idempotency-key']);
@@ -86,26 +92,29 @@ export function createAccountValidation(app: FastifyInstance, parts: AccountVali
     const before = idempotencyKey === null ? null : await madeBefore(clientId, idempotencyKey, bodySha256);
     if (before !== null) return accepted(request, reply, before);
 
-    const upload = await uploads.read(mediaType, body);
+    const upload = await uploads.read(clientId, mediaType, body);
     if (upload.kind === 'busy') throw tooBusy();
     if (upload.kind === 'fault') throw new ApiError(upload.code, upload);
-    if ((await countRunning(database, clientId)) >= RUNNING_MAX) throw new ApiError('VALIDATION_LIMIT_REACHED');
+    const { rows } = upload;
+    const permit = (kept: Kept): void => refuseExcess(kept, client);
+    // Spares the work; storing counts once more.
+    const kept = await countKept(database, clientId);
+    permit({ running: kept.running + 1, rows: kept.rows + rows.length });
     const validationId = `av_${randomBytes(VALIDATION_ID_BYTES).toString('hex')}`;
     const key = { clientId, validationId };
-    const { rows } = upload;
-    const isNew = await store({ ...key, rows, idempotencyKey, bodySha256 });
+    const isNew = await store({ ...key, rows, idempotencyKey, bodySha256 }, permit);
     // Sent twice at once with the same key: the other was first.
     const first = isNew || idempotencyKey === null ? null : await madeBefore(clientId, idempotencyKey, bodySha256);
     if (isNew) onStored();
     return accepted(request, reply, first ?? found(await findValidation(database, key)));
   }
 
-  async function store(given: Upload): Promise<boolean> {
+  async function store(given: NewJob, permit: (kept: Kept) => void): Promise<boolean> {
     const isLarge = given.rows.length > LARGE_ROWS;
     if (isLarge && largeOnes >= LARGE_AT_ONCE) throw tooBusy();
     if (isLarge) largeOnes += 1;
     try {
-      return await storeValidation(database, banks, given);
+      return await storeValidation(database, banks, given, permit);
     } finally {
       if (isLarge) largeOnes -= 1;
     }
@@ -116,6 +125,16 @@ export function createAccountValidation(app: FastifyInstance, parts: AccountVali
     if (before !== null && !before.bodySha256.equals(bodySha256)) throw new ApiError('IDEMPOTENCY_KEY_REUSED');
     return before?.validation ?? null;
   }
+}
+
+/** @throws ApiError VALIDATION_LIMIT_REACHED */
+function refuseExcess({ running, rows }: Kept, { limits }: Client): void {
+  if (running > RUNNING_MAX) throw new ApiError('VALIDATION_LIMIT_REACHED');
+  const rowsMax = Math.max(limits['accounts-per-day'] * KEPT_DAYS, UPLOAD_ROWS_MAX);
+  if (rows <= rowsMax) return;
+  throw new ApiError('VALIDATION_LIMIT_REACHED', {
+    message: `With these, more than ${rowsMax} rows would be kept for you: wait until earlier jobs are forgotten, or ask for a higher limit`,
+  });
 }
 
 function accepted(request: FastifyRequest, reply: FastifyReply, validation: AccountValidation): FastifyReply {
@@ -134,13 +153,7 @@ const uploadTypeOf = (request: FastifyRequest): UploadMediaType | undefined => {
 const requireUpload: onRequestHookHandler = (request, _reply, done) => {
   const isReadable =
     uploadTypeOf(request) !== undefined && (request.headers['content-encoding'] ?? 'identity') === 'identity';
-  done(
-    isReadable
-      ? undefined
-      : new ApiError('UNSUPPORTED_MEDIA_TYPE', {
-          message: `Unsupported media type: send Content-Type: ${UPLOAD_MEDIA_TYPES.join(' or ')}, uncompressed`,
-        }),
-  );
+  done(isReadable ? undefined : unsupportedMediaType(UPLOAD_MEDIA_TYPES));
 };
 
 /** @throws ApiError INVALID_FORMAT where there is no body. */

@@ -4,7 +4,7 @@ import type { Database } from '../../postgres/database.ts';
 import type { AccountInquiries } from '../../rails/account-inquiries.ts';
 import type { Gate, Recheck } from '../gate.ts';
 
-/** What the operations on bulk validations work with. */
+/** What the operations on account validations work with. */
 export interface AccountValidationParts {
   readonly gate: Gate;
   readonly database: Database;

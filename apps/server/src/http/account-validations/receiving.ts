@@ -1,9 +1,17 @@
 import type { FastifyRequest, onRequestHookHandler } from 'fastify';
 import { UPLOAD_BYTES_MAX } from '../../account-validations/uploads/upload.ts';
 import { type ApiError, unavailable } from '../errors.ts';
+import { callerOf } from '../gate.ts';
 
 /** What all clients together send at a time: it is held in memory until it has been read. */
 const RECEIVED_BYTES_MAX = 4 * UPLOAD_BYTES_MAX;
+/**
+ * What one client sends at a time: one of the largest and smaller ones beside it. It counts from when it is announced, so
+ * connections that stay silent hold it too; a client that does so leaves more than two thirds to the others.
+ */
+const OF_A_CLIENT_MAX = UPLOAD_BYTES_MAX + 4 * 1024 * 1024;
+/** As long as any other request may be, and counted as little. */
+const UNCOUNTED_BYTES_MAX = 16 * 1024;
 const RETRY_AFTER_SECONDS = 5;
 
 /** Bounds the memory that uploads take, from before they are received until nobody holds them any more. */
@@ -15,6 +23,7 @@ export interface Receiving {
 }
 
 interface Held {
+  readonly clientId: string;
   bytes: number;
   isInWork: boolean;
 }
@@ -24,25 +33,46 @@ export const tooBusy = (): ApiError =>
 
 export function createReceiving(): Receiving {
   const held = new WeakMap<FastifyRequest['raw'], Held>();
+  const ofClients = new Map<string, number>();
   let receivedBytes = 0;
+
+  const ofClient = (clientId: string): number => ofClients.get(clientId) ?? 0;
+
+  function count(clientId: string, bytes: number): void {
+    receivedBytes += bytes;
+    const counted = ofClient(clientId) + bytes;
+    if (counted === 0) ofClients.delete(clientId);
+    else ofClients.set(clientId, counted);
+  }
 
   function letGo(upload: Held | undefined): void {
     if (upload === undefined) return;
-    receivedBytes -= upload.bytes;
+    count(upload.clientId, -upload.bytes);
     upload.bytes = 0;
   }
 
   return {
-    admit({ raw, headers }, reply, done) {
+    admit(request, reply, done) {
+      const { raw, headers } = request;
+      const { clientId } = callerOf(request).client;
       // Without a length it may be as long as any; one that is too long is refused as such.
       const bytes = Math.min(Number(headers['content-length'] ?? UPLOAD_BYTES_MAX), UPLOAD_BYTES_MAX);
+      const isCounted = bytes > UNCOUNTED_BYTES_MAX;
       // Of a connection that is closed already, nobody would hear.
-      if (reply.raw.destroyed || receivedBytes + bytes > RECEIVED_BYTES_MAX) {
+      if (reply.raw.destroyed || (isCounted && receivedBytes + bytes > RECEIVED_BYTES_MAX)) {
         done(tooBusy());
         return;
       }
-      const upload = { bytes, isInWork: false };
-      receivedBytes += bytes;
+      if (isCounted && ofClient(clientId) + bytes > OF_A_CLIENT_MAX) {
+        done(unavailable('Too much of yours is being taken in now: send one after the other', RETRY_AFTER_SECONDS));
+        return;
+      }
+      if (!isCounted) {
+        done();
+        return;
+      }
+      const upload = { clientId, bytes, isInWork: false };
+      count(clientId, bytes);
       held.set(raw, upload);
       reply.raw.once('close', () => {
         if (!upload.isInWork) letGo(upload);

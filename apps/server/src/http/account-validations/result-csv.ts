@@ -44,9 +44,9 @@ export const csvLine = ({ name_match: match, ...view }: ResultView): string =>
 
 /**
  * What a spreadsheet would take for the beginning of a formula, also where it parts cells at semicolons: names and
- * references come from strangers.
+ * references come from strangers. Some programs take full-width signs for the plain ones.
  */
-const FORMULA = /(^|[;\t\r])(\s*[=+\-@])/g;
+const FORMULA = /(^|[;\t\r])(\s*[=+\-@＝＋－＠])/g;
 
 function cell(value: string | number | boolean | null): string {
   if (value === null) return '';

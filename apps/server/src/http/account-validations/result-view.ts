@@ -1,6 +1,6 @@
 import { isAccountStatus } from '../../domain/account.ts';
 import type { BankDirectory } from '../../domain/bank.ts';
-import { matchHeldName, type NameMatch } from '../../domain/name-match/name-match.ts';
+import type { NameMatch } from '../../domain/name-match/name-match.ts';
 import type { ValidationResult } from '../../postgres/account-validation-results.ts';
 
 /** One result as its client sees it, in the order of the fields. */
@@ -21,7 +21,12 @@ export interface ResultView {
   readonly checked_at: string;
 }
 
-export function resultView(found: ValidationResult, banks: BankDirectory): ResultView {
+/** `match` compares the name that is expected with the one that is held. */
+export function resultView(
+  found: ValidationResult,
+  banks: BankDirectory,
+  match: (expected: string, held: string | null) => NameMatch,
+): ResultView {
   const { result, expectedAccountName: expected, accountName } = found;
   const status = isAccountStatus(result) ? result : null;
   return {
@@ -35,7 +40,7 @@ export function resultView(found: ValidationResult, banks: BankDirectory): Resul
     account_name: accountName,
     is_valid: status === null ? null : status === 'ACTIVE',
     status,
-    name_match: expected === null || status === null ? null : matchHeldName(expected, accountName),
+    name_match: expected === null || status === null ? null : match(expected, accountName),
     error_code: status === null ? result : null,
     message: found.message,
     checked_at: found.checkedAt,

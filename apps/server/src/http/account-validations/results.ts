@@ -6,12 +6,14 @@ import { listResults } from '../../postgres/account-validation-results.ts';
 import { findValidation, type ValidationKey } from '../../postgres/account-validations.ts';
 import { ENVELOPE_HEADERS, success } from '../envelope.ts';
 import { ApiError } from '../errors.ts';
+import { createFollowers } from '../followers.ts';
 import { preferredOf } from '../media-types.ts';
 import { oneOf, queryParameters, wholeNumber } from '../query-parameters.ts';
 import { answered, errorResponses } from '../schemas.ts';
 import type { AccountValidationParts } from './parts.ts';
 import { CSV_HEADER, csvLine } from './result-csv.ts';
-import { type ResultView, resultView } from './result-view.ts';
+import type { ResultView } from './result-view.ts';
+import { createResultViews } from './result-views.ts';
 import { onValidations, ValidationResultSchema, validationInPathSchema } from './schema.ts';
 import { found, validationInPath } from './validation-in-path.ts';
 
@@ -69,8 +71,9 @@ interface Following {
 
 export function readAccountValidationResults(app: FastifyInstance, parts: AccountValidationParts): void {
   const { gate, database, banks, recheck, closing } = parts;
+  const viewsOf = createResultViews(banks);
   const onRequest = gate({ scope: 'account:check', operation: 'account-validations', alternatives: STREAM_TYPES });
-  const followers = new Map<string, number>();
+  const followers = createFollowers();
 
   app.get('/api/v1/account-validations/:validation_id/results', { onRequest, schema }, async (request, reply) => {
     const key = validationInPath(request);
@@ -83,7 +86,7 @@ export function readAccountValidationResults(app: FastifyInstance, parts: Accoun
     const type = preferredOf(request.headers.accept, STREAM_TYPES);
     if (type === null) {
       const results = await listResults(database, key, { after, limit: limit + 1 });
-      const page = results.slice(0, limit).map((result) => resultView(result, banks));
+      const page = await viewsOf(results.slice(0, limit));
       const nextAfter = page.at(-1)?.sequence ?? after;
       const data = JSON.stringify({ results: page, next_after: nextAfter, has_more: results.length > limit });
       return reply.headers(ENVELOPE_HEADERS).send(success('Results found', data));
@@ -93,33 +96,28 @@ export function readAccountValidationResults(app: FastifyInstance, parts: Accoun
     const [head, line] = type === 'text/csv' ? [CSV_HEADER, csvLine] : ['', ndjsonLine];
     return reply
       .headers({ 'content-type': `${type}; charset=utf-8`, 'cache-control': 'no-store', 'x-accel-buffering': 'no' })
-      .send(Readable.from(lines(request, { key, after, follows }, head, line), { objectMode: false }));
+      .send(Readable.from(lines(request, reply, { key, after, follows }, head, line), { objectMode: false }));
   });
 
   /** @throws ApiError RATE_LIMIT_EXCEEDED */
   function follow(clientId: string, reply: FastifyReply): void {
-    const following = followers.get(clientId) ?? 0;
-    if (following >= FOLLOWERS_MAX) {
-      throw new ApiError('RATE_LIMIT_EXCEEDED', {
-        message: `No more than ${FOLLOWERS_MAX} results can be followed at a time: end one, or read page by page`,
-        headers: { 'retry-after': '60' },
-      });
-    }
-    followers.set(clientId, following + 1);
-    reply.raw.once('close', () => {
-      const left = (followers.get(clientId) ?? 1) - 1;
-      if (left === 0) followers.delete(clientId);
-      else followers.set(clientId, left);
+    if (followers.admit(clientId, FOLLOWERS_MAX, reply)) return;
+    throw new ApiError('RATE_LIMIT_EXCEEDED', {
+      message: `No more than ${FOLLOWERS_MAX} results can be followed at a time: end one, or read page by page`,
+      headers: { 'retry-after': '60' },
     });
   }
 
   async function* lines(
     request: FastifyRequest,
+    reply: FastifyReply,
     { key, follows, ...from }: Following,
     head: string,
     line: (view: ResultView) => string,
   ): AsyncGenerator<string> {
     const endMs = performance.now() + FOLLOW_MAX_MS;
+    const isOver = async (): Promise<boolean> =>
+      performance.now() > endMs || closing.aborted || (await recheck(request)) !== null;
     let { after } = from;
     if (head !== '') yield head;
     for (;;) {
@@ -128,12 +126,18 @@ export function readAccountValidationResults(app: FastifyInstance, parts: Accoun
       for (;;) {
         const results = await listResults(database, key, { after, limit: STREAMED_AT_ONCE });
         after = results.at(-1)?.sequence ?? after;
-        if (results.length > 0) yield results.map((result) => line(resultView(result, banks))).join('');
+        if (results.length > 0) yield (await viewsOf(results)).map(line).join('');
         if (results.length < STREAMED_AT_ONCE) break;
+        // Whoever reads slowly comes back for the next page long after he was let in.
+        if (await isOver()) {
+          // Broken off, or it would look like all there are.
+          if (!follows) reply.raw.destroy();
+          return;
+        }
       }
-      if (!follows || state !== 'RUNNING' || performance.now() > endMs || closing.aborted) return;
+      if (!follows || state !== 'RUNNING' || (await isOver())) return;
       await wait(FOLLOW_INTERVAL_MS);
-      if ((await recheck(request)) !== null) return;
+      if (await isOver()) return;
     }
   }
 }

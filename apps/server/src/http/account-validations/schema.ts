@@ -5,7 +5,7 @@ import { BANK_STATUSES } from '../../rails/bank-health.ts';
 import { NameMatchSchema } from '../check-account/schema.ts';
 import { nullable, Timestamp } from '../schemas.ts';
 
-/** Shapes that the operations on bulk validations share. */
+/** Shapes that the operations on account validations share. */
 
 const count = (description: string) => Type.Integer({ description, minimum: 0 });
 

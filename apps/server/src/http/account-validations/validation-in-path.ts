@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { isValidationId } from '../../domain/account-validation.ts';
 import type { ValidationKey } from '../../postgres/account-validations.ts';
-import { ApiError } from '../errors.ts';
+import { ApiError, foundOr } from '../errors.ts';
 import { callerOf } from '../gate.ts';
 
 /** The job that the path names, as one of the caller's. @throws ApiError VALIDATION_NOT_FOUND for what cannot be one. */
@@ -13,7 +13,4 @@ export function validationInPath(request: FastifyRequest): ValidationKey {
 }
 
 /** @throws ApiError VALIDATION_NOT_FOUND: for another client's job as for none. */
-export function found<T>(validation: T | null): T {
-  if (validation === null) throw new ApiError('VALIDATION_NOT_FOUND');
-  return validation;
-}
+export const found = foundOr('VALIDATION_NOT_FOUND');

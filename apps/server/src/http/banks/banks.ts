@@ -34,6 +34,7 @@ export function readBanks(app: FastifyInstance, { gate, banks, inquiries, durati
   function describe(described: readonly Bank[]): Record<string, unknown>[] {
     const healths = bankHealths(inquiries.view());
     return described.map((bank) => {
+      const canReach = inquiries.canReach(bank);
       const { status, since, inquiries: checks } = healths.get(bank.bic) ?? UNTROUBLED;
       const usual = durations.usual(bank.name);
       return {
@@ -41,8 +42,9 @@ export function readBanks(app: FastifyInstance, { gate, banks, inquiries, durati
         bic: bank.bic,
         bank_name: bank.name,
         short_names: bank.shortNames,
-        check_account: inquiries.canReach(bank),
-        status,
+        check_account: canReach,
+        // Nobody asks it, so nobody knows.
+        status: canReach ? status : null,
         since,
         account_checks: checks && { p50_ms: Math.round(checks.p50Ms), p95_ms: Math.round(checks.p95Ms) },
         disbursements: usual && {

@@ -1,20 +1,17 @@
 import { Type } from 'typebox';
 import { BANK_STATUSES } from '../../rails/bank-health.ts';
-import { answered, errorResponses, Timestamp } from '../schemas.ts';
+import { answered, errorResponses, nullable, Timestamp } from '../schemas.ts';
 
 const Quantiles = (what: string, unit: string) =>
-  Type.Union(
-    [
-      Type.Object(
-        {
-          [`p50_${unit}`]: Type.Integer({ minimum: 0 }),
-          [`p95_${unit}`]: Type.Integer({ minimum: 0 }),
-        },
-        { additionalProperties: false },
-      ),
-      Type.Null(),
-    ],
-    { description: `${what} null while too few are known.` },
+  nullable(
+    Type.Object(
+      {
+        [`p50_${unit}`]: Type.Integer({ minimum: 0 }),
+        [`p95_${unit}`]: Type.Integer({ minimum: 0 }),
+      },
+      { additionalProperties: false },
+    ),
+    `${what} null while too few are known.`,
   );
 
 const names = {
@@ -34,10 +31,11 @@ const BankSchema = Type.Object(
     ...names,
     short_names: Type.Array(Type.String(), { description: 'What else it answers to as `bank_code`.' }),
     check_account: Type.Boolean({ description: 'Whether its accounts can be checked here.' }),
-    status: Type.Enum([...BANK_STATUSES], {
-      description: 'Of account checks, as found lately. DOWN: none is answered. DEGRADED: some are not.',
-    }),
-    since: Type.Union([Timestamp, Type.Null()], { description: 'null when nothing has changed since the start.' }),
+    status: nullable(
+      Type.Enum([...BANK_STATUSES]),
+      'Of account checks, as found lately. DOWN: none is answered. DEGRADED: some are not. null where check_account is false: nobody asks it.',
+    ),
+    since: nullable(Timestamp, 'null when nothing has changed since the start.'),
     account_checks: Quantiles('How long recent account checks took at the bank;', 'ms'),
     disbursements: Quantiles('How long recent disbursements were in PROCESS;', 'seconds'),
   },
@@ -64,7 +62,7 @@ export const listBanksSchema = {
 
 export const readBankSchema = {
   ...common,
-  operationId: 'readBank',
+  operationId: 'getBank',
   summary: 'A bank, and how it is',
   params: Type.Object({
     code: Type.String({ description: 'Clearing code, BIC or short name.', examples: ['014', 'CENAIDJA', 'BCA'] }),

@@ -1,11 +1,11 @@
 import { Type } from 'typebox';
-import { Timestamp } from '../schemas.ts';
+import { nullable, Timestamp } from '../schemas.ts';
 
 /** What came of sending a callback once. */
 export const attemptFields = {
   started_at: Timestamp,
   duration_ms: Type.Integer({ minimum: 0 }),
-  http_status: Type.Union([Type.Integer(), Type.Null()], { description: 'null when there was no answer.' }),
-  answer: Type.Union([Type.String(), Type.Null()], { description: 'The first KiB of what the receiver answered.' }),
-  error: Type.Union([Type.String(), Type.Null()], { description: 'Why there was no answer.' }),
+  http_status: nullable(Type.Integer(), 'null when there was no answer.'),
+  answer: nullable(Type.String(), 'The first KiB of what the receiver answered.'),
+  error: nullable(Type.String(), 'Why there was no answer.'),
 };

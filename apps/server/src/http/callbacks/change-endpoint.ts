@@ -1,13 +1,15 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
+import { ownField } from '../../own-field.ts';
 import * as endpoints from '../../postgres/callback-endpoints.ts';
 import { ENVELOPE_HEADERS, success } from '../envelope.ts';
 import { jsonObject, requireJson } from '../json-body.ts';
 import { invalidRequest } from '../query-parameters.ts';
 import { answered, errorResponses } from '../schemas.ts';
-import { fieldOf, readDisabled, readKinds, readUrl } from './endpoint-fields.ts';
+import { readDisabled, readKinds, readUrl } from './endpoint-fields.ts';
+import { endpointInPath, found } from './endpoint-in-path.ts';
 import { EndpointSchema, endpointInPathSchema, Kinds, onCallbacks, Url } from './endpoint-schema.ts';
-import { endpointInPath, endpointView, found } from './endpoint-view.ts';
+import { endpointView } from './endpoint-view.ts';
 import type { CallbackParts } from './parts.ts';
 
 const schema = {
@@ -40,7 +42,7 @@ export function changeEndpoint(app: FastifyInstance, { gate, database, judge }: 
   app.patch('/api/v1/callback-endpoints/:endpoint_id', { onRequest, schema }, async (request, reply) => {
     const key = endpointInPath(request);
     const body = jsonObject(request.body);
-    const [url, kinds, disabled] = ['url', 'kinds', 'disabled'].map((name) => fieldOf(body, name));
+    const [url, kinds, disabled] = ['url', 'kinds', 'disabled'].map((name) => ownField(body, name));
     if (url === undefined && kinds === undefined && disabled === undefined) {
       throw invalidRequest('give at least one of url, kinds, disabled');
     }

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { DELIVERY_STATES } from '../../postgres/callback-history.ts';
 import { EventFields, Sequence } from '../events/schema.ts';
-import { answered, errorResponses, Timestamp } from '../schemas.ts';
+import { answered, errorResponses, nullable, Timestamp } from '../schemas.ts';
 import { attemptFields } from './attempt-schema.ts';
 import { EndpointId, onCallbacks } from './endpoint-schema.ts';
 
@@ -26,8 +26,8 @@ const deliveryFields = {
   ...EventFields,
   state: State,
   attempt_count: Type.Integer({ description: 'All there were, over all replays.', minimum: 0 }),
-  next_attempt_at: Type.Union([Timestamp, Type.Null()], { description: 'null unless pending.' }),
-  ended_at: Type.Union([Timestamp, Type.Null()], { description: 'When it was delivered or given up.' }),
+  next_attempt_at: nullable(Timestamp, 'null unless pending.'),
+  ended_at: nullable(Timestamp, 'When it was delivered or given up.'),
 };
 
 export const DeliverySchema = Type.Object(deliveryFields, { additionalProperties: false });
@@ -59,7 +59,7 @@ export const listDeliveriesSchema = {
       Type.Object(
         {
           deliveries: Type.Array(DeliverySchema),
-          next_after: Type.Union([Type.String(), Type.Null()], { description: 'null when there are no more.' }),
+          next_after: nullable(Type.String(), 'null when there are no more.'),
           has_more: Type.Boolean(),
         },
         { additionalProperties: false },

@@ -2,12 +2,6 @@ import { EVENT_KINDS, type EventKind, isEventKind } from '../../domain/event.ts'
 import type { Judgement } from '../../outbound/destination.ts';
 import { invalidRequest } from '../query-parameters.ts';
 
-type Fields = Readonly<Record<string, unknown>>;
-
-/** A field of a body, unless it is left out. Own fields only: a body cannot reach what every object inherits. */
-export const fieldOf = (fields: Fields, name: string): unknown =>
-  Object.hasOwn(fields, name) ? fields[name] : undefined;
-
 /** @throws ApiError INVALID_REQUEST that says which URL to use instead. */
 export async function readUrl(value: unknown, judge: (url: string) => Promise<Judgement>): Promise<string> {
   if (typeof value !== 'string') throw invalidRequest('url must be a string: where callbacks are to be sent');

@@ -14,7 +14,7 @@ import {
   oneDeliverySchema,
 } from './delivery-schema.ts';
 import { attemptView, deliveryId, deliveryView, parseDeliveryId } from './delivery-view.ts';
-import { found, isEndpointId } from './endpoint-view.ts';
+import { found, isEndpointId } from './endpoint-in-path.ts';
 import type { CallbackParts } from './parts.ts';
 
 /** What became of callbacks. */

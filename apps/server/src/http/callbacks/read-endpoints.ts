@@ -4,8 +4,9 @@ import { findEndpoint, listEndpoints } from '../../postgres/callback-endpoints.t
 import { ENVELOPE_HEADERS, success } from '../envelope.ts';
 import { callerOf } from '../gate.ts';
 import { answered, errorResponses } from '../schemas.ts';
+import { endpointInPath, found } from './endpoint-in-path.ts';
 import { EndpointSchema, endpointInPathSchema, onCallbacks } from './endpoint-schema.ts';
-import { endpointInPath, endpointView, found } from './endpoint-view.ts';
+import { endpointView } from './endpoint-view.ts';
 import type { CallbackParts } from './parts.ts';
 
 const listSchema = {

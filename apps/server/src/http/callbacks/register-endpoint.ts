@@ -2,13 +2,14 @@ import { randomBytes } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { DISBURSEMENT_KINDS } from '../../domain/event.ts';
+import { ownField } from '../../own-field.ts';
 import { insertEndpoint } from '../../postgres/callback-endpoints.ts';
 import { ENVELOPE_HEADERS, success } from '../envelope.ts';
 import { ApiError } from '../errors.ts';
 import { callerOf } from '../gate.ts';
 import { jsonObject, requireJson } from '../json-body.ts';
 import { answered, errorResponses } from '../schemas.ts';
-import { fieldOf, readKinds, readUrl } from './endpoint-fields.ts';
+import { readKinds, readUrl } from './endpoint-fields.ts';
 import { EndpointWithSecretSchema, Kinds, onCallbacks, Url } from './endpoint-schema.ts';
 import { endpointView } from './endpoint-view.ts';
 import { newCallbackSecret } from './new-secret.ts';
@@ -42,9 +43,9 @@ export function registerEndpoint(app: FastifyInstance, { gate, database, seal, j
 
   app.post('/api/v1/callback-endpoints', { onRequest, schema }, async (request, reply) => {
     const body = jsonObject(request.body);
-    const given = fieldOf(body, 'kinds');
+    const given = ownField(body, 'kinds');
     const kinds = given === undefined ? DEFAULT_KINDS : readKinds(given);
-    const url = await readUrl(fieldOf(body, 'url'), judge);
+    const url = await readUrl(ownField(body, 'url'), judge);
 
     const { clientId } = callerOf(request).client;
     const endpointId = `ep_${randomBytes(ENDPOINT_ID_BYTES).toString('hex')}`;

@@ -1,25 +1,23 @@
-import { isLosslessNumber } from 'lossless-json';
+import { type JsonObject, numberText } from '../../exact-json.ts';
+import { ownField } from '../../own-field.ts';
 import { REPLAYED_STATES, type ReplayRange } from '../../postgres/callback-replays.ts';
 import { SEQUENCE_MAX } from '../events/schema.ts';
 import { invalidRequest, moment, oneOf, wholeNumber } from '../query-parameters.ts';
-import { fieldOf } from './endpoint-fields.ts';
 
 /** @throws ApiError INVALID_REQUEST */
-export function readReplay(
-  body: Readonly<Record<string, unknown>>,
-): Omit<ReplayRange, 'limit'> & { readonly endpointId: string } {
-  const endpointId = fieldOf(body, 'endpoint_id');
+export function readReplay(body: JsonObject): Omit<ReplayRange, 'limit'> & { readonly endpointId: string } {
+  const endpointId = ownField(body, 'endpoint_id');
   if (typeof endpointId !== 'string') throw invalidRequest('endpoint_id must be a string: the endpoint to deliver to');
-  const from = moment(fieldOf(body, 'from'), 'from');
-  const to = moment(fieldOf(body, 'to'), 'to');
+  const from = moment(ownField(body, 'from'), 'from');
+  const to = moment(ownField(body, 'to'), 'to');
   if (from >= to) throw invalidRequest('from must be before to');
-  const state = oneOf(fieldOf(body, 'state'), REPLAYED_STATES, 'state');
-  const after = fieldOf(body, 'after');
+  const state = oneOf(ownField(body, 'state'), REPLAYED_STATES, 'state');
+  const after = ownField(body, 'after');
   return { endpointId, from, to, state, after: after === undefined ? null : readSequence(after) };
 }
 
 function readSequence(value: unknown): number {
   // A number of the body that JavaScript might round comes as its text.
-  const text = typeof value === 'number' || isLosslessNumber(value) ? value.toString() : '';
+  const text = numberText(value) ?? '';
   return wholeNumber(text, { name: 'after', min: 1, max: SEQUENCE_MAX, fallback: 1 });
 }

@@ -1,12 +1,12 @@
 import type { FastifyInstance } from 'fastify';
 import { replayDelivery } from '../../postgres/callback-replays.ts';
+import { allowEmptyBody } from '../empty-body.ts';
 import { ENVELOPE_HEADERS, success } from '../envelope.ts';
 import { ApiError } from '../errors.ts';
 import { answered, errorResponses } from '../schemas.ts';
 import { deliveryInPath } from './delivery-in-path.ts';
 import { DeliverySchema, deliveryInPathSchema } from './delivery-schema.ts';
 import { deliveryView } from './delivery-view.ts';
-import { allowEmptyBody } from './empty-body.ts';
 import { onCallbacks } from './endpoint-schema.ts';
 import type { CallbackParts } from './parts.ts';
 

@@ -7,9 +7,9 @@ import { SEQUENCE_MAX } from '../events/schema.ts';
 import { callerOf } from '../gate.ts';
 import { jsonObject, requireJson } from '../json-body.ts';
 import { invalidRequest } from '../query-parameters.ts';
-import { answered, errorResponses, Timestamp } from '../schemas.ts';
+import { answered, errorResponses, nullable, Timestamp } from '../schemas.ts';
+import { isEndpointId } from './endpoint-in-path.ts';
 import { EndpointId, onCallbacks } from './endpoint-schema.ts';
-import { isEndpointId } from './endpoint-view.ts';
 import type { CallbackParts } from './parts.ts';
 import { readReplay } from './replay-fields.ts';
 
@@ -44,7 +44,7 @@ const schema = {
           from: Timestamp,
           to: Timestamp,
           replayed: Type.Integer({ description: 'How many are pending now because of this.', minimum: 0 }),
-          next_after: Type.Union([Type.Integer(), Type.Null()], { description: 'null when there are no more.' }),
+          next_after: nullable(Type.Integer(), 'null when there are no more.'),
           has_more: Type.Boolean(),
         },
         { additionalProperties: false },

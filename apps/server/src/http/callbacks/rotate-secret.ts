@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { rotateEndpointSecret } from '../../postgres/callback-endpoints.ts';
+import { allowEmptyBody } from '../empty-body.ts';
 import { ENVELOPE_HEADERS, success } from '../envelope.ts';
 import { answered, errorResponses, Timestamp } from '../schemas.ts';
-import { allowEmptyBody } from './empty-body.ts';
+import { endpointInPath, found } from './endpoint-in-path.ts';
 import { EndpointId, endpointInPathSchema, onCallbacks, Secret } from './endpoint-schema.ts';
-import { endpointInPath, found } from './endpoint-view.ts';
 import { newCallbackSecret } from './new-secret.ts';
 import type { CallbackParts } from './parts.ts';
 

@@ -5,14 +5,14 @@ import type { CallbackMessage } from '../../callbacks/message.ts';
 import { succeeded } from '../../callbacks/send.ts';
 import type { Limiter } from '../../limits/limiter.ts';
 import { findSealedEndpoint } from '../../postgres/callback-endpoints.ts';
+import { allowEmptyBody } from '../empty-body.ts';
 import { ENVELOPE_HEADERS, success } from '../envelope.ts';
 import { ApiError } from '../errors.ts';
 import { callerOf } from '../gate.ts';
 import { answered, errorResponses } from '../schemas.ts';
 import { attemptFields } from './attempt-schema.ts';
-import { allowEmptyBody } from './empty-body.ts';
+import { endpointInPath, found } from './endpoint-in-path.ts';
 import { endpointInPathSchema, onCallbacks } from './endpoint-schema.ts';
-import { endpointInPath, found } from './endpoint-view.ts';
 import type { CallbackParts } from './parts.ts';
 
 /** A test costs whoever has the address a request: not a thing to be had without bound. */

@@ -5,7 +5,7 @@ import { type AccountNumber, accountNameOf, type Verdict } from '../../domain/ac
 import { type AccountQuestion, readAccountQuestion } from '../../domain/account-question.ts';
 import type { Bank, BankDirectory } from '../../domain/bank.ts';
 import { matchHeldName } from '../../domain/name-match/name-match.ts';
-import { ownField } from '../../exact-json.ts';
+import { ownField } from '../../own-field.ts';
 import { wordOf } from '../../rails/rail.ts';
 import { ENVELOPE_HEADERS, success } from '../envelope.ts';
 import { ApiError, unavailable } from '../errors.ts';
@@ -16,6 +16,8 @@ import { checkAccountSchema } from './schema.ts';
 
 /** When nothing is known of how long it takes. */
 const BANK_RETRY_AFTER_MS = 5_000;
+/** A rail comes with a new rails file and a restart, not in seconds. */
+const NO_RAIL_RETRY_AFTER_SECONDS = 3_600;
 
 export interface CheckAccountParts {
   readonly gate: Gate;
@@ -76,6 +78,12 @@ function withoutVerdict(bank: Bank, outcome: Exclude<CheckOutcome, { kind: 'verd
       message: REFUSALS[outcome.reason],
       headers: { 'retry-after': String(Math.ceil(outcome.retryAfterMs / 1000)) },
     });
+  }
+  if (outcome.reason === 'no_rail') {
+    return unavailable(
+      `Accounts of ${bank.name} cannot be checked here: check_account of GET /api/v1/banks says at which banks they can`,
+      NO_RAIL_RETRY_AFTER_SECONDS,
+    );
   }
   return unavailable(
     `${bank.name} cannot be asked now, which says nothing about the account: repeat the request`,

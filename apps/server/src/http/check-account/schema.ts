@@ -3,7 +3,7 @@ import { ACCOUNT_STATUSES } from '../../domain/account.ts';
 import { NAME_MATCH_RESULTS } from '../../domain/name-match/name-match.ts';
 import { NAME_MATCH_REASONS } from '../../domain/name-match/reasons.ts';
 import { NAME_LENGTH_MAX } from '../../domain/name-match/words.ts';
-import { answered, errorResponses } from '../schemas.ts';
+import { answered, errorResponses, nullable } from '../schemas.ts';
 
 /** docs/name-match.md. */
 export const NameMatchSchema = Type.Object(
@@ -18,12 +18,12 @@ export const NameMatchSchema = Type.Object(
 );
 
 /** Service document 2.3. */
-const AccountValidationSchema = Type.Object(
+const CheckedAccountSchema = Type.Object(
   {
     bank_code: Type.String({ description: 'As sent.' }),
     bank_name: Type.String({ description: 'Full bank name.' }),
     account_number: Type.String({ description: 'As sent.' }),
-    account_name: Type.Union([Type.String(), Type.Null()], { description: "The holder's name; null unless ACTIVE." }),
+    account_name: nullable(Type.String(), "The holder's name; null unless ACTIVE."),
     is_valid: Type.Boolean({ description: 'true exactly when status is ACTIVE.' }),
     status: Type.Enum([...ACCOUNT_STATUSES]),
     name_match: Type.Optional(NameMatchSchema),
@@ -61,7 +61,7 @@ export const checkAccountSchema = {
   }),
   response: {
     200: answered(
-      AccountValidationSchema,
+      CheckedAccountSchema,
       'Account validation successful',
       'The verdict; a negative one is a success too.',
     ),

@@ -1,6 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { FoundTransaction } from '../../postgres/transaction-lookup.ts';
-import type { Recheck } from '../gate.ts';
+import { ApiError } from '../errors.ts';
+import { createFollowers } from '../followers.ts';
+import { callerOf, type Recheck } from '../gate.ts';
 import { sendTransaction } from './answer.ts';
 import { createEndings } from './endings.ts';
 import { type RetryAfter, readRendered } from './open-transaction.ts';
@@ -22,7 +24,20 @@ export interface FollowingParts extends ViewParts {
   readonly refresh: (clientId: string, transactionId: string) => Promise<boolean>;
   readonly retryAfter: RetryAfter;
   readonly recheck: Recheck;
+  /** Answers of one client that wait or stream at a time. Absent: by its limit. */
+  readonly followersMax?: number;
+  readonly streamMaxMs?: number;
 }
+
+/**
+ * Waits and streams together, for each costs the same: a connection, a look-up with each change, and a bank that is asked
+ * more often. No wait is longer than the minute that the limit is of, so all that a client may begin can wait.
+ */
+const FOLLOWERS_PER_MINUTE_LIMIT = 2;
+/** By then the longest wait has ended. */
+const FOLLOWERS_RETRY_AFTER_SECONDS = 60;
+/** A stream ends then; whoever wants more goes on from the last event that it has seen. */
+const STREAM_MAX_MS = 10 * 60_000;
 
 /**
  * Answers about transactions that are still on their way: says when to ask again, waits for whoever asks to
@@ -30,8 +45,9 @@ export interface FollowingParts extends ViewParts {
  * called when PostgreSQL tells of a change.
  */
 export function createStatusFollowing(parts: FollowingParts) {
-  const { retryAfter, refresh, recheck } = parts;
+  const { retryAfter, refresh, recheck, streamMaxMs = STREAM_MAX_MS } = parts;
   const { look, view } = createViews(parts);
+  const followers = createFollowers();
   const endings = createEndings();
 
   /** What is known as soon as it is final, after `seconds`, or when the client or this process leaves. */
@@ -59,6 +75,14 @@ export function createStatusFollowing(parts: FollowingParts) {
   }
 
   async function answer({ request, reply, clientId, found }: Followed): Promise<void> {
+    const streams = prefersStream(request.headers.accept);
+    const wanted = streams ? null : waitSeconds(request.headers['prefer']);
+    const follows = streams || (wanted !== null && wanted > 0);
+    if (follows && found.progress !== 'final') {
+      const { limits } = callerOf(request).client;
+      const max = parts.followersMax ?? limits['check-status'] * FOLLOWERS_PER_MINUTE_LIMIT;
+      if (!followers.admit(clientId, max, reply)) throw tooMany(max);
+    }
     const transactionId = readRendered(found.rendered, 'transaction_id');
     let current = found;
     if (found.progress === 'askable') {
@@ -66,13 +90,22 @@ export function createStatusFollowing(parts: FollowingParts) {
       if (asked) current = await look(clientId, transactionId);
     }
 
-    if (prefersStream(request.headers.accept)) {
+    const tokenLeftMs = callerOf(request).expiresAtMs - Date.now();
+    if (streams) {
       request.route += STREAMING;
-      await streamStatus({ request, reply, view: view(clientId, transactionId, current), recheck, endings });
+      const following = view(clientId, transactionId, current);
+      await streamStatus({
+        request,
+        reply,
+        view: following,
+        recheck,
+        endings,
+        maxMs: Math.min(streamMaxMs, tokenLeftMs),
+      });
       return;
     }
 
-    const seconds = waitSeconds(request.headers['prefer']);
+    const seconds = wanted === null ? null : Math.min(wanted, waitSecondsWithin(tokenLeftMs));
     if (seconds !== null) {
       reply.header('preference-applied', `wait=${seconds}`);
       request.route += WAITING;
@@ -94,6 +127,16 @@ export function createStatusFollowing(parts: FollowingParts) {
     end: endings.all,
   };
 }
+
+/** Whoever has waited is let in again only with a token that is good until then. The last look takes time, too. */
+const waitSecondsWithin = (tokenLeftMs: number): number => Math.max(0, Math.floor((tokenLeftMs - LAST_LOOK_MS) / 1000));
+const LAST_LOOK_MS = 2_000;
+
+const tooMany = (max: number): ApiError =>
+  new ApiError('RATE_LIMIT_EXCEEDED', {
+    message: `No more than ${max} requests can wait or stream at a time: end some, or register a callback endpoint instead`,
+    headers: { 'retry-after': String(FOLLOWERS_RETRY_AFTER_SECONDS) },
+  });
 
 /** They take as long as they were asked to, which says nothing of how fast this service is: they are counted apart. */
 const WAITING = ' (waiting)';

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { STATUSES } from '../../domain/transaction.ts';
-import { answered, errorResponses, Timestamp } from '../schemas.ts';
+import { answered, errorResponses, nullable, Timestamp } from '../schemas.ts';
 
 const Amount = (description: string) =>
   Type.Number({
@@ -25,8 +25,8 @@ export const TransactionSchema = Type.Object(
     account_name: Type.String({ description: 'Recipient account name.' }),
     description: Type.String({ description: 'Transaction description.' }),
     created_at: Timestamp,
-    processed_at: Type.Union([Timestamp, Type.Null()], { description: 'null while PROCESS.' }),
-    failure_reason: Type.Union([Type.String(), Type.Null()], { description: 'null unless FAILED.' }),
+    processed_at: nullable(Timestamp, 'null while PROCESS.'),
+    failure_reason: nullable(Type.String(), 'null unless FAILED.'),
   },
   { additionalProperties: false },
 );

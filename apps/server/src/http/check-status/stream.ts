@@ -17,14 +17,15 @@ export interface StreamedStatus {
   readonly view: View;
   readonly recheck: Recheck;
   readonly endings: Endings;
+  readonly maxMs: number;
 }
 
 /**
  * The changes of one transaction as server-sent events (HTML, section 9.2). The id of each is the transaction's version,
- * so that `Last-Event-ID` tells what the client has seen. The stream ends after the final status; 204 to a client that
- * comes back for more tells it to stop.
+ * so that `Last-Event-ID` tells what the client has seen. The stream ends after the final status, or after
+ * `maxMs`; 204 to a client that comes back for more than the final status tells it to stop.
  */
-export async function streamStatus({ request, reply, view, recheck, endings }: StreamedStatus): Promise<void> {
+export async function streamStatus({ request, reply, view, recheck, endings, maxMs }: StreamedStatus): Promise<void> {
   const seen = request.headers['last-event-id'];
   // A change between the first look and the watch would not be heard of.
   const first = await view.read().catch((error: unknown) => {
@@ -45,6 +46,7 @@ export async function streamStatus({ request, reply, view, recheck, endings }: S
     if (finished) return;
     finished = true;
     clearInterval(heartbeat);
+    clearTimeout(end);
     endings.remove(finish);
     view.end();
     stream.push(null);
@@ -65,6 +67,7 @@ export async function streamStatus({ request, reply, view, recheck, endings }: S
     else finish();
   }
   const heartbeat = setInterval(() => void whileAllowed(() => stream.push(': still here\n\n')), HEARTBEAT_MS);
+  const end = setTimeout(finish, maxMs);
   // Fastify destroys it also when the client had left before.
   stream.once('close', finish);
   view.onChange((found) => void whileAllowed(() => tell(found)));

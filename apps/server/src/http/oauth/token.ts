@@ -5,6 +5,7 @@ import type { FailureThrottle } from '../../auth/failure-throttle.ts';
 import { isScope, type Scope } from '../../auth/scopes.ts';
 import { matchesSecret } from '../../auth/secrets.ts';
 import type { Notifications } from '../../postgres/notifications.ts';
+import { requireBodyOf } from '../body-types.ts';
 import { unavailable } from '../errors.ts';
 
 export interface TokenEndpointParts {
@@ -15,17 +16,22 @@ export interface TokenEndpointParts {
   readonly lifetimeSeconds: number;
 }
 
+const FORM = 'application/x-www-form-urlencoded';
+/** Client ID, secret and scopes come to a few hundred bytes, also where all of them are percent-encoded. */
+const BODY_BYTES_MAX = 4 * 1024;
+
 /**
  * The token endpoint (RFC 6749, sections 3.2 and 4.4): client credentials, by HTTP Basic or in the body. Its answers
  * have the form that OAuth clients read (sections 5.1 and 5.2), not the envelope of the service document, which leaves
  * login open.
  */
 export function tokenEndpoint(app: FastifyInstance, parts: TokenEndpointParts): void {
-  app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) => {
+  app.addContentTypeParser(FORM, { parseAs: 'string' }, (_request, body, done) => {
     done(null, new URLSearchParams(body as string));
   });
 
-  app.post('/oauth/token', { schema: { hide: true } }, async (request, reply) => {
+  const options = { onRequest: requireBodyOf(FORM), bodyLimit: BODY_BYTES_MAX, schema: { hide: true } };
+  app.post('/oauth/token', options, async (request, reply) => {
     reply.headers({ 'cache-control': 'no-store', pragma: 'no-cache' });
     if (!(await parts.notifications.untilCurrent()))
       throw unavailable('No token can be issued now: repeat the request', 1);
@@ -45,9 +51,6 @@ export function tokenEndpoint(app: FastifyInstance, parts: TokenEndpointParts): 
       throw new OAuthError('temporarily_unavailable', 429, 'too many failures from this address', headers);
     }
     const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams();
-    for (const name of form.keys()) {
-      if (form.getAll(name).length > 1) throw new OAuthError('invalid_request', 400, `${name} is given more than once`);
-    }
     const client = authenticateClient(request, form);
     const grantType = form.get('grant_type');
     if (grantType === null)
@@ -65,7 +68,21 @@ export function tokenEndpoint(app: FastifyInstance, parts: TokenEndpointParts): 
     };
   }
 
+  /**
+   * Whoever comes without a good secret is counted, whatever else is wrong. A client that is refused after that is not: it
+   * guesses nothing, and others behind its address would have to wait with it.
+   */
   function authenticateClient(request: FastifyRequest, form: URLSearchParams): Client {
+    try {
+      refuseRepeated(form);
+      return clientOf(request, form);
+    } catch (error) {
+      parts.throttle.failed(request.ip);
+      throw error;
+    }
+  }
+
+  function clientOf(request: FastifyRequest, form: URLSearchParams): Client {
     const basic = basicCredentials(request.headers.authorization);
     if (basic !== null && form.has('client_secret')) {
       throw new OAuthError('invalid_request', 400, 'the client authenticates in two ways: use one');
@@ -75,7 +92,6 @@ export function tokenEndpoint(app: FastifyInstance, parts: TokenEndpointParts): 
     // An unknown client's secret is compared all the same, so that the time tells nothing about which clients exist.
     const matches = matchesSecret(credentials?.clientSecret ?? '', client?.secretHash ?? NO_SECRET);
     if (client !== undefined && matches && !client.disabled) return client;
-    parts.throttle.failed(request.ip);
     throw new OAuthError('invalid_client', 401, 'unknown client, wrong secret, or the client is disabled', {
       'www-authenticate': 'Basic realm="tiba"',
     });
@@ -95,6 +111,15 @@ class OAuthError extends Error {
     this.code = code;
     this.statusCode = statusCode;
     this.headers = headers;
+  }
+}
+
+/** RFC 6749, section 3.2: no parameter more than once. */
+function refuseRepeated(form: URLSearchParams): void {
+  const seen = new Set<string>();
+  for (const name of form.keys()) {
+    if (seen.has(name)) throw new OAuthError('invalid_request', 400, `${name} is given more than once`);
+    seen.add(name);
   }
 }
 

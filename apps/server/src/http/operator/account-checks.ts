@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify';
-import { isLosslessNumber } from 'lossless-json';
 import type { HashAccount } from '../../account-checks/account-hash.ts';
 import { AccountNumber, isAccountStatus } from '../../domain/account.ts';
 import type { BankDirectory } from '../../domain/bank.ts';
 import { isPlainText } from '../../domain/identifiers.ts';
-import { ownField } from '../../exact-json.ts';
+import { type JsonObject, numberText } from '../../exact-json.ts';
+import { ownField } from '../../own-field.ts';
 import { type AccountCheck, findAccountChecks } from '../../postgres/account-checks.ts';
 import type { Database } from '../../postgres/database.ts';
 import { ENVELOPE_HEADERS, success } from '../envelope.ts';
@@ -47,7 +47,7 @@ export function findChecks(app: FastifyInstance, { gate, database, banks, hashAc
     return reply.headers(ENVELOPE_HEADERS).send(success('Account checks found', data));
   });
 
-  function hashAt(body: Body): string | null {
+  function hashAt(body: JsonObject): string | null {
     const bankCode = textAt(body, 'bank_code');
     const digits = textAt(body, 'account_number');
     if (bankCode === null && digits === null) return null;
@@ -72,24 +72,22 @@ const checkJson = (check: AccountCheck): Record<string, unknown> => ({
   request_id: check.requestId,
 });
 
-type Body = Readonly<Record<string, unknown>>;
-
-function textAt(body: Body, name: string): string | null {
+function textAt(body: JsonObject, name: string): string | null {
   const value = ownField(body, name) ?? null;
   if (value === null) return null;
   if (typeof value === 'string' && isPlainText(value, TEXT_LENGTH_MAX)) return value;
   throw invalidRequest(`${name} must be a string without control characters`);
 }
 
-function momentAt(body: Body, name: string): string | null {
+function momentAt(body: JsonObject, name: string): string | null {
   const value = ownField(body, name) ?? null;
   return value === null ? null : moment(value, name);
 }
 
-function limitAt(body: Body): number {
+function limitAt(body: JsonObject): number {
   const value = ownField(body, 'limit') ?? null;
   // A number of the body that JavaScript might round comes as its text.
-  const text = typeof value === 'number' || isLosslessNumber(value) ? value.toString() : '';
+  const text = numberText(value) ?? '';
   return wholeNumber(value === null ? undefined : text, {
     name: 'limit',
     min: 1,

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Feed, FeedReport } from '../../feed/feed.ts';
 import { DatabaseUnavailable } from '../../postgres/database.ts';
+import { requireBodyOf } from '../body-types.ts';
 import { ENVELOPE_HEADERS, success } from '../envelope.ts';
 import { ApiError, unavailable } from '../errors.ts';
 import { callerOf, type Gate } from '../gate.ts';
@@ -19,7 +20,8 @@ export function feedTransactions(app: FastifyInstance, gate: Gate, feed: Feed): 
     done(null, payload);
   });
 
-  const options = { onRequest: gate({ scope: 'feed:write' }), bodyLimit: JSON_BYTES_MAX };
+  const onRequest = [gate({ scope: 'feed:write' }), requireBodyOf('application/json', NDJSON)];
+  const options = { onRequest, bodyLimit: JSON_BYTES_MAX };
   app.post('/feed/v1/transactions', options, async (request, reply) => {
     const run = feed.open(callerOf(request).client.clientId);
     try {

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
-import { isLosslessNumber } from 'lossless-json';
 import { parseMoney } from '../../domain/money.ts';
-import { ownField } from '../../exact-json.ts';
+import { type JsonObject, numberText } from '../../exact-json.ts';
+import { ownField } from '../../own-field.ts';
 import { type DemoCore, DisbursementRefused, type NewDisbursement } from '../../sandbox/demo-core.ts';
 import { ENVELOPE_HEADERS, success } from '../envelope.ts';
 import { ApiError } from '../errors.ts';
@@ -44,12 +44,11 @@ const DEFAULTS = {
   amount: '150000.00',
   bank_code: '014',
   account_number: '1234567890',
-  account_name: 'BUDI SANTOSO',
   description: 'Made in the sandbox',
 } as const;
 
 /** Everything may be left out. What is wrong with it is found by the feed, as with any core's words. */
-function readDisbursement(body: Readonly<Record<string, unknown>>): NewDisbursement {
+function readDisbursement(body: JsonObject): NewDisbursement {
   const text = (name: keyof typeof DEFAULTS): string => textOf(body, name) ?? DEFAULTS[name];
   const amount = parseMoney(text('amount'));
   if (amount === null)
@@ -60,16 +59,16 @@ function readDisbursement(body: Readonly<Record<string, unknown>>): NewDisbursem
     amount,
     bankCode: text('bank_code'),
     accountNumber: text('account_number'),
-    accountName: text('account_name'),
+    accountName: textOf(body, 'account_name'),
     description: text('description'),
   };
 }
 
-function textOf(body: Readonly<Record<string, unknown>>, name: string): string | null {
+function textOf(body: JsonObject, name: string): string | null {
   const value = ownField(body, name);
   if (value === undefined || value === null) return null;
-  if (typeof value === 'string') return value;
-  if (typeof value === 'number' || isLosslessNumber(value)) return value.toString();
+  const text = typeof value === 'string' ? value : numberText(value);
+  if (text !== undefined) return text;
   throw new ApiError('INVALID_REQUEST', { message: `Invalid request: ${name} must be a string` });
 }
 

@@ -16,9 +16,13 @@ const clientsGoneWithinMs = 1_000;
  * Ends what a killed Tiba left of its server; the caller holds the lock, so no Tiba service is alive on this data directory.
  * Another program of ours (a long administrative command) may be: then this throws and leaves the server running.
  *
- * Returns the process id in `postmaster.pid` if it now belongs to a process that has nothing to do with us.
+ * `socket` is where the caller's own server will have its socket. Returns the process id in `postmaster.pid` if it now belongs to a process that has nothing to do with us.
  */
-export async function endLeftover(dataDirectory: string, log: (line: string) => void): Promise<number | null> {
+export async function endLeftover(
+  dataDirectory: string,
+  socket: string,
+  log: (line: string) => void,
+): Promise<number | null> {
   const postmaster = await findPostmaster(dataDirectory);
   const isRunning = postmaster !== null && (await isServerOf(dataDirectory, postmaster.pid));
   if (isRunning) {
@@ -26,7 +30,7 @@ export async function endLeftover(dataDirectory: string, log: (line: string) => 
     log(`stopping PostgreSQL (process ${postmaster.pid}), which a killed Tiba left running`);
     await stopLeftover(dataDirectory, postmaster.pid);
   }
-  await removeLeftSocketDirectories(dataDirectory, postmaster?.socketDirectory ?? null);
+  await removeLeftSocketDirectories(dataDirectory, postmaster?.socketDirectory ?? null, socket);
   return postmaster !== null && !isRunning && isTaken(postmaster.pid) ? postmaster.pid : null;
 }
 

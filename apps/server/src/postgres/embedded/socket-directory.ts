@@ -9,6 +9,8 @@ import type { ServerUser } from './server-user.ts';
 export interface SocketDirectory {
   /** Where the server puts its socket: the `host` of a connection. */
   readonly path: string;
+  /** Removes what a server that was killed has left in it. */
+  clear(): Promise<void>;
   remove(): Promise<void>;
 }
 
@@ -45,18 +47,31 @@ export async function makeSocketDirectory(
     await lchown(path, user.uid, user.gid);
     if (!passesClosedDirectories) await chmod(outer, 0o711);
   }
-  return { path, remove: () => rm(outer, { recursive: true, force: true }) };
+  return {
+    path,
+    async clear() {
+      for (const name of await readdir(path)) await rm(join(path, name), { force: true });
+    },
+    remove: () => rm(outer, { recursive: true, force: true }),
+  };
 }
 
 /**
  * Removes what killed Tibas left. The names tell which data directory they served, so the caller must hold its lock and
- * have stopped its server. Anybody can make such a name in a temporary directory: only our own are removed.
+ * have stopped its server. Anybody can make such a name in a temporary directory: only our own are removed, but for the
+ * one with `socket`, which is the caller's.
  */
-export async function removeLeftSocketDirectories(dataDirectory: string, lastSocket: string | null): Promise<void> {
+export async function removeLeftSocketDirectories(
+  dataDirectory: string,
+  lastSocket: string | null,
+  socket: string | null = null,
+): Promise<void> {
+  const own = socket === null ? null : dirname(socket);
   const bases = new Set([tmpdir(), '/tmp', ...(lastSocket === null ? [] : [dirname(dirname(lastSocket))])]);
   for (const base of bases) {
     for (const name of await readdir(base).catch(() => [])) {
-      if (name.startsWith(prefixOf(dataDirectory))) await removeIfOwn(join(base, name));
+      const left = join(base, name);
+      if (name.startsWith(prefixOf(dataDirectory)) && left !== own) await removeIfOwn(left);
     }
   }
 }

@@ -1,4 +1,5 @@
 import type { Verdict } from '../../domain/account.ts';
+import { ownField } from '../../own-field.ts';
 import type { InquiryOutcome, NoVerdictReason } from '../rail.ts';
 import type { ReportReason } from './read-report.ts';
 
@@ -22,7 +23,7 @@ const CODES: Readonly<Record<string, Meaning>> = {
   BNOR: { reason: 'refused' }, // not registered under this scheme
   RC03: { reason: 'refused' }, // debtor's bank invalid or missing
   RC04: { reason: 'refused' }, // creditor's bank invalid or missing
-  FF01: { reason: 'refused' }, // format incomplete or invalid
+  FF01: { reason: 'question_refused' }, // format incomplete or invalid
   DUPL: { reason: 'refused' }, // the same request again
   MS03: { reason: 'not_understood' }, // reason not specified
   // About names and identities, which were not asked about.
@@ -45,7 +46,7 @@ const CODE_SHAPE = /^[A-Z0-9]{4}$/;
 export function outcomeOf(reason: ReportReason | null): InquiryOutcome {
   const known = reason?.kind === 'Prtry' ? WORDS : CODES;
   const code = reason?.code ?? '';
-  const meaning = Object.hasOwn(known, code) ? known[code] : undefined;
+  const meaning = ownField(known, code);
   const railCode = railCodeOf(reason);
   if (meaning === undefined) return { kind: 'no_verdict', reason: 'not_understood', railCode };
   return 'status' in meaning

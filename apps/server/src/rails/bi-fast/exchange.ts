@@ -46,7 +46,7 @@ function reported({ status, body }: BankReply, { head }: Message, ownBic: string
   // What the hub says of payments it says with 200: beside another status no report is to be believed.
   if (status !== 200) return noAnswer({ reason: reasonForStatus(status), railCode: `HTTP ${status}` });
   const report = parseReport(body, ownBic);
-  if (report === 'rejected') return noAnswer({ reason: 'refused', railCode: 'admi.002' });
+  if (report === 'rejected') return noAnswer({ reason: 'question_refused', railCode: 'admi.002' });
   if (report === null) return noAnswer({ reason: 'not_understood', railCode: null });
   return { kind: 'report', report, sent: head };
 }

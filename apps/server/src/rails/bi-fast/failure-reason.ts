@@ -1,4 +1,5 @@
 import type { FailureReason } from '../../domain/failure-reason.ts';
+import { ownField } from '../../own-field.ts';
 
 /** These can only be said of a payment. */
 const OF_PAYMENTS: Readonly<Record<string, FailureReason>> = {
@@ -33,8 +34,8 @@ const SAYS_NOTHING = /^U(?:149|17\d|9\d\d|000|002)$/;
  */
 export function failureReasonOf(code: string | undefined, ofPayment: boolean | undefined): FailureReason | null {
   if (ofPayment === false || (code !== undefined && SAYS_NOTHING.test(code))) return null;
-  const certain = code !== undefined && Object.hasOwn(OF_PAYMENTS, code) ? OF_PAYMENTS[code] : undefined;
+  const certain = ownField(OF_PAYMENTS, code ?? '');
   if (certain !== undefined) return certain;
   if (ofPayment === undefined) return null;
-  return (code !== undefined && Object.hasOwn(OF_BOTH, code) ? OF_BOTH[code] : undefined) ?? 'REJECTED_BY_BANK';
+  return ownField(OF_BOTH, code ?? '') ?? 'REJECTED_BY_BANK';
 }

@@ -1,3 +1,4 @@
+import { ownField } from '../../own-field.ts';
 import type { NoVerdictReason } from '../rail.ts';
 
 /**
@@ -14,16 +15,16 @@ const ENQUIRY_MEANINGS: Readonly<Record<string, EnquiryMeaning>> = {
   U002: 'accepted', // by somebody who stands in for the bank
   U101: 'NOT_FOUND', // from a mock
   U102: 'INACTIVE', // from a mock
-  U110: 'refused', // payment not accepted
+  U110: 'question_refused', // payment not accepted
   U111: 'refused', // the amount of the question is too small
   U112: 'refused', // the amount of the question is too large
   U124: 'refused', // bank code not found
   U128: 'refused', // outbound bank not active: that is us
   U129: 'bank_unavailable', // payee's bank
   U149: 'refused', // duplicate
-  U155: 'refused', // fraud
-  U156: 'refused', // sanctions
-  U157: 'refused', // money laundering
+  U155: 'question_refused', // fraud
+  U156: 'question_refused', // sanctions
+  U157: 'question_refused', // money laundering
   U900: 'timeout', // inside the hub
   U999: 'refused', // signature
 };
@@ -32,7 +33,7 @@ const ENQUIRY_MEANINGS: Readonly<Record<string, EnquiryMeaning>> = {
 const BANK_UNAVAILABLE = /^U(?:17|9\d)\d$/;
 
 export function enquiryMeaning(code: string): EnquiryMeaning {
-  const known = Object.hasOwn(ENQUIRY_MEANINGS, code) ? ENQUIRY_MEANINGS[code] : undefined;
+  const known = ownField(ENQUIRY_MEANINGS, code);
   return known ?? (BANK_UNAVAILABLE.test(code) ? 'bank_unavailable' : 'not_understood');
 }
 

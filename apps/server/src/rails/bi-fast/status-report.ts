@@ -1,7 +1,6 @@
-import { isLosslessNumber } from 'lossless-json';
 import { type Static, Type } from 'typebox';
-import { Value } from 'typebox/value';
-import { readExactJson } from '../../exact-json.ts';
+import { Check } from 'typebox/schema';
+import { numberText, readExactJson } from '../../exact-json.ts';
 
 const Id = Type.Object({ Id: Type.String() });
 const Institution = Type.Object({ FinInstnId: Type.Object({ Othr: Id }) });
@@ -85,11 +84,11 @@ export const railCodeOf = ({ status, reason }: StatusReport): string =>
 /** `rejected`: the hub takes the question for malformed (admi.002). Null for what is neither, or speaks to another bank. */
 export function parseReport(text: string, ownBic: string): StatusReport | 'rejected' | null {
   const value = readExactJson(text);
-  if (!Value.Check(AnyMessage, value)) return null;
+  if (!Check(AnyMessage, value)) return null;
   const { MsgDefIdr: definition, To: addressee } = value.BusMsg.AppHdr;
   if (addressee !== undefined && addressee.FIId.FinInstnId.Othr.Id !== ownBic) return null;
   if (definition.startsWith('admi.002.')) return 'rejected';
-  return definition === 'pacs.002.001.10' && Value.Check(Report, value) ? reportOf(value) : null;
+  return definition === 'pacs.002.001.10' && Check(Report, value) ? reportOf(value) : null;
 }
 
 function reportOf({ BusMsg }: Static<typeof Report>): StatusReport | null {
@@ -117,6 +116,5 @@ function reportOf({ BusMsg }: Static<typeof Report>): StatusReport | null {
 function decimalText({ value, Value }: Static<typeof Amount>): string {
   if (value !== undefined && Value !== undefined) return '';
   const given = value ?? Value;
-  const readable = typeof given === 'string' || typeof given === 'number' || isLosslessNumber(given);
-  return readable ? given.toString() : '';
+  return typeof given === 'string' ? given : (numberText(given) ?? '');
 }

@@ -33,6 +33,8 @@ export interface BreakerSettings {
 
 export interface Breaker {
   state(): BreakerState;
+  /** It is open only because the bank asked for fewer questions: it answers, and nobody has put another since. */
+  isThrottled(): boolean;
   /** How long until a question may go out; 0 when one may now. */
   waitMs(nowMs: number): number;
   /** A question goes out, which `waitMs` allows; whether it is the probe. */
@@ -49,6 +51,7 @@ export function createBreaker(settings: BreakerSettings, onChange: (state: Break
   let probing = false;
   let restEndsMs = 0;
   let restMs = restMinMs;
+  let restsFor: Health = 'nothing';
   let failuresInARow = 0;
   let throttledInARow = 0;
   let refusedInARow = 0;
@@ -71,8 +74,9 @@ export function createBreaker(settings: BreakerSettings, onChange: (state: Break
     halfEndsMs = nowMs + halfMs;
   }
 
-  function rest(ms: number, nowMs: number): void {
+  function rest(ms: number, reason: Health, nowMs: number): void {
     restEndsMs = nowMs + ms;
+    restsFor = reason;
     change('open');
   }
 
@@ -87,10 +91,10 @@ export function createBreaker(settings: BreakerSettings, onChange: (state: Break
   function endProbe(health: Health, nowMs: number): void {
     probing = false;
     if (health === 'answered' || health === 'refused') close();
-    else if (health === 'throttled') rest(settings.throttledRestMs, nowMs);
+    else if (health === 'throttled') rest(settings.throttledRestMs, health, nowMs);
     else if (health === 'failed') {
       restMs = Math.min(restMs * 2, restMaxMs);
-      rest(restMs, nowMs);
+      rest(restMs, health, nowMs);
     }
   }
 
@@ -103,6 +107,7 @@ export function createBreaker(settings: BreakerSettings, onChange: (state: Break
 
   return {
     state: () => state,
+    isThrottled: () => state === 'open' && restsFor === 'throttled',
     waitMs(nowMs) {
       if (state === 'closed') return 0;
       if (probing) return PROBE_WAIT_MS;
@@ -121,7 +126,7 @@ export function createBreaker(settings: BreakerSettings, onChange: (state: Break
       if (nowMs >= halfEndsMs) moveWindow(nowMs);
       if (health === 'throttled') {
         throttledInARow += 1;
-        if (throttledInARow >= settings.throttledInARow) rest(settings.throttledRestMs, nowMs);
+        if (throttledInARow >= settings.throttledInARow) rest(settings.throttledRestMs, health, nowMs);
         return;
       }
       answers.now += 1;
@@ -129,12 +134,12 @@ export function createBreaker(settings: BreakerSettings, onChange: (state: Break
       if (health !== 'failed') {
         failuresInARow = 0;
         refusedInARow = health === 'refused' ? refusedInARow + 1 : 0;
-        if (refusedInARow >= settings.refusedInARow) rest(restMs, nowMs);
+        if (refusedInARow >= settings.refusedInARow) rest(restMs, health, nowMs);
         return;
       }
       failures.now += 1;
       failuresInARow += 1;
-      if (isTooMuch()) rest(restMs, nowMs);
+      if (isTooMuch()) rest(restMs, health, nowMs);
     },
   };
 }

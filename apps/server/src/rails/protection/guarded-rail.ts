@@ -6,6 +6,7 @@ import type { ConnectionGuard } from './connection-guard.ts';
 import { createLatencies, type Latencies } from './latencies.ts';
 import { createRecentReasons, type RecentReason } from './reasons.ts';
 import type { Protection } from './settings.ts';
+import { createSuspects } from './suspects.ts';
 
 /** One bank as asked over one rail, with what keeps the two from hurting each other and everybody else. */
 export interface GuardedRail {
@@ -29,6 +30,8 @@ export interface GuardedRail {
 
 export interface GuardedRailView {
   readonly state: BreakerState;
+  /** It is open only because the bank asked for fewer questions. */
+  readonly isThrottled: boolean;
   /** ISO 8601 UTC; null when it has never changed. */
   readonly since: string | null;
   /** How long until it is asked again. */
@@ -61,11 +64,15 @@ export function createGuardedRail({ connection, protection, wallMs, onState }: G
   const latencies = createLatencies();
   const reasons = createRecentReasons(wallMs);
   let since: string | null = null;
+  const suspects = createSuspects();
+  let stateBefore: BreakerState = 'closed';
   const breaker = createBreaker(protection.breaker, (state) => {
+    // Those who brought the bank down, or were there when it was, shall count when they ask again.
+    if (state === 'closed' || stateBefore === 'closed') suspects.clear();
+    stateBefore = state;
     since = new Date(wallMs()).toISOString();
     onState(state);
   });
-  let suspect = '';
   let answeredMs: number | null = null;
 
   function leave(): void {
@@ -73,18 +80,18 @@ export function createGuardedRail({ connection, protection, wallMs, onState }: G
     all?.leave();
   }
 
-  /** Whether this failure is news. One account that a bank stumbles over must not close the way to all others. */
-  function isNews(reason: NoVerdictReason, { accountNumber }: AccountInquiry): boolean {
-    if (reason === 'unreachable' || reason === 'bank_unavailable') return true;
-    const account = accountNumber.reveal();
-    if (account === suspect) return false;
-    suspect = account;
-    return true;
-  }
+  /**
+   * Whether this failure is news. A few accounts that a bank stumbles over must not close the way to all others: banks
+   * say of such an account, too, that they are unavailable. Without a connection, it cannot be the account.
+   */
+  const isNews = (reason: NoVerdictReason, { accountNumber }: AccountInquiry): boolean =>
+    reason === 'unreachable' || suspects.add(accountNumber.reveal());
 
   function healthAfter(outcome: InquiryOutcome, inquiry: AccountInquiry): Health {
     if (outcome.kind === 'verdict') return 'answered';
     reasons.note(outcome.reason, outcome.railCode);
+    // Whoever finds fault with a question has read it. Clients choose the questions: they must not close the way to a bank.
+    if (outcome.reason === 'question_refused') return 'answered';
     if (outcome.reason === 'throttled') return 'throttled';
     if (!isNews(outcome.reason, inquiry)) return 'nothing';
     return outcome.reason === 'refused' ? 'refused' : 'failed';
@@ -131,6 +138,7 @@ export function createGuardedRail({ connection, protection, wallMs, onState }: G
     },
     view: (nowMs) => ({
       state: breaker.state(),
+      isThrottled: breaker.isThrottled(),
       since,
       waitMs: breaker.waitMs(nowMs),
       inFlight: bulkhead.inFlight(),

@@ -30,7 +30,9 @@ export interface GuardOptions {
 export interface RailView {
   readonly name: string;
   readonly tellsClosed: boolean;
-  readonly inFlight: number | null;
+  /** Of all its banks together. */
+  readonly inFlight: number;
+  /** Null where the contract has no such limit. */
   readonly concurrencyMax: number | null;
   readonly quotaLeft: { readonly second: number | null; readonly day: number | null };
   /** Those that were asked since the start. */
@@ -107,15 +109,18 @@ export function createGuards(
       return route;
     },
     view: (nowMs) =>
-      [...connections.values()].map((connection) => ({
-        name: connection.rail.name,
-        tellsClosed: connection.rail.tellsClosed === true,
-        inFlight: connection.bulkhead?.inFlight() ?? null,
-        concurrencyMax: connection.bulkhead?.max ?? null,
-        quotaLeft: connection.quota?.left(nowMs) ?? NO_QUOTA,
-        banks: made
+      [...connections.values()].map((connection) => {
+        const banks = made
           .filter((each) => each.connection === connection)
-          .map(({ bank, guarded }) => ({ bank, health: guarded.view(nowMs) })),
-      })),
+          .map(({ bank, guarded }) => ({ bank, health: guarded.view(nowMs) }));
+        return {
+          name: connection.rail.name,
+          tellsClosed: connection.rail.tellsClosed === true,
+          inFlight: banks.reduce((sum, { health }) => sum + health.inFlight, 0),
+          concurrencyMax: connection.bulkhead?.max ?? null,
+          quotaLeft: connection.quota?.left(nowMs) ?? NO_QUOTA,
+          banks,
+        };
+      }),
   };
 }

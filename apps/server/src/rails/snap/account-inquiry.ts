@@ -5,7 +5,7 @@ import type { SnapService } from './exchange.ts';
 import type { SnapProfile, SnapRoute } from './profiles/profile.ts';
 
 /** A question about an account, with the bank's code as it is sent: null to the bank itself. */
-export interface AccountQuestion extends AskedAccount {
+export interface SnapAccountQuestion extends AskedAccount {
   readonly bankCodeSent: string | null;
 }
 
@@ -17,7 +17,7 @@ export function createAccountInquiry(
   profile: SnapProfile,
   route: SnapRoute | null,
   parameters: Readonly<Record<string, string>>,
-): SnapService<AccountQuestion, InquiryOutcome> {
+): SnapService<SnapAccountQuestion, InquiryOutcome> {
   const { sendsPartnerReferenceNo } = profile;
   const template = route?.additionalInfo ?? null;
   const info = template === null ? '' : `,"additionalInfo":${JSON.stringify(fillTemplate(template, parameters))}`;

@@ -1,5 +1,5 @@
 import { isAccountStatus, type Verdict } from '../../domain/account.ts';
-import { ownField } from '../../exact-json.ts';
+import { ownField } from '../../own-field.ts';
 import { readHolderName } from '../holder-name.ts';
 import { reasonForStatus } from '../no-answer.ts';
 import type { InquiryOutcome, NoVerdictReason } from '../rail.ts';
@@ -89,7 +89,7 @@ export function accountVerdict(
 
   const meaning = `${code.httpStatus} ${code.case}`;
   const special = `${code.service} ${meaning}`;
-  const said = Object.hasOwn(rules.codes, special) ? rules.codes[special] : VERDICTS.get(meaning);
+  const said = ownField(rules.codes, special) ?? VERDICTS.get(meaning);
   if (said !== undefined) {
     return isAccountStatus(said)
       ? { kind: 'verdict', verdict: { status: said }, railCode: code.text }
@@ -100,7 +100,7 @@ export function accountVerdict(
 
   const name = readHolderName(textOf(reply, 'beneficiaryAccountName'), NAME_LENGTH_MAX);
   const word = textOf(reply, 'beneficiaryAccountStatus')?.trim().toLowerCase() ?? 'active';
-  const status = Object.hasOwn(ACCOUNT_STATUS_WORDS, word) ? ACCOUNT_STATUS_WORDS[word] : undefined;
+  const status = ownField(ACCOUNT_STATUS_WORDS, word);
   // A success names the account: what does not repeat the number may be the answer to another question.
   if (account === undefined || status === undefined) return noVerdict('not_understood', code);
   if (status !== 'ACTIVE') return { kind: 'verdict', verdict: { status }, railCode: code.text };

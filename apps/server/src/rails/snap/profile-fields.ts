@@ -6,7 +6,7 @@ import { findRoute, type SnapChoices } from './settings.ts';
 
 const Path = Type.Optional(Type.String({ pattern: '^/[!-~]*[!-.0-~]$' }));
 
-/** The fields of a connection that say how its bank speaks; docs/rails.md explains them. */
+/** The fields of a connection that say how its bank speaks; docs/snap.md explains them. */
 export const PROFILE_FIELDS = {
   profile: Type.Optional(Type.Enum(Object.keys(PROFILES) as ProfileName[])),
   route: Type.Optional(Type.String()),

@@ -1,5 +1,5 @@
-import { isLosslessNumber } from 'lossless-json';
-import { ownField, readExactJson } from '../../exact-json.ts';
+import { isJsonObject, type JsonObject, numberText, readExactJson } from '../../exact-json.ts';
+import { ownField } from '../../own-field.ts';
 
 /** `responseCode`: HTTP status, service code and case code (ASPI; letters occur in the service code). */
 export interface ResponseCode {
@@ -13,15 +13,14 @@ export interface Reply {
   /** Null when it is missing or malformed. */
   readonly responseCode: ResponseCode | null;
   /** As they came: see `textOf` and `otherOf`. */
-  readonly fields: Readonly<Record<string, unknown>>;
+  readonly fields: JsonObject;
 }
 
 /** Reads a bank's reply; null when it is not a JSON object, or names a field twice with two values. */
 export function parseReply(text: string): Reply | null {
   const value = readExactJson(text);
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
-  const fields = value as Readonly<Record<string, unknown>>;
-  return { fields, responseCode: parseResponseCode(readText(ownField(fields, 'responseCode'))) };
+  if (!isJsonObject(value)) return null;
+  return { fields: value, responseCode: parseResponseCode(readText(ownField(value, 'responseCode'))) };
 }
 
 /** A field that holds text or a number, as it is written. */
@@ -35,8 +34,7 @@ export function otherOf({ fields }: Reply, name: string): unknown {
 
 /** Text as it is, and a number as it is written; undefined for anything else. */
 export function readText(value: unknown): string | undefined {
-  if (typeof value === 'string') return value;
-  return typeof value === 'number' || isLosslessNumber(value) ? value.toString() : undefined;
+  return typeof value === 'string' ? value : numberText(value);
 }
 
 const RESPONSE_CODE = /^\d{3}[0-9A-Z]{2}\d{2}$/;

@@ -1,4 +1,5 @@
 import type { KeyObject } from 'node:crypto';
+import { ownField } from '../../own-field.ts';
 import type { RailSettings } from '../protocol.ts';
 import { ASPI } from './profiles/aspi.ts';
 import type { SnapProfile, SnapRoute } from './profiles/profile.ts';
@@ -40,5 +41,5 @@ export const profileOf = ({ profile }: SnapSettings): SnapProfile => profile ?? 
 export function findRoute(profile: SnapProfile, name: string | undefined): SnapRoute | undefined {
   const [first] = Object.keys(profile.routes);
   const chosen = name ?? first ?? '';
-  return Object.hasOwn(profile.routes, chosen) ? profile.routes[chosen] : undefined;
+  return ownField(profile.routes, chosen);
 }

@@ -1,5 +1,5 @@
 import { hash, type KeyObject, sign } from 'node:crypto';
-import { createHmac, type Hmac } from '../../hmac.ts';
+import { createHmac, type Hmac } from './hmac.ts';
 import type { SignatureEncoding, SnapProfile } from './profiles/profile.ts';
 
 /** Asymmetric signature of the request for a token: SHA256withRSA over `client_ID|X-TIMESTAMP` (ASPI, service 73), base64. */

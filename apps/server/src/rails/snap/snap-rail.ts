@@ -9,7 +9,7 @@ import { findRoute, profileOf, type SnapSettings } from './settings.ts';
 import { type AskedTransfer, createTransferStatus } from './transfer-status.ts';
 
 /** What this bank has no room or no code for would only be refused: it is not sent. */
-const NOT_SENT: InquiryOutcome = { kind: 'no_verdict', reason: 'refused', railCode: null };
+const NOT_SENT: InquiryOutcome = { kind: 'no_verdict', reason: 'question_refused', railCode: null };
 
 /**
  * SNAP BI, the Indonesian national standard for open API payments, as the bank's profile speaks it: account inquiries
@@ -28,16 +28,22 @@ export function createSnapRail(settings: SnapSettings): Rail {
   const transferStatus = createTransferStatus(services.transferStatus.code, externalIdIsReference);
 
   const isOwn = (bank: Bank): boolean => bank.bic === settings.ownBank && services.accountInquiryInternal !== null;
-  const hasCode = (bank: Bank): boolean => bankCodeOf(bankCode.sent, bank) !== null;
+  // Without either, nothing would tell one bank from another.
+  const hasCodes = (bank: Bank): boolean =>
+    bankCodeOf(bankCode.sent, bank) !== null && bankCodeOf(bankCode.echoed, bank) !== null;
+  const internalTo = (bank: Bank) => (isOwn(bank) ? services.accountInquiryInternal : null);
 
-  function inquireAccount({ bank, accountNumber }: AccountInquiry, signal: AbortSignal): Promise<InquiryOutcome> {
-    const internal = isOwn(bank) ? services.accountInquiryInternal : null;
-    const { min, max } = internal?.accountDigits ?? otherAccountDigits;
-    if (accountNumber.length < min || accountNumber.length > max) return Promise.resolve(NOT_SENT);
+  function takes({ bank, accountNumber }: AccountInquiry): boolean {
+    const { min, max } = internalTo(bank)?.accountDigits ?? otherAccountDigits;
+    return accountNumber.length >= min && accountNumber.length <= max;
+  }
 
+  function inquireAccount(inquiry: AccountInquiry, signal: AbortSignal): Promise<InquiryOutcome> {
+    if (!takes(inquiry)) return Promise.resolve(NOT_SENT);
+    const { bank, accountNumber } = inquiry;
+    const internal = internalTo(bank);
     const bankCodeSent = internal === null ? bankCodeOf(bankCode.sent, bank) : null;
     const bankCodeEchoed = internal === null ? bankCodeOf(bankCode.echoed, bank) : null;
-    // Without them, nothing would tell one bank from another.
     if (internal === null && (bankCodeSent === null || bankCodeEchoed === null)) return Promise.resolve(NOT_SENT);
 
     const { path, code } = internal ?? services.accountInquiryExternal;
@@ -66,7 +72,8 @@ export function createSnapRail(settings: SnapSettings): Rail {
   return {
     name: settings.name,
     tellsClosed: profile.tellsClosed,
-    reaches: (bank) => isServed(bank, settings) && (isOwn(bank) || hasCode(bank)),
+    reaches: (bank) => isServed(bank, settings) && (isOwn(bank) || hasCodes(bank)),
+    takes,
     inquireAccount,
     // Whoever must name the X-EXTERNAL-ID of the order cannot ask without it.
     ...(profile.asksByExternalId && !externalIdIsReference ? {} : { inquireTransfer }),

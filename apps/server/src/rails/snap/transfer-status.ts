@@ -1,5 +1,5 @@
 import { parseMoney } from '../../domain/money.ts';
-import { ownField } from '../../exact-json.ts';
+import { ownField } from '../../own-field.ts';
 import { reasonForStatus } from '../no-answer.ts';
 import type { NoVerdictReason, TransferOutcome } from '../rail.ts';
 import type { SnapService } from './exchange.ts';

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { Value } from 'typebox/value';
+import { Check } from 'typebox/schema';
 import { readExactJson } from '../../exact-json.ts';
 import type { BankReply } from '../bank-http.ts';
 import { readHolderName } from '../holder-name.ts';
@@ -26,7 +26,7 @@ export function accountVerdict({ status, body }: BankReply, asked: AskedAccount)
   if (status !== 200) return { kind: 'no_verdict', reason: reasonForStatus(status), railCode: `HTTP ${status}` };
 
   const reply = readExactJson(body);
-  if (!Value.Check(Reply, reply)) return { kind: 'no_verdict', reason: 'not_understood', railCode: null };
+  if (!Check(Reply, reply)) return { kind: 'no_verdict', reason: 'not_understood', railCode: null };
   const railCode = reply.code;
   // Yours: everything that the reply repeats of the question.
   const isAboutAsked =

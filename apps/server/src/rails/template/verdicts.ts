@@ -1,4 +1,5 @@
 import type { Verdict } from '../../domain/account.ts';
+import { ownField } from '../../own-field.ts';
 import type { InquiryOutcome, NoVerdictReason } from '../rail.ts';
 
 type Meaning = { readonly status: Exclude<Verdict['status'], 'ACTIVE'> } | { readonly reason: NoVerdictReason };
@@ -19,7 +20,7 @@ const CODES: Readonly<Record<string, Meaning>> = {
 
 /** What it means that an account was not verified. A code that is not known means nothing. */
 export function outcomeOf(railCode: string): InquiryOutcome {
-  const meaning = Object.hasOwn(CODES, railCode) ? CODES[railCode] : undefined;
+  const meaning = ownField(CODES, railCode);
   if (meaning === undefined) return { kind: 'no_verdict', reason: 'not_understood', railCode };
   return 'status' in meaning
     ? { kind: 'verdict', verdict: meaning, railCode }

@@ -11,5 +11,5 @@ export async function readXlsx(body: Buffer, rows: Rows): Promise<void> {
   const sharedStrings = await readSharedStrings(parts, workbook.sharedStrings);
   const sheet = await parts.open(workbook.sheet);
   if (sheet === null) throw damaged();
-  await readSheet(sheet, sharedStrings, rows);
+  await readSheet(sheet, parts, sharedStrings, rows);
 }

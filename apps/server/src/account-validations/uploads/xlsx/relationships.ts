@@ -22,6 +22,6 @@ export async function readRelationships(parts: Parts, partName: string): Promise
       relationships.push({ id: Id, type: path.basename(Type), target: path.resolve('/', dir, Target).slice(1) });
     },
   };
-  await readXml(part, { Relationships: { inside: { Relationship: relationship } } });
+  await readXml(part, { Relationships: { inside: { Relationship: relationship } } }, parts);
   return relationships;
 }

@@ -33,6 +33,6 @@ export async function readSharedStrings(parts: Parts, name: string | null): Prom
     },
     inside: { t, r: { inside: { t } } },
   };
-  await readXml(part, { sst: { inside: { si } } });
+  await readXml(part, { sst: { inside: { si } } }, parts);
   return strings;
 }

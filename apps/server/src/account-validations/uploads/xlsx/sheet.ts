@@ -3,7 +3,7 @@ import { type Column, readHeader } from '../columns.ts';
 import { type Cell, isBlankRow, type Rows } from '../rows.ts';
 import { invalid } from '../upload.ts';
 import { readCell } from './cell.ts';
-import { damaged } from './parts.ts';
+import { damaged, type Parts } from './parts.ts';
 import { type Attributes, readXml } from './xml.ts';
 
 /** What a sheet can have: XFD1048576 is its last cell. */
@@ -14,7 +14,12 @@ const ROW_MAX = 1_048_576;
  * Rows of a sheet (ECMA-376, part 1, section 18.3.1), the first that says anything being the header row. Cells and rows
  * without anything may be left out. Nothing that the sheet says of its own size is believed. @throws UnreadableUpload
  */
-export async function readSheet(sheet: Readable, sharedStrings: readonly string[], rows: Rows): Promise<void> {
+export async function readSheet(
+  sheet: Readable,
+  parts: Pick<Parts, 'countMarkup'>,
+  sharedStrings: readonly string[],
+  rows: Rows,
+): Promise<void> {
   let columns: ReadonlyMap<Column, number> | null = null;
   let rowNumber = 0;
   let columnNumber = 0;
@@ -59,7 +64,7 @@ export async function readSheet(sheet: Readable, sharedStrings: readonly string[
     close: takeRow,
     inside: { c },
   };
-  await readXml(sheet, { worksheet: { inside: { sheetData: { inside: { row } } } } });
+  await readXml(sheet, { worksheet: { inside: { sheetData: { inside: { row } } } } }, parts);
   if (columns === null) throw invalid('the first sheet is empty: put the accounts there, under a header row');
 }
 

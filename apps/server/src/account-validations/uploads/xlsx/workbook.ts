@@ -22,7 +22,7 @@ export async function findWorkbook(parts: Parts): Promise<Workbook> {
       if ((attributes['state'] ?? 'visible') === 'visible') visible.push(relationshipIn(attributes));
     },
   };
-  await readXml(part, { workbook: { inside: { sheets: { inside: { sheet: sheetReader } } } } });
+  await readXml(part, { workbook: { inside: { sheets: { inside: { sheet: sheetReader } } } } }, parts);
   const relationships = await readRelationships(parts, workbook);
   const sheets = new Map(
     relationships.filter(({ type }) => type === 'worksheet').map(({ id, target }) => [id, target]),

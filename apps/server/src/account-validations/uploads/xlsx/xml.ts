@@ -1,8 +1,9 @@
 import type { Readable } from 'node:stream';
 import sax from 'sax';
+import { ownField } from '../../../own-field.ts';
 import { CELL_LENGTH_MAX } from '../rows.ts';
 import { UnreadableUpload } from '../upload.ts';
-import { damaged } from './parts.ts';
+import { damaged, type Parts } from './parts.ts';
 
 /** As they are written, prefixes and all. */
 export type Attributes = Readonly<Partial<Record<string, string>>>;
@@ -21,6 +22,8 @@ export type ElementReaders = Readonly<Record<string, ElementReader>>;
 /** A sheet's cells are six deep. */
 const DEPTH_MAX = 64;
 const ATTRIBUTES_MAX = 256;
+/** In a part, of all elements together: a new name costs ten times what one that was there before does. */
+const ATTRIBUTE_NAMES_MAX = 1_000;
 /** Of a name, a value, a comment, a text: a cell's has 32,767 characters at the most, some written in ten. */
 const TOKEN_LENGTH_MAX = 1024 * 1024;
 
@@ -31,10 +34,15 @@ const OPTIONS = { strictEntities: true, position: false };
  * Reads a part piece by piece: what is kept is one element, however long the part is. A DOCTYPE, and so every entity of the
  * sender's own, is refused. @throws UnreadableUpload for what is not well-formed, and what `readers` throw
  */
-export async function readXml(part: Readable, readers: ElementReaders): Promise<void> {
+export async function readXml(
+  part: Readable,
+  readers: ElementReaders,
+  { countMarkup }: Pick<Parts, 'countMarkup'>,
+): Promise<void> {
   const parser = sax.parser(true, OPTIONS);
   const open: (ElementReader | undefined)[] = [];
   let text = '';
+  const attributeNames = new Set<string>();
   let attributeCount = 0;
   let tokenLength = 0;
 
@@ -48,11 +56,14 @@ export async function readXml(part: Readable, readers: ElementReaders): Promise<
   parser.onerror = refuse;
   parser.ondoctype = refuse;
   parser.onopentagstart = () => {
+    countMarkup();
     attributeCount = 0;
   };
-  parser.onattribute = () => {
+  parser.onattribute = ({ name }) => {
+    countMarkup();
     attributeCount += 1;
-    if (attributeCount > ATTRIBUTES_MAX) refuse();
+    attributeNames.add(name);
+    if (attributeCount > ATTRIBUTES_MAX || attributeNames.size > ATTRIBUTE_NAMES_MAX) refuse();
   };
   parser.onopentag = ({ name, attributes }) => {
     tokenLength = 0;
@@ -87,8 +98,7 @@ export async function readXml(part: Readable, readers: ElementReaders): Promise<
 
 export const localName = (name: string): string => name.slice(name.indexOf(':') + 1);
 
-const readerOf = (readers: ElementReaders, name: string): ElementReader | undefined =>
-  Object.hasOwn(readers, name) ? readers[name] : undefined;
+const readerOf = (readers: ElementReaders, name: string): ElementReader | undefined => ownField(readers, name);
 
 function refuse(): never {
   throw damaged();

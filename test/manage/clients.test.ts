@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { untilStatus } from '../contract/until.ts';
+import { createTestDatabase } from '../harness/database.ts';
+import { startTestService } from '../harness/service.ts';
+import { databaseUrlOf, manage, useDatabaseUrl } from './manage-process.ts';
+
+/** Regression: each command made the limits that it did not name those of everybody again, the documented ones too. */
+test('a command about one limit keeps the others, default resets one, and none shows them', async (t) => {
+  const environment = { DATABASE_URL: await useDatabaseUrl(t) };
+  const say = async (...args: string[]): Promise<string> => {
+    const { code, stdout, stderr } = await manage(args, { environment });
+    assert.equal(code, 0, stderr);
+    return stdout;
+  };
+
+  await say('client', 'create', 'shop', '--scope', 'status:read account:check');
+  await say('client', 'limits', 'shop', '--check-status', '600', '--accounts-per-day', '250000');
+  await say('client', 'limits', 'shop', '--accounts-per-day', '300000');
+  await say('client', 'trust', 'shop');
+  const [shown, listed] = await Promise.all([say('client', 'limits', 'shop'), say('client', 'list')]);
+  assert.equal(shown, 'limits of shop: check-status 600, check-account as everybody, accounts-per-day 300000\n');
+  assert.equal(listed, 'shop\tshop\tstatus:read account:check\tcheck-status 600\taccounts-per-day 300000\ttrusted\n');
+  assert.equal(
+    await say('client', 'limits', 'shop', '--check-status', 'default', '--check-account', '0'),
+    'limits of shop: check-status as everybody, check-account 0, accounts-per-day 300000\n',
+  );
+
+  const refused = [['nobody'], ['nobody', '--check-status', '1'], ['shop', '--check-status', 'many']];
+  const ends = await Promise.all(refused.map((args) => manage(['client', 'limits', ...args], { environment })));
+  assert.deepEqual(
+    ends.map(({ code, stderr }) => [code, stderr.split('\n')[1]]),
+    [
+      [1, 'there is no client nobody: see client list'],
+      [1, 'there is no client nobody: see client list'],
+      [1, 'a limit is a whole number, or default'],
+    ],
+  );
+});
+
+test("a client's scopes are replaced: of the tokens that it has too, and what is new comes with the next", async (t) => {
+  const database = await createTestDatabase();
+  t.after(database.drop);
+  const service = await startTestService({ rails: [], database });
+  t.after(service.close);
+  const environment = { DATABASE_URL: databaseUrlOf(database) };
+  const { token } = await service.addClient('shop', ['status:read', 'events:read']);
+  const get =
+    (address: string, bearer = token) =>
+    () =>
+      service.get(address, { token: bearer });
+  const status = '/api/v1/check-status/TB0000000001';
+  const events = '/api/v1/events';
+  const endpoints = '/api/v1/callback-endpoints';
+  assert.equal((await get(status)()).status, 404);
+
+  const end = await manage(['client', 'scopes', 'shop', '--scope', 'events:read callbacks:manage'], { environment });
+  assert.equal(end.code, 0, end.stderr);
+  assert.equal(end.stdout, 'scopes of shop: events:read callbacks:manage\n');
+  assert.equal((await untilStatus(403, get(status))).status, 403);
+  assert.equal((await get(events)()).status, 200);
+  assert.equal((await get(endpoints)()).status, 403, 'the old token was not obtained for this');
+  const client = service.app.clients.find('shop');
+  assert.ok(client !== undefined);
+  const next = await service.app.issue(client, [...client.scopes], 900);
+  assert.equal((await get(endpoints, next)()).status, 200);
+
+  const refused = [['shop'], ['shop', '--scope', 'status:read money:take'], ['nobody', '--scope', 'status:read']];
+  const ends = await Promise.all(refused.map((args) => manage(['client', 'scopes', ...args], { environment })));
+  for (const { code, stderr } of ends) {
+    assert.equal(code, 1);
+    assert.match(stderr, /--scope takes one or more of: status:read |there is no client nobody/);
+  }
+});

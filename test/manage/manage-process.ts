@@ -1,0 +1,43 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import type { TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
+import { INHERITED } from '../harness/whole-run.ts';
+
+const MAIN = fileURLToPath(new URL('../../apps/server/src/main.ts', import.meta.url));
+
+export interface ManageEnd {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** `npm run manage -- …` to its end, with these settings and none of this process's. */
+export async function manage(
+  args: readonly string[],
+  { environment = {}, cwd }: { readonly environment?: Readonly<Record<string, string>>; readonly cwd?: string } = {},
+): Promise<ManageEnd> {
+  const child = spawn(process.execPath, [MAIN, 'manage', ...args], {
+    ...(cwd === undefined ? {} : { cwd }),
+    env: { ...environment, ...INHERITED },
+    timeout: 60_000,
+    killSignal: 'SIGKILL',
+  });
+  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
+  return { code, stdout, stderr };
+}
+
+/** A database with Tiba's tables, as DATABASE_URL. */
+export async function useDatabaseUrl(t: TestContext): Promise<string> {
+  const database = await createTestDatabase();
+  t.after(database.drop);
+  return databaseUrlOf(database);
+}
+
+/** A user before the empty host of a socket would be no URL. */
+export function databaseUrlOf({ connection: { connectionString = '' } }: TestDatabase): string {
+  const { searchParams, pathname } = new URL(connectionString.replace('tiba@', ''));
+  return `postgresql://${pathname}?user=tiba&password=hunter2&${searchParams.toString()}`;
+}

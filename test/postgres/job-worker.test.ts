@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import pg from 'pg';
+import pino from 'pino';
+import { startJobWorker } from '../../apps/server/src/postgres/job-worker.ts';
+import { createTestDatabase } from '../harness/database.ts';
+import { eventually } from '../harness/eventually.ts';
+
+/** Regression: "Trace: Error: …" stood in 16 lines of standard error between the log's, which are JSON. */
+test('a job worker that is stopped while PostgreSQL does not answer writes nothing past the log', async (t) => {
+  const { connection, drop } = await createTestDatabase();
+  const locking = new pg.Client(connection);
+  // Not the one that locks: within a transaction, PostgreSQL shows the activity as it was when first looked at.
+  const watching = new pg.Client(connection);
+  const trace = t.mock.method(console, 'trace', () => {});
+  const { connectionString = '' } = connection;
+  const worker = startJobWorker({
+    connection: { connectionString },
+    tasks: { t: () => {} },
+    log: pino({ level: 'silent' }),
+  });
+  t.after(async () => {
+    await worker.stop();
+    await Promise.all([locking.end(), watching.end()]);
+    await drop();
+  });
+  await Promise.all([locking.connect(), watching.connect()]);
+
+  await locking.query('begin');
+  await locking.query('lock table graphile_worker._private_jobs in access exclusive mode');
+  await eventually('it looks for a job, and gets no answer', async () => {
+    const { rows } = await watching.query(
+      `select from pg_stat_activity
+        where datname = current_database() and application_name = 'tiba jobs' and wait_event_type = 'Lock'`,
+    );
+    return rows.length > 0;
+  });
+  await worker.stop();
+  assert.deepEqual(
+    trace.mock.calls.map((call) => String(call.arguments[0])),
+    [],
+  );
+  await locking.query('rollback');
+});
