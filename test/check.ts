@@ -10,6 +10,10 @@ import { RSA_KEYS_VARIABLE, TEST_SERVER_VARIABLE } from './harness/whole-run.ts'
 
 /** All checks, as CI runs them: types, lint, format, dead code, then the tests. Stops at the first that fails. */
 
+/** Far more than they need on any machine: what hangs is named and ended, instead of holding up whoever waits for the result. */
+const ONE_TEST_MS_MAX = 5 * 60_000;
+const TESTS_MS_MAX = 25 * 60_000;
+
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 const STATIC_CHECKS: readonly (readonly [name: string, command: string, args: readonly string[]])[] = [
@@ -29,11 +33,20 @@ try {
   await step(
     'tests',
     process.execPath,
-    ['--test', `--test-concurrency=${availableParallelism()}`, '--test-reporter=spec', ...files],
+    [
+      '--test',
+      `--test-concurrency=${availableParallelism()}`,
+      `--test-timeout=${ONE_TEST_MS_MAX}`,
+      '--test-reporter=spec',
+      ...files,
+    ],
     {
-      [TEST_SERVER_VARIABLE]: server.connectionString,
-      [RSA_KEYS_VARIABLE]: makeRsaKeys(),
-      NODE_COMPILE_CACHE: compiled,
+      timeoutMs: TESTS_MS_MAX,
+      environment: {
+        [TEST_SERVER_VARIABLE]: server.connectionString,
+        [RSA_KEYS_VARIABLE]: makeRsaKeys(),
+        NODE_COMPILE_CACHE: compiled,
+      },
     },
   );
 } finally {
@@ -45,12 +58,18 @@ async function step(
   name: string,
   command: string,
   args: readonly string[],
-  environment: Record<string, string> = {},
+  { timeoutMs, environment }: { timeoutMs?: number; environment?: Record<string, string> } = {},
 ): Promise<void> {
   if (process.exitCode !== undefined && process.exitCode !== 0) return;
   const startedMs = performance.now();
   process.stdout.write(`\n— ${name}\n`);
-  const child = spawn(command, args, { cwd: root, stdio: 'inherit', env: { ...process.env, ...environment } });
+  // Told to end, the test runner names the files that it still waits for, and ends them.
+  const child = spawn(command, args, {
+    cwd: root,
+    stdio: 'inherit',
+    env: { ...process.env, ...environment },
+    timeout: timeoutMs,
+  });
   const [code] = await once(child, 'exit');
   const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);
   process.stdout.write(`— ${name}: ${code === 0 ? 'passed' : 'FAILED'} in ${seconds} s\n`);

@@ -13,7 +13,7 @@ import type { Rail } from '../../apps/server/src/rails/rail.ts';
 import { eventually } from '../harness/eventually.ts';
 import { type Answer, startTestService, type TestService } from '../harness/service.ts';
 import { startWeatherServer, type WeatherServer } from '../weather/postgres-server.ts';
-import { assertRecovers, keepAsking } from '../weather/watch.ts';
+import { assertRecovers, keepAsking, probe } from '../weather/watch.ts';
 import { storedChecks } from './stored-checks.ts';
 
 /** PostgreSQL comes and goes: no check that a bank was asked for is left without its record, and none has two. */
@@ -24,13 +24,15 @@ let database: Database;
 const log = pino({ level: 'silent' });
 const metrics = createMetrics();
 
-/** It notes whom it was asked about, and knows nobody. */
+/** It notes whom it was asked about, and knows nobody. While it is held it answers nobody. */
 const asked: string[] = [];
+let held: PromiseWithResolvers<void> | undefined;
 const rail: Rail = {
   name: 'noting',
   reaches: () => true,
   async inquireAccount({ accountNumber }) {
     asked.push(accountNumber.reveal());
+    await held?.promise;
     return { kind: 'verdict', verdict: { status: 'INACTIVE' }, railCode: '0' };
   },
   close: async () => {},
@@ -66,16 +68,36 @@ after(async () => {
 
 const written = async (): Promise<number> => (await storedChecks(server.database.connection)).length;
 
+const AT_A_TIME = 8;
+
+/** Whoever asks has got as far as the bank, and hears of nothing before `letGo`. */
+async function holdAllAtTheBank(): Promise<void> {
+  held = Promise.withResolvers();
+  const before = asked.length;
+  await eventually('all are asked about', () => asked.length >= before + AT_A_TIME);
+}
+
+function letGo(): void {
+  held?.resolve();
+  held = undefined;
+}
+
+const isReady = async (ready: boolean): Promise<boolean> => ((await probe(service, '/readyz')) === 200) === ready;
+
 test('what was asked while PostgreSQL went away, was frozen, and came back, is recorded once each', async (t) => {
-  const asking = keepAsking(t, check);
-  await eventually('some are written', async () => (await written()) > 20);
+  t.after(letGo);
+  const asking = keepAsking(t, check, AT_A_TIME);
+  await eventually('some are written', async () => (await written()) > 50);
+  await holdAllAtTheBank();
   await server.stop();
-  await eventually('some go on meanwhile', () => asked.length > 50);
+  letGo();
+  await eventually('PostgreSQL is missed', () => isReady(false));
   await server.start();
   await assertRecovers(check);
+  await holdAllAtTheBank();
   await server.freeze();
-  const before = asked.length;
-  await eventually('some go on meanwhile', () => asked.length > before);
+  letGo();
+  await eventually('PostgreSQL is missed', () => isReady(false));
   server.thaw();
   await assertRecovers(check);
   const answers = await asking.stop();

@@ -64,7 +64,7 @@ export async function startWeatherServer(settings: Readonly<Record<string, strin
     server = null;
   };
   const thaw = (): void => {
-    for (const pid of frozen) process.kill(pid, 'SIGCONT');
+    for (const pid of frozen) continueProcess(pid);
     frozen = [];
   };
   const remove = async (): Promise<void> => {
@@ -102,6 +102,15 @@ export async function startWeatherServer(settings: Readonly<Record<string, strin
       withClient(connection, async (client) => (await client.query<R>(sql, values)).rows),
     remove,
   };
+}
+
+/** A process that had ended just before it was to be stopped is gone as soon as the postmaster goes on. The others go on all the same. */
+function continueProcess(pid: number): void {
+  try {
+    process.kill(pid, 'SIGCONT');
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+  }
 }
 
 async function withClient<T>(connection: pg.ClientConfig, work: (client: pg.Client) => Promise<T>): Promise<T> {
