@@ -270,3 +270,27 @@ test('Expect: 100-continue is answered before the body is sent', async () => {
   const body = '{"bank_code":"014","account_number":"1234567890"}';
   assertSuccess(await exchangeOne(service.url, post({ expect: '100-continue' }, body)));
 });
+
+/** Regression: a body that was announced by its type alone would have been waited for, for ever. */
+test('the type of a body, and no body: answered at once, and the connection goes on', async () => {
+  const connection = await openRawConnection(service.url);
+  try {
+    for (const [target, code] of [
+      ['/api/v1/check-account', 'INVALID_FORMAT'],
+      ['/api/v1/callback-endpoints', 'INVALID_FORMAT'],
+      ['/api/v1/account-validations', 'INVALID_FORMAT'],
+      ['/oauth/token', null],
+    ] as const) {
+      const type = target.startsWith('/oauth') ? 'application/x-www-form-urlencoded' : 'application/json';
+      connection.send(rawRequest('POST', target, { headers: { ...authorized(), 'content-type': type } }));
+      const answer = await connection.read();
+      assert.ok(answer !== null, `${target}: closed without an answer`);
+      if (code === null) assert.equal(answer.status, 401);
+      else assertRefused(answer, code);
+    }
+    connection.send(rawRequest('GET', STATUS, { headers: { ...authorized(), 'content-type': 'application/json' } }));
+    assert.equal((await connection.read())?.status, 200);
+  } finally {
+    connection.end();
+  }
+});

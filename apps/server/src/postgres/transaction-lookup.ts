@@ -74,8 +74,9 @@ export function createTransactionLookUp(database: Database, options: LookUpOptio
     }
     inFlight -= 1;
     if (answers === undefined) fail(batch, failure);
-    else answer(batch, answers);
-    schedule();
+    // Those who have gathered meanwhile go first: PostgreSQL looks them up while these are answered.
+    flush();
+    if (answers !== undefined) answer(batch, answers);
   }
 
   async function ask(batch: LookUp[]): Promise<string[]> {
