@@ -1,3 +1,4 @@
+import { totalmem } from 'node:os';
 import { port } from './socket-directory.ts';
 
 /** The server's settings, for its command line: there they win over whatever postgresql.conf says. */
@@ -14,9 +15,7 @@ export function settingsOf(serverName: string, socketDirectory: string, durable:
     cluster_name: serverName,
     // One service with one pool, and a few administrative commands beside it.
     max_connections: 50,
-    // The default of PostgreSQL, set here so that the machine that ran initdb does not matter: look-ups by key stay in
-    // memory, and the server stays small beside Node.
-    shared_buffers: '128MB',
+    shared_buffers: `${sharedBuffersMb()}MB`,
     // For look-ups of microseconds JIT costs more than it gives.
     jit: 'off',
     // Nothing replicates from an embedded server, so its log need not carry what replicas need. As safe after a crash.
@@ -40,4 +39,16 @@ export function settingsOf(serverName: string, socketDirectory: string, durable:
     synchronous_commit: 'on',
   };
   return Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+}
+
+const MB = 1024 * 1024;
+
+/**
+ * What PostgreSQL keeps in memory of its own: an eighth of the machine's, or of what this process may use. It is taken as
+ * data needs it. With PostgreSQL's default of 128 MB a look-up among a million transactions, most of which are then copied in
+ * from the operating system's cache, costs half as much again.
+ */
+function sharedBuffersMb(): number {
+  const bytes = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
+  return Math.min(Math.max(Math.floor(bytes / 8 / MB), 128), 2_048);
 }
