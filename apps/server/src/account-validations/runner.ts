@@ -57,6 +57,11 @@ const STEADY_LOOKS = 5;
 /** What is being asked of one bank, or recorded, at most: also where its protection allows more. */
 const IN_HAND_MAX = 32;
 const CLOSE_TIMEOUT_MS = 6_000;
+/**
+ * From the start of this process. One that was killed just before may have used up what contracts allow in a second, which
+ * nobody kept; by then that second is over. Questions that cannot wait do not.
+ */
+const QUOTAS_FRESH_MS = 1_000;
 /** Shorter ones only slow a client down, and come again and again. */
 const TOLD_HOLD_MS = 10_000;
 
@@ -91,6 +96,7 @@ export function createValidationRunner(parts: ValidationRunnerParts): Validation
 
   /** Until nothing waits that can be asked about. */
   async function askAll(): Promise<void> {
+    await wait(Math.max(QUOTAS_FRESH_MS - performance.now(), 0));
     while (queues.length > 0 && !closing.signal.aborted) {
       const beganMs = performance.now();
       const shares = shareRoom(queues, createRooms());
