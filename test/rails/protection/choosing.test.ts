@@ -274,7 +274,7 @@ describe('a bank that fails', () => {
     const contract = { perSecond: 5, perDay: null, concurrencyMax: null, isShared: false };
     const { inquire, view } = choosing([first], { contracts: new Map([['first', contract]]) });
     for (let time = 0; time < 50; time += 1) {
-      assert.deepEqual(await inquire('BCA', `99${nextAccount()}`), noVerdict('refused'));
+      assert.deepEqual(await inquire('BCA', `99${nextAccount()}`), noVerdict('question_refused'));
     }
     assert.equal(first.asked.length, 0);
     assert.deepEqual(view()[0]?.quotaLeft.second, 5);

@@ -1,7 +1,7 @@
 import { keyOf } from '../domain/identifiers.ts';
 import { createIsoClock } from '../iso-clock.ts';
 import type { AccountInquiries } from '../rails/account-inquiries.ts';
-import { type AccountInquiry, type InquiryOutcome, wordOf } from '../rails/rail.ts';
+import { type AccountInquiry, type InquiryOutcome, labelOf } from '../rails/rail.ts';
 import type { HashAccount } from './account-hash.ts';
 import type { CheckRecords } from './check-records.ts';
 import type { Harvesting } from './harvesting/harvesting.ts';
@@ -43,13 +43,13 @@ export function createAccountChecks(parts: AccountChecksParts): AccountChecks {
   const { inquiries, keptVerdicts, hashAccount, records, harvesting } = parts;
   const now = createIsoClock();
 
-  function record({ clientId, bic, hash, requestId }: Asked, word: string, answered: Answered | null): void {
+  function record({ clientId, bic, hash, requestId }: Asked, outcome: string, answered: Answered | null): void {
     records.add({
       client_id: clientId,
       checked_at: now(),
       bic,
       account_hash: hash,
-      outcome: word,
+      outcome,
       rail: answered?.rail ?? null,
       age_seconds: answered?.ageSeconds === undefined ? null : String(answered.ageSeconds),
       request_id: requestId ?? null,
@@ -66,7 +66,7 @@ export function createAccountChecks(parts: AccountChecksParts): AccountChecks {
         ageMaxSeconds === 0 ? null : (keptVerdicts?.find(keyOf(clientId, asked.hash), ageMaxSeconds) ?? null);
       if (kept !== null) {
         const earlier = { ...kept.outcome, ageSeconds: kept.ageSeconds };
-        record(asked, wordOf(earlier), earlier);
+        record(asked, labelOf(earlier), earlier);
         return earlier;
       }
       const admission = harvesting.admit(clientId, asked);
@@ -77,7 +77,7 @@ export function createAccountChecks(parts: AccountChecksParts): AccountChecks {
       if (admission.kind === 'slowed') await harvesting.slow(clientId);
       try {
         const outcome = await inquiries.inquire(inquiry);
-        record(asked, wordOf(outcome), outcome);
+        record(asked, labelOf(outcome), outcome);
         if (outcome.kind === 'verdict') {
           harvesting.heard(clientId, asked.hash, outcome.verdict.status);
           keptVerdicts?.keep(keyOf(clientId, asked.hash), outcome);

@@ -36,7 +36,7 @@ const withoutVerdict = (message: string): Extract<RowFate, { kind: 'result' }> =
 });
 
 export const NO_VERDICT = withoutVerdict(
-  'The bank was asked and gave no verdict, which says nothing about the account: check it again by itself',
+  'The bank gave no verdict, which says nothing about the account: check it again by itself',
 );
 
 const NO_RAIL = withoutVerdict(

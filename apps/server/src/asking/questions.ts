@@ -72,7 +72,7 @@ export function createQuestions({ banks, metrics, log }: QuestionsParts): Questi
     if (closing && outcome.kind === 'no_word') return answers.letGo(claimed);
     const at = new Date(now.getTime() + tookMs);
     ended(outcome.kind !== 'no_word' || outcome.reason === 'question_refused', at.getTime());
-    metrics.transferInquiries.record(rail.name, labelOf(outcome), tookMs);
+    metrics.transferInquiries.record(rail.name, labelOfTransfer(outcome), tookMs);
     return answers.store({ claimed, occasion, outcome, at });
   }
 
@@ -109,7 +109,7 @@ function inquiryOf(claimed: ClaimedInquiry, banks: BankDirectory): TransferInqui
   };
 }
 
-function labelOf(outcome: TransferOutcome): string {
+function labelOfTransfer(outcome: TransferOutcome): string {
   if (outcome.kind === 'word') return outcome.status;
   return outcome.kind === 'no_word' ? outcome.reason : outcome.kind;
 }

@@ -1,12 +1,12 @@
 /**
- * Words (the whole project uses them so):
+ * Words (the whole project uses them so; more of them are in ARCHITECTURE.md, "Words"):
  *
  * - client: a company that disburses; owns transactions.
  * - transaction: one disbursement. `transactionId` is the service's own, `referenceId` is the client's.
  * - status: PROCESS, then for ever SUCCESS or FAILED.
  * - word: what somebody says about a transaction: the core in a message of the feed, or its bank when it is asked.
  * - observation: a word that was kept, with what came of it. The status is what the observations add up to.
- * - event: something that happened to a transaction and that its client is told about. Each raises its version by one.
+ * - event: something that happened to a transaction and that its client is told about. They raise its version.
  */
 
 import type { EventKind } from './event.ts';
@@ -44,7 +44,7 @@ export interface Transaction {
   readonly processedAt: string | null;
   /** null unless FAILED. */
   readonly failureReason: string | null;
-  /** Grows by one with each event; 1 when it is first heard of. */
+  /** 1 at first, or the number of events in the first word; then one more with each event. */
   readonly version: number;
   /** The rail that carries it and its reference there, by which the bank can be asked; both or neither. */
   readonly rail: string | null;
@@ -57,7 +57,7 @@ export interface Transaction {
   readonly overdueSince: string | null;
 }
 
-/** What the client is never told, and nobody says of a transaction. */
+/** What nobody says of a transaction: it is counted or reckoned here. */
 type OwnField = 'version' | 'expectedBy' | 'overdueSince';
 
 /** One message of the feed: who and which, the status it claims, and whatever else it says. */
@@ -173,7 +173,7 @@ function begin(word: Word, { now, expectedMs }: Circumstances): Observed {
   }
   const createdAt = word.createdAt ?? now;
   const events = eventsOf(word);
-  const known = complete as Required<typeof complete> & Record<keyof typeof complete, string>;
+  const known = complete as Record<keyof typeof complete, string>;
   const transaction = {
     clientId: word.clientId,
     transactionId: word.transactionId,

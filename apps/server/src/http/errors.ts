@@ -88,9 +88,16 @@ export class ApiError extends Error {
   }
 }
 
-/** The bank or the store cannot answer now; `retryAfterSeconds` is when asking again makes sense. */
-export const unavailable = (message: string, retryAfterSeconds: number, cause?: unknown): ApiError =>
-  new ApiError('SERVICE_UNAVAILABLE', { message, headers: { 'retry-after': String(retryAfterSeconds) }, cause });
+/** The bank or the store cannot answer now; `retryAfterMs` is when asking again makes sense. */
+export const unavailable = (message: string, retryAfterMs: number, cause?: unknown): ApiError =>
+  new ApiError('SERVICE_UNAVAILABLE', { message, headers: retryAfterHeader(retryAfterMs), cause });
+
+/** The caller has had its share; `retryAfterMs` is when it has one again. */
+export const tooManyRequests = (retryAfterMs: number, message = MESSAGES.RATE_LIMIT_EXCEEDED): ApiError =>
+  new ApiError('RATE_LIMIT_EXCEEDED', { message, headers: retryAfterHeader(retryAfterMs) });
+
+/** In whole seconds, rounded up: whoever waits that long does not come too early. Never 0, which many clients take for now. */
+export const retryAfterHeader = (ms: number) => ({ 'retry-after': String(Math.max(1, Math.ceil(ms / 1000))) });
 
 /** Takes what was looked up; @throws ApiError with this code for null. */
 export const foundOr =

@@ -3,7 +3,7 @@ import type { Authentication, Authenticator, Caller } from '../auth/authenticato
 import type { Scope } from '../auth/scopes.ts';
 import { type Decision, type LimitedOperation, type Limiter, WINDOW_MS } from '../limits/limiter.ts';
 import type { Metrics } from '../observability/metrics.ts';
-import { ApiError, unavailable } from './errors.ts';
+import { ApiError, tooManyRequests, unavailable } from './errors.ts';
 import { acceptsJson, preferredOf } from './media-types.ts';
 
 export interface GateParts {
@@ -20,7 +20,7 @@ export interface GateOptions {
   readonly alternatives?: readonly string[];
 }
 
-const UNAVAILABLE_RETRY_AFTER_SECONDS = 1;
+const UNAVAILABLE_RETRY_AFTER_MS = 1_000;
 
 /**
  * The first judgements on a request, in the order that the contract's decisions give ("Errors"): authentication, scope,
@@ -43,7 +43,7 @@ export function createGate({ authenticator, limiter, metrics }: GateParts) {
       const settle = (decision: Decision): void => {
         describeLimit(reply, allowance, decision);
         if (!allowed) done(forbidden(scope));
-        else if (!decision.admitted) done(limitExceeded(decision));
+        else if (!decision.admitted) done(tooManyRequests(decision.resetMs));
         else done(acceptability(request, alternatives));
       };
       // A request without the scope is not counted, but like every authenticated answer it tells the allowance.
@@ -98,14 +98,14 @@ function refusal(authentication: Exclude<Authentication, { outcome: 'authenticat
       return new ApiError('UNAUTHORIZED', { headers: { 'www-authenticate': `Bearer realm="tiba"${error}` } });
     }
     case 'throttled':
-      return new ApiError('RATE_LIMIT_EXCEEDED', {
-        message: 'Too many failed authentications from this address: wait for the number of seconds in Retry-After',
-        headers: { 'retry-after': String(wholeSeconds(authentication.retryAfterMs)) },
-      });
+      return tooManyRequests(
+        authentication.retryAfterMs,
+        'Too many failed authentications from this address: wait for the number of seconds in Retry-After',
+      );
     case 'unavailable':
       return unavailable(
         'The token cannot be verified now: repeat the request',
-        UNAVAILABLE_RETRY_AFTER_SECONDS,
+        UNAVAILABLE_RETRY_AFTER_MS,
         authentication.cause,
       );
   }
@@ -116,12 +116,6 @@ const forbidden = (scope: Scope): ApiError =>
     message: `The access token lacks the scope ${scope}: ask for it when you obtain the token`,
     headers: { 'www-authenticate': `Bearer realm="tiba", error="insufficient_scope", scope="${scope}"` },
   });
-
-const limitExceeded = ({ resetMs }: Decision): ApiError =>
-  new ApiError('RATE_LIMIT_EXCEEDED', { headers: { 'retry-after': String(wholeSeconds(resetMs)) } });
-
-/** Rounded up: whoever waits that long is admitted. */
-const wholeSeconds = (ms: number): number => Math.max(1, Math.ceil(ms / 1000));
 
 /** What a client may do of an operation, and the texts that name it. */
 interface Allowance {

@@ -57,7 +57,7 @@ const HEADER_BYTES_MAX = 16 * 1024;
 const HEADERS_TIMEOUT_MS = 10_000;
 const CONNECTIONS_CHECKING_INTERVAL_MS = 1_000;
 const KEEP_ALIVE_TIMEOUT_MS = 75_000;
-const STORE_RETRY_AFTER_SECONDS = 1;
+const STORE_RETRY_AFTER_MS = 1_000;
 
 /** An HTTP listener whose every answer is in the envelope, also for what never reaches a route. */
 export function createListener(options: ListenerOptions): FastifyInstance {
@@ -231,7 +231,7 @@ function answerError(error: unknown, request: FastifyRequest, reply: FastifyRepl
 function asApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof DatabaseUnavailable) {
-    return unavailable('The store cannot answer now: repeat the request', STORE_RETRY_AFTER_SECONDS, error);
+    return unavailable('The store cannot answer now: repeat the request', STORE_RETRY_AFTER_MS, error);
   }
   const code = error instanceof Error && 'code' in error ? FASTIFY_ERRORS[String(error.code)] : undefined;
   return code === undefined ? new ApiError('INTERNAL_ERROR', { cause: error }) : new ApiError(code, { cause: error });

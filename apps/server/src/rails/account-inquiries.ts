@@ -6,7 +6,7 @@ import type { GuardedRail } from './protection/guarded-rail.ts';
 import { createGuards, type GuardOptions, type RailView, type Route } from './protection/guards.ts';
 import { createHedge } from './protection/hedge.ts';
 import { isRepeatable, retryDelayMs, shareOf, TIME_TO_ANSWER_MS } from './protection/time-left.ts';
-import type { AccountInquiry, InquiryOutcome, Rail } from './rail.ts';
+import { type AccountInquiry, type InquiryOutcome, NOT_SENT, type Rail } from './rail.ts';
 
 /** The caller is answered within 5 s, always (contract's decisions, "Check account"); the rest is for a process that is busy. */
 const INQUIRY_DEADLINE_MS = 4_000;
@@ -137,7 +137,7 @@ export function createAccountInquiries(
       }
       const all = guards.routeTo(inquiry.bank);
       const route = takenBy(all, inquiry);
-      if (route.rails.length === 0 && all.rails.length > 0) return Promise.resolve(TAKEN_BY_NONE);
+      if (route.rails.length === 0 && all.rails.length > 0) return Promise.resolve(NOT_SENT);
       const nowMs = clock();
       const first = openFrom(0, route, nowMs);
       if (first === -1) {
@@ -157,8 +157,6 @@ const REFUSED_PAUSE_MS = 2_000;
 const ROOM_WITHOUT_RAIL = 100;
 
 const NO_RAIL: InquiryOutcome = { kind: 'no_verdict', reason: 'no_rail', railCode: null };
-
-const TAKEN_BY_NONE: InquiryOutcome = { kind: 'no_verdict', reason: 'refused', railCode: null };
 
 /** Without the rails that have no room for the number. What is not sent says nothing about a bank, and takes no quota. */
 function takenBy(route: Route, inquiry: AccountInquiry): Route {

@@ -34,8 +34,11 @@ export type InquiryOutcome =
       readonly retryAfterMs?: number;
     };
 
-/** What it came to, in a word: the verdict, in capitals, or why there is none. */
-export const wordOf = (outcome: InquiryOutcome): string =>
+/** What a rail has no room or no code for would only be refused: it is not sent. */
+export const NOT_SENT: InquiryOutcome = { kind: 'no_verdict', reason: 'question_refused', railCode: null };
+
+/** What it came to, for logs and metrics: the verdict, in capitals, or why there is none. */
+export const labelOf = (outcome: InquiryOutcome): string =>
   outcome.kind === 'verdict' ? outcome.verdict.status : outcome.reason;
 
 export type NoVerdictReason =

@@ -12,7 +12,7 @@ const RECEIVED_BYTES_MAX = 4 * UPLOAD_BYTES_MAX;
 const OF_A_CLIENT_MAX = UPLOAD_BYTES_MAX + 4 * 1024 * 1024;
 /** As long as any other request may be, and counted as little. */
 const UNCOUNTED_BYTES_MAX = 16 * 1024;
-const RETRY_AFTER_SECONDS = 5;
+const RETRY_AFTER_MS = 5_000;
 
 /** Bounds the memory that uploads take, from before they are received until nobody holds them any more. */
 export interface Receiving {
@@ -29,7 +29,7 @@ interface Held {
 }
 
 export const tooBusy = (): ApiError =>
-  unavailable('Too many rows are being taken in now: send them again', RETRY_AFTER_SECONDS);
+  unavailable('Too many rows are being taken in now: send them again', RETRY_AFTER_MS);
 
 export function createReceiving(): Receiving {
   const held = new WeakMap<FastifyRequest['raw'], Held>();
@@ -64,7 +64,7 @@ export function createReceiving(): Receiving {
         return;
       }
       if (isCounted && ofClient(clientId) + bytes > OF_A_CLIENT_MAX) {
-        done(unavailable('Too much of yours is being taken in now: send one after the other', RETRY_AFTER_SECONDS));
+        done(unavailable('Too much of yours is being taken in now: send one after the other', RETRY_AFTER_MS));
         return;
       }
       if (!isCounted) {

@@ -5,7 +5,7 @@ import { Type } from 'typebox';
 import { listResults } from '../../postgres/account-validation-results.ts';
 import { findValidation, type ValidationKey } from '../../postgres/account-validations.ts';
 import { ENVELOPE_HEADERS, success } from '../envelope.ts';
-import { ApiError } from '../errors.ts';
+import { tooManyRequests } from '../errors.ts';
 import { createFollowers } from '../followers.ts';
 import { preferredOf } from '../media-types.ts';
 import { oneOf, queryParameters, wholeNumber } from '../query-parameters.ts';
@@ -25,6 +25,7 @@ const STREAMED_AT_ONCE = 250;
 const FOLLOW_INTERVAL_MS = 1_000;
 /** Long answers of one client at a time: each asks PostgreSQL again and again. */
 const FOLLOWERS_MAX = 4;
+const FOLLOWERS_RETRY_AFTER_MS = 60_000;
 /** A long answer ends then; whoever wants more goes on from its last sequence. */
 const FOLLOW_MAX_MS = 10 * 60_000;
 
@@ -102,10 +103,10 @@ export function readAccountValidationResults(app: FastifyInstance, parts: Accoun
   /** @throws ApiError RATE_LIMIT_EXCEEDED */
   function follow(clientId: string, reply: FastifyReply): void {
     if (followers.admit(clientId, FOLLOWERS_MAX, reply)) return;
-    throw new ApiError('RATE_LIMIT_EXCEEDED', {
-      message: `No more than ${FOLLOWERS_MAX} results can be followed at a time: end one, or read page by page`,
-      headers: { 'retry-after': '60' },
-    });
+    throw tooManyRequests(
+      FOLLOWERS_RETRY_AFTER_MS,
+      `No more than ${FOLLOWERS_MAX} results can be followed at a time: end one, or read page by page`,
+    );
   }
 
   async function* lines(

@@ -7,7 +7,7 @@ import type { Limiter } from '../../limits/limiter.ts';
 import { findSealedEndpoint } from '../../postgres/callback-endpoints.ts';
 import { allowEmptyBody } from '../empty-body.ts';
 import { ENVELOPE_HEADERS, success } from '../envelope.ts';
-import { ApiError } from '../errors.ts';
+import { tooManyRequests } from '../errors.ts';
 import { callerOf } from '../gate.ts';
 import { answered, errorResponses } from '../schemas.ts';
 import { attemptFields } from './attempt-schema.ts';
@@ -77,8 +77,8 @@ function testMessage(endpointId: string): CallbackMessage {
 async function count(limiter: Limiter, clientId: string): Promise<void> {
   const { admitted, resetMs } = await limiter.take(`callback-test ${clientId}`, TESTS_PER_MINUTE);
   if (admitted) return;
-  throw new ApiError('RATE_LIMIT_EXCEEDED', {
-    message: `At most ${TESTS_PER_MINUTE} tests can be sent in a minute: wait for the number of seconds in Retry-After`,
-    headers: { 'retry-after': String(Math.max(1, Math.ceil(resetMs / 1000))) },
-  });
+  throw tooManyRequests(
+    resetMs,
+    `At most ${TESTS_PER_MINUTE} tests can be sent in a minute: wait for the number of seconds in Retry-After`,
+  );
 }

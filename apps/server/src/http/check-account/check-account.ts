@@ -6,9 +6,9 @@ import { type AccountQuestion, readAccountQuestion } from '../../domain/account-
 import type { Bank, BankDirectory } from '../../domain/bank.ts';
 import { matchHeldName } from '../../domain/name-match/name-match.ts';
 import { ownField } from '../../own-field.ts';
-import { wordOf } from '../../rails/rail.ts';
+import { labelOf } from '../../rails/rail.ts';
 import { ENVELOPE_HEADERS, success } from '../envelope.ts';
-import { ApiError, unavailable } from '../errors.ts';
+import { ApiError, tooManyRequests, unavailable } from '../errors.ts';
 import { callerOf, type Gate } from '../gate.ts';
 import { jsonObject, requireJson } from '../json-body.ts';
 import { acceptedAgeSeconds } from './accepted-age.ts';
@@ -17,7 +17,7 @@ import { checkAccountSchema } from './schema.ts';
 /** When nothing is known of how long it takes. */
 const BANK_RETRY_AFTER_MS = 5_000;
 /** A rail comes with a new rails file and a restart, not in seconds. */
-const NO_RAIL_RETRY_AFTER_SECONDS = 3_600;
+const NO_RAIL_RETRY_AFTER_MS = 60 * 60_000;
 
 export interface CheckAccountParts {
   readonly gate: Gate;
@@ -64,7 +64,7 @@ function logged(bank: Bank, number: AccountNumber, outcome: CheckOutcome): Reado
   return {
     bank: bank.bic,
     account,
-    outcome: wordOf(outcome),
+    outcome: labelOf(outcome),
     rail: outcome.rail,
     railCode: outcome.railCode,
     age: outcome.ageSeconds,
@@ -73,21 +73,16 @@ function logged(bank: Bank, number: AccountNumber, outcome: CheckOutcome): Reado
 }
 
 function withoutVerdict(bank: Bank, outcome: Exclude<CheckOutcome, { kind: 'verdict' }>): ApiError {
-  if (outcome.kind === 'refused') {
-    return new ApiError('RATE_LIMIT_EXCEEDED', {
-      message: REFUSALS[outcome.reason],
-      headers: { 'retry-after': String(Math.ceil(outcome.retryAfterMs / 1000)) },
-    });
-  }
+  if (outcome.kind === 'refused') return tooManyRequests(outcome.retryAfterMs, REFUSALS[outcome.reason]);
   if (outcome.reason === 'no_rail') {
     return unavailable(
       `Accounts of ${bank.name} cannot be checked here: check_account of GET /api/v1/banks says at which banks they can`,
-      NO_RAIL_RETRY_AFTER_SECONDS,
+      NO_RAIL_RETRY_AFTER_MS,
     );
   }
   return unavailable(
     `${bank.name} cannot be asked now, which says nothing about the account: repeat the request`,
-    Math.ceil((outcome.retryAfterMs ?? BANK_RETRY_AFTER_MS) / 1000),
+    outcome.retryAfterMs ?? BANK_RETRY_AFTER_MS,
   );
 }
 

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { FoundTransaction } from '../../postgres/transaction-lookup.ts';
-import { ApiError } from '../errors.ts';
+import { type ApiError, tooManyRequests } from '../errors.ts';
 import { createFollowers } from '../followers.ts';
 import { callerOf, type Recheck } from '../gate.ts';
 import { sendTransaction } from './answer.ts';
@@ -35,7 +35,7 @@ export interface FollowingParts extends ViewParts {
  */
 const FOLLOWERS_PER_MINUTE_LIMIT = 2;
 /** By then the longest wait has ended. */
-const FOLLOWERS_RETRY_AFTER_SECONDS = 60;
+const FOLLOWERS_RETRY_AFTER_MS = 60_000;
 /** A stream ends then; whoever wants more goes on from the last event that it has seen. */
 const STREAM_MAX_MS = 10 * 60_000;
 
@@ -133,10 +133,10 @@ const waitSecondsWithin = (tokenLeftMs: number): number => Math.max(0, Math.floo
 const LAST_LOOK_MS = 2_000;
 
 const tooMany = (max: number): ApiError =>
-  new ApiError('RATE_LIMIT_EXCEEDED', {
-    message: `No more than ${max} requests can wait or stream at a time: end some, or register a callback endpoint instead`,
-    headers: { 'retry-after': String(FOLLOWERS_RETRY_AFTER_SECONDS) },
-  });
+  tooManyRequests(
+    FOLLOWERS_RETRY_AFTER_MS,
+    `No more than ${max} requests can wait or stream at a time: end some, or register a callback endpoint instead`,
+  );
 
 /** They take as long as they were asked to, which says nothing of how fast this service is: they are counted apart. */
 const WAITING = ' (waiting)';

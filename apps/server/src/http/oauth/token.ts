@@ -6,7 +6,7 @@ import { isScope, type Scope } from '../../auth/scopes.ts';
 import { matchesSecret } from '../../auth/secrets.ts';
 import type { Notifications } from '../../postgres/notifications.ts';
 import { requireBodyOf } from '../body-types.ts';
-import { unavailable } from '../errors.ts';
+import { retryAfterHeader, unavailable } from '../errors.ts';
 
 export interface TokenEndpointParts {
   readonly clients: Clients;
@@ -19,6 +19,7 @@ export interface TokenEndpointParts {
 const FORM = 'application/x-www-form-urlencoded';
 /** Client ID, secret and scopes come to a few hundred bytes, also where all of them are percent-encoded. */
 const BODY_BYTES_MAX = 4 * 1024;
+const UNAVAILABLE_RETRY_AFTER_MS = 1_000;
 
 /**
  * The token endpoint (RFC 6749, sections 3.2 and 4.4): client credentials, by HTTP Basic or in the body. Its answers
@@ -34,7 +35,7 @@ export function tokenEndpoint(app: FastifyInstance, parts: TokenEndpointParts): 
   app.post('/oauth/token', options, async (request, reply) => {
     reply.headers({ 'cache-control': 'no-store', pragma: 'no-cache' });
     if (!(await parts.notifications.untilCurrent()))
-      throw unavailable('No token can be issued now: repeat the request', 1);
+      throw unavailable('No token can be issued now: repeat the request', UNAVAILABLE_RETRY_AFTER_MS);
     try {
       return await grant(request);
     } catch (error) {
@@ -47,8 +48,8 @@ export function tokenEndpoint(app: FastifyInstance, parts: TokenEndpointParts): 
   async function grant(request: FastifyRequest): Promise<Record<string, string | number>> {
     const blockedMs = parts.throttle.blockedMs(request.ip);
     if (blockedMs > 0) {
-      const headers = { 'retry-after': String(Math.ceil(blockedMs / 1000)) };
-      throw new OAuthError('temporarily_unavailable', 429, 'too many failures from this address', headers);
+      const message = 'too many failures from this address';
+      throw new OAuthError('temporarily_unavailable', 429, message, retryAfterHeader(blockedMs));
     }
     const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams();
     const client = authenticateClient(request, form);

@@ -8,7 +8,7 @@ import { callerOf, type Gate } from '../gate.ts';
 
 /** Longer JSON would hold up everybody else while it is read: NDJSON has no such bound. */
 const JSON_BYTES_MAX = 1024 * 1024;
-const RETRY_AFTER_SECONDS = 2;
+const RETRY_AFTER_MS = 2_000;
 /** A feed that falls silent is cut off; one that goes on may go on for ever. */
 const IDLE_TIMEOUT_MS = 30_000;
 
@@ -39,7 +39,7 @@ export function feedTransactions(app: FastifyInstance, gate: Gate, feed: Feed): 
       if (!(error instanceof DatabaseUnavailable)) throw error;
       throw unavailable(
         `The store cannot take the rest now (${counts(run.report)} are stored): send the whole feed again, nothing is applied twice`,
-        RETRY_AFTER_SECONDS,
+        RETRY_AFTER_MS,
         error,
       );
     }

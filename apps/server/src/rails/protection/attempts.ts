@@ -1,5 +1,5 @@
 import type { Metrics } from '../../observability/metrics.ts';
-import { type AccountInquiry, type InquiryOutcome, wordOf } from '../rail.ts';
+import { type AccountInquiry, type InquiryOutcome, labelOf } from '../rail.ts';
 import type { GuardedRail } from './guarded-rail.ts';
 
 /** A question that is under way over one rail. Each one that began is settled, whatever comes of it. */
@@ -50,7 +50,7 @@ export function createAttempts(metrics: Pick<Metrics, 'inquiries'>, clock: () =>
       return outcome;
     }
     guarded.end(isProbe, inquiry, outcome, tookMs, nowMs);
-    metrics.inquiries.record(rail, wordOf(outcome), tookMs);
+    metrics.inquiries.record(rail, labelOf(outcome), tookMs);
     const mayBeClosed =
       outcome.kind === 'verdict' && outcome.verdict.status === 'NOT_FOUND' && guarded.rail.tellsClosed !== true;
     return mayBeClosed ? { ...outcome, rail, mayBeClosed } : { ...outcome, rail };

@@ -1,15 +1,19 @@
 import type { Bank } from '../../domain/bank.ts';
 import { isServed } from '../protocol.ts';
-import type { AccountInquiry, InquiryOutcome, Rail, TransferInquiry, TransferOutcome } from '../rail.ts';
+import {
+  type AccountInquiry,
+  type InquiryOutcome,
+  NOT_SENT,
+  type Rail,
+  type TransferInquiry,
+  type TransferOutcome,
+} from '../rail.ts';
 import { createAccountInquiry } from './account-inquiry.ts';
 import { bankCodeOf } from './bank-code.ts';
 import { createSnapExchange } from './exchange.ts';
 import { noSnapAnswerAfter } from './no-answer.ts';
 import { findRoute, profileOf, type SnapSettings } from './settings.ts';
 import { type AskedTransfer, createTransferStatus } from './transfer-status.ts';
-
-/** What this bank has no room or no code for would only be refused: it is not sent. */
-const NOT_SENT: InquiryOutcome = { kind: 'no_verdict', reason: 'question_refused', railCode: null };
 
 /**
  * SNAP BI, the Indonesian national standard for open API payments, as the bank's profile speaks it: account inquiries

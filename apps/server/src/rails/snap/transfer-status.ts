@@ -70,7 +70,7 @@ function transferStatus(ownCode: string, httpStatus: number, body: string, asked
   }
   if (meaning !== SUCCESSFUL) return noWord(reasonForStatus(code.httpStatus), code.text);
   if (!names(reply, asked) || contradicts(reply, asked)) return noWord('not_understood', code.text);
-  return wordOf(reply, code.text);
+  return outcomeOf(reply, code.text);
 }
 
 /** A success says which transfer it is about: what does not may be the answer to another question. */
@@ -98,7 +98,7 @@ function isAmount(value: unknown, { amount, currency }: AskedTransfer): boolean 
 }
 
 /** `latestTransactionStatus` (ASPI, service 36). The time in the reply is that of the order, so none is taken. */
-function wordOf(reply: Reply, responseCode: string): TransferOutcome {
+function outcomeOf(reply: Reply, responseCode: string): TransferOutcome {
   const status = textOf(reply, 'latestTransactionStatus') ?? '';
   const previous = parseResponseCode(textOf(reply, 'previousResponseCode'));
   const railCode = [responseCode, status, ...(previous === null ? [] : [previous.text])].join(' ');
