@@ -238,7 +238,7 @@ describe('a report that does not verify an account', () => {
     const expected = {
       202: 'bank_unavailable',
       302: 'not_understood',
-      400: 'question_refused',
+      400: 'refused',
       404: 'refused',
       429: 'throttled',
     };

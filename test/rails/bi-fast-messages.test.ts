@@ -287,7 +287,7 @@ describe('the status', () => {
       429: 'throttled',
       504: 'timeout',
       503: 'bank_unavailable',
-      400: 'question_refused',
+      400: 'refused',
       403: 'refused',
       302: 'not_understood',
     };

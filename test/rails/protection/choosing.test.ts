@@ -228,6 +228,29 @@ describe('a bank that fails', () => {
     });
   }
 
+  /** Regression: the probe of an account that had failed before counted for nothing, and a dead bank was asked without pause. */
+  it('is given its rest also when one account is asked about again and again', async () => {
+    const rail = scriptedRail('only', () => noVerdict('bank_unavailable'));
+    const { inquire, view, push } = choosing([rail]);
+    const five = Array.from({ length: 5 }, () => nextAccount());
+    for (const account of five) await inquire('BCA', account);
+    for (let second = 0; second < 600; second += 1) {
+      await inquire('BCA', five[0]);
+      assert.equal(bankHealths(view()).get('CENAIDJA')?.status, 'DOWN');
+      push(1_000);
+    }
+    assert.ok(rail.asked.length < 25, `asked ${rail.asked.length} times in ten minutes`);
+  });
+
+  /** Regression: eight accounts in turn never counted as more than one refusal, while a bank may lock the operator out. */
+  it('is given up when it refuses the operator, however few accounts it is asked about', async () => {
+    const rail = scriptedRail('only', () => noVerdict('refused'));
+    const { inquire } = choosing([rail]);
+    const few = Array.from({ length: 8 }, () => nextAccount());
+    for (let time = 0; time < 100; time += 1) await inquire('BCA', few[time % few.length]);
+    assert.equal(rail.asked.length, PROTECTION.breaker.refusedInARow);
+  });
+
   it('is not given up for refusing now and then, but for doing so all the time', async () => {
     let turn = 0;
     const rail = scriptedRail('only', () => ((turn += 1) % 10 === 0 ? active('FINE') : noVerdict('refused')));

@@ -7,12 +7,14 @@ export interface NoAnswer {
   readonly railCode: string | null;
 }
 
-/** What to do about an HTTP status that says nothing of what was asked about. */
+/**
+ * What to do about an HTTP status that says nothing of what was asked about. Whatever stands before a bank answers 400, too, when
+ * it does not like a certificate: of a single question that says something only where the bank's own words do.
+ */
 export function reasonForStatus(httpStatus: number): NoVerdictReason {
   if (httpStatus === 429) return 'throttled';
   if (httpStatus === 504) return 'timeout';
   if (httpStatus >= 500 || httpStatus === 202) return 'bank_unavailable';
-  if (httpStatus === 400) return 'question_refused';
   return httpStatus >= 400 ? 'refused' : 'not_understood';
 }
 

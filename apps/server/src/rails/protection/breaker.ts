@@ -25,8 +25,8 @@ export interface BreakerSettings {
   readonly throttledInARow: number;
   readonly throttledRestMs: number;
   /**
-   * So many refusals without an answer between them open it: a bank that refuses single questions is well, one that
-   * refuses every question may lock the operator out in the end.
+   * So many refusals of the operator without an answer between them open it: now and then one may be meant for the question,
+   * but a bank that refuses every question may lock the operator out in the end.
    */
   readonly refusedInARow: number;
 }

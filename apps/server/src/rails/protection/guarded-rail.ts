@@ -65,11 +65,9 @@ export function createGuardedRail({ connection, protection, wallMs, onState }: G
   const reasons = createRecentReasons(wallMs);
   let since: string | null = null;
   const suspects = createSuspects();
-  let stateBefore: BreakerState = 'closed';
   const breaker = createBreaker(protection.breaker, (state) => {
-    // Those who brought the bank down, or were there when it was, shall count when they ask again.
-    if (state === 'closed' || stateBefore === 'closed') suspects.clear();
-    stateBefore = state;
+    // Whoever brought the bank down may do so once more.
+    if (state === 'closed') suspects.clear();
     since = new Date(wallMs()).toISOString();
     onState(state);
   });
@@ -82,18 +80,19 @@ export function createGuardedRail({ connection, protection, wallMs, onState }: G
 
   /**
    * Whether this failure is news. A few accounts that a bank stumbles over must not close the way to all others: banks
-   * say of such an account, too, that they are unavailable. Without a connection, it cannot be the account.
+   * say of such an account, too, that they are unavailable. Without a connection, or without a contract, it cannot be the account.
    */
   const isNews = (reason: NoVerdictReason, { accountNumber }: AccountInquiry): boolean =>
-    reason === 'unreachable' || suspects.add(accountNumber.reveal());
+    reason === 'unreachable' || reason === 'refused' || suspects.add(accountNumber.reveal());
 
-  function healthAfter(outcome: InquiryOutcome, inquiry: AccountInquiry): Health {
+  /** A probe always says something, or a bank that goes on failing over one account would never be given its rest. */
+  function healthAfter(outcome: InquiryOutcome, inquiry: AccountInquiry, isProbe: boolean): Health {
     if (outcome.kind === 'verdict') return 'answered';
     reasons.note(outcome.reason, outcome.railCode);
     // Whoever finds fault with a question has read it. Clients choose the questions: they must not close the way to a bank.
     if (outcome.reason === 'question_refused') return 'answered';
     if (outcome.reason === 'throttled') return 'throttled';
-    if (!isNews(outcome.reason, inquiry)) return 'nothing';
+    if (!isNews(outcome.reason, inquiry) && !isProbe) return 'nothing';
     return outcome.reason === 'refused' ? 'refused' : 'failed';
   }
 
@@ -129,7 +128,7 @@ export function createGuardedRail({ connection, protection, wallMs, onState }: G
       if (outcome.kind === 'verdict') answeredMs = nowMs;
       // How fast a refusal came says nothing about how long an answer takes.
       if (outcome.kind === 'verdict' || outcome.reason === 'timeout') latencies.record(tookMs);
-      breaker.end(isProbe, healthAfter(outcome, inquiry), nowMs);
+      breaker.end(isProbe, healthAfter(outcome, inquiry, isProbe), nowMs);
     },
     letGo(isProbe, tookMs, nowMs) {
       leave();

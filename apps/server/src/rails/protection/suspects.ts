@@ -5,7 +5,7 @@ export interface Suspects {
   clear(): void;
 }
 
-/** More than the failures in a row that close the way to a bank: fewer accounts, in whatever order, never do. */
+/** More than the failures in a row that close the way to a bank (`failuresInARow`): fewer accounts, in whatever order, never do. */
 const SUSPECTS_MAX = 8;
 
 export function createSuspects(): Suspects {

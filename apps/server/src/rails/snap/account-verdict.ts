@@ -1,8 +1,8 @@
 import { isAccountStatus, type Verdict } from '../../domain/account.ts';
 import { ownField } from '../../own-field.ts';
 import { readHolderName } from '../holder-name.ts';
-import { reasonForStatus } from '../no-answer.ts';
 import type { InquiryOutcome, NoVerdictReason } from '../rail.ts';
+import { reasonForCode } from './no-answer.ts';
 import type { NegativeStatus, SnapProfile, SnapRoute } from './profiles/profile.ts';
 import { otherOf, parseReply, type Reply, type ResponseCode, readText, textOf } from './reply.ts';
 
@@ -95,7 +95,7 @@ export function accountVerdict(
       ? { kind: 'verdict', verdict: { status: said }, railCode: code.text }
       : noVerdict(said, code);
   }
-  if (meaning !== SUCCESSFUL) return noVerdict(reasonForStatus(code.httpStatus), code);
+  if (meaning !== SUCCESSFUL) return noVerdict(reasonForCode(code.httpStatus), code);
   if (rules.confirmation !== null && contradicts(reply, rules.confirmation)) return noVerdict('not_understood', code);
 
   const name = readHolderName(textOf(reply, 'beneficiaryAccountName'), NAME_LENGTH_MAX);

@@ -1,9 +1,9 @@
 import { parseMoney } from '../../domain/money.ts';
 import { ownField } from '../../own-field.ts';
-import { reasonForStatus } from '../no-answer.ts';
 import type { NoVerdictReason, TransferOutcome } from '../rail.ts';
 import type { SnapService } from './exchange.ts';
 import { failureReasonOf } from './failure-reason.ts';
+import { reasonForCode } from './no-answer.ts';
 import { otherOf, parseReply, parseResponseCode, type Reply, readText, textOf } from './reply.ts';
 import { snapTimestamp } from './timestamp.ts';
 
@@ -68,7 +68,7 @@ function transferStatus(ownCode: string, httpStatus: number, body: string, asked
   if (meaning === TRANSACTION_NOT_FOUND) {
     return contradicts(reply, asked) ? noWord('not_understood', code.text) : unknown(code.text);
   }
-  if (meaning !== SUCCESSFUL) return noWord(reasonForStatus(code.httpStatus), code.text);
+  if (meaning !== SUCCESSFUL) return noWord(reasonForCode(code.httpStatus), code.text);
   if (!names(reply, asked) || contradicts(reply, asked)) return noWord('not_understood', code.text);
   return outcomeOf(reply, code.text);
 }
