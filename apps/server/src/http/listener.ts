@@ -62,6 +62,8 @@ const STORE_RETRY_AFTER_MS = 1_000;
 /** An HTTP listener whose every answer is in the envelope, also for what never reaches a route. */
 export function createListener(options: ListenerOptions): FastifyInstance {
   const { name, log, accessLog, metrics, trustedProxies, requestTimeoutMs } = options;
+  // A request without a body is no stream that has to end: that is a twentieth of a status check. Feeds are read as streams.
+  const endsEmptyRequests = name === 'public';
   const newRequestId = createRequestIds();
   const latest = new WeakMap<Socket, http.ServerResponse>();
   const logRefused: LogRefused = (refused) => accessLog({ listener: name, ...refused });
@@ -85,8 +87,7 @@ export function createListener(options: ListenerOptions): FastifyInstance {
       requireHostHeader: false,
       headersTimeout: HEADERS_TIMEOUT_MS,
       connectionsCheckingInterval: CONNECTIONS_CHECKING_INTERVAL_MS,
-      // A request without a body is no stream that has to end: that is a twentieth of a status check.
-      optimizeEmptyRequests: true,
+      optimizeEmptyRequests: endsEmptyRequests,
     },
     clientErrorHandler(error, socket) {
       refuseMalformed(error, socket, latest.get(socket), newRequestId(), logRefused);
@@ -119,7 +120,7 @@ export function createListener(options: ListenerOptions): FastifyInstance {
       request.route = route.url;
       done();
     };
-    const last = route.method === 'GET' ? [] : [expectNoMissingBody];
+    const last = endsEmptyRequests && route.method !== 'GET' ? [expectNoMissingBody] : [];
     route.onRequest = [remember, ...[route.onRequest ?? []].flat(), ...last];
   });
 

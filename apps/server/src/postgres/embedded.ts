@@ -172,7 +172,7 @@ function keepRunning(first: Server, starting: Starting, lock: DataDirectoryLock)
         return next;
       } catch (error) {
         warn(`PostgreSQL cannot be started again, and it is tried on: ${String(error)}`);
-        await delay(startEveryMs, null, letGo).catch(() => {});
+        await delay(startEveryMs, null, { signal: letGo.signal }).catch(() => {});
       }
     }
     return null;
@@ -184,7 +184,9 @@ function keepRunning(first: Server, starting: Starting, lock: DataDirectoryLock)
       const how = await server.exited;
       if (stopping !== null) return how;
       warn(`PostgreSQL (process ${server.pid}) ended by itself (${how}) and is started again; its log is ${logPath}`);
-      await delay(Math.max(startedMs + startEveryMs - performance.now(), 0), null, letGo).catch(() => {});
+      await delay(Math.max(startedMs + startEveryMs - performance.now(), 0), null, { signal: letGo.signal }).catch(
+        () => {},
+      );
       const next = await startAgain();
       if (next === null) return how;
       server = next;

@@ -1,5 +1,6 @@
 import type { FastifyRequest, onRequestHookHandler } from 'fastify';
 import { UPLOAD_BYTES_MAX } from '../../account-validations/uploads/upload.ts';
+import { isBodyEmpty } from '../empty-body.ts';
 import { type ApiError, unavailable } from '../errors.ts';
 import { callerOf } from '../gate.ts';
 
@@ -56,7 +57,8 @@ export function createReceiving(): Receiving {
       const { raw, headers } = request;
       const { clientId } = callerOf(request).client;
       // Without a length it may be as long as any; one that is too long is refused as such.
-      const bytes = Math.min(Number(headers['content-length'] ?? UPLOAD_BYTES_MAX), UPLOAD_BYTES_MAX);
+      const announced = isBodyEmpty(headers) ? 0 : Number(headers['content-length'] ?? UPLOAD_BYTES_MAX);
+      const bytes = Math.min(announced, UPLOAD_BYTES_MAX);
       const isCounted = bytes > UNCOUNTED_BYTES_MAX;
       // Of a connection that is closed already, nobody would hear.
       if (reply.raw.destroyed || (isCounted && receivedBytes + bytes > RECEIVED_BYTES_MAX)) {

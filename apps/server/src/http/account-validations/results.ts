@@ -117,8 +117,12 @@ export function readAccountValidationResults(app: FastifyInstance, parts: Accoun
     line: (view: ResultView) => string,
   ): AsyncGenerator<string> {
     const endMs = performance.now() + FOLLOW_MAX_MS;
-    const isOver = async (): Promise<boolean> =>
-      performance.now() > endMs || closing.aborted || (await recheck(request)) !== null;
+    /** Who follows can go on elsewhere; who downloads gets what is there, while he is let in and the listener drains. */
+    const isOver = async (): Promise<boolean> => {
+      if (performance.now() > endMs || (follows && closing.aborted)) return true;
+      const refusal = await recheck(request);
+      return refusal !== null && (follows || refusal.code !== 'SERVICE_UNAVAILABLE');
+    };
     let { after } = from;
     if (head !== '') yield head;
     for (;;) {

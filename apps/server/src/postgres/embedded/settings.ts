@@ -42,13 +42,15 @@ export function settingsOf(serverName: string, socketDirectory: string, durable:
 }
 
 const MB = 1024 * 1024;
+const SHARED_BUFFERS = { partOfMemory: 1 / 8, minMb: 128, maxMb: 1_024 };
 
 /**
- * What PostgreSQL keeps in memory of its own: an eighth of the machine's, or of what this process may use. It is taken as
- * data needs it. With PostgreSQL's default of 128 MB a look-up among a million transactions, most of which are then copied in
- * from the operating system's cache, costs half as much again.
+ * What PostgreSQL keeps in memory of its own: a part of the machine's, or of what this process may use. It is taken as data
+ * needs it, and the most holds a million transactions. With PostgreSQL's default of 128 MB a look-up among as many, most of which are
+ * then copied in from the operating system's cache, costs half as much again.
  */
 function sharedBuffersMb(): number {
+  const { partOfMemory, minMb, maxMb } = SHARED_BUFFERS;
   const bytes = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
-  return Math.min(Math.max(Math.floor(bytes / 8 / MB), 128), 2_048);
+  return Math.min(Math.max(Math.floor((bytes * partOfMemory) / MB), minMb), maxMb);
 }
