@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import type { FormName } from '../../apps/bank/src/forms.ts';
+import type { FormName } from '../../apps/bank/src/form-names.ts';
 import { startBank } from '../../apps/bank/src/server.ts';
 import type { BankSettings } from '../../apps/bank/src/settings.ts';
 import { rsaKeys } from '../harness/rsa-keys.ts';

@@ -72,3 +72,28 @@ test("a client's scopes are replaced: of the tokens that it has too, and what is
     assert.match(stderr, /--scope takes one or more of: status:read |there is no client nobody/);
   }
 });
+
+/** Regression: of `client disable a b` only a was disabled, and options that a command has no use for were passed over. */
+test('what a command takes no notice of is refused, and nothing is done', async (t) => {
+  const environment = { DATABASE_URL: await useDatabaseUrl(t) };
+  for (const id of ['a', 'b']) {
+    assert.equal((await manage(['client', 'create', id, '--scope', 'status:read'], { environment })).code, 0);
+  }
+  const ends = await Promise.all(
+    [
+      ['client', 'disable', 'a', 'b'],
+      ['client', 'create', 'c', '--scope', 'status:read', '--check-account', '10'],
+      ['client', 'limits', 'a', '--scope', 'feed:write'],
+    ].map((args) => manage(args, { environment })),
+  );
+  assert.deepEqual(
+    ends.map(({ code, stderr }) => [code, /^.*nothing was done\.$/m.exec(stderr)?.[0]]),
+    [
+      [1, 'client disable takes no b: nothing was done.'],
+      [1, 'client create takes no --check-account: nothing was done.'],
+      [1, 'client limits takes no --scope: nothing was done.'],
+    ],
+  );
+  const { stdout } = await manage(['client', 'list'], { environment });
+  assert.equal(stdout, 'a\ta\tstatus:read\nb\tb\tstatus:read\n');
+});

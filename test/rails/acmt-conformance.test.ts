@@ -1,4 +1,4 @@
-import type { FormName } from '../../apps/bank/src/forms.ts';
+import type { FormName } from '../../apps/bank/src/form-names.ts';
 import type { AcmtSettings } from '../../apps/server/src/rails/acmt/settings.ts';
 import { rsaKeys } from '../harness/rsa-keys.ts';
 import { openAcmtRail, startScheme } from './acmt-connection.ts';

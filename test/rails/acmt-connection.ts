@@ -1,7 +1,7 @@
 // A rail that speaks acmt to the simulated bank, or to whatever a test puts in its place.
 
 import type { TestContext } from 'node:test';
-import type { FormName } from '../../apps/bank/src/forms.ts';
+import type { FormName } from '../../apps/bank/src/form-names.ts';
 import { type RunningBank, startBank } from '../../apps/bank/src/server.ts';
 import { createAcmtRail } from '../../apps/server/src/rails/acmt/acmt-rail.ts';
 import type { AcmtSettings } from '../../apps/server/src/rails/acmt/settings.ts';

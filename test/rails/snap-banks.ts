@@ -2,7 +2,7 @@
 // rules are asked for it.
 
 import type { TestContext } from 'node:test';
-import type { FormName } from '../../apps/bank/src/forms.ts';
+import type { FormName } from '../../apps/bank/src/form-names.ts';
 import { type RunningBank, startBank } from '../../apps/bank/src/server.ts';
 import type { BankSettings } from '../../apps/bank/src/settings.ts';
 import type { Verdict } from '../../apps/server/src/domain/account.ts';

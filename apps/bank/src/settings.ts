@@ -1,5 +1,5 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
-import { FORMS, type FormName, isFormName } from './forms.ts';
+import { FORM_NAMES, type FormName, isFormName } from './form-names.ts';
 import { findProductionSigns } from './production-signs.ts';
 import { SIGNATURE_STYLES, type SignatureStyle } from './snap/signature.ts';
 
@@ -107,7 +107,7 @@ function createReader(environment: NodeJS.ProcessEnv, faults: string[]) {
   function form(name: string): FormName {
     const value = environment[name] || 'snap';
     if (isFormName(value)) return value;
-    faults.push(`${name} must be one of ${Object.keys(FORMS).join(', ')}.`);
+    faults.push(`${name} must be one of ${FORM_NAMES.join(', ')}.`);
     return 'snap';
   }
 

@@ -46,7 +46,7 @@ them. Without either it is the sandbox's in ./.tiba. It never makes a new databa
 const OPTIONS = {
   name: { type: 'string' },
   scope: { type: 'string' },
-  algorithm: { type: 'string', default: 'EdDSA' },
+  algorithm: { type: 'string' },
   'check-status': { type: 'string' },
   'check-account': { type: 'string' },
   'accounts-per-day': { type: 'string' },
@@ -131,12 +131,20 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     return `the tokens that ${id} had are revoked`;
   },
 
-  'keys rotate': async (database, _id, options, { secretKey }) => {
-    const algorithm = SIGNING_ALGORITHMS.find((each) => each === options.algorithm);
+  'keys rotate': async (database, _id, { algorithm: named = 'EdDSA' }, { secretKey }) => {
+    const algorithm = SIGNING_ALGORITHMS.find((each) => each === named);
     if (algorithm === undefined) throw new UsageError(`--algorithm takes one of: ${SIGNING_ALGORITHMS.join(' ')}`);
     if (secretKey === null) throw new SettingsError(['TIBA_SECRET_KEY is missing: the same as the service has']);
     return `the key ${await rotateSigningKeys(database, createSeal(secretKey), algorithm)} signs from now on`;
   },
+};
+
+/** The options of each; those that are not here have none. */
+const TAKEN: Readonly<Record<string, readonly string[]>> = {
+  'client create': ['name', 'scope'],
+  'client scopes': ['scope'],
+  'client limits': CLIENT_LIMITS,
+  'keys rotate': ['algorithm'],
 };
 
 const CLIENT_ID = /^[A-Za-z0-9._-]{1,64}$/;
@@ -161,7 +169,13 @@ async function run(args: string[]): Promise<string> {
   const action = ownField(ACTIONS, command);
   if (action === undefined)
     throw new UsageError(args.length === 0 ? 'Say what to do.' : `There is no command ${command}.`);
-  if (noun === 'client' && verb !== 'list' && id === '') throw new UsageError('Say which client: its ID is missing.');
+  const isAboutOne = noun === 'client' && verb !== 'list';
+  if (isAboutOne && id === '') throw new UsageError('Say which client: its ID is missing.');
+  const taken = ownField(TAKEN, command) ?? [];
+  const options = Object.keys(values).filter((option) => !taken.includes(option));
+  const unused = [...positionals.slice(isAboutOne ? 3 : 2), ...options.map((option) => `--${option}`)];
+  // Whoever thinks that it had an effect may leave a client in.
+  if (unused.length > 0) throw new UsageError(`${command} takes no ${unused.join(' ')}: nothing was done.`);
 
   const settings = readSettings('manage');
   const postgres = await joinPostgres(settings, (line) => process.stderr.write(`${line}\n`));

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import swagger from '@fastify/swagger';
 import Fastify, { type FastifyInstance } from 'fastify';
-import { isNamed } from './check-status/conditions.ts';
+import { isNamed } from './conditions.ts';
 import { AnyError } from './schemas.ts';
 
 /** Collects the operations' schemas from now on: register it before them. */

@@ -7,7 +7,7 @@ import type { BankDirectory } from '../domain/bank.ts';
 import type { Feed, FeedReport } from '../feed/feed.ts';
 import type { Log } from '../observability/log.ts';
 import type { SimulatedBank } from './bank-process.ts';
-import { DEMO_CLIENTS } from './demo-data.ts';
+import { DEMO_CLIENTS } from './demo-catalogue.ts';
 import type { FindHolder } from './holders.ts';
 
 export interface NewDisbursement {

@@ -1,6 +1,6 @@
 import type { App } from '../app.ts';
 import { TOKEN_LIFETIME_MAX_SECONDS } from '../wiring/store.ts';
-import { DEMO_ACCOUNTS, DEMO_CLIENTS, DEMO_TRANSACTIONS } from './demo-data.ts';
+import { DEMO_ACCOUNTS, DEMO_CLIENTS, DEMO_TRANSACTIONS } from './demo-catalogue.ts';
 import type { SandboxClientSecrets } from './secrets.ts';
 
 interface Credentials {

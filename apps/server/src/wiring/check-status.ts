@@ -1,8 +1,8 @@
 import type { CheckStatusParts } from '../http/check-status/check-status.ts';
 import { createStatusFollowing } from '../http/check-status/following.ts';
-import { createRetryAfter } from '../http/check-status/open-transaction.ts';
+import { createRetryAfter } from '../http/check-status/retry-after.ts';
 import { createDurations, type Durations } from '../ledger/durations.ts';
-import { createTransactionLookUp } from '../postgres/transaction-lookup.ts';
+import { createTransactionLookUp } from '../postgres/transaction-look-up.ts';
 import type { Authentication } from './authentication.ts';
 import type { Stage } from './parts.ts';
 import type { Statuses } from './statuses.ts';

@@ -8,7 +8,7 @@ import type { LogSink } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { InstallationEnvironment } from '../postgres/installation.ts';
 import type { NotificationsOptions } from '../postgres/notifications.ts';
-import type { LookUpOptions } from '../postgres/transaction-lookup.ts';
+import type { LookUpOptions } from '../postgres/transaction-look-up.ts';
 import type { AccountInquiriesOptions } from '../rails/account-inquiries.ts';
 import type { Rail } from '../rails/rail.ts';
 import type { DemoCore } from '../sandbox/demo-core.ts';

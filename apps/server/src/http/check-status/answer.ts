@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { FoundTransaction } from '../../postgres/transaction-lookup.ts';
+import type { FoundTransaction } from '../../postgres/transaction-look-up.ts';
+import { entityTag, isNamed } from '../conditions.ts';
 import { ENVELOPE_HEADERS, success } from '../envelope.ts';
-import { entityTag, isNamed } from './conditions.ts';
 
 /** The transaction as the service document 2.2 has it, or 304 to whoever has seen this version. */
 export function sendTransaction(request: FastifyRequest, reply: FastifyReply, found: FoundTransaction): void {

@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isReferenceId, isTransactionId } from '../../domain/identifiers.ts';
-import type { TransactionLookUp } from '../../postgres/transaction-lookup.ts';
+import type { TransactionLookUp } from '../../postgres/transaction-look-up.ts';
 import { ApiError } from '../errors.ts';
 import { callerOf, type Gate } from '../gate.ts';
 import { sendTransaction } from './answer.ts';
 import type { Followed } from './following.ts';
-import type { RetryAfter } from './open-transaction.ts';
+import type { RetryAfter } from './retry-after.ts';
 import { checkStatusByIdSchema, checkStatusByReferenceSchema } from './schema.ts';
 import { prefersStream, STREAM_TYPES } from './stream-types.ts';
 

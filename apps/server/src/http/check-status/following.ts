@@ -1,12 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { FoundTransaction } from '../../postgres/transaction-lookup.ts';
+import type { FoundTransaction } from '../../postgres/transaction-look-up.ts';
 import { type ApiError, tooManyRequests } from '../errors.ts';
 import { createFollowers } from '../followers.ts';
 import { callerOf, type Recheck } from '../gate.ts';
 import { sendTransaction } from './answer.ts';
 import { createEndings } from './endings.ts';
-import { type RetryAfter, readRendered } from './open-transaction.ts';
 import { waitSeconds } from './preferences.ts';
+import { type RetryAfter, readRendered } from './retry-after.ts';
 import { streamStatus } from './stream.ts';
 import { prefersStream } from './stream-types.ts';
 import { createViews, type View, type ViewParts } from './view.ts';

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { FoundTransaction } from '../../postgres/transaction-lookup.ts';
+import type { FoundTransaction } from '../../postgres/transaction-look-up.ts';
+import { entityTag } from '../conditions.ts';
 import type { Recheck } from '../gate.ts';
-import { entityTag } from './conditions.ts';
 import type { Endings } from './endings.ts';
 import type { View } from './view.ts';
 

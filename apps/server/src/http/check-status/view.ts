@@ -1,5 +1,5 @@
 import type { Changes } from '../../ledger/changes.ts';
-import type { FoundTransaction, TransactionLookUp } from '../../postgres/transaction-lookup.ts';
+import type { FoundTransaction, TransactionLookUp } from '../../postgres/transaction-look-up.ts';
 
 export interface ViewParts {
   readonly lookUp: TransactionLookUp;
