@@ -90,6 +90,21 @@ suite('banks', () => {
   });
 });
 
+/** Regression: whoever asked about a number that is too long for the bank was told to ask again in five seconds, for ever. */
+test('a number that no rail has room for: what is wrong is said, and not to come back in seconds', async () => {
+  const rail = scriptedRail('only', () => NOT_FOUND, { takes: ({ accountNumber }) => accountNumber.length <= 16 });
+  const service = await startTestService({ rails: [rail] });
+  try {
+    const { status, json, headers } = await service.checkAccount({ bank_code: 'BRI', account_number: '1'.repeat(20) });
+    assert.deepEqual([status, json.error_code], [503, 'SERVICE_UNAVAILABLE']);
+    assert.match(json.message, /^Bank Rakyat Indonesia .* takes no question about this account number/);
+    assert.equal(headers.get('retry-after'), '3600');
+    assert.equal(rail.asked.length, 0);
+  } finally {
+    await service.close();
+  }
+});
+
 test('a bank that no rail reaches is not said to be up, and its accounts not to be worth another try in seconds', async () => {
   const rail = scriptedRail('only', () => NOT_FOUND, { reaches: ({ bic }) => bic === 'CENAIDJA' });
   const service = await startTestService({ rails: [rail] });

@@ -24,6 +24,7 @@ export function fateOf(outcome: CheckOutcome): RowFate {
     }
     case 'no_verdict':
       if (outcome.reason === 'no_rail') return NO_RAIL;
+      if (outcome.reason === 'question_refused') return QUESTION_REFUSED;
       return isNotAsked(outcome.reason) ? { kind: 'wait', holdMs: null } : NO_VERDICT;
     case 'refused':
       return { kind: 'wait', holdMs: outcome.retryAfterMs };
@@ -41,6 +42,10 @@ export const NO_VERDICT = withoutVerdict(
 
 const NO_RAIL = withoutVerdict(
   'Accounts of this bank cannot be checked here, so it was not asked: check_account of GET /api/v1/banks says at which banks they can',
+);
+
+const QUESTION_REFUSED = withoutVerdict(
+  'The bank takes no question about this account number, which says nothing about the account: make sure that the number is right',
 );
 
 /** It may have been asked about, so it is not asked about again. */

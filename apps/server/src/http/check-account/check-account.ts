@@ -16,8 +16,8 @@ import { checkAccountSchema } from './schema.ts';
 
 /** When nothing is known of how long it takes. */
 const BANK_RETRY_AFTER_MS = 5_000;
-/** A rail comes with a new rails file and a restart, not in seconds. */
-const NO_RAIL_RETRY_AFTER_MS = 60 * 60_000;
+/** A rail comes with a new rails file and a restart, and a number stays as it is. */
+const IN_VAIN_RETRY_AFTER_MS = 60 * 60_000;
 
 export interface CheckAccountParts {
   readonly gate: Gate;
@@ -77,7 +77,13 @@ function withoutVerdict(bank: Bank, outcome: Exclude<CheckOutcome, { kind: 'verd
   if (outcome.reason === 'no_rail') {
     return unavailable(
       `Accounts of ${bank.name} cannot be checked here: check_account of GET /api/v1/banks says at which banks they can`,
-      NO_RAIL_RETRY_AFTER_MS,
+      IN_VAIN_RETRY_AFTER_MS,
+    );
+  }
+  if (outcome.reason === 'question_refused') {
+    return unavailable(
+      `${bank.name} takes no question about this account number, which says nothing about the account: make sure that the number is right`,
+      IN_VAIN_RETRY_AFTER_MS,
     );
   }
   return unavailable(
