@@ -1,3 +1,4 @@
+import type { FastifyReply } from 'fastify';
 import { createIsoClock } from '../iso-clock.ts';
 import type { ErrorCode } from './errors.ts';
 
@@ -16,3 +17,7 @@ export const ENVELOPE_HEADERS = {
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',
 } as const;
+
+/** `data` is already JSON. */
+export const sendSuccess = (reply: FastifyReply, message: string, data: string): FastifyReply =>
+  reply.headers(ENVELOPE_HEADERS).send(success(message, data));

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { storeCancellation } from '../../account-validations/store.ts';
 import { validationView } from '../../account-validations/view.ts';
 import { allowEmptyBody } from '../empty-body.ts';
-import { ENVELOPE_HEADERS, success } from '../envelope.ts';
+import { sendSuccess } from '../envelope.ts';
 import { answered, errorResponses } from '../schemas.ts';
 import type { AccountValidationParts } from './parts.ts';
 import { onValidations, ValidationSchema, validationInPathSchema } from './schema.ts';
@@ -27,6 +27,6 @@ export function cancelAccountValidation(app: FastifyInstance, { gate, database }
   app.post('/api/v1/account-validations/:validation_id/cancel', { onRequest, schema }, async (request, reply) => {
     const validation = found(await storeCancellation(database, validationInPath(request)));
     const message = validation.state === 'CANCELLED' ? 'Account validation cancelled' : 'Account validation had ended';
-    return reply.headers(ENVELOPE_HEADERS).send(success(message, JSON.stringify(validationView(validation))));
+    return sendSuccess(reply, message, JSON.stringify(validationView(validation)));
   });
 }

@@ -4,7 +4,7 @@ import { validationView } from '../../account-validations/view.ts';
 import { countWaiting } from '../../postgres/account-validation-rows.ts';
 import { type AccountValidation, findValidation, listValidations } from '../../postgres/account-validations.ts';
 import { bankHealths, UNTROUBLED } from '../../rails/bank-health.ts';
-import { ENVELOPE_HEADERS, success } from '../envelope.ts';
+import { sendSuccess } from '../envelope.ts';
 import { callerOf } from '../gate.ts';
 import { queryParameters, wholeNumber } from '../query-parameters.ts';
 import { answered, errorResponses } from '../schemas.ts';
@@ -54,7 +54,7 @@ export function readAccountValidations(app: FastifyInstance, parts: AccountValid
     const limit = wholeNumber(given, { name: 'limit', min: 1, max: LISTED_MAX, fallback: LISTED_DEFAULT });
     const validations = await listValidations(database, callerOf(request).client.clientId, limit);
     const data = JSON.stringify({ validations: validations.map(validationView) });
-    return reply.headers(ENVELOPE_HEADERS).send(success('Account validations found', data));
+    return sendSuccess(reply, 'Account validations found', data);
   });
 
   app.get('/api/v1/account-validations/:validation_id', { onRequest, schema: oneSchema }, async (request, reply) => {
@@ -71,7 +71,7 @@ export function readAccountValidations(app: FastifyInstance, parts: AccountValid
         return { bank_code: bank?.clearingCode ?? bic, bank_name: bank?.name ?? bic, accounts, bank_status: status };
       }),
     };
-    return reply.headers(ENVELOPE_HEADERS).send(success('Account validation found', JSON.stringify(data)));
+    return sendSuccess(reply, 'Account validation found', JSON.stringify(data));
   });
 }
 

@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { listResults } from '../../postgres/account-validation-results.ts';
 import { findValidation, type ValidationKey } from '../../postgres/account-validations.ts';
-import { ENVELOPE_HEADERS, success } from '../envelope.ts';
+import { sendSuccess } from '../envelope.ts';
 import { tooManyRequests } from '../errors.ts';
 import { createFollowers } from '../followers.ts';
 import { preferredOf } from '../media-types.ts';
@@ -90,7 +90,7 @@ export function readAccountValidationResults(app: FastifyInstance, parts: Accoun
       const page = await viewsOf(results.slice(0, limit));
       const nextAfter = page.at(-1)?.sequence ?? after;
       const data = JSON.stringify({ results: page, next_after: nextAfter, has_more: results.length > limit });
-      return reply.headers(ENVELOPE_HEADERS).send(success('Results found', data));
+      return sendSuccess(reply, 'Results found', data);
     }
     request.route += ' (streaming)';
     if (follows) follow(key.clientId, reply);

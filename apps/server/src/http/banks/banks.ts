@@ -3,7 +3,7 @@ import type { Bank, BankDirectory } from '../../domain/bank.ts';
 import type { Durations } from '../../ledger/durations.ts';
 import type { AccountInquiries } from '../../rails/account-inquiries.ts';
 import { bankHealths, UNTROUBLED } from '../../rails/bank-health.ts';
-import { ENVELOPE_HEADERS, success } from '../envelope.ts';
+import { sendSuccess } from '../envelope.ts';
 import { ApiError } from '../errors.ts';
 import type { Gate } from '../gate.ts';
 import { listBanksSchema, readBankSchema } from './schema.ts';
@@ -21,14 +21,14 @@ export function readBanks(app: FastifyInstance, { gate, banks, inquiries, durati
 
   app.get('/api/v1/banks', { onRequest, schema: listBanksSchema }, async (_request, reply) => {
     const data = JSON.stringify({ banks: describe(banks.list()) });
-    return reply.headers(ENVELOPE_HEADERS).send(success('Banks found', data));
+    return sendSuccess(reply, 'Banks found', data);
   });
 
   app.get('/api/v1/banks/:code', { onRequest, schema: readBankSchema }, async (request, reply) => {
     const { code } = request.params as { readonly code: string };
     const bank = banks.find(code);
     if (bank === null) throw new ApiError('INVALID_BANK_CODE');
-    return reply.headers(ENVELOPE_HEADERS).send(success('Bank found', JSON.stringify(describe([bank])[0])));
+    return sendSuccess(reply, 'Bank found', JSON.stringify(describe([bank])[0]));
   });
 
   function describe(described: readonly Bank[]): Record<string, unknown>[] {

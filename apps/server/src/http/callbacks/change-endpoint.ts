@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { ownField } from '../../own-field.ts';
 import * as endpoints from '../../postgres/callback-endpoints.ts';
-import { ENVELOPE_HEADERS, success } from '../envelope.ts';
+import { sendSuccess } from '../envelope.ts';
 import { jsonObject, requireJson } from '../json-body.ts';
 import { invalidRequest } from '../query-parameters.ts';
 import { answered, errorResponses } from '../schemas.ts';
@@ -53,6 +53,6 @@ export function changeEndpoint(app: FastifyInstance, { gate, database, judge }: 
     };
     const endpoint = found(await endpoints.changeEndpoint(database, key, changes));
     const data = JSON.stringify(endpointView(endpoint));
-    return reply.headers(ENVELOPE_HEADERS).send(success('Callback endpoint changed', data));
+    return sendSuccess(reply, 'Callback endpoint changed', data);
   });
 }

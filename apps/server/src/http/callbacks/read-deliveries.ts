@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { findEndpoint } from '../../postgres/callback-endpoints.ts';
 import { DELIVERY_STATES, findDelivery, listAttempts, listDeliveries } from '../../postgres/callback-history.ts';
-import { ENVELOPE_HEADERS, success } from '../envelope.ts';
+import { sendSuccess } from '../envelope.ts';
 import { ApiError } from '../errors.ts';
 import { callerOf } from '../gate.ts';
 import { invalidRequest, oneOf, queryParameters, wholeNumber } from '../query-parameters.ts';
@@ -46,7 +46,7 @@ export function readDeliveries(app: FastifyInstance, { gate, database }: Callbac
       next_after: hasMore && last !== undefined ? deliveryId(last) : null,
       has_more: hasMore,
     });
-    return reply.headers(ENVELOPE_HEADERS).send(success('Deliveries found', data));
+    return sendSuccess(reply, 'Deliveries found', data);
   });
 
   const options = { onRequest, schema: oneDeliverySchema };
@@ -56,6 +56,6 @@ export function readDeliveries(app: FastifyInstance, { gate, database }: Callbac
     if (delivery === null) throw new ApiError('DELIVERY_NOT_FOUND');
     const attempts = await listAttempts(database, key, ATTEMPTS_SHOWN_MAX);
     const data = JSON.stringify({ ...deliveryView(delivery), attempts: attempts.map(attemptView) });
-    return reply.headers(ENVELOPE_HEADERS).send(success('Delivery found', data));
+    return sendSuccess(reply, 'Delivery found', data);
   });
 }

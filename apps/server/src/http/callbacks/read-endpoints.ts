@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { findEndpoint, listEndpoints } from '../../postgres/callback-endpoints.ts';
-import { ENVELOPE_HEADERS, success } from '../envelope.ts';
+import { sendSuccess } from '../envelope.ts';
 import { callerOf } from '../gate.ts';
 import { answered, errorResponses } from '../schemas.ts';
 import { endpointInPath, found } from './endpoint-in-path.ts';
@@ -40,12 +40,12 @@ export function readEndpoints(app: FastifyInstance, { gate, database }: Callback
   app.get('/api/v1/callback-endpoints', { onRequest, schema: listSchema }, async (request, reply) => {
     const endpoints = await listEndpoints(database, callerOf(request).client.clientId);
     const data = JSON.stringify({ endpoints: endpoints.map(endpointView) });
-    return reply.headers(ENVELOPE_HEADERS).send(success('Callback endpoints found', data));
+    return sendSuccess(reply, 'Callback endpoints found', data);
   });
 
   app.get('/api/v1/callback-endpoints/:endpoint_id', { onRequest, schema: oneSchema }, async (request, reply) => {
     const endpoint = found(await findEndpoint(database, endpointInPath(request)));
     const data = JSON.stringify(endpointView(endpoint));
-    return reply.headers(ENVELOPE_HEADERS).send(success('Callback endpoint found', data));
+    return sendSuccess(reply, 'Callback endpoint found', data);
   });
 }

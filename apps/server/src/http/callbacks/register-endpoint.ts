@@ -4,7 +4,7 @@ import { Type } from 'typebox';
 import { DISBURSEMENT_KINDS } from '../../domain/event.ts';
 import { ownField } from '../../own-field.ts';
 import { insertEndpoint } from '../../postgres/callback-endpoints.ts';
-import { ENVELOPE_HEADERS, success } from '../envelope.ts';
+import { sendSuccess } from '../envelope.ts';
 import { ApiError } from '../errors.ts';
 import { callerOf } from '../gate.ts';
 import { jsonObject, requireJson } from '../json-body.ts';
@@ -58,9 +58,10 @@ export function registerEndpoint(app: FastifyInstance, { gate, database, seal, j
       });
     }
     request.logged = { endpoint: endpointId };
-    return reply
-      .code(201)
-      .headers(ENVELOPE_HEADERS)
-      .send(success('Callback endpoint registered', JSON.stringify({ ...endpointView(endpoint), secret })));
+    return sendSuccess(
+      reply.code(201),
+      'Callback endpoint registered',
+      JSON.stringify({ ...endpointView(endpoint), secret }),
+    );
   });
 }

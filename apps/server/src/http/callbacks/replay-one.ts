@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { replayDelivery } from '../../postgres/callback-replays.ts';
 import { allowEmptyBody } from '../empty-body.ts';
-import { ENVELOPE_HEADERS, success } from '../envelope.ts';
+import { sendSuccess } from '../envelope.ts';
 import { ApiError } from '../errors.ts';
 import { answered, errorResponses } from '../schemas.ts';
 import { deliveryInPath } from './delivery-in-path.ts';
@@ -37,6 +37,6 @@ export function replayOne(app: FastifyInstance, { gate, database }: CallbackPart
     if (delivery === 'not_found') throw new ApiError('DELIVERY_NOT_FOUND');
     if (delivery === 'disabled') throw new ApiError('ENDPOINT_DISABLED');
     const data = JSON.stringify(deliveryView(delivery));
-    return reply.headers(ENVELOPE_HEADERS).send(success('Delivery replayed', data));
+    return sendSuccess(reply, 'Delivery replayed', data);
   });
 }

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { REPLAYED_STATES, replayRange as replay } from '../../postgres/callback-replays.ts';
-import { ENVELOPE_HEADERS, success } from '../envelope.ts';
+import { sendSuccess } from '../envelope.ts';
 import { ApiError } from '../errors.ts';
 import { SEQUENCE_MAX } from '../events/schema.ts';
 import { callerOf } from '../gate.ts';
@@ -82,7 +82,7 @@ export function replayRange(app: FastifyInstance, { gate, database }: CallbackPa
     } while (after !== null && performance.now() - startedMs < BUDGET_MS);
     const { from, to } = range;
     const data = { endpoint_id: endpointId, from, to, replayed, next_after: after, has_more: after !== null };
-    return reply.headers(ENVELOPE_HEADERS).send(success('Deliveries replayed', JSON.stringify(data)));
+    return sendSuccess(reply, 'Deliveries replayed', JSON.stringify(data));
   });
 }
 

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { rotateEndpointSecret } from '../../postgres/callback-endpoints.ts';
 import { allowEmptyBody } from '../empty-body.ts';
-import { ENVELOPE_HEADERS, success } from '../envelope.ts';
+import { sendSuccess } from '../envelope.ts';
 import { answered, errorResponses, Timestamp } from '../schemas.ts';
 import { endpointInPath, found } from './endpoint-in-path.ts';
 import { EndpointId, endpointInPathSchema, onCallbacks, Secret } from './endpoint-schema.ts';
@@ -40,6 +40,6 @@ export function rotateSecret(app: FastifyInstance, { gate, database, seal }: Cal
     const secret = newCallbackSecret();
     const until = found(await rotateEndpointSecret(database, key, seal.seal(secret), OVERLAP_SECONDS));
     const data = JSON.stringify({ endpoint_id: key.endpointId, secret, former_secret_until: until });
-    return reply.headers(ENVELOPE_HEADERS).send(success('Secret rotated', data));
+    return sendSuccess(reply, 'Secret rotated', data);
   });
 }

@@ -6,7 +6,7 @@ import { succeeded } from '../../callbacks/send.ts';
 import type { Limiter } from '../../limits/limiter.ts';
 import { findSealedEndpoint } from '../../postgres/callback-endpoints.ts';
 import { allowEmptyBody } from '../empty-body.ts';
-import { ENVELOPE_HEADERS, success } from '../envelope.ts';
+import { sendSuccess } from '../envelope.ts';
 import { tooManyRequests } from '../errors.ts';
 import { callerOf } from '../gate.ts';
 import { answered, errorResponses } from '../schemas.ts';
@@ -62,7 +62,7 @@ export function testEndpoint(app: FastifyInstance, { gate, database, send, testL
       answer: result.answer,
       error: result.error,
     });
-    return reply.headers(ENVELOPE_HEADERS).send(success('Test sent', data));
+    return sendSuccess(reply, 'Test sent', data);
   });
 }
 

@@ -7,7 +7,7 @@ import type { Bank, BankDirectory } from '../../domain/bank.ts';
 import { matchHeldName } from '../../domain/name-match/name-match.ts';
 import { ownField } from '../../own-field.ts';
 import { labelOf } from '../../rails/rail.ts';
-import { ENVELOPE_HEADERS, success } from '../envelope.ts';
+import { sendSuccess } from '../envelope.ts';
 import { ApiError, tooManyRequests, unavailable } from '../errors.ts';
 import { callerOf, type Gate } from '../gate.ts';
 import { jsonObject, requireJson } from '../json-body.ts';
@@ -52,7 +52,9 @@ export function checkAccount(app: FastifyInstance, { gate, banks, accountChecks 
     request.logged = logged(bank, accountNumber, outcome);
     if (outcome.kind !== 'verdict') throw withoutVerdict(bank, outcome);
     if (outcome.ageSeconds !== undefined) reply.header('age', String(outcome.ageSeconds));
-    return reply.headers(ENVELOPE_HEADERS).send(answer(bankCode, question, outcome.verdict));
+    const message =
+      outcome.verdict.status === 'ACTIVE' ? 'Account validation successful' : 'Account validation completed';
+    return sendSuccess(reply, message, resultJson(bankCode, question, outcome.verdict));
   });
 }
 
@@ -104,18 +106,20 @@ const REFUSALS: Readonly<Record<Sign, string>> = {
 };
 
 /** Service document 2.3, and 4.3 rules 1 and 2; and `name_match` for whoever asked for it. */
-function answer(bankCode: unknown, { bank, accountNumber, expectedName }: AccountQuestion, verdict: Verdict): string {
-  const isValid = verdict.status === 'ACTIVE';
+function resultJson(
+  bankCode: unknown,
+  { bank, accountNumber, expectedName }: AccountQuestion,
+  verdict: Verdict,
+): string {
   const accountName = accountNameOf(verdict);
-  const data = JSON.stringify({
+  return JSON.stringify({
     // As it was sent.
     bank_code: bankCode,
     bank_name: bank.name,
     account_number: accountNumber.reveal(),
     account_name: accountName,
-    is_valid: isValid,
+    is_valid: verdict.status === 'ACTIVE',
     status: verdict.status,
     name_match: expectedName === null ? undefined : matchHeldName(expectedName, accountName),
   });
-  return success(isValid ? 'Account validation successful' : 'Account validation completed', data);
 }

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { FoundTransaction } from '../../postgres/transaction-look-up.ts';
 import { entityTag, isNamed } from '../conditions.ts';
-import { ENVELOPE_HEADERS, success } from '../envelope.ts';
+import { ENVELOPE_HEADERS, sendSuccess } from '../envelope.ts';
 
 /** The transaction as the service document 2.2 has it, or 304 to whoever has seen this version. */
 export function sendTransaction(request: FastifyRequest, reply: FastifyReply, found: FoundTransaction): void {
@@ -12,5 +12,5 @@ export function sendTransaction(request: FastifyRequest, reply: FastifyReply, fo
     reply.header('cache-control', ENVELOPE_HEADERS['cache-control']).code(304).send();
     return;
   }
-  reply.headers(ENVELOPE_HEADERS).send(success('Transaction found', found.rendered));
+  sendSuccess(reply, 'Transaction found', found.rendered);
 }

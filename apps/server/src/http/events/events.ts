@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { eventId } from '../../domain/event.ts';
 import type { Database } from '../../postgres/database.ts';
 import { type Event, listEvents } from '../../postgres/events.ts';
-import { ENVELOPE_HEADERS, success } from '../envelope.ts';
+import { sendSuccess } from '../envelope.ts';
 import { callerOf, type Gate } from '../gate.ts';
 import { queryParameters, wholeNumber } from '../query-parameters.ts';
 import { EVENTS_DEFAULT, EVENTS_MAX, listEventsSchema, SEQUENCE_MAX } from './schema.ts';
@@ -20,7 +20,7 @@ export function readEvents(app: FastifyInstance, gate: Gate, database: Database)
     const events = found.slice(0, limit);
     const nextAfter = events.at(-1)?.sequence ?? after;
     const data = `{"events":[${events.map(eventJson).join(',')}],"next_after":${nextAfter},"has_more":${found.length > limit}}`;
-    return reply.headers(ENVELOPE_HEADERS).send(success('Events found', data));
+    return sendSuccess(reply, 'Events found', data);
   });
 }
 

@@ -7,7 +7,7 @@ import { type JsonObject, numberText } from '../../exact-json.ts';
 import { ownField } from '../../own-field.ts';
 import { type AccountCheck, findAccountChecks } from '../../postgres/account-checks.ts';
 import type { Database } from '../../postgres/database.ts';
-import { ENVELOPE_HEADERS, success } from '../envelope.ts';
+import { sendSuccess } from '../envelope.ts';
 import { ApiError } from '../errors.ts';
 import type { Gate } from '../gate.ts';
 import { jsonObject, requireJson } from '../json-body.ts';
@@ -44,7 +44,7 @@ export function findChecks(app: FastifyInstance, { gate, database, banks, hashAc
       account_checks: found.slice(0, limit).map(checkJson),
       has_more: found.length > limit,
     });
-    return reply.headers(ENVELOPE_HEADERS).send(success('Account checks found', data));
+    return sendSuccess(reply, 'Account checks found', data);
   });
 
   function hashAt(body: JsonObject): string | null {

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Feed, FeedReport } from '../../feed/feed.ts';
 import { DatabaseUnavailable } from '../../postgres/database.ts';
 import { requireBodyOf } from '../body-types.ts';
-import { ENVELOPE_HEADERS, success } from '../envelope.ts';
+import { sendSuccess } from '../envelope.ts';
 import { ApiError, unavailable } from '../errors.ts';
 import { callerOf, type Gate } from '../gate.ts';
 
@@ -44,7 +44,7 @@ export function feedTransactions(app: FastifyInstance, gate: Gate, feed: Feed): 
       );
     }
     request.logged = { feed: counts(run.report) };
-    return reply.headers(ENVELOPE_HEADERS).send(success(messageFor(run.report), JSON.stringify(run.report)));
+    return sendSuccess(reply, messageFor(run.report), JSON.stringify(run.report));
   });
 }
 

@@ -7,7 +7,7 @@ import { type CallbackEndpoint, listEndpointsInTrouble, TROUBLES } from '../../p
 import type { Database } from '../../postgres/database.ts';
 import { listOverdue } from '../../postgres/transactions.ts';
 import { listReviews, type Review } from '../../postgres/transfer-inquiries.ts';
-import { ENVELOPE_HEADERS, success } from '../envelope.ts';
+import { sendSuccess } from '../envelope.ts';
 import type { Gate } from '../gate.ts';
 import { oneOf, queryParameters, wholeNumber } from '../query-parameters.ts';
 
@@ -27,7 +27,7 @@ export function operatorLists(app: FastifyInstance, gate: Gate, database: Databa
     const found = await listEndpointsInTrouble(database, trouble, limit + 1);
     const endpoints = found.slice(0, limit).map(endpointInTrouble);
     const data = JSON.stringify({ endpoints, has_more: found.length > limit });
-    return reply.headers(ENVELOPE_HEADERS).send(success('Callback endpoints found', data));
+    return sendSuccess(reply, 'Callback endpoints found', data);
   });
 
   app.get('/operator/v1/overdue', { onRequest }, async (request, reply) => {
@@ -35,7 +35,7 @@ export function operatorLists(app: FastifyInstance, gate: Gate, database: Databa
     const found = await listOverdue(database, limit + 1);
     const transactions = found.slice(0, limit).map(overdueJson);
     const data = `{"transactions":[${transactions.join(',')}],"has_more":${found.length > limit}}`;
-    return reply.headers(ENVELOPE_HEADERS).send(success('Overdue transactions found', data));
+    return sendSuccess(reply, 'Overdue transactions found', data);
   });
 
   app.get('/operator/v1/account-validations', { onRequest }, async (request, reply) => {
@@ -43,7 +43,7 @@ export function operatorLists(app: FastifyInstance, gate: Gate, database: Databa
     const found = await listRunning(database, limit + 1);
     const validations = found.slice(0, limit).map(runningJson);
     const data = JSON.stringify({ validations, has_more: found.length > limit });
-    return reply.headers(ENVELOPE_HEADERS).send(success('Running account validations found', data));
+    return sendSuccess(reply, 'Running account validations found', data);
   });
 
   app.get('/operator/v1/reviews', { onRequest }, async (request, reply) => {
@@ -53,7 +53,7 @@ export function operatorLists(app: FastifyInstance, gate: Gate, database: Databa
       transactions: found.slice(0, limit).map(reviewJson),
       has_more: found.length > limit,
     });
-    return reply.headers(ENVELOPE_HEADERS).send(success('Transactions for review found', data));
+    return sendSuccess(reply, 'Transactions for review found', data);
   });
 }
 

@@ -1,14 +1,14 @@
 import type { FastifyInstance } from 'fastify';
 import type { AccountInquiries } from '../../rails/account-inquiries.ts';
 import type { RailView } from '../../rails/protection/guards.ts';
-import { ENVELOPE_HEADERS, success } from '../envelope.ts';
+import { sendSuccess } from '../envelope.ts';
 import type { Gate } from '../gate.ts';
 
 /** How banks are over each rail, as this process has found them. On the operator listener. */
 export function operatorRails(app: FastifyInstance, gate: Gate, inquiries: Pick<AccountInquiries, 'view'>): void {
   app.get('/operator/v1/rails', { onRequest: gate({ scope: 'operator:read' }) }, async (_request, reply) => {
     const data = JSON.stringify({ rails: inquiries.view().map(railJson) });
-    return reply.headers(ENVELOPE_HEADERS).send(success('Rails found', data));
+    return sendSuccess(reply, 'Rails found', data);
   });
 }
 

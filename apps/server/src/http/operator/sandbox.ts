@@ -3,7 +3,7 @@ import { parseMoney } from '../../domain/money.ts';
 import { type JsonObject, numberText } from '../../exact-json.ts';
 import { ownField } from '../../own-field.ts';
 import { type DemoCore, DisbursementRefused, type NewDisbursement } from '../../sandbox/demo-core.ts';
-import { ENVELOPE_HEADERS, success } from '../envelope.ts';
+import { sendSuccess } from '../envelope.ts';
 import { ApiError } from '../errors.ts';
 import type { Gate } from '../gate.ts';
 import { jsonObject } from '../json-body.ts';
@@ -26,16 +26,13 @@ export function sandboxOperations(
       status: 'PROCESS',
       bank: made.bank,
     };
-    return reply
-      .code(201)
-      .headers(ENVELOPE_HEADERS)
-      .send(success('Disbursement made', JSON.stringify(data)));
+    return sendSuccess(reply.code(201), 'Disbursement made', JSON.stringify(data));
   });
 
   app.post('/sandbox/v1/clock', { onRequest }, async (request, reply) => {
     const seconds = Number(textOf(jsonObject(request.body), 'advance_seconds') ?? Number.NaN);
     const answer = await core.pushClock(seconds).catch(refuse);
-    return reply.headers(ENVELOPE_HEADERS).send(success("The bank's clock was pushed forward", answer));
+    return sendSuccess(reply, "The bank's clock was pushed forward", answer);
   });
 }
 
