@@ -45,6 +45,13 @@ describe('a process that cannot start', { concurrency: 2 }, () => {
   });
   after(() => rm(directory, { recursive: true, force: true }));
 
+  /** Regression: what was wrong with the rails file was told only when the settings were right. */
+  it('in production names the faults of the rails file with those of the settings', async () => {
+    const end = await run(SERVER, ['serve'], { TIBA_PORT: 'http', TIBA_RAILS_FILE: path.join(directory, 'none.json') });
+    assertRefusal(end);
+    assert.match(end.stderr, /TIBA_PORT must be[^]*DATABASE_URL is missing[^]*TIBA_RAILS_FILE cannot be read/);
+  });
+
   it('in production names everything that is missing or wrong at once', async () => {
     const end = await run(SERVER, ['serve'], { TIBA_PORT: 'http', TIBA_SECRET_KEY: 'short' });
     assertRefusal(end);

@@ -294,3 +294,10 @@ test('the type of a body, and no body: answered at once, and the connection goes
     connection.end();
   }
 });
+
+/** Regression: who sends a reference with slashes, as the sandbox's own are, was told only that there is no such route. */
+test('a reference with slashes in the path: the answer says how to write it', async () => {
+  const { status, json } = await service.get('/api/v1/check-status/INV/2026/001');
+  assert.deepEqual([status, json.error_code], [404, 'NOT_FOUND']);
+  assert.match(json.message, /%2F, or give \?reference_id=/);
+});

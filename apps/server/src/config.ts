@@ -292,8 +292,18 @@ export class SettingsError extends StartError {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** @throws SettingsError */
+/** @throws SettingsError with all faults */
 export function readSettings(mode: Mode, environment: Environment = process.env): Settings {
+  const { settings, faults } = judgeSettings(mode, environment);
+  if (faults.length > 0) throw new SettingsError(faults);
+  return settings;
+}
+
+/** The settings and what is wrong with them, for whoever has more to judge: a setting with a fault is null. */
+export function judgeSettings(
+  mode: Mode,
+  environment: Environment = process.env,
+): { readonly settings: Settings; readonly faults: readonly string[] } {
   const faults: string[] = [];
   const entries = Object.entries(SETTINGS).map(([key, each]) => [key, readOne(each, environment, faults)]);
   // Each value was parsed by its own setting, which TypeScript cannot follow through entries.
@@ -303,8 +313,7 @@ export function readSettings(mode: Mode, environment: Environment = process.env)
   if (isSet(SETTINGS.tokenIssuer, environment) !== isSet(SETTINGS.tokenJwksUrl, environment)) {
     faults.push('TIBA_TOKEN_ISSUER and TIBA_TOKEN_JWKS_URL go together: set both or neither');
   }
-  if (faults.length > 0) throw new SettingsError(faults);
-  return settings;
+  return { settings, faults };
 }
 
 function readOne(each: Setting<unknown>, environment: Environment, faults: string[]): unknown {

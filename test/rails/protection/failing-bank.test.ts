@@ -98,6 +98,22 @@ describe('a bank that fails', () => {
     });
   }
 
+  /** Regression: five questions of one client that a bank left unanswered took it away from all others, whom it answered. */
+  it('is not given up for questions that end together while it answers others', async () => {
+    const silent = Promise.withResolvers<InquiryOutcome>();
+    const rail = scriptedRail('only', () => silent.promise);
+    const { inquire, view, push } = choosing([rail]);
+    const together = Array.from({ length: 8 }, () => inquire());
+    push(2_000);
+    rail.script = () => active('FINE');
+    assert.deepEqual(await inquire(), active('FINE'));
+    push(2_000);
+    silent.resolve(noVerdict('timeout'));
+    await Promise.all(together);
+    assert.equal(view()[0]?.banks[0]?.health.state, 'closed');
+    assert.deepEqual(await inquire(), active('FINE'));
+  });
+
   /** Regression: the probe of an account that had failed before counted for nothing, and a dead bank was asked without pause. */
   it('is given its rest also when one account is asked about again and again', async () => {
     const rail = scriptedRail('only', () => noVerdict('bank_unavailable'));

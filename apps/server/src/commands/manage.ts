@@ -17,8 +17,9 @@ import {
   setClientLimits,
   setClientScopes,
 } from '../postgres/clients.ts';
-import { type Database, openDatabase } from '../postgres/database.ts';
+import { type Database, DatabaseUnavailable, openDatabase } from '../postgres/database.ts';
 import { migrate } from '../postgres/migrate.ts';
+import { StartError } from '../start-error.ts';
 import { joinPostgres } from './open-postgres.ts';
 
 const USAGE = `npm run manage -- COMMAND
@@ -156,6 +157,7 @@ export async function manage(args: string[]): Promise<void> {
   try {
     process.stdout.write(`${await run(args)}\n`);
   } catch (error) {
+    if (error instanceof DatabaseUnavailable) throw unreachable(error);
     if (!(error instanceof UsageError)) throw error;
     process.stderr.write(`${error.message}\n\n${USAGE}\n`);
     process.exitCode = 1;
@@ -165,7 +167,7 @@ export async function manage(args: string[]): Promise<void> {
 async function run(args: string[]): Promise<string> {
   const { values, positionals } = parse(args);
   const [noun = '', verb = '', id = ''] = positionals;
-  const command = `${noun} ${verb}`;
+  const command = `${noun} ${verb}`.trim();
   const action = ownField(ACTIONS, command);
   if (action === undefined)
     throw new UsageError(args.length === 0 ? 'Say what to do.' : `There is no command ${command}.`);
@@ -189,6 +191,11 @@ async function run(args: string[]): Promise<string> {
     await postgres.stop();
   }
 }
+
+const unreachable = (error: DatabaseUnavailable): StartError => {
+  const why = error.cause instanceof Error ? error.cause.message : String(error.cause);
+  return new StartError(`The database cannot be reached (${why}): nothing was done`, { cause: error });
+};
 
 const STDERR = 2;
 

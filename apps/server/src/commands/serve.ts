@@ -1,5 +1,5 @@
 import { startApp } from '../app.ts';
-import { readSettings, SettingsError } from '../config.ts';
+import { judgeSettings, SettingsError } from '../config.ts';
 import { createBankDirectory } from '../domain/bank.ts';
 import bankEntries from '../domain/banks.json' with { type: 'json' };
 import { createLog } from '../observability/log.ts';
@@ -14,13 +14,13 @@ const STDOUT = 1;
 
 /** The production form: no demo data, no simulated bank, and no start before every setting is there. */
 export async function serve(): Promise<void> {
-  const settings = readSettings('serve');
+  const { settings, faults } = judgeSettings('serve');
   const banks = createBankDirectory(bankEntries);
   const { secretKey, railsFile } = settings;
-  if (secretKey === null || railsFile === null)
-    throw new SettingsError(['TIBA_SECRET_KEY or TIBA_RAILS_FILE is missing']);
-  const rails = readRailsFile(railsFile, banks);
-  if ('faults' in rails) throw new SettingsError(rails.faults);
+  const rails = railsFile === null ? { faults: [] } : readRailsFile(railsFile, banks);
+  if (faults.length > 0 || 'faults' in rails || secretKey === null) {
+    throw new SettingsError('faults' in rails ? [...faults, ...rails.faults] : faults);
+  }
 
   const logging = createLog(STDOUT, settings.logLevel);
   const { log } = logging;

@@ -30,14 +30,25 @@ export interface QuestionFault {
 export const INVALID_BANK_CODE_MESSAGE =
   'Invalid bank code: send a three-digit clearing code, a BIC or a short name as a string';
 
+/** Which of them it was: whoever misspelt the field believes that he has sent a right code. */
+function bankFault(bankCode: unknown): string {
+  if (bankCode === undefined) return `${INVALID_BANK_CODE_MESSAGE}; bank_code is missing`;
+  if (typeof bankCode !== 'string') return `${INVALID_BANK_CODE_MESSAGE}; bank_code is not a string`;
+  return `${INVALID_BANK_CODE_MESSAGE}; no bank is known by this one: GET /api/v1/banks lists them`;
+}
+
+function accountFault(accountNumber: unknown): string {
+  const fault = 'Invalid account number format: account_number must be a string of 5 to 34 digits';
+  if (accountNumber === undefined) return `${fault}, and is missing`;
+  return typeof accountNumber === 'string' ? fault : `${fault}, and is not a string`;
+}
+
 /** In the order of the contract's decisions ("Errors"): bank code, then account number. */
 export function readAccountQuestion(fields: QuestionFields, banks: BankDirectory): AccountQuestion | QuestionFault {
   const bank = typeof fields.bankCode === 'string' ? banks.find(fields.bankCode) : null;
-  if (bank === null) return { code: 'INVALID_BANK_CODE', message: INVALID_BANK_CODE_MESSAGE };
+  if (bank === null) return { code: 'INVALID_BANK_CODE', message: bankFault(fields.bankCode) };
   const accountNumber = AccountNumber.parse(fields.accountNumber);
-  if (accountNumber === null) {
-    return invalidFormat('Invalid account number format: account_number must be a string of 5 to 34 digits');
-  }
+  if (accountNumber === null) return invalidFormat(accountFault(fields.accountNumber));
   if (bank.accountNumberLength !== undefined && accountNumber.length !== bank.accountNumberLength) {
     return invalidFormat(
       `Invalid account number format: account numbers of ${bank.name} have ${bank.accountNumberLength} digits`,

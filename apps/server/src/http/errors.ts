@@ -61,7 +61,7 @@ const MESSAGES: Record<ErrorCode, string> = {
   REQUEST_TIMEOUT: 'The request did not arrive in time: send it again without pausing',
   PAYLOAD_TOO_LARGE: 'The request body is too large',
   UNSUPPORTED_MEDIA_TYPE: 'Unsupported media type: send Content-Type: application/json, uncompressed',
-  HEADERS_TOO_LARGE: 'The request headers are too large',
+  HEADERS_TOO_LARGE: 'The request headers are too large: send at most 16 KiB of them',
   INTERNAL_ERROR: 'An internal error occurred: quote the X-Request-Id of this response when you report it',
 };
 

@@ -88,6 +88,9 @@ export function callerOf(request: FastifyRequest): Caller {
   return request.caller;
 }
 
+/** Whoever forgot the header would otherwise obtain new tokens in vain. */
+const NO_TOKEN = 'Invalid or expired token: none was sent. Send it as Authorization: Bearer <access token>';
+
 function refusal(authentication: Exclude<Authentication, { outcome: 'authenticated' }>): ApiError {
   switch (authentication.outcome) {
     case 'refused': {
@@ -95,7 +98,10 @@ function refusal(authentication: Exclude<Authentication, { outcome: 'authenticat
       const error = authentication.presented
         ? ', error="invalid_token", error_description="invalid or expired token"'
         : '';
-      return new ApiError('UNAUTHORIZED', { headers: { 'www-authenticate': `Bearer realm="tiba"${error}` } });
+      return new ApiError('UNAUTHORIZED', {
+        ...(authentication.presented ? {} : { message: NO_TOKEN }),
+        headers: { 'www-authenticate': `Bearer realm="tiba"${error}` },
+      });
     }
     case 'throttled':
       return tooManyRequests(

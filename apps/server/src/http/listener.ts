@@ -57,13 +57,14 @@ const HEADER_BYTES_MAX = 16 * 1024;
 const HEADERS_TIMEOUT_MS = 10_000;
 const CONNECTIONS_CHECKING_INTERVAL_MS = 1_000;
 const KEEP_ALIVE_TIMEOUT_MS = 75_000;
+/** Longer than anything that clients may wait for: past it, the peer has stopped reading. A feed has its own. */
+const SILENT_TIMEOUT_MS = 90_000;
 const STORE_RETRY_AFTER_MS = 1_000;
 
 /** An HTTP listener whose every answer is in the envelope, also for what never reaches a route. */
 export function createListener(options: ListenerOptions): FastifyInstance {
   const { name, log, accessLog, metrics, trustedProxies, requestTimeoutMs } = options;
-  // A request without a body is no stream that has to end: that is a twentieth of a status check. Feeds are read as streams.
-  const endsEmptyRequests = name === 'public';
+  const isPublic = name === 'public';
   const newRequestId = createRequestIds();
   const latest = new WeakMap<Socket, http.ServerResponse>();
   const logRefused: LogRefused = (refused) => accessLog({ listener: name, ...refused });
@@ -77,6 +78,7 @@ export function createListener(options: ListenerOptions): FastifyInstance {
     forceCloseConnections: 'idle',
     requestTimeout: requestTimeoutMs,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    connectionTimeout: isPublic ? SILENT_TIMEOUT_MS : 0,
     trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
     schemaController: DESCRIBING_ONLY,
     // Identifiers hold what they like, encoded: they are checked by their own rules, not by their length in the URL.
@@ -87,7 +89,8 @@ export function createListener(options: ListenerOptions): FastifyInstance {
       requireHostHeader: false,
       headersTimeout: HEADERS_TIMEOUT_MS,
       connectionsCheckingInterval: CONNECTIONS_CHECKING_INTERVAL_MS,
-      optimizeEmptyRequests: endsEmptyRequests,
+      // A request without a body is no stream that has to end: that is a twentieth of a status check. Feeds are read as streams.
+      optimizeEmptyRequests: isPublic,
     },
     clientErrorHandler(error, socket) {
       refuseMalformed(error, socket, latest.get(socket), newRequestId(), logRefused);
@@ -111,6 +114,8 @@ export function createListener(options: ListenerOptions): FastifyInstance {
     request.startedMs = performance.now();
     reply.header('x-request-id', request.id);
     latest.set(request.raw.socket, reply.raw);
+    // Node lets go of what came behind such a request.
+    if (request.headers.upgrade !== undefined) reply.header('connection', 'close');
     done(refusalBeforeRouting(request, name));
   });
 
@@ -120,7 +125,7 @@ export function createListener(options: ListenerOptions): FastifyInstance {
       request.route = route.url;
       done();
     };
-    const last = endsEmptyRequests && route.method !== 'GET' ? [expectNoMissingBody] : [];
+    const last = isPublic && route.method !== 'GET' ? [expectNoMissingBody] : [];
     route.onRequest = [remember, ...[route.onRequest ?? []].flat(), ...last];
   });
 
@@ -145,8 +150,8 @@ export function createListener(options: ListenerOptions): FastifyInstance {
 
   app.setErrorHandler((error, request, reply) => answerError(error, request, reply, log));
 
-  app.setNotFoundHandler(() => {
-    throw notFound(name);
+  app.setNotFoundHandler((request) => {
+    throw notFound(name, request.originalUrl);
   });
 
   return app;
@@ -173,14 +178,18 @@ function refusalBeforeRouting(request: FastifyRequest, listener: ListenerOptions
   if (repeated !== undefined) {
     return new ApiError('INVALID_FORMAT', { message: `Malformed HTTP request: ${repeated} is given more than once` });
   }
-  return request.is404 ? notFound(listener) : undefined;
+  return request.is404 ? notFound(listener, request.originalUrl) : undefined;
 }
 
 /** Only the public listener has a page of its operations. */
-const notFound = (listener: ListenerOptions['name']): ApiError =>
-  new ApiError('NOT_FOUND', {
-    message: `No such route: the operations are listed ${listener === 'public' ? 'at /reference' : 'in docs/operating.md and docs/feed.md'}`,
-  });
+function notFound(listener: ListenerOptions['name'], url: string): ApiError {
+  const operations = listener === 'public' ? 'at /reference' : 'in docs/operating.md and docs/feed.md';
+  // Many reference IDs have slashes.
+  const hint = url.startsWith('/api/v1/check-status/')
+    ? '. A slash in an ID is written %2F, or give ?reference_id='
+    : '';
+  return new ApiError('NOT_FOUND', { message: `No such route: the operations are listed ${operations}${hint}` });
+}
 
 const SINGLE_HEADERS = ['Host', 'Content-Type', 'Authorization'] as const;
 /** A bit for each length of a name. Lengths that share one cost a closer look, nothing else. */
@@ -217,7 +226,7 @@ const isDecodable = (url: string): boolean => {
 
 /** Answers in the envelope, whatever was thrown; what the caller has no part in goes to the log. */
 function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply, log: Log): FastifyReply {
-  const apiError = asApiError(error);
+  const apiError = asApiError(error, request);
   request.errorCode = apiError.code;
   if (apiError.statusCode >= 500 && apiError.cause !== undefined) {
     const level = apiError.code === 'INTERNAL_ERROR' ? 'error' : 'warn';
@@ -229,13 +238,16 @@ function answerError(error: unknown, request: FastifyRequest, reply: FastifyRepl
     .send(failure(apiError.code, apiError.message));
 }
 
-function asApiError(error: unknown): ApiError {
+function asApiError(error: unknown, request: FastifyRequest): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof DatabaseUnavailable) {
     return unavailable('The store cannot answer now: repeat the request', STORE_RETRY_AFTER_MS, error);
   }
   const code = error instanceof Error && 'code' in error ? FASTIFY_ERRORS[String(error.code)] : undefined;
-  return code === undefined ? new ApiError('INTERNAL_ERROR', { cause: error }) : new ApiError(code, { cause: error });
+  if (code === undefined) return new ApiError('INTERNAL_ERROR', { cause: error });
+  if (code !== 'PAYLOAD_TOO_LARGE') return new ApiError(code, { cause: error });
+  const kib = Math.floor(request.routeOptions.bodyLimit / 1024);
+  return new ApiError(code, { message: `The request body is too large: send at most ${kib} KiB`, cause: error });
 }
 
 const FASTIFY_ERRORS: Readonly<Record<string, ErrorCode>> = {

@@ -102,7 +102,11 @@ export function readAccountValidationResults(app: FastifyInstance, parts: Accoun
 
   /** @throws ApiError RATE_LIMIT_EXCEEDED */
   function follow(clientId: string, reply: FastifyReply): void {
-    if (followers.admit(clientId, FOLLOWERS_MAX, reply)) return;
+    if (followers.admit(clientId, FOLLOWERS_MAX, reply)) {
+      // A bank that is down may keep it silent for longer than a listener bears otherwise.
+      reply.raw.setTimeout(FOLLOW_MAX_MS);
+      return;
+    }
     throw tooManyRequests(
       FOLLOWERS_RETRY_AFTER_MS,
       `No more than ${FOLLOWERS_MAX} results can be followed at a time: end one, or read page by page`,

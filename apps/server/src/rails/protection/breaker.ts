@@ -7,8 +7,11 @@
  */
 export type BreakerState = 'closed' | 'half_open' | 'open';
 
-/** What an answer says about the bank; `nothing` when nobody waited for it any more. */
-export type Health = 'answered' | 'failed' | 'throttled' | 'refused' | 'nothing';
+/**
+ * What an answer says about the bank; `nothing` when nobody waited for it any more. `failed_meanwhile`: the bank answered somebody else
+ * while this question was with it.
+ */
+export type Health = 'answered' | 'failed' | 'failed_meanwhile' | 'throttled' | 'refused' | 'nothing';
 
 export interface BreakerSettings {
   /** So many failures without an answer between them open it. */
@@ -92,7 +95,7 @@ export function createBreaker(settings: BreakerSettings, onChange: (state: Break
     probing = false;
     if (health === 'answered' || health === 'refused') close();
     else if (health === 'throttled') rest(settings.throttledRestMs, health, nowMs);
-    else if (health === 'failed') {
+    else if (health === 'failed' || health === 'failed_meanwhile') {
       restMs = Math.min(restMs * 2, restMaxMs);
       rest(restMs, health, nowMs);
     }
@@ -131,14 +134,15 @@ export function createBreaker(settings: BreakerSettings, onChange: (state: Break
       }
       answers.now += 1;
       throttledInARow = 0;
-      if (health !== 'failed') {
+      if (health !== 'failed' && health !== 'failed_meanwhile') {
         failuresInARow = 0;
         refusedInARow = health === 'refused' ? refusedInARow + 1 : 0;
         if (refusedInARow >= settings.refusedInARow) rest(restMs, health, nowMs);
         return;
       }
       failures.now += 1;
-      failuresInARow += 1;
+      // Questions that went out together end together. They are a row only when the bank has said nothing since.
+      if (health === 'failed') failuresInARow += 1;
       if (isTooMuch()) rest(restMs, health, nowMs);
     },
   };

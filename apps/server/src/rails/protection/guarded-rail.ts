@@ -86,14 +86,15 @@ export function createGuardedRail({ connection, protection, wallMs, onState }: G
     reason === 'unreachable' || reason === 'refused' || suspects.add(accountNumber.reveal());
 
   /** A probe always says something, or a bank that goes on failing over one account would never be given its rest. */
-  function healthAfter(outcome: InquiryOutcome, inquiry: AccountInquiry, isProbe: boolean): Health {
+  function healthAfter(outcome: InquiryOutcome, inquiry: AccountInquiry, isProbe: boolean, askedMs: number): Health {
     if (outcome.kind === 'verdict') return 'answered';
     reasons.note(outcome.reason, outcome.railCode);
     // Whoever finds fault with a question has read it. Clients choose the questions: they must not close the way to a bank.
     if (outcome.reason === 'question_refused') return 'answered';
     if (outcome.reason === 'throttled') return 'throttled';
     if (!isNews(outcome.reason, inquiry) && !isProbe) return 'nothing';
-    return outcome.reason === 'refused' ? 'refused' : 'failed';
+    if (outcome.reason === 'refused') return 'refused';
+    return answeredMs !== null && answeredMs > askedMs ? 'failed_meanwhile' : 'failed';
   }
 
   const isFull = (): boolean => bulkhead.isFull() || (all !== null && all.isFull());
@@ -128,7 +129,7 @@ export function createGuardedRail({ connection, protection, wallMs, onState }: G
       if (outcome.kind === 'verdict') answeredMs = nowMs;
       // How fast a refusal came says nothing about how long an answer takes.
       if (outcome.kind === 'verdict' || outcome.reason === 'timeout') latencies.record(tookMs);
-      breaker.end(isProbe, healthAfter(outcome, inquiry, isProbe), nowMs);
+      breaker.end(isProbe, healthAfter(outcome, inquiry, isProbe, nowMs - tookMs), nowMs);
     },
     letGo(isProbe, tookMs, nowMs) {
       leave();
