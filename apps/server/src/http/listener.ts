@@ -57,7 +57,10 @@ const HEADER_BYTES_MAX = 16 * 1024;
 const HEADERS_TIMEOUT_MS = 10_000;
 const CONNECTIONS_CHECKING_INTERVAL_MS = 1_000;
 const KEEP_ALIVE_TIMEOUT_MS = 75_000;
-/** Longer than anything that clients may wait for: past it, the peer has stopped reading. A feed has its own. */
+/**
+ * Longer than anything that clients may wait for: past twice this (Node looks once whether something was taken meanwhile), the
+ * peer has stopped reading. A feed has its own.
+ */
 const SILENT_TIMEOUT_MS = 90_000;
 const STORE_RETRY_AFTER_MS = 1_000;
 
