@@ -192,9 +192,12 @@ async function run(args: string[]): Promise<string> {
   }
 }
 
+/** It may have gone away after it had done what was asked. */
 const unreachable = (error: DatabaseUnavailable): StartError => {
   const why = error.cause instanceof Error ? error.cause.message : String(error.cause);
-  return new StartError(`The database cannot be reached (${why}): nothing was done`, { cause: error });
+  return new StartError(`The database cannot answer now (${why}): when it is back, client list shows what was done`, {
+    cause: error,
+  });
 };
 
 const STDERR = 2;
