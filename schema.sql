@@ -22,18 +22,18 @@ create table tiba.account_validation_rows (
   account_number text,
   expected_account_name text,
   bic text collate "C",
-  also_rows integer[] default '{}'::integer[] not null,
+  duplicate_rows integer[] default '{}'::integer[] not null,
   state text not null,
-  asked_at timestamp with time zone,
+  claimed_at timestamp with time zone,
   sequence integer,
   result text,
   account_name text,
   message text,
   checked_at timestamp with time zone,
-  constraint account_validation_rows_check CHECK (((state = 'done'::text) = (sequence IS NOT NULL))),
-  constraint account_validation_rows_check1 CHECK (((state = 'done'::text) = (result IS NOT NULL))),
-  constraint account_validation_rows_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'following'::text, 'asking'::text, 'done'::text]))),
-  constraint account_validation_rows_client_id_validation_id_fkey FOREIGN KEY (client_id, validation_id) REFERENCES tiba.account_validations(client_id, validation_id),
+  constraint account_validation_rows_result_when_done CHECK (((state = 'done'::text) = (result IS NOT NULL))),
+  constraint account_validation_rows_sequence_when_done CHECK (((state = 'done'::text) = (sequence IS NOT NULL))),
+  constraint account_validation_rows_state_known CHECK ((state = ANY (ARRAY['waiting'::text, 'duplicate'::text, 'in_flight'::text, 'done'::text]))),
+  constraint account_validation_rows_validation_fkey FOREIGN KEY (client_id, validation_id) REFERENCES tiba.account_validations(client_id, validation_id),
   constraint account_validation_rows_pkey PRIMARY KEY (client_id, validation_id, row_number)
 );
 
@@ -54,22 +54,22 @@ create table tiba.account_validations (
   body_sha256 bytea,
   created_at timestamp with time zone default now() not null,
   ended_at timestamp with time zone,
-  constraint account_validations_check CHECK (((state = 'RUNNING'::text) = (ended_at IS NULL))),
-  constraint account_validations_check1 CHECK (((last_sequence >= 0) AND (last_sequence <= row_count))),
-  constraint account_validations_state_check CHECK ((state = ANY (ARRAY['RUNNING'::text, 'COMPLETED'::text, 'CANCELLED'::text]))),
+  constraint account_validations_ended_unless_running CHECK (((state = 'RUNNING'::text) = (ended_at IS NULL))),
+  constraint account_validations_last_sequence_in_range CHECK (((last_sequence >= 0) AND (last_sequence <= row_count))),
+  constraint account_validations_state_known CHECK ((state = ANY (ARRAY['RUNNING'::text, 'COMPLETED'::text, 'CANCELLED'::text]))),
   constraint account_validations_client_id_fkey FOREIGN KEY (client_id) REFERENCES tiba.clients(client_id),
   constraint account_validations_pkey PRIMARY KEY (client_id, validation_id),
-  constraint account_validations_client_id_idempotency_key_key UNIQUE (client_id, idempotency_key)
+  constraint account_validations_idempotency_key_key UNIQUE (client_id, idempotency_key)
 );
 
-create table tiba.bank_states (
+create table tiba.bank_availability (
   bic text collate "C" not null,
   status text not null,
   version integer default 1 not null,
   since timestamp with time zone not null,
-  told_up_to text collate "C" default ''::text,
-  constraint bank_states_status_check CHECK ((status = ANY (ARRAY['UP'::text, 'DOWN'::text]))),
-  constraint bank_states_pkey PRIMARY KEY (bic)
+  notified_up_to_client_id text collate "C" default ''::text,
+  constraint bank_availability_status_known CHECK ((status = ANY (ARRAY['UP'::text, 'DOWN'::text]))),
+  constraint bank_availability_pkey PRIMARY KEY (bic)
 );
 
 create table tiba.callback_attempts (
@@ -82,7 +82,7 @@ create table tiba.callback_attempts (
   http_status integer,
   answer text,
   error text,
-  constraint callback_attempts_client_id_endpoint_id_sequence_fkey FOREIGN KEY (client_id, endpoint_id, sequence) REFERENCES tiba.callback_deliveries(client_id, endpoint_id, sequence),
+  constraint callback_attempts_delivery_fkey FOREIGN KEY (client_id, endpoint_id, sequence) REFERENCES tiba.callback_deliveries(client_id, endpoint_id, sequence),
   constraint callback_attempts_pkey PRIMARY KEY (client_id, endpoint_id, sequence, attempt)
 );
 
@@ -95,11 +95,11 @@ create table tiba.callback_deliveries (
   attempts_before integer default 0 not null,
   next_attempt_at timestamp with time zone not null,
   ended_at timestamp with time zone,
-  constraint callback_deliveries_check CHECK (((state = 'pending'::text) = (ended_at IS NULL))),
-  constraint callback_deliveries_check1 CHECK (((attempts_before >= 0) AND (attempts_before <= attempts))),
-  constraint callback_deliveries_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'delivered'::text, 'exhausted'::text]))),
-  constraint callback_deliveries_client_id_endpoint_id_fkey FOREIGN KEY (client_id, endpoint_id) REFERENCES tiba.callback_endpoints(client_id, endpoint_id),
-  constraint callback_deliveries_client_id_sequence_fkey FOREIGN KEY (client_id, sequence) REFERENCES tiba.events(client_id, sequence),
+  constraint callback_deliveries_attempts_before_in_range CHECK (((attempts_before >= 0) AND (attempts_before <= attempts))),
+  constraint callback_deliveries_ended_unless_pending CHECK (((state = 'pending'::text) = (ended_at IS NULL))),
+  constraint callback_deliveries_state_known CHECK ((state = ANY (ARRAY['pending'::text, 'delivered'::text, 'exhausted'::text]))),
+  constraint callback_deliveries_endpoint_fkey FOREIGN KEY (client_id, endpoint_id) REFERENCES tiba.callback_endpoints(client_id, endpoint_id),
+  constraint callback_deliveries_event_fkey FOREIGN KEY (client_id, sequence) REFERENCES tiba.events(client_id, sequence),
   constraint callback_deliveries_pkey PRIMARY KEY (client_id, endpoint_id, sequence)
 );
 
@@ -115,8 +115,8 @@ create table tiba.callback_endpoints (
   disabled_at timestamp with time zone,
   disabled_reason text,
   created_at timestamp with time zone default now() not null,
-  constraint callback_endpoints_check CHECK (((disabled_at IS NULL) = (disabled_reason IS NULL))),
-  constraint callback_endpoints_disabled_reason_check CHECK ((disabled_reason = ANY (ARRAY['client'::text, 'gone'::text, 'failing'::text]))),
+  constraint callback_endpoints_disabled_reason_known CHECK ((disabled_reason = ANY (ARRAY['client'::text, 'gone'::text, 'failing'::text]))),
+  constraint callback_endpoints_disabled_with_reason CHECK (((disabled_at IS NULL) = (disabled_reason IS NULL))),
   constraint callback_endpoints_client_id_fkey FOREIGN KEY (client_id) REFERENCES tiba.clients(client_id),
   constraint callback_endpoints_pkey PRIMARY KEY (client_id, endpoint_id)
 );
@@ -128,22 +128,22 @@ create table tiba.clients (
   scopes text[] not null,
   check_status_per_minute integer,
   check_account_per_minute integer,
+  accounts_per_day integer,
+  trusted boolean default false not null,
   tokens_valid_from timestamp with time zone default '-infinity'::timestamp with time zone not null,
   disabled_at timestamp with time zone,
   created_at timestamp with time zone default now() not null,
-  accounts_per_day integer,
-  trusted boolean default false not null,
-  constraint clients_accounts_per_day_check CHECK ((accounts_per_day >= 0)),
-  constraint clients_check_account_per_minute_check CHECK ((check_account_per_minute >= 0)),
-  constraint clients_check_status_per_minute_check CHECK ((check_status_per_minute >= 0)),
+  constraint clients_accounts_per_day_not_negative CHECK ((accounts_per_day >= 0)),
+  constraint clients_check_account_per_minute_not_negative CHECK ((check_account_per_minute >= 0)),
+  constraint clients_check_status_per_minute_not_negative CHECK ((check_status_per_minute >= 0)),
   constraint clients_pkey PRIMARY KEY (client_id)
 );
 
-create table tiba.event_counts (
+create table tiba.event_sequences (
   client_id text collate "C" not null,
   last_sequence bigint not null,
-  constraint event_counts_client_id_fkey FOREIGN KEY (client_id) REFERENCES tiba.clients(client_id),
-  constraint event_counts_pkey PRIMARY KEY (client_id)
+  constraint event_sequences_client_id_fkey FOREIGN KEY (client_id) REFERENCES tiba.clients(client_id),
+  constraint event_sequences_pkey PRIMARY KEY (client_id)
 );
 
 create table tiba.events (
@@ -155,14 +155,14 @@ create table tiba.events (
   occurred_at timestamp with time zone not null,
   data text not null,
   constraint events_pkey PRIMARY KEY (client_id, sequence),
-  constraint events_subject_id_version_client_id_key UNIQUE (subject_id, version, client_id)
+  constraint events_subject_version_key UNIQUE (subject_id, version, client_id)
 );
 
 create table tiba.installation (
   single boolean default true not null,
   environment text not null,
-  constraint installation_environment_check CHECK ((environment = ANY (ARRAY['sandbox'::text, 'production'::text]))),
-  constraint installation_single_check CHECK (single),
+  constraint installation_environment_known CHECK ((environment = ANY (ARRAY['sandbox'::text, 'production'::text]))),
+  constraint installation_has_one_row CHECK (single),
   constraint installation_pkey PRIMARY KEY (single)
 );
 
@@ -173,20 +173,6 @@ create table tiba.migrations (
   constraint migrations_pkey PRIMARY KEY (name)
 );
 
-create table tiba.observations (
-  client_id text collate "C" not null,
-  transaction_id text collate "C" not null,
-  observation_id bigint generated always as identity not null,
-  source text not null,
-  said json not null,
-  outcome text not null,
-  reason text,
-  observed_at timestamp with time zone default now() not null,
-  constraint observations_outcome_check CHECK ((outcome = ANY (ARRAY['inserted'::text, 'advanced'::text, 'reversed'::text, 'overdue'::text, 'unchanged'::text, 'conflict'::text]))),
-  constraint observations_client_id_transaction_id_fkey FOREIGN KEY (client_id, transaction_id) REFERENCES tiba.transactions(client_id, transaction_id),
-  constraint observations_pkey PRIMARY KEY (client_id, transaction_id, observation_id)
-);
-
 create table tiba.signing_keys (
   key_id text collate "C" not null,
   algorithm text not null,
@@ -195,6 +181,34 @@ create table tiba.signing_keys (
   created_at timestamp with time zone default now() not null,
   retired_at timestamp with time zone,
   constraint signing_keys_pkey PRIMARY KEY (key_id)
+);
+
+create table tiba.status_inquiries (
+  client_id text collate "C" not null,
+  transaction_id text collate "C" not null,
+  rail text collate "C" not null,
+  next_at timestamp with time zone not null,
+  claimed_until timestamp with time zone,
+  last_inquired_at timestamp with time zone,
+  attempts integer default 0 not null,
+  unknown_since timestamp with time zone,
+  review_since timestamp with time zone,
+  constraint status_inquiries_transaction_fkey FOREIGN KEY (client_id, transaction_id) REFERENCES tiba.transactions(client_id, transaction_id),
+  constraint status_inquiries_pkey PRIMARY KEY (client_id, transaction_id)
+);
+
+create table tiba.status_updates (
+  client_id text collate "C" not null,
+  transaction_id text collate "C" not null,
+  status_update_id bigint generated always as identity not null,
+  source text not null,
+  raw json not null,
+  outcome text not null,
+  reason text,
+  received_at timestamp with time zone default now() not null,
+  constraint status_updates_outcome_known CHECK ((outcome = ANY (ARRAY['inserted'::text, 'advanced'::text, 'reversed'::text, 'overdue'::text, 'unchanged'::text, 'conflict'::text]))),
+  constraint status_updates_transaction_fkey FOREIGN KEY (client_id, transaction_id) REFERENCES tiba.transactions(client_id, transaction_id),
+  constraint status_updates_pkey PRIMARY KEY (client_id, transaction_id, status_update_id)
 );
 
 create table tiba.transactions (
@@ -220,36 +234,22 @@ create table tiba.transactions (
   reversed_at timestamp with time zone,
   expected_by timestamp with time zone not null,
   overdue_since timestamp with time zone,
-  constraint transactions_amount_check CHECK ((amount > (0)::numeric)),
-  constraint transactions_check CHECK (((status = 'PROCESS'::text) = (processed_at IS NULL))),
-  constraint transactions_check1 CHECK (((status = 'FAILED'::text) = (failure_reason IS NOT NULL))),
-  constraint transactions_check2 CHECK (((reversed_at IS NULL) OR (status = 'SUCCESS'::text))),
-  constraint transactions_check3 CHECK (((rail IS NULL) = (rail_reference IS NULL))),
-  constraint transactions_fee_check CHECK ((fee >= (0)::numeric)),
-  constraint transactions_status_check CHECK ((status = ANY (ARRAY['PROCESS'::text, 'SUCCESS'::text, 'FAILED'::text]))),
-  constraint transactions_version_check CHECK ((version > 0)),
+  constraint transactions_amount_positive CHECK ((amount > (0)::numeric)),
+  constraint transactions_failure_reason_only_if_failed CHECK (((status = 'FAILED'::text) = (failure_reason IS NOT NULL))),
+  constraint transactions_fee_not_negative CHECK ((fee >= (0)::numeric)),
+  constraint transactions_processed_at_unless_in_process CHECK (((status = 'PROCESS'::text) = (processed_at IS NULL))),
+  constraint transactions_rail_with_its_reference CHECK (((rail IS NULL) = (rail_reference IS NULL))),
+  constraint transactions_reversed_only_after_success CHECK (((reversed_at IS NULL) OR (status = 'SUCCESS'::text))),
+  constraint transactions_status_known CHECK ((status = ANY (ARRAY['PROCESS'::text, 'SUCCESS'::text, 'FAILED'::text]))),
+  constraint transactions_version_positive CHECK ((version > 0)),
   constraint transactions_client_id_fkey FOREIGN KEY (client_id) REFERENCES tiba.clients(client_id),
   constraint transactions_pkey PRIMARY KEY (client_id, transaction_id),
   constraint transactions_reference_id_key UNIQUE (reference_id, client_id)
 );
 
-create table tiba.transfer_inquiries (
-  client_id text collate "C" not null,
-  transaction_id text collate "C" not null,
-  rail text collate "C" not null,
-  next_at timestamp with time zone not null,
-  claimed_until timestamp with time zone,
-  asked_at timestamp with time zone,
-  asked_times integer default 0 not null,
-  unknown_since timestamp with time zone,
-  review_since timestamp with time zone,
-  constraint transfer_inquiries_client_id_transaction_id_fkey FOREIGN KEY (client_id, transaction_id) REFERENCES tiba.transactions(client_id, transaction_id),
-  constraint transfer_inquiries_pkey PRIMARY KEY (client_id, transaction_id)
-);
-
 CREATE INDEX account_checks_account ON tiba.account_checks USING btree (account_hash, checked_at);
 
-CREATE INDEX account_validation_rows_asking ON tiba.account_validation_rows USING btree (asked_at) WHERE (state = 'asking'::text);
+CREATE INDEX account_validation_rows_in_flight ON tiba.account_validation_rows USING btree (claimed_at) WHERE (state = 'in_flight'::text);
 
 CREATE UNIQUE INDEX account_validation_rows_sequence ON tiba.account_validation_rows USING btree (client_id, validation_id, sequence) WHERE (sequence IS NOT NULL);
 
@@ -265,17 +265,17 @@ CREATE INDEX callback_deliveries_due ON tiba.callback_deliveries USING btree (cl
 
 CREATE INDEX callback_deliveries_state ON tiba.callback_deliveries USING btree (client_id, endpoint_id, state, sequence);
 
-CREATE INDEX callback_endpoints_in_trouble ON tiba.callback_endpoints USING btree (client_id, endpoint_id) WHERE ((disabled_at IS NOT NULL) OR (failing_since IS NOT NULL));
+CREATE INDEX callback_endpoints_disabled_or_failing ON tiba.callback_endpoints USING btree (client_id, endpoint_id) WHERE ((disabled_at IS NOT NULL) OR (failing_since IS NOT NULL));
 
 CREATE INDEX events_occurred_at ON tiba.events USING btree (client_id, occurred_at, sequence);
+
+CREATE INDEX status_inquiries_next_at ON tiba.status_inquiries USING btree (rail, next_at);
+
+CREATE INDEX status_inquiries_review_since ON tiba.status_inquiries USING btree (review_since) WHERE (review_since IS NOT NULL);
 
 CREATE INDEX transactions_expected_by ON tiba.transactions USING btree (expected_by) WHERE ((status = 'PROCESS'::text) AND (overdue_since IS NULL));
 
 CREATE INDEX transactions_overdue_since ON tiba.transactions USING btree (overdue_since) WHERE ((status = 'PROCESS'::text) AND (overdue_since IS NOT NULL));
-
-CREATE INDEX transfer_inquiries_next_at ON tiba.transfer_inquiries USING btree (rail, next_at);
-
-CREATE INDEX transfer_inquiries_review_since ON tiba.transfer_inquiries USING btree (review_since) WHERE (review_since IS NOT NULL);
 
 CREATE OR REPLACE FUNCTION tiba.notify_change()
  RETURNS trigger

@@ -1,3 +1,4 @@
+import type { BenchContext } from './bench-context.ts';
 import { type BenchDatabase, makeDatabase } from './database/databases.ts';
 import { NUMBER } from './load/load.ts';
 import { recordAnswer } from './load/record.ts';
@@ -13,7 +14,6 @@ import {
   startService,
   startSignatureCheckingBank,
 } from './services.ts';
-import type { Stage } from './stage.ts';
 import { verifyBareServer, verifyCheckStatus } from './verify.ts';
 
 export interface Comparison {
@@ -24,7 +24,7 @@ export interface Comparison {
 type Name = 'bare' | 'small' | 'large' | 'unbatched' | 'instantBank' | 'simulatedBank';
 
 /** Measures the service against a bare server and against itself: docs/benchmarks.md says what each row means. */
-export async function compare(stage: Stage, options: Options): Promise<Comparison> {
+export async function compare(stage: BenchContext, options: Options): Promise<Comparison> {
   const variants = await startVariants(stage, options);
   const measured = await measureInRounds(stage, variants, options);
   return {
@@ -36,7 +36,7 @@ export async function compare(stage: Stage, options: Options): Promise<Compariso
   };
 }
 
-async function startVariants(stage: Stage, options: Options): Promise<Record<Name, Variant>> {
+async function startVariants(stage: BenchContext, options: Options): Promise<Record<Name, Variant>> {
   const smallDatabase = await makeDatabase(stage, 'bench_small', options.smallRows);
   const largeDatabase = await makeDatabase(stage, 'bench_large', options.largeRows);
   stage.say('starting the servers …');
@@ -84,7 +84,7 @@ async function startVariants(stage: Stage, options: Options): Promise<Record<Nam
   };
 }
 
-async function startBare(stage: Stage, service: Service) {
+async function startBare(stage: BenchContext, service: Service) {
   const url = service.address.publicUrl + CHECK_STATUS_PATH.replace(NUMBER, '0000000000');
   const recorded = await recordAnswer(url, headers(service.address.token));
   const bare = await startBareServer(stage, recorded);

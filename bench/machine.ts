@@ -1,9 +1,9 @@
 import { cpus } from 'node:os';
 import pg from 'pg';
-import type { Stage } from './stage.ts';
+import type { BenchContext } from './bench-context.ts';
 
 /** What the figures depend on, for whoever compares them with others. */
-export async function describeMachine({ cores, load, postgres }: Stage): Promise<string> {
+export async function describeMachine({ cores, load, postgres }: BenchContext): Promise<string> {
   const processors = cpus();
   const placing =
     cores === null

@@ -1,7 +1,8 @@
 import { inspect } from 'node:util';
-import { measureArrival } from './arrival/arrival.ts';
-import { arrivalRatios, arrivalRows, conditions } from './arrival/report.ts';
+import { openBenchContext } from './bench-context.ts';
 import { compare } from './compare.ts';
+import { measureEndToEnd } from './end-to-end/end-to-end.ts';
+import { arrivalRatios, arrivalRows, conditions } from './end-to-end/report.ts';
 import { Interrupted, onInterruption } from './interruption.ts';
 import { describeMachine } from './machine.ts';
 import { type Options, OptionsError, readOptions, USAGE } from './options.ts';
@@ -9,7 +10,6 @@ import { profile } from './profile.ts';
 import { measureRails } from './rails/rails.ts';
 import { isMissed } from './ratios.ts';
 import { ratioTable, rowTable } from './report.ts';
-import { openStage } from './stage.ts';
 
 /** `npm run bench`: what the service costs, held against a bare server and against its own budgets (docs/benchmarks.md). */
 
@@ -45,7 +45,7 @@ async function run(options: Options): Promise<number> {
   }
   await using closers = new AsyncDisposableStack();
   const signal = onInterruption(closers);
-  const stage = await openStage({ options, signal, say, closers });
+  const stage = await openBenchContext({ options, signal, say, closers });
   print(await describeMachine(stage));
 
   if (options.profile) {
@@ -53,7 +53,7 @@ async function run(options: Options): Promise<number> {
     return 0;
   }
   if (options.arrival) {
-    const { measured, sizes } = await measureArrival(stage, options);
+    const { measured, sizes } = await measureEndToEnd(stage, options);
     const ratios = arrivalRatios(measured, sizes);
     print(`\n${conditions(measured, sizes)}\n\n${arrivalRows(measured, sizes)}\n\n${ratioTable(ratios)}`);
     return end(options, ratios.some(isMissed));

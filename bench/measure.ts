@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { truncate } from 'node:fs/promises';
+import type { BenchContext } from './bench-context.ts';
 import { cpuSeconds } from './cpu-time.ts';
 import type { LoadResult, Requests } from './load/load.ts';
 import type { Service } from './services.ts';
-import type { Stage } from './stage.ts';
 import { countInquiries } from './verify.ts';
 
 /** Something that answers requests, and the requests to send it. */
@@ -39,7 +39,7 @@ const FAILED_SHARE_MAX = 0.01;
  * falls on all of them alike. The measurements of each variant, by round.
  */
 export async function measureInRounds<Name extends string>(
-  stage: Stage,
+  stage: BenchContext,
   variants: Readonly<Record<Name, Variant>>,
   { warmUpSeconds, rounds, roundSeconds }: Durations,
 ): Promise<Record<Name, Measurement[]>> {
@@ -59,7 +59,7 @@ export async function measureInRounds<Name extends string>(
   return measurements;
 }
 
-async function measure(stage: Stage, variant: Variant, seconds: number, run: number): Promise<Measurement> {
+async function measure(stage: BenchContext, variant: Variant, seconds: number, run: number): Promise<Measurement> {
   const { signal } = stage;
   signal.throwIfAborted();
   const { title, pid, requests, service } = variant;

@@ -1,13 +1,13 @@
 import { mkdir, readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { BenchContext } from './bench-context.ts';
 import { makeDatabase } from './database/databases.ts';
 import type { Requests } from './load/load.ts';
 import type { Options } from './options.ts';
 import { type CpuProfile, summariseProfile } from './profile-summary.ts';
 import { checkAccountRequests, checkStatusRequests } from './requests.ts';
 import { type Service, type ServiceOptions, startInstantBank, startService } from './services.ts';
-import type { Stage } from './stage.ts';
 
 const RESULTS = fileURLToPath(new URL('results', import.meta.url));
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -18,7 +18,7 @@ const SAMPLING_INTERVAL_US = 200;
  * Puts load on the service while V8 takes samples of where it is. Writes the profiles, which Chrome's DevTools open, to
  * `results/`, and gives the functions that most of the time was spent in.
  */
-export async function profile(stage: Stage, options: Options): Promise<string> {
+export async function profile(stage: BenchContext, options: Options): Promise<string> {
   const database = await makeDatabase(stage, 'bench_small', options.smallRows);
   const status = await profileOne(stage, options, { name: 'check-status', database }, ({ address }) =>
     checkStatusRequests(address.publicUrl, address.token, database),
@@ -29,7 +29,7 @@ export async function profile(stage: Stage, options: Options): Promise<string> {
 }
 
 async function profileOne(
-  stage: Stage,
+  stage: BenchContext,
   { warmUpSeconds, roundSeconds }: Options,
   service: ServiceOptions,
   requestsFor: (service: Service) => Requests,

@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { startSimulatedBank } from '../apps/server/src/sandbox/bank-process.ts';
 import { keepSecrets } from '../apps/server/src/sandbox/secrets.ts';
+import type { BenchContext } from './bench-context.ts';
 import { type Child, startChild } from './child.ts';
 import type { BenchDatabase } from './database/databases.ts';
 import { CLIENT_ID } from './database/prototypes.ts';
@@ -8,7 +9,6 @@ import type { RecordedAnswer } from './load/record.ts';
 import type { BareServerAddress } from './processes/bare-server.ts';
 import type { InstantBankAddress } from './processes/instant-bank.ts';
 import type { BenchRail, TibaServerAddress, TibaServerSettings } from './processes/tiba-server.ts';
-import type { Stage } from './stage.ts';
 
 /** The service under test: a process on the server's core. */
 export interface Service extends Child<TibaServerAddress> {
@@ -24,7 +24,7 @@ export interface ServiceOptions {
   readonly nodeOptions?: readonly string[];
 }
 
-export async function startService(stage: Stage, options: ServiceOptions): Promise<Service> {
+export async function startService(stage: BenchContext, options: ServiceOptions): Promise<Service> {
   stage.signal.throwIfAborted();
   const logFile = path.join(stage.directory, `${options.name}.log`);
   const settings: TibaServerSettings = {
@@ -49,7 +49,7 @@ export async function startService(stage: Stage, options: ServiceOptions): Promi
 }
 
 /** On the server's core too: it is what the service is measured against. */
-export async function startBareServer(stage: Stage, answer: RecordedAnswer): Promise<Child<BareServerAddress>> {
+export async function startBareServer(stage: BenchContext, answer: RecordedAnswer): Promise<Child<BareServerAddress>> {
   stage.signal.throwIfAborted();
   const { cores, directory } = stage;
   const child = await startChild<BareServerAddress>({ file: 'bare-server.ts', settings: answer, cores, directory });
@@ -58,7 +58,7 @@ export async function startBareServer(stage: Stage, answer: RecordedAnswer): Pro
 }
 
 /** A bank that answers at once and checks nothing, and the way to it. */
-export async function startInstantBank(stage: Stage): Promise<BenchRail> {
+export async function startInstantBank(stage: BenchContext): Promise<BenchRail> {
   stage.signal.throwIfAborted();
   const { directory } = stage;
   const secrets = await bankSecrets(stage);
@@ -77,7 +77,7 @@ export async function startInstantBank(stage: Stage): Promise<BenchRail> {
 }
 
 /** The simulated bank of the sandbox, which checks every signature, and the way to it. */
-export async function startSignatureCheckingBank(stage: Stage): Promise<BenchRail> {
+export async function startSignatureCheckingBank(stage: BenchContext): Promise<BenchRail> {
   stage.signal.throwIfAborted();
   const secrets = await bankSecrets(stage);
   const bank = await startSimulatedBank(secrets, stage.log);
@@ -86,4 +86,4 @@ export async function startSignatureCheckingBank(stage: Stage): Promise<BenchRai
   return { ...connection, privateKeyPem: secrets.bankPrivateKey };
 }
 
-const bankSecrets = (stage: Stage) => keepSecrets(path.join(stage.directory, 'bank-secrets.json'));
+const bankSecrets = (stage: BenchContext) => keepSecrets(path.join(stage.directory, 'bank-secrets.json'));

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { transactionJson } from '../apps/server/src/domain/transaction-json.ts';
 import { openDatabase } from '../apps/server/src/postgres/database.ts';
 import { lockTransactions } from '../apps/server/src/postgres/transactions.ts';
+import type { BenchContext } from './bench-context.ts';
 import type { BenchDatabase } from './database/databases.ts';
 import { CLIENT_ID, REFERENCE_ID, TRANSACTION_ID } from './database/prototypes.ts';
 import { NUMBER, NUMBER_DIGITS } from './load/load.ts';
 import { type RecordedAnswer, recordAnswer } from './load/record.ts';
 import { headers } from './requests.ts';
 import type { Service } from './services.ts';
-import type { Stage } from './stage.ts';
 
 // Figures of a service that answers wrongly are worth nothing, so each is looked at before it is measured.
 
@@ -16,7 +16,7 @@ const numbered = (template: string, number: number): string =>
   template.replace(NUMBER, String(number).padStart(NUMBER_DIGITS, '0'));
 
 /** Asks for some transactions and holds the answers against the typed columns, as the feed would have rendered them. */
-export async function verifyCheckStatus(stage: Stage, service: Service, database: BenchDatabase): Promise<void> {
+export async function verifyCheckStatus(stage: BenchContext, service: Service, database: BenchDatabase): Promise<void> {
   const numbers = [0, 1, 2, 3, 4, Math.floor(database.rows / 2), database.rows - 1];
   const stored = await readTransactions(stage, database, numbers);
   const get = (path: string) => ask(service, path);
@@ -35,7 +35,7 @@ export async function verifyCheckStatus(stage: Stage, service: Service, database
 
 /** Rendered by transaction ID. */
 async function readTransactions(
-  stage: Stage,
+  stage: BenchContext,
   { connectionString }: BenchDatabase,
   numbers: readonly number[],
 ): Promise<Map<string, string>> {

@@ -4,9 +4,9 @@ import { glob, mkdtemp, rm } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { startTestServer } from './harness/database.ts';
-import { makeRsaKeys } from './harness/rsa-keys.ts';
-import { RSA_KEYS_VARIABLE, TEST_SERVER_VARIABLE } from './harness/whole-run.ts';
+import { startTestServer } from './support/database.ts';
+import { makeRsaKeys } from './support/rsa-keys.ts';
+import { RSA_KEYS_VARIABLE, TEST_SERVER_VARIABLE } from './support/suite-environment.ts';
 
 /** All checks, as CI runs them: types, lint, format, dead code, then the tests. Stops at the first that fails. */
 

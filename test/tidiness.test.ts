@@ -67,7 +67,7 @@ test("a protocol's folder is imported by the wiring alone", () => {
   const source = 'apps/server/src/';
   // The list of protocols, and the sandbox, whose demo core orders transfers from a SNAP bank.
   const wiring = new Set(
-    ['rails/protocols.ts', 'sandbox/bank-process.ts', 'commands/sandbox.ts'].map((file) => `${source}${file}`),
+    ['rails/protocols.ts', 'sandbox/bank-process.ts', 'cli/sandbox.ts'].map((file) => `${source}${file}`),
   );
   const protocols = filesIn(`${source}rails/`, '/protocol.ts').map((file) => file.replace(/protocol\.ts$/, ''));
   const folders = protocols.filter((folder) => folder !== `${source}rails/`);

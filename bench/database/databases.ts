@@ -4,7 +4,7 @@ import type { Scope } from '../../apps/server/src/auth/scopes.ts';
 import { insertClient } from '../../apps/server/src/postgres/clients.ts';
 import { openDatabase } from '../../apps/server/src/postgres/database.ts';
 import { migrate } from '../../apps/server/src/postgres/migrate.ts';
-import type { Stage } from '../stage.ts';
+import type { BenchContext } from '../bench-context.ts';
 import { fillTransactions } from './fill.ts';
 import { CLIENT_ID } from './prototypes.ts';
 
@@ -19,7 +19,7 @@ const SCOPES: readonly Scope[] = ['status:read', 'account:check', 'callbacks:man
 const REQUESTS_PER_MINUTE = 100_000_000;
 
 /** A database with the service's schema, the client that asks, and this many transactions of it. */
-export async function makeDatabase(stage: Stage, name: string, rows: number): Promise<BenchDatabase> {
+export async function makeDatabase(stage: BenchContext, name: string, rows: number): Promise<BenchDatabase> {
   const { signal, say } = stage;
   const connectionString = await makeEmptyDatabase(stage, name);
   const startedMs = performance.now();
@@ -32,7 +32,7 @@ export async function makeDatabase(stage: Stage, name: string, rows: number): Pr
 
 /** A database with the service's schema and the client that asks. Gives its connection string. */
 export async function makeEmptyDatabase(
-  { postgres, log, signal }: Pick<Stage, 'postgres' | 'log' | 'signal'>,
+  { postgres, log, signal }: Pick<BenchContext, 'postgres' | 'log' | 'signal'>,
   name: string,
 ): Promise<string> {
   signal.throwIfAborted();

@@ -20,10 +20,10 @@ interface AutocannonOptions {
   readonly duration: number;
   /** How often it looks whether the time is over, in milliseconds. */
   readonly sampleInt: number;
-  readonly requests: readonly { readonly setupRequest: (request: RequestParts) => RequestParts }[];
+  readonly requests: readonly { readonly setupRequest: (request: RequestFields) => RequestFields }[];
 }
 
-interface RequestParts {
+interface RequestFields {
   readonly method?: string;
   readonly path?: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -56,7 +56,7 @@ async function run({ requests, seconds: duration, run, signal }: LoadRun): Promi
     const number = numbers.order === 'random' ? Math.floor(Math.random() * numbers.below) : (count += 1);
     return String(number).padStart(NUMBER_DIGITS, '0');
   };
-  const setupRequest = (request: RequestParts): RequestParts => {
+  const setupRequest = (request: RequestFields): RequestFields => {
     const number = next();
     return {
       ...request,

@@ -3,9 +3,9 @@
 
 import pg from 'pg';
 import { Pool } from 'undici';
-import { requireSteadyClock, wallMs } from '../arrival/clock.ts';
-import { startControl } from '../arrival/control.ts';
 import { liveAsChild } from '../as-child.ts';
+import { requireSteadyClock, wallMs } from '../end-to-end/clock.ts';
+import { startControl } from '../end-to-end/control.ts';
 
 export interface BareCarrierSettings {
   readonly connectionString: string;

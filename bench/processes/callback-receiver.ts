@@ -4,9 +4,9 @@
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { addressOf } from '../address-of.ts';
-import { requireSteadyClock, wallMs } from '../arrival/clock.ts';
-import { startControl } from '../arrival/control.ts';
 import { liveAsChild } from '../as-child.ts';
+import { requireSteadyClock, wallMs } from '../end-to-end/clock.ts';
+import { startControl } from '../end-to-end/control.ts';
 
 export interface CallbackReceiverAddress {
   readonly url: string;

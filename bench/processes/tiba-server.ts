@@ -2,7 +2,7 @@
 // exceeds, metrics, and an access log that goes to a file.
 
 import { createPrivateKey } from 'node:crypto';
-import { startApp } from '../../apps/server/src/app.ts';
+import { startApp } from '../../apps/server/src/app/start-app.ts';
 import { readSettings } from '../../apps/server/src/config.ts';
 import { createBankDirectory } from '../../apps/server/src/domain/bank.ts';
 import bankEntries from '../../apps/server/src/domain/banks.json' with { type: 'json' };

@@ -2,9 +2,9 @@
 // them, because thousands of those would cost more than what is measured.
 
 import { connect, type Socket } from 'node:net';
-import { requireSteadyClock, wallMs } from '../arrival/clock.ts';
-import { startControl } from '../arrival/control.ts';
 import { liveAsChild } from '../as-child.ts';
+import { requireSteadyClock, wallMs } from '../end-to-end/clock.ts';
+import { startControl } from '../end-to-end/control.ts';
 
 export interface WaitingClientsSettings {
   /** Of the public listener. */

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { type Answer, send, type TestService } from '../harness/service.ts';
+import { type Answer, send, type TestService } from '../support/service.ts';
 
 /** What the table of account checks holds, by SQL of the test's own, and what the operator finds in it. */
 

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { deleteEnded } from '../../apps/server/src/postgres/account-validations.ts';
-import { createTestDatabase } from '../harness/database.ts';
-import { eventually } from '../harness/eventually.ts';
-import { rsaKeys } from '../harness/rsa-keys.ts';
-import { startTestService, type TestService } from '../harness/service.ts';
-import { active, NOT_FOUND, scriptedRail } from '../rails/protection/scripted-rail.ts';
+import { active, NOT_FOUND, scriptedRail } from '../rails/resilience/scripted-rail.ts';
 import { answer, answerActive, type BankAnswer, startScriptedBank } from '../rails/scripted-bank.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
+import { rsaKeys } from '../support/rsa-keys.ts';
+import { startTestService, type TestService } from '../support/service.ts';
 import { dataOf, type Job, jobsOf } from './jobs.ts';
 
 const keys = rsaKeys();

@@ -7,8 +7,8 @@ import {
   type ValidationQueue,
 } from '../../apps/server/src/postgres/account-validation-rows.ts';
 import type { Database } from '../../apps/server/src/postgres/database.ts';
-import { startTestService } from '../harness/service.ts';
-import { active, scriptedRail } from '../rails/protection/scripted-rail.ts';
+import { active, scriptedRail } from '../rails/resilience/scripted-rail.ts';
+import { startTestService } from '../support/service.ts';
 import { jobsOf } from './jobs.ts';
 
 test('a row that was given back and taken again is not given back by the same claim twice', async (context) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { eventually } from '../harness/eventually.ts';
-import { send, startTestService, type TestService } from '../harness/service.ts';
+import { eventually } from '../support/eventually.ts';
+import { send, startTestService, type TestService } from '../support/service.ts';
 import { dataOf, type Job, jobsOf, type Result } from './jobs.ts';
 
 describe('many accounts checked at once', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { eventually } from '../harness/eventually.ts';
-import { type Answer, send, type TestClient, type TestService } from '../harness/service.ts';
+import { eventually } from '../support/eventually.ts';
+import { type Answer, send, type TestClient, type TestService } from '../support/service.ts';
 
 export interface SentRow {
   readonly bank_code?: unknown;

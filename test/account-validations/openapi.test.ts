@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { setClientLimits } from '../../apps/server/src/postgres/clients.ts';
 import { TIMESTAMP } from '../contract/assertions.ts';
-import { type Answer, startTestService, type TestService } from '../harness/service.ts';
+import { type Answer, startTestService, type TestService } from '../support/service.ts';
 import { dataOf, type Job, jobsOf } from './jobs.ts';
 
 /** The published description (/openapi.json) and the operations on account validations say the same. */

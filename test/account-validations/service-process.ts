@@ -1,12 +1,12 @@
 // The service as a process of its own, which a test kills and starts again on the same database.
 
 import { createPrivateKey, createPublicKey } from 'node:crypto';
-import { startApp } from '../../apps/server/src/app.ts';
+import { startApp } from '../../apps/server/src/app/start-app.ts';
 import { readSettings } from '../../apps/server/src/config.ts';
 import { insertClient } from '../../apps/server/src/postgres/clients.ts';
-import { testBanks } from '../harness/service.ts';
-import { warningsOnly } from '../harness/warnings.ts';
 import { createRail } from '../rails/connection.ts';
+import { testBanks } from '../support/service.ts';
+import { warningsOnly } from '../support/warnings.ts';
 
 /** The first message to it. */
 export interface ServiceSettings {

@@ -1,4 +1,4 @@
-import type { TestClient, TestService } from '../harness/service.ts';
+import type { TestClient, TestService } from '../support/service.ts';
 
 export interface StoredResults {
   readonly count: number;

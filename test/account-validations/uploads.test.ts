@@ -9,7 +9,7 @@ import {
   type UploadReader,
   type UploadReaderOptions,
 } from '../../apps/server/src/account-validations/uploads/upload-reader.ts';
-import { eventually } from '../harness/eventually.ts';
+import { eventually } from '../support/eventually.ts';
 import { watchEventLoop } from './event-loop.ts';
 import { BLOCK_MS_MAX } from './harmless.ts';
 import { manyRows } from './many-rows.ts';
@@ -30,7 +30,7 @@ function start(options: Partial<UploadReaderOptions> = {}): UploadReader & Async
 /** Those that this process started to read uploads: their numbers. */
 function readingProcesses(): readonly number[] {
   const all = execFileSync('ps', ['-A', '-ww', '-o', 'ppid=,pid=,args='], { encoding: 'utf8' });
-  const ours = new RegExp(String.raw`^\s*${process.pid}\s+(\d+)\s.*reading-process\.ts`, 'gm');
+  const ours = new RegExp(String.raw`^\s*${process.pid}\s+(\d+)\s.*reader-process\.ts`, 'gm');
   return [...all.matchAll(ours)].map(([, pid]) => Number(pid));
 }
 
@@ -143,7 +143,7 @@ describe('reading uploads', () => {
     await areReading(1);
     const [pid] = readingProcesses();
     const said = execFileSync('ps', ['eww', '-o', 'args=', '-p', String(pid)], { encoding: 'utf8' });
-    assert.match(said, / --permission --allow-fs-read=\* [^]*reading-process\.ts application\/json/);
+    assert.match(said, / --permission --allow-fs-read=\* [^]*reader-process\.ts application\/json/);
     assert.doesNotMatch(said, /--allow-(?!fs-read)|TIBA_TEST_SECRET/);
   });
 });

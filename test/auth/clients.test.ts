@@ -4,7 +4,7 @@ import pino from 'pino';
 import { createClients } from '../../apps/server/src/auth/clients.ts';
 import { changeClient, insertClient } from '../../apps/server/src/postgres/clients.ts';
 import { type Database, openDatabase, type Row } from '../../apps/server/src/postgres/database.ts';
-import { createTestDatabase } from '../harness/database.ts';
+import { createTestDatabase } from '../support/database.ts';
 import { LIMITS_OF_ONE } from './limits-of-one.ts';
 
 /** Regression: of two readings at once the older could end last and win, and a client that was disabled was let in again. */

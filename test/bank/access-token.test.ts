@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { sign } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { rsaKeys } from '../harness/rsa-keys.ts';
+import { rsaKeys } from '../support/rsa-keys.ts';
 import {
   type Change,
   createClock,

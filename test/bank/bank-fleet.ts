@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { rsaKeys } from '../harness/rsa-keys.ts';
+import { rsaKeys } from '../support/rsa-keys.ts';
 import { type ForkedBank, forkBank } from './bank-process.ts';
 import { createPartner, type Partner, partnerSettings } from './partner.ts';
 

@@ -4,8 +4,8 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import type { RsaKeys } from '../harness/rsa-keys.ts';
-import { INHERITED } from '../harness/whole-run.ts';
+import type { RsaKeys } from '../support/rsa-keys.ts';
+import { INHERITED } from '../support/suite-environment.ts';
 import { partnerSettings } from './partner.ts';
 
 export const BANK_MAIN = fileURLToPath(new URL('../../apps/bank/src/main.ts', import.meta.url));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type RunningBank, startBank } from '../../apps/bank/src/server.ts';
-import { rsaKeys } from '../harness/rsa-keys.ts';
+import { rsaKeys } from '../support/rsa-keys.ts';
 import { createClock, partnerSettings } from './partner.ts';
 
 // The messages are written here by hand and sent over real HTTP: they share nothing with the hub's code or the rail's.

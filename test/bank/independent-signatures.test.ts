@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { type RunningBank, startBank } from '../../apps/bank/src/server.ts';
-import { rsaKeys } from '../harness/rsa-keys.ts';
+import { rsaKeys } from '../support/rsa-keys.ts';
 import { createPartner, EXTERNAL_PATH, type Partner, partnerSettings } from './partner.ts';
 
 const keys = rsaKeys();

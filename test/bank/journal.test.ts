@@ -8,7 +8,7 @@ import { startBank } from '../../apps/bank/src/server.ts';
 import { COURSES } from '../../apps/bank/src/transfers/course.ts';
 import { JournalError } from '../../apps/bank/src/transfers/journal.ts';
 import { openTransfers, type Transfers } from '../../apps/bank/src/transfers/transfers.ts';
-import { rsaKeys } from '../harness/rsa-keys.ts';
+import { rsaKeys } from '../support/rsa-keys.ts';
 import { createClock, createPartner, partnerSettings } from './partner.ts';
 import { INTERBANK_ORDER, orderTransfer, pushClock, statusOf } from './transfers.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { bound } from '../harness/whole-run.ts';
+import { bound } from '../support/suite-environment.ts';
 import { setUp } from './notified-bank.ts';
 import { isSigned, type Reaction } from './receiver.ts';
 import { orderTransfer, statusOf } from './transfers.ts';

@@ -4,7 +4,7 @@
 import { createHash, createHmac, sign } from 'node:crypto';
 import { type RunningBank, startBank } from '../../apps/bank/src/server.ts';
 import type { BankSettings } from '../../apps/bank/src/settings.ts';
-import { type RsaKeys, rsaKeys } from '../harness/rsa-keys.ts';
+import { type RsaKeys, rsaKeys } from '../support/rsa-keys.ts';
 
 export const TOKEN_PATH = '/v1.0/access-token/b2b';
 export const INTERNAL_PATH = '/v1.0/account-inquiry-internal';

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { after, describe, it } from 'node:test';
-import { rsaKeys } from '../harness/rsa-keys.ts';
+import { rsaKeys } from '../support/rsa-keys.ts';
 import { BANK_MAIN, bankEnvironment, forkBank, waitUntilClosed } from './bank-process.ts';
 import { createPartner, INTERNAL_PATH, partnerSettings } from './partner.ts';
 

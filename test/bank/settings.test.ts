@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { type BankSettings, readSettings } from '../../apps/bank/src/settings.ts';
-import { rsaKeys } from '../harness/rsa-keys.ts';
+import { rsaKeys } from '../support/rsa-keys.ts';
 import { bankEnvironment } from './bank-process.ts';
 
 const ENVIRONMENT = bankEnvironment(rsaKeys());

@@ -3,7 +3,7 @@ import { describe, it, type TestContext } from 'node:test';
 import type { FormName } from '../../apps/bank/src/form-names.ts';
 import { startBank } from '../../apps/bank/src/server.ts';
 import type { BankSettings } from '../../apps/bank/src/settings.ts';
-import { rsaKeys } from '../harness/rsa-keys.ts';
+import { rsaKeys } from '../support/rsa-keys.ts';
 import { type Change, createPartner, outcomeOf, partnerSettings } from './partner.ts';
 
 const keys = rsaKeys();

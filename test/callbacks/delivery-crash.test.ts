@@ -3,8 +3,8 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { after, before, type TestContext, test } from 'node:test';
 import pg from 'pg';
-import { LEASE_MS } from '../../apps/server/src/callbacks/deliveries.ts';
-import { eventually } from '../harness/eventually.ts';
+import { LEASE_MS } from '../../apps/server/src/callbacks/dispatcher.ts';
+import { eventually } from '../support/eventually.ts';
 import { type DeliverySetup, SECRET_KEY, setUpDeliveries } from './delivery-setup.ts';
 import { silence, startCallbackReceiver, status } from './receiver.ts';
 

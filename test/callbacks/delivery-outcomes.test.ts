@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, type TestContext, test } from 'node:test';
-import { ATTEMPT_DELAYS_MS } from '../../apps/server/src/callbacks/schedule.ts';
-import { eventually } from '../harness/eventually.ts';
+import { ATTEMPT_DELAYS_MS } from '../../apps/server/src/callbacks/retry-schedule.ts';
+import { eventually } from '../support/eventually.ts';
 import { type DeliveryState, type Endpoint, setUpDeliveries } from './delivery-setup.ts';
 import { type CallbackReceiver, startCallbackReceiver, status } from './receiver.ts';
 

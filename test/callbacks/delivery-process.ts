@@ -1,6 +1,6 @@
 import pino from 'pino';
 import { createSeal } from '../../apps/server/src/auth/secrets.ts';
-import { createDeliveries } from '../../apps/server/src/callbacks/deliveries.ts';
+import { createDispatcher } from '../../apps/server/src/callbacks/dispatcher.ts';
 import { createCallbackSender } from '../../apps/server/src/callbacks/send.ts';
 import { createMetrics } from '../../apps/server/src/observability/metrics.ts';
 import { createGuardedHttp } from '../../apps/server/src/outbound/guarded-http.ts';
@@ -12,7 +12,7 @@ const connection = { connectionString };
 const log = pino({ level: 'silent' });
 const http = createGuardedHttp({ policy: { ports: [], allowed: [], loopbackHttp: true } });
 const seal = createSeal(Buffer.from(secretKey, 'base64'));
-createDeliveries({
+createDispatcher({
   connection,
   database: openDatabase({ connection, connectionsMax: 2, log }),
   send: createCallbackSender({ http, seal }),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { after, before, test } from 'node:test';
 import { changeClient } from '../../apps/server/src/postgres/clients.ts';
-import { eventually } from '../harness/eventually.ts';
+import { eventually } from '../support/eventually.ts';
 import { type DeliverySetup, setUpDeliveries } from './delivery-setup.ts';
 import { startCallbackReceiver } from './receiver.ts';
 

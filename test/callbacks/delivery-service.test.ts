@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { createSeal } from '../../apps/server/src/auth/secrets.ts';
-import { eventually } from '../harness/eventually.ts';
-import { startTestService, type TestService, word } from '../harness/service.ts';
+import { eventually } from '../support/eventually.ts';
+import { startTestService, type TestService, word } from '../support/service.ts';
 import { startCallbackReceiver, verified } from './receiver.ts';
 
 /** From the feed to the client's receiver, through the whole service. */

@@ -3,19 +3,19 @@ import { Writable } from 'node:stream';
 import type { TestContext } from 'node:test';
 import pino from 'pino';
 import { createSeal, hashSecret } from '../../apps/server/src/auth/secrets.ts';
-import { createDeliveries, type Deliveries } from '../../apps/server/src/callbacks/deliveries.ts';
+import { createDispatcher, type Deliveries } from '../../apps/server/src/callbacks/dispatcher.ts';
 import { createCallbackSender } from '../../apps/server/src/callbacks/send.ts';
-import { readWord } from '../../apps/server/src/feed/word.ts';
-import { createLedger } from '../../apps/server/src/ledger/ledger.ts';
+import { parseUpdate } from '../../apps/server/src/feed/parse-update.ts';
 import { createMetrics } from '../../apps/server/src/observability/metrics.ts';
 import { createGuardedHttp } from '../../apps/server/src/outbound/guarded-http.ts';
 import { insertClient } from '../../apps/server/src/postgres/clients.ts';
 import { type Database, openDatabase } from '../../apps/server/src/postgres/database.ts';
 import type { EndpointKey } from '../../apps/server/src/postgres/delivery-jobs.ts';
-import { prepareDatabase } from '../../apps/server/src/postgres/prepare.ts';
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
-import { eventually } from '../harness/eventually.ts';
-import { testBanks, word } from '../harness/service.ts';
+import { prepareDatabase } from '../../apps/server/src/postgres/prepare-database.ts';
+import { createTransactionUpdater } from '../../apps/server/src/transactions/transaction-updater.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
+import { testBanks, word } from '../support/service.ts';
 
 export const SECRET_KEY = Buffer.alloc(32, 7);
 const KINDS = ['disbursement.succeeded', 'disbursement.failed', 'disbursement.overdue', 'disbursement.reversed'];
@@ -79,7 +79,7 @@ export async function setUpDeliveries(): Promise<DeliverySetup & { close(): Prom
   const secretHash = hashSecret('nobody logs in here');
   const limits = { 'check-status': 0, 'check-account': 0 };
   await insertClient(database, { clientId: 'alpha', name: 'alpha', secretHash, scopes: [], limits });
-  const ledger = createLedger({ database, expectedMs: () => 1_800_000, firstInquiryMs: 5_000 });
+  const ledger = createTransactionUpdater({ database, expectedMs: () => 1_800_000, firstInquiryMs: 5_000 });
   let ahead = 0;
   const clock: TestClock = Object.assign(() => Date.now() + ahead, { push: (ms: number) => void (ahead += ms) });
   let told = 0;
@@ -123,8 +123,8 @@ export async function setUpDeliveries(): Promise<DeliverySetup & { close(): Prom
       const words = said.map((each, index) => ({
         line: index + 1,
         source: 'core',
-        said: JSON.stringify(each),
-        word: readWord(each, testBanks),
+        raw: JSON.stringify(each),
+        update: parseUpdate(each, testBanks),
       }));
       await ledger.apply(words);
       return ids.map((id) => `evt_${id}_1`);
@@ -132,7 +132,7 @@ export async function setUpDeliveries(): Promise<DeliverySetup & { close(): Prom
     start(context) {
       const http = createGuardedHttp({ policy: { ports: [], allowed: [], loopbackHttp: true } });
       const ownDatabase = openDatabase({ connection: testDatabase.connection, connectionsMax: 3, log });
-      const deliveries = createDeliveries({
+      const deliveries = createDispatcher({
         connection: testDatabase.connection,
         database: ownDatabase,
         send: createCallbackSender({ http, seal, now: clock }),

@@ -4,7 +4,7 @@ import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import pg from 'pg';
 import { assertSuccess } from '../contract/assertions.ts';
-import { type Answer, CLIENT_SCOPES, send, type TestClient, type TestService, word } from '../harness/service.ts';
+import { type Answer, CLIENT_SCOPES, send, type TestClient, type TestService, word } from '../support/service.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { TIMESTAMP } from '../contract/assertions.ts';
-import { type Answer, startTestService, type TestService } from '../harness/service.ts';
+import { type Answer, startTestService, type TestService } from '../support/service.ts';
 import {
   call,
   DELIVERIES,

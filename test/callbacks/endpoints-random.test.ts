@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import fc from 'fast-check';
 import { HTTP_STATUSES } from '../contract/assertions.ts';
 import { createFastClient, type FastClient } from '../contract/fast-client.ts';
-import { startTestService, type TestService } from '../harness/service.ts';
+import { startTestService, type TestService } from '../support/service.ts';
 import { chooseSeed, DELIVERIES, ENDPOINTS, EVENTS, feedSuccesses, register } from './endpoints-harness.ts';
 
 /** Whatever is sent to the operations on callbacks and events, it is no fault of the service. FC_SEED repeats a run. */

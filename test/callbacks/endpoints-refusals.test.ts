@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { assertRefused, type ErrorCode } from '../contract/assertions.ts';
-import { type Answer, startTestService, type TestClient, type TestService } from '../harness/service.ts';
+import { type Answer, startTestService, type TestClient, type TestService } from '../support/service.ts';
 import { call, DELIVERIES, ENDPOINTS, EVENTS, register } from './endpoints-harness.ts';
 
 /** What the operations on callbacks refuse, with which code and in which order; another client's is as none. */

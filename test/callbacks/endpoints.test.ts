@@ -4,7 +4,7 @@ import { Webhook } from 'standardwebhooks';
 import { createSeal } from '../../apps/server/src/auth/secrets.ts';
 import { EVENT_KINDS } from '../../apps/server/src/domain/event.ts';
 import { assertRefused, TIMESTAMP } from '../contract/assertions.ts';
-import { type Answer, startTestService, type TestService } from '../harness/service.ts';
+import { type Answer, startTestService, type TestService } from '../support/service.ts';
 import {
   addOwnClient,
   type CallOptions,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { type Answer, startTestService, type TestService, word } from '../harness/service.ts';
+import { type Answer, startTestService, type TestService, word } from '../support/service.ts';
 import { call, dataOf, EVENTS, feedSuccesses } from './endpoints-harness.ts';
 
 /** What happened, in order and without gaps. */
@@ -143,7 +143,7 @@ test('each kind of event is told with the version it made', async () => {
   const id = 'TK0000000001';
   const about = { client_id: 'kinds', transaction_id: id, reference_id: id };
   await service.feed([word({ ...about, created_at: '2020-01-01T00:00:00Z' })]);
-  await service.app.ledger.observeTime(new Date(), 100);
+  await service.app.transactionUpdater.markOverdue(new Date(), 100);
   await service.feed([word({ ...about, created_at: '2020-01-01T00:00:00Z', status: 'SUCCESS' })]);
   await service.feed([
     word({ ...about, created_at: '2020-01-01T00:00:00Z', status: 'SUCCESS', reversed_at: '2026-11-22T00:00:00Z' }),

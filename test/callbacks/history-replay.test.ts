@@ -3,7 +3,7 @@ import { after, before, beforeEach, suite, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
 import { assertRefused } from '../contract/assertions.ts';
-import { type Answer, startTestService, type TestService } from '../harness/service.ts';
+import { type Answer, startTestService, type TestService } from '../support/service.ts';
 import {
   addOwnClient,
   call,

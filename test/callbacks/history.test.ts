@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { assertRefused } from '../contract/assertions.ts';
-import { startTestService, type TestService } from '../harness/service.ts';
+import { startTestService, type TestService } from '../support/service.ts';
 import { call, DELIVERIES, dataOf, feedSuccesses, openSql, register } from './endpoints-harness.ts';
 
 /** What became of deliveries, as their client sees it. */

@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
 import { Webhook } from 'standardwebhooks';
-import { eventually } from '../harness/eventually.ts';
+import { eventually } from '../support/eventually.ts';
 
 /** A callback as it arrived. */
 export interface Received {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import pino from 'pino';
+import { StartError } from '../../apps/server/src/lib/start-error.ts';
 import { type Database, openDatabase } from '../../apps/server/src/postgres/database.ts';
 import type { InstallationEnvironment } from '../../apps/server/src/postgres/installation.ts';
-import { prepareDatabase } from '../../apps/server/src/postgres/prepare.ts';
-import { StartError } from '../../apps/server/src/start-error.ts';
-import { createEmptyTestDatabase, type TestDatabase } from '../harness/database.ts';
+import { prepareDatabase } from '../../apps/server/src/postgres/prepare-database.ts';
+import { createEmptyTestDatabase, type TestDatabase } from '../support/database.ts';
 
 describe('a database', () => {
   let empty: TestDatabase;

@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { it } from 'node:test';
 import Fastify from 'fastify';
 import { type ListenAddress, listenAt } from '../../apps/server/src/http/listen.ts';
-import { StartError } from '../../apps/server/src/start-error.ts';
+import { StartError } from '../../apps/server/src/lib/start-error.ts';
 
 const ADDRESS = { host: '127.0.0.1', port: 0, hostSetting: 'TIBA_HOST', portSetting: 'TIBA_PORT' };
 

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { readRailsFile } from '../../apps/server/src/rails/rails-file.ts';
-import { rsaKeys } from '../harness/rsa-keys.ts';
-import { testBanks } from '../harness/service.ts';
 import { createAuthority } from '../rails/certificates.ts';
+import { rsaKeys } from '../support/rsa-keys.ts';
+import { testBanks } from '../support/service.ts';
 
 const rsaKey = rsaKeys().privateKey.export({ type: 'pkcs8', format: 'pem' });
 

@@ -8,8 +8,8 @@ import type { Connection } from '../../apps/server/src/rails/protocol.ts';
 import { readRailsFile } from '../../apps/server/src/rails/rails-file.ts';
 import { PROFILES } from '../../apps/server/src/rails/snap/profiles/profiles.ts';
 import type { SnapSettings } from '../../apps/server/src/rails/snap/settings.ts';
-import { rsaKeys } from '../harness/rsa-keys.ts';
-import { testBanks } from '../harness/service.ts';
+import { rsaKeys } from '../support/rsa-keys.ts';
+import { testBanks } from '../support/service.ts';
 
 const rsa = rsaKeys();
 const pkcs8 = { type: 'pkcs8', format: 'pem' } as const;

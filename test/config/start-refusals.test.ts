@@ -8,7 +8,7 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { INHERITED } from '../harness/whole-run.ts';
+import { INHERITED } from '../support/suite-environment.ts';
 
 const SERVER = fileURLToPath(new URL('../../apps/server/src/main.ts', import.meta.url));
 const BANK = fileURLToPath(new URL('../../apps/bank/src/main.ts', import.meta.url));

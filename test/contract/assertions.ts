@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Answer } from '../harness/service.ts';
+import type { Answer } from '../support/service.ts';
 
 /**
  * The table of errors as the contract gives it, written down a second time: it must not come from the code that it is

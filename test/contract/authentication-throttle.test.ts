@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { type Answer, send, startTestService, type TestService } from '../harness/service.ts';
+import { type Answer, send, startTestService, type TestService } from '../support/service.ts';
 import { assertRefused } from './assertions.ts';
 
-/** Contract's decisions, "Limits": failed authentication is throttled per address. */
+/** docs/contract.md 8.1: failed authentication is throttled per address. */
 
 const FAILURES = 5;
 const WINDOW_MS = 60_000;

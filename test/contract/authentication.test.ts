@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { exportJWK, exportSPKI, generateKeyPair, importJWK, type JWK } from 'jose';
 import { changeClient } from '../../apps/server/src/postgres/clients.ts';
-import { type Answer, startTestService, type TestService } from '../harness/service.ts';
+import { type Answer, startTestService, type TestService } from '../support/service.ts';
 import { assertRefused } from './assertions.ts';
 import { exchangeOne, rawRequest } from './raw-connection.ts';
 import { currentKey, goodClaims, type Signer, signToken, unsignedToken } from './tokens.ts';
 import { untilStatus } from './until.ts';
 
-/** Service document 5; contract's decisions, "Authentication": every way in which a token can be wrong. */
+/** docs/contract.md 5; 5: every way in which a token can be wrong. */
 
 let service: TestService;
 let signer: Signer;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import { startTestService, type TestService, word } from '../harness/service.ts';
-import { NOT_FOUND, scriptedRail } from '../rails/protection/scripted-rail.ts';
+import { NOT_FOUND, scriptedRail } from '../rails/resilience/scripted-rail.ts';
+import { startTestService, type TestService, word } from '../support/service.ts';
 import { until } from './until.ts';
 
 /** GET /api/v1/banks and /api/v1/banks/{code}. */

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import { type Answer, startTestService, type TestService } from '../harness/service.ts';
-import { bound } from '../harness/whole-run.ts';
+import { type Answer, startTestService, type TestService } from '../support/service.ts';
+import { bound } from '../support/suite-environment.ts';
 import { assertRefused, assertSuccess, type ErrorCode } from './assertions.ts';
 
-/** Service document 2.3, 3.2 and 4.3; contract's decisions, "Check account". The body: check-account-body.test.ts */
+/** docs/contract.md 2.3, 3.2 and 4.3; 4.3. The body: check-account-body.test.ts */
 
 let service: TestService;
 before(async () => {

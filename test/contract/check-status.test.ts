@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { publishedReason } from '../../apps/server/src/domain/failure-reason.ts';
-import { type Answer, startTestService, type TestService, word } from '../harness/service.ts';
+import { type Answer, startTestService, type TestService, word } from '../support/service.ts';
 import { assertSuccess, TIMESTAMP } from './assertions.ts';
 
-/** Service document 2.2, 3.1, 4.1 and 4.2; contract's decisions, "Envelope": times and amounts. */
+/** docs/contract.md 2.2, 3.1, 4.1 and 4.2; 2.1: times and amounts. */
 
 /** In the order of the document. */
 const FIELDS = [
@@ -194,7 +194,7 @@ suite('3.1 transaction status', () => {
   });
 
   test('reading changes nothing: check-status emits no events', async () => {
-    const count = "select count(*)::int as n from tiba.observations where source <> 'clock'";
+    const count = "select count(*)::int as n from tiba.status_updates where source <> 'clock'";
     const [before] = await service.app.database.query(count);
     await byId('in process');
     await byReference('in process');

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import type { Rail } from '../../apps/server/src/rails/rail.ts';
-import { type Answer, send, startTestService, type TestService, word } from '../harness/service.ts';
+import { type Answer, send, startTestService, type TestService, word } from '../support/service.ts';
 import { assertRefused, assertSuccess, TIMESTAMP } from './assertions.ts';
 import { exchangeOne, rawRequest } from './raw-connection.ts';
 
-/** Service document 2.1 and 9; contract's decisions, "Envelope" and "Versions". */
+/** docs/contract.md 2.1 and 9; 2.1 and "Versions". */
 
 const INTERNALS = 'password hunter2 in /srv/rails.ts';
 

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import pg from 'pg';
-import { type Answer, send, startTestService, type TestService } from '../harness/service.ts';
+import { type Answer, send, startTestService, type TestService } from '../support/service.ts';
 import { assertRefused, assertSuccess } from './assertions.ts';
 import { exchangeOne, openRawConnection, rawRequest } from './raw-connection.ts';
 import { untilStatus } from './until.ts';
 
-/** Service document 7 and contract's decisions, "Errors": one test for each row. Their order: order-of-judgement.test.ts */
+/** docs/contract.md 7 and docs/contract.md 7.1: one test for each row. Their order: order-of-judgement.test.ts */
 
 let service: TestService;
 before(async () => {

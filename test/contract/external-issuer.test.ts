@@ -4,11 +4,11 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, suite, test } from 'node:test';
 import { exportJWK, generateKeyPair } from 'jose';
-import { type Answer, startTestService, type TestService } from '../harness/service.ts';
+import { type Answer, startTestService, type TestService } from '../support/service.ts';
 import { assertRefused } from './assertions.ts';
 import { goodClaims, type Signer, signToken } from './tokens.ts';
 
-/** Contract's decisions, "Authentication": an external issuer by its JWKS, in place of the built-in one. */
+/** docs/contract.md 5: an external issuer by its JWKS, in place of the built-in one. */
 
 const ISSUER = 'https://login.example';
 const AUDIENCE = 'https://api.example';

@@ -1,5 +1,5 @@
 import { Pool } from 'undici';
-import type { Answer } from '../harness/service.ts';
+import type { Answer } from '../support/service.ts';
 
 /** For tests that send thousands of requests: kept connections, and nothing of what `fetch` adds or refuses. */
 export interface FastClient {

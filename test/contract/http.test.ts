@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import { type Answer, startTestService, type TestService, word } from '../harness/service.ts';
+import { type Answer, startTestService, type TestService, word } from '../support/service.ts';
 import { assertRefused, assertSuccess } from './assertions.ts';
 import { exchange, exchangeOne, openRawConnection, rawRequest } from './raw-connection.ts';
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import { type Answer, startTestService, type TestService, word } from '../harness/service.ts';
+import { type Answer, startTestService, type TestService, word } from '../support/service.ts';
 import { assertRefused, assertSuccess } from './assertions.ts';
 import { exchangeOne, rawRequest } from './raw-connection.ts';
 
-/** Contract's decisions, "Identifiers"; service document 4.1 and 4.2. */
+/** docs/contract.md 2.4; 4.1 and 4.2. */
 
 const LONGEST = 'r'.repeat(128);
 const LONGEST_ASTRAL = '𝒳'.repeat(128);

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { after, before, test } from 'node:test';
-import { type Answer, startTestService, type TestService } from '../harness/service.ts';
+import { type Answer, startTestService, type TestService } from '../support/service.ts';
 import { createFastClient, type FastClient } from './fast-client.ts';
 import { createRandom } from './random.ts';
 
 /**
- * Contract's decisions, "Limits": exact in any 60-second window. Three minutes by the limits' clock, thousands of
+ * docs/contract.md 8.1: exact in any 60-second window. Three minutes by the limits' clock, thousands of
  * requests at random moments; an oracle that remembers every admitted request tells what each answer must be.
  * LIMITS_SEED repeats a run.
  */

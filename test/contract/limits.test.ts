@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { setClientLimits } from '../../apps/server/src/postgres/clients.ts';
-import { type Answer, startTestService, type TestClient, type TestService } from '../harness/service.ts';
+import { type Answer, startTestService, type TestClient, type TestService } from '../support/service.ts';
 import { assertRefused } from './assertions.ts';
 import { createFastClient, type FastClient } from './fast-client.ts';
 import { until } from './until.ts';
 
-/** Service document 8; contract's decisions, "Limits". Any 60-second window: limits-over-time.test.ts */
+/** docs/contract.md 8; 8.1. Any 60-second window: limits-over-time.test.ts */
 
 let service: TestService;
 let client: FastClient;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { type Answer, send, startTestService, type TestService, word } from '../harness/service.ts';
+import { type Answer, send, startTestService, type TestService, word } from '../support/service.ts';
 import { exchange, exchangeOne, rawRequest } from './raw-connection.ts';
 
 /** The log tells what happened, and nothing about whom: it is searched for what the requests and their answers held. */

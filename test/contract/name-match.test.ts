@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import { startTestService, type TestService } from '../harness/service.ts';
+import { startTestService, type TestService } from '../support/service.ts';
 
 /** The extension `expected_account_name`: docs/name-match.md. How names are compared: test/name-match. */
 suite('check-account with expected_account_name', () => {

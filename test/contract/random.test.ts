@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
-import { startTestService, type TestService, word } from '../harness/service.ts';
+import { startTestService, type TestService, word } from '../support/service.ts';
 import { HTTP_STATUSES } from './assertions.ts';
 import { createFastClient, type FastClient } from './fast-client.ts';
 import { type RandomRequest, randomRequests } from './random-requests.ts';

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import type { Answer } from '../harness/service.ts';
+import type { Answer } from '../support/service.ts';
 
 /** A bare TCP connection, for requests that no HTTP client would send. */
 export interface RawConnection {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { type Answer, startTestService, type TestService, word } from '../harness/service.ts';
+import { type Answer, startTestService, type TestService, word } from '../support/service.ts';
 import { assertRefused, assertSuccess } from './assertions.ts';
 import { exchangeOne, rawRequest } from './raw-connection.ts';
 
-/** Contract's decisions, "Errors": another client's transaction is TRANSACTION_NOT_FOUND, byte for byte. */
+/** docs/contract.md 7.1: another client's transaction is TRANSACTION_NOT_FOUND, byte for byte. */
 
 let service: TestService;
 before(async () => {

@@ -11,13 +11,13 @@ import {
   startTestService,
   type TestClient,
   type TestService,
-} from '../harness/service.ts';
-import { bound } from '../harness/whole-run.ts';
+} from '../support/service.ts';
+import { bound } from '../support/suite-environment.ts';
 import { assertRefused } from './assertions.ts';
 import { testSeal } from './tokens.ts';
 import { until, untilStatus } from './until.ts';
 
-/** The built-in issuer: RFC 6749 section 4.4, RFC 8414, RFC 7517, RFC 9068; contract's decisions, "Authentication". */
+/** The built-in issuer: RFC 6749 section 4.4, RFC 8414, RFC 7517, RFC 9068; docs/contract.md 5. */
 
 let service: TestService;
 before(async () => {

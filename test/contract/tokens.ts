@@ -1,7 +1,7 @@
 import { type CryptoKey, importJWK, type JWK, type JWTHeaderParameters, SignJWT } from 'jose';
 import { createSeal } from '../../apps/server/src/auth/secrets.ts';
 import { findSigningKeys, type SigningKeyRecord } from '../../apps/server/src/postgres/signing-keys.ts';
-import type { TestService } from '../harness/service.ts';
+import type { TestService } from '../support/service.ts';
 
 /** The seal of the harness' services. */
 export const testSeal = createSeal(Buffer.alloc(32, 7));

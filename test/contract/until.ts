@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Answer } from '../harness/service.ts';
+import type { Answer } from '../support/service.ts';
 
 const DEADLINE_MS = 10_000;
 const PAUSE_MS = 10;

@@ -6,10 +6,10 @@ import path from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { promisify } from 'node:util';
 import { Webhook } from 'standardwebhooks';
-import { ATTEMPT_DELAYS_MS } from '../../apps/server/src/callbacks/schedule.ts';
+import { ATTEMPT_DELAYS_MS } from '../../apps/server/src/callbacks/retry-schedule.ts';
 import { EVENT_KINDS } from '../../apps/server/src/domain/event.ts';
 import { call, ENDPOINTS, type Receiver, register, startReceiver } from '../callbacks/endpoints-harness.ts';
-import { startTestService, type TestService } from '../harness/service.ts';
+import { startTestService, type TestService } from '../support/service.ts';
 
 /** What docs/callbacks.md tells the reader to paste tells genuine callbacks from forged ones. */
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
-import { type Sandbox, startSandbox } from '../harness/sandbox.ts';
+import { type Sandbox, startSandbox } from '../support/sandbox.ts';
 
 /** The commands of the documentation do what it says when they are pasted. */
 

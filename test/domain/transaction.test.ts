@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import {
+  applyUpdate,
   isFinal,
-  observe,
-  observeTime,
+  markOverdue,
   STATUSES,
+  type StatusUpdate,
   type Transaction,
-  type Word,
 } from '../../apps/server/src/domain/transaction.ts';
 import { transactionJson } from '../../apps/server/src/domain/transaction-json.ts';
 
@@ -48,7 +48,7 @@ const failed: Transaction = {
 
 const at = (now: string) => ({ now, expectedMs: () => 30 * 60_000 });
 
-const say = (status: Word['status'], rest: Partial<Word> = {}): Word => ({
+const say = (status: StatusUpdate['status'], rest: Partial<StatusUpdate> = {}): StatusUpdate => ({
   clientId: 'alpha',
   transactionId: 'TB0000000001',
   status,
@@ -63,7 +63,7 @@ suite('the status of a transaction', () => {
 
   test('moves from PROCESS to SUCCESS or FAILED, and nowhere else', () => {
     const outcomes = [known, succeeded, failed].map((each) =>
-      STATUSES.map((status) => observe(each, say(status), at(LATER)).outcome),
+      STATUSES.map((status) => applyUpdate(each, say(status), at(LATER)).outcome),
     );
     assert.deepEqual(outcomes, [
       ['unchanged', 'advanced', 'advanced'],
@@ -73,17 +73,17 @@ suite('the status of a transaction', () => {
   });
 
   test('takes its end from the word, and the time from now where the word has none', () => {
-    assert.deepEqual(observe(known, say('SUCCESS'), at(NOW)), {
+    assert.deepEqual(applyUpdate(known, say('SUCCESS'), at(NOW)), {
       outcome: 'advanced',
       transaction: succeeded,
       events: ['disbursement.succeeded'],
     });
-    assert.deepEqual(observe(known, say('FAILED'), at(NOW)), {
+    assert.deepEqual(applyUpdate(known, say('FAILED'), at(NOW)), {
       outcome: 'advanced',
       transaction: failed,
       events: ['disbursement.failed'],
     });
-    assert.deepEqual(observe(known, say('SUCCESS', { processedAt: LATER }), at(NOW)), {
+    assert.deepEqual(applyUpdate(known, say('SUCCESS', { processedAt: LATER }), at(NOW)), {
       outcome: 'advanced',
       transaction: { ...succeeded, processedAt: LATER },
       events: ['disbursement.succeeded'],
@@ -97,7 +97,7 @@ suite('the status of a transaction', () => {
         let told = 0;
         for (const each of said) {
           const before: Transaction | null = state;
-          const observed = observe(before, each, at(NOW));
+          const observed = applyUpdate(before, each, at(NOW));
           if (!('transaction' in observed) || observed.transaction === undefined) continue;
           state = observed.transaction;
           told += 'events' in observed ? observed.events.length : 0;
@@ -129,42 +129,45 @@ suite('the status of a transaction', () => {
   test('stays SUCCESS when the money comes back: a reversal is told once', () => {
     const reversal = say('SUCCESS', { reversedAt: LATER });
     const reversed: Transaction = { ...succeeded, reversedAt: LATER, version: 3 };
-    assert.deepEqual(observe(succeeded, reversal, at(NOW)), {
+    assert.deepEqual(applyUpdate(succeeded, reversal, at(NOW)), {
       outcome: 'reversed',
       transaction: reversed,
       events: ['disbursement.reversed'],
     });
-    assert.deepEqual(observe(reversed, reversal, at(NOW)), { outcome: 'unchanged' });
-    assert.equal(observe(reversed, say('SUCCESS', { reversedAt: NOW }), at(NOW)).outcome, 'conflict');
-    const both = observe(known, reversal, at(NOW));
+    assert.deepEqual(applyUpdate(reversed, reversal, at(NOW)), { outcome: 'unchanged' });
+    assert.equal(applyUpdate(reversed, say('SUCCESS', { reversedAt: NOW }), at(NOW)).outcome, 'conflict');
+    const both = applyUpdate(known, reversal, at(NOW));
     assert.ok(both.outcome === 'advanced');
     assert.deepEqual(both.events, ['disbursement.succeeded', 'disbursement.reversed']);
     assert.equal(both.transaction.version, 3);
   });
 
   test('keeps the end as the first final word had it: another time or reason for the same status contradicts nothing', () => {
-    assert.deepEqual(observe(succeeded, say('SUCCESS', { processedAt: LATER }), at(NOW)), { outcome: 'unchanged' });
-    assert.deepEqual(observe(failed, say('FAILED', { processedAt: LATER, failureReason: 'other' }), at(NOW)), {
+    assert.deepEqual(applyUpdate(succeeded, say('SUCCESS', { processedAt: LATER }), at(NOW)), { outcome: 'unchanged' });
+    assert.deepEqual(applyUpdate(failed, say('FAILED', { processedAt: LATER, failureReason: 'other' }), at(NOW)), {
       outcome: 'unchanged',
     });
   });
 
   test('may learn of its rail later, which is no event, and contradicts another one', () => {
-    const carried = observe(known, say('PROCESS', { rail: 'bca', railReference: 'R1' }), at(NOW));
+    const carried = applyUpdate(known, say('PROCESS', { rail: 'bca', railReference: 'R1' }), at(NOW));
     assert.deepEqual(carried, { outcome: 'unchanged', transaction: { ...known, rail: 'bca', railReference: 'R1' } });
     const onRail: Transaction = { ...known, rail: 'bca', railReference: 'R1' };
-    assert.equal(observe(onRail, say('PROCESS', { rail: 'bca', railReference: 'R2' }), at(NOW)).outcome, 'conflict');
-    assert.equal(observe(onRail, say('SUCCESS'), at(NOW)).outcome, 'advanced');
+    assert.equal(
+      applyUpdate(onRail, say('PROCESS', { rail: 'bca', railReference: 'R2' }), at(NOW)).outcome,
+      'conflict',
+    );
+    assert.equal(applyUpdate(onRail, say('SUCCESS'), at(NOW)).outcome, 'advanced');
   });
 
   test('is overdue once, when its bank has taken longer than expected, and never when it is final', () => {
-    const late = observeTime(known, NOW);
+    const late = markOverdue(known, NOW);
     assert.ok(late.outcome === 'overdue');
     assert.deepEqual(late.transaction, { ...known, overdueSince: NOW, version: 2 });
-    assert.equal(observeTime(late.transaction, LATER).outcome, 'unchanged');
-    assert.equal(observeTime(succeeded, LATER).outcome, 'unchanged');
-    assert.equal(observeTime(known, '2026-11-21T05:02:26.122Z').outcome, 'unchanged');
-    assert.equal(observeTime(known, '2026-11-21T05:02:26.123Z').outcome, 'overdue');
+    assert.equal(markOverdue(late.transaction, LATER).outcome, 'unchanged');
+    assert.equal(markOverdue(succeeded, LATER).outcome, 'unchanged');
+    assert.equal(markOverdue(known, '2026-11-21T05:02:26.122Z').outcome, 'unchanged');
+    assert.equal(markOverdue(known, '2026-11-21T05:02:26.123Z').outcome, 'overdue');
   });
 });
 
@@ -208,12 +211,12 @@ suite('a transaction as JSON', () => {
 });
 
 /** Words about one transaction: whole ones and short ones, agreeing and contradicting. */
-function words(): fc.Arbitrary<Word> {
+function words(): fc.Arbitrary<StatusUpdate> {
   const { status: _, processedAt: __, failureReason: ___, ...whole } = known;
   const rest = fc.oneof(
     fc.constant(whole),
     fc.constant({}),
-    fc.constantFrom<Partial<Word>>(
+    fc.constantFrom<Partial<StatusUpdate>>(
       { amount: '1.00' },
       { fee: '0.01' },
       { totalAmount: '152500.00' },

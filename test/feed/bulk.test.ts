@@ -9,11 +9,11 @@ import { pipeline } from 'node:stream/promises';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
+import { findRunningPostgres } from '../../apps/server/src/embedded-postgres/embedded-postgres.ts';
+import { findPostmaster } from '../../apps/server/src/embedded-postgres/postmaster.ts';
 import type { FeedReport } from '../../apps/server/src/feed/feed.ts';
-import { findPostmaster } from '../../apps/server/src/postgres/embedded/postmaster.ts';
-import { findRunningPostgres } from '../../apps/server/src/postgres/embedded.ts';
-import { type Sandbox, startSandbox } from '../harness/sandbox.ts';
-import { word } from '../harness/service.ts';
+import { type Sandbox, startSandbox } from '../support/sandbox.ts';
+import { word } from '../support/service.ts';
 import { only } from './harness.ts';
 import { processorTimeMs, sampleMemory } from './process-usage.ts';
 

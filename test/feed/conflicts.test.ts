@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import { startTestService, type TestService, word } from '../harness/service.ts';
-import { createIds, observationsOf, only, outcomesOf, reportOf, statusOf } from './harness.ts';
+import { startTestService, type TestService, word } from '../support/service.ts';
+import { createIds, only, outcomesOf, reportOf, statusOf, statusUpdatesOf } from './harness.ts';
 
 let service: TestService;
 const newId = createIds('TC');
@@ -52,12 +52,12 @@ suite('a word that contradicts what is known is a conflict: reported by its line
       assert.deepEqual(await feed(contradiction), only({ conflicts: [{ line: 1, transaction_id: id, reason }] }));
 
       assert.equal(await statusOf(service, id), before);
-      const [, kept] = await observationsOf(service, id);
+      const [, kept] = await statusUpdatesOf(service, id);
       assert.deepEqual(
-        { ...kept, said: JSON.parse(kept?.said ?? '{}') },
+        { ...kept, raw: JSON.parse(kept?.raw ?? '{}') },
         {
           source: 'core',
-          said: contradiction,
+          raw: contradiction,
           outcome: 'conflict',
           reason,
         },
@@ -87,7 +87,7 @@ suite('a reference that belongs to another transaction of the client', () => {
       only({ conflicts: [{ line: 1, transaction_id: other, reason: reasonFor(holder) }] }),
     );
     assert.equal((await service.get(`/api/v1/check-status/${other}`)).status, 404);
-    const kept = await observationsOf(service, holder);
+    const kept = await statusUpdatesOf(service, holder);
     assert.deepEqual(
       kept.map(({ outcome, reason }) => [outcome, reason]),
       [
@@ -95,7 +95,7 @@ suite('a reference that belongs to another transaction of the client', () => {
         ['conflict', reasonFor(holder)],
       ],
     );
-    assert.deepEqual(JSON.parse(kept[1]?.said ?? ''), rival);
+    assert.deepEqual(JSON.parse(kept[1]?.raw ?? ''), rival);
   });
 
   test('is a conflict within one feed too: the first line has it', async () => {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { startTestService, type TestService, word } from '../harness/service.ts';
-import { bound } from '../harness/whole-run.ts';
+import { startTestService, type TestService, word } from '../support/service.ts';
+import { bound } from '../support/suite-environment.ts';
 import { only, outcomesOf, reportOf, statusOf } from './harness.ts';
 
 let service: TestService;
@@ -141,7 +141,7 @@ test('many feeds of the same transactions at once store each once and count each
   );
   const [kept] = await service.app.database.query<{ count: string }>(
     // The clock may call them overdue meanwhile.
-    "select count(*) from tiba.observations where starts_with(transaction_id, 'TU') and source = 'core'",
+    "select count(*) from tiba.status_updates where starts_with(transaction_id, 'TU') and source = 'core'",
   );
   assert.equal(kept?.count, String(ids.length * feeds.length));
 });

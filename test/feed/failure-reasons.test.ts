@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { FAILURE_REASONS, type FailureReason, publishedReason } from '../../apps/server/src/domain/failure-reason.ts';
-import { startTestService, type TestService, word } from '../harness/service.ts';
-import { createIds, observationsOf, only, reportOf, statusOf } from './harness.ts';
+import { startTestService, type TestService, word } from '../support/service.ts';
+import { createIds, only, reportOf, statusOf, statusUpdatesOf } from './harness.ts';
 
 let service: TestService;
 const newId = createIds('TZ');
@@ -19,8 +19,8 @@ async function shownFor(reason: string): Promise<unknown> {
   const id = newId();
   const said = word({ transaction_id: id, reference_id: id, ...ENDED, failure_reason: reason });
   assert.deepEqual(reportOf(await service.feed(said)), only({ inserted: 1 }));
-  const [observation] = await observationsOf(service, id);
-  assert.equal((JSON.parse(observation?.said ?? '') as Record<string, unknown>)['failure_reason'], reason);
+  const [observation] = await statusUpdatesOf(service, id);
+  assert.equal((JSON.parse(observation?.raw ?? '') as Record<string, unknown>)['failure_reason'], reason);
   return (JSON.parse(await statusOf(service, id)) as Record<string, unknown>)['failure_reason'];
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { FeedReport } from '../../apps/server/src/feed/feed.ts';
-import type { Answer, TestService } from '../harness/service.ts';
+import type { Answer, TestService } from '../support/service.ts';
 
 /** Posts to the feed as the disbursement core; `body` goes out byte for byte. */
 export async function post(
@@ -44,29 +44,29 @@ export function createIds(prefix: string): () => string {
   return () => `${prefix}${String((count += 1)).padStart(10, '0')}`;
 }
 
-export interface StoredObservation {
+export interface StoredStatusUpdate {
   readonly source: string;
-  readonly said: string;
+  readonly raw: string;
   readonly outcome: string;
   readonly reason: string | null;
 }
 
 /** In the order in which they were stored. */
-export async function observationsOf(
+export async function statusUpdatesOf(
   service: TestService,
   transactionId: string,
   clientId = 'alpha',
-): Promise<StoredObservation[]> {
-  return service.app.database.query<StoredObservation & Record<string, unknown>>(
-    `select source, said::text as said, outcome, reason from tiba.observations
+): Promise<StoredStatusUpdate[]> {
+  return service.app.database.query<StoredStatusUpdate & Record<string, unknown>>(
+    `select source, raw::text as raw, outcome, reason from tiba.status_updates
       -- The clock may call it overdue meanwhile.
-      where client_id = $1 and transaction_id = $2 and source <> 'clock' order by observation_id`,
+      where client_id = $1 and transaction_id = $2 and source <> 'clock' order by status_update_id`,
     [clientId, transactionId],
   );
 }
 
 export const outcomesOf = async (service: TestService, transactionId: string): Promise<string[]> =>
-  (await observationsOf(service, transactionId)).map(({ outcome }) => outcome);
+  (await statusUpdatesOf(service, transactionId)).map(({ outcome }) => outcome);
 
 /** `data` of check-status, as text: amounts keep their exactness. */
 export async function statusOf(service: TestService, transactionId: string): Promise<string> {

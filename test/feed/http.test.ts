@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import { send, startTestService, type TestService, word } from '../harness/service.ts';
+import { send, startTestService, type TestService, word } from '../support/service.ts';
 import { createIds, only, post, reportOf } from './harness.ts';
 
 let service: TestService;
@@ -61,7 +61,7 @@ suite('who may feed', () => {
     const fed = newWord();
     await post(service, JSON.stringify(fed), { token: other.token });
     const [stored] = await service.app.database.query<{ source: string }>(
-      "select source from tiba.observations where transaction_id = $1 and source <> 'clock'",
+      "select source from tiba.status_updates where transaction_id = $1 and source <> 'clock'",
       [fed['transaction_id']],
     );
     assert.equal(stored?.source, 'second-core');

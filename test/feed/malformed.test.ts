@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import { startTestService, type TestService, word } from '../harness/service.ts';
-import { createIds, observationsOf, only, post, reportOf } from './harness.ts';
+import { startTestService, type TestService, word } from '../support/service.ts';
+import { createIds, only, post, reportOf, statusUpdatesOf } from './harness.ts';
 
 let service: TestService;
 const newId = createIds('TX');
@@ -32,7 +32,7 @@ async function assertRejected(line: string | Buffer, reason: string | RegExp, id
   const said = rejected[0]?.reason ?? '';
   if (typeof reason === 'string') assert.equal(said, reason);
   else assert.match(said, reason);
-  if (id !== undefined) assert.deepEqual(await observationsOf(service, id), []);
+  if (id !== undefined) assert.deepEqual(await statusUpdatesOf(service, id), []);
 }
 
 /** `text` in place of the value of `field`, as it stands. */

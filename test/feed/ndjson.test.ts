@@ -3,7 +3,7 @@ import { suite, test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
-import { type NdjsonLine, ndjsonLines } from '../../apps/server/src/ndjson.ts';
+import { type NdjsonLine, ndjsonLines } from '../../apps/server/src/lib/ndjson.ts';
 
 const LINE_BYTES_MAX = 8;
 

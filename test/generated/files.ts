@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { send, startTestService, testBanks } from '../harness/service.ts';
+import { send, startTestService, testBanks } from '../support/service.ts';
 import { renderBanksPage } from './banks-page.ts';
 import { renderConfigurationPage } from './configuration-page.ts';
 import { renderFailureReasonsPage } from './failure-reasons-page.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { untilStatus } from '../contract/until.ts';
-import { createTestDatabase } from '../harness/database.ts';
-import { startTestService } from '../harness/service.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { startTestService } from '../support/service.ts';
 import { databaseUrlOf, manage, useDatabaseUrl } from './manage-process.ts';
 
 /** Regression: each command made the limits that it did not name those of everybody again, the documented ones too. */

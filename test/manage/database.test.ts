@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdir, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, it } from 'node:test';
-import { start, usePlace } from '../postgres/embedded-harness.ts';
+import { start, usePlace } from '../embedded-postgres/harness.ts';
 import { type ManageEnd, manage, useDatabaseUrl } from './manage-process.ts';
 
 function assertNoDatabase({ code, stdout, stderr }: ManageEnd, dataDirectory: string): void {

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
-import { INHERITED } from '../harness/whole-run.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { INHERITED } from '../support/suite-environment.ts';
 
 const MAIN = fileURLToPath(new URL('../../apps/server/src/main.ts', import.meta.url));
 

@@ -1,4 +1,4 @@
-import { matchNames } from '../../apps/server/src/domain/name-match/name-match.ts';
+import { matchNames } from '../../apps/server/src/name-match/name-match.ts';
 import { type Evaluation, evaluate } from './evaluation.ts';
 import { type Pair, readHeldOutPairs, readPairs } from './pairs.ts';
 import { byKindTable, heldOutTable, overallTable } from './tables.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { suite, test } from 'node:test';
-import { NAME_MATCH_REASONS } from '../../apps/server/src/domain/name-match/reasons.ts';
+import { NAME_MATCH_REASONS } from '../../apps/server/src/name-match/reasons.ts';
 import { summaryOf } from './evaluate.ts';
 import { evaluate, PRECISION_MIN } from './evaluation.ts';
 import { readHeldOutPairs, readPairs } from './pairs.ts';

@@ -1,4 +1,4 @@
-import type { NameMatchResult } from '../../apps/server/src/domain/name-match/name-match.ts';
+import type { NameMatchResult } from '../../apps/server/src/name-match/name-match.ts';
 import { chooseThresholds, type Figures, figuresOf } from './figures.ts';
 import { PEERS, type Peer, resultsOf, similaritiesOf } from './matchers.ts';
 import { type Pair, readHeldOutPairs, readPairs } from './pairs.ts';

@@ -2,7 +2,7 @@ import { distance } from 'fastest-levenshtein';
 import { token_set_ratio } from 'fuzzball';
 // @ts-expect-error -- the package has no types
 import untypedJaroWinkler from 'jaro-winkler';
-import { matchNames, type NameMatchResult } from '../../apps/server/src/domain/name-match/name-match.ts';
+import { matchNames, type NameMatchResult } from '../../apps/server/src/name-match/name-match.ts';
 import type { Pair } from './pairs.ts';
 
 /** A general measure of how alike two texts are, 0 to 1. */

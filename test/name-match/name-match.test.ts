@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { matchNames } from '../../apps/server/src/domain/name-match/name-match.ts';
-import { NAME_MATCH_REASONS } from '../../apps/server/src/domain/name-match/reasons.ts';
+import { matchNames } from '../../apps/server/src/name-match/name-match.ts';
+import { NAME_MATCH_REASONS } from '../../apps/server/src/name-match/reasons.ts';
 
 /** Each line: what is expected, what the bank holds, what it comes to, and reasons that must be among those given. */
 type Line = readonly [expected: string, held: string, result: string, reasons?: string];

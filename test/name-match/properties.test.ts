@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { matchNames, NAME_MATCH_RESULTS } from '../../apps/server/src/domain/name-match/name-match.ts';
-import { NAME_MATCH_REASONS } from '../../apps/server/src/domain/name-match/reasons.ts';
+import { matchNames, NAME_MATCH_RESULTS } from '../../apps/server/src/name-match/name-match.ts';
+import { NAME_MATCH_REASONS } from '../../apps/server/src/name-match/reasons.ts';
 import { readHeldOutPairs, readPairs } from './pairs.ts';
 
 /** What holds of any two texts. `NAME_MATCH_SEED` replays a run. */

@@ -1,4 +1,4 @@
-import { matchNames } from '../../apps/server/src/domain/name-match/name-match.ts';
+import { matchNames } from '../../apps/server/src/name-match/name-match.ts';
 import { PEERS } from './matchers.ts';
 import { type Pair, readPairs } from './pairs.ts';
 

@@ -8,8 +8,8 @@ import {
   DatabaseUnavailable,
   openDatabase,
 } from '../../apps/server/src/postgres/database.ts';
-import { createTestDatabase, impatient, type TestDatabase } from '../harness/database.ts';
-import { bound } from '../harness/whole-run.ts';
+import { createTestDatabase, impatient, type TestDatabase } from '../support/database.ts';
+import { bound } from '../support/suite-environment.ts';
 
 const log = pino({ level: 'silent' });
 let testDatabase: TestDatabase;

@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import pg from 'pg';
 import pino from 'pino';
 import { startJobWorker } from '../../apps/server/src/postgres/job-worker.ts';
-import { createTestDatabase } from '../harness/database.ts';
-import { eventually } from '../harness/eventually.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
 
 /** Regression: "Trace: Error: …" stood in 16 lines of standard error between the log's, which are JSON. */
 test('a job worker that is stopped while PostgreSQL does not answer writes nothing past the log', async (t) => {

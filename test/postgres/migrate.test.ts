@@ -4,7 +4,7 @@ import pg from 'pg';
 import pino from 'pino';
 import { type Database, openDatabase } from '../../apps/server/src/postgres/database.ts';
 import { migrate } from '../../apps/server/src/postgres/migrate.ts';
-import { createEmptyTestDatabase, type TestDatabase } from '../harness/database.ts';
+import { createEmptyTestDatabase, type TestDatabase } from '../support/database.ts';
 
 let testDatabase: TestDatabase;
 let database: Database;
@@ -27,7 +27,7 @@ suite('migrating', () => {
   test('makes the schema, and finds it made the next time', async () => {
     await migrate(database);
     const once = await applied();
-    assert.deepEqual(once[0], { name: '0001-foundation.sql' });
+    assert.deepEqual(once[0], { name: '0001_initial_schema.sql' });
     await migrate(database);
     assert.deepEqual(await applied(), once);
   });
@@ -60,8 +60,8 @@ suite('migrating', () => {
 
   test('refuses a migration that was changed after it had been applied, and changes nothing', async () => {
     await migrate(database);
-    await database.query("update tiba.migrations set sha256 = 'another' where name = '0001-foundation.sql'");
-    await assert.rejects(migrate(database), /migration 0001-foundation\.sql was changed/);
+    await database.query("update tiba.migrations set sha256 = 'another' where name = '0001_initial_schema.sql'");
+    await assert.rejects(migrate(database), /migration 0001_initial_schema\.sql was changed/);
   });
 
   test('refuses a database that a newer program has been at', async () => {

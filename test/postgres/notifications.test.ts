@@ -3,10 +3,10 @@ import { after, before, suite, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import pino from 'pino';
-import { oneAtATime } from '../../apps/server/src/auth/one-at-a-time.ts';
+import { singleFlight } from '../../apps/server/src/lib/single-flight.ts';
 import { listen, type Notifications } from '../../apps/server/src/postgres/notifications.ts';
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
-import { bound } from '../harness/whole-run.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { bound } from '../support/suite-environment.ts';
 
 const log = pino({ level: 'silent' });
 let database: TestDatabase;
@@ -84,7 +84,7 @@ suite('notifications', () => {
     let readings = 0;
     const gate = Promise.withResolvers<void>();
     await start(t, {
-      news: oneAtATime(async () => {
+      news: singleFlight(async () => {
         underWay += 1;
         readings += 1;
         assert.equal(underWay, 1, 'two readings at once');

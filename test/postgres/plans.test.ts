@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import pg from 'pg';
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
-import { startTestService, type TestService, word } from '../harness/service.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { startTestService, type TestService, word } from '../support/service.ts';
 
 let database: TestDatabase;
 let service: TestService;
@@ -35,7 +35,7 @@ async function lookUp(times: number): Promise<void> {
 async function rowsRead(client: pg.Client): Promise<{ whole: number; indexed: number }> {
   const { rows } = await client.query<{ whole: number; indexed: number }>(
     `select sum(seq_tup_read)::integer as whole, sum(idx_tup_fetch)::integer as indexed
-       from pg_stat_user_tables where relname in ('transactions', 'observations')`,
+       from pg_stat_user_tables where relname in ('transactions', 'status_updates')`,
   );
   return rows[0] ?? { whole: 0, indexed: 0 };
 }
@@ -74,7 +74,7 @@ test('a table that was analyzed when it was small is read by its keys also when 
   try {
     await feed(0, 16);
     // Autovacuum does this whenever it comes by.
-    await client.query('vacuum analyze tiba.transactions, tiba.observations');
+    await client.query('vacuum analyze tiba.transactions, tiba.status_updates');
     await feed(0, 16);
     await lookUp(10);
     await feed(16, 3_000);

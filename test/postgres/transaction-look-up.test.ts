@@ -3,8 +3,8 @@ import { after, before, suite, test } from 'node:test';
 import pino from 'pino';
 import { DatabaseUnavailable, openDatabase } from '../../apps/server/src/postgres/database.ts';
 import { createTransactionLookUp, type TransactionLookUp } from '../../apps/server/src/postgres/transaction-look-up.ts';
-import { startTestService, type TestService, word } from '../harness/service.ts';
-import { bound } from '../harness/whole-run.ts';
+import { startTestService, type TestService, word } from '../support/service.ts';
+import { bound } from '../support/suite-environment.ts';
 
 let service: TestService;
 

@@ -3,10 +3,10 @@ import { after, before, beforeEach, describe, it } from 'node:test';
 import { createMetrics } from '../../apps/server/src/observability/metrics.ts';
 import { type AccountInquiries, createAccountInquiries } from '../../apps/server/src/rails/account-inquiries.ts';
 import type { InquiryOutcome } from '../../apps/server/src/rails/rail.ts';
-import { rsaKeys } from '../harness/rsa-keys.ts';
-import { bound } from '../harness/whole-run.ts';
+import { rsaKeys } from '../support/rsa-keys.ts';
+import { bound } from '../support/suite-environment.ts';
 import { inquiryOf } from './connection.ts';
-import { withoutRail } from './protection/scripted-rail.ts';
+import { withoutRail } from './resilience/scripted-rail.ts';
 import { answerActive, EXTERNAL_PATH, INTERNAL_PATH, type ScriptedBank, startScriptedBank } from './scripted-bank.ts';
 
 const keys = rsaKeys();

@@ -1,6 +1,6 @@
 import type { FormName } from '../../apps/bank/src/form-names.ts';
 import type { AcmtSettings } from '../../apps/server/src/rails/acmt/settings.ts';
-import { rsaKeys } from '../harness/rsa-keys.ts';
+import { rsaKeys } from '../support/rsa-keys.ts';
 import { openAcmtRail, startScheme } from './acmt-connection.ts';
 import { conforms } from './conformance.ts';
 

@@ -7,7 +7,7 @@ import { createAcmtRail } from '../../apps/server/src/rails/acmt/acmt-rail.ts';
 import type { AcmtSettings } from '../../apps/server/src/rails/acmt/settings.ts';
 import type { Rail } from '../../apps/server/src/rails/rail.ts';
 import { partnerSettings } from '../bank/partner.ts';
-import type { RsaKeys } from '../harness/rsa-keys.ts';
+import type { RsaKeys } from '../support/rsa-keys.ts';
 
 const AGENT_BIC = 'TIBAIDJX';
 

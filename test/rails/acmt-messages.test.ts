@@ -9,7 +9,7 @@ import { createMessageIds } from '../../apps/server/src/rails/acmt/message-ids.t
 import type { AcmtSettings } from '../../apps/server/src/rails/acmt/settings.ts';
 import { writeRequest } from '../../apps/server/src/rails/acmt/write-request.ts';
 import type { InquiryOutcome } from '../../apps/server/src/rails/rail.ts';
-import { bound } from '../harness/whole-run.ts';
+import { bound } from '../support/suite-environment.ts';
 import { ACMT_SETTINGS, openAcmtRail } from './acmt-connection.ts';
 import { ACCOUNT, ASKED, BANK, changed, HOLDER, NAMESPACE, reportOf, unverified, VERIFIED } from './acmt-reports.ts';
 import { ask } from './connection.ts';
@@ -81,7 +81,7 @@ describe('a request for verification', () => {
     const rail = openAcmtRail(`${scheme.baseUrl}/gateway`);
     context.after(() => rail.close());
     // The recorded report is about another request: it is no answer to these.
-    assert.equal(said(await ask(rail, 'BRI', '0012345678')), 'not_understood null');
+    assert.equal(said(await ask(rail, 'BRI', '0012345678')), 'invalid_response null');
     await ask(rail, 'BRI', '0012345678');
     const [first, second] = scheme.requests;
     assert.ok(first !== undefined && second !== undefined);
@@ -141,7 +141,7 @@ describe('a report on an account', () => {
     assert.ok(outcome.kind === 'verdict' && outcome.verdict.status === 'ACTIVE');
     assert.equal(outcome.verdict.accountName, 'BUDI S.');
     assert.deepEqual(read(nexus), ACTIVE);
-    assert.equal(said(read(reportOf(VERIFIED), { nameElement: 'Acct/Nm' })), 'not_understood true');
+    assert.equal(said(read(reportOf(VERIFIED), { nameElement: 'Acct/Nm' })), 'invalid_response true');
   });
 
   for (const [written, name] of [
@@ -169,16 +169,16 @@ describe('a report that does not verify an account', () => {
     NR01: 'bank_unavailable',
     TM01: 'bank_unavailable',
     NORR: 'timeout',
-    AGNT: 'refused',
-    BNOR: 'refused',
-    RC03: 'refused',
-    RC04: 'refused',
-    FF01: 'question_refused',
-    DUPL: 'refused',
-    MS03: 'not_understood',
-    PI01: 'not_understood',
-    PN01: 'not_understood',
-    PN02: 'not_understood',
+    AGNT: 'credentials_rejected',
+    BNOR: 'credentials_rejected',
+    RC03: 'credentials_rejected',
+    RC04: 'credentials_rejected',
+    FF01: 'rejected_by_bank',
+    DUPL: 'credentials_rejected',
+    MS03: 'invalid_response',
+    PI01: 'invalid_response',
+    PN01: 'invalid_response',
+    PN02: 'invalid_response',
   };
   const WORDS: Readonly<Record<string, string>> = { AC04: 'INACTIVE', AC06: 'BLOCKED', AC07: 'INACTIVE' };
 
@@ -191,7 +191,7 @@ describe('a report that does not verify an account', () => {
   for (const [code, word] of Object.entries(WORDS)) {
     it(`for the scheme's own ${code} is ${word}, and nothing when it claims to be of ISO's set`, () => {
       assert.equal(said(read(reportOf(unverified(`<Rsn><Prtry>${code}</Prtry></Rsn>`)))), `${word} Prtry ${code}`);
-      assert.equal(said(read(reportOf(unverified(`<Rsn><Cd>${code}</Cd></Rsn>`)))), `not_understood Cd ${code}`);
+      assert.equal(said(read(reportOf(unverified(`<Rsn><Cd>${code}</Cd></Rsn>`)))), `invalid_response Cd ${code}`);
     });
   }
 
@@ -220,7 +220,7 @@ describe('a report that does not verify an account', () => {
   ]) {
     it(`for ${reason || 'no reason'} says nothing, not even in the log`, () => {
       const outcome = read(reportOf(unverified(reason)));
-      assert.equal(outcome.kind === 'no_verdict' ? outcome.reason : outcome.verdict.status, 'not_understood');
+      assert.equal(outcome.kind === 'no_verdict' ? outcome.reason : outcome.verdict.status, 'invalid_response');
       assert.match(outcome.railCode ?? '', /^(?:|Prtry AC01)$/);
     });
   }
@@ -237,9 +237,9 @@ describe('a report that does not verify an account', () => {
     const body = reportOf(unverified('<Rsn><Cd>AC01</Cd></Rsn>'));
     const expected = {
       202: 'bank_unavailable',
-      302: 'not_understood',
-      400: 'refused',
-      404: 'refused',
+      302: 'invalid_response',
+      400: 'credentials_rejected',
+      404: 'credentials_rejected',
       429: 'throttled',
     };
     for (const [status, reason] of Object.entries({ ...expected, 500: 'bank_unavailable', 504: 'timeout' })) {
@@ -341,7 +341,7 @@ describe('nothing is believed of a report', () => {
       const startedMs = performance.now();
       const outcome = read(body);
       assert.ok(performance.now() - startedMs < bound(1_000), 'reading takes no time');
-      assert.equal(outcome.kind === 'no_verdict' ? outcome.reason : outcome, 'not_understood');
+      assert.equal(outcome.kind === 'no_verdict' ? outcome.reason : outcome, 'invalid_response');
       assert.equal(Object.hasOwn(Object.prototype, 'polluted'), false);
     });
   }

@@ -1,6 +1,6 @@
 import { startBank } from '../../apps/bank/src/server.ts';
 import { partnerSettings } from '../bank/partner.ts';
-import { rsaKeys } from '../harness/rsa-keys.ts';
+import { rsaKeys } from '../support/rsa-keys.ts';
 import { openBiFastRail, PARTICIPANT } from './bi-fast-hub.ts';
 import { conforms } from './conformance.ts';
 

@@ -191,7 +191,7 @@ describe('serials', () => {
     const hub = await startScriptedHub(context, (request) => ({
       body: activeReport(request, { TxSts: 'RJCT', reason: 'U149' }),
     }));
-    assert.equal(told(await ask(hub.rail(), 'BRI', ACCOUNT)), 'refused');
+    assert.equal(told(await ask(hub.rail(), 'BRI', ACCOUNT)), 'credentials_rejected');
     assert.equal(hub.requests.length, 2);
   });
 });
@@ -200,25 +200,25 @@ describe('serials', () => {
 const REJECTIONS: Readonly<Record<string, string>> = {
   U101: 'NOT_FOUND',
   U102: 'INACTIVE',
-  U106: 'not_understood',
-  U107: 'not_understood',
-  U108: 'not_understood',
-  U110: 'question_refused',
-  U111: 'refused',
-  U112: 'refused',
-  U124: 'refused',
-  U128: 'refused',
+  U106: 'invalid_response',
+  U107: 'invalid_response',
+  U108: 'invalid_response',
+  U110: 'rejected_by_bank',
+  U111: 'credentials_rejected',
+  U112: 'credentials_rejected',
+  U124: 'credentials_rejected',
+  U128: 'credentials_rejected',
   U129: 'bank_unavailable',
-  U149: 'refused',
-  U155: 'question_refused',
-  U156: 'question_refused',
-  U157: 'question_refused',
+  U149: 'credentials_rejected',
+  U155: 'rejected_by_bank',
+  U156: 'rejected_by_bank',
+  U157: 'rejected_by_bank',
   U170: 'bank_unavailable',
   U171: 'bank_unavailable',
   U172: 'bank_unavailable',
   U173: 'bank_unavailable',
-  U804: 'not_understood',
-  U805: 'not_understood',
+  U804: 'invalid_response',
+  U805: 'invalid_response',
   U900: 'timeout',
   U901: 'bank_unavailable',
   U902: 'bank_unavailable',
@@ -226,11 +226,11 @@ const REJECTIONS: Readonly<Record<string, string>> = {
   U990: 'bank_unavailable',
   U992: 'bank_unavailable',
   U993: 'bank_unavailable',
-  U999: 'refused',
-  U000: 'not_understood',
-  U002: 'not_understood',
-  U103: 'not_understood',
-  AC01: 'not_understood',
+  U999: 'credentials_rejected',
+  U000: 'invalid_response',
+  U002: 'invalid_response',
+  U103: 'invalid_response',
+  AC01: 'invalid_response',
 };
 
 describe('a reason code', () => {
@@ -248,7 +248,7 @@ describe('a reason code', () => {
     const rows = page.split('\n').filter((line) => line.startsWith('| U'));
     for (const [reason, expected] of Object.entries(REJECTIONS)) {
       const row = rows.find((line) => line.split('|')[1]?.includes(reason));
-      if (row === undefined) assert.equal(expected, 'not_understood', reason);
+      if (row === undefined) assert.equal(expected, 'invalid_response', reason);
       else assert.ok(row.includes(row.includes('ACTIVE |') ? 'ACTIVE' : expected), `${reason}: ${row}`);
     }
   });
@@ -267,7 +267,7 @@ describe('a reason code', () => {
   it('that rejects beside an acceptance is not believed', async (context) => {
     for (const reason of ['U101', 'U102', 'U110', undefined]) {
       const outcome = await outcomeOf(context, (request) => ({ body: activeReport(request, { reason }) }));
-      assert.equal(told(outcome), 'not_understood');
+      assert.equal(told(outcome), 'invalid_response');
     }
   });
 });
@@ -277,7 +277,7 @@ describe('the status', () => {
     it(`${TxSts} says nothing of an account`, async (context) => {
       for (const reason of ['U000', 'U101']) {
         const outcome = await outcomeOf(context, (request) => ({ body: activeReport(request, { TxSts, reason }) }));
-        assert.equal(told(outcome), 'not_understood');
+        assert.equal(told(outcome), 'invalid_response');
       }
     });
   }
@@ -287,9 +287,9 @@ describe('the status', () => {
       429: 'throttled',
       504: 'timeout',
       503: 'bank_unavailable',
-      400: 'refused',
-      403: 'refused',
-      302: 'not_understood',
+      400: 'credentials_rejected',
+      403: 'credentials_rejected',
+      302: 'invalid_response',
     };
     for (const [status, reason] of Object.entries(reasons)) {
       const outcome = await outcomeOf(context, (request) => ({
@@ -300,11 +300,11 @@ describe('the status', () => {
     }
   });
 
-  it('of a message that the hub rejects as such (admi.002) is "question_refused"', async (context) => {
+  it('of a message that the hub rejects as such (admi.002) is "rejected_by_bank"', async (context) => {
     const outcome = await outcomeOf(context, () => ({
       body: { BusMsg: { AppHdr: { MsgDefIdr: 'admi.002.001.01' }, Document: { MessageReject: {} } } },
     }));
-    assert.deepEqual(outcome, { kind: 'no_verdict', reason: 'question_refused', railCode: 'admi.002' });
+    assert.deepEqual(outcome, { kind: 'no_verdict', reason: 'rejected_by_bank', railCode: 'admi.002' });
   });
 });
 
@@ -380,7 +380,7 @@ describe('a hub that lies about an account is never believed', () => {
     'truncated JSON': rewritten((right) => right.slice(0, -1)),
   };
   for (const [name, lie] of Object.entries(LIES)) {
-    it(name, async (context) => assert.equal(told(await outcomeOf(context, lie)), 'not_understood'));
+    it(name, async (context) => assert.equal(told(await outcomeOf(context, lie)), 'invalid_response'));
   }
 
   const TRUTHS: Readonly<Record<string, HubAnswer>> = {

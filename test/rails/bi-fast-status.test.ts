@@ -3,7 +3,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { startBank } from '../../apps/bank/src/server.ts';
 import type { TransferOutcome } from '../../apps/server/src/rails/rail.ts';
 import { partnerSettings } from '../bank/partner.ts';
-import { rsaKeys } from '../harness/rsa-keys.ts';
+import { rsaKeys } from '../support/rsa-keys.ts';
 import {
   askedIn,
   type HubAnswer,
@@ -32,8 +32,8 @@ const saying =
 
 /** What is done about an answer: the word, that the transfer is unknown, or nothing. */
 function effectOf(outcome: TransferOutcome): string {
-  if (outcome.kind === 'word') return [outcome.status, outcome.failureReason].join(' ').trim();
-  return outcome.kind === 'no_word' ? outcome.reason : 'unknown';
+  if (outcome.kind === 'status') return [outcome.status, outcome.failureReason].join(' ').trim();
+  return outcome.kind === 'no_status' ? outcome.reason : 'unknown';
 }
 
 describe('the status of a payment', () => {
@@ -53,10 +53,10 @@ describe('the status of a payment', () => {
     PATC: 'PROCESS',
     BLCK: 'PROCESS',
     CANC: 'FAILED CANCELLED',
-    OTHR: 'not_understood',
-    RCVC: 'not_understood',
-    acsc: 'not_understood',
-    '': 'not_understood',
+    OTHR: 'invalid_response',
+    RCVC: 'invalid_response',
+    acsc: 'invalid_response',
+    '': 'invalid_response',
   };
   for (const [TxSts, effect] of Object.entries(EFFECTS)) {
     it(`${TxSts || 'that is missing'} is ${effect}`, async (context) => {
@@ -70,40 +70,40 @@ describe('the status of a payment', () => {
       assert.equal(effectOf(await outcomeOf(context, saying({ TxSts: 'ACSC', reason }))), 'SUCCESS');
     }
     for (const reason of ['U101', 'U107', 'U900', 'AC04']) {
-      assert.equal(effectOf(await outcomeOf(context, saying({ TxSts: 'ACSC', reason }))), 'not_understood');
+      assert.equal(effectOf(await outcomeOf(context, saying({ TxSts: 'ACSC', reason }))), 'invalid_response');
     }
   });
 });
 
 /** Of a rejection: what it is when the report is on the payment, when it does not say on what, and when it is on the request. */
 const REJECTIONS: Readonly<Record<string, readonly [ofPayment: string, unsaid: string, ofRequest: string]>> = {
-  U101: ['FAILED ACCOUNT_NOT_FOUND', 'FAILED ACCOUNT_NOT_FOUND', 'not_understood'],
-  U102: ['FAILED ACCOUNT_INACTIVE', 'FAILED ACCOUNT_INACTIVE', 'not_understood'],
+  U101: ['FAILED ACCOUNT_NOT_FOUND', 'FAILED ACCOUNT_NOT_FOUND', 'invalid_response'],
+  U102: ['FAILED ACCOUNT_INACTIVE', 'FAILED ACCOUNT_INACTIVE', 'invalid_response'],
   U106: ['unknown', 'unknown', 'unknown'],
-  U107: ['FAILED REJECTED_BY_BANK', 'FAILED REJECTED_BY_BANK', 'not_understood'],
+  U107: ['FAILED REJECTED_BY_BANK', 'FAILED REJECTED_BY_BANK', 'invalid_response'],
   U108: ['PROCESS', 'PROCESS', 'PROCESS'],
-  U110: ['FAILED REJECTED_BY_BANK', 'FAILED REJECTED_BY_BANK', 'question_refused'],
-  U111: ['FAILED REJECTED_BY_BANK', 'FAILED REJECTED_BY_BANK', 'refused'],
-  U112: ['FAILED AMOUNT_LIMIT_EXCEEDED', 'FAILED AMOUNT_LIMIT_EXCEEDED', 'refused'],
-  U124: ['FAILED BANK_NOT_SUPPORTED', 'refused', 'refused'],
-  U128: ['FAILED REJECTED_BY_BANK', 'refused', 'refused'],
+  U110: ['FAILED REJECTED_BY_BANK', 'FAILED REJECTED_BY_BANK', 'rejected_by_bank'],
+  U111: ['FAILED REJECTED_BY_BANK', 'FAILED REJECTED_BY_BANK', 'credentials_rejected'],
+  U112: ['FAILED AMOUNT_LIMIT_EXCEEDED', 'FAILED AMOUNT_LIMIT_EXCEEDED', 'credentials_rejected'],
+  U124: ['FAILED BANK_NOT_SUPPORTED', 'credentials_rejected', 'credentials_rejected'],
+  U128: ['FAILED REJECTED_BY_BANK', 'credentials_rejected', 'credentials_rejected'],
   U129: ['FAILED BANK_UNAVAILABLE', 'bank_unavailable', 'bank_unavailable'],
-  U149: ['refused', 'refused', 'refused'],
-  U155: ['FAILED SUSPECTED_FRAUD', 'FAILED SUSPECTED_FRAUD', 'question_refused'],
-  U156: ['FAILED REJECTED_BY_BANK', 'FAILED REJECTED_BY_BANK', 'question_refused'],
-  U157: ['FAILED REJECTED_BY_BANK', 'FAILED REJECTED_BY_BANK', 'question_refused'],
+  U149: ['credentials_rejected', 'credentials_rejected', 'credentials_rejected'],
+  U155: ['FAILED SUSPECTED_FRAUD', 'FAILED SUSPECTED_FRAUD', 'rejected_by_bank'],
+  U156: ['FAILED REJECTED_BY_BANK', 'FAILED REJECTED_BY_BANK', 'rejected_by_bank'],
+  U157: ['FAILED REJECTED_BY_BANK', 'FAILED REJECTED_BY_BANK', 'rejected_by_bank'],
   U170: ['bank_unavailable', 'bank_unavailable', 'bank_unavailable'],
   U173: ['bank_unavailable', 'bank_unavailable', 'bank_unavailable'],
-  U804: ['FAILED ACCOUNT_NOT_FOUND', 'FAILED ACCOUNT_NOT_FOUND', 'not_understood'],
-  U805: ['FAILED ACCOUNT_BLOCKED', 'FAILED ACCOUNT_BLOCKED', 'not_understood'],
+  U804: ['FAILED ACCOUNT_NOT_FOUND', 'FAILED ACCOUNT_NOT_FOUND', 'invalid_response'],
+  U805: ['FAILED ACCOUNT_BLOCKED', 'FAILED ACCOUNT_BLOCKED', 'invalid_response'],
   U900: ['timeout', 'timeout', 'timeout'],
   U901: ['bank_unavailable', 'bank_unavailable', 'bank_unavailable'],
   U993: ['bank_unavailable', 'bank_unavailable', 'bank_unavailable'],
-  U999: ['refused', 'refused', 'refused'],
-  U000: ['not_understood', 'not_understood', 'not_understood'],
-  U777: ['FAILED REJECTED_BY_BANK', 'not_understood', 'not_understood'],
-  AC04: ['FAILED REJECTED_BY_BANK', 'not_understood', 'not_understood'],
-  '': ['FAILED REJECTED_BY_BANK', 'not_understood', 'not_understood'],
+  U999: ['credentials_rejected', 'credentials_rejected', 'credentials_rejected'],
+  U000: ['invalid_response', 'invalid_response', 'invalid_response'],
+  U777: ['FAILED REJECTED_BY_BANK', 'invalid_response', 'invalid_response'],
+  AC04: ['FAILED REJECTED_BY_BANK', 'invalid_response', 'invalid_response'],
+  '': ['FAILED REJECTED_BY_BANK', 'invalid_response', 'invalid_response'],
 };
 
 describe('a rejection', () => {
@@ -121,7 +121,7 @@ describe('a rejection', () => {
   it('names its code to the operator', async (context) => {
     const outcome = await outcomeOf(context, saying({ TxSts: 'RJCT', reason: 'U102' }));
     assert.deepEqual(outcome, {
-      kind: 'word',
+      kind: 'status',
       status: 'FAILED',
       failureReason: 'ACCOUNT_INACTIVE',
       railCode: 'RJCT U102',
@@ -161,7 +161,7 @@ describe('a hub that lies about a payment is never believed', () => {
     },
   };
   for (const [name, lie] of Object.entries(LIES)) {
-    it(name, async (context) => assert.equal(effectOf(await outcomeOf(context, saying(lie))), 'not_understood'));
+    it(name, async (context) => assert.equal(effectOf(await outcomeOf(context, saying(lie))), 'invalid_response'));
   }
 
   const TRUTHS: Readonly<Record<string, Told>> = {
@@ -180,12 +180,12 @@ describe('a hub that lies about a payment is never believed', () => {
     const twice: HubAnswer = (request) => ({
       body: JSON.stringify(right(request).body).replace('"TxSts":', '"TxSts":"RJCT","TxSts":'),
     });
-    assert.equal(effectOf(await outcomeOf(context, twice)), 'not_understood');
+    assert.equal(effectOf(await outcomeOf(context, twice)), 'invalid_response');
     for (const [status, reason] of [
       [500, 'bank_unavailable'],
       [202, 'bank_unavailable'],
-      [404, 'refused'],
-      [201, 'not_understood'],
+      [404, 'credentials_rejected'],
+      [201, 'invalid_response'],
     ] as const) {
       const answer: HubAnswer = (request) => ({ ...right(request), status });
       assert.equal(effectOf(await outcomeOf(context, answer)), reason);
@@ -223,7 +223,7 @@ describe('the simulated hub is asked about payments', () => {
     '0155': 'FAILED SUSPECTED_FRAUD',
     '0173': 'bank_unavailable',
     '0429': 'throttled',
-    '0500': 'not_understood',
+    '0500': 'invalid_response',
     '0805': 'FAILED ACCOUNT_BLOCKED',
     '0900': 'timeout',
     '0901': 'bank_unavailable',
@@ -241,8 +241,8 @@ describe('the simulated hub is asked about payments', () => {
     }
     const silent = { ...transfer, reference: '20230324GNESIDJA010O0100000504' };
     const outcome = await rail.inquireTransfer?.(silent, AbortSignal.timeout(300));
-    assert.deepEqual(outcome, { kind: 'no_word', reason: 'timeout', railCode: null });
+    assert.deepEqual(outcome, { kind: 'no_status', reason: 'timeout', railCode: null });
     const malformed = await askAboutTransfer(rail, { ...transfer, reference: 'PAY-1' });
-    assert.deepEqual(malformed, { kind: 'no_word', reason: 'question_refused', railCode: 'admi.002' });
+    assert.deepEqual(malformed, { kind: 'no_status', reason: 'rejected_by_bank', railCode: 'admi.002' });
   });
 });

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import type { Verdict } from '../../apps/server/src/domain/account.ts';
 import type { InquiryOutcome, NoVerdictReason, Rail } from '../../apps/server/src/rails/rail.ts';
 import { inquiryOf } from './connection.ts';
-import { type Lie, rewritten, startLiar } from './liar.ts';
+import { type Lie, rewritten, startLiar } from './faulty-bank-proxy.ts';
 
 /** What a protocol must bring to be held against the port. */
 export interface RailForm {
@@ -52,9 +52,9 @@ const REASONS: ReadonlySet<NoVerdictReason> = new Set([
   'unreachable',
   'bank_unavailable',
   'throttled',
-  'refused',
-  'question_refused',
-  'not_understood',
+  'credentials_rejected',
+  'rejected_by_bank',
+  'invalid_response',
 ]);
 
 const html: Lie = (_reply, response) =>
@@ -126,19 +126,19 @@ export function conforms(form: RailForm): void {
       assert.deepEqual(reasonOf(unavailable), 'bank_unavailable');
       assert.deepEqual(reasonOf(await ask('throttled')), 'throttled');
       assert.deepEqual(reasonOf(await ask('silent', PATIENCE_MS)), 'timeout');
-      assert.ok(['not_understood', 'bank_unavailable'].includes(reasonOf(await ask('garbage'))));
+      assert.ok(['invalid_response', 'bank_unavailable'].includes(reasonOf(await ask('garbage'))));
     });
 
     const LIES: Readonly<Record<string, [lie: Lie, reason: NoVerdictReason]>> = {
       'answers nothing': [silence, 'timeout'],
       'answers one byte a second': [drip, 'timeout'],
-      'answers HTML with 200': [html, 'not_understood'],
-      'answers a redirect': [redirect, 'not_understood'],
+      'answers HTML with 200': [html, 'invalid_response'],
+      'answers a redirect': [redirect, 'invalid_response'],
       'answers half and hangs up': [cutShort, 'unreachable'],
-      'answers more than 64 KiB': [tooLong, 'not_understood'],
-      'answers what is not UTF-8': [notUtf8, 'not_understood'],
+      'answers more than 64 KiB': [tooLong, 'invalid_response'],
+      'answers what is not UTF-8': [notUtf8, 'invalid_response'],
       ...Object.fromEntries(
-        Object.entries(lies).map(([what, rewrite]) => [`answers ${what}`, [rewritten(rewrite), 'not_understood']]),
+        Object.entries(lies).map(([what, rewrite]) => [`answers ${what}`, [rewritten(rewrite), 'invalid_response']]),
       ),
     };
     for (const [what, [lie, reason]] of Object.entries(LIES)) {
@@ -163,7 +163,7 @@ export function conforms(form: RailForm): void {
           .writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
           .end(packed)
           .on('error', () => {});
-      for (let count = 0; count < 5; count += 1) assert.equal(reasonOf(await ask('ACTIVE')), 'not_understood');
+      for (let count = 0; count < 5; count += 1) assert.equal(reasonOf(await ask('ACTIVE')), 'invalid_response');
       assert.ok(process.memoryUsage.rss() - before < MEMORY_BYTES_MAX, 'memory stays flat');
     });
 

@@ -10,7 +10,7 @@ import type {
 } from '../../apps/server/src/rails/rail.ts';
 import type { SnapSettings } from '../../apps/server/src/rails/snap/settings.ts';
 import { createSnapRail } from '../../apps/server/src/rails/snap/snap-rail.ts';
-import type { RsaKeys } from '../harness/rsa-keys.ts';
+import type { RsaKeys } from '../support/rsa-keys.ts';
 
 export const CLIENT_KEY = '962489e9-de5d-4eb7-92a4-b07d44d64bf4';
 // Not ASCII alone: the key of the signatures is its UTF-8.

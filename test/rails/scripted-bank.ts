@@ -6,7 +6,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import { text } from 'node:stream/consumers';
 import type { Rail } from '../../apps/server/src/rails/rail.ts';
 import type { SnapSettings } from '../../apps/server/src/rails/snap/settings.ts';
-import type { RsaKeys } from '../harness/rsa-keys.ts';
+import type { RsaKeys } from '../support/rsa-keys.ts';
 import { createRail } from './connection.ts';
 
 export const INTERNAL_PATH = '/v1.0/account-inquiry-internal';

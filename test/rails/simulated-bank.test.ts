@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { startTestService, type TestService } from '../harness/service.ts';
-import { bound } from '../harness/whole-run.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+import { bound } from '../support/suite-environment.ts';
 
 /** What the last four digits of an account make the simulated bank do (docs/simulated-bank.md). */
 const VERDICTS: Readonly<Record<string, string>> = {
@@ -73,7 +73,7 @@ describe('the log of account checks', () => {
     assert.equal(checks.length, accounts.length + 1);
     assert.deepEqual(
       new Set(checks.map(({ outcome }) => outcome)),
-      new Set([...Object.values(VERDICTS), 'throttled', 'not_understood', 'bank_unavailable', undefined]),
+      new Set([...Object.values(VERDICTS), 'throttled', 'invalid_response', 'bank_unavailable', undefined]),
     );
     assert.equal(checks[0]?.['account'], '******0001');
 

@@ -4,7 +4,7 @@ import { type RunningBank, startBank } from '../../apps/bank/src/server.ts';
 import type { Rail, TransferOutcome } from '../../apps/server/src/rails/rail.ts';
 import { createClock, createPartner, type Partner, partnerSettings } from '../bank/partner.ts';
 import { orderTransfer, pushClock } from '../bank/transfers.ts';
-import { rsaKeys } from '../harness/rsa-keys.ts';
+import { rsaKeys } from '../support/rsa-keys.ts';
 import { askAboutTransfer, createRail, inquiryOf, transferTo } from './connection.ts';
 
 /** What the last four digits of an account make of a transfer at the simulated bank (docs/simulated-bank.md), after an hour. */
@@ -49,7 +49,7 @@ const ask = (reference: string, ending: string): Promise<TransferOutcome> =>
   askAboutTransfer(rail, transferTo('BRI', { ...inquiryOf('BRI', `88880100${ending}`), reference }));
 
 const told = (outcome: TransferOutcome): string =>
-  outcome.kind === 'word' ? [outcome.status, outcome.failureReason].join(' ').trim() : outcome.kind;
+  outcome.kind === 'status' ? [outcome.status, outcome.failureReason].join(' ').trim() : outcome.kind;
 
 describe('asking the simulated bank about transfers', () => {
   it('finds each of them pending at first, and then as its account says', async () => {
@@ -72,6 +72,6 @@ describe('asking the simulated bank about transfers', () => {
 
   it('believes nothing of one whose amount is another', async () => {
     const inquiry = transferTo('BRI', { ...inquiryOf('BRI', '888801000000'), reference: 'PAY-0000', amount: '1.00' });
-    assert.equal((await askAboutTransfer(rail, inquiry)).kind, 'no_word');
+    assert.equal((await askAboutTransfer(rail, inquiry)).kind, 'no_status');
   });
 });

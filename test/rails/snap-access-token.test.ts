@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { rsaKeys } from '../harness/rsa-keys.ts';
-import { startTestService, type TestService } from '../harness/service.ts';
-import { bound } from '../harness/whole-run.ts';
+import { rsaKeys } from '../support/rsa-keys.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+import { bound } from '../support/suite-environment.ts';
 import { ask } from './connection.ts';
 import {
   answer,
@@ -117,7 +117,7 @@ describe("the SNAP rail's access token", () => {
   it('refused a second time is no verdict, and no reason to go on asking', async (t) => {
     const bank = await useBank(t, { inquiry: acceptOnly(() => false, '00') });
     const outcome = await ask(bank.rail(keys), 'BRI', ACCOUNT);
-    assert.deepEqual(outcome, { kind: 'no_verdict', reason: 'refused', railCode: '4011600' });
+    assert.deepEqual(outcome, { kind: 'no_verdict', reason: 'credentials_rejected', railCode: '4011600' });
     assert.equal(bank.inquiries.length, 2);
     assert.equal(bank.tokenRequests.length, 2);
   });
@@ -133,24 +133,28 @@ describe("the SNAP rail's access token", () => {
   });
 
   const USELESS: Readonly<Record<string, [body: string, status: number, reason: string]>> = {
-    'a refusal': ['{"responseCode":"4017300","responseMessage":"Unauthorized. [Signature]"}', 401, 'refused'],
-    'a question it finds fault with': ['{"responseCode":"4007300"}', 400, 'refused'],
+    'a refusal': [
+      '{"responseCode":"4017300","responseMessage":"Unauthorized. [Signature]"}',
+      401,
+      'credentials_rejected',
+    ],
+    'a question it finds fault with': ['{"responseCode":"4007300"}', 400, 'credentials_rejected'],
     'an outage': ['{"responseCode":"5047300"}', 504, 'timeout'],
     'too many requests': ['{"responseCode":"4297300"}', 429, 'throttled'],
-    'no token': ['{"responseCode":"2007300","tokenType":"Bearer","expiresIn":"900"}', 200, 'not_understood'],
-    'an empty token': ['{"accessToken":"","expiresIn":"900"}', 200, 'not_understood'],
+    'no token': ['{"responseCode":"2007300","tokenType":"Bearer","expiresIn":"900"}', 200, 'invalid_response'],
+    'an empty token': ['{"accessToken":"","expiresIn":"900"}', 200, 'invalid_response'],
     'a token that would break the header': [
       String.raw`{"accessToken":"a\r\nX-PARTNER-ID: b","expiresIn":"900"}`,
       200,
-      'not_understood',
+      'invalid_response',
     ],
-    'a token of 3 KB': [`{"accessToken":"${'x'.repeat(3_072)}","expiresIn":"900"}`, 200, 'not_understood'],
-    'a token without a lifetime': ['{"accessToken":"x"}', 200, 'not_understood'],
-    'a token that has expired already': ['{"accessToken":"x","expiresIn":"0"}', 200, 'not_understood'],
-    'a token for ever': ['{"accessToken":"x","expiresIn":"Infinity"}', 200, 'not_understood'],
+    'a token of 3 KB': [`{"accessToken":"${'x'.repeat(3_072)}","expiresIn":"900"}`, 200, 'invalid_response'],
+    'a token without a lifetime': ['{"accessToken":"x"}', 200, 'invalid_response'],
+    'a token that has expired already': ['{"accessToken":"x","expiresIn":"0"}', 200, 'invalid_response'],
+    'a token for ever': ['{"accessToken":"x","expiresIn":"Infinity"}', 200, 'invalid_response'],
     'a token with HTTP 500': ['{"accessToken":"x","expiresIn":"900"}', 500, 'bank_unavailable'],
-    'two tokens': ['{"accessToken":"x","accessToken":"y","expiresIn":"900"}', 200, 'not_understood'],
-    HTML: ['<html></html>', 200, 'not_understood'],
+    'two tokens': ['{"accessToken":"x","accessToken":"y","expiresIn":"900"}', 200, 'invalid_response'],
+    HTML: ['<html></html>', 200, 'invalid_response'],
   };
 
   for (const [what, [body, status, reason]] of Object.entries(USELESS)) {

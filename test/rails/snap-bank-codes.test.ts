@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { PROFILES } from '../../apps/server/src/rails/snap/profiles/profiles.ts';
 import { createSnapRail } from '../../apps/server/src/rails/snap/snap-rail.ts';
-import { testBanks } from '../harness/service.ts';
+import { testBanks } from '../support/service.ts';
 import { ask } from './connection.ts';
 import { SNAP_BANKS, snapSettingsFor, startSnapBank } from './snap-banks.ts';
 

@@ -9,7 +9,7 @@ import type { Verdict } from '../../apps/server/src/domain/account.ts';
 import { PROFILES, type ProfileName } from '../../apps/server/src/rails/snap/profiles/profiles.ts';
 import type { SnapSettings } from '../../apps/server/src/rails/snap/settings.ts';
 import { partnerSettings } from '../bank/partner.ts';
-import { rsaKeys } from '../harness/rsa-keys.ts';
+import { rsaKeys } from '../support/rsa-keys.ts';
 import { conforms } from './conformance.ts';
 import { createRail } from './connection.ts';
 

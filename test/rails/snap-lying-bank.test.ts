@@ -3,10 +3,10 @@ import type { ServerResponse } from 'node:http';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { rsaKeys } from '../harness/rsa-keys.ts';
-import type { Answer, TestService } from '../harness/service.ts';
-import { startTestService } from '../harness/service.ts';
-import { bound } from '../harness/whole-run.ts';
+import { rsaKeys } from '../support/rsa-keys.ts';
+import type { Answer, TestService } from '../support/service.ts';
+import { startTestService } from '../support/service.ts';
+import { bound } from '../support/suite-environment.ts';
 import {
   answer,
   answerActive,

@@ -11,7 +11,7 @@ import type { SnapChoices } from '../../apps/server/src/rails/snap/settings.ts';
 import { createSnapRail } from '../../apps/server/src/rails/snap/snap-rail.ts';
 import { createSnapTransfers } from '../../apps/server/src/rails/snap/transfers.ts';
 import { ask, askAboutTransfer, inquiryOf, transferTo } from './connection.ts';
-import { type Lie, startLiar } from './liar.ts';
+import { type Lie, startLiar } from './faulty-bank-proxy.ts';
 import { startScriptedBank } from './scripted-bank.ts';
 import { SNAP_BANKS, type SnapBankRoute, snapSettingsFor, startSnapBank } from './snap-banks.ts';
 
@@ -56,14 +56,14 @@ export async function startChecks(context: TestContext, name: ProfileName): Prom
     // No account number is longer than SNAP allows, or shorter than the service does.
     if (digits > 34 || digits < 5) return;
     const outcome = await ask(rail, code, account(digits));
-    assert.deepEqual(outcome, { kind: 'no_verdict', reason: 'question_refused', railCode: null });
+    assert.deepEqual(outcome, { kind: 'no_verdict', reason: 'rejected_by_bank', railCode: null });
   }
 
   async function isDisbelieved(rail: Rail, lie: (fields: Record<string, unknown>) => object): Promise<void> {
     liar.lie = relating(lie);
     try {
       const outcome = await ask(rail, other, account(10));
-      assert.equal(outcome.kind === 'no_verdict' ? outcome.reason : outcome.kind, 'not_understood');
+      assert.equal(outcome.kind === 'no_verdict' ? outcome.reason : outcome.kind, 'invalid_response');
     } finally {
       liar.lie = null;
     }

@@ -78,9 +78,9 @@ function replacementsOf(name: ProfileName, path: RulePath): Replacement[] {
     case 'sendsPartnerReferenceNo':
       return [{ by: false, breaks: 'an answer to another question' }];
     case 'codes':
-      return [{ by: { '16 200 00': 'refused' }, breaks: asked }];
+      return [{ by: { '16 200 00': 'credentials_rejected' }, breaks: asked }];
     case 'codes.16 404 02':
-      return [NOTHING, 'NOT_FOUND', 'refused'].map((by) => ({ by, breaks: 'the limit of questions' }));
+      return [NOTHING, 'NOT_FOUND', 'credentials_rejected'].map((by) => ({ by, breaks: 'the limit of questions' }));
     case 'tellsClosed':
       return [{ by: value === false, breaks: 'a closed account' }];
     case 'asksByExternalId':

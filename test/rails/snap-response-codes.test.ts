@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { InquiryOutcome, Rail } from '../../apps/server/src/rails/rail.ts';
 import { accountVerdict } from '../../apps/server/src/rails/snap/account-verdict.ts';
-import { rsaKeys } from '../harness/rsa-keys.ts';
+import { rsaKeys } from '../support/rsa-keys.ts';
 import { ask } from './connection.ts';
 import { answer, HOLDER, type ScriptedBank, serviceOf, startScriptedBank, successOf } from './scripted-bank.ts';
 import { SNAP_CASES } from './snap-cases.ts';
@@ -88,11 +88,11 @@ describe("a bank's response code", () => {
   it('says why there is no verdict, so that the operator knows what to do', async () => {
     const reasons: [string, string][] = [
       ['202 00', 'bank_unavailable'],
-      ['400 01', 'question_refused'],
-      ['401 00', 'refused'],
-      ['403 06', 'refused'],
-      ['404 16', 'refused'],
-      ['409 00', 'refused'],
+      ['400 01', 'rejected_by_bank'],
+      ['401 00', 'credentials_rejected'],
+      ['403 06', 'credentials_rejected'],
+      ['404 16', 'credentials_rejected'],
+      ['409 00', 'credentials_rejected'],
       ['429 00', 'throttled'],
       ['500 02', 'bank_unavailable'],
       ['504 00', 'timeout'],

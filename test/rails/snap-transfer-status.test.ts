@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Rail, TransferOutcome } from '../../apps/server/src/rails/rail.ts';
-import { rsaKeys } from '../harness/rsa-keys.ts';
+import { rsaKeys } from '../support/rsa-keys.ts';
 import { askAboutTransfer, transferTo } from './connection.ts';
 import {
   answer,
@@ -31,7 +31,7 @@ async function outcomeOf(answered: BankAnswer, inquiry = transferTo('BRI')): Pro
 
 /** What an outcome may do: `none` leaves everything as it is. */
 const effectOf = (outcome: TransferOutcome): string =>
-  outcome.kind === 'word' ? outcome.status : outcome.kind === 'no_word' ? `none: ${outcome.reason}` : outcome.kind;
+  outcome.kind === 'status' ? outcome.status : outcome.kind === 'no_status' ? `none: ${outcome.reason}` : outcome.kind;
 
 describe('the question about a transfer', () => {
   for (const [code, service] of [
@@ -77,19 +77,19 @@ describe('the question about a transfer', () => {
   it('is given up when nobody waits any more', async () => {
     script = () => {};
     const outcome = await rail.inquireTransfer?.(transferTo('BRI'), AbortSignal.timeout(50));
-    assert.deepEqual(outcome, { kind: 'no_word', reason: 'timeout', railCode: null });
+    assert.deepEqual(outcome, { kind: 'no_status', reason: 'timeout', railCode: null });
   });
 });
 
 describe('latestTransactionStatus', () => {
   const STATUSES: Readonly<Record<string, TransferOutcome>> = {
-    '00': { kind: 'word', status: 'SUCCESS', railCode: '2003600 00' },
-    '01': { kind: 'word', status: 'PROCESS', railCode: '2003600 01' },
-    '02': { kind: 'word', status: 'PROCESS', railCode: '2003600 02' },
-    '03': { kind: 'word', status: 'PROCESS', railCode: '2003600 03' },
-    '04': { kind: 'word', status: 'FAILED', failureReason: 'REFUNDED', reversed: true, railCode: '2003600 04' },
-    '05': { kind: 'word', status: 'FAILED', failureReason: 'CANCELLED', railCode: '2003600 05' },
-    '06': { kind: 'word', status: 'FAILED', failureReason: 'REJECTED_BY_BANK', railCode: '2003600 06' },
+    '00': { kind: 'status', status: 'SUCCESS', railCode: '2003600 00' },
+    '01': { kind: 'status', status: 'PROCESS', railCode: '2003600 01' },
+    '02': { kind: 'status', status: 'PROCESS', railCode: '2003600 02' },
+    '03': { kind: 'status', status: 'PROCESS', railCode: '2003600 03' },
+    '04': { kind: 'status', status: 'FAILED', failureReason: 'REFUNDED', reversed: true, railCode: '2003600 04' },
+    '05': { kind: 'status', status: 'FAILED', failureReason: 'CANCELLED', railCode: '2003600 05' },
+    '06': { kind: 'status', status: 'FAILED', failureReason: 'REJECTED_BY_BANK', railCode: '2003600 06' },
     '07': { kind: 'unknown_transfer', railCode: '2003600 07' },
   };
   for (const [status, expected] of Object.entries(STATUSES)) {
@@ -100,7 +100,7 @@ describe('latestTransactionStatus', () => {
   for (const status of ['08', '0', '000', '99', '', ' 00', 'SUCCESS', 'toString', undefined, null, 0, ['00']]) {
     it(`${JSON.stringify(status)} moves nothing`, async () => {
       const outcome = await outcomeOf(answerTransfer('00', { latestTransactionStatus: status }));
-      assert.equal(effectOf(outcome), 'none: not_understood');
+      assert.equal(effectOf(outcome), 'none: invalid_response');
     });
   }
 
@@ -133,7 +133,7 @@ describe('latestTransactionStatus', () => {
       for (const each of cases) {
         const previousResponseCode = `${http}18${each}`;
         assert.deepEqual(await outcomeOf(answerTransfer('06', { previousResponseCode })), {
-          kind: 'word',
+          kind: 'status',
           status: 'FAILED',
           failureReason: EXPLAINED[`${http} ${each}`] ?? 'REJECTED_BY_BANK',
           railCode: `2003600 06 ${previousResponseCode}`,
@@ -145,7 +145,7 @@ describe('latestTransactionStatus', () => {
   it('06 with a code that is none is REJECTED_BY_BANK, and the code is not passed on', async () => {
     const outcome = await outcomeOf(answerTransfer('06', { previousResponseCode: 'account 1234567890 is closed' }));
     assert.deepEqual(outcome, {
-      kind: 'word',
+      kind: 'status',
       status: 'FAILED',
       failureReason: 'REJECTED_BY_BANK',
       railCode: '2003600 06',
@@ -224,7 +224,7 @@ describe('a bank that lies about a transfer is never believed', () => {
     'a connection closed without a word': (_request, response) => response.destroy(),
   };
   for (const [name, lie] of Object.entries(LIES)) {
-    it(name, async () => assert.equal((await outcomeOf(lie)).kind, 'no_word'));
+    it(name, async () => assert.equal((await outcomeOf(lie)).kind, 'no_status'));
   }
 
   const TRUTHS: Readonly<Record<string, BankAnswer>> = {

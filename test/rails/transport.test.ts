@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import type { TLSSocket } from 'node:tls';
 import { type BankReply, createBankHttp, NoReply } from '../../apps/server/src/rails/bank-http.ts';
 import type { BankTransport } from '../../apps/server/src/rails/transport.ts';
-import { bound } from '../harness/whole-run.ts';
+import { bound } from '../support/suite-environment.ts';
 import { type Certified, createAuthority } from './certificates.ts';
 
 const BODY = '{"beneficiaryAccountNo":"1234567890"}';

@@ -1,4 +1,4 @@
-import { PROTECTION, type Protection } from '../../apps/server/src/rails/protection/settings.ts';
+import { PROTECTION, type Protection } from '../../apps/server/src/rails/resilience/settings.ts';
 
 const NEVER = Number.POSITIVE_INFINITY;
 

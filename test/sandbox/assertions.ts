@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import type { Place } from '../postgres/embedded-harness.ts';
+import type { Place } from '../embedded-postgres/harness.ts';
 import { startNpm } from './npm-process.ts';
 import { type ProcessInfo, untilGone } from './processes.ts';
 

@@ -4,8 +4,8 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { SandboxDescription } from '../../apps/server/src/sandbox/description.ts';
-import { INHERITED } from '../harness/whole-run.ts';
-import type { Place } from '../postgres/embedded-harness.ts';
+import type { Place } from '../embedded-postgres/harness.ts';
+import { INHERITED } from '../support/suite-environment.ts';
 import { familyOf, type ProcessInfo, untilGone } from './processes.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));

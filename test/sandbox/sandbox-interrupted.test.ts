@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { send } from '../harness/service.ts';
-import { bound } from '../harness/whole-run.ts';
-import { until, usePlace } from '../postgres/embedded-harness.ts';
+import { until, usePlace } from '../embedded-postgres/harness.ts';
+import { send } from '../support/service.ts';
+import { bound } from '../support/suite-environment.ts';
 import { assertAllStopped } from './assertions.ts';
 import { startNpm, startNpmSandbox } from './npm-process.ts';
 import { familyOf, untilGone } from './processes.ts';

@@ -4,8 +4,8 @@ import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { SandboxDescription } from '../../apps/server/src/sandbox/description.ts';
-import { type Answer, send } from '../harness/service.ts';
-import { usePlace } from '../postgres/embedded-harness.ts';
+import { usePlace } from '../embedded-postgres/harness.ts';
+import { type Answer, send } from '../support/service.ts';
 import { dataDirectoryOf, type RunningSandbox, startNpmSandbox } from './npm-process.ts';
 
 const OUTCOMES: Readonly<Record<keyof SandboxDescription['accounts'], string>> = {

@@ -4,10 +4,10 @@ import { writeFile } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
 import path from 'node:path';
 import { test } from 'node:test';
-import { rsaKeys } from '../harness/rsa-keys.ts';
-import { type Answer, send, word } from '../harness/service.ts';
-import { bound } from '../harness/whole-run.ts';
-import { type Place, usePlace } from '../postgres/embedded-harness.ts';
+import { type Place, usePlace } from '../embedded-postgres/harness.ts';
+import { rsaKeys } from '../support/rsa-keys.ts';
+import { type Answer, send, word } from '../support/service.ts';
+import { bound } from '../support/suite-environment.ts';
 import { assertAllStopped, assertRefusedStart } from './assertions.ts';
 import { dataDirectoryOf, type NpmProcess, startNpm } from './npm-process.ts';
 

@@ -1,6 +1,6 @@
 import { SEAL_KEY_BYTES } from './auth/secrets.ts';
+import { StartError } from './lib/start-error.ts';
 import { parseNetwork } from './outbound/address-guard.ts';
-import { StartError } from './start-error.ts';
 
 /**
  * Every setting there is, read once and in this file only. docs/configuration.md is generated from this table.
@@ -294,13 +294,13 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** @throws SettingsError with all faults */
 export function readSettings(mode: Mode, environment: Environment = process.env): Settings {
-  const { settings, faults } = judgeSettings(mode, environment);
+  const { settings, faults } = validateSettings(mode, environment);
   if (faults.length > 0) throw new SettingsError(faults);
   return settings;
 }
 
 /** The settings and what is wrong with them, for whoever has more to judge: a setting with a fault is null. */
-export function judgeSettings(
+export function validateSettings(
   mode: Mode,
   environment: Environment = process.env,
 ): { readonly settings: Settings; readonly faults: readonly string[] } {

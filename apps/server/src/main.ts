@@ -1,15 +1,15 @@
-import { manage } from './commands/manage.ts';
-import { sandbox } from './commands/sandbox.ts';
-import { serve } from './commands/serve.ts';
-import { ownField } from './own-field.ts';
-import { EmbeddedPostgresError } from './postgres/embedded.ts';
-import { StartError } from './start-error.ts';
+import { manage } from './cli/manage.ts';
+import { sandbox } from './cli/sandbox.ts';
+import { serve } from './cli/serve.ts';
+import { EmbeddedPostgresError } from './embedded-postgres/embedded-postgres.ts';
+import { ownProperty } from './lib/own-property.ts';
+import { StartError } from './lib/start-error.ts';
 
 /** `npm start`, `npm run serve`, `npm run manage -- …`. */
 const COMMANDS: Readonly<Record<string, (args: string[]) => Promise<void>>> = { sandbox, serve, manage };
 
 const [name = '', ...args] = process.argv.slice(2);
-const command = ownField(COMMANDS, name);
+const command = ownProperty(COMMANDS, name);
 
 if (command === undefined) {
   fail(`Say what to run: ${Object.keys(COMMANDS).join(', ')}`);

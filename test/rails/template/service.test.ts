@@ -6,7 +6,7 @@ import { after, before, describe, it, type TestContext } from 'node:test';
 import { PROTOCOLS } from '../../../apps/server/src/rails/protocols.ts';
 import { type RailsFileResult, readRailsFile } from '../../../apps/server/src/rails/rails-file.ts';
 import { TEMPLATE } from '../../../apps/server/src/rails/template/protocol.ts';
-import { startTestService, testBanks } from '../../harness/service.ts';
+import { startTestService, testBanks } from '../../support/service.ts';
 import { type Certified, createAuthority } from '../certificates.ts';
 import { API_KEY, startTemplateBank } from './bank.ts';
 

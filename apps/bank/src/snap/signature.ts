@@ -1,7 +1,7 @@
 import { createHmac, hash, type KeyObject, timingSafeEqual, verify } from 'node:crypto';
 import { minify } from './minify.ts';
 
-export interface SignedParts {
+export interface SignedRequest {
   /** Path with query, as the request line has it. */
   readonly endpoint: string;
   /** Without its `Bearer `; empty in what the bank itself sends. */
@@ -26,17 +26,17 @@ export function isTransactionSignature(
   signature: string,
   style: SignatureStyle,
   { secret, publicKey }: SignatureKeys,
-  parts: SignedParts,
+  request: SignedRequest,
 ): boolean {
   switch (style) {
     case 'symmetric-base64':
-      return isSymmetricSignature(signature, symmetricSignature(secret, parts));
+      return isSymmetricSignature(signature, symmetricSignature(secret, request));
     case 'symmetric-hex':
-      return isSymmetricSignature(signature, symmetricSignature(secret, parts, 'hex'));
+      return isSymmetricSignature(signature, symmetricSignature(secret, request, 'hex'));
     case 'asymmetric-base64':
-      return isAsymmetricSignature(signature, publicKey, withoutToken(parts), 'base64');
+      return isAsymmetricSignature(signature, publicKey, withoutToken(request), 'base64');
     case 'asymmetric-hex':
-      return isAsymmetricSignature(signature, publicKey, withoutToken(parts), 'hex');
+      return isAsymmetricSignature(signature, publicKey, withoutToken(request), 'hex');
   }
 }
 
@@ -46,17 +46,18 @@ export function isTransactionSignature(
  */
 export function symmetricSignature(
   secret: KeyObject,
-  parts: SignedParts,
+  request: SignedRequest,
   encoding: 'base64' | 'hex' = 'base64',
 ): string {
-  const signed = `POST:${parts.endpoint}:${parts.accessToken}:${bodyHash(parts)}:${parts.timestamp}`;
+  const signed = `POST:${request.endpoint}:${request.accessToken}:${bodyHash(request)}:${request.timestamp}`;
   return createHmac('sha512', secret).update(signed).digest(encoding);
 }
 
-const bodyHash = ({ body }: SignedParts): string => hash('sha256', minify(body), 'hex');
+const bodyHash = ({ body }: SignedRequest): string => hash('sha256', minify(body), 'hex');
 
 /** What SNAP BI's asymmetric signature covers. */
-const withoutToken = (parts: SignedParts): string => `POST:${parts.endpoint}:${bodyHash(parts)}:${parts.timestamp}`;
+const withoutToken = (request: SignedRequest): string =>
+  `POST:${request.endpoint}:${bodyHash(request)}:${request.timestamp}`;
 
 function isSymmetricSignature(signature: string, right: string): boolean {
   const expected = Buffer.from(right, 'latin1');

@@ -25,7 +25,7 @@ export type Acceptance =
   /** The journal could not keep it: there is no transfer. */
   | { readonly kind: 'not-kept' };
 
-export interface TransfersParts {
+export interface TransfersDependencies {
   /** Null keeps the transfers in memory alone. */
   readonly journalFile: string | null;
   /** The real time, in milliseconds since 1970. */
@@ -41,9 +41,9 @@ interface Notification {
 }
 
 /** Reads the journal, and goes on where it ends. Rejects with a `JournalError` when the file cannot be used. */
-export async function openTransfers(parts: TransfersParts): Promise<Transfers> {
-  const { journalFile, notify } = parts;
-  const clock = createTransferClock(parts.realNow);
+export async function openTransfers(dependencies: TransfersDependencies): Promise<Transfers> {
+  const { journalFile, notify } = dependencies;
+  const clock = createTransferClock(dependencies.realNow);
   const store = createTransferStore();
   const schedule = createSchedule<Notification>(clock.now, ({ transfer, status }) => notify?.(transfer, status));
 
@@ -70,7 +70,7 @@ export async function openTransfers(parts: TransfersParts): Promise<Transfers> {
     accept(order) {
       const acceptedAtMs = clock.now();
       if (store.has(order.partnerReferenceNo, acceptedAtMs)) return { kind: 'duplicate' };
-      const transfer = { ...order, referenceNo: parts.nextReferenceNo(), acceptedAtMs };
+      const transfer = { ...order, referenceNo: dependencies.nextReferenceNo(), acceptedAtMs };
       if (!journal.append({ entry: 'transfer', transfer })) return { kind: 'not-kept' };
       store.add(transfer, acceptedAtMs);
       scheduleAfter(acceptedAtMs, transfer);

@@ -1,12 +1,12 @@
 import { keyOf } from '../domain/identifiers.ts';
-import { createIsoClock } from '../iso-clock.ts';
+import { createIsoClock } from '../lib/iso-clock.ts';
 import type { AccountInquiries } from '../rails/account-inquiries.ts';
 import { type AccountInquiry, type InquiryOutcome, labelOf } from '../rails/rail.ts';
 import type { HashAccount } from './account-hash.ts';
-import type { CheckRecords } from './check-records.ts';
-import type { Harvesting } from './harvesting/harvesting.ts';
-import type { AskedAccount, Refused } from './harvesting/watched-client.ts';
-import type { KeptVerdicts } from './kept-verdicts.ts';
+import type { AuditLog } from './audit-log.ts';
+import type { Blocked, CheckedAccount } from './enumeration/client-guard.ts';
+import type { EnumerationGuard } from './enumeration/enumeration-guard.ts';
+import type { VerdictCache } from './verdict-cache.ts';
 
 /** What the banks have said, now or a while ago. `ageSeconds`: how old it is, where it is a verdict that was kept. */
 type Answered = InquiryOutcome & { readonly ageSeconds?: number };
@@ -15,7 +15,7 @@ type Answered = InquiryOutcome & { readonly ageSeconds?: number };
 export type CheckOutcome =
   | Answered
   /** No bank was asked: the client asks as if it were collecting accounts. */
-  | Refused;
+  | Blocked;
 
 export interface CheckOptions {
   /** The oldest verdict that will do; 0, or left out, for none but a new one. */
@@ -30,21 +30,21 @@ export interface AccountChecks {
   check(client: { readonly clientId: string }, inquiry: AccountInquiry, options?: CheckOptions): Promise<CheckOutcome>;
 }
 
-export interface AccountChecksParts {
+export interface AccountChecksDependencies {
   readonly inquiries: Pick<AccountInquiries, 'inquire'>;
   /** Null where none are kept. */
-  readonly keptVerdicts: KeptVerdicts | null;
+  readonly verdictCache: VerdictCache | null;
   readonly hashAccount: HashAccount;
-  readonly records: Pick<CheckRecords, 'requireRoom' | 'add'>;
-  readonly harvesting: Pick<Harvesting, 'admit' | 'slow' | 'heard'>;
+  readonly auditLog: Pick<AuditLog, 'requireRoom' | 'add'>;
+  readonly enumerationGuard: Pick<EnumerationGuard, 'admit' | 'slow' | 'heard'>;
 }
 
-export function createAccountChecks(parts: AccountChecksParts): AccountChecks {
-  const { inquiries, keptVerdicts, hashAccount, records, harvesting } = parts;
+export function createAccountChecks(dependencies: AccountChecksDependencies): AccountChecks {
+  const { inquiries, verdictCache, hashAccount, auditLog, enumerationGuard } = dependencies;
   const now = createIsoClock();
 
   function record({ clientId, bic, hash, requestId }: Asked, outcome: string, answered: Answered | null): void {
-    records.add({
+    auditLog.add({
       client_id: clientId,
       checked_at: now(),
       bic,
@@ -58,29 +58,29 @@ export function createAccountChecks(parts: AccountChecksParts): AccountChecks {
 
   return {
     async check({ clientId }, inquiry, { ageMaxSeconds = 0, requestId } = {}) {
-      records.requireRoom();
+      auditLog.requireRoom();
       const { bic } = inquiry.bank;
       const accountNumber = inquiry.accountNumber.reveal();
       const asked: Asked = { clientId, bic, accountNumber, hash: hashAccount(bic, accountNumber), requestId };
       const kept =
-        ageMaxSeconds === 0 ? null : (keptVerdicts?.find(keyOf(clientId, asked.hash), ageMaxSeconds) ?? null);
+        ageMaxSeconds === 0 ? null : (verdictCache?.find(keyOf(clientId, asked.hash), ageMaxSeconds) ?? null);
       if (kept !== null) {
         const earlier = { ...kept.outcome, ageSeconds: kept.ageSeconds };
         record(asked, labelOf(earlier), earlier);
         return earlier;
       }
-      const admission = harvesting.admit(clientId, asked);
-      if (admission.kind === 'refused') {
+      const admission = enumerationGuard.admit(clientId, asked);
+      if (admission.kind === 'blocked') {
         record(asked, admission.reason, null);
         return admission;
       }
-      if (admission.kind === 'slowed') await harvesting.slow(clientId);
+      if (admission.kind === 'slowed') await enumerationGuard.slow(clientId);
       try {
         const outcome = await inquiries.inquire(inquiry);
         record(asked, labelOf(outcome), outcome);
         if (outcome.kind === 'verdict') {
-          harvesting.heard(clientId, asked.hash, outcome.verdict.status);
-          keptVerdicts?.keep(keyOf(clientId, asked.hash), outcome);
+          enumerationGuard.heard(clientId, asked.hash, outcome.verdict.status);
+          verdictCache?.keep(keyOf(clientId, asked.hash), outcome);
         }
         return outcome;
       } catch (error) {
@@ -91,7 +91,7 @@ export function createAccountChecks(parts: AccountChecksParts): AccountChecks {
   };
 }
 
-interface Asked extends AskedAccount {
+interface Asked extends CheckedAccount {
   readonly clientId: string;
   readonly requestId: string | undefined;
 }

@@ -4,6 +4,7 @@ import type { AccountChecks } from '../account-checks/account-checks.ts';
 import { AccountNumber } from '../domain/account.ts';
 import type { BankDirectory } from '../domain/bank.ts';
 import { keyOf } from '../domain/identifiers.ts';
+import { repeat } from '../lib/repeat.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { NewResult } from '../postgres/account-validation-results.ts';
@@ -17,10 +18,9 @@ import {
 } from '../postgres/account-validation-rows.ts';
 import { type Database, DatabaseUnavailable } from '../postgres/database.ts';
 import type { AccountInquiries } from '../rails/account-inquiries.ts';
-import { repeat } from '../repeat.ts';
-import { ABANDONED, fateOf, NO_VERDICT, type RowFate } from './outcomes.ts';
-import { createRecording } from './recording.ts';
-import { shareRoom } from './shares.ts';
+import { ABANDONED, dispositionOf, NO_VERDICT, type RowDisposition } from './disposition.ts';
+import { createResultWriter } from './result-writer.ts';
+import { shareCapacity } from './share-capacity.ts';
 import { storeResults } from './store.ts';
 
 /**
@@ -35,7 +35,7 @@ export interface ValidationRunner {
   close(): Promise<void>;
 }
 
-export interface ValidationRunnerParts {
+export interface ValidationRunnerDependencies {
   readonly database: Database;
   readonly banks: BankDirectory;
   readonly accountChecks: AccountChecks;
@@ -65,11 +65,11 @@ const QUOTAS_FRESH_MS = 1_000;
 /** Shorter ones only slow a client down, and come again and again. */
 const TOLD_HOLD_MS = 10_000;
 
-export function createValidationRunner(parts: ValidationRunnerParts): ValidationRunner {
-  const { database, banks, accountChecks, inquiries, metrics, log } = parts;
+export function createValidationRunner(dependencies: ValidationRunnerDependencies): ValidationRunner {
+  const { database, banks, accountChecks, inquiries, metrics, log } = dependencies;
   const closing = new AbortController();
   const abandoned = new AbortController();
-  const recording = createRecording(database, log, abandoned.signal);
+  const recording = createResultWriter(database, log, abandoned.signal);
   const inHand = new Map<string, number>();
   const underWay = new Map<string, Promise<void>>();
   /** Jobs that were held since the last look. */
@@ -99,7 +99,7 @@ export function createValidationRunner(parts: ValidationRunnerParts): Validation
     await wait(Math.max(QUOTAS_FRESH_MS - performance.now(), 0));
     while (queues.length > 0 && !closing.signal.aborted) {
       const beganMs = performance.now();
-      const shares = shareRoom(queues, createRooms());
+      const shares = shareCapacity(queues, createRooms());
       if (shares.length > 0) {
         const rows = await claimRows(database, shares);
         for (const row of rows) take(row);
@@ -137,7 +137,7 @@ export function createValidationRunner(parts: ValidationRunnerParts): Validation
     await recording.release({ clientId, validationId, rowNumber, claimedAt });
   }
 
-  async function ask({ clientId, bic, accountNumber: digits }: ClaimedRow): Promise<RowFate> {
+  async function ask({ clientId, bic, accountNumber: digits }: ClaimedRow): Promise<RowDisposition> {
     const bank = banks.find(bic);
     const accountNumber = AccountNumber.parse(digits);
     // A bank may leave the directory with a new version of this program.
@@ -145,7 +145,7 @@ export function createValidationRunner(parts: ValidationRunnerParts): Validation
     // Others may have taken the room meanwhile.
     if (inquiries.roomToSpare(bank).questions === 0) return { kind: 'wait', holdMs: null };
     try {
-      return fateOf(await accountChecks.check({ clientId }, { bank, accountNumber }));
+      return dispositionOf(await accountChecks.check({ clientId }, { bank, accountNumber }));
     } catch (error) {
       // No record could be kept of it, so no bank was asked.
       if (error instanceof DatabaseUnavailable) return { kind: 'wait', holdMs: null };

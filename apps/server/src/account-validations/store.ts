@@ -13,9 +13,9 @@ import {
   type ValidationKey,
 } from '../postgres/account-validations.ts';
 import type { Database } from '../postgres/database.ts';
-import { tellEnded } from './ended.ts';
-import { judgeRows } from './judge-rows.ts';
+import { publishEnded } from './publish-ended.ts';
 import type { UploadRow } from './uploads/upload.ts';
+import { validateRows } from './validate-rows.ts';
 
 /** So many rows that a statement is done well within its deadline, and that others have their turn between two. */
 const ROWS_AT_ONCE = 1_000;
@@ -37,7 +37,7 @@ export async function storeValidation(
   permit: (kept: Kept) => void,
 ): Promise<boolean> {
   const { rows: uploaded, ...validation } = job;
-  const rows = await judgeRows(uploaded, banks);
+  const rows = await validateRows(uploaded, banks);
   return database.transaction(async (query) => {
     if (!(await insertValidation(query, { ...validation, rowCount: rows.length }))) return false;
     const ended: AccountValidation[] = [];
@@ -49,7 +49,7 @@ export async function storeValidation(
     }
     // Late, since many rows take seconds: whoever would disable the client waits for its lock.
     permit(await countKeptAlone(query, validation.clientId));
-    await tellEnded(query, ended);
+    await publishEnded(query, ended);
     return true;
   });
 }
@@ -78,7 +78,7 @@ export function storeResults(database: Database, results: readonly NewResult[]):
   return database.transaction(
     async (query) => {
       await query(`set local statement_timeout = ${RESULTS_TIMEOUT_MS}`);
-      await tellEnded(query, await recordResults(query, results));
+      await publishEnded(query, await recordResults(query, results));
     },
     { timeoutMs: RESULTS_TIMEOUT_MS },
   );
@@ -88,7 +88,7 @@ export function storeResults(database: Database, results: readonly NewResult[]):
 export async function storeCancellation(database: Database, key: ValidationKey): Promise<AccountValidation | null> {
   const cancelled = await database.transaction(async (query) => {
     const validation = await cancelValidation(query, key);
-    if (validation !== null) await tellEnded(query, [validation]);
+    if (validation !== null) await publishEnded(query, [validation]);
     return validation;
   });
   return cancelled ?? findValidation(database, key);

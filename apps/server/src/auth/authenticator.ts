@@ -15,7 +15,7 @@ export interface Caller {
 export type Authentication =
   | { readonly outcome: 'authenticated'; readonly caller: Caller }
   /** No usable token. `presented` tells whether there was one at all (RFC 6750, section 3). */
-  | { readonly outcome: 'refused'; readonly presented: boolean }
+  | { readonly outcome: 'unauthenticated'; readonly presented: boolean }
   /** This address has failed too often. */
   | { readonly outcome: 'throttled'; readonly retryAfterMs: number }
   /** Whether the client is still allowed in, or what keys its token is signed with, cannot be told now. */
@@ -33,10 +33,10 @@ export interface Authenticator {
    * The caller of a request that was let in before and has waited, as of now; null when it is no longer good. That is no
    * failed authentication: nobody has tried anything. `unavailable` as above.
    */
-  again(authorization: string | undefined): Promise<Caller | null | 'unavailable'>;
+  reauthenticate(authorization: string | undefined): Promise<Caller | null | 'unavailable'>;
 }
 
-export interface AuthenticatorParts {
+export interface AuthenticatorDependencies {
   readonly clients: Clients;
   /** Whether `clients` is up to date to within a second. */
   readonly notifications: Pick<Notifications, 'isCurrent' | 'untilCurrent'>;
@@ -81,7 +81,12 @@ function tokenOf(header: string): string | null {
 
 const UNAVAILABLE: Authentication = { outcome: 'unavailable' };
 
-export function createAuthenticator({ clients, notifications, verify, throttle }: AuthenticatorParts): Authenticator {
+export function createAuthenticator({
+  clients,
+  notifications,
+  verify,
+  throttle,
+}: AuthenticatorDependencies): Authenticator {
   // By the whole header, so that a token seen before costs one look-up and no parsing; in one spelling, or a single token
   // would fill it.
   const known = new Map<string, KnownToken>();
@@ -112,7 +117,7 @@ export function createAuthenticator({ clients, notifications, verify, throttle }
 
   function refuse({ ip: address }: Addressed, presented: boolean): Authentication {
     throttle.failed(address);
-    return { outcome: 'refused', presented };
+    return { outcome: 'unauthenticated', presented };
   }
 
   async function verifyNew(header: string, { ip }: Addressed): Promise<Authentication> {
@@ -155,7 +160,7 @@ export function createAuthenticator({ clients, notifications, verify, throttle }
       if (notifications.isCurrent()) return judge(authorization, from);
       return notifications.untilCurrent().then((current) => (current ? judge(authorization, from) : UNAVAILABLE));
     },
-    async again(authorization = '') {
+    async reauthenticate(authorization = '') {
       if (!notifications.isCurrent() && !(await notifications.untilCurrent())) return 'unavailable';
       const header = respelled(authorization);
       const token = known.get(header);

@@ -1,7 +1,7 @@
-import type { LimitedOperation } from '../limits/limiter.ts';
+import { singleFlight } from '../lib/single-flight.ts';
 import { type ClientLimit, type ClientRecord, findAllClients } from '../postgres/clients.ts';
 import type { Database } from '../postgres/database.ts';
-import { oneAtATime } from './one-at-a-time.ts';
+import type { LimitedOperation } from '../rate-limit/limiter.ts';
 import { isScope, type Scope } from './scopes.ts';
 
 /** A client, ready for the hot path. */
@@ -31,7 +31,7 @@ export function createClients(database: Database, defaultLimits: ClientLimits): 
   let clients = new Map<string, Client>();
   return {
     find: (clientId) => clients.get(clientId),
-    reload: oneAtATime(async () => {
+    reload: singleFlight(async () => {
       const records = await findAllClients(database);
       clients = new Map(records.map((record) => [record.clientId, toClient(record, defaultLimits)]));
     }),

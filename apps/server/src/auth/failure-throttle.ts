@@ -1,5 +1,5 @@
-import type { SlidingWindow } from '../limits/sliding-window.ts';
 import type { Log } from '../observability/log.ts';
+import type { SlidingWindow } from '../rate-limit/sliding-window.ts';
 
 /** Slows down who tries tokens or client secrets: so many failures per minute and address, then no more tries. */
 export interface FailureThrottle {

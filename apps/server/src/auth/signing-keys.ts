@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { type CryptoKey, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose';
+import { singleFlight } from '../lib/single-flight.ts';
+import { StartError } from '../lib/start-error.ts';
 import type { Database } from '../postgres/database.ts';
 import { findSigningKeys, rotateSigningKey, type SigningKeyRecord } from '../postgres/signing-keys.ts';
-import { StartError } from '../start-error.ts';
-import { oneAtATime } from './one-at-a-time.ts';
 import type { Seal } from './secrets.ts';
 
 /** EdDSA is short and fast; RS256 is the one that RFC 9068 (section 2.1) obliges everybody to understand. */
@@ -30,14 +30,14 @@ export interface SigningKeys {
   reload(): Promise<void>;
 }
 
-export interface SigningKeysParts {
+export interface SigningKeysDependencies {
   readonly database: Database;
   readonly seal: Seal;
   /** The longest life of a token: for so long a retired key still verifies. */
   readonly tokenLifetimeMaxSeconds: number;
 }
 
-export function createSigningKeys({ database, seal, tokenLifetimeMaxSeconds }: SigningKeysParts): SigningKeys {
+export function createSigningKeys({ database, seal, tokenLifetimeMaxSeconds }: SigningKeysDependencies): SigningKeys {
   let verifying = new Map<string, SigningKey>();
   let signing: ReturnType<SigningKeys['current']> | undefined;
 
@@ -49,7 +49,7 @@ export function createSigningKeys({ database, seal, tokenLifetimeMaxSeconds }: S
     },
     find: (keyId) => (keyId === undefined ? undefined : verifying.get(keyId)),
     jwks: () => ({ keys: [...verifying.values()].map(({ publicJwk }) => publicJwk) }),
-    reload: oneAtATime(async () => {
+    reload: singleFlight(async () => {
       const records = await findSigningKeys(database, tokenLifetimeMaxSeconds);
       const keys = await Promise.all(records.map(toSigningKey));
       const newest = records.find((record) => !record.retired);

@@ -8,7 +8,7 @@ export interface CallbackMessage {
   readonly body: string;
 }
 
-export interface MessageParts {
+export interface MessageFields {
   readonly kind: string;
   /** ISO 8601 UTC. */
   readonly occurredAt: string;
@@ -19,7 +19,7 @@ export interface MessageParts {
 }
 
 /** Put together as text: parsed and written anew, amounts could lose their last digits. */
-export function createMessage({ kind, occurredAt, subjectId, version, data }: MessageParts): CallbackMessage {
+export function createMessage({ kind, occurredAt, subjectId, version, data }: MessageFields): CallbackMessage {
   return {
     id: eventId(subjectId, version),
     body: `{"type":${JSON.stringify(kind)},"timestamp":${JSON.stringify(occurredAt)},"version":${version},"data":${data}}`,

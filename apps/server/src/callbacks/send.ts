@@ -25,7 +25,7 @@ export interface AttemptResult {
 /** One attempt. What goes wrong on the way is a result; @throws Error only when it could not even be begun. */
 export type SendCallback = (endpoint: SealedEndpoint, message: CallbackMessage) => Promise<AttemptResult>;
 
-export interface CallbackSenderParts {
+export interface CallbackSenderDependencies {
   readonly http: Pick<GuardedHttp, 'post'>;
   readonly seal: Seal;
   /** Milliseconds since 1970. */
@@ -37,7 +37,7 @@ export const succeeded = ({ httpStatus }: AttemptResult): boolean =>
   httpStatus !== null && httpStatus >= 200 && httpStatus < 300;
 
 /** Signs as Standard Webhooks has it, and sends. */
-export function createCallbackSender({ http, seal, now = Date.now }: CallbackSenderParts): SendCallback {
+export function createCallbackSender({ http, seal, now = Date.now }: CallbackSenderDependencies): SendCallback {
   const keyOf = createSecretKeys(seal);
 
   function keysOf(endpoint: SealedEndpoint, nowMs: number): Buffer[] {

@@ -1,5 +1,5 @@
 import type { AccountStatus } from './account.ts';
-import { QUESTION_FAULTS } from './account-question.ts';
+import { ACCOUNT_CHECK_FAULTS } from './account-check-request.ts';
 
 /**
  * Words of account validation: many accounts checked at once.
@@ -14,7 +14,7 @@ export const VALIDATION_STATES = ['RUNNING', 'COMPLETED', 'CANCELLED'] as const;
 export type ValidationState = (typeof VALIDATION_STATES)[number];
 
 /** With SERVICE_UNAVAILABLE there is no verdict, which says nothing about the account. */
-export const ROW_ERRORS = [...QUESTION_FAULTS, 'SERVICE_UNAVAILABLE'] as const;
+export const ROW_ERRORS = [...ACCOUNT_CHECK_FAULTS, 'SERVICE_UNAVAILABLE'] as const;
 
 export type RowResult = AccountStatus | (typeof ROW_ERRORS)[number];
 

@@ -1,4 +1,4 @@
-/** Service document 3.2. */
+/** docs/contract.md 3.2. */
 export const ACCOUNT_STATUSES = ['ACTIVE', 'INACTIVE', 'NOT_FOUND', 'BLOCKED'] as const;
 export type AccountStatus = (typeof ACCOUNT_STATUSES)[number];
 

@@ -1,5 +1,5 @@
 /**
- * Why disbursements fail, as clients are told (service document 2.2, `failure_reason`). Clients' programs read the code
+ * Why disbursements fail, as clients are told (docs/contract.md 2.2, `failure_reason`). Clients' programs read the code
  * before the colon, their people the sentences after it.
  *
  * What is published is stored with each transaction and held against later words about it: to reword a sentence would

@@ -2,7 +2,7 @@ import { addMoney } from './money.ts';
 import type { Transaction } from './transaction.ts';
 
 /**
- * A transaction as JSON text: the fields of the service document 2.2, all of them, in its order. Amounts are JSON
+ * A transaction as JSON text: the fields of docs/contract.md 2.2, all of them, in its order. Amounts are JSON
  * numbers printed from the exact decimal, which is why this is text and not an object for JSON.stringify.
  *
  * It is rendered once, when the transaction changes, and stored beside it, so that a status check costs no rendering.

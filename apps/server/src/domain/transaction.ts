@@ -15,7 +15,7 @@ import { addMoney } from './money.ts';
 export const STATUSES = ['PROCESS', 'SUCCESS', 'FAILED'] as const;
 export type Status = (typeof STATUSES)[number];
 
-/** All movement there is (service document 3.1; a final state never changes). */
+/** All movement there is (docs/contract.md 3.1; a final state never changes). */
 const NEXT_STATUSES: Record<Status, readonly Status[]> = {
   PROCESS: ['SUCCESS', 'FAILED'],
   SUCCESS: [],
@@ -24,7 +24,7 @@ const NEXT_STATUSES: Record<Status, readonly Status[]> = {
 
 export const isFinal = (status: Status): boolean => NEXT_STATUSES[status].length === 0;
 
-/** Service document 2.2, and what Tiba keeps besides. Amounts are exact decimals with two places, as text; times are ISO 8601 UTC. */
+/** docs/contract.md 2.2, and what Tiba keeps besides. Amounts are exact decimals with two places, as text; times are ISO 8601 UTC. */
 export interface Transaction {
   readonly clientId: string;
   readonly transactionId: string;
@@ -58,16 +58,16 @@ export interface Transaction {
 }
 
 /** What nobody says of a transaction: it is counted or reckoned here. */
-type OwnField = 'version' | 'expectedBy' | 'overdueSince';
+type DerivedField = 'version' | 'expectedBy' | 'overdueSince';
 
 /** One message of the feed: who and which, the status it claims, and whatever else it says. */
-export type Word = Pick<Transaction, 'clientId' | 'transactionId' | 'status'> &
-  Partial<Omit<Transaction, OwnField>> & {
+export type StatusUpdate = Pick<Transaction, 'clientId' | 'transactionId' | 'status'> &
+  Partial<Omit<Transaction, DerivedField>> & {
     /** Not kept, because it is always amount + fee; a word that says otherwise contradicts itself or what is known. */
     readonly totalAmount?: string;
   };
 
-export type Observed =
+export type UpdateResult =
   | {
       readonly outcome: 'inserted' | 'advanced' | 'reversed' | 'overdue';
       readonly transaction: Transaction;
@@ -79,7 +79,7 @@ export type Observed =
   | { readonly outcome: 'conflict' | 'rejected'; readonly reason: string };
 
 /** What stands in for what a word leaves out. */
-export interface Circumstances {
+export interface UpdateContext {
   /** ISO 8601 UTC. */
   readonly now: string;
   /** How long the bank of this code is expected to take. */
@@ -120,40 +120,44 @@ export const FEED_FIELD_NAMES = {
   rail: 'rail',
   railReference: 'rail_reference',
   reversedAt: 'reversed_at',
-} as const satisfies Record<Exclude<keyof Transaction, OwnField>, string>;
+} as const satisfies Record<Exclude<keyof Transaction, DerivedField>, string>;
 
 /**
  * The one place where a status moves. A word that contradicts what is known changes nothing and comes back as a
  * conflict.
  */
-export function observe(known: Transaction | null, word: Word, circumstances: Circumstances): Observed {
-  if (known === null) return begin(word, circumstances);
+export function applyUpdate(
+  known: Transaction | null,
+  update: StatusUpdate,
+  circumstances: UpdateContext,
+): UpdateResult {
+  if (known === null) return createTransaction(update, circumstances);
   const { now } = circumstances;
 
-  const fixed = FIXED_FIELDS.find((field) => word[field] !== undefined && word[field] !== known[field]);
+  const fixed = FIXED_FIELDS.find((field) => update[field] !== undefined && update[field] !== known[field]);
   if (fixed !== undefined) return conflict(`${FEED_FIELD_NAMES[fixed]} differs from what was first said`);
-  if (!hasTotal(known, word.totalAmount)) return conflict('total_amount differs from amount + fee as first said');
-  if (known.rail !== null && (isOther(known.rail, word.rail) || isOther(known.railReference, word.railReference))) {
+  if (!hasTotal(known, update.totalAmount)) return conflict('total_amount differs from amount + fee as first said');
+  if (known.rail !== null && (isOther(known.rail, update.rail) || isOther(known.railReference, update.railReference))) {
     return conflict('rail and rail_reference differ from what was first said');
   }
 
-  if (word.status === known.status) return agree(known, word);
+  if (update.status === known.status) return applySameStatus(known, update);
   // An old word that arrives late says nothing against what came after it.
-  if (word.status === 'PROCESS') return { outcome: 'unchanged' };
-  if (!NEXT_STATUSES[known.status].includes(word.status)) {
-    return conflict(`status ${word.status} after ${known.status}: a final status never changes`);
+  if (update.status === 'PROCESS') return { outcome: 'unchanged' };
+  if (!NEXT_STATUSES[known.status].includes(update.status)) {
+    return conflict(`status ${update.status} after ${known.status}: a final status never changes`);
   }
-  const events = eventsOf(word);
+  const events = eventsOf(update);
   const version = known.version + events.length;
   return {
     outcome: 'advanced',
-    transaction: { ...known, ...ending(word, now), reversedAt: word.reversedAt ?? null, version },
+    transaction: { ...known, ...finalFields(update, now), reversedAt: update.reversedAt ?? null, version },
     events,
   };
 }
 
 /** Time passes as well: a transaction in PROCESS that its bank should have been done with is overdue, once. */
-export function observeTime(known: Transaction, now: string): Observed {
+export function markOverdue(known: Transaction, now: string): UpdateResult {
   if (isFinal(known.status) || known.overdueSince !== null || now < known.expectedBy) return { outcome: 'unchanged' };
   return {
     outcome: 'overdue',
@@ -162,8 +166,8 @@ export function observeTime(known: Transaction, now: string): Observed {
   };
 }
 
-function begin(word: Word, { now, expectedMs }: Circumstances): Observed {
-  const { referenceId, amount, bankCode, bankName, accountNumber, accountName } = word;
+function createTransaction(update: StatusUpdate, { now, expectedMs }: UpdateContext): UpdateResult {
+  const { referenceId, amount, bankCode, bankName, accountNumber, accountName } = update;
   const complete = { referenceId, amount, bankCode, bankName, accountNumber, accountName };
   const missing = Object.entries(complete)
     .filter(([, value]) => value === undefined)
@@ -171,26 +175,26 @@ function begin(word: Word, { now, expectedMs }: Circumstances): Observed {
   if (missing.length > 0) {
     return { outcome: 'rejected', reason: `the first word about a transaction needs ${missing.join(', ')}` };
   }
-  const createdAt = word.createdAt ?? now;
-  const events = eventsOf(word);
+  const createdAt = update.createdAt ?? now;
+  const events = eventsOf(update);
   const known = complete as Record<keyof typeof complete, string>;
   const transaction = {
-    clientId: word.clientId,
-    transactionId: word.transactionId,
+    clientId: update.clientId,
+    transactionId: update.transactionId,
     ...known,
-    fee: word.fee ?? '0.00',
-    currency: word.currency ?? 'IDR',
-    description: word.description ?? '',
+    fee: update.fee ?? '0.00',
+    currency: update.currency ?? 'IDR',
+    description: update.description ?? '',
     createdAt,
-    ...ending(word, now),
+    ...finalFields(update, now),
     version: Math.max(1, events.length),
-    rail: word.rail ?? null,
-    railReference: word.railReference ?? null,
-    reversedAt: word.reversedAt ?? null,
+    rail: update.rail ?? null,
+    railReference: update.railReference ?? null,
+    reversedAt: update.reversedAt ?? null,
     expectedBy: new Date(Math.min(Date.parse(createdAt) + expectedMs(known.bankCode), LAST_MS)).toISOString(),
     overdueSince: null,
   };
-  if (!hasTotal(transaction, word.totalAmount)) {
+  if (!hasTotal(transaction, update.totalAmount)) {
     return { outcome: 'rejected', reason: 'total_amount must be amount + fee' };
   }
   return { outcome: 'inserted', transaction, events };
@@ -206,7 +210,7 @@ const isOther = (known: string | null, said: string | null | undefined): boolean
   said !== undefined && said !== null && said !== known;
 
 /** What a client is told when the first final word comes. */
-function eventsOf({ status, reversedAt }: Word): EventKind[] {
+function eventsOf({ status, reversedAt }: StatusUpdate): EventKind[] {
   if (status === 'PROCESS') return [];
   if (status === 'FAILED') return ['disbursement.failed'];
   return reversedAt === undefined || reversedAt === null
@@ -214,11 +218,11 @@ function eventsOf({ status, reversedAt }: Word): EventKind[] {
     : ['disbursement.succeeded', 'disbursement.reversed'];
 }
 
-function ending(word: Word, now: string): Pick<Transaction, 'status' | 'processedAt' | 'failureReason'> {
+function finalFields(update: StatusUpdate, now: string): Pick<Transaction, 'status' | 'processedAt' | 'failureReason'> {
   return {
-    status: word.status,
-    processedAt: isFinal(word.status) ? (word.processedAt ?? now) : null,
-    failureReason: word.status === 'FAILED' ? (word.failureReason ?? null) : null,
+    status: update.status,
+    processedAt: isFinal(update.status) ? (update.processedAt ?? now) : null,
+    failureReason: update.status === 'FAILED' ? (update.failureReason ?? null) : null,
   };
 }
 
@@ -226,8 +230,8 @@ function ending(word: Word, now: string): Pick<Transaction, 'status' | 'processe
  * A word with the status that is known already: it may still tell of a reversal, or of the rail. When it ended, and why, is
  * as the first final word had it: the core and the bank seldom agree on the second, and that contradicts nothing.
  */
-function agree(known: Transaction, word: Word): Observed {
-  const { reversedAt = null, rail = null, railReference = null } = word;
+function applySameStatus(known: Transaction, update: StatusUpdate): UpdateResult {
+  const { reversedAt = null, rail = null, railReference = null } = update;
   if (reversedAt !== null && known.reversedAt === null) {
     return {
       outcome: 'reversed',
@@ -242,4 +246,4 @@ function agree(known: Transaction, word: Word): Observed {
   return { outcome: 'unchanged' };
 }
 
-const conflict = (reason: string): Observed => ({ outcome: 'conflict', reason });
+const conflict = (reason: string): UpdateResult => ({ outcome: 'conflict', reason });

@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parse, stringify } from 'lossless-json';
 import type { BankDirectory } from '../domain/bank.ts';
-import type { Ledger } from '../ledger/ledger.ts';
-import type { Applied, SaidWord } from '../ledger/said-word.ts';
-import { ndjsonLines } from '../ndjson.ts';
-import { readWord, UnreadableWord } from './word.ts';
+import { ndjsonLines } from '../lib/ndjson.ts';
+import type { AppliedUpdate, ReceivedUpdate } from '../transactions/received-update.ts';
+import type { TransactionUpdater } from '../transactions/transaction-updater.ts';
+import { InvalidUpdate, parseUpdate } from './parse-update.ts';
 
 /** What came of a feed. Lines are counted from 1. */
 export interface FeedReport {
@@ -19,12 +19,12 @@ export interface FeedReport {
   unlisted: number;
 }
 
-export interface FeedParts {
-  readonly ledger: Ledger;
+export interface FeedDependencies {
+  readonly transactionUpdater: TransactionUpdater;
   readonly banks: BankDirectory;
   /** Whether there is such a client, enabled or not. */
-  readonly knowsClient: (clientId: string) => boolean;
-  readonly onApplied: (outcome: Applied['outcome']) => void;
+  readonly clientExists: (clientId: string) => boolean;
+  readonly onApplied: (outcome: AppliedUpdate['outcome']) => void;
 }
 
 /** Few statements for many lines, and still short ones: a batch holds its locks for some hundredths of a second. */
@@ -48,10 +48,10 @@ export interface FeedRun {
   readNdjson(stream: AsyncIterable<Buffer>): Promise<void>;
 }
 
-export function createFeed({ ledger, banks, knowsClient, onApplied }: FeedParts): Feed {
+export function createFeed({ transactionUpdater, banks, clientExists, onApplied }: FeedDependencies): Feed {
   function open(source: string): FeedRun {
     const report: FeedReport = { inserted: 0, advanced: 0, unchanged: 0, conflicts: [], rejected: [], unlisted: 0 };
-    let gathered: SaidWord[] = [];
+    let gathered: ReceivedUpdate[] = [];
     let gatheredLength = 0;
     let applying = Promise.resolve();
 
@@ -65,13 +65,13 @@ export function createFeed({ ledger, banks, knowsClient, onApplied }: FeedParts)
       else report.unlisted += 1;
     }
 
-    async function gather(line: number, read: () => { said: string; value: unknown }): Promise<void> {
+    async function gather(line: number, read: () => { raw: string; value: unknown }): Promise<void> {
       try {
-        const { said, value } = read();
-        const word = readWord(value, banks);
-        if (!knowsClient(word.clientId)) throw new UnreadableWord('client_id is not a client of this service');
-        gathered.push({ line, said, word, source });
-        gatheredLength += said.length;
+        const { raw, value } = read();
+        const update = parseUpdate(value, banks);
+        if (!clientExists(update.clientId)) throw new InvalidUpdate('client_id is not a client of this service');
+        gathered.push({ line, raw, update, source });
+        gatheredLength += raw.length;
       } catch (error) {
         reject(line, whyUnreadable(error));
       }
@@ -96,9 +96,9 @@ export function createFeed({ ledger, banks, knowsClient, onApplied }: FeedParts)
       for (const listed of [report.conflicts, report.rejected]) listed.sort((one, other) => one.line - other.line);
     }
 
-    async function apply(lines: readonly SaidWord[]): Promise<void> {
+    async function apply(lines: readonly ReceivedUpdate[]): Promise<void> {
       if (lines.length === 0) return;
-      for (const { line, transactionId, outcome, reason } of await ledger.applyTogether(lines)) {
+      for (const { line, transactionId, outcome, reason } of await transactionUpdater.applyBatched(lines)) {
         if (outcome === 'conflict')
           list(report.conflicts, { line, transaction_id: transactionId, reason: reason ?? '' });
         else if (outcome === 'rejected') list(report.rejected, { line, reason: reason ?? '' });
@@ -112,7 +112,7 @@ export function createFeed({ ledger, banks, knowsClient, onApplied }: FeedParts)
       async readJson(value) {
         const values = Array.isArray(value) ? value : [value];
         for (const [index, each] of values.entries()) {
-          await gather(index + 1, () => ({ said: stringify(each) ?? 'null', value: each }));
+          await gather(index + 1, () => ({ raw: stringify(each) ?? 'null', value: each }));
         }
         await finish();
       },
@@ -124,8 +124,8 @@ export function createFeed({ ledger, banks, knowsClient, onApplied }: FeedParts)
             continue;
           }
           await gather(line, () => {
-            const said = decode(utf8, bytes);
-            return { said, value: parse(said) };
+            const raw = decode(utf8, bytes);
+            return { raw, value: parse(raw) };
           });
         }
         await finish();
@@ -140,7 +140,7 @@ function decode(utf8: TextDecoder, bytes: Uint8Array): string {
   try {
     return utf8.decode(bytes);
   } catch (cause) {
-    throw new UnreadableWord('not valid UTF-8', { cause });
+    throw new InvalidUpdate('not valid UTF-8', { cause });
   }
 }
 
@@ -154,7 +154,7 @@ const COUNTED_AS = {
 } as const;
 
 function whyUnreadable(error: unknown): string {
-  if (error instanceof UnreadableWord) return error.message;
+  if (error instanceof InvalidUpdate) return error.message;
   if (error instanceof SyntaxError) return 'not valid JSON';
   // The parser recurses, so nesting that is deeper than the stack ends as a RangeError.
   if (error instanceof RangeError) return 'nested too deeply';

@@ -1,7 +1,7 @@
-import { INVALID_BANK_CODE_MESSAGE } from '../domain/account-question.ts';
+import { INVALID_BANK_CODE_MESSAGE } from '../domain/account-check-request.ts';
 
 /**
- * Every error of the public API: the service document's section 7 and the contract's decisions ("Errors").
+ * Every error of the public API: docs/contract.md 7 and docs/contract.md 7.1.
  * A code that has no HTTP status here does not compile.
  */
 const HTTP_STATUSES = {

@@ -1,5 +1,5 @@
 import type { FastifyInstance, onRequestHookHandler } from 'fastify';
-import { isJsonObject, type JsonObject, parseExactJson } from '../exact-json.ts';
+import { isJsonObject, type JsonObject, parseExactJson } from '../lib/exact-json.ts';
 import { ApiError } from './errors.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { StartError } from '../start-error.ts';
+import { StartError } from '../lib/start-error.ts';
 
 export interface ListenAddress {
   readonly host: string;

@@ -9,7 +9,7 @@ export const Timestamp = Type.String({
   examples: ['2026-11-21T04:32:26.123Z'],
 });
 
-/** `data` in the success envelope (service document 2.1), described for the reader. */
+/** `data` in the success envelope (docs/contract.md 2.1), described for the reader. */
 export const answered = (data: TSchema, message: string, description: string) =>
   Type.Object(
     {

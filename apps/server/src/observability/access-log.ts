@@ -1,4 +1,4 @@
-import { createIsoClock } from '../iso-clock.ts';
+import { createIsoClock } from '../lib/iso-clock.ts';
 
 /** One answered request. Whatever could name a person or an account is masked before it comes here. */
 export interface Access {

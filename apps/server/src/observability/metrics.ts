@@ -8,7 +8,7 @@ export interface Metrics {
   /** Questions sent to a rail, by what came of them. */
   readonly inquiries: Outcomes;
   /** Questions about transfers, by what came of them. */
-  readonly transferInquiries: Outcomes;
+  readonly statusInquiries: Outcomes;
   readonly transfersForReview: Counter<'rail'>;
   /** Attempts to deliver a callback, by the kind of event and by what came of them. */
   readonly callbacks: Outcomes;
@@ -19,9 +19,9 @@ export interface Metrics {
   readonly inquiriesNotSent: Counter<'rail' | 'reason'>;
   readonly inquiryRetries: Counter<'rail'>;
   readonly inquiryHedges: Counter<'rail'>;
-  readonly accountCheckRecordsWaiting: Gauge;
+  readonly auditRecordsPending: Gauge;
   /** Clients that began to be slowed or refused, by the sign of harvesting. */
-  readonly harvestingTrips: Counter<'sign' | 'hold'>;
+  readonly enumerationRestrictions: Counter<'signal' | 'level'>;
   /** 0 closed, 1 half open, 2 open; of banks for which it has ever changed. */
   readonly breakerState: Gauge<'rail' | 'bank'>;
   readonly feedLines: Counter<'outcome'>;
@@ -62,9 +62,9 @@ export function createMetrics(): Metrics {
     subject: 'kind',
     outcome: 'outcome',
   });
-  const transferInquiries = createOutcomes({
-    counter: { name: 'tiba_transfer_inquiries_total', help: 'Questions about transfers, by what came of them.' },
-    histogram: { name: 'tiba_transfer_inquiry_duration_seconds', help: 'Time a rail took to answer about a transfer.' },
+  const statusInquiries = createOutcomes({
+    counter: { name: 'tiba_status_inquiries_total', help: 'Questions about transfers, by what came of them.' },
+    histogram: { name: 'tiba_status_inquiry_duration_seconds', help: 'Time a rail took to answer about a transfer.' },
     subject: 'rail',
     outcome: 'outcome',
   });
@@ -72,7 +72,7 @@ export function createMetrics(): Metrics {
   return {
     requests,
     inquiries,
-    transferInquiries,
+    statusInquiries,
     transfersForReview: new Counter({
       name: 'tiba_transfers_for_review_total',
       help: 'Transfers in PROCESS that their bank knew nothing of for too long: a person has to look into each.',
@@ -115,15 +115,15 @@ export function createMetrics(): Metrics {
       labelNames: ['rail'],
       registers,
     }),
-    accountCheckRecordsWaiting: new Gauge({
-      name: 'tiba_account_check_records_waiting',
+    auditRecordsPending: new Gauge({
+      name: 'tiba_audit_records_pending',
       help: 'Records of account checks that wait to be written, as of the last time that some were.',
       registers,
     }),
-    harvestingTrips: new Counter({
-      name: 'tiba_harvesting_trips_total',
+    enumerationRestrictions: new Counter({
+      name: 'tiba_enumeration_restrictions_total',
       help: 'Times that a client began to be slowed or refused because it asked as if it were collecting accounts.',
-      labelNames: ['sign', 'hold'],
+      labelNames: ['signal', 'level'],
       registers,
     }),
     breakerState: new Gauge({
@@ -155,7 +155,7 @@ export function createMetrics(): Metrics {
       (await registry.metrics()) +
       requests.render() +
       inquiries.render() +
-      transferInquiries.render() +
+      statusInquiries.render() +
       callbacks.render(),
     contentType: registry.contentType,
   };

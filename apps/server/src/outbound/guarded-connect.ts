@@ -10,7 +10,7 @@ import { connectionFailure, nameFailure, OutboundFailure, tlsFailure } from './o
 const ATTEMPT_TIMEOUT_MS = 1_000;
 const KEEP_ALIVE_PROBE_AFTER_MS = 60_000;
 
-export interface GuardedConnectParts {
+export interface GuardedConnectDependencies {
   /** The guard for a host's addresses. */
   readonly guardOf: (host: string) => AddressGuard;
   readonly lookUp: LookUp;
@@ -32,12 +32,12 @@ export interface GuardedConnect {
  * and connects to those that it judged: between a judgement and a later resolution the name could change its mind.
  * Literal addresses take the same way; a guard in a socket's `lookup` would never hear of them.
  */
-export function createGuardedConnect(parts: GuardedConnectParts): GuardedConnect {
+export function createGuardedConnect(dependencies: GuardedConnectDependencies): GuardedConnect {
   const startTls = buildConnector({
     allowH2: false,
     // Said aloud, because NODE_TLS_REJECT_UNAUTHORIZED in the environment could unsay the default.
     rejectUnauthorized: true,
-    secureContext: createSecureContext(trust(parts.certificateAuthorities)),
+    secureContext: createSecureContext(trust(dependencies.certificateAuthorities)),
     timeout: 0,
   });
   const opening = new Set<AbortController>();
@@ -45,11 +45,11 @@ export function createGuardedConnect(parts: GuardedConnectParts): GuardedConnect
   async function open(options: buildConnector.Options): Promise<Socket> {
     const { hostname, protocol } = options;
     const limit = new AbortController();
-    const timer = setTimeout(() => limit.abort(), parts.connectTimeoutMs);
+    const timer = setTimeout(() => limit.abort(), dependencies.connectTimeoutMs);
     opening.add(limit);
     try {
-      const permits = parts.guardOf(hostname);
-      const addresses = await permittedAddresses(hostname, permits, parts.lookUp);
+      const permits = dependencies.guardOf(hostname);
+      const addresses = await permittedAddresses(hostname, permits, dependencies.lookUp);
       limit.signal.throwIfAborted();
       const port = Number(options.port) || (protocol === 'https:' ? 443 : 80);
       const socket = await openSocket({ hostname, port, addresses, permits, signal: limit.signal });

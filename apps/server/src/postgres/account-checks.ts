@@ -1,4 +1,4 @@
-import { inColumns, tableOf } from './columns.ts';
+import { tableFromParameters, toColumnParameters } from './bulk-parameters.ts';
 import type { Database } from './database.ts';
 
 const COLUMNS = [
@@ -27,14 +27,14 @@ export async function insertAccountChecks(
   firstId: number,
   checks: readonly NewAccountCheck[],
 ): Promise<void> {
-  await database.query(INSERT_SQL, [...inColumns(COLUMNS, checks), firstId], 'insert-account-checks');
+  await database.query(INSERT_SQL, [...toColumnParameters(COLUMNS, checks), firstId], 'insert-account-checks');
 }
 
 const INSERT_SQL = `
 insert into tiba.account_checks (check_id, ${COLUMNS.join(', ')})
 select $${COLUMNS.length + 1}::bigint + place - 1, client_id, checked_at::timestamptz, bic, decode(account_hash, 'hex'), outcome,
        nullif(rail, ''), nullif(age_seconds, '')::integer, nullif(request_id, '')
-  from ${tableOf(COLUMNS, 'place')}
+  from ${tableFromParameters(COLUMNS, 'place')}
 on conflict do nothing`;
 
 export interface AccountCheck {

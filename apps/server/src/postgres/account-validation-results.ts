@@ -8,7 +8,7 @@ import {
   type ValidationKey,
   type ValidationRow,
 } from './account-validations.ts';
-import { inColumns, tableOf } from './columns.ts';
+import { tableFromParameters, toColumnParameters } from './bulk-parameters.ts';
 import type { Database, Query } from './database.ts';
 
 /** What came of a row that was asked about, and with it of all rows with the same account. */
@@ -48,7 +48,7 @@ export async function recordResults(query: Query, results: readonly NewResult[])
     message: each.message,
     checked_at: each.checkedAt,
   }));
-  const { rows } = await query<ValidationRow>(RECORD_SQL, inColumns(COLUMNS, given));
+  const { rows } = await query<ValidationRow>(RECORD_SQL, toColumnParameters(COLUMNS, given));
   return rows.map(toValidation).filter(({ state }) => state === 'COMPLETED');
 }
 
@@ -60,7 +60,7 @@ with given as materialized (
          client_id collate "C" as client_id, validation_id collate "C" as validation_id, row_number::int as row_number,
          result, nullif(account_name, '') as account_name, nullif(message, '') as message,
          checked_at::timestamptz as checked_at, place
-    from ${tableOf(COLUMNS, 'place')}
+    from ${tableFromParameters(COLUMNS, 'place')}
 ), numbered as materialized (
   select g.client_id, g.validation_id, also.row_number, g.result, g.account_name, g.message, g.checked_at,
          v.last_sequence + row_number() over (partition by g.client_id, g.validation_id order by g.place, also.row_number)
@@ -68,7 +68,7 @@ with given as materialized (
     from given g
     join tiba.account_validations v on v.client_id = g.client_id and v.validation_id = g.validation_id
    cross join lateral (
-     select row_number || also_rows as row_numbers from tiba.account_validation_rows r
+     select row_number || duplicate_rows as row_numbers from tiba.account_validation_rows r
       where r.client_id = g.client_id and r.validation_id = g.validation_id and r.row_number = g.row_number
         and r.state <> 'done'
      offset 0) r

@@ -1,6 +1,6 @@
-import type { QuestionFault } from '../domain/account-question.ts';
+import type { AccountCheckFault } from '../domain/account-check-request.ts';
 import type { ValidationKey } from './account-validations.ts';
-import { inColumns, tableOf } from './columns.ts';
+import { tableFromParameters, toColumnParameters } from './bulk-parameters.ts';
 import type { Database, Query } from './database.ts';
 
 /** A row as it is stored before anything came of it. Text fields are as the client sent them. */
@@ -13,9 +13,9 @@ export interface NewRow {
   /** null when it cannot be asked about. */
   readonly bic: string | null;
   /** The later rows with the same account; null when an earlier one is asked about for this one. */
-  readonly alsoRows: readonly number[] | null;
+  readonly duplicateRows: readonly number[] | null;
   /** null when it can be asked about. */
-  readonly fault: QuestionFault | null;
+  readonly fault: AccountCheckFault | null;
 }
 
 const NEW_COLUMNS = [
@@ -25,7 +25,7 @@ const NEW_COLUMNS = [
   'account_number',
   'expected_account_name',
   'bic',
-  'also_rows',
+  'duplicate_rows',
   'state',
 ] as const;
 
@@ -42,20 +42,20 @@ export async function insertRows(
     account_number: row.accountNumber,
     expected_account_name: row.expectedAccountName,
     bic: row.bic,
-    also_rows: `{${(row.alsoRows ?? []).join(',')}}`,
-    state: row.alsoRows === null ? 'following' : 'waiting',
+    duplicate_rows: `{${(row.duplicateRows ?? []).join(',')}}`,
+    state: row.duplicateRows === null ? 'duplicate' : 'waiting',
   }));
-  await query(INSERT_SQL, [...inColumns(NEW_COLUMNS, given), clientId, validationId]);
+  await query(INSERT_SQL, [...toColumnParameters(NEW_COLUMNS, given), clientId, validationId]);
 }
 
 const INSERT_SQL = `
 insert into tiba.account_validation_rows
-  (client_id, validation_id, row_number, reference, bank_code, account_number, expected_account_name, bic, also_rows,
+  (client_id, validation_id, row_number, reference, bank_code, account_number, expected_account_name, bic, duplicate_rows,
    state)
 select $${NEW_COLUMNS.length + 1}, $${NEW_COLUMNS.length + 2}, row_number::int, nullif(reference, ''), nullif(bank_code, ''),
        nullif(account_number, ''), nullif(expected_account_name, ''), nullif(bic, ''),
-       also_rows::integer[], state
-  from ${tableOf(NEW_COLUMNS)}`;
+       duplicate_rows::integer[], state
+  from ${tableFromParameters(NEW_COLUMNS)}`;
 
 /** One job at one bank. */
 export interface ValidationQueue extends ValidationKey {
@@ -125,10 +125,10 @@ with wanted as materialized (
         for update of r skip locked) r
 )
 update tiba.account_validation_rows r
-   set state = 'asking', asked_at = now()
+   set state = 'in_flight', claimed_at = now()
   from due
  where r.client_id = due.client_id and r.validation_id = due.validation_id and r.row_number = due.row_number
-returning r.client_id, r.validation_id, r.bic, r.row_number, r.asked_at::text as claimed_at, r.account_number`;
+returning r.client_id, r.validation_id, r.bic, r.row_number, r.claimed_at::text as claimed_at, r.account_number`;
 
 export interface RowKey extends ValidationKey {
   readonly rowNumber: number;
@@ -139,11 +139,11 @@ export type Claim = RowKey & Pick<ClaimedRow, 'claimedAt'>;
 /** Gives back rows that no bank was asked about. Done twice, it does not undo what somebody else has claimed meanwhile. */
 export async function releaseRows(database: Database, claims: readonly Claim[]): Promise<void> {
   await database.query(
-    `update tiba.account_validation_rows r set state = 'waiting', asked_at = null
+    `update tiba.account_validation_rows r set state = 'waiting', claimed_at = null
        from unnest($1::text[], $2::text[], $3::int[], $4::timestamptz[])
               as k (client_id, validation_id, row_number, claimed_at)
       where r.client_id = k.client_id collate "C" and r.validation_id = k.validation_id collate "C"
-        and r.row_number = k.row_number and r.state = 'asking' and r.asked_at = k.claimed_at`,
+        and r.row_number = k.row_number and r.state = 'in_flight' and r.claimed_at = k.claimed_at`,
     [
       claims.map(({ clientId }) => clientId),
       claims.map(({ validationId }) => validationId),
@@ -158,8 +158,8 @@ export async function releaseRows(database: Database, claims: readonly Claim[]):
 export async function findAbandoned(database: Database, olderThanMs: number, limit: number): Promise<RowKey[]> {
   const rows = await database.query<{ client_id: string; validation_id: string; row_number: number }>(
     `select client_id, validation_id, row_number from tiba.account_validation_rows
-      where state = 'asking' and asked_at < now() - $1 * interval '1 millisecond'
-      order by asked_at limit $2`,
+      where state = 'in_flight' and claimed_at < now() - $1 * interval '1 millisecond'
+      order by claimed_at limit $2`,
     [olderThanMs, limit],
     'find-abandoned-validation-rows',
   );

@@ -1,5 +1,5 @@
+import { tableFromParameters, toColumnParameters } from './bulk-parameters.ts';
 import type { DeliveryState } from './callback-history.ts';
-import { inColumns, tableOf } from './columns.ts';
 import type { Database } from './database.ts';
 import type { EndpointKey } from './delivery-jobs.ts';
 
@@ -19,7 +19,7 @@ export interface RecordedAttempt extends EndpointKey {
 }
 
 /** What the attempts of one batch say of an endpoint. */
-export interface EndpointNews extends EndpointKey {
+export interface EndpointHealth extends EndpointKey {
   /** At least one succeeded: what is known of failures before it no longer counts. */
   readonly succeeded: boolean;
   /** Of the failures after the last success, the first; ISO 8601 UTC. */
@@ -45,7 +45,7 @@ export interface DisabledEndpoint extends EndpointKey {
 export async function recordResults(
   database: Database,
   attempts: readonly RecordedAttempt[],
-  news: readonly EndpointNews[],
+  news: readonly EndpointHealth[],
 ): Promise<DisabledEndpoint[]> {
   const given = attempts.map((each) => ({
     client_id: each.clientId,
@@ -64,7 +64,7 @@ export async function recordResults(
   const rows = await database.query<NewsRow>(
     RECORD_SQL,
     [
-      ...inColumns(COLUMNS, given),
+      ...toColumnParameters(COLUMNS, given),
       news.map((each) => each.clientId),
       news.map((each) => each.endpointId),
       news.map((each) => each.succeeded),
@@ -114,7 +114,7 @@ with given as materialized (
          case when http_status <> '' then coalesce(answer, '') end as answer,
          nullif(error, '') as error, state, ended_at::timestamptz as ended_at,
          nullif(next_attempt_at, '')::timestamptz as next_attempt_at
-    from ${tableOf(COLUMNS)}
+    from ${tableFromParameters(COLUMNS)}
 ), kept as (
   insert into tiba.callback_attempts
     (client_id, endpoint_id, sequence, attempt, started_at, duration_ms, http_status, answer, error)

@@ -1,4 +1,4 @@
-import type { LimitedOperation } from '../limits/limiter.ts';
+import type { LimitedOperation } from '../rate-limit/limiter.ts';
 
 import type { Database, Query } from './database.ts';
 

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import type { Log } from '../observability/log.ts';
-import { createSockets } from './sockets.ts';
+import { createSocketTracker } from './socket-tracker.ts';
 
 /**
  * Deadlines, each below the next, so that the layer that knows most gives up first: PostgreSQL cancels the statement and
@@ -65,7 +65,7 @@ export class DatabaseContended extends DatabaseUnavailable {
 
 /** A pool of connections that survives PostgreSQL's restarts and fail-overs. */
 export function openDatabase({ connection, connectionsMax, log }: DatabaseOptions): Database {
-  const sockets = createSockets();
+  const sockets = createSocketTracker();
   const queryTimeoutMs = connection.query_timeout ?? DEADLINES_MS.query_timeout;
   let pool = openPool();
 

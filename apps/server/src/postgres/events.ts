@@ -1,10 +1,10 @@
 import type { EventKind } from '../domain/event.ts';
-import { inColumns, tableOf } from './columns.ts';
+import { tableFromParameters, toColumnParameters } from './bulk-parameters.ts';
 import type { Database, Query } from './database.ts';
 import { selectDeliveryJobs } from './delivery-jobs.ts';
 
 /** Something that a client is told about, before it has its place in the client's sequence. */
-export interface Happening {
+export interface NewEvent {
   readonly clientId: string;
   /** What it happened to: a transaction, a job, a bank. No two of a client's subjects have the same ID. */
   readonly subjectId: string;
@@ -17,7 +17,7 @@ export interface Happening {
   readonly data: string;
 }
 
-export interface Event extends Happening {
+export interface Event extends NewEvent {
   /** From 1, without gaps, for each client. */
   readonly sequence: number;
 }
@@ -29,7 +29,7 @@ const COLUMNS = ['client_id', 'subject_id', 'version', 'kind', 'occurred_at', 'd
  * endpoint that wants it. The client's count stays locked until the database transaction ends, so the numbers are there
  * in order and without gaps; call it last.
  */
-export async function insertEvents(query: Query, happenings: readonly Happening[]): Promise<void> {
+export async function insertEvents(query: Query, happenings: readonly NewEvent[]): Promise<void> {
   if (happenings.length === 0) return;
   const rows = happenings.map((each) => ({
     client_id: each.clientId,
@@ -39,14 +39,14 @@ export async function insertEvents(query: Query, happenings: readonly Happening[
     occurred_at: each.occurredAt,
     data: each.data,
   }));
-  await query(INSERT_SQL, inColumns(COLUMNS, rows));
+  await query(INSERT_SQL, toColumnParameters(COLUMNS, rows));
 }
 
 const INSERT_SQL = `
 with given as (
-  select * from ${tableOf(COLUMNS, 'place')}
+  select * from ${tableFromParameters(COLUMNS, 'place')}
 ), counted as (
-  insert into tiba.event_counts as counts (client_id, last_sequence)
+  insert into tiba.event_sequences as counts (client_id, last_sequence)
   -- In the order of the key, so that two that tell of the same clients wait for, not block, each other.
   select client_id, count(*) from given group by client_id order by client_id
   on conflict (client_id) do update set last_sequence = counts.last_sequence + excluded.last_sequence

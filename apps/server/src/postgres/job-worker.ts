@@ -3,9 +3,9 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { Logger, runTaskList, type Worker, type WorkerEvents, type WorkerPool } from 'graphile-worker';
 import pg from 'pg';
 import type { Log } from '../observability/log.ts';
-import { createSockets } from './sockets.ts';
+import { createSocketTracker } from './socket-tracker.ts';
 
-export interface JobWorkerParts {
+export interface JobWorkerDependencies {
   readonly connection: pg.ClientConfig;
   /** By the task's name. They only wake somebody: what they throw is a defect, and is not tried again. */
   readonly tasks: Readonly<Record<string, (payload: unknown) => void>>;
@@ -28,8 +28,8 @@ const STOP_TIMEOUT_MS = 2_000;
  * has become read-only, and ends altogether when it cannot put a job away; so after any trouble with PostgreSQL it is
  * begun anew, with new connections.
  */
-export function startJobWorker(parts: JobWorkerParts): { stop(): Promise<void> } {
-  let running = begin(parts);
+export function startJobWorker(dependencies: JobWorkerDependencies): { stop(): Promise<void> } {
+  let running = begin(dependencies);
   let restart: NodeJS.Timeout | undefined;
   let stopped: Promise<void> | undefined;
 
@@ -37,7 +37,7 @@ export function startJobWorker(parts: JobWorkerParts): { stop(): Promise<void> }
     void begun.trouble.then(() => {
       if (stopped !== undefined) return;
       restart = setTimeout(() => {
-        running = begin(parts);
+        running = begin(dependencies);
         watch(running);
         void begun.stop();
       }, RESTART_MS).unref();
@@ -69,9 +69,9 @@ interface Begun {
   stop(): Promise<void>;
 }
 
-function begin({ connection, tasks, log }: JobWorkerParts): Begun {
+function begin({ connection, tasks, log }: JobWorkerDependencies): Begun {
   const events: WorkerEvents = new EventEmitter();
-  const sockets = createSockets();
+  const sockets = createSocketTracker();
   const pool = openPool({ ...connection, stream: sockets.stream });
   const worker = runTaskList({ ...OPTIONS, events, logger: loggerTo(log) }, { ...tasks }, pool);
   endReleasedQuietly(events);

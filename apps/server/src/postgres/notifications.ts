@@ -1,6 +1,6 @@
 import pg from 'pg';
 import type { Log } from '../observability/log.ts';
-import { createSockets } from './sockets.ts';
+import { createSocketTracker } from './socket-tracker.ts';
 
 export interface Notifications {
   /**
@@ -24,19 +24,19 @@ export interface NotificationsOptions {
    */
   readonly channels: Readonly<Record<string, () => Promise<void>>>;
   /** For channels whose payload says what happened. */
-  readonly messages?: Readonly<Record<string, Messages>>;
+  readonly messages?: Readonly<Record<string, NotificationHandler>>;
   /** For how long what was heard is taken for all there is. */
   readonly trustMs?: number;
   readonly log: Log;
 }
 
-export interface Messages {
-  heard(payload: string): void;
+export interface NotificationHandler {
+  onNotification(payload: string): void;
   /** After a new connection: some may have been missed. */
-  missed(): void;
+  onMissed(): void;
 }
 
-/** A change is out in the world within a second (contract's decisions, "Authentication"): half of it is for the way. */
+/** A change is out in the world within a second (docs/contract.md 5: half of it is for the way. */
 const TRUST_MS = 1_000;
 const HEARTBEAT_MS = 250;
 /** PostgreSQL answers a heartbeat within this, or it is not well. */
@@ -52,7 +52,7 @@ export async function listen({
   trustMs = TRUST_MS,
   log,
 }: NotificationsOptions): Promise<Notifications> {
-  const sockets = createSockets();
+  const sockets = createSocketTracker();
   const readings = new Map(Object.entries(channels));
   let heardUpToMs = Number.NEGATIVE_INFINITY;
   let closing = false;
@@ -83,7 +83,7 @@ export async function listen({
     const unread = new Set<Promise<void>>();
     opened.on('notification', ({ channel, payload = '' }) => {
       if (Object.hasOwn(messages, channel)) {
-        messages[channel]?.heard(payload);
+        messages[channel]?.onNotification(payload);
         return;
       }
       const reading = readings.get(channel)?.();
@@ -104,7 +104,7 @@ export async function listen({
       await Promise.all([...readings.values()].map((read) => read()));
       if (closing) throw new Error('closed while connecting');
       heard(startedMs);
-      for (const { missed } of Object.values(messages)) missed();
+      for (const { onMissed } of Object.values(messages)) onMissed();
     } catch (error) {
       opened.end().catch(() => {});
       throw error;

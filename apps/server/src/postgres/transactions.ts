@@ -1,6 +1,6 @@
 import type { Status, Transaction } from '../domain/transaction.ts';
 import { transactionJson } from '../domain/transaction-json.ts';
-import { inColumns, tableOf } from './columns.ts';
+import { tableFromParameters, toColumnParameters } from './bulk-parameters.ts';
 import type { Database, Query } from './database.ts';
 
 export interface TransactionKey {
@@ -129,10 +129,10 @@ export async function insertTransactions(query: Query, transactions: readonly Tr
             bank_name, account_number, account_name, coalesce(description, ''), created_at::timestamptz,
             nullif(processed_at, '')::timestamptz, nullif(failure_reason, ''), version::int, nullif(rail, ''),
             nullif(rail_reference, ''), nullif(reversed_at, '')::timestamptz, expected_by::timestamptz, rendered
-       from ${tableOf(COLUMNS)}
+       from ${tableFromParameters(COLUMNS)}
       order by client_id, transaction_id
      on conflict do nothing`,
-    inColumns(COLUMNS, transactions.map(toRow)),
+    toColumnParameters(COLUMNS, transactions.map(toRow)),
   );
   return rowCount === transactions.length;
 }
@@ -161,11 +161,11 @@ export async function updateTransactions(query: Query, transactions: readonly Tr
             rail = nullif(given.rail, ''), rail_reference = nullif(given.rail_reference, ''),
             reversed_at = nullif(given.reversed_at, '')::timestamptz,
             overdue_since = nullif(given.overdue_since, '')::timestamptz, rendered = given.rendered
-       from ${tableOf(CHANGING_COLUMNS)}
+       from ${tableFromParameters(CHANGING_COLUMNS)}
       where t.client_id = given.client_id collate "C" and t.transaction_id = given.transaction_id collate "C"
         -- The last guard below all others: a final status never changes.
         and (t.status = 'PROCESS' or t.status = given.status)`,
-    inColumns(CHANGING_COLUMNS, transactions.map(toRow)),
+    toColumnParameters(CHANGING_COLUMNS, transactions.map(toRow)),
   );
 }
 

@@ -1,14 +1,14 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Bank } from '../domain/bank.ts';
 import type { Metrics } from '../observability/metrics.ts';
-import { type Attempt, createAttempts } from './protection/attempts.ts';
-import type { GuardedRail } from './protection/guarded-rail.ts';
-import { createGuards, type GuardOptions, type RailView, type Route } from './protection/guards.ts';
-import { createHedge } from './protection/hedge.ts';
-import { isRepeatable, retryDelayMs, shareOf, TIME_TO_ANSWER_MS } from './protection/time-left.ts';
 import { type AccountInquiry, type InquiryOutcome, NOT_SENT, type Rail } from './rail.ts';
+import { type Attempt, createAttempts } from './resilience/attempts.ts';
+import { isRepeatable, retryDelayMs, shareOf, TIME_TO_ANSWER_MS } from './resilience/deadline-shares.ts';
+import type { GuardedRail } from './resilience/guarded-rail.ts';
+import { createGuards, type GuardOptions, type RailSnapshot, type Route } from './resilience/guards.ts';
+import { createHedge } from './resilience/hedge.ts';
 
-/** The caller is answered within 5 s, always (contract's decisions, "Check account"); the rest is for a process that is busy. */
+/** The caller is answered within 5 s, always (docs/contract.md 4.3; the rest is for a process that is busy. */
 const INQUIRY_DEADLINE_MS = 4_000;
 
 export interface AccountInquiries {
@@ -21,7 +21,7 @@ export interface AccountInquiries {
    */
   roomToSpare(bank: Bank): { readonly rail: string | null; readonly questions: number };
   /** How the banks are, by rail. */
-  view(): readonly RailView[];
+  snapshot(): readonly RailSnapshot[];
 }
 
 export interface AccountInquiriesOptions extends GuardOptions {
@@ -118,7 +118,7 @@ export function createAccountInquiries(
 
   return {
     canReach: guards.reaches,
-    view: () => guards.view(clock()),
+    snapshot: () => guards.snapshot(clock()),
     roomToSpare(bank) {
       const nowMs = clock();
       const { rails } = guards.routeTo(bank);
@@ -183,7 +183,7 @@ function notAsked(route: Route, nowMs: number): InquiryOutcome {
   const [first] = route.rails;
   if (first === undefined) return NO_RAIL;
   // A day's quota may have come anew since it was refused.
-  const reason = first.refusal(nowMs) ?? 'busy';
+  const reason = first.refusal(nowMs) ?? 'bulkhead_full';
   return withRetryAfter({ kind: 'no_verdict', reason, railCode: null }, route, nowMs);
 }
 

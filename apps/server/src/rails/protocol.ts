@@ -1,8 +1,8 @@
 import { type Static, type TObject, type TProperties, Type } from 'typebox';
 import type { Bank } from '../domain/bank.ts';
 import type { ConnectionReader } from './connection-reader.ts';
-import type { Contract } from './protection/settings.ts';
 import type { Rail } from './rail.ts';
+import type { Contract } from './resilience/settings.ts';
 import type { BankTransport } from './transport.ts';
 
 /** What every connection to a bank system has, whatever it speaks. */
@@ -55,7 +55,7 @@ const COMMON_FIELDS = {
 /** What every entry has, whatever its protocol. */
 export type CommonEntry = Static<TObject<typeof COMMON_FIELDS>>;
 
-export interface ProtocolParts<Fields extends TProperties, Settings extends RailSettings> {
+export interface ProtocolDefinition<Fields extends TProperties, Settings extends RailSettings> {
   readonly name: string;
   /** What an entry of the rails file has besides the common fields. */
   readonly fields: Fields;
@@ -69,9 +69,9 @@ export interface ProtocolParts<Fields extends TProperties, Settings extends Rail
 }
 
 export function defineProtocol<Fields extends TProperties, Settings extends RailSettings>(
-  parts: ProtocolParts<Fields, Settings>,
+  definition: ProtocolDefinition<Fields, Settings>,
 ): Protocol {
-  const { name, fields, read, open } = parts;
+  const { name, fields, read, open } = definition;
   return {
     name,
     schema: Type.Object({ ...COMMON_FIELDS, protocol: Type.Literal(name), ...fields }, { additionalProperties: false }),

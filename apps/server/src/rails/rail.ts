@@ -35,7 +35,7 @@ export type InquiryOutcome =
     };
 
 /** What a rail has no room or no code for would only be refused: it is not sent. */
-export const NOT_SENT: InquiryOutcome = { kind: 'no_verdict', reason: 'question_refused', railCode: null };
+export const NOT_SENT: InquiryOutcome = { kind: 'no_verdict', reason: 'rejected_by_bank', railCode: null };
 
 /** What it came to, for logs and metrics: the verdict, in capitals, or why there is none. */
 export const labelOf = (outcome: InquiryOutcome): string =>
@@ -51,11 +51,11 @@ export type NoVerdictReason =
   /** The bank asks for fewer questions. */
   | 'throttled'
   /** The bank refused the operator: wrong credentials, signature, contract. */
-  | 'refused'
+  | 'credentials_rejected'
   /** The bank refused this one question, for its form or for the account in it. It would answer another. */
-  | 'question_refused'
+  | 'rejected_by_bank'
   /** The answer is malformed, names something else than what was asked, or means nothing known. */
-  | 'not_understood'
+  | 'invalid_response'
   /** No rail leads to the bank, today as tomorrow. No rail answers this: it is said by who chooses one. */
   | 'no_rail'
   | NotAsked;
@@ -63,11 +63,11 @@ export type NoVerdictReason =
 /** The question did not go out yet: it may later. No rail answers this: it is said by who protects the bank. */
 export const NOT_ASKED = [
   /** The bank has failed too often, and is given a rest. */
-  'resting',
+  'circuit_open',
   /** As many questions as it may have are under way. */
-  'busy',
+  'bulkhead_full',
   /** The contract allows no more questions now. */
-  'quota_used_up',
+  'quota_exhausted',
 ] as const;
 export type NotAsked = (typeof NOT_ASKED)[number];
 
@@ -92,7 +92,7 @@ export interface TransferInquiry {
 /** What a rail answers about a transfer. Only `word` can move a status. `railCode` is for the operator. */
 export type TransferOutcome =
   | {
-      readonly kind: 'word';
+      readonly kind: 'status';
       readonly status: Status;
       /** With FAILED only. */
       readonly failureReason?: FailureReason;
@@ -105,7 +105,7 @@ export type TransferOutcome =
   /** The bank knows nothing of it, yet or any more: that is not a failure, because the money may be on its way. */
   | { readonly kind: 'unknown_transfer'; readonly railCode: string }
   /** The bank could not say. */
-  | { readonly kind: 'no_word'; readonly reason: NoVerdictReason; readonly railCode: string | null };
+  | { readonly kind: 'no_status'; readonly reason: NoVerdictReason; readonly railCode: string | null };
 
 /** The port: a way to a bank system. What leaves it is the domain's vocabulary; the protocol's words stay inside. */
 export interface Rail {

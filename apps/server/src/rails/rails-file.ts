@@ -2,8 +2,8 @@ import path from 'node:path';
 import { type TSchema, Type } from 'typebox';
 import { Check } from 'typebox/schema';
 import type { BankDirectory } from '../domain/bank.ts';
-import { isJsonObject } from '../exact-json.ts';
-import { ownField } from '../own-field.ts';
+import { isJsonObject } from '../lib/exact-json.ts';
+import { ownProperty } from '../lib/own-property.ts';
 import { type ConnectionReader, createConnectionReader } from './connection-reader.ts';
 import type { CommonEntry, Connection, Protocol, RailSettings } from './protocol.ts';
 import { PROTOCOLS } from './protocols.ts';
@@ -60,10 +60,10 @@ export function readRailsFile(
 
 /** Of each entry whose protocol is known, whatever is wrong around it. */
 function entryFaults(value: unknown, protocols: readonly Protocol[]): string[] {
-  const rails = isJsonObject(value) ? ownField(value, 'rails') : null;
+  const rails = isJsonObject(value) ? ownProperty(value, 'rails') : null;
   if (!Array.isArray(rails)) return [];
   return rails.flatMap((entry: unknown, index) => {
-    const name = isJsonObject(entry) ? ownField(entry, 'protocol') : null;
+    const name = isJsonObject(entry) ? ownProperty(entry, 'protocol') : null;
     const protocol = protocols.find((each) => each.name === name);
     return protocol === undefined ? [] : faultsOf(protocol.schema, entry, `/rails/${index}`);
   });

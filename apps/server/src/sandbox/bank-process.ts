@@ -2,12 +2,12 @@ import { fork } from 'node:child_process';
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { StartError } from '../lib/start-error.ts';
 import type { Log } from '../observability/log.ts';
 import type { Rail } from '../rails/rail.ts';
 import type { SnapSettings } from '../rails/snap/settings.ts';
 import { createSnapRail } from '../rails/snap/snap-rail.ts';
 import { createSnapTransfers, type SnapTransfers } from '../rails/snap/transfers.ts';
-import { StartError } from '../start-error.ts';
 import type { SandboxSecrets } from './secrets.ts';
 
 const BANK = fileURLToPath(new URL('../../../bank/src/main.ts', import.meta.url));

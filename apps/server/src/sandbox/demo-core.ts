@@ -24,7 +24,7 @@ export interface NewDisbursement {
 export interface MadeDisbursement {
   readonly transactionId: string;
   readonly referenceId: string;
-  readonly bank: 'accepted' | 'refused' | 'unknown';
+  readonly bank: 'accepted' | 'rejected' | 'unknown';
 }
 
 /** What is wrong with a disbursement, for whoever asked for it. */
@@ -146,7 +146,7 @@ export async function startDemoCore(banks: BankDirectory, log: Log): Promise<Dem
 
       const order = { partnerReferenceNo, amount, bank, accountNumber, accountName, createdAt };
       const acceptance = await work.bank.transfers.order(order);
-      if (acceptance.kind === 'refused') {
+      if (acceptance.kind === 'rejected') {
         log.warn({ code: acceptance.code }, 'the simulated bank refused a transfer');
         await tell({ ...about, status: 'FAILED', failure_reason: 'REJECTED_BY_BANK' });
       }

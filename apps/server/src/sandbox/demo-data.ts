@@ -1,4 +1,4 @@
-import type { App } from '../app.ts';
+import type { App } from '../app/start-app.ts';
 import { hashSecret } from '../auth/secrets.ts';
 import { insertClient, setClientScopes } from '../postgres/clients.ts';
 import { DEMO_CLIENTS, DEMO_TRANSACTIONS } from './demo-catalogue.ts';

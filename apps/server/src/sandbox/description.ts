@@ -1,5 +1,5 @@
-import type { App } from '../app.ts';
-import { TOKEN_LIFETIME_MAX_SECONDS } from '../wiring/store.ts';
+import type { App } from '../app/start-app.ts';
+import { TOKEN_LIFETIME_MAX_SECONDS } from '../app/store.ts';
 import { DEMO_ACCOUNTS, DEMO_CLIENTS, DEMO_TRANSACTIONS } from './demo-catalogue.ts';
 import type { SandboxClientSecrets } from './secrets.ts';
 

@@ -1,15 +1,15 @@
-import { isJsonObject, numberText, parseExactJson } from '../../exact-json.ts';
-import { ownField } from '../../own-field.ts';
+import { isJsonObject, numberText, parseExactJson } from '../../lib/exact-json.ts';
+import { ownProperty } from '../../lib/own-property.ts';
 import type { Cell, Rows } from './rows.ts';
 import { invalid, tooLarge } from './upload.ts';
 
 /** Rows of `{"accounts": [{"bank_code": …}, …]}`. @throws UnreadableUpload */
 export function readJson(body: Buffer, rows: Rows): void {
   const root = parse(body);
-  const accounts = isJsonObject(root) ? ownField(root, 'accounts') : undefined;
+  const accounts = isJsonObject(root) ? ownProperty(root, 'accounts') : undefined;
   if (!Array.isArray(accounts)) throw invalid('the body must be a JSON object with an array accounts');
   accounts.forEach((account: unknown, index) => {
-    if (isJsonObject(account)) rows.add(index + 1, (column) => cellOf(ownField(account, column)));
+    if (isJsonObject(account)) rows.add(index + 1, (column) => cellOf(ownProperty(account, column)));
     else rows.add(index + 1, () => null, 'is not a JSON object');
   });
 }

@@ -1,7 +1,7 @@
 import type { Log } from '../../observability/log.ts';
-import { createPlaces } from './places.ts';
-import { readApart } from './read-apart.ts';
+import { readInChildProcess } from './read-in-child-process.ts';
 import { readJson } from './read-json.ts';
+import { createReaderSlots } from './reader-slots.ts';
 import { resultOf } from './rows.ts';
 import type { UploadMediaType, UploadResult } from './upload.ts';
 
@@ -42,7 +42,7 @@ export function createUploadReader({
 }: UploadReaderOptions): UploadReader {
   const closing = new AbortController();
   const underWay = new Set<Promise<UploadResult>>();
-  const places = createPlaces(atOnceMax, waitingMax);
+  const places = createReaderSlots(atOnceMax, waitingMax);
 
   return {
     async read(clientId, mediaType, body) {
@@ -51,7 +51,7 @@ export function createUploadReader({
       const place = closing.signal.aborted ? null : places.take(clientId);
       if (place === null) return BUSY;
       await place;
-      const reading = readApart(mediaType, body, { timeoutMs, signal: closing.signal, log });
+      const reading = readInChildProcess(mediaType, body, { timeoutMs, signal: closing.signal, log });
       underWay.add(reading);
       try {
         return await reading;

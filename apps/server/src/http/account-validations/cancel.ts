@@ -1,12 +1,12 @@
 import type { FastifyInstance } from 'fastify';
 import { storeCancellation } from '../../account-validations/store.ts';
-import { validationView } from '../../account-validations/view.ts';
+import { validationToJson } from '../../account-validations/to-json.ts';
 import { allowEmptyBody } from '../empty-body.ts';
 import { sendSuccess } from '../envelope.ts';
 import { answered, errorResponses } from '../schemas.ts';
-import type { AccountValidationParts } from './parts.ts';
+import type { AccountValidationDependencies } from './dependencies.ts';
 import { onValidations, ValidationSchema, validationInPathSchema } from './schema.ts';
-import { found, validationInPath } from './validation-in-path.ts';
+import { found, validationInPath } from './validation-path.ts';
 
 const schema = {
   ...onValidations,
@@ -21,12 +21,15 @@ const schema = {
   },
 };
 
-export function cancelAccountValidation(app: FastifyInstance, { gate, database }: AccountValidationParts): void {
-  const onRequest = [gate({ scope: 'account:check', operation: 'account-validations' }), allowEmptyBody];
+export function cancelAccountValidation(
+  app: FastifyInstance,
+  { authorize, database }: AccountValidationDependencies,
+): void {
+  const onRequest = [authorize({ scope: 'account:check', operation: 'account-validations' }), allowEmptyBody];
 
   app.post('/api/v1/account-validations/:validation_id/cancel', { onRequest, schema }, async (request, reply) => {
     const validation = found(await storeCancellation(database, validationInPath(request)));
     const message = validation.state === 'CANCELLED' ? 'Account validation cancelled' : 'Account validation had ended';
-    return sendSuccess(reply, message, JSON.stringify(validationView(validation)));
+    return sendSuccess(reply, message, JSON.stringify(validationToJson(validation)));
   });
 }

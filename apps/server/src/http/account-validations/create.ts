@@ -2,13 +2,13 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
 import { Type } from 'typebox';
 import { type NewJob, storeValidation } from '../../account-validations/store.ts';
+import { validationToJson } from '../../account-validations/to-json.ts';
 import {
   UPLOAD_BYTES_MAX,
   UPLOAD_MEDIA_TYPES,
   UPLOAD_ROWS_MAX,
   type UploadMediaType,
 } from '../../account-validations/uploads/upload.ts';
-import { validationView } from '../../account-validations/view.ts';
 import type { Client } from '../../auth/clients.ts';
 import {
   type AccountValidation,
@@ -17,16 +17,16 @@ import {
   findValidation,
   type Kept,
 } from '../../postgres/account-validations.ts';
+import { callerOf } from '../authorize.ts';
 import { unsupportedMediaType } from '../body-types.ts';
 import { ENVELOPE_HEADERS, success } from '../envelope.ts';
 import { ApiError } from '../errors.ts';
-import { callerOf } from '../gate.ts';
 import { answered, errorResponses } from '../schemas.ts';
+import type { AccountValidationDependencies } from './dependencies.ts';
 import { idempotencyKeyOf } from './idempotency-key.ts';
-import type { AccountValidationParts } from './parts.ts';
-import { createReceiving, tooBusy } from './receiving.ts';
 import { onValidations, ValidationSchema } from './schema.ts';
-import { found } from './validation-in-path.ts';
+import { createReceiving, tooBusy } from './upload-admission.ts';
+import { found } from './validation-path.ts';
 
 /** A large job holds a connection to PostgreSQL for seconds while it is stored: so many may do so at a time. */
 const LARGE_ROWS = 5_000;
@@ -68,12 +68,12 @@ const schema = {
 };
 
 /** `app` reads its bodies as they come. */
-export function createAccountValidation(app: FastifyInstance, parts: AccountValidationParts): void {
-  const { gate, database, banks, uploads, onStored } = parts;
+export function createAccountValidation(app: FastifyInstance, dependencies: AccountValidationDependencies): void {
+  const { authorize, database, banks, uploads, onStored } = dependencies;
   const receiving = createReceiving();
   let largeOnes = 0;
   const onRequest = [
-    gate({ scope: 'account:check', operation: 'account-validations' }),
+    authorize({ scope: 'account:check', operation: 'account-validations' }),
     requireUpload,
     receiving.admit,
   ];
@@ -142,7 +142,7 @@ function accepted(request: FastifyRequest, reply: FastifyReply, validation: Acco
   return reply
     .code(202)
     .headers({ ...ENVELOPE_HEADERS, location: `/api/v1/account-validations/${validation.validationId}` })
-    .send(success('Account validation accepted', JSON.stringify(validationView(validation))));
+    .send(success('Account validation accepted', JSON.stringify(validationToJson(validation))));
 }
 
 const uploadTypeOf = (request: FastifyRequest): UploadMediaType | undefined => {

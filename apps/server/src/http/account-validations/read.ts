@@ -1,16 +1,16 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { validationView } from '../../account-validations/view.ts';
+import { validationToJson } from '../../account-validations/to-json.ts';
 import { countWaiting } from '../../postgres/account-validation-rows.ts';
 import { type AccountValidation, findValidation, listValidations } from '../../postgres/account-validations.ts';
-import { bankHealths, UNTROUBLED } from '../../rails/bank-health.ts';
+import { bankHealths, UNTROUBLED } from '../../rails/bank-status.ts';
+import { callerOf } from '../authorize.ts';
 import { sendSuccess } from '../envelope.ts';
-import { callerOf } from '../gate.ts';
 import { queryParameters, wholeNumber } from '../query-parameters.ts';
 import { answered, errorResponses } from '../schemas.ts';
-import type { AccountValidationParts } from './parts.ts';
+import type { AccountValidationDependencies } from './dependencies.ts';
 import { onValidations, ValidationProgressSchema, ValidationSchema, validationInPathSchema } from './schema.ts';
-import { found, validationInPath } from './validation-in-path.ts';
+import { found, validationInPath } from './validation-path.ts';
 
 const LISTED_MAX = 100;
 const LISTED_DEFAULT = 20;
@@ -45,15 +45,15 @@ const listSchema = {
   },
 };
 
-export function readAccountValidations(app: FastifyInstance, parts: AccountValidationParts): void {
-  const { gate, database, banks, inquiries } = parts;
-  const onRequest = gate({ scope: 'account:check', operation: 'account-validations' });
+export function readAccountValidations(app: FastifyInstance, dependencies: AccountValidationDependencies): void {
+  const { authorize, database, banks, inquiries } = dependencies;
+  const onRequest = authorize({ scope: 'account:check', operation: 'account-validations' });
 
   app.get('/api/v1/account-validations', { onRequest, schema: listSchema }, async (request, reply) => {
     const { limit: given } = queryParameters(request.originalUrl, ['limit']);
     const limit = wholeNumber(given, { name: 'limit', min: 1, max: LISTED_MAX, fallback: LISTED_DEFAULT });
     const validations = await listValidations(database, callerOf(request).client.clientId, limit);
-    const data = JSON.stringify({ validations: validations.map(validationView) });
+    const data = JSON.stringify({ validations: validations.map(validationToJson) });
     return sendSuccess(reply, 'Account validations found', data);
   });
 
@@ -61,9 +61,9 @@ export function readAccountValidations(app: FastifyInstance, parts: AccountValid
     const key = validationInPath(request);
     const validation = found(await findValidation(database, key));
     const waiting = validation.state === 'RUNNING' ? await countWaiting(database, key) : [];
-    const healths = bankHealths(inquiries.view());
+    const healths = bankHealths(inquiries.snapshot());
     const data = {
-      ...validationView(validation),
+      ...validationToJson(validation),
       seconds_left: secondsLeft(validation),
       waiting: waiting.map(({ bic, accounts }) => {
         const bank = banks.find(bic);

@@ -1,4 +1,4 @@
-import type { ResultView } from './result-view.ts';
+import type { ResultView } from './result-json.ts';
 
 export const CSV_HEADER = `${[
   'sequence',

@@ -6,16 +6,16 @@ import { listResults } from '../../postgres/account-validation-results.ts';
 import { findValidation, type ValidationKey } from '../../postgres/account-validations.ts';
 import { sendSuccess } from '../envelope.ts';
 import { tooManyRequests } from '../errors.ts';
-import { createFollowers } from '../followers.ts';
 import { preferredOf } from '../media-types.ts';
+import { createOpenWaits } from '../open-waits.ts';
 import { oneOf, queryParameters, wholeNumber } from '../query-parameters.ts';
 import { answered, errorResponses } from '../schemas.ts';
-import type { AccountValidationParts } from './parts.ts';
+import type { AccountValidationDependencies } from './dependencies.ts';
 import { CSV_HEADER, csvLine } from './result-csv.ts';
-import type { ResultView } from './result-view.ts';
-import { createResultViews } from './result-views.ts';
+import type { ResultView } from './result-json.ts';
+import { createResultViews } from './results-json.ts';
 import { onValidations, ValidationResultSchema, validationInPathSchema } from './schema.ts';
-import { found, validationInPath } from './validation-in-path.ts';
+import { found, validationInPath } from './validation-path.ts';
 
 const SEQUENCE_MAX = 1_000_000;
 const LISTED_MAX = 1_000;
@@ -70,11 +70,11 @@ interface Following {
   readonly follows: boolean;
 }
 
-export function readAccountValidationResults(app: FastifyInstance, parts: AccountValidationParts): void {
-  const { gate, database, banks, recheck, closing } = parts;
+export function readAccountValidationResults(app: FastifyInstance, dependencies: AccountValidationDependencies): void {
+  const { authorize, database, banks, reauthorize, closing } = dependencies;
   const viewsOf = createResultViews(banks);
-  const onRequest = gate({ scope: 'account:check', operation: 'account-validations', alternatives: STREAM_TYPES });
-  const followers = createFollowers();
+  const onRequest = authorize({ scope: 'account:check', operation: 'account-validations', alternatives: STREAM_TYPES });
+  const followers = createOpenWaits();
 
   app.get('/api/v1/account-validations/:validation_id/results', { onRequest, schema }, async (request, reply) => {
     const key = validationInPath(request);
@@ -124,7 +124,7 @@ export function readAccountValidationResults(app: FastifyInstance, parts: Accoun
     /** Who follows can go on elsewhere; who downloads gets what is there, while he is let in and the listener drains. */
     const isOver = async (): Promise<boolean> => {
       if (performance.now() > endMs || (follows && closing.aborted)) return true;
-      const refusal = await recheck(request);
+      const refusal = await reauthorize(request);
       return refusal !== null && (follows || refusal.code !== 'SERVICE_UNAVAILABLE');
     };
     let { after } = from;

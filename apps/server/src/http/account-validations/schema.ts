@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { ACCOUNT_STATUSES } from '../../domain/account.ts';
 import { ROW_ERRORS, VALIDATION_STATES } from '../../domain/account-validation.ts';
-import { BANK_STATUSES } from '../../rails/bank-health.ts';
+import { BANK_STATUSES } from '../../rails/bank-status.ts';
 import { NameMatchSchema } from '../check-account/schema.ts';
 import { nullable, Timestamp } from '../schemas.ts';
 

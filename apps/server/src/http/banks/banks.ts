@@ -1,23 +1,23 @@
 import type { FastifyInstance } from 'fastify';
 import type { Bank, BankDirectory } from '../../domain/bank.ts';
-import type { Durations } from '../../ledger/durations.ts';
 import type { AccountInquiries } from '../../rails/account-inquiries.ts';
-import { bankHealths, UNTROUBLED } from '../../rails/bank-health.ts';
+import { bankHealths, UNTROUBLED } from '../../rails/bank-status.ts';
+import type { ProcessingTimes } from '../../transactions/processing-times.ts';
+import type { Authorize } from '../authorize.ts';
 import { sendSuccess } from '../envelope.ts';
 import { ApiError } from '../errors.ts';
-import type { Gate } from '../gate.ts';
 import { listBanksSchema, readBankSchema } from './schema.ts';
 
-export interface BankParts {
-  readonly gate: Gate;
+export interface BankDependencies {
+  readonly authorize: Authorize;
   readonly banks: BankDirectory;
-  readonly inquiries: Pick<AccountInquiries, 'canReach' | 'view'>;
-  readonly durations: Pick<Durations, 'usual'>;
+  readonly inquiries: Pick<AccountInquiries, 'canReach' | 'snapshot'>;
+  readonly durations: Pick<ProcessingTimes, 'usual'>;
 }
 
 /** Which banks there are, and how they are at the moment: what a client shows before somebody pays. */
-export function readBanks(app: FastifyInstance, { gate, banks, inquiries, durations }: BankParts): void {
-  const onRequest = gate({ scope: 'account:check', operation: 'banks' });
+export function readBanks(app: FastifyInstance, { authorize, banks, inquiries, durations }: BankDependencies): void {
+  const onRequest = authorize({ scope: 'account:check', operation: 'banks' });
 
   app.get('/api/v1/banks', { onRequest, schema: listBanksSchema }, async (_request, reply) => {
     const data = JSON.stringify({ banks: describe(banks.list()) });
@@ -32,7 +32,7 @@ export function readBanks(app: FastifyInstance, { gate, banks, inquiries, durati
   });
 
   function describe(described: readonly Bank[]): Record<string, unknown>[] {
-    const healths = bankHealths(inquiries.view());
+    const healths = bankHealths(inquiries.snapshot());
     return described.map((bank) => {
       const canReach = inquiries.canReach(bank);
       const { status, since, inquiries: checks } = healths.get(bank.bic) ?? UNTROUBLED;

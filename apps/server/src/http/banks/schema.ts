@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { BANK_STATUSES } from '../../rails/bank-health.ts';
+import { BANK_STATUSES } from '../../rails/bank-status.ts';
 import { answered, errorResponses, nullable, Timestamp } from '../schemas.ts';
 
 const Quantiles = (what: string, unit: string) =>

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { changeEndpoint } from './change-endpoint.ts';
-import type { CallbackParts } from './parts.ts';
+import type { CallbackDependencies } from './dependencies.ts';
 import { readDeliveries } from './read-deliveries.ts';
 import { readEndpoints } from './read-endpoints.ts';
 import { registerEndpoint } from './register-endpoint.ts';
@@ -10,13 +10,13 @@ import { rotateSecret } from './rotate-secret.ts';
 import { testEndpoint } from './test-endpoint.ts';
 
 /** What a client does about its callbacks: endpoints, what became of deliveries, and replays. */
-export function callbackOperations(app: FastifyInstance, parts: CallbackParts): void {
-  registerEndpoint(app, parts);
-  readEndpoints(app, parts);
-  changeEndpoint(app, parts);
-  rotateSecret(app, parts);
-  testEndpoint(app, parts);
-  readDeliveries(app, parts);
-  replayOne(app, parts);
-  replayRange(app, parts);
+export function callbackOperations(app: FastifyInstance, dependencies: CallbackDependencies): void {
+  registerEndpoint(app, dependencies);
+  readEndpoints(app, dependencies);
+  changeEndpoint(app, dependencies);
+  rotateSecret(app, dependencies);
+  testEndpoint(app, dependencies);
+  readDeliveries(app, dependencies);
+  replayOne(app, dependencies);
+  replayRange(app, dependencies);
 }

@@ -1,16 +1,16 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { ownField } from '../../own-field.ts';
+import { ownProperty } from '../../lib/own-property.ts';
 import * as endpoints from '../../postgres/callback-endpoints.ts';
 import { sendSuccess } from '../envelope.ts';
 import { jsonObject, requireJson } from '../json-body.ts';
 import { invalidRequest } from '../query-parameters.ts';
 import { answered, errorResponses } from '../schemas.ts';
+import type { CallbackDependencies } from './dependencies.ts';
 import { readDisabled, readKinds, readUrl } from './endpoint-fields.ts';
-import { endpointInPath, found } from './endpoint-in-path.ts';
+import { endpointView } from './endpoint-json.ts';
+import { endpointInPath, found } from './endpoint-path.ts';
 import { EndpointSchema, endpointInPathSchema, Kinds, onCallbacks, Url } from './endpoint-schema.ts';
-import { endpointView } from './endpoint-view.ts';
-import type { CallbackParts } from './parts.ts';
 
 const schema = {
   ...onCallbacks,
@@ -36,13 +36,13 @@ const schema = {
   },
 };
 
-export function changeEndpoint(app: FastifyInstance, { gate, database, judge }: CallbackParts): void {
-  const onRequest = [gate({ scope: 'callbacks:manage', operation: 'callbacks' }), requireJson];
+export function changeEndpoint(app: FastifyInstance, { authorize, database, judge }: CallbackDependencies): void {
+  const onRequest = [authorize({ scope: 'callbacks:manage', operation: 'callbacks' }), requireJson];
 
   app.patch('/api/v1/callback-endpoints/:endpoint_id', { onRequest, schema }, async (request, reply) => {
     const key = endpointInPath(request);
     const body = jsonObject(request.body);
-    const [url, kinds, disabled] = ['url', 'kinds', 'disabled'].map((name) => ownField(body, name));
+    const [url, kinds, disabled] = ['url', 'kinds', 'disabled'].map((name) => ownProperty(body, name));
     if (url === undefined && kinds === undefined && disabled === undefined) {
       throw invalidRequest('give at least one of url, kinds, disabled');
     }

@@ -1,11 +1,12 @@
 import type { FastifyInstance } from 'fastify';
 import { findEndpoint } from '../../postgres/callback-endpoints.ts';
 import { DELIVERY_STATES, findDelivery, listAttempts, listDeliveries } from '../../postgres/callback-history.ts';
+import { callerOf } from '../authorize.ts';
 import { sendSuccess } from '../envelope.ts';
 import { ApiError } from '../errors.ts';
-import { callerOf } from '../gate.ts';
 import { invalidRequest, oneOf, queryParameters, wholeNumber } from '../query-parameters.ts';
-import { deliveryInPath } from './delivery-in-path.ts';
+import { attemptView, deliveryId, deliveryView, parseDeliveryId } from './delivery-json.ts';
+import { deliveryInPath } from './delivery-path.ts';
 import {
   ATTEMPTS_SHOWN_MAX,
   DELIVERIES_DEFAULT,
@@ -13,13 +14,12 @@ import {
   listDeliveriesSchema,
   oneDeliverySchema,
 } from './delivery-schema.ts';
-import { attemptView, deliveryId, deliveryView, parseDeliveryId } from './delivery-view.ts';
-import { found, isEndpointId } from './endpoint-in-path.ts';
-import type { CallbackParts } from './parts.ts';
+import type { CallbackDependencies } from './dependencies.ts';
+import { found, isEndpointId } from './endpoint-path.ts';
 
 /** What became of callbacks. */
-export function readDeliveries(app: FastifyInstance, { gate, database }: CallbackParts): void {
-  const onRequest = gate({ scope: 'callbacks:manage', operation: 'callbacks' });
+export function readDeliveries(app: FastifyInstance, { authorize, database }: CallbackDependencies): void {
+  const onRequest = authorize({ scope: 'callbacks:manage', operation: 'callbacks' });
 
   app.get('/api/v1/callback-deliveries', { onRequest, schema: listDeliveriesSchema }, async (request, reply) => {
     const given = queryParameters(request.originalUrl, ['endpoint_id', 'state', 'after', 'limit']);

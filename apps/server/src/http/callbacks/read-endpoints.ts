@@ -1,13 +1,13 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { findEndpoint, listEndpoints } from '../../postgres/callback-endpoints.ts';
+import { callerOf } from '../authorize.ts';
 import { sendSuccess } from '../envelope.ts';
-import { callerOf } from '../gate.ts';
 import { answered, errorResponses } from '../schemas.ts';
-import { endpointInPath, found } from './endpoint-in-path.ts';
+import type { CallbackDependencies } from './dependencies.ts';
+import { endpointView } from './endpoint-json.ts';
+import { endpointInPath, found } from './endpoint-path.ts';
 import { EndpointSchema, endpointInPathSchema, onCallbacks } from './endpoint-schema.ts';
-import { endpointView } from './endpoint-view.ts';
-import type { CallbackParts } from './parts.ts';
 
 const listSchema = {
   ...onCallbacks,
@@ -34,8 +34,8 @@ const oneSchema = {
   },
 };
 
-export function readEndpoints(app: FastifyInstance, { gate, database }: CallbackParts): void {
-  const onRequest = gate({ scope: 'callbacks:manage', operation: 'callbacks' });
+export function readEndpoints(app: FastifyInstance, { authorize, database }: CallbackDependencies): void {
+  const onRequest = authorize({ scope: 'callbacks:manage', operation: 'callbacks' });
 
   app.get('/api/v1/callback-endpoints', { onRequest, schema: listSchema }, async (request, reply) => {
     const endpoints = await listEndpoints(database, callerOf(request).client.clientId);

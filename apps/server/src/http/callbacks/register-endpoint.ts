@@ -2,18 +2,18 @@ import { randomBytes } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { DISBURSEMENT_KINDS } from '../../domain/event.ts';
-import { ownField } from '../../own-field.ts';
+import { ownProperty } from '../../lib/own-property.ts';
 import { insertEndpoint } from '../../postgres/callback-endpoints.ts';
+import { callerOf } from '../authorize.ts';
 import { sendSuccess } from '../envelope.ts';
 import { ApiError } from '../errors.ts';
-import { callerOf } from '../gate.ts';
 import { jsonObject, requireJson } from '../json-body.ts';
 import { answered, errorResponses } from '../schemas.ts';
+import type { CallbackDependencies } from './dependencies.ts';
 import { readKinds, readUrl } from './endpoint-fields.ts';
+import { endpointView } from './endpoint-json.ts';
 import { EndpointWithSecretSchema, Kinds, onCallbacks, Url } from './endpoint-schema.ts';
-import { endpointView } from './endpoint-view.ts';
 import { newCallbackSecret } from './new-secret.ts';
-import type { CallbackParts } from './parts.ts';
 
 /** Kinds that came later are for those who name them: who named none never asked for them. */
 const DEFAULT_KINDS = DISBURSEMENT_KINDS;
@@ -38,14 +38,17 @@ const schema = {
   },
 };
 
-export function registerEndpoint(app: FastifyInstance, { gate, database, seal, judge }: CallbackParts): void {
-  const onRequest = [gate({ scope: 'callbacks:manage', operation: 'callbacks' }), requireJson];
+export function registerEndpoint(
+  app: FastifyInstance,
+  { authorize, database, seal, judge }: CallbackDependencies,
+): void {
+  const onRequest = [authorize({ scope: 'callbacks:manage', operation: 'callbacks' }), requireJson];
 
   app.post('/api/v1/callback-endpoints', { onRequest, schema }, async (request, reply) => {
     const body = jsonObject(request.body);
-    const given = ownField(body, 'kinds');
+    const given = ownProperty(body, 'kinds');
     const kinds = given === undefined ? DEFAULT_KINDS : readKinds(given);
-    const url = await readUrl(ownField(body, 'url'), judge);
+    const url = await readUrl(ownProperty(body, 'url'), judge);
 
     const { clientId } = callerOf(request).client;
     const endpointId = `ep_${randomBytes(ENDPOINT_ID_BYTES).toString('hex')}`;

@@ -4,11 +4,11 @@ import { allowEmptyBody } from '../empty-body.ts';
 import { sendSuccess } from '../envelope.ts';
 import { ApiError } from '../errors.ts';
 import { answered, errorResponses } from '../schemas.ts';
-import { deliveryInPath } from './delivery-in-path.ts';
+import { deliveryView } from './delivery-json.ts';
+import { deliveryInPath } from './delivery-path.ts';
 import { DeliverySchema, deliveryInPathSchema } from './delivery-schema.ts';
-import { deliveryView } from './delivery-view.ts';
+import type { CallbackDependencies } from './dependencies.ts';
 import { onCallbacks } from './endpoint-schema.ts';
-import type { CallbackParts } from './parts.ts';
 
 const schema = {
   ...onCallbacks,
@@ -28,8 +28,8 @@ const schema = {
   },
 };
 
-export function replayOne(app: FastifyInstance, { gate, database }: CallbackParts): void {
-  const onRequest = [gate({ scope: 'callbacks:manage', operation: 'callbacks' }), allowEmptyBody];
+export function replayOne(app: FastifyInstance, { authorize, database }: CallbackDependencies): void {
+  const onRequest = [authorize({ scope: 'callbacks:manage', operation: 'callbacks' }), allowEmptyBody];
 
   app.post('/api/v1/callback-deliveries/:delivery_id/replay', { onRequest, schema }, async (request, reply) => {
     const key = deliveryInPath(request);

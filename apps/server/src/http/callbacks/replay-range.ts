@@ -1,16 +1,16 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { REPLAYED_STATES, replayRange as replay } from '../../postgres/callback-replays.ts';
+import { callerOf } from '../authorize.ts';
 import { sendSuccess } from '../envelope.ts';
 import { ApiError } from '../errors.ts';
 import { SEQUENCE_MAX } from '../events/schema.ts';
-import { callerOf } from '../gate.ts';
 import { jsonObject, requireJson } from '../json-body.ts';
 import { invalidRequest } from '../query-parameters.ts';
 import { answered, errorResponses, nullable, Timestamp } from '../schemas.ts';
-import { isEndpointId } from './endpoint-in-path.ts';
+import type { CallbackDependencies } from './dependencies.ts';
+import { isEndpointId } from './endpoint-path.ts';
 import { EndpointId, onCallbacks } from './endpoint-schema.ts';
-import type { CallbackParts } from './parts.ts';
 import { readReplay } from './replay-fields.ts';
 
 /** So many events at once that a statement is done well within its deadline, and so long in all, as far as that goes. */
@@ -63,8 +63,8 @@ const schema = {
   },
 };
 
-export function replayRange(app: FastifyInstance, { gate, database }: CallbackParts): void {
-  const onRequest = [gate({ scope: 'callbacks:manage', operation: 'callbacks' }), requireJson];
+export function replayRange(app: FastifyInstance, { authorize, database }: CallbackDependencies): void {
+  const onRequest = [authorize({ scope: 'callbacks:manage', operation: 'callbacks' }), requireJson];
 
   app.post('/api/v1/callback-deliveries/replay', { onRequest, schema }, async (request, reply) => {
     const { endpointId, ...range } = readReplay(jsonObject(request.body));

@@ -4,10 +4,10 @@ import { rotateEndpointSecret } from '../../postgres/callback-endpoints.ts';
 import { allowEmptyBody } from '../empty-body.ts';
 import { sendSuccess } from '../envelope.ts';
 import { answered, errorResponses, Timestamp } from '../schemas.ts';
-import { endpointInPath, found } from './endpoint-in-path.ts';
+import type { CallbackDependencies } from './dependencies.ts';
+import { endpointInPath, found } from './endpoint-path.ts';
 import { EndpointId, endpointInPathSchema, onCallbacks, Secret } from './endpoint-schema.ts';
 import { newCallbackSecret } from './new-secret.ts';
-import type { CallbackParts } from './parts.ts';
 
 /** Long enough for a receiver to be told of the new secret by people. */
 const OVERLAP_SECONDS = 24 * 60 * 60;
@@ -32,8 +32,8 @@ const schema = {
   },
 };
 
-export function rotateSecret(app: FastifyInstance, { gate, database, seal }: CallbackParts): void {
-  const onRequest = [gate({ scope: 'callbacks:manage', operation: 'callbacks' }), allowEmptyBody];
+export function rotateSecret(app: FastifyInstance, { authorize, database, seal }: CallbackDependencies): void {
+  const onRequest = [authorize({ scope: 'callbacks:manage', operation: 'callbacks' }), allowEmptyBody];
 
   app.post('/api/v1/callback-endpoints/:endpoint_id/rotate-secret', { onRequest, schema }, async (request, reply) => {
     const key = endpointInPath(request);

@@ -3,17 +3,17 @@ import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import type { CallbackMessage } from '../../callbacks/message.ts';
 import { succeeded } from '../../callbacks/send.ts';
-import type { Limiter } from '../../limits/limiter.ts';
 import { findSealedEndpoint } from '../../postgres/callback-endpoints.ts';
+import type { Limiter } from '../../rate-limit/limiter.ts';
+import { callerOf } from '../authorize.ts';
 import { allowEmptyBody } from '../empty-body.ts';
 import { sendSuccess } from '../envelope.ts';
 import { tooManyRequests } from '../errors.ts';
-import { callerOf } from '../gate.ts';
 import { answered, errorResponses } from '../schemas.ts';
 import { attemptFields } from './attempt-schema.ts';
-import { endpointInPath, found } from './endpoint-in-path.ts';
+import type { CallbackDependencies } from './dependencies.ts';
+import { endpointInPath, found } from './endpoint-path.ts';
 import { endpointInPathSchema, onCallbacks } from './endpoint-schema.ts';
-import type { CallbackParts } from './parts.ts';
 
 /** A test costs whoever has the address a request: not a thing to be had without bound. */
 const TESTS_PER_MINUTE = 20;
@@ -42,8 +42,11 @@ const schema = {
   },
 };
 
-export function testEndpoint(app: FastifyInstance, { gate, database, send, testLimiter }: CallbackParts): void {
-  const onRequest = [gate({ scope: 'callbacks:manage', operation: 'callbacks' }), allowEmptyBody];
+export function testEndpoint(
+  app: FastifyInstance,
+  { authorize, database, send, testLimiter }: CallbackDependencies,
+): void {
+  const onRequest = [authorize({ scope: 'callbacks:manage', operation: 'callbacks' }), allowEmptyBody];
 
   app.post('/api/v1/callback-endpoints/:endpoint_id/test', { onRequest, schema }, async (request, reply) => {
     const key = endpointInPath(request);

@@ -1,17 +1,17 @@
 import type { FastifyInstance } from 'fastify';
 import type { AccountChecks, CheckOutcome } from '../../account-checks/account-checks.ts';
-import type { Sign } from '../../account-checks/harvesting/signs.ts';
+import type { Signal } from '../../account-checks/enumeration/signals.ts';
 import { type AccountNumber, accountNameOf, type Verdict } from '../../domain/account.ts';
-import { type AccountQuestion, readAccountQuestion } from '../../domain/account-question.ts';
+import { type AccountCheckRequest, parseAccountCheck } from '../../domain/account-check-request.ts';
 import type { Bank, BankDirectory } from '../../domain/bank.ts';
-import { matchHeldName } from '../../domain/name-match/name-match.ts';
-import { ownField } from '../../own-field.ts';
+import { ownProperty } from '../../lib/own-property.ts';
+import { matchHeldName } from '../../name-match/name-match.ts';
 import { labelOf } from '../../rails/rail.ts';
+import { type Authorize, callerOf } from '../authorize.ts';
 import { sendSuccess } from '../envelope.ts';
 import { ApiError, tooManyRequests, unavailable } from '../errors.ts';
-import { callerOf, type Gate } from '../gate.ts';
 import { jsonObject, requireJson } from '../json-body.ts';
-import { acceptedAgeSeconds } from './accepted-age.ts';
+import { acceptedAgeSeconds } from './cache-control.ts';
 import { checkAccountSchema } from './schema.ts';
 
 /** When nothing is known of how long it takes. */
@@ -19,24 +19,27 @@ const BANK_RETRY_AFTER_MS = 5_000;
 /** A rail comes with a new rails file and a restart, and a number stays as it is. */
 const IN_VAIN_RETRY_AFTER_MS = 60 * 60_000;
 
-export interface CheckAccountParts {
-  readonly gate: Gate;
+export interface CheckAccountDependencies {
+  readonly authorize: Authorize;
   readonly banks: BankDirectory;
   readonly accountChecks: AccountChecks;
 }
 
-/** Service document 4.3. */
-export function checkAccount(app: FastifyInstance, { gate, banks, accountChecks }: CheckAccountParts): void {
-  const onRequest = [gate({ scope: 'account:check', operation: 'check-account' }), requireJson];
+/** docs/contract.md 4.3. */
+export function checkAccount(
+  app: FastifyInstance,
+  { authorize, banks, accountChecks }: CheckAccountDependencies,
+): void {
+  const onRequest = [authorize({ scope: 'account:check', operation: 'check-account' }), requireJson];
 
   app.post('/api/v1/check-account', { onRequest, schema: checkAccountSchema }, async (request, reply) => {
     const body = jsonObject(request.body);
-    const bankCode = ownField(body, 'bank_code');
-    const question = readAccountQuestion(
+    const bankCode = ownProperty(body, 'bank_code');
+    const question = parseAccountCheck(
       {
         bankCode,
-        accountNumber: ownField(body, 'account_number'),
-        expectedName: ownField(body, 'expected_account_name'),
+        accountNumber: ownProperty(body, 'account_number'),
+        expectedName: ownProperty(body, 'expected_account_name'),
       },
       banks,
     );
@@ -62,7 +65,7 @@ export function checkAccount(app: FastifyInstance, { gate, banks, accountChecks 
 function logged(bank: Bank, number: AccountNumber, outcome: CheckOutcome): Readonly<Record<string, unknown>> {
   // Masked. As text: what knows by itself how to become JSON takes three times as long.
   const account = number.toString();
-  if (outcome.kind === 'refused') return { bank: bank.bic, account, outcome: outcome.reason };
+  if (outcome.kind === 'blocked') return { bank: bank.bic, account, outcome: outcome.reason };
   return {
     bank: bank.bic,
     account,
@@ -75,14 +78,14 @@ function logged(bank: Bank, number: AccountNumber, outcome: CheckOutcome): Reado
 }
 
 function withoutVerdict(bank: Bank, outcome: Exclude<CheckOutcome, { kind: 'verdict' }>): ApiError {
-  if (outcome.kind === 'refused') return tooManyRequests(outcome.retryAfterMs, REFUSALS[outcome.reason]);
+  if (outcome.kind === 'blocked') return tooManyRequests(outcome.retryAfterMs, REFUSALS[outcome.reason]);
   if (outcome.reason === 'no_rail') {
     return unavailable(
       `Accounts of ${bank.name} cannot be checked here: check_account of GET /api/v1/banks says at which banks they can`,
       IN_VAIN_RETRY_AFTER_MS,
     );
   }
-  if (outcome.reason === 'question_refused') {
+  if (outcome.reason === 'rejected_by_bank') {
     return unavailable(
       `${bank.name} takes no question about this account number, which says nothing about the account: make sure that the number is right`,
       IN_VAIN_RETRY_AFTER_MS,
@@ -98,17 +101,17 @@ const COLLECTING =
   'These checks look like a collection of accounts rather than payments: go on with new accounts after the number of seconds in Retry-After, or ask the operator to allow it. Accounts that you have checked today can be checked again';
 
 /** Which sign it was is for the operator: who knows would go around it. */
-const REFUSALS: Readonly<Record<Sign, string>> = {
+const REFUSALS: Readonly<Record<Signal, string>> = {
   accounts_per_day:
     'Too many different accounts for one day: go on with new ones after the number of seconds in Retry-After, or ask the operator for more. Accounts that you have checked today can be checked again',
-  not_found: COLLECTING,
-  neighbours: COLLECTING,
+  not_found_ratio: COLLECTING,
+  sequential_numbers: COLLECTING,
 };
 
-/** Service document 2.3, and 4.3 rules 1 and 2; and `name_match` for whoever asked for it. */
+/** docs/contract.md 2.3, and 4.3 rules 1 and 2; and `name_match` for whoever asked for it. */
 function resultJson(
   bankCode: unknown,
-  { bank, accountNumber, expectedName }: AccountQuestion,
+  { bank, accountNumber, expectedName }: AccountCheckRequest,
   verdict: Verdict,
 ): string {
   const accountName = accountNameOf(verdict);

@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
 import { ACCOUNT_STATUSES } from '../../domain/account.ts';
-import { NAME_MATCH_RESULTS } from '../../domain/name-match/name-match.ts';
-import { NAME_MATCH_REASONS } from '../../domain/name-match/reasons.ts';
-import { NAME_LENGTH_MAX } from '../../domain/name-match/words.ts';
+import { NAME_MATCH_RESULTS } from '../../name-match/name-match.ts';
+import { NAME_MATCH_REASONS } from '../../name-match/reasons.ts';
+import { NAME_LENGTH_MAX } from '../../name-match/words.ts';
 import { answered, errorResponses, nullable } from '../schemas.ts';
 
 /** docs/name-match.md. */
@@ -17,7 +17,7 @@ export const NameMatchSchema = Type.Object(
   { additionalProperties: false, description: 'Only when the request has `expected_account_name`.' },
 );
 
-/** Service document 2.3. */
+/** docs/contract.md 2.3. */
 const CheckedAccountSchema = Type.Object(
   {
     bank_code: Type.String({ description: 'As sent.' }),

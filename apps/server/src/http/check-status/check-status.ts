@@ -1,25 +1,28 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isReferenceId, isTransactionId } from '../../domain/identifiers.ts';
 import type { TransactionLookUp } from '../../postgres/transaction-look-up.ts';
+import { type Authorize, callerOf } from '../authorize.ts';
 import { ApiError } from '../errors.ts';
-import { callerOf, type Gate } from '../gate.ts';
-import { sendTransaction } from './answer.ts';
-import type { Followed } from './following.ts';
+import type { LongPolled } from './long-poll.ts';
 import type { RetryAfter } from './retry-after.ts';
 import { checkStatusByIdSchema, checkStatusByReferenceSchema } from './schema.ts';
+import { sendTransaction } from './send-transaction.ts';
 import { prefersStream, STREAM_TYPES } from './stream-types.ts';
 
-export interface CheckStatusParts {
-  readonly gate: Gate;
+export interface CheckStatusDependencies {
+  readonly authorize: Authorize;
   readonly lookUp: TransactionLookUp;
   readonly retryAfter: RetryAfter;
   /** Takes over where one look is not enough: for whoever wants to wait, or where the bank can be asked. */
-  readonly follow: (followed: Followed) => void;
+  readonly follow: (followed: LongPolled) => void;
 }
 
-/** Service document 4.1 and 4.2. */
-export function checkStatus(app: FastifyInstance, { gate, lookUp, retryAfter, follow }: CheckStatusParts): void {
-  const onRequest = gate({ scope: 'status:read', operation: 'check-status', alternatives: STREAM_TYPES });
+/** docs/contract.md 4.1 and 4.2. */
+export function checkStatus(
+  app: FastifyInstance,
+  { authorize, lookUp, retryAfter, follow }: CheckStatusDependencies,
+): void {
+  const onRequest = authorize({ scope: 'status:read', operation: 'check-status', alternatives: STREAM_TYPES });
 
   app.get('/api/v1/check-status/:transaction_id', { onRequest, schema: checkStatusByIdSchema }, (request, reply) => {
     const value = identifierInPath(request.originalUrl);

@@ -1,4 +1,4 @@
-import type { Durations } from '../../ledger/durations.ts';
+import type { ProcessingTimes } from '../../transactions/processing-times.ts';
 
 type ReadField = 'transaction_id' | 'bank_name' | 'created_at';
 
@@ -16,6 +16,6 @@ export function readRendered(rendered: string, field: ReadField): string {
 export type RetryAfter = (rendered: string) => string;
 
 export const createRetryAfter =
-  (durations: Pick<Durations, 'askAgainSeconds'>): RetryAfter =>
+  (durations: Pick<ProcessingTimes, 'pollAfterSeconds'>): RetryAfter =>
   (rendered) =>
-    String(durations.askAgainSeconds(readRendered(rendered, 'bank_name'), readRendered(rendered, 'created_at')));
+    String(durations.pollAfterSeconds(readRendered(rendered, 'bank_name'), readRendered(rendered, 'created_at')));

@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { FoundTransaction } from '../../postgres/transaction-look-up.ts';
-import { entityTag } from '../conditions.ts';
-import type { Recheck } from '../gate.ts';
+import type { Reauthorize } from '../authorize.ts';
+import { entityTag } from '../entity-tag.ts';
 import type { Endings } from './endings.ts';
-import type { View } from './view.ts';
+import type { TransactionWatch } from './transaction-watch.ts';
 
 /** Proxies close what is silent for a minute, and a client that is gone is only found out by writing to it. */
 const HEARTBEAT_MS = 15_000;
@@ -14,8 +14,8 @@ const RETRY_MS = 2_000;
 export interface StreamedStatus {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
-  readonly view: View;
-  readonly recheck: Recheck;
+  readonly view: TransactionWatch;
+  readonly reauthorize: Reauthorize;
   readonly endings: Endings;
   readonly maxMs: number;
 }
@@ -25,7 +25,14 @@ export interface StreamedStatus {
  * so that `Last-Event-ID` tells what the client has seen. The stream ends after the final status, or after
  * `maxMs`; 204 to a client that comes back for more than the final status tells it to stop.
  */
-export async function streamStatus({ request, reply, view, recheck, endings, maxMs }: StreamedStatus): Promise<void> {
+export async function streamStatus({
+  request,
+  reply,
+  view,
+  reauthorize,
+  endings,
+  maxMs,
+}: StreamedStatus): Promise<void> {
   const seen = request.headers['last-event-id'];
   // A change between the first look and the watch would not be heard of.
   const first = await view.read().catch((error: unknown) => {
@@ -61,7 +68,7 @@ export async function streamStatus({ request, reply, view, recheck, endings, max
   }
   /** A token that has expired or a client that was disabled meanwhile is told nothing more. */
   async function whileAllowed(act: () => void): Promise<void> {
-    const refusal = await recheck(request);
+    const refusal = await reauthorize(request);
     if (finished) return;
     if (refusal === null) act();
     else finish();

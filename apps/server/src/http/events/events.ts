@@ -2,13 +2,13 @@ import type { FastifyInstance } from 'fastify';
 import { eventId } from '../../domain/event.ts';
 import type { Database } from '../../postgres/database.ts';
 import { type Event, listEvents } from '../../postgres/events.ts';
+import { type Authorize, callerOf } from '../authorize.ts';
 import { sendSuccess } from '../envelope.ts';
-import { callerOf, type Gate } from '../gate.ts';
 import { queryParameters, wholeNumber } from '../query-parameters.ts';
 import { EVENTS_DEFAULT, EVENTS_MAX, listEventsSchema, SEQUENCE_MAX } from './schema.ts';
 
 /** All that a client is told about, in order and without gaps: what callbacks tell of, to be read. */
-export function readEvents(app: FastifyInstance, gate: Gate, database: Database): void {
+export function readEvents(app: FastifyInstance, gate: Authorize, database: Database): void {
   const onRequest = gate({ scope: 'events:read', operation: 'events' });
 
   app.get('/api/v1/events', { onRequest, schema: listEventsSchema }, async (request, reply) => {

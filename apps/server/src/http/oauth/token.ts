@@ -8,7 +8,7 @@ import type { Notifications } from '../../postgres/notifications.ts';
 import { requireBodyOf } from '../body-types.ts';
 import { retryAfterHeader, unavailable } from '../errors.ts';
 
-export interface TokenEndpointParts {
+export interface TokenEndpointDependencies {
   readonly clients: Clients;
   readonly notifications: Pick<Notifications, 'untilCurrent'>;
   readonly issue: IssueAccessToken;
@@ -26,7 +26,7 @@ const UNAVAILABLE_RETRY_AFTER_MS = 1_000;
  * have the form that OAuth clients read (sections 5.1 and 5.2), not the envelope of the service document, which leaves
  * login open.
  */
-export function tokenEndpoint(app: FastifyInstance, parts: TokenEndpointParts): void {
+export function tokenEndpoint(app: FastifyInstance, dependencies: TokenEndpointDependencies): void {
   app.addContentTypeParser(FORM, { parseAs: 'string' }, (_request, body, done) => {
     done(null, new URLSearchParams(body as string));
   });
@@ -34,7 +34,7 @@ export function tokenEndpoint(app: FastifyInstance, parts: TokenEndpointParts): 
   const options = { onRequest: requireBodyOf(FORM), bodyLimit: BODY_BYTES_MAX, schema: { hide: true } };
   app.post('/oauth/token', options, async (request, reply) => {
     reply.headers({ 'cache-control': 'no-store', pragma: 'no-cache' });
-    if (!(await parts.notifications.untilCurrent()))
+    if (!(await dependencies.notifications.untilCurrent()))
       throw unavailable('No token can be issued now: repeat the request', UNAVAILABLE_RETRY_AFTER_MS);
     try {
       return await grant(request);
@@ -46,7 +46,7 @@ export function tokenEndpoint(app: FastifyInstance, parts: TokenEndpointParts): 
   });
 
   async function grant(request: FastifyRequest): Promise<Record<string, string | number>> {
-    const blockedMs = parts.throttle.blockedMs(request.ip);
+    const blockedMs = dependencies.throttle.blockedMs(request.ip);
     if (blockedMs > 0) {
       const message = 'too many failures from this address';
       throw new OAuthError('temporarily_unavailable', 429, message, retryAfterHeader(blockedMs));
@@ -60,11 +60,11 @@ export function tokenEndpoint(app: FastifyInstance, parts: TokenEndpointParts): 
       throw new OAuthError('unsupported_grant_type', 400, 'the only grant_type is client_credentials');
     }
     const scopes = grantedScopes(client, form.get('scope'));
-    const accessToken = await parts.issue(client, scopes, parts.lifetimeSeconds);
+    const accessToken = await dependencies.issue(client, scopes, dependencies.lifetimeSeconds);
     return {
       access_token: accessToken,
       token_type: 'Bearer',
-      expires_in: parts.lifetimeSeconds,
+      expires_in: dependencies.lifetimeSeconds,
       scope: scopes.join(' '),
     };
   }
@@ -78,7 +78,7 @@ export function tokenEndpoint(app: FastifyInstance, parts: TokenEndpointParts): 
       refuseRepeated(form);
       return clientOf(request, form);
     } catch (error) {
-      parts.throttle.failed(request.ip);
+      dependencies.throttle.failed(request.ip);
       throw error;
     }
   }
@@ -89,7 +89,7 @@ export function tokenEndpoint(app: FastifyInstance, parts: TokenEndpointParts): 
       throw new OAuthError('invalid_request', 400, 'the client authenticates in two ways: use one');
     }
     const credentials = basic ?? bodyCredentials(form);
-    const client = credentials === null ? undefined : parts.clients.find(credentials.clientId);
+    const client = credentials === null ? undefined : dependencies.clients.find(credentials.clientId);
     // An unknown client's secret is compared all the same, so that the time tells nothing about which clients exist.
     const matches = matchesSecret(credentials?.clientSecret ?? '', client?.secretHash ?? NO_SECRET);
     if (client !== undefined && matches && !client.disabled) return client;

@@ -3,18 +3,18 @@ import type { HashAccount } from '../../account-checks/account-hash.ts';
 import { AccountNumber, isAccountStatus } from '../../domain/account.ts';
 import type { BankDirectory } from '../../domain/bank.ts';
 import { isPlainText } from '../../domain/identifiers.ts';
-import { type JsonObject, numberText } from '../../exact-json.ts';
-import { ownField } from '../../own-field.ts';
+import { type JsonObject, numberText } from '../../lib/exact-json.ts';
+import { ownProperty } from '../../lib/own-property.ts';
 import { type AccountCheck, findAccountChecks } from '../../postgres/account-checks.ts';
 import type { Database } from '../../postgres/database.ts';
+import type { Authorize } from '../authorize.ts';
 import { sendSuccess } from '../envelope.ts';
 import { ApiError } from '../errors.ts';
-import type { Gate } from '../gate.ts';
 import { jsonObject, requireJson } from '../json-body.ts';
 import { invalidRequest, moment, wholeNumber } from '../query-parameters.ts';
 
-export interface FindChecksParts {
-  readonly gate: Gate;
+export interface SearchAccountChecksDependencies {
+  readonly authorize: Authorize;
   readonly database: Database;
   readonly banks: BankDirectory;
   readonly hashAccount: HashAccount;
@@ -28,8 +28,11 @@ const FOUND_DEFAULT = 100;
  * Who has asked about an account, or what a client has asked. On the operator listener. A POST, because an account number
  * in a URL would stand in the logs of everything on the way.
  */
-export function findChecks(app: FastifyInstance, { gate, database, banks, hashAccount }: FindChecksParts): void {
-  const onRequest = [gate({ scope: 'operator:read' }), requireJson];
+export function findChecks(
+  app: FastifyInstance,
+  { authorize, database, banks, hashAccount }: SearchAccountChecksDependencies,
+): void {
+  const onRequest = [authorize({ scope: 'operator:read' }), requireJson];
 
   app.post('/operator/v1/account-checks/search', { onRequest }, async (request, reply) => {
     const body = jsonObject(request.body);
@@ -73,19 +76,19 @@ const checkJson = (check: AccountCheck): Record<string, unknown> => ({
 });
 
 function textAt(body: JsonObject, name: string): string | null {
-  const value = ownField(body, name) ?? null;
+  const value = ownProperty(body, name) ?? null;
   if (value === null) return null;
   if (typeof value === 'string' && isPlainText(value, TEXT_LENGTH_MAX)) return value;
   throw invalidRequest(`${name} must be a string without control characters`);
 }
 
 function momentAt(body: JsonObject, name: string): string | null {
-  const value = ownField(body, name) ?? null;
+  const value = ownProperty(body, name) ?? null;
   return value === null ? null : moment(value, name);
 }
 
 function limitAt(body: JsonObject): number {
-  const value = ownField(body, 'limit') ?? null;
+  const value = ownProperty(body, 'limit') ?? null;
   // A number of the body that JavaScript might round comes as its text.
   const text = numberText(value) ?? '';
   return wholeNumber(value === null ? undefined : text, {

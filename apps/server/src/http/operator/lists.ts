@@ -1,21 +1,21 @@
 import type { FastifyInstance } from 'fastify';
-import { validationView } from '../../account-validations/view.ts';
+import { validationToJson } from '../../account-validations/to-json.ts';
 import { AccountNumber } from '../../domain/account.ts';
 import type { Transaction } from '../../domain/transaction.ts';
 import { type AccountValidation, listRunning } from '../../postgres/account-validations.ts';
 import { type CallbackEndpoint, listEndpointsInTrouble, TROUBLES } from '../../postgres/callback-endpoints.ts';
 import type { Database } from '../../postgres/database.ts';
+import { listReviews, type Review } from '../../postgres/status-inquiries.ts';
 import { listOverdue } from '../../postgres/transactions.ts';
-import { listReviews, type Review } from '../../postgres/transfer-inquiries.ts';
+import type { Authorize } from '../authorize.ts';
 import { sendSuccess } from '../envelope.ts';
-import type { Gate } from '../gate.ts';
 import { oneOf, queryParameters, wholeNumber } from '../query-parameters.ts';
 
 const LISTED_MAX = 1_000;
 const LISTED_DEFAULT = 100;
 
 /** What needs the operator's attention, over all clients. On the operator listener. */
-export function operatorLists(app: FastifyInstance, gate: Gate, database: Database): void {
+export function operatorLists(app: FastifyInstance, gate: Authorize, database: Database): void {
   const onRequest = gate({ scope: 'operator:read' });
   const limitOf = (text: string | undefined): number =>
     wholeNumber(text, { name: 'limit', min: 1, max: LISTED_MAX, fallback: LISTED_DEFAULT });
@@ -59,7 +59,7 @@ export function operatorLists(app: FastifyInstance, gate: Gate, database: Databa
 
 const runningJson = (validation: AccountValidation): Record<string, unknown> => ({
   client_id: validation.clientId,
-  ...validationView(validation),
+  ...validationToJson(validation),
 });
 
 const reviewJson = (review: Review): Record<string, unknown> => ({
@@ -70,7 +70,7 @@ const reviewJson = (review: Review): Record<string, unknown> => ({
   created_at: review.createdAt,
   unknown_since: review.unknownSince,
   review_since: review.reviewSince,
-  asked_at: review.askedAt,
+  last_inquired_at: review.lastInquiredAt,
 });
 
 const endpointInTrouble = (endpoint: CallbackEndpoint): Record<string, unknown> => ({

@@ -1,18 +1,22 @@
 import type { FastifyInstance } from 'fastify';
 import type { AccountInquiries } from '../../rails/account-inquiries.ts';
-import type { RailView } from '../../rails/protection/guards.ts';
+import type { RailSnapshot } from '../../rails/resilience/guards.ts';
+import type { Authorize } from '../authorize.ts';
 import { sendSuccess } from '../envelope.ts';
-import type { Gate } from '../gate.ts';
 
 /** How banks are over each rail, as this process has found them. On the operator listener. */
-export function operatorRails(app: FastifyInstance, gate: Gate, inquiries: Pick<AccountInquiries, 'view'>): void {
+export function operatorRails(
+  app: FastifyInstance,
+  gate: Authorize,
+  inquiries: Pick<AccountInquiries, 'snapshot'>,
+): void {
   app.get('/operator/v1/rails', { onRequest: gate({ scope: 'operator:read' }) }, async (_request, reply) => {
-    const data = JSON.stringify({ rails: inquiries.view().map(railJson) });
+    const data = JSON.stringify({ rails: inquiries.snapshot().map(railJson) });
     return sendSuccess(reply, 'Rails found', data);
   });
 }
 
-const railJson = (rail: RailView): Record<string, unknown> => ({
+const railJson = (rail: RailSnapshot): Record<string, unknown> => ({
   name: rail.name,
   tells_closed: rail.tellsClosed,
   in_flight: rail.inFlight,
@@ -21,7 +25,7 @@ const railJson = (rail: RailView): Record<string, unknown> => ({
   banks: rail.banks.map(bankJson),
 });
 
-const bankJson = ({ bank, health }: RailView['banks'][number]): Record<string, unknown> => ({
+const bankJson = ({ bank, health }: RailSnapshot['banks'][number]): Record<string, unknown> => ({
   bank_code: bank.clearingCode,
   bic: bank.bic,
   bank_name: bank.name,

@@ -1,6 +1,6 @@
 import type { BankReply } from '../bank-http.ts';
 import { readHolderName } from '../holder-name.ts';
-import { reasonForStatus } from '../no-answer.ts';
+import { reasonForStatus } from '../http-failure.ts';
 import type { InquiryOutcome } from '../rail.ts';
 import { readReport } from './read-report.ts';
 import type { AcmtSettings } from './settings.ts';
@@ -22,12 +22,12 @@ export function accountVerdict(
 ): InquiryOutcome {
   if (status !== 200) return { kind: 'no_verdict', reason: reasonForStatus(status), railCode: null };
   const report = readReport(body, version, asked);
-  if (report === null) return { kind: 'no_verdict', reason: 'not_understood', railCode: null };
+  if (report === null) return { kind: 'no_verdict', reason: 'invalid_response', railCode: null };
   if (!report.verified) return outcomeOf(report.reason);
 
   const name = readHolderName(report.names[nameElement], NAME_LENGTH_MAX);
   if (name === null || !report.namesAccount || report.reason !== null) {
-    return { kind: 'no_verdict', reason: 'not_understood', railCode: railCodeOf(report.reason) ?? VERIFIED };
+    return { kind: 'no_verdict', reason: 'invalid_response', railCode: railCodeOf(report.reason) ?? VERIFIED };
   }
   return { kind: 'verdict', verdict: { status: 'ACTIVE', accountName: name }, railCode: VERIFIED };
 }

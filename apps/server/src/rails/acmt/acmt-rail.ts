@@ -1,5 +1,5 @@
 import { createBankHttp, splitBaseUrl } from '../bank-http.ts';
-import { noAnswerAfter } from '../no-answer.ts';
+import { noAnswerAfter } from '../http-failure.ts';
 import { isServed } from '../protocol.ts';
 import type { AccountInquiry, InquiryOutcome, Rail } from '../rail.ts';
 import { accountVerdict } from './account-verdict.ts';

@@ -1,5 +1,5 @@
 import type { Verdict } from '../../domain/account.ts';
-import { ownField } from '../../own-field.ts';
+import { ownProperty } from '../../lib/own-property.ts';
 import type { InquiryOutcome, NoVerdictReason } from '../rail.ts';
 import type { ReportReason } from './read-report.ts';
 
@@ -19,17 +19,17 @@ const CODES: Readonly<Record<string, Meaning>> = {
   NR01: { reason: 'bank_unavailable' }, // cannot confirm, no reason stated
   TM01: { reason: 'bank_unavailable' }, // after the cut-off time
   NORR: { reason: 'timeout' }, // no response within the time frame
-  AGNT: { reason: 'refused' }, // agent identification incorrect
-  BNOR: { reason: 'refused' }, // not registered under this scheme
-  RC03: { reason: 'refused' }, // debtor's bank invalid or missing
-  RC04: { reason: 'refused' }, // creditor's bank invalid or missing
-  FF01: { reason: 'question_refused' }, // format incomplete or invalid
-  DUPL: { reason: 'refused' }, // the same request again
-  MS03: { reason: 'not_understood' }, // reason not specified
+  AGNT: { reason: 'credentials_rejected' }, // agent identification incorrect
+  BNOR: { reason: 'credentials_rejected' }, // not registered under this scheme
+  RC03: { reason: 'credentials_rejected' }, // debtor's bank invalid or missing
+  RC04: { reason: 'credentials_rejected' }, // creditor's bank invalid or missing
+  FF01: { reason: 'rejected_by_bank' }, // format incomplete or invalid
+  DUPL: { reason: 'credentials_rejected' }, // the same request again
+  MS03: { reason: 'invalid_response' }, // reason not specified
   // About names and identities, which were not asked about.
-  PI01: { reason: 'not_understood' },
-  PN01: { reason: 'not_understood' },
-  PN02: { reason: 'not_understood' },
+  PI01: { reason: 'invalid_response' },
+  PN01: { reason: 'invalid_response' },
+  PN02: { reason: 'invalid_response' },
 };
 
 /** Codes of ExternalStatusReason1Code, which the set above lacks: schemes that need them say them in `Prtry`. */
@@ -46,9 +46,9 @@ const CODE_SHAPE = /^[A-Z0-9]{4}$/;
 export function outcomeOf(reason: ReportReason | null): InquiryOutcome {
   const known = reason?.kind === 'Prtry' ? WORDS : CODES;
   const code = reason?.code ?? '';
-  const meaning = ownField(known, code);
+  const meaning = ownProperty(known, code);
   const railCode = railCodeOf(reason);
-  if (meaning === undefined) return { kind: 'no_verdict', reason: 'not_understood', railCode };
+  if (meaning === undefined) return { kind: 'no_verdict', reason: 'invalid_response', railCode };
   return 'status' in meaning
     ? { kind: 'verdict', verdict: meaning, railCode: railCode ?? code }
     : { kind: 'no_verdict', reason: meaning.reason, railCode };

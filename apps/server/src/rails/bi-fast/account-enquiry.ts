@@ -51,12 +51,12 @@ const NAME_LENGTH_MAX = 140;
 export function accountVerdict(report: StatusReport, asked: AskedAccount, sent: MessageHead): InquiryOutcome {
   const railCode = railCodeOf(report);
   const noVerdict = (reason: NoVerdictReason): InquiryOutcome => ({ kind: 'no_verdict', reason, railCode });
-  if (!isAbout(report, asked, sent) || report.reason === undefined) return noVerdict('not_understood');
+  if (!isAbout(report, asked, sent) || report.reason === undefined) return noVerdict('invalid_response');
 
   const meaning = enquiryMeaning(report.reason);
   const positive = report.status === 'ACTC';
   if (positive !== (meaning === 'accepted') || (!positive && report.status !== 'RJCT'))
-    return noVerdict('not_understood');
+    return noVerdict('invalid_response');
   if (meaning === 'NOT_FOUND' || meaning === 'INACTIVE') {
     return { kind: 'verdict', verdict: { status: meaning }, railCode };
   }
@@ -64,7 +64,7 @@ export function accountVerdict(report: StatusReport, asked: AskedAccount, sent: 
 
   const name = readHolderName(report.holder, NAME_LENGTH_MAX);
   // An account that is not named may be another one, and its holder somebody else.
-  if (report.accountNumber === undefined || name === null) return noVerdict('not_understood');
+  if (report.accountNumber === undefined || name === null) return noVerdict('invalid_response');
   return { kind: 'verdict', verdict: { status: 'ACTIVE', accountName: name }, railCode };
 }
 

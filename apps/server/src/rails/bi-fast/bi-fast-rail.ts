@@ -28,7 +28,7 @@ export function createBiFastRail(settings: BiFastSettings): Rail {
     const { reference, amount, currency } = inquiry;
     const asked: AskedPayment = { reference, amount, currency, accountNumber: inquiry.accountNumber.reveal() };
     const reported = await exchange.ask(paymentStatusRequest(statusPath, asked), signal);
-    if (reported.kind === 'no_answer') return { kind: 'no_word', ...reported.noAnswer };
+    if (reported.kind === 'no_answer') return { kind: 'no_status', ...reported.noAnswer };
     return paymentOutcome(reported.report, asked);
   }
 

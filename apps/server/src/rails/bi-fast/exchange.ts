@@ -1,5 +1,5 @@
 import { type BankReply, createBankHttp } from '../bank-http.ts';
-import { type NoAnswer, noAnswerAfter, reasonForStatus } from '../no-answer.ts';
+import { type NoAnswer, noAnswerAfter, reasonForStatus } from '../http-failure.ts';
 import { createSerials } from './identifiers.ts';
 import { type Message, type MessageHead, type Question, writeMessage } from './message.ts';
 import type { BiFastSettings } from './settings.ts';
@@ -46,8 +46,8 @@ function reported({ status, body }: BankReply, { head }: Message, ownBic: string
   // What the hub says of payments it says with 200: beside another status no report is to be believed.
   if (status !== 200) return noAnswer({ reason: reasonForStatus(status), railCode: `HTTP ${status}` });
   const report = parseReport(body, ownBic);
-  if (report === 'rejected') return noAnswer({ reason: 'question_refused', railCode: 'admi.002' });
-  if (report === null) return noAnswer({ reason: 'not_understood', railCode: null });
+  if (report === 'rejected') return noAnswer({ reason: 'rejected_by_bank', railCode: 'admi.002' });
+  if (report === null) return noAnswer({ reason: 'invalid_response', railCode: null });
   return { kind: 'report', report, sent: head };
 }
 

@@ -1,5 +1,5 @@
 import type { FailureReason } from '../../domain/failure-reason.ts';
-import { ownField } from '../../own-field.ts';
+import { ownProperty } from '../../lib/own-property.ts';
 
 /** These can only be said of a payment. */
 const OF_PAYMENTS: Readonly<Record<string, FailureReason>> = {
@@ -34,8 +34,8 @@ const SAYS_NOTHING = /^U(?:149|17\d|9\d\d|000|002)$/;
  */
 export function failureReasonOf(code: string | undefined, ofPayment: boolean | undefined): FailureReason | null {
   if (ofPayment === false || (code !== undefined && SAYS_NOTHING.test(code))) return null;
-  const certain = ownField(OF_PAYMENTS, code ?? '');
+  const certain = ownProperty(OF_PAYMENTS, code ?? '');
   if (certain !== undefined) return certain;
   if (ofPayment === undefined) return null;
-  return ownField(OF_BOTH, code ?? '') ?? 'REJECTED_BY_BANK';
+  return ownProperty(OF_BOTH, code ?? '') ?? 'REJECTED_BY_BANK';
 }

@@ -11,7 +11,7 @@ export interface Identifiers {
   readonly messageId: string;
 }
 
-export interface IdentifierParts {
+export interface IdentifierFields {
   readonly atMs: number;
   readonly bic: string;
   readonly type: MessageType;
@@ -23,7 +23,7 @@ export interface IdentifierParts {
 /** We are the one who begins: the hub's own messages have H there, and responders' R. */
 const ORIGINATOR = 'O';
 
-export function identifiersOf({ atMs, bic, type, channel, serial }: IdentifierParts): Identifiers {
+export function identifiersOf({ atMs, bic, type, channel, serial }: IdentifierFields): Identifiers {
   const start = `${dayAtHub(atMs)}${bic}${type}`;
   return { endToEndId: `${start}${ORIGINATOR}${channel}${serial}`, messageId: `${start}${serial}` };
 }

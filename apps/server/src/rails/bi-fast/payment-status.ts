@@ -54,8 +54,8 @@ const PAYMENT_NOT_ANSWERED = 'U108';
 /** What a report on a payment means. It is believed only when it names the payment and contradicts nothing known of it. */
 export function paymentOutcome(report: StatusReport, asked: AskedPayment): TransferOutcome {
   const railCode = railCodeOf(report);
-  const noWord = (reason: NoVerdictReason): TransferOutcome => ({ kind: 'no_word', reason, railCode });
-  if (!isAbout(report, asked)) return noWord('not_understood');
+  const noWord = (reason: NoVerdictReason): TransferOutcome => ({ kind: 'no_status', reason, railCode });
+  if (!isAbout(report, asked)) return noWord('invalid_response');
 
   const { status, reason } = report;
   // A mock of the hub says it with OTHR, which is no status of ISO 20022.
@@ -63,16 +63,16 @@ export function paymentOutcome(report: StatusReport, asked: AskedPayment): Trans
     return { kind: 'unknown_transfer', railCode };
   }
   if (SUCCESSFUL.has(status)) {
-    return ACCEPTED.has(reason) ? { kind: 'word', status: 'SUCCESS', railCode } : noWord('not_understood');
+    return ACCEPTED.has(reason) ? { kind: 'status', status: 'SUCCESS', railCode } : noWord('invalid_response');
   }
   if (UNDER_WAY.has(status) || (status === 'RJCT' && reason === PAYMENT_NOT_ANSWERED)) {
-    return { kind: 'word', status: 'PROCESS', railCode };
+    return { kind: 'status', status: 'PROCESS', railCode };
   }
-  if (status === 'CANC') return { kind: 'word', status: 'FAILED', failureReason: 'CANCELLED', railCode };
-  if (status !== 'RJCT') return noWord('not_understood');
+  if (status === 'CANC') return { kind: 'status', status: 'FAILED', failureReason: 'CANCELLED', railCode };
+  if (status !== 'RJCT') return noWord('invalid_response');
   const failureReason = failureReasonOf(reason, report.messageName?.startsWith('pacs.008.'));
   if (failureReason === null) return noWord(noVerdictReason(reason ?? ''));
-  return { kind: 'word', status: 'FAILED', failureReason, railCode };
+  return { kind: 'status', status: 'FAILED', failureReason, railCode };
 }
 
 function isAbout(report: StatusReport, asked: AskedPayment): boolean {

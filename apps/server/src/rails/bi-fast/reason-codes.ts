@@ -1,4 +1,4 @@
-import { ownField } from '../../own-field.ts';
+import { ownProperty } from '../../lib/own-property.ts';
 import type { NoVerdictReason } from '../rail.ts';
 
 /**
@@ -15,30 +15,30 @@ const ENQUIRY_MEANINGS: Readonly<Record<string, EnquiryMeaning>> = {
   U002: 'accepted', // by somebody who stands in for the bank
   U101: 'NOT_FOUND', // from a mock
   U102: 'INACTIVE', // from a mock
-  U110: 'question_refused', // payment not accepted
-  U111: 'refused', // the amount of the question is too small
-  U112: 'refused', // the amount of the question is too large
-  U124: 'refused', // bank code not found
-  U128: 'refused', // outbound bank not active: that is us
+  U110: 'rejected_by_bank', // payment not accepted
+  U111: 'credentials_rejected', // the amount of the question is too small
+  U112: 'credentials_rejected', // the amount of the question is too large
+  U124: 'credentials_rejected', // bank code not found
+  U128: 'credentials_rejected', // outbound bank not active: that is us
   U129: 'bank_unavailable', // payee's bank
-  U149: 'refused', // duplicate
-  U155: 'question_refused', // fraud
-  U156: 'question_refused', // sanctions
-  U157: 'question_refused', // money laundering
+  U149: 'credentials_rejected', // duplicate
+  U155: 'rejected_by_bank', // fraud
+  U156: 'rejected_by_bank', // sanctions
+  U157: 'rejected_by_bank', // money laundering
   U900: 'timeout', // inside the hub
-  U999: 'refused', // signature
+  U999: 'credentials_rejected', // signature
 };
 
 /** Whole ranges: the routing of questions to banks while they wait, and faults inside the hub. */
 const BANK_UNAVAILABLE = /^U(?:17|9\d)\d$/;
 
 export function enquiryMeaning(code: string): EnquiryMeaning {
-  const known = ownField(ENQUIRY_MEANINGS, code);
-  return known ?? (BANK_UNAVAILABLE.test(code) ? 'bank_unavailable' : 'not_understood');
+  const known = ownProperty(ENQUIRY_MEANINGS, code);
+  return known ?? (BANK_UNAVAILABLE.test(code) ? 'bank_unavailable' : 'invalid_response');
 }
 
 /** Why a question came to nothing, by a code that is no answer to it. */
 export function noVerdictReason(code: string): NoVerdictReason {
   const meaning = enquiryMeaning(code);
-  return meaning === 'accepted' || meaning === 'NOT_FOUND' || meaning === 'INACTIVE' ? 'not_understood' : meaning;
+  return meaning === 'accepted' || meaning === 'NOT_FOUND' || meaning === 'INACTIVE' ? 'invalid_response' : meaning;
 }

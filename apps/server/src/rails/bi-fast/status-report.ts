@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { Check } from 'typebox/schema';
-import { numberText, readExactJson } from '../../exact-json.ts';
+import { numberText, readExactJson } from '../../lib/exact-json.ts';
 
 const Id = Type.Object({ Id: Type.String() });
 const Institution = Type.Object({ FinInstnId: Type.Object({ Othr: Id }) });

@@ -1,8 +1,8 @@
 import { isAccountStatus, type Verdict } from '../../domain/account.ts';
-import { ownField } from '../../own-field.ts';
+import { ownProperty } from '../../lib/own-property.ts';
 import { readHolderName } from '../holder-name.ts';
 import type { InquiryOutcome, NoVerdictReason } from '../rail.ts';
-import { reasonForCode } from './no-answer.ts';
+import { reasonForCode } from './exchange-failure.ts';
 import type { NegativeStatus, SnapProfile, SnapRoute } from './profiles/profile.ts';
 import { otherOf, parseReply, type Reply, type ResponseCode, readText, textOf } from './reply.ts';
 
@@ -76,35 +76,35 @@ export function accountVerdict(
   const reply = parseReply(body);
   const code = reply?.responseCode ?? null;
   if (reply === null || code === null)
-    return noVerdict(httpStatus >= 500 ? 'bank_unavailable' : 'not_understood', code);
-  if (code.service !== asked.service || code.httpStatus !== httpStatus) return noVerdict('not_understood', code);
-  if (READ_FIELDS.some((name) => otherOf(reply, name) !== undefined)) return noVerdict('not_understood', code);
+    return noVerdict(httpStatus >= 500 ? 'bank_unavailable' : 'invalid_response', code);
+  if (code.service !== asked.service || code.httpStatus !== httpStatus) return noVerdict('invalid_response', code);
+  if (READ_FIELDS.some((name) => otherOf(reply, name) !== undefined)) return noVerdict('invalid_response', code);
   const account = textOf(reply, 'beneficiaryAccountNo');
   const bank = textOf(reply, 'beneficiaryBankCode');
   const echoed = textOf(reply, 'partnerReferenceNo') ?? '';
   const named = account === undefined || account === asked.accountNumber;
   const sameBank = bank === undefined || asked.bankCode === null || bank === asked.bankCode;
   const sameQuestion = echoed === '' || reference === null || echoed === reference;
-  if (!named || !sameBank || !sameQuestion) return noVerdict('not_understood', code);
+  if (!named || !sameBank || !sameQuestion) return noVerdict('invalid_response', code);
 
   const meaning = `${code.httpStatus} ${code.case}`;
   const special = `${code.service} ${meaning}`;
-  const said = ownField(rules.codes, special) ?? VERDICTS.get(meaning);
+  const said = ownProperty(rules.codes, special) ?? VERDICTS.get(meaning);
   if (said !== undefined) {
     return isAccountStatus(said)
       ? { kind: 'verdict', verdict: { status: said }, railCode: code.text }
       : noVerdict(said, code);
   }
   if (meaning !== SUCCESSFUL) return noVerdict(reasonForCode(code.httpStatus), code);
-  if (rules.confirmation !== null && contradicts(reply, rules.confirmation)) return noVerdict('not_understood', code);
+  if (rules.confirmation !== null && contradicts(reply, rules.confirmation)) return noVerdict('invalid_response', code);
 
   const name = readHolderName(textOf(reply, 'beneficiaryAccountName'), NAME_LENGTH_MAX);
   const word = textOf(reply, 'beneficiaryAccountStatus')?.trim().toLowerCase() ?? 'active';
-  const status = ownField(ACCOUNT_STATUS_WORDS, word);
+  const status = ownProperty(ACCOUNT_STATUS_WORDS, word);
   // A success names the account: what does not repeat the number may be the answer to another question.
-  if (account === undefined || status === undefined) return noVerdict('not_understood', code);
+  if (account === undefined || status === undefined) return noVerdict('invalid_response', code);
   if (status !== 'ACTIVE') return { kind: 'verdict', verdict: { status }, railCode: code.text };
-  if (name === null) return noVerdict('not_understood', code);
+  if (name === null) return noVerdict('invalid_response', code);
   return { kind: 'verdict', verdict: { status, accountName: name }, railCode: code.text };
 }
 
@@ -112,7 +112,7 @@ export function accountVerdict(
 function contradicts(reply: Reply, { field, value }: NonNullable<VerdictRules['confirmation']>): boolean {
   const info = otherOf(reply, 'additionalInfo');
   const inside = typeof info === 'object' && info !== null ? (info as Record<string, unknown>)[field] : undefined;
-  const outside = ownField(reply.fields, field);
+  const outside = ownProperty(reply.fields, field);
   return [inside, outside].some((said) => said !== undefined && said !== null && readText(said) !== value);
 }
 

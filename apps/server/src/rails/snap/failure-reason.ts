@@ -1,5 +1,5 @@
 import type { FailureReason } from '../../domain/failure-reason.ts';
-import { ownField } from '../../own-field.ts';
+import { ownProperty } from '../../lib/own-property.ts';
 import type { ResponseCode } from './reply.ts';
 
 /**
@@ -34,5 +34,5 @@ const REASONS: Readonly<Record<string, FailureReason>> = {
 /** Why a transfer failed, by what the bank answered to it. */
 export function failureReasonOf(code: ResponseCode | null): FailureReason {
   const meaning = code === null ? '' : `${code.httpStatus} ${code.case}`;
-  return ownField(REASONS, meaning) ?? 'REJECTED_BY_BANK';
+  return ownProperty(REASONS, meaning) ?? 'REJECTED_BY_BANK';
 }

@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject, numberText, readExactJson } from '../../exact-json.ts';
-import { ownField } from '../../own-field.ts';
+import { isJsonObject, type JsonObject, numberText, readExactJson } from '../../lib/exact-json.ts';
+import { ownProperty } from '../../lib/own-property.ts';
 
 /** `responseCode`: HTTP status, service code and case code (ASPI; letters occur in the service code). */
 export interface ResponseCode {
@@ -20,15 +20,15 @@ export interface Reply {
 export function parseReply(text: string): Reply | null {
   const value = readExactJson(text);
   if (!isJsonObject(value)) return null;
-  return { fields: value, responseCode: parseResponseCode(readText(ownField(value, 'responseCode'))) };
+  return { fields: value, responseCode: parseResponseCode(readText(ownProperty(value, 'responseCode'))) };
 }
 
 /** A field that holds text or a number, as it is written. */
-export const textOf = ({ fields }: Reply, name: string): string | undefined => readText(ownField(fields, name));
+export const textOf = ({ fields }: Reply, name: string): string | undefined => readText(ownProperty(fields, name));
 
 /** A field that holds anything else but null. It is not to be mistaken for one that is absent. */
 export function otherOf({ fields }: Reply, name: string): unknown {
-  const value = ownField(fields, name);
+  const value = ownProperty(fields, name);
   return value === null || readText(value) !== undefined ? undefined : value;
 }
 

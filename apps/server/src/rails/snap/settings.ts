@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto';
-import { ownField } from '../../own-field.ts';
+import { ownProperty } from '../../lib/own-property.ts';
 import type { RailSettings } from '../protocol.ts';
 import { ASPI } from './profiles/aspi.ts';
 import type { SnapProfile, SnapRoute } from './profiles/profile.ts';
@@ -41,5 +41,5 @@ export const profileOf = ({ profile }: SnapSettings): SnapProfile => profile ?? 
 export function findRoute(profile: SnapProfile, name: string | undefined): SnapRoute | undefined {
   const [first] = Object.keys(profile.routes);
   const chosen = name ?? first ?? '';
-  return ownField(profile.routes, chosen);
+  return ownProperty(profile.routes, chosen);
 }

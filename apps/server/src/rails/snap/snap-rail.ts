@@ -11,7 +11,7 @@ import {
 import { createAccountInquiry } from './account-inquiry.ts';
 import { bankCodeOf } from './bank-code.ts';
 import { createSnapExchange } from './exchange.ts';
-import { noSnapAnswerAfter } from './no-answer.ts';
+import { noSnapAnswerAfter } from './exchange-failure.ts';
 import { findRoute, profileOf, type SnapSettings } from './settings.ts';
 import { type AskedTransfer, createTransferStatus } from './transfer-status.ts';
 
@@ -70,7 +70,7 @@ export function createSnapRail(settings: SnapSettings): Rail {
     };
     return exchange
       .ask(transferStatus, services.transferStatus.path, asked, signal)
-      .catch((error: unknown) => ({ kind: 'no_word', ...noSnapAnswerAfter(error, signal) }));
+      .catch((error: unknown) => ({ kind: 'no_status', ...noSnapAnswerAfter(error, signal) }));
   }
 
   return {

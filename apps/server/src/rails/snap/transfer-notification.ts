@@ -1,6 +1,6 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { ownField } from '../../own-field.ts';
+import { ownProperty } from '../../lib/own-property.ts';
 import { failureReasonOf } from './failure-reason.ts';
 import { parseReply, parseResponseCode, textOf } from './reply.ts';
 
@@ -41,7 +41,7 @@ export function readNotification(body: string): TransferNotification | null {
   if (reply === null) return null;
   const partnerReferenceNo = textOf(reply, 'originalPartnerReferenceNo');
   const word = textOf(reply, 'latestTransactionStatus') ?? '';
-  const status = ownField(STATUSES, word);
+  const status = ownProperty(STATUSES, word);
   if (partnerReferenceNo === undefined || status === undefined) return null;
   const failureReason =
     status === 'REFUNDED' ? 'REFUNDED' : failureReasonOf(parseResponseCode(textOf(reply, 'previousResponseCode')));

@@ -20,7 +20,7 @@ export interface TransferOrder {
 /** `accepted`; `refused` for certain, with the bank's code; or nobody knows: then the bank has to be asked. */
 export type Acceptance =
   | { readonly kind: 'accepted' | 'unknown' }
-  | { readonly kind: 'refused'; readonly code: string };
+  | { readonly kind: 'rejected'; readonly code: string };
 
 const SOURCE_ACCOUNT = '8880001000';
 
@@ -39,6 +39,6 @@ export const createTransferOrders = ({ bankCode }: SnapProfile): SnapService<Tra
   read(httpStatus, body) {
     const code = parseReply(body)?.responseCode ?? null;
     if (code === null || httpStatus >= 500) return { kind: 'unknown' };
-    return httpStatus < 300 ? { kind: 'accepted' } : { kind: 'refused', code: code.text };
+    return httpStatus < 300 ? { kind: 'accepted' } : { kind: 'rejected', code: code.text };
   },
 });

@@ -1,9 +1,9 @@
 import { parseMoney } from '../../domain/money.ts';
-import { ownField } from '../../own-field.ts';
+import { ownProperty } from '../../lib/own-property.ts';
 import type { NoVerdictReason, TransferOutcome } from '../rail.ts';
 import type { SnapService } from './exchange.ts';
+import { reasonForCode } from './exchange-failure.ts';
 import { failureReasonOf } from './failure-reason.ts';
-import { reasonForCode } from './no-answer.ts';
 import { otherOf, parseReply, parseResponseCode, type Reply, readText, textOf } from './reply.ts';
 import { snapTimestamp } from './timestamp.ts';
 
@@ -60,16 +60,16 @@ const READ_FIELDS = [
 function transferStatus(ownCode: string, httpStatus: number, body: string, asked: AskedTransfer): TransferOutcome {
   const reply = parseReply(body);
   const code = reply?.responseCode ?? null;
-  if (reply === null || code === null) return noWord(httpStatus >= 500 ? 'bank_unavailable' : 'not_understood', null);
-  if (code.service !== ownCode || code.httpStatus !== httpStatus) return noWord('not_understood', code.text);
-  if (READ_FIELDS.some((name) => otherOf(reply, name) !== undefined)) return noWord('not_understood', code.text);
+  if (reply === null || code === null) return noWord(httpStatus >= 500 ? 'bank_unavailable' : 'invalid_response', null);
+  if (code.service !== ownCode || code.httpStatus !== httpStatus) return noWord('invalid_response', code.text);
+  if (READ_FIELDS.some((name) => otherOf(reply, name) !== undefined)) return noWord('invalid_response', code.text);
 
   const meaning = `${code.httpStatus} ${code.case}`;
   if (meaning === TRANSACTION_NOT_FOUND) {
-    return contradicts(reply, asked) ? noWord('not_understood', code.text) : unknown(code.text);
+    return contradicts(reply, asked) ? noWord('invalid_response', code.text) : unknown(code.text);
   }
   if (meaning !== SUCCESSFUL) return noWord(reasonForCode(code.httpStatus), code.text);
-  if (!names(reply, asked) || contradicts(reply, asked)) return noWord('not_understood', code.text);
+  if (!names(reply, asked) || contradicts(reply, asked)) return noWord('invalid_response', code.text);
   return outcomeOf(reply, code.text);
 }
 
@@ -81,7 +81,7 @@ function names(reply: Reply, { reference, service }: AskedTransfer): boolean {
 
 function contradicts(reply: Reply, asked: AskedTransfer): boolean {
   const differs = (name: string, expected: string): boolean => (textOf(reply, name) ?? expected) !== expected;
-  const amount = ownField(reply.fields, 'amount') ?? null;
+  const amount = ownProperty(reply.fields, 'amount') ?? null;
   return (
     differs('originalPartnerReferenceNo', asked.reference) ||
     differs('serviceCode', asked.service) ||
@@ -104,28 +104,28 @@ function outcomeOf(reply: Reply, responseCode: string): TransferOutcome {
   const railCode = [responseCode, status, ...(previous === null ? [] : [previous.text])].join(' ');
   switch (status) {
     case '00': // success
-      return { kind: 'word', status: 'SUCCESS', railCode };
+      return { kind: 'status', status: 'SUCCESS', railCode };
     case '01': // initiated
     case '02': // paying
     case '03': // pending
-      return { kind: 'word', status: 'PROCESS', railCode };
+      return { kind: 'status', status: 'PROCESS', railCode };
     case '04': // refunded
-      return { kind: 'word', status: 'FAILED', failureReason: 'REFUNDED', reversed: true, railCode };
+      return { kind: 'status', status: 'FAILED', failureReason: 'REFUNDED', reversed: true, railCode };
     case '05': // cancelled
-      return { kind: 'word', status: 'FAILED', failureReason: 'CANCELLED', railCode };
+      return { kind: 'status', status: 'FAILED', failureReason: 'CANCELLED', railCode };
     case '06': // failed
-      return { kind: 'word', status: 'FAILED', failureReason: failureReasonOf(previous), railCode };
+      return { kind: 'status', status: 'FAILED', failureReason: failureReasonOf(previous), railCode };
     case '07': // not found
       return unknown(railCode);
     default:
-      return noWord('not_understood', responseCode);
+      return noWord('invalid_response', responseCode);
   }
 }
 
 const unknown = (railCode: string): TransferOutcome => ({ kind: 'unknown_transfer', railCode });
 
 const noWord = (reason: NoVerdictReason, railCode: string | null): TransferOutcome => ({
-  kind: 'no_word',
+  kind: 'no_status',
   reason,
   railCode,
 });

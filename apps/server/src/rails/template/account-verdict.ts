@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
 import { Check } from 'typebox/schema';
-import { readExactJson } from '../../exact-json.ts';
+import { readExactJson } from '../../lib/exact-json.ts';
 import type { BankReply } from '../bank-http.ts';
 import { readHolderName } from '../holder-name.ts';
-import { reasonForStatus } from '../no-answer.ts';
+import { reasonForStatus } from '../http-failure.ts';
 import type { InquiryOutcome } from '../rail.ts';
 import type { AskedAccount } from './account-inquiry.ts';
 import { outcomeOf, VERIFIED } from './verdicts.ts';
@@ -26,15 +26,15 @@ export function accountVerdict({ status, body }: BankReply, asked: AskedAccount)
   if (status !== 200) return { kind: 'no_verdict', reason: reasonForStatus(status), railCode: `HTTP ${status}` };
 
   const reply = readExactJson(body);
-  if (!Check(Reply, reply)) return { kind: 'no_verdict', reason: 'not_understood', railCode: null };
+  if (!Check(Reply, reply)) return { kind: 'no_verdict', reason: 'invalid_response', railCode: null };
   const railCode = reply.code;
   // Yours: everything that the reply repeats of the question.
   const isAboutAsked =
     reply.request_id === asked.requestId && reply.bank === asked.bankBic && reply.account === asked.accountNumber;
-  if (!isAboutAsked) return { kind: 'no_verdict', reason: 'not_understood', railCode };
+  if (!isAboutAsked) return { kind: 'no_verdict', reason: 'invalid_response', railCode };
   if (railCode !== VERIFIED) return outcomeOf(railCode);
 
   const accountName = readHolderName(reply.holder, NAME_LENGTH_MAX);
-  if (accountName === null) return { kind: 'no_verdict', reason: 'not_understood', railCode };
+  if (accountName === null) return { kind: 'no_verdict', reason: 'invalid_response', railCode };
   return { kind: 'verdict', verdict: { status: 'ACTIVE', accountName }, railCode };
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createBankHttp, splitBaseUrl } from '../bank-http.ts';
-import { noAnswerAfter } from '../no-answer.ts';
+import { noAnswerAfter } from '../http-failure.ts';
 import { isServed } from '../protocol.ts';
 import type { AccountInquiry, InquiryOutcome, Rail } from '../rail.ts';
 import { ACCOUNT_INQUIRY_PATH, type AskedAccount, writeAccountInquiry } from './account-inquiry.ts';

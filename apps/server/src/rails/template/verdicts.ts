@@ -1,5 +1,5 @@
 import type { Verdict } from '../../domain/account.ts';
-import { ownField } from '../../own-field.ts';
+import { ownProperty } from '../../lib/own-property.ts';
 import type { InquiryOutcome, NoVerdictReason } from '../rail.ts';
 
 type Meaning = { readonly status: Exclude<Verdict['status'], 'ACTIVE'> } | { readonly reason: NoVerdictReason };
@@ -15,13 +15,13 @@ const CODES: Readonly<Record<string, Meaning>> = {
   A10: { status: 'INACTIVE' }, // closed
   S01: { reason: 'bank_unavailable' }, // core system closed for the day
   S02: { reason: 'throttled' }, // too many questions
-  S03: { reason: 'refused' }, // the operator's contract does not cover this bank
+  S03: { reason: 'credentials_rejected' }, // the operator's contract does not cover this bank
 };
 
 /** What it means that an account was not verified. A code that is not known means nothing. */
 export function outcomeOf(railCode: string): InquiryOutcome {
-  const meaning = ownField(CODES, railCode);
-  if (meaning === undefined) return { kind: 'no_verdict', reason: 'not_understood', railCode };
+  const meaning = ownProperty(CODES, railCode);
+  if (meaning === undefined) return { kind: 'no_verdict', reason: 'invalid_response', railCode };
   return 'status' in meaning
     ? { kind: 'verdict', verdict: meaning, railCode }
     : { kind: 'no_verdict', reason: meaning.reason, railCode };

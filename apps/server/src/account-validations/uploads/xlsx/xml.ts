@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import sax from 'sax';
-import { ownField } from '../../../own-field.ts';
+import { ownProperty } from '../../../lib/own-property.ts';
 import { CELL_LENGTH_MAX } from '../rows.ts';
 import { UnreadableUpload } from '../upload.ts';
 import { damaged, type Parts } from './parts.ts';
@@ -98,7 +98,7 @@ export async function readXml(
 
 export const localName = (name: string): string => name.slice(name.indexOf(':') + 1);
 
-const readerOf = (readers: ElementReaders, name: string): ElementReader | undefined => ownField(readers, name);
+const readerOf = (readers: ElementReaders, name: string): ElementReader | undefined => ownProperty(readers, name);
 
 function refuse(): never {
   throw damaged();

@@ -1,0 +1,61 @@
+import {
+  builtInKeys,
+  createAccessTokenIssuer,
+  createAccessTokenVerifier,
+  externalKeys,
+  type IssueAccessToken,
+} from '../auth/access-tokens.ts';
+import { createAuthenticator } from '../auth/authenticator.ts';
+import { createFailureThrottle } from '../auth/failure-throttle.ts';
+import type { Scope } from '../auth/scopes.ts';
+import { type Authorize, createAuthorize, createReauthorize, type Reauthorize } from '../http/authorize.ts';
+import type { BuiltInIssuer } from '../http/public-server.ts';
+import { createSlidingWindow } from '../rate-limit/sliding-window.ts';
+import type { AppContext } from './app-context.ts';
+import type { Store } from './store.ts';
+
+/** Who is let in, and how often. */
+export interface Authentication {
+  readonly authorize: Authorize;
+  readonly reauthorizeFor: (scope: Scope) => Reauthorize;
+  readonly issue: IssueAccessToken;
+  /** Null when an external issuer gives the tokens. */
+  readonly issuer: BuiltInIssuer | null;
+}
+
+/** `publicUrl` is known when the public listener is open, and asked for only then. */
+export function openAuthentication(
+  { options, metrics }: AppContext,
+  store: Store,
+  publicUrl: () => string,
+): Authentication {
+  const { settings, limitClock: clock = () => performance.now() } = options;
+  const { clients, keys, notifications } = store;
+  const throttle = createFailureThrottle(
+    createSlidingWindow(clock),
+    settings.authenticationFailuresPerMinute,
+    options.logging.log,
+  );
+  const issuer = (): string => settings.tokenIssuer ?? publicUrl();
+  const expected = { issuer, audience: () => settings.tokenAudience ?? publicUrl() };
+  const verify = createAccessTokenVerifier(
+    settings.tokenJwksUrl === null ? builtInKeys(keys) : externalKeys(new URL(settings.tokenJwksUrl)),
+    expected,
+  );
+  const issue = createAccessTokenIssuer(keys, expected);
+  const authenticator = createAuthenticator({ clients, notifications, verify, throttle });
+  return {
+    authorize: createAuthorize({ authenticator, limiter: createSlidingWindow(clock), metrics }),
+    reauthorizeFor: (scope) => createReauthorize(authenticator, scope),
+    issue,
+    issuer:
+      settings.tokenIssuer === null
+        ? {
+            url: issuer,
+            keys,
+            issue,
+            endpoint: { clients, notifications, throttle, lifetimeSeconds: settings.tokenSeconds },
+          }
+        : null,
+  };
+}

@@ -1,0 +1,37 @@
+import { createDispatcher } from '../callbacks/dispatcher.ts';
+import { createCallbackSender } from '../callbacks/send.ts';
+import type { CallbackDependencies } from '../http/callbacks/dependencies.ts';
+import { resolveDestination } from '../outbound/destination.ts';
+import { createGuardedHttp } from '../outbound/guarded-http.ts';
+import { createNameServerLookUp, lookUpBySystem } from '../outbound/look-up.ts';
+import { createSlidingWindow } from '../rate-limit/sliding-window.ts';
+import type { AppContext } from './app-context.ts';
+import type { Store } from './store.ts';
+
+/** What carries events to the endpoints of clients. */
+export function openCallbacks(
+  { options, metrics, onClose }: AppContext,
+  { deliveryDatabase: database, seal }: Store,
+): Omit<CallbackDependencies, 'authorize' | 'database'> {
+  const { settings, connection, environment, limitClock: clock = () => performance.now() } = options;
+  const { log } = options.logging;
+  const policy = {
+    ports: settings.callbackPorts,
+    allowed: settings.callbackNetworks,
+    loopbackHttp: environment === 'sandbox',
+  };
+  // Receivers of the operator's own, and those of the sandbox, may stand in the machine's list of hosts.
+  const onInternet = policy.allowed.length === 0 && !policy.loopbackHttp;
+  const lookUp = onInternet ? createNameServerLookUp() : lookUpBySystem;
+  const http = createGuardedHttp({ policy, lookUp });
+  onClose(() => http.close());
+  const send = createCallbackSender({ http, seal });
+  const deliveries = createDispatcher({ connection, database, send, log, metrics });
+  onClose(() => deliveries.close());
+  return {
+    seal,
+    send,
+    judge: (url) => resolveDestination(url, policy, { lookUp }),
+    testLimiter: createSlidingWindow(clock),
+  };
+}

@@ -1,0 +1,159 @@
+import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
+import type { Authentication, Authenticator, Caller } from '../auth/authenticator.ts';
+import type { Scope } from '../auth/scopes.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import { type Decision, type LimitedOperation, type Limiter, WINDOW_MS } from '../rate-limit/limiter.ts';
+import { ApiError, tooManyRequests, unavailable } from './errors.ts';
+import { acceptsJson, preferredOf } from './media-types.ts';
+
+export interface AuthorizeDependencies {
+  readonly authenticator: Authenticator;
+  readonly limiter: Limiter;
+  readonly metrics: Metrics;
+}
+
+export interface AuthorizeOptions {
+  readonly scope: Scope;
+  /** The allowance that the operation draws on; none for what is not limited. */
+  readonly operation?: LimitedOperation;
+  /** The media types that it can answer in besides JSON. */
+  readonly alternatives?: readonly string[];
+}
+
+const UNAVAILABLE_RETRY_AFTER_MS = 1_000;
+
+/**
+ * The first judgements on a request, in the order that docs/contract.md 7.1: authentication, scope,
+ * limit, Accept. As an onRequest hook it runs before the body is read. It answers in the same turn of the event loop
+ * whenever the token was seen before and the limiter is in this process.
+ */
+export function createAuthorize({ authenticator, limiter, metrics }: AuthorizeDependencies) {
+  return ({ scope, operation, alternatives = [] }: AuthorizeOptions): onRequestHookHandler => {
+    const allowanceOf = operation === undefined ? null : createAllowances(operation);
+
+    function admit(caller: Caller, request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void {
+      request.caller = caller;
+      const allowed = caller.scopes.has(scope);
+      if (allowanceOf === null) {
+        done(allowed ? acceptability(request, alternatives) : forbidden(scope));
+        return;
+      }
+      const allowance = allowanceOf(caller.client);
+      const { key, limit } = allowance;
+      const settle = (decision: Decision): void => {
+        describeLimit(reply, allowance, decision);
+        if (!allowed) done(forbidden(scope));
+        else if (!decision.admitted) done(tooManyRequests(decision.resetMs));
+        else done(acceptability(request, alternatives));
+      };
+      // A request without the scope is not counted, but like every authenticated answer it tells the allowance.
+      const decision = allowed ? limiter.take(key, limit) : limiter.peek(key, limit);
+      if (decision instanceof Promise) decision.then(settle, done);
+      else settle(decision);
+    }
+
+    return (request, reply, done) => {
+      const settle = (authentication: Authentication): void => {
+        if (authentication.outcome === 'authenticated') {
+          admit(authentication.caller, request, reply, done);
+          return;
+        }
+        metrics.authenticationFailures.inc({ outcome: authentication.outcome });
+        done(refusal(authentication));
+      };
+      const authentication = authenticator.authenticate(request.headers.authorization, request);
+      if (authentication instanceof Promise) authentication.then(settle, done);
+      else settle(authentication);
+    };
+  };
+}
+
+export type Authorize = ReturnType<typeof createAuthorize>;
+
+/** Whether a request that has waited would still be let in; the refusal if not. It is not counted again. */
+export function createReauthorize(authenticator: Pick<Authenticator, 'reauthenticate'>, scope: Scope) {
+  return async (request: FastifyRequest): Promise<ApiError | null> => {
+    const caller = await authenticator.reauthenticate(request.headers.authorization);
+    if (caller === 'unavailable') return refusal({ outcome: 'unavailable' });
+    if (caller === null) return refusal({ outcome: 'unauthenticated', presented: true });
+    return caller.scopes.has(scope) ? null : forbidden(scope);
+  };
+}
+
+export type Reauthorize = ReturnType<typeof createReauthorize>;
+
+/** The caller that the gate let in. */
+export function callerOf(request: FastifyRequest): Caller {
+  if (request.caller === null) throw new Error('a route without a gate asked for its caller');
+  return request.caller;
+}
+
+/** Whoever forgot the header would otherwise obtain new tokens in vain. */
+const NO_TOKEN = 'Invalid or expired token: none was sent. Send it as Authorization: Bearer <access token>';
+
+function refusal(authentication: Exclude<Authentication, { outcome: 'authenticated' }>): ApiError {
+  switch (authentication.outcome) {
+    case 'unauthenticated': {
+      // RFC 6750, section 3: no error code where no token was presented.
+      const error = authentication.presented
+        ? ', error="invalid_token", error_description="invalid or expired token"'
+        : '';
+      return new ApiError('UNAUTHORIZED', {
+        ...(authentication.presented ? {} : { message: NO_TOKEN }),
+        headers: { 'www-authenticate': `Bearer realm="tiba"${error}` },
+      });
+    }
+    case 'throttled':
+      return tooManyRequests(
+        authentication.retryAfterMs,
+        'Too many failed authentications from this address: wait for the number of seconds in Retry-After',
+      );
+    case 'unavailable':
+      return unavailable(
+        'The token cannot be verified now: repeat the request',
+        UNAVAILABLE_RETRY_AFTER_MS,
+        authentication.cause,
+      );
+  }
+}
+
+const forbidden = (scope: Scope): ApiError =>
+  new ApiError('FORBIDDEN', {
+    message: `The access token lacks the scope ${scope}: ask for it when you obtain the token`,
+    headers: { 'www-authenticate': `Bearer realm="tiba", error="insufficient_scope", scope="${scope}"` },
+  });
+
+/** What a client may do of an operation, and the texts that name it. */
+interface Allowance {
+  readonly operation: LimitedOperation;
+  readonly key: string;
+  readonly limit: number;
+  /** RateLimit-Policy. */
+  readonly policy: string;
+}
+
+/** Each client's, made once: every one of its requests needs it. */
+function createAllowances(operation: LimitedOperation): (client: Caller['client']) => Allowance {
+  const allowances = new Map<string, Allowance>();
+  return ({ clientId, limits }) => {
+    const limit = limits[operation];
+    let allowance = allowances.get(clientId);
+    if (allowance?.limit !== limit) {
+      const policy = `"${operation}";q=${limit};w=${WINDOW_MS / 1000}`;
+      allowance = { operation, key: `${operation} ${clientId}`, limit, policy };
+      allowances.set(clientId, allowance);
+    }
+    return allowance;
+  };
+}
+
+/** draft-ietf-httpapi-ratelimit-headers. */
+function describeLimit(reply: FastifyReply, { operation, policy }: Allowance, decision: Decision): void {
+  reply.header('ratelimit-policy', policy);
+  reply.header('ratelimit', `"${operation}";r=${decision.remaining};t=${Math.ceil(decision.resetMs / 1000)}`);
+}
+
+function acceptability(request: FastifyRequest, alternatives: readonly string[]): ApiError | undefined {
+  const { accept } = request.headers;
+  return acceptsJson(accept) || preferredOf(accept, alternatives) !== null ? undefined : new ApiError('NOT_ACCEPTABLE');
+}

@@ -1,0 +1,34 @@
+import type { FastifyInstance } from 'fastify';
+import type { EnumerationGuard, RestrictedClient } from '../../account-checks/enumeration/enumeration-guard.ts';
+import type { Authorize } from '../authorize.ts';
+import { sendSuccess } from '../envelope.ts';
+
+/** Clients that ask as if they were collecting accounts, as this process has seen them. On the operator listener. */
+export function listRestrictedClients(
+  app: FastifyInstance,
+  authorize: Authorize,
+  enumerationGuard: Pick<EnumerationGuard, 'restrictedClients'>,
+): void {
+  app.get('/operator/v1/enumeration', { onRequest: authorize({ scope: 'operator:read' }) }, async (_request, reply) => {
+    const data = JSON.stringify({ clients: enumerationGuard.restrictedClients().map(clientJson) });
+    return sendSuccess(reply, 'Clients that are slowed or refused found', data);
+  });
+}
+
+const clientJson = ({
+  clientId,
+  accountsToday,
+  accountsPerDay,
+  restrictions,
+}: RestrictedClient): Record<string, unknown> => ({
+  client_id: clientId,
+  accounts_today: accountsToday,
+  accounts_per_day: accountsPerDay,
+  signals: restrictions.map(({ signal, level, figure, since, until }) => ({
+    signal,
+    level,
+    figure: Math.round(figure * 100) / 100,
+    since,
+    until,
+  })),
+});

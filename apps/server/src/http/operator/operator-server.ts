@@ -1,0 +1,49 @@
+import type { FastifyInstance } from 'fastify';
+import type { HashAccount } from '../../account-checks/account-hash.ts';
+import type { EnumerationGuard } from '../../account-checks/enumeration/enumeration-guard.ts';
+import type { BankDirectory } from '../../domain/bank.ts';
+import type { Feed } from '../../feed/feed.ts';
+import type { Database } from '../../postgres/database.ts';
+import type { AccountInquiries } from '../../rails/account-inquiries.ts';
+import type { DemoCore } from '../../sandbox/demo-core.ts';
+import { sandboxOperations } from '../../sandbox/operations.ts';
+import type { Authorize } from '../authorize.ts';
+import { readJsonBodies } from '../json-body.ts';
+import { refuseOtherMethods } from '../method-not-allowed.ts';
+import { createServer, type ListenerOptions } from '../server.ts';
+import { findChecks } from './account-checks.ts';
+import { listRestrictedClients } from './enumeration.ts';
+import { feedTransactions } from './feed.ts';
+import { health, type ReadinessChecks } from './health.ts';
+import { operatorLists } from './lists.ts';
+import { operatorRails } from './rails.ts';
+
+export interface OperatorServerDependencies {
+  readonly listener: Omit<ListenerOptions, 'name' | 'requestTimeoutMs'>;
+  readonly authorize: Authorize;
+  readonly database: Database;
+  readonly feed: Feed;
+  readonly inquiries: Pick<AccountInquiries, 'snapshot'>;
+  readonly banks: BankDirectory;
+  readonly hashAccount: HashAccount;
+  readonly enumerationGuard: Pick<EnumerationGuard, 'restrictedClients'>;
+  readonly readiness: ReadinessChecks;
+  /** In the sandbox only. */
+  readonly demoCore: DemoCore | null;
+}
+
+/** The listener for the operator's own systems; what the outside may reach is a matter of a port, not of care. */
+export function createOperatorServer(dependencies: OperatorServerDependencies): FastifyInstance {
+  const app = createServer({ ...dependencies.listener, name: 'operator', requestTimeoutMs: 0 });
+  const refuseRest = refuseOtherMethods(app);
+  readJsonBodies(app);
+  feedTransactions(app, dependencies.authorize, dependencies.feed);
+  operatorLists(app, dependencies.authorize, dependencies.database);
+  findChecks(app, dependencies);
+  listRestrictedClients(app, dependencies.authorize, dependencies.enumerationGuard);
+  operatorRails(app, dependencies.authorize, dependencies.inquiries);
+  health(app, dependencies.readiness, dependencies.listener.metrics);
+  if (dependencies.demoCore !== null) sandboxOperations(app, dependencies.authorize, dependencies.demoCore);
+  refuseRest();
+  return app;
+}

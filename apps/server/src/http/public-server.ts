@@ -1,0 +1,72 @@
+import type { FastifyInstance } from 'fastify';
+import type { IssueAccessToken } from '../auth/access-tokens.ts';
+import type { SigningKeys } from '../auth/signing-keys.ts';
+import type { BankDirectory } from '../domain/bank.ts';
+import type { Database } from '../postgres/database.ts';
+import type { AccountInquiries } from '../rails/account-inquiries.ts';
+import { accountValidationOperations } from './account-validations/account-validations.ts';
+import type { AccountValidationDependencies } from './account-validations/dependencies.ts';
+import type { Authorize } from './authorize.ts';
+import { type BankDependencies, readBanks } from './banks/banks.ts';
+import { callbackOperations } from './callbacks/callbacks.ts';
+import type { CallbackDependencies } from './callbacks/dependencies.ts';
+import { type CheckAccountDependencies, checkAccount } from './check-account/check-account.ts';
+import { type CheckStatusDependencies, checkStatus } from './check-status/check-status.ts';
+import { readEvents } from './events/events.ts';
+import { readJsonBodies } from './json-body.ts';
+import { refuseOtherMethods } from './method-not-allowed.ts';
+import { authorizationServerMetadata } from './oauth/metadata.ts';
+import { type TokenEndpointDependencies, tokenEndpoint } from './oauth/token.ts';
+import { describeApi, publishApi } from './openapi.ts';
+import { createServer, type ListenerOptions } from './server.ts';
+
+export interface PublicServerDependencies {
+  readonly listener: Omit<ListenerOptions, 'name' | 'requestTimeoutMs'>;
+  readonly authorize: Authorize;
+  readonly database: Database;
+  readonly callbacks: Omit<CallbackDependencies, 'authorize' | 'database'>;
+  readonly status: Omit<CheckStatusDependencies, 'authorize'>;
+  readonly banks: BankDirectory;
+  readonly inquiries: AccountInquiries;
+  readonly durations: BankDependencies['durations'];
+  readonly validations: Omit<AccountValidationDependencies, 'authorize' | 'banks' | 'inquiries'>;
+  readonly accountChecks: CheckAccountDependencies['accountChecks'];
+  /** Null when an external issuer gives the tokens. */
+  readonly issuer: BuiltInIssuer | null;
+}
+
+export interface BuiltInIssuer {
+  readonly url: () => string;
+  readonly keys: SigningKeys;
+  readonly issue: IssueAccessToken;
+  readonly endpoint: Omit<TokenEndpointDependencies, 'issue'>;
+}
+
+const REQUEST_TIMEOUT_MS = 10_000;
+
+/** The listener for clients: the document's operations, events and callbacks, login, and the API's description. */
+export async function createPublicServer(dependencies: PublicServerDependencies): Promise<FastifyInstance> {
+  const app = createServer({ ...dependencies.listener, name: 'public', requestTimeoutMs: REQUEST_TIMEOUT_MS });
+  const refuseRest = refuseOtherMethods(app);
+  readJsonBodies(app);
+
+  await describeApi(app);
+  checkStatus(app, { ...dependencies.status, authorize: dependencies.authorize });
+  checkAccount(app, dependencies);
+  readBanks(app, dependencies);
+  const { authorize, banks, inquiries } = dependencies;
+  await accountValidationOperations(app, { ...dependencies.validations, authorize, banks, inquiries });
+  readEvents(app, dependencies.authorize, dependencies.database);
+  callbackOperations(app, {
+    ...dependencies.callbacks,
+    authorize: dependencies.authorize,
+    database: dependencies.database,
+  });
+  if (dependencies.issuer !== null) {
+    tokenEndpoint(app, { ...dependencies.issuer.endpoint, issue: dependencies.issuer.issue });
+    authorizationServerMetadata(app, dependencies.issuer.url, dependencies.issuer.keys);
+  }
+  publishApi(app);
+  refuseRest();
+  return app;
+}

@@ -1,0 +1,357 @@
+-- Every table that belongs to a client leads with client_id, so that a distributed PostgreSQL can keep a client's rows
+-- together and no query of the public API crosses clients. Identifiers compare byte by byte (collate "C").
+
+-- Marks what this database holds, so that a sandbox never fills a production database with demo data and production
+-- never serves from a sandbox.
+create table tiba.installation (
+  single boolean not null default true,
+  environment text not null,
+  constraint installation_pkey primary key (single),
+  constraint installation_has_one_row check (single),
+  constraint installation_environment_known check (environment in ('sandbox', 'production'))
+);
+
+create table tiba.clients (
+  client_id text collate "C" not null,
+  name text not null,
+  -- SHA-256 of a random 256-bit secret. A slow hash would only slow the login down: there is nothing to guess.
+  secret_hash bytea not null,
+  scopes text[] not null,
+  check_status_per_minute integer,
+  check_account_per_minute integer,
+  -- How many different accounts the client may check in a day; null for the default of the installation.
+  accounts_per_day integer,
+  -- The enumeration guard does not restrict a trusted client, except for accounts_per_day.
+  trusted boolean not null default false,
+  -- Tokens issued before this time are revoked.
+  tokens_valid_from timestamptz not null default '-infinity',
+  disabled_at timestamptz,
+  created_at timestamptz not null default now(),
+  constraint clients_pkey primary key (client_id),
+  constraint clients_check_status_per_minute_not_negative check (check_status_per_minute >= 0),
+  constraint clients_check_account_per_minute_not_negative check (check_account_per_minute >= 0),
+  constraint clients_accounts_per_day_not_negative check (accounts_per_day >= 0)
+);
+
+create table tiba.signing_keys (
+  key_id text collate "C" not null,
+  algorithm text not null,
+  public_jwk json not null,
+  -- AES-256-GCM under TIBA_SECRET_KEY.
+  private_jwk_sealed bytea not null,
+  created_at timestamptz not null default now(),
+  -- A retired key signs no new token. Tokens that it signed stay valid until they expire.
+  retired_at timestamptz,
+  constraint signing_keys_pkey primary key (key_id)
+);
+
+-- Every process caches the clients and the signing keys. The notification tells it which of them to read again.
+create function tiba.notify_change() returns trigger language plpgsql as $$
+begin
+  perform pg_notify(tg_argv[0], '');
+  return null;
+end
+$$;
+
+create trigger clients_changed after insert or update or delete on tiba.clients
+  for each statement execute function tiba.notify_change('tiba_clients');
+
+create trigger signing_keys_changed after insert or update or delete on tiba.signing_keys
+  for each statement execute function tiba.notify_change('tiba_signing_keys');
+
+create table tiba.transactions (
+  client_id text collate "C" not null,
+  transaction_id text collate "C" not null,
+  reference_id text collate "C" not null,
+  status text not null,
+  amount numeric(20, 2) not null,
+  fee numeric(20, 2) not null,
+  currency text not null,
+  bank_code text not null,
+  bank_name text not null,
+  account_number text not null,
+  account_name text not null,
+  description text not null,
+  created_at timestamptz not null,
+  processed_at timestamptz,
+  failure_reason text,
+  -- The `data` of the response, rendered when the transaction changes: a status check only copies it.
+  rendered text not null,
+  -- Grows by one with each event of the transaction.
+  version integer not null default 1,
+  -- The rail that carries the transfer, and the transfer's reference there: the bank is asked with these.
+  rail text,
+  rail_reference text,
+  -- When the bank returned the money after SUCCESS. The status stays SUCCESS.
+  reversed_at timestamptz,
+  -- When the bank is expected to have finished, and since when it is late.
+  expected_by timestamptz not null,
+  overdue_since timestamptz,
+  constraint transactions_client_id_fkey foreign key (client_id) references tiba.clients,
+  constraint transactions_pkey primary key (client_id, transaction_id),
+  -- reference_id comes first. A foreign key check looks a transaction up by its primary key, with a plan that each
+  -- connection makes once. On a table that is still empty, a second index that begins with client_id looks as good as
+  -- the primary key, and every later check would read all transactions of a client.
+  constraint transactions_reference_id_key unique (reference_id, client_id),
+  constraint transactions_status_known check (status in ('PROCESS', 'SUCCESS', 'FAILED')),
+  constraint transactions_amount_positive check (amount > 0),
+  constraint transactions_fee_not_negative check (fee >= 0),
+  constraint transactions_version_positive check (version > 0),
+  constraint transactions_processed_at_unless_in_process check ((status = 'PROCESS') = (processed_at is null)),
+  constraint transactions_failure_reason_only_if_failed check ((status = 'FAILED') = (failure_reason is not null)),
+  constraint transactions_reversed_only_after_success check (reversed_at is null or status = 'SUCCESS'),
+  constraint transactions_rail_with_its_reference check ((rail is null) = (rail_reference is null))
+);
+create index transactions_expected_by on tiba.transactions (expected_by)
+  where status = 'PROCESS' and overdue_since is null;
+create index transactions_overdue_since on tiba.transactions (overdue_since)
+  where status = 'PROCESS' and overdue_since is not null;
+
+-- Every status update that was received about a known transaction, with what came of it.
+create table tiba.status_updates (
+  client_id text collate "C" not null,
+  transaction_id text collate "C" not null,
+  status_update_id bigint generated always as identity,
+  -- Where it came from: the client_id of the feed, `rail:` and the rail that was asked, or `clock`.
+  source text not null,
+  -- The message as it was received.
+  raw json not null,
+  outcome text not null,
+  -- Why the update was not applied.
+  reason text,
+  received_at timestamptz not null default now(),
+  constraint status_updates_pkey primary key (client_id, transaction_id, status_update_id),
+  constraint status_updates_transaction_fkey foreign key (client_id, transaction_id) references tiba.transactions,
+  constraint status_updates_outcome_known
+    check (outcome in ('inserted', 'advanced', 'reversed', 'overdue', 'unchanged', 'conflict'))
+);
+
+-- One row for each transaction in PROCESS whose rail supports status inquiries.
+create table tiba.status_inquiries (
+  client_id text collate "C" not null,
+  transaction_id text collate "C" not null,
+  -- Copied from the transaction, so that a backlog at one bank does not delay the inquiries at another.
+  rail text collate "C" not null,
+  -- When the next inquiry is due. A claim moves it ahead first, so that no other process claims the row meanwhile.
+  next_at timestamptz not null,
+  -- End of the claim's lease. The lease of a process that was killed ends by itself.
+  claimed_until timestamptz,
+  last_inquired_at timestamptz,
+  -- Steps of the schedule that have passed: answered inquiries, without those that a reader caused.
+  attempts integer not null default 0,
+  -- Since when the bank has answered that it does not know the transfer.
+  unknown_since timestamptz,
+  -- Since when an operator has to look into it.
+  review_since timestamptz,
+  constraint status_inquiries_pkey primary key (client_id, transaction_id),
+  constraint status_inquiries_transaction_fkey foreign key (client_id, transaction_id) references tiba.transactions
+);
+create index status_inquiries_next_at on tiba.status_inquiries (rail, next_at);
+create index status_inquiries_review_since on tiba.status_inquiries (review_since)
+  where review_since is not null;
+
+-- The number of the last event of each client. The row stays locked until the events are stored, so that the numbers
+-- have no gaps.
+create table tiba.event_sequences (
+  client_id text collate "C" not null,
+  last_sequence bigint not null,
+  constraint event_sequences_pkey primary key (client_id),
+  constraint event_sequences_client_id_fkey foreign key (client_id) references tiba.clients
+);
+
+create table tiba.events (
+  client_id text collate "C" not null,
+  sequence bigint not null,
+  -- A transaction, an account validation or a bank.
+  subject_id text collate "C" not null,
+  -- The subject's version after the event.
+  version integer not null,
+  kind text not null,
+  occurred_at timestamptz not null,
+  -- The subject as the API showed it at that time.
+  data text not null,
+  constraint events_subject_version_key unique (subject_id, version, client_id)
+);
+-- A replay selects a range of time.
+create index events_occurred_at on tiba.events (client_id, occurred_at, sequence);
+-- Added after the other index: of two indexes that look equally good on an empty table, PostgreSQL takes the newer one.
+alter table tiba.events add constraint events_pkey primary key (client_id, sequence);
+
+create table tiba.callback_endpoints (
+  client_id text collate "C" not null,
+  endpoint_id text collate "C" not null,
+  url text not null,
+  kinds text[] not null,
+  -- AES-256-GCM under TIBA_SECRET_KEY.
+  secret_sealed bytea not null,
+  -- After a rotation the former secret signs as well, until this time.
+  former_secret_sealed bytea,
+  former_secret_until timestamptz,
+  -- Since when no delivery has succeeded.
+  failing_since timestamptz,
+  disabled_at timestamptz,
+  disabled_reason text,
+  created_at timestamptz not null default now(),
+  constraint callback_endpoints_pkey primary key (client_id, endpoint_id),
+  constraint callback_endpoints_client_id_fkey foreign key (client_id) references tiba.clients,
+  constraint callback_endpoints_disabled_reason_known check (disabled_reason in ('client', 'gone', 'failing')),
+  constraint callback_endpoints_disabled_with_reason check ((disabled_at is null) = (disabled_reason is null))
+);
+-- The operator lists these over all clients.
+create index callback_endpoints_disabled_or_failing on tiba.callback_endpoints (client_id, endpoint_id)
+  where disabled_at is not null or failing_since is not null;
+
+-- The transactional outbox: one row for each event and endpoint.
+create table tiba.callback_deliveries (
+  client_id text collate "C" not null,
+  endpoint_id text collate "C" not null,
+  sequence bigint not null,
+  state text not null default 'pending',
+  -- All attempts so far. A replay goes on counting.
+  attempts integer not null default 0,
+  -- Attempts before the last replay. A replay starts the retry schedule again, so the position in the schedule is
+  -- attempts - attempts_before.
+  attempts_before integer not null default 0,
+  -- When the next attempt is due. A claim moves it ahead first, so that no other process sends it meanwhile.
+  next_attempt_at timestamptz not null,
+  -- When it was delivered or given up.
+  ended_at timestamptz,
+  constraint callback_deliveries_pkey primary key (client_id, endpoint_id, sequence),
+  constraint callback_deliveries_endpoint_fkey
+    foreign key (client_id, endpoint_id) references tiba.callback_endpoints,
+  constraint callback_deliveries_event_fkey foreign key (client_id, sequence) references tiba.events,
+  constraint callback_deliveries_state_known check (state in ('pending', 'delivered', 'exhausted')),
+  constraint callback_deliveries_ended_unless_pending check ((state = 'pending') = (ended_at is null)),
+  constraint callback_deliveries_attempts_before_in_range check (attempts_before between 0 and attempts)
+);
+create index callback_deliveries_state on tiba.callback_deliveries (client_id, endpoint_id, state, sequence);
+create index callback_deliveries_due on tiba.callback_deliveries (client_id, endpoint_id, next_attempt_at)
+  where state = 'pending';
+
+create table tiba.callback_attempts (
+  client_id text collate "C" not null,
+  endpoint_id text collate "C" not null,
+  sequence bigint not null,
+  attempt integer not null,
+  started_at timestamptz not null,
+  duration_ms integer not null,
+  http_status integer,
+  -- The first KiB of the response body.
+  answer text,
+  -- Why there was no response.
+  error text,
+  constraint callback_attempts_pkey primary key (client_id, endpoint_id, sequence, attempt),
+  constraint callback_attempts_delivery_fkey
+    foreign key (client_id, endpoint_id, sequence) references tiba.callback_deliveries
+);
+
+-- The audit log: one record for each account check. It outlives what it is about, so it references nothing.
+create table tiba.account_checks (
+  client_id text collate "C" not null,
+  checked_at timestamptz not null,
+  -- Chosen by the process that makes the record, so that a record that is written twice is stored once.
+  check_id bigint not null,
+  bic text not null,
+  -- A keyed hash of BIC and account number, under a key derived from TIBA_SECRET_KEY. The number is not stored.
+  account_hash bytea not null,
+  -- The verdict, in capitals; or why there was none.
+  outcome text not null,
+  -- The rail that answered, or the last one that was asked.
+  rail text,
+  -- How old the verdict was, where it came from the verdict cache.
+  age_seconds integer,
+  -- As in X-Request-Id.
+  request_id text,
+  constraint account_checks_pkey primary key (client_id, checked_at, check_id)
+);
+-- The operator looks up who has checked an account, over all clients.
+create index account_checks_account on tiba.account_checks (account_hash, checked_at);
+
+-- The availability that clients were last notified of, for each bank that was ever DOWN. It belongs to no client:
+-- all clients get the same notice.
+create table tiba.bank_availability (
+  bic text collate "C" not null,
+  status text not null,
+  -- Grows by one with each notice about the bank.
+  version integer not null default 1,
+  -- When the status was observed. An older observation does not change it.
+  since timestamptz not null,
+  -- Clients are notified in the order of client_id, in batches; this is the last one that was. null when all were.
+  notified_up_to_client_id text collate "C" default '',
+  constraint bank_availability_pkey primary key (bic),
+  constraint bank_availability_status_known check (status in ('UP', 'DOWN'))
+);
+
+-- A bulk account validation: a job and, below, its rows with their results.
+create table tiba.account_validations (
+  client_id text collate "C" not null,
+  validation_id text collate "C" not null,
+  state text not null default 'RUNNING',
+  row_count integer not null,
+  -- How many rows have a result; the latest result has this sequence. The row is locked while results are numbered, so
+  -- that a reader who continues after one sequence misses none.
+  last_sequence integer not null default 0,
+  active_count integer not null default 0,
+  inactive_count integer not null default 0,
+  not_found_count integer not null default 0,
+  blocked_count integer not null default 0,
+  -- Rows that were invalid, and rows for which the bank gave no verdict.
+  invalid_count integer not null default 0,
+  no_verdict_count integer not null default 0,
+  -- The client has reached a limit of its account checks. The job goes on at this time.
+  held_until timestamptz,
+  idempotency_key text collate "C",
+  -- Of the request that came with the key.
+  body_sha256 bytea,
+  created_at timestamptz not null default now(),
+  ended_at timestamptz,
+  constraint account_validations_pkey primary key (client_id, validation_id),
+  constraint account_validations_client_id_fkey foreign key (client_id) references tiba.clients,
+  constraint account_validations_idempotency_key_key unique (client_id, idempotency_key),
+  constraint account_validations_state_known check (state in ('RUNNING', 'COMPLETED', 'CANCELLED')),
+  constraint account_validations_ended_unless_running check ((state = 'RUNNING') = (ended_at is null)),
+  constraint account_validations_last_sequence_in_range check (last_sequence between 0 and row_count)
+);
+create index account_validations_running on tiba.account_validations (client_id, validation_id)
+  where state = 'RUNNING';
+create index account_validations_created_at on tiba.account_validations (client_id, created_at);
+create index account_validations_ended_at on tiba.account_validations (ended_at) where ended_at is not null;
+
+create table tiba.account_validation_rows (
+  client_id text collate "C" not null,
+  validation_id text collate "C" not null,
+  -- As the client counts the rows of its upload.
+  row_number integer not null,
+  reference text,
+  bank_code text,
+  account_number text,
+  expected_account_name text,
+  -- The bank that is asked; null when the row is invalid.
+  bic text collate "C",
+  -- Later rows with the same account. They get the result of this row.
+  duplicate_rows integer[] not null default '{}',
+  -- duplicate: gets the result of an earlier row. in_flight: a process has claimed the row, and the bank may have been
+  -- asked; it is never asked again.
+  state text not null,
+  claimed_at timestamptz,
+  -- Position among the results, in the order in which they came.
+  sequence integer,
+  -- ACTIVE, INACTIVE, NOT_FOUND, BLOCKED, or an error code.
+  result text,
+  account_name text,
+  -- What is wrong with the row, or why there is no verdict.
+  message text,
+  checked_at timestamptz,
+  constraint account_validation_rows_pkey primary key (client_id, validation_id, row_number),
+  constraint account_validation_rows_validation_fkey
+    foreign key (client_id, validation_id) references tiba.account_validations,
+  constraint account_validation_rows_state_known check (state in ('waiting', 'duplicate', 'in_flight', 'done')),
+  constraint account_validation_rows_sequence_when_done check ((state = 'done') = (sequence is not null)),
+  constraint account_validation_rows_result_when_done check ((state = 'done') = (result is not null))
+);
+create unique index account_validation_rows_sequence on tiba.account_validation_rows (client_id, validation_id, sequence)
+  where sequence is not null;
+-- Claims read the waiting rows of one job at one bank.
+create index account_validation_rows_waiting on tiba.account_validation_rows (client_id, validation_id, bic, row_number)
+  where state = 'waiting';
+create index account_validation_rows_in_flight on tiba.account_validation_rows (claimed_at) where state = 'in_flight';

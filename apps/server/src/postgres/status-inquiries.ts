@@ -1,0 +1,122 @@
+import type { Database, Query } from './database.ts';
+import type { ClaimedStatusInquiry } from './status-inquiry-claims.ts';
+import type { TransactionKey } from './transactions.ts';
+
+/** From now on the rail of each is asked about it, for the first time at `firstAt` (ISO 8601 UTC). */
+export async function beginStatusInquiries(
+  query: Query,
+  transactions: readonly (TransactionKey & { readonly rail: string | null })[],
+  firstAt: string,
+): Promise<void> {
+  if (transactions.length === 0) return;
+  await query(
+    `insert into tiba.status_inquiries (client_id, transaction_id, rail, next_at)
+     select client_id, transaction_id, rail, $4
+       from unnest($1::text[], $2::text[], $3::text[]) as k (client_id, transaction_id, rail)
+      order by client_id, transaction_id
+     on conflict do nothing`,
+    [
+      transactions.map(({ clientId }) => clientId),
+      transactions.map(({ transactionId }) => transactionId),
+      transactions.map(({ rail }) => rail),
+      firstAt,
+    ],
+  );
+}
+
+/** There is nothing left to ask about these. */
+export async function endStatusInquiries(query: Query, keys: readonly TransactionKey[]): Promise<void> {
+  if (keys.length === 0) return;
+  await query(
+    `delete from tiba.status_inquiries i
+      using unnest($1::text[], $2::text[]) as k (client_id, transaction_id)
+      where i.client_id = k.client_id collate "C" and i.transaction_id = k.transaction_id collate "C"`,
+    [keys.map((key) => key.clientId), keys.map((key) => key.transactionId)],
+  );
+}
+
+/** What is known after a question. Times are ISO 8601 UTC. */
+export interface NextStatusInquiry {
+  readonly nextAt: string;
+  readonly attempts: number;
+  readonly unknownSince: string | null;
+  readonly reviewSince: string | null;
+}
+
+/** Lets go of what was claimed. A claim that has run out and was taken by somebody else is his to settle. */
+export async function releaseStatusInquiries(
+  database: Database,
+  settled: readonly { readonly claimed: ClaimedStatusInquiry; readonly settled: NextStatusInquiry }[],
+): Promise<void> {
+  if (settled.length === 0) return;
+  // Whoever locks one of the rows meanwhile ends it. Waiting for him could become waiting for each other.
+  await database.query(
+    `with given as (
+       select i.client_id, i.transaction_id, k.next_at, k.attempts, k.unknown_since, k.review_since
+         from unnest($1::text[], $2::text[], $3::timestamptz[], $4::timestamptz[], $5::int[], $6::timestamptz[],
+                     $7::timestamptz[])
+              as k (client_id, transaction_id, claimed_until, next_at, attempts, unknown_since, review_since)
+         join tiba.status_inquiries i
+           on i.client_id = k.client_id collate "C" and i.transaction_id = k.transaction_id collate "C"
+          and i.claimed_until = k.claimed_until
+          for update of i skip locked
+     )
+     update tiba.status_inquiries i
+        set next_at = given.next_at, claimed_until = null, attempts = given.attempts,
+            unknown_since = given.unknown_since, review_since = given.review_since
+       from given where i.client_id = given.client_id and i.transaction_id = given.transaction_id`,
+    [
+      settled.map(({ claimed }) => claimed.clientId),
+      settled.map(({ claimed }) => claimed.transactionId),
+      settled.map(({ claimed }) => claimed.claimedUntil),
+      settled.map((each) => each.settled.nextAt),
+      settled.map((each) => each.settled.attempts),
+      settled.map((each) => each.settled.unknownSince),
+      settled.map((each) => each.settled.reviewSince),
+    ],
+    'settle-inquiries',
+  );
+}
+
+/** A transaction in PROCESS that its bank says it knows nothing of: the money may or may not have left. */
+export interface Review extends TransactionKey {
+  readonly rail: string;
+  readonly railReference: string;
+  /** ISO 8601 UTC, as are the others. */
+  readonly createdAt: string;
+  readonly unknownSince: string;
+  readonly reviewSince: string;
+  readonly lastInquiredAt: string;
+}
+
+/** Those for review, the longest first: for the operator, so of all clients. */
+export async function listReviews(database: Database, limit: number): Promise<Review[]> {
+  const rows = await database.query<ReviewRow>(
+    `select i.client_id, i.transaction_id, i.rail, t.rail_reference, t.created_at, i.unknown_since, i.review_since,
+            i.last_inquired_at
+       from tiba.status_inquiries i join tiba.transactions t using (client_id, transaction_id)
+      where i.review_since is not null order by i.review_since limit $1`,
+    [limit],
+  );
+  return rows.map((row) => ({
+    clientId: row.client_id,
+    transactionId: row.transaction_id,
+    rail: row.rail,
+    railReference: row.rail_reference,
+    createdAt: row.created_at.toISOString(),
+    unknownSince: row.unknown_since.toISOString(),
+    reviewSince: row.review_since.toISOString(),
+    lastInquiredAt: row.last_inquired_at.toISOString(),
+  }));
+}
+
+interface ReviewRow extends Record<string, unknown> {
+  client_id: string;
+  transaction_id: string;
+  rail: string;
+  rail_reference: string;
+  created_at: Date;
+  unknown_since: Date;
+  review_since: Date;
+  last_inquired_at: Date;
+}

@@ -1,0 +1,126 @@
+import type { Bank } from '../../domain/bank.ts';
+import type { Metrics } from '../../observability/metrics.ts';
+import type { Rail } from '../rail.ts';
+import { type Routes, railsTo } from '../routes.ts';
+import type { BreakerState } from './circuit-breaker.ts';
+import { type ConnectionGuard, createConnectionGuard } from './connection-guard.ts';
+import { createGuardedRail, type GuardedRail, type GuardedRailSnapshot } from './guarded-rail.ts';
+import { type Contract, NO_CONTRACT, PROTECTION, type Protection } from './settings.ts';
+
+/** How one bank is asked. */
+export interface Route {
+  /** First choice first. */
+  readonly rails: readonly GuardedRail[];
+  readonly hedge: boolean;
+}
+
+export interface GuardOptions {
+  readonly routes?: Routes;
+  /** By the rail's name. */
+  readonly contracts?: ReadonlyMap<string, Contract>;
+  /** Questions that went out today before this process began, by the rail's name. */
+  readonly askedToday?: ReadonlyMap<string, number>;
+  readonly protection?: Protection;
+  /** Milliseconds since 1970. */
+  readonly wallClock?: () => number;
+  readonly onBreaker?: (change: { rail: string; bank: string; state: BreakerState }) => void;
+}
+
+/** One rail as the operator sees it. */
+export interface RailSnapshot {
+  readonly name: string;
+  readonly tellsClosed: boolean;
+  /** Of all its banks together. */
+  readonly inFlight: number;
+  /** Null where the contract has no such limit. */
+  readonly concurrencyMax: number | null;
+  readonly quotaLeft: { readonly second: number | null; readonly day: number | null };
+  /** Those that were asked since the start. */
+  readonly banks: readonly { readonly bank: Bank; readonly health: GuardedRailSnapshot }[];
+}
+
+export interface Guards {
+  reaches(bank: Bank): boolean;
+  routeTo(bank: Bank): Route;
+  snapshot(nowMs: number): readonly RailSnapshot[];
+}
+
+const STATE_NUMBERS: Readonly<Record<BreakerState, number>> = { closed: 0, half_open: 1, open: 2 };
+const NO_QUOTA = { second: null, day: null } as const;
+
+interface Guarded {
+  readonly bank: Bank;
+  readonly connection: ConnectionGuard;
+  readonly guarded: GuardedRail;
+}
+
+/** The guards of each bank and rail, made when a bank is asked about for the first time. */
+export function createGuards(
+  rails: readonly Rail[],
+  metrics: Pick<Metrics, 'breakerState'>,
+  options: GuardOptions,
+): Guards {
+  const {
+    routes = new Map(),
+    contracts,
+    askedToday,
+    protection = PROTECTION,
+    wallClock = Date.now,
+    onBreaker,
+  } = options;
+  const connections = new Map(
+    rails.map((rail) => {
+      const askedBefore = askedToday?.get(rail.name) ?? 0;
+      const contract = contracts?.get(rail.name) ?? NO_CONTRACT;
+      return [rail, createConnectionGuard(rail, contract, { wallMs: wallClock, askedBefore })];
+    }),
+  );
+  const made: Guarded[] = [];
+  const known = new Map<string, Route>();
+
+  function guard(connection: ConnectionGuard, bank: Bank): GuardedRail {
+    const onState = (state: BreakerState): void => {
+      metrics.breakerState.set({ rail: connection.rail.name, bank: bank.bic }, STATE_NUMBERS[state]);
+      onBreaker?.({ rail: connection.rail.name, bank: bank.bic, state });
+    };
+    const guarded = createGuardedRail({ connection, protection, wallMs: wallClock, onState });
+    made.push({ bank, connection, guarded });
+    return guarded;
+  }
+
+  function connectionOf(rail: Rail): ConnectionGuard {
+    const connection = connections.get(rail);
+    if (connection === undefined) throw new Error(`${rail.name} is not among the rails`);
+    return connection;
+  }
+
+  return {
+    reaches: (bank) => railsTo(bank, rails, routes).length > 0,
+    routeTo(bank) {
+      let route = known.get(bank.bic);
+      if (route === undefined) {
+        const chosen = railsTo(bank, rails, routes);
+        route = {
+          rails: chosen.map((rail) => guard(connectionOf(rail), bank)),
+          hedge: routes.get(bank.bic)?.hedge ?? false,
+        };
+        known.set(bank.bic, route);
+      }
+      return route;
+    },
+    snapshot: (nowMs) =>
+      [...connections.values()].map((connection) => {
+        const banks = made
+          .filter((each) => each.connection === connection)
+          .map(({ bank, guarded }) => ({ bank, health: guarded.snapshot(nowMs) }));
+        return {
+          name: connection.rail.name,
+          tellsClosed: connection.rail.tellsClosed === true,
+          inFlight: banks.reduce((sum, { health }) => sum + health.inFlight, 0),
+          concurrencyMax: connection.bulkhead?.max ?? null,
+          quotaLeft: connection.quota?.left(nowMs) ?? NO_QUOTA,
+          banks,
+        };
+      }),
+  };
+}

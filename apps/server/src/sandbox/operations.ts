@@ -1,0 +1,76 @@
+import type { FastifyInstance } from 'fastify';
+import { parseMoney } from '../domain/money.ts';
+import type { Authorize } from '../http/authorize.ts';
+import { sendSuccess } from '../http/envelope.ts';
+import { ApiError } from '../http/errors.ts';
+import { jsonObject } from '../http/json-body.ts';
+import { type JsonObject, numberText } from '../lib/exact-json.ts';
+import { ownProperty } from '../lib/own-property.ts';
+import { type DemoCore, DisbursementRefused, type NewDisbursement } from './demo-core.ts';
+
+/** The sandbox's own operations, on its operator listener: what an operator's core does by other means. */
+export function sandboxOperations(
+  app: FastifyInstance,
+  gate: Authorize,
+  core: Pick<DemoCore, 'disburse' | 'pushClock'>,
+): void {
+  const onRequest = gate({ scope: 'feed:write' });
+
+  app.post('/sandbox/v1/disbursements', { onRequest }, async (request, reply) => {
+    const wanted = readDisbursement(jsonObject(request.body));
+    const made = await core.disburse(wanted).catch(refuse);
+    const data = {
+      transaction_id: made.transactionId,
+      reference_id: made.referenceId,
+      client_id: wanted.clientId,
+      status: 'PROCESS',
+      bank: made.bank,
+    };
+    return sendSuccess(reply.code(201), 'Disbursement made', JSON.stringify(data));
+  });
+
+  app.post('/sandbox/v1/clock', { onRequest }, async (request, reply) => {
+    const seconds = Number(textOf(jsonObject(request.body), 'advance_seconds') ?? Number.NaN);
+    const answer = await core.pushClock(seconds).catch(refuse);
+    return sendSuccess(reply, "The bank's clock was pushed forward", answer);
+  });
+}
+
+const DEFAULTS = {
+  client_id: 'demo-shop',
+  amount: '150000.00',
+  bank_code: '014',
+  account_number: '1234567890',
+  description: 'Made in the sandbox',
+} as const;
+
+/** Everything may be left out. What is wrong with it is found by the feed, as with any core's words. */
+function readDisbursement(body: JsonObject): NewDisbursement {
+  const text = (name: keyof typeof DEFAULTS): string => textOf(body, name) ?? DEFAULTS[name];
+  const amount = parseMoney(text('amount'));
+  if (amount === null)
+    throw new ApiError('INVALID_REQUEST', { message: 'Invalid request: amount must be a plain decimal' });
+  return {
+    clientId: text('client_id'),
+    referenceId: textOf(body, 'reference_id'),
+    amount,
+    bankCode: text('bank_code'),
+    accountNumber: text('account_number'),
+    accountName: textOf(body, 'account_name'),
+    description: text('description'),
+  };
+}
+
+function textOf(body: JsonObject, name: string): string | null {
+  const value = ownProperty(body, name);
+  if (value === undefined || value === null) return null;
+  const text = typeof value === 'string' ? value : numberText(value);
+  if (text !== undefined) return text;
+  throw new ApiError('INVALID_REQUEST', { message: `Invalid request: ${name} must be a string` });
+}
+
+function refuse(error: unknown): never {
+  if (error instanceof DisbursementRefused)
+    throw new ApiError('INVALID_REQUEST', { message: `Invalid request: ${error.message}` });
+  throw error;
+}

@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict';
+import { createHash, hkdfSync } from 'node:crypto';
+import { after, before, suite, test } from 'node:test';
+import { createAccountHash } from '../../apps/server/src/account-checks/account-hash.ts';
+import { assertRefused, assertSuccess, TIMESTAMP } from '../contract/assertions.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
+import { type Answer, startTestService, type TestService } from '../support/service.ts';
+import { foundIn, type StoredCheck, searchChecks, storedChecks } from './stored-checks.ts';
+
+/** Every question about an account leaves a record: of who asked, and of which account only by its keyed hash. */
+
+const ACTIVE = '7391046528';
+/** Which ending gives which verdict: docs/simulated-bank.md. */
+const ACCOUNTS = { ACTIVE, BLOCKED: '5739040403', NOT_FOUND: '5739040404', INACTIVE: '5739040410' };
+const UNAVAILABLE = '5739040503';
+
+let database: TestDatabase;
+let service: TestService;
+let operator: string;
+const answers: Answer[] = [];
+
+const check = async (account: string, headers: Record<string, string> = {}, token = service.alpha.token) => {
+  const answer = await service.checkAccount({ bank_code: 'BCA', account_number: account }, { headers, token });
+  answers.push(answer);
+  return { answer, requestId: answer.headers.get('x-request-id') };
+};
+
+/** The record of this request, as soon as it is there. */
+async function recordOf({ requestId }: { readonly requestId: string | null }): Promise<StoredCheck> {
+  let found: StoredCheck | undefined;
+  await eventually('the record is there', async () => {
+    found = (await storedChecks(database.connection)).find(({ request_id: id }) => id === requestId);
+    return found !== undefined;
+  });
+  assert.ok(found !== undefined);
+  return found;
+}
+
+before(async () => {
+  database = await createTestDatabase();
+  service = await startTestService({ database, settings: { verdictSeconds: 60 } });
+  ({ token: operator } = await service.addClient('operator', ['operator:read']));
+});
+after(async () => {
+  await service?.close();
+  await database?.drop();
+});
+
+suite('a record', () => {
+  for (const [verdict, account] of Object.entries(ACCOUNTS)) {
+    test(`is left by the verdict ${verdict}, with the rail that gave it`, async () => {
+      const { client_id, bic, outcome, rail, age_seconds } = await recordOf(await check(account));
+      assert.deepEqual(
+        { client_id, bic, outcome, rail, age_seconds },
+        { client_id: 'alpha', bic: 'CENAIDJA', outcome: verdict, rail: 'simulated-bank', age_seconds: null },
+      );
+    });
+  }
+
+  test('is left by a bank that cannot say, with the reason', async () => {
+    const asked = await check(UNAVAILABLE);
+    assertRefused(asked.answer, 'SERVICE_UNAVAILABLE');
+    const { outcome, rail } = await recordOf(asked);
+    assert.deepEqual([outcome, rail], ['bank_unavailable', 'simulated-bank']);
+  });
+
+  test('is left by a verdict that was kept, with its age', async () => {
+    const fresh = await recordOf(await check(ACTIVE, {}, service.beta.token));
+    const kept = await recordOf(await check(ACTIVE, { 'cache-control': 'max-age=60' }, service.beta.token));
+    assert.equal(fresh.age_seconds, null);
+    assert.deepEqual([kept.client_id, kept.outcome, kept.rail], ['beta', 'ACTIVE', 'simulated-bank']);
+    assert.ok(kept.age_seconds !== null);
+  });
+
+  test('is not left by what is refused before any account is looked at', async () => {
+    const before = (await storedChecks(database.connection)).length;
+    assertRefused(await service.checkAccount({ bank_code: 'BCA', account_number: '12' }), 'INVALID_FORMAT');
+    assertRefused((await check(ACTIVE, {}, service.core.token)).answer, 'FORBIDDEN');
+    await recordOf(await check(ACTIVE));
+    assert.equal((await storedChecks(database.connection)).length, before + 1);
+  });
+});
+
+suite('the operator', () => {
+  const ids = (answer: Answer) => foundIn(answer).map((each) => each['request_id']);
+
+  test('finds who has asked about an account, by any code of its bank, the latest first', async () => {
+    const account = '6482951730';
+    const first = await check(account);
+    const second = await check(account, {}, service.beta.token);
+    await recordOf(first);
+    await recordOf(second);
+    for (const bank_code of ['014', 'bca', 'CENAIDJA']) {
+      const answer = await searchChecks(service, operator, { bank_code, account_number: account });
+      assert.deepEqual(ids(answer), [second.requestId, first.requestId]);
+      assertSuccess(answer);
+    }
+    const ofBeta = await searchChecks(service, operator, {
+      client_id: 'beta',
+      bank_code: '014',
+      account_number: account,
+    });
+    assert.deepEqual(ids(ofBeta), [second.requestId]);
+    const elsewhere = await searchChecks(service, operator, { bank_code: 'BRI', account_number: account });
+    assert.deepEqual(ids(elsewhere), []);
+  });
+
+  test('finds what a client has asked, in a range of time, and is told when there is more', async () => {
+    const all = await searchChecks(service, operator, { client_id: 'alpha' });
+    const found = foundIn(all);
+    assert.ok(found.length > 3);
+    assert.equal(all.json.data?.['has_more'], false);
+    for (const each of found) {
+      assert.match(String(each['checked_at']), TIMESTAMP);
+      assert.match(String(each['account_hash']), /^[0-9a-f]{32}$/);
+      assert.equal(each['client_id'], 'alpha');
+      assert.ok((each['verdict'] === null) !== (each['no_verdict_reason'] === null));
+    }
+    const some = await searchChecks(service, operator, { client_id: 'alpha', limit: 2 });
+    assert.deepEqual([ids(some), some.json.data?.['has_more']], [ids(all).slice(0, 2), true]);
+    const moment = String(found[1]?.['checked_at']);
+    const then = await searchChecks(service, operator, { client_id: 'alpha', from: moment, to: moment });
+    assert.ok(ids(then).includes(found[1]?.['request_id']));
+    assert.ok(foundIn(then).every((each) => each['checked_at'] === moment));
+  });
+
+  test('alone may look, and is told what is wrong with a question', async () => {
+    assertRefused(await searchChecks(service, null, { client_id: 'alpha' }), 'UNAUTHORIZED');
+    for (const { token } of [service.alpha, service.core])
+      assertRefused(await searchChecks(service, token, { client_id: 'alpha' }), 'FORBIDDEN', /operator:read/);
+    const wrong: readonly [Record<string, unknown>, RegExp][] = [
+      [{}, /give client_id, or bank_code and account_number/],
+      [{ client_id: 7 }, /client_id must be a string/],
+      [{ client_id: 'a\u0000b' }, /client_id must be a string/],
+      [{ bank_code: 'BCA' }, /account_number must be/],
+      [{ client_id: 'alpha', from: '2026-11-21' }, /from must be a time/],
+      [{ client_id: 'alpha', limit: 1_001 }, /limit must be a whole number/],
+    ];
+    for (const [body, message] of wrong)
+      assertRefused(await searchChecks(service, operator, body), 'INVALID_REQUEST', message);
+    assertRefused(await searchChecks(service, operator, { account_number: ACTIVE }), 'INVALID_BANK_CODE');
+  });
+});
+
+test('no account number and no name is in the records or in the log', async () => {
+  const numbers = [...Object.values(ACCOUNTS), UNAVAILABLE, '6482951730'];
+  const names = answers.map(({ json }) => json.data?.['account_name']).filter((name) => typeof name === 'string');
+  assert.ok(names.length > 0);
+  const records = (await storedChecks(database.connection)).map(({ whole }) => whole);
+  assert.ok(records.length > numbers.length);
+  const said = [...records, ...service.logged.map((line) => JSON.stringify(line))].join('\n');
+  for (const number of numbers) assert.ok(!said.includes(number.slice(0, 7)), number);
+  for (const name of names) assert.ok(!said.includes(name), name);
+});
+
+test('what has not been written yet is written when the service stops', async () => {
+  const other = await startTestService({ database });
+  const answered = await other.checkAccount({ bank_code: 'BCA', account_number: ACTIVE });
+  await other.close();
+  const records = await storedChecks(database.connection);
+  assert.ok(records.some(({ request_id: id }) => id === answered.headers.get('x-request-id')));
+});
+
+test('an account is hashed as NIST SP 800-56C has it, with a key of its own', () => {
+  const secretKey = Buffer.alloc(32, 9);
+  const key = Buffer.from(hkdfSync('sha256', secretKey, '', 'tiba account hash', 32)).toString('hex');
+  const hashAccount = createAccountHash(secretKey);
+  for (const number of ['1'.repeat(34), '12345', '1234567890']) {
+    for (const bic of ['CENAIDJA', 'BRINIDJAXXX']) {
+      const expected = createHash('sha256')
+        .update(Buffer.from([0, 0, 0, 1]))
+        .update(key)
+        .update(`${bic} ${number}`);
+      assert.equal(hashAccount(bic, number), expected.digest('hex').slice(0, 32));
+    }
+  }
+  assert.notEqual(createAccountHash(Buffer.alloc(32, 8))('CENAIDJA', '12345'), hashAccount('CENAIDJA', '12345'));
+});

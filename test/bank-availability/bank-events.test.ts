@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { BANK_KINDS } from '../../apps/server/src/domain/event.ts';
+import { register } from '../callbacks/endpoints-harness.ts';
+import { startCallbackReceiver, verified } from '../callbacks/receiver.ts';
+import { named, openDatabase, startAsker, startMortalBank } from './stoppable-bank.ts';
+
+/** That a bank is down, and that it is up again: who is told, and what. */
+
+test('a bank that dies, is tried in vain and comes back is told of twice: signed, in order, to those it concerns', async (context) => {
+  const database = await openDatabase(context);
+  const bank = await startMortalBank(context);
+  const { service, token, check, told, untilTold, askUntil } = await startAsker(context, database, bank);
+  const [receiver, other] = [await startCallbackReceiver(context), await startCallbackReceiver(context)];
+  const { secret } = await register(service, { url: receiver.url, kinds: BANK_KINDS }, token);
+  await register(service, { url: other.url }, token);
+  const unconcerned = await service.addClient('unconcerned', ['status:read', 'events:read']);
+  await service.addClient('former', ['account:check', 'events:read']);
+  const { query } = service.app.database;
+  await query(`update tiba.clients set disabled_at = now() where client_id = 'former'`);
+
+  await check();
+  bank.dead = true;
+  await untilTold(1);
+  const asked = bank.asked();
+  await askUntil('three more questions in vain', () => bank.asked() >= asked + 3);
+  bank.dead = false;
+  const events = await untilTold(2);
+  assert.deepEqual(named(events), [
+    ['evt_CENAIDJA_1', 'bank.down'],
+    ['evt_CENAIDJA_2', 'bank.up'],
+  ]);
+
+  const callbacks = await receiver.untilReceived(2);
+  assert.deepEqual(callbacks.map(({ id }) => id).toSorted(), ['evt_CENAIDJA_1', 'evt_CENAIDJA_2']);
+  for (const callback of callbacks) {
+    const version = Number(callback.id.at(-1));
+    const { timestamp, ...believed } = verified(secret, callback);
+    assert.match(String(timestamp), /Z$/);
+    const status = version === 1 ? 'DOWN' : 'UP';
+    const data = events[version - 1]?.data ?? {};
+    assert.deepEqual(believed, { type: `bank.${status.toLowerCase()}`, version, data });
+    const { since, ...rest } = data;
+    assert.match(String(since), /^\d{4}-\d\d-\d\dT.*Z$/);
+    assert.deepEqual(rest, { bank_code: '014', bic: 'CENAIDJA', bank_name: 'Bank Central Asia', status });
+  }
+  assert.deepEqual(named(await told(service.beta.token)), named(events));
+  assert.deepEqual(await told(unconcerned.token), []);
+  assert.deepEqual(await query(`select from tiba.events where client_id = 'former'`), []);
+  assert.deepEqual(other.received, [], 'an endpoint that named no kinds is told of disbursements alone');
+});

@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { LEASE_MS } from '../../apps/server/src/callbacks/dispatcher.ts';
+import { eventually } from '../support/eventually.ts';
+import { bound } from '../support/suite-environment.ts';
+import { type DeliverySetup, type Endpoint, setUpDeliveries } from './delivery-setup.ts';
+import { silence, startCallbackReceiver, status } from './receiver.ts';
+
+/** Many at once: endpoints beside each other, and processes beside each other. */
+
+const PLACES = 32;
+
+let setup: DeliverySetup & { close(): Promise<void> };
+before(async () => {
+  setup = await setUpDeliveries();
+});
+after(() => setup?.close());
+
+async function statesOf(endpoint: Endpoint): Promise<Record<string, number>> {
+  const states: Record<string, number> = {};
+  for (const { state } of await setup.deliveriesTo(endpoint)) states[state] = (states[state] ?? 0) + 1;
+  return states;
+}
+
+async function disable(...endpoints: readonly Endpoint[]): Promise<void> {
+  await setup.database.query(
+    `update tiba.callback_endpoints set disabled_at = now(), disabled_reason = 'client' where endpoint_id = any ($1)`,
+    [endpoints.map(({ endpointId }) => endpointId)],
+  );
+}
+
+test('a receiver that hangs holds its own places and delays nobody else', async (context) => {
+  const hanging = await startCallbackReceiver(context, silence);
+  const healthy = await startCallbackReceiver(context);
+  const hung = await setup.addEndpoint(hanging.url);
+  const well = await setup.addEndpoint(healthy.url);
+  setup.start(context);
+
+  await setup.succeed(100);
+  await hanging.untilReceived(PLACES);
+  await eventually('all of the healthy one', async () => (await statesOf(well))['delivered'] === 100);
+  await setup.succeed(1);
+  const startedMs = performance.now();
+  await healthy.untilReceived(101);
+  assert.ok(performance.now() - startedMs < bound(2_000), 'it did not wait for the one that hangs');
+  assert.equal(hanging.received.length, PLACES);
+  assert.deepEqual(await statesOf(hung), { pending: 101 });
+  await disable(hung, well);
+});
+
+test('two processes deliver each event once, and what each endpoint is owed adds up', async (context) => {
+  const receivers = await Promise.all([startCallbackReceiver(context), startCallbackReceiver(context)]);
+  const [all, failuresOnly] = receivers;
+  const everything = await setup.addEndpoint(all.url);
+  const failures = await setup.addEndpoint(failuresOnly.url, ['disbursement.failed']);
+  setup.start(context);
+  setup.start(context);
+
+  const expected: string[] = [];
+  for (let round = 0; round < 10; round += 1) expected.push(...(await setup.succeed(30)));
+  await eventually('all to be delivered', async () => (await statesOf(everything))['delivered'] === 300);
+  assert.deepEqual(all.received.map(({ id }) => id).toSorted(), expected.toSorted());
+  assert.equal(failuresOnly.received.length, 0);
+  assert.deepEqual(await statesOf(failures), {});
+  await disable(everything, failures);
+});
+
+test('no two processes have the same delivery in hand at the same time', async (context) => {
+  const inHand = new Set<string>();
+  let twice = 0;
+  const failed = new Set<string>();
+  const receiver = await startCallbackReceiver(context, (response, received) => {
+    if (inHand.has(received.id)) twice += 1;
+    inHand.add(received.id);
+    // Every third fails at first, so that there is something to be claimed again while others are in hand.
+    const fails = Number(received.id.match(/(\d+)_1$/)?.[1]) % 3 === 0 && !failed.has(received.id);
+    if (fails) failed.add(received.id);
+    setTimeout(() => {
+      inHand.delete(received.id);
+      status(fails ? 500 : 200)(response, received);
+    }, 20);
+  });
+  const endpoint = await setup.addEndpoint(receiver.url);
+  const engines = [setup.start(context), setup.start(context), setup.start(context)];
+  for (let round = 1; round <= 6; round += 1) {
+    await setup.succeed(20);
+    setup.clock.push(3_000);
+    await Promise.all(engines.map(({ look }) => look()));
+    await setup.untilAttempts(endpoint, round * 20);
+  }
+  setup.clock.push(6_000);
+  await Promise.all(engines.map(({ look }) => look()));
+  await eventually('all to be delivered', async () => (await statesOf(endpoint))['delivered'] === 120);
+  assert.equal(failed.size, 40);
+  assert.equal(twice, 0);
+  const deliveries = await setup.deliveriesTo(endpoint);
+  for (const { tries, attempts } of deliveries) {
+    assert.deepEqual(
+      tries.map(({ attempt }) => attempt),
+      Array.from({ length: attempts }, (_, index) => index + 1),
+      'each attempt is recorded once',
+    );
+  }
+  assert.equal(
+    receiver.received.length,
+    deliveries.reduce((sum, { attempts }) => sum + attempts, 0),
+  );
+  await disable(endpoint);
+});
+
+test('events that no endpoint wants, and endpoints that are disabled, are owed nothing', async (context) => {
+  const receiver = await startCallbackReceiver(context);
+  const off = await setup.addEndpoint(receiver.url);
+  await disable(off);
+  const { look } = setup.start(context);
+  await setup.succeed(3);
+  await look();
+  assert.deepEqual(await statesOf(off), {});
+});
+
+test('what an endpoint was owed when it was disabled is sent when it is enabled again', async (context) => {
+  const receiver = await startCallbackReceiver(context);
+  const endpoint = await setup.addEndpoint(receiver.url);
+  await setup.succeed(5);
+  await disable(endpoint);
+  const { look } = setup.start(context);
+  await look();
+  assert.deepEqual(await statesOf(endpoint), { pending: 5 });
+  await setup.database.query(
+    `update tiba.callback_endpoints set disabled_at = null, disabled_reason = null where endpoint_id = $1`,
+    [endpoint.endpointId],
+  );
+  await look();
+  await receiver.untilReceived(5);
+  await eventually('all to be recorded', async () => (await statesOf(endpoint))['delivered'] === 5);
+  await disable(endpoint);
+});
+
+test('an engine that closes waits for what is in flight, and records it', async (context) => {
+  const receiver = await startCallbackReceiver(context, silence);
+  const endpoint = await setup.addEndpoint(receiver.url);
+  const engine = setup.start(context);
+  await setup.succeed(3);
+  await receiver.untilReceived(3);
+  const answered = Promise.withResolvers<void>();
+  const late = await startCallbackReceiver(context, (response) => {
+    void answered.promise.then(() => response.end('late, but well'));
+  });
+  const second = await setup.addEndpoint(late.url);
+  await setup.succeed(2);
+  await late.untilReceived(2);
+
+  const closing = engine.close();
+  answered.resolve();
+  await closing;
+  assert.deepEqual(await statesOf(second), { delivered: 2 });
+  // Those that were not answered are left to whoever comes after the lease.
+  assert.deepEqual(await statesOf(endpoint), { pending: 5 });
+  receiver.answer = status(200);
+  setup.clock.push(LEASE_MS);
+  const { look } = setup.start(context);
+  await look();
+  await eventually('all of them', async () => (await statesOf(endpoint))['delivered'] === 5);
+  await disable(endpoint, second);
+});

@@ -1,0 +1,106 @@
+import { after, before, suite, test } from 'node:test';
+import { startTestService, type TestClient, type TestService } from '../support/service.ts';
+import { assertRefused, type ErrorCode } from './assertions.ts';
+import { exchangeOne, rawRequest } from './raw-connection.ts';
+
+/**
+ * docs/contract.md 7.1: a request with two faults is answered for the one that is
+ * judged first. Every pair is tried.
+ */
+
+let service: TestService;
+let exhausted: TestClient;
+let withoutScope: TestClient;
+let exhaustedWithoutScope: TestClient;
+
+before(async () => {
+  service = await startTestService();
+  const nothing = { 'check-status': 0, 'check-account': 0 };
+  exhausted = await service.addClient('exhausted', ['status:read', 'account:check'], nothing);
+  withoutScope = await service.addClient('without-scope', ['feed:write']);
+  exhaustedWithoutScope = await service.addClient('exhausted-without-scope', ['feed:write'], nothing);
+});
+after(() => service?.close());
+
+interface Stage {
+  readonly name: string;
+  readonly code: ErrorCode;
+}
+
+const COMMON: readonly Stage[] = [
+  { name: 'route', code: 'NOT_FOUND' },
+  { name: 'method', code: 'METHOD_NOT_ALLOWED' },
+  { name: 'authentication', code: 'UNAUTHORIZED' },
+  { name: 'scope', code: 'FORBIDDEN' },
+  { name: 'limit', code: 'RATE_LIMIT_EXCEEDED' },
+  { name: 'Accept', code: 'NOT_ACCEPTABLE' },
+];
+
+const STATUS_STAGES: readonly Stage[] = [
+  ...COMMON,
+  { name: 'identifier', code: 'INVALID_TRANSACTION_ID' },
+  { name: 'look-up', code: 'TRANSACTION_NOT_FOUND' },
+];
+
+const ACCOUNT_STAGES: readonly Stage[] = [
+  ...COMMON,
+  { name: 'content type', code: 'UNSUPPORTED_MEDIA_TYPE' },
+  { name: 'size', code: 'PAYLOAD_TOO_LARGE' },
+  { name: 'body', code: 'INVALID_FORMAT' },
+  { name: 'bank_code', code: 'INVALID_BANK_CODE' },
+  { name: 'account_number', code: 'INVALID_FORMAT' },
+  { name: 'bank', code: 'SERVICE_UNAVAILABLE' },
+];
+
+type Faults = ReadonlySet<string>;
+
+function commonHeaders(faults: Faults): Record<string, string> {
+  const scoped = faults.has('limit') ? exhausted : service.alpha;
+  const scopeless = faults.has('limit') ? exhaustedWithoutScope : withoutScope;
+  const { token } = faults.has('scope') ? scopeless : scoped;
+  return {
+    ...(faults.has('authentication') ? {} : { authorization: `Bearer ${token}` }),
+    accept: faults.has('Accept') ? 'text/html' : 'application/json',
+  };
+}
+
+function statusRequest(faults: Faults): Buffer {
+  const route = faults.has('route') ? '/api/v1/check-stat/' : '/api/v1/check-status/';
+  const method = faults.has('method') ? 'DELETE' : 'GET';
+  return rawRequest(method, route + (faults.has('identifier') ? '%ZZ' : 'NONE'), { headers: commonHeaders(faults) });
+}
+
+function accountRequest(faults: Faults): Buffer {
+  const route = faults.has('route') ? '/api/v1/check-acc' : '/api/v1/check-account';
+  const method = faults.has('method') ? 'PUT' : 'POST';
+  const account = (faults.has('account_number') ? 'A' : '1') + (faults.has('bank') ? '234560503' : '234567890');
+  const json = JSON.stringify({
+    ...(faults.has('size') ? { filler: 'x'.repeat(16_384) } : {}),
+    bank_code: faults.has('bank_code') ? 'NOPE' : '014',
+    account_number: account,
+  });
+  const type = faults.has('content type') ? 'text/plain' : 'application/json';
+  const headers = { ...commonHeaders(faults), 'content-type': type };
+  return rawRequest(method, route, { headers, body: faults.has('body') ? json.slice(0, -1) : json });
+}
+
+function tryEveryPair(stages: readonly Stage[], request: (faults: Faults) => Buffer): void {
+  for (const [index, { name, code }] of stages.entries()) {
+    const later = stages.slice(index + 1).map((stage) => stage.name);
+    test(`${name} is judged before ${later.join(', ') || 'nothing else'}`, async () => {
+      for (const other of [name, ...later]) {
+        assertRefused(await exchangeOne(service.url, request(new Set([name, other]))), code);
+      }
+    });
+  }
+}
+
+suite('order of judgement, check-status', () => tryEveryPair(STATUS_STAGES, statusRequest));
+suite('order of judgement, check-account', () => tryEveryPair(ACCOUNT_STAGES, accountRequest));
+
+test('no body makes a missing route right: it is judged before the body is read', async () => {
+  for (const body of ['{', 'x'.repeat(20_000)]) {
+    const headers = { 'content-type': 'application/json' };
+    assertRefused(await exchangeOne(service.url, rawRequest('POST', '/nowhere', { headers, body })), 'NOT_FOUND');
+  }
+});

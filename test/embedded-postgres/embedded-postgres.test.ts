@@ -1,0 +1,331 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { chmod, chown, mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { startEmbeddedPostgres } from '../../apps/server/src/embedded-postgres/embedded-postgres.ts';
+import { listClosedDirectories } from '../../apps/server/src/embedded-postgres/launcher.ts';
+import { isServerOf } from '../../apps/server/src/embedded-postgres/postmaster.ts';
+import { bound } from '../support/suite-environment.ts';
+import {
+  connect,
+  listBeside,
+  query,
+  socketDirectoryOf,
+  start,
+  startService,
+  until,
+  useInitialisedPlace,
+  usePlace,
+} from './harness.ts';
+
+const isRoot = process.geteuid?.() === 0;
+const nobody = { uid: 65_534, gid: 65_534 };
+const firstStartWithinMs = bound(5_000);
+const nothingLeft = ['postgres', 'postgres.lock', 'postgres.log'];
+
+const templateParent = await mkdtemp(join(await realpath(tmpdir()), 'tiba-test-'));
+const template = join(templateParent, 'postgres');
+await chmod(templateParent, 0o755);
+
+// A clone in /root, for example.
+const repository = fileURLToPath(new URL('../..', import.meta.url));
+const isRepositoryClosed =
+  isRoot && (await listClosedDirectories([repository, dirname(process.execPath)], nobody)).length > 0;
+
+// Two at a time: most of a test is waiting for processes.
+describe('embedded PostgreSQL', { concurrency: 2 }, () => {
+  before(async () => {
+    const began = performance.now();
+    const server = await startEmbeddedPostgres({ dataDirectory: template });
+    const tookMs = performance.now() - began;
+    await query(server.connectionString, "CREATE TABLE kept AS SELECT 'yes' AS answer");
+    await server.stop();
+    assert(tookMs < firstStartWithinMs, `the first start, with initdb and durable, took ${tookMs} ms`);
+  });
+
+  after(() => rm(templateParent, { recursive: true }));
+
+  test('data is there again after a stop, and a stop leaves no process and no socket', async (t) => {
+    const place = await useInitialisedPlace(t, template);
+    const first = await start(place);
+    assert.deepEqual(await query(first.connectionString, 'SELECT * FROM kept'), [{ answer: 'yes' }]);
+    await query(first.connectionString, 'CREATE TABLE second AS SELECT 2 AS number');
+    await Promise.all([first.stop(), first.stop()]);
+    assert.equal(await isServerOf(place.dataDirectory, first.pid), false);
+    assert.equal(existsSync(dirname(socketDirectoryOf(first.connectionString))), false);
+    assert.equal(await first.exited, 'exit code 0');
+    const second = await start(place);
+    assert.deepEqual(await query(second.connectionString, 'SELECT number FROM second'), [{ number: 2 }]);
+    assert.deepEqual(await listBeside(place.dataDirectory), nothingLeft);
+  });
+
+  test('nobody but the user of the server and root reaches it: no TCP, a closed socket directory, a closed log', async (t) => {
+    const server = await start(await useInitialisedPlace(t, template));
+    assert.deepEqual(await query(server.connectionString, 'SHOW listen_addresses'), [{ listen_addresses: '' }]);
+    const directory = await stat(socketDirectoryOf(server.connectionString));
+    assert.equal(directory.mode & 0o777, 0o700);
+    assert.equal((await stat(server.logPath)).mode & 0o777, 0o600);
+  });
+
+  test('texts are UTF-8 and sort alike on every machine', async (t) => {
+    const server = await start(await useInitialisedPlace(t, template));
+    const rows = await query(
+      server.connectionString,
+      'SELECT datcollate, datlocprovider, datlocale, pg_encoding_to_char(encoding) AS encoding FROM pg_database WHERE datname = current_database()',
+    );
+    assert.deepEqual(rows, [{ datcollate: 'C', datlocprovider: 'b', datlocale: 'C.UTF-8', encoding: 'UTF8' }]);
+  });
+
+  test('the server is in a session of its own, out of reach of Ctrl-C', async (t) => {
+    const server = await start(await useInitialisedPlace(t, template));
+    // Signal 0 to the group that bears the server's id: the server leads it.
+    assert.doesNotThrow(() => process.kill(-server.pid, 0));
+  });
+
+  test('the log of the server quotes no values of failing statements', async (t) => {
+    const server = await start(await useInitialisedPlace(t, template));
+    await query(server.connectionString, 'CREATE TABLE account (number text PRIMARY KEY)');
+    await query(server.connectionString, "INSERT INTO account VALUES ('1234509876')");
+    await assert.rejects(query(server.connectionString, "INSERT INTO account VALUES ('1234509876')"));
+    const log = await readFile(server.logPath, 'utf8');
+    assert.match(log, /duplicate key/);
+    assert.doesNotMatch(log, /1234509876/);
+  });
+
+  test('a server that outlives its killed Tiba is stopped, and its data is kept', async (t) => {
+    const place = await useInitialisedPlace(t, template);
+    const killed = startService(place);
+    const { pid, connectionString } = await killed.started;
+    await query(connectionString, 'CREATE TABLE survived AS SELECT 1 AS number');
+    await killed.end();
+    assert.equal(await isServerOf(place.dataDirectory, pid), true);
+    const server = await start(place);
+    assert.equal(await isServerOf(place.dataDirectory, pid), false);
+    assert.equal(existsSync(dirname(socketDirectoryOf(connectionString))), false);
+    assert.deepEqual(await query(server.connectionString, 'SELECT * FROM survived'), [{ number: 1 }]);
+  });
+
+  test('a server that outlives its Tiba is not stopped under another program of ours', async (t) => {
+    const place = await useInitialisedPlace(t, template);
+    const killed = startService(place);
+    const { pid, connectionString } = await killed.started;
+    const client = await connect(connectionString, 'tiba manage');
+    try {
+      await killed.end();
+      await assert.rejects(start(place), { code: 'IN_USE', message: /Another Tiba .*"tiba manage".* TIBA_DATA_DIR/ });
+      assert.equal(await isServerOf(place.dataDirectory, pid), true);
+    } finally {
+      await client.end();
+    }
+    await start(place);
+  });
+
+  test('a second Tiba on the same data directory is refused, and the first is not disturbed', async (t) => {
+    const place = await useInitialisedPlace(t, template);
+    const first = await start(place);
+    await assert.rejects(start(place), { code: 'IN_USE' });
+    assert.equal((await startService(place).started).code, 'IN_USE');
+    assert.deepEqual(await query(first.connectionString, 'SELECT * FROM kept'), [{ answer: 'yes' }]);
+  });
+
+  test('of two Tibas that start at once on a fresh data directory, one runs and the other is refused', async (t) => {
+    const place = await usePlace(t);
+    const services = [startService(place), startService(place)];
+    const answers = await Promise.all(services.map(({ started }) => started));
+    assert.deepEqual(answers.map(({ code }) => code ?? 'RUNS').sort(), ['IN_USE', 'RUNS']);
+    assert.deepEqual(await listBeside(place.dataDirectory), nothingLeft);
+  });
+
+  test('a Tiba that is killed while it makes the data directory leaves nothing that the next one trips over', async (t) => {
+    const place = await usePlace(t);
+    const killed = startService(place);
+    await until('initdb is at work', async () => {
+      const work = (await listBeside(place.dataDirectory)).find((name) => name.includes('initialising'));
+      return work !== undefined && (await readdir(join(place.dataDirectory, '..', work))).includes('base');
+    });
+    await killed.end();
+    assert.equal(existsSync(place.dataDirectory), false);
+    const server = await start(place);
+    assert.deepEqual(await query(server.connectionString, 'SELECT 1 AS one'), [{ one: 1 }]);
+    assert.deepEqual(await listBeside(place.dataDirectory), nothingLeft);
+  });
+
+  test('a killed server recovers what was committed', async (t) => {
+    const place = await useInitialisedPlace(t, template);
+    const killed = startService(place);
+    const { pid, connectionString } = await killed.started;
+    await query(connectionString, 'CREATE TABLE committed AS SELECT generate_series(1, 1000) AS number');
+    // Computing when the server is killed: it does not notice, and the next server may not start beside it.
+    const busy = await connect(connectionString, 'test');
+    const interrupted = busy
+      .query('SELECT count(*) FROM generate_series(1, 100) a, generate_series(1, 10000000) b')
+      .catch(() => 'interrupted');
+    process.kill(pid, 'SIGKILL');
+    await killed.end();
+    const server = await start(place);
+    assert.equal(await interrupted, 'interrupted');
+    await busy.end();
+    const rows = await query(server.connectionString, 'SELECT count(*)::int AS rows FROM committed');
+    assert.deepEqual(rows, [{ rows: 1000 }]);
+  });
+
+  test('a process that was given the id of a dead server does not block the start, and is left alone', async (t) => {
+    const place = await useInitialisedPlace(t, template);
+    const killed = startService(place);
+    const { pid } = await killed.started;
+    process.kill(pid, 'SIGKILL');
+    await killed.end();
+    // As the user of the server: PostgreSQL itself overlooks the processes of others.
+    const { uid, gid } = await stat(place.dataDirectory);
+    const stranger = spawn('sleep', ['60'], isRoot ? { uid, gid, cwd: '/' } : {});
+    place.cleanups.push(() => endChild(stranger));
+    const path = join(place.dataDirectory, 'postmaster.pid');
+    await writeFile(path, (await readFile(path, 'utf8')).replace(String(pid), String(stranger.pid)));
+    await start(place);
+    assert.equal(stranger.exitCode, null);
+    assert.equal(stranger.signalCode, null);
+  });
+
+  test('a server that dies is reported, and started again with its data, where it was', async (t) => {
+    const place = await useInitialisedPlace(t, template);
+    const lines: string[] = [];
+    const server = await start(place, (line) => lines.push(line));
+    const { pid, connectionString } = server;
+    for (const died of [1, 2]) {
+      process.kill(server.pid, 'SIGKILL');
+      await until('it runs again', async () => lines.filter((line) => line.includes('runs again')).length === died);
+      assert.deepEqual(await query(connectionString, 'SELECT * FROM kept'), [{ answer: 'yes' }]);
+    }
+    assert.notEqual(server.pid, pid);
+    assert.match(lines.join('\n'), new RegExp(`process ${pid}\\) ended by itself \\(SIGKILL\\) and is started again`));
+    await server.stop();
+    assert.equal(await server.exited, 'exit code 0');
+    assert.deepEqual(await listBeside(place.dataDirectory), nothingLeft);
+    assert.equal(existsSync(dirname(socketDirectoryOf(connectionString))), false);
+  });
+
+  test('a server that dies while it is stopped, or is stopped before it runs again, is gone', async (t) => {
+    const place = await useInitialisedPlace(t, template);
+    const lines: string[] = [];
+    for (const isToldFirst of [false, true]) {
+      const server = await start(place, (line) => lines.push(line));
+      process.kill(server.pid, 'SIGKILL');
+      if (isToldFirst) await until('its end is told', async () => lines.some((line) => line.includes('started again')));
+      await server.stop();
+      await server.exited;
+      assert.equal(await isServerOf(place.dataDirectory, server.pid), false);
+      assert.deepEqual(await listBeside(place.dataDirectory), nothingLeft);
+      assert.equal(existsSync(dirname(socketDirectoryOf(server.connectionString))), false);
+    }
+  });
+
+  test('a server that cannot be started again is tried on until it can, or is stopped', async (t) => {
+    const place = await useInitialisedPlace(t, template);
+    const lines: string[] = [];
+    const server = await start(place, (line) => lines.push(line));
+    const conf = join(place.dataDirectory, 'postgresql.conf');
+    const good = await readFile(conf);
+    await writeFile(conf, 'no_such_setting = 1\n');
+    process.kill(server.pid, 'SIGKILL');
+    const saying = (text: string) => lines.some((line) => line.includes(text));
+    await until('it is told why', async () => saying('no_such_setting'));
+    await writeFile(conf, good);
+    await until('it runs again', async () => saying('runs again'));
+    assert.deepEqual(await query(server.connectionString, 'SELECT * FROM kept'), [{ answer: 'yes' }]);
+  });
+
+  test('a server that cannot start says why, and leaves no lock', async (t) => {
+    const place = await useInitialisedPlace(t, template);
+    const path = join(place.dataDirectory, 'postgresql.conf');
+    const good = await readFile(path);
+    await writeFile(path, 'no_such_setting = 1\n');
+    await assert.rejects(start(place), { code: 'START_FAILED', message: /no_such_setting/ });
+    await writeFile(path, good);
+    await start(place);
+  });
+
+  test('a directory with other files in it is refused and not touched', async (t) => {
+    const place = await usePlace(t);
+    await mkdir(place.dataDirectory);
+    await writeFile(join(place.dataDirectory, 'letter.txt'), 'mine');
+    await assert.rejects(start(place), { code: 'NOT_OUR_DATA_DIRECTORY' });
+    assert.deepEqual(await readdir(place.dataDirectory), ['letter.txt']);
+  });
+
+  test('as root the server runs as another user, who owns the data directory', { skip: !isRoot }, async (t) => {
+    const place = await useInitialisedPlace(t, template);
+    const server = await start(place);
+    const { uid } = await stat(place.dataDirectory);
+    assert.notEqual(uid, 0);
+    assert.equal(await readStatus(server.pid, 'Uid'), [uid, uid, uid, uid].join('\t'));
+    if (!isRepositoryClosed) assert.equal(await readStatus(server.pid, 'CapEff'), '0000000000000000');
+  });
+
+  test('as root in a directory closed to others the server may pass, may read, and may nothing else', async (t) => {
+    if (!(await mayPassClosedDirectories())) return t.skip('needs root with CAP_DAC_READ_SEARCH and CAP_SETPCAP');
+    const place = await usePlace(t, 0o700);
+    const server = await start(place);
+    assert.deepEqual(await query(server.connectionString, 'SELECT 1 AS one'), [{ one: 1 }]);
+    for (const set of ['CapEff', 'CapPrm', 'CapAmb']) {
+      assert.equal(await readStatus(server.pid, set), '0000000000000004');
+    }
+    assert.equal(await readStatus(server.pid, 'NoNewPrivs'), '1');
+    // Not even other processes of the server's user may log in to a server that can read every file.
+    const outer = await stat(dirname(socketDirectoryOf(server.connectionString)));
+    assert.deepEqual({ uid: outer.uid, mode: outer.mode & 0o777 }, { uid: 0, mode: 0o700 });
+  });
+
+  test('an ordinary user starts, stops, and starts again after being killed', {
+    skip: isRepositoryClosed,
+  }, async (t) => {
+    const user = isRoot ? nobody : {};
+    const place = await usePlace(t);
+    if (isRoot) await chown(dirname(place.dataDirectory), nobody.uid, nobody.gid);
+    const first = startService(place, user);
+    await query((await first.started).connectionString, 'CREATE TABLE mine AS SELECT 1 AS number');
+    await first.end('SIGTERM');
+    const second = startService(place, user);
+    await second.started;
+    await second.end('SIGKILL');
+    const third = startService(place, user);
+    const { connectionString } = await third.started;
+    assert.deepEqual(await query(connectionString, 'SELECT * FROM mine'), [{ number: 1 }]);
+    await third.end('SIGTERM');
+    assert.equal(third.child.exitCode, 0);
+    assert.equal(existsSync(dirname(socketDirectoryOf(connectionString))), false);
+    if (!isRoot) return;
+    // Started by root afterwards, it stays the user's.
+    const { pid } = await start(place);
+    assert.match(await readStatus(pid, 'Uid'), /^65534\b/);
+  });
+
+  test('the data directory of another user is refused', { skip: !isRoot || isRepositoryClosed }, async (t) => {
+    const place = await useInitialisedPlace(t, template);
+    await (await start(place)).stop();
+    await chown(dirname(place.dataDirectory), nobody.uid, nobody.gid);
+    await rm(`${place.dataDirectory}.lock`);
+    await chown(place.dataDirectory, 1, 1);
+    assert.equal((await startService(place, nobody).started).code, 'NO_ACCESS');
+  });
+});
+
+/** A field of /proc/<pid>/status (proc(5)). */
+async function readStatus(pid: number | 'self', field: string): Promise<string> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  return new RegExp(`^${field}:\\t(.*)$`, 'm').exec(status)?.[1] ?? '';
+}
+
+async function mayPassClosedDirectories(): Promise<boolean> {
+  if (!isRoot || process.platform !== 'linux') return false;
+  return (BigInt(`0x${await readStatus('self', 'CapEff')}`) & 0x104n) === 0x104n;
+}
+
+async function endChild(child: ChildProcess): Promise<void> {
+  const exited = once(child, 'exit');
+  if (child.kill()) await exited;
+}

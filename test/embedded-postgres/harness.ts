@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, cp, mkdtemp, readdir, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { TestContext } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { Client, type QueryResultRow } from 'pg';
+import {
+  type EmbeddedPostgres,
+  startEmbeddedPostgres,
+} from '../../apps/server/src/embedded-postgres/embedded-postgres.ts';
+import { findPostmaster, isServerOf } from '../../apps/server/src/embedded-postgres/postmaster.ts';
+import { removeLeftSocketDirectories } from '../../apps/server/src/embedded-postgres/socket-directory.ts';
+
+const servicePath = fileURLToPath(new URL('service-process.ts', import.meta.url));
+
+/** Where a test has its data directory, and what it started there. */
+export interface Place {
+  readonly dataDirectory: string;
+  /** Run after the test, the last one first. */
+  readonly cleanups: (() => Promise<unknown>)[];
+}
+
+/** A new directory for a data directory; afterwards no process and no file of it is left, whether the test passed or not. */
+export async function usePlace(t: TestContext, parentMode = 0o755): Promise<Place> {
+  const parent = await mkdtemp(join(await realpath(tmpdir()), 'tiba-test-'));
+  await chmod(parent, parentMode);
+  const dataDirectory = join(parent, 'postgres');
+  const cleanups = [
+    () => rm(parent, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }),
+    () => removeLeftSocketDirectories(dataDirectory, null),
+    () => killServer(dataDirectory),
+  ];
+  t.after(async () => {
+    for (const cleanup of cleanups.toReversed()) await cleanup();
+  });
+  return { dataDirectory, cleanups };
+}
+
+/** A place with an initialised data directory: a copy of `template`. */
+export async function useInitialisedPlace(t: TestContext, template: string): Promise<Place> {
+  const place = await usePlace(t);
+  await cp(template, place.dataDirectory, { recursive: true });
+  return place;
+}
+
+/** Starts in this process, stopped after the test at the latest. */
+export async function start(
+  { dataDirectory, cleanups }: Place,
+  log: (line: string) => void = () => {},
+): Promise<EmbeddedPostgres> {
+  const server = await startEmbeddedPostgres({ dataDirectory, log, durable: false });
+  cleanups.push(() => server.stop());
+  return server;
+}
+
+interface Answer {
+  readonly pid: number;
+  readonly connectionString: string;
+  readonly code?: string;
+}
+
+export interface Service {
+  readonly child: ChildProcess;
+  /** What embedded-service.ts said. */
+  readonly started: Promise<Answer>;
+  /** SIGKILL by default; fulfils when the process has ended. */
+  end(signal?: NodeJS.Signals): Promise<void>;
+}
+
+/** Starts in a process of its own, which is killed after the test at the latest. */
+export function startService({ dataDirectory, cleanups }: Place, user: { uid?: number; gid?: number } = {}): Service {
+  const child = spawn(process.execPath, [servicePath, dataDirectory], {
+    ...user,
+    cwd: '/',
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const exited = once(child, 'exit');
+  const end = async (signal: NodeJS.Signals = 'SIGKILL') => {
+    child.kill(signal);
+    await exited;
+  };
+  cleanups.push(() => end());
+  return { child, started: readAnswer(child), end };
+}
+
+async function readAnswer(child: ChildProcess): Promise<Answer> {
+  assert(child.stdout);
+  for await (const line of createInterface(child.stdout)) return JSON.parse(line);
+  return { pid: 0, connectionString: '', code: 'KILLED' };
+}
+
+export async function query<Row extends QueryResultRow>(connectionString: string, text: string): Promise<Row[]> {
+  const client = await connect(connectionString, 'test');
+  try {
+    return (await client.query<Row>(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+export async function connect(connectionString: string, applicationName: string): Promise<Client> {
+  const client = new Client({ connectionString, application_name: applicationName });
+  client.on('error', () => {});
+  await client.connect();
+  return client;
+}
+
+export async function until(what: string, condition: () => Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + 10_000;
+  while (!(await condition())) {
+    assert(performance.now() < deadline, `not within 10 s: ${what}`);
+    await delay(2);
+  }
+}
+
+export function socketDirectoryOf(connectionString: string): string {
+  return decodeURIComponent(/host=([^&]+)/.exec(connectionString)?.[1] ?? '');
+}
+
+/** The names beside the data directory: what was left over would show here. */
+export function listBeside(dataDirectory: string): Promise<string[]> {
+  return readdir(join(dataDirectory, '..'));
+}
+
+async function killServer(dataDirectory: string): Promise<void> {
+  const postmaster = await findPostmaster(dataDirectory);
+  if (postmaster === null || !(await isServerOf(dataDirectory, postmaster.pid))) return;
+  process.kill(postmaster.pid, 'SIGKILL');
+  await until('the server ends', async () => !(await isServerOf(dataDirectory, postmaster.pid)));
+}

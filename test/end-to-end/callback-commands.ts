@@ -1,0 +1,270 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { EVENT_KINDS, type EventKind } from '../../apps/server/src/domain/event.ts';
+import { type ListedDelivery, readDeliveries } from './caller.ts';
+import { DETAILS, FIRST_PLAIN } from './details.ts';
+import { type Command, SILENT } from './feed-commands.ts';
+import { feed, type History, letDeliveriesComeDue, revive, until } from './history.ts';
+import { hear, type Model, type ModelEndpoint, missingFor, type Said } from './model.ts';
+import { MANNERS } from './receiver.ts';
+
+const ENDPOINTS_MAX = 4;
+const ENDPOINTS = '/api/v1/callback-endpoints';
+const DELIVERIES = '/api/v1/callback-deliveries';
+
+/** Which of the endpoints, or of the deliveries, that there are. */
+const which = fc.nat(7);
+const kinds = fc.oneof(fc.constant([...EVENT_KINDS]), fc.subarray([...EVENT_KINDS], { minLength: 1 }));
+
+function chosen<Item>(items: readonly Item[], choice: number): Item {
+  const item = items[choice % items.length];
+  assert.ok(item !== undefined, 'the command needs one to choose');
+  return item;
+}
+
+const isAny = (model: Readonly<Model>): boolean => model.endpoints.length > 0;
+
+export async function registerEndpoint(
+  { endpoints }: Model,
+  { caller, receiver, circumstances: { clientId } }: History,
+  kinds: readonly EventKind[],
+): Promise<void> {
+  const path = `/${clientId}/${endpoints.length}`;
+  const answer = await caller.call('POST', ENDPOINTS, { url: receiver.url(path), kinds });
+  assert.equal(answer.status, 201, answer.text);
+  const { endpoint_id: endpointId, secret } = answer.json.data as { endpoint_id: string; secret: string };
+  const secrets = [{ secret, from: 0 }];
+  endpoints.push({ endpointId, path, kinds, enabled: true, secrets, owed: new Set(), again: [] });
+}
+
+const register = kinds.map(
+  (kinds): Command => ({
+    check: ({ endpoints }) => endpoints.length < ENDPOINTS_MAX,
+    run: (model, history) => registerEndpoint(model, history, kinds),
+    toString: () => `register for ${kinds.join(', ')}`,
+  }),
+);
+
+const change = fc.record({ which, kinds: fc.option(kinds), enabled: fc.boolean() }).map(
+  ({ which, kinds, enabled }): Command => ({
+    check: isAny,
+    async run({ endpoints }, { caller }) {
+      const endpoint = chosen(endpoints, which);
+      const changes = { disabled: !enabled, ...(kinds === null ? {} : { kinds }) };
+      const answer = await caller.call('PATCH', `${ENDPOINTS}/${endpoint.endpointId}`, changes);
+      assert.equal(answer.json.data?.['status'], enabled ? 'enabled' : 'disabled', answer.text);
+      endpoint.enabled = enabled;
+      endpoint.kinds = kinds ?? endpoint.kinds;
+    },
+    toString: () =>
+      `${enabled ? 'enable' : 'disable'} endpoint ${which}${kinds === null ? '' : ` for ${kinds.join(', ')}`}`,
+  }),
+);
+
+const rotate = which.map(
+  (which): Command => ({
+    check: isAny,
+    async run({ endpoints }, { caller }) {
+      const { endpointId, secrets } = chosen(endpoints, which);
+      const answer = await caller.call('POST', `${ENDPOINTS}/${endpointId}/rotate-secret`);
+      assert.equal(answer.status, 200, answer.text);
+      secrets.push({ secret: String(answer.json.data?.['secret']), from: Date.now() });
+    },
+    toString: () => `rotate the secret of endpoint ${which}`,
+  }),
+);
+
+const receiverTurns = fc
+  .record({ which, manner: fc.constantFrom(...MANNERS.filter((manner) => manner !== 'is gone')) })
+  .map(
+    ({ which, manner }): Command => ({
+      check: isAny,
+      async run({ endpoints }, { receiver }) {
+        receiver.turn(chosen(endpoints, which).path, manner);
+      },
+      toString: () => `the receiver of endpoint ${which} ${manner}`,
+    }),
+  );
+
+async function deliveryOf(
+  { caller }: History,
+  { endpointId }: ModelEndpoint,
+  eventId: string,
+): Promise<ListedDelivery> {
+  const deliveries = await readDeliveries(caller, endpointId);
+  const delivery = deliveries.find((each) => each.event_id === eventId);
+  assert.ok(delivery !== undefined, `${eventId} is to be delivered to ${endpointId}`);
+  return delivery;
+}
+
+export const arrivalsOf = ({ receiver }: History, { path }: ModelEndpoint, eventId: string): number =>
+  receiver.arrivals.filter((arrival) => arrival.path === path && arrival.webhookId === eventId).length;
+
+const isAnyOwed = ({ endpoints }: Readonly<Model>, choice: number): boolean =>
+  endpoints.length > 0 && chosen(endpoints, choice).owed.size > 0;
+
+const replayOne = fc.record({ which, owed: which }).map(
+  ({ which, owed }): Command => ({
+    check: (model) => isAnyOwed(model, which),
+    async run({ endpoints }, history) {
+      const endpoint = chosen(endpoints, which);
+      const eventId = chosen([...endpoint.owed], owed);
+      const delivery = await deliveryOf(history, endpoint, eventId);
+      const arrivals = arrivalsOf(history, endpoint, eventId);
+      const answer = await history.caller.call('POST', `${DELIVERIES}/${delivery.delivery_id}/replay`);
+      if (!endpoint.enabled) {
+        assert.equal(answer.json.error_code, 'ENDPOINT_DISABLED', answer.text);
+        return;
+      }
+      assert.equal(answer.json.data?.['state'], 'pending', answer.text);
+      // What was still under way may have come already.
+      if (delivery.state !== 'pending') endpoint.again.push({ eventId, arrivals });
+    },
+    toString: () => `replay delivery ${owed} of endpoint ${which}`,
+  }),
+);
+
+const replayRange = fc
+  .record({ which, state: fc.constantFrom(null, 'missing', 'missing', 'delivered', 'exhausted', 'pending') })
+  .map(
+    ({ which, state }): Command => ({
+      check: isAny,
+      async run(model, { caller }) {
+        const endpoint = chosen(model.endpoints, which);
+        const missing = missingFor(model, endpoint);
+        const answer = await caller.call('POST', `${DELIVERIES}/replay`, {
+          endpoint_id: endpoint.endpointId,
+          from: '2000-01-01T00:00:00Z',
+          to: '9999-01-01T00:00:00Z',
+          ...(state === null ? {} : { state }),
+        });
+        if (!endpoint.enabled) {
+          assert.equal(answer.json.error_code, 'ENDPOINT_DISABLED', answer.text);
+          return;
+        }
+        assert.equal(answer.json.data?.['has_more'], false, answer.text);
+        const replayed = Number(answer.json.data?.['replayed']);
+        if (state === null) assert.equal(replayed, endpoint.owed.size + missing.length, answer.text);
+        else if (state === 'missing') assert.equal(replayed, missing.length, answer.text);
+        else assert.ok(replayed <= endpoint.owed.size, answer.text);
+        if (state === null || state === 'missing') for (const eventId of missing) endpoint.owed.add(eventId);
+      },
+      toString: () => `replay what is ${state ?? 'there or missing'} at endpoint ${which}`,
+    }),
+  );
+
+const comeDue = fc.constant<Command>({
+  check: isAny,
+  run: (_model, history) => letDeliveriesComeDue(history),
+  toString: () => 'everything that is pending is due',
+});
+
+const gone = which.map(
+  (which): Command => ({
+    check: (model) => isAnyOwed(model, which) && chosen(model.endpoints, which).enabled,
+    async run({ endpoints }, history) {
+      const { caller, receiver } = history;
+      const endpoint = chosen(endpoints, which);
+      receiver.turn(endpoint.path, 'is gone');
+      const delivery = await deliveryOf(history, endpoint, chosen([...endpoint.owed], 0));
+      // Refused when something else came to the receiver first.
+      await caller.call('POST', `${DELIVERIES}/${delivery.delivery_id}/replay`);
+      await until(`${endpoint.endpointId} is disabled because its receiver answered 410`, async () => {
+        const answer = await caller.call('GET', `${ENDPOINTS}/${endpoint.endpointId}`);
+        return answer.json.data?.['disabled_reason'] === 'gone';
+      });
+      endpoint.enabled = false;
+      receiver.turn(endpoint.path, 'accepts');
+      await untilGoneIsKnown(history, endpoint);
+    },
+    toString: () => `the receiver of endpoint ${which} is gone`,
+  }),
+);
+
+/** An answer 410 that were recorded later would disable an endpoint that has been enabled again. */
+async function untilGoneIsKnown({ database, receiver }: History, { endpointId, path }: ModelEndpoint): Promise<void> {
+  await until('each 410 is recorded', async () => {
+    const [row] = await database.query<{ count: number }>(
+      'select count(*)::int as count from tiba.callback_attempts where endpoint_id = $1 and http_status = 410',
+      [endpointId],
+    );
+    const answered = receiver.arrivals.filter((arrival) => arrival.path === path && arrival.answered === 410);
+    return row?.count === answered.length;
+  });
+}
+
+const giveUp = which.map(
+  (which): Command => ({
+    check: (model) => isAnyOwed(model, which) && chosen(model.endpoints, which).enabled,
+    async run({ endpoints }, history) {
+      const { endpointId, path } = chosen(endpoints, which);
+      history.receiver.turn(path, 'fails');
+      await until(`nothing is pending for ${endpointId}`, async () => {
+        await letDeliveriesComeDue(history);
+        return (await readDeliveries(history.caller, endpointId)).every(({ state }) => state !== 'pending');
+      });
+    },
+    toString: () => `the receiver of endpoint ${which} fails until it is given up`,
+  }),
+);
+
+const succeeds = (about: number): Said => ({ ...SILENT, about, status: 'SUCCESS', complete: true });
+
+/** Between the sending of a callback and the recording of what came of it. */
+const killedWhileSending = fc
+  .record({ which, moment: fc.constantFrom('before its answer' as const, 'after its answer' as const) })
+  .map(
+    ({ which, moment }): Command => ({
+      check: (model) => isAny(model) && freshPlace(model) !== null && wantsSuccesses(chosen(model.endpoints, which)),
+      async run(model, history) {
+        const { service, receiver } = history;
+        const { path } = chosen(model.endpoints, which);
+        const place = freshPlace(model) ?? 0;
+        const word = succeeds(place);
+        hear(model, word);
+        receiver.turn(path, 'accepts');
+        receiver.onNext(path, moment, () => void service.kill());
+        await feed(history, [word], async () => {
+          await until('the callback has come, and the service was killed', () => !service.isRunning());
+        });
+      },
+      toString: () => `kill -9 when a callback has come to endpoint ${which}, ${moment}`,
+    }),
+  );
+
+const wantsSuccesses = ({ enabled, kinds }: ModelEndpoint): boolean =>
+  enabled && kinds.includes('disbursement.succeeded');
+
+/** A transaction that nothing was said of yet. */
+function freshPlace({ transactions }: Readonly<Model>): number | null {
+  const place = DETAILS.findIndex((_, index) => index >= FIRST_PLAIN && !transactions.has(index));
+  return place === -1 ? null : place;
+}
+
+/** Between the commit of an event and its delivery. */
+const killedAfterCommit = fc.constant<Command>({
+  check: (model) => freshPlace(model) !== null,
+  async run(model, history) {
+    const place = freshPlace(model) ?? 0;
+    const word = succeeds(place);
+    hear(model, word);
+    await feed(history, [word]);
+    await history.service.kill();
+    await revive(history);
+  },
+  toString: () => 'kill -9 as soon as an event is acknowledged',
+});
+
+export const callbackCommands = {
+  register,
+  change,
+  rotate,
+  receiverTurns,
+  replayOne,
+  replayRange,
+  comeDue,
+  gone,
+  giveUp,
+  killedWhileSending,
+  killedAfterCommit,
+};

@@ -1,0 +1,57 @@
+import pino from 'pino';
+import type { Database } from '../../apps/server/src/postgres/database.ts';
+import { openDatabase } from '../../apps/server/src/postgres/database.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { type Caller, createCaller } from './caller.ts';
+import { createKillableService, type KillableService } from './killable-service.ts';
+import type { BankAnswer, ServiceSettings } from './messages.ts';
+import { type Receiver, startReceiver } from './receiver.ts';
+
+/** A service that can be killed, with everything around it: PostgreSQL, the core, a bank, a receiver of callbacks. */
+export interface Stage {
+  readonly service: KillableService;
+  /** The same as the service's, for what a test looks at or moves in time by itself. */
+  readonly database: Database;
+  readonly core: Caller;
+  readonly receiver: Receiver;
+  /** What banks answer to a question about the transfer of this reference, where it is not the usual. */
+  readonly banks: Map<string, () => BankAnswer | Promise<BankAnswer>>;
+  close(): Promise<void>;
+}
+
+/** Builds it up and starts the service once. `usual` is what banks answer. */
+export async function createStage(
+  settings: Omit<ServiceSettings, 'connectionString'>,
+  usual: (reference: string) => BankAnswer,
+): Promise<Stage> {
+  const { connection, drop } = await createTestDatabase();
+  const closers: (() => Promise<void>)[] = [drop];
+  async function close(): Promise<void> {
+    for (const closer of closers.toReversed()) await closer();
+  }
+
+  try {
+    const database = openDatabase({ connection, connectionsMax: 4, log: pino({ level: 'silent' }) });
+    closers.push(database.close);
+    const banks: Stage['banks'] = new Map();
+    const service = await createKillableService(
+      { connectionString: connection.connectionString ?? '', ...settings },
+      (reference) => banks.get(reference)?.() ?? usual(reference),
+    );
+    closers.push(service.close);
+    const receiver = await startReceiver();
+    closers.push(receiver.close);
+    await service.start();
+    return {
+      service,
+      database,
+      banks,
+      receiver,
+      core: await createCaller(service, database, 'core', ['feed:write']),
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { arrivalsOf } from './callback-commands.ts';
+import { readDeliveries, readEvents } from './caller.ts';
+import { assertBalanced, assertInOrder, assertSigned, assertTruthful } from './deliveries-checks.ts';
+import { FIRST_PLAIN } from './details.ts';
+import { type History, letDeliveriesComeDue, look, until } from './history.ts';
+import { eventIdOf, type Model } from './model.ts';
+import type { ListedEvent } from './received-callbacks.ts';
+
+/** Brings a history to its end, and holds all that anybody was ever told in it against the model, and against itself. */
+export async function judge(history: History, model: Model): Promise<void> {
+  await settle(history, model);
+  const { caller, receiver, witness, circumstances } = history;
+
+  for (const place of new Set([...Array(FIRST_PLAIN).keys(), ...model.transactions.keys()])) {
+    await look(history, model, place);
+  }
+  const events = await readEvents(caller);
+  assertInOrder(events, witness);
+  const byId = new Map(events.map((event) => [event.eventId, event]));
+  assert.deepEqual(kindsOf(events), new Map([...model.events].map(([id, { kind }]) => [id, kind])));
+
+  const arrivals = receiver.arrivals.filter(({ path }) => path.startsWith(`/${circumstances.clientId}/`));
+  assertTruthful(arrivals, byId, witness);
+  for (const endpoint of model.endpoints) {
+    const own = arrivals.filter(({ path }) => path === endpoint.path);
+    for (const arrival of own) assertSigned(arrival, endpoint.secrets);
+    const deliveries = await readDeliveries(caller, endpoint.endpointId);
+    assertBalanced(deliveries, endpoint.owed, own);
+    if (!endpoint.enabled) continue;
+    assert.ok(deliveries.every(({ state }) => state !== 'pending'));
+    const exhausted = new Set(deliveries.filter(({ state }) => state === 'exhausted').map((each) => each.event_id));
+    for (const { eventId, arrivals: before } of endpoint.again) {
+      if (exhausted.has(eventId)) continue;
+      assert.ok(arrivalsOf(history, endpoint, eventId) > before, `${eventId} was replayed, and did not come again`);
+    }
+  }
+  assert.deepEqual(witness.contradictions(), []);
+  // The witness has held what was told of one version against each other, whoever told it: this is the latest.
+  for (const { about, status, version } of model.transactions.values()) {
+    if (status !== 'PROCESS') assert.ok(byId.has(eventIdOf(about, version)), 'the latest version is that of an event');
+  }
+}
+
+/** Receivers are well again, and time passes until nothing is pending where it can be delivered. */
+async function settle(history: History, model: Model): Promise<void> {
+  for (const { path } of model.endpoints) history.receiver.turn(path, 'accepts');
+  for (const { endpointId } of model.endpoints.filter(({ enabled }) => enabled)) {
+    await until(`nothing is pending for ${endpointId}`, async () => {
+      const isPending = (await readDeliveries(history.caller, endpointId)).some(({ state }) => state === 'pending');
+      if (isPending) await letDeliveriesComeDue(history);
+      return !isPending;
+    });
+  }
+}
+
+const kindsOf = (events: readonly ListedEvent[]): Map<string, string> =>
+  new Map(events.map(({ eventId, type }) => [eventId, type]));

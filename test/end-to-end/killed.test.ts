@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict';
+import { randomInt } from 'node:crypto';
+import { after, before, type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createRandom } from '../contract/random.ts';
+import { CLIENT_SCOPES } from '../support/service.ts';
+import { type Caller, createCaller, readDeliveries, readEvents, readStatus } from './caller.ts';
+import { createWitness } from './consistency-log.ts';
+import { createStage, type Stage } from './context.ts';
+import { assertBalanced, assertInOrder, assertSigned, assertTruthful } from './deliveries-checks.ts';
+import { bankAnswer, createDisbursements, type Disbursement, type Feeding, feedAll, RAIL } from './disbursements.ts';
+import { killAgainAndAgain } from './killer.ts';
+
+/**
+ * The service is killed at random moments while disbursements come to their end. KILLS and TRANSACTIONS make it more
+ * than the suite has time for; FC_SEED repeats the moments, as far as a machine repeats anything.
+ */
+
+const KILLS = Number(process.env['KILLS'] ?? 5);
+const TRANSACTIONS = Number(process.env['TRANSACTIONS'] ?? 150);
+const FEEDERS = 4;
+const READERS = 2;
+const PATHS = ['/one', '/two'];
+const READ_AT_ONCE = 50;
+const POLL_MS = 10;
+/** What a killed process held is free again after 20 s. */
+const SETTLED_WITHIN_MS = 90_000;
+
+let stage: Stage;
+let client: Caller;
+before(async () => {
+  // Nothing is overdue, and whoever reads has the bank asked.
+  stage = await createStage({ rails: [RAIL], overdueMinutes: 100_000, staleSeconds: 1 }, bankAnswer);
+  client = await createCaller(stage.service, stage.database, 'client', CLIENT_SCOPES);
+});
+after(() => stage?.close());
+
+const witness = createWitness();
+
+interface Endpoint {
+  readonly path: string;
+  readonly endpointId: string;
+  readonly secret: string;
+}
+
+async function register(path: string): Promise<Endpoint> {
+  const answer = await client.call('POST', '/api/v1/callback-endpoints', { url: stage.receiver.url(path) });
+  assert.equal(answer.status, 201, answer.text);
+  const { endpoint_id: endpointId, secret } = answer.json.data as { endpoint_id: string; secret: string };
+  return { path, endpointId, secret };
+}
+
+/** Reads what was acknowledged, as clients do all the time: it is there, and says no less than what was acknowledged. */
+async function readUntil(ended: AbortSignal, disbursements: readonly Disbursement[], random: () => number) {
+  while (!ended.aborted) {
+    const chosen = disbursements[Math.floor(random() * disbursements.length)];
+    if (chosen !== undefined && chosen.acknowledged !== 'nothing' && stage.service.isRunning()) await read(chosen);
+    else await delay(POLL_MS);
+  }
+}
+
+async function read({ transactionId, acknowledged, ends }: Disbursement): Promise<void> {
+  const starts = stage.service.starts();
+  try {
+    const { data, version } = await readStatus(client, transactionId);
+    witness.saw({ transactionId, version, data, by: 'GET' });
+    if (acknowledged === 'its end') assert.match(data, new RegExp(`"status":"${ends}"`));
+  } catch (error) {
+    // An answer that was cut off says nothing. Any other has to be right.
+    if (stage.service.isRunning() && stage.service.starts() === starts) throw error;
+  }
+}
+
+async function assertEnded({ transactionId, ends }: Disbursement): Promise<void> {
+  const { data, version } = await readStatus(client, transactionId);
+  witness.saw({ transactionId, version, data, by: 'GET' });
+  assert.match(data, new RegExp(`"status":"${ends}"`));
+  assert.equal(version, 2, `PROCESS, then ${ends}`);
+}
+
+async function untilSettled(): Promise<void> {
+  const deadlineMs = performance.now() + SETTLED_WITHIN_MS;
+  for (;;) {
+    const [left] = await stage.database.query<{ open: number; pending: number }>(
+      `select (select count(*) from tiba.transactions where status = 'PROCESS')::int as open,
+              (select count(*) from tiba.callback_deliveries where state = 'pending')::int as pending`,
+    );
+    if (left?.open === 0 && left.pending === 0) return;
+    assert.ok(performance.now() < deadlineMs, `still in PROCESS, and still pending: ${JSON.stringify(left)}`);
+    await delay(20 * POLL_MS);
+  }
+}
+
+async function finishWhileKilled(t: TestContext, disbursements: readonly Disbursement[]): Promise<Feeding['counts']> {
+  const seed = Number(process.env['FC_SEED'] ?? randomInt(2 ** 31));
+  const over = new AbortController();
+  const { signal } = over;
+  const counts = { words: 0, again: 0 };
+  const progress = { killed: 0 };
+  /** Work is spread over all the lives there are. */
+  async function mayGoOn(part: number): Promise<void> {
+    while (progress.killed < Math.min(part, 1) * KILLS) {
+      signal.throwIfAborted();
+      await delay(POLL_MS);
+    }
+  }
+
+  const share = Math.ceil(disbursements.length / FEEDERS);
+  const fed = Array.from({ length: FEEDERS }, (_, feeder) => {
+    const own = disbursements.slice(feeder * share, (feeder + 1) * share);
+    return feedAll(own, { core: stage.core, clientId: client.clientId, mayGoOn, counts, over: signal });
+  });
+  const reading = Array.from({ length: READERS }, () => readUntil(signal, disbursements, createRandom(seed + 1)));
+  const killing = killAgainAndAgain({
+    service: stage.service,
+    kills: KILLS,
+    random: createRandom(seed),
+    onKilled: () => void (progress.killed += 1),
+    over: signal,
+  });
+  const work = Promise.all([killing, ...fed]);
+  try {
+    await Promise.race([work, Promise.all(reading)]);
+  } finally {
+    over.abort();
+    await Promise.allSettled([work, ...reading]);
+  }
+  await Promise.all(reading);
+  t.diagnostic(`FC_SEED=${seed}: ${KILLS} kills, ${await killing} of them before the service had started`);
+  return counts;
+}
+
+test(`${TRANSACTIONS} disbursements end while the service is killed ${KILLS} times: nothing is lost, nothing told twice`, async (t) => {
+  const startedMs = performance.now();
+  const endpoints = await Promise.all(PATHS.map(register));
+  const disbursements = createDisbursements(TRANSACTIONS);
+  const { words, again } = await finishWhileKilled(t, disbursements);
+  const killedForMs = performance.now() - startedMs;
+  await untilSettled();
+  const settledForMs = performance.now() - startedMs - killedForMs;
+
+  const [kept] = await stage.database.query<{ words: number }>(
+    `select count(*)::int as words from tiba.status_updates where source = 'core'`,
+  );
+  assert.ok(kept !== undefined && kept.words >= words, `${words} words were acknowledged, ${kept?.words} were kept`);
+
+  for (let at = 0; at < disbursements.length; at += READ_AT_ONCE) {
+    await Promise.all(disbursements.slice(at, at + READ_AT_ONCE).map(assertEnded));
+  }
+  const events = await readEvents(client);
+  assertInOrder(events, witness);
+  const ids = new Set(events.map(({ eventId }) => eventId));
+  assert.deepEqual([...ids].sort(), disbursements.map(({ transactionId }) => `evt_${transactionId}_2`).sort());
+
+  const { arrivals } = stage.receiver;
+  assertTruthful(arrivals, new Map(events.map((event) => [event.eventId, event])), witness);
+  for (const { path, endpointId, secret } of endpoints) {
+    const own = arrivals.filter((arrival) => arrival.path === path);
+    for (const arrival of own) assertSigned(arrival, [{ secret, from: 0 }]);
+    const deliveries = await readDeliveries(client, endpointId);
+    assert.ok(deliveries.every(({ state }) => state === 'delivered'));
+    assertBalanced(deliveries, ids, own);
+  }
+  assert.deepEqual(witness.contradictions(), []);
+  t.diagnostic(
+    `${words} words acknowledged, ${kept.words} kept, ${again} batches sent again; ${events.length} events, ` +
+      `${arrivals.length} callbacks, ${arrivals.length - events.length * endpoints.length} of them once more`,
+  );
+  t.diagnostic(`killed for ${Math.round(killedForMs / 1000)} s, settled ${Math.round(settledForMs / 1000)} s later`);
+});

@@ -1,0 +1,77 @@
+// The service as a process of its own, which a test can kill at any moment and start again on the same database. What
+// its banks answer is asked of the test.
+
+import { once } from 'node:events';
+import { flushCompileCache } from 'node:module';
+import { startApp } from '../../apps/server/src/app/start-app.ts';
+import { readSettings } from '../../apps/server/src/config.ts';
+import { createBankDirectory } from '../../apps/server/src/domain/bank.ts';
+import bankEntries from '../../apps/server/src/domain/banks.json' with { type: 'json' };
+import type { Rail } from '../../apps/server/src/rails/rail.ts';
+import { warningsOnly } from '../support/warnings.ts';
+import type { FromService, ServiceAddress, ServiceSettings, ToService } from './messages.ts';
+
+// A process that is killed would leave nothing of it to the next one.
+flushCompileCache();
+
+const parentGone = new AbortController();
+process.once('disconnect', () => parentGone.abort());
+const [settings] = (await once(process, 'message', { signal: parentGone.signal }).catch(() => process.exit())) as [
+  ServiceSettings,
+];
+
+const answers = new Map<number, (answer: Extract<ToService, { kind: 'answer' }>) => void>();
+let questions = 0;
+
+/** A process that outlives its parent by a moment has nobody to tell. */
+const tell = (message: FromService): void => {
+  if (process.connected) process.send?.(message, undefined, undefined, () => {});
+};
+
+const scriptedRail = (name: string): Rail => ({
+  name,
+  reaches: () => false,
+  inquireAccount: async () => ({ kind: 'no_verdict', reason: 'credentials_rejected', railCode: null }),
+  // The signal is not heard: the test answers each question, in its own time.
+  inquireTransfer: ({ reference }) =>
+    new Promise((resolve, reject) => {
+      const question = (questions += 1);
+      answers.set(question, ({ outcome }) => {
+        answers.delete(question);
+        if (outcome === 'garbage') reject(new Error('what the bank sent cannot be read'));
+        else resolve(outcome);
+      });
+      tell({ kind: 'question', question, reference });
+    }),
+  close: async () => {},
+});
+
+const app = await startApp({
+  environment: 'sandbox',
+  settings: {
+    ...readSettings('sandbox', {
+      TIBA_PORT: '0',
+      TIBA_OPERATOR_PORT: '0',
+      TIBA_CHECK_STATUS_PER_MINUTE: '1000000',
+      TIBA_TOKEN_SECONDS: '86400',
+      TIBA_OVERDUE_MINUTES: String(settings.overdueMinutes),
+    }),
+    staleSeconds: settings.staleSeconds,
+    secretKey: Buffer.alloc(32, 7),
+  },
+  connection: { connectionString: settings.connectionString },
+  banks: createBankDirectory(bankEntries),
+  rails: settings.rails.map(scriptedRail),
+  logging: warningsOnly,
+});
+
+process.on('message', (message: ToService) => {
+  if (message.kind === 'answer') answers.get(message.question)?.(message);
+  else
+    app.transactionUpdater.markOverdue(new Date(message.now), message.limit).then(
+      (count) => tell({ kind: 'observed', count }),
+      () => tell({ kind: 'observed', count: null }),
+    );
+});
+const address: ServiceAddress = { publicUrl: app.publicUrl, operatorUrl: app.operatorUrl };
+tell({ kind: 'ready', address });

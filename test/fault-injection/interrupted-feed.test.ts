@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import http from 'node:http';
+import net from 'node:net';
+import { text } from 'node:stream/consumers';
+import { after, before, suite, test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { startTestService, type TestService, word } from '../support/service.ts';
+import { startWeatherServer, type WeatherServer } from './postgres-server.ts';
+import { assertRecovers, until } from './process-monitor.ts';
+
+let server: WeatherServer;
+let service: TestService;
+
+before(async () => {
+  server = await startWeatherServer();
+  service = await startTestService({ rails: [], database: server.database });
+});
+after(async () => {
+  server?.thaw();
+  await service?.close();
+  await server?.remove();
+});
+
+const lineAbout = (id: string): string => `${JSON.stringify(word({ transaction_id: id, reference_id: id }))}\n`;
+
+const countStored = async (prefix: string): Promise<number> => {
+  const [row] = await server.query<{ count: number }>(
+    'select count(*)::integer as count from tiba.transactions where starts_with(transaction_id, $1)',
+    [prefix],
+  );
+  return row?.count ?? 0;
+};
+
+/** A feed whose end is far away, and its answer. */
+function openFeed(): {
+  request: http.ClientRequest;
+  answered: Promise<{ status: number; body: string; retryAfter: string }>;
+} {
+  const request = http.request(`${service.operatorUrl}/feed/v1/transactions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/x-ndjson', authorization: `Bearer ${service.core.token}` },
+  });
+  const {
+    promise: answered,
+    resolve,
+    reject,
+  } = Promise.withResolvers<Awaited<ReturnType<typeof openFeed>['answered']>>();
+  request.on('error', reject);
+  request.on('response', (response) => {
+    text(response).then(
+      (body) => resolve({ status: response.statusCode ?? 0, body, retryAfter: response.headers['retry-after'] ?? '' }),
+      reject,
+    );
+  });
+  return { request, answered };
+}
+
+/** Writes a thousand lines at a time, as fast as they are read, until there is an answer. */
+async function writeUntilAnswered(
+  request: http.ClientRequest,
+  answered: Promise<unknown>,
+  prefix: string,
+): Promise<number> {
+  const stopping = new AbortController();
+  answered.then(
+    () => stopping.abort(),
+    () => stopping.abort(),
+  );
+  let written = 0;
+  while (!stopping.signal.aborted) {
+    let lines = '';
+    for (let index = 0; index < 1_000; index += 1, written += 1)
+      lines += lineAbout(`${prefix}${String(written).padStart(8, '0')}`);
+    if (!request.write(lines)) await Promise.race([new Promise((resolve) => request.once('drain', resolve)), answered]);
+    await nextTurn();
+  }
+  return written;
+}
+
+suite('PostgreSQL goes in the middle of a long feed', () => {
+  for (const [name, prefix, weather] of [
+    ['stopped', 'TS', () => server.stop()],
+    ['frozen', 'TF', () => server.freeze()],
+  ] as const) {
+    test(`${name}: the feed is told how far it got and to come again, while it is still being written`, async () => {
+      const { request, answered } = openFeed();
+      const writing = writeUntilAnswered(request, answered, prefix);
+      await until('some of it is stored', async () => (await countStored(prefix)) > 0);
+      await weather();
+      const { status, body, retryAfter } = await answered;
+      const written = await writing;
+      request.destroy();
+
+      assert.equal(status, 503, body);
+      assert.match(retryAfter, /^[1-9]\d*$/);
+      const inserted = /\((\d+) inserted, .* are stored\): send the whole feed again/.exec(body)?.[1];
+      assert.ok(inserted !== undefined, body);
+
+      if (name === 'stopped') await server.start();
+      else server.thaw();
+      await assertRecovers(() => service.feed(''));
+      // What is said to be stored is; the batch that was under way may be too.
+      const stored = await countStored(prefix);
+      assert.ok(stored >= Number(inserted) && stored <= Number(inserted) + 500, `${inserted} said, ${stored} stored`);
+      assert.ok(stored < written);
+    });
+  }
+
+  test('the core goes away in the middle of a line: what it said before is stored, the service does not mind', async () => {
+    const { request, answered } = openFeed();
+    const lost = assert.rejects(answered);
+    for (let index = 0; index < 600; index += 1) request.write(lineAbout(`TG${String(index).padStart(8, '0')}`));
+    request.write('{"client_id":');
+    await until('a batch is stored', async () => (await countStored('TG')) === 500);
+    request.destroy(new Error('the core goes away'));
+    await lost;
+    await assertRecovers(() => service.feed(''));
+    assert.equal(await countStored('TG'), 500);
+  });
+
+  test('a core that reads nothing until it has written everything gets its answer all the same', async () => {
+    const body = Buffer.from(
+      Array.from({ length: 40_000 }, (_, index) => lineAbout(`TD${String(index).padStart(8, '0')}`)).join(''),
+    );
+    const { hostname, port } = new URL(service.operatorUrl);
+    const socket = net.connect(Number(port), hostname);
+    try {
+      const head = [
+        'POST /feed/v1/transactions HTTP/1.1',
+        'host: localhost',
+        `authorization: Bearer ${service.core.token}`,
+        'content-type: application/x-ndjson',
+        `content-length: ${body.length}`,
+      ];
+      await server.stop();
+      socket.write(`${head.join('\r\n')}\r\n\r\n`);
+      await new Promise((resolve, reject) => {
+        socket.once('error', reject);
+        socket.write(body, resolve);
+      });
+      const [answer] = (await once(socket, 'data', { signal: AbortSignal.timeout(5_000) })) as [Buffer];
+      assert.match(answer.toString(), /^HTTP\/1\.1 503 [^]*send the whole feed again/);
+    } finally {
+      socket.destroy();
+      await server.start();
+    }
+  });
+});

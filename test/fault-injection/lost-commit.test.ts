@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { startTestService, type TestService, word } from '../support/service.ts';
+import { startWeatherServer, type WeatherServer } from './postgres-server.ts';
+import { assertUnavailable, observe } from './process-monitor.ts';
+import { type Proxy, startProxy } from './proxy.ts';
+
+let server: WeatherServer;
+let proxy: Proxy;
+let service: TestService;
+
+before(async () => {
+  server = await startWeatherServer();
+  proxy = await startProxy(server.socketPath);
+  service = await startTestService({ rails: [], database: { connection: proxy.connection, drop: async () => {} } });
+});
+after(async () => {
+  await service?.close();
+  await proxy?.close();
+  await server?.remove();
+});
+
+const stored = () =>
+  server.query<{ status: string; transactions: number; observations: number }>(
+    `select status, count(distinct transaction_id)::integer as transactions, count(*)::integer as observations
+       from tiba.transactions join tiba.status_updates using (client_id, transaction_id) where source <> 'clock' group by 1`,
+  );
+
+test('the reply to COMMIT is lost: 503, and feeding again gives each transaction once', async () => {
+  const count = 700;
+  const lines = Array.from({ length: count }, (_, index) => {
+    const id = `TB${String(index).padStart(10, '0')}`;
+    return [
+      word({ transaction_id: id, reference_id: id }),
+      { client_id: 'alpha', transaction_id: id, status: 'SUCCESS', processed_at: '2026-11-21T04:40:00.000Z' },
+    ]
+      .map((each) => JSON.stringify(each))
+      .join('\n');
+  }).join('\n');
+
+  proxy.losesCommitReplies = true;
+  const lost = await observe(() => service.feed(lines));
+  assertUnavailable(lost);
+  assert.match(lost.answer.json.message, /0 inserted, 0 advanced.*are stored\): send the whole feed again/);
+  assert.equal(proxy.lostReplies(), 1);
+  const [unacknowledged] = await stored();
+  assert.equal(unacknowledged?.transactions, 250, 'the first batch was stored without anybody knowing');
+
+  proxy.losesCommitReplies = false;
+  const again = await service.feed(lines);
+  assert.equal(again.status, 200, again.text);
+  assert.deepEqual(again.json.data, {
+    inserted: count - 250,
+    advanced: count - 250,
+    unchanged: 500,
+    conflicts: [],
+    rejected: [],
+    unlisted: 0,
+  });
+  // The words of the first batch were said twice, and kept twice.
+  assert.deepEqual(await stored(), [{ status: 'SUCCESS', transactions: count, observations: 2 * count + 500 }]);
+});

@@ -1,0 +1,126 @@
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import pg from 'pg';
+import { findBinaries } from '../../apps/server/src/embedded-postgres/binaries.ts';
+import { connectionStringOf, ensureDatabase } from '../../apps/server/src/embedded-postgres/connection.ts';
+import { initialise } from '../../apps/server/src/embedded-postgres/initialise.ts';
+import { chooseLauncher } from '../../apps/server/src/embedded-postgres/launcher.ts';
+import { type Server, startServer } from '../../apps/server/src/embedded-postgres/server.ts';
+import { serverNameOf } from '../../apps/server/src/embedded-postgres/server-name.ts';
+import { chooseServerUser, giveDataDirectory } from '../../apps/server/src/embedded-postgres/server-user.ts';
+import { settingsOf } from '../../apps/server/src/embedded-postgres/settings.ts';
+import {
+  chooseSocketBase,
+  makeSocketDirectory,
+  port,
+} from '../../apps/server/src/embedded-postgres/socket-directory.ts';
+import type { TestDatabase } from '../support/database.ts';
+
+/** A PostgreSQL that bad weather is made for: one test file's own, at an address that outlives restarts. */
+export interface WeatherServer {
+  /** For `startTestService`, which must not drop it. */
+  readonly database: TestDatabase;
+  /** Where its Unix socket is. */
+  readonly socketPath: string;
+  /** Fast shutdown: connections are ended, nothing is lost. */
+  stop(): Promise<void>;
+  /** Resolves when it takes connections; at once when it was not stopped. */
+  start(): Promise<void>;
+  /** SIGSTOP to all its processes: connections stay, and nobody answers. */
+  freeze(): Promise<void>;
+  thaw(): void;
+  /** As its superuser, over a connection of its own. */
+  query<R extends pg.QueryResultRow>(sql: string, values?: unknown[]): Promise<R[]>;
+  /** Ends it and removes its files, whatever state it is in. */
+  remove(): Promise<void>;
+}
+
+export async function startWeatherServer(settings: Readonly<Record<string, string>> = {}): Promise<WeatherServer> {
+  const directory = await mkdtemp(path.join(await realpath(tmpdir()), 'tiba-test-'));
+  const dataDirectory = path.join(directory, 'postgres');
+  const binaries = await findBinaries();
+  const user = await chooseServerUser(dataDirectory);
+  const socketBase = await chooseSocketBase(dataDirectory, user);
+  const launcher = await chooseLauncher(user, binaries, [directory, socketBase]);
+  await initialise({ dataDirectory, binaries, launcher, user, durable: false, log: () => {} });
+  await giveDataDirectory(dataDirectory, user);
+  const socket = await makeSocketDirectory(socketBase, dataDirectory, user, launcher.passesClosedDirectories);
+  const command = launcher.command(binaries.postgres, [
+    '-D',
+    dataDirectory,
+    ...settingsOf(serverNameOf(dataDirectory), socket.path, false),
+    ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+  ]);
+  const connection = { connectionString: connectionStringOf(socket.path) };
+  let server: Server | null = null;
+  let frozen: readonly number[] = [];
+
+  const start = async (): Promise<void> => {
+    server ??= await startServer(command, dataDirectory, () => {});
+  };
+  const stop = async (): Promise<void> => {
+    await server?.stop();
+    server = null;
+  };
+  const thaw = (): void => {
+    for (const pid of frozen) continueProcess(pid);
+    frozen = [];
+  };
+  const remove = async (): Promise<void> => {
+    thaw();
+    await stop();
+    await socket.remove();
+    await rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+  };
+
+  try {
+    await start();
+    await ensureDatabase(socket.path);
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+  return {
+    database: { connection, drop: async () => {} },
+    socketPath: path.join(socket.path, `.s.PGSQL.${port}`),
+    stop,
+    start,
+    async freeze() {
+      if (server === null) return;
+      const { pid } = server;
+      await withClient(connection, async (client) => {
+        // The postmaster first: after it, no process is added to the list that the server itself gives.
+        process.kill(pid, 'SIGSTOP');
+        const { rows } = await client.query<{ pid: number }>('select pid from pg_stat_activity');
+        frozen = [pid, ...rows.map((row) => row.pid)];
+        for (const each of frozen) process.kill(each, 'SIGSTOP');
+      });
+    },
+    thaw,
+    query: <R extends pg.QueryResultRow>(sql: string, values: unknown[] = []) =>
+      withClient(connection, async (client) => (await client.query<R>(sql, values)).rows),
+    remove,
+  };
+}
+
+/** A process that had ended just before it was to be stopped is gone as soon as the postmaster goes on. The others go on all the same. */
+function continueProcess(pid: number): void {
+  try {
+    process.kill(pid, 'SIGCONT');
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+  }
+}
+
+async function withClient<T>(connection: pg.ClientConfig, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ ...connection, application_name: 'weather' });
+  // What the weather does to this connection is part of the test.
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    client.end().catch(() => {});
+  }
+}

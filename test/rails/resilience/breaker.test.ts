@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import {
+  type Breaker,
+  type BreakerState,
+  createBreaker,
+  type Health,
+} from '../../../apps/server/src/rails/resilience/circuit-breaker.ts';
+import { PROTECTION } from '../../../apps/server/src/rails/resilience/settings.ts';
+import { seededRandom } from './seed.ts';
+
+const { breaker: SETTINGS } = PROTECTION;
+const { failuresInARow, restMinMs, restMaxMs, throttledInARow, throttledRestMs, windowMs } = SETTINGS;
+
+/** A breaker with a clock that a test pushes. */
+function testBreaker() {
+  const changes: BreakerState[] = [];
+  const breaker = createBreaker(SETTINGS, (state) => changes.push(state));
+  let nowMs = 4_711.5;
+  const answer = (health: Health, times = 1): void => {
+    for (let time = 0; time < times; time += 1) {
+      assert.equal(breaker.waitMs(nowMs), 0, 'a question may go out');
+      breaker.end(breaker.begin(), health, nowMs);
+    }
+  };
+  return {
+    breaker,
+    changes,
+    answer,
+    push: (ms: number) => (nowMs += ms),
+    waitMs: () => breaker.waitMs(nowMs),
+    now: () => nowMs,
+  };
+}
+
+describe('a breaker', () => {
+  it('opens after failures in a row, and says how long the bank rests', () => {
+    const { answer, waitMs, push, changes } = testBreaker();
+    answer('failed', failuresInARow - 1);
+    assert.equal(waitMs(), 0);
+    answer('failed');
+    assert.equal(waitMs(), restMinMs);
+    push(1_500);
+    assert.equal(waitMs(), restMinMs - 1_500);
+    assert.deepEqual(changes, ['open']);
+  });
+
+  it('stays closed while an answer comes between failures, as long as most are answered', () => {
+    const { answer, changes } = testBreaker();
+    for (let time = 0; time < 100; time += 1) {
+      answer('answered', 5);
+      answer('failed', failuresInARow - 1);
+    }
+    assert.deepEqual(changes, []);
+  });
+
+  it('opens when half of the answers in the window are failures, never so many in a row', () => {
+    const { answer, changes } = testBreaker();
+    for (let time = 0; time < 9; time += 1) {
+      answer('answered');
+      answer('failed');
+    }
+    assert.deepEqual(changes, [], 'of 18 answers nothing follows yet');
+    answer('answered');
+    answer('failed');
+    assert.deepEqual(changes, ['open']);
+  });
+
+  it('forgets what is older than its window', () => {
+    const { answer, push, changes } = testBreaker();
+    for (let time = 0; time < 9; time += 1) {
+      answer('answered');
+      answer('failed');
+    }
+    push(windowMs);
+    answer('answered');
+    answer('failed');
+    assert.deepEqual(changes, []);
+  });
+
+  it('lets one probe through after the rest; its answer closes it', () => {
+    const { breaker, answer, push, waitMs, now, changes } = testBreaker();
+    answer('failed', failuresInARow);
+    push(restMinMs);
+    assert.equal(waitMs(), 0);
+    assert.equal(breaker.begin(), true, 'it is the probe');
+    assert.ok(waitMs() > 0, 'and the only one');
+    breaker.end(true, 'answered', now());
+    assert.equal(waitMs(), 0);
+    assert.equal(breaker.begin(), false);
+    assert.deepEqual(changes, ['open', 'half_open', 'closed']);
+  });
+
+  it('rests twice as long after each probe that fails, a minute at most, and shortly again once it was closed', () => {
+    const { answer, push, waitMs } = testBreaker();
+    answer('failed', failuresInARow);
+    const rests = Array.from({ length: 6 }, () => {
+      const rest = waitMs();
+      push(rest);
+      answer('failed');
+      return rest;
+    });
+    assert.deepEqual(rests, [5_000, 10_000, 20_000, 40_000, 60_000, 60_000]);
+    push(restMaxMs);
+    answer('answered');
+    answer('failed', failuresInARow);
+    assert.equal(waitMs(), restMinMs);
+  });
+
+  it('is not changed by answers to what went out before the rest', () => {
+    const { breaker, answer, push, now, waitMs, changes } = testBreaker();
+    const early = [breaker.begin(), breaker.begin()];
+    answer('failed', failuresInARow);
+    push(1_000);
+    for (const isProbe of early) breaker.end(isProbe, 'answered', now());
+    for (const isProbe of early) breaker.end(isProbe, 'failed', now());
+    assert.equal(waitMs(), restMinMs - 1_000);
+    assert.deepEqual(changes, ['open']);
+  });
+
+  it('waits for another probe when nobody waited for the first any more', () => {
+    const { answer, push, waitMs, breaker, changes } = testBreaker();
+    answer('failed', failuresInARow);
+    push(restMinMs);
+    answer('nothing');
+    assert.equal(breaker.state(), 'half_open');
+    assert.equal(waitMs(), 0);
+    assert.deepEqual(changes, ['open', 'half_open']);
+  });
+
+  it('gives a bank that wants fewer questions a short rest, however often it says so', () => {
+    const { answer, breaker, push, waitMs } = testBreaker();
+    for (let time = 0; time < 5; time += 1) {
+      answer('throttled', time === 0 ? throttledInARow : 1);
+      assert.equal(waitMs(), throttledRestMs);
+      assert.ok(breaker.isThrottled());
+      push(throttledRestMs);
+    }
+    answer('answered');
+    answer('throttled', throttledInARow - 1);
+    answer('answered');
+    answer('throttled', throttledInARow - 1);
+    assert.equal(waitMs(), 0, 'now and then is no reason');
+  });
+
+  it('never lets more than one probe through, whatever happens and whenever', (t) => {
+    const random = seededRandom(t);
+    const healths: readonly Health[] = ['answered', 'failed', 'throttled', 'credentials_rejected', 'nothing'];
+    for (let run = 0; run < 200; run += 1) {
+      const { breaker, push, now } = testBreaker();
+      const failsOften = random();
+      const underWay: boolean[] = [];
+      for (let step = 0; step < 500; step += 1) {
+        push(random() * 800);
+        if (breaker.waitMs(now()) === 0 && random() < 0.6) {
+          const before: BreakerState = breaker.state();
+          const isProbe = breaker.begin();
+          assert.equal(isProbe, before !== 'closed', 'what goes out while it is not closed is a probe');
+          underWay.push(isProbe);
+        } else if (underWay.length > 0) {
+          const [isProbe = false] = underWay.splice(Math.floor(random() * underWay.length), 1);
+          const health = random() < failsOften ? 'failed' : healths[Math.floor(random() * healths.length)];
+          breaker.end(isProbe, health ?? 'failed', now());
+        }
+        assert.ok(underWay.filter(Boolean).length <= 1, `two probes in run ${run}`);
+        assertNeverStuck(breaker, now());
+      }
+    }
+  });
+});
+
+/** It always says when to come again, and that is never longer than the longest rest. */
+function assertNeverStuck(breaker: Breaker, nowMs: number): void {
+  const waitMs = breaker.waitMs(nowMs);
+  assert.ok(waitMs >= 0 && waitMs <= restMaxMs, `waits ${waitMs} ms`);
+  if (breaker.state() === 'closed') assert.equal(waitMs, 0);
+}

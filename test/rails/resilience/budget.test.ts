@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createBulkhead } from '../../../apps/server/src/rails/resilience/bulkhead.ts';
+import { createRetryBudget } from '../../../apps/server/src/rails/resilience/retry-budget.ts';
+import { seededRandom } from './seed.ts';
+
+describe('a budget', () => {
+  it('gives one extra for every ten, and none before', () => {
+    const budget = createRetryBudget(10, 10);
+    for (let turn = 0; turn < 9; turn += 1) budget.earn();
+    assert.equal(budget.spend(), false);
+    budget.earn();
+    assert.equal(budget.spend(), true);
+    assert.equal(budget.spend(), false);
+  });
+
+  it('saves up no more than it may', () => {
+    const budget = createRetryBudget(10, 3);
+    for (let turn = 0; turn < 1_000; turn += 1) budget.earn();
+    assert.deepEqual(
+      Array.from({ length: 5 }, () => budget.spend()),
+      [true, true, true, false, false],
+    );
+  });
+
+  it('keeps what shall be kept', () => {
+    const budget = createRetryBudget(10, 3);
+    for (let turn = 0; turn < 30; turn += 1) budget.earn();
+    assert.deepEqual([budget.spend(2), budget.spend(2), budget.spend(1), budget.spend(0)], [true, false, true, true]);
+  });
+
+  it('of one in Infinity gives nothing', () => {
+    const budget = createRetryBudget(Number.POSITIVE_INFINITY, 10);
+    for (let turn = 0; turn < 1_000; turn += 1) budget.earn();
+    assert.equal(budget.spend(), false);
+  });
+
+  it('is never exceeded: from the start on, and from any moment on by no more than was saved up', (t) => {
+    const random = seededRandom(t);
+    for (const oneIn of [10, 50]) {
+      const savedMax = 3;
+      const budget = createRetryBudget(oneIn, savedMax);
+      let earned = 0;
+      let spent = 0;
+      const balances: number[] = [];
+      for (let turn = 0; turn < 20_000; turn += 1) {
+        if (random() < 0.7) {
+          budget.earn();
+          earned += 1;
+        } else if (budget.spend()) spent += 1;
+        const balance = spent - earned / oneIn;
+        assert.ok(balance <= 0, `${spent} extra after ${earned}`);
+        balances.push(balance);
+      }
+      let least = 0;
+      for (const balance of balances) {
+        least = Math.min(least, balance);
+        assert.ok(balance - least <= savedMax + 1e-6, 'a burst of what was never saved');
+      }
+      assert.ok(spent > 0.9 * Math.floor(earned / oneIn), 'and it is not withheld either');
+    }
+  });
+});
+
+describe('a bulkhead', () => {
+  it('is full at its maximum, and has a place again for each that leaves', () => {
+    const bulkhead = createBulkhead(2);
+    bulkhead.enter();
+    assert.equal(bulkhead.isFull(), false);
+    bulkhead.enter();
+    assert.equal(bulkhead.isFull(), true);
+    bulkhead.leave();
+    assert.equal(bulkhead.isFull(), false);
+    assert.equal(bulkhead.inFlight(), 1);
+  });
+});

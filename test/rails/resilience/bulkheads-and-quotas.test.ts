@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { InquiryOutcome } from '../../../apps/server/src/rails/rail.ts';
+import { PROTECTION } from '../../../apps/server/src/rails/resilience/settings.ts';
+import { choosing } from './choosing.ts';
+import { active, noVerdict, scriptedRail, silence } from './scripted-rail.ts';
+
+describe('how much a bank is asked', () => {
+  it('at once is bounded; what is more is turned away at once, and goes to the next rail', async () => {
+    const first = scriptedRail('first', silence);
+    const second = scriptedRail('second', () => active('SECOND'));
+    const protection = { ...PROTECTION, concurrencyMax: 5 };
+    const { inquire } = choosing([first, second], { protection });
+    const outcomes = Array.from({ length: 10 }, () => inquire());
+    assert.deepEqual(
+      await Promise.all(outcomes.slice(5)),
+      Array.from({ length: 5 }, () => active('SECOND')),
+    );
+    assert.equal(first.asked.length, 5);
+    await Promise.all(outcomes);
+  });
+
+  it('at once over a shared connection leaves places for other banks', async () => {
+    const rail = scriptedRail('switch', (inquiry, signal) =>
+      inquiry.bank.bic === 'CENAIDJA' ? silence(inquiry, signal) : active('ALIVE'),
+    );
+    const contract = { perSecond: null, perDay: null, concurrencyMax: 4, isShared: true };
+    const { inquire } = choosing([rail], { contracts: new Map([['switch', contract]]) });
+    const silent = Array.from({ length: 4 }, () => inquire('BCA'));
+    assert.deepEqual(await inquire('BRI'), active('ALIVE'));
+    assert.deepEqual(await silent[3], { ...noVerdict('bulkhead_full'), retryAfterMs: 1_000 });
+    assert.equal(rail.asked.length, 3);
+    await Promise.all(silent);
+  });
+
+  it('at once is told of the whole rail and of each bank, also where the contract does not limit it', async () => {
+    for (const concurrencyMax of [null, 10]) {
+      let release = (_outcome: InquiryOutcome): void => {};
+      const answer = new Promise<InquiryOutcome>((resolve) => (release = resolve));
+      const rail = scriptedRail('switch', () => answer);
+      const contract = { perSecond: null, perDay: null, concurrencyMax, isShared: true };
+      const { inquire, view } = choosing([rail], { contracts: new Map([['switch', contract]]) });
+      const told = () => [
+        view()[0]?.concurrencyMax,
+        view()[0]?.inFlight,
+        view()[0]?.banks.map((each) => each.health.inFlight),
+      ];
+      assert.deepEqual(told(), [concurrencyMax, 0, []]);
+      const underWay = [inquire('BCA'), inquire('BCA'), inquire('BRI')];
+      assert.deepEqual(told(), [concurrencyMax, 3, [2, 1]]);
+      release(active('ALIVE'));
+      await Promise.all(underWay);
+      assert.deepEqual(told(), [concurrencyMax, 0, [0, 0]]);
+    }
+  });
+
+  it('per second is what the contract allows, over all its banks, and it is said when the next may go out', async () => {
+    const rail = scriptedRail('switch', () => active('ALIVE'));
+    const contract = { perSecond: 2, perDay: null, concurrencyMax: null, isShared: true };
+    const { inquire, push } = choosing([rail], { contracts: new Map([['switch', contract]]) });
+    await inquire('BCA');
+    await inquire('BRI');
+    push(400);
+    assert.deepEqual(await inquire('BNI'), { ...noVerdict('quota_exhausted'), retryAfterMs: 600 });
+    push(600);
+    assert.deepEqual(await inquire('BNI'), active('ALIVE'));
+    assert.equal(rail.asked.length, 3);
+  });
+
+  it('per day ends at midnight in Jakarta', async () => {
+    let wallMs = Date.parse('2026-11-21T16:59:50.000Z');
+    const rail = scriptedRail('only', () => active('ALIVE'));
+    const contract = { perSecond: null, perDay: 1, concurrencyMax: null, isShared: true };
+    const contracts = new Map([['only', contract]]);
+    const { inquire, view } = choosing([rail], { contracts, wallClock: () => wallMs });
+    await inquire();
+    assert.deepEqual(await inquire(), { ...noVerdict('quota_exhausted'), retryAfterMs: 10_000 });
+    assert.deepEqual(view()[0]?.quotaLeft, { second: null, day: 0 });
+    wallMs += 10_000;
+    assert.deepEqual(await inquire(), active('ALIVE'));
+  });
+});

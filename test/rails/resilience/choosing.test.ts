@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { AccountInquiriesOptions } from '../../../apps/server/src/rails/account-inquiries.ts';
+import type { NoVerdictReason } from '../../../apps/server/src/rails/rail.ts';
+import { bound } from '../../support/suite-environment.ts';
+import { choosing, nextAccount } from './choosing.ts';
+import { active, NOT_FOUND, noVerdict, scriptedRail, silence } from './scripted-rail.ts';
+
+const routeOf = (bic: string, rails: readonly string[] | null): AccountInquiriesOptions => ({
+  routes: new Map([[bic, { rails, hedge: false }]]),
+});
+
+describe('choosing a rail', () => {
+  it('the first one answers, and no other is asked', async () => {
+    const first = scriptedRail('first', () => active('FIRST'));
+    const second = scriptedRail('second', () => active('SECOND'));
+    assert.deepEqual(await choosing([first, second]).inquire(), active('FIRST'));
+    assert.equal(second.asked.length, 0);
+  });
+
+  const reasons: readonly NoVerdictReason[] = [
+    'timeout',
+    'unreachable',
+    'bank_unavailable',
+    'throttled',
+    'credentials_rejected',
+    'rejected_by_bank',
+    'invalid_response',
+  ];
+  for (const reason of reasons) {
+    it(`the next one is asked when the first says ${reason}`, async () => {
+      const first = scriptedRail('first', () => noVerdict(reason));
+      const second = scriptedRail('second', () => active('SECOND'));
+      assert.deepEqual(await choosing([first, second]).inquire(), active('SECOND'));
+      assert.equal(first.asked.length, 1);
+    });
+  }
+
+  it('the outcome names the rail that was asked last, if any was', async () => {
+    const first = scriptedRail('first', () => noVerdict('unreachable'));
+    const second = scriptedRail('second', () => active('SECOND'));
+    const third = scriptedRail('third', () => NOT_FOUND);
+    assert.equal(await choosing([first, second]).askedOver(), 'second');
+    assert.equal(await choosing([third]).askedOver(), 'third');
+    assert.equal(await choosing([second, first], routeOf('CENAIDJA', ['first'])).askedOver(), 'first');
+    assert.equal(await choosing([scriptedRail('none', silence, { reaches: () => false })]).askedOver(), undefined);
+  });
+
+  it('the second answers in time when the first is silent', async () => {
+    const first = scriptedRail('first', silence);
+    const second = scriptedRail('second', () => active('SECOND'));
+    const startedMs = performance.now();
+    assert.deepEqual(await choosing([first, second]).inquire(), active('SECOND'));
+    assert.ok(performance.now() - startedMs < bound(4_000));
+    assert.ok(first.asked[0]?.signal.aborted, 'and nobody waits for the first any more');
+  });
+
+  it('a verdict ends it, and is never overruled, not even a negative one', async () => {
+    const first = scriptedRail('first', () => NOT_FOUND);
+    const second = scriptedRail('second', () => active('SECOND'));
+    const outcome = await choosing([first, second]).inquire();
+    assert.equal(outcome.kind === 'verdict' ? outcome.verdict.status : null, 'NOT_FOUND');
+    assert.equal(second.asked.length, 0);
+  });
+
+  it("the operator's order for a bank comes before that of the rails file, for that bank alone", async () => {
+    const first = scriptedRail('first', () => active('FIRST'));
+    const second = scriptedRail('second', () => active('SECOND'));
+    const { inquire } = choosing([first, second], routeOf('CENAIDJA', ['second', 'first']));
+    assert.deepEqual(await inquire('BCA'), active('SECOND'));
+    assert.deepEqual(await inquire('BRI'), active('FIRST'));
+  });
+
+  it("a rail that is not in the operator's order is not asked", async () => {
+    const first = scriptedRail('first', () => noVerdict('credentials_rejected'));
+    const second = scriptedRail('second', () => active('SECOND'));
+    const { inquire } = choosing([first, second], routeOf('CENAIDJA', ['first']));
+    assert.deepEqual(await inquire('BCA'), noVerdict('credentials_rejected'));
+  });
+
+  it('a rail that does not reach the bank is not asked', async () => {
+    const first = scriptedRail('first', () => active('FIRST'), { reaches: (bank) => bank.bic === 'BRINIDJA' });
+    const second = scriptedRail('second', () => active('SECOND'));
+    assert.deepEqual(await choosing([first, second]).inquire('BCA'), active('SECOND'));
+  });
+
+  it('when all fail, what the last one said is told', async () => {
+    const rails = (['unreachable', 'credentials_rejected'] as const).map((reason) =>
+      scriptedRail(reason, () => noVerdict(reason, `code of ${reason}`)),
+    );
+    assert.deepEqual(await choosing(rails).inquire(), noVerdict('credentials_rejected', 'code of refused'));
+  });
+
+  it('a NOT_FOUND says that the account may be closed, unless the rail can tell', async () => {
+    const cannot = scriptedRail('cannot', () => NOT_FOUND);
+    const can = scriptedRail('can', () => NOT_FOUND, { tellsClosed: true });
+    assert.deepEqual(await choosing([cannot]).inquire(), { ...NOT_FOUND, mayBeClosed: true });
+    assert.deepEqual(await choosing([can]).inquire(), NOT_FOUND);
+  });
+
+  it('the same question goes out once while it is under way, and anew after it ended without being sent', async () => {
+    const rail = scriptedRail('only', () => noVerdict('unreachable'));
+    const { inquire, push } = choosing([rail]);
+    const account = nextAccount();
+    for (let time = 0; time < 5; time += 1) await inquire('BCA', account);
+    assert.equal((await inquire('BCA', account)).kind, 'no_verdict');
+    const askedBefore = rail.asked.length;
+    push(5_000);
+    rail.script = () => active('BACK');
+    assert.deepEqual(await inquire('BCA', account), active('BACK'));
+    assert.equal(rail.asked.length, askedBefore + 1);
+  });
+});

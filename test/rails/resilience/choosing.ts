@@ -1,0 +1,26 @@
+import { createMetrics } from '../../../apps/server/src/observability/metrics.ts';
+import {
+  type AccountInquiriesOptions,
+  createAccountInquiries,
+} from '../../../apps/server/src/rails/account-inquiries.ts';
+import type { Rail } from '../../../apps/server/src/rails/rail.ts';
+import { inquiryOf } from '../connection.ts';
+import { accounts, withoutRail } from './scripted-rail.ts';
+
+/** A number that no test has asked about yet. */
+export const nextAccount = accounts();
+
+/** Account inquiries over these rails, with a clock that the test pushes; deadlines are in real time all the same. */
+export function choosing(rails: readonly Rail[], options: AccountInquiriesOptions = {}) {
+  let nowMs = 1_000;
+  const metrics = createMetrics();
+  const inquiries = createAccountInquiries(rails, metrics, { clock: () => nowMs, random: () => 0, ...options });
+  return {
+    metrics,
+    view: inquiries.snapshot,
+    push: (ms: number) => (nowMs += ms),
+    inquire: async (code = 'BCA', account = nextAccount()) =>
+      withoutRail(await inquiries.inquire(inquiryOf(code, account))),
+    askedOver: async (code = 'BCA') => (await inquiries.inquire(inquiryOf(code, nextAccount()))).rail,
+  };
+}

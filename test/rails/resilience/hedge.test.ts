@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { createMetrics } from '../../../apps/server/src/observability/metrics.ts';
+import { createAccountInquiries } from '../../../apps/server/src/rails/account-inquiries.ts';
+import type { Rail } from '../../../apps/server/src/rails/rail.ts';
+import { inquiryOf } from '../connection.ts';
+import { accounts, active, noVerdict, type Script, scriptedRail, silence, withoutRail } from './scripted-rail.ts';
+import { seededRandom } from './seed.ts';
+
+const nextAccount = accounts();
+
+function hedging(rails: readonly Rail[], hedge = true) {
+  const routes = new Map([['CENAIDJA', { rails: null, hedge }]]);
+  const inquiries = createAccountInquiries(rails, createMetrics(), { routes });
+  const inquire = async () => withoutRail(await inquiries.inquire(inquiryOf('BCA', nextAccount())));
+  return {
+    inquire,
+    view: inquiries.snapshot,
+    /** The bank is known to answer at once, and so many extra questions are saved up. */
+    async warmUp(extra: number): Promise<void> {
+      for (let turn = 0; turn < extra * 50; turn += 1) await inquire();
+    },
+  };
+}
+
+/** These, one after the other, and the last one from then on. */
+const inTurn =
+  (...scripts: readonly Script[]): Script =>
+  (inquiry, signal) => {
+    const [next, ...rest] = scripts;
+    if (rest.length > 0) scripts = rest;
+    return (next ?? silence)(inquiry, signal);
+  };
+
+describe('hedging', () => {
+  it('asks again when the answer is slower than most; the first verdict wins, and nobody waits for the other', async () => {
+    const rail = scriptedRail('only', () => active('FAST'));
+    const { inquire, warmUp, view } = hedging([rail]);
+    await warmUp(1);
+    const before = rail.asked.length;
+    rail.script = inTurn(silence, () => active('SECOND'));
+    assert.deepEqual(await inquire(), active('SECOND'));
+    const [slow, second, ...more] = rail.asked.slice(before);
+    assert.equal(slow?.account, second?.account);
+    assert.ok(slow?.signal.aborted);
+    assert.equal(more.length, 0);
+    assert.equal(view()[0]?.banks[0]?.health.inFlight, 0, 'and no place stays taken');
+  });
+
+  it('asks the next rail, where there is one', async () => {
+    const first = scriptedRail('first', () => active('FIRST'));
+    const second = scriptedRail('second', () => active('SECOND'));
+    const { inquire, warmUp } = hedging([first, second]);
+    await warmUp(1);
+    first.script = silence;
+    assert.deepEqual(await inquire(), active('SECOND'));
+  });
+
+  it('takes the first answer when it comes after all', async () => {
+    const rail = scriptedRail('only', () => active('FAST'));
+    const { inquire, warmUp } = hedging([rail]);
+    await warmUp(1);
+    let secondIsAsked = (): void => {};
+    const hedged = new Promise<void>((resolve) => (secondIsAsked = resolve));
+    rail.script = inTurn(
+      () => hedged.then(() => active('FIRST AFTER ALL')),
+      (inquiry, signal) => {
+        secondIsAsked();
+        return silence(inquiry, signal);
+      },
+    );
+    assert.deepEqual(await inquire(), active('FIRST AFTER ALL'));
+    assert.ok(rail.asked.at(-1)?.signal.aborted);
+  });
+
+  it('takes the verdict of one when the other has none, whichever comes first', async () => {
+    const rail = scriptedRail('only', () => active('FAST'));
+    const { inquire, warmUp } = hedging([rail]);
+    await warmUp(2);
+    rail.script = inTurn(
+      async () => {
+        await wait(30);
+        return active('LATE');
+      },
+      () => noVerdict('bank_unavailable'),
+    );
+    assert.deepEqual(await inquire(), active('LATE'));
+  });
+
+  it('never sends more than one extra in fifty, however slow the bank becomes', async (t) => {
+    const random = seededRandom(t);
+    const rail = scriptedRail('only', () => active('FAST'));
+    const { inquire, warmUp } = hedging([rail]);
+    await warmUp(2);
+    rail.script = async () => {
+      await wait(2 + random() * 30);
+      return active('SLOW');
+    };
+    let asked = 100;
+    for (let round = 0; round < 30; round += 1) {
+      await Promise.all(Array.from({ length: 20 }, inquire));
+      asked += 20;
+      const extra = rail.asked.length - asked;
+      assert.ok(extra <= asked / 50, `${extra} extra of ${asked}`);
+    }
+    assert.ok(rail.asked.length > asked, 'but some');
+  });
+
+  it('is off unless the operator wants it', async () => {
+    const rail = scriptedRail('only', () => active('FAST'));
+    const { inquire, warmUp } = hedging([rail], false);
+    await warmUp(2);
+    rail.script = async () => {
+      await wait(30);
+      return active('SLOW');
+    };
+    const before = rail.asked.length;
+    assert.deepEqual(await inquire(), active('SLOW'));
+    assert.equal(rail.asked.length, before + 1);
+  });
+});

@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createLatencies } from '../../../apps/server/src/rails/resilience/latencies.ts';
+import { seededRandom } from './seed.ts';
+
+describe('the latencies of a bank', () => {
+  it('say nothing until enough are known', () => {
+    const latencies = createLatencies();
+    for (let turn = 0; turn < 19; turn += 1) latencies.record(10);
+    assert.equal(latencies.quantile(0.95), null);
+    latencies.record(10);
+    assert.equal(latencies.quantile(0.95), 10);
+  });
+
+  it('have the quantiles of what was recorded, in whatever order', (t) => {
+    const random = seededRandom(t);
+    const latencies = createLatencies();
+    const order = Array.from({ length: 1_000 }, (_each, index) => ({ ms: index, at: random() }));
+    for (const { ms } of order.sort((a, b) => a.at - b.at)) latencies.record(ms);
+    assert.deepEqual([latencies.quantile(0), latencies.quantile(0.5), latencies.quantile(0.95)], [0, 500, 950]);
+    assert.equal(latencies.quantile(1), 999);
+  });
+
+  it('forget what is long ago', () => {
+    const latencies = createLatencies();
+    for (let turn = 0; turn < 5_000; turn += 1) latencies.record(1_000);
+    assert.equal(latencies.quantile(0.5), 1_000);
+    for (let turn = 0; turn < 1_024 + 64; turn += 1) latencies.record(5);
+    assert.equal(latencies.quantile(0.95), 5);
+    assert.equal(latencies.count(), 1_024);
+  });
+
+  it('notice a change soon', () => {
+    const latencies = createLatencies();
+    for (let turn = 0; turn < 20; turn += 1) latencies.record(10);
+    assert.equal(latencies.quantile(0.95), 10);
+    for (let turn = 0; turn < 20; turn += 1) latencies.record(500);
+    assert.equal(latencies.quantile(0.95), 500);
+  });
+});

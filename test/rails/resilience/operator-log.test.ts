@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startTestService } from '../../support/service.ts';
+import { NOT_FOUND, noVerdict, scriptedRail } from './scripted-rail.ts';
+
+test('the access log marks a NOT_FOUND that may mean a closed account, and none that does not', async () => {
+  for (const tellsClosed of [false, true]) {
+    const service = await startTestService({ rails: [scriptedRail('only', () => NOT_FOUND, { tellsClosed })] });
+    try {
+      const { json } = await service.checkAccount({ bank_code: 'BCA', account_number: '1234567890' });
+      assert.equal(json.data?.['status'], 'NOT_FOUND', 'the client is told what the document knows');
+      const line = service.logged.find((each) => each['outcome'] === 'NOT_FOUND');
+      assert.equal(line?.['may_be_closed'], tellsClosed ? undefined : true);
+    } finally {
+      await service.close();
+    }
+  }
+});
+
+test('a rest and its end are logged once each, with the rail and the bank', async () => {
+  const rail = scriptedRail('only', () => noVerdict('unreachable'));
+  let nowMs = 0;
+  const service = await startTestService({ rails: [rail], inquiries: { clock: () => nowMs } });
+  try {
+    const check = async (account: number): Promise<string | null> => {
+      const body = { bank_code: 'BCA', account_number: String(1_234_567_000 + account) };
+      return (await service.checkAccount(body)).headers.get('retry-after');
+    };
+    for (let account = 0; account < 4; account += 1) assert.equal(await check(account), '5');
+    nowMs += 100;
+    assert.equal(await check(4), '5', 'the fifth failure is told when its rest ends');
+    nowMs += 3_500;
+    assert.equal(await check(5), '2', 'and the next ones, too: 1.5 s, rounded up');
+    nowMs += 1_500;
+    rail.script = () => NOT_FOUND;
+    assert.equal(await check(6), null);
+    const told = service.logged.filter((each) => each['msg'] !== undefined && each['rail'] === 'only');
+    assert.deepEqual(
+      told.map(({ level, msg }) => [level, String(msg).split(':')[0]]),
+      [
+        [40, 'the bank does not answer about accounts'],
+        [30, 'the bank is asked again, one question only'],
+        [30, 'the bank answers about accounts as before'],
+      ],
+    );
+  } finally {
+    await service.close();
+  }
+});

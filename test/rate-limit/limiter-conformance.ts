@@ -1,0 +1,251 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { type Decision, type Limiter, WINDOW_MS } from '../../apps/server/src/rate-limit/limiter.ts';
+
+/** A limiter that has counted nothing yet, and the clock that it goes by. Its keys are its own. */
+export interface LimiterUnderTest {
+  readonly limiter: Limiter;
+  /** Whole milliseconds. */
+  readonly advance: (ms: number) => unknown;
+  readonly close?: () => Promise<void>;
+}
+
+/** Replays a run: the seed is printed with each. */
+const SEED = Number(process.env['FC_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
+
+/** What every home of the limits promises (limiter.ts), whatever it is made of. */
+export function limiterConformance(
+  home: string,
+  create: () => LimiterUnderTest | Promise<LimiterUnderTest>,
+  { runs = 200 } = {},
+): void {
+  /** A guarantee, told to a limiter of its own. */
+  const guarantees = (guarantee: string, check: (under: LimiterUnderTest) => Promise<void>): void => {
+    it(guarantee, async () => {
+      const under = await create();
+      try {
+        await check(under);
+      } finally {
+        await under.close?.();
+      }
+    });
+  };
+
+  async function take({ limiter }: LimiterUnderTest, limit: number, times = 1, key = 'key'): Promise<Decision[]> {
+    const decisions: Decision[] = [];
+    for (let time = 0; time < times; time += 1) decisions.push(await limiter.take(key, limit));
+    return decisions;
+  }
+  const admitted = (decisions: readonly Decision[]): number => decisions.filter((each) => each.admitted).length;
+
+  describe(`the limiter's home ${home}`, () => {
+    for (const limit of [1, 2, 100, 120, 1_000]) {
+      guarantees(`admits exactly ${limit} of a burst`, async (under) => {
+        const decisions = await take(under, limit, limit + 5);
+        assert.deepEqual(
+          decisions.map((each) => each.admitted),
+          decisions.map((_each, index) => index < limit),
+        );
+      });
+    }
+
+    guarantees('admits exactly the limit of requests at the same time', async (under) => {
+      const decisions = await Promise.all(Array.from({ length: 400 }, async () => under.limiter.take('key', 120)));
+      assert.equal(admitted(decisions), 120);
+    });
+
+    guarantees('counts down what remains', async (under) => {
+      const remaining = (await take(under, 3, 5)).map((each) => each.remaining);
+      assert.deepEqual(remaining, [2, 1, 0, 0, 0]);
+    });
+
+    guarantees('does not let a burst pass on each side of any moment', async (under) => {
+      // A counter per minute would admit 240 within these two milliseconds.
+      await under.advance(WINDOW_MS - 1);
+      assert.equal(admitted(await take(under, 120, 200)), 120);
+      await under.advance(1);
+      assert.equal(admitted(await take(under, 120, 200)), 0);
+      await under.advance(WINDOW_MS - 2);
+      assert.equal(admitted(await take(under, 120, 200)), 0);
+      await under.advance(1);
+      assert.equal(admitted(await take(under, 120, 200)), 120);
+    });
+
+    guarantees(
+      'admits the next request a whole window after the one in its place, and no millisecond earlier',
+      async (under) => {
+        await take(under, 2);
+        await under.advance(10_000);
+        await take(under, 2);
+        await under.advance(WINDOW_MS - 10_001);
+        assert.equal(admitted(await take(under, 2)), 0);
+        await under.advance(1);
+        assert.equal(admitted(await take(under, 2, 3)), 1);
+        await under.advance(9_999);
+        assert.equal(admitted(await take(under, 2)), 0);
+        await under.advance(1);
+        assert.equal(admitted(await take(under, 2, 3)), 1);
+      },
+    );
+
+    guarantees('does not count a refused request', async (under) => {
+      await take(under, 5, 5);
+      for (let second = 0; second < 59; second += 1) {
+        await under.advance(1_000);
+        assert.equal(admitted(await take(under, 5, 10)), 0);
+      }
+      await under.advance(1_000);
+      assert.equal(admitted(await take(under, 5, 10)), 5);
+    });
+
+    guarantees(
+      'tells a refused request when it would be admitted, and keeps its word to the millisecond',
+      async (under) => {
+        await take(under, 2);
+        await under.advance(1_234);
+        await take(under, 2);
+        const [refused] = await take(under, 2);
+        assert.deepEqual(refused, { admitted: false, remaining: 0, resetMs: WINDOW_MS - 1_234 });
+        await under.advance(WINDOW_MS - 1_234 - 1);
+        assert.equal(admitted(await take(under, 2)), 0);
+        await under.advance(1);
+        assert.equal(admitted(await take(under, 2)), 1);
+      },
+    );
+
+    guarantees('keeps its word when the limit was lowered: the surplus has to leave first', async (under) => {
+      for (let time = 0; time < 10; time += 1) {
+        await take(under, 10);
+        await under.advance(100);
+      }
+      const [refused] = await take(under, 3);
+      // Of ten, the eighth from the front is the one whose leaving makes room: it came at 700 ms, and it is 1,000 ms now.
+      assert.deepEqual(refused, { admitted: false, remaining: 0, resetMs: WINDOW_MS - 300 });
+      await under.advance(WINDOW_MS - 301);
+      assert.equal(admitted(await take(under, 3)), 0);
+      await under.advance(1);
+      assert.equal(admitted(await take(under, 3, 3)), 1);
+    });
+
+    guarantees('lets more pass at once when the limit is raised', async (under) => {
+      await take(under, 3, 5);
+      assert.equal(admitted(await take(under, 500, 600)), 497);
+    });
+
+    guarantees('admits nothing at a limit of 0, and does not invite to try again at once', async (under) => {
+      for (const decision of await take(under, 0, 3)) {
+        assert.deepEqual(decision, { admitted: false, remaining: 0, resetMs: WINDOW_MS });
+      }
+      await under.advance(WINDOW_MS);
+      assert.equal(admitted(await take(under, 0, 3)), 0);
+      await take(under, 1);
+      await under.advance(20_000);
+      assert.deepEqual(await under.limiter.peek('key', 0), { admitted: false, remaining: 0, resetMs: WINDOW_MS });
+    });
+
+    guarantees('counts each key for itself, whatever it is called', async (under) => {
+      const keys = [
+        '',
+        'a',
+        'A',
+        'a ',
+        '__proto__',
+        'constructor',
+        'check-status a',
+        'check-account a',
+        'é',
+        'e\u0301',
+      ];
+      for (const key of keys) assert.equal(admitted(await take(under, 3, 5, key)), 3, JSON.stringify(key));
+    });
+
+    guarantees('peeks without counting', async (under) => {
+      assert.deepEqual(await under.limiter.peek('key', 2), { admitted: true, remaining: 2, resetMs: 0 });
+      for (let time = 0; time < 10; time += 1) await under.limiter.peek('key', 2);
+      assert.deepEqual((await take(under, 2))[0], { admitted: true, remaining: 1, resetMs: WINDOW_MS });
+      await under.advance(500);
+      assert.deepEqual(await under.limiter.peek('key', 2), { admitted: true, remaining: 1, resetMs: WINDOW_MS - 500 });
+      await take(under, 2);
+      assert.deepEqual(await under.limiter.peek('key', 2), { admitted: false, remaining: 0, resetMs: WINDOW_MS - 500 });
+    });
+
+    guarantees('remembers each of ever more requests over several windows', async (under) => {
+      const steps = Array.from({ length: 240 }, (_each, index) => ({
+        advanceMs: 997,
+        key: 'key',
+        limit: 100_000,
+        times: 1 + Math.floor(index / 12),
+        peek: false,
+      }));
+      await followModel(under, steps);
+    });
+
+    it('agrees with a plain list of times', async (context) => {
+      context.diagnostic(`FC_SEED=${SEED}`);
+      await fc.assert(
+        fc.asyncProperty(fc.array(step(), { minLength: 1, maxLength: 300 }), async (steps) => {
+          const under = await create();
+          try {
+            await followModel(under, steps);
+          } finally {
+            await under.close?.();
+          }
+        }),
+        { seed: SEED, numRuns: runs },
+      );
+    });
+  });
+}
+
+/** Time passes, then a key asks (or looks) so many times under a limit that may change from one step to the next. */
+interface Step {
+  readonly advanceMs: number;
+  readonly key: string;
+  readonly limit: number;
+  readonly times: number;
+  readonly peek: boolean;
+}
+
+const step = (): fc.Arbitrary<Step> =>
+  fc.record({
+    // Mostly the moments that matter: none, one millisecond, and around a whole window.
+    advanceMs: fc.oneof(
+      fc.constantFrom(0, 0, 0, 1, WINDOW_MS - 1, WINDOW_MS, WINDOW_MS + 1),
+      fc.integer({ min: 0, max: 3_000 }),
+      fc.integer({ min: 0, max: 3 * WINDOW_MS }),
+    ),
+    key: fc.constantFrom('a', 'b'),
+    limit: fc.oneof(fc.constantFrom(0, 1, 2, 120), fc.integer({ min: 0, max: 300 })),
+    times: fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 150 })),
+    peek: fc.boolean(),
+  });
+
+/** The rule as the contract has it, with nothing clever: a list of when requests were admitted. */
+async function followModel({ limiter, advance }: LimiterUnderTest, steps: readonly Step[]): Promise<void> {
+  let nowMs = 0;
+  const lists = new Map<string, number[]>();
+  for (const { advanceMs, key, limit, times, peek } of steps) {
+    await advance(advanceMs);
+    nowMs += advanceMs;
+    for (let time = 0; time < times; time += 1) {
+      const inWindow = (lists.get(key) ?? []).filter((admittedMs) => nowMs - admittedMs < WINDOW_MS);
+      const admitted = inWindow.length < limit;
+      if (admitted && !peek) inWindow.push(nowMs);
+      lists.set(key, inWindow);
+      const decision = await (peek ? limiter.peek(key, limit) : limiter.take(key, limit));
+      assert.deepEqual(decision, {
+        admitted,
+        remaining: Math.max(limit - inWindow.length, 0),
+        resetMs: resetOf(inWindow, limit, nowMs, admitted),
+      });
+    }
+  }
+}
+
+function resetOf(inWindow: readonly number[], limit: number, nowMs: number, admitted: boolean): number {
+  if (limit === 0) return WINDOW_MS;
+  // Admitted: when the first one leaves. Refused: when so many have left that fewer than the limit are there.
+  const leaver = inWindow[admitted ? 0 : inWindow.length - limit];
+  return leaver === undefined ? 0 : leaver + WINDOW_MS - nowMs;
+}

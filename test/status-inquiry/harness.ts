@@ -1,0 +1,202 @@
+import { Writable } from 'node:stream';
+import pino from 'pino';
+import type { Status } from '../../apps/server/src/domain/transaction.ts';
+import type { Log } from '../../apps/server/src/observability/log.ts';
+import { createMetrics, type Metrics } from '../../apps/server/src/observability/metrics.ts';
+import { insertClient } from '../../apps/server/src/postgres/clients.ts';
+import { type Database, openDatabase } from '../../apps/server/src/postgres/database.ts';
+import { prepareDatabase } from '../../apps/server/src/postgres/prepare-database.ts';
+import type { Rail } from '../../apps/server/src/rails/rail.ts';
+import { createStatusInquiries, type StatusInquiries } from '../../apps/server/src/status-inquiry/status-inquiries.ts';
+import type { ReceivedUpdate } from '../../apps/server/src/transactions/received-update.ts';
+import {
+  createTransactionUpdater,
+  type TransactionUpdater,
+} from '../../apps/server/src/transactions/transaction-updater.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
+import { testBanks } from '../support/service.ts';
+
+/** Where virtual time begins. */
+export const START = new Date('2026-11-21T04:32:26.123Z');
+export const SECOND_MS = 1_000;
+export const MINUTE_MS = 60_000;
+export const HOUR_MS = 60 * MINUTE_MS;
+
+const DEADLINE_MS = 20_000;
+
+export const later = (ms: number, than = START): Date => new Date(than.getTime() + ms);
+
+/** One process that asks: its own connections, log and metrics. */
+export interface AskingProcess {
+  readonly asking: StatusInquiries;
+  readonly ledger: TransactionUpdater;
+  readonly database: Database;
+  readonly logged: Record<string, unknown>[];
+  readonly metrics: Metrics;
+  close(): Promise<void>;
+}
+
+export interface AskingOptions {
+  readonly rails: readonly Rail[];
+  readonly staleMs?: number;
+  /** As long as the test takes, unless told otherwise. */
+  readonly readerWaitsMs?: number;
+  readonly unknownGraceMs?: number;
+  readonly now?: () => Date;
+  /** Counts the statements that are sent outside transactions. */
+  readonly onQuery?: () => void;
+}
+
+export interface AskingBench {
+  readonly database: Database;
+  readonly connection: TestDatabase['connection'];
+  process(options: AskingOptions): AskingProcess;
+  /** Has the ledger hear of transactions in PROCESS at `at`, carried by `rail` under their own IDs. */
+  begin(transactionIds: readonly string[], at: Date, rail?: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** A database with a client, and as many processes as a test starts. */
+export async function startAskingBench(): Promise<AskingBench> {
+  const testDatabase = await createTestDatabase();
+  const { connection } = testDatabase;
+  const log = pino({ level: 'silent' });
+  const database = openDatabase({ connection, connectionsMax: 2, log });
+  const ledger = createTestUpdater(database);
+  const processes: AskingProcess[] = [];
+  const letGo = async (): Promise<void> => {
+    await database.close();
+    await testDatabase.drop();
+  };
+  await prepareDatabase(database, connection, 'sandbox').catch(async (error: unknown) => {
+    await letGo();
+    throw error;
+  });
+  await insertClient(database, { clientId: 'alpha', name: 'alpha', secretHash: Buffer.alloc(32), scopes: [] });
+
+  return {
+    database,
+    connection,
+    process(options) {
+      const process = startProcess(connection, options);
+      processes.push(process);
+      return process;
+    },
+    async begin(transactionIds, at, rail = 'scripted-bank') {
+      const words = transactionIds.map((id, index) => wordAbout(id, at, rail, index));
+      for (let from = 0; from < words.length; from += 500) {
+        const applied = await ledger.apply(words.slice(from, from + 500), at);
+        const refused = applied.find(({ outcome }) => outcome !== 'inserted');
+        if (refused !== undefined) throw new Error(`${refused.transactionId}: ${refused.outcome} ${refused.reason}`);
+      }
+    },
+    async close() {
+      for (const process of processes) await process.close();
+      await letGo();
+    },
+  };
+}
+
+export const createTestUpdater = (database: Database): TransactionUpdater =>
+  createTransactionUpdater({ database, expectedMs: () => 30 * MINUTE_MS, firstInquiryMs: 5 * SECOND_MS });
+
+function startProcess(connection: TestDatabase['connection'], options: AskingOptions): AskingProcess {
+  const logged: Record<string, unknown>[] = [];
+  const log = collectingLog(logged);
+  const opened = openDatabase({ connection, connectionsMax: 5, log });
+  let ended: Promise<void> | undefined;
+  const database: Database = {
+    ...opened,
+    // A test may lose the database before its process ends.
+    close: () => (ended ??= opened.close()),
+    query: (sql, values, name) => {
+      options.onQuery?.();
+      return opened.query(sql, values, name);
+    },
+  };
+  const transactionUpdater = createTestUpdater(database);
+  const metrics = createMetrics();
+  const { rails, staleMs = 10_000, readerWaitsMs = DEADLINE_MS, unknownGraceMs, now } = options;
+  const asking = createStatusInquiries({
+    database,
+    transactionUpdater,
+    rails,
+    banks: testBanks,
+    metrics,
+    log,
+    staleMs,
+    readerWaitsMs,
+    ...(unknownGraceMs === undefined ? {} : { unknownGraceMs }),
+    ...(now === undefined ? {} : { now }),
+  });
+  let closed: Promise<void> | undefined;
+  return {
+    asking,
+    ledger: transactionUpdater,
+    database,
+    logged,
+    metrics,
+    close: () => (closed ??= asking.close().then(() => database.close())),
+  };
+}
+
+const wordAbout = (transactionId: string, at: Date, rail: string, index: number): ReceivedUpdate => ({
+  line: index + 1,
+  source: 'core',
+  raw: '{}',
+  update: {
+    clientId: 'alpha',
+    transactionId,
+    referenceId: transactionId,
+    status: 'PROCESS',
+    amount: '150000.00',
+    bankCode: index % 2 === 0 ? '014' : 'BRINIDJA',
+    bankName: 'Bank',
+    accountNumber: '1234567890',
+    accountName: 'BUDI SANTOSO',
+    createdAt: at.toISOString(),
+    rail,
+    railReference: transactionId,
+  },
+});
+
+export const idsOf = (prefix: string, count: number): string[] =>
+  Array.from({ length: count }, (_, index) => `${prefix}${String(index).padStart(10, '0')}`);
+
+interface StoredTransaction extends Record<string, unknown> {
+  readonly transaction_id: string;
+  readonly status: Status;
+  readonly failure_reason: string | null;
+  readonly processed_at: Date | null;
+  readonly reversed_at: Date | null;
+}
+
+export async function transactionsIn(database: Database): Promise<Map<string, StoredTransaction>> {
+  const rows = await database.query<StoredTransaction>(
+    'select transaction_id, status, failure_reason, processed_at, reversed_at from tiba.transactions',
+  );
+  return new Map(rows.map((row) => [row.transaction_id, row]));
+}
+
+/** When the next question is due; null when none is. */
+export async function nextDue(database: Database): Promise<Date | null> {
+  const [row] = await database.query<{ next_at: Date | null }>(
+    'select min(next_at) as next_at from tiba.status_inquiries',
+  );
+  return row?.next_at ?? null;
+}
+
+function collectingLog(lines: Record<string, unknown>[]): Log {
+  const collector = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      for (const line of chunk.toString().split('\n')) if (line !== '') lines.push(JSON.parse(line));
+      done();
+    },
+  });
+  return pino({ base: null }, collector);
+}
+
+/** Resolves when the condition holds; rejects when it does not within 20 s. */
+export const until = (what: string, holds: () => boolean | Promise<boolean>): Promise<void> =>
+  eventually(what, holds, DEADLINE_MS);

@@ -1,0 +1,25 @@
+// A process of its own that asks once what is due, for tests that kill it meanwhile.
+// Arguments: the database's connection string, the bank's address, the time (ISO 8601).
+
+import pino from 'pino';
+import { createMetrics } from '../../apps/server/src/observability/metrics.ts';
+import { openDatabase } from '../../apps/server/src/postgres/database.ts';
+import { createStatusInquiries } from '../../apps/server/src/status-inquiry/status-inquiries.ts';
+import { createRail } from '../rails/connection.ts';
+import { rsaKeys } from '../support/rsa-keys.ts';
+import { testBanks } from '../support/service.ts';
+import { createTestUpdater } from './harness.ts';
+
+const [connectionString = '', bankUrl = '', now = ''] = process.argv.slice(2);
+const log = pino();
+const database = openDatabase({ connection: { connectionString }, connectionsMax: 2, log });
+const asking = createStatusInquiries({
+  database,
+  transactionUpdater: createTestUpdater(database),
+  rails: [createRail(bankUrl, rsaKeys())],
+  banks: testBanks,
+  metrics: createMetrics(),
+  log,
+  staleMs: 10_000,
+});
+await asking.poll(new Date(now));

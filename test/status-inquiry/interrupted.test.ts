@@ -1,0 +1,193 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { after, before, beforeEach, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import {
+  answerTransfer,
+  type BankAnswer,
+  referenceOf,
+  type ScriptedBank,
+  startScriptedBank,
+} from '../rails/scripted-bank.ts';
+import { type RsaKeys, rsaKeys } from '../support/rsa-keys.ts';
+import {
+  type AskingBench,
+  idsOf,
+  later,
+  MINUTE_MS,
+  SECOND_MS,
+  START,
+  startAskingBench,
+  transactionsIn,
+  until,
+} from './harness.ts';
+
+let keys: RsaKeys;
+let bank: ScriptedBank;
+let bench: AskingBench;
+let script: BankAnswer;
+
+before(async () => {
+  keys = rsaKeys();
+  bank = await startScriptedBank({ transfer: (request, response) => script(request, response) });
+  bench = await startAskingBench();
+});
+after(async () => {
+  await bench?.close();
+  await bank?.close();
+});
+// What one test leaves is not due in the next.
+beforeEach(() => bench.database.query('delete from tiba.status_inquiries'));
+
+const DUE = later(6 * SECOND_MS);
+const questionsAbout = (id: string): number =>
+  bank.transferInquiries.filter((request) => referenceOf(request) === id).length;
+
+async function statusesOf(ids: readonly string[]): Promise<Set<string | undefined>> {
+  const transactions = await transactionsIn(bench.database);
+  return new Set(ids.map((id) => transactions.get(id)?.status));
+}
+
+test('what a process was asking when it was killed is asked by another when its claim has run out, and not before', async () => {
+  const [id = ''] = idsOf('TK', 1);
+  await bench.begin([id], START);
+  script = () => {};
+  const program = fileURLToPath(new URL('inquiry-process.ts', import.meta.url));
+  const { connectionString = '' } = bench.connection;
+  const child = spawn(process.execPath, [program, connectionString, bank.baseUrl, DUE.toISOString()], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  const ended = once(child, 'exit');
+  try {
+    await until('the question has arrived', () => questionsAbout(id) === 1);
+  } finally {
+    child.kill('SIGKILL');
+    await ended;
+  }
+
+  script = answerTransfer('00');
+  const { asking } = bench.process({ rails: [bank.rail(keys)] });
+  assert.equal(await asking.poll(later(14 * SECOND_MS, DUE)), 0);
+  assert.equal(questionsAbout(id), 1);
+  assert.equal(await asking.poll(later(16 * SECOND_MS, DUE)), 1);
+  assert.equal((await transactionsIn(bench.database)).get(id)?.status, 'SUCCESS');
+});
+
+test('a process that stops gives back what it was asking: another asks at once', async () => {
+  const ids = idsOf('TS', 3);
+  await bench.begin(ids, START);
+  script = () => {};
+  const stopping = bench.process({ rails: [bank.rail(keys)] });
+  const asked = stopping.asking.poll(DUE);
+  await until('the questions have arrived', () => ids.every((id) => questionsAbout(id) === 1));
+  await stopping.close();
+  await asked;
+
+  script = answerTransfer('00');
+  const { asking } = bench.process({ rails: [bank.rail(keys)] });
+  assert.equal(await asking.poll(later(SECOND_MS, DUE)), ids.length);
+});
+
+test('an answer that comes after the claim has run out leaves the question to whoever asks now', async () => {
+  const [id = ''] = idsOf('TE', 1);
+  await bench.begin([id], START);
+  let release = (): void => {};
+  script = (request, response) => {
+    release = () => void answerTransfer('07')(request, response);
+  };
+  const slow = bench.process({ rails: [bank.rail(keys)] });
+  const asked = slow.asking.poll(DUE);
+  await until('the question has arrived', () => questionsAbout(id) === 1);
+  // The same moment is a minute later for the other, as if the first had stood still meanwhile.
+  const { asking } = bench.process({ rails: [bank.rail(keys)] });
+  script = answerTransfer('03');
+  assert.equal(await asking.poll(later(MINUTE_MS, DUE)), 1);
+  const read = () => bench.database.query('select * from tiba.status_inquiries');
+  const settled = await read();
+  release();
+  await asked;
+  assert.deepEqual(await read(), settled);
+});
+
+test('a bank that gave the money back: FAILED while that is news, a reversal when somebody had said SUCCESS meanwhile', async () => {
+  const [first = '', second = ''] = idsOf('TG', 2);
+  await bench.begin([first, second], START);
+  const { asking, ledger } = bench.process({ rails: [bank.rail(keys)] });
+  script = async (request, response) => {
+    const transactionId = referenceOf(request);
+    if (transactionId === second) {
+      const update = { clientId: 'alpha', transactionId, status: 'SUCCESS' } as const;
+      await ledger.apply([{ line: 1, source: 'core', raw: '{}', update }], DUE);
+    }
+    answerTransfer('04')(request, response);
+  };
+  await asking.poll(DUE);
+  const transactions = await transactionsIn(bench.database);
+  const { status, failure_reason: reason } = transactions.get(first) ?? assert.fail();
+  assert.equal(status, 'FAILED');
+  assert.match(reason ?? '', /^REFUNDED: /);
+  const reversed = transactions.get(second) ?? assert.fail();
+  assert.equal(reversed.status, 'SUCCESS');
+  assert.ok(reversed.reversed_at !== null);
+  assert.equal(await asking.poll(later(MINUTE_MS, DUE)), 0);
+});
+
+test('a bank that lies leaves everything as it is, and is asked again', async () => {
+  const LIES: readonly Record<string, unknown>[] = [
+    { originalPartnerReferenceNo: 'TY0000000099' },
+    { amount: { value: '150000.01', currency: 'IDR' } },
+    { amount: { value: '150000.00', currency: 'USD' } },
+    { beneficiaryAccountNo: '9876543210' },
+    { serviceCode: '22' },
+    { latestTransactionStatus: '42' },
+    { responseCode: '2001800' },
+  ];
+  const ids = idsOf('TY', LIES.length + 3);
+  await bench.begin(ids, START);
+  let truthful = false;
+  script = (request, response) => {
+    const index = ids.indexOf(referenceOf(request));
+    const right = (changes = {}): unknown => answerTransfer('06', changes)(request, response);
+    if (truthful) return right();
+    if (index < LIES.length) return right(LIES[index]);
+    if (index === LIES.length) return response.end('<html>06</html>');
+    if (index === LIES.length + 1)
+      return response.end('{"responseCode":"2003600","latestTransactionStatus":"06","latestTransactionStatus":"00"}');
+    return response.writeHead(302, { location: '/v1.0/transfer/status' }).end();
+  };
+  const { asking } = bench.process({ rails: [bank.rail(keys)] });
+  await asking.poll(DUE);
+  assert.equal(bank.transferInquiries.filter((request) => ids.includes(referenceOf(request))).length, ids.length);
+  assert.deepEqual(await statusesOf(ids), new Set(['PROCESS']));
+  const words = await bench.database.query(
+    "select from tiba.status_updates where source like 'rail:%' and transaction_id like 'TY%'",
+  );
+  assert.equal(words.length, 0);
+
+  truthful = true;
+  for (let now = DUE; now < later(5 * MINUTE_MS); now = later(5 * SECOND_MS, now)) await asking.poll(now);
+  assert.deepEqual(await statusesOf(ids), new Set(['FAILED']));
+});
+
+test('transactions of a rail that is not known are put off, said so once for each name, and asked when it is known', async () => {
+  const ids = idsOf('TN', 20);
+  await bench.begin(ids.slice(0, 10), START, 'strange');
+  await bench.begin(ids.slice(10), START, 'stranger');
+  const asker = bench.process({ rails: [bank.rail(keys)] });
+  let now = DUE;
+  for (; now < later(HALF_AN_HOUR_MS); now = later(20 * SECOND_MS, now)) assert.equal(await asker.asking.poll(now), 0);
+  const said = asker.logged.filter(({ msg }) => /name a rail that cannot be asked/.test(String(msg)));
+  assert.deepEqual(
+    said.map(({ rail }) => rail),
+    ['strange', 'stranger'],
+  );
+  const due = await bench.database.query('select from tiba.status_inquiries where next_at <= $1', [now.toISOString()]);
+  assert.equal(due.length, 0);
+
+  script = answerTransfer('00');
+  const knowing = bench.process({ rails: ['strange', 'stranger'].map((name) => bank.rail(keys, { name })) });
+  assert.equal(await knowing.asking.poll(later(HALF_AN_HOUR_MS, now)), ids.length);
+});
+
+const HALF_AN_HOUR_MS = 30 * MINUTE_MS;

@@ -1,0 +1,94 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import pg from 'pg';
+import pino from 'pino';
+import { startEmbeddedPostgres } from '../../apps/server/src/embedded-postgres/embedded-postgres.ts';
+import { openDatabase } from '../../apps/server/src/postgres/database.ts';
+import { migrate } from '../../apps/server/src/postgres/migrate.ts';
+import { migrateJobs } from '../../apps/server/src/postgres/migrate-jobs.ts';
+import { TEST_SERVER_VARIABLE } from './suite-environment.ts';
+
+export interface TestDatabase {
+  readonly connection: pg.ClientConfig;
+  drop(): Promise<void>;
+}
+
+/** On a machine that is busy with tests a query may take longer than a client would wait. */
+const PATIENT = {
+  connectionTimeoutMillis: 20_000,
+  statement_timeout: 20_000,
+  lock_timeout: 20_000,
+  query_timeout: 20_000,
+};
+
+export interface TestServer {
+  readonly connectionString: string;
+  stop(): Promise<void>;
+}
+
+/** A PostgreSQL of the tests' own, whose new databases have Tiba's tables. It need not survive a power cut. */
+export async function startTestServer(): Promise<TestServer> {
+  const directory = await mkdtemp(path.join(tmpdir(), 'tiba-test-'));
+  const server = await startEmbeddedPostgres({ dataDirectory: path.join(directory, 'postgres'), durable: false });
+  await migrateTemplate(connectionTo(server.connectionString, 'template1'));
+  return {
+    connectionString: server.connectionString,
+    async stop() {
+      await server.stop();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+async function migrateTemplate(connection: pg.ClientConfig): Promise<void> {
+  const database = openDatabase({ connection, connectionsMax: 1, log: pino({ level: 'silent' }) });
+  try {
+    await migrate(database);
+    await migrateJobs(connection);
+  } finally {
+    await database.close();
+  }
+}
+
+/** A database with Tiba's tables: on the server of the whole run, or, for a file that is run alone, on its own. */
+export const createTestDatabase = (): Promise<TestDatabase> => createFrom('template1');
+
+/** With the service's own deadlines, for tests of them. */
+export const impatient = ({ connection: { connectionString = '' }, drop }: TestDatabase): TestDatabase => ({
+  connection: { connectionString },
+  drop,
+});
+
+export const createEmptyTestDatabase = (): Promise<TestDatabase> => createFrom('template0');
+
+async function createFrom(template: string): Promise<TestDatabase> {
+  const shared = process.env[TEST_SERVER_VARIABLE];
+  const own = shared === undefined ? await startTestServer() : null;
+  const server = shared ?? own?.connectionString ?? '';
+  const name = `test_${randomBytes(6).toString('hex')}`;
+  await administer(server, `create database ${name} template ${template}`);
+  return {
+    connection: connectionTo(server, name),
+    async drop() {
+      await administer(server, `drop database ${name} with (force)`);
+      await own?.stop();
+    },
+  };
+}
+
+const connectionTo = (server: string, database: string): pg.ClientConfig => ({
+  connectionString: server.replace('/tiba?', `/${database}?`),
+  ...PATIENT,
+});
+
+async function administer(connectionString: string, sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString });
+  await client.connect();
+  try {
+    await client.query(sql);
+  } finally {
+    await client.end();
+  }
+}

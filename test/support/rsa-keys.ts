@@ -1,0 +1,25 @@
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { RSA_KEYS_VARIABLE } from './suite-environment.ts';
+
+export interface RsaKeys {
+  readonly publicKey: KeyObject;
+  readonly privateKey: KeyObject;
+}
+
+/** More than one file asks for. */
+const COUNT = 4;
+
+export const makeRsaKeys = (): string =>
+  JSON.stringify(Array.from({ length: COUNT }, () => generate().privateKey.export({ type: 'pkcs8', format: 'pem' })));
+
+const made = JSON.parse(process.env[RSA_KEYS_VARIABLE] ?? '[]') as string[];
+
+/** A pair that no other call in this process has got. */
+export function rsaKeys(): RsaKeys {
+  const pem = made.pop();
+  if (pem === undefined) return generate();
+  const privateKey = createPrivateKey(pem);
+  return { privateKey, publicKey: createPublicKey(privateKey) };
+}
+
+const generate = (): RsaKeys => generateKeyPairSync('rsa', { modulusLength: 2048 });

@@ -1,0 +1,114 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, readFile, realpath, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { findPostmaster, isServerOf } from '../../apps/server/src/embedded-postgres/postmaster.ts';
+import { removeLeftSocketDirectories } from '../../apps/server/src/embedded-postgres/socket-directory.ts';
+import type { SandboxDescription } from '../../apps/server/src/sandbox/description.ts';
+import { INHERITED } from './suite-environment.ts';
+
+const MAIN = fileURLToPath(new URL('../../apps/server/src/main.ts', import.meta.url));
+const READY_WITHIN_MS = 60_000;
+const STOPPED_WITHIN_MS = 20_000;
+const POLL_MS = 20;
+
+export interface SandboxOptions {
+  /** Made if there is none. A later sandbox on the same directory finds what was stored. */
+  readonly dataDirectory: string;
+  /** Settings besides the free ports. */
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+/** `npm start` as a process of its own. */
+export interface Sandbox {
+  /** sandbox.json. */
+  readonly description: SandboxDescription;
+  /** The service's, to measure and to signal it. */
+  readonly pid: number;
+  /** What it wrote to the terminal. */
+  output(): string;
+  /** As Ctrl-C does; fulfils with the exit code. Whatever a killed sandbox left behind is ended too: call it at the end of each test. */
+  stop(): Promise<number | null>;
+  /** kill -9: PostgreSQL is left running, for the next sandbox or `stop` to find. */
+  kill(): Promise<void>;
+}
+
+/** Resolves when it is ready. When it does not get so far, nothing of it is left. */
+export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
+  await mkdir(options.dataDirectory, { recursive: true });
+  // The kernel's words about processes, by which leftovers are found, are real paths.
+  const dataDirectory = await realpath(options.dataDirectory);
+  const descriptionFile = path.join(dataDirectory, 'sandbox.json');
+  // A killed sandbox leaves its description.
+  await rm(descriptionFile, { force: true });
+  const child = spawn(process.execPath, [MAIN, 'sandbox'], {
+    cwd: path.dirname(dataDirectory),
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      ...INHERITED,
+      TIBA_PORT: '0',
+      TIBA_OPERATOR_PORT: '0',
+      TIBA_DATA_DIR: dataDirectory,
+      ...options.environment,
+    },
+  });
+  const exited = once(child, 'exit').then(([code]: (number | null)[]) => code ?? null);
+  const killWithTests = (): void => void child.kill('SIGKILL');
+  process.once('exit', killWithTests);
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+
+  async function end(signal: NodeJS.Signals): Promise<number | null> {
+    child.kill(signal);
+    const deadline = setTimeout(() => child.kill('SIGKILL'), STOPPED_WITHIN_MS);
+    const code = await exited;
+    clearTimeout(deadline);
+    process.off('exit', killWithTests);
+    return code;
+  }
+
+  async function stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
+    const code = await end(signal);
+    await endLeftPostgres(path.join(dataDirectory, 'postgres'));
+    return code;
+  }
+
+  try {
+    const description = await untilDescribed(descriptionFile, exited);
+    return {
+      description,
+      pid: child.pid ?? 0,
+      output: () => output,
+      stop: () => stop(),
+      kill: async () => void (await end('SIGKILL')),
+    };
+  } catch (error) {
+    await stop('SIGKILL');
+    throw new Error(`the sandbox did not become ready; it said:\n${output}`, { cause: error });
+  }
+}
+
+async function untilDescribed(file: string, exited: Promise<number | null>): Promise<SandboxDescription> {
+  const deadline = performance.now() + READY_WITHIN_MS;
+  const ended = exited.then((code) => `ended with code ${code}`);
+  while (performance.now() < deadline) {
+    const text = await readFile(file, 'utf8').catch(() => null);
+    if (text !== null) return JSON.parse(text) as SandboxDescription;
+    const end = await Promise.race([ended, delay(POLL_MS, null)]);
+    if (end !== null) throw new Error(end);
+  }
+  throw new Error(`no ${file} within ${READY_WITHIN_MS} ms`);
+}
+
+/** A killed service leaves its PostgreSQL; a new one would adopt or end it, and the end of a test must too. */
+async function endLeftPostgres(dataDirectory: string): Promise<void> {
+  const postmaster = await findPostmaster(dataDirectory).catch(() => null);
+  if (postmaster !== null && (await isServerOf(dataDirectory, postmaster.pid))) {
+    // Immediate shutdown: nothing of it is wanted any more.
+    process.kill(postmaster.pid, 'SIGQUIT');
+    while (await isServerOf(dataDirectory, postmaster.pid)) await delay(POLL_MS);
+  }
+  await removeLeftSocketDirectories(dataDirectory, postmaster?.socketDirectory ?? null);
+}

@@ -1,0 +1,258 @@
+import { randomBytes } from 'node:crypto';
+import { Writable } from 'node:stream';
+import pino from 'pino';
+import { type RunningBank, startBank } from '../../apps/bank/src/server.ts';
+import { type BankSettings } from '../../apps/bank/src/settings.ts';
+import type { AppOptions } from '../../apps/server/src/app/app-context.ts';
+import { type App, startApp } from '../../apps/server/src/app/start-app.ts';
+import type { Scope } from '../../apps/server/src/auth/scopes.ts';
+import { hashSecret } from '../../apps/server/src/auth/secrets.ts';
+import { readSettings, type Settings } from '../../apps/server/src/config.ts';
+import { createBankDirectory } from '../../apps/server/src/domain/bank.ts';
+import bankEntries from '../../apps/server/src/domain/banks.json' with { type: 'json' };
+import { describeError } from '../../apps/server/src/observability/log.ts';
+import { insertClient } from '../../apps/server/src/postgres/clients.ts';
+import type { Rail } from '../../apps/server/src/rails/rail.ts';
+import { createSnapRail } from '../../apps/server/src/rails/snap/snap-rail.ts';
+import { partnerSettings } from '../bank/partner.ts';
+import { createTestDatabase, type TestDatabase } from './database.ts';
+import { rsaKeys } from './rsa-keys.ts';
+import { bound } from './suite-environment.ts';
+
+export interface TestClient {
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly token: string;
+}
+
+/** The service over real HTTP on free ports, with a real PostgreSQL and, unless told otherwise, the simulated bank. */
+export interface TestService {
+  readonly app: App;
+  readonly url: string;
+  readonly operatorUrl: string;
+  readonly database: TestDatabase;
+  /** The log so far, one parsed line each. */
+  readonly logged: Record<string, unknown>[];
+  /** Two clients of the API, and the disbursement core. */
+  readonly alpha: TestClient;
+  readonly beta: TestClient;
+  readonly core: TestClient;
+  addClient(clientId: string, scopes: readonly Scope[], limits?: TestLimits): Promise<TestClient>;
+  /** GET on the public listener, by default as alpha. */
+  get(path: string, options?: RequestOptions): Promise<Answer>;
+  /** POST check-account, by default as alpha. A string is sent as it is. */
+  checkAccount(body: unknown, options?: RequestOptions): Promise<Answer>;
+  /** POST to the feed as core. A string is sent as NDJSON, anything else as JSON. */
+  feed(words: unknown): Promise<Answer>;
+  close(): Promise<void>;
+}
+
+export interface RequestOptions {
+  /** null sends no Authorization. */
+  readonly token?: string | null;
+  readonly headers?: Record<string, string>;
+  readonly method?: string;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The parsed envelope; amounts lose their exactness here, `text` keeps it. */
+  readonly json: Envelope;
+}
+
+export interface Envelope {
+  readonly success: boolean;
+  readonly message: string;
+  readonly data?: Record<string, unknown>;
+  readonly meta?: { readonly timestamp: string };
+  readonly error_code?: string;
+}
+
+type TestLimits = Partial<Record<'check-status' | 'check-account' | 'accounts-per-day', number>>;
+
+export interface TestServiceOptions
+  extends Pick<AppOptions, 'limitClock' | 'lookUp' | 'inquiries' | 'enumerationGuard' | 'longPoll'> {
+  readonly settings?: Partial<Omit<Settings, 'secretKey'>>;
+  /** What each client may do per minute; by default far more than a test asks. */
+  readonly limits?: TestLimits;
+  /** Instead of the simulated bank. */
+  readonly rails?: readonly Rail[];
+  readonly bank?: Partial<BankSettings>;
+  /** An existing database, which is then not dropped. */
+  readonly database?: TestDatabase;
+}
+
+/** Those of a client that uses the whole public API. */
+export const CLIENT_SCOPES = ['status:read', 'account:check', 'events:read', 'callbacks:manage'] as const;
+
+const PLENTY = { 'check-status': 1_000_000, 'check-account': 1_000_000 };
+
+export const testBanks = createBankDirectory(bankEntries);
+
+export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
+  const database = options.database ?? (await createTestDatabase());
+  const logged: Record<string, unknown>[] = [];
+  const { rails, bank } =
+    options.rails === undefined ? await startBankRail(options.bank) : { rails: options.rails, bank: null };
+  const letGo = async (): Promise<void> => {
+    await bank?.close();
+    if (options.database === undefined) await database.drop();
+  };
+  const app = await startApp({
+    environment: 'sandbox',
+    settings: {
+      ...readSettings('sandbox', {
+        TIBA_PORT: '0',
+        TIBA_OPERATOR_PORT: '0',
+        TIBA_AUTHENTICATION_FAILURES_PER_MINUTE: '1000000',
+        TIBA_EVENTS_PER_MINUTE: '1000000',
+        TIBA_CALLBACKS_PER_MINUTE: '1000000',
+        TIBA_BANKS_PER_MINUTE: '1000000',
+        TIBA_ACCOUNT_VALIDATIONS_PER_MINUTE: '1000000',
+      }),
+      secretKey: Buffer.alloc(32, 7),
+      ...options.settings,
+    },
+    connection: database.connection,
+    banks: testBanks,
+    rails,
+    logging: {
+      log: pino({ base: null, serializers: { err: describeError } }, collector(logged)),
+      writeLine: (line) => void logged.push(JSON.parse(line)),
+    },
+    // A machine that is busy with tests says nothing of who is let in: tests of that bound it by the same measure.
+    notifications: { trustMs: bound(1_000) },
+    ...(options.limitClock === undefined ? {} : { limitClock: options.limitClock }),
+    ...(options.lookUp === undefined ? {} : { lookUp: options.lookUp }),
+    ...(options.inquiries === undefined ? {} : { inquiries: options.inquiries }),
+    ...(options.enumerationGuard === undefined ? {} : { enumerationGuard: options.enumerationGuard }),
+    ...(options.longPoll === undefined ? {} : { longPoll: options.longPoll }),
+  }).catch(async (error: unknown) => {
+    // What stayed open would keep the test from ever ending.
+    await letGo();
+    throw error;
+  });
+
+  async function addClient(
+    clientId: string,
+    scopes: readonly Scope[],
+    limits: TestLimits = PLENTY,
+  ): Promise<TestClient> {
+    const clientSecret = randomBytes(32).toString('base64url');
+    await insertClient(app.database, {
+      clientId,
+      name: clientId,
+      secretHash: hashSecret(clientSecret),
+      scopes,
+      limits,
+    });
+    await app.clients.reload();
+    const client = app.clients.find(clientId);
+    if (client === undefined) throw new Error(`client ${clientId} was not created`);
+    return { clientId, clientSecret, token: await app.issue(client, [...client.scopes], 900) };
+  }
+
+  const limits = options.limits ?? PLENTY;
+  const alpha = await addClient('alpha', CLIENT_SCOPES, limits);
+  const beta = await addClient('beta', CLIENT_SCOPES, limits);
+  const core = await addClient('core', ['feed:write']);
+
+  const authorization = (token: string | null | undefined, fallback: TestClient): Record<string, string> =>
+    token === null ? {} : { authorization: `Bearer ${token ?? fallback.token}` };
+
+  return {
+    app,
+    url: app.publicUrl,
+    operatorUrl: app.operatorUrl,
+    database,
+    logged,
+    alpha,
+    beta,
+    core,
+    addClient,
+    get: (path, { token, headers, method = 'GET' } = {}) =>
+      send(app.publicUrl + path, { method, headers: { ...authorization(token, alpha), ...headers } }),
+    checkAccount: (body, { token, headers, method = 'POST' } = {}) =>
+      send(`${app.publicUrl}/api/v1/check-account`, {
+        method,
+        headers: { 'content-type': 'application/json', ...authorization(token, alpha), ...headers },
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+      }),
+    feed: (words) =>
+      send(`${app.operatorUrl}/feed/v1/transactions`, {
+        method: 'POST',
+        headers: {
+          'content-type': typeof words === 'string' ? 'application/x-ndjson' : 'application/json',
+          authorization: `Bearer ${core.token}`,
+        },
+        body: typeof words === 'string' ? words : JSON.stringify(words),
+      }),
+    async close() {
+      try {
+        await app.close();
+      } finally {
+        await letGo();
+      }
+    },
+  };
+}
+
+/** A complete first word about a transaction of alpha. */
+export const word = (changes: Record<string, unknown> = {}): Record<string, unknown> => ({
+  client_id: 'alpha',
+  transaction_id: 'TB0000000001',
+  reference_id: 'INV/2026/001',
+  status: 'PROCESS',
+  amount: '150000.00',
+  fee: '2500.00',
+  bank_code: '014',
+  account_number: '1234567890',
+  account_name: 'BUDI SANTOSO',
+  description: 'Refund',
+  created_at: '2026-11-21T04:32:26.123Z',
+  ...changes,
+});
+
+export async function send(url: string, init: RequestInit): Promise<Answer> {
+  const response = await fetch(url, init);
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, text, json: parseEnvelope(text) };
+}
+
+/** The simulated bank in this process, and the rail to it. */
+async function startBankRail(changes: Partial<BankSettings> = {}): Promise<{ rails: Rail[]; bank: RunningBank }> {
+  const keys = rsaKeys();
+  const settings = { ...partnerSettings(keys), ...changes };
+  const bank = await startBank(settings);
+  const rail = createSnapRail({
+    name: 'simulated-bank',
+    baseUrl: bank.baseUrl,
+    clientKey: settings.clientKey,
+    clientSecret: settings.clientSecret,
+    privateKey: keys.privateKey,
+    partnerId: settings.partnerId,
+    channelId: settings.channelId,
+    ownBank: 'CENAIDJA',
+    banks: null,
+  });
+  return { rails: [rail], bank };
+}
+
+function parseEnvelope(text: string): Envelope {
+  try {
+    return JSON.parse(text) as Envelope;
+  } catch {
+    return { success: false, message: `not JSON: ${text.slice(0, 200)}` };
+  }
+}
+
+function collector(lines: Record<string, unknown>[]): Writable {
+  return new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      for (const line of chunk.toString().split('\n')) if (line !== '') lines.push(JSON.parse(line));
+      done();
+    },
+  });
+}
