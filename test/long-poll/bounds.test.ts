@@ -30,7 +30,7 @@ suite('answers of one client that wait or stream at a time', () => {
     const waiting = Array.from({ length: 40 }, () => service.get(made.path, { headers: WAIT }));
     const open = Array.from({ length: 60 }, () => opened(service, made.path, context.signal));
     const streams = await Promise.all(open);
-    await until(() => service.app.openWaits() === 100, 'a hundred');
+    await until(() => service.app.longPollCount() === 100, 'a hundred');
 
     for (const headers of [STREAM, WAIT]) {
       const answer = await service.get(made.path, { headers });
@@ -44,7 +44,7 @@ suite('answers of one client that wait or stream at a time', () => {
     }
     const other = await makeTransaction(service, { client_id: 'beta' });
     const ofBeta = service.get(other.path, { token: service.beta.token, headers: WAIT });
-    await until(() => service.app.openWaits() === 101, 'one of the other client');
+    await until(() => service.app.longPollCount() === 101, 'one of the other client');
     await change(service, other, { client_id: 'beta', status: 'SUCCESS' });
     assert.equal((await ofBeta).status, 200);
 
@@ -63,7 +63,7 @@ suite('answers of one client that wait or stream at a time', () => {
     const waiting: Promise<Answer>[] = [];
     while (waiting.length < 4) {
       for (const _ of [1, 2]) waiting.push(service.get(made.path, { headers: WAIT }));
-      await until(() => service.app.openWaits() === waiting.length, `${waiting.length} wait`);
+      await until(() => service.app.longPollCount() === waiting.length, `${waiting.length} wait`);
       nowMs += 60_000;
     }
     assertRefused(await service.get(made.path, { headers: WAIT }), 'RATE_LIMIT_EXCEEDED', /No more than 4 requests/);
@@ -97,7 +97,7 @@ suite('a stream', () => {
     const leaving = AbortSignal.timeout(10_000);
     const response = await opened(service, made.path, leaving);
     assert.match(await response.text(), /^id: 1$/m);
-    assert.equal(service.app.openWaits(), 0);
+    assert.equal(service.app.longPollCount(), 0);
     await change(service, made, { status: 'SUCCESS' });
     const again = await service.get(made.path, { headers: { ...STREAM, 'last-event-id': '1' } });
     assert.match(again.text, /^id: 2$/m);

@@ -16,7 +16,7 @@ const wait = (path: string, seconds: number | string, token?: string): Promise<A
 
 /** A change that comes only when the request is waiting. */
 async function whileWaiting(waiting: number, act: () => Promise<void>): Promise<void> {
-  await until(() => service.app.openWaits() >= waiting, `${waiting} waiting`);
+  await until(() => service.app.longPollCount() >= waiting, `${waiting} waiting`);
   await act();
 }
 
@@ -90,10 +90,10 @@ suite('Prefer: wait', () => {
     const askedOther = wait(other.path, 30);
     await whileWaiting(51, () => change(service, made, { status: 'SUCCESS' }));
     for (const answer of await Promise.all(asked)) assert.equal(answer.json.data?.['status'], 'SUCCESS');
-    assert.equal(service.app.openWaits(), 1);
+    assert.equal(service.app.longPollCount(), 1);
     await change(service, other, { status: 'FAILED', failure_reason: 'OTHER' });
     assert.equal((await askedOther).json.data?.['status'], 'FAILED');
-    assert.equal(service.app.openWaits(), 0);
+    assert.equal(service.app.longPollCount(), 0);
   });
 
   test('counts once against the limit', async () => {
@@ -113,17 +113,17 @@ suite('Prefer: wait', () => {
       headers: { authorization: `Bearer ${service.alpha.token}`, prefer: 'wait=30' },
       signal: leaving.signal,
     });
-    await until(() => service.app.openWaits() === 1, 'one waiting');
+    await until(() => service.app.longPollCount() === 1, 'one waiting');
     leaving.abort();
     await assert.rejects(asked);
-    await until(() => service.app.openWaits() === 0, 'nobody waiting');
+    await until(() => service.app.longPollCount() === 0, 'nobody waiting');
   });
 
   test('tells a client that was disabled meanwhile nothing', async () => {
     const gone = await service.addClient('waiting-gone', ['status:read']);
     const made = await makeTransaction(service, { client_id: 'waiting-gone' });
     const asked = wait(made.path, 30, gone.token);
-    await until(() => service.app.openWaits() === 1, 'one waiting');
+    await until(() => service.app.longPollCount() === 1, 'one waiting');
     await changeClient(service.app.database, 'waiting-gone', 'disable');
     await until(() => service.app.clients.find('waiting-gone')?.disabled === true, 'the client disabled');
     await change(service, made, { client_id: 'waiting-gone', status: 'SUCCESS' });
@@ -133,7 +133,7 @@ suite('Prefer: wait', () => {
   test('outlives the loss of the connection that listens: what was missed is read when it is back', async () => {
     const made = await makeTransaction(service);
     const asked = wait(made.path, 30);
-    await until(() => service.app.openWaits() === 1, 'one waiting');
+    await until(() => service.app.longPollCount() === 1, 'one waiting');
     await service.app.database.query(
       "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'tiba notifications' and datname = current_database()",
     );
@@ -149,7 +149,7 @@ test('a service that stops answers those who wait with what is known', async () 
     throw error;
   });
   const asked = stopping.get(made.path, { headers: { prefer: 'wait=30' } });
-  await until(() => stopping.app.openWaits() === 1, 'one waiting');
+  await until(() => stopping.app.longPollCount() === 1, 'one waiting');
   const closed = stopping.close();
   const answer = await asked;
   assert.equal(answer.status, 200);

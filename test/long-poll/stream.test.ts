@@ -37,7 +37,7 @@ suite('Accept: text/event-stream', () => {
       assert.equal(response.status, 200);
       assert.equal(response.headers.get('content-type'), 'text/event-stream');
       assert.equal(response.headers.get('cache-control'), 'no-store');
-      await until(() => service.app.openWaits() === 1, 'one streaming');
+      await until(() => service.app.longPollCount() === 1, 'one streaming');
       await change(service, made, { status: 'SUCCESS' });
       const seen = await events(response);
       assert.deepEqual(
@@ -47,7 +47,7 @@ suite('Accept: text/event-stream', () => {
           ['2', 'SUCCESS', made.transactionId],
         ],
       );
-      assert.equal(service.app.openWaits(), 0);
+      assert.equal(service.app.longPollCount(), 0);
     }
   });
 
@@ -63,7 +63,7 @@ suite('Accept: text/event-stream', () => {
   test('goes on after Last-Event-ID: what was seen is not sent again', async () => {
     const made = await makeTransaction(service);
     const response = await open(made.path, { 'last-event-id': '1' });
-    await until(() => service.app.openWaits() === 1, 'one streaming');
+    await until(() => service.app.longPollCount() === 1, 'one streaming');
     await change(service, made, { status: 'FAILED', failure_reason: 'OTHER' });
     assert.deepEqual(
       (await events(response)).map(({ id }) => id),
@@ -105,9 +105,9 @@ suite('Accept: text/event-stream', () => {
       headers: { authorization: `Bearer ${service.alpha.token}`, accept: 'text/event-stream' },
       signal: leaving.signal,
     });
-    await until(() => service.app.openWaits() === 1, 'one streaming');
+    await until(() => service.app.longPollCount() === 1, 'one streaming');
     leaving.abort();
     await assert.rejects(response.text());
-    await until(() => service.app.openWaits() === 0, 'nobody streaming');
+    await until(() => service.app.longPollCount() === 0, 'nobody streaming');
   });
 });

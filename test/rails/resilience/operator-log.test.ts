@@ -38,9 +38,9 @@ test('a rest and its end are logged once each, with the rail and the bank', asyn
     assert.deepEqual(
       told.map(({ level, msg }) => [level, String(msg).split(':')[0]]),
       [
-        [40, 'the bank does not answer about accounts'],
-        [30, 'the bank is asked again, one question only'],
-        [30, 'the bank answers about accounts as before'],
+        [40, 'circuit breaker opened'],
+        [30, 'circuit breaker half open'],
+        [30, 'circuit breaker closed'],
       ],
     );
   } finally {

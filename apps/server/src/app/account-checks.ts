@@ -4,20 +4,53 @@ import { createAuditLog } from '../account-checks/audit-log.ts';
 import { createEnumerationGuard, type EnumerationGuard } from '../account-checks/enumeration/enumeration-guard.ts';
 import { SIGNALS } from '../account-checks/enumeration/signals.ts';
 import { createVerdictCache } from '../account-checks/verdict-cache.ts';
-import { deleteAccountChecks, readAskedAccounts } from '../postgres/account-checks.ts';
+import { startAvailabilityPublisher } from '../bank-availability/publisher.ts';
+import { jakartaDayOf, jakartaDayStartMs } from '../domain/instant.ts';
+import { countAsked, deleteAccountChecks, readAskedAccounts } from '../postgres/account-checks.ts';
 import { startRetention } from '../postgres/retention.ts';
-import type { AccountInquiries } from '../rails/account-inquiries.ts';
+import { type AccountInquiries, createAccountInquiries } from '../rails/account-inquiries.ts';
 import type { AppContext } from './app-context.ts';
 import type { Store } from './store.ts';
 
-/** What stands between whoever asks about accounts for a client, and the banks. */
+/** Inquires banks about accounts over the rails, and logs every change of a circuit breaker. */
+export async function openAccountInquiries(
+  { options, metrics }: AppContext,
+  { database }: Store,
+): Promise<AccountInquiries> {
+  const { log } = options.logging;
+  const hasDailyQuota = [...(options.inquiries?.contracts?.values() ?? [])].some(({ perDay }) => perDay !== null);
+  const countAskedToday = () => countAsked(database, new Date(jakartaDayStartMs(jakartaDayOf(Date.now()))));
+  return createAccountInquiries(options.rails, metrics, {
+    onBreaker({ rail, bank, state }) {
+      if (state === 'open')
+        log.warn({ rail, bank }, 'circuit breaker opened: account inquiries to this bank are paused');
+      else if (state === 'half_open') log.info({ rail, bank }, 'circuit breaker half open: sending one trial inquiry');
+      else log.info({ rail, bank }, 'circuit breaker closed: account inquiries to this bank resume');
+    },
+    // A restart during the day must not grant the day's quota a second time.
+    ...(hasDailyQuota ? { askedToday: await countAskedToday() } : {}),
+    ...options.inquiries,
+  });
+}
+
+/** Publishes events to clients when a bank becomes unavailable, and when it is available again. */
+export function openBankAvailability(
+  { options, onClose }: AppContext,
+  { database }: Store,
+  inquiries: AccountInquiries,
+): void {
+  const { banks, logging } = options;
+  onClose(startAvailabilityPublisher({ database, inquiries, banks, log: logging.log }).close);
+}
+
+/** Account checks for clients: the verdict cache, the audit log and the enumeration guard in front of the inquiries. */
 export interface AccountCheckServices {
   readonly accountChecks: AccountChecks;
   readonly hashAccount: HashAccount;
   readonly enumerationGuard: EnumerationGuard;
 }
 
-const DELETED_AT_ONCE = 1_000;
+const AUDIT_DELETE_BATCH = 1_000;
 
 export function openAccountChecks(
   { options, metrics, onClose }: AppContext,
@@ -31,8 +64,10 @@ export function openAccountChecks(
   onClose(auditLog.close);
   if (settings.auditDays > 0) {
     const deleteBatch = async (before: Date): Promise<boolean> =>
-      (await deleteAccountChecks(database, before.toISOString(), DELETED_AT_ONCE)) === DELETED_AT_ONCE;
-    onClose(startRetention({ what: 'records of account checks', days: settings.auditDays, deleteBatch, log }).stop);
+      (await deleteAccountChecks(database, before.toISOString(), AUDIT_DELETE_BATCH)) === AUDIT_DELETE_BATCH;
+    onClose(
+      startRetention({ what: 'audit records of account checks', days: settings.auditDays, deleteBatch, log }).stop,
+    );
   }
   const verdictCache = createVerdictCache(settings.verdictSeconds);
   const enumerationGuard = createEnumerationGuard({

@@ -12,15 +12,18 @@ import type { Store } from './store.ts';
 
 export interface AccountValidations {
   readonly operations: Omit<AccountValidationDependencies, 'authorize' | 'banks' | 'inquiries'>;
-  /** Long answers end. */
-  readonly endFollowing: () => void;
+  /** Ends the streams of results and progress. */
+  readonly endStreams: () => void;
 }
 
-/** A job that nothing has come of by then, because its client or its bank is gone, shall not keep names for ever. */
+/**
+ * A validation that has not ended by then is canceled: its client or its bank is gone, and the account names in it must
+ * not be kept without end.
+ */
 const RUNNING_DAYS_MAX = 30;
-const ROWS_DELETED_AT_ONCE = 5_000;
+const ROWS_DELETE_BATCH = 5_000;
 
-/** Many accounts checked at once: jobs are read, carried out, and forgotten. */
+/** Bulk validations of accounts: reads the uploads, runs the validations, and deletes them after the retention time. */
 export function openAccountValidations(
   { options, metrics, onClose }: AppContext,
   { deliveryDatabase, database }: Store,
@@ -37,23 +40,23 @@ export function openAccountValidations(
     metrics,
     log,
   });
-  const ending = startRetention({
-    what: 'account validations that nothing comes of',
+  const cancelStuck = startRetention({
+    what: 'account validations that do not progress',
     days: RUNNING_DAYS_MAX,
     deleteBatch: (before) => cancelOld(database, before),
     log,
   });
-  onClose(ending.stop);
-  const forgetting = startRetention({
+  onClose(cancelStuck.stop);
+  const deleteOld = startRetention({
     what: 'account validations that have ended',
     days: settings.accountValidationDays,
-    deleteBatch: (before) => deleteEnded(database, before, ROWS_DELETED_AT_ONCE),
+    deleteBatch: (before) => deleteEnded(database, before, ROWS_DELETE_BATCH),
     log,
   });
-  onClose(forgetting.stop);
+  onClose(deleteOld.stop);
   const uploads = createUploadReader({ log });
   onClose(() => uploads.close());
-  // The first to close: it takes up nothing more while the others end.
+  // Registered last so that it closes first: it claims no more rows while the others close.
   onClose(runner.close);
   const closing = new AbortController();
   return {
@@ -64,6 +67,6 @@ export function openAccountValidations(
       onStored: runner.wake,
       closing: closing.signal,
     },
-    endFollowing: () => closing.abort(),
+    endStreams: () => closing.abort(),
   };
 }

@@ -3,6 +3,7 @@ import type { EnumerationGuardOptions } from '../account-checks/enumeration/enum
 import type { Settings } from '../config.ts';
 import type { BankDirectory } from '../domain/bank.ts';
 import type { LongPollDependencies } from '../http/check-status/long-poll.ts';
+import type { OperatorRoutes } from '../http/operator/operator-server.ts';
 import type { LogSink } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { InstallationEnvironment } from '../postgres/installation.ts';
@@ -11,35 +12,35 @@ import type { LookUpOptions } from '../postgres/transaction-look-up.ts';
 import type { AccountInquiriesOptions } from '../rails/account-inquiries.ts';
 import type { Rail } from '../rails/rail.ts';
 import type { MonotonicClock } from '../rate-limit/sliding-window.ts';
-import type { DemoCore } from '../sandbox/demo-core.ts';
 
+/** What `startApp` takes: the settings, the connections, and what the sandbox and tests replace. */
 export interface AppOptions {
   readonly environment: InstallationEnvironment;
   readonly settings: Settings & { readonly secretKey: Buffer };
   readonly connection: pg.ClientConfig;
   readonly banks: BankDirectory;
   readonly rails: readonly Rail[];
-  /** Which rails a bank is asked over, and how hard. By default all that reach it, in their order. */
+  /** Routes and contracts of the rails. By default a bank is inquired over every rail that reaches it, in their order. */
   readonly inquiries?: AccountInquiriesOptions;
   readonly logging: Pick<LogSink, 'log' | 'writeLine'>;
-  /** In the sandbox: what plays the operator's disbursement core. */
-  readonly demoCore?: DemoCore;
+  /** Further routes of the operator listener: the sandbox's. */
+  readonly operatorRoutes?: OperatorRoutes;
   /** For tests on machines that are busy with other tests. */
   readonly notifications?: Pick<NotificationsOptions, 'trustMs'>;
-  /** For tests that push the limits' clock. */
+  /** For tests that advance the clock of the rate limits. */
   readonly limitClock?: MonotonicClock;
-  /** For tests that cannot wait as long as a client that is slowed. */
+  /** For tests that cannot wait as long as a client that is slowed down. */
   readonly enumerationGuard?: EnumerationGuardOptions;
   /** For tests that cannot hold as many streams, or as long. */
   readonly longPoll?: Pick<LongPollDependencies, 'followersMax' | 'streamMaxMs'>;
-  /** For the benchmark that measures what batching brings. */
+  /** For the benchmark that measures the effect of batching. */
   readonly lookUp?: LookUpOptions;
 }
 
-/** What every stage of the wiring has at hand. */
+/** What every part of the service is built with. */
 export interface AppContext {
   readonly options: AppOptions;
   readonly metrics: Metrics;
-  /** Called when the service closes, the last one first. */
+  /** Registers a closer. They run when the service closes, the last one registered first. */
   readonly onClose: (closer: () => Promise<unknown>) => void;
 }

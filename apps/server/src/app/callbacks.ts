@@ -8,7 +8,7 @@ import { createSlidingWindow } from '../rate-limit/sliding-window.ts';
 import type { AppContext } from './app-context.ts';
 import type { Store } from './store.ts';
 
-/** What carries events to the endpoints of clients. */
+/** Delivers events to the callback endpoints of clients. */
 export function openCallbacks(
   { options, metrics, onClose }: AppContext,
   { deliveryDatabase: database, seal }: Store,
@@ -20,14 +20,14 @@ export function openCallbacks(
     allowed: settings.callbackNetworks,
     loopbackHttp: environment === 'sandbox',
   };
-  // Receivers of the operator's own, and those of the sandbox, may stand in the machine's list of hosts.
-  const onInternet = policy.allowed.length === 0 && !policy.loopbackHttp;
-  const lookUp = onInternet ? createNameServerLookUp() : lookUpBySystem;
+  // The operator's own receivers, and those of the sandbox, may have their names in the machine's hosts file.
+  const isInternetOnly = policy.allowed.length === 0 && !policy.loopbackHttp;
+  const lookUp = isInternetOnly ? createNameServerLookUp() : lookUpBySystem;
   const http = createGuardedHttp({ policy, lookUp });
   onClose(() => http.close());
   const send = createCallbackSender({ http, seal });
-  const deliveries = createDispatcher({ connection, database, send, log, metrics });
-  onClose(() => deliveries.close());
+  const dispatcher = createDispatcher({ connection, database, send, log, metrics });
+  onClose(() => dispatcher.close());
   return {
     seal,
     send,

@@ -1,19 +1,25 @@
 import { createFeed, type Feed } from '../feed/feed.ts';
+import type { CheckStatusDependencies } from '../http/check-status/check-status.ts';
+import { createLongPoll } from '../http/check-status/long-poll.ts';
+import { createRetryAfter } from '../http/check-status/retry-after.ts';
 import { repeat } from '../lib/repeat.ts';
+import { createTransactionLookUp } from '../postgres/transaction-look-up.ts';
 import { createStatusInquiries, type StatusInquiries } from '../status-inquiry/status-inquiries.ts';
 import { createExpectedDuration } from '../transactions/expected-duration.ts';
+import { createProcessingTimes, type ProcessingTimes } from '../transactions/processing-times.ts';
 import { createTransactionUpdater, type TransactionUpdater } from '../transactions/transaction-updater.ts';
 import type { AppContext } from './app-context.ts';
+import type { Authentication } from './authentication.ts';
 import type { Store } from './store.ts';
 
-/** What keeps the statuses true: what the core says, what banks say, and time. */
+/** Keeps transaction statuses up to date: from the feed, by status inquiries at banks, and by time (overdue). */
 export interface TransactionServices {
   readonly transactionUpdater: TransactionUpdater;
   readonly feed: Feed;
   readonly statusInquiries: StatusInquiries;
 }
 
-/** A bank that has just accepted a transfer has nothing to say of it yet. */
+/** A bank that has just accepted a transfer does not know its outcome yet. */
 const FIRST_INQUIRY_MS = 5_000;
 const OVERDUE_INTERVAL_MS = 2_000;
 const OVERDUE_BATCH = 500;
@@ -29,12 +35,12 @@ export function openTransactions(
     expectedMs: createExpectedDuration(settings.overdueAfter, banks),
     firstInquiryMs: FIRST_INQUIRY_MS,
   });
-  const overdue = repeat(
+  const overdueSweep = repeat(
     OVERDUE_INTERVAL_MS,
     () => transactionUpdater.markOverdue(new Date(), OVERDUE_BATCH),
-    (error) => log.warn({ err: error }, 'what is overdue could not be looked for; it is tried again'),
+    (error) => log.warn({ err: error }, 'marking overdue transactions failed; will retry'),
   );
-  onClose(overdue.stop);
+  onClose(overdueSweep.stop);
   const staleMs = settings.staleSeconds * 1000;
   const statusInquiries = createStatusInquiries({
     database,
@@ -54,4 +60,41 @@ export function openTransactions(
     onApplied: (outcome) => metrics.feedLines.inc({ outcome }),
   });
   return { transactionUpdater, feed, statusInquiries };
+}
+
+/** Answers check-status: at once, by long-poll, or as a stream. */
+export interface CheckStatusServices {
+  readonly checkStatus: Omit<CheckStatusDependencies, 'authorize'>;
+  /** How long each bank takes to process a transfer, learned from the status changes. */
+  readonly processingTimes: ProcessingTimes;
+  /** Ends all long-polls and streams: each is answered with the current status. */
+  readonly endLongPolls: () => void;
+}
+
+export function openCheckStatus(
+  { options, metrics }: AppContext,
+  { lookUpDatabase, transactionChanges }: Store,
+  { reauthorizeFor }: Authentication,
+  { statusInquiries: { refresh } }: TransactionServices,
+): CheckStatusServices {
+  const lookUp = createTransactionLookUp(lookUpDatabase, {
+    onBatch: (size) => metrics.lookUpBatchSize.observe(size),
+    ...options.lookUp,
+  });
+  const processingTimes = createProcessingTimes();
+  transactionChanges.subscribe(({ bankName, durationMs }) => {
+    if (durationMs !== null) processingTimes.record(bankName, durationMs);
+  });
+  const retryAfter = createRetryAfter(processingTimes);
+  const longPoll = createLongPoll({
+    lookUp,
+    transactionChanges,
+    retryAfter,
+    refresh,
+    refreshMs: options.settings.staleSeconds * 1000,
+    reauthorize: reauthorizeFor('status:read'),
+    ...options.longPoll,
+  });
+  const checkStatus = { lookUp, retryAfter, follow: longPoll.follow };
+  return { checkStatus, processingTimes, endLongPolls: longPoll.end };
 }

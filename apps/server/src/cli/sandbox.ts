@@ -12,6 +12,7 @@ import { startDemoCore } from '../sandbox/demo-core.ts';
 import { provideDemoData } from '../sandbox/demo-data.ts';
 import { describeSandbox } from '../sandbox/description.ts';
 import { askForHolders } from '../sandbox/holders.ts';
+import { sandboxRoutes } from '../sandbox/operations.ts';
 import { writePrivateFile } from '../sandbox/private-file.ts';
 import { keepSecrets } from '../sandbox/secrets.ts';
 import { closeAll } from './close-all.ts';
@@ -59,7 +60,7 @@ export async function sandbox(): Promise<void> {
       connection: postgres.connection,
       banks,
       rails: [bank.rail],
-      demoCore,
+      operatorRoutes: sandboxRoutes(demoCore),
       logging,
     });
     closers.push(app.close);

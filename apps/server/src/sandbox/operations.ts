@@ -1,40 +1,37 @@
-import type { FastifyInstance } from 'fastify';
 import { parseMoney } from '../domain/money.ts';
-import type { Authorize } from '../http/authorize.ts';
 import { sendSuccess } from '../http/envelope.ts';
 import { ApiError } from '../http/errors.ts';
 import { jsonObject } from '../http/json-body.ts';
+import type { OperatorRoutes } from '../http/operator/operator-server.ts';
 import { type JsonObject, numberText } from '../lib/exact-json.ts';
 import { ownProperty } from '../lib/own-property.ts';
 import { type DemoCore, DisbursementRefused, type NewDisbursement } from './demo-core.ts';
 
-/** The sandbox's own operations, on its operator listener: what an operator's core does by other means. */
-export function sandboxOperations(
-  app: FastifyInstance,
-  gate: Authorize,
-  core: Pick<DemoCore, 'disburse' | 'pushClock'>,
-): void {
-  const onRequest = gate({ scope: 'feed:write' });
+/** The sandbox's routes on its operator listener. In production the disbursement core does this by other means. */
+export const sandboxRoutes =
+  (core: Pick<DemoCore, 'disburse' | 'pushClock'>): OperatorRoutes =>
+  (server, authorize) => {
+    const onRequest = authorize({ scope: 'feed:write' });
 
-  app.post('/sandbox/v1/disbursements', { onRequest }, async (request, reply) => {
-    const wanted = readDisbursement(jsonObject(request.body));
-    const made = await core.disburse(wanted).catch(refuse);
-    const data = {
-      transaction_id: made.transactionId,
-      reference_id: made.referenceId,
-      client_id: wanted.clientId,
-      status: 'PROCESS',
-      bank: made.bank,
-    };
-    return sendSuccess(reply.code(201), 'Disbursement made', JSON.stringify(data));
-  });
+    server.post('/sandbox/v1/disbursements', { onRequest }, async (request, reply) => {
+      const wanted = readDisbursement(jsonObject(request.body));
+      const made = await core.disburse(wanted).catch(refuse);
+      const data = {
+        transaction_id: made.transactionId,
+        reference_id: made.referenceId,
+        client_id: wanted.clientId,
+        status: 'PROCESS',
+        bank: made.bank,
+      };
+      return sendSuccess(reply.code(201), 'Disbursement made', JSON.stringify(data));
+    });
 
-  app.post('/sandbox/v1/clock', { onRequest }, async (request, reply) => {
-    const seconds = Number(textOf(jsonObject(request.body), 'advance_seconds') ?? Number.NaN);
-    const answer = await core.pushClock(seconds).catch(refuse);
-    return sendSuccess(reply, "The bank's clock was pushed forward", answer);
-  });
-}
+    server.post('/sandbox/v1/clock', { onRequest }, async (request, reply) => {
+      const seconds = Number(textOf(jsonObject(request.body), 'advance_seconds') ?? Number.NaN);
+      const answer = await core.pushClock(seconds).catch(refuse);
+      return sendSuccess(reply, "The bank's clock was pushed forward", answer);
+    });
+  };
 
 const DEFAULTS = {
   client_id: 'demo-shop',

@@ -5,8 +5,6 @@ import type { BankDirectory } from '../../domain/bank.ts';
 import type { Feed } from '../../feed/feed.ts';
 import type { Database } from '../../postgres/database.ts';
 import type { AccountInquiries } from '../../rails/account-inquiries.ts';
-import type { DemoCore } from '../../sandbox/demo-core.ts';
-import { sandboxOperations } from '../../sandbox/operations.ts';
 import type { Authorize } from '../authorize.ts';
 import { readJsonBodies } from '../json-body.ts';
 import { refuseOtherMethods } from '../method-not-allowed.ts';
@@ -28,9 +26,12 @@ export interface OperatorServerDependencies {
   readonly hashAccount: HashAccount;
   readonly enumerationGuard: Pick<EnumerationGuard, 'restrictedClients'>;
   readonly readiness: ReadinessChecks;
-  /** In the sandbox only. */
-  readonly demoCore: DemoCore | null;
+  /** Further routes of the operator listener. The sandbox adds its own; production passes none. */
+  readonly operatorRoutes?: OperatorRoutes;
 }
+
+/** Registers routes on the operator listener. Each of them calls `authorize` for the scope it requires. */
+export type OperatorRoutes = (server: FastifyInstance, authorize: Authorize) => void;
 
 /** The listener for the operator's own systems; what the outside may reach is a matter of a port, not of care. */
 export function createOperatorServer(dependencies: OperatorServerDependencies): FastifyInstance {
@@ -43,7 +44,7 @@ export function createOperatorServer(dependencies: OperatorServerDependencies): 
   listRestrictedClients(app, dependencies.authorize, dependencies.enumerationGuard);
   operatorRails(app, dependencies.authorize, dependencies.inquiries);
   health(app, dependencies.readiness, dependencies.listener.metrics);
-  if (dependencies.demoCore !== null) sandboxOperations(app, dependencies.authorize, dependencies.demoCore);
+  dependencies.operatorRoutes?.(app, dependencies.authorize);
   refuseRest();
   return app;
 }

@@ -1,0 +1,112 @@
+import type { FastifyInstance } from 'fastify';
+import { SETTINGS } from '../config.ts';
+import { listenAt } from '../http/listen.ts';
+import { createOperatorServer } from '../http/operator/operator-server.ts';
+import { createPublicServer } from '../http/public-server.ts';
+import type { ListenerOptions } from '../http/server.ts';
+import { createAccessLog } from '../observability/access-log.ts';
+import type { AppContext } from './app-context.ts';
+import type { Services } from './services.ts';
+
+export interface ListenerUrls {
+  readonly publicUrl: string;
+  readonly operatorUrl: string;
+}
+
+/** After SIGTERM, requests in flight may take this long; then their connections are closed. */
+const DRAIN_TIMEOUT_MS = 10_000;
+const CLOSE_IDLE_INTERVAL_MS = 50;
+
+/**
+ * Opens the public and the operator listener; returns the addresses they are bound to.
+ * @throws StartError when one of them cannot listen
+ */
+export async function openListeners(context: AppContext, services: Services): Promise<ListenerUrls> {
+  const { options, metrics, onClose } = context;
+  const { settings, logging } = options;
+  const listener = {
+    log: logging.log,
+    metrics,
+    accessLog: createAccessLog(logging.writeLine),
+    trustedProxies: settings.trustedProxies,
+  };
+  const publicServer = await buildPublicServer(context, services, listener);
+  const operatorServer = buildOperatorServer(context, services, listener);
+  for (const server of [operatorServer, publicServer]) onClose(() => drain(server));
+  // Registered last so that it runs first: the servers could not drain while clients long-poll.
+  onClose(async () => {
+    services.checkStatus.endLongPolls();
+    services.accountValidations.endStreams();
+  });
+
+  const operatorUrl = await listenAt(operatorServer, {
+    host: settings.operatorHost,
+    port: settings.operatorPort,
+    hostSetting: SETTINGS.operatorHost.name,
+    portSetting: SETTINGS.operatorPort.name,
+  });
+  const publicUrl = await listenAt(publicServer, {
+    host: settings.host,
+    port: settings.port,
+    hostSetting: SETTINGS.host.name,
+    portSetting: SETTINGS.port.name,
+  });
+  return { publicUrl, operatorUrl };
+}
+
+type SharedListenerOptions = Omit<ListenerOptions, 'name' | 'requestTimeoutMs'>;
+
+function buildPublicServer(
+  { options: { banks } }: AppContext,
+  services: Services,
+  listener: SharedListenerOptions,
+): Promise<FastifyInstance> {
+  const { store, authentication, checkStatus } = services;
+  return createPublicServer({
+    listener,
+    authorize: authentication.authorize,
+    database: store.database,
+    status: checkStatus.checkStatus,
+    callbacks: services.callbacks,
+    banks,
+    inquiries: services.inquiries,
+    durations: checkStatus.processingTimes,
+    validations: services.accountValidations.operations,
+    accountChecks: services.accountChecks.accountChecks,
+    issuer: authentication.issuer,
+  });
+}
+
+function buildOperatorServer(
+  { options: { banks, operatorRoutes } }: AppContext,
+  services: Services,
+  listener: SharedListenerOptions,
+): FastifyInstance {
+  const { store, authentication, accountChecks } = services;
+  return createOperatorServer({
+    listener,
+    authorize: authentication.authorize,
+    database: store.database,
+    feed: services.transactions.feed,
+    inquiries: services.inquiries,
+    banks,
+    hashAccount: accountChecks.hashAccount,
+    enumerationGuard: accountChecks.enumerationGuard,
+    readiness: {
+      postgres: async () => {
+        if (!(await store.notifications.untilCurrent())) throw new Error('PostgreSQL does not answer');
+      },
+    },
+    ...(operatorRoutes === undefined ? {} : { operatorRoutes }),
+  });
+}
+
+async function drain(server: FastifyInstance): Promise<void> {
+  const closeAll = setTimeout(() => server.server.closeAllConnections(), DRAIN_TIMEOUT_MS);
+  // A connection with a request in flight at the moment of closing stays open after its answer (keep-alive), and
+  // `close` would wait for it.
+  const closeIdle = setInterval(() => server.server.closeIdleConnections(), CLOSE_IDLE_INTERVAL_MS);
+  await server.close();
+  clearInterval(closeIdle);
+  clearTimeout(closeAll);
+}
