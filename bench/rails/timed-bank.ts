@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createBankHttp } from '../../apps/server/src/rails/bank-http.ts';
-import { noAnswerAfter } from '../../apps/server/src/rails/http-failure.ts';
+import { inquiryFailureOf } from '../../apps/server/src/rails/http-failure.ts';
 import type { InquiryOutcome, Rail } from '../../apps/server/src/rails/rail.ts';
 
 export interface TimedBank {
@@ -51,7 +51,7 @@ export async function startTimedBank(
     inquireAccount: ({ bank }, signal) =>
       http.post(`/${bank.bic}`, {}, '{}', signal).then(
         () => FOUND,
-        (error: unknown) => ({ kind: 'no_verdict', ...noAnswerAfter(error, signal) }),
+        (error: unknown) => ({ kind: 'no_verdict', ...inquiryFailureOf(error, signal) }),
       ),
     close: () => http.close(),
   };

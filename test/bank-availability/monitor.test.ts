@@ -9,8 +9,8 @@ const BIC = 'CENAIDJA';
 const START_MS = Date.parse('2026-11-21T00:00:00Z');
 const at = (second: number): string => new Date(START_MS + second * 1_000).toISOString();
 
-const unknown: BankHealth = { status: 'UP', since: null, answeredAgoMs: null, inquiries: null };
-const answered: BankHealth = { ...unknown, answeredAgoMs: 100 };
+const unknown: BankHealth = { status: 'UP', since: null, lastVerdictAgoMs: null, inquiries: null };
+const answered: BankHealth = { ...unknown, lastVerdictAgoMs: 100 };
 const down = (since: string): BankHealth => ({ ...unknown, status: 'DOWN', since });
 const tried: BankHealth = { ...unknown, status: 'DEGRADED', since: at(0) };
 

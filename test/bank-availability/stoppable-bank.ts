@@ -41,7 +41,10 @@ export async function startMortalBank(context: TestContext): Promise<MortalBank>
 
 /** Given up after three failures, and tried again soon. */
 const IMPATIENT: AccountInquiriesOptions = {
-  protection: { ...PROTECTION, breaker: { ...PROTECTION.breaker, failuresInARow: 3, restMinMs: 200, restMaxMs: 400 } },
+  protection: {
+    ...PROTECTION,
+    breaker: { ...PROTECTION.breaker, consecutiveFailuresMax: 3, openMinMs: 200, openMaxMs: 400 },
+  },
 };
 
 /** A process of the service, which can ask this bank. */

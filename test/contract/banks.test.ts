@@ -92,7 +92,9 @@ suite('banks', () => {
 
 /** Regression: whoever asked about a number that is too long for the bank was told to ask again in five seconds, for ever. */
 test('a number that no rail has room for: what is wrong is said, and not to come back in seconds', async () => {
-  const rail = scriptedRail('only', () => NOT_FOUND, { takes: ({ accountNumber }) => accountNumber.length <= 16 });
+  const rail = scriptedRail('only', () => NOT_FOUND, {
+    supportsAccountNumber: ({ accountNumber }) => accountNumber.length <= 16,
+  });
   const service = await startTestService({ rails: [rail] });
   try {
     const { status, json, headers } = await service.checkAccount({ bank_code: 'BRI', account_number: '1'.repeat(20) });

@@ -1,4 +1,4 @@
-import type { TransferOutcome } from '../../apps/server/src/rails/rail.ts';
+import type { StatusInquiryOutcome } from '../../apps/server/src/rails/rail.ts';
 
 /** What a test and the service in its own process say to each other. */
 
@@ -19,7 +19,7 @@ export interface ServiceAddress {
 }
 
 /** What a bank answers; `garbage` breaks the port's promise never to reject. */
-export type BankAnswer = TransferOutcome | 'garbage';
+export type BankAnswer = StatusInquiryOutcome | 'garbage';
 
 export type ToService =
   | { readonly kind: 'answer'; readonly question: number; readonly outcome: BankAnswer }

@@ -33,7 +33,7 @@ const scriptedRail = (name: string): Rail => ({
   reaches: () => false,
   inquireAccount: async () => ({ kind: 'no_verdict', reason: 'credentials_rejected', railCode: null }),
   // The signal is not heard: the test answers each question, in its own time.
-  inquireTransfer: ({ reference }) =>
+  inquireStatus: ({ reference }) =>
     new Promise((resolve, reject) => {
       const question = (questions += 1);
       answers.set(question, ({ outcome }) => {

@@ -95,7 +95,7 @@ describe('a switch behind which banks lie and fail', { timeout: 60_000 }, () => 
     });
     service = await startTestService({
       rails: [bank.rail(rsaKeys())],
-      inquiries: { protection: { ...PROTECTION, breaker: { ...PROTECTION.breaker, restMinMs: REST_SECONDS * 1000 } } },
+      inquiries: { protection: { ...PROTECTION, breaker: { ...PROTECTION.breaker, openMinMs: REST_SECONDS * 1000 } } },
     });
   });
   after(async () => {

@@ -39,7 +39,7 @@ describe('an entry of the rails file that speaks acmt', () => {
     const rail = connection.open();
     const bank = createBankDirectory(bankEntries).find('BRI');
     assert.ok(bank !== null && rail.reaches(bank));
-    assert.equal(rail.inquireTransfer, undefined, 'it cannot be asked about transfers');
+    assert.equal(rail.inquireStatus, undefined, 'it cannot be asked about transfers');
     await rail.close();
   });
 

@@ -1,10 +1,10 @@
 // Reports (acmt.024) as schemes write them, by hand: nothing here comes from the code under test.
 
-import { type AskedAccount } from '../../apps/server/src/rails/acmt/write-request.ts';
+import { type SentAccountInquiry } from '../../apps/server/src/rails/acmt/write-request.ts';
 
 export const HOLDER = 'BUDI SANTOSO';
 
-export const ASKED: AskedAccount = {
+export const ASKED: SentAccountInquiry = {
   messageId: 'TIBAIDJX2026112100000100000001',
   verificationId: 'TIBAIDJX2026112100000100000001V1',
   createdAt: new Date('2026-11-21T04:32:26.123Z'),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { startBank } from '../../apps/bank/src/server.ts';
-import type { TransferOutcome } from '../../apps/server/src/rails/rail.ts';
+import type { StatusInquiryOutcome } from '../../apps/server/src/rails/rail.ts';
 import { partnerSettings } from '../bank/partner.ts';
 import { rsaKeys } from '../support/rsa-keys.ts';
 import {
@@ -20,7 +20,7 @@ const TRANSFER = 'pacs.008.001.08';
 const REQUEST = 'pacs.028.001.04';
 const transfer = transferTo('BRI', { reference: REFERENCE });
 
-async function outcomeOf(context: TestContext, answer: HubAnswer): Promise<TransferOutcome> {
+async function outcomeOf(context: TestContext, answer: HubAnswer): Promise<StatusInquiryOutcome> {
   const hub = await startScriptedHub(context, answer);
   return askAboutTransfer(hub.rail(), transfer);
 }
@@ -31,7 +31,7 @@ const saying =
   (request) => ({ body: reportOn(request, { group: { OrgnlMsgId: 'kept', OrgnlMsgNmId: TRANSFER }, ...told }) });
 
 /** What is done about an answer: the word, that the transfer is unknown, or nothing. */
-function effectOf(outcome: TransferOutcome): string {
+function effectOf(outcome: StatusInquiryOutcome): string {
   if (outcome.kind === 'status') return [outcome.status, outcome.failureReason].join(' ').trim();
   return outcome.kind === 'no_status' ? outcome.reason : 'unknown';
 }
@@ -240,7 +240,7 @@ describe('the simulated hub is asked about payments', () => {
       assert.equal(effectOf(await askAboutTransfer(rail, { ...transfer, reference })), effect, ending);
     }
     const silent = { ...transfer, reference: '20230324GNESIDJA010O0100000504' };
-    const outcome = await rail.inquireTransfer?.(silent, AbortSignal.timeout(300));
+    const outcome = await rail.inquireStatus?.(silent, AbortSignal.timeout(300));
     assert.deepEqual(outcome, { kind: 'no_status', reason: 'timeout', railCode: null });
     const malformed = await askAboutTransfer(rail, { ...transfer, reference: 'PAY-1' });
     assert.deepEqual(malformed, { kind: 'no_status', reason: 'rejected_by_bank', railCode: 'admi.002' });

@@ -5,8 +5,8 @@ import type {
   AccountInquiry,
   InquiryOutcome,
   Rail,
-  TransferInquiry,
-  TransferOutcome,
+  StatusInquiry,
+  StatusInquiryOutcome,
 } from '../../apps/server/src/rails/rail.ts';
 import type { SnapSettings } from '../../apps/server/src/rails/snap/settings.ts';
 import { createSnapRail } from '../../apps/server/src/rails/snap/snap-rail.ts';
@@ -47,7 +47,7 @@ export const ask = (rail: Rail, bankCode: string, accountNumber: string): Promis
   rail.inquireAccount(inquiryOf(bankCode, accountNumber), AbortSignal.timeout(20_000));
 
 /** A transfer of 150000.00 to an account of this bank. */
-export const transferTo = (bankCode: string, changes: Partial<TransferInquiry> = {}): TransferInquiry => ({
+export const transferTo = (bankCode: string, changes: Partial<StatusInquiry> = {}): StatusInquiry => ({
   reference: 'TRANSFER-1',
   amount: '150000.00',
   currency: 'IDR',
@@ -56,7 +56,7 @@ export const transferTo = (bankCode: string, changes: Partial<TransferInquiry> =
   ...changes,
 });
 
-export function askAboutTransfer(rail: Rail, inquiry: TransferInquiry): Promise<TransferOutcome> {
-  if (rail.inquireTransfer === undefined) throw new Error(`${rail.name} cannot be asked about transfers`);
-  return rail.inquireTransfer(inquiry, AbortSignal.timeout(20_000));
+export function askAboutTransfer(rail: Rail, inquiry: StatusInquiry): Promise<StatusInquiryOutcome> {
+  if (rail.inquireStatus === undefined) throw new Error(`${rail.name} cannot be asked about transfers`);
+  return rail.inquireStatus(inquiry, AbortSignal.timeout(20_000));
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type RunningBank, startBank } from '../../apps/bank/src/server.ts';
-import type { Rail, TransferOutcome } from '../../apps/server/src/rails/rail.ts';
+import type { Rail, StatusInquiryOutcome } from '../../apps/server/src/rails/rail.ts';
 import { createClock, createPartner, type Partner, partnerSettings } from '../bank/partner.ts';
 import { orderTransfer, pushClock } from '../bank/transfers.ts';
 import { rsaKeys } from '../support/rsa-keys.ts';
@@ -45,10 +45,10 @@ after(async () => {
   await bank?.close();
 });
 
-const ask = (reference: string, ending: string): Promise<TransferOutcome> =>
+const ask = (reference: string, ending: string): Promise<StatusInquiryOutcome> =>
   askAboutTransfer(rail, transferTo('BRI', { ...inquiryOf('BRI', `88880100${ending}`), reference }));
 
-const told = (outcome: TransferOutcome): string =>
+const told = (outcome: StatusInquiryOutcome): string =>
   outcome.kind === 'status' ? [outcome.status, outcome.failureReason].join(' ').trim() : outcome.kind;
 
 describe('asking the simulated bank about transfers', () => {

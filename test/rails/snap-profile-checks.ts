@@ -126,7 +126,7 @@ export async function startChecks(context: TestContext, name: ProfileName): Prom
         onRail(profile, async (rail) => {
           const outcome = await ask(rail, other, account(10, CLOSED));
           assert.equal(kindOf(outcome), facts.tells.INACTIVE);
-          assert.equal(rail.tellsClosed, facts.tells.INACTIVE !== 'NOT_FOUND');
+          assert.equal(rail.distinguishesClosed, facts.tells.INACTIVE !== 'NOT_FOUND');
         }),
     ],
     [
@@ -152,11 +152,10 @@ export async function startChecks(context: TestContext, name: ProfileName): Prom
     [
       'transfers of which the external id is unknown',
       (profile) =>
-        onRail(
-          profile,
-          async ({ inquireTransfer }) => assert.equal(inquireTransfer === undefined, facts.wantsExternalId),
-          { ...choicesOf(firstRoute), externalIdIsReference: false },
-        ),
+        onRail(profile, async ({ inquireStatus }) => assert.equal(inquireStatus === undefined, facts.wantsExternalId), {
+          ...choicesOf(firstRoute),
+          externalIdIsReference: false,
+        }),
     ],
     [
       'lengths of the partner id',

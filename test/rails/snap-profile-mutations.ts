@@ -81,9 +81,9 @@ function replacementsOf(name: ProfileName, path: RulePath): Replacement[] {
       return [{ by: { '16 200 00': 'credentials_rejected' }, breaks: asked }];
     case 'codes.16 404 02':
       return [NOTHING, 'NOT_FOUND', 'credentials_rejected'].map((by) => ({ by, breaks: 'the limit of questions' }));
-    case 'tellsClosed':
+    case 'distinguishesClosed':
       return [{ by: value === false, breaks: 'a closed account' }];
-    case 'asksByExternalId':
+    case 'statusInquiryNeedsExternalId':
       return [{ by: value === false, breaks: 'transfers of which the external id is unknown' }];
     default:
       return [];

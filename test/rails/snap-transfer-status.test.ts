@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { Rail, TransferOutcome } from '../../apps/server/src/rails/rail.ts';
+import type { Rail, StatusInquiryOutcome } from '../../apps/server/src/rails/rail.ts';
 import { rsaKeys } from '../support/rsa-keys.ts';
 import { askAboutTransfer, transferTo } from './connection.ts';
 import {
@@ -24,13 +24,13 @@ before(async () => {
 });
 after(() => bank?.close());
 
-async function outcomeOf(answered: BankAnswer, inquiry = transferTo('BRI')): Promise<TransferOutcome> {
+async function outcomeOf(answered: BankAnswer, inquiry = transferTo('BRI')): Promise<StatusInquiryOutcome> {
   script = answered;
   return askAboutTransfer(rail, inquiry);
 }
 
 /** What an outcome may do: `none` leaves everything as it is. */
-const effectOf = (outcome: TransferOutcome): string =>
+const effectOf = (outcome: StatusInquiryOutcome): string =>
   outcome.kind === 'status' ? outcome.status : outcome.kind === 'no_status' ? `none: ${outcome.reason}` : outcome.kind;
 
 describe('the question about a transfer', () => {
@@ -76,13 +76,13 @@ describe('the question about a transfer', () => {
 
   it('is given up when nobody waits any more', async () => {
     script = () => {};
-    const outcome = await rail.inquireTransfer?.(transferTo('BRI'), AbortSignal.timeout(50));
+    const outcome = await rail.inquireStatus?.(transferTo('BRI'), AbortSignal.timeout(50));
     assert.deepEqual(outcome, { kind: 'no_status', reason: 'timeout', railCode: null });
   });
 });
 
 describe('latestTransactionStatus', () => {
-  const STATUSES: Readonly<Record<string, TransferOutcome>> = {
+  const STATUSES: Readonly<Record<string, StatusInquiryOutcome>> = {
     '00': { kind: 'status', status: 'SUCCESS', railCode: '2003600 00' },
     '01': { kind: 'status', status: 'PROCESS', railCode: '2003600 01' },
     '02': { kind: 'status', status: 'PROCESS', railCode: '2003600 02' },

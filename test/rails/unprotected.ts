@@ -7,10 +7,10 @@ export const UNPROTECTED: Protection = {
   ...PROTECTION,
   breaker: {
     ...PROTECTION.breaker,
-    failuresInARow: NEVER,
-    windowAnswersMin: NEVER,
-    throttledInARow: NEVER,
-    refusedInARow: NEVER,
+    consecutiveFailuresMax: NEVER,
+    windowOutcomesMin: NEVER,
+    consecutiveThrottledMax: NEVER,
+    consecutiveRejectionsMax: NEVER,
   },
   retryOneIn: NEVER,
 };

@@ -201,7 +201,7 @@ test('what cannot be asked about resolves: another client, a final one, a rail t
   await asking.refresh('alpha', id);
   assert.equal(questionsAbout(id).length, 1);
 
-  const { inquireTransfer: _, ...mute } = bank.rail(keys);
+  const { inquireStatus: _, ...mute } = bank.rail(keys);
   const another = await begin();
   await start({ rails: [mute] }).asking.refresh('alpha', another);
   await start({ rails: [bank.rail(keys, { name: 'another' })] }).asking.refresh('alpha', another);

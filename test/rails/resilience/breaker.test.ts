@@ -1,23 +1,23 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
-  type Breaker,
+  type BreakerOutcome,
   type BreakerState,
-  createBreaker,
-  type Health,
+  type CircuitBreaker,
+  createCircuitBreaker,
 } from '../../../apps/server/src/rails/resilience/circuit-breaker.ts';
 import { PROTECTION } from '../../../apps/server/src/rails/resilience/settings.ts';
 import { seededRandom } from './seed.ts';
 
 const { breaker: SETTINGS } = PROTECTION;
-const { failuresInARow, restMinMs, restMaxMs, throttledInARow, throttledRestMs, windowMs } = SETTINGS;
+const { consecutiveFailuresMax, openMinMs, openMaxMs, consecutiveThrottledMax, throttledOpenMs, windowMs } = SETTINGS;
 
 /** A breaker with a clock that a test pushes. */
 function testBreaker() {
   const changes: BreakerState[] = [];
-  const breaker = createBreaker(SETTINGS, (state) => changes.push(state));
+  const breaker = createCircuitBreaker(SETTINGS, (state) => changes.push(state));
   let nowMs = 4_711.5;
-  const answer = (health: Health, times = 1): void => {
+  const answer = (health: BreakerOutcome, times = 1): void => {
     for (let time = 0; time < times; time += 1) {
       assert.equal(breaker.waitMs(nowMs), 0, 'a question may go out');
       breaker.end(breaker.begin(), health, nowMs);
@@ -36,12 +36,12 @@ function testBreaker() {
 describe('a breaker', () => {
   it('opens after failures in a row, and says how long the bank rests', () => {
     const { answer, waitMs, push, changes } = testBreaker();
-    answer('failed', failuresInARow - 1);
+    answer('failed', consecutiveFailuresMax - 1);
     assert.equal(waitMs(), 0);
     answer('failed');
-    assert.equal(waitMs(), restMinMs);
+    assert.equal(waitMs(), openMinMs);
     push(1_500);
-    assert.equal(waitMs(), restMinMs - 1_500);
+    assert.equal(waitMs(), openMinMs - 1_500);
     assert.deepEqual(changes, ['open']);
   });
 
@@ -49,7 +49,7 @@ describe('a breaker', () => {
     const { answer, changes } = testBreaker();
     for (let time = 0; time < 100; time += 1) {
       answer('answered', 5);
-      answer('failed', failuresInARow - 1);
+      answer('failed', consecutiveFailuresMax - 1);
     }
     assert.deepEqual(changes, []);
   });
@@ -80,8 +80,8 @@ describe('a breaker', () => {
 
   it('lets one probe through after the rest; its answer closes it', () => {
     const { breaker, answer, push, waitMs, now, changes } = testBreaker();
-    answer('failed', failuresInARow);
-    push(restMinMs);
+    answer('failed', consecutiveFailuresMax);
+    push(openMinMs);
     assert.equal(waitMs(), 0);
     assert.equal(breaker.begin(), true, 'it is the probe');
     assert.ok(waitMs() > 0, 'and the only one');
@@ -93,7 +93,7 @@ describe('a breaker', () => {
 
   it('rests twice as long after each probe that fails, a minute at most, and shortly again once it was closed', () => {
     const { answer, push, waitMs } = testBreaker();
-    answer('failed', failuresInARow);
+    answer('failed', consecutiveFailuresMax);
     const rests = Array.from({ length: 6 }, () => {
       const rest = waitMs();
       push(rest);
@@ -101,27 +101,27 @@ describe('a breaker', () => {
       return rest;
     });
     assert.deepEqual(rests, [5_000, 10_000, 20_000, 40_000, 60_000, 60_000]);
-    push(restMaxMs);
+    push(openMaxMs);
     answer('answered');
-    answer('failed', failuresInARow);
-    assert.equal(waitMs(), restMinMs);
+    answer('failed', consecutiveFailuresMax);
+    assert.equal(waitMs(), openMinMs);
   });
 
   it('is not changed by answers to what went out before the rest', () => {
     const { breaker, answer, push, now, waitMs, changes } = testBreaker();
     const early = [breaker.begin(), breaker.begin()];
-    answer('failed', failuresInARow);
+    answer('failed', consecutiveFailuresMax);
     push(1_000);
     for (const isProbe of early) breaker.end(isProbe, 'answered', now());
     for (const isProbe of early) breaker.end(isProbe, 'failed', now());
-    assert.equal(waitMs(), restMinMs - 1_000);
+    assert.equal(waitMs(), openMinMs - 1_000);
     assert.deepEqual(changes, ['open']);
   });
 
   it('waits for another probe when nobody waited for the first any more', () => {
     const { answer, push, waitMs, breaker, changes } = testBreaker();
-    answer('failed', failuresInARow);
-    push(restMinMs);
+    answer('failed', consecutiveFailuresMax);
+    push(openMinMs);
     answer('nothing');
     assert.equal(breaker.state(), 'half_open');
     assert.equal(waitMs(), 0);
@@ -131,21 +131,21 @@ describe('a breaker', () => {
   it('gives a bank that wants fewer questions a short rest, however often it says so', () => {
     const { answer, breaker, push, waitMs } = testBreaker();
     for (let time = 0; time < 5; time += 1) {
-      answer('throttled', time === 0 ? throttledInARow : 1);
-      assert.equal(waitMs(), throttledRestMs);
+      answer('throttled', time === 0 ? consecutiveThrottledMax : 1);
+      assert.equal(waitMs(), throttledOpenMs);
       assert.ok(breaker.isThrottled());
-      push(throttledRestMs);
+      push(throttledOpenMs);
     }
     answer('answered');
-    answer('throttled', throttledInARow - 1);
+    answer('throttled', consecutiveThrottledMax - 1);
     answer('answered');
-    answer('throttled', throttledInARow - 1);
+    answer('throttled', consecutiveThrottledMax - 1);
     assert.equal(waitMs(), 0, 'now and then is no reason');
   });
 
   it('never lets more than one probe through, whatever happens and whenever', (t) => {
     const random = seededRandom(t);
-    const healths: readonly Health[] = ['answered', 'failed', 'throttled', 'credentials_rejected', 'nothing'];
+    const healths: readonly BreakerOutcome[] = ['answered', 'failed', 'throttled', 'credentials_rejected', 'nothing'];
     for (let run = 0; run < 200; run += 1) {
       const { breaker, push, now } = testBreaker();
       const failsOften = random();
@@ -170,8 +170,8 @@ describe('a breaker', () => {
 });
 
 /** It always says when to come again, and that is never longer than the longest rest. */
-function assertNeverStuck(breaker: Breaker, nowMs: number): void {
+function assertNeverStuck(breaker: CircuitBreaker, nowMs: number): void {
   const waitMs = breaker.waitMs(nowMs);
-  assert.ok(waitMs >= 0 && waitMs <= restMaxMs, `waits ${waitMs} ms`);
+  assert.ok(waitMs >= 0 && waitMs <= openMaxMs, `waits ${waitMs} ms`);
   if (breaker.state() === 'closed') assert.equal(waitMs, 0);
 }

@@ -93,7 +93,7 @@ describe('choosing a rail', () => {
 
   it('a NOT_FOUND says that the account may be closed, unless the rail can tell', async () => {
     const cannot = scriptedRail('cannot', () => NOT_FOUND);
-    const can = scriptedRail('can', () => NOT_FOUND, { tellsClosed: true });
+    const can = scriptedRail('can', () => NOT_FOUND, { distinguishesClosed: true });
     assert.deepEqual(await choosing([cannot]).inquire(), { ...NOT_FOUND, mayBeClosed: true });
     assert.deepEqual(await choosing([can]).inquire(), NOT_FOUND);
   });

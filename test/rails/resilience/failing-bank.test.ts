@@ -134,7 +134,7 @@ describe('a bank that fails', () => {
     const { inquire } = choosing([rail]);
     const few = Array.from({ length: 8 }, () => nextAccount());
     for (let time = 0; time < 100; time += 1) await inquire('BCA', few[time % few.length]);
-    assert.equal(rail.asked.length, PROTECTION.breaker.refusedInARow);
+    assert.equal(rail.asked.length, PROTECTION.breaker.consecutiveRejectionsMax);
   });
 
   it('is not given up for refusing now and then, but for doing so all the time', async () => {
@@ -158,7 +158,7 @@ describe('a bank that fails', () => {
     const health = view()[0]?.banks[0]?.health;
     assert.equal(health?.state, 'closed');
     assert.deepEqual(
-      health?.reasons.map(({ reason, railCode, times }) => [reason, railCode, times]),
+      health?.recentFailures.map(({ reason, railCode, count }) => [reason, railCode, count]),
       [['rejected_by_bank', '4001601', 50]],
       'and the operator sees them',
     );
@@ -168,7 +168,7 @@ describe('a bank that fails', () => {
     const rail = scriptedRail('only', () => noVerdict('throttled'));
     const { inquire, view, push } = choosing([rail]);
     const status = () => bankHealths(view()).get('CENAIDJA')?.status;
-    for (let time = 0; time < PROTECTION.breaker.throttledInARow; time += 1) await inquire();
+    for (let time = 0; time < PROTECTION.breaker.consecutiveThrottledMax; time += 1) await inquire();
     assert.equal(view()[0]?.banks[0]?.health.state, 'open');
     assert.equal(status(), 'DEGRADED');
     push(60_000);
@@ -180,7 +180,7 @@ describe('a bank that fails', () => {
 
   it('is not held to account for numbers that it has no room for: they are not put to it, and take no quota', async () => {
     const first = scriptedRail('first', () => active('FIRST'), {
-      takes: ({ accountNumber }) => accountNumber.length <= 10,
+      supportsAccountNumber: ({ accountNumber }) => accountNumber.length <= 10,
     });
     const contract = { perSecond: 5, perDay: null, concurrencyMax: null, isShared: false };
     const { inquire, view } = choosing([first], { contracts: new Map([['first', contract]]) });

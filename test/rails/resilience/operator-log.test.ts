@@ -4,13 +4,13 @@ import { startTestService } from '../../support/service.ts';
 import { NOT_FOUND, noVerdict, scriptedRail } from './scripted-rail.ts';
 
 test('the access log marks a NOT_FOUND that may mean a closed account, and none that does not', async () => {
-  for (const tellsClosed of [false, true]) {
-    const service = await startTestService({ rails: [scriptedRail('only', () => NOT_FOUND, { tellsClosed })] });
+  for (const distinguishesClosed of [false, true]) {
+    const service = await startTestService({ rails: [scriptedRail('only', () => NOT_FOUND, { distinguishesClosed })] });
     try {
       const { json } = await service.checkAccount({ bank_code: 'BCA', account_number: '1234567890' });
       assert.equal(json.data?.['status'], 'NOT_FOUND', 'the client is told what the document knows');
       const line = service.logged.find((each) => each['outcome'] === 'NOT_FOUND');
-      assert.equal(line?.['may_be_closed'], tellsClosed ? undefined : true);
+      assert.equal(line?.['may_be_closed'], distinguishesClosed ? undefined : true);
     } finally {
       await service.close();
     }

@@ -1,7 +1,7 @@
 import { keyOf } from '../domain/identifiers.ts';
 import { createIsoClock } from '../lib/iso-clock.ts';
 import type { AccountInquiries } from '../rails/account-inquiries.ts';
-import { type AccountInquiry, type InquiryOutcome, labelOf } from '../rails/rail.ts';
+import { type AccountInquiry, type InquiryOutcome, outcomeLabel } from '../rails/rail.ts';
 import type { HashAccount } from './account-hash.ts';
 import type { AuditLog } from './audit-log.ts';
 import type { Blocked, CheckedAccount } from './enumeration/client-guard.ts';
@@ -66,7 +66,7 @@ export function createAccountChecks(dependencies: AccountChecksDependencies): Ac
         ageMaxSeconds === 0 ? null : (verdictCache?.find(keyOf(clientId, asked.hash), ageMaxSeconds) ?? null);
       if (kept !== null) {
         const earlier = { ...kept.outcome, ageSeconds: kept.ageSeconds };
-        record(asked, labelOf(earlier), earlier);
+        record(asked, outcomeLabel(earlier), earlier);
         return earlier;
       }
       const admission = enumerationGuard.admit(clientId, asked);
@@ -77,7 +77,7 @@ export function createAccountChecks(dependencies: AccountChecksDependencies): Ac
       if (admission.kind === 'slowed') await enumerationGuard.slow(clientId);
       try {
         const outcome = await inquiries.inquire(inquiry);
-        record(asked, labelOf(outcome), outcome);
+        record(asked, outcomeLabel(outcome), outcome);
         if (outcome.kind === 'verdict') {
           enumerationGuard.heard(clientId, asked.hash, outcome.verdict.status);
           verdictCache?.keep(keyOf(clientId, asked.hash), outcome);

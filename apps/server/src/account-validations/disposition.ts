@@ -1,7 +1,7 @@
 import type { CheckOutcome } from '../account-checks/account-checks.ts';
 import { accountNameOf } from '../domain/account.ts';
 import type { NewResult } from '../postgres/account-validation-results.ts';
-import { isNotAsked } from '../rails/rail.ts';
+import { isNotSent } from '../rails/rail.ts';
 
 /** What becomes of a row that was taken to be asked about. */
 export type RowDisposition =
@@ -25,7 +25,7 @@ export function dispositionOf(outcome: CheckOutcome): RowDisposition {
     case 'no_verdict':
       if (outcome.reason === 'no_rail') return NO_RAIL;
       if (outcome.reason === 'rejected_by_bank') return QUESTION_REFUSED;
-      return isNotAsked(outcome.reason) ? { kind: 'wait', holdMs: null } : NO_VERDICT;
+      return isNotSent(outcome.reason) ? { kind: 'wait', holdMs: null } : NO_VERDICT;
     case 'blocked':
       return { kind: 'wait', holdMs: outcome.retryAfterMs };
   }

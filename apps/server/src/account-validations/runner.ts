@@ -39,7 +39,7 @@ export interface ValidationRunnerDependencies {
   readonly database: Database;
   readonly banks: BankDirectory;
   readonly accountChecks: AccountChecks;
-  readonly inquiries: Pick<AccountInquiries, 'roomToSpare'>;
+  readonly inquiries: Pick<AccountInquiries, 'spareCapacity'>;
   readonly metrics: Pick<Metrics, 'validationRows'>;
   readonly log: Log;
 }
@@ -86,9 +86,9 @@ export function createValidationRunner(dependencies: ValidationRunnerDependencie
       const bank = banks.find(bic);
       const places = Math.min(IN_HAND_MAX - (inHand.get(bic) ?? 0), CLAIMED_AT_ONCE);
       if (bank === null) return places;
-      const { rail, questions } = inquiries.roomToSpare(bank);
-      if (rail === null) return Math.min(questions, places);
-      const room = Math.max(Math.min(questions - (given.get(rail) ?? 0), places), 0);
+      const { rail, capacity } = inquiries.spareCapacity(bank);
+      if (rail === null) return Math.min(capacity, places);
+      const room = Math.max(Math.min(capacity - (given.get(rail) ?? 0), places), 0);
       given.set(rail, (given.get(rail) ?? 0) + room);
       return room;
     };
@@ -143,7 +143,7 @@ export function createValidationRunner(dependencies: ValidationRunnerDependencie
     // A bank may leave the directory with a new version of this program.
     if (bank === null || accountNumber === null) return NO_VERDICT;
     // Others may have taken the room meanwhile.
-    if (inquiries.roomToSpare(bank).questions === 0) return { kind: 'wait', holdMs: null };
+    if (inquiries.spareCapacity(bank).capacity === 0) return { kind: 'wait', holdMs: null };
     try {
       return dispositionOf(await accountChecks.check({ clientId }, { bank, accountNumber }));
     } catch (error) {

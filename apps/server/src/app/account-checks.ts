@@ -21,14 +21,14 @@ export async function openAccountInquiries(
   const hasDailyQuota = [...(options.inquiries?.contracts?.values() ?? [])].some(({ perDay }) => perDay !== null);
   const countAskedToday = () => countAsked(database, new Date(jakartaDayStartMs(jakartaDayOf(Date.now()))));
   return createAccountInquiries(options.rails, metrics, {
-    onBreaker({ rail, bank, state }) {
+    onBreakerChange({ rail, bank, state }) {
       if (state === 'open')
         log.warn({ rail, bank }, 'circuit breaker opened: account inquiries to this bank are paused');
       else if (state === 'half_open') log.info({ rail, bank }, 'circuit breaker half open: sending one trial inquiry');
       else log.info({ rail, bank }, 'circuit breaker closed: account inquiries to this bank resume');
     },
     // A restart during the day must not grant the day's quota a second time.
-    ...(hasDailyQuota ? { askedToday: await countAskedToday() } : {}),
+    ...(hasDailyQuota ? { sentToday: await countAskedToday() } : {}),
     ...options.inquiries,
   });
 }

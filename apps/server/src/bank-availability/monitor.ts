@@ -37,7 +37,7 @@ export function createAvailabilityMonitor(): AvailabilityMonitor {
         if (seen === undefined || nowMs - seen.fromMs < STEADY_MS) continue;
         const { status, fromMs } = seen;
         if (status === 'DOWN') states.push({ bic, status, agoMs: nowMs - fromMs });
-        else if (health.answeredAgoMs !== null) states.push({ bic, status, agoMs: health.answeredAgoMs });
+        else if (health.lastVerdictAgoMs !== null) states.push({ bic, status, agoMs: health.lastVerdictAgoMs });
       }
       return states;
     },
@@ -45,7 +45,7 @@ export function createAvailabilityMonitor(): AvailabilityMonitor {
 }
 
 /** null while nobody can tell: a bank that is only being tried again is as it was. */
-function statusOf({ status, answeredAgoMs }: BankHealth): BankAvailability['status'] | null {
-  if (answeredAgoMs !== null) return 'UP';
+function statusOf({ status, lastVerdictAgoMs }: BankHealth): BankAvailability['status'] | null {
+  if (lastVerdictAgoMs !== null) return 'UP';
   return status === 'DOWN' ? 'DOWN' : null;
 }

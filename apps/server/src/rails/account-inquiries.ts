@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Bank } from '../domain/bank.ts';
 import type { Metrics } from '../observability/metrics.ts';
-import { type AccountInquiry, type InquiryOutcome, NOT_SENT, type Rail } from './rail.ts';
+import { type AccountInquiry, type InquiryOutcome, NOT_SUPPORTED, type Rail } from './rail.ts';
 import { type Attempt, createAttempts } from './resilience/attempts.ts';
-import { isRepeatable, retryDelayMs, shareOf, TIME_TO_ANSWER_MS } from './resilience/deadline-shares.ts';
+import { ATTEMPT_MIN_MS, isRepeatable, retryDelayMs, shareOf } from './resilience/deadline-shares.ts';
 import type { GuardedRail } from './resilience/guarded-rail.ts';
 import { createGuards, type GuardOptions, type RailSnapshot, type Route } from './resilience/guards.ts';
 import { createHedge } from './resilience/hedge.ts';
@@ -19,7 +19,7 @@ export interface AccountInquiries {
    * How many questions about the bank may go out now that can wait: what somebody waits for at this moment, and would
    * soon be refused, comes first. Banks behind the same rail may share what there is. `rail` is null where none leads there.
    */
-  roomToSpare(bank: Bank): { readonly rail: string | null; readonly questions: number };
+  spareCapacity(bank: Bank): { readonly rail: string | null; readonly capacity: number };
   /** How the banks are, by rail. */
   snapshot(): readonly RailSnapshot[];
 }
@@ -53,7 +53,7 @@ export function createAccountInquiries(
   function openFrom(from: number, { rails }: Route, nowMs: number): number {
     for (let index = from; index < rails.length; index += 1) {
       const guarded = rails[index] as GuardedRail;
-      const reason = guarded.refusal(nowMs);
+      const reason = guarded.notSentReason(nowMs);
       if (reason === null) return index;
       metrics.inquiriesNotSent.inc({ rail: guarded.rail.name, reason });
     }
@@ -75,9 +75,9 @@ export function createAccountInquiries(
     let repeatable: GuardedRail | null = null;
     try {
       for (let index = first; index !== -1; index = openFrom(index + 1, route, nowMs)) {
-        if (endMs - nowMs < TIME_TO_ANSWER_MS) break;
+        if (endMs - nowMs < ATTEMPT_MIN_MS) break;
         const guarded = route.rails[index] as GuardedRail;
-        guarded.retries.earn();
+        guarded.retryBudget.earn();
         const shareMs = shareOf(endMs - nowMs, 1 + askableAfter(route, index, nowMs));
         let outcome: InquiryOutcome;
         if (route.hedge) {
@@ -85,9 +85,9 @@ export function createAccountInquiries(
           nowMs = clock();
         } else {
           attempt = attempts.begin(guarded, inquiry, shareMs, nowMs);
-          const answer = await attempt.answer;
+          const answer = await attempt.outcome;
           nowMs = clock();
-          outcome = attempts.settle(attempt, answer, nowMs);
+          outcome = attempts.complete(attempt, answer, nowMs);
           attempt = null;
         }
         if (outcome.kind === 'verdict') return outcome;
@@ -97,7 +97,7 @@ export function createAccountInquiries(
       const repeated = repeatable === null ? null : await repeat(repeatable, inquiry, endMs);
       return withRetryAfter(repeated ?? failed, route, clock());
     } catch (error) {
-      if (attempt !== null) attempts.settleBroken(attempt, clock());
+      if (attempt !== null) attempts.completeWithError(attempt, clock());
       throw error;
     } finally {
       underWay.delete(key);
@@ -107,26 +107,27 @@ export function createAccountInquiries(
   /** Asks once more when time and budget allow; null when not. */
   async function repeat(guarded: GuardedRail, inquiry: AccountInquiry, endMs: number): Promise<InquiryOutcome | null> {
     const delayMs = retryDelayMs(random());
-    const mayAsk = (): boolean => endMs - clock() - delayMs >= TIME_TO_ANSWER_MS && guarded.refusal(clock()) === null;
-    if (!mayAsk() || !guarded.retries.spend()) return null;
+    const mayAsk = (): boolean =>
+      endMs - clock() - delayMs >= ATTEMPT_MIN_MS && guarded.notSentReason(clock()) === null;
+    if (!mayAsk() || !guarded.retryBudget.spend()) return null;
     await wait(delayMs);
     const nowMs = clock();
-    if (guarded.refusal(nowMs) !== null) return null;
+    if (guarded.notSentReason(nowMs) !== null) return null;
     metrics.inquiryRetries.inc({ rail: guarded.rail.name });
-    return attempts.ask(guarded, inquiry, endMs - nowMs, nowMs);
+    return attempts.run(guarded, inquiry, endMs - nowMs, nowMs);
   }
 
   return {
     canReach: guards.reaches,
     snapshot: () => guards.snapshot(clock()),
-    roomToSpare(bank) {
+    spareCapacity(bank) {
       const nowMs = clock();
       const { rails } = guards.routeTo(bank);
-      if (rails.length === 0) return { rail: null, questions: ROOM_WITHOUT_RAIL };
-      const open = rails.find((guarded) => guarded.refusal(nowMs) === null);
+      if (rails.length === 0) return { rail: null, capacity: ROOM_WITHOUT_RAIL };
+      const open = rails.find((guarded) => guarded.notSentReason(nowMs) === null);
       const isTaken = nowMs - (refusedMs.get(bank.bic) ?? Number.NEGATIVE_INFINITY) < REFUSED_PAUSE_MS;
-      if (open === undefined || isTaken) return { rail: null, questions: 0 };
-      return { rail: open.rail.name, questions: open.roomToSpare(nowMs) };
+      if (open === undefined || isTaken) return { rail: null, capacity: 0 };
+      return { rail: open.rail.name, capacity: open.spareCapacity(nowMs) };
     },
     inquire(inquiry) {
       const key = `${inquiry.bank.bic} ${inquiry.accountNumber.reveal()}`;
@@ -137,7 +138,7 @@ export function createAccountInquiries(
       }
       const all = guards.routeTo(inquiry.bank);
       const route = takenBy(all, inquiry);
-      if (route.rails.length === 0 && all.rails.length > 0) return Promise.resolve(NOT_SENT);
+      if (route.rails.length === 0 && all.rails.length > 0) return Promise.resolve(NOT_SUPPORTED);
       const nowMs = clock();
       const first = openFrom(0, route, nowMs);
       if (first === -1) {
@@ -160,7 +161,7 @@ const NO_RAIL: InquiryOutcome = { kind: 'no_verdict', reason: 'no_rail', railCod
 
 /** Without the rails that have no room for the number. What is not sent says nothing about a bank, and takes no quota. */
 function takenBy(route: Route, inquiry: AccountInquiry): Route {
-  const takes = ({ rail }: GuardedRail): boolean => rail.takes?.(inquiry) !== false;
+  const takes = ({ rail }: GuardedRail): boolean => rail.supportsAccountNumber?.(inquiry) !== false;
   return route.rails.every(takes) ? route : { ...route, rails: route.rails.filter(takes) };
 }
 
@@ -168,7 +169,7 @@ function takenBy(route: Route, inquiry: AccountInquiry): Route {
 function askableAfter({ rails }: Route, index: number, nowMs: number): number {
   let askable = 0;
   for (let later = index + 1; later < rails.length; later += 1) {
-    if (rails[later]?.refusal(nowMs) === null) askable += 1;
+    if (rails[later]?.notSentReason(nowMs) === null) askable += 1;
   }
   return askable;
 }
@@ -176,14 +177,14 @@ function askableAfter({ rails }: Route, index: number, nowMs: number): number {
 /** The next choice; where there is none, the same rail, whose next answer may come sooner. */
 function secondRail({ rails }: Route, index: number, nowMs: number): GuardedRail | null {
   const candidates = [...rails.slice(index + 1), ...rails.slice(index, index + 1)];
-  return candidates.find((guarded) => guarded.refusal(nowMs) === null) ?? null;
+  return candidates.find((guarded) => guarded.notSentReason(nowMs) === null) ?? null;
 }
 
 function notAsked(route: Route, nowMs: number): InquiryOutcome {
   const [first] = route.rails;
   if (first === undefined) return NO_RAIL;
   // A day's quota may have come anew since it was refused.
-  const reason = first.refusal(nowMs) ?? 'bulkhead_full';
+  const reason = first.notSentReason(nowMs) ?? 'bulkhead_full';
   return withRetryAfter({ kind: 'no_verdict', reason, railCode: null }, route, nowMs);
 }
 

@@ -10,12 +10,12 @@ export interface BankHealth {
   /** ISO 8601 UTC; null when it has been so since the start. */
   readonly since: string | null;
   /** How long ago it gave its last verdict, over a rail that is not given a rest; null when there is none. */
-  readonly answeredAgoMs: number | null;
+  readonly lastVerdictAgoMs: number | null;
   /** Of recent inquiries over the first choice that has answered; null when none has. */
   readonly inquiries: { readonly p50Ms: number; readonly p95Ms: number } | null;
 }
 
-export const UNTROUBLED: BankHealth = { status: 'UP', since: null, answeredAgoMs: null, inquiries: null };
+export const HEALTHY: BankHealth = { status: 'UP', since: null, lastVerdictAgoMs: null, inquiries: null };
 
 type Health = RailSnapshot['banks'][number]['health'];
 
@@ -35,11 +35,13 @@ function healthOf(healths: readonly Health[]): BankHealth {
   if (troubled.length > 0) status = failing.length === healths.length ? 'DOWN' : 'DEGRADED';
   // A bank is down since the last of its rails went; it is well again since the last came back.
   const changes = (troubled.length > 0 ? troubled : healths).flatMap(({ since }) => (since === null ? [] : [since]));
-  const answered = healths.flatMap(({ state, answeredAgoMs }) => (state === 'closed' ? (answeredAgoMs ?? []) : []));
+  const answered = healths.flatMap(({ state, lastVerdictAgoMs }) =>
+    state === 'closed' ? (lastVerdictAgoMs ?? []) : [],
+  );
   return {
     status,
     since: changes.toSorted().at(-1) ?? null,
-    answeredAgoMs: answered.length === 0 ? null : Math.min(...answered),
+    lastVerdictAgoMs: answered.length === 0 ? null : Math.min(...answered),
     inquiries: latenciesOf(healths),
   };
 }

@@ -2,7 +2,7 @@ import { NoReply } from './bank-http.ts';
 import type { NoVerdictReason } from './rail.ts';
 
 /** Why a question has no answer, in the port's words and in the bank's. */
-export interface NoAnswer {
+export interface InquiryFailure {
   readonly reason: NoVerdictReason;
   readonly railCode: string | null;
 }
@@ -11,7 +11,7 @@ export interface NoAnswer {
  * What to do about an HTTP status that says nothing of what was asked about. Whatever stands before a bank answers 400, too, when
  * it does not like a certificate: of a single question that says something only where the bank's own words do.
  */
-export function reasonForStatus(httpStatus: number): NoVerdictReason {
+export function reasonForHttpStatus(httpStatus: number): NoVerdictReason {
   if (httpStatus === 429) return 'throttled';
   if (httpStatus === 504) return 'timeout';
   if (httpStatus >= 500 || httpStatus === 202) return 'bank_unavailable';
@@ -19,7 +19,7 @@ export function reasonForStatus(httpStatus: number): NoVerdictReason {
 }
 
 /** What an exchange that failed comes to. `signal` is the one it was given. */
-export function noAnswerAfter(error: unknown, signal: AbortSignal): NoAnswer {
+export function inquiryFailureOf(error: unknown, signal: AbortSignal): InquiryFailure {
   if (error instanceof NoReply) {
     return { reason: error.reason === 'unreadable' ? 'invalid_response' : error.reason, railCode: null };
   }

@@ -35,10 +35,10 @@ export type InquiryOutcome =
     };
 
 /** What a rail has no room or no code for would only be refused: it is not sent. */
-export const NOT_SENT: InquiryOutcome = { kind: 'no_verdict', reason: 'rejected_by_bank', railCode: null };
+export const NOT_SUPPORTED: InquiryOutcome = { kind: 'no_verdict', reason: 'rejected_by_bank', railCode: null };
 
 /** What it came to, for logs and metrics: the verdict, in capitals, or why there is none. */
-export const labelOf = (outcome: InquiryOutcome): string =>
+export const outcomeLabel = (outcome: InquiryOutcome): string =>
   outcome.kind === 'verdict' ? outcome.verdict.status : outcome.reason;
 
 export type NoVerdictReason =
@@ -58,10 +58,10 @@ export type NoVerdictReason =
   | 'invalid_response'
   /** No rail leads to the bank, today as tomorrow. No rail answers this: it is said by who chooses one. */
   | 'no_rail'
-  | NotAsked;
+  | NotSentReason;
 
 /** The question did not go out yet: it may later. No rail answers this: it is said by who protects the bank. */
-export const NOT_ASKED = [
+export const NOT_SENT_REASONS = [
   /** The bank has failed too often, and is given a rest. */
   'circuit_open',
   /** As many questions as it may have are under way. */
@@ -69,13 +69,13 @@ export const NOT_ASKED = [
   /** The contract allows no more questions now. */
   'quota_exhausted',
 ] as const;
-export type NotAsked = (typeof NOT_ASKED)[number];
+export type NotSentReason = (typeof NOT_SENT_REASONS)[number];
 
-export const isNotAsked = (reason: NoVerdictReason): reason is NotAsked =>
-  (NOT_ASKED as readonly string[]).includes(reason);
+export const isNotSent = (reason: NoVerdictReason): reason is NotSentReason =>
+  (NOT_SENT_REASONS as readonly string[]).includes(reason);
 
 /** One question about a transfer: what has become of it? */
-export interface TransferInquiry {
+export interface StatusInquiry {
   /** The transfer's name on the rail. */
   readonly reference: string;
   /** Exact, with two places, such as `150000.00`. */
@@ -90,7 +90,7 @@ export interface TransferInquiry {
 }
 
 /** What a rail answers about a transfer. Only `word` can move a status. `railCode` is for the operator. */
-export type TransferOutcome =
+export type StatusInquiryOutcome =
   | {
       readonly kind: 'status';
       readonly status: Status;
@@ -112,13 +112,13 @@ export interface Rail {
   /** As the operator named it. */
   readonly name: string;
   /** Whether its NOT_FOUND means an account that never was, and a closed one is told apart. Absent: it does not. */
-  readonly tellsClosed?: boolean;
+  readonly distinguishesClosed?: boolean;
   reaches(bank: Bank): boolean;
   /** Whether the protocol has room for this account's number; absent, for any. What it has no room for is not put to it. */
-  takes?(inquiry: AccountInquiry): boolean;
+  supportsAccountNumber?(inquiry: AccountInquiry): boolean;
   /** Never rejects. `signal` fires when nobody waits for the answer any more. */
   inquireAccount(inquiry: AccountInquiry, signal: AbortSignal): Promise<InquiryOutcome>;
   /** Absent where the rail cannot be asked about transfers. Never rejects. */
-  inquireTransfer?(inquiry: TransferInquiry, signal: AbortSignal): Promise<TransferOutcome>;
+  inquireStatus?(inquiry: StatusInquiry, signal: AbortSignal): Promise<StatusInquiryOutcome>;
   close(): Promise<void>;
 }

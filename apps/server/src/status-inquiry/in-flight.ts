@@ -5,7 +5,7 @@ import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { ClaimedStatusInquiry } from '../postgres/status-inquiry-claims.ts';
 import type { TransactionKey } from '../postgres/transactions.ts';
-import type { TransferInquiry, TransferOutcome } from '../rails/rail.ts';
+import type { StatusInquiry, StatusInquiryOutcome } from '../rails/rail.ts';
 import type { InquiryRail, StatusInquiryRail } from './inquiry-rail.ts';
 import type { InquiryTrigger } from './schedule.ts';
 
@@ -38,12 +38,12 @@ export function createInFlightInquiries({ banks, metrics, log }: InFlightInquiri
   const deadlines = new Set<AbortController>();
   let closing = false;
 
-  async function put(rail: StatusInquiryRail, claimed: ClaimedStatusInquiry): Promise<TransferOutcome> {
+  async function put(rail: StatusInquiryRail, claimed: ClaimedStatusInquiry): Promise<StatusInquiryOutcome> {
     const deadline = new AbortController();
     const timer = setTimeout(() => deadline.abort(), DEADLINE_MS);
     deadlines.add(deadline);
     try {
-      return await rail.inquireTransfer(inquiryOf(claimed, banks), deadline.signal);
+      return await rail.inquireStatus(inquiryOf(claimed, banks), deadline.signal);
     } catch (error) {
       // Against the port's promise. One question that cannot be put must not stop the others.
       log.error(
@@ -96,7 +96,7 @@ export function createInFlightInquiries({ banks, metrics, log }: InFlightInquiri
   };
 }
 
-function inquiryOf(claimed: ClaimedStatusInquiry, banks: BankDirectory): TransferInquiry {
+function inquiryOf(claimed: ClaimedStatusInquiry, banks: BankDirectory): StatusInquiry {
   const accountNumber = AccountNumber.parse(claimed.accountNumber);
   if (accountNumber === null) throw new Error('the account number that is stored is none');
   return {
@@ -109,7 +109,7 @@ function inquiryOf(claimed: ClaimedStatusInquiry, banks: BankDirectory): Transfe
   };
 }
 
-function labelOfTransfer(outcome: TransferOutcome): string {
+function labelOfTransfer(outcome: StatusInquiryOutcome): string {
   if (outcome.kind === 'status') return outcome.status;
   return outcome.kind === 'no_status' ? outcome.reason : outcome.kind;
 }

@@ -6,7 +6,7 @@ import type { Metrics } from '../observability/metrics.ts';
 import type { Database } from '../postgres/database.ts';
 import { type NextStatusInquiry, releaseStatusInquiries } from '../postgres/status-inquiries.ts';
 import type { ClaimedStatusInquiry } from '../postgres/status-inquiry-claims.ts';
-import type { TransferOutcome } from '../rails/rail.ts';
+import type { StatusInquiryOutcome } from '../rails/rail.ts';
 import type { ReceivedUpdate } from '../transactions/received-update.ts';
 import type { TransactionUpdater } from '../transactions/transaction-updater.ts';
 import { type CompletedInquiry, nextInquiry, unchangedInquiry } from './schedule.ts';
@@ -28,7 +28,7 @@ export interface InquiryOutcomes {
   letGo(claimed: ClaimedStatusInquiry): Promise<void>;
 }
 
-type ReportedStatus = Extract<TransferOutcome, { kind: 'status' }>;
+type ReportedStatus = Extract<StatusInquiryOutcome, { kind: 'status' }>;
 type ReportedInquiry = CompletedInquiry & { readonly outcome: ReportedStatus };
 
 const BATCH_MAX = 200;

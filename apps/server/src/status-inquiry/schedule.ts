@@ -1,6 +1,6 @@
 import type { NextStatusInquiry } from '../postgres/status-inquiries.ts';
 import type { ClaimedStatusInquiry } from '../postgres/status-inquiry-claims.ts';
-import type { TransferOutcome } from '../rails/rail.ts';
+import type { StatusInquiryOutcome } from '../rails/rail.ts';
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -27,7 +27,7 @@ export type InquiryTrigger = 'schedule' | 'reader';
 export interface CompletedInquiry {
   readonly claimed: ClaimedStatusInquiry;
   readonly trigger: InquiryTrigger;
-  readonly outcome: TransferOutcome;
+  readonly outcome: StatusInquiryOutcome;
   readonly at: Date;
 }
 

@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { validationToJson } from '../../account-validations/to-json.ts';
 import { countWaiting } from '../../postgres/account-validation-rows.ts';
 import { type AccountValidation, findValidation, listValidations } from '../../postgres/account-validations.ts';
-import { bankHealths, UNTROUBLED } from '../../rails/bank-status.ts';
+import { bankHealths, HEALTHY } from '../../rails/bank-status.ts';
 import { callerOf } from '../authorize.ts';
 import { sendSuccess } from '../envelope.ts';
 import { queryParameters, wholeNumber } from '../query-parameters.ts';
@@ -67,7 +67,7 @@ export function readAccountValidations(app: FastifyInstance, dependencies: Accou
       seconds_left: secondsLeft(validation),
       waiting: waiting.map(({ bic, accounts }) => {
         const bank = banks.find(bic);
-        const { status } = healths.get(bic) ?? UNTROUBLED;
+        const { status } = healths.get(bic) ?? HEALTHY;
         return { bank_code: bank?.clearingCode ?? bic, bank_name: bank?.name ?? bic, accounts, bank_status: status };
       }),
     };

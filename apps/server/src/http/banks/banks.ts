@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Bank, BankDirectory } from '../../domain/bank.ts';
 import type { AccountInquiries } from '../../rails/account-inquiries.ts';
-import { bankHealths, UNTROUBLED } from '../../rails/bank-status.ts';
+import { bankHealths, HEALTHY } from '../../rails/bank-status.ts';
 import type { ProcessingTimes } from '../../transactions/processing-times.ts';
 import type { Authorize } from '../authorize.ts';
 import { sendSuccess } from '../envelope.ts';
@@ -35,7 +35,7 @@ export function readBanks(app: FastifyInstance, { authorize, banks, inquiries, d
     const healths = bankHealths(inquiries.snapshot());
     return described.map((bank) => {
       const canReach = inquiries.canReach(bank);
-      const { status, since, inquiries: checks } = healths.get(bank.bic) ?? UNTROUBLED;
+      const { status, since, inquiries: checks } = healths.get(bank.bic) ?? HEALTHY;
       const usual = durations.usual(bank.name);
       return {
         bank_code: bank.clearingCode,

@@ -6,7 +6,7 @@ import { type AccountCheckRequest, parseAccountCheck } from '../../domain/accoun
 import type { Bank, BankDirectory } from '../../domain/bank.ts';
 import { ownProperty } from '../../lib/own-property.ts';
 import { matchHeldName } from '../../name-match/name-match.ts';
-import { labelOf } from '../../rails/rail.ts';
+import { outcomeLabel } from '../../rails/rail.ts';
 import { type Authorize, callerOf } from '../authorize.ts';
 import { sendSuccess } from '../envelope.ts';
 import { ApiError, tooManyRequests, unavailable } from '../errors.ts';
@@ -69,7 +69,7 @@ function logged(bank: Bank, number: AccountNumber, outcome: CheckOutcome): Reado
   return {
     bank: bank.bic,
     account,
-    outcome: labelOf(outcome),
+    outcome: outcomeLabel(outcome),
     rail: outcome.rail,
     railCode: outcome.railCode,
     age: outcome.ageSeconds,

@@ -18,7 +18,7 @@ export function operatorRails(
 
 const railJson = (rail: RailSnapshot): Record<string, unknown> => ({
   name: rail.name,
-  tells_closed: rail.tellsClosed,
+  tells_closed: rail.distinguishesClosed,
   in_flight: rail.inFlight,
   concurrency_max: rail.concurrencyMax,
   quota_left: rail.quotaLeft,
@@ -34,10 +34,10 @@ const bankJson = ({ bank, health }: RailSnapshot['banks'][number]): Record<strin
   asked_again_in_seconds: Math.ceil(health.waitMs / 1000),
   in_flight: health.inFlight,
   recent: { answers: health.answers, p50_ms: rounded(health.p50Ms), p95_ms: rounded(health.p95Ms) },
-  no_verdicts: health.reasons.map(({ reason, railCode, times, at: lastAt }) => ({
+  no_verdicts: health.recentFailures.map(({ reason, railCode, count, lastAt }) => ({
     reason,
     rail_code: railCode,
-    times,
+    times: count,
     last_at: lastAt,
   })),
 });

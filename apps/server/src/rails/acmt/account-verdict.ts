@@ -1,11 +1,11 @@
 import type { BankReply } from '../bank-http.ts';
 import { readHolderName } from '../holder-name.ts';
-import { reasonForStatus } from '../http-failure.ts';
+import { reasonForHttpStatus } from '../http-failure.ts';
 import type { InquiryOutcome } from '../rail.ts';
 import { readReport } from './read-report.ts';
 import type { AcmtSettings } from './settings.ts';
 import { outcomeOf, railCodeOf } from './verdicts.ts';
-import type { AskedAccount } from './write-request.ts';
+import type { SentAccountInquiry } from './write-request.ts';
 
 /** Max140Text. */
 const NAME_LENGTH_MAX = 140;
@@ -18,9 +18,9 @@ const VERIFIED = 'true';
 export function accountVerdict(
   { status, body }: BankReply,
   { version, nameElement }: Pick<AcmtSettings, 'version' | 'nameElement'>,
-  asked: AskedAccount,
+  asked: SentAccountInquiry,
 ): InquiryOutcome {
-  if (status !== 200) return { kind: 'no_verdict', reason: reasonForStatus(status), railCode: null };
+  if (status !== 200) return { kind: 'no_verdict', reason: reasonForHttpStatus(status), railCode: null };
   const report = readReport(body, version, asked);
   if (report === null) return { kind: 'no_verdict', reason: 'invalid_response', railCode: null };
   if (!report.verified) return outcomeOf(report.reason);

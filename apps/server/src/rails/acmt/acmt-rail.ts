@@ -1,11 +1,11 @@
 import { createBankHttp, splitBaseUrl } from '../bank-http.ts';
-import { noAnswerAfter } from '../http-failure.ts';
+import { inquiryFailureOf } from '../http-failure.ts';
 import { isServed } from '../protocol.ts';
 import type { AccountInquiry, InquiryOutcome, Rail } from '../rail.ts';
 import { accountVerdict } from './account-verdict.ts';
 import { createMessageIds } from './message-ids.ts';
 import type { AcmtSettings } from './settings.ts';
-import { type AskedAccount, writeRequest } from './write-request.ts';
+import { type SentAccountInquiry, writeRequest } from './write-request.ts';
 
 const HEADERS = { 'content-type': 'application/xml; charset=utf-8', accept: 'application/xml' };
 
@@ -22,7 +22,7 @@ export function createAcmtRail(settings: AcmtSettings): Rail {
   async function inquireAccount({ bank, accountNumber }: AccountInquiry, signal: AbortSignal): Promise<InquiryOutcome> {
     const createdAt = new Date();
     const messageId = nextMessageId(createdAt);
-    const asked: AskedAccount = {
+    const asked: SentAccountInquiry = {
       messageId,
       // Another id than the message's: a report that takes one for the other is not understood.
       verificationId: `${messageId}V1`,
@@ -33,7 +33,7 @@ export function createAcmtRail(settings: AcmtSettings): Rail {
     try {
       return accountVerdict(await http.post(path, HEADERS, writeRequest(settings, asked), signal), settings, asked);
     } catch (error) {
-      return { kind: 'no_verdict', ...noAnswerAfter(error, signal) };
+      return { kind: 'no_verdict', ...inquiryFailureOf(error, signal) };
     }
   }
 

@@ -1,6 +1,6 @@
 import type { AcmtVersion } from './settings.ts';
 import { namespaceOf } from './settings.ts';
-import type { AskedAccount } from './write-request.ts';
+import type { SentAccountInquiry } from './write-request.ts';
 import { child, childrenOf, MalformedXml, parseXml, type XmlElement } from './xml.ts';
 
 /** Why an account was not verified: a code of ISO's list, or a word of the scheme's own. */
@@ -30,7 +30,7 @@ const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
  * Reads an identification verification report (acmt.024). Null unless it is one, in the version that is spoken, and speaks
  * of what was asked and of nothing else: the message, the verification, the account, its bank.
  */
-export function readReport(body: string, version: AcmtVersion, asked: AskedAccount): Report | null {
+export function readReport(body: string, version: AcmtVersion, asked: SentAccountInquiry): Report | null {
   try {
     return reportIn(parseXml(body), version, asked);
   } catch (error) {
@@ -39,7 +39,7 @@ export function readReport(body: string, version: AcmtVersion, asked: AskedAccou
   }
 }
 
-function reportIn(root: XmlElement, version: AcmtVersion, asked: AskedAccount): Report | null {
+function reportIn(root: XmlElement, version: AcmtVersion, asked: SentAccountInquiry): Report | null {
   if (root.name !== 'Document' || root.namespace !== namespaceOf('acmt.024', version)) return null;
   const message = child(root, 'IdVrfctnRpt');
   if (message === null || isBlank(textAt(message, 'Assgnmt', 'MsgId'))) return null;

@@ -2,7 +2,7 @@ import { type AcmtSettings, namespaceOf } from './settings.ts';
 import { escapeXml } from './xml.ts';
 
 /** What is asked, for writing it and for holding the report against it. */
-export interface AskedAccount {
+export interface SentAccountInquiry {
   /** `Assgnmt/MsgId`, Max35Text. */
   readonly messageId: string;
   /** `Vrfctn/Id`, Max35Text: the report repeats it as `OrgnlId`. */
@@ -17,7 +17,7 @@ export interface AskedAccount {
  * Identification verification request: acmt.023.001.03 or .04, which do not differ in what is used here. The order of
  * elements is the schema's. `CreDtTm` is in UTC, because a time without its zone means another moment to the reader.
  */
-export function writeRequest(settings: AcmtSettings, asked: AskedAccount): string {
+export function writeRequest(settings: AcmtSettings, asked: SentAccountInquiry): string {
   return (
     '<?xml version="1.0" encoding="UTF-8"?>' +
     `<Document xmlns="${namespaceOf('acmt.023', settings.version)}"><IdVrfctnReq>` +

@@ -1,12 +1,12 @@
 import { readHolderName } from '../holder-name.ts';
 import type { InquiryOutcome, NoVerdictReason } from '../rail.ts';
-import { institution, type MessageHead, type Question } from './message.ts';
+import { type HubRequest, institution, type MessageHead } from './message.ts';
 import { enquiryMeaning } from './reason-codes.ts';
 import type { BiFastSettings } from './settings.ts';
 import { railCodeOf, type StatusReport } from './status-report.ts';
 
 /** What is asked, for holding the report against it. */
-export interface AskedAccount {
+export interface SentAccountInquiry {
   readonly bic: string;
   readonly accountNumber: string;
 }
@@ -17,8 +17,8 @@ type EnquirySettings = Pick<BiFastSettings, 'bic' | 'purpose' | 'enquiryAmount' 
 export function accountEnquiry(
   path: string,
   settings: EnquirySettings,
-  { bic, accountNumber }: AskedAccount,
-): Question {
+  { bic, accountNumber }: SentAccountInquiry,
+): HubRequest {
   return {
     type: '510',
     definition: 'pacs.008.001.08',
@@ -48,7 +48,7 @@ export function accountEnquiry(
 const NAME_LENGTH_MAX = 140;
 
 /** What a report on an enquiry means. It is believed only when it names the enquiry and contradicts nothing that was asked. */
-export function accountVerdict(report: StatusReport, asked: AskedAccount, sent: MessageHead): InquiryOutcome {
+export function accountVerdict(report: StatusReport, asked: SentAccountInquiry, sent: MessageHead): InquiryOutcome {
   const railCode = railCodeOf(report);
   const noVerdict = (reason: NoVerdictReason): InquiryOutcome => ({ kind: 'no_verdict', reason, railCode });
   if (!isAbout(report, asked, sent) || report.reason === undefined) return noVerdict('invalid_response');
@@ -68,7 +68,7 @@ export function accountVerdict(report: StatusReport, asked: AskedAccount, sent: 
   return { kind: 'verdict', verdict: { status: 'ACTIVE', accountName: name }, railCode };
 }
 
-function isAbout(report: StatusReport, asked: AskedAccount, sent: MessageHead): boolean {
+function isAbout(report: StatusReport, asked: SentAccountInquiry, sent: MessageHead): boolean {
   const agrees = (told: string | undefined, expected: string): boolean => told === undefined || told === expected;
   return (
     report.endToEndId === sent.endToEndId &&

@@ -1,9 +1,9 @@
 import { splitBaseUrl } from '../bank-http.ts';
 import { isServed } from '../protocol.ts';
-import type { AccountInquiry, InquiryOutcome, Rail, TransferInquiry, TransferOutcome } from '../rail.ts';
-import { type AskedAccount, accountEnquiry, accountVerdict } from './account-enquiry.ts';
+import type { AccountInquiry, InquiryOutcome, Rail, StatusInquiry, StatusInquiryOutcome } from '../rail.ts';
+import { accountEnquiry, accountVerdict, type SentAccountInquiry } from './account-enquiry.ts';
 import { createBiFastExchange } from './exchange.ts';
-import { type AskedPayment, paymentOutcome, paymentStatusRequest } from './payment-status.ts';
+import { paymentOutcome, paymentStatusRequest, type SentStatusInquiry } from './payment-status.ts';
 import type { BiFastSettings } from './settings.ts';
 
 /**
@@ -18,16 +18,16 @@ export function createBiFastRail(settings: BiFastSettings): Rail {
   const exchange = createBiFastExchange(settings, origin);
 
   async function inquireAccount(inquiry: AccountInquiry, signal: AbortSignal): Promise<InquiryOutcome> {
-    const asked: AskedAccount = { bic: inquiry.bank.bic, accountNumber: inquiry.accountNumber.reveal() };
-    const reported = await exchange.ask(accountEnquiry(enquiryPath, settings, asked), signal);
+    const asked: SentAccountInquiry = { bic: inquiry.bank.bic, accountNumber: inquiry.accountNumber.reveal() };
+    const reported = await exchange.send(accountEnquiry(enquiryPath, settings, asked), signal);
     if (reported.kind === 'no_answer') return { kind: 'no_verdict', ...reported.noAnswer };
     return accountVerdict(reported.report, asked, reported.sent);
   }
 
-  async function inquireTransfer(inquiry: TransferInquiry, signal: AbortSignal): Promise<TransferOutcome> {
+  async function inquireStatus(inquiry: StatusInquiry, signal: AbortSignal): Promise<StatusInquiryOutcome> {
     const { reference, amount, currency } = inquiry;
-    const asked: AskedPayment = { reference, amount, currency, accountNumber: inquiry.accountNumber.reveal() };
-    const reported = await exchange.ask(paymentStatusRequest(statusPath, asked), signal);
+    const asked: SentStatusInquiry = { reference, amount, currency, accountNumber: inquiry.accountNumber.reveal() };
+    const reported = await exchange.send(paymentStatusRequest(statusPath, asked), signal);
     if (reported.kind === 'no_answer') return { kind: 'no_status', ...reported.noAnswer };
     return paymentOutcome(reported.report, asked);
   }
@@ -36,7 +36,7 @@ export function createBiFastRail(settings: BiFastSettings): Rail {
     name: settings.name,
     reaches: (bank) => isServed(bank, settings),
     inquireAccount,
-    inquireTransfer,
+    inquireStatus,
     close: () => exchange.close(),
   };
 }

@@ -1,17 +1,17 @@
 import { type BankReply, createBankHttp } from '../bank-http.ts';
-import { type NoAnswer, noAnswerAfter, reasonForStatus } from '../http-failure.ts';
+import { type InquiryFailure, inquiryFailureOf, reasonForHttpStatus } from '../http-failure.ts';
 import { createSerials } from './identifiers.ts';
-import { type Message, type MessageHead, type Question, writeMessage } from './message.ts';
+import { type HubRequest, type Message, type MessageHead, writeMessage } from './message.ts';
 import type { BiFastSettings } from './settings.ts';
 import { parseReport, type StatusReport } from './status-report.ts';
 
-export type Reported =
+export type HubReply =
   | { readonly kind: 'report'; readonly report: StatusReport; readonly sent: MessageHead }
-  | { readonly kind: 'no_answer'; readonly noAnswer: NoAnswer };
+  | { readonly kind: 'no_answer'; readonly noAnswer: InquiryFailure };
 
 export interface BiFastExchange {
   /** Never rejects. */
-  ask(question: Question, signal: AbortSignal): Promise<Reported>;
+  send(question: HubRequest, signal: AbortSignal): Promise<HubReply>;
   close(): Promise<void>;
 }
 
@@ -23,12 +23,12 @@ export function createBiFastExchange(settings: BiFastSettings, origin: string): 
   const http = createBankHttp(origin, settings.transport);
   const serials = createSerials();
 
-  async function send(question: Question, signal: AbortSignal): Promise<Reported> {
+  async function send(question: HubRequest, signal: AbortSignal): Promise<HubReply> {
     const message = writeMessage(question, settings, { atMs: Date.now(), serial: serials.next() });
     return reported(await http.post(question.path, HEADERS, message.body, signal), message, settings.bic);
   }
 
-  async function ask(question: Question, signal: AbortSignal): Promise<Reported> {
+  async function ask(question: HubRequest, signal: AbortSignal): Promise<HubReply> {
     const first = await send(question, signal);
     if (first.kind !== 'report' || first.report.reason !== DUPLICATE) return first;
     // Another process of this participant was here before; a question may be asked as often as one likes.
@@ -37,18 +37,19 @@ export function createBiFastExchange(settings: BiFastSettings, origin: string): 
   }
 
   return {
-    ask: (question, signal) => ask(question, signal).catch((error: unknown) => noAnswer(noAnswerAfter(error, signal))),
+    send: (question, signal) =>
+      ask(question, signal).catch((error: unknown) => noAnswer(inquiryFailureOf(error, signal))),
     close: () => http.close(),
   };
 }
 
-function reported({ status, body }: BankReply, { head }: Message, ownBic: string): Reported {
+function reported({ status, body }: BankReply, { head }: Message, ownBic: string): HubReply {
   // What the hub says of payments it says with 200: beside another status no report is to be believed.
-  if (status !== 200) return noAnswer({ reason: reasonForStatus(status), railCode: `HTTP ${status}` });
+  if (status !== 200) return noAnswer({ reason: reasonForHttpStatus(status), railCode: `HTTP ${status}` });
   const report = parseReport(body, ownBic);
   if (report === 'rejected') return noAnswer({ reason: 'rejected_by_bank', railCode: 'admi.002' });
   if (report === null) return noAnswer({ reason: 'invalid_response', railCode: null });
   return { kind: 'report', report, sent: head };
 }
 
-const noAnswer = (reason: NoAnswer): Reported => ({ kind: 'no_answer', noAnswer: reason });
+const noAnswer = (reason: InquiryFailure): HubReply => ({ kind: 'no_answer', noAnswer: reason });

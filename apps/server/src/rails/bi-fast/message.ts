@@ -3,7 +3,7 @@ import type { BiFastSettings } from './settings.ts';
 import { timeAtHub, utcTime } from './times.ts';
 
 /** One kind of question, and what is particular about this one. */
-export interface Question {
+export interface HubRequest {
   readonly type: MessageType;
   /** `MsgDefIdr`. */
   readonly definition: string;
@@ -29,7 +29,7 @@ export interface Message {
 const HUB = 'FASTIDJA';
 
 export function writeMessage(
-  { type, definition, document }: Question,
+  { type, definition, document }: HubRequest,
   { bic, channel }: Pick<BiFastSettings, 'bic' | 'channel'>,
   { atMs, serial }: { readonly atMs: number; readonly serial: string },
 ): Message {

@@ -1,12 +1,12 @@
 import { parseMoney } from '../../domain/money.ts';
-import type { NoVerdictReason, TransferOutcome } from '../rail.ts';
+import type { NoVerdictReason, StatusInquiryOutcome } from '../rail.ts';
 import { failureReasonOf } from './failure-reason.ts';
-import type { Question } from './message.ts';
+import type { HubRequest } from './message.ts';
 import { noVerdictReason } from './reason-codes.ts';
 import { railCodeOf, type StatusReport } from './status-report.ts';
 
 /** What is asked, for holding the report against it. */
-export interface AskedPayment {
+export interface SentStatusInquiry {
   /** The payment's EndToEndId. */
   readonly reference: string;
   /** With two places. */
@@ -16,7 +16,7 @@ export interface AskedPayment {
 }
 
 /** Payment status request, pacs.028.001.04. */
-export const paymentStatusRequest = (path: string, { reference }: AskedPayment): Question => ({
+export const paymentStatusRequest = (path: string, { reference }: SentStatusInquiry): HubRequest => ({
   type: '000',
   definition: 'pacs.028.001.04',
   path,
@@ -52,9 +52,9 @@ const PAYMENT_NOT_FOUND = 'U106';
 const PAYMENT_NOT_ANSWERED = 'U108';
 
 /** What a report on a payment means. It is believed only when it names the payment and contradicts nothing known of it. */
-export function paymentOutcome(report: StatusReport, asked: AskedPayment): TransferOutcome {
+export function paymentOutcome(report: StatusReport, asked: SentStatusInquiry): StatusInquiryOutcome {
   const railCode = railCodeOf(report);
-  const noWord = (reason: NoVerdictReason): TransferOutcome => ({ kind: 'no_status', reason, railCode });
+  const noWord = (reason: NoVerdictReason): StatusInquiryOutcome => ({ kind: 'no_status', reason, railCode });
   if (!isAbout(report, asked)) return noWord('invalid_response');
 
   const { status, reason } = report;
@@ -75,7 +75,7 @@ export function paymentOutcome(report: StatusReport, asked: AskedPayment): Trans
   return { kind: 'status', status: 'FAILED', failureReason, railCode };
 }
 
-function isAbout(report: StatusReport, asked: AskedPayment): boolean {
+function isAbout(report: StatusReport, asked: SentStatusInquiry): boolean {
   return (
     report.endToEndId === asked.reference &&
     (report.accountNumber === undefined || report.accountNumber === asked.accountNumber) &&

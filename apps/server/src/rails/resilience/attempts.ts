@@ -1,5 +1,5 @@
 import type { Metrics } from '../../observability/metrics.ts';
-import { type AccountInquiry, type InquiryOutcome, labelOf } from '../rail.ts';
+import { type AccountInquiry, type InquiryOutcome, outcomeLabel } from '../rail.ts';
 import type { GuardedRail } from './guarded-rail.ts';
 
 /** A question that is under way over one rail. Each one that began is settled, whatever comes of it. */
@@ -8,7 +8,7 @@ export interface Attempt {
   readonly inquiry: AccountInquiry;
   readonly isProbe: boolean;
   readonly startedMs: number;
-  readonly answer: Promise<InquiryOutcome>;
+  readonly outcome: Promise<InquiryOutcome>;
   readonly deadline: AbortController;
   readonly timer: NodeJS.Timeout;
 }
@@ -17,13 +17,13 @@ export interface Attempts {
   /** Nothing refuses it now; it is given `shareMs`. */
   begin(guarded: GuardedRail, inquiry: AccountInquiry, shareMs: number, nowMs: number): Attempt;
   /** What it came to, as it is passed on. */
-  settle(attempt: Attempt, outcome: InquiryOutcome, nowMs: number): InquiryOutcome;
+  complete(attempt: Attempt, outcome: InquiryOutcome, nowMs: number): InquiryOutcome;
   /** The rail broke its promise and rejected. That is a fault of ours, and says nothing about the bank. */
-  settleBroken(attempt: Attempt, nowMs: number): void;
+  completeWithError(attempt: Attempt, nowMs: number): void;
   /** Nobody waits for it any more. */
   abandon(attempt: Attempt): void;
   /** Begins and settles. */
-  ask(guarded: GuardedRail, inquiry: AccountInquiry, shareMs: number, nowMs: number): Promise<InquiryOutcome>;
+  run(guarded: GuardedRail, inquiry: AccountInquiry, shareMs: number, nowMs: number): Promise<InquiryOutcome>;
 }
 
 /** `clock` gives milliseconds and never jumps. */
@@ -34,48 +34,48 @@ export function createAttempts(metrics: Pick<Metrics, 'inquiries'>, clock: () =>
     const isProbe = guarded.begin(nowMs);
     const deadline = new AbortController();
     const timer = setTimeout(() => deadline.abort(), shareMs);
-    const answer = guarded.rail.inquireAccount(inquiry, deadline.signal);
-    return { guarded, inquiry, isProbe, startedMs: nowMs, answer, deadline, timer };
+    const outcome = guarded.rail.inquireAccount(inquiry, deadline.signal);
+    return { guarded, inquiry, isProbe, startedMs: nowMs, outcome, deadline, timer };
   };
 
-  const settle: Attempts['settle'] = (attempt, outcome, nowMs) => {
+  const complete: Attempts['complete'] = (attempt, outcome, nowMs) => {
     clearTimeout(attempt.timer);
     const { guarded, isProbe, inquiry, startedMs } = attempt;
     const tookMs = nowMs - startedMs;
     const rail = guarded.rail.name;
     if (outcome.kind === 'no_verdict' && abandoned.has(attempt)) {
       // It would have taken longer still: leaving it out would make the bank look faster than it is.
-      guarded.letGo(isProbe, tookMs, nowMs);
+      guarded.release(isProbe, tookMs, nowMs);
       metrics.inquiries.record(rail, 'abandoned', tookMs);
       return outcome;
     }
     guarded.end(isProbe, inquiry, outcome, tookMs, nowMs);
-    metrics.inquiries.record(rail, labelOf(outcome), tookMs);
+    metrics.inquiries.record(rail, outcomeLabel(outcome), tookMs);
     const mayBeClosed =
-      outcome.kind === 'verdict' && outcome.verdict.status === 'NOT_FOUND' && guarded.rail.tellsClosed !== true;
+      outcome.kind === 'verdict' && outcome.verdict.status === 'NOT_FOUND' && guarded.rail.distinguishesClosed !== true;
     return mayBeClosed ? { ...outcome, rail, mayBeClosed } : { ...outcome, rail };
   };
 
-  const settleBroken: Attempts['settleBroken'] = ({ guarded, isProbe, timer }, nowMs) => {
+  const completeWithError: Attempts['completeWithError'] = ({ guarded, isProbe, timer }, nowMs) => {
     clearTimeout(timer);
-    guarded.letGo(isProbe, null, nowMs);
+    guarded.release(isProbe, null, nowMs);
   };
 
   return {
     begin,
-    settle,
-    settleBroken,
+    complete,
+    completeWithError,
     abandon(attempt) {
       abandoned.add(attempt);
       attempt.deadline.abort();
     },
-    async ask(guarded, inquiry, shareMs, nowMs) {
+    async run(guarded, inquiry, shareMs, nowMs) {
       const attempt = begin(guarded, inquiry, shareMs, nowMs);
       try {
-        const outcome = await attempt.answer;
-        return settle(attempt, outcome, clock());
+        const outcome = await attempt.outcome;
+        return complete(attempt, outcome, clock());
       } catch (error) {
-        settleBroken(attempt, clock());
+        completeWithError(attempt, clock());
         throw error;
       }
     },

@@ -4,7 +4,7 @@ export interface Bulkhead {
   inFlight(): number;
   isFull(): boolean;
   /** How many more may begin that can wait: half of the places are left to those that cannot. */
-  roomToSpare(): number;
+  spareCapacity(): number;
   enter(): void;
   leave(): void;
 }
@@ -15,7 +15,7 @@ export function createBulkhead(max: number): Bulkhead {
     max,
     inFlight: () => inFlight,
     isFull: () => inFlight >= max,
-    roomToSpare: () => Math.max(Math.ceil(max / 2) - inFlight, 0),
+    spareCapacity: () => Math.max(Math.ceil(max / 2) - inFlight, 0),
     enter() {
       inFlight += 1;
     },

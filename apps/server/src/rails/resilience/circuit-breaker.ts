@@ -11,30 +11,36 @@ export type BreakerState = 'closed' | 'half_open' | 'open';
  * What an answer says about the bank; `nothing` when nobody waited for it any more. `failed_meanwhile`: the bank answered somebody else
  * while this question was with it.
  */
-export type Health = 'answered' | 'failed' | 'failed_meanwhile' | 'throttled' | 'credentials_rejected' | 'nothing';
+export type BreakerOutcome =
+  | 'answered'
+  | 'failed'
+  | 'failed_meanwhile'
+  | 'throttled'
+  | 'credentials_rejected'
+  | 'nothing';
 
 export interface BreakerSettings {
   /** So many failures without an answer between them open it. */
-  readonly failuresInARow: number;
+  readonly consecutiveFailuresMax: number;
   /** Of at least so many answers in the window, */
-  readonly windowAnswersMin: number;
+  readonly windowOutcomesMin: number;
   /** this share of failures opens it. */
-  readonly windowFailuresShare: number;
+  readonly windowFailureRateMax: number;
   readonly windowMs: number;
   /** The first rest; each probe that fails doubles it. */
-  readonly restMinMs: number;
-  readonly restMaxMs: number;
+  readonly openMinMs: number;
+  readonly openMaxMs: number;
   /** So many requests for fewer questions, without an answer between them, give a short rest. */
-  readonly throttledInARow: number;
-  readonly throttledRestMs: number;
+  readonly consecutiveThrottledMax: number;
+  readonly throttledOpenMs: number;
   /**
    * So many refusals of the operator without an answer between them open it: now and then one may be meant for the question,
    * but a bank that refuses every question may lock the operator out in the end.
    */
-  readonly refusedInARow: number;
+  readonly consecutiveRejectionsMax: number;
 }
 
-export interface Breaker {
+export interface CircuitBreaker {
   state(): BreakerState;
   /** It is open only because the bank asked for fewer questions: it answers, and nobody has put another since. */
   isThrottled(): boolean;
@@ -42,19 +48,22 @@ export interface Breaker {
   waitMs(nowMs: number): number;
   /** A question goes out, which `waitMs` allows; whether it is the probe. */
   begin(): boolean;
-  end(isProbe: boolean, health: Health, nowMs: number): void;
+  end(isProbe: boolean, health: BreakerOutcome, nowMs: number): void;
 }
 
 /** While the probe is under way, nobody knows how long the rest will be; a healthy bank has answered by then. */
 const PROBE_WAIT_MS = 1_000;
 
-export function createBreaker(settings: BreakerSettings, onChange: (state: BreakerState) => void): Breaker {
-  const { restMinMs, restMaxMs } = settings;
+export function createCircuitBreaker(
+  settings: BreakerSettings,
+  onChange: (state: BreakerState) => void,
+): CircuitBreaker {
+  const { openMinMs, openMaxMs } = settings;
   let state: BreakerState = 'closed';
   let probing = false;
   let restEndsMs = 0;
-  let restMs = restMinMs;
-  let restsFor: Health = 'nothing';
+  let restMs = openMinMs;
+  let restsFor: BreakerOutcome = 'nothing';
   let failuresInARow = 0;
   let throttledInARow = 0;
   let refusedInARow = 0;
@@ -77,26 +86,26 @@ export function createBreaker(settings: BreakerSettings, onChange: (state: Break
     halfEndsMs = nowMs + halfMs;
   }
 
-  function rest(ms: number, reason: Health, nowMs: number): void {
+  function rest(ms: number, reason: BreakerOutcome, nowMs: number): void {
     restEndsMs = nowMs + ms;
     restsFor = reason;
     change('open');
   }
 
   function close(): void {
-    restMs = restMinMs;
+    restMs = openMinMs;
     failuresInARow = throttledInARow = refusedInARow = 0;
     answers = { now: 0, before: 0 };
     failures = { now: 0, before: 0 };
     change('closed');
   }
 
-  function endProbe(health: Health, nowMs: number): void {
+  function endProbe(health: BreakerOutcome, nowMs: number): void {
     probing = false;
     if (health === 'answered' || health === 'credentials_rejected') close();
-    else if (health === 'throttled') rest(settings.throttledRestMs, health, nowMs);
+    else if (health === 'throttled') rest(settings.throttledOpenMs, health, nowMs);
     else if (health === 'failed' || health === 'failed_meanwhile') {
-      restMs = Math.min(restMs * 2, restMaxMs);
+      restMs = Math.min(restMs * 2, openMaxMs);
       rest(restMs, health, nowMs);
     }
   }
@@ -104,8 +113,8 @@ export function createBreaker(settings: BreakerSettings, onChange: (state: Break
   function isTooMuch(): boolean {
     const all = answers.now + answers.before;
     const share = (failures.now + failures.before) / all;
-    const isOften = all >= settings.windowAnswersMin && share >= settings.windowFailuresShare;
-    return failuresInARow >= settings.failuresInARow || isOften;
+    const isOften = all >= settings.windowOutcomesMin && share >= settings.windowFailureRateMax;
+    return failuresInARow >= settings.consecutiveFailuresMax || isOften;
   }
 
   return {
@@ -129,7 +138,7 @@ export function createBreaker(settings: BreakerSettings, onChange: (state: Break
       if (nowMs >= halfEndsMs) moveWindow(nowMs);
       if (health === 'throttled') {
         throttledInARow += 1;
-        if (throttledInARow >= settings.throttledInARow) rest(settings.throttledRestMs, health, nowMs);
+        if (throttledInARow >= settings.consecutiveThrottledMax) rest(settings.throttledOpenMs, health, nowMs);
         return;
       }
       answers.now += 1;
@@ -137,7 +146,7 @@ export function createBreaker(settings: BreakerSettings, onChange: (state: Break
       if (health !== 'failed' && health !== 'failed_meanwhile') {
         failuresInARow = 0;
         refusedInARow = health === 'credentials_rejected' ? refusedInARow + 1 : 0;
-        if (refusedInARow >= settings.refusedInARow) rest(restMs, health, nowMs);
+        if (refusedInARow >= settings.consecutiveRejectionsMax) rest(restMs, health, nowMs);
         return;
       }
       failures.now += 1;

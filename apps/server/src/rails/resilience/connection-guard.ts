@@ -9,7 +9,7 @@ export interface ConnectionGuard {
   readonly bulkhead: Bulkhead | null;
   readonly quota: Quota | null;
   /** Of the places, how many one bank may take. */
-  readonly placesPerBank: number;
+  readonly slotsPerBank: number;
 }
 
 export function createConnectionGuard(
@@ -24,6 +24,6 @@ export function createConnectionGuard(
     bulkhead: concurrencyMax === null ? null : createBulkhead(concurrencyMax),
     quota: perSecond === null && perDay === null ? null : createQuota(contract, wallMs, askedBefore),
     // A bank that hangs must not hold all the places of a connection that leads to others, too.
-    placesPerBank: isShared ? Math.ceil(places / 2) : places,
+    slotsPerBank: isShared ? Math.ceil(places / 2) : places,
   };
 }

@@ -1,11 +1,11 @@
 import type { InquiryOutcome } from '../rail.ts';
 
 /** With less time left, asking yet another rail would only be a burden to it. */
-export const TIME_TO_ANSWER_MS = 500;
+export const ATTEMPT_MIN_MS = 500;
 
 /** What a rail may take, so that each of the others that can still be asked has as much. */
 export const shareOf = (leftMs: number, railsLeft: number): number =>
-  railsLeft === 1 ? leftMs : Math.max(leftMs / railsLeft, Math.min(TIME_TO_ANSWER_MS, leftMs));
+  railsLeft === 1 ? leftMs : Math.max(leftMs / railsLeft, Math.min(ATTEMPT_MIN_MS, leftMs));
 
 /** Whether the same question may have an answer a moment later. An inquiry changes nothing, so it may be put again. */
 export const isRepeatable = (outcome: InquiryOutcome): boolean =>

@@ -1,30 +1,30 @@
-import type { AccountInquiry, InquiryOutcome, NotAsked, NoVerdictReason, Rail } from '../rail.ts';
+import type { AccountInquiry, InquiryOutcome, NotSentReason, NoVerdictReason, Rail } from '../rail.ts';
 import { createBulkhead } from './bulkhead.ts';
-import { type BreakerState, createBreaker, type Health } from './circuit-breaker.ts';
+import { type BreakerOutcome, type BreakerState, createCircuitBreaker } from './circuit-breaker.ts';
 import type { ConnectionGuard } from './connection-guard.ts';
 import { createFailingAccounts } from './failing-accounts.ts';
 import { createLatencies, type Latencies } from './latencies.ts';
 import { createRecentFailures, type RecentFailure } from './recent-failures.ts';
-import { type Budget, createRetryBudget } from './retry-budget.ts';
+import { createRetryBudget, type RetryBudget } from './retry-budget.ts';
 import type { Protection } from './settings.ts';
 
 /** One bank as asked over one rail, with what keeps the two from hurting each other and everybody else. */
 export interface GuardedRail {
   readonly rail: Rail;
   readonly latencies: Latencies;
-  readonly retries: Budget;
-  readonly hedges: Budget;
+  readonly retryBudget: RetryBudget;
+  readonly hedgeBudget: RetryBudget;
   /** Why no question may go out now; null when one may. */
-  refusal(nowMs: number): NotAsked | null;
+  notSentReason(nowMs: number): NotSentReason | null;
   /** How long until one may; 0 when one may now. */
   waitMs(nowMs: number): number;
   /** How many questions may go out now that can wait. */
-  roomToSpare(nowMs: number): number;
+  spareCapacity(nowMs: number): number;
   /** A question goes out, which nothing refuses; whether it is the breaker's probe. */
   begin(nowMs: number): boolean;
   end(isProbe: boolean, inquiry: AccountInquiry, outcome: InquiryOutcome, tookMs: number, nowMs: number): void;
   /** A question ended of which nothing can be learnt but how long it took at least, if that. */
-  letGo(isProbe: boolean, tookMs: number | null, nowMs: number): void;
+  release(isProbe: boolean, tookMs: number | null, nowMs: number): void;
   snapshot(nowMs: number): GuardedRailSnapshot;
 }
 
@@ -39,10 +39,10 @@ export interface GuardedRailSnapshot {
   readonly inFlight: number;
   readonly answers: number;
   /** How long ago it gave its last verdict; null when it has given none. */
-  readonly answeredAgoMs: number | null;
+  readonly lastVerdictAgoMs: number | null;
   readonly p50Ms: number | null;
   readonly p95Ms: number | null;
-  readonly reasons: readonly RecentFailure[];
+  readonly recentFailures: readonly RecentFailure[];
 }
 
 export interface GuardedRailDependencies {
@@ -60,12 +60,12 @@ const HEDGES_SAVED_MAX = 10;
 
 export function createGuardedRail({ connection, protection, wallMs, onState }: GuardedRailDependencies): GuardedRail {
   const { rail, quota, bulkhead: all } = connection;
-  const bulkhead = createBulkhead(Math.min(protection.concurrencyMax, connection.placesPerBank));
+  const bulkhead = createBulkhead(Math.min(protection.concurrencyMax, connection.slotsPerBank));
   const latencies = createLatencies();
   const reasons = createRecentFailures(wallMs);
   let since: string | null = null;
   const suspects = createFailingAccounts();
-  const breaker = createBreaker(protection.breaker, (state) => {
+  const breaker = createCircuitBreaker(protection.breaker, (state) => {
     // Whoever brought the bank down may do so once more.
     if (state === 'closed') suspects.clear();
     since = new Date(wallMs()).toISOString();
@@ -86,9 +86,14 @@ export function createGuardedRail({ connection, protection, wallMs, onState }: G
     reason === 'unreachable' || reason === 'credentials_rejected' || suspects.add(accountNumber.reveal());
 
   /** A probe always says something, or a bank that goes on failing over one account would never be given its rest. */
-  function healthAfter(outcome: InquiryOutcome, inquiry: AccountInquiry, isProbe: boolean, askedMs: number): Health {
+  function healthAfter(
+    outcome: InquiryOutcome,
+    inquiry: AccountInquiry,
+    isProbe: boolean,
+    askedMs: number,
+  ): BreakerOutcome {
     if (outcome.kind === 'verdict') return 'answered';
-    reasons.note(outcome.reason, outcome.railCode);
+    reasons.record(outcome.reason, outcome.railCode);
     // Whoever finds fault with a question has read it. Clients choose the questions: they must not close the way to a bank.
     if (outcome.reason === 'rejected_by_bank') return 'answered';
     if (outcome.reason === 'throttled') return 'throttled';
@@ -102,19 +107,19 @@ export function createGuardedRail({ connection, protection, wallMs, onState }: G
   return {
     rail,
     latencies,
-    retries: createRetryBudget(protection.retryOneIn, RETRIES_SAVED_MAX),
-    hedges: createRetryBudget(protection.hedgeOneIn, HEDGES_SAVED_MAX),
-    refusal(nowMs) {
+    retryBudget: createRetryBudget(protection.retryOneIn, RETRIES_SAVED_MAX),
+    hedgeBudget: createRetryBudget(protection.hedgeOneIn, HEDGES_SAVED_MAX),
+    notSentReason(nowMs) {
       if (breaker.waitMs(nowMs) > 0) return 'circuit_open';
       if (isFull()) return 'bulkhead_full';
       return quota !== null && quota.waitMs(nowMs) > 0 ? 'quota_exhausted' : null;
     },
     waitMs: (nowMs) =>
       Math.max(breaker.waitMs(nowMs), isFull() ? BUSY_WAIT_MS : 0, quota === null ? 0 : quota.waitMs(nowMs)),
-    roomToSpare(nowMs) {
+    spareCapacity(nowMs) {
       if (breaker.waitMs(nowMs) > 0) return 0;
-      const places = Math.min(bulkhead.roomToSpare(), all === null ? Number.POSITIVE_INFINITY : all.roomToSpare());
-      const room = quota === null ? places : Math.min(places, quota.roomToSpare(nowMs));
+      const places = Math.min(bulkhead.spareCapacity(), all === null ? Number.POSITIVE_INFINITY : all.spareCapacity());
+      const room = quota === null ? places : Math.min(places, quota.spareCapacity(nowMs));
       // A bank that is being tried again gets one question.
       return breaker.state() === 'closed' ? room : Math.min(room, 1);
     },
@@ -131,7 +136,7 @@ export function createGuardedRail({ connection, protection, wallMs, onState }: G
       if (outcome.kind === 'verdict' || outcome.reason === 'timeout') latencies.record(tookMs);
       breaker.end(isProbe, healthAfter(outcome, inquiry, isProbe, nowMs - tookMs), nowMs);
     },
-    letGo(isProbe, tookMs, nowMs) {
+    release(isProbe, tookMs, nowMs) {
       leave();
       if (tookMs !== null) latencies.record(tookMs);
       breaker.end(isProbe, 'nothing', nowMs);
@@ -143,10 +148,10 @@ export function createGuardedRail({ connection, protection, wallMs, onState }: G
       waitMs: breaker.waitMs(nowMs),
       inFlight: bulkhead.inFlight(),
       answers: latencies.count(),
-      answeredAgoMs: answeredMs === null ? null : nowMs - answeredMs,
+      lastVerdictAgoMs: answeredMs === null ? null : nowMs - answeredMs,
       p50Ms: latencies.quantile(0.5),
       p95Ms: latencies.quantile(0.95),
-      reasons: reasons.list(),
+      recentFailures: reasons.list(),
     }),
   };
 }

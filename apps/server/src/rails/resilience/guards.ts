@@ -19,17 +19,17 @@ export interface GuardOptions {
   /** By the rail's name. */
   readonly contracts?: ReadonlyMap<string, Contract>;
   /** Questions that went out today before this process began, by the rail's name. */
-  readonly askedToday?: ReadonlyMap<string, number>;
+  readonly sentToday?: ReadonlyMap<string, number>;
   readonly protection?: Protection;
   /** Milliseconds since 1970. */
   readonly wallClock?: () => number;
-  readonly onBreaker?: (change: { rail: string; bank: string; state: BreakerState }) => void;
+  readonly onBreakerChange?: (change: { rail: string; bank: string; state: BreakerState }) => void;
 }
 
 /** One rail as the operator sees it. */
 export interface RailSnapshot {
   readonly name: string;
-  readonly tellsClosed: boolean;
+  readonly distinguishesClosed: boolean;
   /** Of all its banks together. */
   readonly inFlight: number;
   /** Null where the contract has no such limit. */
@@ -48,7 +48,7 @@ export interface Guards {
 const STATE_NUMBERS: Readonly<Record<BreakerState, number>> = { closed: 0, half_open: 1, open: 2 };
 const NO_QUOTA = { second: null, day: null } as const;
 
-interface Guarded {
+interface GuardedBank {
   readonly bank: Bank;
   readonly connection: ConnectionGuard;
   readonly guarded: GuardedRail;
@@ -63,32 +63,32 @@ export function createGuards(
   const {
     routes = new Map(),
     contracts,
-    askedToday,
+    sentToday,
     protection = PROTECTION,
     wallClock = Date.now,
-    onBreaker,
+    onBreakerChange,
   } = options;
   const connections = new Map(
     rails.map((rail) => {
-      const askedBefore = askedToday?.get(rail.name) ?? 0;
+      const sentBefore = sentToday?.get(rail.name) ?? 0;
       const contract = contracts?.get(rail.name) ?? NO_CONTRACT;
-      return [rail, createConnectionGuard(rail, contract, { wallMs: wallClock, askedBefore })];
+      return [rail, createConnectionGuard(rail, contract, { wallMs: wallClock, askedBefore: sentBefore })];
     }),
   );
-  const made: Guarded[] = [];
-  const known = new Map<string, Route>();
+  const guardedBanks: GuardedBank[] = [];
+  const routesByBic = new Map<string, Route>();
 
   function guard(connection: ConnectionGuard, bank: Bank): GuardedRail {
     const onState = (state: BreakerState): void => {
       metrics.breakerState.set({ rail: connection.rail.name, bank: bank.bic }, STATE_NUMBERS[state]);
-      onBreaker?.({ rail: connection.rail.name, bank: bank.bic, state });
+      onBreakerChange?.({ rail: connection.rail.name, bank: bank.bic, state });
     };
     const guarded = createGuardedRail({ connection, protection, wallMs: wallClock, onState });
-    made.push({ bank, connection, guarded });
+    guardedBanks.push({ bank, connection, guarded });
     return guarded;
   }
 
-  function connectionOf(rail: Rail): ConnectionGuard {
+  function connectionGuardOf(rail: Rail): ConnectionGuard {
     const connection = connections.get(rail);
     if (connection === undefined) throw new Error(`${rail.name} is not among the rails`);
     return connection;
@@ -97,25 +97,25 @@ export function createGuards(
   return {
     reaches: (bank) => railsTo(bank, rails, routes).length > 0,
     routeTo(bank) {
-      let route = known.get(bank.bic);
+      let route = routesByBic.get(bank.bic);
       if (route === undefined) {
         const chosen = railsTo(bank, rails, routes);
         route = {
-          rails: chosen.map((rail) => guard(connectionOf(rail), bank)),
+          rails: chosen.map((rail) => guard(connectionGuardOf(rail), bank)),
           hedge: routes.get(bank.bic)?.hedge ?? false,
         };
-        known.set(bank.bic, route);
+        routesByBic.set(bank.bic, route);
       }
       return route;
     },
     snapshot: (nowMs) =>
       [...connections.values()].map((connection) => {
-        const banks = made
+        const banks = guardedBanks
           .filter((each) => each.connection === connection)
           .map(({ bank, guarded }) => ({ bank, health: guarded.snapshot(nowMs) }));
         return {
           name: connection.rail.name,
-          tellsClosed: connection.rail.tellsClosed === true,
+          distinguishesClosed: connection.rail.distinguishesClosed === true,
           inFlight: banks.reduce((sum, { health }) => sum + health.inFlight, 0),
           concurrencyMax: connection.bulkhead?.max ?? null,
           quotaLeft: connection.quota?.left(nowMs) ?? NO_QUOTA,

@@ -35,29 +35,29 @@ export function createHedge({ attempts, metrics, clock }: HedgeDependencies): As
     answered: Promise<unknown>,
     second: (nowMs: number) => GuardedRail | null,
   ): Promise<GuardedRail | null> {
-    const { hedges, latencies } = one.guarded;
+    const { hedgeBudget, latencies } = one.guarded;
     for (const { part, times, keptOfBudget } of STEPS) {
       const usualMs = latencies.quantile(part);
       if (usualMs === null) return null;
       if (await isSettledWithin(answered, one.startedMs + usualMs * times - clock())) return null;
       const guarded = second(clock());
-      if (guarded !== null && hedges.spend(keptOfBudget)) return guarded;
+      if (guarded !== null && hedgeBudget.spend(keptOfBudget)) return guarded;
     }
     return null;
   }
 
   function settled(attempt: Attempt): Promise<InquiryOutcome> {
-    return attempt.answer.then(
-      (outcome) => attempts.settle(attempt, outcome, clock()),
+    return attempt.outcome.then(
+      (outcome) => attempts.complete(attempt, outcome, clock()),
       (error: unknown) => {
-        attempts.settleBroken(attempt, clock());
+        attempts.completeWithError(attempt, clock());
         throw error;
       },
     );
   }
 
   return async (first, inquiry, shareMs, second) => {
-    first.hedges.earn();
+    first.hedgeBudget.earn();
     const startedMs = clock();
     const one = attempts.begin(first, inquiry, shareMs, startedMs);
     const firstAnswer = settled(one);

@@ -17,7 +17,7 @@ export interface Quota {
   take(nowMs: number): void;
   left(nowMs: number): { readonly second: number | null; readonly day: number | null };
   /** How many questions may go out now that can wait: some of the quota is left to those that cannot. */
-  roomToSpare(nowMs: number): number;
+  spareCapacity(nowMs: number): number;
 }
 
 /**
@@ -81,7 +81,7 @@ export function createQuota({ perSecond, perDay }: QuotaSettings, wallMs: () => 
       next = (next + 1) % perSecond;
     },
     left,
-    roomToSpare(nowMs) {
+    spareCapacity(nowMs) {
       const { second, day } = left(nowMs);
       return Math.max(Math.min(toSpare(second, perSecond, KEPT_OF_SECOND), toSpare(day, perDay, KEPT_OF_DAY)), 0);
     },

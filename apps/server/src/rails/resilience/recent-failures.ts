@@ -4,13 +4,13 @@ import type { NoVerdictReason } from '../rail.ts';
 export interface RecentFailure {
   readonly reason: NoVerdictReason;
   readonly railCode: string | null;
-  readonly times: number;
+  readonly count: number;
   /** ISO 8601 UTC; the last time. */
-  readonly at: string;
+  readonly lastAt: string;
 }
 
 export interface RecentFailures {
-  note(reason: NoVerdictReason, railCode: string | null): void;
+  record(reason: NoVerdictReason, railCode: string | null): void;
   /** The latest first. */
   list(): readonly RecentFailure[];
 }
@@ -20,11 +20,11 @@ const LISTED_MAX = 5;
 export function createRecentFailures(wallMs: () => number): RecentFailures {
   let reasons: RecentFailure[] = [];
   return {
-    note(reason, railCode) {
+    record(reason, railCode) {
       const isSame = (each: RecentFailure): boolean => each.reason === reason && each.railCode === railCode;
-      const times = (reasons.find(isSame)?.times ?? 0) + 1;
+      const count = (reasons.find(isSame)?.count ?? 0) + 1;
       const others = reasons.filter((each) => !isSame(each)).slice(0, LISTED_MAX - 1);
-      reasons = [{ reason, railCode, times, at: new Date(wallMs()).toISOString() }, ...others];
+      reasons = [{ reason, railCode, count, lastAt: new Date(wallMs()).toISOString() }, ...others];
     },
     list: () => reasons,
   };

@@ -24,15 +24,15 @@ export interface Protection {
 
 export const PROTECTION: Protection = {
   breaker: {
-    failuresInARow: 5,
-    windowAnswersMin: 20,
-    windowFailuresShare: 0.5,
+    consecutiveFailuresMax: 5,
+    windowOutcomesMin: 20,
+    windowFailureRateMax: 0.5,
     windowMs: 10_000,
-    restMinMs: 5_000,
-    restMaxMs: 60_000,
-    throttledInARow: 3,
-    throttledRestMs: 1_000,
-    refusedInARow: 10,
+    openMinMs: 5_000,
+    openMaxMs: 60_000,
+    consecutiveThrottledMax: 3,
+    throttledOpenMs: 1_000,
+    consecutiveRejectionsMax: 10,
   },
   concurrencyMax: 64,
   retryOneIn: 10,

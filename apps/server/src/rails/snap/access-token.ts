@@ -4,7 +4,7 @@ import type { SnapSettings } from './settings.ts';
 import { signTokenRequest } from './signature.ts';
 
 /** The bank refused to give a token, or gave none that can be used. */
-export class NoToken extends Error {
+export class NoAccessToken extends Error {
   readonly railCode: string | null;
   readonly status: number;
 
@@ -60,7 +60,7 @@ export function createSnapAccessTokens(
     const token = (reply && textOf(reply, 'accessToken')) ?? '';
     const lifetimeSeconds = (reply && textOf(reply, 'expiresIn')) ?? '';
     if (status !== 200 || !TOKEN.test(token) || !LIFETIME_SECONDS.test(lifetimeSeconds)) {
-      throw new NoToken(status, reply?.responseCode?.text ?? null);
+      throw new NoAccessToken(status, reply?.responseCode?.text ?? null);
     }
     const lifetimeMs = Number(lifetimeSeconds) * 1000;
     // Of a very short life, half is used.

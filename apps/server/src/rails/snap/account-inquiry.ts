@@ -1,11 +1,11 @@
 import type { InquiryOutcome } from '../rail.ts';
-import { type AskedAccount, accountVerdict, type VerdictRules } from './account-verdict.ts';
+import { accountVerdict, type SentAccountInquiry, type VerdictRules } from './account-verdict.ts';
 import { fillTemplate } from './additional-info.ts';
 import type { SnapService } from './exchange.ts';
 import type { SnapProfile, SnapRoute } from './profiles/profile.ts';
 
 /** A question about an account, with the bank's code as it is sent: null to the bank itself. */
-export interface SnapAccountQuestion extends AskedAccount {
+export interface OutgoingAccountInquiry extends SentAccountInquiry {
   readonly bankCodeSent: string | null;
 }
 
@@ -17,7 +17,7 @@ export function createAccountInquiry(
   profile: SnapProfile,
   route: SnapRoute | null,
   parameters: Readonly<Record<string, string>>,
-): SnapService<SnapAccountQuestion, InquiryOutcome> {
+): SnapService<OutgoingAccountInquiry, InquiryOutcome> {
   const { sendsPartnerReferenceNo } = profile;
   const template = route?.additionalInfo ?? null;
   const info = template === null ? '' : `,"additionalInfo":${JSON.stringify(fillTemplate(template, parameters))}`;

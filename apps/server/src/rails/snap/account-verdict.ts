@@ -2,12 +2,12 @@ import { isAccountStatus, type Verdict } from '../../domain/account.ts';
 import { ownProperty } from '../../lib/own-property.ts';
 import { readHolderName } from '../holder-name.ts';
 import type { InquiryOutcome, NoVerdictReason } from '../rail.ts';
-import { reasonForCode } from './exchange-failure.ts';
+import { reasonForResponseCode } from './exchange-failure.ts';
 import type { NegativeStatus, SnapProfile, SnapRoute } from './profiles/profile.ts';
 import { otherOf, parseReply, type Reply, type ResponseCode, readText, textOf } from './reply.ts';
 
 /** What was asked, for holding the reply against it. */
-export interface AskedAccount {
+export interface SentAccountInquiry {
   /** Its code: `15` internal, `16` external. */
   readonly service: string;
   readonly accountNumber: string;
@@ -69,7 +69,7 @@ const READ_FIELDS = [
 export function accountVerdict(
   httpStatus: number,
   body: string,
-  asked: AskedAccount,
+  asked: SentAccountInquiry,
   rules: VerdictRules = NOTHING_PARTICULAR,
   reference: string | null = null,
 ): InquiryOutcome {
@@ -95,7 +95,7 @@ export function accountVerdict(
       ? { kind: 'verdict', verdict: { status: said }, railCode: code.text }
       : noVerdict(said, code);
   }
-  if (meaning !== SUCCESSFUL) return noVerdict(reasonForCode(code.httpStatus), code);
+  if (meaning !== SUCCESSFUL) return noVerdict(reasonForResponseCode(code.httpStatus), code);
   if (rules.confirmation !== null && contradicts(reply, rules.confirmation)) return noVerdict('invalid_response', code);
 
   const name = readHolderName(textOf(reply, 'beneficiaryAccountName'), NAME_LENGTH_MAX);

@@ -15,7 +15,7 @@ export interface SnapService<Asked, Answer> {
 
 export interface SnapExchange {
   /** `path` is the service's own, below the bank's address. @throws NoReply, NoToken, or the signal's reason */
-  ask<Asked, Answer>(
+  send<Asked, Answer>(
     service: SnapService<Asked, Answer>,
     path: string,
     asked: Asked,
@@ -74,7 +74,7 @@ export function createSnapExchange(settings: SnapSettings): SnapExchange {
   }
 
   return {
-    ask: (service, path, asked, signal) => ask(service, `${prefix}${path}`, asked, signal),
+    send: (service, path, asked, signal) => ask(service, `${prefix}${path}`, asked, signal),
     close: () => http.close(),
   };
 }

@@ -3,17 +3,17 @@ import { isServed } from '../protocol.ts';
 import {
   type AccountInquiry,
   type InquiryOutcome,
-  NOT_SENT,
+  NOT_SUPPORTED,
   type Rail,
-  type TransferInquiry,
-  type TransferOutcome,
+  type StatusInquiry,
+  type StatusInquiryOutcome,
 } from '../rail.ts';
 import { createAccountInquiry } from './account-inquiry.ts';
 import { bankCodeOf } from './bank-code.ts';
 import { createSnapExchange } from './exchange.ts';
-import { noSnapAnswerAfter } from './exchange-failure.ts';
+import { snapInquiryFailureOf } from './exchange-failure.ts';
 import { findRoute, profileOf, type SnapSettings } from './settings.ts';
-import { type AskedTransfer, createTransferStatus } from './transfer-status.ts';
+import { createTransferStatus, type SentStatusInquiry } from './transfer-status.ts';
 
 /**
  * SNAP BI, the Indonesian national standard for open API payments, as the bank's profile speaks it: account inquiries
@@ -37,30 +37,30 @@ export function createSnapRail(settings: SnapSettings): Rail {
     bankCodeOf(bankCode.sent, bank) !== null && bankCodeOf(bankCode.echoed, bank) !== null;
   const internalTo = (bank: Bank) => (isOwn(bank) ? services.accountInquiryInternal : null);
 
-  function takes({ bank, accountNumber }: AccountInquiry): boolean {
+  function supportsAccountNumber({ bank, accountNumber }: AccountInquiry): boolean {
     const { min, max } = internalTo(bank)?.accountDigits ?? otherAccountDigits;
     return accountNumber.length >= min && accountNumber.length <= max;
   }
 
   function inquireAccount(inquiry: AccountInquiry, signal: AbortSignal): Promise<InquiryOutcome> {
-    if (!takes(inquiry)) return Promise.resolve(NOT_SENT);
+    if (!supportsAccountNumber(inquiry)) return Promise.resolve(NOT_SUPPORTED);
     const { bank, accountNumber } = inquiry;
     const internal = internalTo(bank);
     const bankCodeSent = internal === null ? bankCodeOf(bankCode.sent, bank) : null;
     const bankCodeEchoed = internal === null ? bankCodeOf(bankCode.echoed, bank) : null;
-    if (internal === null && (bankCodeSent === null || bankCodeEchoed === null)) return Promise.resolve(NOT_SENT);
+    if (internal === null && (bankCodeSent === null || bankCodeEchoed === null)) return Promise.resolve(NOT_SUPPORTED);
 
     const { path, code } = internal ?? services.accountInquiryExternal;
     const asked = { service: code, accountNumber: accountNumber.reveal(), bankCodeSent, bankCode: bankCodeEchoed };
     return exchange
-      .ask(internal === null ? externalInquiry : internalInquiry, path, asked, signal)
-      .catch((error: unknown) => ({ kind: 'no_verdict', ...noSnapAnswerAfter(error, signal) }));
+      .send(internal === null ? externalInquiry : internalInquiry, path, asked, signal)
+      .catch((error: unknown) => ({ kind: 'no_verdict', ...snapInquiryFailureOf(error, signal) }));
   }
 
-  function inquireTransfer(inquiry: TransferInquiry, signal: AbortSignal): Promise<TransferOutcome> {
+  function inquireStatus(inquiry: StatusInquiry, signal: AbortSignal): Promise<StatusInquiryOutcome> {
     const intrabank =
       inquiry.bank !== null && inquiry.bank.bic === settings.ownBank ? services.transferIntrabank : null;
-    const asked: AskedTransfer = {
+    const asked: SentStatusInquiry = {
       reference: inquiry.reference,
       service: (intrabank ?? services.transferInterbank).code,
       amount: inquiry.amount,
@@ -69,18 +69,18 @@ export function createSnapRail(settings: SnapSettings): Rail {
       accountNumber: inquiry.accountNumber.reveal(),
     };
     return exchange
-      .ask(transferStatus, services.transferStatus.path, asked, signal)
-      .catch((error: unknown) => ({ kind: 'no_status', ...noSnapAnswerAfter(error, signal) }));
+      .send(transferStatus, services.transferStatus.path, asked, signal)
+      .catch((error: unknown) => ({ kind: 'no_status', ...snapInquiryFailureOf(error, signal) }));
   }
 
   return {
     name: settings.name,
-    tellsClosed: profile.tellsClosed,
+    distinguishesClosed: profile.distinguishesClosed,
     reaches: (bank) => isServed(bank, settings) && (isOwn(bank) || hasCodes(bank)),
-    takes,
+    supportsAccountNumber,
     inquireAccount,
     // Whoever must name the X-EXTERNAL-ID of the order cannot ask without it.
-    ...(profile.asksByExternalId && !externalIdIsReference ? {} : { inquireTransfer }),
+    ...(profile.statusInquiryNeedsExternalId && !externalIdIsReference ? {} : { inquireStatus }),
     close: () => exchange.close(),
   };
 }

@@ -1,14 +1,14 @@
 import { parseMoney } from '../../domain/money.ts';
 import { ownProperty } from '../../lib/own-property.ts';
-import type { NoVerdictReason, TransferOutcome } from '../rail.ts';
+import type { NoVerdictReason, StatusInquiryOutcome } from '../rail.ts';
 import type { SnapService } from './exchange.ts';
-import { reasonForCode } from './exchange-failure.ts';
+import { reasonForResponseCode } from './exchange-failure.ts';
 import { failureReasonOf } from './failure-reason.ts';
 import { otherOf, parseReply, parseResponseCode, type Reply, readText, textOf } from './reply.ts';
 import { snapTimestamp } from './timestamp.ts';
 
 /** What was asked, for holding the reply against it. */
-export interface AskedTransfer {
+export interface SentStatusInquiry {
   readonly reference: string;
   /** Of the transfer that is asked about: `17` within the bank, `18` to another one. */
   readonly service: string;
@@ -30,7 +30,7 @@ const TRANSACTION_NOT_FOUND = '404 01';
 export const createTransferStatus = (
   ownCode: string,
   externalIdIsReference: boolean,
-): SnapService<AskedTransfer, TransferOutcome> => ({
+): SnapService<SentStatusInquiry, StatusInquiryOutcome> => ({
   write: ({ reference, service, createdAt, amount, currency }) =>
     JSON.stringify({
       originalPartnerReferenceNo: reference,
@@ -57,7 +57,12 @@ const READ_FIELDS = [
  * What a reply to a status inquiry means. Its response code is about the inquiry, `latestTransactionStatus` about the
  * transfer. It is believed only when it is well-formed and names the transfer that was asked about.
  */
-function transferStatus(ownCode: string, httpStatus: number, body: string, asked: AskedTransfer): TransferOutcome {
+function transferStatus(
+  ownCode: string,
+  httpStatus: number,
+  body: string,
+  asked: SentStatusInquiry,
+): StatusInquiryOutcome {
   const reply = parseReply(body);
   const code = reply?.responseCode ?? null;
   if (reply === null || code === null) return noWord(httpStatus >= 500 ? 'bank_unavailable' : 'invalid_response', null);
@@ -68,18 +73,18 @@ function transferStatus(ownCode: string, httpStatus: number, body: string, asked
   if (meaning === TRANSACTION_NOT_FOUND) {
     return contradicts(reply, asked) ? noWord('invalid_response', code.text) : unknown(code.text);
   }
-  if (meaning !== SUCCESSFUL) return noWord(reasonForCode(code.httpStatus), code.text);
+  if (meaning !== SUCCESSFUL) return noWord(reasonForResponseCode(code.httpStatus), code.text);
   if (!names(reply, asked) || contradicts(reply, asked)) return noWord('invalid_response', code.text);
   return outcomeOf(reply, code.text);
 }
 
 /** A success says which transfer it is about: what does not may be the answer to another question. */
-function names(reply: Reply, { reference, service }: AskedTransfer): boolean {
+function names(reply: Reply, { reference, service }: SentStatusInquiry): boolean {
   const named = textOf(reply, 'originalPartnerReferenceNo') ?? textOf(reply, 'originalReferenceNo');
   return named === reference && textOf(reply, 'serviceCode') === service;
 }
 
-function contradicts(reply: Reply, asked: AskedTransfer): boolean {
+function contradicts(reply: Reply, asked: SentStatusInquiry): boolean {
   const differs = (name: string, expected: string): boolean => (textOf(reply, name) ?? expected) !== expected;
   const amount = ownProperty(reply.fields, 'amount') ?? null;
   return (
@@ -91,14 +96,14 @@ function contradicts(reply: Reply, asked: AskedTransfer): boolean {
   );
 }
 
-function isAmount(value: unknown, { amount, currency }: AskedTransfer): boolean {
+function isAmount(value: unknown, { amount, currency }: SentStatusInquiry): boolean {
   if (typeof value !== 'object' || value === null) return false;
   const given = value as Record<string, unknown>;
   return parseMoney(readText(given['value']) ?? '') === amount && given['currency'] === currency;
 }
 
 /** `latestTransactionStatus` (ASPI, service 36). The time in the reply is that of the order, so none is taken. */
-function outcomeOf(reply: Reply, responseCode: string): TransferOutcome {
+function outcomeOf(reply: Reply, responseCode: string): StatusInquiryOutcome {
   const status = textOf(reply, 'latestTransactionStatus') ?? '';
   const previous = parseResponseCode(textOf(reply, 'previousResponseCode'));
   const railCode = [responseCode, status, ...(previous === null ? [] : [previous.text])].join(' ');
@@ -122,9 +127,9 @@ function outcomeOf(reply: Reply, responseCode: string): TransferOutcome {
   }
 }
 
-const unknown = (railCode: string): TransferOutcome => ({ kind: 'unknown_transfer', railCode });
+const unknown = (railCode: string): StatusInquiryOutcome => ({ kind: 'unknown_transfer', railCode });
 
-const noWord = (reason: NoVerdictReason, railCode: string | null): TransferOutcome => ({
+const noWord = (reason: NoVerdictReason, railCode: string | null): StatusInquiryOutcome => ({
   kind: 'no_status',
   reason,
   railCode,

@@ -28,7 +28,7 @@ export function createSnapTransfers(settings: SnapSettings): SnapTransfers {
     order(order) {
       const intrabank = order.bank.bic === settings.ownBank ? transferIntrabank : null;
       return exchange
-        .ask(orders, (intrabank ?? transferInterbank).path, order, AbortSignal.timeout(ORDER_TIMEOUT_MS))
+        .send(orders, (intrabank ?? transferInterbank).path, order, AbortSignal.timeout(ORDER_TIMEOUT_MS))
         .catch((): Acceptance => ({ kind: 'unknown' }));
     },
     read: (notification) =>

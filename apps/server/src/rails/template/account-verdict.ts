@@ -3,9 +3,9 @@ import { Check } from 'typebox/schema';
 import { readExactJson } from '../../lib/exact-json.ts';
 import type { BankReply } from '../bank-http.ts';
 import { readHolderName } from '../holder-name.ts';
-import { reasonForStatus } from '../http-failure.ts';
+import { reasonForHttpStatus } from '../http-failure.ts';
 import type { InquiryOutcome } from '../rail.ts';
-import type { AskedAccount } from './account-inquiry.ts';
+import type { SentAccountInquiry } from './account-inquiry.ts';
 import { outcomeOf, VERIFIED } from './verdicts.ts';
 
 // Yours: what is read of a reply. The code's shape keeps account numbers and names out of the log.
@@ -21,9 +21,9 @@ const Reply = Type.Object({
 const NAME_LENGTH_MAX = 100;
 
 /** What a reply means. It is believed only when it is about what was asked, and an active account needs its holder's name. */
-export function accountVerdict({ status, body }: BankReply, asked: AskedAccount): InquiryOutcome {
+export function accountVerdict({ status, body }: BankReply, asked: SentAccountInquiry): InquiryOutcome {
   // Yours: the statuses beside which the bank speaks of the account; any other says only what to do.
-  if (status !== 200) return { kind: 'no_verdict', reason: reasonForStatus(status), railCode: `HTTP ${status}` };
+  if (status !== 200) return { kind: 'no_verdict', reason: reasonForHttpStatus(status), railCode: `HTTP ${status}` };
 
   const reply = readExactJson(body);
   if (!Check(Reply, reply)) return { kind: 'no_verdict', reason: 'invalid_response', railCode: null };

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { createBankHttp, splitBaseUrl } from '../bank-http.ts';
-import { noAnswerAfter } from '../http-failure.ts';
+import { inquiryFailureOf } from '../http-failure.ts';
 import { isServed } from '../protocol.ts';
 import type { AccountInquiry, InquiryOutcome, Rail } from '../rail.ts';
-import { ACCOUNT_INQUIRY_PATH, type AskedAccount, writeAccountInquiry } from './account-inquiry.ts';
+import { ACCOUNT_INQUIRY_PATH, type SentAccountInquiry, writeAccountInquiry } from './account-inquiry.ts';
 import { accountVerdict } from './account-verdict.ts';
 import type { TemplateSettings } from './settings.ts';
 
@@ -24,7 +24,7 @@ export function createTemplateRail(settings: TemplateSettings): Rail {
 
   async function inquireAccount({ bank, accountNumber }: AccountInquiry, signal: AbortSignal): Promise<InquiryOutcome> {
     // Yours: the code by which this bank knows the other (a clearing code may mean two: domain/bank.ts), and an id in its form.
-    const asked: AskedAccount = {
+    const asked: SentAccountInquiry = {
       requestId: randomUUID(),
       bankBic: bank.bic,
       accountNumber: accountNumber.reveal(),
@@ -32,14 +32,14 @@ export function createTemplateRail(settings: TemplateSettings): Rail {
     try {
       return accountVerdict(await http.post(path, headers, writeAccountInquiry(asked), signal), asked);
     } catch (error) {
-      return { kind: 'no_verdict', ...noAnswerAfter(error, signal) };
+      return { kind: 'no_verdict', ...inquiryFailureOf(error, signal) };
     }
   }
 
   return {
     name: settings.name,
     // Yours: true only if the bank's codes tell a closed account from one that never was.
-    tellsClosed: true,
+    distinguishesClosed: true,
     // Yours: leave out the banks for which the protocol has no code.
     reaches: (bank) => isServed(bank, settings),
     inquireAccount,

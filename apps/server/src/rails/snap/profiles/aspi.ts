@@ -35,6 +35,6 @@ export const ASPI: SnapProfile = {
   routes: { direct: { accountDigitsMax: 34, additionalInfo: null, confirmation: null } },
   codes: {},
   // 404 11 invalid account; 403 09 dormant and 403 18 inactive account.
-  tellsClosed: true,
-  asksByExternalId: false,
+  distinguishesClosed: true,
+  statusInquiryNeedsExternalId: false,
 };

@@ -45,6 +45,6 @@ export const BCA: SnapProfile = {
   // "Invalid Routing" is what BCA says when a limit is exceeded; which one, it does not say.
   codes: { '16 404 02': 'throttled' },
   // 15 has 403 18 beside 404 11. 16 has 404 11 alone, which "does not exist", "closed" and "cannot be used" all are.
-  tellsClosed: false,
-  asksByExternalId: true,
+  distinguishesClosed: false,
+  statusInquiryNeedsExternalId: true,
 };

@@ -27,5 +27,5 @@ export const MANDIRI: SnapProfile = {
     },
   },
   // Of the codes printed for service 16, 404 11 ("not found") is the only one about the account.
-  tellsClosed: false,
+  distinguishesClosed: false,
 };

@@ -36,9 +36,9 @@ export interface SnapProfile {
    */
   readonly codes: Readonly<Record<string, NegativeStatus | NoVerdictReason>>;
   /** Whether NOT_FOUND always means that there is no such account; where false, it may be closed. */
-  readonly tellsClosed: boolean;
+  readonly distinguishesClosed: boolean;
   /** Whether a question about a transfer must name the X-EXTERNAL-ID with which it was ordered. */
-  readonly asksByExternalId: boolean;
+  readonly statusInquiryNeedsExternalId: boolean;
 }
 
 export interface SnapServices {
