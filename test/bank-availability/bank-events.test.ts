@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BANK_KINDS } from '../../apps/server/src/domain/event.ts';
 import { register } from '../callbacks/endpoints-harness.ts';
-import { startCallbackReceiver, verified } from '../callbacks/receiver.ts';
+import { startCallbackReceiver, verified, webhookId } from '../callbacks/webhook.ts';
 import { named, openDatabase, startAsker, startMortalBank } from './stoppable-bank.ts';
 
 /** That a bank is down, and that it is up again: who is told, and what. */
@@ -12,8 +12,8 @@ test('a bank that dies, is tried in vain and comes back is told of twice: signed
   const bank = await startMortalBank(context);
   const { service, token, check, told, untilTold, askUntil } = await startAsker(context, database, bank);
   const [receiver, other] = [await startCallbackReceiver(context), await startCallbackReceiver(context)];
-  const { secret } = await register(service, { url: receiver.url, kinds: BANK_KINDS }, token);
-  await register(service, { url: other.url }, token);
+  const { secret } = await register(service, { url: receiver.callbackUrl, kinds: BANK_KINDS }, token);
+  await register(service, { url: other.callbackUrl }, token);
   const unconcerned = await service.addClient('unconcerned', ['status:read', 'events:read']);
   await service.addClient('former', ['account:check', 'events:read']);
   const { query } = service.app.database;
@@ -32,9 +32,9 @@ test('a bank that dies, is tried in vain and comes back is told of twice: signed
   ]);
 
   const callbacks = await receiver.untilReceived(2);
-  assert.deepEqual(callbacks.map(({ id }) => id).toSorted(), ['evt_CENAIDJA_1', 'evt_CENAIDJA_2']);
+  assert.deepEqual(callbacks.map(webhookId).toSorted(), ['evt_CENAIDJA_1', 'evt_CENAIDJA_2']);
   for (const callback of callbacks) {
-    const version = Number(callback.id.at(-1));
+    const version = Number(webhookId(callback).at(-1));
     const { timestamp, ...believed } = verified(secret, callback);
     assert.match(String(timestamp), /Z$/);
     const status = version === 1 ? 'DOWN' : 'UP';
@@ -47,5 +47,5 @@ test('a bank that dies, is tried in vain and comes back is told of twice: signed
   assert.deepEqual(named(await told(service.beta.token)), named(events));
   assert.deepEqual(await told(unconcerned.token), []);
   assert.deepEqual(await query(`select from tiba.events where client_id = 'former'`), []);
-  assert.deepEqual(other.received, [], 'an endpoint that named no kinds is told of disbursements alone');
+  assert.deepEqual(other.requests, [], 'an endpoint that named no kinds is told of disbursements alone');
 });

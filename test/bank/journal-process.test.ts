@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { createFleet } from './bank-fleet.ts';
-import { startReceiver } from './receiver.ts';
+import { fieldsOf, startNotificationReceiver } from './notified-bank.ts';
 import { orderTransfer, pushClock, statusOf } from './transfers.ts';
 
 const fleet = createFleet();
@@ -36,17 +36,16 @@ describe('the process of the bank, killed and started again', () => {
   });
 
   it('keeps its pushes, sends what falls due later, and not what fell due meanwhile', async (context) => {
-    const receiver = await startReceiver();
-    context.after(() => receiver.close());
+    const receiver = await startNotificationReceiver(context);
     const settings = {
       BANK_JOURNAL_FILE: fleet.pathOf('notified.ndjson'),
-      BANK_NOTIFY_URL: receiver.url.href,
+      BANK_NOTIFY_URL: receiver.notifyUrl.href,
     };
     const bank = await fleet.start(settings);
     await pushClock(bank.baseUrl, 60);
     await orderTransfer(bank.partner, 'SENT', '0001');
     await pushClock(bank.baseUrl, 2);
-    await receiver.waitForCount(1);
+    await receiver.untilReceived(1);
     await orderTransfer(bank.partner, 'LATER', '2030');
     await orderTransfer(bank.partner, 'MISSED', '0001');
     const orderedAtMs = Date.now();
@@ -58,12 +57,12 @@ describe('the process of the bank, killed and started again', () => {
     assert.equal(await statusOf(again.partner, 'MISSED'), '00');
     assert.equal(await statusOf(again.partner, 'LATER'), '03');
     assert.equal((await pushClock(again.baseUrl, 1800)).advanced_seconds, 1862);
-    await receiver.waitForCount(2);
+    await receiver.untilReceived(2);
     await orderTransfer(again.partner, 'MARKER', '0001');
     await pushClock(again.baseUrl, 2);
-    await receiver.waitForCount(3);
+    await receiver.untilReceived(3);
     assert.deepEqual(
-      receiver.received.map(({ fields }) => fields['originalPartnerReferenceNo']),
+      receiver.requests.map((request) => fieldsOf(request)['originalPartnerReferenceNo']),
       ['SENT', 'LATER', 'MARKER'],
     );
     await fleet.kill(again);

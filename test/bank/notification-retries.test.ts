@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { bound } from '../support/suite-environment.ts';
-import { setUp } from './notified-bank.ts';
-import { isSigned, type Reaction } from './receiver.ts';
+import { fieldsOf, isSigned, type Reaction, setUp } from './notified-bank.ts';
 import { orderTransfer, statusOf } from './transfers.ts';
 
 // Most of these wait for the bank's own pauses, hence side by side.
@@ -12,9 +11,9 @@ describe('a notification that is not taken', { concurrency: true }, () => {
     await orderTransfer(partner, 'REFUSED', '7606');
     await push(7);
     // Three times the success, and then, the success being given up, three times the contradiction.
-    await receiver.waitForCount(6);
+    await receiver.untilReceived(6);
     assert.deepEqual(receiver.statusesOf('REFUSED'), ['00', '00', '00', '06', '06', '06']);
-    const times = receiver.received.map(({ atMs }) => atMs);
+    const times = receiver.requests.map(({ atMs }) => atMs);
     for (const [from, to] of [
       [0, 1],
       [1, 2],
@@ -24,8 +23,8 @@ describe('a notification that is not taken', { concurrency: true }, () => {
       const pauseMs = (times[to] ?? 0) - (times[from] ?? 0);
       assert.ok(pauseMs >= 990 && pauseMs < 10_000, `${pauseMs} ms`);
     }
-    assert.equal(new Set(receiver.received.map(({ headers }) => headers['x-external-id'])).size, 6);
-    assert.ok(receiver.received.every((each) => isSigned(each, partner.settings)));
+    assert.equal(new Set(receiver.requests.map(({ headers }) => headers['x-external-id'])).size, 6);
+    assert.ok(receiver.requests.every((each) => isSigned(each, partner.settings)));
   });
 
   it('is not tried again once it is taken, and no redirect is followed', async (context) => {
@@ -33,33 +32,33 @@ describe('a notification that is not taken', { concurrency: true }, () => {
     const { receiver, partner, push } = await setUp(context, { react: () => answers.shift() ?? 200 });
     await orderTransfer(partner, 'SECOND-TIME', '7606');
     await push(7);
-    await receiver.waitForCount(3);
+    await receiver.untilReceived(3);
     assert.deepEqual(receiver.statusesOf('SECOND-TIME'), ['00', '00', '06']);
-    assert.ok(receiver.received.every(({ path }) => path === '/notify/transfers?from=bank'));
+    assert.ok(receiver.requests.every(({ path }) => path === '/notify/transfers?from=bank'));
   });
 
   it('is tried again when there is no answer for 5 seconds', async (context) => {
     const { receiver, partner, push } = await setUp(context, {
-      react: () => (receiver.received.length === 1 ? null : 200),
+      react: () => (receiver.requests.length === 1 ? null : 200),
     });
     await orderTransfer(partner, 'UNANSWERED', '0001');
     const pushedAtMs = Date.now();
     await push(2);
-    await receiver.waitForCount(2);
+    await receiver.untilReceived(2);
     // From the push, because a busy machine may show the receiver the first try late.
-    const tookMs = (receiver.received[1]?.atMs ?? 0) - pushedAtMs;
+    const tookMs = (receiver.requests[1]?.atMs ?? 0) - pushedAtMs;
     assert.ok(tookMs >= 5990 && tookMs < 15_000, `${tookMs} ms`);
   });
 
   it('does not hold up those of other transfers', async (context) => {
-    const isFirst: Reaction = ({ fields }) => (fields['originalPartnerReferenceNo'] === 'HANGING' ? null : 200);
+    const isFirst: Reaction = (request) => (fieldsOf(request)['originalPartnerReferenceNo'] === 'HANGING' ? null : 200);
     const { receiver, partner, push } = await setUp(context, { react: isFirst });
     await orderTransfer(partner, 'HANGING', '0001');
     for (let index = 0; index < 40; index += 1) await orderTransfer(partner, `FREE-${index}`, '0001');
     await push(2);
-    await receiver.waitForCount(41);
+    await receiver.untilReceived(41);
     // None of them is a second try of the one that hangs.
-    assert.equal(new Set(receiver.received.map(({ body }) => body)).size, 41);
+    assert.equal(new Set(receiver.requests.map(({ body }) => body)).size, 41);
   });
 
   it('keeps neither the bank from answering nor from closing', async (context) => {
@@ -67,12 +66,12 @@ describe('a notification that is not taken', { concurrency: true }, () => {
     for (let index = 0; index < 40; index += 1) await orderTransfer(partner, `T-${index}`, '7602');
     await push(2);
     // As many as go out at once.
-    await receiver.waitForCount(16);
+    await receiver.untilReceived(16);
     assert.equal(await statusOf(partner, 'T-0'), '00');
     const closedAtMs = Date.now();
     await bank.close();
     assert.ok(Date.now() - closedAtMs < bound(4000));
-    assert.equal(receiver.received.length, 16);
+    assert.equal(receiver.requests.length, 16);
   });
 
   it('does no harm when nobody listens, a thousand times', async (context) => {
@@ -99,7 +98,10 @@ describe('a push of the clock', () => {
       await Promise.all(Array.from({ length: 50 }, (_, index) => orderTransfer(partner, `T-${start + index}`, '2030')));
     }
     await push(1800);
-    await receiver.waitForCount(1000);
-    assert.equal(new Set(receiver.received.map(({ fields }) => fields['originalPartnerReferenceNo'])).size, 1000);
+    await receiver.untilReceived(1000);
+    assert.equal(
+      new Set(receiver.requests.map((request) => fieldsOf(request)['originalPartnerReferenceNo'])).size,
+      1000,
+    );
   });
 });

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { START, setUp } from './notified-bank.ts';
+import { fieldsOf, isSigned, START, setUp } from './notified-bank.ts';
 import type { Partner } from './partner.ts';
-import { isSigned } from './receiver.ts';
 import { INTRABANK_ORDER, INTRABANK_PATH, orderTransfer, statusOf } from './transfers.ts';
 
 /** Orders a transfer whose notification shows that all before it have come: they are sent in the order of their times. */
@@ -15,12 +14,12 @@ describe('a notification', () => {
     const { receiver, partner, push } = await setUp(context);
     const referenceNo = await orderTransfer(partner, 'SUCCESS', '0001');
     await push(2);
-    await receiver.waitForCount(1);
-    const [notification] = receiver.received;
+    await receiver.untilReceived(1);
+    const [notification] = receiver.requests;
     assert.ok(notification !== undefined);
-    const { method, path, headers, fields } = notification;
+    const { method, path, headers } = notification;
     assert.equal(`${method} ${path}`, 'POST /notify/transfers?from=bank');
-    assert.deepEqual(fields, {
+    assert.deepEqual(fieldsOf(notification), {
       originalReferenceNo: referenceNo,
       originalPartnerReferenceNo: 'SUCCESS',
       latestTransactionStatus: '00',
@@ -46,15 +45,17 @@ describe('a notification', () => {
     await orderTransfer(partner, 'FAILURE', '4309');
     await partner.inquire(INTRABANK_PATH, { ...INTRABANK_ORDER, beneficiaryAccountNo: '8888014404' });
     await push(2);
-    await receiver.waitForCount(2);
-    const reasons = receiver.received.map(({ fields }) =>
-      [
-        fields['originalPartnerReferenceNo'],
-        fields['latestTransactionStatus'],
-        fields['previousResponseCode'],
-        fields['beneficiaryBankCode'],
-      ].join(' '),
-    );
+    await receiver.untilReceived(2);
+    const reasons = receiver.requests
+      .map(fieldsOf)
+      .map((fields) =>
+        [
+          fields['originalPartnerReferenceNo'],
+          fields['latestTransactionStatus'],
+          fields['previousResponseCode'],
+          fields['beneficiaryBankCode'],
+        ].join(' '),
+      );
     assert.deepEqual(reasons.sort(), ['FAILURE 06 4031809 002', 'PAY-17 05 4041704 CENAIDJA']);
   });
 
@@ -62,8 +63,8 @@ describe('a notification', () => {
     const { receiver, partner } = await setUp(context, { now: Date.now });
     const orderedAtMs = Date.now();
     await orderTransfer(partner, 'BY-ITSELF', '0001');
-    await receiver.waitForCount(1);
-    const tookMs = (receiver.received[0]?.atMs ?? 0) - orderedAtMs;
+    await receiver.untilReceived(1);
+    const tookMs = (receiver.requests[0]?.atMs ?? 0) - orderedAtMs;
     assert.ok(tookMs >= 2000 && tookMs < 10_000, `${tookMs} ms`);
   });
 
@@ -72,10 +73,10 @@ describe('a notification', () => {
     await orderTransfer(partner, 'SLOW', '2030');
     await orderMarker(partner, 'MARKER');
     await push(1799);
-    await receiver.waitForCount(1);
+    await receiver.untilReceived(1);
     assert.deepEqual(receiver.statusesOf('MARKER'), ['00']);
     await push(1);
-    await receiver.waitForCount(2);
+    await receiver.untilReceived(2);
     assert.deepEqual(receiver.statusesOf('SLOW'), ['00']);
   });
 
@@ -94,7 +95,7 @@ describe('a notification', () => {
       await push(24 * 60 * 60);
       await orderMarker(partner, 'MARKER');
       await push(2);
-      await receiver.waitForCount(count * statuses.length + 1);
+      await receiver.untilReceived(count * statuses.length + 1);
       assert.deepEqual(receiver.statusesOf('MARKER'), ['00']);
       for (let index = 0; index < count; index += 1) assert.deepEqual(receiver.statusesOf(`T-${index}`), statuses);
     });
@@ -104,14 +105,14 @@ describe('a notification', () => {
     const { receiver, partner, push } = await setUp(context);
     await orderTransfer(partner, 'CONTRADICTED', '7606');
     await push(2);
-    await receiver.waitForCount(1);
+    await receiver.untilReceived(1);
     await orderMarker(partner, 'MARKER');
     await push(4);
-    await receiver.waitForCount(2);
+    await receiver.untilReceived(2);
     assert.deepEqual(receiver.statusesOf('CONTRADICTED'), ['00']);
     await push(1);
-    await receiver.waitForCount(3);
-    assert.equal(receiver.received[2]?.fields['previousResponseCode'], '4031805');
+    await receiver.untilReceived(3);
+    assert.equal(receiver.requests.map(fieldsOf)[2]?.['previousResponseCode'], '4031805');
     assert.equal(await statusOf(partner, 'CONTRADICTED'), '00');
   });
 
@@ -122,10 +123,10 @@ describe('a notification', () => {
     assert.equal(await statusOf(partner, 'LATE'), '00');
     await orderMarker(partner, 'MARKER');
     await push(2);
-    await receiver.waitForCount(1);
+    await receiver.untilReceived(1);
     assert.deepEqual(receiver.statusesOf('LATE'), []);
     await push(1);
-    await receiver.waitForCount(2);
+    await receiver.untilReceived(2);
     assert.deepEqual(receiver.statusesOf('LATE'), ['00']);
   });
 
@@ -133,8 +134,8 @@ describe('a notification', () => {
     const { receiver, partner, push } = await setUp(context);
     await orderTransfer(partner, 'TWICE', '7602');
     await push(2);
-    await receiver.waitForCount(2);
-    const [one, other] = receiver.received;
+    await receiver.untilReceived(2);
+    const [one, other] = receiver.requests;
     assert.equal(one?.body, other?.body);
     assert.notEqual(one?.headers['x-external-id'], other?.headers['x-external-id']);
   });

@@ -5,8 +5,9 @@ import { after, before, type TestContext, test } from 'node:test';
 import pg from 'pg';
 import { LEASE_MS } from '../../apps/server/src/callbacks/dispatcher.ts';
 import { eventually } from '../support/eventually.ts';
+import { neverRespond, respondWith } from '../support/http-receiver.ts';
 import { type DeliverySetup, SECRET_KEY, setUpDeliveries } from './delivery-setup.ts';
-import { silence, startCallbackReceiver, status } from './receiver.ts';
+import { startCallbackReceiver, webhookId } from './webhook.ts';
 
 /** Whatever dies, and whenever: an event is delivered at least once, always under the same id. */
 
@@ -34,29 +35,27 @@ async function kill(child: ChildProcess): Promise<void> {
 }
 
 test('killed before the receiver has answered: delivered again after the lease, under the same id', async (context) => {
-  const receiver = await startCallbackReceiver(context, silence);
-  const endpoint = await setup.addEndpoint(receiver.url);
+  const receiver = await startCallbackReceiver(context, neverRespond);
+  const endpoint = await setup.addEndpoint(receiver.callbackUrl);
   const child = await startProcess(context);
   const [id] = await setup.succeed(1);
   await receiver.untilReceived(1);
   await kill(child);
 
-  receiver.answer = status(200);
+  receiver.respond = respondWith(200);
   const { look } = setup.start(context);
   await look();
   // Until the lease ends it may still be in hand; what happens meanwhile goes out at once.
   const [other] = await setup.succeed(1);
   await receiver.untilReceived(2);
-  assert.deepEqual(
-    receiver.received.map((each) => each.id),
-    [id, other],
-  );
+  assert.deepEqual(receiver.requests.map(webhookId), [id, other]);
   setup.clock.push(LEASE_MS);
   await look();
   const [first, , again] = await receiver.untilReceived(3);
-  assert.equal(again?.id, id);
-  assert.equal(again?.body, first?.body);
-  assert.ok(Number(again?.headers['webhook-timestamp']) > Number(first?.headers['webhook-timestamp']));
+  assert.ok(again !== undefined);
+  assert.equal(webhookId(again), id);
+  assert.equal(again.body, first?.body);
+  assert.ok(Number(again.headers['webhook-timestamp']) > Number(first?.headers['webhook-timestamp']));
   const [delivery] = await setup.untilAttempts(endpoint, 2);
   assert.equal(delivery?.state, 'delivered');
   // The attempt that nobody lived to record is counted, not recorded.
@@ -74,24 +73,25 @@ test('killed after the receiver has answered, before it was recorded: delivered 
     child.kill('SIGSTOP');
     response.end('thank you');
   });
-  const endpoint = await setup.addEndpoint(receiver.url);
+  const endpoint = await setup.addEndpoint(receiver.callbackUrl);
   const [id] = await setup.succeed(1);
   await receiver.untilReceived(1);
   await kill(child);
 
-  receiver.answer = status(200);
+  receiver.respond = respondWith(200);
   setup.clock.push(LEASE_MS);
   const { look } = setup.start(context);
   await look();
   const [, again] = await receiver.untilReceived(2);
-  assert.equal(again?.id, id);
+  assert.ok(again !== undefined);
+  assert.equal(webhookId(again), id);
   const [delivery] = await setup.untilAttempts(endpoint, 1);
   assert.equal(delivery?.state, 'delivered');
 });
 
 test('nothing is lost when PostgreSQL cuts every connection, again and again', async (context) => {
   const receiver = await startCallbackReceiver(context);
-  const endpoint = await setup.addEndpoint(receiver.url);
+  const endpoint = await setup.addEndpoint(receiver.callbackUrl);
   setup.start(context);
   const administrator = new pg.Client(setup.testDatabase.connection);
   await administrator.connect();
@@ -121,7 +121,7 @@ test('nothing is lost when PostgreSQL cuts every connection, again and again', a
   });
   for (const id of expected)
     assert.ok(
-      receiver.received.some((each) => each.id === id),
+      receiver.requests.some((each) => webhookId(each) === id),
       id,
     );
 });

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, type TestContext, test } from 'node:test';
 import { ATTEMPT_DELAYS_MS } from '../../apps/server/src/callbacks/retry-schedule.ts';
 import { eventually } from '../support/eventually.ts';
+import { type Respond, respondWith } from '../support/http-receiver.ts';
 import { type DeliveryState, type Endpoint, setUpDeliveries } from './delivery-setup.ts';
-import { type CallbackReceiver, startCallbackReceiver, status } from './receiver.ts';
+import { type CallbackReceiver, startCallbackReceiver, webhookId } from './webhook.ts';
 
 /** What becomes of a delivery after each attempt, and of its endpoint. */
 
@@ -20,7 +21,7 @@ after(() => setup?.close());
 /** One endpoint, a running engine, and one thing that has happened. */
 async function begin(
   context: TestContext,
-  answer: CallbackReceiver['answer'],
+  answer: Respond,
 ): Promise<{ receiver: CallbackReceiver; endpoint: Endpoint; look: () => Promise<void> }> {
   // What other tests' endpoints are still owed would fall due with each push of the clock.
   await setup.database.query('delete from tiba.callback_attempts');
@@ -28,7 +29,7 @@ async function begin(
   await setup.database.query(`update tiba.callback_endpoints set disabled_at = now(), disabled_reason = 'client'
                                where disabled_at is null`);
   const receiver = await startCallbackReceiver(context, answer);
-  const endpoint = await setup.addEndpoint(receiver.url);
+  const endpoint = await setup.addEndpoint(receiver.callbackUrl);
   const { look } = setup.start(context);
   await setup.succeed(1);
   return { receiver, endpoint, look };
@@ -45,7 +46,7 @@ function delayOf({ next_attempt_at: next, tries }: DeliveryState): number {
 }
 
 test('a delivery that always fails is tried ten times on the schedule, under one id, and then given up', async (context) => {
-  const { receiver, endpoint, look } = await begin(context, status(500));
+  const { receiver, endpoint, look } = await begin(context, respondWith(500, 'this is 500'));
   for (let attempt = 1; attempt <= 10; attempt += 1) {
     const delivery = only(await setup.untilAttempts(endpoint, attempt));
     assert.equal(delivery.attempts, attempt);
@@ -62,9 +63,9 @@ test('a delivery that always fails is tried ten times on the schedule, under one
     setup.clock.push(delayMs);
     await look();
   }
-  assert.equal(receiver.received.length, 10);
-  assert.equal(new Set(receiver.received.map(({ id }) => id)).size, 1);
-  const times = receiver.received.map(({ headers }) => Number(headers['webhook-timestamp']));
+  assert.equal(receiver.requests.length, 10);
+  assert.equal(new Set(receiver.requests.map(webhookId)).size, 1);
+  const times = receiver.requests.map(({ headers }) => Number(headers['webhook-timestamp']));
   assert.deepEqual(
     times.toSorted((one, other) => one - other),
     times,
@@ -73,7 +74,7 @@ test('a delivery that always fails is tried ten times on the schedule, under one
 });
 
 test('what is not due yet is not sent', async (context) => {
-  const { receiver, endpoint, look } = await begin(context, status(500));
+  const { receiver, endpoint, look } = await begin(context, respondWith(500));
   await setup.untilAttempts(endpoint, 1);
   setup.clock.push(5.5 * SECOND_MS);
   const failedTwice = only(await setup.untilAttempts(endpoint, 2));
@@ -82,7 +83,7 @@ test('what is not due yet is not sent', async (context) => {
   await setup.succeed(1);
   // Something later that is due arrives, and what is not due has not been sent before it.
   await receiver.untilReceived(3);
-  assert.equal(receiver.received.filter(({ id }) => id === failedTwice.id).length, 2);
+  assert.equal(receiver.requests.filter((request) => webhookId(request) === failedTwice.id).length, 2);
 });
 
 for (const [name, retryAfter, leastMs, mostMs] of [
@@ -103,17 +104,17 @@ for (const [name, retryAfter, leastMs, mostMs] of [
 
 test('a redirect is a failure, and nobody follows it', async (context) => {
   const elsewhere = await startCallbackReceiver(context);
-  const { endpoint } = await begin(context, status(307, { location: elsewhere.url }));
+  const { endpoint } = await begin(context, respondWith(307, '', { location: elsewhere.callbackUrl }));
   const delivery = only(await setup.untilAttempts(endpoint, 1));
   assert.equal(delivery.state, 'pending');
   assert.equal(delivery.tries[0]?.http_status, 307);
-  assert.equal(elsewhere.received.length, 0);
+  assert.equal(elsewhere.requests.length, 0);
 });
 
 test('any 2xx is a success, with or without an answer', async (context) => {
-  const { endpoint, receiver } = await begin(context, status(299));
+  const { endpoint, receiver } = await begin(context, respondWith(299, 'this is 299'));
   await setup.untilAttempts(endpoint, 1);
-  receiver.answer = (response) => response.writeHead(204).end();
+  receiver.respond = (response) => response.writeHead(204).end();
   await setup.succeed(1);
   const deliveries = await setup.untilAttempts(endpoint, 2);
   assert.deepEqual(
@@ -126,10 +127,10 @@ test('any 2xx is a success, with or without an answer', async (context) => {
 });
 
 test('a receiver that nobody reaches is a failure with a reason that can be shown', async (context) => {
-  const { endpoint } = await begin(context, status(200));
+  const { endpoint } = await begin(context, respondWith(200));
   const gone = await startCallbackReceiver(context);
   await setup.database.query('update tiba.callback_endpoints set url = $1 where endpoint_id = $2', [
-    gone.url.replace(/:\d+\//, ':9/'),
+    gone.callbackUrl.replace(/:\d+\//, ':9/'),
     endpoint.endpointId,
   ]);
   await setup.succeed(1);
@@ -140,7 +141,7 @@ test('a receiver that nobody reaches is a failure with a reason that can be show
 });
 
 test('410 disables the endpoint, the operator reads of it, and nothing more is sent', async (context) => {
-  const { endpoint, receiver, look } = await begin(context, status(410));
+  const { endpoint, receiver, look } = await begin(context, respondWith(410));
   await setup.untilAttempts(endpoint, 1);
   const { disabled_reason: reason, failing_since: failingSince } = await setup.stateOf(endpoint);
   assert.equal(reason, 'gone');
@@ -153,16 +154,16 @@ test('410 disables the endpoint, the operator reads of it, and nothing more is s
   await setup.succeed(1);
   setup.clock.push(DAY_MS);
   const witness = await startCallbackReceiver(context);
-  await setup.addEndpoint(witness.url);
+  await setup.addEndpoint(witness.callbackUrl);
   await setup.succeed(1);
   await look();
   await witness.untilReceived(1);
-  assert.equal(receiver.received.length, 1);
+  assert.equal(receiver.requests.length, 1);
   assert.equal(only(await setup.deliveriesTo(endpoint)).state, 'pending');
 });
 
 test('failing_since is set by the first failure and cleared by a success', async (context) => {
-  const { endpoint, receiver, look } = await begin(context, status(503));
+  const { endpoint, receiver, look } = await begin(context, respondWith(503));
   const first = only(await setup.untilAttempts(endpoint, 1));
   const { failing_since: failingSince } = await setup.stateOf(endpoint);
   assert.ok(Math.abs((failingSince?.getTime() ?? 0) - (first.tries[0]?.ended_ms ?? 0)) < 5);
@@ -172,14 +173,14 @@ test('failing_since is set by the first failure and cleared by a success', async
   await setup.untilAttempts(endpoint, 2);
   assert.deepEqual((await setup.stateOf(endpoint)).failing_since, failingSince);
 
-  receiver.answer = status(200);
+  receiver.respond = respondWith(200);
   await setup.succeed(1);
   await setup.untilAttempts(endpoint, 3);
   assert.equal((await setup.stateOf(endpoint)).failing_since, null);
 });
 
 test('an endpoint that has failed for five days is disabled by its next failure, not before', async (context) => {
-  const { endpoint } = await begin(context, status(500));
+  const { endpoint } = await begin(context, respondWith(500));
   await setup.untilAttempts(endpoint, 1);
   setup.clock.push(5 * DAY_MS - 60 * SECOND_MS);
   await setup.succeed(1);
@@ -193,15 +194,15 @@ test('an endpoint that has failed for five days is disabled by its next failure,
 });
 
 test('an endpoint that succeeded in between has not failed for five days', async (context) => {
-  const { endpoint, receiver } = await begin(context, status(500));
+  const { endpoint, receiver } = await begin(context, respondWith(500));
   await setup.untilAttempts(endpoint, 1);
   setup.clock.push(4 * DAY_MS);
-  receiver.answer = status(200);
+  receiver.respond = respondWith(200);
   await setup.succeed(1);
   await eventually('the success', async () =>
     (await setup.deliveriesTo(endpoint)).some(({ state }) => state === 'delivered'),
   );
-  receiver.answer = status(500);
+  receiver.respond = respondWith(500);
   setup.clock.push(2 * DAY_MS);
   await setup.succeed(1);
   await eventually('another failure', async () => (await setup.stateOf(endpoint)).failing_since !== null);
@@ -209,7 +210,7 @@ test('an endpoint that succeeded in between has not failed for five days', async
 });
 
 test('a replayed delivery begins the schedule anew, and counts its attempts on', async (context) => {
-  const { endpoint, look } = await begin(context, status(500));
+  const { endpoint, look } = await begin(context, respondWith(500));
   await setup.untilAttempts(endpoint, 1);
   await setup.database.query(
     `update tiba.callback_deliveries

@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test';
 import { changeClient } from '../../apps/server/src/postgres/clients.ts';
 import { eventually } from '../support/eventually.ts';
 import { type DeliverySetup, setUpDeliveries } from './delivery-setup.ts';
-import { startCallbackReceiver } from './receiver.ts';
+import { startCallbackReceiver } from './webhook.ts';
 
 /** Each is named for the defect that it keeps away. */
 
@@ -24,7 +24,7 @@ async function disableAll(): Promise<void> {
 // again for ever, while everything was sent again and again.
 test('results of 150 endpoints at once are recorded', async (context) => {
   const receiver = await startCallbackReceiver(context);
-  for (let count = 0; count < 150; count += 1) await setup.addEndpoint(receiver.url);
+  for (let count = 0; count < 150; count += 1) await setup.addEndpoint(receiver.callbackUrl);
   setup.start(context);
   await setup.succeed(3);
   await eventually('all to be delivered', async () => {
@@ -33,14 +33,14 @@ test('results of 150 endpoints at once are recorded', async (context) => {
     );
     return Number(row?.count) === 450;
   });
-  assert.equal(receiver.received.length, 450, 'each was sent once');
+  assert.equal(receiver.requests.length, 450, 'each was sent once');
   await disableAll();
 });
 
 // Only its API was closed to it: callbacks with names and account numbers went on.
 test('a client whose access was withdrawn is sent nothing, and what it is owed when it is let in again', async (context) => {
   const receiver = await startCallbackReceiver(context);
-  const endpoint = await setup.addEndpoint(receiver.url);
+  const endpoint = await setup.addEndpoint(receiver.callbackUrl);
   const engine = setup.start(context);
   await changeClient(setup.database, 'alpha', 'disable');
   await setup.succeed(1);
@@ -49,7 +49,7 @@ test('a client whose access was withdrawn is sent nothing, and what it is owed w
     (await setup.deliveriesTo(endpoint)).map(({ state, attempts }) => [state, attempts]),
     [['pending', 0]],
   );
-  assert.equal(receiver.received.length, 0);
+  assert.equal(receiver.requests.length, 0);
   await changeClient(setup.database, 'alpha', 'enable');
   await receiver.untilReceived(1);
   await disableAll();
@@ -59,7 +59,7 @@ test('a client whose access was withdrawn is sent nothing, and what it is owed w
 test('a replay is not undone by an attempt that was in flight', async (context) => {
   const held: ServerResponse[] = [];
   const receiver = await startCallbackReceiver(context, (response) => void held.push(response));
-  const endpoint = await setup.addEndpoint(receiver.url);
+  const endpoint = await setup.addEndpoint(receiver.callbackUrl);
   setup.start(context);
   await setup.succeed(1);
   await receiver.untilReceived(1);

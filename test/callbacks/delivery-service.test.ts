@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test';
 import { createSeal } from '../../apps/server/src/auth/secrets.ts';
 import { eventually } from '../support/eventually.ts';
 import { startTestService, type TestService, word } from '../support/service.ts';
-import { startCallbackReceiver, verified } from './receiver.ts';
+import { startCallbackReceiver, verified, webhookId } from './webhook.ts';
 
 /** From the feed to the client's receiver, through the whole service. */
 
@@ -47,7 +47,7 @@ async function say(...words: readonly Record<string, unknown>[]): Promise<void> 
 test('a change is delivered at once: signed, and with the data that a status check gives, byte for byte', async (context) => {
   const receiver = await startCallbackReceiver(context);
   const secret = newSecret();
-  await addEndpoint(receiver.url, secret);
+  await addEndpoint(receiver.callbackUrl, secret);
   const id = newId();
   // Amounts beyond what a JSON parser keeps, and text that has more than one spelling in JSON.
   const words = { transaction_id: id, reference_id: 'ü/"\\\u2028 1', amount: '90071992547409931.07' };
@@ -56,7 +56,7 @@ test('a change is delivered at once: signed, and with the data that a status che
 
   const [callback] = await receiver.untilReceived(1);
   assert.ok(callback !== undefined);
-  assert.equal(callback.id, `evt_${id}_2`);
+  assert.equal(webhookId(callback), `evt_${id}_2`);
   assert.equal(callback.headers['content-type'], 'application/json');
   assert.equal(callback.headers['user-agent'], 'Tiba');
   assert.ok(Math.abs(Number(callback.headers['webhook-timestamp']) - Date.now() / 1000) < 60);
@@ -75,7 +75,7 @@ test('a change is delivered at once: signed, and with the data that a status che
 test('each change of a transaction is told of, with its own id and version', async (context) => {
   const receiver = await startCallbackReceiver(context);
   const secret = newSecret();
-  await addEndpoint(receiver.url, secret);
+  await addEndpoint(receiver.callbackUrl, secret);
   const id = newId();
   const words = { transaction_id: id, reference_id: id };
   await say({ ...words, status: 'SUCCESS', processed_at: '2026-11-21T04:40:00.000Z' });
@@ -83,7 +83,7 @@ test('each change of a transaction is told of, with its own id and version', asy
   const callbacks = await receiver.untilReceived(2);
   assert.deepEqual(
     // They may overtake each other; the version says which is newer.
-    new Map(callbacks.map((each) => [each.id, verified(secret, each)['type']])),
+    new Map(callbacks.map((each) => [webhookId(each), verified(secret, each)['type']])),
     new Map([
       [`evt_${id}_1`, 'disbursement.succeeded'],
       [`evt_${id}_2`, 'disbursement.reversed'],
@@ -94,7 +94,7 @@ test('each change of a transaction is told of, with its own id and version', asy
 test('after a rotation both secrets sign until the former one ends', async (context) => {
   const receiver = await startCallbackReceiver(context);
   const [former, secret] = [newSecret(), newSecret()];
-  const endpointId = await addEndpoint(receiver.url, secret);
+  const endpointId = await addEndpoint(receiver.callbackUrl, secret);
   const rotatedUntil = (until: string): Promise<unknown> =>
     service.app.database.query(
       `update tiba.callback_endpoints
@@ -125,7 +125,7 @@ test('after a rotation both secrets sign until the former one ends', async (cont
 
 test('the operator sees how many attempts there were and what came of them', async (context) => {
   const receiver = await startCallbackReceiver(context);
-  await addEndpoint(receiver.url, newSecret());
+  await addEndpoint(receiver.callbackUrl, newSecret());
   const id = newId();
   await say({ transaction_id: id, reference_id: id, status: 'FAILED', failure_reason: 'ACCOUNT_CLOSED' });
   await receiver.untilReceived(1);

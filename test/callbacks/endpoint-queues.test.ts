@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { LEASE_MS } from '../../apps/server/src/callbacks/dispatcher.ts';
 import { eventually } from '../support/eventually.ts';
+import { neverRespond, respondWith } from '../support/http-receiver.ts';
 import { bound } from '../support/suite-environment.ts';
 import { type DeliverySetup, type Endpoint, setUpDeliveries } from './delivery-setup.ts';
-import { silence, startCallbackReceiver, status } from './receiver.ts';
+import { startCallbackReceiver, webhookId } from './webhook.ts';
 
 /** Many at once: endpoints beside each other, and processes beside each other. */
 
@@ -30,10 +31,10 @@ async function disable(...endpoints: readonly Endpoint[]): Promise<void> {
 }
 
 test('a receiver that hangs holds its own places and delays nobody else', async (context) => {
-  const hanging = await startCallbackReceiver(context, silence);
+  const hanging = await startCallbackReceiver(context, neverRespond);
   const healthy = await startCallbackReceiver(context);
-  const hung = await setup.addEndpoint(hanging.url);
-  const well = await setup.addEndpoint(healthy.url);
+  const hung = await setup.addEndpoint(hanging.callbackUrl);
+  const well = await setup.addEndpoint(healthy.callbackUrl);
   setup.start(context);
 
   await setup.succeed(100);
@@ -43,7 +44,7 @@ test('a receiver that hangs holds its own places and delays nobody else', async 
   const startedMs = performance.now();
   await healthy.untilReceived(101);
   assert.ok(performance.now() - startedMs < bound(2_000), 'it did not wait for the one that hangs');
-  assert.equal(hanging.received.length, PLACES);
+  assert.equal(hanging.requests.length, PLACES);
   assert.deepEqual(await statesOf(hung), { pending: 101 });
   await disable(hung, well);
 });
@@ -51,16 +52,16 @@ test('a receiver that hangs holds its own places and delays nobody else', async 
 test('two processes deliver each event once, and what each endpoint is owed adds up', async (context) => {
   const receivers = await Promise.all([startCallbackReceiver(context), startCallbackReceiver(context)]);
   const [all, failuresOnly] = receivers;
-  const everything = await setup.addEndpoint(all.url);
-  const failures = await setup.addEndpoint(failuresOnly.url, ['disbursement.failed']);
+  const everything = await setup.addEndpoint(all.callbackUrl);
+  const failures = await setup.addEndpoint(failuresOnly.callbackUrl, ['disbursement.failed']);
   setup.start(context);
   setup.start(context);
 
   const expected: string[] = [];
   for (let round = 0; round < 10; round += 1) expected.push(...(await setup.succeed(30)));
   await eventually('all to be delivered', async () => (await statesOf(everything))['delivered'] === 300);
-  assert.deepEqual(all.received.map(({ id }) => id).toSorted(), expected.toSorted());
-  assert.equal(failuresOnly.received.length, 0);
+  assert.deepEqual(all.requests.map(webhookId).toSorted(), expected.toSorted());
+  assert.equal(failuresOnly.requests.length, 0);
   assert.deepEqual(await statesOf(failures), {});
   await disable(everything, failures);
 });
@@ -69,18 +70,19 @@ test('no two processes have the same delivery in hand at the same time', async (
   const inHand = new Set<string>();
   let twice = 0;
   const failed = new Set<string>();
-  const receiver = await startCallbackReceiver(context, (response, received) => {
-    if (inHand.has(received.id)) twice += 1;
-    inHand.add(received.id);
+  const receiver = await startCallbackReceiver(context, (response, request) => {
+    const id = webhookId(request);
+    if (inHand.has(id)) twice += 1;
+    inHand.add(id);
     // Every third fails at first, so that there is something to be claimed again while others are in hand.
-    const fails = Number(received.id.match(/(\d+)_1$/)?.[1]) % 3 === 0 && !failed.has(received.id);
-    if (fails) failed.add(received.id);
+    const fails = Number(id.match(/(\d+)_1$/)?.[1]) % 3 === 0 && !failed.has(id);
+    if (fails) failed.add(id);
     setTimeout(() => {
-      inHand.delete(received.id);
-      status(fails ? 500 : 200)(response, received);
+      inHand.delete(id);
+      respondWith(fails ? 500 : 200)(response, request);
     }, 20);
   });
-  const endpoint = await setup.addEndpoint(receiver.url);
+  const endpoint = await setup.addEndpoint(receiver.callbackUrl);
   const engines = [setup.start(context), setup.start(context), setup.start(context)];
   for (let round = 1; round <= 6; round += 1) {
     await setup.succeed(20);
@@ -102,7 +104,7 @@ test('no two processes have the same delivery in hand at the same time', async (
     );
   }
   assert.equal(
-    receiver.received.length,
+    receiver.requests.length,
     deliveries.reduce((sum, { attempts }) => sum + attempts, 0),
   );
   await disable(endpoint);
@@ -110,7 +112,7 @@ test('no two processes have the same delivery in hand at the same time', async (
 
 test('events that no endpoint wants, and endpoints that are disabled, are owed nothing', async (context) => {
   const receiver = await startCallbackReceiver(context);
-  const off = await setup.addEndpoint(receiver.url);
+  const off = await setup.addEndpoint(receiver.callbackUrl);
   await disable(off);
   const { look } = setup.start(context);
   await setup.succeed(3);
@@ -120,7 +122,7 @@ test('events that no endpoint wants, and endpoints that are disabled, are owed n
 
 test('what an endpoint was owed when it was disabled is sent when it is enabled again', async (context) => {
   const receiver = await startCallbackReceiver(context);
-  const endpoint = await setup.addEndpoint(receiver.url);
+  const endpoint = await setup.addEndpoint(receiver.callbackUrl);
   await setup.succeed(5);
   await disable(endpoint);
   const { look } = setup.start(context);
@@ -137,8 +139,8 @@ test('what an endpoint was owed when it was disabled is sent when it is enabled 
 });
 
 test('an engine that closes waits for what is in flight, and records it', async (context) => {
-  const receiver = await startCallbackReceiver(context, silence);
-  const endpoint = await setup.addEndpoint(receiver.url);
+  const receiver = await startCallbackReceiver(context, neverRespond);
+  const endpoint = await setup.addEndpoint(receiver.callbackUrl);
   const engine = setup.start(context);
   await setup.succeed(3);
   await receiver.untilReceived(3);
@@ -146,7 +148,7 @@ test('an engine that closes waits for what is in flight, and records it', async 
   const late = await startCallbackReceiver(context, (response) => {
     void answered.promise.then(() => response.end('late, but well'));
   });
-  const second = await setup.addEndpoint(late.url);
+  const second = await setup.addEndpoint(late.callbackUrl);
   await setup.succeed(2);
   await late.untilReceived(2);
 
@@ -156,7 +158,7 @@ test('an engine that closes waits for what is in flight, and records it', async 
   assert.deepEqual(await statesOf(second), { delivered: 2 });
   // Those that were not answered are left to whoever comes after the lease.
   assert.deepEqual(await statesOf(endpoint), { pending: 5 });
-  receiver.answer = status(200);
+  receiver.respond = respondWith(200);
   setup.clock.push(LEASE_MS);
   const { look } = setup.start(context);
   await look();

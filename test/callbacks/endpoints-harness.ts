@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
-import { createServer, type IncomingHttpHeaders } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import pg from 'pg';
 import { assertSuccess } from '../contract/assertions.ts';
 import { type Answer, CLIENT_SCOPES, send, type TestClient, type TestService, word } from '../support/service.ts';
@@ -54,44 +52,6 @@ export async function register(
   assert.equal(answer.status, 201, answer.text);
   const { endpoint_id: endpointId, secret } = dataOf(answer);
   return { endpointId: String(endpointId), secret: String(secret) };
-}
-
-export interface ReceivedCallback {
-  readonly headers: IncomingHttpHeaders;
-  readonly body: string;
-}
-
-export interface Receiver {
-  readonly url: string;
-  readonly received: ReceivedCallback[];
-  /** What the next requests are answered with. */
-  answer: { status: number; body: string };
-  close(): Promise<void>;
-}
-
-/** A client's own server, which keeps what it is sent. */
-export async function startReceiver(): Promise<Receiver> {
-  const received: ReceivedCallback[] = [];
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      received.push({ headers: request.headers, body: Buffer.concat(chunks).toString() });
-      response.writeHead(receiver.answer.status).end(receiver.answer.body);
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const receiver: Receiver = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    received,
-    answer: { status: 200, body: 'thank you' },
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
-  return receiver;
 }
 
 /** Statements of the test's own, for what only time or a failing receiver would bring about. */

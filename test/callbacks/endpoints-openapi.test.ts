@@ -2,17 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { TIMESTAMP } from '../contract/assertions.ts';
+import { type HttpReceiver, startHttpReceiver } from '../support/http-receiver.ts';
 import { type Answer, startTestService, type TestService } from '../support/service.ts';
-import {
-  call,
-  DELIVERIES,
-  ENDPOINTS,
-  EVENTS,
-  feedSuccesses,
-  type Receiver,
-  register,
-  startReceiver,
-} from './endpoints-harness.ts';
+import { call, DELIVERIES, ENDPOINTS, EVENTS, feedSuccesses, register } from './endpoints-harness.ts';
 
 /** The published description (/openapi.json) and the operations on callbacks and events say the same. */
 
@@ -26,13 +18,13 @@ type Paths = Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 const OWN = /^\/api\/v1\/(?:callback|events)/;
 
 let service: TestService;
-let receiver: Receiver;
+let receiver: HttpReceiver;
 let paths: Paths;
 const ajv = new Ajv2020({ strict: false, allErrors: true, formats: { 'date-time': TIMESTAMP } });
 
 before(async () => {
   service = await startTestService({ rails: [] });
-  receiver = await startReceiver();
+  receiver = await startHttpReceiver();
   const { text } = await service.get('/openapi.json', { token: null });
   const all = (JSON.parse(text) as { paths: Paths }).paths;
   paths = Object.fromEntries(Object.entries(all).filter(([path]) => OWN.test(path)));

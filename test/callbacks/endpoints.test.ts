@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, suite, test } from 'node:test';
+import { after, afterEach, before, beforeEach, suite, test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
 import { createSeal } from '../../apps/server/src/auth/secrets.ts';
 import { EVENT_KINDS } from '../../apps/server/src/domain/event.ts';
 import { assertRefused, TIMESTAMP } from '../contract/assertions.ts';
+import { type HttpReceiver, respondWith, startHttpReceiver } from '../support/http-receiver.ts';
 import { type Answer, startTestService, type TestService } from '../support/service.ts';
 import {
   addOwnClient,
@@ -13,9 +14,7 @@ import {
   ENDPOINTS,
   feedSuccesses,
   openSql,
-  type Receiver,
   register,
-  startReceiver,
 } from './endpoints-harness.ts';
 
 /** Registering, looking at, changing and testing callback endpoints. */
@@ -25,24 +24,22 @@ const SECRET = /^whsec_[A-Za-z0-9+/]{43}=$/;
 
 let service: TestService;
 let sql: Awaited<ReturnType<typeof openSql>>;
-let receiver: Receiver;
+let receiver: HttpReceiver;
 let clientId: string;
 let token: string;
 before(async () => {
   service = await startTestService({ rails: [] });
   sql = await openSql(service);
-  receiver = await startReceiver();
 });
 after(async () => {
-  await receiver?.close();
   await sql?.end();
   await service?.close();
 });
 beforeEach(async () => {
   ({ clientId, token } = await addOwnClient(service));
-  receiver.received.length = 0;
-  receiver.answer = { status: 200, body: 'thank you' };
+  receiver = await startHttpReceiver();
 });
+afterEach(() => receiver?.close());
 
 const ask = (method: string, path: string, options: CallOptions = {}): Promise<Answer> =>
   call(service, method, path, { token, ...options });
@@ -232,7 +229,7 @@ suite('rotating the secret', () => {
       String(dataOf(await ask('POST', `${ENDPOINTS}/${endpointId}/rotate-secret`))['secret']);
     const [second, third] = [await rotate(), await rotate()];
     await ask('POST', `${ENDPOINTS}/${endpointId}/test`);
-    const { body, headers } = receiver.received[0] ?? assert.fail('nothing was sent');
+    const { body, headers } = receiver.requests[0] ?? assert.fail('nothing was sent');
     const verify = (secret: string): unknown => new Webhook(secret).verify(body, headers as Record<string, string>);
     verify(third);
     verify(second);
@@ -243,7 +240,7 @@ suite('rotating the secret', () => {
 suite('testing', () => {
   test('one signed callback is sent at once, and what came of it is told', async () => {
     const { endpointId, secret } = await registerOwn({ url: receiver.url });
-    receiver.answer = { status: 202, body: `${'é'.repeat(600)}tail` };
+    receiver.respond = respondWith(202, `${'é'.repeat(600)}tail`);
     const data = dataOf(await ask('POST', `${ENDPOINTS}/${endpointId}/test`));
     assert.deepEqual(Object.keys(data), [
       'succeeded',
@@ -258,8 +255,8 @@ suite('testing', () => {
     assert.equal(data['answer'], 'é'.repeat(512));
     assert.ok(Number.isInteger(data['duration_ms']));
 
-    assert.equal(receiver.received.length, 1);
-    const { body, headers } = receiver.received[0] ?? assert.fail();
+    assert.equal(receiver.requests.length, 1);
+    const { body, headers } = receiver.requests[0] ?? assert.fail();
     assert.equal(headers['webhook-id'], data['webhook_id']);
     const sent = new Webhook(secret).verify(body, headers as Record<string, string>) as Record<string, unknown>;
     assert.equal(sent['type'], 'endpoint.test');
@@ -268,7 +265,7 @@ suite('testing', () => {
 
   test('a refusal, and no answer at all, are told too and change nothing', async () => {
     const { endpointId } = await registerOwn({ url: receiver.url });
-    receiver.answer = { status: 410, body: '' };
+    receiver.respond = respondWith(410, '');
     const refused = dataOf(await ask('POST', `${ENDPOINTS}/${endpointId}/test`));
     assert.deepEqual([refused['succeeded'], refused['http_status'], refused['error']], [false, 410, null]);
 
@@ -294,7 +291,7 @@ suite('testing', () => {
     const path = `${ENDPOINTS}/${endpointId}/test`;
     const answers = await Promise.all(Array.from({ length: 25 }, () => ask('POST', path)));
     assert.equal(answers.filter(({ status }) => status === 200).length, 20);
-    assert.equal(receiver.received.length, 20);
+    assert.equal(receiver.requests.length, 20);
     for (const answer of answers.filter(({ status }) => status !== 200)) assertRefused(answer, 'RATE_LIMIT_EXCEEDED');
   });
 });

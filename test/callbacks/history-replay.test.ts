@@ -3,6 +3,7 @@ import { after, before, beforeEach, suite, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
 import { assertRefused } from '../contract/assertions.ts';
+import { type HttpReceiver, startHttpReceiver } from '../support/http-receiver.ts';
 import { type Answer, startTestService, type TestService } from '../support/service.ts';
 import {
   addOwnClient,
@@ -12,22 +13,20 @@ import {
   EVENTS,
   feedSuccesses,
   openSql,
-  type Receiver,
   register,
-  startReceiver,
 } from './endpoints-harness.ts';
 
 /** Delivering again, and what was missed. */
 
 let service: TestService;
 let sql: Awaited<ReturnType<typeof openSql>>;
-let receiver: Receiver;
+let receiver: HttpReceiver;
 let clientId: string;
 let token: string;
 before(async () => {
   service = await startTestService({ rails: [] });
   sql = await openSql(service);
-  receiver = await startReceiver();
+  receiver = await startHttpReceiver();
 });
 after(async () => {
   await receiver?.close();
@@ -268,16 +267,16 @@ suite('a range of time', () => {
 
 test('what was missed arrives after a replay, under the ID and with the data of its event', async () => {
   const [transactionId] = await feedOwn(1, { amount: '9007199254740993.01' });
-  const own = await startReceiver();
+  const own = await startHttpReceiver();
   try {
     const { endpointId, secret } = await registerOwn({ url: own.url });
     await replay({ endpoint_id: endpointId, ...ALWAYS, state: 'missing' });
     const deadline = AbortSignal.timeout(10_000);
-    while (own.received.length === 0) {
+    while (own.requests.length === 0) {
       assert.ok(!deadline.aborted, 'nothing arrived');
       await delay(10);
     }
-    const { headers, body } = own.received[0] ?? assert.fail();
+    const { headers, body } = own.requests[0] ?? assert.fail();
     new Webhook(secret).verify(body, headers as Record<string, string>);
     assert.equal(headers['webhook-id'], `evt_${transactionId}_1`);
     const { text } = await ask('GET', EVENTS);

@@ -8,7 +8,8 @@ import { promisify } from 'node:util';
 import { Webhook } from 'standardwebhooks';
 import { ATTEMPT_DELAYS_MS } from '../../apps/server/src/callbacks/retry-schedule.ts';
 import { EVENT_KINDS } from '../../apps/server/src/domain/event.ts';
-import { call, ENDPOINTS, type Receiver, register, startReceiver } from '../callbacks/endpoints-harness.ts';
+import { call, ENDPOINTS, register } from '../callbacks/endpoints-harness.ts';
+import { type HttpReceiver, startHttpReceiver } from '../support/http-receiver.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
 /** What docs/callbacks.md tells the reader to paste tells genuine callbacks from forged ones. */
@@ -24,12 +25,12 @@ interface Message {
 let page: string;
 let directory: string;
 let service: TestService;
-let receiver: Receiver;
+let receiver: HttpReceiver;
 before(async () => {
   page = await readFile(new URL('../../docs/callbacks.md', import.meta.url), 'utf8');
   directory = await mkdtemp(path.join(tmpdir(), 'tiba-callbacks-'));
   service = await startTestService({ rails: [] });
-  receiver = await startReceiver();
+  receiver = await startHttpReceiver();
 });
 after(async () => {
   await receiver?.close();
@@ -161,7 +162,7 @@ async function sentByService(): Promise<{ message: Message; former: string }> {
   const { endpointId, secret: former } = await register(service, { url: receiver.url });
   const rotated = await call(service, 'POST', `${ENDPOINTS}/${endpointId}/rotate-secret`);
   await call(service, 'POST', `${ENDPOINTS}/${endpointId}/test`);
-  const { headers, body } = receiver.received.at(-1) ?? assert.fail('nothing was sent');
+  const { headers, body } = receiver.requests.at(-1) ?? assert.fail('nothing was sent');
   const message = {
     secret: String(rotated.json.data?.['secret']),
     id: String(headers['webhook-id']),

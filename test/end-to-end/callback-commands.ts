@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { EVENT_KINDS, type EventKind } from '../../apps/server/src/domain/event.ts';
+import { webhookId } from '../callbacks/webhook.ts';
 import { type ListedDelivery, readDeliveries } from './caller.ts';
+import { RECEIVER_BEHAVIORS } from './client-receiver.ts';
 import { DETAILS, FIRST_PLAIN } from './details.ts';
 import { type Command, SILENT } from './feed-commands.ts';
 import { feed, type History, letDeliveriesComeDue, revive, until } from './history.ts';
 import { hear, type Model, type ModelEndpoint, missingFor, type Said } from './model.ts';
-import { MANNERS } from './receiver.ts';
 
 const ENDPOINTS_MAX = 4;
 const ENDPOINTS = '/api/v1/callback-endpoints';
@@ -75,14 +76,14 @@ const rotate = which.map(
 );
 
 const receiverTurns = fc
-  .record({ which, manner: fc.constantFrom(...MANNERS.filter((manner) => manner !== 'is gone')) })
+  .record({ which, behavior: fc.constantFrom(...RECEIVER_BEHAVIORS.filter((behavior) => behavior !== 'is gone')) })
   .map(
-    ({ which, manner }): Command => ({
+    ({ which, behavior }): Command => ({
       check: isAny,
       async run({ endpoints }, { receiver }) {
-        receiver.turn(chosen(endpoints, which).path, manner);
+        receiver.setBehavior(chosen(endpoints, which).path, behavior);
       },
-      toString: () => `the receiver of endpoint ${which} ${manner}`,
+      toString: () => `the receiver of endpoint ${which} ${behavior}`,
     }),
   );
 
@@ -98,7 +99,7 @@ async function deliveryOf(
 }
 
 export const arrivalsOf = ({ receiver }: History, { path }: ModelEndpoint, eventId: string): number =>
-  receiver.arrivals.filter((arrival) => arrival.path === path && arrival.webhookId === eventId).length;
+  receiver.requests.filter((request) => request.path === path && webhookId(request) === eventId).length;
 
 const isAnyOwed = ({ endpoints }: Readonly<Model>, choice: number): boolean =>
   endpoints.length > 0 && chosen(endpoints, choice).owed.size > 0;
@@ -165,7 +166,7 @@ const gone = which.map(
     async run({ endpoints }, history) {
       const { caller, receiver } = history;
       const endpoint = chosen(endpoints, which);
-      receiver.turn(endpoint.path, 'is gone');
+      receiver.setBehavior(endpoint.path, 'is gone');
       const delivery = await deliveryOf(history, endpoint, chosen([...endpoint.owed], 0));
       // Refused when something else came to the receiver first.
       await caller.call('POST', `${DELIVERIES}/${delivery.delivery_id}/replay`);
@@ -174,7 +175,7 @@ const gone = which.map(
         return answer.json.data?.['disabled_reason'] === 'gone';
       });
       endpoint.enabled = false;
-      receiver.turn(endpoint.path, 'accepts');
+      receiver.setBehavior(endpoint.path, 'accepts');
       await untilGoneIsKnown(history, endpoint);
     },
     toString: () => `the receiver of endpoint ${which} is gone`,
@@ -188,7 +189,7 @@ async function untilGoneIsKnown({ database, receiver }: History, { endpointId, p
       'select count(*)::int as count from tiba.callback_attempts where endpoint_id = $1 and http_status = 410',
       [endpointId],
     );
-    const answered = receiver.arrivals.filter((arrival) => arrival.path === path && arrival.answered === 410);
+    const answered = receiver.requests.filter((request) => request.path === path && request.answered === 410);
     return row?.count === answered.length;
   });
 }
@@ -198,7 +199,7 @@ const giveUp = which.map(
     check: (model) => isAnyOwed(model, which) && chosen(model.endpoints, which).enabled,
     async run({ endpoints }, history) {
       const { endpointId, path } = chosen(endpoints, which);
-      history.receiver.turn(path, 'fails');
+      history.receiver.setBehavior(path, 'fails');
       await until(`nothing is pending for ${endpointId}`, async () => {
         await letDeliveriesComeDue(history);
         return (await readDeliveries(history.caller, endpointId)).every(({ state }) => state !== 'pending');
@@ -222,7 +223,7 @@ const killedWhileSending = fc
         const place = freshPlace(model) ?? 0;
         const word = succeeds(place);
         hear(model, word);
-        receiver.turn(path, 'accepts');
+        receiver.setBehavior(path, 'accepts');
         receiver.onNext(path, moment, () => void service.kill());
         await feed(history, [word], async () => {
           await until('the callback has come, and the service was killed', () => !service.isRunning());

@@ -3,9 +3,9 @@ import type { Database } from '../../apps/server/src/postgres/database.ts';
 import { openDatabase } from '../../apps/server/src/postgres/database.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { type Caller, createCaller } from './caller.ts';
+import { type ClientReceiver, startClientReceiver } from './client-receiver.ts';
 import { createKillableService, type KillableService } from './killable-service.ts';
 import type { BankAnswer, ServiceSettings } from './messages.ts';
-import { type Receiver, startReceiver } from './receiver.ts';
 
 /** A service that can be killed, with everything around it: PostgreSQL, the core, a bank, a receiver of callbacks. */
 export interface Stage {
@@ -13,7 +13,7 @@ export interface Stage {
   /** The same as the service's, for what a test looks at or moves in time by itself. */
   readonly database: Database;
   readonly core: Caller;
-  readonly receiver: Receiver;
+  readonly receiver: ClientReceiver;
   /** What banks answer to a question about the transfer of this reference, where it is not the usual. */
   readonly banks: Map<string, () => BankAnswer | Promise<BankAnswer>>;
   close(): Promise<void>;
@@ -39,7 +39,7 @@ export async function createStage(
       (reference) => banks.get(reference)?.() ?? usual(reference),
     );
     closers.push(service.close);
-    const receiver = await startReceiver();
+    const receiver = await startClientReceiver();
     closers.push(receiver.close);
     await service.start();
     return {

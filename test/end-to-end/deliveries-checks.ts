@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { Webhook } from 'standardwebhooks';
+import { webhookId } from '../callbacks/webhook.ts';
+import type { ReceivedRequest } from '../support/http-receiver.ts';
 import type { ListedDelivery } from './caller.ts';
 import type { Witness } from './consistency-log.ts';
 import { type ListedEvent, readCallback, transactionIdOf } from './received-callbacks.ts';
-import type { Arrival } from './receiver.ts';
 
 /** What holds for events and callbacks, whatever has happened. */
 
@@ -25,16 +26,18 @@ export function assertInOrder(events: readonly ListedEvent[], witness: Witness):
 
 /** Each callback tells of one event, under that event's own ID, word for word. */
 export function assertTruthful(
-  arrivals: readonly Arrival[],
+  requests: readonly ReceivedRequest[],
   events: ReadonlyMap<string, ListedEvent>,
   witness: Witness,
 ): void {
-  for (const { body, webhookId, path } of arrivals) {
+  for (const request of requests) {
+    const { body, path } = request;
+    const id = webhookId(request);
     const { type, timestamp, version, data } = readCallback(body);
     const transactionId = transactionIdOf(data);
-    assert.equal(webhookId, `evt_${transactionId}_${version}`, `${path} was told of an event under another ID`);
-    const event = events.get(webhookId);
-    assert.ok(event !== undefined, `${path} was told of ${webhookId}, which is no event`);
+    assert.equal(id, `evt_${transactionId}_${version}`, `${path} was told of an event under another ID`);
+    const event = events.get(id);
+    assert.ok(event !== undefined, `${path} was told of ${id}, which is no event`);
     assert.deepEqual(
       { type, timestamp, version },
       { type: event.type, timestamp: event.timestamp, version: event.version },
@@ -50,46 +53,45 @@ export type Secrets = readonly { readonly secret: string; readonly from: number 
 const SURELY_MS = 2_000;
 
 /** A secret signs until the next but one takes its place: each that surely held has signed, and nobody else. */
-export function assertSigned(arrival: Arrival, secrets: Secrets): void {
-  const sentMs = Number(arrival.headers['webhook-timestamp']) * 1000;
+export function assertSigned(request: ReceivedRequest, secrets: Secrets): void {
+  const sentMs = Number(request.headers['webhook-timestamp']) * 1000;
   const held = secrets.map(({ secret, from }, index) => {
     const until = secrets[index + 2]?.from ?? Number.POSITIVE_INFINITY;
     return {
       perhaps: from - SURELY_MS <= sentMs && sentMs <= until + SURELY_MS,
       surely: from + SURELY_MS <= sentMs && sentMs <= until - SURELY_MS,
-      signed: verifies(arrival, secret),
+      signed: verifies(request, secret),
     };
   });
   assert.ok(
     held.some(({ perhaps, signed }) => perhaps && signed),
-    `${arrival.webhookId} is signed with no secret that holds`,
+    `${webhookId(request)} is signed with no secret that holds`,
   );
   assert.ok(
     held.every(({ surely, signed }) => signed || !surely),
-    `${arrival.webhookId} is not signed with each secret that holds`,
+    `${webhookId(request)} is not signed with each secret that holds`,
   );
 }
 
 /** By the library's own signer: its verifier would find what came more than five minutes ago too old. */
-function verifies({ body, headers, webhookId }: Arrival, secret: string): boolean {
+function verifies(request: ReceivedRequest, secret: string): boolean {
+  const { body, headers } = request;
   const sentAt = new Date(Number(headers['webhook-timestamp']) * 1000);
-  const signature = new Webhook(secret).sign(webhookId, sentAt, body);
-  return (headers['webhook-signature'] ?? '').split(' ').includes(signature);
+  const signature = new Webhook(secret).sign(webhookId(request), sentAt, body);
+  return String(headers['webhook-signature']).split(' ').includes(signature);
 }
 
 /** What an endpoint is owed is there, once each, and what is said to be delivered was accepted. */
 export function assertBalanced(
   deliveries: readonly ListedDelivery[],
   owed: ReadonlySet<string>,
-  arrivals: readonly Arrival[],
+  requests: readonly ReceivedRequest[],
 ): void {
   assert.deepEqual(deliveries.map((each) => each.event_id).sort(), [...owed].sort(), 'the ledger of an endpoint');
-  const accepted = new Set(
-    arrivals.filter(({ answered }) => answered !== null && answered < 300).map(({ webhookId }) => webhookId),
-  );
+  const accepted = new Set(requests.filter(({ answered }) => answered !== null && answered < 300).map(webhookId));
   for (const { event_id: eventId, state, attempt_count: attempts } of deliveries) {
     if (state === 'delivered') assert.ok(accepted.has(eventId), `${eventId} is delivered, and nobody accepted it`);
     if (state === 'exhausted') assert.ok(attempts >= 10, `${eventId} is given up after ${attempts} attempts`);
   }
-  for (const { webhookId } of arrivals) assert.ok(owed.has(webhookId), `${webhookId} was delivered and is not owed`);
+  for (const id of requests.map(webhookId)) assert.ok(owed.has(id), `${id} was delivered and is not owed`);
 }

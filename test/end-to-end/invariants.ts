@@ -20,11 +20,11 @@ export async function judge(history: History, model: Model): Promise<void> {
   const byId = new Map(events.map((event) => [event.eventId, event]));
   assert.deepEqual(kindsOf(events), new Map([...model.events].map(([id, { kind }]) => [id, kind])));
 
-  const arrivals = receiver.arrivals.filter(({ path }) => path.startsWith(`/${circumstances.clientId}/`));
-  assertTruthful(arrivals, byId, witness);
+  const requests = receiver.requests.filter(({ path }) => path.startsWith(`/${circumstances.clientId}/`));
+  assertTruthful(requests, byId, witness);
   for (const endpoint of model.endpoints) {
-    const own = arrivals.filter(({ path }) => path === endpoint.path);
-    for (const arrival of own) assertSigned(arrival, endpoint.secrets);
+    const own = requests.filter(({ path }) => path === endpoint.path);
+    for (const request of own) assertSigned(request, endpoint.secrets);
     const deliveries = await readDeliveries(caller, endpoint.endpointId);
     assertBalanced(deliveries, endpoint.owed, own);
     if (!endpoint.enabled) continue;
@@ -44,7 +44,7 @@ export async function judge(history: History, model: Model): Promise<void> {
 
 /** Receivers are well again, and time passes until nothing is pending where it can be delivered. */
 async function settle(history: History, model: Model): Promise<void> {
-  for (const { path } of model.endpoints) history.receiver.turn(path, 'accepts');
+  for (const { path } of model.endpoints) history.receiver.setBehavior(path, 'accepts');
   for (const { endpointId } of model.endpoints.filter(({ enabled }) => enabled)) {
     await until(`nothing is pending for ${endpointId}`, async () => {
       const isPending = (await readDeliveries(history.caller, endpointId)).some(({ state }) => state === 'pending');

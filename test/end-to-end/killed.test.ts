@@ -152,11 +152,11 @@ test(`${TRANSACTIONS} disbursements end while the service is killed ${KILLS} tim
   const ids = new Set(events.map(({ eventId }) => eventId));
   assert.deepEqual([...ids].sort(), disbursements.map(({ transactionId }) => `evt_${transactionId}_2`).sort());
 
-  const { arrivals } = stage.receiver;
-  assertTruthful(arrivals, new Map(events.map((event) => [event.eventId, event])), witness);
+  const { requests } = stage.receiver;
+  assertTruthful(requests, new Map(events.map((event) => [event.eventId, event])), witness);
   for (const { path, endpointId, secret } of endpoints) {
-    const own = arrivals.filter((arrival) => arrival.path === path);
-    for (const arrival of own) assertSigned(arrival, [{ secret, from: 0 }]);
+    const own = requests.filter((request) => request.path === path);
+    for (const request of own) assertSigned(request, [{ secret, from: 0 }]);
     const deliveries = await readDeliveries(client, endpointId);
     assert.ok(deliveries.every(({ state }) => state === 'delivered'));
     assertBalanced(deliveries, ids, own);
@@ -164,7 +164,7 @@ test(`${TRANSACTIONS} disbursements end while the service is killed ${KILLS} tim
   assert.deepEqual(witness.contradictions(), []);
   t.diagnostic(
     `${words} words acknowledged, ${kept.words} kept, ${again} batches sent again; ${events.length} events, ` +
-      `${arrivals.length} callbacks, ${arrivals.length - events.length * endpoints.length} of them once more`,
+      `${requests.length} callbacks, ${requests.length - events.length * endpoints.length} of them once more`,
   );
   t.diagnostic(`killed for ${Math.round(killedForMs / 1000)} s, settled ${Math.round(settledForMs / 1000)} s later`);
 });

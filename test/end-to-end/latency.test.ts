@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { register } from '../callbacks/endpoints-harness.ts';
+import { type HttpReceiver, startHttpReceiver } from '../support/http-receiver.ts';
 import { startTestService, type TestService, word } from '../support/service.ts';
 import { until } from './history.ts';
-import { type Receiver, startReceiver } from './receiver.ts';
 
 let service: TestService;
-let receiver: Receiver;
+let receiver: HttpReceiver;
 before(async () => {
-  receiver = await startReceiver();
+  receiver = await startHttpReceiver();
   service = await startTestService({ rails: [] });
 });
 after(async () => {
@@ -21,13 +21,13 @@ const EVENTS = 6;
 const PROMPTLY_MS = 500;
 
 test('a callback is sent because something happened, not because somebody looks now and then', async () => {
-  await register(service, { url: receiver.url('/') });
+  await register(service, { url: receiver.url });
   const durations: number[] = [];
   for (let count = 0; count < EVENTS; count += 1) {
     const transactionId = `TP${String(count).padStart(8, '0')}`;
     const startedMs = performance.now();
     await service.feed(word({ transaction_id: transactionId, reference_id: transactionId, status: 'SUCCESS' }));
-    await until('the callback has come', () => receiver.arrivals.length > count);
+    await until('the callback has come', () => receiver.requests.length > count);
     durations.push(performance.now() - startedMs);
   }
   // Those after the first would each come with a look, a second after the one before. One slow one says nothing.

@@ -11,8 +11,9 @@ import {
 import type { LookUp } from '../../apps/server/src/outbound/look-up.ts';
 import { OutboundFailure, type OutboundFailureReason } from '../../apps/server/src/outbound/outbound-failure.ts';
 import { type OutboundPolicy, PUBLIC_ONLY } from '../../apps/server/src/outbound/policy.ts';
-import { startRawReceiver, startReceiver, startTrap } from './receiver.ts';
+import { startHttpReceiver } from '../support/http-receiver.ts';
 import { MORE_SPELLINGS, USUAL_SPELLINGS } from './spellings.ts';
+import { startForbiddenReceiver, startTcpReceiver } from './tcp-receiver.ts';
 
 const PUBLIC_ADDRESS = '93.184.215.14';
 /** Long enough for whatever is not refused at once. */
@@ -41,93 +42,96 @@ const fails = (post: Promise<unknown>, reason: OutboundFailureReason, message?: 
 suite('a post never reaches this machine or its network', () => {
   for (const [kind, spellings] of Object.entries({ usual: USUAL_SPELLINGS, more: MORE_SPELLINGS })) {
     test(`however its address is spelled (${kind})`, async (context) => {
-      const trap = await startTrap(context);
-      const http = open(context, { policy: strict(trap.port) });
+      const forbidden = await startForbiddenReceiver(context);
+      const http = open(context, { policy: strict(forbidden.port) });
       for (const spelling of spellings) {
         for (const scheme of ['https', 'http']) {
-          await fails(http.post(`${scheme}://${spelling}:${trap.port}/`, {}, '{}', LIMIT), 'refused_address');
+          await fails(http.post(`${scheme}://${spelling}:${forbidden.port}/`, {}, '{}', LIMIT), 'refused_address');
         }
       }
-      assert.equal(await trap.visits(), 0);
+      assert.equal(await forbidden.countConnections(), 0);
     });
   }
 
-  test('and the trap would have noticed: the same posts reach it where the policy allows it', async (context) => {
-    const trap = await startTrap(context);
-    const policy = { ...strict(trap.port), allowed: ['127.0.0.0/8'] };
+  test('the forbidden receiver counts the same posts where the policy allows its address', async (context) => {
+    const forbidden = await startForbiddenReceiver(context);
+    const policy = { ...strict(forbidden.port), allowed: ['127.0.0.0/8'] };
     const http = open(context, { policy });
     for (const spelling of ['127.0.0.1', '2130706433', '0177.0.0.01']) {
       // It speaks no TLS.
-      await fails(http.post(`https://${spelling}:${trap.port}/`, {}, '{}', { timeoutMs: 200 }), 'timeout');
+      await fails(http.post(`https://${spelling}:${forbidden.port}/`, {}, '{}', { timeoutMs: 200 }), 'timeout');
     }
-    assert.ok((await trap.visits()) > 0);
+    assert.ok((await forbidden.countConnections()) > 0);
   });
 
   test('whatever its name resolves to', async (context) => {
-    const trap = await startTrap(context);
+    const forbidden = await startForbiddenReceiver(context);
     const machine = ['127.0.0.1', '::1', '::', '0.0.0.0', '127.1', '0x7f.1', '2130706433', '127.0.0.1.', '[::1]', ''];
     const disguised = ['::ffff:127.0.0.1', '::ffff:7f00:1', '::127.0.0.1', '64:ff9b::7f00:1', '::1%lo', 'localhost'];
     for (const address of [...machine, ...disguised]) {
-      const http = open(context, { policy: strict(trap.port), lookUp: resolvingTo(address) });
-      const post = http.post(`https://callbacks.example.com:${trap.port}/`, {}, '{}', LIMIT);
+      const http = open(context, { policy: strict(forbidden.port), lookUp: resolvingTo(address) });
+      const post = http.post(`https://callbacks.example.com:${forbidden.port}/`, {}, '{}', LIMIT);
       await fails(post, 'refused_address', /^callbacks\.example\.com has an address that callbacks are not sent to/);
     }
-    assert.equal(await trap.visits(), 0);
+    assert.equal(await forbidden.countConnections(), 0);
   });
 
   test('when one address among several is its own, in whatever place', async (context) => {
-    const trap = await startTrap(context);
+    const forbidden = await startForbiddenReceiver(context);
     for (const addresses of [
       [PUBLIC_ADDRESS, '127.0.0.1'],
       ['127.0.0.1', PUBLIC_ADDRESS],
       [PUBLIC_ADDRESS, '2606:4700::1111', '::1'],
       ['::ffff:127.0.0.1', PUBLIC_ADDRESS],
     ]) {
-      const http = open(context, { policy: strict(trap.port), lookUp: resolvingTo(...addresses) });
-      await fails(http.post(`https://callbacks.example.com:${trap.port}/`, {}, '{}', LIMIT), 'refused_address');
+      const http = open(context, { policy: strict(forbidden.port), lookUp: resolvingTo(...addresses) });
+      await fails(http.post(`https://callbacks.example.com:${forbidden.port}/`, {}, '{}', LIMIT), 'refused_address');
     }
-    assert.equal(await trap.visits(), 0);
+    assert.equal(await forbidden.countConnections(), 0);
   });
 
   test('when its name was public at registration and has changed its mind since', async (context) => {
-    const trap = await startTrap(context);
+    const forbidden = await startForbiddenReceiver(context);
     const answers = [PUBLIC_ADDRESS, '127.0.0.1'];
     const lookUp: LookUp = async () => [{ address: answers.shift() ?? '127.0.0.1', family: 4 }];
-    const url = `https://callbacks.example.com:${trap.port}/`;
-    assert.ok('url' in (await resolveDestination(url, strict(trap.port), { lookUp })));
-    const http = open(context, { policy: strict(trap.port), lookUp });
+    const url = `https://callbacks.example.com:${forbidden.port}/`;
+    assert.ok('url' in (await resolveDestination(url, strict(forbidden.port), { lookUp })));
+    const http = open(context, { policy: strict(forbidden.port), lookUp });
     await fails(http.post(url, {}, '{}', LIMIT), 'refused_address');
     await fails(http.post(url, {}, '{}', LIMIT), 'refused_address');
-    assert.equal(await trap.visits(), 0);
+    assert.equal(await forbidden.countConnections(), 0);
   });
 
   test('when the look-up answers within the call', async (context) => {
-    const trap = await startTrap(context);
+    const forbidden = await startForbiddenReceiver(context);
     // Not what the type says, and what a cache in front of a resolver easily does.
     const lookUp = (() => [{ address: '127.0.0.1', family: 4 }]) as unknown as LookUp;
-    const http = open(context, { policy: strict(trap.port), lookUp });
-    await fails(http.post(`https://callbacks.example.com:${trap.port}/`, {}, '{}', LIMIT), 'refused_address');
-    assert.equal(await trap.visits(), 0);
+    const http = open(context, { policy: strict(forbidden.port), lookUp });
+    await fails(http.post(`https://callbacks.example.com:${forbidden.port}/`, {}, '{}', LIMIT), 'refused_address');
+    assert.equal(await forbidden.countConnections(), 0);
   });
 
   test('by the name localhost in the sandbox, when that resolves elsewhere', async (context) => {
-    const trap = await startTrap(context);
+    const forbidden = await startForbiddenReceiver(context);
     const policy = { ...PUBLIC_ONLY, loopbackHttp: true };
     for (const address of ['10.0.0.1', '169.254.169.254', '::ffff:127.0.0.1', PUBLIC_ADDRESS]) {
       const http = open(context, { policy, lookUp: resolvingTo(address) });
-      await fails(http.post(`http://localhost:${trap.port}/`, {}, '{}', LIMIT), 'refused_address');
+      await fails(http.post(`http://localhost:${forbidden.port}/`, {}, '{}', LIMIT), 'refused_address');
     }
     const http = open(context, { policy, lookUp: resolvingTo('127.0.0.1') });
     await fails(http.post('http://callbacks.example.com/', {}, '{}', LIMIT), 'refused_address', /^Use https/);
     await fails(http.post('https://callbacks.example.com/', {}, '{}', LIMIT), 'refused_address');
-    assert.equal(await trap.visits(), 0);
+    assert.equal(await forbidden.countConnections(), 0);
   });
 });
 
 test('every new connection resolves and judges again', async (context) => {
-  const receiver = await startReceiver(context, (response) => {
-    response.setHeader('connection', 'close');
-    response.end();
+  const receiver = await startHttpReceiver({
+    context,
+    respond: (response) => {
+      response.setHeader('connection', 'close');
+      response.end();
+    },
   });
   const answers = ['127.0.0.1', '127.0.0.1', '10.0.0.1'];
   const asked: string[] = [];
@@ -147,23 +151,26 @@ test('every new connection resolves and judges again', async (context) => {
 });
 
 test('a redirect is a reply, and is not followed', async (context) => {
-  const trap = await startTrap(context);
+  const forbidden = await startForbiddenReceiver(context);
   const http = open(context, { policy: { ...PUBLIC_ONLY, loopbackHttp: true } });
   for (const status of [301, 302, 303, 307, 308]) {
-    const receiver = await startReceiver(context, (response) => {
-      response.writeHead(status, { location: `http://127.0.0.1:${trap.port}/` });
-      response.end('elsewhere');
+    const receiver = await startHttpReceiver({
+      context,
+      respond: (response) => {
+        response.writeHead(status, { location: `http://127.0.0.1:${forbidden.port}/` });
+        response.end('elsewhere');
+      },
     });
     const reply = await http.post(`http://127.0.0.1:${receiver.port}/`, {}, '{}', LIMIT);
     assert.deepEqual([reply.status, reply.answer], [status, 'elsewhere']);
   }
-  assert.equal(await trap.visits(), 0);
+  assert.equal(await forbidden.countConnections(), 0);
 });
 
 test('an address that was reached without permission is sent no byte', async (context) => {
   let received = 0;
   const closed = Promise.withResolvers<void>();
-  const receiver = await startRawReceiver(context, (socket) => {
+  const receiver = await startTcpReceiver(context, (socket) => {
     socket.on('data', (chunk) => (received += chunk.length));
     socket.on('close', () => closed.resolve());
   });

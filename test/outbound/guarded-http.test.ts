@@ -9,8 +9,9 @@ import {
 import type { LookUp } from '../../apps/server/src/outbound/look-up.ts';
 import { OutboundFailure, type OutboundFailureReason } from '../../apps/server/src/outbound/outbound-failure.ts';
 import { PUBLIC_ONLY } from '../../apps/server/src/outbound/policy.ts';
+import { neverRespond, startHttpReceiver } from '../support/http-receiver.ts';
 import { createCertificate } from './certificates.ts';
-import { startRawReceiver, startReceiver } from './receiver.ts';
+import { startTcpReceiver } from './tcp-receiver.ts';
 
 const LIMIT = { timeoutMs: 20_000 };
 const SANDBOX = { ...PUBLIC_ONLY, loopbackHttp: true };
@@ -43,14 +44,14 @@ const fails = (post: Promise<unknown>, reason: OutboundFailureReason, message?: 
 
 suite('over TLS', () => {
   test('a post arrives as it was given, and the reply comes back', async (context) => {
-    const receiver = await startReceiver(
+    const receiver = await startHttpReceiver({
       context,
-      (response) => {
+      certificate,
+      respond: (response) => {
         response.writeHead(429, { 'retry-after': '120' });
         response.end('tunggu sebentar');
       },
-      certificate,
-    );
+    });
     const http = openInternal(context, receiver.port);
     for (const host of ['callbacks.example.com', '127.0.0.1']) {
       const reply = await http.post(
@@ -73,7 +74,7 @@ suite('over TLS', () => {
   });
 
   test('a certificate that cannot be trusted is a failure, and not a byte of the request is sent', async (context) => {
-    const receiver = await startReceiver(context, undefined, certificate);
+    const receiver = await startHttpReceiver({ context, certificate });
     const url = (host: string) => `https://${host}:${receiver.port}/`;
     const strangers = openInternal(context, receiver.port, { certificateAuthorities: [] });
     await fails(strangers.post(url('callbacks.example.com'), {}, '{}', LIMIT), 'tls', /certificate is self-signed$/);
@@ -83,7 +84,7 @@ suite('over TLS', () => {
   });
 
   test('certificates are verified although the environment says otherwise', async (context) => {
-    const receiver = await startReceiver(context, undefined, certificate);
+    const receiver = await startHttpReceiver({ context, certificate });
     const http = openInternal(context, receiver.port, { certificateAuthorities: [] });
     const before = process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
     process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
@@ -96,9 +97,9 @@ suite('over TLS', () => {
   });
 
   test('a receiver that speaks plain HTTP, or nothing, or hangs up, is a failure of its own kind', async (context) => {
-    const plain = await startReceiver(context);
-    const hangingUp = await startRawReceiver(context, (socket) => socket.end());
-    const silent = await startRawReceiver(context);
+    const plain = await startHttpReceiver({ context });
+    const hangingUp = await startTcpReceiver(context, (socket) => socket.end());
+    const silent = await startTcpReceiver(context);
     const url = ({ port }: { port: number }) => `https://callbacks.example.com:${port}/`;
     const to = (port: number) => openInternal(context, port, { connectTimeoutMs: 300 });
     await fails(to(plain.port).post(url(plain), {}, '{}', LIMIT), 'tls', /does not speak TLS on this port$/);
@@ -107,7 +108,7 @@ suite('over TLS', () => {
   });
 
   test('connections are kept', async (context) => {
-    const receiver = await startReceiver(context, undefined, certificate);
+    const receiver = await startHttpReceiver({ context, certificate });
     const http = openInternal(context, receiver.port);
     for (let post = 0; post < 30; post += 1) {
       await http.post(`https://callbacks.example.com:${receiver.port}/`, {}, '{}', LIMIT);
@@ -120,7 +121,7 @@ suite('over TLS', () => {
 
 suite('connections', () => {
   test('to one origin are as many as are wanted at once, and no more than the limit', async (context) => {
-    const receiver = await startReceiver(context, (response) => setImmediate(() => response.end()));
+    const receiver = await startHttpReceiver({ context, respond: (response) => setImmediate(() => response.end()) });
     const http = open(context, { connectionsPerOriginMax: 8 });
     const url = `http://127.0.0.1:${receiver.port}/`;
     const replies = await Promise.all(Array.from({ length: 200 }, () => http.post(url, {}, '{}', LIMIT)));
@@ -130,8 +131,8 @@ suite('connections', () => {
   });
 
   test('to a slow receiver keep nobody waiting but its own callbacks', async (context) => {
-    const slow = await startReceiver(context, () => undefined);
-    const quick = await startReceiver(context);
+    const slow = await startHttpReceiver({ context, respond: neverRespond });
+    const quick = await startHttpReceiver({ context });
     const http = open(context, { connectionsPerOriginMax: 4 });
     let settled = 0;
     const hanging = Array.from({ length: 20 }, () =>
@@ -147,7 +148,7 @@ suite('connections', () => {
   });
 
   test('of the origin used least recently are let go when there are too many origins', async (context) => {
-    const receivers = await Promise.all([1, 2, 3].map(() => startReceiver(context)));
+    const receivers = await Promise.all([1, 2, 3].map(() => startHttpReceiver({ context })));
     const [first, second, third] = receivers;
     assert.ok(first !== undefined && second !== undefined && third !== undefined);
     const http = open(context, { originsMax: 2, idleTimeoutMs: 600_000 });
@@ -164,9 +165,12 @@ suite('connections', () => {
 
   test('a post waits for one no longer than its deadline, and is then never sent', async (context) => {
     const first = Promise.withResolvers<() => void>();
-    const receiver = await startReceiver(context, (response, { body }) => {
-      if (body === 'first') first.resolve(() => response.end());
-      else response.end();
+    const receiver = await startHttpReceiver({
+      context,
+      respond: (response, { body }) => {
+        if (body === 'first') first.resolve(() => response.end());
+        else response.end();
+      },
     });
     const http = open(context, { connectionsPerOriginMax: 1 });
     const url = `http://127.0.0.1:${receiver.port}/`;
@@ -199,7 +203,7 @@ suite('connections', () => {
   });
 
   test('are made to the next address of a name when one does not answer', async (context) => {
-    const receiver = await startReceiver(context);
+    const receiver = await startHttpReceiver({ context });
     const addresses = ['127.0.0.2', '::1', '127.0.0.1'];
     const lookUp: LookUp = async () => addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
     const http = open(context, { lookUp });
@@ -217,7 +221,7 @@ suite('connections', () => {
 
 suite('closing', () => {
   test('cuts what is under way or waiting, without blaming the receiver', async (context) => {
-    const receiver = await startReceiver(context, () => undefined);
+    const receiver = await startHttpReceiver({ context, respond: neverRespond });
     const http = open(context, { connectionsPerOriginMax: 2 });
     const posts = Array.from({ length: 5_000 }, () =>
       http.post(`http://127.0.0.1:${receiver.port}/`, {}, '{}', LIMIT).then(
@@ -234,7 +238,7 @@ suite('closing', () => {
   });
 
   test("a caller's mistake is no failure of the receiver", async (context) => {
-    const receiver = await startReceiver(context);
+    const receiver = await startHttpReceiver({ context });
     const http = open(context);
     const post = http.post(`http://127.0.0.1:${receiver.port}/`, { 'bad header': 'x\r\ny' }, '{}', LIMIT);
     await assert.rejects(post, (error) => error instanceof Error && !(error instanceof OutboundFailure));

@@ -7,7 +7,8 @@ import { createGuardedHttp, type GuardedHttp } from '../../apps/server/src/outbo
 import { OutboundFailure, type OutboundFailureReason } from '../../apps/server/src/outbound/outbound-failure.ts';
 import { PUBLIC_ONLY } from '../../apps/server/src/outbound/policy.ts';
 import type { OutboundReply } from '../../apps/server/src/outbound/reply.ts';
-import { type Answer, startRawReceiver, startReceiver } from './receiver.ts';
+import { type Respond, startHttpReceiver } from '../support/http-receiver.ts';
+import { startTcpReceiver } from './tcp-receiver.ts';
 
 const LIMIT = { timeoutMs: 20_000 };
 
@@ -25,8 +26,8 @@ const fails = (post: Promise<unknown>, reason: OutboundFailureReason): Promise<v
   });
 
 /** Posts to a receiver that answers so. */
-async function postTo(context: TestContext, answer: Answer): Promise<OutboundReply> {
-  const { port } = await startReceiver(context, answer);
+async function postTo(context: TestContext, respond: Respond): Promise<OutboundReply> {
+  const { port } = await startHttpReceiver({ context, respond });
   return open(context).post(`http://127.0.0.1:${port}/`, {}, '{}', LIMIT);
 }
 
@@ -36,7 +37,7 @@ async function postRaw(
   speak: (socket: Socket) => void,
   limit: { timeoutMs: number } = LIMIT,
 ): Promise<OutboundReply> {
-  const { port } = await startRawReceiver(context, (socket) => socket.once('data', () => speak(socket)));
+  const { port } = await startTcpReceiver(context, (socket) => socket.once('data', () => speak(socket)));
   return open(context).post(`http://127.0.0.1:${port}/`, {}, '{}', limit);
 }
 
@@ -104,12 +105,15 @@ suite('a body that is too long', () => {
 
   test('costs no memory, from however many receivers at once', async (context) => {
     const chunk = Buffer.alloc(64 * 1024, 'a');
-    const receiver = await startReceiver(context, (response) => {
-      const pour = (): void => {
-        while (!response.destroyed && response.write(chunk));
-      };
-      response.on('drain', pour);
-      pour();
+    const receiver = await startHttpReceiver({
+      context,
+      respond: (response) => {
+        const pour = (): void => {
+          while (!response.destroyed && response.write(chunk));
+        };
+        response.on('drain', pour);
+        pour();
+      },
     });
     const http = open(context);
     const held = () => process.memoryUsage().arrayBuffers + process.memoryUsage().heapUsed;
@@ -122,7 +126,7 @@ suite('a body that is too long', () => {
   });
 
   test('up to 64 KiB leaves the connection as it was', async (context) => {
-    const receiver = await startReceiver(context, (response) => response.end('a'.repeat(64 * 1024)));
+    const receiver = await startHttpReceiver({ context, respond: (response) => response.end('a'.repeat(64 * 1024)) });
     const http = open(context);
     for (let post = 0; post < 10; post += 1) {
       const reply = await http.post(`http://127.0.0.1:${receiver.port}/`, {}, '{}', LIMIT);
@@ -218,7 +222,7 @@ test('Retry-After is given as it came, when it can be one', async (context) => {
 });
 
 test('a reply that is followed by another is not taken for the answer to the next post', async (context) => {
-  const receiver = await startRawReceiver(context, (socket) => {
+  const receiver = await startTcpReceiver(context, (socket) => {
     socket.on('data', () => {
       socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nokHTTP/1.1 410 Gone\r\ncontent-length: 0\r\n\r\n');
     });

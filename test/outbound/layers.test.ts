@@ -5,7 +5,7 @@ import { createGuardedConnect } from '../../apps/server/src/outbound/guarded-con
 import { type LookUp, resolveHost, shareLookUps } from '../../apps/server/src/outbound/look-up.ts';
 import { createOriginPools } from '../../apps/server/src/outbound/origin-pools.ts';
 import { OutboundFailure } from '../../apps/server/src/outbound/outbound-failure.ts';
-import { startTrap } from './receiver.ts';
+import { startForbiddenReceiver } from './tcp-receiver.ts';
 
 // Several layers refuse the same thing, so that the whole would go on refusing if one of them broke: here each is alone.
 
@@ -29,25 +29,25 @@ suite('the connector alone', () => {
   const isRefused = (error: unknown): boolean => error instanceof OutboundFailure && error.reason === 'refused_address';
 
   test('refuses literal addresses, of which no look-up ever hears', async (context) => {
-    const trap = await startTrap(context);
+    const forbidden = await startForbiddenReceiver(context);
     for (const literal of ['127.0.0.1', '::1', '0.0.0.0', '::', '::ffff:127.0.0.1', '::ffff:7f00:1', '10.0.0.1']) {
-      assert.ok(isRefused(await connectTo(literal, trap.port, never)), literal);
+      assert.ok(isRefused(await connectTo(literal, forbidden.port, never)), literal);
     }
-    assert.equal(await trap.visits(), 0);
+    assert.equal(await forbidden.countConnections(), 0);
   });
 
   test('asks its look-up about every other host, also those that the system would read as an address', async (context) => {
-    const trap = await startTrap(context);
+    const forbidden = await startForbiddenReceiver(context);
     for (const host of ['127.1', '2130706433', '0x7f.1', '017700000001', '0', 'localhost']) {
       const asked: string[] = [];
       const lookUp: LookUp = (hostname) => {
         asked.push(hostname);
         return Promise.resolve([{ address: '127.0.0.1', family: 4 }]);
       };
-      assert.ok(isRefused(await connectTo(host, trap.port, lookUp)), host);
+      assert.ok(isRefused(await connectTo(host, forbidden.port, lookUp)), host);
       assert.deepEqual(asked, [host]);
     }
-    assert.equal(await trap.visits(), 0);
+    assert.equal(await forbidden.countConnections(), 0);
   });
 
   test('connects to the addresses that it judged, though the list should change afterwards', async () => {
