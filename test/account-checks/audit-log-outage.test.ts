@@ -10,15 +10,15 @@ import {
 } from '../../apps/server/src/postgres/account-checks.ts';
 import { type Database, DatabaseUnavailable, openDatabase } from '../../apps/server/src/postgres/database.ts';
 import type { Rail } from '../../apps/server/src/rails/rail.ts';
-import { startWeatherServer, type WeatherServer } from '../fault-injection/postgres-server.ts';
-import { assertRecovers, keepAsking, probe } from '../fault-injection/process-monitor.ts';
+import { type PostgresServer, startPostgresServer } from '../fault-injection/postgres-server.ts';
+import { assertRecovers, probeStatus, requestContinuously } from '../fault-injection/request-monitor.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Answer, startTestService, type TestService } from '../support/service.ts';
 import { storedChecks } from './stored-checks.ts';
 
 /** PostgreSQL comes and goes: no check that a bank was asked for is left without its record, and none has two. */
 
-let server: WeatherServer;
+let server: PostgresServer;
 let service: TestService;
 let database: Database;
 const log = pino({ level: 'silent' });
@@ -54,12 +54,12 @@ const record = (checkedAt = '2026-11-21T04:32:26.123Z'): NewAccountCheck => ({
 });
 
 before(async () => {
-  server = await startWeatherServer();
+  server = await startPostgresServer();
   service = await startTestService({ rails: [rail], database: server.database });
   database = openDatabase({ connection: server.database.connection, connectionsMax: 1, log });
 });
 after(async () => {
-  server?.thaw();
+  server?.resume();
   await server?.start();
   await database?.close();
   await service?.close();
@@ -82,11 +82,11 @@ function letGo(): void {
   held = undefined;
 }
 
-const isReady = async (ready: boolean): Promise<boolean> => ((await probe(service, '/readyz')) === 200) === ready;
+const isReady = async (ready: boolean): Promise<boolean> => ((await probeStatus(service, '/readyz')) === 200) === ready;
 
 test('what was asked while PostgreSQL went away, was frozen, and came back, is recorded once each', async (t) => {
   t.after(letGo);
-  const asking = keepAsking(t, check, AT_A_TIME);
+  const asking = requestContinuously(t, check, AT_A_TIME);
   await eventually('some are written', async () => (await written()) > 50);
   await holdAllAtTheBank();
   await server.stop();
@@ -98,7 +98,7 @@ test('what was asked while PostgreSQL went away, was frozen, and came back, is r
   await server.freeze();
   letGo();
   await eventually('PostgreSQL is missed', () => isReady(false));
-  server.thaw();
+  server.resume();
   await assertRecovers(check);
   const answers = await asking.stop();
   const ids = answers

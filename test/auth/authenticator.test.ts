@@ -21,7 +21,7 @@ function withVerified() {
   const verified: string[] = [];
   const authenticator = createAuthenticator({
     clients: { find: () => client, reload: () => Promise.resolve() },
-    notifications: { isCurrent: () => true, untilCurrent: () => Promise.resolve(true) },
+    notifications: { isCurrent: () => true, waitUntilCurrent: () => Promise.resolve(true) },
     verify(token): Promise<AccessToken> {
       verified.push(token);
       const expiresAtSeconds = Math.ceil(Date.now() / 1000) + 900;

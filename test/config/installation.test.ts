@@ -3,7 +3,7 @@ import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import pino from 'pino';
 import { StartError } from '../../apps/server/src/lib/start-error.ts';
 import { type Database, openDatabase } from '../../apps/server/src/postgres/database.ts';
-import type { InstallationEnvironment } from '../../apps/server/src/postgres/installation.ts';
+import type { InstallationEnvironment } from '../../apps/server/src/postgres/prepare-database.ts';
 import { prepareDatabase } from '../../apps/server/src/postgres/prepare-database.ts';
 import { createEmptyTestDatabase, type TestDatabase } from '../support/database.ts';
 

@@ -3,15 +3,15 @@ import { after, before, test } from 'node:test';
 import pg from 'pg';
 import { startTestService, type TestService, word } from '../support/service.ts';
 import { bound } from '../support/suite-environment.ts';
-import { startWeatherServer, type WeatherServer } from './postgres-server.ts';
-import { assertRecovers, assertUnavailable, observe } from './process-monitor.ts';
+import { type PostgresServer, startPostgresServer } from './postgres-server.ts';
+import { assertRecovers, assertUnavailable, timeRequest } from './request-monitor.ts';
 
-let server: WeatherServer;
+let server: PostgresServer;
 let service: TestService;
 const held: pg.Client[] = [];
 
 before(async () => {
-  server = await startWeatherServer({ max_connections: '16' });
+  server = await startPostgresServer({ max_connections: '16' });
   service = await startTestService({ rails: [], database: server.database });
 });
 after(async () => {
@@ -44,13 +44,13 @@ test('others hold all connections: 503 at once, and right answers as soon as the
   await held[0]?.query("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'tiba'");
   await holdAll();
   const ask = () => service.get('/api/v1/check-status/TB0000000001');
-  const observed = await observe(ask);
+  const observed = await timeRequest(ask);
   assertUnavailable(observed);
   assert.ok(observed.tookMs < bound(1_500), `${Math.round(observed.tookMs)} ms`);
 
   const feeds = await Promise.all(
     Array.from({ length: 6 }, (_, index) =>
-      observe(() => service.feed(word({ transaction_id: `TB000000000${index + 1}`, reference_id: `${index}` }))),
+      timeRequest(() => service.feed(word({ transaction_id: `TB000000000${index + 1}`, reference_id: `${index}` }))),
     ),
   );
   const refused = feeds.filter(({ answer }) => answer.status !== 200);

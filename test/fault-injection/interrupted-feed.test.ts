@@ -6,18 +6,18 @@ import { text } from 'node:stream/consumers';
 import { after, before, suite, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { startTestService, type TestService, word } from '../support/service.ts';
-import { startWeatherServer, type WeatherServer } from './postgres-server.ts';
-import { assertRecovers, until } from './process-monitor.ts';
+import { type PostgresServer, startPostgresServer } from './postgres-server.ts';
+import { assertRecovers, until } from './request-monitor.ts';
 
-let server: WeatherServer;
+let server: PostgresServer;
 let service: TestService;
 
 before(async () => {
-  server = await startWeatherServer();
+  server = await startPostgresServer();
   service = await startTestService({ rails: [], database: server.database });
 });
 after(async () => {
-  server?.thaw();
+  server?.resume();
   await service?.close();
   await server?.remove();
 });
@@ -98,7 +98,7 @@ suite('PostgreSQL goes in the middle of a long feed', () => {
       assert.ok(inserted !== undefined, body);
 
       if (name === 'stopped') await server.start();
-      else server.thaw();
+      else server.resume();
       await assertRecovers(() => service.feed(''));
       // What is said to be stored is; the batch that was under way may be too.
       const stored = await countStored(prefix);

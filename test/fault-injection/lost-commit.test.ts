@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startTestService, type TestService, word } from '../support/service.ts';
-import { startWeatherServer, type WeatherServer } from './postgres-server.ts';
-import { assertUnavailable, observe } from './process-monitor.ts';
-import { type Proxy, startProxy } from './proxy.ts';
+import { type PostgresServer, startPostgresServer } from './postgres-server.ts';
+import { type PostgresProxy, startPostgresProxy } from './proxy.ts';
+import { assertUnavailable, timeRequest } from './request-monitor.ts';
 
-let server: WeatherServer;
-let proxy: Proxy;
+let server: PostgresServer;
+let proxy: PostgresProxy;
 let service: TestService;
 
 before(async () => {
-  server = await startWeatherServer();
-  proxy = await startProxy(server.socketPath);
+  server = await startPostgresServer();
+  proxy = await startPostgresProxy(server.socketPath);
   service = await startTestService({ rails: [], database: { connection: proxy.connection, drop: async () => {} } });
 });
 after(async () => {
@@ -38,15 +38,15 @@ test('the reply to COMMIT is lost: 503, and feeding again gives each transaction
       .join('\n');
   }).join('\n');
 
-  proxy.losesCommitReplies = true;
-  const lost = await observe(() => service.feed(lines));
+  proxy.dropsCommitReplies = true;
+  const lost = await timeRequest(() => service.feed(lines));
   assertUnavailable(lost);
   assert.match(lost.answer.json.message, /0 inserted, 0 advanced.*are stored\): send the whole feed again/);
-  assert.equal(proxy.lostReplies(), 1);
+  assert.equal(proxy.droppedReplies(), 1);
   const [unacknowledged] = await stored();
   assert.equal(unacknowledged?.transactions, 250, 'the first batch was stored without anybody knowing');
 
-  proxy.losesCommitReplies = false;
+  proxy.dropsCommitReplies = false;
   const again = await service.feed(lines);
   assert.equal(again.status, 200, again.text);
   assert.deepEqual(again.json.data, {

@@ -18,7 +18,7 @@ import {
 import type { TestDatabase } from '../support/database.ts';
 
 /** A PostgreSQL that bad weather is made for: one test file's own, at an address that outlives restarts. */
-export interface WeatherServer {
+export interface PostgresServer {
   /** For `startTestService`, which must not drop it. */
   readonly database: TestDatabase;
   /** Where its Unix socket is. */
@@ -29,14 +29,14 @@ export interface WeatherServer {
   start(): Promise<void>;
   /** SIGSTOP to all its processes: connections stay, and nobody answers. */
   freeze(): Promise<void>;
-  thaw(): void;
+  resume(): void;
   /** As its superuser, over a connection of its own. */
   query<R extends pg.QueryResultRow>(sql: string, values?: unknown[]): Promise<R[]>;
   /** Ends it and removes its files, whatever state it is in. */
   remove(): Promise<void>;
 }
 
-export async function startWeatherServer(settings: Readonly<Record<string, string>> = {}): Promise<WeatherServer> {
+export async function startPostgresServer(settings: Readonly<Record<string, string>> = {}): Promise<PostgresServer> {
   const directory = await mkdtemp(path.join(await realpath(tmpdir()), 'tiba-test-'));
   const dataDirectory = path.join(directory, 'postgres');
   const binaries = await findBinaries();
@@ -63,12 +63,12 @@ export async function startWeatherServer(settings: Readonly<Record<string, strin
     await server?.stop();
     server = null;
   };
-  const thaw = (): void => {
+  const resume = (): void => {
     for (const pid of frozen) continueProcess(pid);
     frozen = [];
   };
   const remove = async (): Promise<void> => {
-    thaw();
+    resume();
     await stop();
     await socket.remove();
     await rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
@@ -97,7 +97,7 @@ export async function startWeatherServer(settings: Readonly<Record<string, strin
         for (const each of frozen) process.kill(each, 'SIGSTOP');
       });
     },
-    thaw,
+    resume,
     query: <R extends pg.QueryResultRow>(sql: string, values: unknown[] = []) =>
       withClient(connection, async (client) => (await client.query<R>(sql, values)).rows),
     remove,

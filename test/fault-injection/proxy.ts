@@ -3,30 +3,30 @@ import net, { type AddressInfo } from 'node:net';
 import type pg from 'pg';
 
 /** The network between the service and PostgreSQL, with what can go wrong on it. */
-export interface Proxy {
+export interface PostgresProxy {
   /** To the database `tiba` through the proxy. */
   readonly connection: pg.ClientConfig;
   /** Whether COMMIT arrives and is carried out, and its reply is lost with the connection. */
-  losesCommitReplies: boolean;
+  dropsCommitReplies: boolean;
   /** How many replies were lost. */
-  lostReplies(): number;
+  droppedReplies(): number;
   /** What becomes of the connection for notifications, from now on. */
-  setNotifications(fate: NotificationsFate): void;
+  setNotificationsMode(fate: NotificationsMode): void;
   close(): Promise<void>;
 }
 
 /** `cut` ends the connection and refuses new ones; `silent` keeps it and carries nothing over. */
-export type NotificationsFate = 'carried' | 'cut' | 'silent';
+export type NotificationsMode = 'carried' | 'cut' | 'silent';
 
 // The startup message names the application (PostgreSQL's protocol, "StartupMessage").
 const NOTIFICATIONS = Buffer.from('application_name\0tiba notifications\0');
 // A simple query: the word and its closing zero byte.
 const COMMIT = Buffer.from('commit\0');
 
-export async function startProxy(socketPath: string): Promise<Proxy> {
+export async function startPostgresProxy(socketPath: string): Promise<PostgresProxy> {
   const connections = new Set<net.Socket>();
   const notifications = new Set<net.Socket>();
-  let fate: NotificationsFate = 'carried';
+  let fate: NotificationsMode = 'carried';
   let lostReplies = 0;
 
   const server = net.createServer((client) => {
@@ -54,7 +54,7 @@ export async function startProxy(socketPath: string): Promise<Proxy> {
       }
       if (isNotifications && fate === 'cut') return cut();
       if (isNotifications && fate === 'silent') return;
-      losesNextReply = proxy.losesCommitReplies && chunk.includes(COMMIT);
+      losesNextReply = proxy.dropsCommitReplies && chunk.includes(COMMIT);
       upstream.write(chunk);
     });
     upstream.on('data', (chunk: Buffer) => {
@@ -70,7 +70,7 @@ export async function startProxy(socketPath: string): Promise<Proxy> {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
 
-  const proxy: Proxy = {
+  const proxy: PostgresProxy = {
     connection: {
       host: '127.0.0.1',
       port: (server.address() as AddressInfo).port,
@@ -79,9 +79,9 @@ export async function startProxy(socketPath: string): Promise<Proxy> {
       database: 'tiba',
       ssl: false,
     },
-    losesCommitReplies: false,
-    lostReplies: () => lostReplies,
-    setNotifications(to) {
+    dropsCommitReplies: false,
+    droppedReplies: () => lostReplies,
+    setNotificationsMode(to) {
       fate = to;
       // What was silent cannot go on where it stopped: it ends when it is heard again.
       if (to !== 'silent') for (const socket of notifications) socket.destroy();

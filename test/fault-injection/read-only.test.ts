@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startTestService, type TestService, word } from '../support/service.ts';
-import { startWeatherServer, type WeatherServer } from './postgres-server.ts';
+import { type PostgresServer, startPostgresServer } from './postgres-server.ts';
 import {
   assertRecovers,
   assertRightOrUnavailable,
   assertUnavailable,
-  keepAsking,
-  observe,
+  requestContinuously,
+  timeRequest,
   until,
-} from './process-monitor.ts';
+} from './request-monitor.ts';
 
-let server: WeatherServer;
+let server: PostgresServer;
 let service: TestService;
 
 before(async () => {
-  server = await startWeatherServer();
+  server = await startPostgresServer();
   service = await startTestService({ rails: [], database: server.database });
   assert.equal((await service.feed(word())).status, 200);
 });
@@ -39,11 +39,11 @@ async function setReadOnly(readOnly: boolean): Promise<void> {
 }
 
 test('on a read-only PostgreSQL look-ups go on, feeds are 503 and told to repeat, and all recovers by itself', async (t) => {
-  const asking = keepAsking(t, ask, 4);
+  const asking = requestContinuously(t, ask, 4);
   await setReadOnly(true);
   // A connection that stands learns of it with its next statement or so.
   await until('feeds are refused', async () => (await feed(ids.next().value ?? '')).status === 503);
-  for (let round = 0; round < 5; round += 1) assertUnavailable(await observe(() => feed('TB0000000002')));
+  for (let round = 0; round < 5; round += 1) assertUnavailable(await timeRequest(() => feed('TB0000000002')));
   assert.equal((await service.get('/api/v1/check-status/TB0000000002')).status, 404);
   assert.equal((await ask()).status, 200);
 

@@ -1,24 +1,24 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, suite, test } from 'node:test';
 import { startTestService, type TestService, word } from '../support/service.ts';
-import { startWeatherServer, type WeatherServer } from './postgres-server.ts';
+import { type PostgresServer, startPostgresServer } from './postgres-server.ts';
 import {
   assertRecovers,
   assertRightOrUnavailable,
   assertUnavailable,
-  keepAsking,
-  observe,
-  probe,
-  REFUSED_WITHIN_MS,
+  FAST_FAILURE_WITHIN_MS,
+  probeStatus,
+  requestContinuously,
+  timeRequest,
   until,
-} from './process-monitor.ts';
+} from './request-monitor.ts';
 
-let server: WeatherServer;
+let server: PostgresServer;
 let service: TestService;
 const ask = () => service.get('/api/v1/check-status/TB0000000001');
 
 before(async () => {
-  server = await startWeatherServer();
+  server = await startPostgresServer();
   service = await startTestService({ rails: [], database: server.database });
   assert.equal((await service.feed(word())).status, 200);
 });
@@ -52,15 +52,17 @@ suite('PostgreSQL', () => {
   });
 
   test('restarted under load: nothing but 503 meanwhile, and it is answered again at once', async (t) => {
-    const asking = keepAsking(t, ask);
+    const asking = requestContinuously(t, ask);
     await server.stop();
     // Both what has a connection and what has to make one meets the closed door.
-    await until('it is noticed', async () => (await probe(service, '/readyz')) === 503);
-    assert.equal(await probe(service, '/livez'), 200);
-    assertUnavailable(await observe(() => service.feed(word({ transaction_id: 'TB0000000002', reference_id: '2' }))));
+    await until('it is noticed', async () => (await probeStatus(service, '/readyz')) === 503);
+    assert.equal(await probeStatus(service, '/livez'), 200);
+    assertUnavailable(
+      await timeRequest(() => service.feed(word({ transaction_id: 'TB0000000002', reference_id: '2' }))),
+    );
     await server.start();
     await assertRecovers(ask);
-    await until('it is ready', async () => (await probe(service, '/readyz')) === 200);
+    await until('it is ready', async () => (await probeStatus(service, '/readyz')) === 200);
     const { unavailable } = assertRightOrUnavailable(await asking.stop());
     assert.ok(unavailable > 0, 'the outage was never seen');
     const fed = await service.feed(word({ transaction_id: 'TB0000000002', reference_id: '2' }));
@@ -69,16 +71,16 @@ suite('PostgreSQL', () => {
 
   test('gone for a while before anybody asks: 503 at once, not after a deadline', async () => {
     await server.stop();
-    await until('it is noticed', async () => (await probe(service, '/readyz')) === 503);
-    const observed = await observe(ask);
+    await until('it is noticed', async () => (await probeStatus(service, '/readyz')) === 503);
+    const observed = await timeRequest(ask);
     assertUnavailable(observed);
-    assert.ok(observed.tookMs < REFUSED_WITHIN_MS, `${observed.tookMs} ms`);
+    assert.ok(observed.tookMs < FAST_FAILURE_WITHIN_MS, `${observed.tookMs} ms`);
     await server.start();
     await assertRecovers(ask);
   });
 
   test('ends all connections (pg_terminate_backend): right answers or 503, and within 2 s right ones', async (t) => {
-    const asking = keepAsking(t, ask);
+    const asking = requestContinuously(t, ask);
     for (let round = 0; round < 3; round += 1) {
       await server.query("select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'tiba%'");
       await assertRecovers(ask);
@@ -87,7 +89,7 @@ suite('PostgreSQL', () => {
   });
 
   test('loses one process to kill -9, and with it all connections: the same', async (t) => {
-    const asking = keepAsking(t, ask);
+    const asking = requestContinuously(t, ask);
     const [victim] = await server.query<{ pid: number }>(
       "select pid from pg_stat_activity where application_name = 'tiba' limit 1",
     );

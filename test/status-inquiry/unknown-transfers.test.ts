@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { listReviews } from '../../apps/server/src/postgres/status-inquiries.ts';
+import { listInquiryReviews } from '../../apps/server/src/postgres/status-inquiries.ts';
 import {
   answer,
   answerTransfer,
@@ -62,7 +62,7 @@ async function askUntil(end: Date): Promise<number> {
 
 const statuses = async (): Promise<Set<string>> =>
   new Set([...(await transactionsIn(bench.database)).values()].map(({ status }) => status));
-const reviews = () => listReviews(bench.database, 10);
+const reviews = () => listInquiryReviews(bench.database, 10);
 const counted = async (): Promise<string | undefined> =>
   /tiba_transfers_for_review_total\{rail="scripted-bank"\} (\d+)/.exec(await asker.metrics.render())?.[1];
 const complaints = (): readonly string[] =>
@@ -92,7 +92,7 @@ test('after the grace period it is for review: listed, counted, logged once, sti
   assert.equal(await counted(), '2');
   assert.deepEqual(complaints().toSorted(), IDS.toSorted());
   // No more than the limit, for the operator's page.
-  assert.equal((await listReviews(bench.database, 1)).length, 1);
+  assert.equal((await listInquiryReviews(bench.database, 1)).length, 1);
 });
 
 test('then it is asked about rarely, but for ever, and whoever reads it does not change that', async () => {

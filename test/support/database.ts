@@ -6,8 +6,7 @@ import pg from 'pg';
 import pino from 'pino';
 import { startEmbeddedPostgres } from '../../apps/server/src/embedded-postgres/embedded-postgres.ts';
 import { openDatabase } from '../../apps/server/src/postgres/database.ts';
-import { migrate } from '../../apps/server/src/postgres/migrate.ts';
-import { migrateJobs } from '../../apps/server/src/postgres/migrate-jobs.ts';
+import { migrate, migrateJobs } from '../../apps/server/src/postgres/migrate.ts';
 import { TEST_SERVER_VARIABLE } from './suite-environment.ts';
 
 export interface TestDatabase {

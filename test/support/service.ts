@@ -123,7 +123,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
       writeLine: (line) => void logged.push(JSON.parse(line)),
     },
     // A machine that is busy with tests says nothing of who is let in: tests of that bound it by the same measure.
-    notifications: { trustMs: bound(1_000) },
+    notifications: { staleAfterMs: bound(1_000) },
     ...(options.limitClock === undefined ? {} : { limitClock: options.limitClock }),
     ...(options.lookUp === undefined ? {} : { lookUp: options.lookUp }),
     ...(options.inquiries === undefined ? {} : { inquiries: options.inquiries }),

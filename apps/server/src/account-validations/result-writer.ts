@@ -4,7 +4,7 @@ import type { NewResult } from '../postgres/account-validation-results.ts';
 import { type Claim, releaseRows } from '../postgres/account-validation-rows.ts';
 import { holdValidation, type ValidationKey } from '../postgres/account-validations.ts';
 import type { Database } from '../postgres/database.ts';
-import { retryWhileUnavailable } from '../postgres/retry-while-unavailable.ts';
+import { retryWhileUnavailable } from '../postgres/database.ts';
 import { storeResults } from './store.ts';
 
 /** Keeps what came of rows that were taken, many at a time. While PostgreSQL cannot answer it waits; nothing rejects. */

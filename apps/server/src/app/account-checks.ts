@@ -66,7 +66,7 @@ export function openAccountChecks(
     const deleteBatch = async (before: Date): Promise<boolean> =>
       (await deleteAccountChecks(database, before.toISOString(), AUDIT_DELETE_BATCH)) === AUDIT_DELETE_BATCH;
     onClose(
-      startRetention({ what: 'audit records of account checks', days: settings.auditDays, deleteBatch, log }).stop,
+      startRetention({ records: 'audit records of account checks', days: settings.auditDays, deleteBatch, log }).stop,
     );
   }
   const verdictCache = createVerdictCache(settings.verdictSeconds);

@@ -41,14 +41,14 @@ export function openAccountValidations(
     log,
   });
   const cancelStuck = startRetention({
-    what: 'account validations that do not progress',
+    records: 'account validations that do not progress',
     days: RUNNING_DAYS_MAX,
     deleteBatch: (before) => cancelOld(database, before),
     log,
   });
   onClose(cancelStuck.stop);
   const deleteOld = startRetention({
-    what: 'account validations that have ended',
+    records: 'account validations that have ended',
     days: settings.accountValidationDays,
     deleteBatch: (before) => deleteEnded(database, before, ROWS_DELETE_BATCH),
     log,

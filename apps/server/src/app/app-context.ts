@@ -6,8 +6,8 @@ import type { LongPollDependencies } from '../http/check-status/long-poll.ts';
 import type { OperatorRoutes } from '../http/operator/operator-server.ts';
 import type { LogSink } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
-import type { InstallationEnvironment } from '../postgres/installation.ts';
 import type { NotificationsOptions } from '../postgres/notifications.ts';
+import type { InstallationEnvironment } from '../postgres/prepare-database.ts';
 import type { LookUpOptions } from '../postgres/transaction-look-up.ts';
 import type { AccountInquiriesOptions } from '../rails/account-inquiries.ts';
 import type { Rail } from '../rails/rail.ts';
@@ -26,7 +26,7 @@ export interface AppOptions {
   /** Further routes of the operator listener: the sandbox's. */
   readonly operatorRoutes?: OperatorRoutes;
   /** For tests on machines that are busy with other tests. */
-  readonly notifications?: Pick<NotificationsOptions, 'trustMs'>;
+  readonly notifications?: Pick<NotificationsOptions, 'staleAfterMs'>;
   /** For tests that advance the clock of the rate limits. */
   readonly limitClock?: MonotonicClock;
   /** For tests that cannot wait as long as a client that is slowed down. */

@@ -94,7 +94,7 @@ function buildOperatorServer(
     enumerationGuard: accountChecks.enumerationGuard,
     readiness: {
       postgres: async () => {
-        if (!(await store.notifications.untilCurrent())) throw new Error('PostgreSQL does not answer');
+        if (!(await store.notifications.waitUntilCurrent())) throw new Error('PostgreSQL does not answer');
       },
     },
     ...(operatorRoutes === undefined ? {} : { operatorRoutes }),

@@ -61,7 +61,7 @@ export async function openStore({ options, onClose }: AppContext): Promise<Store
   const notifications = await listen({
     connection,
     channels: { tiba_clients: clients.reload, tiba_signing_keys: keys.reload },
-    messages: { [CHANGES_CHANNEL]: transactionChanges },
+    handlers: { [CHANGES_CHANNEL]: transactionChanges },
     ...options.notifications,
     log,
   });

@@ -39,7 +39,7 @@ export interface Authenticator {
 export interface AuthenticatorDependencies {
   readonly clients: Clients;
   /** Whether `clients` is up to date to within a second. */
-  readonly notifications: Pick<Notifications, 'isCurrent' | 'untilCurrent'>;
+  readonly notifications: Pick<Notifications, 'isCurrent' | 'waitUntilCurrent'>;
   readonly verify: VerifyAccessToken;
   readonly throttle: FailureThrottle;
 }
@@ -158,10 +158,10 @@ export function createAuthenticator({
   return {
     authenticate(authorization, from) {
       if (notifications.isCurrent()) return judge(authorization, from);
-      return notifications.untilCurrent().then((current) => (current ? judge(authorization, from) : UNAVAILABLE));
+      return notifications.waitUntilCurrent().then((current) => (current ? judge(authorization, from) : UNAVAILABLE));
     },
     async reauthenticate(authorization = '') {
-      if (!notifications.isCurrent() && !(await notifications.untilCurrent())) return 'unavailable';
+      if (!notifications.isCurrent() && !(await notifications.waitUntilCurrent())) return 'unavailable';
       const header = respelled(authorization);
       const token = known.get(header);
       if (token !== undefined) return callerOf(token);

@@ -36,8 +36,8 @@ export function createAvailabilityMonitor(): AvailabilityMonitor {
         const seen = see(bic, health, nowMs);
         if (seen === undefined || nowMs - seen.fromMs < STEADY_MS) continue;
         const { status, fromMs } = seen;
-        if (status === 'DOWN') states.push({ bic, status, agoMs: nowMs - fromMs });
-        else if (health.lastVerdictAgoMs !== null) states.push({ bic, status, agoMs: health.lastVerdictAgoMs });
+        if (status === 'DOWN') states.push({ bic, status, ageMs: nowMs - fromMs });
+        else if (health.lastVerdictAgoMs !== null) states.push({ bic, status, ageMs: health.lastVerdictAgoMs });
       }
       return states;
     },

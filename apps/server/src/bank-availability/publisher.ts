@@ -69,8 +69,8 @@ export function startAvailabilityPublisher({
 }
 
 function isNews(state: BankAvailability, known: readonly BankAvailability[]): boolean {
-  const { status, agoMs } = known.find(({ bic }) => bic === state.bic) ?? NEVER_TOLD;
-  return state.status !== status && state.agoMs < agoMs;
+  const { status, ageMs } = known.find(({ bic }) => bic === state.bic) ?? NEVER_TOLD;
+  return state.status !== status && state.ageMs < ageMs;
 }
 
-const NEVER_TOLD = { status: 'UP', agoMs: Number.POSITIVE_INFINITY } as const;
+const NEVER_TOLD = { status: 'UP', ageMs: Number.POSITIVE_INFINITY } as const;

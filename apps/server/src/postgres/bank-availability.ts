@@ -8,7 +8,7 @@ export interface BankAvailability {
   /** Eight characters. */
   readonly bic: string;
   readonly status: 'UP' | 'DOWN';
-  readonly agoMs: number;
+  readonly ageMs: number;
 }
 
 export interface PublishedAvailability extends BankAvailability {
@@ -31,7 +31,7 @@ export const listBankAvailability = (database: Database): Promise<PublishedAvail
  */
 export async function changeBankAvailability(
   database: Database,
-  { bic, status, agoMs }: BankAvailability,
+  { bic, status, ageMs }: BankAvailability,
 ): Promise<boolean> {
   const changed = await database.query(
     `insert into tiba.bank_availability as known (bic, status, since)
@@ -40,7 +40,7 @@ export async function changeBankAvailability(
         set status = excluded.status, version = known.version + 1, since = excluded.since, notified_up_to_client_id = excluded.notified_up_to_client_id
       where known.status <> excluded.status and known.since < excluded.since and known.notified_up_to_client_id is null
      returning bic`,
-    [bic, status, agoMs],
+    [bic, status, ageMs],
   );
   return changed.length > 0;
 }

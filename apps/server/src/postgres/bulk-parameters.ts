@@ -15,14 +15,14 @@ export function toColumnParameters<Column extends string>(
 }
 
 /**
- * The rows again, as a table `given` with these columns, all of them text. Parameters start with $1. A column whose
+ * The rows again, as a table `input` with these columns, all of them text. Parameters start with $1. A column whose
  * only value is the empty text comes back as null. `ordinality` names a column more: the row's place, from 1.
  */
 export function tableFromParameters(columns: readonly string[], ordinality?: string): string {
   const tables = columns.map((_, index) => `string_to_table($${index + 1}, E'\\x01')`);
   return ordinality === undefined
-    ? `rows from (${tables.join(', ')}) as given (${columns.join(', ')})`
-    : `rows from (${tables.join(', ')}) with ordinality as given (${[...columns, ordinality].join(', ')})`;
+    ? `rows from (${tables.join(', ')}) as input (${columns.join(', ')})`
+    : `rows from (${tables.join(', ')}) with ordinality as input (${[...columns, ordinality].join(', ')})`;
 }
 
 /** One separator too many would give every following row another row's value. */

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
 import type { Log } from '../observability/log.ts';
 import { createSocketTracker } from './socket-tracker.ts';
@@ -120,7 +121,7 @@ export function openDatabase({ connection, connectionsMax, log }: DatabaseOption
       }
     },
 
-    close: () => sockets.end(() => pool.end()),
+    close: () => sockets.close(() => pool.end()),
   };
 }
 
@@ -189,4 +190,30 @@ function asUnavailable(error: unknown): unknown {
 
 function errorCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+}
+
+/** Between doing it in vain and doing it again. */
+const PAUSE_MS = 250;
+
+export interface RetryOptions {
+  /** Nobody waits for it any longer. */
+  readonly signal: AbortSignal;
+  readonly onUnavailable: (error: DatabaseUnavailable) => void;
+}
+
+/** Does it again for as long as PostgreSQL cannot answer. Null when `signal` came first. */
+export async function retryWhileUnavailable<T>(
+  action: () => Promise<T>,
+  { signal, onUnavailable }: RetryOptions,
+): Promise<T | null> {
+  while (!signal.aborted) {
+    try {
+      return await action();
+    } catch (error) {
+      if (!(error instanceof DatabaseUnavailable)) throw error;
+      onUnavailable(error);
+      await wait(PAUSE_MS, undefined, { signal }).catch(() => {});
+    }
+  }
+  return null;
 }

@@ -82,7 +82,9 @@ function begin({ connection, tasks, log }: JobWorkerDependencies): Begun {
     trouble: trouble.promise,
     async stop() {
       for (const event of TROUBLE) events.off(event, trouble.resolve);
-      await sockets.end(() => Promise.race([end(worker, pool, log), wait(STOP_TIMEOUT_MS, undefined, { ref: false })]));
+      await sockets.close(() =>
+        Promise.race([end(worker, pool, log), wait(STOP_TIMEOUT_MS, undefined, { ref: false })]),
+      );
     },
   };
 }

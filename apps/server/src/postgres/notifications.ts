@@ -11,7 +11,7 @@ export interface Notifications {
   /**
    * The same, but it waits a moment for word from PostgreSQL: a process that was only busy shall not turn callers away.
    */
-  untilCurrent(): Promise<boolean>;
+  waitUntilCurrent(): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -24,16 +24,16 @@ export interface NotificationsOptions {
    */
   readonly channels: Readonly<Record<string, () => Promise<void>>>;
   /** For channels whose payload says what happened. */
-  readonly messages?: Readonly<Record<string, NotificationHandler>>;
+  readonly handlers?: Readonly<Record<string, NotificationHandler>>;
   /** For how long what was heard is taken for all there is. */
-  readonly trustMs?: number;
+  readonly staleAfterMs?: number;
   readonly log: Log;
 }
 
 export interface NotificationHandler {
   onNotification(payload: string): void;
   /** After a new connection: some may have been missed. */
-  onMissed(): void;
+  onConnected(): void;
 }
 
 /** A change is out in the world within a second (docs/contract.md 5: half of it is for the way. */
@@ -48,8 +48,8 @@ const HEARTBEAT_TIMEOUT_MS = 1_000;
 export async function listen({
   connection,
   channels,
-  messages = {},
-  trustMs = TRUST_MS,
+  handlers = {},
+  staleAfterMs = TRUST_MS,
   log,
 }: NotificationsOptions): Promise<Notifications> {
   const sockets = createSocketTracker();
@@ -61,7 +61,7 @@ export async function listen({
   let reconnect: NodeJS.Timeout | undefined;
   let waiting: PromiseWithResolvers<boolean> | undefined;
 
-  const isCurrent = (): boolean => performance.now() - heardUpToMs <= trustMs;
+  const isCurrent = (): boolean => performance.now() - heardUpToMs <= staleAfterMs;
 
   function heard(upToMs: number): void {
     heardUpToMs = upToMs;
@@ -82,8 +82,8 @@ export async function listen({
     opened.on('end', () => lost(opened));
     const unread = new Set<Promise<void>>();
     opened.on('notification', ({ channel, payload = '' }) => {
-      if (Object.hasOwn(messages, channel)) {
-        messages[channel]?.onNotification(payload);
+      if (Object.hasOwn(handlers, channel)) {
+        handlers[channel]?.onNotification(payload);
         return;
       }
       const reading = readings.get(channel)?.();
@@ -99,12 +99,12 @@ export async function listen({
     });
     try {
       await opened.connect();
-      for (const channel of [...readings.keys(), ...Object.keys(messages)]) await opened.query(`listen ${channel}`);
+      for (const channel of [...readings.keys(), ...Object.keys(handlers)]) await opened.query(`listen ${channel}`);
       const startedMs = performance.now();
       await Promise.all([...readings.values()].map((read) => read()));
       if (closing) throw new Error('closed while connecting');
       heard(startedMs);
-      for (const { onMissed } of Object.values(messages)) onMissed();
+      for (const { onConnected } of Object.values(handlers)) onConnected();
     } catch (error) {
       opened.end().catch(() => {});
       throw error;
@@ -147,7 +147,7 @@ export async function listen({
   await connect();
   return {
     isCurrent,
-    untilCurrent() {
+    waitUntilCurrent() {
       if (isCurrent()) return Promise.resolve(true);
       if (waiting === undefined) {
         const opened = Promise.withResolvers<boolean>();
@@ -165,7 +165,7 @@ export async function listen({
       clearTimeout(heartbeat);
       clearTimeout(reconnect);
       const current = client;
-      if (current !== undefined) await sockets.end(() => current.end()).catch(() => {});
+      if (current !== undefined) await sockets.close(() => current.end()).catch(() => {});
     },
   };
 }

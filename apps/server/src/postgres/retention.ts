@@ -4,9 +4,9 @@ import type { Log } from '../observability/log.ts';
 const INTERVAL_MS = 60_000;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-export interface Retention {
+export interface RetentionOptions {
   /** For the log. */
-  readonly what: string;
+  readonly records: string;
   readonly days: number;
   /** Clears away some of what is from before then, few enough that nobody waits for them. Whether there may be more. */
   readonly deleteBatch: (before: Date) => Promise<boolean>;
@@ -14,7 +14,7 @@ export interface Retention {
 }
 
 /** Clears away what is older than so many days, little by little, again and again. */
-export function startRetention({ what, days, deleteBatch, log }: Retention): { stop(): Promise<void> } {
+export function startRetention({ records, days, deleteBatch, log }: RetentionOptions): { stop(): Promise<void> } {
   const stopping = new AbortController();
 
   async function clearOld(): Promise<void> {
@@ -23,7 +23,7 @@ export function startRetention({ what, days, deleteBatch, log }: Retention): { s
   }
 
   const clearing = repeat(INTERVAL_MS, clearOld, (error) =>
-    log.warn({ err: error, what }, 'what is old could not be cleared away; it is tried again'),
+    log.warn({ err: error, what: records }, 'what is old could not be cleared away; it is tried again'),
   );
   return {
     async stop() {

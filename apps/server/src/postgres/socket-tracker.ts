@@ -5,7 +5,7 @@ export interface SocketTracker {
   /** `pg.ClientConfig.stream` */
   readonly stream: () => Socket;
   /** Waits some time for goodbyes, and then hangs up: an open socket would keep the process from ending. */
-  end(sayGoodbye: () => Promise<unknown>): Promise<void>;
+  close(sayGoodbye: () => Promise<unknown>): Promise<void>;
 }
 
 const GOODBYE_TIMEOUT_MS = 2_000;
@@ -19,7 +19,7 @@ export function createSocketTracker(): SocketTracker {
       socket.once('close', () => sockets.delete(socket));
       return socket;
     },
-    async end(sayGoodbye) {
+    async close(sayGoodbye) {
       const goodbye = sayGoodbye();
       const timer = setTimeout(() => {
         for (const socket of sockets) socket.destroy();

@@ -46,12 +46,12 @@ export interface NextStatusInquiry {
 /** Lets go of what was claimed. A claim that has run out and was taken by somebody else is his to settle. */
 export async function releaseStatusInquiries(
   database: Database,
-  settled: readonly { readonly claimed: ClaimedStatusInquiry; readonly settled: NextStatusInquiry }[],
+  inquiries: readonly { readonly claimed: ClaimedStatusInquiry; readonly next: NextStatusInquiry }[],
 ): Promise<void> {
-  if (settled.length === 0) return;
+  if (inquiries.length === 0) return;
   // Whoever locks one of the rows meanwhile ends it. Waiting for him could become waiting for each other.
   await database.query(
-    `with given as (
+    `with released as (
        select i.client_id, i.transaction_id, k.next_at, k.attempts, k.unknown_since, k.review_since
          from unnest($1::text[], $2::text[], $3::timestamptz[], $4::timestamptz[], $5::int[], $6::timestamptz[],
                      $7::timestamptz[])
@@ -62,24 +62,24 @@ export async function releaseStatusInquiries(
           for update of i skip locked
      )
      update tiba.status_inquiries i
-        set next_at = given.next_at, claimed_until = null, attempts = given.attempts,
-            unknown_since = given.unknown_since, review_since = given.review_since
-       from given where i.client_id = given.client_id and i.transaction_id = given.transaction_id`,
+        set next_at = released.next_at, claimed_until = null, attempts = released.attempts,
+            unknown_since = released.unknown_since, review_since = released.review_since
+       from released where i.client_id = released.client_id and i.transaction_id = released.transaction_id`,
     [
-      settled.map(({ claimed }) => claimed.clientId),
-      settled.map(({ claimed }) => claimed.transactionId),
-      settled.map(({ claimed }) => claimed.claimedUntil),
-      settled.map((each) => each.settled.nextAt),
-      settled.map((each) => each.settled.attempts),
-      settled.map((each) => each.settled.unknownSince),
-      settled.map((each) => each.settled.reviewSince),
+      inquiries.map(({ claimed }) => claimed.clientId),
+      inquiries.map(({ claimed }) => claimed.transactionId),
+      inquiries.map(({ claimed }) => claimed.claimedUntil),
+      inquiries.map((each) => each.next.nextAt),
+      inquiries.map((each) => each.next.attempts),
+      inquiries.map((each) => each.next.unknownSince),
+      inquiries.map((each) => each.next.reviewSince),
     ],
-    'settle-inquiries',
+    'release-status-inquiries',
   );
 }
 
 /** A transaction in PROCESS that its bank says it knows nothing of: the money may or may not have left. */
-export interface Review extends TransactionKey {
+export interface InquiryReview extends TransactionKey {
   readonly rail: string;
   readonly railReference: string;
   /** ISO 8601 UTC, as are the others. */
@@ -90,7 +90,7 @@ export interface Review extends TransactionKey {
 }
 
 /** Those for review, the longest first: for the operator, so of all clients. */
-export async function listReviews(database: Database, limit: number): Promise<Review[]> {
+export async function listInquiryReviews(database: Database, limit: number): Promise<InquiryReview[]> {
   const rows = await database.query<ReviewRow>(
     `select i.client_id, i.transaction_id, i.rail, t.rail_reference, t.created_at, i.unknown_since, i.review_since,
             i.last_inquired_at

@@ -37,7 +37,7 @@ interface ClaimedRow extends Record<string, unknown> {
 }
 
 /** The names of the rails that something is due at, whether or not such a rail exists. */
-export async function findRailsDue(database: Database, now: string): Promise<string[]> {
+export async function findRailsWithDueInquiries(database: Database, now: string): Promise<string[]> {
   // From name to name by the index: the rows between are not read, however many there are.
   const rows = await database.query<{ rail: string }>(
     `with recursive names as (
@@ -70,9 +70,9 @@ export async function claimDueStatusInquiries(
   {
     rail,
     now,
-    until,
+    claimedUntil,
     limit,
-  }: { readonly rail: string; readonly now: string; readonly until: string; readonly limit: number },
+  }: { readonly rail: string; readonly now: string; readonly claimedUntil: string; readonly limit: number },
 ): Promise<ClaimedStatusInquiry[]> {
   const rows = await database.query<ClaimedRow>(
     `with due as (
@@ -84,7 +84,7 @@ export async function claimDueStatusInquiries(
      update tiba.status_inquiries i set ${ASKING}
        from due, tiba.transactions t where ${OF_DUE}
      returning ${CLAIMED}`,
-    [now, until, rail, limit],
+    [now, claimedUntil, rail, limit],
     'claim-due-inquiries',
   );
   return rows.map(fromRow);
@@ -93,20 +93,20 @@ export async function claimDueStatusInquiries(
 /** When one transaction may be asked about out of turn. */
 export interface RefreshConditions {
   readonly now: string;
-  readonly until: string;
+  readonly claimedUntil: string;
   /** At these rails only. */
   readonly rails: readonly string[];
   /** Not when it was asked about after this. */
-  readonly askedBefore: string;
+  readonly lastInquiredBefore: string;
   /** The same for one that is under review. */
-  readonly reviewedBefore: string;
+  readonly lastInquiredBeforeInReview: string;
 }
 
 /** Claims one transaction, due or not. `lastInquiredAt` is when it was asked about before; both null when there is nothing to ask. */
 export async function claimStatusInquiry(
   database: Database,
   { clientId, transactionId }: TransactionKey,
-  { now, until, rails, askedBefore, reviewedBefore }: RefreshConditions,
+  { now, claimedUntil, rails, lastInquiredBefore, lastInquiredBeforeInReview }: RefreshConditions,
 ): Promise<{ readonly claimed: ClaimedStatusInquiry | null; readonly lastInquiredAt: string | null }> {
   const [row] = await database.query<Partial<ClaimedRow> & { asked_before: Date | null }>(
     `with due as (
@@ -124,7 +124,7 @@ export async function claimStatusInquiry(
      select claimed.*, known.last_inquired_at as asked_before
        from tiba.status_inquiries known left join claimed on true
       where known.client_id = $3 and known.transaction_id = $4`,
-    [now, until, clientId, transactionId, rails, askedBefore, reviewedBefore],
+    [now, claimedUntil, clientId, transactionId, rails, lastInquiredBefore, lastInquiredBeforeInReview],
     'claim-inquiry',
   );
   return {

@@ -16,9 +16,9 @@ export interface StatusUpdateRecord extends TransactionKey {
 const COLUMNS = ['client_id', 'transaction_id', 'source', 'raw', 'outcome', 'reason'] as const;
 
 /** Keeps every word about a known transaction, in the order in which they came. */
-export async function insertStatusUpdates(query: Query, observations: readonly StatusUpdateRecord[]): Promise<void> {
-  if (observations.length === 0) return;
-  const rows = observations.map(({ clientId, transactionId, source, raw, outcome, reason }) => ({
+export async function insertStatusUpdates(query: Query, updates: readonly StatusUpdateRecord[]): Promise<void> {
+  if (updates.length === 0) return;
+  const rows = updates.map(({ clientId, transactionId, source, raw, outcome, reason }) => ({
     client_id: clientId,
     transaction_id: transactionId,
     source,

@@ -18,7 +18,7 @@ const BETWEEN_FIELDS = '\u0002';
 const PAYLOAD_LENGTH_MAX = 1_900;
 
 /** Tells all processes, when the database transaction is committed. */
-export async function notifyChanges(query: Query, transactions: readonly Transaction[]): Promise<void> {
+export async function notifyTransactionChanges(query: Query, transactions: readonly Transaction[]): Promise<void> {
   if (transactions.length === 0) return;
   const payloads: string[] = [];
   let gathered = '';
@@ -41,7 +41,7 @@ function write({ clientId, transactionId, bankName, createdAt, processedAt, reve
   return [clientId, transactionId, bankName, durationMs].join(BETWEEN_FIELDS);
 }
 
-export const parseChanges = (payload: string): TransactionChange[] =>
+export const parseTransactionChanges = (payload: string): TransactionChange[] =>
   payload.split(BETWEEN_CHANGES).map((text) => {
     const [clientId = '', transactionId = '', bankName = '', durationMs = ''] = text.split(BETWEEN_FIELDS);
     return { clientId, transactionId, bankName, durationMs: durationMs === '' ? null : Number(durationMs) };

@@ -54,7 +54,7 @@ export async function lockTransactions(query: Query, keys: readonly TransactionK
 }
 
 /** Transactions in PROCESS that should have been final by `now`, and are not yet called overdue: the earliest first. */
-export async function findExpectedBy(query: Query, now: string, limit: number): Promise<TransactionKey[]> {
+export async function findNewlyOverdue(query: Query, now: string, limit: number): Promise<TransactionKey[]> {
   const { rows } = await query<{ client_id: string; transaction_id: string }>(
     `select client_id, transaction_id from tiba.transactions
       where status = 'PROCESS' and overdue_since is null and expected_by <= $1
@@ -75,7 +75,7 @@ export async function listOverdue(database: Database, limit: number): Promise<Tr
 }
 
 /** Which transaction holds each of these references. */
-export async function findReferenceHolders(
+export async function findTransactionsByReference(
   query: Query,
   references: readonly { readonly clientId: string; readonly referenceId: string }[],
 ): Promise<(TransactionKey & { readonly referenceId: string })[]> {
@@ -156,15 +156,15 @@ export async function updateTransactions(query: Query, transactions: readonly Tr
   if (transactions.length === 0) return;
   await query(
     `update tiba.transactions t
-        set status = given.status, processed_at = nullif(given.processed_at, '')::timestamptz,
-            failure_reason = nullif(given.failure_reason, ''), version = given.version::int,
-            rail = nullif(given.rail, ''), rail_reference = nullif(given.rail_reference, ''),
-            reversed_at = nullif(given.reversed_at, '')::timestamptz,
-            overdue_since = nullif(given.overdue_since, '')::timestamptz, rendered = given.rendered
+        set status = input.status, processed_at = nullif(input.processed_at, '')::timestamptz,
+            failure_reason = nullif(input.failure_reason, ''), version = input.version::int,
+            rail = nullif(input.rail, ''), rail_reference = nullif(input.rail_reference, ''),
+            reversed_at = nullif(input.reversed_at, '')::timestamptz,
+            overdue_since = nullif(input.overdue_since, '')::timestamptz, rendered = input.rendered
        from ${tableFromParameters(CHANGING_COLUMNS)}
-      where t.client_id = given.client_id collate "C" and t.transaction_id = given.transaction_id collate "C"
+      where t.client_id = input.client_id collate "C" and t.transaction_id = input.transaction_id collate "C"
         -- The last guard below all others: a final status never changes.
-        and (t.status = 'PROCESS' or t.status = given.status)`,
+        and (t.status = 'PROCESS' or t.status = input.status)`,
     toColumnParameters(CHANGING_COLUMNS, transactions.map(toRow)),
   );
 }

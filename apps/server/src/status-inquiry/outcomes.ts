@@ -46,9 +46,9 @@ export function createInquiryOutcomes(rail: string, dependencies: InquiryOutcome
     if (words.length > 0) await apply(words);
     // The ledger has ended what is final.
     const open = batch.filter(({ outcome }) => outcome.kind !== 'status' || !isFinal(outcome.status));
-    const settled = open.map((asked) => ({ claimed: asked.claimed, settled: nextInquiry(asked, unknownGraceMs) }));
+    const settled = open.map((asked) => ({ claimed: asked.claimed, next: nextInquiry(asked, unknownGraceMs) }));
     await releaseStatusInquiries(database, settled);
-    for (const each of settled) noticeReview(each.claimed, each.settled);
+    for (const each of settled) noticeReview(each.claimed, each.next);
   }
 
   async function apply(words: readonly ReportedInquiry[]): Promise<void> {
@@ -73,7 +73,7 @@ export function createInquiryOutcomes(rail: string, dependencies: InquiryOutcome
   return {
     store: batches.add,
     letGo: (claimed) =>
-      releaseStatusInquiries(database, [{ claimed, settled: unchangedInquiry(claimed) }]).catch(notStored),
+      releaseStatusInquiries(database, [{ claimed, next: unchangedInquiry(claimed) }]).catch(notStored),
   };
 }
 

@@ -3,7 +3,7 @@ import type { Database } from '../postgres/database.ts';
 import {
   type ClaimedStatusInquiry,
   claimDueStatusInquiries,
-  findRailsDue,
+  findRailsWithDueInquiries,
   postponeDueStatusInquiries,
 } from '../postgres/status-inquiry-claims.ts';
 import { PLACES_MAX } from './adaptive-concurrency.ts';
@@ -49,7 +49,7 @@ export function createPoller({ database, rails, inFlight, recentInquiries, log }
       claims = await claimDueStatusInquiries(database, {
         rail: rail.name,
         now: at.toISOString(),
-        until: leaseEnd(at),
+        claimedUntil: leaseEnd(at),
         limit: places,
       });
       return claims;
@@ -111,7 +111,7 @@ export function createPoller({ database, rails, inFlight, recentInquiries, log }
 
   return {
     async begin(now) {
-      const due = await findRailsDue(database, now.toISOString());
+      const due = await findRailsWithDueInquiries(database, now.toISOString());
       const begun = due.flatMap((name) => {
         const askedRail = rails.get(name);
         return askedRail === undefined || runs.has(name) ? [] : [begin(askedRail, now)];

@@ -57,10 +57,10 @@ export function createRefreshOnRead(dependencies: RefreshOnReadDependencies): Re
     const before = (ms: number): string => new Date(nowMs - ms).toISOString();
     const { claimed, lastInquiredAt } = await claimStatusInquiry(database, key, {
       now: at.toISOString(),
-      until: leaseEnd(at),
+      claimedUntil: leaseEnd(at),
       rails: open.map(({ rail }) => rail.name),
-      askedBefore: before(staleMs),
-      reviewedBefore: before(Math.max(staleMs, REVIEWED_STALE_MS)),
+      lastInquiredBefore: before(staleMs),
+      lastInquiredBeforeInReview: before(Math.max(staleMs, REVIEWED_STALE_MS)),
     });
     // Another process asked it: it is stale again when that is long ago.
     const others = claimed === null && lastInquiredAt !== null ? Date.parse(lastInquiredAt) : nowMs - staleMs;

@@ -3,7 +3,7 @@ import { keyOf } from '../domain/identifiers.ts';
 import { applyUpdate, type Transaction, type UpdateContext } from '../domain/transaction.ts';
 import type { Query } from '../postgres/database.ts';
 import type { StatusUpdateRecord } from '../postgres/status-updates.ts';
-import { findReferenceHolders, lockTransactions } from '../postgres/transactions.ts';
+import { findTransactionsByReference, lockTransactions } from '../postgres/transactions.ts';
 import type { AppliedUpdate, ReceivedUpdate } from './received-update.ts';
 
 /** What a batch of words comes to, before any of it is written. */
@@ -91,6 +91,6 @@ async function holdersOfNewReferences(
     referenceId === undefined || stored.has(keyOf(clientId, transactionId)) ? [] : [{ clientId, referenceId }],
   );
   if (wanted.length === 0) return new Map();
-  const holders = await findReferenceHolders(query, wanted);
+  const holders = await findTransactionsByReference(query, wanted);
   return new Map(holders.map((each) => [keyOf(each.clientId, each.referenceId), each.transactionId]));
 }

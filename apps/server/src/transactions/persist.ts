@@ -4,7 +4,7 @@ import type { Query } from '../postgres/database.ts';
 import { insertEvents, type NewEvent } from '../postgres/events.ts';
 import { beginStatusInquiries, endStatusInquiries } from '../postgres/status-inquiries.ts';
 import { insertStatusUpdates } from '../postgres/status-updates.ts';
-import { notifyChanges } from '../postgres/transaction-changes.ts';
+import { notifyTransactionChanges } from '../postgres/transaction-changes.ts';
 import { insertTransactions, updateTransactions } from '../postgres/transactions.ts';
 import type { Change, UpdatePlan } from './decide.ts';
 
@@ -31,7 +31,7 @@ export async function persist(query: Query, draft: UpdatePlan, { now, firstInqui
   const ended = changed.filter(({ before, transaction }) => before?.rail !== null && isFinal(transaction.status));
   await endStatusInquiries(query, ended.map(toTransaction));
 
-  await notifyChanges(query, changed.map(toTransaction));
+  await notifyTransactionChanges(query, changed.map(toTransaction));
   const told = [...inserted, ...changed];
   // Last, because they hold up whoever else has something to tell the same client.
   await insertEvents(

@@ -1,6 +1,6 @@
 import { keyOf } from '../domain/identifiers.ts';
 import type { NotificationHandler } from '../postgres/notifications.ts';
-import { parseChanges, type TransactionChange } from '../postgres/transaction-changes.ts';
+import { parseTransactionChanges, type TransactionChange } from '../postgres/transaction-changes.ts';
 
 /** News of changes, as PostgreSQL tells every process. However many wait, it is one connection that listens. */
 export interface TransactionChanges extends NotificationHandler {
@@ -38,12 +38,12 @@ export function createTransactionChanges(): TransactionChanges {
     subscribe: (onEach) => void hearers.push(onEach),
     watcherCount: () => watching,
     onNotification(payload) {
-      for (const change of parseChanges(payload)) {
+      for (const change of parseTransactionChanges(payload)) {
         for (const hear of hearers) hear(change);
         for (const call of watchers.get(keyOf(change.clientId, change.transactionId)) ?? []) call();
       }
     },
-    onMissed() {
+    onConnected() {
       for (const own of watchers.values()) for (const call of own) call();
     },
   };

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { markOverdue, type Transaction } from '../domain/transaction.ts';
 import { type Database, DatabaseContended, type Query } from '../postgres/database.ts';
-import { findExpectedBy, lockTransactions } from '../postgres/transactions.ts';
+import { findNewlyOverdue, lockTransactions } from '../postgres/transactions.ts';
 import { decide, type UpdatePlan } from './decide.ts';
 import { persist } from './persist.ts';
 import type { AppliedUpdate, ReceivedUpdate } from './received-update.ts';
@@ -68,7 +68,7 @@ export function createTransactionUpdater({
 
     markOverdue: (now, limit) =>
       database.transaction(async (query) => {
-        const keys = await findExpectedBy(query, now.toISOString(), limit);
+        const keys = await findNewlyOverdue(query, now.toISOString(), limit);
         // Locked and read again: it may have become final, or somebody else may have called it overdue.
         const known = keys.length === 0 ? [] : await lockTransactions(query, keys);
         const draft = draftOf(known, now.toISOString());

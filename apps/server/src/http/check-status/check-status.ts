@@ -39,9 +39,9 @@ export function checkStatus(
       if (error !== null) reply.send(error);
       // Another client's transaction is not looked for, so its answer cannot differ from that for none at all.
       else if (found === null) reply.send(new ApiError('TRANSACTION_NOT_FOUND'));
-      else if (found.progress === 'askable' || wantsMore(request)) follow({ request, reply, clientId, found });
+      else if (found.progress === 'inquirable' || wantsMore(request)) follow({ request, reply, clientId, found });
       else {
-        if (found.progress === 'open') reply.header('retry-after', retryAfter(found.rendered));
+        if (found.progress === 'in_process') reply.header('retry-after', retryAfter(found.rendered));
         sendTransaction(request, reply, found);
       }
     });

@@ -93,7 +93,7 @@ export function createLongPoll(dependencies: LongPollDependencies) {
     }
     const transactionId = readRendered(found.rendered, 'transaction_id');
     let current = found;
-    if (found.progress === 'askable') {
+    if (found.progress === 'inquirable') {
       const asked = await refresh(clientId, transactionId);
       if (asked) current = await look(clientId, transactionId);
     }

@@ -73,7 +73,7 @@ export function createTransactionWatches({
     };
     const unwatch = transactionChanges.watch(clientId, transactionId, changed);
     const refreshing =
-      first.progress === 'askable' ? setInterval(() => void refresh(clientId, transactionId), refreshMs) : undefined;
+      first.progress === 'inquirable' ? setInterval(() => void refresh(clientId, transactionId), refreshMs) : undefined;
     return {
       latest: () => latest,
       onChange: (call) => {

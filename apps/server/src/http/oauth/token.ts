@@ -10,7 +10,7 @@ import { retryAfterHeader, unavailable } from '../errors.ts';
 
 export interface TokenEndpointDependencies {
   readonly clients: Clients;
-  readonly notifications: Pick<Notifications, 'untilCurrent'>;
+  readonly notifications: Pick<Notifications, 'waitUntilCurrent'>;
   readonly issue: IssueAccessToken;
   readonly throttle: FailureThrottle;
   readonly lifetimeSeconds: number;
@@ -34,7 +34,7 @@ export function tokenEndpoint(app: FastifyInstance, dependencies: TokenEndpointD
   const options = { onRequest: requireBodyOf(FORM), bodyLimit: BODY_BYTES_MAX, schema: { hide: true } };
   app.post('/oauth/token', options, async (request, reply) => {
     reply.headers({ 'cache-control': 'no-store', pragma: 'no-cache' });
-    if (!(await dependencies.notifications.untilCurrent()))
+    if (!(await dependencies.notifications.waitUntilCurrent()))
       throw unavailable('No token can be issued now: repeat the request', UNAVAILABLE_RETRY_AFTER_MS);
     try {
       return await grant(request);

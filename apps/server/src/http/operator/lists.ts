@@ -5,7 +5,7 @@ import type { Transaction } from '../../domain/transaction.ts';
 import { type AccountValidation, listRunning } from '../../postgres/account-validations.ts';
 import { type CallbackEndpoint, listEndpointsInTrouble, TROUBLES } from '../../postgres/callback-endpoints.ts';
 import type { Database } from '../../postgres/database.ts';
-import { listReviews, type Review } from '../../postgres/status-inquiries.ts';
+import { type InquiryReview, listInquiryReviews } from '../../postgres/status-inquiries.ts';
 import { listOverdue } from '../../postgres/transactions.ts';
 import type { Authorize } from '../authorize.ts';
 import { sendSuccess } from '../envelope.ts';
@@ -48,7 +48,7 @@ export function operatorLists(app: FastifyInstance, gate: Authorize, database: D
 
   app.get('/operator/v1/reviews', { onRequest }, async (request, reply) => {
     const limit = limitOf(queryParameters(request.originalUrl, ['limit']).limit);
-    const found = await listReviews(database, limit + 1);
+    const found = await listInquiryReviews(database, limit + 1);
     const data = JSON.stringify({
       transactions: found.slice(0, limit).map(reviewJson),
       has_more: found.length > limit,
@@ -62,7 +62,7 @@ const runningJson = (validation: AccountValidation): Record<string, unknown> => 
   ...validationToJson(validation),
 });
 
-const reviewJson = (review: Review): Record<string, unknown> => ({
+const reviewJson = (review: InquiryReview): Record<string, unknown> => ({
   client_id: review.clientId,
   transaction_id: review.transactionId,
   rail: review.rail,

@@ -9,28 +9,32 @@ import { bound } from '../support/suite-environment.ts';
 const ANSWERED_WITHIN_MS = bound(3_000 + 100);
 export const RECOVERED_WITHIN_MS = bound(2_000);
 /** Once the service knows of the weather, nobody waits for a deadline: half a second, and what a busy machine adds. */
-export const REFUSED_WITHIN_MS = bound(1_000);
+export const FAST_FAILURE_WITHIN_MS = bound(1_000);
 
-export interface Observed {
+export interface TimedAnswer {
   readonly answer: Answer;
   /** performance.now() */
-  readonly askedMs: number;
+  readonly startedMs: number;
   readonly tookMs: number;
 }
 
-export async function observe(ask: () => Promise<Answer>): Promise<Observed> {
-  const askedMs = performance.now();
+export async function timeRequest(ask: () => Promise<Answer>): Promise<TimedAnswer> {
+  const startedMs = performance.now();
   const answer = await ask();
-  return { answer, askedMs, tookMs: performance.now() - askedMs };
+  return { answer, startedMs, tookMs: performance.now() - startedMs };
 }
 
 /** Asks over and over, several at a time, until stopped, with the test at the latest. */
-export function keepAsking(t: TestContext, ask: () => Promise<Answer>, atATime = 8): { stop(): Promise<Observed[]> } {
+export function requestContinuously(
+  t: TestContext,
+  ask: () => Promise<Answer>,
+  atATime = 8,
+): { stop(): Promise<TimedAnswer[]> } {
   const stopping = new AbortController();
-  const observed: Observed[] = [];
+  const observed: TimedAnswer[] = [];
   const asking = Array.from({ length: atATime }, async () => {
     while (!stopping.signal.aborted) {
-      observed.push(await observe(ask));
+      observed.push(await timeRequest(ask));
       // As fast as they can, refusals would leave no time for anything else in this process.
       await delay(5);
     }
@@ -52,7 +56,7 @@ export function keepAsking(t: TestContext, ask: () => Promise<Answer>, atATime =
 }
 
 /** 503 as the contract has it: the envelope, no more and no less, and when to come back. */
-export function assertUnavailable({ answer, tookMs }: Observed): void {
+export function assertUnavailable({ answer, tookMs }: TimedAnswer): void {
   assert.equal(answer.status, 503, answer.text);
   assert.deepEqual(Object.keys(answer.json), ['success', 'message', 'error_code']);
   assert.deepEqual([answer.json.success, answer.json.error_code], [false, 'SERVICE_UNAVAILABLE']);
@@ -63,7 +67,7 @@ export function assertUnavailable({ answer, tookMs }: Observed): void {
 }
 
 /** Every answer was either right or 503. */
-export function assertRightOrUnavailable(observed: readonly Observed[]): { readonly unavailable: number } {
+export function assertRightOrUnavailable(observed: readonly TimedAnswer[]): { readonly unavailable: number } {
   const refused = observed.filter(({ answer }) => answer.status !== 200);
   for (const each of refused) assertUnavailable(each);
   return { unavailable: refused.length };
@@ -73,7 +77,7 @@ export function assertRightOrUnavailable(observed: readonly Observed[]): { reado
 export async function assertRecovers(ask: () => Promise<Answer>): Promise<void> {
   const deadline = performance.now() + RECOVERED_WITHIN_MS;
   for (;;) {
-    const observed = await observe(ask);
+    const observed = await timeRequest(ask);
     if (observed.answer.status === 200) return;
     assertUnavailable(observed);
     assert.ok(
@@ -88,5 +92,5 @@ export const until = (what: string, condition: () => Promise<boolean>, withinMs 
   eventually(what, condition, withinMs);
 
 /** The status of an address of the operator listener. */
-export const probe = async (service: TestService, address: '/livez' | '/readyz'): Promise<number> =>
+export const probeStatus = async (service: TestService, address: '/livez' | '/readyz'): Promise<number> =>
   (await fetch(service.operatorUrl + address)).status;
