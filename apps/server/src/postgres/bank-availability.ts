@@ -19,7 +19,7 @@ export interface PublishedAvailability extends BankAvailability {
 /** A bank that is not among them has never been told of: it is UP. */
 export const listBankAvailability = (database: Database): Promise<PublishedAvailability[]> =>
   database.query<PublishedAvailability & Record<string, unknown>>(
-    `select bic, status, (extract(epoch from now() - since) * 1000)::float8 as "agoMs", notified_up_to_client_id is null as "isPublished"
+    `select bic, status, (extract(epoch from now() - since) * 1000)::float8 as "ageMs", notified_up_to_client_id is null as "isPublished"
        from tiba.bank_availability`,
     [],
     'list-bank-availability',
