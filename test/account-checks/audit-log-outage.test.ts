@@ -113,17 +113,17 @@ test('what was asked while PostgreSQL went away, was frozen, and came back, is r
 });
 
 test('when too many wait to be written, nothing more is let in until PostgreSQL is back', async () => {
-  const records = createAuditLog({ database, log, metrics, waitingMax: 2 });
+  const records = createAuditLog({ database, log, metrics, pendingMax: 2 });
   const before = await written();
   await server.stop();
   records.add(record());
-  records.requireRoom();
+  records.requireCapacity();
   records.add(record());
-  assert.throws(() => records.requireRoom(), DatabaseUnavailable);
+  assert.throws(() => records.requireCapacity(), DatabaseUnavailable);
   await server.start();
   await eventually('there is room again', () => {
     try {
-      records.requireRoom();
+      records.requireCapacity();
       return true;
     } catch {
       return false;

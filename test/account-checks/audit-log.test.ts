@@ -6,7 +6,7 @@ import { assertRefused, assertSuccess, TIMESTAMP } from '../contract/assertions.
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Answer, startTestService, type TestService } from '../support/service.ts';
-import { foundIn, type StoredCheck, searchChecks, storedChecks } from './stored-checks.ts';
+import { checksIn, type StoredCheck, searchChecks, storedChecks } from './stored-checks.ts';
 
 /** Every question about an account leaves a record: of who asked, and of which account only by its keyed hash. */
 
@@ -83,7 +83,7 @@ suite('a record', () => {
 });
 
 suite('the operator', () => {
-  const ids = (answer: Answer) => foundIn(answer).map((each) => each['request_id']);
+  const ids = (answer: Answer) => checksIn(answer).map((each) => each['request_id']);
 
   test('finds who has asked about an account, by any code of its bank, the latest first', async () => {
     const account = '6482951730';
@@ -108,7 +108,7 @@ suite('the operator', () => {
 
   test('finds what a client has asked, in a range of time, and is told when there is more', async () => {
     const all = await searchChecks(service, operator, { client_id: 'alpha' });
-    const found = foundIn(all);
+    const found = checksIn(all);
     assert.ok(found.length > 3);
     assert.equal(all.json.data?.['has_more'], false);
     for (const each of found) {
@@ -122,7 +122,7 @@ suite('the operator', () => {
     const moment = String(found[1]?.['checked_at']);
     const then = await searchChecks(service, operator, { client_id: 'alpha', from: moment, to: moment });
     assert.ok(ids(then).includes(found[1]?.['request_id']));
-    assert.ok(foundIn(then).every((each) => each['checked_at'] === moment));
+    assert.ok(checksIn(then).every((each) => each['checked_at'] === moment));
   });
 
   test('alone may look, and is told what is wrong with a question', async () => {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { createClientGuard } from '../../apps/server/src/account-checks/enumeration/client-guard.ts';
-import { shortened } from '../../apps/server/src/account-checks/enumeration/daily-accounts.ts';
+import { shortHash } from '../../apps/server/src/account-checks/enumeration/daily-accounts.ts';
 import { createNotFoundRatio } from '../../apps/server/src/account-checks/enumeration/not-found-ratio.ts';
+import type { Restriction } from '../../apps/server/src/account-checks/enumeration/restrictions.ts';
 import { createSequentialNumbers } from '../../apps/server/src/account-checks/enumeration/sequential-numbers.ts';
-import type { Restriction } from '../../apps/server/src/account-checks/enumeration/signals.ts';
 import { seededRandom } from '../rails/resilience/seed.ts';
 
 /** The signs of somebody who collects accounts, each by itself and then together, against a clock that the test pushes. */
@@ -34,9 +34,9 @@ suite('neighbouring account numbers', () => {
         crowded += count === 50 ? 50 : 1;
         crowdedMs = nowMs;
       }
-      assert.equal(neighbours.asked(bic, number, nowMs), count < 50 ? 0 : crowded, `turn ${turn}`);
+      assert.equal(neighbours.recordCheck(bic, number, nowMs), count < 50 ? 0 : crowded, `turn ${turn}`);
       if (random() < 0.001) {
-        neighbours.forget();
+        neighbours.reset();
         model.clear();
         crowded = 0;
       }
@@ -45,7 +45,7 @@ suite('neighbouring account numbers', () => {
 
   const most = (numbers: readonly string[]): number => {
     const neighbours = createSequentialNumbers();
-    return Math.max(...numbers.map((number, index) => neighbours.asked('BRINIDJA', number, index)));
+    return Math.max(...numbers.map((number, index) => neighbours.recordCheck('BRINIDJA', number, index)));
   };
   const sequence = (count: number, numberAt: (index: number) => number): string[] =>
     Array.from({ length: count }, (_, index) => String(1_000_000_000 + numberAt(index)));
@@ -92,7 +92,7 @@ test('the share of NOT_FOUND is that of the last 400 verdicts, once there are 20
     const isNotFound = random() < Math.abs(Math.sin(turn / 1_000));
     model = [...(pauses ? [] : model), isNotFound].slice(-400);
     const expected = model.length < 200 ? 0 : model.filter(Boolean).length / model.length;
-    assert.equal(share.heard(isNotFound, nowMs), expected, `turn ${turn}`);
+    assert.equal(share.recordVerdict(isNotFound, nowMs), expected, `turn ${turn}`);
   }
 });
 
@@ -104,7 +104,7 @@ function watched(accountsPerDay = 100_000) {
   const tripped: Restriction[] = [];
   const freed: Restriction[] = [];
   const client = createClientGuard({
-    bounds: () => bounds,
+    limits: () => bounds,
     wallMs: () => clock.wallMs,
     slowedMs: 1,
     onRestricted: (trip) => void tripped.push(trip),
@@ -128,7 +128,7 @@ function watched(accountsPerDay = 100_000) {
         },
         clock.nowMs,
       ),
-    hear: (isNotFound: boolean) => client.heard(isNotFound, clock.nowMs),
+    hear: (isNotFound: boolean) => client.recordVerdict(isNotFound, clock.nowMs),
     holds: () => client.restrictions(clock.nowMs).map(({ signal, level }) => `${signal} ${level}`),
   };
 }
@@ -217,11 +217,11 @@ suite('a client', () => {
   test('is given what it asked before this process began, unless the day is over', () => {
     const { client, ask, push } = watched(2);
     const hash = '00'.repeat(16);
-    client.recall(client.today(), [hash, 'ff'.repeat(16)]);
+    client.restore(client.today(), [hash, 'ff'.repeat(16)]);
     assert.equal(ask(FAR).kind, 'blocked');
     const yesterday = client.today();
     push(DAY_MS);
-    client.recall(yesterday, [hash]);
+    client.restore(yesterday, [hash]);
     assert.equal(client.accountsToday(), 0);
   });
 });
@@ -230,6 +230,6 @@ test('a hash is shortened to the 32 bits that it begins with', (t) => {
   const random = seededRandom(t);
   for (let turn = 0; turn < 1_000; turn += 1) {
     const hash = Array.from({ length: 32 }, () => Math.floor(random() * 16).toString(16)).join('');
-    assert.equal(shortened(hash), Number.parseInt(hash.slice(0, 8), 16) | 0);
+    assert.equal(shortHash(hash), Number.parseInt(hash.slice(0, 8), 16) | 0);
   }
 });

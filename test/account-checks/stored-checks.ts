@@ -35,5 +35,5 @@ export const searchChecks = (service: TestService, token: string | null, body: u
     body: JSON.stringify(body),
   });
 
-export const foundIn = (answer: Answer): Record<string, unknown>[] =>
+export const checksIn = (answer: Answer): Record<string, unknown>[] =>
   answer.json.data?.['account_checks'] as Record<string, unknown>[];

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { deleteEnded } from '../../apps/server/src/postgres/account-validations.ts';
+import { deleteEndedValidations } from '../../apps/server/src/postgres/account-validations.ts';
 import { active, NOT_FOUND, scriptedRail } from '../rails/resilience/scripted-rail.ts';
 import { answer, answerActive, type BankAnswer, startScriptedBank } from '../rails/scripted-bank.ts';
 import { createTestDatabase } from '../support/database.ts';
@@ -165,9 +165,9 @@ test('what has ended is forgotten after some days, rows and all', async (context
   await jobs.untilEnded(id);
   const { database } = service.app;
   const [yesterday, tomorrow] = [-1, 1].map((days) => new Date(Date.now() + days * 86_400_000)) as [Date, Date];
-  assert.equal(await deleteEnded(database, yesterday, 10), false);
+  assert.equal(await deleteEndedValidations(database, yesterday, 10), false);
   assert.equal((await jobs.results(id)).length, 30);
-  while (await deleteEnded(database, tomorrow, 10));
+  while (await deleteEndedValidations(database, tomorrow, 10));
   assert.equal((await jobs.read(id)).status, 404);
   assert.deepEqual(await database.query('select * from tiba.account_validation_rows'), []);
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import type { UploadFault } from '../../apps/server/src/account-validations/uploads/upload.ts';
 import { assertHarmless, createTestReader, MIB } from './harmless.ts';
-import { assertRefused, readRows, XLSX_TYPE } from './uploads.ts';
+import { assertRejected, readRows, XLSX_TYPE } from './uploads.ts';
 import { HEADER_ROW, sheetOf, type WorkbookParts, workbook } from './workbook.ts';
 import { zip } from './zip.ts';
 
@@ -14,7 +14,7 @@ const assertHarmlessWorkbook = async (parts: WorkbookParts, code?: UploadFault['
 
 /** Here, which is faster: that harm done in the other process does none here is seen with what is zipped. */
 const assertRefusedWorkbook = (parts: WorkbookParts, code?: UploadFault['code']): Promise<void> =>
-  assertRefused(XLSX_TYPE, workbook(parts), says(code), code);
+  assertRejected(XLSX_TYPE, workbook(parts), says(code), code);
 
 /** Refused for what it is, not for having no rows. */
 const says = (code: UploadFault['code'] = 'INVALID_FORMAT'): RegExp =>
@@ -49,7 +49,7 @@ describe('a zip', () => {
   it('cut anywhere is refused', async () => {
     const whole = workbook({ rows: HEADER_ROW });
     for (let length = 1; length < whole.length; length += 13) {
-      await assertRefused(XLSX_TYPE, whole.subarray(0, length), /not a readable workbook/);
+      await assertRejected(XLSX_TYPE, whole.subarray(0, length), /not a readable workbook/);
     }
   });
 });
@@ -103,7 +103,7 @@ describe('XML', () => {
     const body = workbook({ sheet: sheet.replace('A1:D3', 'A1:XFD1048576') });
     assert.equal((await readRows(XLSX_TYPE, body)).length, 1);
     const blank = workbook({ rows: `${HEADER_ROW}${'<row/>'.repeat(100_000)}` });
-    await assertRefused(XLSX_TYPE, blank, /no account in it/);
+    await assertRejected(XLSX_TYPE, blank, /no account in it/);
   });
 
   it('of one text without end is refused, and one as long as a cell can have is a fault of its row', async () => {

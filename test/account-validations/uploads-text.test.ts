@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it, test } from 'node:test';
-import { assertRefused, brief, CSV_TYPE, JSON_TYPE, readRows } from './uploads.ts';
+import { assertRejected, brief, CSV_TYPE, JSON_TYPE, readRows } from './uploads.ts';
 
 const csv = (...lines: readonly string[]): Promise<string[]> =>
   readRows(CSV_TYPE, lines.join('\n')).then((rows) => rows.map(brief));
@@ -57,19 +57,19 @@ describe('a CSV', () => {
 
   it('is refused as a whole, with the line, for what cannot be read', async () => {
     const header = 'bank_code,account_number';
-    await assertRefused(CSV_TYPE, '', /the file is empty/);
-    await assertRefused(CSV_TYPE, '\n \n', /the file is empty/);
-    await assertRefused(CSV_TYPE, header, /no account in it/);
-    await assertRefused(CSV_TYPE, 'bank_code,name\n014,1', /the header row lacks account_number/);
-    await assertRefused(CSV_TYPE, `${header}, Bank_Code\n014,1,014`, /names bank_code twice/);
-    await assertRefused(CSV_TYPE, `${header}\n014,1\n014,"2\n014,3`, /line 3 opens a quotation mark/);
-    await assertRefused(CSV_TYPE, `${header}\n"014"x,1`, /line 2 goes on after a closing/);
-    await assertRefused(CSV_TYPE, `${header}\n014,1\n0"14,1`, /line 3 has a quotation mark inside/);
-    await assertRefused(CSV_TYPE, Buffer.from(`${header}\n014,1`, 'utf16le'), /header row lacks/);
-    await assertRefused(CSV_TYPE, Buffer.from(`\uFEFF${header}\n014,1`, 'utf16le'), /not UTF-8/);
-    await assertRefused(CSV_TYPE, Buffer.from(`${header}\n014,Jos\u00e9`, 'latin1'), /not UTF-8/);
-    await assertRefused(CSV_TYPE, `${header}\n${'014,1\n'.repeat(50_001)}`, /50000 rows/, 'PAYLOAD_TOO_LARGE');
-    await assertRefused(CSV_TYPE, `${header}${'\n'.repeat(100_001)}`, /100000 lines/, 'PAYLOAD_TOO_LARGE');
+    await assertRejected(CSV_TYPE, '', /the file is empty/);
+    await assertRejected(CSV_TYPE, '\n \n', /the file is empty/);
+    await assertRejected(CSV_TYPE, header, /no account in it/);
+    await assertRejected(CSV_TYPE, 'bank_code,name\n014,1', /the header row lacks account_number/);
+    await assertRejected(CSV_TYPE, `${header}, Bank_Code\n014,1,014`, /names bank_code twice/);
+    await assertRejected(CSV_TYPE, `${header}\n014,1\n014,"2\n014,3`, /line 3 opens a quotation mark/);
+    await assertRejected(CSV_TYPE, `${header}\n"014"x,1`, /line 2 goes on after a closing/);
+    await assertRejected(CSV_TYPE, `${header}\n014,1\n0"14,1`, /line 3 has a quotation mark inside/);
+    await assertRejected(CSV_TYPE, Buffer.from(`${header}\n014,1`, 'utf16le'), /header row lacks/);
+    await assertRejected(CSV_TYPE, Buffer.from(`\uFEFF${header}\n014,1`, 'utf16le'), /not UTF-8/);
+    await assertRejected(CSV_TYPE, Buffer.from(`${header}\n014,Jos\u00e9`, 'latin1'), /not UTF-8/);
+    await assertRejected(CSV_TYPE, `${header}\n${'014,1\n'.repeat(50_001)}`, /50000 rows/, 'PAYLOAD_TOO_LARGE');
+    await assertRejected(CSV_TYPE, `${header}${'\n'.repeat(100_001)}`, /100000 lines/, 'PAYLOAD_TOO_LARGE');
   });
 });
 
@@ -118,15 +118,15 @@ describe('JSON', () => {
   });
 
   it('is refused as a whole for what cannot be read', async () => {
-    await assertRefused(JSON_TYPE, '', /not valid JSON/);
-    await assertRefused(JSON_TYPE, '{"accounts":[{"bank_code":"014",}]}', /line 1 column 33/);
-    await assertRefused(JSON_TYPE, '[]', /object with an array accounts/);
-    await assertRefused(JSON_TYPE, '{"accounts":{}}', /object with an array accounts/);
-    await assertRefused(JSON_TYPE, '{"__proto__":{"accounts":[{}]}}', /object with an array accounts/);
-    await assertRefused(JSON_TYPE, '{"accounts":[]}', /no account in it/);
-    await assertRefused(JSON_TYPE, '{"accounts":[{"bank_code":"014","bank_code":"008"}]}', /twice, with two values/);
-    await assertRefused(JSON_TYPE, Buffer.from('{"accounts":["\u00e9"]}', 'latin1'), /not UTF-8/);
-    await assertRefused(
+    await assertRejected(JSON_TYPE, '', /not valid JSON/);
+    await assertRejected(JSON_TYPE, '{"accounts":[{"bank_code":"014",}]}', /line 1 column 33/);
+    await assertRejected(JSON_TYPE, '[]', /object with an array accounts/);
+    await assertRejected(JSON_TYPE, '{"accounts":{}}', /object with an array accounts/);
+    await assertRejected(JSON_TYPE, '{"__proto__":{"accounts":[{}]}}', /object with an array accounts/);
+    await assertRejected(JSON_TYPE, '{"accounts":[]}', /no account in it/);
+    await assertRejected(JSON_TYPE, '{"accounts":[{"bank_code":"014","bank_code":"008"}]}', /twice, with two values/);
+    await assertRejected(JSON_TYPE, Buffer.from('{"accounts":["\u00e9"]}', 'latin1'), /not UTF-8/);
+    await assertRejected(
       JSON_TYPE,
       accounts(...Array.from({ length: 50_001 }, () => ({}))),
       /50000 rows/,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { assertRefused, brief, readRows, XLSX_TYPE } from './uploads.ts';
+import { assertRejected, brief, readRows, XLSX_TYPE } from './uploads.ts';
 import { HEADER_ROW, sheetOf, type WorkbookParts, workbook } from './workbook.ts';
 import { zip } from './zip.ts';
 
@@ -60,14 +60,14 @@ describe('a workbook', () => {
 
   it('is refused as a whole for what cannot be read', async () => {
     const refuse = (parts: WorkbookParts, says: RegExp): Promise<void> =>
-      assertRefused(XLSX_TYPE, workbook(parts), says);
+      assertRejected(XLSX_TYPE, workbook(parts), says);
     const unreadable = /not a readable workbook/;
-    await assertRefused(XLSX_TYPE, '', unreadable);
-    await assertRefused(XLSX_TYPE, 'bank_code,account_number', unreadable);
-    await assertRefused(XLSX_TYPE, zip([{ name: 'a.txt', data: 'a' }]), unreadable);
-    await assertRefused(XLSX_TYPE, zip([]), unreadable);
-    await assertRefused(XLSX_TYPE, workbook({ rows: HEADER_ROW }).subarray(0, -40), unreadable);
-    await assertRefused(
+    await assertRejected(XLSX_TYPE, '', unreadable);
+    await assertRejected(XLSX_TYPE, 'bank_code,account_number', unreadable);
+    await assertRejected(XLSX_TYPE, zip([{ name: 'a.txt', data: 'a' }]), unreadable);
+    await assertRejected(XLSX_TYPE, zip([]), unreadable);
+    await assertRejected(XLSX_TYPE, workbook({ rows: HEADER_ROW }).subarray(0, -40), unreadable);
+    await assertRejected(
       XLSX_TYPE,
       Buffer.concat([Buffer.from('d0cf11e0a1b11ae1', 'hex'), Buffer.alloc(512)]),
       /password/,

@@ -125,7 +125,7 @@ describe('reading uploads', () => {
     const late = await hurried.read('one', JSON_TYPE, large);
     assert.match(late.kind === 'fault' ? late.message : late.kind, /too much time or memory/);
 
-    await using reader = start({ atOnceMax: 1 });
+    await using reader = start({ concurrencyMax: 1 });
     const reading = reader.read('one', JSON_TYPE, large);
     const next = reader.read('two', CSV_TYPE, small);
     await areReading(1);

@@ -21,7 +21,7 @@ export async function readRows(mediaType: UploadMediaType, body: Buffer | string
 }
 
 /** The upload is refused as a whole, with this code, and this in the message. */
-export async function assertRefused(
+export async function assertRejected(
   mediaType: UploadMediaType,
   body: Buffer | string,
   says: RegExp,

@@ -99,7 +99,7 @@ suite('verdicts that are kept', () => {
     let nowMs = 0;
     const kept = createVerdictCache(60, () => nowMs);
     assert.ok(kept !== null);
-    kept.keep('key', VERDICT);
+    kept.put('key', VERDICT);
     nowMs = 59_000;
     assert.deepEqual(kept.find('key', 60), { outcome: VERDICT, ageSeconds: 59 });
     assert.equal(kept.find('key', 58), null);

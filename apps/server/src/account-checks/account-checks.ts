@@ -8,90 +8,90 @@ import type { Blocked, CheckedAccount } from './enumeration/client-guard.ts';
 import type { EnumerationGuard } from './enumeration/enumeration-guard.ts';
 import type { VerdictCache } from './verdict-cache.ts';
 
-/** What the banks have said, now or a while ago. `ageSeconds`: how old it is, where it is a verdict that was kept. */
-type Answered = InquiryOutcome & { readonly ageSeconds?: number };
+/** The outcome of an inquiry. `ageSeconds` is set only when the verdict comes from the cache. */
+type ServedOutcome = InquiryOutcome & { readonly ageSeconds?: number };
 
-/** What came of a client's question about an account. */
+/** The outcome of one account check. */
 export type CheckOutcome =
-  | Answered
-  /** No bank was asked: the client asks as if it were collecting accounts. */
+  | ServedOutcome
+  /** No inquiry was sent: the enumeration guard blocks the client. */
   | Blocked;
 
 export interface CheckOptions {
-  /** The oldest verdict that will do; 0, or left out, for none but a new one. */
+  /** The oldest cached verdict that the client accepts, in seconds. 0, the default, accepts a new verdict only. */
   readonly ageMaxSeconds?: number;
-  /** The request that the question came with. */
+  /** The ID of the HTTP request, for the audit log. */
   readonly requestId?: string;
 }
 
-/** Questions of clients about accounts, whichever way they come. Each leaves a record. */
+/** The one way from a client to an account inquiry, for single checks and for bulk validations. Each check is audited. */
 export interface AccountChecks {
-  /** @throws DatabaseUnavailable when no record could be kept of it: no bank is asked then. */
+  /** @throws DatabaseUnavailable when the audit log is full. No inquiry is sent then. */
   check(client: { readonly clientId: string }, inquiry: AccountInquiry, options?: CheckOptions): Promise<CheckOutcome>;
 }
 
 export interface AccountChecksDependencies {
   readonly inquiries: Pick<AccountInquiries, 'inquire'>;
-  /** Null where none are kept. */
+  /** Null when the installation caches no verdicts. */
   readonly verdictCache: VerdictCache | null;
   readonly hashAccount: HashAccount;
-  readonly auditLog: Pick<AuditLog, 'requireRoom' | 'add'>;
-  readonly enumerationGuard: Pick<EnumerationGuard, 'admit' | 'slow' | 'heard'>;
+  readonly auditLog: Pick<AuditLog, 'requireCapacity' | 'add'>;
+  readonly enumerationGuard: Pick<EnumerationGuard, 'admit' | 'slow' | 'recordVerdict'>;
 }
 
 export function createAccountChecks(dependencies: AccountChecksDependencies): AccountChecks {
   const { inquiries, verdictCache, hashAccount, auditLog, enumerationGuard } = dependencies;
   const now = createIsoClock();
 
-  function record({ clientId, bic, hash, requestId }: Asked, outcome: string, answered: Answered | null): void {
+  function audit({ clientId, bic, hash, requestId }: Check, outcome: string, served: ServedOutcome | null): void {
     auditLog.add({
       client_id: clientId,
       checked_at: now(),
       bic,
       account_hash: hash,
       outcome,
-      rail: answered?.rail ?? null,
-      age_seconds: answered?.ageSeconds === undefined ? null : String(answered.ageSeconds),
+      rail: served?.rail ?? null,
+      age_seconds: served?.ageSeconds === undefined ? null : String(served.ageSeconds),
       request_id: requestId ?? null,
     });
   }
 
   return {
     async check({ clientId }, inquiry, { ageMaxSeconds = 0, requestId } = {}) {
-      auditLog.requireRoom();
+      auditLog.requireCapacity();
       const { bic } = inquiry.bank;
       const accountNumber = inquiry.accountNumber.reveal();
-      const asked: Asked = { clientId, bic, accountNumber, hash: hashAccount(bic, accountNumber), requestId };
-      const kept =
-        ageMaxSeconds === 0 ? null : (verdictCache?.find(keyOf(clientId, asked.hash), ageMaxSeconds) ?? null);
-      if (kept !== null) {
-        const earlier = { ...kept.outcome, ageSeconds: kept.ageSeconds };
-        record(asked, outcomeLabel(earlier), earlier);
-        return earlier;
+      const check: Check = { clientId, bic, accountNumber, hash: hashAccount(bic, accountNumber), requestId };
+      const cached =
+        ageMaxSeconds === 0 ? null : (verdictCache?.find(keyOf(clientId, check.hash), ageMaxSeconds) ?? null);
+      if (cached !== null) {
+        const served = { ...cached.outcome, ageSeconds: cached.ageSeconds };
+        audit(check, outcomeLabel(served), served);
+        return served;
       }
-      const admission = enumerationGuard.admit(clientId, asked);
+      const admission = enumerationGuard.admit(clientId, check);
       if (admission.kind === 'blocked') {
-        record(asked, admission.reason, null);
+        audit(check, admission.reason, null);
         return admission;
       }
       if (admission.kind === 'slowed') await enumerationGuard.slow(clientId);
       try {
         const outcome = await inquiries.inquire(inquiry);
-        record(asked, outcomeLabel(outcome), outcome);
+        audit(check, outcomeLabel(outcome), outcome);
         if (outcome.kind === 'verdict') {
-          enumerationGuard.heard(clientId, asked.hash, outcome.verdict.status);
-          verdictCache?.keep(keyOf(clientId, asked.hash), outcome);
+          enumerationGuard.recordVerdict(clientId, check.hash, outcome.verdict.status);
+          verdictCache?.put(keyOf(clientId, check.hash), outcome);
         }
         return outcome;
       } catch (error) {
-        record(asked, 'internal_error', null);
+        audit(check, 'internal_error', null);
         throw error;
       }
     },
   };
 }
 
-interface Asked extends CheckedAccount {
+interface Check extends CheckedAccount {
   readonly clientId: string;
   readonly requestId: string | undefined;
 }

@@ -6,14 +6,14 @@ import { insertAccountChecks, type NewAccountCheck } from '../postgres/account-c
 import { type Database, DatabaseUnavailable } from '../postgres/database.ts';
 
 /**
- * A record of every check. They are gathered and written together, so a process that is killed loses those of its last
- * tenth of a second. While PostgreSQL cannot answer they wait.
+ * One audit record for each account check. Records are written in batches, so a process that is killed loses the records
+ * of its last tenth of a second. While PostgreSQL is unavailable the records wait in memory.
  */
 export interface AuditLog {
-  /** @throws DatabaseUnavailable when too many wait to be written: rather no check than one that leaves no record. */
-  requireRoom(): void;
+  /** @throws DatabaseUnavailable when too many records are pending: no check without its audit record. */
+  requireCapacity(): void;
   add(check: NewAccountCheck): void;
-  /** Writes what is left, for some seconds. */
+  /** Writes the pending records, for at most 5 seconds. */
   close(): Promise<void>;
 }
 
@@ -21,73 +21,73 @@ export interface AuditLogDependencies {
   readonly database: Database;
   readonly log: Log;
   readonly metrics: Pick<Metrics, 'auditRecordsPending'>;
-  /** How many may wait. */
-  readonly waitingMax?: number;
+  /** How many records may be pending. */
+  readonly pendingMax?: number;
 }
 
-const GATHER_MS = 100;
+const FLUSH_DELAY_MS = 100;
 const BATCH_MAX = 500;
-/** Some 25 MB. */
-const WAITING_MAX = 50_000;
-const RETRY_MS = 250;
+/** About 25 MB. */
+const PENDING_MAX = 50_000;
+const RETRY_DELAY_MS = 250;
 const CLOSE_TIMEOUT_MS = 5_000;
 const FIRST_ID_MAX = 2 ** 48 - 1;
 
 export function createAuditLog(dependencies: AuditLogDependencies): AuditLog {
-  const { database, log, metrics, waitingMax = WAITING_MAX } = dependencies;
-  let gathered: NewAccountCheck[] = [];
+  const { database, log, metrics, pendingMax = PENDING_MAX } = dependencies;
+  let pending: NewAccountCheck[] = [];
   let timer: NodeJS.Timeout | undefined;
   let writing: Promise<void> | null = null;
   let failing = false;
-  // No other process counts from there, so no two records of a client and a moment have the same number.
+  // Each process counts from a random number, so no two records of one client at one time have the same ID.
   let nextId = randomInt(FIRST_ID_MAX);
 
   async function writeBatch(): Promise<void> {
-    const batch = gathered.slice(0, BATCH_MAX);
+    const batch = pending.slice(0, BATCH_MAX);
     try {
       await insertAccountChecks(database, nextId, batch);
       nextId += batch.length;
-      gathered = gathered.slice(batch.length);
-      if (failing) log.info({ waiting: gathered.length }, 'records of account checks are written again');
+      pending = pending.slice(batch.length);
+      if (failing) log.info({ pending: pending.length }, 'writing audit records succeeds again');
       failing = false;
     } catch (error) {
-      if (!failing) log.warn({ err: error }, 'records of account checks cannot be written: they wait');
+      if (!failing) log.warn({ err: error, pending: pending.length }, 'writing audit records failed; will retry');
       failing = true;
     }
-    metrics.auditRecordsPending.set(gathered.length);
-    if (failing) await wait(RETRY_MS);
+    metrics.auditRecordsPending.set(pending.length);
+    if (failing) await wait(RETRY_DELAY_MS);
     writing = null;
-    plan();
+    schedule();
   }
 
-  function write(): void {
+  function flush(): void {
     clearTimeout(timer);
     timer = undefined;
     writing ??= writeBatch();
   }
 
-  function plan(): void {
-    if (writing !== null || gathered.length === 0) return;
-    if (gathered.length >= BATCH_MAX) write();
-    else timer ??= setTimeout(write, GATHER_MS);
+  function schedule(): void {
+    if (writing !== null || pending.length === 0) return;
+    if (pending.length >= BATCH_MAX) flush();
+    else timer ??= setTimeout(flush, FLUSH_DELAY_MS);
   }
 
   return {
-    requireRoom() {
-      if (gathered.length >= waitingMax) throw new DatabaseUnavailable('too many records wait to be written', false);
+    requireCapacity() {
+      if (pending.length >= pendingMax) throw new DatabaseUnavailable('too many audit records are pending', false);
     },
     add(check) {
-      gathered.push(check);
-      plan();
+      pending.push(check);
+      schedule();
     },
     async close() {
       const deadlineMs = performance.now() + CLOSE_TIMEOUT_MS;
-      while (gathered.length > 0 && performance.now() < deadlineMs) {
-        write();
+      while (pending.length > 0 && performance.now() < deadlineMs) {
+        flush();
         await writing;
       }
       clearTimeout(timer);
-      if (gathered.length > 0) log.error({ lost: gathered.length }, 'account checks have left no record');
+      if (pending.length > 0) log.error({ lost: pending.length }, 'audit records lost at shutdown');
     },
   };
 }

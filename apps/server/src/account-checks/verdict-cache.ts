@@ -2,45 +2,51 @@ import type { InquiryOutcome } from '../rails/rail.ts';
 
 export type CachedOutcome = Extract<InquiryOutcome, { kind: 'verdict' }>;
 
-/** Verdicts of a while ago, for clients that accept them. Each client's own: an age would tell what others have asked. */
+/**
+ * Recent verdicts, for clients that accept an older one. Keys include the client: a shared cache would reveal through the
+ * age which accounts other clients have checked.
+ */
 export interface VerdictCache {
-  keep(key: string, outcome: CachedOutcome): void;
-  /** Null when there is none that is as young. `ageSeconds` is rounded up. */
+  put(key: string, outcome: CachedOutcome): void;
+  /** Null when no verdict is at most `ageMaxSeconds` old. `ageSeconds` is rounded up. */
   find(key: string, ageMaxSeconds: number): { readonly outcome: CachedOutcome; readonly ageSeconds: number } | null;
 }
 
-/** Memory shall not grow with whatever a client asks: the oldest goes first. */
-const KEPT_MAX = 100_000;
+/** Bounds the memory that clients can make the cache use. The oldest verdict is evicted first. */
+const ENTRIES_MAX = 100_000;
 
-/** In this process's memory, for as long as the operator allows; null when he allows nothing. `clock` gives milliseconds and never jumps. */
+/**
+ * A cache in the memory of this process. `ttlSeconds` is the operator's limit on the age; null is returned for 0, which
+ * turns the cache off. `clock` is monotonic, in milliseconds.
+ */
 export function createVerdictCache(
-  allowedSeconds: number,
+  ttlSeconds: number,
   clock: () => number = () => performance.now(),
 ): VerdictCache | null {
-  if (allowedSeconds === 0) return null;
-  const kept = new Map<string, { readonly outcome: CachedOutcome; readonly atMs: number }>();
-  const isOver = (atMs: number): boolean => clock() - atMs > allowedSeconds * 1000;
+  if (ttlSeconds === 0) return null;
+  const entries = new Map<string, { readonly outcome: CachedOutcome; readonly atMs: number }>();
+  const isExpired = (atMs: number): boolean => clock() - atMs > ttlSeconds * 1000;
 
-  /** What is too old goes when something new comes; nobody is given it meanwhile. */
-  function forget(): void {
-    for (const [key, { atMs }] of kept) {
-      if (!isOver(atMs) && kept.size < KEPT_MAX) return;
-      kept.delete(key);
+  /** Runs on `put` only. Until then `find` does not return an expired entry. */
+  function evict(): void {
+    for (const [key, { atMs }] of entries) {
+      if (!isExpired(atMs) && entries.size < ENTRIES_MAX) return;
+      entries.delete(key);
     }
   }
 
   return {
-    keep(key, outcome) {
-      // Behind all others, so that the oldest stand in front.
-      kept.delete(key);
-      forget();
-      kept.set(key, { outcome, atMs: clock() });
+    put(key, outcome) {
+      // Deleted and set again, so that the entry moves to the end and the map stays in the order of age.
+      entries.delete(key);
+      evict();
+      entries.set(key, { outcome, atMs: clock() });
     },
     find(key, ageMaxSeconds) {
-      const found = kept.get(key);
-      if (found === undefined || isOver(found.atMs)) return null;
-      const ageSeconds = Math.ceil((clock() - found.atMs) / 1000);
-      return ageSeconds <= ageMaxSeconds ? { outcome: found.outcome, ageSeconds } : null;
+      const entry = entries.get(key);
+      if (entry === undefined || isExpired(entry.atMs)) return null;
+      const ageSeconds = Math.ceil((clock() - entry.atMs) / 1000);
+      return ageSeconds <= ageMaxSeconds ? { outcome: entry.outcome, ageSeconds } : null;
     },
   };
 }

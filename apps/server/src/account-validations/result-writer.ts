@@ -2,7 +2,7 @@ import { createBatcher } from '../lib/batcher.ts';
 import type { Log } from '../observability/log.ts';
 import type { NewResult } from '../postgres/account-validation-results.ts';
 import { type Claim, releaseRows } from '../postgres/account-validation-rows.ts';
-import { holdValidation, type ValidationKey } from '../postgres/account-validations.ts';
+import { pauseValidation, type ValidationKey } from '../postgres/account-validations.ts';
 import type { Database } from '../postgres/database.ts';
 import { retryWhileUnavailable } from '../postgres/database.ts';
 import { storeResults } from './store.ts';
@@ -39,6 +39,6 @@ export function createResultWriter(database: Database, log: Log, signal: AbortSi
   return {
     result: results.add,
     release: released.add,
-    hold: (validation, holdMs) => keep(() => holdValidation(database, validation, holdMs)),
+    hold: (validation, holdMs) => keep(() => pauseValidation(database, validation, holdMs)),
   };
 }

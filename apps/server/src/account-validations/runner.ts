@@ -11,7 +11,7 @@ import type { NewResult } from '../postgres/account-validation-results.ts';
 import {
   type ClaimedRow,
   claimRows,
-  findAbandoned,
+  findAbandonedRows,
   findQueues,
   type RowKey,
   type ValidationQueue,
@@ -165,7 +165,7 @@ export function createValidationRunner(dependencies: ValidationRunnerDependencie
   }
 
   async function endAbandoned(): Promise<void> {
-    const found = await findAbandoned(database, ABANDONED_AFTER_MS, ABANDONED_AT_ONCE);
+    const found = await findAbandonedRows(database, ABANDONED_AFTER_MS, ABANDONED_AT_ONCE);
     // What is in hand here waits for PostgreSQL to take it.
     const rows = found.filter((row) => !underWay.has(keyOfRow(row)));
     if (rows.length === 0) return;

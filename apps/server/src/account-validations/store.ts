@@ -4,12 +4,12 @@ import { insertRows, type NewRow } from '../postgres/account-validation-rows.ts'
 import {
   type AccountValidation,
   cancelValidation,
-  countKeptAlone,
   findValidation,
   insertValidation,
-  type Kept,
-  listRunning,
+  listRunningValidations,
+  lockAndCountStored,
   type NewValidation,
+  type StoredCounts,
   type ValidationKey,
 } from '../postgres/account-validations.ts';
 import type { Database } from '../postgres/database.ts';
@@ -22,7 +22,7 @@ const ROWS_AT_ONCE = 1_000;
 /** Each of many results may be that of a thousand rows with the same account (judge-rows.ts). */
 const RESULTS_TIMEOUT_MS = 20_000;
 
-export interface NewJob extends Omit<NewValidation, 'rowCount'> {
+export interface NewValidationJob extends Omit<NewValidation, 'rowCount'> {
   readonly rows: readonly UploadRow[];
 }
 
@@ -33,8 +33,8 @@ export interface NewJob extends Omit<NewValidation, 'rowCount'> {
 export async function storeValidation(
   database: Database,
   banks: BankDirectory,
-  job: NewJob,
-  permit: (kept: Kept) => void,
+  job: NewValidationJob,
+  permit: (kept: StoredCounts) => void,
 ): Promise<boolean> {
   const { rows: uploaded, ...validation } = job;
   const rows = await validateRows(uploaded, banks);
@@ -48,7 +48,7 @@ export async function storeValidation(
       if (faults.length > 0) ended.push(...(await recordResults(query, faults)));
     }
     // Late, since many rows take seconds: whoever would disable the client waits for its lock.
-    permit(await countKeptAlone(query, validation.clientId));
+    permit(await lockAndCountStored(query, validation.clientId));
     await publishEnded(query, ended);
     return true;
   });
@@ -97,8 +97,8 @@ export async function storeCancellation(database: Database, key: ValidationKey):
 const CANCELLED_AT_ONCE = 100;
 
 /** Cancels some of the jobs that began before then and are still running. Whether there may be more. Crosses clients. */
-export async function cancelOld(database: Database, createdBefore: Date): Promise<boolean> {
-  const running = await listRunning(database, CANCELLED_AT_ONCE);
+export async function cancelOldValidations(database: Database, createdBefore: Date): Promise<boolean> {
+  const running = await listRunningValidations(database, CANCELLED_AT_ONCE);
   const old = running.filter(({ createdAt }) => createdAt < createdBefore.toISOString());
   for (const job of old) await storeCancellation(database, job);
   return old.length === CANCELLED_AT_ONCE;

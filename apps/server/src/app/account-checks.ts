@@ -2,11 +2,11 @@ import { type AccountChecks, createAccountChecks } from '../account-checks/accou
 import { createAccountHash, type HashAccount } from '../account-checks/account-hash.ts';
 import { createAuditLog } from '../account-checks/audit-log.ts';
 import { createEnumerationGuard, type EnumerationGuard } from '../account-checks/enumeration/enumeration-guard.ts';
-import { SIGNALS } from '../account-checks/enumeration/signals.ts';
+import { SIGNALS } from '../account-checks/enumeration/restrictions.ts';
 import { createVerdictCache } from '../account-checks/verdict-cache.ts';
 import { startAvailabilityPublisher } from '../bank-availability/publisher.ts';
 import { jakartaDayOf, jakartaDayStartMs } from '../domain/instant.ts';
-import { countAsked, deleteAccountChecks, readAskedAccounts } from '../postgres/account-checks.ts';
+import { countInquiries, deleteAccountChecks, readCheckedAccounts } from '../postgres/account-checks.ts';
 import { startRetention } from '../postgres/retention.ts';
 import { type AccountInquiries, createAccountInquiries } from '../rails/account-inquiries.ts';
 import type { AppContext } from './app-context.ts';
@@ -19,7 +19,7 @@ export async function openAccountInquiries(
 ): Promise<AccountInquiries> {
   const { log } = options.logging;
   const hasDailyQuota = [...(options.inquiries?.contracts?.values() ?? [])].some(({ perDay }) => perDay !== null);
-  const countAskedToday = () => countAsked(database, new Date(jakartaDayStartMs(jakartaDayOf(Date.now()))));
+  const countInquiriesToday = () => countInquiries(database, new Date(jakartaDayStartMs(jakartaDayOf(Date.now()))));
   return createAccountInquiries(options.rails, metrics, {
     onBreakerChange({ rail, bank, state }) {
       if (state === 'open')
@@ -28,7 +28,7 @@ export async function openAccountInquiries(
       else log.info({ rail, bank }, 'circuit breaker closed: account inquiries to this bank resume');
     },
     // A restart during the day must not grant the day's quota a second time.
-    ...(hasDailyQuota ? { sentToday: await countAskedToday() } : {}),
+    ...(hasDailyQuota ? { sentToday: await countInquiriesToday() } : {}),
     ...options.inquiries,
   });
 }
@@ -71,11 +71,12 @@ export function openAccountChecks(
   }
   const verdictCache = createVerdictCache(settings.verdictSeconds);
   const enumerationGuard = createEnumerationGuard({
-    boundsOf(clientId) {
+    limitsOf(clientId) {
       const client = clients.find(clientId);
       return { accountsPerDay: client?.limits['accounts-per-day'] ?? 0, trusted: client?.trusted ?? false };
     },
-    recall: (clientId, since, tell) => readAskedAccounts(database, { clientId, since, unlike: SIGNALS }, tell),
+    readCheckedAccounts: (clientId, since, tell) =>
+      readCheckedAccounts(database, { clientId, since, excludedOutcomes: SIGNALS }, tell),
     log,
     metrics,
     ...(options.limitClock === undefined ? {} : { clock: options.limitClock }),

@@ -1,9 +1,9 @@
 import type { AccountChecks } from '../account-checks/account-checks.ts';
 import { createValidationRunner } from '../account-validations/runner.ts';
-import { cancelOld } from '../account-validations/store.ts';
+import { cancelOldValidations } from '../account-validations/store.ts';
 import { createUploadReader } from '../account-validations/uploads/upload-reader.ts';
 import type { AccountValidationDependencies } from '../http/account-validations/dependencies.ts';
-import { deleteEnded } from '../postgres/account-validations.ts';
+import { deleteEndedValidations } from '../postgres/account-validations.ts';
 import { startRetention } from '../postgres/retention.ts';
 import type { AccountInquiries } from '../rails/account-inquiries.ts';
 import type { AppContext } from './app-context.ts';
@@ -43,14 +43,14 @@ export function openAccountValidations(
   const cancelStuck = startRetention({
     records: 'account validations that do not progress',
     days: RUNNING_DAYS_MAX,
-    deleteBatch: (before) => cancelOld(database, before),
+    deleteBatch: (before) => cancelOldValidations(database, before),
     log,
   });
   onClose(cancelStuck.stop);
   const deleteOld = startRetention({
     records: 'account validations that have ended',
     days: settings.accountValidationDays,
-    deleteBatch: (before) => deleteEnded(database, before, ROWS_DELETE_BATCH),
+    deleteBatch: (before) => deleteEndedValidations(database, before, ROWS_DELETE_BATCH),
     log,
   });
   onClose(deleteOld.stop);
@@ -64,7 +64,7 @@ export function openAccountValidations(
       database,
       uploads,
       reauthorize: reauthorizeFor('account:check'),
-      onStored: runner.wake,
+      onCreated: runner.wake,
       closing: closing.signal,
     },
     endStreams: () => closing.abort(),

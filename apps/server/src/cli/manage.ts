@@ -6,7 +6,7 @@ import { readSettings, type Settings, SettingsError } from '../config.ts';
 import { ownProperty } from '../lib/own-property.ts';
 import { StartError } from '../lib/start-error.ts';
 import { createLog } from '../observability/log.ts';
-import { releaseHolds } from '../postgres/account-validations.ts';
+import { resumePausedValidations } from '../postgres/account-validations.ts';
 import {
   CLIENT_LIMITS,
   type ClientLimit,
@@ -99,7 +99,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     const limits = readLimits(options);
     if (Object.keys(limits).length > 0) {
       known(id, await setClientLimits(database, id, limits));
-      await releaseHolds(database, id);
+      await resumePausedValidations(database, id);
     }
     const client = await getClient(database, id);
     const said = CLIENT_LIMITS.map((name) => `${name} ${client.limits[name] ?? 'as everybody'}`);
@@ -108,7 +108,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
 
   'client trust': async (database, id) => {
     known(id, await changeClient(database, id, 'trust'));
-    await releaseHolds(database, id);
+    await resumePausedValidations(database, id);
     return `${id} may check accounts as if it were collecting them`;
   },
 

@@ -101,7 +101,7 @@ interface AccountCheckRow extends Record<string, unknown> {
 const COUNT_TIMEOUT_MS = 20_000;
 
 /** How many questions went out over each rail since then. A few more did: those that were repeated leave one record. */
-export function countAsked(database: Database, since: Date): Promise<Map<string, number>> {
+export function countInquiries(database: Database, since: Date): Promise<Map<string, number>> {
   return database.transaction(
     async (query) => {
       await query(`set local statement_timeout = ${COUNT_TIMEOUT_MS}`);
@@ -140,20 +140,20 @@ export async function deleteAccountChecks(database: Database, before: string, at
   return rows[0]?.deleted ?? 0;
 }
 
-export interface AskedAccountsFilter {
+export interface CheckedAccountsFilter {
   readonly clientId: string;
   /** ISO 8601 UTC. */
   readonly since: string;
   /** Outcomes that do not count: no bank was asked. */
-  readonly unlike: readonly string[];
+  readonly excludedOutcomes: readonly string[];
 }
 
 const READ_AT_ONCE = 5_000;
 
 /** Tells the hashes of the accounts that a client has had banks asked about since then, in parts: there may be many. */
-export async function readAskedAccounts(
+export async function readCheckedAccounts(
   database: Database,
-  { clientId, since, unlike }: AskedAccountsFilter,
+  { clientId, since, excludedOutcomes }: CheckedAccountsFilter,
   tell: (hashes: readonly string[]) => void,
 ): Promise<void> {
   let after: readonly [Date | string, string] = [since, '0'];
@@ -164,7 +164,7 @@ export async function readAskedAccounts(
          from tiba.account_checks
         where client_id = $1 and (checked_at, check_id) > ($2::timestamptz, $3::bigint)
         order by client_id, checked_at, check_id limit $5`,
-      [clientId, ...after, unlike, READ_AT_ONCE],
+      [clientId, ...after, excludedOutcomes, READ_AT_ONCE],
     );
     tell(rows.flatMap(({ hash, counts }) => (counts ? [hash] : [])));
     const last = rows[READ_AT_ONCE - 1];

@@ -155,7 +155,7 @@ export async function releaseRows(database: Database, claims: readonly Claim[]):
 }
 
 /** Rows that somebody took before then and nothing came of: whoever had them was killed. Crosses clients. */
-export async function findAbandoned(database: Database, olderThanMs: number, limit: number): Promise<RowKey[]> {
+export async function findAbandonedRows(database: Database, olderThanMs: number, limit: number): Promise<RowKey[]> {
   const rows = await database.query<{ client_id: string; validation_id: string; row_number: number }>(
     `select client_id, validation_id, row_number from tiba.account_validation_rows
       where state = 'in_flight' and claimed_at < now() - $1 * interval '1 millisecond'
@@ -203,7 +203,7 @@ with recursive queues as (
 select * from queues`;
 
 /** How many accounts of a job are still to be asked about, by bank: the most first. */
-export async function countWaiting(
+export async function countWaitingAccounts(
   database: Database,
   { clientId, validationId }: ValidationKey,
 ): Promise<{ readonly bic: string; readonly accounts: number }[]> {

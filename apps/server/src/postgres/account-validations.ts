@@ -82,7 +82,7 @@ export async function findByIdempotencyKey(
 }
 
 /** What is kept of one client. */
-export interface Kept {
+export interface StoredCounts {
   /** Jobs. */
   readonly running: number;
   /** Of all its jobs, also of those that have ended. */
@@ -92,9 +92,9 @@ export interface Kept {
 const COUNT_KEPT = `
   select count(*) filter (where state = 'RUNNING')::int as running, coalesce(sum(row_count), 0)::float8 as rows
     from tiba.account_validations where client_id = $1`;
-const NOTHING_KEPT: Kept = { running: 0, rows: 0 };
+const NOTHING_KEPT: StoredCounts = { running: 0, rows: 0 };
 
-export async function countKept(database: Database, clientId: string): Promise<Kept> {
+export async function countStored(database: Database, clientId: string): Promise<StoredCounts> {
   const [row] = await database.query<{ running: number; rows: number }>(COUNT_KEPT, [clientId]);
   return row ?? NOTHING_KEPT;
 }
@@ -103,7 +103,7 @@ export async function countKept(database: Database, clientId: string): Promise<K
  * As above, with what this database transaction has made, and locks the client until it ends: of several that make
  * jobs at once, each counts those of the ones before it. Not "for update", which would hold up the client's feed.
  */
-export async function countKeptAlone(query: Query, clientId: string): Promise<Kept> {
+export async function lockAndCountStored(query: Query, clientId: string): Promise<StoredCounts> {
   await query('select from tiba.clients where client_id = $1 for no key update', [clientId]);
   const { rows } = await query<{ running: number; rows: number }>(COUNT_KEPT, [clientId]);
   return rows[0] ?? NOTHING_KEPT;
@@ -135,7 +135,7 @@ export async function listValidations(
 }
 
 /** Those that are running, of all clients, for the operator: the oldest first. */
-export async function listRunning(database: Database, limit: number): Promise<AccountValidation[]> {
+export async function listRunningValidations(database: Database, limit: number): Promise<AccountValidation[]> {
   const rows = await database.query<ValidationRow>(
     `select ${VALIDATION_COLUMNS} from tiba.account_validations
       where state = 'RUNNING' order by created_at, client_id, validation_id limit $1`,
@@ -172,7 +172,7 @@ export async function cancelValidation(
 }
 
 /** Its client has to wait; what holds it longer stays. */
-export async function holdValidation(
+export async function pauseValidation(
   database: Database,
   { clientId, validationId }: ValidationKey,
   holdMs: number,
@@ -185,7 +185,7 @@ export async function holdValidation(
 }
 
 /** What the operator allows a client has changed: its jobs go on, and are held again if they must. */
-export async function releaseHolds(database: Database, clientId: string): Promise<void> {
+export async function resumePausedValidations(database: Database, clientId: string): Promise<void> {
   await database.query(
     `update tiba.account_validations set held_until = null
       where client_id = $1 and state = 'RUNNING' and held_until is not null`,
@@ -194,7 +194,7 @@ export async function releaseHolds(database: Database, clientId: string): Promis
 }
 
 /** Forgets jobs that ended before then, with their rows, so many rows at once. True when there may be more. Crosses clients. */
-export async function deleteEnded(database: Database, endedBefore: Date, rowsMax: number): Promise<boolean> {
+export async function deleteEndedValidations(database: Database, endedBefore: Date, rowsMax: number): Promise<boolean> {
   const [row] = await database.query<{ rows: number; jobs: number }>(
     `with ended as materialized (
        select client_id, validation_id from tiba.account_validations

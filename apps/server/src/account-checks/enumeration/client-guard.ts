@@ -1,11 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { jakartaDayOf, jakartaDayStartMs } from '../../domain/instant.ts';
-import { createDailyAccounts, shortened } from './daily-accounts.ts';
-import { createNotFoundRatio, NOT_FOUND_BOUNDS } from './not-found-ratio.ts';
-import { createSequentialNumbers, SEQUENTIAL_NUMBERS_BOUNDS } from './sequential-numbers.ts';
-import { levelOf, type Restriction, type RestrictionLevel, type Signal } from './signals.ts';
+import { createDailyAccounts, shortHash } from './daily-accounts.ts';
+import { createNotFoundRatio, NOT_FOUND_THRESHOLDS } from './not-found-ratio.ts';
+import { createRestrictions, levelFor, type Restriction, type Signal } from './restrictions.ts';
+import { createSequentialNumbers, SEQUENTIAL_NUMBERS_THRESHOLDS } from './sequential-numbers.ts';
 
-/** What becomes of a question. `known`: it was asked today already, which costs nothing. */
+/** The decision on one check. `known`: the account was checked earlier today, so the check counts for nothing. */
 export type Admission = { readonly kind: 'known' | 'new' | 'slowed' } | Blocked;
 
 export interface Blocked {
@@ -14,30 +14,30 @@ export interface Blocked {
   readonly retryAfterMs: number;
 }
 
-/** What the operator allows a client. */
-export interface ClientBounds {
+/** The operator's settings for a client. */
+export interface ClientLimits {
   readonly accountsPerDay: number;
-  /** Only the bound of a day holds it. */
+  /** Only `accountsPerDay` restricts a trusted client. */
   readonly trusted: boolean;
 }
 
-/** One client's questions about accounts, as this process has seen them. Times are of a clock that never jumps. */
+/** The account checks of one client, as this process has seen them. `nowMs` is on a monotonic clock. */
 export interface ClientGuard {
-  /** Whether this account may be asked about now; it counts as asked if so. */
+  /** Decides whether this account may be checked now. The check counts unless it is blocked. */
   admit(account: CheckedAccount, nowMs: number): Admission;
-  /** Resolves when a question that was admitted as `slowed` may go on. */
+  /** Resolves when a check that was admitted as `slowed` may continue. */
   slow(): Promise<void>;
-  /** Whether this is the first verdict about an account since it was admitted: a question may have come to nothing. */
+  /** Whether this is the first verdict about an account since it was admitted: a check may have ended without one. */
   isFirstVerdict(hash: string): boolean;
-  /** A first verdict. */
-  heard(isNotFound: boolean, nowMs: number): void;
-  /** What holds it now. Trips that are over end, and whoever wants to know is told. */
+  /** Records a first verdict. */
+  recordVerdict(isNotFound: boolean, nowMs: number): void;
+  /** The restrictions in force. Lifts those that have ended. */
   restrictions(nowMs: number): readonly Restriction[];
   accountsToday(): number;
-  /** The day that it is for this client: see `jakartaDayOf`. */
+  /** The client's current day: see `jakartaDayOf`. */
   today(): number;
-  /** It has asked about these on that day, before this process began. */
-  recall(day: number, hashes: readonly string[]): void;
+  /** Adds accounts that the client checked on that day before this process started. */
+  restore(day: number, hashes: readonly string[]): void;
 }
 
 export interface CheckedAccount {
@@ -47,131 +47,92 @@ export interface CheckedAccount {
 }
 
 export interface ClientGuardDependencies {
-  readonly bounds: () => ClientBounds;
+  readonly limits: () => ClientLimits;
   /** Milliseconds since 1970. */
   readonly wallMs: () => number;
-  /** How long a question waits while the client is slowed. */
+  /** How long a check is delayed while the client is slowed. */
   readonly slowedMs: number;
-  readonly onRestricted: (trip: Restriction) => void;
-  readonly onLifted: (trip: Restriction) => void;
+  readonly onRestricted: (restriction: Restriction) => void;
+  readonly onLifted: (restriction: Restriction) => void;
 }
 
-/** How long a sign holds a client after it was last seen. */
-const HOLD_MS = 30 * 60_000;
+/** How long a restriction lasts after its signal was last seen. */
+const RESTRICTION_MS = 30 * 60_000;
 
-/** Questions of one client that may wait at the same time: eight a second get through. */
-const WAITING_MAX = 4;
+/** Checks of one client that may be delayed at the same time. With `slowedMs` of 500 that lets eight a second through. */
+const DELAYED_MAX = 4;
 
 const KNOWN: Admission = { kind: 'known' };
 const NEW: Admission = { kind: 'new' };
 const SLOWED: Admission = { kind: 'slowed' };
 
 export function createClientGuard(dependencies: ClientGuardDependencies): ClientGuard {
-  const { bounds, wallMs, slowedMs, onRestricted, onLifted } = dependencies;
-  const seen = createDailyAccounts();
-  /** Of those that were seen today, the ones without a verdict. */
-  const unheard = new Set<number>();
-  const neighbours = createSequentialNumbers();
-  const notFound = createNotFoundRatio();
-  const trips = new Map<Signal, Restriction>();
-  let waiting = 0;
+  const { limits, wallMs, slowedMs, onRestricted, onLifted } = dependencies;
+  const accounts = createDailyAccounts();
+  const sequentialNumbers = createSequentialNumbers();
+  const notFoundRatio = createNotFoundRatio();
+  // The operator may change the limits while a restriction is in force.
+  const applies = (signal: Signal): boolean =>
+    signal === 'accounts_per_day' ? accounts.count() >= limits().accountsPerDay : !limits().trusted;
+  const restrictions = createRestrictions({ wallMs, applies, onRestricted, onLifted });
+  let delayed = 0;
 
   function today(): number {
-    const before = seen.day();
-    seen.moveTo(jakartaDayOf(wallMs()));
-    if (seen.day() !== before) unheard.clear();
-    return seen.day();
+    accounts.moveTo(jakartaDayOf(wallMs()));
+    return accounts.day();
   }
 
-  function isOver({ signal, untilMs }: Restriction, nowMs: number): boolean {
-    if (nowMs >= untilMs) return true;
-    // The operator may have changed his mind meanwhile.
-    return signal === 'accounts_per_day' ? seen.count() < bounds().accountsPerDay : bounds().trusted;
+  /** Restricts the client when the figure demands it. After a block the signal counts from zero. */
+  function evaluate(signal: 'not_found_ratio' | 'sequential_numbers', figure: number, nowMs: number): void {
+    const isSequence = signal === 'sequential_numbers';
+    const level = levelFor(figure, isSequence ? SEQUENTIAL_NUMBERS_THRESHOLDS : NOT_FOUND_THRESHOLDS);
+    if (level === null) return;
+    restrictions.liftEnded(nowMs);
+    restrictions.impose({ signal, level, figure, durationMs: RESTRICTION_MS }, nowMs);
+    if (level === 'blocked') (isSequence ? sequentialNumbers : notFoundRatio).reset();
   }
 
-  function endTrips(nowMs: number): void {
-    for (const trip of trips.values()) {
-      if (!isOver(trip, nowMs)) continue;
-      trips.delete(trip.signal);
-      onLifted(trip);
-    }
-  }
-
-  /** The trip that weighs most. */
-  function heaviest(): Restriction | null {
-    let held: Restriction | null = null;
-    for (const trip of trips.values()) {
-      const weighsMore = trip.level === held?.level ? trip.untilMs > held.untilMs : trip.level === 'blocked';
-      if (held === null || weighsMore) held = trip;
-    }
-    return held;
-  }
-
-  function trip(signal: Signal, level: RestrictionLevel, figure: number, nowMs: number, forMs: number): void {
-    const before = trips.get(signal);
-    if (before?.level === 'blocked' && level === 'slowed') return;
-    const now = wallMs();
-    const since = before?.level === level ? before.since : new Date(now).toISOString();
-    const tripped: Restriction = {
-      signal,
-      level,
-      figure,
-      since,
-      until: new Date(now + forMs).toISOString(),
-      untilMs: nowMs + forMs,
-    };
-    trips.set(signal, tripped);
-    if (before?.level !== level) onRestricted(tripped);
-  }
-
-  /** Trips if that is what the figure means; what led to a refusal is then done with. */
-  function judge(sign: 'not_found_ratio' | 'sequential_numbers', figure: number, nowMs: number): void {
-    const hold = levelOf(figure, sign === 'sequential_numbers' ? SEQUENTIAL_NUMBERS_BOUNDS : NOT_FOUND_BOUNDS);
-    if (hold === null) return;
-    endTrips(nowMs);
-    trip(sign, hold, figure, nowMs, HOLD_MS);
-    if (hold === 'blocked') (sign === 'sequential_numbers' ? neighbours : notFound).forget();
+  function blockUntilTomorrow(day: number, nowMs: number): void {
+    const durationMs = jakartaDayStartMs(day + 1) - wallMs();
+    const signal = 'accounts_per_day';
+    restrictions.impose({ signal, level: 'blocked', figure: accounts.count(), durationMs }, nowMs);
   }
 
   return {
     today,
-    accountsToday: seen.count,
-    recall(day, hashes) {
-      if (day === today()) for (const hash of hashes) seen.add(shortened(hash));
+    accountsToday: accounts.count,
+    restore(day, hashes) {
+      if (day === today()) for (const hash of hashes) accounts.restore(shortHash(hash));
     },
     admit({ bic, accountNumber, hash }, nowMs) {
       const day = today();
-      const account = shortened(hash);
-      if (seen.has(account)) return KNOWN;
-      endTrips(nowMs);
-      const { accountsPerDay, trusted } = bounds();
-      if (seen.count() >= accountsPerDay && !trips.has('accounts_per_day')) {
-        const leftMs = jakartaDayStartMs(day + 1) - wallMs();
-        trip('accounts_per_day', 'blocked', seen.count(), nowMs, leftMs);
-      }
-      const held = heaviest();
-      if (held?.level === 'blocked')
-        return { kind: 'blocked', reason: held.signal, retryAfterMs: held.untilMs - nowMs };
-      if (held !== null && waiting === WAITING_MAX)
-        return { kind: 'blocked', reason: held.signal, retryAfterMs: slowedMs };
-      seen.add(account);
-      unheard.add(account);
-      if (!trusted) judge('sequential_numbers', neighbours.asked(bic, accountNumber, nowMs), nowMs);
-      return held === null ? NEW : SLOWED;
+      const account = shortHash(hash);
+      if (accounts.has(account)) return KNOWN;
+      restrictions.liftEnded(nowMs);
+      const { accountsPerDay, trusted } = limits();
+      if (accounts.count() >= accountsPerDay && !restrictions.has('accounts_per_day')) blockUntilTomorrow(day, nowMs);
+      const restriction = restrictions.strictest();
+      if (restriction?.level === 'blocked')
+        return { kind: 'blocked', reason: restriction.signal, retryAfterMs: restriction.untilMs - nowMs };
+      if (restriction !== null && delayed === DELAYED_MAX)
+        return { kind: 'blocked', reason: restriction.signal, retryAfterMs: slowedMs };
+      accounts.add(account);
+      if (!trusted) evaluate('sequential_numbers', sequentialNumbers.recordCheck(bic, accountNumber, nowMs), nowMs);
+      return restriction === null ? NEW : SLOWED;
     },
     async slow() {
-      waiting += 1;
+      delayed += 1;
       await wait(slowedMs);
-      waiting -= 1;
+      delayed -= 1;
     },
-    isFirstVerdict: (hash) => unheard.delete(shortened(hash)),
-    heard(isNotFound, nowMs) {
-      if (!bounds().trusted) judge('not_found_ratio', notFound.heard(isNotFound, nowMs), nowMs);
+    isFirstVerdict: (hash) => accounts.isFirstVerdict(shortHash(hash)),
+    recordVerdict(isNotFound, nowMs) {
+      if (!limits().trusted) evaluate('not_found_ratio', notFoundRatio.recordVerdict(isNotFound, nowMs), nowMs);
     },
     restrictions(nowMs) {
       today();
-      endTrips(nowMs);
-      return [...trips.values()];
+      restrictions.liftEnded(nowMs);
+      return restrictions.list();
     },
   };
 }

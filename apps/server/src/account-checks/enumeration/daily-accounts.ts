@@ -1,38 +1,51 @@
-/** The accounts that a client has asked about today. */
+/**
+ * The accounts that a client has checked today, by their short hashes, and for which of them no verdict has come yet: a
+ * check may end without one. A check that this process has not seen (`restore`) counts, and waits for no verdict.
+ */
 export interface DailyAccounts {
-  /** A new day begins with none. A clock that is set back over midnight does not give the day again. */
+  /** Starts a new day, with no accounts. A clock that is set back over midnight does not start the day again. */
   moveTo(day: number): void;
   day(): number;
   has(account: number): boolean;
   add(account: number): void;
+  restore(account: number): void;
+  /** True once for each account that was added. */
+  isFirstVerdict(account: number): boolean;
   count(): number;
 }
 
 /**
- * An account's hash, shortened to 32 bits: a set of small whole numbers takes a fraction of the memory. Of 100,000 accounts two
- * share a number with another, and are not counted.
+ * The first 32 bits of an account's hash. A set of small integers takes a fraction of the memory of a set of strings. Of
+ * 100,000 accounts about two share a short hash with another one and are not counted.
  */
-export function shortened(hash: string): number {
+export function shortHash(hash: string): number {
   let number = 0;
-  for (let index = 0; index < 8; index += 1) number = (number << 4) | valueOf(hash.charCodeAt(index));
+  for (let index = 0; index < 8; index += 1) number = (number << 4) | digitValue(hash.charCodeAt(index));
   return number;
 }
 
-/** Of a hexadecimal digit, by its character's code: letters have bit 6 set, and begin at 1. */
-const valueOf = (code: number): number => (code & 15) + (code >> 6) * 9;
+/** The value of a hexadecimal digit by its character code: letters have bit 6 set, and their low bits start at 1. */
+const digitValue = (code: number): number => (code & 15) + (code >> 6) * 9;
 
 export function createDailyAccounts(): DailyAccounts {
   let today = 0;
   let accounts = new Set<number>();
+  const withoutVerdict = new Set<number>();
   return {
     moveTo(day) {
       if (day <= today) return;
       today = day;
       accounts = new Set();
+      withoutVerdict.clear();
     },
     day: () => today,
     has: (account) => accounts.has(account),
-    add: (account) => void accounts.add(account),
+    add(account) {
+      accounts.add(account);
+      withoutVerdict.add(account);
+    },
+    restore: (account) => void accounts.add(account),
+    isFirstVerdict: (account) => withoutVerdict.delete(account),
     count: () => accounts.size,
   };
 }

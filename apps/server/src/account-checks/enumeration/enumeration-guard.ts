@@ -5,25 +5,26 @@ import type { Metrics } from '../../observability/metrics.ts';
 import {
   type Admission,
   type CheckedAccount,
-  type ClientBounds,
   type ClientGuard,
+  type ClientLimits,
   createClientGuard,
 } from './client-guard.ts';
-import type { Restriction } from './signals.ts';
+import type { Restriction } from './restrictions.ts';
 
 /**
- * Against the harvesting of names. A client is watched for signs that it goes through accounts instead of paying to them;
- * one that trips has its questions about new accounts slowed, then refused. What it has asked about today, it may go on asking.
- * Each process watches for itself.
+ * Protects account holders' names against enumeration (OWASP "account enumeration"). It watches each client for signals
+ * that the client collects accounts instead of paying to them. A client that shows one is slowed, then blocked, for
+ * accounts that it has not checked today; accounts that it has checked today stay available to it. Each process watches
+ * for itself.
  */
 export interface EnumerationGuard {
-  /** What becomes of a client's question about an account; it counts as asked unless it is refused. */
+  /** Decides on a client's check of an account. The check counts unless it is blocked. */
   admit(clientId: string, account: CheckedAccount): Admission;
-  /** Resolves when a question that was admitted as `slowed` may go on. */
+  /** Resolves when a check that was admitted as `slowed` may continue. */
   slow(clientId: string): Promise<void>;
-  /** A verdict about an account that was admitted. Only the first about each tells something. */
-  heard(clientId: string, hash: string, status: AccountStatus): void;
-  /** The clients that are slowed or refused now. */
+  /** Records a verdict about an account that was admitted. Only the first one about each account counts. */
+  recordVerdict(clientId: string, hash: string, status: AccountStatus): void;
+  /** The clients that are slowed or blocked now. */
   restrictedClients(): readonly RestrictedClient[];
   close(): void;
 }
@@ -36,92 +37,93 @@ export interface RestrictedClient {
 }
 
 export interface EnumerationGuardOptions {
-  /** Milliseconds on a clock that never jumps. */
+  /** Milliseconds on a monotonic clock. */
   readonly clock?: () => number;
   /** Milliseconds since 1970. */
   readonly wallClock?: () => number;
-  /** How long a question waits while its client is slowed. */
+  /** How long a check is delayed while its client is slowed. */
   readonly slowedMs?: number;
 }
 
 export interface EnumerationGuardDependencies extends EnumerationGuardOptions {
-  readonly boundsOf: (clientId: string) => ClientBounds;
-  /** Tells the hashes of the accounts that a client has asked about since then (ISO 8601 UTC). */
-  readonly recall: (clientId: string, since: string, tell: (hashes: readonly string[]) => void) => Promise<void>;
+  readonly limitsOf: (clientId: string) => ClientLimits;
+  /** Calls `restore` with the hashes of the accounts that a client has checked since then (ISO 8601 UTC). */
+  readonly readCheckedAccounts: (
+    clientId: string,
+    since: string,
+    restore: (hashes: readonly string[]) => void,
+  ) => Promise<void>;
   readonly log: Log;
   readonly metrics: Pick<Metrics, 'enumerationRestrictions'>;
 }
 
-/** With the inquiry's own deadline (rails/account-inquiries.ts) it stays below the 5 s within which a client is answered. */
+/** With the inquiry's own deadline (rails/account-inquiries.ts) the answer stays within the 5 s that a client is promised. */
 const SLOWED_MS = 500;
 const SWEEP_INTERVAL_MS = 5_000;
 
 export function createEnumerationGuard(dependencies: EnumerationGuardDependencies): EnumerationGuard {
-  const { boundsOf, recall, log, metrics } = dependencies;
+  const { limitsOf, readCheckedAccounts, log, metrics } = dependencies;
   const { clock = () => performance.now(), wallClock = Date.now, slowedMs = SLOWED_MS } = dependencies;
-  const clients = new Map<string, ClientGuard>();
-  /** Those of which it is not known what they asked before this process began. */
-  const unread = new Map<string, ClientGuard>();
+  const guards = new Map<string, ClientGuard>();
+  /** The guards for which reading the earlier checks of today failed. */
+  const notRestored = new Map<string, ClientGuard>();
 
-  function watch(clientId: string): ClientGuard {
-    const client = createClientGuard({
-      bounds: () => boundsOf(clientId),
+  function createGuard(clientId: string): ClientGuard {
+    const guard = createClientGuard({
+      limits: () => limitsOf(clientId),
       wallMs: wallClock,
       slowedMs,
       onRestricted({ signal, level, figure }) {
         metrics.enumerationRestrictions.inc({ signal, level });
-        log.warn(
-          { clientId, signal, restriction: level, figure },
-          'a client asks about accounts as if it were collecting them',
-        );
+        log.warn({ clientId, signal, restriction: level, figure }, 'enumeration guard restricted a client');
       },
       onLifted: ({ signal, level }) =>
-        log.info({ clientId, signal, restriction: level }, 'the client may ask about accounts as before'),
+        log.info({ clientId, signal, restriction: level }, 'enumeration guard lifted a restriction'),
     });
-    clients.set(clientId, client);
-    recallToday(clientId, client);
-    return client;
+    guards.set(clientId, guard);
+    restoreToday(clientId, guard);
+    return guard;
   }
 
-  const watched = (clientId: string): ClientGuard => clients.get(clientId) ?? watch(clientId);
+  const guardOf = (clientId: string): ClientGuard => guards.get(clientId) ?? createGuard(clientId);
 
-  /** A process that is started again does not give the day again. */
-  function recallToday(clientId: string, client: ClientGuard): void {
-    const day = client.today();
+  /** A restart of the process must not give a client its accounts per day again. */
+  function restoreToday(clientId: string, guard: ClientGuard): void {
+    const day = guard.today();
     const since = new Date(jakartaDayStartMs(day)).toISOString();
-    recall(clientId, since, (hashes) => client.recall(day, hashes)).catch((error: unknown) => {
-      unread.set(clientId, client);
-      log.warn({ clientId, err: error }, 'what the client has asked today could not be read; it is tried again');
+    readCheckedAccounts(clientId, since, (hashes) => guard.restore(day, hashes)).catch((error: unknown) => {
+      notRestored.set(clientId, guard);
+      log.warn({ clientId, err: error }, "reading a client's account checks of today failed; will retry");
     });
   }
 
   function sweep(): void {
     const nowMs = clock();
-    for (const client of clients.values()) client.restrictions(nowMs);
-    for (const [clientId, client] of unread) {
-      unread.delete(clientId);
-      recallToday(clientId, client);
+    for (const guard of guards.values()) guard.restrictions(nowMs);
+    for (const [clientId, guard] of notRestored) {
+      notRestored.delete(clientId);
+      restoreToday(clientId, guard);
     }
   }
 
-  const sweeping = setInterval(sweep, SWEEP_INTERVAL_MS).unref();
+  const timer = setInterval(sweep, SWEEP_INTERVAL_MS).unref();
   return {
-    admit: (clientId, account) => watched(clientId).admit(account, clock()),
-    slow: (clientId) => watched(clientId).slow(),
-    heard(clientId, hash, status) {
-      const client = clients.get(clientId);
-      if (client?.isFirstVerdict(hash) === true) client.heard(status === 'NOT_FOUND', clock());
+    admit: (clientId, account) => guardOf(clientId).admit(account, clock()),
+    slow: (clientId) => guardOf(clientId).slow(),
+    recordVerdict(clientId, hash, status) {
+      const guard = guards.get(clientId);
+      if (guard?.isFirstVerdict(hash) === true) guard.recordVerdict(status === 'NOT_FOUND', clock());
     },
     restrictedClients() {
       const nowMs = clock();
-      return [...clients].flatMap(([clientId, client]) => {
-        const restrictions = client.restrictions(nowMs);
-        const { accountsPerDay } = boundsOf(clientId);
+      return [...guards].flatMap(([clientId, guard]) => {
+        const restrictions = guard.restrictions(nowMs);
+        const { accountsPerDay } = limitsOf(clientId);
         return restrictions.length === 0
           ? []
-          : [{ clientId, accountsToday: client.accountsToday(), accountsPerDay, restrictions }];
+          : [{ clientId, accountsToday: guard.accountsToday(), accountsPerDay, restrictions }];
       });
     },
-    close: () => clearInterval(sweeping),
+    close: () => clearInterval(timer),
   };
 }

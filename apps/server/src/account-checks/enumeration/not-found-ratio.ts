@@ -1,44 +1,47 @@
+import type { Thresholds } from './restrictions.ts';
+
 /**
- * Who guesses at account numbers hears NOT_FOUND more often than not; who is about to pay hears it now and then. Old lists of
- * accounts are honest and full of them, so it takes hundreds to tell.
+ * The share of NOT_FOUND among a client's recent verdicts. A client that guesses account numbers gets NOT_FOUND more often
+ * than not; a client that is about to pay gets it now and then. A legitimate client with an old list of accounts gets
+ * many, so the ratio needs hundreds of verdicts before it says anything.
  */
 export interface NotFoundRatio {
-  /** What share of the last verdicts was NOT_FOUND, this one included; 0 while there are too few to tell. */
-  heard(isNotFound: boolean, nowMs: number): number;
-  /** From here on, it begins anew. */
-  forget(): void;
+  /** Returns the share of NOT_FOUND among the last verdicts, including this one; 0 while there are too few verdicts. */
+  recordVerdict(isNotFound: boolean, nowMs: number): number;
+  /** Starts to count again from zero. */
+  reset(): void;
 }
 
-export const NOT_FOUND_BOUNDS = { slowFrom: 0.5, refuseFrom: 0.8 } as const;
+export const NOT_FOUND_THRESHOLDS: Thresholds = { slowFrom: 0.5, blockFrom: 0.8 };
 
-/** Verdicts that are looked at: the last ones. */
+/** The ratio covers the last verdicts, at most this many. */
 const VERDICTS_MAX = 400;
 const VERDICTS_MIN = 200;
-/** After so long without one, those before it say nothing any more. */
+/** After this long without a verdict, the earlier ones no longer count. */
 const PAUSE_MS = 30 * 60_000;
 
 export function createNotFoundRatio(): NotFoundRatio {
-  // 1 where it was NOT_FOUND.
-  const last = new Uint8Array(VERDICTS_MAX);
+  // A ring buffer; 1 stands for NOT_FOUND.
+  const verdicts = new Uint8Array(VERDICTS_MAX);
   let next = 0;
   let count = 0;
   let notFound = 0;
-  let heardMs = Number.NEGATIVE_INFINITY;
+  let lastMs = Number.NEGATIVE_INFINITY;
 
-  function forget(): void {
-    last.fill(0);
+  function reset(): void {
+    verdicts.fill(0);
     next = 0;
     count = 0;
     notFound = 0;
   }
 
   return {
-    forget,
-    heard(isNotFound, nowMs) {
-      if (nowMs - heardMs >= PAUSE_MS) forget();
-      heardMs = nowMs;
-      notFound += Number(isNotFound) - (last[next] ?? 0);
-      last[next] = Number(isNotFound);
+    reset,
+    recordVerdict(isNotFound, nowMs) {
+      if (nowMs - lastMs >= PAUSE_MS) reset();
+      lastMs = nowMs;
+      notFound += Number(isNotFound) - (verdicts[next] ?? 0);
+      verdicts[next] = Number(isNotFound);
       next = (next + 1) % VERDICTS_MAX;
       count = Math.min(count + 1, VERDICTS_MAX);
       return count < VERDICTS_MIN ? 0 : notFound / count;

@@ -1,43 +1,48 @@
+import type { Thresholds } from './restrictions.ts';
+
 /**
- * Who collects names goes through account numbers one after the other, so many that it asks about are among the same
- * thousand. Accounts that were opened together, for a payroll, are neighbours too, so it takes a crowd to tell.
+ * Detects a client that walks through account numbers: many of the numbers that it checks lie within the same thousand.
+ * Accounts that were opened together, for a payroll, also have sequential numbers, so only a run of them is a signal.
  */
 export interface SequentialNumbers {
-  /** How many accounts have come in crowds up to this one; 0 when it is in none. Each account is asked about once. */
-  asked(bic: string, accountNumber: string, nowMs: number): number;
-  /** From here on, it begins anew. */
-  forget(): void;
+  /**
+   * Returns how many accounts have come in runs of sequential numbers up to this one; 0 when this one is in no run. Call
+   * it once for each account.
+   */
+  recordCheck(bic: string, accountNumber: string, nowMs: number): number;
+  /** Starts to count again from zero. */
+  reset(): void;
 }
 
-export const SEQUENTIAL_NUMBERS_BOUNDS = { slowFrom: 50, refuseFrom: 200 } as const;
+export const SEQUENTIAL_NUMBERS_THRESHOLDS: Thresholds = { slowFrom: 50, blockFrom: 200 };
 
-/** Numbers of one bank that differ in no more than these last digits are one block. */
+/** Numbers of one bank and one length that differ only in these last digits are one block. */
 const BLOCK_DIGITS = 3;
-/** From so many on, those of a block are a crowd. */
-const CROWD = SEQUENTIAL_NUMBERS_BOUNDS.slowFrom;
-/** A block, or a crowd, to which nothing was added for so long is over. */
+/** A block with this many accounts is a run. */
+const RUN_MIN = SEQUENTIAL_NUMBERS_THRESHOLDS.slowFrom;
+/** A block, or the count of the runs, to which nothing was added for this long starts again from zero. */
 const PAUSE_MS = 30 * 60_000;
 
-/** So many blocks are remembered, in sets: a block has its place in one of them. */
-const BLOCKS_MAX = 1_024;
-const SET = 4;
+/** The table remembers this many blocks. It is set-associative: a block may occupy any slot of one set. */
+const SLOTS = 1_024;
+const SLOTS_PER_SET = 4;
 
-/** Plain arrays that are made once: each check of an honest client begins a block. */
+/** Typed arrays that are allocated once, because each check of a legitimate client starts a new block. */
 export function createSequentialNumbers(): SequentialNumbers {
-  const tags = new Uint32Array(BLOCKS_MAX);
-  const counts = new Uint16Array(BLOCKS_MAX);
-  const askedMs = new Float64Array(BLOCKS_MAX);
-  let crowded = 0;
-  let crowdedMs = 0;
+  const tags = new Uint32Array(SLOTS);
+  const counts = new Uint16Array(SLOTS);
+  const lastMs = new Float64Array(SLOTS);
+  let inRuns = 0;
+  let inRunsMs = 0;
 
-  /** Where the block is; if it is not there, the place of the one in its set that says least is made free for it. */
-  function placeOf(tag: number, nowMs: number): number {
-    const first = ((tag >>> 16) % (BLOCKS_MAX / SET)) * SET;
+  /** The slot of the block. A new block evicts the block of its set that has the fewest accounts. */
+  function slotOf(tag: number, nowMs: number): number {
+    const first = ((tag >>> 16) % (SLOTS / SLOTS_PER_SET)) * SLOTS_PER_SET;
     let least = first;
-    for (let place = first; place < first + SET; place += 1) {
-      if (nowMs - (askedMs[place] as number) >= PAUSE_MS) counts[place] = 0;
-      if (tags[place] === tag) return place;
-      if ((counts[place] as number) < (counts[least] as number)) least = place;
+    for (let slot = first; slot < first + SLOTS_PER_SET; slot += 1) {
+      if (nowMs - (lastMs[slot] as number) >= PAUSE_MS) counts[slot] = 0;
+      if (tags[slot] === tag) return slot;
+      if ((counts[slot] as number) < (counts[least] as number)) least = slot;
     }
     tags[least] = tag;
     counts[least] = 0;
@@ -45,32 +50,32 @@ export function createSequentialNumbers(): SequentialNumbers {
   }
 
   return {
-    asked(bic, accountNumber, nowMs) {
-      const place = placeOf(tagOf(bic, accountNumber), nowMs);
-      const count = (counts[place] as number) + 1;
-      counts[place] = count;
-      askedMs[place] = nowMs;
-      if (count < CROWD) return 0;
-      if (nowMs - crowdedMs >= PAUSE_MS) crowded = 0;
-      crowdedMs = nowMs;
-      crowded += count === CROWD ? CROWD : 1;
-      return crowded;
+    recordCheck(bic, accountNumber, nowMs) {
+      const slot = slotOf(blockTag(bic, accountNumber), nowMs);
+      const count = (counts[slot] as number) + 1;
+      counts[slot] = count;
+      lastMs[slot] = nowMs;
+      if (count < RUN_MIN) return 0;
+      if (nowMs - inRunsMs >= PAUSE_MS) inRuns = 0;
+      inRunsMs = nowMs;
+      inRuns += count === RUN_MIN ? RUN_MIN : 1;
+      return inRuns;
     },
-    forget() {
+    reset() {
       counts.fill(0);
-      crowded = 0;
+      inRuns = 0;
     },
   };
 }
 
-/** Of a block: FNV-1a over its bank, the length of its numbers and how they begin. Of four thousand million, two may share one. */
-function tagOf(bic: string, accountNumber: string): number {
+/** FNV-1a over the bank, the length of the number and its leading digits. Two blocks may share one of the 2^32 tags. */
+function blockTag(bic: string, accountNumber: string): number {
   const { length } = accountNumber;
   const ofBank = mixIn(0x811c9dc5 ^ length, bic, bic.length);
   return mixIn(ofBank, accountNumber, length - BLOCK_DIGITS) >>> 0;
 }
 
-/** The text up to there, mixed into a hash. */
+/** Mixes the first `end` characters of the text into the hash. */
 function mixIn(hash: number, text: string, end: number): number {
   let mixed = hash;
   for (let index = 0; index < end; index += 1) mixed = Math.imul(mixed ^ text.charCodeAt(index), 0x01000193);

@@ -4,9 +4,9 @@ const WAITING_SHARE = 4;
 /** Places for a few at a time, one for each client at most. */
 export interface ReaderSlots {
   /** Resolves when the client has a place; null when too many wait. */
-  take(clientId: string): Promise<void> | null;
+  acquire(clientId: string): Promise<void> | null;
   /** Hands the place on. */
-  leave(clientId: string): void;
+  release(clientId: string): void;
 }
 
 export function createReaderSlots(atOnceMax: number, waitingMax: number): ReaderSlots {
@@ -29,7 +29,7 @@ export function createReaderSlots(atOnceMax: number, waitingMax: number): Reader
   }
 
   return {
-    take(clientId) {
+    acquire(clientId) {
       // While a place is free, whoever waits has one already.
       if (taken.size < atOnceMax && !taken.has(clientId)) {
         taken.add(clientId);
@@ -43,7 +43,7 @@ export function createReaderSlots(atOnceMax: number, waitingMax: number): Reader
         queue.push(resolve);
       });
     },
-    leave(clientId) {
+    release(clientId) {
       taken.delete(clientId);
       // Whoever has been served comes after all who wait now.
       const queue = waiting.get(clientId);

@@ -24,7 +24,7 @@ export interface UploadReaderOptions {
   readonly log: Log;
   readonly timeoutMs?: number;
   /** Each takes a processor core and up to 250 MB. */
-  readonly atOnceMax?: number;
+  readonly concurrencyMax?: number;
   /** Each holds its body in memory. A client has a quarter of them. */
   readonly waitingMax?: number;
 }
@@ -37,18 +37,18 @@ const SMALL_JSON_BYTES = 16 * 1024;
 export function createUploadReader({
   log,
   timeoutMs = 20_000,
-  atOnceMax = 2,
+  concurrencyMax = 2,
   waitingMax = 64,
 }: UploadReaderOptions): UploadReader {
   const closing = new AbortController();
   const underWay = new Set<Promise<UploadResult>>();
-  const places = createReaderSlots(atOnceMax, waitingMax);
+  const places = createReaderSlots(concurrencyMax, waitingMax);
 
   return {
     async read(clientId, mediaType, body) {
       if (mediaType === 'application/json' && body.length <= SMALL_JSON_BYTES)
         return resultOf((rows) => readJson(body, rows));
-      const place = closing.signal.aborted ? null : places.take(clientId);
+      const place = closing.signal.aborted ? null : places.acquire(clientId);
       if (place === null) return BUSY;
       await place;
       const reading = readInChildProcess(mediaType, body, { timeoutMs, signal: closing.signal, log });
@@ -60,7 +60,7 @@ export function createUploadReader({
         return BUSY;
       } finally {
         underWay.delete(reading);
-        places.leave(clientId);
+        places.release(clientId);
       }
     },
     async close() {

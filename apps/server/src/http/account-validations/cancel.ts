@@ -5,11 +5,11 @@ import { allowEmptyBody } from '../empty-body.ts';
 import { sendSuccess } from '../envelope.ts';
 import { answered, errorResponses } from '../schemas.ts';
 import type { AccountValidationDependencies } from './dependencies.ts';
-import { onValidations, ValidationSchema, validationInPathSchema } from './schema.ts';
+import { operationDefaults, ValidationSchema, validationInPathSchema } from './schema.ts';
 import { found, validationInPath } from './validation-path.ts';
 
 const schema = {
-  ...onValidations,
+  ...operationDefaults,
   operationId: 'cancelAccountValidation',
   summary: 'Stop many checks',
   description:

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
 import { Type } from 'typebox';
-import { type NewJob, storeValidation } from '../../account-validations/store.ts';
+import { type NewValidationJob, storeValidation } from '../../account-validations/store.ts';
 import { validationToJson } from '../../account-validations/to-json.ts';
 import {
   UPLOAD_BYTES_MAX,
@@ -12,10 +12,10 @@ import {
 import type { Client } from '../../auth/clients.ts';
 import {
   type AccountValidation,
-  countKept,
+  countStored,
   findByIdempotencyKey,
   findValidation,
-  type Kept,
+  type StoredCounts,
 } from '../../postgres/account-validations.ts';
 import { callerOf } from '../authorize.ts';
 import { unsupportedMediaType } from '../body-types.ts';
@@ -24,8 +24,8 @@ import { ApiError } from '../errors.ts';
 import { answered, errorResponses } from '../schemas.ts';
 import type { AccountValidationDependencies } from './dependencies.ts';
 import { idempotencyKeyOf } from './idempotency-key.ts';
-import { onValidations, ValidationSchema } from './schema.ts';
-import { createReceiving, tooBusy } from './upload-admission.ts';
+import { operationDefaults, ValidationSchema } from './schema.ts';
+import { createUploadAdmission, tooBusy } from './upload-admission.ts';
 import { found } from './validation-path.ts';
 
 /** A large job holds a connection to PostgreSQL for seconds while it is stored: so many may do so at a time. */
@@ -44,7 +44,7 @@ const Row = Type.Object({
 });
 
 const schema = {
-  ...onValidations,
+  ...operationDefaults,
   operationId: 'createAccountValidation',
   summary: 'Check many accounts',
   description: `Up to ${UPLOAD_ROWS_MAX} rows as JSON, CSV or XLSX (docs/account-validations.md). Each account is asked about once, as fast as its bank allows.`,
@@ -69,8 +69,8 @@ const schema = {
 
 /** `app` reads its bodies as they come. */
 export function createAccountValidation(app: FastifyInstance, dependencies: AccountValidationDependencies): void {
-  const { authorize, database, banks, uploads, onStored } = dependencies;
-  const receiving = createReceiving();
+  const { authorize, database, banks, uploads, onCreated } = dependencies;
+  const receiving = createUploadAdmission();
   let largeOnes = 0;
   const onRequest = [
     authorize({ scope: 'account:check', operation: 'account-validations' }),
@@ -79,7 +79,7 @@ export function createAccountValidation(app: FastifyInstance, dependencies: Acco
   ];
 
   app.post('/api/v1/account-validations', { onRequest, schema, bodyLimit: UPLOAD_BYTES_MAX }, (request, reply) =>
-    receiving.during(request, () => create(request, reply)),
+    receiving.whileProcessing(request, () => create(request, reply)),
   );
 
   async function create(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
@@ -96,20 +96,20 @@ export function createAccountValidation(app: FastifyInstance, dependencies: Acco
     if (upload.kind === 'busy') throw tooBusy();
     if (upload.kind === 'fault') throw new ApiError(upload.code, upload);
     const { rows } = upload;
-    const permit = (kept: Kept): void => refuseExcess(kept, client);
+    const permit = (kept: StoredCounts): void => refuseExcess(kept, client);
     // Spares the work; storing counts once more.
-    const kept = await countKept(database, clientId);
+    const kept = await countStored(database, clientId);
     permit({ running: kept.running + 1, rows: kept.rows + rows.length });
     const validationId = `av_${randomBytes(VALIDATION_ID_BYTES).toString('hex')}`;
     const key = { clientId, validationId };
     const isNew = await store({ ...key, rows, idempotencyKey, bodySha256 }, permit);
     // Sent twice at once with the same key: the other was first.
     const first = isNew || idempotencyKey === null ? null : await madeBefore(clientId, idempotencyKey, bodySha256);
-    if (isNew) onStored();
+    if (isNew) onCreated();
     return accepted(request, reply, first ?? found(await findValidation(database, key)));
   }
 
-  async function store(given: NewJob, permit: (kept: Kept) => void): Promise<boolean> {
+  async function store(given: NewValidationJob, permit: (kept: StoredCounts) => void): Promise<boolean> {
     const isLarge = given.rows.length > LARGE_ROWS;
     if (isLarge && largeOnes >= LARGE_AT_ONCE) throw tooBusy();
     if (isLarge) largeOnes += 1;
@@ -128,7 +128,7 @@ export function createAccountValidation(app: FastifyInstance, dependencies: Acco
 }
 
 /** @throws ApiError VALIDATION_LIMIT_REACHED */
-function refuseExcess({ running, rows }: Kept, { limits }: Client): void {
+function refuseExcess({ running, rows }: StoredCounts, { limits }: Client): void {
   if (running > RUNNING_MAX) throw new ApiError('VALIDATION_LIMIT_REACHED');
   const rowsMax = Math.max(limits['accounts-per-day'] * KEPT_DAYS, UPLOAD_ROWS_MAX);
   if (rows <= rowsMax) return;

@@ -14,7 +14,7 @@ export interface AccountValidationDependencies {
   /** Whether the caller of a long answer would still be let in. */
   readonly reauthorize: Reauthorize;
   /** A job is new. */
-  readonly onStored: () => void;
+  readonly onCreated: () => void;
   /** The service closes: long answers end. */
   readonly closing: AbortSignal;
 }

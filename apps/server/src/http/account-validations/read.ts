@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { validationToJson } from '../../account-validations/to-json.ts';
-import { countWaiting } from '../../postgres/account-validation-rows.ts';
+import { countWaitingAccounts } from '../../postgres/account-validation-rows.ts';
 import { type AccountValidation, findValidation, listValidations } from '../../postgres/account-validations.ts';
 import { bankHealths, HEALTHY } from '../../rails/bank-status.ts';
 import { callerOf } from '../authorize.ts';
@@ -9,14 +9,14 @@ import { sendSuccess } from '../envelope.ts';
 import { queryParameters, wholeNumber } from '../query-parameters.ts';
 import { answered, errorResponses } from '../schemas.ts';
 import type { AccountValidationDependencies } from './dependencies.ts';
-import { onValidations, ValidationProgressSchema, ValidationSchema, validationInPathSchema } from './schema.ts';
+import { operationDefaults, ValidationProgressSchema, ValidationSchema, validationInPathSchema } from './schema.ts';
 import { found, validationInPath } from './validation-path.ts';
 
 const LISTED_MAX = 100;
 const LISTED_DEFAULT = 20;
 
 const oneSchema = {
-  ...onValidations,
+  ...operationDefaults,
   operationId: 'getAccountValidation',
   summary: 'How far many checks are',
   params: validationInPathSchema,
@@ -27,7 +27,7 @@ const oneSchema = {
 };
 
 const listSchema = {
-  ...onValidations,
+  ...operationDefaults,
   operationId: 'listAccountValidations',
   summary: 'List your jobs of many checks',
   querystring: Type.Object({
@@ -60,7 +60,7 @@ export function readAccountValidations(app: FastifyInstance, dependencies: Accou
   app.get('/api/v1/account-validations/:validation_id', { onRequest, schema: oneSchema }, async (request, reply) => {
     const key = validationInPath(request);
     const validation = found(await findValidation(database, key));
-    const waiting = validation.state === 'RUNNING' ? await countWaiting(database, key) : [];
+    const waiting = validation.state === 'RUNNING' ? await countWaitingAccounts(database, key) : [];
     const healths = bankHealths(inquiries.snapshot());
     const data = {
       ...validationToJson(validation),

@@ -1,4 +1,4 @@
-import type { ResultView } from './result-json.ts';
+import type { ResultJson } from './result-json.ts';
 
 export const CSV_HEADER = `${[
   'sequence',
@@ -20,7 +20,7 @@ export const CSV_HEADER = `${[
 ].join(',')}\r\n`;
 
 /** RFC 4180. */
-export const csvLine = ({ name_match: match, ...view }: ResultView): string =>
+export const csvLine = ({ name_match: match, ...view }: ResultJson): string =>
   `${[
     view.sequence,
     view.row,

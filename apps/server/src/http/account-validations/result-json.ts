@@ -4,7 +4,7 @@ import type { NameMatch } from '../../name-match/name-match.ts';
 import type { ValidationResult } from '../../postgres/account-validation-results.ts';
 
 /** One result as its client sees it, in the order of the fields. */
-export interface ResultView {
+export interface ResultJson {
   readonly sequence: number;
   readonly row: number;
   readonly reference: string | null;
@@ -22,11 +22,11 @@ export interface ResultView {
 }
 
 /** `match` compares the name that is expected with the one that is held. */
-export function resultView(
+export function resultToJson(
   found: ValidationResult,
   banks: BankDirectory,
   match: (expected: string, held: string | null) => NameMatch,
-): ResultView {
+): ResultJson {
   const { result, expectedAccountName: expected, accountName } = found;
   const status = isAccountStatus(result) ? result : null;
   return {

@@ -12,9 +12,9 @@ import { oneOf, queryParameters, wholeNumber } from '../query-parameters.ts';
 import { answered, errorResponses } from '../schemas.ts';
 import type { AccountValidationDependencies } from './dependencies.ts';
 import { CSV_HEADER, csvLine } from './result-csv.ts';
-import type { ResultView } from './result-json.ts';
-import { createResultViews } from './results-json.ts';
-import { onValidations, ValidationResultSchema, validationInPathSchema } from './schema.ts';
+import type { ResultJson } from './result-json.ts';
+import { createResultSerializer } from './results-json.ts';
+import { operationDefaults, ValidationResultSchema, validationInPathSchema } from './schema.ts';
 import { found, validationInPath } from './validation-path.ts';
 
 const SEQUENCE_MAX = 1_000_000;
@@ -32,7 +32,7 @@ const FOLLOW_MAX_MS = 10 * 60_000;
 const STREAM_TYPES = ['application/x-ndjson', 'text/csv'] as const;
 
 const schema = {
-  ...onValidations,
+  ...operationDefaults,
   operationId: 'listAccountValidationResults',
   summary: 'The results of many checks, as they come',
   description:
@@ -72,7 +72,7 @@ interface Following {
 
 export function readAccountValidationResults(app: FastifyInstance, dependencies: AccountValidationDependencies): void {
   const { authorize, database, banks, reauthorize, closing } = dependencies;
-  const viewsOf = createResultViews(banks);
+  const viewsOf = createResultSerializer(banks);
   const onRequest = authorize({ scope: 'account:check', operation: 'account-validations', alternatives: STREAM_TYPES });
   const followers = createOpenWaits();
 
@@ -118,7 +118,7 @@ export function readAccountValidationResults(app: FastifyInstance, dependencies:
     reply: FastifyReply,
     { key, follows, ...from }: Following,
     head: string,
-    line: (view: ResultView) => string,
+    line: (view: ResultJson) => string,
   ): AsyncGenerator<string> {
     const endMs = performance.now() + FOLLOW_MAX_MS;
     /** Who follows can go on elsewhere; who downloads gets what is there, while he is let in and the listener drains. */
@@ -151,4 +151,4 @@ export function readAccountValidationResults(app: FastifyInstance, dependencies:
   }
 }
 
-const ndjsonLine = (view: ResultView): string => `${JSON.stringify(view)}\n`;
+const ndjsonLine = (view: ResultJson): string => `${JSON.stringify(view)}\n`;

@@ -83,6 +83,6 @@ export const ValidationResultSchema = Type.Object(
   { additionalProperties: false },
 );
 
-export const onValidations = { tags: ['Account validation'], security: [{ bearer: ['account:check'] }] };
+export const operationDefaults = { tags: ['Account validation'], security: [{ bearer: ['account:check'] }] };
 
 export const validationInPathSchema = Type.Object({ validation_id: ValidationId });

@@ -16,11 +16,11 @@ const UNCOUNTED_BYTES_MAX = 16 * 1024;
 const RETRY_AFTER_MS = 5_000;
 
 /** Bounds the memory that uploads take, from before they are received until nobody holds them any more. */
-export interface Receiving {
+export interface UploadAdmission {
   /** Lets so much in at a time. */
   readonly admit: onRequestHookHandler;
   /** Until `work` has ended the upload counts, also when its sender has hung up meanwhile. */
-  during<T>(request: FastifyRequest, work: () => Promise<T>): Promise<T>;
+  whileProcessing<T>(request: FastifyRequest, work: () => Promise<T>): Promise<T>;
 }
 
 interface Held {
@@ -32,7 +32,7 @@ interface Held {
 export const tooBusy = (): ApiError =>
   unavailable('Too many rows are being taken in now: send them again', RETRY_AFTER_MS);
 
-export function createReceiving(): Receiving {
+export function createUploadAdmission(): UploadAdmission {
   const held = new WeakMap<FastifyRequest['raw'], Held>();
   const ofClients = new Map<string, number>();
   let receivedBytes = 0;
@@ -81,7 +81,7 @@ export function createReceiving(): Receiving {
       });
       done();
     },
-    async during({ raw }, work) {
+    async whileProcessing({ raw }, work) {
       const upload = held.get(raw);
       if (upload !== undefined) upload.isInWork = true;
       try {

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { AccountChecks, CheckOutcome } from '../../account-checks/account-checks.ts';
-import type { Signal } from '../../account-checks/enumeration/signals.ts';
+import type { Signal } from '../../account-checks/enumeration/restrictions.ts';
 import { type AccountNumber, accountNameOf, type Verdict } from '../../domain/account.ts';
 import { type AccountCheckRequest, parseAccountCheck } from '../../domain/account-check-request.ts';
 import type { Bank, BankDirectory } from '../../domain/bank.ts';

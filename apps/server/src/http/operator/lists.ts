@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { validationToJson } from '../../account-validations/to-json.ts';
 import { AccountNumber } from '../../domain/account.ts';
 import type { Transaction } from '../../domain/transaction.ts';
-import { type AccountValidation, listRunning } from '../../postgres/account-validations.ts';
+import { type AccountValidation, listRunningValidations } from '../../postgres/account-validations.ts';
 import { type CallbackEndpoint, listEndpointsInTrouble, TROUBLES } from '../../postgres/callback-endpoints.ts';
 import type { Database } from '../../postgres/database.ts';
 import { type InquiryReview, listInquiryReviews } from '../../postgres/status-inquiries.ts';
@@ -40,7 +40,7 @@ export function operatorLists(app: FastifyInstance, gate: Authorize, database: D
 
   app.get('/operator/v1/account-validations', { onRequest }, async (request, reply) => {
     const limit = limitOf(queryParameters(request.originalUrl, ['limit']).limit);
-    const found = await listRunning(database, limit + 1);
+    const found = await listRunningValidations(database, limit + 1);
     const validations = found.slice(0, limit).map(runningJson);
     const data = JSON.stringify({ validations, has_more: found.length > limit });
     return sendSuccess(reply, 'Running account validations found', data);
