@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash, hkdfSync } from 'node:crypto';
 import { after, before, suite, test } from 'node:test';
 import { createAccountHash } from '../../apps/server/src/account-checks/account-hash.ts';
-import { assertRefused, assertSuccess, TIMESTAMP } from '../contract/assertions.ts';
+import { assertError, assertSuccess, TIMESTAMP } from '../contract/assertions.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Answer, startTestService, type TestService } from '../support/service.ts';
@@ -60,7 +60,7 @@ suite('a record', () => {
 
   test('is left by a bank that cannot say, with the reason', async () => {
     const asked = await check(UNAVAILABLE);
-    assertRefused(asked.answer, 'SERVICE_UNAVAILABLE');
+    assertError(asked.answer, 'SERVICE_UNAVAILABLE');
     const { outcome, rail } = await recordOf(asked);
     assert.deepEqual([outcome, rail], ['bank_unavailable', 'simulated-bank']);
   });
@@ -75,8 +75,8 @@ suite('a record', () => {
 
   test('is not left by what is refused before any account is looked at', async () => {
     const before = (await storedChecks(database.connection)).length;
-    assertRefused(await service.checkAccount({ bank_code: 'BCA', account_number: '12' }), 'INVALID_FORMAT');
-    assertRefused((await check(ACTIVE, {}, service.core.token)).answer, 'FORBIDDEN');
+    assertError(await service.checkAccount({ bank_code: 'BCA', account_number: '12' }), 'INVALID_FORMAT');
+    assertError((await check(ACTIVE, {}, service.core.token)).answer, 'FORBIDDEN');
     await recordOf(await check(ACTIVE));
     assert.equal((await storedChecks(database.connection)).length, before + 1);
   });
@@ -126,9 +126,9 @@ suite('the operator', () => {
   });
 
   test('alone may look, and is told what is wrong with a question', async () => {
-    assertRefused(await searchChecks(service, null, { client_id: 'alpha' }), 'UNAUTHORIZED');
+    assertError(await searchChecks(service, null, { client_id: 'alpha' }), 'UNAUTHORIZED');
     for (const { token } of [service.alpha, service.core])
-      assertRefused(await searchChecks(service, token, { client_id: 'alpha' }), 'FORBIDDEN', /operator:read/);
+      assertError(await searchChecks(service, token, { client_id: 'alpha' }), 'FORBIDDEN', /operator:read/);
     const wrong: readonly [Record<string, unknown>, RegExp][] = [
       [{}, /give client_id, or bank_code and account_number/],
       [{ client_id: 7 }, /client_id must be a string/],
@@ -138,8 +138,8 @@ suite('the operator', () => {
       [{ client_id: 'alpha', limit: 1_001 }, /limit must be a whole number/],
     ];
     for (const [body, message] of wrong)
-      assertRefused(await searchChecks(service, operator, body), 'INVALID_REQUEST', message);
-    assertRefused(await searchChecks(service, operator, { account_number: ACTIVE }), 'INVALID_BANK_CODE');
+      assertError(await searchChecks(service, operator, body), 'INVALID_REQUEST', message);
+    assertError(await searchChecks(service, operator, { account_number: ACTIVE }), 'INVALID_BANK_CODE');
   });
 });
 

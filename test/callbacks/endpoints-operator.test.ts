@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import { assertRefused, assertSuccess } from '../contract/assertions.ts';
+import { assertError, assertSuccess } from '../contract/assertions.ts';
 import { type Answer, send, startTestService, type TestService, word } from '../support/service.ts';
 import { openSql, register } from './endpoints-harness.ts';
 
@@ -26,20 +26,20 @@ const ask = (path: string, by: string | null = token): Promise<Answer> =>
 
 test('only a token of the scope operator:read opens them, and only on the operator listener', async () => {
   for (const path of ['callback-endpoints', 'overdue']) {
-    assertRefused(await ask(path, null), 'UNAUTHORIZED');
+    assertError(await ask(path, null), 'UNAUTHORIZED');
     for (const { token: other } of [service.alpha, service.core]) {
-      assertRefused(await ask(path, other), 'FORBIDDEN', /operator:read/);
+      assertError(await ask(path, other), 'FORBIDDEN', /operator:read/);
     }
     assertSuccess(await ask(path));
-    assertRefused(await service.get(`/operator/v1/${path}`, { token }), 'NOT_FOUND');
+    assertError(await service.get(`/operator/v1/${path}`, { token }), 'NOT_FOUND');
   }
 });
 
 test('wrong queries are refused', async () => {
-  assertRefused(await ask('callback-endpoints?state=enabled'), 'INVALID_REQUEST', /disabled, failing/);
-  assertRefused(await ask('callback-endpoints?state=failing&state=disabled'), 'INVALID_REQUEST', /at most once/);
+  assertError(await ask('callback-endpoints?state=enabled'), 'INVALID_REQUEST', /disabled, failing/);
+  assertError(await ask('callback-endpoints?state=failing&state=disabled'), 'INVALID_REQUEST', /at most once/);
   for (const path of ['callback-endpoints', 'overdue']) {
-    assertRefused(await ask(`${path}?limit=0`), 'INVALID_REQUEST', /from 1 to 1000/);
+    assertError(await ask(`${path}?limit=0`), 'INVALID_REQUEST', /from 1 to 1000/);
   }
 });
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import { assertRefused, type ErrorCode } from '../contract/assertions.ts';
+import { assertError, type ErrorCode } from '../contract/assertions.ts';
 import { type Answer, startTestService, type TestClient, type TestService } from '../support/service.ts';
 import { call, DELIVERIES, ENDPOINTS, EVENTS, register } from './endpoints-harness.ts';
 
@@ -41,16 +41,16 @@ const ask = ([method, path, body]: Request, options: Parameters<typeof call>[3] 
   call(service, method, path, { ...options, ...(body === undefined ? {} : { body }) });
 
 async function assertInvalid(request: Request, message: RegExp, code: ErrorCode = 'INVALID_REQUEST'): Promise<void> {
-  assertRefused(await ask(request), code, message);
+  assertError(await ask(request), code, message);
 }
 
 test('each operation asks for a token, for its scope, and for an Accept that allows JSON, in this order', async () => {
   for (const request of operations(ofAlpha)) {
     const headers = { accept: 'text/html' };
-    assertRefused(await ask(request, { token: null, headers }), 'UNAUTHORIZED');
+    assertError(await ask(request, { token: null, headers }), 'UNAUTHORIZED');
     const scope = request[1] === EVENTS ? /events:read/ : /callbacks:manage/;
-    assertRefused(await ask(request, { token: powerless.token, headers }), 'FORBIDDEN', scope);
-    assertRefused(await ask(request, { headers }), 'NOT_ACCEPTABLE');
+    assertError(await ask(request, { token: powerless.token, headers }), 'FORBIDDEN', scope);
+    assertError(await ask(request, { headers }), 'NOT_ACCEPTABLE');
   }
 });
 
@@ -58,12 +58,12 @@ test('where a body is needed: content type, then size, then JSON, then fields, t
   for (const [method, path] of operations(NONE).filter(([, , body]) => body !== undefined)) {
     const big = `{"filler":"${'x'.repeat(17_000)}"`;
     const text = { headers: { 'content-type': 'text/plain' }, body: big };
-    assertRefused(await call(service, method, path, text), 'UNSUPPORTED_MEDIA_TYPE');
-    assertRefused(await call(service, method, path, { body: big }), 'PAYLOAD_TOO_LARGE');
+    assertError(await call(service, method, path, text), 'UNSUPPORTED_MEDIA_TYPE');
+    assertError(await call(service, method, path, { body: big }), 'PAYLOAD_TOO_LARGE');
     await assertInvalid([method, path, '{'], /not valid JSON/, 'INVALID_FORMAT');
     await assertInvalid([method, path, '[]'], /must be a JSON object/, 'INVALID_FORMAT');
     await assertInvalid([method, path, '{}'], /Invalid request/);
-    assertRefused(await call(service, method, path, { body: '{"url":"a","url":"b"}' }), 'INVALID_FORMAT');
+    assertError(await call(service, method, path, { body: '{"url":"a","url":"b"}' }), 'INVALID_FORMAT');
   }
 });
 
@@ -156,7 +156,7 @@ test('nothing is replayed to a disabled endpoint: enable it first', async () => 
   const { endpointId } = await register(service);
   await ask(['PATCH', `${ENDPOINTS}/${endpointId}`, { disabled: true }]);
   const range = { endpoint_id: endpointId, ...RANGE };
-  assertRefused(await ask(['POST', `${DELIVERIES}/replay`, range]), 'ENDPOINT_DISABLED', /enable it first/);
+  assertError(await ask(['POST', `${DELIVERIES}/replay`, range]), 'ENDPOINT_DISABLED', /enable it first/);
 });
 
 test("another client's endpoint and none at all: the same bytes from every operation", async () => {
@@ -170,7 +170,7 @@ test("another client's endpoint and none at all: the same bytes from every opera
     assert.deepEqual(comparable(refused), comparable(await ask(ofNone, { token })));
   }
   const filtered = await ask(['GET', `${DELIVERIES}?endpoint_id=${ofAlpha}`], { token });
-  assertRefused(filtered, 'ENDPOINT_NOT_FOUND');
+  assertError(filtered, 'ENDPOINT_NOT_FOUND');
   assert.equal(filtered.text, (await ask(['GET', `${DELIVERIES}?endpoint_id=${NONE}`], { token })).text);
   assert.deepEqual((await ask(['GET', ENDPOINTS], { token })).json.data, { endpoints: [] });
   // Nothing of what was asked for came about.
@@ -180,12 +180,12 @@ test("another client's endpoint and none at all: the same bytes from every opera
 
 test('what cannot be an ID is not found, whatever it holds', async () => {
   for (const id of ['x', '%00', '%ff', 'ep_%00', `${NONE}%0a`, 'EP_00000000000000000000', 'é', "'"]) {
-    assertRefused(await ask(['GET', `${ENDPOINTS}/${id}`]), 'ENDPOINT_NOT_FOUND');
-    assertRefused(await ask(['GET', `${DELIVERIES}/${id}`]), 'DELIVERY_NOT_FOUND');
-    assertRefused(await ask(['GET', `${DELIVERIES}?endpoint_id=${id}`]), 'ENDPOINT_NOT_FOUND');
+    assertError(await ask(['GET', `${ENDPOINTS}/${id}`]), 'ENDPOINT_NOT_FOUND');
+    assertError(await ask(['GET', `${DELIVERIES}/${id}`]), 'DELIVERY_NOT_FOUND');
+    assertError(await ask(['GET', `${DELIVERIES}?endpoint_id=${id}`]), 'ENDPOINT_NOT_FOUND');
   }
-  assertRefused(await ask(['GET', `${DELIVERIES}/${ofAlpha}-9999999999999999`]), 'DELIVERY_NOT_FOUND');
-  assertRefused(await ask(['DELETE', `${ENDPOINTS}/${ofAlpha}`]), 'METHOD_NOT_ALLOWED');
+  assertError(await ask(['GET', `${DELIVERIES}/${ofAlpha}-9999999999999999`]), 'DELIVERY_NOT_FOUND');
+  assertError(await ask(['DELETE', `${ENDPOINTS}/${ofAlpha}`]), 'METHOD_NOT_ALLOWED');
 });
 
 test('while the store cannot answer, every operation says so, and none of them fails otherwise', async () => {
@@ -195,7 +195,7 @@ test('while the store cannot answer, every operation says so, and none of them f
     await other.app.database.close();
     for (const [method, path, body] of operations(endpointId)) {
       const answer = await call(other, method, path, body === undefined ? {} : { body });
-      assertRefused(answer, 'SERVICE_UNAVAILABLE');
+      assertError(answer, 'SERVICE_UNAVAILABLE');
     }
   } finally {
     await other.close();

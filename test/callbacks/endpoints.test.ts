@@ -3,7 +3,7 @@ import { after, afterEach, before, beforeEach, suite, test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
 import { createSeal } from '../../apps/server/src/auth/secrets.ts';
 import { EVENT_KINDS } from '../../apps/server/src/domain/event.ts';
-import { assertRefused, TIMESTAMP } from '../contract/assertions.ts';
+import { assertError, TIMESTAMP } from '../contract/assertions.ts';
 import { type HttpReceiver, respondWith, startHttpReceiver } from '../support/http-receiver.ts';
 import { type Answer, startTestService, type TestService } from '../support/service.ts';
 import {
@@ -123,7 +123,7 @@ suite('registering', () => {
     const answers = await Promise.all(Array.from({ length: 25 }, () => ask('POST', ENDPOINTS, { body })));
     assert.equal(answers.filter(({ status }) => status === 201).length, 10);
     for (const answer of answers.filter(({ status }) => status !== 201)) {
-      assertRefused(answer, 'ENDPOINT_LIMIT_REACHED', /change the url/);
+      assertError(answer, 'ENDPOINT_LIMIT_REACHED', /change the url/);
     }
     // Another client has its own ten.
     await register(service, {}, (await addOwnClient(service)).token);
@@ -292,7 +292,7 @@ suite('testing', () => {
     const answers = await Promise.all(Array.from({ length: 25 }, () => ask('POST', path)));
     assert.equal(answers.filter(({ status }) => status === 200).length, 20);
     assert.equal(receiver.requests.length, 20);
-    for (const answer of answers.filter(({ status }) => status !== 200)) assertRefused(answer, 'RATE_LIMIT_EXCEEDED');
+    for (const answer of answers.filter(({ status }) => status !== 200)) assertError(answer, 'RATE_LIMIT_EXCEEDED');
   });
 });
 

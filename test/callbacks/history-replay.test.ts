@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, suite, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
-import { assertRefused } from '../contract/assertions.ts';
+import { assertError } from '../contract/assertions.ts';
 import { type HttpReceiver, startHttpReceiver } from '../support/http-receiver.ts';
 import { type Answer, startTestService, type TestService } from '../support/service.ts';
 import {
@@ -120,13 +120,13 @@ suite('one delivery', () => {
     const path = `${DELIVERIES}/${endpointId}-1/replay`;
     const { token: other } = await addOwnClient(service);
     const foreign = await call(service, 'POST', path, { token: other });
-    assertRefused(foreign, 'DELIVERY_NOT_FOUND');
+    assertError(foreign, 'DELIVERY_NOT_FOUND');
     assert.equal(foreign.text, (await ask('POST', `${DELIVERIES}/${endpointId}-2/replay`)).text);
     await sql(
       `update tiba.callback_endpoints set disabled_at = now(), disabled_reason = 'gone' where endpoint_id = $1`,
       [endpointId],
     );
-    assertRefused(await ask('POST', path), 'ENDPOINT_DISABLED');
+    assertError(await ask('POST', path), 'ENDPOINT_DISABLED');
   });
 });
 

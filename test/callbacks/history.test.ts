@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import { assertRefused } from '../contract/assertions.ts';
+import { assertError } from '../contract/assertions.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 import { call, DELIVERIES, dataOf, feedSuccesses, openSql, register } from './endpoints-harness.ts';
 
@@ -185,7 +185,7 @@ suite('one delivery', () => {
       await call(service, 'GET', `${DELIVERIES}/${endpoints[0]}-3`, { token }),
       await call(service, 'GET', `${DELIVERIES}/${endpoints[0]}-999`, { token }),
     ];
-    assertRefused(existing, 'DELIVERY_NOT_FOUND');
+    assertError(existing, 'DELIVERY_NOT_FOUND');
     assert.equal(existing.text, missing.text);
     assert.deepEqual((dataOf(await call(service, 'GET', DELIVERIES, { token })) as unknown as Page).deliveries, []);
   });

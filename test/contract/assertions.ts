@@ -55,7 +55,7 @@ function assertEnvelopeHeaders({ headers }: Answer): void {
 }
 
 /** The answer is this error: its status, its headers, its message, and an envelope with exactly the three keys. */
-export function assertRefused(answer: Answer, code: ErrorCode, message?: RegExp): void {
+export function assertError(answer: Answer, code: ErrorCode, message?: RegExp): void {
   assert.equal(answer.json.error_code, code, `${answer.status} ${answer.text}`);
   assert.equal(answer.status, HTTP_STATUSES[code]);
   assertEnvelopeHeaders(answer);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type Answer, send, startTestService, type TestService } from '../support/service.ts';
-import { assertRefused } from './assertions.ts';
+import { assertError } from './assertions.ts';
 
 /** docs/contract.md 8.1: failed authentication is throttled per address. */
 
@@ -37,7 +37,7 @@ const login = (address: string, clientSecret: string): Promise<Answer> =>
   post(address, { grant_type: 'client_credentials', client_id: 'alpha', client_secret: clientSecret });
 
 async function failOften(address: string): Promise<void> {
-  for (let turn = 0; turn < FAILURES; turn += 1) assertRefused(await ask(address, `bad-${turn}`), 'UNAUTHORIZED');
+  for (let turn = 0; turn < FAILURES; turn += 1) assertError(await ask(address, `bad-${turn}`), 'UNAUTHORIZED');
 }
 
 test('after so many failures in a minute an address gets RATE_LIMIT_EXCEEDED with Retry-After', async () => {
@@ -47,7 +47,7 @@ test('after so many failures in a minute an address gets RATE_LIMIT_EXCEEDED wit
   clockMs = startMs + 10_500;
   for (const token of ['bad', null]) {
     const answer = await ask(address, token);
-    assertRefused(answer, 'RATE_LIMIT_EXCEEDED');
+    assertError(answer, 'RATE_LIMIT_EXCEEDED');
     assert.equal(answer.headers.get('retry-after'), '50');
   }
 });
@@ -58,22 +58,22 @@ test('a good token that it tries then is not even looked at', async () => {
   const client = service.app.clients.find('alpha');
   assert.ok(client !== undefined);
   const token = await service.app.issue(client, ['status:read'], 900);
-  assertRefused(await ask(address, token), 'RATE_LIMIT_EXCEEDED');
-  assertRefused(await ask(newAddress(), token), 'TRANSACTION_NOT_FOUND');
+  assertError(await ask(address, token), 'RATE_LIMIT_EXCEEDED');
+  assertError(await ask(newAddress(), token), 'TRANSACTION_NOT_FOUND');
 });
 
 test('other addresses, and a token that is already in use, go on', async () => {
   const address = newAddress();
-  assertRefused(await ask(address, service.alpha.token), 'TRANSACTION_NOT_FOUND');
+  assertError(await ask(address, service.alpha.token), 'TRANSACTION_NOT_FOUND');
   await failOften(address);
-  assertRefused(await ask(address, service.alpha.token), 'TRANSACTION_NOT_FOUND');
-  assertRefused(await ask(newAddress(), 'bad'), 'UNAUTHORIZED');
+  assertError(await ask(address, service.alpha.token), 'TRANSACTION_NOT_FOUND');
+  assertError(await ask(newAddress(), 'bad'), 'UNAUTHORIZED');
 });
 
 test('tries without a token count as well', async () => {
   const address = newAddress();
-  for (let turn = 0; turn < FAILURES; turn += 1) assertRefused(await ask(address, null), 'UNAUTHORIZED');
-  assertRefused(await ask(address, null), 'RATE_LIMIT_EXCEEDED');
+  for (let turn = 0; turn < FAILURES; turn += 1) assertError(await ask(address, null), 'UNAUTHORIZED');
+  assertError(await ask(address, null), 'RATE_LIMIT_EXCEEDED');
 });
 
 test('failures at the token endpoint and at the operations are counted together', async () => {
@@ -82,7 +82,7 @@ test('failures at the token endpoint and at the operations are counted together'
   const answer = await login(address, service.alpha.clientSecret);
   assert.equal(answer.status, 429);
   assert.match(answer.headers.get('retry-after') ?? '', /^[1-9]\d*$/);
-  assertRefused(await ask(address, 'bad'), 'RATE_LIMIT_EXCEEDED');
+  assertError(await ask(address, 'bad'), 'RATE_LIMIT_EXCEEDED');
   assert.equal((await login(newAddress(), service.alpha.clientSecret)).status, 200);
 });
 
@@ -105,8 +105,8 @@ test('what a client with a good secret asks wrongly is not counted: others behin
 test('successes do not count', async () => {
   const address = newAddress();
   for (let turn = 0; turn < 2 * FAILURES; turn += 1)
-    assertRefused(await ask(address, service.alpha.token), 'TRANSACTION_NOT_FOUND');
-  assertRefused(await ask(address, 'bad'), 'UNAUTHORIZED');
+    assertError(await ask(address, service.alpha.token), 'TRANSACTION_NOT_FOUND');
+  assertError(await ask(address, 'bad'), 'UNAUTHORIZED');
 });
 
 test('the address may try again when a minute has passed, and not before', async () => {
@@ -114,9 +114,9 @@ test('the address may try again when a minute has passed, and not before', async
   const startMs = clockMs;
   await failOften(address);
   clockMs = startMs + WINDOW_MS - 1;
-  assertRefused(await ask(address, 'bad'), 'RATE_LIMIT_EXCEEDED');
+  assertError(await ask(address, 'bad'), 'RATE_LIMIT_EXCEEDED');
   clockMs = startMs + WINDOW_MS;
-  assertRefused(await ask(address, 'bad'), 'UNAUTHORIZED');
+  assertError(await ask(address, 'bad'), 'UNAUTHORIZED');
 });
 
 test('the operator reads which address it is: one warning, and one more a minute later', async () => {
@@ -126,7 +126,7 @@ test('the operator reads which address it is: one warning, and one more a minute
   for (let turn = 0; turn < FAILURES; turn += 1) {
     assert.equal(warnings(), 0);
     clockMs += 1_000;
-    assertRefused(await ask(address, 'bad'), 'UNAUTHORIZED');
+    assertError(await ask(address, 'bad'), 'UNAUTHORIZED');
   }
   assert.equal(warnings(), 1);
   const line = service.logged.find((each) => each['address'] === address);
@@ -134,11 +134,11 @@ test('the operator reads which address it is: one warning, and one more a minute
   // One failure after the other is forgotten, and each time one more is let in.
   for (let second = 1; second < FAILURES; second += 1) {
     clockMs = startMs + second * 1_000 + WINDOW_MS;
-    assertRefused(await ask(address, 'bad'), 'UNAUTHORIZED');
-    assertRefused(await ask(address, 'bad'), 'RATE_LIMIT_EXCEEDED');
+    assertError(await ask(address, 'bad'), 'UNAUTHORIZED');
+    assertError(await ask(address, 'bad'), 'RATE_LIMIT_EXCEEDED');
     assert.equal(warnings(), 1);
   }
   clockMs = startMs + FAILURES * 1_000 + WINDOW_MS;
-  assertRefused(await ask(address, 'bad'), 'UNAUTHORIZED');
+  assertError(await ask(address, 'bad'), 'UNAUTHORIZED');
   assert.equal(warnings(), 2);
 });

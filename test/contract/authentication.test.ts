@@ -3,7 +3,7 @@ import { after, before, suite, test } from 'node:test';
 import { exportJWK, exportSPKI, generateKeyPair, importJWK, type JWK } from 'jose';
 import { changeClient } from '../../apps/server/src/postgres/clients.ts';
 import { type Answer, startTestService, type TestService } from '../support/service.ts';
-import { assertRefused } from './assertions.ts';
+import { assertError } from './assertions.ts';
 import { exchangeOne, rawRequest } from './raw-connection.ts';
 import { currentKey, goodClaims, type Signer, signToken, unsignedToken } from './tokens.ts';
 import { untilStatus } from './until.ts';
@@ -30,13 +30,13 @@ const forge = (changes: Record<string, unknown>, header: Record<string, unknown>
   signToken(claims(changes), { ...signer, header: { ...signer.header, ...header } });
 
 /** The token got its caller in: the answer is about the transaction. */
-const assertAdmitted = (answer: Answer): void => assertRefused(answer, 'TRANSACTION_NOT_FOUND');
+const assertAdmitted = (answer: Answer): void => assertError(answer, 'TRANSACTION_NOT_FOUND');
 
 // RFC 6750, section 3.1.
 const INVALID_TOKEN = 'Bearer realm="tiba", error="invalid_token", error_description="invalid or expired token"';
 
 function assertInvalidToken(answer: Answer): void {
-  assertRefused(answer, 'UNAUTHORIZED');
+  assertError(answer, 'UNAUTHORIZED');
   assert.equal(answer.headers.get('www-authenticate'), INVALID_TOKEN);
 }
 
@@ -50,7 +50,7 @@ suite('Authorization', () => {
 
   test('missing: UNAUTHORIZED, and the challenge names no error, for no token was presented', async () => {
     const answer = await service.get(PATH, { token: null });
-    assertRefused(answer, 'UNAUTHORIZED');
+    assertError(answer, 'UNAUTHORIZED');
     assert.equal(answer.headers.get('www-authenticate'), 'Bearer realm="tiba"');
   });
 
@@ -83,9 +83,9 @@ suite('Authorization', () => {
 
   test('a token in the query or in the body is none (RFC 6750, sections 2.2 and 2.3)', async () => {
     const { token } = service.alpha;
-    assertRefused(await service.get(`${PATH}?access_token=${token}`, { token: null }), 'UNAUTHORIZED');
+    assertError(await service.get(`${PATH}?access_token=${token}`, { token: null }), 'UNAUTHORIZED');
     const body = { bank_code: '014', account_number: '1234567890', access_token: token };
-    assertRefused(await service.checkAccount(body, { token: null }), 'UNAUTHORIZED');
+    assertError(await service.checkAccount(body, { token: null }), 'UNAUTHORIZED');
   });
 });
 
@@ -255,8 +255,8 @@ suite('what the operator takes away is gone within one second', () => {
 suite('scopes', () => {
   test('a token without the scope of the operation is FORBIDDEN there and good elsewhere', async () => {
     const token = await forge({ scope: 'account:check' });
-    assertRefused(await ask(token), 'FORBIDDEN');
-    assertRefused(await service.checkAccount({}, { token }), 'INVALID_BANK_CODE');
+    assertError(await ask(token), 'FORBIDDEN');
+    assertError(await service.checkAccount({}, { token }), 'INVALID_BANK_CODE');
   });
 
   test('no scope, an empty one, and unknown ones give nothing', async () => {
@@ -270,13 +270,13 @@ suite('scopes', () => {
       'status:read,account:check',
       '*',
     ]) {
-      assertRefused(await ask(await forge({ scope })), 'FORBIDDEN');
+      assertError(await ask(await forge({ scope })), 'FORBIDDEN');
     }
   });
 
   test('a scope that the client itself does not have gives nothing, whatever the token says', async () => {
     await service.addClient('narrow', ['account:check']);
     const token = await forge({ client_id: 'narrow', sub: 'narrow', scope: 'status:read account:check' });
-    assertRefused(await ask(token), 'FORBIDDEN');
+    assertError(await ask(token), 'FORBIDDEN');
   });
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { type Answer, startTestService, type TestService } from '../support/service.ts';
-import { assertRefused, assertSuccess } from './assertions.ts';
+import { assertError, assertSuccess } from './assertions.ts';
 import { exchangeOne, rawRequest } from './raw-connection.ts';
 
 /** The body of check-account: what is read, what is passed over, what is refused, byte by byte. */
@@ -66,9 +66,9 @@ suite('what is read', () => {
 
 suite('what is refused', () => {
   test('one name with two values, which two readers would take two ways: INVALID_FORMAT', async () => {
-    assertRefused(await post(`{"bank_code":"009",${GOOD}}`), 'INVALID_FORMAT');
-    assertRefused(await post(`{"account_number":"9999999999",${GOOD}}`), 'INVALID_FORMAT');
-    assertRefused(await post(`{${GOOD},"bank\\u005fcode":"009"}`), 'INVALID_FORMAT');
+    assertError(await post(`{"bank_code":"009",${GOOD}}`), 'INVALID_FORMAT');
+    assertError(await post(`{"account_number":"9999999999",${GOOD}}`), 'INVALID_FORMAT');
+    assertError(await post(`{${GOOD},"bank\\u005fcode":"009"}`), 'INVALID_FORMAT');
   });
 
   test('what is no JSON: INVALID_FORMAT', async () => {
@@ -96,32 +96,32 @@ suite('what is refused', () => {
       '\ufeff',
       '\ufeff\ufeff{}',
     ]) {
-      assertRefused(await post(body), 'INVALID_FORMAT');
+      assertError(await post(body), 'INVALID_FORMAT');
     }
   });
 
   test('JSON that is no object: INVALID_FORMAT', async () => {
     for (const body of ['null', 'true', '0', '1e400', '"x"', '[]', `[{${GOOD}}]`, nested(500)]) {
-      assertRefused(await post(body), 'INVALID_FORMAT', /JSON object/);
+      assertError(await post(body), 'INVALID_FORMAT', /JSON object/);
     }
   });
 
   test('invalid UTF-8: INVALID_FORMAT, also where it stands in a field that is ignored', async () => {
     for (const bytes of [[0xff], [0xc0, 0xaf], [0xed, 0xa0, 0x80], [0xe2, 0x82], [0xf4, 0x90, 0x80, 0x80]]) {
       const body = Buffer.concat([Buffer.from('{"x":"'), Buffer.from(bytes), Buffer.from(`",${GOOD}}`)]);
-      assertRefused(await post(body), 'INVALID_FORMAT');
+      assertError(await post(body), 'INVALID_FORMAT');
     }
   });
 
   test('UTF-16, with its byte order mark or without: INVALID_FORMAT', async () => {
     for (const text of [`{${GOOD}}`, `\ufeff{${GOOD}}`]) {
-      assertRefused(await post(Buffer.from(text, 'utf16le')), 'INVALID_FORMAT');
+      assertError(await post(Buffer.from(text, 'utf16le')), 'INVALID_FORMAT');
     }
   });
 
   test('nesting as deep as 16 KiB allow: never more than INVALID_FORMAT', async () => {
     for (const body of [nested(8_000), `{"x":${nested(8_000)},${GOOD}}`, '['.repeat(16_000), '{"a":'.repeat(3_000)]) {
-      assertRefused(await post(body), 'INVALID_FORMAT');
+      assertError(await post(body), 'INVALID_FORMAT');
     }
   });
 });
@@ -133,7 +133,7 @@ suite('__proto__', () => {
       `{"constructor":{"prototype":{${GOOD}}}}`,
       `{"__proto__":{"bank_code":"014"},"account_number":"1234567890"}`,
     ]) {
-      assertRefused(await post(body), 'INVALID_BANK_CODE');
+      assertError(await post(body), 'INVALID_BANK_CODE');
     }
   });
 
@@ -141,7 +141,7 @@ suite('__proto__', () => {
     await post(`{"__proto__":{"polluted":"yes",${GOOD}},${GOOD}}`);
     await post('{"constructor":{"prototype":{"polluted":"yes"}}}');
     assert.equal(({} as Record<string, unknown>)['polluted'], undefined);
-    assertRefused(await post('{}'), 'INVALID_BANK_CODE');
+    assertError(await post('{}'), 'INVALID_BANK_CODE');
     assertActive(await post(`{${GOOD}}`));
   });
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { type Answer, startTestService, type TestService } from '../support/service.ts';
 import { bound } from '../support/suite-environment.ts';
-import { assertRefused, assertSuccess, type ErrorCode } from './assertions.ts';
+import { assertError, assertSuccess, type ErrorCode } from './assertions.ts';
 
 /** docs/contract.md 2.3, 3.2 and 4.3; 4.3. The body: check-account-body.test.ts */
 
@@ -61,8 +61,8 @@ suite('no verdict is never a verdict', () => {
   const CASES = { 'cannot say': '0503', 'is asked too often': '0429', 'answers with no JSON': '0500' };
   for (const [name, ending] of Object.entries(CASES)) {
     test(`a bank that ${name}: SERVICE_UNAVAILABLE`, async () => {
-      assertRefused(await check('014', `123456${ending}`), 'SERVICE_UNAVAILABLE');
-      assertRefused(await check('009', `123456${ending}`), 'SERVICE_UNAVAILABLE');
+      assertError(await check('014', `123456${ending}`), 'SERVICE_UNAVAILABLE');
+      assertError(await check('009', `123456${ending}`), 'SERVICE_UNAVAILABLE');
     });
   }
 
@@ -70,7 +70,7 @@ suite('no verdict is never a verdict', () => {
     const startedMs = performance.now();
     const answers = await Promise.all([check('014', '1234560504'), check('009', '1234560504')]);
     const durationMs = performance.now() - startedMs;
-    for (const answer of answers) assertRefused(answer, 'SERVICE_UNAVAILABLE');
+    for (const answer of answers) assertError(answer, 'SERVICE_UNAVAILABLE');
     assert.ok(durationMs <= bound(5_000), `answered after ${durationMs} ms`);
   });
 });
@@ -133,14 +133,14 @@ suite('bank_code', () => {
       { toString: '014' },
       [[['014']]],
     ]) {
-      assertRefused(await check(code, '1234567890'), 'INVALID_BANK_CODE');
+      assertError(await check(code, '1234567890'), 'INVALID_BANK_CODE');
     }
   });
 
   test('missing: INVALID_BANK_CODE', async () => {
-    assertRefused(await service.checkAccount({ account_number: '1234567890' }), 'INVALID_BANK_CODE');
-    assertRefused(await service.checkAccount({}), 'INVALID_BANK_CODE');
-    assertRefused(await service.checkAccount({ Bank_Code: '014', account_number: '1234567890' }), 'INVALID_BANK_CODE');
+    assertError(await service.checkAccount({ account_number: '1234567890' }), 'INVALID_BANK_CODE');
+    assertError(await service.checkAccount({}), 'INVALID_BANK_CODE');
+    assertError(await service.checkAccount({ Bank_Code: '014', account_number: '1234567890' }), 'INVALID_BANK_CODE');
   });
 });
 
@@ -163,7 +163,7 @@ suite('account_number', () => {
   test("a length is held against a bank that publishes it: BCA's is 10", async () => {
     for (const account of ['123456789', '12345678901', '12345']) {
       for (const code of ['014', 'BCA', 'CENAIDJA']) {
-        assertRefused(await check(code, account), 'INVALID_FORMAT', /invalid account number format.*10 digits/i);
+        assertError(await check(code, account), 'INVALID_FORMAT', /invalid account number format.*10 digits/i);
       }
       assertSuccess(await check('009', account));
     }
@@ -212,7 +212,7 @@ suite('account_number', () => {
 
 function assertFormat(answer: Answer): void {
   const code: ErrorCode = 'INVALID_FORMAT';
-  assertRefused(answer, code, /invalid account number format/i);
+  assertError(answer, code, /invalid account number format/i);
 }
 
 test('the same question asked many times at once is answered each time', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import type { Rail } from '../../apps/server/src/rails/rail.ts';
 import { type Answer, send, startTestService, type TestService, word } from '../support/service.ts';
-import { assertRefused, assertSuccess, TIMESTAMP } from './assertions.ts';
+import { assertError, assertSuccess, TIMESTAMP } from './assertions.ts';
 import { exchangeOne, rawRequest } from './raw-connection.ts';
 
 /** docs/contract.md 2.1 and 9; 2.1 and "Versions". */
@@ -47,7 +47,7 @@ suite('2.1 response envelope', () => {
   test('error: success, message and error_code, in this order and nothing else', async () => {
     const answer = await service.get('/api/v1/check-status/NONE');
     assert.match(answer.text, /^\{"success":false,"message":"[^"]+","error_code":"TRANSACTION_NOT_FOUND"\}$/);
-    assertRefused(answer, 'TRANSACTION_NOT_FOUND');
+    assertError(answer, 'TRANSACTION_NOT_FOUND');
   });
 });
 
@@ -60,33 +60,33 @@ suite('every JSON answer is in the envelope', () => {
 
   test('for an unknown route', async () => {
     for (const path of ['/', '/api', '/api/v1', '/api/v1/unknown', '/api/v1/check-account/', '/favicon.ico', '/%']) {
-      assertRefused(await request('GET', path), 'NOT_FOUND');
+      assertError(await request('GET', path), 'NOT_FOUND');
     }
   });
 
   test('for a wrong method', async () => {
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'QUERY']) {
-      assertRefused(await request(method, '/api/v1/check-status'), 'METHOD_NOT_ALLOWED');
+      assertError(await request(method, '/api/v1/check-status'), 'METHOD_NOT_ALLOWED');
     }
   });
 
   test('for a malformed request', async () => {
-    assertRefused(await exchangeOne(service.url, 'GARBAGE\r\n\r\n'), 'INVALID_FORMAT');
+    assertError(await exchangeOne(service.url, 'GARBAGE\r\n\r\n'), 'INVALID_FORMAT');
   });
 
   test('for a missing Host, which Node would answer by itself', async () => {
-    assertRefused(await exchangeOne(service.url, 'GET /api/v1/check-status/X HTTP/1.1\r\n\r\n'), 'INVALID_FORMAT');
+    assertError(await exchangeOne(service.url, 'GET /api/v1/check-status/X HTTP/1.1\r\n\r\n'), 'INVALID_FORMAT');
   });
 
   test('for an unknown expectation, which Node would answer by itself', async () => {
     const headers = { authorization: `Bearer ${service.alpha.token}`, expect: 'wonders' };
     const answer = await exchangeOne(service.url, rawRequest('GET', '/api/v1/check-status/NONE', { headers }));
-    assertRefused(answer, 'TRANSACTION_NOT_FOUND');
+    assertError(answer, 'TRANSACTION_NOT_FOUND');
   });
 
   test('for a crash, whose internals stay inside', async () => {
     const answer = await crash();
-    assertRefused(answer, 'INTERNAL_ERROR');
+    assertError(answer, 'INTERNAL_ERROR');
     assert.doesNotMatch(answer.text, /hunter2|srv|rail/);
     const requestId = answer.headers.get('x-request-id');
     const logged = service.logged.find((line) => line['requestId'] === requestId && 'err' in line);
@@ -139,7 +139,7 @@ suite('9 versioning', () => {
 
   test('outside of it, and in another version, there are none', async () => {
     for (const prefix of ['', '/api', '/api/v2', '/v1', '/API/V1']) {
-      assertRefused(await service.get(`${prefix}/check-status/TB0000000001`), 'NOT_FOUND');
+      assertError(await service.get(`${prefix}/check-status/TB0000000001`), 'NOT_FOUND');
     }
   });
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import pg from 'pg';
 import { type Answer, send, startTestService, type TestService } from '../support/service.ts';
-import { assertRefused, assertSuccess } from './assertions.ts';
+import { assertError, assertSuccess } from './assertions.ts';
 import { exchangeOne, openRawConnection, rawRequest } from './raw-connection.ts';
 import { untilStatus } from './until.ts';
 
@@ -24,7 +24,7 @@ suite('UNAUTHORIZED', () => {
       await service.get('/api/v1/check-status?reference_id=NONE', { token: 'bad' }),
       await service.checkAccount(GOOD, { token: 'bad' }),
     ]) {
-      assertRefused(answer, 'UNAUTHORIZED', /invalid or expired token/i);
+      assertError(answer, 'UNAUTHORIZED', /invalid or expired token/i);
       assert.match(answer.headers.get('www-authenticate') ?? '', /^Bearer /);
     }
   });
@@ -32,33 +32,33 @@ suite('UNAUTHORIZED', () => {
 
 suite('check-status', () => {
   test('TRANSACTION_NOT_FOUND: 404 when no transaction matches, by path and by query', async () => {
-    assertRefused(await service.get('/api/v1/check-status/TB0000000009'), 'TRANSACTION_NOT_FOUND');
-    assertRefused(await service.get('/api/v1/check-status?reference_id=INV-9'), 'TRANSACTION_NOT_FOUND');
+    assertError(await service.get('/api/v1/check-status/TB0000000009'), 'TRANSACTION_NOT_FOUND');
+    assertError(await service.get('/api/v1/check-status?reference_id=INV-9'), 'TRANSACTION_NOT_FOUND');
   });
 
   test('INVALID_TRANSACTION_ID: 400 when it can be neither kind of identifier', async () => {
-    assertRefused(await service.get('/api/v1/check-status/%00'), 'INVALID_TRANSACTION_ID');
-    assertRefused(await service.get('/api/v1/check-status'), 'INVALID_TRANSACTION_ID');
+    assertError(await service.get('/api/v1/check-status/%00'), 'INVALID_TRANSACTION_ID');
+    assertError(await service.get('/api/v1/check-status'), 'INVALID_TRANSACTION_ID');
   });
 });
 
 suite('check-account', () => {
   test('INVALID_BANK_CODE: 400 for an unknown bank, and when bank_code is missing or no string', async () => {
     for (const bank_code of ['999', 'NOPE', '', undefined, null, 14, true, ['014'], { code: '014' }]) {
-      assertRefused(await service.checkAccount({ ...GOOD, bank_code }), 'INVALID_BANK_CODE');
+      assertError(await service.checkAccount({ ...GOOD, bank_code }), 'INVALID_BANK_CODE');
     }
   });
 
   test('INVALID_FORMAT: 400 when account_number is missing, no string or malformed', async () => {
     for (const account_number of ['', '12-34', undefined, null, 1234567890, true, ['1234567890'], {}]) {
       const answer = await service.checkAccount({ ...GOOD, account_number });
-      assertRefused(answer, 'INVALID_FORMAT', /invalid account number format/i);
+      assertError(answer, 'INVALID_FORMAT', /invalid account number format/i);
     }
   });
 
   test('INVALID_FORMAT: 400 when the body is not a JSON object', async () => {
     for (const body of ['', '{', '[]', '"014"', 'null', '12', 'true', '[{"bank_code":"014"}]']) {
-      assertRefused(await service.checkAccount(body), 'INVALID_FORMAT', /invalid format/i);
+      assertError(await service.checkAccount(body), 'INVALID_FORMAT', /invalid format/i);
     }
   });
 });
@@ -66,7 +66,7 @@ suite('check-account', () => {
 suite('SERVICE_UNAVAILABLE', () => {
   test('503 with Retry-After when the bank cannot answer: nothing is said about the account', async () => {
     const answer = await service.checkAccount({ ...GOOD, account_number: '1234560503' });
-    assertRefused(answer, 'SERVICE_UNAVAILABLE');
+    assertError(answer, 'SERVICE_UNAVAILABLE');
     assert.ok(!answer.text.includes('NOT_FOUND'));
   });
 
@@ -84,13 +84,13 @@ suite('SERVICE_UNAVAILABLE', () => {
         await untilStatus(503, () => service.get(STATUS_PATH)),
         await service.checkAccount(GOOD),
       ];
-      assertRefused(status, 'SERVICE_UNAVAILABLE');
-      assertRefused(account, 'SERVICE_UNAVAILABLE');
+      assertError(status, 'SERVICE_UNAVAILABLE');
+      assertError(account, 'SERVICE_UNAVAILABLE');
     } finally {
       await administrator.query(`alter database ${database} allow_connections true`);
       await administrator.end();
     }
-    assertRefused(await untilStatus(404, () => service.get(STATUS_PATH)), 'TRANSACTION_NOT_FOUND');
+    assertError(await untilStatus(404, () => service.get(STATUS_PATH)), 'TRANSACTION_NOT_FOUND');
     assertSuccess(await service.checkAccount(GOOD));
   });
 });
@@ -104,7 +104,7 @@ suite('errors of every operation', () => {
     for (const ask of [() => service.get(STATUS_PATH, { token }), () => service.checkAccount(GOOD, { token })]) {
       assert.notEqual((await ask()).status, 429);
       const answer = await ask();
-      assertRefused(answer, 'RATE_LIMIT_EXCEEDED');
+      assertError(answer, 'RATE_LIMIT_EXCEEDED');
       assert.ok(answer.headers.has('ratelimit') && answer.headers.has('ratelimit-policy'));
     }
   });
@@ -116,18 +116,18 @@ suite('errors of every operation', () => {
       [await service.get(STATUS_PATH, { token: checker.token }), 'status:read'],
       [await service.checkAccount(GOOD, { token: reader.token }), 'account:check'],
     ] as const) {
-      assertRefused(answer, 'FORBIDDEN');
+      assertError(answer, 'FORBIDDEN');
       // RFC 6750, section 3.1.
       const challenge = `Bearer realm="tiba", error="insufficient_scope", scope="${scope}"`;
       assert.equal(answer.headers.get('www-authenticate'), challenge);
     }
     assertSuccess(await service.checkAccount(GOOD, { token: checker.token }));
-    assertRefused(await service.get(STATUS_PATH, { token: reader.token }), 'TRANSACTION_NOT_FOUND');
+    assertError(await service.get(STATUS_PATH, { token: reader.token }), 'TRANSACTION_NOT_FOUND');
   });
 
   test('NOT_FOUND: 404 when there is no such route', async () => {
-    assertRefused(await service.get('/api/v1/nothing'), 'NOT_FOUND', /listed at \/reference/);
-    assertRefused(await send(`${service.operatorUrl}/nothing`, {}), 'NOT_FOUND', /listed in docs\/operating\.md/);
+    assertError(await service.get('/api/v1/nothing'), 'NOT_FOUND', /listed at \/reference/);
+    assertError(await send(`${service.operatorUrl}/nothing`, {}), 'NOT_FOUND', /listed in docs\/operating\.md/);
   });
 
   test('METHOD_NOT_ALLOWED: 405 with Allow', async () => {
@@ -137,7 +137,7 @@ suite('errors of every operation', () => {
       ['/api/v1/check-account', 'POST'],
     ] as const) {
       const answer = await service.get(path, { method: 'DELETE' });
-      assertRefused(answer, 'METHOD_NOT_ALLOWED');
+      assertError(answer, 'METHOD_NOT_ALLOWED');
       assert.equal(answer.headers.get('allow'), allow);
     }
   });
@@ -169,17 +169,17 @@ suite('errors of every operation', () => {
 
   test('NOT_ACCEPTABLE: 406 when Accept is present and excludes application/json', async () => {
     for (const accept of EXCLUDING) {
-      assertRefused(await service.get(STATUS_PATH, { headers: { accept } }), 'NOT_ACCEPTABLE');
+      assertError(await service.get(STATUS_PATH, { headers: { accept } }), 'NOT_ACCEPTABLE');
     }
   });
 
   test('a missing Accept, */* and whatever includes application/json are accepted', async () => {
     for (const accept of ACCEPTABLE) {
-      assertRefused(await service.get(STATUS_PATH, { headers: { accept } }), 'TRANSACTION_NOT_FOUND');
+      assertError(await service.get(STATUS_PATH, { headers: { accept } }), 'TRANSACTION_NOT_FOUND');
     }
     const headers = { authorization: `Bearer ${service.alpha.token}` };
     const without = await exchangeOne(service.url, rawRequest('GET', STATUS_PATH, { headers }));
-    assertRefused(without, 'TRANSACTION_NOT_FOUND');
+    assertError(without, 'TRANSACTION_NOT_FOUND');
   });
 
   test('PAYLOAD_TOO_LARGE: 413 from 16 KiB and one byte on, whether the length is declared or not', async () => {
@@ -189,8 +189,8 @@ suite('errors of every operation', () => {
     const exactly = filled(16_384 + padding);
     assert.equal(exactly.length, 16_384);
     assertSuccess(await service.checkAccount(exactly));
-    assertRefused(await service.checkAccount(`${exactly} `), 'PAYLOAD_TOO_LARGE');
-    assertRefused(await sendChunked(`${exactly} `), 'PAYLOAD_TOO_LARGE');
+    assertError(await service.checkAccount(`${exactly} `), 'PAYLOAD_TOO_LARGE');
+    assertError(await sendChunked(`${exactly} `), 'PAYLOAD_TOO_LARGE');
     assertSuccess(await sendChunked(exactly));
   });
 
@@ -210,10 +210,10 @@ suite('errors of every operation', () => {
   test('UNSUPPORTED_MEDIA_TYPE: 415 for a body that is not application/json in UTF-8', async () => {
     for (const type of WRONG_TYPES) {
       const answer = await service.checkAccount(GOOD, { headers: { 'content-type': type } });
-      assertRefused(answer, 'UNSUPPORTED_MEDIA_TYPE');
+      assertError(answer, 'UNSUPPORTED_MEDIA_TYPE');
     }
     const compressed = await service.checkAccount(GOOD, { headers: { 'content-encoding': 'gzip' } });
-    assertRefused(compressed, 'UNSUPPORTED_MEDIA_TYPE');
+    assertError(compressed, 'UNSUPPORTED_MEDIA_TYPE');
   });
 
   test('UNSUPPORTED_MEDIA_TYPE: 415 when Content-Type is missing', async () => {
@@ -221,7 +221,7 @@ suite('errors of every operation', () => {
       headers: { authorization: `Bearer ${service.alpha.token}` },
       body: JSON.stringify(GOOD),
     });
-    assertRefused(await exchangeOne(service.url, request), 'UNSUPPORTED_MEDIA_TYPE');
+    assertError(await exchangeOne(service.url, request), 'UNSUPPORTED_MEDIA_TYPE');
   });
 
   test('application/json in any case, with its charset named or not, is supported', async () => {
@@ -237,7 +237,7 @@ suite('errors of every operation', () => {
 
   test('HEADERS_TOO_LARGE: 431 for more than 16 KiB of headers', async () => {
     const headers = { 'x-filler': 'x'.repeat(17 * 1024) };
-    assertRefused(await exchangeOne(service.url, rawRequest('GET', STATUS_PATH, { headers })), 'HEADERS_TOO_LARGE');
+    assertError(await exchangeOne(service.url, rawRequest('GET', STATUS_PATH, { headers })), 'HEADERS_TOO_LARGE');
   });
 });
 

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { after, before, suite, test } from 'node:test';
 import { exportJWK, generateKeyPair } from 'jose';
 import { type Answer, startTestService, type TestService } from '../support/service.ts';
-import { assertRefused } from './assertions.ts';
+import { assertError } from './assertions.ts';
 import { goodClaims, type Signer, signToken } from './tokens.ts';
 
 /** docs/contract.md 5: an external issuer by its JWKS, in place of the built-in one. */
@@ -54,7 +54,7 @@ suite('tokens of an external issuer', () => {
   after(() => service?.close());
 
   test('a good one is let in', async () => {
-    assertRefused(await ask(service), 'TRANSACTION_NOT_FOUND');
+    assertError(await ask(service), 'TRANSACTION_NOT_FOUND');
   });
 
   test('iss, aud, exp, typ, signature and client are checked', async () => {
@@ -65,26 +65,26 @@ suite('tokens of an external issuer', () => {
       { client_id: 'nobody' },
       { jti: undefined },
     ]) {
-      assertRefused(await ask(service, changes), 'UNAUTHORIZED');
+      assertError(await ask(service, changes), 'UNAUTHORIZED');
     }
     const { privateKey } = await generateKeyPair('ES256');
-    assertRefused(await ask(service, {}, { ...signer, key: privateKey }), 'UNAUTHORIZED');
-    assertRefused(await ask(service, {}, { ...signer, header: { ...signer.header, typ: 'JWT' } }), 'UNAUTHORIZED');
+    assertError(await ask(service, {}, { ...signer, key: privateKey }), 'UNAUTHORIZED');
+    assertError(await ask(service, {}, { ...signer, header: { ...signer.header, typ: 'JWT' } }), 'UNAUTHORIZED');
   });
 
   test('a token of the built-in issuer is not let in', async () => {
-    assertRefused(await service.get('/api/v1/check-status/NONE'), 'UNAUTHORIZED');
+    assertError(await service.get('/api/v1/check-status/NONE'), 'UNAUTHORIZED');
   });
 
   test('scopes are those that the token and the client both have', async () => {
-    assertRefused(await ask(service, { scope: 'account:check' }), 'FORBIDDEN');
+    assertError(await ask(service, { scope: 'account:check' }), 'FORBIDDEN');
     await service.addClient('narrow', ['account:check']);
-    assertRefused(await ask(service, { client_id: 'narrow' }), 'FORBIDDEN');
+    assertError(await ask(service, { client_id: 'narrow' }), 'FORBIDDEN');
   });
 
   test('the built-in issuer has no addresses then', async () => {
     for (const path of ['/oauth/token', '/oauth/jwks', '/.well-known/oauth-authorization-server']) {
-      assertRefused(await service.get(path), 'NOT_FOUND');
+      assertError(await service.get(path), 'NOT_FOUND');
     }
   });
 });
@@ -100,9 +100,9 @@ suite('an issuer that does not answer as it should', () => {
       const right = published;
       try {
         published = answer;
-        assertRefused(await ask(service), 'SERVICE_UNAVAILABLE');
+        assertError(await ask(service), 'SERVICE_UNAVAILABLE');
         published = right;
-        assertRefused(await ask(service), 'TRANSACTION_NOT_FOUND');
+        assertError(await ask(service), 'TRANSACTION_NOT_FOUND');
       } finally {
         published = right;
         await service.close();
@@ -121,7 +121,7 @@ test('an issuer that is out of reach makes every token SERVICE_UNAVAILABLE', asy
   });
   try {
     const answer = await ask(service);
-    assertRefused(answer, 'SERVICE_UNAVAILABLE');
+    assertError(answer, 'SERVICE_UNAVAILABLE');
     assert.ok(!answer.text.includes(String(port)));
   } finally {
     await service.close();

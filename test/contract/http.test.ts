@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { type Answer, startTestService, type TestService, word } from '../support/service.ts';
-import { assertRefused, assertSuccess } from './assertions.ts';
+import { assertError, assertSuccess } from './assertions.ts';
 import { exchange, exchangeOne, openRawConnection, rawRequest } from './raw-connection.ts';
 
 /** HTTP as the wire has it (RFC 9110, RFC 9112): malformed, mixed up, several at once. Slow peers: slow-peers.test.ts */
@@ -29,7 +29,7 @@ async function assertMalformed(bytes: string | Buffer): Promise<void> {
     connection.send(bytes);
     const answer = await connection.read();
     assert.ok(answer !== null, 'closed without an answer');
-    assertRefused(answer, 'INVALID_FORMAT');
+    assertError(answer, 'INVALID_FORMAT');
     assert.equal(answer.headers.get('connection'), 'close');
     assert.equal(await connection.read(), null);
     await connection.closed;
@@ -114,7 +114,7 @@ suite('a head that can be read in two ways is INVALID_FORMAT, whichever of the t
         const others = right.filter(([each]) => each !== name);
         const head = [...others, [name, first], [name.toLowerCase(), second]].map((line) => `${line.join(': ')}\r\n`);
         const answer = await exchangeOne(service.url, `GET ${STATUS} HTTP/1.1\r\n${head.join('')}\r\n`);
-        assertRefused(answer, 'INVALID_FORMAT', new RegExp(`${name} is given more than once`));
+        assertError(answer, 'INVALID_FORMAT', new RegExp(`${name} is given more than once`));
       }
     });
   }
@@ -136,7 +136,7 @@ suite('sizes', () => {
       rawRequest('GET', STATUS, { headers: many }),
       get(`/api/v1/check-status/${'x'.repeat(17_000)}`),
     ]) {
-      assertRefused(await exchangeOne(service.url, request), 'HEADERS_TOO_LARGE');
+      assertError(await exchangeOne(service.url, request), 'HEADERS_TOO_LARGE');
     }
   });
 
@@ -164,9 +164,9 @@ suite('methods', () => {
 
   test('OPTIONS: METHOD_NOT_ALLOWED with Allow on a route, NOT_FOUND on *', async () => {
     const answer = await exchangeOne(service.url, rawRequest('OPTIONS', STATUS));
-    assertRefused(answer, 'METHOD_NOT_ALLOWED');
+    assertError(answer, 'METHOD_NOT_ALLOWED');
     assert.equal(answer.headers.get('allow'), 'GET');
-    assertRefused(await exchangeOne(service.url, rawRequest('OPTIONS', '*')), 'NOT_FOUND');
+    assertError(await exchangeOne(service.url, rawRequest('OPTIONS', '*')), 'NOT_FOUND');
   });
 
   test('every method that HTTP knows: METHOD_NOT_ALLOWED, with a body or without', async () => {
@@ -184,7 +184,7 @@ suite('methods', () => {
     ]) {
       for (const body of ['', '{"a":1}']) {
         const answer = await exchangeOne(service.url, rawRequest(method, '/api/v1/check-account', { body }));
-        assertRefused(answer, 'METHOD_NOT_ALLOWED');
+        assertError(answer, 'METHOD_NOT_ALLOWED');
         assert.equal(answer.headers.get('allow'), 'POST');
       }
     }
@@ -216,12 +216,12 @@ suite('one answer for each request, in their order', () => {
   test('pipelined requests of every kind', async () => {
     const requests: readonly (readonly [Buffer, (answer: Answer) => void])[] = [
       [get(STATUS), (answer) => assertSuccess(answer)],
-      [get('/unknown'), (answer) => assertRefused(answer, 'NOT_FOUND')],
-      [rawRequest('GET', STATUS), (answer) => assertRefused(answer, 'UNAUTHORIZED')],
+      [get('/unknown'), (answer) => assertError(answer, 'NOT_FOUND')],
+      [rawRequest('GET', STATUS), (answer) => assertError(answer, 'UNAUTHORIZED')],
       [post({}, '{"bank_code":"014","account_number":"1234567890"}'), (answer) => assertSuccess(answer)],
-      [get('/api/v1/check-status/NONE'), (answer) => assertRefused(answer, 'TRANSACTION_NOT_FOUND')],
-      [post({}, '{"bank_code":"NOPE"}'), (answer) => assertRefused(answer, 'INVALID_BANK_CODE')],
-      [rawRequest('PUT', STATUS, { body: 'x' }), (answer) => assertRefused(answer, 'METHOD_NOT_ALLOWED')],
+      [get('/api/v1/check-status/NONE'), (answer) => assertError(answer, 'TRANSACTION_NOT_FOUND')],
+      [post({}, '{"bank_code":"NOPE"}'), (answer) => assertError(answer, 'INVALID_BANK_CODE')],
+      [rawRequest('PUT', STATUS, { body: 'x' }), (answer) => assertError(answer, 'METHOD_NOT_ALLOWED')],
       [get(STATUS), (answer) => assertSuccess(answer)],
     ];
     const answers = await exchange(service.url, Buffer.concat(requests.map(([bytes]) => bytes)), requests.length);
@@ -240,7 +240,7 @@ suite('one answer for each request, in their order', () => {
     const answers = await exchange(service.url, Buffer.concat([get(STATUS), Buffer.from('GARBAGE\r\n\r\n')]), 3);
     assert.equal(answers.length, 2);
     assertSuccess(answers[0] as Answer);
-    assertRefused(answers[1] as Answer, 'INVALID_FORMAT');
+    assertError(answers[1] as Answer, 'INVALID_FORMAT');
   });
 
   test('a request that was refused before its body came gets no second answer for the body', async () => {
@@ -248,13 +248,13 @@ suite('one answer for each request, in their order', () => {
     const head = rawRequest('POST', '/api/v1/check-account', { headers });
     const answers = await exchange(service.url, Buffer.concat([head, Buffer.from('ZZ\r\n\r\n')]), 2);
     assert.equal(answers.length, 1);
-    assertRefused(answers[0] as Answer, 'UNAUTHORIZED');
+    assertError(answers[0] as Answer, 'UNAUTHORIZED');
   });
 
   test('after a refusal the connection still serves', async () => {
     const refused = rawRequest('POST', '/api/v1/check-account', { body: '{"bank_code":"014"}' });
     const answers = await exchange(service.url, Buffer.concat([refused, get(STATUS)]), 2);
-    assertRefused(answers[0] as Answer, 'UNAUTHORIZED');
+    assertError(answers[0] as Answer, 'UNAUTHORIZED');
     assertSuccess(answers[1] as Answer);
   });
 });
@@ -286,7 +286,7 @@ test('the type of a body, and no body: answered at once, and the connection goes
       const answer = await connection.read();
       assert.ok(answer !== null, `${target}: closed without an answer`);
       if (code === null) assert.equal(answer.status, 401);
-      else assertRefused(answer, code);
+      else assertError(answer, code);
     }
     connection.send(rawRequest('GET', STATUS, { headers: { ...authorized(), 'content-type': 'application/json' } }));
     assert.equal((await connection.read())?.status, 200);

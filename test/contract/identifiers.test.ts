@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { type Answer, startTestService, type TestService, word } from '../support/service.ts';
-import { assertRefused, assertSuccess } from './assertions.ts';
+import { assertError, assertSuccess } from './assertions.ts';
 import { exchangeOne, rawRequest } from './raw-connection.ts';
 
 /** docs/contract.md 2.4; 4.1 and 4.2. */
@@ -77,8 +77,8 @@ suite('reference IDs are compared exactly', () => {
 
   test('no trimming, no change of case, no normalisation', async () => {
     for (const near of ['a b ', ' a b', 'a  b', 'ref', 'rEF', 'INV/2026/001 ', 'cafe', 'CAFÉ', 'x\u200b']) {
-      assertRefused(await byPath(encodeURIComponent(near)), 'TRANSACTION_NOT_FOUND');
-      assertRefused(await byQuery(`?reference_id=${encodeURIComponent(near)}`), 'TRANSACTION_NOT_FOUND');
+      assertError(await byPath(encodeURIComponent(near)), 'TRANSACTION_NOT_FOUND');
+      assertError(await byQuery(`?reference_id=${encodeURIComponent(near)}`), 'TRANSACTION_NOT_FOUND');
     }
   });
 });
@@ -88,12 +88,12 @@ suite('path form', () => {
     assertFound(await byPath('INV%2F2026%2F001'), 'INV/2026/001');
     assertFound(await byPath('INV%2f2026%2f001'), 'INV/2026/001');
     assertFound(await byPath('INV%252F2026%252F001'), 'INV%2F2026%2F001');
-    assertRefused(await byPath('INV%25252F2026%25252F001'), 'TRANSACTION_NOT_FOUND');
+    assertError(await byPath('INV%25252F2026%25252F001'), 'TRANSACTION_NOT_FOUND');
   });
 
   test('a slash that is not encoded belongs to the route, and there is none', async () => {
-    assertRefused(await byPath('INV/2026/001'), 'NOT_FOUND');
-    assertRefused(await byPath('x/'), 'NOT_FOUND');
+    assertError(await byPath('INV/2026/001'), 'NOT_FOUND');
+    assertError(await byPath('x/'), 'NOT_FOUND');
   });
 
   test('a plus is a plus', async () => {
@@ -139,13 +139,13 @@ suite('path form', () => {
       'AB123456x',
       'AB１２３４５６',
     ];
-    for (const id of ids) assertRefused(await byPath(encodeURIComponent(id)), 'TRANSACTION_NOT_FOUND');
+    for (const id of ids) assertError(await byPath(encodeURIComponent(id)), 'TRANSACTION_NOT_FOUND');
   });
 });
 
 suite('query form', () => {
   test('matches reference IDs only', async () => {
-    assertRefused(await byQuery(`?reference_id=${transactionIdOf(0)}`), 'TRANSACTION_NOT_FOUND');
+    assertError(await byQuery(`?reference_id=${transactionIdOf(0)}`), 'TRANSACTION_NOT_FOUND');
     await service.feed([word({ transaction_id: 'TX555555', reference_id: transactionIdOf(1) })]);
     const found = assertSuccess(await byQuery(`?reference_id=${transactionIdOf(1)}`));
     assert.equal(found['transaction_id'], 'TX555555');
@@ -170,7 +170,7 @@ suite('query form', () => {
       '?=x',
       '?reference_id%3Dx',
     ]) {
-      assertRefused(await byQuery(query), 'INVALID_TRANSACTION_ID');
+      assertError(await byQuery(query), 'INVALID_TRANSACTION_ID');
     }
   });
 
@@ -221,8 +221,8 @@ suite('INVALID_TRANSACTION_ID: a value that can be neither', () => {
   for (const [name, values] of Object.entries(CASES)) {
     test(`${name}, in the path and in the query`, async () => {
       for (const value of values) {
-        assertRefused(await byPath(value), 'INVALID_TRANSACTION_ID');
-        assertRefused(await byQuery(`?reference_id=${value}`), 'INVALID_TRANSACTION_ID');
+        assertError(await byPath(value), 'INVALID_TRANSACTION_ID');
+        assertError(await byQuery(`?reference_id=${value}`), 'INVALID_TRANSACTION_ID');
       }
     });
   }

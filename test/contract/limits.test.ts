@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { setClientLimits } from '../../apps/server/src/postgres/clients.ts';
 import { type Answer, startTestService, type TestClient, type TestService } from '../support/service.ts';
-import { assertRefused } from './assertions.ts';
+import { assertError } from './assertions.ts';
 import { createFastClient, type FastClient } from './fast-client.ts';
 import { until } from './until.ts';
 
@@ -50,7 +50,7 @@ suite('1,000 requests at full speed by one client', () => {
     const answers = await askMany(1_000, () => ((turn += 1) % 2 === 0 ? byPath(token) : byQuery(token)));
     assert.equal(admitted(answers), 120);
     for (const answer of answers) {
-      assertRefused(answer, answer.status === 429 ? 'RATE_LIMIT_EXCEEDED' : 'TRANSACTION_NOT_FOUND');
+      assertError(answer, answer.status === 429 ? 'RATE_LIMIT_EXCEEDED' : 'TRANSACTION_NOT_FOUND');
     }
   });
 
@@ -65,8 +65,8 @@ suite('what is counted', () => {
     const { token } = await newClient('both', { 'check-status': 1, 'check-account': 1 });
     assert.notEqual((await byPath(token)).status, 429);
     assert.notEqual((await checkAccount(token)).status, 429);
-    assertRefused(await byQuery(token), 'RATE_LIMIT_EXCEEDED');
-    assertRefused(await checkAccount(token), 'RATE_LIMIT_EXCEEDED');
+    assertError(await byQuery(token), 'RATE_LIMIT_EXCEEDED');
+    assertError(await checkAccount(token), 'RATE_LIMIT_EXCEEDED');
   });
 
   test('per client, not per token: a second token brings no second allowance', async () => {
@@ -88,8 +88,8 @@ suite('what is counted', () => {
       await newClient('other', { 'check-status': 1 }),
     ];
     await byPath(one.token);
-    assertRefused(await byPath(one.token), 'RATE_LIMIT_EXCEEDED');
-    assertRefused(await byPath(other.token), 'TRANSACTION_NOT_FOUND');
+    assertError(await byPath(one.token), 'RATE_LIMIT_EXCEEDED');
+    assertError(await byPath(other.token), 'TRANSACTION_NOT_FOUND');
   });
 
   test('requests refused by the limit do not count', async () => {
@@ -99,27 +99,27 @@ suite('what is counted', () => {
     await byPath(token);
     for (let second = 1; second < 60; second += 1) {
       clockMs = startMs + second * 1_000;
-      assertRefused(await byPath(token), 'RATE_LIMIT_EXCEEDED');
+      assertError(await byPath(token), 'RATE_LIMIT_EXCEEDED');
     }
     clockMs = startMs + 60_000;
-    assertRefused(await byPath(token), 'TRANSACTION_NOT_FOUND');
-    assertRefused(await byPath(token), 'TRANSACTION_NOT_FOUND');
+    assertError(await byPath(token), 'TRANSACTION_NOT_FOUND');
+    assertError(await byPath(token), 'TRANSACTION_NOT_FOUND');
   });
 
   test('requests that fail after the limit count', async () => {
     const { token } = await newClient('mistaken', { 'check-status': 2 });
-    assertRefused(await service.get('/api/v1/check-status/%00', { token }), 'INVALID_TRANSACTION_ID');
+    assertError(await service.get('/api/v1/check-status/%00', { token }), 'INVALID_TRANSACTION_ID');
     const accept = { accept: 'text/html' };
-    assertRefused(await service.get('/api/v1/check-status/X', { token, headers: accept }), 'NOT_ACCEPTABLE');
-    assertRefused(await byPath(token), 'RATE_LIMIT_EXCEEDED');
+    assertError(await service.get('/api/v1/check-status/X', { token, headers: accept }), 'NOT_ACCEPTABLE');
+    assertError(await byPath(token), 'RATE_LIMIT_EXCEEDED');
   });
 
   test('requests that fail before the limit do not count', async () => {
     const { token } = await newClient('patient', { 'check-status': 1 });
     for (let turn = 0; turn < 3; turn += 1) {
-      assertRefused(await service.get('/api/v1/check-status/X', { token, method: 'DELETE' }), 'METHOD_NOT_ALLOWED');
+      assertError(await service.get('/api/v1/check-status/X', { token, method: 'DELETE' }), 'METHOD_NOT_ALLOWED');
     }
-    assertRefused(await byPath(token), 'TRANSACTION_NOT_FOUND');
+    assertError(await byPath(token), 'TRANSACTION_NOT_FOUND');
   });
 });
 
@@ -158,7 +158,7 @@ suite('headers', () => {
     const { token } = await service.addClient('forbidden', ['account:check'], { 'check-status': 5 });
     for (let turn = 0; turn < 7; turn += 1) {
       const answer = await byPath(token);
-      assertRefused(answer, 'FORBIDDEN');
+      assertError(answer, 'FORBIDDEN');
       assert.equal(answer.headers.get('ratelimit'), '"check-status";r=5;t=0');
     }
   });
@@ -185,12 +185,12 @@ suite('headers', () => {
     ] as const) {
       clockMs = startMs + elapsedMs;
       const answer = await byPath(token);
-      assertRefused(answer, 'RATE_LIMIT_EXCEEDED');
+      assertError(answer, 'RATE_LIMIT_EXCEEDED');
       assert.equal(answer.headers.get('retry-after'), seconds, `after ${elapsedMs} ms`);
       assert.equal(answer.headers.get('ratelimit'), `"check-status";r=0;t=${seconds}`);
     }
     clockMs = startMs + 60_000;
-    assertRefused(await byPath(token), 'TRANSACTION_NOT_FOUND');
+    assertError(await byPath(token), 'TRANSACTION_NOT_FOUND');
     assert.equal((await byPath(token)).headers.get('retry-after'), '11');
   });
 });
@@ -213,19 +213,19 @@ suite('an operator may give a client other limits', () => {
     await setClientLimits(service.app.database, clientId, { 'check-status': 3, 'check-account': null });
     const isLowered = ({ headers }: Answer): boolean => headers.get('ratelimit-policy') === '"check-status";q=3;w=60';
     const refused = await until(isLowered, () => byPath(token));
-    assertRefused(refused, 'RATE_LIMIT_EXCEEDED');
+    assertError(refused, 'RATE_LIMIT_EXCEEDED');
     // Eight of the ten must leave before the third may come; the eighth came at 7 s.
     assert.equal(refused.headers.get('retry-after'), '58');
     clockMs = startMs + 66_999;
-    assertRefused(await byPath(token), 'RATE_LIMIT_EXCEEDED');
+    assertError(await byPath(token), 'RATE_LIMIT_EXCEEDED');
     clockMs = startMs + 67_000;
-    assertRefused(await byPath(token), 'TRANSACTION_NOT_FOUND');
+    assertError(await byPath(token), 'TRANSACTION_NOT_FOUND');
   });
 
   test('a limit of 0 admits nothing', async () => {
     const { token } = await newClient('none', { 'check-status': 0 });
     const answer = await byPath(token);
-    assertRefused(answer, 'RATE_LIMIT_EXCEEDED');
+    assertError(answer, 'RATE_LIMIT_EXCEEDED');
     assert.equal(answer.headers.get('ratelimit-policy'), '"check-status";q=0;w=60');
   });
 });

@@ -1,6 +1,6 @@
 import { after, before, suite, test } from 'node:test';
 import { startTestService, type TestClient, type TestService } from '../support/service.ts';
-import { assertRefused, type ErrorCode } from './assertions.ts';
+import { assertError, type ErrorCode } from './assertions.ts';
 import { exchangeOne, rawRequest } from './raw-connection.ts';
 
 /**
@@ -89,7 +89,7 @@ function tryEveryPair(stages: readonly Stage[], request: (faults: Faults) => Buf
     const later = stages.slice(index + 1).map((stage) => stage.name);
     test(`${name} is judged before ${later.join(', ') || 'nothing else'}`, async () => {
       for (const other of [name, ...later]) {
-        assertRefused(await exchangeOne(service.url, request(new Set([name, other]))), code);
+        assertError(await exchangeOne(service.url, request(new Set([name, other]))), code);
       }
     });
   }
@@ -101,6 +101,6 @@ suite('order of judgement, check-account', () => tryEveryPair(ACCOUNT_STAGES, ac
 test('no body makes a missing route right: it is judged before the body is read', async () => {
   for (const body of ['{', 'x'.repeat(20_000)]) {
     const headers = { 'content-type': 'application/json' };
-    assertRefused(await exchangeOne(service.url, rawRequest('POST', '/nowhere', { headers, body })), 'NOT_FOUND');
+    assertError(await exchangeOne(service.url, rawRequest('POST', '/nowhere', { headers, body })), 'NOT_FOUND');
   }
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { type Answer, startTestService, type TestService } from '../support/service.ts';
-import { assertRefused } from './assertions.ts';
+import { assertError } from './assertions.ts';
 import { openRawConnection, rawRequest } from './raw-connection.ts';
 
 /** Whoever sends too slowly is cut off: REQUEST_TIMEOUT, or the connection is just closed. */
@@ -39,7 +39,7 @@ async function assertCut(head: string | Buffer, byte: string): Promise<void> {
   const { answers, elapsedMs } = await drip(head, byte);
   assert.ok(elapsedMs < CUT_MS, `cut after ${elapsedMs} ms`);
   assert.ok(answers.length <= 1);
-  for (const answer of answers) assertRefused(answer, 'REQUEST_TIMEOUT');
+  for (const answer of answers) assertError(answer, 'REQUEST_TIMEOUT');
 }
 
 const slowBody = (headers: Record<string, string>): Buffer =>
@@ -61,12 +61,12 @@ suite('a peer that sends too slowly is cut within 12 s', { concurrency: true }, 
     const { answers, elapsedMs } = await drip(slowBody({ 'content-length': '10000' }), 'x');
     assert.ok(elapsedMs < CUT_MS, `cut after ${elapsedMs} ms`);
     assert.equal(answers.length, 1);
-    assertRefused(answers[0] as Answer, 'UNAUTHORIZED');
+    assertError(answers[0] as Answer, 'UNAUTHORIZED');
   });
 
   test('others are served meanwhile', async () => {
     for (let turn = 0; turn < 20; turn += 1) {
-      assertRefused(await service.get('/api/v1/check-status/NONE'), 'TRANSACTION_NOT_FOUND');
+      assertError(await service.get('/api/v1/check-status/NONE'), 'TRANSACTION_NOT_FOUND');
     }
   });
 
@@ -74,6 +74,6 @@ suite('a peer that sends too slowly is cut within 12 s', { concurrency: true }, 
     const head = slowBody({ ...authorized(), 'content-length': '100' });
     const { answers } = await drip(head, '');
     assert.equal(answers.length, 1);
-    assertRefused(answers[0] as Answer, 'REQUEST_TIMEOUT');
+    assertError(answers[0] as Answer, 'REQUEST_TIMEOUT');
   });
 });

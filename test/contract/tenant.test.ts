@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type Answer, startTestService, type TestService, word } from '../support/service.ts';
-import { assertRefused, assertSuccess } from './assertions.ts';
+import { assertError, assertSuccess } from './assertions.ts';
 import { exchangeOne, rawRequest } from './raw-connection.ts';
 
 /** docs/contract.md 7.1: another client's transaction is TRANSACTION_NOT_FOUND, byte for byte. */
@@ -42,7 +42,7 @@ test("another client's transaction and one that does not exist: the same bytes, 
   ] as const) {
     assertSuccess(await ask(service.alpha.token, existing));
     const [refused, unknown] = [await ask(token, existing), await ask(token, missing)];
-    assertRefused(refused, 'TRANSACTION_NOT_FOUND');
+    assertError(refused, 'TRANSACTION_NOT_FOUND');
     assert.deepEqual(comparable(refused), comparable(unknown));
   }
 });

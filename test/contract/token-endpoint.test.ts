@@ -13,7 +13,7 @@ import {
   type TestService,
 } from '../support/service.ts';
 import { bound } from '../support/suite-environment.ts';
-import { assertRefused } from './assertions.ts';
+import { assertError } from './assertions.ts';
 import { testSeal } from './tokens.ts';
 import { until, untilStatus } from './until.ts';
 
@@ -75,8 +75,8 @@ suite('a token for client credentials', () => {
 
   test('opens the operations', async () => {
     const token = tokenOf(await post(GRANT, basic(service.alpha)));
-    assertRefused(await service.get('/api/v1/check-status/NONE', { token }), 'TRANSACTION_NOT_FOUND');
-    assertRefused(await service.checkAccount({}, { token }), 'INVALID_BANK_CODE');
+    assertError(await service.get('/api/v1/check-status/NONE', { token }), 'TRANSACTION_NOT_FOUND');
+    assertError(await service.checkAccount({}, { token }), 'INVALID_BANK_CODE');
   });
 
   test('is an RFC 9068 JWT of 15 minutes, signed by a published key', async () => {
@@ -103,7 +103,7 @@ suite('a token for client credentials', () => {
   test('holds the scopes asked for, and no more', async () => {
     const answer = await post({ ...GRANT, scope: 'status:read' }, basic(service.alpha));
     assert.equal(fields(answer)['scope'], 'status:read');
-    assertRefused(await service.checkAccount({}, { token: tokenOf(answer) }), 'FORBIDDEN');
+    assertError(await service.checkAccount({}, { token: tokenOf(answer) }), 'FORBIDDEN');
   });
 
   test('client_id and secret are form-encoded before they are put together (RFC 6749, section 2.3.1)', async () => {
@@ -156,7 +156,7 @@ suite('errors of the token endpoint (RFC 6749, section 5.2)', () => {
   test('what no login needs is not read: more than 4 KiB is PAYLOAD_TOO_LARGE, one login as long as can be is not', async () => {
     // Regression: every name was looked for among all the others, half a second for what fits into 16 KiB.
     const names = Array.from({ length: 4_200 }, (_, index) => index.toString(36));
-    assertRefused(await post([...names, names.at(-1)].join('&')), 'PAYLOAD_TOO_LARGE');
+    assertError(await post([...names, names.at(-1)].join('&')), 'PAYLOAD_TOO_LARGE');
     const { clientId, clientSecret } = await service.addClient('𝒳'.repeat(64), CLIENT_SCOPES);
     const answer = await post({
       ...GRANT,
@@ -192,13 +192,13 @@ suite('errors of the token endpoint (RFC 6749, section 5.2)', () => {
 
   test('another content type, method or size is refused in the envelope', async () => {
     const other = { 'content-type': 'text/plain', ...basic(service.alpha) };
-    assertRefused(await post(GRANT, other), 'UNSUPPORTED_MEDIA_TYPE', /application\/x-www-form-urlencoded/);
+    assertError(await post(GRANT, other), 'UNSUPPORTED_MEDIA_TYPE', /application\/x-www-form-urlencoded/);
     // Regression: a body of JSON was passed over, and the answer was that grant_type is missing.
     const json = { 'content-type': 'application/json', ...basic(service.alpha) };
     const answer = await post(JSON.stringify(GRANT), json);
-    assertRefused(answer, 'UNSUPPORTED_MEDIA_TYPE', /application\/x-www-form-urlencoded/);
-    assertRefused(await service.get('/oauth/token'), 'METHOD_NOT_ALLOWED');
-    assertRefused(await post({ ...GRANT, x: 'x'.repeat(5_000) }, basic(service.alpha)), 'PAYLOAD_TOO_LARGE');
+    assertError(answer, 'UNSUPPORTED_MEDIA_TYPE', /application\/x-www-form-urlencoded/);
+    assertError(await service.get('/oauth/token'), 'METHOD_NOT_ALLOWED');
+    assertError(await post({ ...GRANT, x: 'x'.repeat(5_000) }, basic(service.alpha)), 'PAYLOAD_TOO_LARGE');
   });
 });
 
@@ -233,7 +233,7 @@ suite('signing keys rotate', () => {
     const otherSeal = createSeal(Buffer.alloc(SEAL_KEY_BYTES, 9));
     await assert.rejects(rotateSigningKeys(service.app.database, otherSeal, 'EdDSA'), /TIBA_SECRET_KEY is not the one/);
     assert.deepEqual(await jwks(), before);
-    assertRefused(await service.get('/api/v1/check-status/NONE'), 'TRANSACTION_NOT_FOUND');
+    assertError(await service.get('/api/v1/check-status/NONE'), 'TRANSACTION_NOT_FOUND');
   });
 
   for (const algorithm of SIGNING_ALGORITHMS) {
@@ -244,7 +244,7 @@ suite('signing keys rotate', () => {
       const token = tokenOf(await until(isNew, () => post(GRANT, basic(service.alpha))));
       assert.deepEqual(decodeProtectedHeader(token), { alg: algorithm, typ: 'at+jwt', kid: keyId });
       for (const each of [token, old]) {
-        assertRefused(await service.get('/api/v1/check-status/NONE', { token: each }), 'TRANSACTION_NOT_FOUND');
+        assertError(await service.get('/api/v1/check-status/NONE', { token: each }), 'TRANSACTION_NOT_FOUND');
         await jwtVerify(each, createLocalJWKSet(await jwks()));
       }
     });

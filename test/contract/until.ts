@@ -5,15 +5,15 @@ const DEADLINE_MS = 10_000;
 const PAUSE_MS = 10;
 
 /** Asks again until the answer is as expected; after 10 s, gives back whatever came last. */
-export async function until(expected: (answer: Answer) => boolean, ask: () => Promise<Answer>): Promise<Answer> {
+export async function until(expected: (answer: Answer) => boolean, request: () => Promise<Answer>): Promise<Answer> {
   const deadline = AbortSignal.timeout(DEADLINE_MS);
   for (;;) {
-    const answer = await ask();
+    const answer = await request();
     if (expected(answer) || deadline.aborted) return answer;
     await delay(PAUSE_MS);
   }
 }
 
 /** Asks again until the answer has this HTTP status. */
-export const untilStatus = (status: number, ask: () => Promise<Answer>): Promise<Answer> =>
-  until((answer) => answer.status === status, ask);
+export const untilStatus = (status: number, request: () => Promise<Answer>): Promise<Answer> =>
+  until((answer) => answer.status === status, request);

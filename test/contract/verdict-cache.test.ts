@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { createVerdictCache } from '../../apps/server/src/account-checks/verdict-cache.ts';
-import { acceptedAgeSeconds } from '../../apps/server/src/http/check-account/cache-control.ts';
+import { acceptedAgeSeconds } from '../../apps/server/src/http/request-headers.ts';
 import type { InquiryOutcome, Rail } from '../../apps/server/src/rails/rail.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 

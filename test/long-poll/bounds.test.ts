@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { setClientLimits } from '../../apps/server/src/postgres/clients.ts';
-import { assertRefused } from '../contract/assertions.ts';
+import { assertError } from '../contract/assertions.ts';
 import { type Answer, startTestService, type TestService } from '../support/service.ts';
 import { bound } from '../support/suite-environment.ts';
-import { change, makeTransaction, until } from './changing.ts';
+import { feedChange, makeTransaction, until } from './changing.ts';
 
 const STREAM = { accept: 'text/event-stream' };
 const WAIT = { prefer: 'wait=30' };
@@ -24,7 +24,7 @@ async function opened(
 /** Regression: a client could hold as many streams as it could open while a token lives. */
 suite('answers of one client that wait or stream at a time', () => {
   test('are bounded; one more is RATE_LIMIT_EXCEEDED, and says what to do', async (context) => {
-    const service = await startTestService({ rails: [], longPoll: { followersMax: 100 } });
+    const service = await startTestService({ rails: [], longPoll: { openWaitsMax: 100 } });
     context.after(service.close);
     const made = await makeTransaction(service);
     const waiting = Array.from({ length: 40 }, () => service.get(made.path, { headers: WAIT }));
@@ -34,7 +34,7 @@ suite('answers of one client that wait or stream at a time', () => {
 
     for (const headers of [STREAM, WAIT]) {
       const answer = await service.get(made.path, { headers });
-      assertRefused(answer, 'RATE_LIMIT_EXCEEDED', /end some, or register a callback endpoint/);
+      assertError(answer, 'RATE_LIMIT_EXCEEDED', /end some, or register a callback endpoint/);
       assert.equal(answer.headers.get('retry-after'), '60');
       assert.ok(answer.headers.get('ratelimit'));
     }
@@ -45,10 +45,10 @@ suite('answers of one client that wait or stream at a time', () => {
     const other = await makeTransaction(service, { client_id: 'beta' });
     const ofBeta = service.get(other.path, { token: service.beta.token, headers: WAIT });
     await until(() => service.app.longPollCount() === 101, 'one of the other client');
-    await change(service, other, { client_id: 'beta', status: 'SUCCESS' });
+    await feedChange(service, other, { client_id: 'beta', status: 'SUCCESS' });
     assert.equal((await ofBeta).status, 200);
 
-    await change(service, made, { status: 'SUCCESS' });
+    await feedChange(service, made, { status: 'SUCCESS' });
     for (const answer of await Promise.all(waiting)) assert.equal(answer.json.data?.['status'], 'SUCCESS');
     for (const stream of streams) assert.match(await stream.text(), /"SUCCESS"/);
   });
@@ -66,19 +66,19 @@ suite('answers of one client that wait or stream at a time', () => {
       await until(() => service.app.longPollCount() === waiting.length, `${waiting.length} wait`);
       nowMs += 60_000;
     }
-    assertRefused(await service.get(made.path, { headers: WAIT }), 'RATE_LIMIT_EXCEEDED', /No more than 4 requests/);
-    await change(service, made, { status: 'SUCCESS' });
+    assertError(await service.get(made.path, { headers: WAIT }), 'RATE_LIMIT_EXCEEDED', /No more than 4 requests/);
+    await feedChange(service, made, { status: 'SUCCESS' });
     for (const answer of await Promise.all(waiting)) assert.equal(answer.json.data?.['status'], 'SUCCESS');
   });
 
   test('whoever has left or has its answer makes room', async (context) => {
-    const service = await startTestService({ rails: [], longPoll: { followersMax: 1 } });
+    const service = await startTestService({ rails: [], longPoll: { openWaitsMax: 1 } });
     context.after(service.close);
     const made = await makeTransaction(service);
     for (let turn = 0; turn < 3; turn += 1) {
       const leaving = new AbortController();
       const stream = await opened(service, made.path, leaving.signal);
-      assertRefused(await service.get(made.path, { headers: WAIT }), 'RATE_LIMIT_EXCEEDED');
+      assertError(await service.get(made.path, { headers: WAIT }), 'RATE_LIMIT_EXCEEDED');
       leaving.abort();
       await assert.rejects(stream.text());
       const headers = { prefer: 'wait=1' };
@@ -98,7 +98,7 @@ suite('a stream', () => {
     const response = await opened(service, made.path, leaving);
     assert.match(await response.text(), /^id: 1$/m);
     assert.equal(service.app.longPollCount(), 0);
-    await change(service, made, { status: 'SUCCESS' });
+    await feedChange(service, made, { status: 'SUCCESS' });
     const again = await service.get(made.path, { headers: { ...STREAM, 'last-event-id': '1' } });
     assert.match(again.text, /^id: 2$/m);
   });

@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto';
 import { eventually } from '../support/eventually.ts';
 import { type TestService, word } from '../support/service.ts';
 
-export interface MadeTransaction {
+export interface TestTransaction {
   readonly transactionId: string;
   readonly referenceId: string;
   readonly path: string;
@@ -17,7 +17,7 @@ const words = (id: string, changes: Record<string, unknown>) =>
 export async function makeTransaction(
   service: TestService,
   changes: Record<string, unknown> = {},
-): Promise<MadeTransaction> {
+): Promise<TestTransaction> {
   const transactionId = `TW${randomInt(1_000_000_000)}${randomInt(1_000_000)}`.padEnd(12, '0');
   const answer = await service.feed(words(transactionId, changes));
   assert.equal(answer.json.data?.['inserted'], 1, answer.text);
@@ -30,9 +30,9 @@ export async function makeTransaction(
   };
 }
 
-export async function change(
+export async function feedChange(
   service: TestService,
-  { transactionId }: MadeTransaction,
+  { transactionId }: TestTransaction,
   changes: Record<string, unknown>,
 ) {
   const answer = await service.feed({ client_id: 'alpha', transaction_id: transactionId, ...changes });

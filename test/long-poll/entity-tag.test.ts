@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { startTestService, type TestService } from '../support/service.ts';
-import { change, makeTransaction } from './changing.ts';
+import { feedChange, makeTransaction } from './changing.ts';
 
 let service: TestService;
 before(async () => {
@@ -17,9 +17,9 @@ suite('the ETag of a transaction', () => {
       for (const path of [made.path, made.referencePath]) tags.push((await service.get(path)).headers.get('etag'));
     };
     await look();
-    await change(service, made, { status: 'SUCCESS' });
+    await feedChange(service, made, { status: 'SUCCESS' });
     await look();
-    await change(service, made, { status: 'SUCCESS', reversed_at: '2026-11-25T01:00:00Z' });
+    await feedChange(service, made, { status: 'SUCCESS', reversed_at: '2026-11-25T01:00:00Z' });
     await look();
     assert.deepEqual(tags, ['"1"', '"1"', '"2"', '"2"', '"3"', '"3"']);
     assert.equal((await service.get(made.path)).json.data?.['status'], 'SUCCESS');
@@ -62,7 +62,7 @@ suite('Retry-After of an answer', () => {
   test('is there while the transaction is in PROCESS, and gone when it is final', async () => {
     const made = await makeTransaction(service, { bank_code: '008' });
     assert.equal((await service.get(made.path)).headers.get('retry-after'), '10');
-    await change(service, made, { status: 'FAILED', failure_reason: 'OTHER' });
+    await feedChange(service, made, { status: 'FAILED', failure_reason: 'OTHER' });
     assert.equal((await service.get(made.path)).headers.get('retry-after'), null);
   });
 
@@ -70,7 +70,7 @@ suite('Retry-After of an answer', () => {
     const at = (ms: number): string => new Date(Date.now() + ms).toISOString();
     for (let index = 0; index < 10; index += 1) {
       const made = await makeTransaction(service, { bank_code: '009', created_at: '2026-11-21T04:00:00Z' });
-      await change(service, made, { status: 'SUCCESS', processed_at: '2026-11-21T04:01:00Z' });
+      await feedChange(service, made, { status: 'SUCCESS', processed_at: '2026-11-21T04:01:00Z' });
     }
     const fresh = await makeTransaction(service, { bank_code: '009', created_at: at(-1_000) });
     const seconds = Number((await service.get(fresh.path)).headers.get('retry-after'));

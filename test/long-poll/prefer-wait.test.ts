@@ -3,7 +3,7 @@ import { after, before, suite, test } from 'node:test';
 import { changeClient } from '../../apps/server/src/postgres/clients.ts';
 import { type Answer, startTestService, type TestService } from '../support/service.ts';
 import { bound } from '../support/suite-environment.ts';
-import { change, makeTransaction, until } from './changing.ts';
+import { feedChange, makeTransaction, until } from './changing.ts';
 
 let service: TestService;
 before(async () => {
@@ -25,7 +25,7 @@ suite('Prefer: wait', () => {
     test(`answers at the moment the status is final, asked by ${form}`, async () => {
       const made = await makeTransaction(service);
       const asked = wait(made[form], 30);
-      await whileWaiting(1, () => change(service, made, { status: 'SUCCESS' }));
+      await whileWaiting(1, () => feedChange(service, made, { status: 'SUCCESS' }));
       const answer = await asked;
       assert.equal(answer.status, 200);
       assert.equal(answer.json.data?.['status'], 'SUCCESS');
@@ -88,10 +88,10 @@ suite('Prefer: wait', () => {
     const other = await makeTransaction(service);
     const asked = Array.from({ length: 50 }, () => wait(made.path, 30));
     const askedOther = wait(other.path, 30);
-    await whileWaiting(51, () => change(service, made, { status: 'SUCCESS' }));
+    await whileWaiting(51, () => feedChange(service, made, { status: 'SUCCESS' }));
     for (const answer of await Promise.all(asked)) assert.equal(answer.json.data?.['status'], 'SUCCESS');
     assert.equal(service.app.longPollCount(), 1);
-    await change(service, other, { status: 'FAILED', failure_reason: 'OTHER' });
+    await feedChange(service, other, { status: 'FAILED', failure_reason: 'OTHER' });
     assert.equal((await askedOther).json.data?.['status'], 'FAILED');
     assert.equal(service.app.longPollCount(), 0);
   });
@@ -100,7 +100,7 @@ suite('Prefer: wait', () => {
     const limited = await service.addClient('waiting-limited', ['status:read'], { 'check-status': 2 });
     const made = await makeTransaction(service, { client_id: 'waiting-limited' });
     const asked = wait(made.path, 30, limited.token);
-    await whileWaiting(1, () => change(service, made, { client_id: 'waiting-limited', status: 'SUCCESS' }));
+    await whileWaiting(1, () => feedChange(service, made, { client_id: 'waiting-limited', status: 'SUCCESS' }));
     assert.match((await asked).headers.get('ratelimit') ?? '', /r=1;/);
     assert.equal((await wait(made.path, 1, limited.token)).status, 200);
     assert.equal((await wait(made.path, 1, limited.token)).status, 429);
@@ -126,7 +126,7 @@ suite('Prefer: wait', () => {
     await until(() => service.app.longPollCount() === 1, 'one waiting');
     await changeClient(service.app.database, 'waiting-gone', 'disable');
     await until(() => service.app.clients.find('waiting-gone')?.disabled === true, 'the client disabled');
-    await change(service, made, { client_id: 'waiting-gone', status: 'SUCCESS' });
+    await feedChange(service, made, { client_id: 'waiting-gone', status: 'SUCCESS' });
     assert.equal((await asked).status, 401);
   });
 
@@ -137,7 +137,7 @@ suite('Prefer: wait', () => {
     await service.app.database.query(
       "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'tiba notifications' and datname = current_database()",
     );
-    await change(service, made, { status: 'SUCCESS' });
+    await feedChange(service, made, { status: 'SUCCESS' });
     assert.equal((await asked).json.data?.['status'], 'SUCCESS');
   });
 });

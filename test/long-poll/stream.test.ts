@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { startTestService, type TestService } from '../support/service.ts';
-import { change, makeTransaction, until } from './changing.ts';
+import { feedChange, makeTransaction, until } from './changing.ts';
 
 let service: TestService;
 before(async () => {
@@ -38,7 +38,7 @@ suite('Accept: text/event-stream', () => {
       assert.equal(response.headers.get('content-type'), 'text/event-stream');
       assert.equal(response.headers.get('cache-control'), 'no-store');
       await until(() => service.app.longPollCount() === 1, 'one streaming');
-      await change(service, made, { status: 'SUCCESS' });
+      await feedChange(service, made, { status: 'SUCCESS' });
       const seen = await events(response);
       assert.deepEqual(
         seen.map(({ id, data }) => [id, data['status'], data['transaction_id']]),
@@ -64,7 +64,7 @@ suite('Accept: text/event-stream', () => {
     const made = await makeTransaction(service);
     const response = await open(made.path, { 'last-event-id': '1' });
     await until(() => service.app.longPollCount() === 1, 'one streaming');
-    await change(service, made, { status: 'FAILED', failure_reason: 'OTHER' });
+    await feedChange(service, made, { status: 'FAILED', failure_reason: 'OTHER' });
     assert.deepEqual(
       (await events(response)).map(({ id }) => id),
       ['2'],

@@ -32,7 +32,7 @@ export interface AppOptions {
   /** For tests that cannot wait as long as a client that is slowed down. */
   readonly enumerationGuard?: EnumerationGuardOptions;
   /** For tests that cannot hold as many streams, or as long. */
-  readonly longPoll?: Pick<LongPollDependencies, 'followersMax' | 'streamMaxMs'>;
+  readonly longPoll?: Pick<LongPollDependencies, 'openWaitsMax' | 'streamMaxMs'>;
   /** For the benchmark that measures the effect of batching. */
   readonly lookUp?: LookUpOptions;
 }

@@ -70,7 +70,7 @@ function buildPublicServer(
     callbacks: services.callbacks,
     banks,
     inquiries: services.inquiries,
-    durations: checkStatus.processingTimes,
+    processingTimes: checkStatus.processingTimes,
     validations: services.accountValidations.operations,
     accountChecks: services.accountChecks.accountChecks,
     issuer: authentication.issuer,

@@ -56,7 +56,7 @@ export async function openStore({ options, onClose }: AppContext): Promise<Store
   const seal = createSeal(settings.secretKey);
   const keys = createSigningKeys({ database, seal, tokenLifetimeMaxSeconds: TOKEN_LIFETIME_MAX_SECONDS });
   await keys.reload();
-  if (!keys.exist()) await rotateSigningKeys(database, seal, 'EdDSA');
+  if (!keys.canSign()) await rotateSigningKeys(database, seal, 'EdDSA');
   const transactionChanges = createTransactionChanges();
   const notifications = await listen({
     connection,

@@ -1,7 +1,7 @@
 import { createFeed, type Feed } from '../feed/feed.ts';
 import type { CheckStatusDependencies } from '../http/check-status/check-status.ts';
 import { createLongPoll } from '../http/check-status/long-poll.ts';
-import { createRetryAfter } from '../http/check-status/retry-after.ts';
+import { createRetryAfter } from '../http/check-status/transaction-answer.ts';
 import { repeat } from '../lib/repeat.ts';
 import { createTransactionLookUp } from '../postgres/transaction-look-up.ts';
 import { createStatusInquiries, type StatusInquiries } from '../status-inquiry/status-inquiries.ts';
@@ -95,6 +95,6 @@ export function openCheckStatus(
     reauthorize: reauthorizeFor('status:read'),
     ...options.longPoll,
   });
-  const checkStatus = { lookUp, retryAfter, follow: longPoll.follow };
-  return { checkStatus, processingTimes, endLongPolls: longPoll.end };
+  const checkStatus = { lookUp, retryAfter, longPoll: longPoll.handle };
+  return { checkStatus, processingTimes, endLongPolls: longPoll.stop };
 }

@@ -51,14 +51,14 @@ export function createAccessTokenVerifier(getKey: JWTVerifyGetKey, expected: Tok
         return null;
       return { clientId, scopes: scope.split(' '), issuedAtSeconds: iat, expiresAtSeconds: exp };
     } catch (error) {
-      if (!(error instanceof errors.JOSEError) || KEYS_OUT_OF_REACH.has(error.code)) throw error;
+      if (!(error instanceof errors.JOSEError) || KEYS_UNAVAILABLE.has(error.code)) throw error;
       return null;
     }
   };
 }
 
 /** The issuer's keys did not come in time, with a status other than 200, or not as a JWKS: no fault of the token's. */
-const KEYS_OUT_OF_REACH: ReadonlySet<string> = new Set([
+const KEYS_UNAVAILABLE: ReadonlySet<string> = new Set([
   errors.JWKSTimeout.code,
   errors.JWKSInvalid.code,
   errors.JOSEError.code,

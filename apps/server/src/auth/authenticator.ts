@@ -22,13 +22,13 @@ export type Authentication =
   | { readonly outcome: 'unavailable'; readonly cause?: unknown };
 
 /** Asked for its address only when something is wrong: finding it costs more than verifying a token seen before. */
-interface Addressed {
+interface RequestAddress {
   readonly ip: string;
 }
 
 export interface Authenticator {
   /** `authorization` is the header as it came. Answers at once for a token that was seen before. */
-  authenticate(authorization: string | undefined, from: Addressed): Authentication | Promise<Authentication>;
+  authenticate(authorization: string | undefined, from: RequestAddress): Authentication | Promise<Authentication>;
   /**
    * The caller of a request that was let in before and has waited, as of now; null when it is no longer good. That is no
    * failed authentication: nobody has tried anything. `unavailable` as above.
@@ -45,7 +45,7 @@ export interface AuthenticatorDependencies {
 }
 
 /** What a token said when it was verified. What may change since, its client, is looked up each time. */
-interface KnownToken {
+interface VerifiedToken {
   readonly clientId: string;
   readonly scopes: readonly Scope[];
   readonly issuedAtSeconds: number;
@@ -55,7 +55,7 @@ interface KnownToken {
 }
 
 /** Enough for every client's current tokens. When it is full, the one verified first is forgotten. */
-const KNOWN_TOKENS_MAX = 10_000;
+const VERIFIED_TOKENS_MAX = 10_000;
 
 const B64TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
 // A signed token has a few hundred bytes; no more is spent on what is certainly none.
@@ -67,7 +67,7 @@ const SCHEME = 'Bearer ';
  * The header as RFC 6750, section 2.1, spells it. The scheme may come in any case, with more than one space behind (RFC 9110,
  * sections 11.1 and 11.4), but nearly nobody does that, and what is right already is not put together anew.
  */
-const respelled = (authorization: string): string =>
+const normalizeScheme = (authorization: string): string =>
   authorization.startsWith(SCHEME) && authorization[SCHEME.length] !== ' '
     ? authorization
     : authorization.replace(/^Bearer +/i, SCHEME);
@@ -89,10 +89,10 @@ export function createAuthenticator({
 }: AuthenticatorDependencies): Authenticator {
   // By the whole header, so that a token seen before costs one look-up and no parsing; in one spelling, or a single token
   // would fill it.
-  const known = new Map<string, KnownToken>();
+  const known = new Map<string, VerifiedToken>();
 
-  function remember(header: string, token: AccessToken): KnownToken {
-    if (known.size >= KNOWN_TOKENS_MAX) {
+  function remember(header: string, token: AccessToken): VerifiedToken {
+    if (known.size >= VERIFIED_TOKENS_MAX) {
       const [oldest] = known.keys();
       if (oldest !== undefined) known.delete(oldest);
     }
@@ -104,7 +104,7 @@ export function createAuthenticator({
   }
 
   /** The caller of a verified token, as of now; null when the token or its client is no longer good. */
-  function callerOf(token: KnownToken): Caller | null {
+  function callerOf(token: VerifiedToken): Caller | null {
     if (token.expiresAtMs <= Date.now()) return null;
     const client = clients.find(token.clientId);
     if (client === undefined || client.disabled || token.issuedAtSeconds < client.tokensValidFromSeconds) return null;
@@ -115,12 +115,12 @@ export function createAuthenticator({
     return token.caller;
   }
 
-  function refuse({ ip: address }: Addressed, presented: boolean): Authentication {
-    throttle.failed(address);
+  function refuse({ ip: address }: RequestAddress, presented: boolean): Authentication {
+    throttle.recordFailure(address);
     return { outcome: 'unauthenticated', presented };
   }
 
-  async function verifyNew(header: string, { ip }: Addressed): Promise<Authentication> {
+  async function verifyNew(header: string, { ip }: RequestAddress): Promise<Authentication> {
     // Taken now: a connection that is gone by the time of the verdict has no address any more.
     const from = { ip };
     const blockedMs = throttle.blockedMs(from.ip);
@@ -137,14 +137,14 @@ export function createAuthenticator({
     }
   }
 
-  function judge(authorization: string | undefined, from: Addressed): Authentication | Promise<Authentication> {
+  function judge(authorization: string | undefined, from: RequestAddress): Authentication | Promise<Authentication> {
     if (authorization === undefined) {
       const blockedMs = throttle.blockedMs(from.ip);
       return blockedMs > 0 ? { outcome: 'throttled', retryAfterMs: blockedMs } : refuse(from, false);
     }
     // Most find theirs at once, and do not pay for those who write the scheme in another way.
     const atOnce = known.get(authorization);
-    const header = atOnce === undefined ? respelled(authorization) : authorization;
+    const header = atOnce === undefined ? normalizeScheme(authorization) : authorization;
     const token = atOnce ?? known.get(header);
     if (token === undefined) return verifyNew(header, from);
     const caller = callerOf(token);
@@ -162,7 +162,7 @@ export function createAuthenticator({
     },
     async reauthenticate(authorization = '') {
       if (!notifications.isCurrent() && !(await notifications.waitUntilCurrent())) return 'unavailable';
-      const header = respelled(authorization);
+      const header = normalizeScheme(authorization);
       const token = known.get(header);
       if (token !== undefined) return callerOf(token);
       // So many others were verified meanwhile that it was forgotten.

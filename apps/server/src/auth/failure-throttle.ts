@@ -3,7 +3,7 @@ import type { SlidingWindow } from '../rate-limit/sliding-window.ts';
 
 /** Slows down who tries tokens or client secrets: so many failures per minute and address, then no more tries. */
 export interface FailureThrottle {
-  failed(address: string): void;
+  recordFailure(address: string): void;
   /** How long the address must wait; 0 when it need not. */
   blockedMs(address: string): number;
 }
@@ -14,12 +14,12 @@ export function createFailureThrottle(
   log: Pick<Log, 'warn'>,
 ): FailureThrottle {
   /** Once a minute at most: whoever goes on is let in for a try, and stopped again, all the time. */
-  const mayWarnOf = (address: string): boolean => window.take(`warned ${address}`, 1).admitted;
+  const shouldWarn = (address: string): boolean => window.take(`warned ${address}`, 1).admitted;
 
   return {
-    failed(address) {
+    recordFailure(address) {
       const { remaining } = window.take(address, failuresPerMinute);
-      if (remaining > 0 || !mayWarnOf(address)) return;
+      if (remaining > 0 || !shouldWarn(address)) return;
       log.warn({ address, failuresPerMinute }, 'too many failed authentications from this address: it has to wait');
     },
     blockedMs(address) {

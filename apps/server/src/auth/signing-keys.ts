@@ -20,7 +20,7 @@ interface SigningKey {
 /** The built-in issuer's keys: kept in the database, so that all processes sign and verify with the same ones. */
 export interface SigningKeys {
   /** Whether there is a key that signs. */
-  exist(): boolean;
+  canSign(): boolean;
   /** The key that signs now. */
   current(): { readonly keyId: string; readonly algorithm: string; readonly privateKey: CryptoKey };
   /** The key that verifies a token with this `kid`, pinned to its algorithm. */
@@ -42,7 +42,7 @@ export function createSigningKeys({ database, seal, tokenLifetimeMaxSeconds }: S
   let signing: ReturnType<SigningKeys['current']> | undefined;
 
   return {
-    exist: () => signing !== undefined,
+    canSign: () => signing !== undefined,
     current() {
       if (signing === undefined) throw new Error('there is no signing key');
       return signing;

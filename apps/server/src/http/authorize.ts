@@ -4,7 +4,7 @@ import type { Scope } from '../auth/scopes.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { type Decision, type LimitedOperation, type Limiter, WINDOW_MS } from '../rate-limit/limiter.ts';
 import { ApiError, tooManyRequests, unavailable } from './errors.ts';
-import { acceptsJson, preferredOf } from './media-types.ts';
+import { acceptsJson, preferredType } from './request-headers.ts';
 
 export interface AuthorizeDependencies {
   readonly authenticator: Authenticator;
@@ -15,9 +15,9 @@ export interface AuthorizeDependencies {
 export interface AuthorizeOptions {
   readonly scope: Scope;
   /** The allowance that the operation draws on; none for what is not limited. */
-  readonly operation?: LimitedOperation;
+  readonly limitedOperation?: LimitedOperation;
   /** The media types that it can answer in besides JSON. */
-  readonly alternatives?: readonly string[];
+  readonly alternativeTypes?: readonly string[];
 }
 
 const UNAVAILABLE_RETRY_AFTER_MS = 1_000;
@@ -28,23 +28,28 @@ const UNAVAILABLE_RETRY_AFTER_MS = 1_000;
  * whenever the token was seen before and the limiter is in this process.
  */
 export function createAuthorize({ authenticator, limiter, metrics }: AuthorizeDependencies) {
-  return ({ scope, operation, alternatives = [] }: AuthorizeOptions): onRequestHookHandler => {
-    const allowanceOf = operation === undefined ? null : createAllowances(operation);
+  return ({ scope, limitedOperation, alternativeTypes = [] }: AuthorizeOptions): onRequestHookHandler => {
+    const quotaOf = limitedOperation === undefined ? null : createQuotas(limitedOperation);
 
-    function admit(caller: Caller, request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void {
+    function admitWithinLimit(
+      caller: Caller,
+      request: FastifyRequest,
+      reply: FastifyReply,
+      done: (error?: Error) => void,
+    ): void {
       request.caller = caller;
       const allowed = caller.scopes.has(scope);
-      if (allowanceOf === null) {
-        done(allowed ? acceptability(request, alternatives) : forbidden(scope));
+      if (quotaOf === null) {
+        done(allowed ? checkAccept(request, alternativeTypes) : forbidden(scope));
         return;
       }
-      const allowance = allowanceOf(caller.client);
+      const allowance = quotaOf(caller.client);
       const { key, limit } = allowance;
       const settle = (decision: Decision): void => {
-        describeLimit(reply, allowance, decision);
+        setRateLimitHeaders(reply, allowance, decision);
         if (!allowed) done(forbidden(scope));
         else if (!decision.admitted) done(tooManyRequests(decision.resetMs));
-        else done(acceptability(request, alternatives));
+        else done(checkAccept(request, alternativeTypes));
       };
       // A request without the scope is not counted, but like every authenticated answer it tells the allowance.
       const decision = allowed ? limiter.take(key, limit) : limiter.peek(key, limit);
@@ -55,11 +60,11 @@ export function createAuthorize({ authenticator, limiter, metrics }: AuthorizeDe
     return (request, reply, done) => {
       const settle = (authentication: Authentication): void => {
         if (authentication.outcome === 'authenticated') {
-          admit(authentication.caller, request, reply, done);
+          admitWithinLimit(authentication.caller, request, reply, done);
           return;
         }
         metrics.authenticationFailures.inc({ outcome: authentication.outcome });
-        done(refusal(authentication));
+        done(authenticationError(authentication));
       };
       const authentication = authenticator.authenticate(request.headers.authorization, request);
       if (authentication instanceof Promise) authentication.then(settle, done);
@@ -74,8 +79,8 @@ export type Authorize = ReturnType<typeof createAuthorize>;
 export function createReauthorize(authenticator: Pick<Authenticator, 'reauthenticate'>, scope: Scope) {
   return async (request: FastifyRequest): Promise<ApiError | null> => {
     const caller = await authenticator.reauthenticate(request.headers.authorization);
-    if (caller === 'unavailable') return refusal({ outcome: 'unavailable' });
-    if (caller === null) return refusal({ outcome: 'unauthenticated', presented: true });
+    if (caller === 'unavailable') return authenticationError({ outcome: 'unavailable' });
+    if (caller === null) return authenticationError({ outcome: 'unauthenticated', presented: true });
     return caller.scopes.has(scope) ? null : forbidden(scope);
   };
 }
@@ -89,9 +94,9 @@ export function callerOf(request: FastifyRequest): Caller {
 }
 
 /** Whoever forgot the header would otherwise obtain new tokens in vain. */
-const NO_TOKEN = 'Invalid or expired token: none was sent. Send it as Authorization: Bearer <access token>';
+const NO_TOKEN_MESSAGE = 'Invalid or expired token: none was sent. Send it as Authorization: Bearer <access token>';
 
-function refusal(authentication: Exclude<Authentication, { outcome: 'authenticated' }>): ApiError {
+function authenticationError(authentication: Exclude<Authentication, { outcome: 'authenticated' }>): ApiError {
   switch (authentication.outcome) {
     case 'unauthenticated': {
       // RFC 6750, section 3: no error code where no token was presented.
@@ -99,7 +104,7 @@ function refusal(authentication: Exclude<Authentication, { outcome: 'authenticat
         ? ', error="invalid_token", error_description="invalid or expired token"'
         : '';
       return new ApiError('UNAUTHORIZED', {
-        ...(authentication.presented ? {} : { message: NO_TOKEN }),
+        ...(authentication.presented ? {} : { message: NO_TOKEN_MESSAGE }),
         headers: { 'www-authenticate': `Bearer realm="tiba"${error}` },
       });
     }
@@ -124,7 +129,7 @@ const forbidden = (scope: Scope): ApiError =>
   });
 
 /** What a client may do of an operation, and the texts that name it. */
-interface Allowance {
+interface Quota {
   readonly operation: LimitedOperation;
   readonly key: string;
   readonly limit: number;
@@ -133,8 +138,8 @@ interface Allowance {
 }
 
 /** Each client's, made once: every one of its requests needs it. */
-function createAllowances(operation: LimitedOperation): (client: Caller['client']) => Allowance {
-  const allowances = new Map<string, Allowance>();
+function createQuotas(operation: LimitedOperation): (client: Caller['client']) => Quota {
+  const allowances = new Map<string, Quota>();
   return ({ clientId, limits }) => {
     const limit = limits[operation];
     let allowance = allowances.get(clientId);
@@ -148,12 +153,14 @@ function createAllowances(operation: LimitedOperation): (client: Caller['client'
 }
 
 /** draft-ietf-httpapi-ratelimit-headers. */
-function describeLimit(reply: FastifyReply, { operation, policy }: Allowance, decision: Decision): void {
+function setRateLimitHeaders(reply: FastifyReply, { operation, policy }: Quota, decision: Decision): void {
   reply.header('ratelimit-policy', policy);
   reply.header('ratelimit', `"${operation}";r=${decision.remaining};t=${Math.ceil(decision.resetMs / 1000)}`);
 }
 
-function acceptability(request: FastifyRequest, alternatives: readonly string[]): ApiError | undefined {
+function checkAccept(request: FastifyRequest, alternatives: readonly string[]): ApiError | undefined {
   const { accept } = request.headers;
-  return acceptsJson(accept) || preferredOf(accept, alternatives) !== null ? undefined : new ApiError('NOT_ACCEPTABLE');
+  return acceptsJson(accept) || preferredType(accept, alternatives) !== null
+    ? undefined
+    : new ApiError('NOT_ACCEPTABLE');
 }

@@ -6,7 +6,7 @@ import { ApiError } from './errors.ts';
  * Gives every route its 405 for the methods that it does not have: call it before the routes are made, and what it
  * returns after.
  */
-export function refuseOtherMethods(app: FastifyInstance): () => void {
+export function collectMethods(app: FastifyInstance): () => void {
   const served = new Map<string, Set<string>>();
   let complete = false;
   app.addHook('onRoute', ({ url, method }) => {

@@ -7,18 +7,18 @@ export interface OpenWaits {
 }
 
 export function createOpenWaits(): OpenWaits {
-  const followers = new Map<string, number>();
+  const openByClient = new Map<string, number>();
   return {
     admit(clientId, max, { raw }) {
-      const following = followers.get(clientId) ?? 0;
+      const following = openByClient.get(clientId) ?? 0;
       if (following >= max) return false;
       // Whoever has left already closes no more.
       if (raw.destroyed) return true;
-      followers.set(clientId, following + 1);
+      openByClient.set(clientId, following + 1);
       raw.once('close', () => {
-        const left = (followers.get(clientId) ?? 1) - 1;
-        if (left === 0) followers.delete(clientId);
-        else followers.set(clientId, left);
+        const left = (openByClient.get(clientId) ?? 1) - 1;
+        if (left === 0) openByClient.delete(clientId);
+        else openByClient.set(clientId, left);
       });
       return true;
     },

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import swagger from '@fastify/swagger';
 import Fastify, { type FastifyInstance } from 'fastify';
-import { matchesEntityTag } from './entity-tag.ts';
+import { matchesEntityTag } from './request-headers.ts';
 import { AnyError } from './schemas.ts';
 
 /** Collects the operations' schemas from now on: register it before them. */
@@ -49,7 +49,7 @@ export function publishApi(app: FastifyInstance): void {
   let files: Promise<ReadonlyMap<string, File>> | undefined;
   for (const url of [PAGE, SCRIPT]) {
     app.get(url, { schema: { hide: true } }, async (_request, reply) => {
-      const file = (await (files ??= makePage())).get(url);
+      const file = (await (files ??= renderReferencePage())).get(url);
       return reply.header('content-type', file?.type).send(file?.body);
     });
   }
@@ -72,7 +72,7 @@ interface File {
 }
 
 /** The page is megabytes of script and two hundred modules: nobody who never looks at it shall wait for them at the start. */
-async function makePage(): Promise<ReadonlyMap<string, File>> {
+async function renderReferencePage(): Promise<ReadonlyMap<string, File>> {
   const { default: scalar } = await import('@scalar/fastify-api-reference');
   const maker = Fastify();
   await maker.register(scalar, {

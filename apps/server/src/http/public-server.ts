@@ -7,17 +7,17 @@ import type { AccountInquiries } from '../rails/account-inquiries.ts';
 import { accountValidationOperations } from './account-validations/account-validations.ts';
 import type { AccountValidationDependencies } from './account-validations/dependencies.ts';
 import type { Authorize } from './authorize.ts';
-import { type BankDependencies, readBanks } from './banks/banks.ts';
+import { type BankDependencies, bankOperations } from './banks/banks.ts';
 import { callbackOperations } from './callbacks/callbacks.ts';
 import type { CallbackDependencies } from './callbacks/dependencies.ts';
 import { type CheckAccountDependencies, checkAccount } from './check-account/check-account.ts';
 import { type CheckStatusDependencies, checkStatus } from './check-status/check-status.ts';
-import { readEvents } from './events/events.ts';
-import { readJsonBodies } from './json-body.ts';
-import { refuseOtherMethods } from './method-not-allowed.ts';
+import { eventOperations } from './events/events.ts';
+import { collectMethods } from './method-not-allowed.ts';
 import { authorizationServerMetadata } from './oauth/metadata.ts';
 import { type TokenEndpointDependencies, tokenEndpoint } from './oauth/token.ts';
 import { describeApi, publishApi } from './openapi.ts';
+import { readJsonBodies } from './request-body.ts';
 import { createServer, type ListenerOptions } from './server.ts';
 
 export interface PublicServerDependencies {
@@ -28,7 +28,7 @@ export interface PublicServerDependencies {
   readonly status: Omit<CheckStatusDependencies, 'authorize'>;
   readonly banks: BankDirectory;
   readonly inquiries: AccountInquiries;
-  readonly durations: BankDependencies['durations'];
+  readonly processingTimes: BankDependencies['processingTimes'];
   readonly validations: Omit<AccountValidationDependencies, 'authorize' | 'banks' | 'inquiries'>;
   readonly accountChecks: CheckAccountDependencies['accountChecks'];
   /** Null when an external issuer gives the tokens. */
@@ -47,16 +47,16 @@ const REQUEST_TIMEOUT_MS = 10_000;
 /** The listener for clients: the document's operations, events and callbacks, login, and the API's description. */
 export async function createPublicServer(dependencies: PublicServerDependencies): Promise<FastifyInstance> {
   const app = createServer({ ...dependencies.listener, name: 'public', requestTimeoutMs: REQUEST_TIMEOUT_MS });
-  const refuseRest = refuseOtherMethods(app);
+  const answerOtherMethods = collectMethods(app);
   readJsonBodies(app);
 
   await describeApi(app);
   checkStatus(app, { ...dependencies.status, authorize: dependencies.authorize });
   checkAccount(app, dependencies);
-  readBanks(app, dependencies);
+  bankOperations(app, dependencies);
   const { authorize, banks, inquiries } = dependencies;
   await accountValidationOperations(app, { ...dependencies.validations, authorize, banks, inquiries });
-  readEvents(app, dependencies.authorize, dependencies.database);
+  eventOperations(app, dependencies.authorize, dependencies.database);
   callbackOperations(app, {
     ...dependencies.callbacks,
     authorize: dependencies.authorize,
@@ -67,6 +67,6 @@ export async function createPublicServer(dependencies: PublicServerDependencies)
     authorizationServerMetadata(app, dependencies.issuer.url, dependencies.issuer.keys);
   }
   publishApi(app);
-  refuseRest();
+  answerOtherMethods();
   return app;
 }

@@ -32,15 +32,15 @@ export function wholeNumber(
 }
 
 /** One of some words, or null where there is none. @throws ApiError INVALID_REQUEST */
-export function oneOf<Word extends string>(value: unknown, words: readonly Word[], name: string): Word | null {
+export function oneOf<Value extends string>(value: unknown, values: readonly Value[], name: string): Value | null {
   if (value === undefined) return null;
-  const word = words.find((each) => each === value);
-  if (word === undefined) throw invalidRequest(`${name} must be one of ${words.join(', ')}`);
-  return word;
+  const found = values.find((each) => each === value);
+  if (found === undefined) throw invalidRequest(`${name} must be one of ${values.join(', ')}`);
+  return found;
 }
 
 /** ISO 8601 UTC. @throws ApiError INVALID_REQUEST */
-export function moment(value: unknown, name: string): string {
+export function instantParameter(value: unknown, name: string): string {
   const instant = typeof value === 'string' ? parseInstant(value) : null;
   if (instant !== null) return instant;
   throw invalidRequest(`${name} must be a time with its zone (RFC 3339), for example 2026-11-21T04:32:26Z`);

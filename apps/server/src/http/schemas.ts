@@ -10,7 +10,7 @@ export const Timestamp = Type.String({
 });
 
 /** `data` in the success envelope (docs/contract.md 2.1), described for the reader. */
-export const answered = (data: TSchema, message: string, description: string) =>
+export const successResponse = (data: TSchema, message: string, description: string) =>
   Type.Object(
     {
       success: Type.Literal(true),

@@ -1,8 +1,8 @@
 import { parseMoney } from '../domain/money.ts';
 import { sendSuccess } from '../http/envelope.ts';
 import { ApiError } from '../http/errors.ts';
-import { jsonObject } from '../http/json-body.ts';
 import type { OperatorRoutes } from '../http/operator/operator-server.ts';
+import { jsonObject } from '../http/request-body.ts';
 import { type JsonObject, numberText } from '../lib/exact-json.ts';
 import { ownProperty } from '../lib/own-property.ts';
 import { type DemoCore, DisbursementRefused, type NewDisbursement } from './demo-core.ts';

@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify';
 import { storeCancellation } from '../../account-validations/store.ts';
 import { validationToJson } from '../../account-validations/to-json.ts';
-import { allowEmptyBody } from '../empty-body.ts';
 import { sendSuccess } from '../envelope.ts';
-import { answered, errorResponses } from '../schemas.ts';
+import { allowEmptyBody } from '../request-body.ts';
+import { errorResponses, successResponse } from '../schemas.ts';
 import type { AccountValidationDependencies } from './dependencies.ts';
 import { operationDefaults, ValidationSchema, validationInPathSchema } from './schema.ts';
 import { found, validationInPath } from './validation-path.ts';
@@ -16,7 +16,7 @@ const schema = {
     'Nothing more is asked. What is being asked about at this moment still comes. A job that has ended stays as it is.',
   params: validationInPathSchema,
   response: {
-    200: answered(ValidationSchema, 'Account validation cancelled', 'The job.'),
+    200: successResponse(ValidationSchema, 'Account validation cancelled', 'The job.'),
     ...errorResponses(['INVALID_FORMAT', 'VALIDATION_NOT_FOUND', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE']),
   },
 };
@@ -25,7 +25,7 @@ export function cancelAccountValidation(
   app: FastifyInstance,
   { authorize, database }: AccountValidationDependencies,
 ): void {
-  const onRequest = [authorize({ scope: 'account:check', operation: 'account-validations' }), allowEmptyBody];
+  const onRequest = [authorize({ scope: 'account:check', limitedOperation: 'account-validations' }), allowEmptyBody];
 
   app.post('/api/v1/account-validations/:validation_id/cancel', { onRequest, schema }, async (request, reply) => {
     const validation = found(await storeCancellation(database, validationInPath(request)));

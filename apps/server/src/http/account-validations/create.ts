@@ -18,10 +18,10 @@ import {
   type StoredCounts,
 } from '../../postgres/account-validations.ts';
 import { callerOf } from '../authorize.ts';
-import { unsupportedMediaType } from '../body-types.ts';
 import { ENVELOPE_HEADERS, success } from '../envelope.ts';
 import { ApiError } from '../errors.ts';
-import { answered, errorResponses } from '../schemas.ts';
+import { unsupportedMediaType } from '../request-body.ts';
+import { errorResponses, successResponse } from '../schemas.ts';
 import type { AccountValidationDependencies } from './dependencies.ts';
 import { idempotencyKeyOf } from './idempotency-key.ts';
 import { operationDefaults, ValidationSchema } from './schema.ts';
@@ -55,7 +55,11 @@ const schema = {
   }),
   body: Type.Object({ accounts: Type.Array(Row, { minItems: 1, maxItems: UPLOAD_ROWS_MAX }) }),
   response: {
-    202: answered(ValidationSchema, 'Account validation accepted', 'The job. `Location` is where to look at it.'),
+    202: successResponse(
+      ValidationSchema,
+      'Account validation accepted',
+      'The job. `Location` is where to look at it.',
+    ),
     ...errorResponses([
       'INVALID_FORMAT',
       'INVALID_REQUEST',
@@ -73,7 +77,7 @@ export function createAccountValidation(app: FastifyInstance, dependencies: Acco
   const receiving = createUploadAdmission();
   let largeOnes = 0;
   const onRequest = [
-    authorize({ scope: 'account:check', operation: 'account-validations' }),
+    authorize({ scope: 'account:check', limitedOperation: 'account-validations' }),
     requireUpload,
     receiving.admit,
   ];
@@ -138,7 +142,7 @@ function refuseExcess({ running, rows }: StoredCounts, { limits }: Client): void
 }
 
 function accepted(request: FastifyRequest, reply: FastifyReply, validation: AccountValidation): FastifyReply {
-  request.logged = { validation: validation.validationId, rows: validation.rowCount };
+  request.logFields = { validation: validation.validationId, rows: validation.rowCount };
   return reply
     .code(202)
     .headers({ ...ENVELOPE_HEADERS, location: `/api/v1/account-validations/${validation.validationId}` })

@@ -7,7 +7,7 @@ import { bankHealths, HEALTHY } from '../../rails/bank-status.ts';
 import { callerOf } from '../authorize.ts';
 import { sendSuccess } from '../envelope.ts';
 import { queryParameters, wholeNumber } from '../query-parameters.ts';
-import { answered, errorResponses } from '../schemas.ts';
+import { errorResponses, successResponse } from '../schemas.ts';
 import type { AccountValidationDependencies } from './dependencies.ts';
 import { operationDefaults, ValidationProgressSchema, ValidationSchema, validationInPathSchema } from './schema.ts';
 import { found, validationInPath } from './validation-path.ts';
@@ -21,7 +21,7 @@ const oneSchema = {
   summary: 'How far many checks are',
   params: validationInPathSchema,
   response: {
-    200: answered(ValidationProgressSchema, 'Account validation found', 'The job, and what it waits for.'),
+    200: successResponse(ValidationProgressSchema, 'Account validation found', 'The job, and what it waits for.'),
     ...errorResponses(['VALIDATION_NOT_FOUND']),
   },
 };
@@ -36,7 +36,7 @@ const listSchema = {
     ),
   }),
   response: {
-    200: answered(
+    200: successResponse(
       Type.Object({ validations: Type.Array(ValidationSchema) }, { additionalProperties: false }),
       'Account validations found',
       'The latest first. Those that ended some days ago are forgotten.',
@@ -47,7 +47,7 @@ const listSchema = {
 
 export function readAccountValidations(app: FastifyInstance, dependencies: AccountValidationDependencies): void {
   const { authorize, database, banks, inquiries } = dependencies;
-  const onRequest = authorize({ scope: 'account:check', operation: 'account-validations' });
+  const onRequest = authorize({ scope: 'account:check', limitedOperation: 'account-validations' });
 
   app.get('/api/v1/account-validations', { onRequest, schema: listSchema }, async (request, reply) => {
     const { limit: given } = queryParameters(request.originalUrl, ['limit']);

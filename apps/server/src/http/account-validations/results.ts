@@ -6,10 +6,10 @@ import { listResults } from '../../postgres/account-validation-results.ts';
 import { findValidation, type ValidationKey } from '../../postgres/account-validations.ts';
 import { sendSuccess } from '../envelope.ts';
 import { tooManyRequests } from '../errors.ts';
-import { preferredOf } from '../media-types.ts';
 import { createOpenWaits } from '../open-waits.ts';
 import { oneOf, queryParameters, wholeNumber } from '../query-parameters.ts';
-import { answered, errorResponses } from '../schemas.ts';
+import { preferredType } from '../request-headers.ts';
+import { errorResponses, successResponse } from '../schemas.ts';
 import type { AccountValidationDependencies } from './dependencies.ts';
 import { CSV_HEADER, csvLine } from './result-csv.ts';
 import type { ResultJson } from './result-json.ts';
@@ -48,7 +48,7 @@ const schema = {
     follow: Type.Optional(Type.Enum(['true', 'false'], { default: 'false' })),
   }),
   response: {
-    200: answered(
+    200: successResponse(
       Type.Object(
         {
           results: Type.Array(ValidationResultSchema),
@@ -73,7 +73,11 @@ interface Following {
 export function readAccountValidationResults(app: FastifyInstance, dependencies: AccountValidationDependencies): void {
   const { authorize, database, banks, reauthorize, closing } = dependencies;
   const viewsOf = createResultSerializer(banks);
-  const onRequest = authorize({ scope: 'account:check', operation: 'account-validations', alternatives: STREAM_TYPES });
+  const onRequest = authorize({
+    scope: 'account:check',
+    limitedOperation: 'account-validations',
+    alternativeTypes: STREAM_TYPES,
+  });
   const followers = createOpenWaits();
 
   app.get('/api/v1/account-validations/:validation_id/results', { onRequest, schema }, async (request, reply) => {
@@ -84,7 +88,7 @@ export function readAccountValidationResults(app: FastifyInstance, dependencies:
     const follows = oneOf(given.follow, ['true', 'false'], 'follow') === 'true';
     found(await findValidation(database, key));
 
-    const type = preferredOf(request.headers.accept, STREAM_TYPES);
+    const type = preferredType(request.headers.accept, STREAM_TYPES);
     if (type === null) {
       const results = await listResults(database, key, { after, limit: limit + 1 });
       const page = await viewsOf(results.slice(0, limit));

@@ -1,8 +1,8 @@
 import type { FastifyRequest, onRequestHookHandler } from 'fastify';
 import { UPLOAD_BYTES_MAX } from '../../account-validations/uploads/upload.ts';
 import { callerOf } from '../authorize.ts';
-import { isBodyEmpty } from '../empty-body.ts';
 import { type ApiError, unavailable } from '../errors.ts';
+import { isBodyEmpty } from '../request-body.ts';
 
 /** What all clients together send at a time: it is held in memory until it has been read. */
 const RECEIVED_BYTES_MAX = 4 * UPLOAD_BYTES_MAX;

@@ -8,7 +8,7 @@ import { ApiError, foundOr } from '../errors.ts';
 export function validationInPath(request: FastifyRequest): ValidationKey {
   const { validation_id: validationId = '' } = request.params as { readonly validation_id?: string };
   if (!isValidationId(validationId)) throw new ApiError('VALIDATION_NOT_FOUND');
-  request.logged = { validation: validationId };
+  request.logFields = { validation: validationId };
   return { clientId: callerOf(request).client.clientId, validationId };
 }
 

@@ -12,12 +12,15 @@ export interface BankDependencies {
   readonly authorize: Authorize;
   readonly banks: BankDirectory;
   readonly inquiries: Pick<AccountInquiries, 'canReach' | 'snapshot'>;
-  readonly durations: Pick<ProcessingTimes, 'usual'>;
+  readonly processingTimes: Pick<ProcessingTimes, 'usual'>;
 }
 
 /** Which banks there are, and how they are at the moment: what a client shows before somebody pays. */
-export function readBanks(app: FastifyInstance, { authorize, banks, inquiries, durations }: BankDependencies): void {
-  const onRequest = authorize({ scope: 'account:check', operation: 'banks' });
+export function bankOperations(
+  app: FastifyInstance,
+  { authorize, banks, inquiries, processingTimes }: BankDependencies,
+): void {
+  const onRequest = authorize({ scope: 'account:check', limitedOperation: 'banks' });
 
   app.get('/api/v1/banks', { onRequest, schema: listBanksSchema }, async (_request, reply) => {
     const data = JSON.stringify({ banks: describe(banks.list()) });
@@ -36,7 +39,7 @@ export function readBanks(app: FastifyInstance, { authorize, banks, inquiries, d
     return described.map((bank) => {
       const canReach = inquiries.canReach(bank);
       const { status, since, inquiries: checks } = healths.get(bank.bic) ?? HEALTHY;
-      const usual = durations.usual(bank.name);
+      const usual = processingTimes.usual(bank.name);
       return {
         bank_code: bank.clearingCode,
         bic: bank.bic,

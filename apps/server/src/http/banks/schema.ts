@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { BANK_STATUSES } from '../../rails/bank-status.ts';
-import { answered, errorResponses, nullable, Timestamp } from '../schemas.ts';
+import { errorResponses, nullable, successResponse, Timestamp } from '../schemas.ts';
 
 const Quantiles = (what: string, unit: string) =>
   nullable(
@@ -51,7 +51,7 @@ export const listBanksSchema = {
   description:
     'Every bank that has a code here: its names, what can be asked about it, and whether it answers at the moment.',
   response: {
-    200: answered(
+    200: successResponse(
       Type.Object({ banks: Type.Array(BankSchema) }, { additionalProperties: false }),
       'Banks found',
       'The banks, by clearing code.',
@@ -68,7 +68,7 @@ export const readBankSchema = {
     code: Type.String({ description: 'Clearing code, BIC or short name.', examples: ['014', 'CENAIDJA', 'BCA'] }),
   }),
   response: {
-    200: answered(BankSchema, 'Bank found', 'The bank.'),
+    200: successResponse(BankSchema, 'Bank found', 'The bank.'),
     ...errorResponses(['INVALID_BANK_CODE']),
   },
 };

@@ -3,9 +3,9 @@ import { Type } from 'typebox';
 import { ownProperty } from '../../lib/own-property.ts';
 import * as endpoints from '../../postgres/callback-endpoints.ts';
 import { sendSuccess } from '../envelope.ts';
-import { jsonObject, requireJson } from '../json-body.ts';
 import { invalidRequest } from '../query-parameters.ts';
-import { answered, errorResponses } from '../schemas.ts';
+import { jsonObject, requireJson } from '../request-body.ts';
+import { errorResponses, successResponse } from '../schemas.ts';
 import type { CallbackDependencies } from './dependencies.ts';
 import { readDisabled, readKinds, readUrl } from './endpoint-fields.ts';
 import { endpointView } from './endpoint-json.ts';
@@ -25,7 +25,7 @@ const schema = {
     disabled: Type.Optional(Type.Boolean({ description: 'true: send nothing. false: send again.' })),
   }),
   response: {
-    200: answered(EndpointSchema, 'Callback endpoint changed', 'The endpoint as it is now.'),
+    200: successResponse(EndpointSchema, 'Callback endpoint changed', 'The endpoint as it is now.'),
     ...errorResponses([
       'INVALID_FORMAT',
       'INVALID_REQUEST',
@@ -37,7 +37,7 @@ const schema = {
 };
 
 export function changeEndpoint(app: FastifyInstance, { authorize, database, judge }: CallbackDependencies): void {
-  const onRequest = [authorize({ scope: 'callbacks:manage', operation: 'callbacks' }), requireJson];
+  const onRequest = [authorize({ scope: 'callbacks:manage', limitedOperation: 'callbacks' }), requireJson];
 
   app.patch('/api/v1/callback-endpoints/:endpoint_id', { onRequest, schema }, async (request, reply) => {
     const key = endpointInPath(request);

@@ -9,6 +9,6 @@ export function deliveryInPath(request: FastifyRequest): DeliveryKey {
   const { delivery_id: id = '' } = request.params as { readonly delivery_id?: string };
   const parsed = parseDeliveryId(id);
   if (parsed === null) throw new ApiError('DELIVERY_NOT_FOUND');
-  request.logged = { delivery: id };
+  request.logFields = { delivery: id };
   return { clientId: callerOf(request).client.clientId, ...parsed };
 }

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { DELIVERY_STATES } from '../../postgres/callback-history.ts';
 import { EventFields, Sequence } from '../events/schema.ts';
-import { answered, errorResponses, nullable, Timestamp } from '../schemas.ts';
+import { errorResponses, nullable, successResponse, Timestamp } from '../schemas.ts';
 import { attemptFields } from './attempt-schema.ts';
 import { EndpointId, onCallbacks } from './endpoint-schema.ts';
 
@@ -55,7 +55,7 @@ export const listDeliveriesSchema = {
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: DELIVERIES_MAX, default: DELIVERIES_DEFAULT })),
   }),
   response: {
-    200: answered(
+    200: successResponse(
       Type.Object(
         {
           deliveries: Type.Array(DeliverySchema),
@@ -77,7 +77,7 @@ export const oneDeliverySchema = {
   summary: 'Look at a delivery and its attempts',
   params: deliveryInPathSchema,
   response: {
-    200: answered(
+    200: successResponse(
       Type.Object(
         {
           ...deliveryFields,

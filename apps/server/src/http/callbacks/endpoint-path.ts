@@ -11,7 +11,7 @@ export const isEndpointId = (text: string): boolean => ENDPOINT_ID.test(text);
 export function endpointInPath(request: FastifyRequest): EndpointKey {
   const { endpoint_id: endpointId = '' } = request.params as { readonly endpoint_id?: string };
   if (!isEndpointId(endpointId)) throw new ApiError('ENDPOINT_NOT_FOUND');
-  request.logged = { endpoint: endpointId };
+  request.logFields = { endpoint: endpointId };
   return { clientId: callerOf(request).client.clientId, endpointId };
 }
 

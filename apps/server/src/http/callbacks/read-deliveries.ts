@@ -19,7 +19,7 @@ import { found, isEndpointId } from './endpoint-path.ts';
 
 /** What became of callbacks. */
 export function readDeliveries(app: FastifyInstance, { authorize, database }: CallbackDependencies): void {
-  const onRequest = authorize({ scope: 'callbacks:manage', operation: 'callbacks' });
+  const onRequest = authorize({ scope: 'callbacks:manage', limitedOperation: 'callbacks' });
 
   app.get('/api/v1/callback-deliveries', { onRequest, schema: listDeliveriesSchema }, async (request, reply) => {
     const given = queryParameters(request.originalUrl, ['endpoint_id', 'state', 'after', 'limit']);

@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { findEndpoint, listEndpoints } from '../../postgres/callback-endpoints.ts';
 import { callerOf } from '../authorize.ts';
 import { sendSuccess } from '../envelope.ts';
-import { answered, errorResponses } from '../schemas.ts';
+import { errorResponses, successResponse } from '../schemas.ts';
 import type { CallbackDependencies } from './dependencies.ts';
 import { endpointView } from './endpoint-json.ts';
 import { endpointInPath, found } from './endpoint-path.ts';
@@ -14,7 +14,7 @@ const listSchema = {
   operationId: 'listCallbackEndpoints',
   summary: 'List callback endpoints',
   response: {
-    200: answered(
+    200: successResponse(
       Type.Object({ endpoints: Type.Array(EndpointSchema) }, { additionalProperties: false }),
       'Callback endpoints found',
       'All of yours, the oldest first.',
@@ -29,13 +29,13 @@ const oneSchema = {
   summary: 'Look at a callback endpoint',
   params: endpointInPathSchema,
   response: {
-    200: answered(EndpointSchema, 'Callback endpoint found', 'The endpoint.'),
+    200: successResponse(EndpointSchema, 'Callback endpoint found', 'The endpoint.'),
     ...errorResponses(['ENDPOINT_NOT_FOUND']),
   },
 };
 
 export function readEndpoints(app: FastifyInstance, { authorize, database }: CallbackDependencies): void {
-  const onRequest = authorize({ scope: 'callbacks:manage', operation: 'callbacks' });
+  const onRequest = authorize({ scope: 'callbacks:manage', limitedOperation: 'callbacks' });
 
   app.get('/api/v1/callback-endpoints', { onRequest, schema: listSchema }, async (request, reply) => {
     const endpoints = await listEndpoints(database, callerOf(request).client.clientId);

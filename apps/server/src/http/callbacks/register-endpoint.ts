@@ -7,8 +7,8 @@ import { insertEndpoint } from '../../postgres/callback-endpoints.ts';
 import { callerOf } from '../authorize.ts';
 import { sendSuccess } from '../envelope.ts';
 import { ApiError } from '../errors.ts';
-import { jsonObject, requireJson } from '../json-body.ts';
-import { answered, errorResponses } from '../schemas.ts';
+import { jsonObject, requireJson } from '../request-body.ts';
+import { errorResponses, successResponse } from '../schemas.ts';
 import type { CallbackDependencies } from './dependencies.ts';
 import { readKinds, readUrl } from './endpoint-fields.ts';
 import { endpointView } from './endpoint-json.ts';
@@ -27,7 +27,7 @@ const schema = {
   description: `From now on it is told of what happens: of \`kinds\`, or without them of all about disbursements. At most ${ENDPOINTS_MAX} for each client.`,
   body: Type.Object({ url: Url, kinds: Type.Optional(Kinds) }),
   response: {
-    201: answered(EndpointWithSecretSchema, 'Callback endpoint registered', 'The endpoint with its secret.'),
+    201: successResponse(EndpointWithSecretSchema, 'Callback endpoint registered', 'The endpoint with its secret.'),
     ...errorResponses([
       'INVALID_FORMAT',
       'INVALID_REQUEST',
@@ -42,7 +42,7 @@ export function registerEndpoint(
   app: FastifyInstance,
   { authorize, database, seal, judge }: CallbackDependencies,
 ): void {
-  const onRequest = [authorize({ scope: 'callbacks:manage', operation: 'callbacks' }), requireJson];
+  const onRequest = [authorize({ scope: 'callbacks:manage', limitedOperation: 'callbacks' }), requireJson];
 
   app.post('/api/v1/callback-endpoints', { onRequest, schema }, async (request, reply) => {
     const body = jsonObject(request.body);
@@ -60,7 +60,7 @@ export function registerEndpoint(
         message: `There are ${ENDPOINTS_MAX} callback endpoints, which is as many as can be: change the url of one that is no longer needed`,
       });
     }
-    request.logged = { endpoint: endpointId };
+    request.logFields = { endpoint: endpointId };
     return sendSuccess(
       reply.code(201),
       'Callback endpoint registered',

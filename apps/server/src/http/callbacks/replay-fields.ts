@@ -2,14 +2,14 @@ import { type JsonObject, numberText } from '../../lib/exact-json.ts';
 import { ownProperty } from '../../lib/own-property.ts';
 import { REPLAYED_STATES, type ReplayRange } from '../../postgres/callback-replays.ts';
 import { SEQUENCE_MAX } from '../events/schema.ts';
-import { invalidRequest, moment, oneOf, wholeNumber } from '../query-parameters.ts';
+import { instantParameter, invalidRequest, oneOf, wholeNumber } from '../query-parameters.ts';
 
 /** @throws ApiError INVALID_REQUEST */
 export function readReplay(body: JsonObject): Omit<ReplayRange, 'limit'> & { readonly endpointId: string } {
   const endpointId = ownProperty(body, 'endpoint_id');
   if (typeof endpointId !== 'string') throw invalidRequest('endpoint_id must be a string: the endpoint to deliver to');
-  const from = moment(ownProperty(body, 'from'), 'from');
-  const to = moment(ownProperty(body, 'to'), 'to');
+  const from = instantParameter(ownProperty(body, 'from'), 'from');
+  const to = instantParameter(ownProperty(body, 'to'), 'to');
   if (from >= to) throw invalidRequest('from must be before to');
   const state = oneOf(ownProperty(body, 'state'), REPLAYED_STATES, 'state');
   const after = ownProperty(body, 'after');

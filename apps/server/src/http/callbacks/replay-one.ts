@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify';
 import { replayDelivery } from '../../postgres/callback-replays.ts';
-import { allowEmptyBody } from '../empty-body.ts';
 import { sendSuccess } from '../envelope.ts';
 import { ApiError } from '../errors.ts';
-import { answered, errorResponses } from '../schemas.ts';
+import { allowEmptyBody } from '../request-body.ts';
+import { errorResponses, successResponse } from '../schemas.ts';
 import { deliveryView } from './delivery-json.ts';
 import { deliveryInPath } from './delivery-path.ts';
 import { DeliverySchema, deliveryInPathSchema } from './delivery-schema.ts';
@@ -17,7 +17,7 @@ const schema = {
   description: 'At once, whatever became of it before, and with the whole schedule should it fail again.',
   params: deliveryInPathSchema,
   response: {
-    200: answered(DeliverySchema, 'Delivery replayed', 'The delivery, pending again.'),
+    200: successResponse(DeliverySchema, 'Delivery replayed', 'The delivery, pending again.'),
     ...errorResponses([
       'INVALID_FORMAT',
       'DELIVERY_NOT_FOUND',
@@ -29,7 +29,7 @@ const schema = {
 };
 
 export function replayOne(app: FastifyInstance, { authorize, database }: CallbackDependencies): void {
-  const onRequest = [authorize({ scope: 'callbacks:manage', operation: 'callbacks' }), allowEmptyBody];
+  const onRequest = [authorize({ scope: 'callbacks:manage', limitedOperation: 'callbacks' }), allowEmptyBody];
 
   app.post('/api/v1/callback-deliveries/:delivery_id/replay', { onRequest, schema }, async (request, reply) => {
     const key = deliveryInPath(request);

@@ -5,9 +5,9 @@ import { callerOf } from '../authorize.ts';
 import { sendSuccess } from '../envelope.ts';
 import { ApiError } from '../errors.ts';
 import { SEQUENCE_MAX } from '../events/schema.ts';
-import { jsonObject, requireJson } from '../json-body.ts';
 import { invalidRequest } from '../query-parameters.ts';
-import { answered, errorResponses, nullable, Timestamp } from '../schemas.ts';
+import { jsonObject, requireJson } from '../request-body.ts';
+import { errorResponses, nullable, successResponse, Timestamp } from '../schemas.ts';
 import type { CallbackDependencies } from './dependencies.ts';
 import { isEndpointId } from './endpoint-path.ts';
 import { EndpointId, onCallbacks } from './endpoint-schema.ts';
@@ -37,7 +37,7 @@ const schema = {
     ),
   }),
   response: {
-    200: answered(
+    200: successResponse(
       Type.Object(
         {
           endpoint_id: EndpointId,
@@ -64,12 +64,12 @@ const schema = {
 };
 
 export function replayRange(app: FastifyInstance, { authorize, database }: CallbackDependencies): void {
-  const onRequest = [authorize({ scope: 'callbacks:manage', operation: 'callbacks' }), requireJson];
+  const onRequest = [authorize({ scope: 'callbacks:manage', limitedOperation: 'callbacks' }), requireJson];
 
   app.post('/api/v1/callback-deliveries/replay', { onRequest, schema }, async (request, reply) => {
     const { endpointId, ...range } = readReplay(jsonObject(request.body));
     if (!isEndpointId(endpointId)) throw new ApiError('ENDPOINT_NOT_FOUND');
-    request.logged = { endpoint: endpointId };
+    request.logFields = { endpoint: endpointId };
     const key = { clientId: callerOf(request).client.clientId, endpointId };
     const startedMs = performance.now();
     let replayed = 0;

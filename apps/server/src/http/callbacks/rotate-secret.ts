@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { rotateEndpointSecret } from '../../postgres/callback-endpoints.ts';
-import { allowEmptyBody } from '../empty-body.ts';
 import { sendSuccess } from '../envelope.ts';
-import { answered, errorResponses, Timestamp } from '../schemas.ts';
+import { allowEmptyBody } from '../request-body.ts';
+import { errorResponses, successResponse, Timestamp } from '../schemas.ts';
 import type { CallbackDependencies } from './dependencies.ts';
 import { endpointInPath, found } from './endpoint-path.ts';
 import { EndpointId, endpointInPathSchema, onCallbacks, Secret } from './endpoint-schema.ts';
@@ -20,7 +20,7 @@ const schema = {
     'For 24 hours the former secret signs too, so that no callback is refused meanwhile; the one before it no longer does.',
   params: endpointInPathSchema,
   response: {
-    200: answered(
+    200: successResponse(
       Type.Object(
         { endpoint_id: EndpointId, secret: Secret, former_secret_until: Timestamp },
         { additionalProperties: false },
@@ -33,7 +33,7 @@ const schema = {
 };
 
 export function rotateSecret(app: FastifyInstance, { authorize, database, seal }: CallbackDependencies): void {
-  const onRequest = [authorize({ scope: 'callbacks:manage', operation: 'callbacks' }), allowEmptyBody];
+  const onRequest = [authorize({ scope: 'callbacks:manage', limitedOperation: 'callbacks' }), allowEmptyBody];
 
   app.post('/api/v1/callback-endpoints/:endpoint_id/rotate-secret', { onRequest, schema }, async (request, reply) => {
     const key = endpointInPath(request);

@@ -6,10 +6,10 @@ import { succeeded } from '../../callbacks/send.ts';
 import { findSealedEndpoint } from '../../postgres/callback-endpoints.ts';
 import type { Limiter } from '../../rate-limit/limiter.ts';
 import { callerOf } from '../authorize.ts';
-import { allowEmptyBody } from '../empty-body.ts';
 import { sendSuccess } from '../envelope.ts';
 import { tooManyRequests } from '../errors.ts';
-import { answered, errorResponses } from '../schemas.ts';
+import { allowEmptyBody } from '../request-body.ts';
+import { errorResponses, successResponse } from '../schemas.ts';
 import { attemptFields } from './attempt-schema.ts';
 import type { CallbackDependencies } from './dependencies.ts';
 import { endpointInPath, found } from './endpoint-path.ts';
@@ -26,7 +26,7 @@ const schema = {
   description: `Sends one signed callback of type \`${TEST_KIND}\` at once and answers what came of it, within 15 seconds. It is not repeated, and changes nothing. At most ${TESTS_PER_MINUTE} in a minute.`,
   params: endpointInPathSchema,
   response: {
-    200: answered(
+    200: successResponse(
       Type.Object(
         {
           succeeded: Type.Boolean({ description: 'Whether it was answered with a 2xx.' }),
@@ -46,7 +46,7 @@ export function testEndpoint(
   app: FastifyInstance,
   { authorize, database, send, testLimiter }: CallbackDependencies,
 ): void {
-  const onRequest = [authorize({ scope: 'callbacks:manage', operation: 'callbacks' }), allowEmptyBody];
+  const onRequest = [authorize({ scope: 'callbacks:manage', limitedOperation: 'callbacks' }), allowEmptyBody];
 
   app.post('/api/v1/callback-endpoints/:endpoint_id/test', { onRequest, schema }, async (request, reply) => {
     const key = endpointInPath(request);
@@ -55,7 +55,7 @@ export function testEndpoint(
 
     const message = testMessage(key.endpointId);
     const result = await send(endpoint, message);
-    request.logged = { endpoint: key.endpointId, answered: result.httpStatus };
+    request.logFields = { endpoint: key.endpointId, answered: result.httpStatus };
     const data = JSON.stringify({
       succeeded: succeeded(result),
       webhook_id: message.id,

@@ -10,14 +10,14 @@ import { outcomeLabel } from '../../rails/rail.ts';
 import { type Authorize, callerOf } from '../authorize.ts';
 import { sendSuccess } from '../envelope.ts';
 import { ApiError, tooManyRequests, unavailable } from '../errors.ts';
-import { jsonObject, requireJson } from '../json-body.ts';
-import { acceptedAgeSeconds } from './cache-control.ts';
+import { jsonObject, requireJson } from '../request-body.ts';
+import { acceptedAgeSeconds } from '../request-headers.ts';
 import { checkAccountSchema } from './schema.ts';
 
 /** When nothing is known of how long it takes. */
 const BANK_RETRY_AFTER_MS = 5_000;
 /** A rail comes with a new rails file and a restart, and a number stays as it is. */
-const IN_VAIN_RETRY_AFTER_MS = 60 * 60_000;
+const PERMANENT_RETRY_AFTER_MS = 60 * 60_000;
 
 export interface CheckAccountDependencies {
   readonly authorize: Authorize;
@@ -30,12 +30,12 @@ export function checkAccount(
   app: FastifyInstance,
   { authorize, banks, accountChecks }: CheckAccountDependencies,
 ): void {
-  const onRequest = [authorize({ scope: 'account:check', operation: 'check-account' }), requireJson];
+  const onRequest = [authorize({ scope: 'account:check', limitedOperation: 'check-account' }), requireJson];
 
   app.post('/api/v1/check-account', { onRequest, schema: checkAccountSchema }, async (request, reply) => {
     const body = jsonObject(request.body);
     const bankCode = ownProperty(body, 'bank_code');
-    const question = parseAccountCheck(
+    const check = parseAccountCheck(
       {
         bankCode,
         accountNumber: ownProperty(body, 'account_number'),
@@ -43,8 +43,8 @@ export function checkAccount(
       },
       banks,
     );
-    if ('code' in question) throw new ApiError(question.code, question);
-    const { bank, accountNumber } = question;
+    if ('code' in check) throw new ApiError(check.code, check);
+    const { bank, accountNumber } = check;
 
     const outcome = await accountChecks.check(
       callerOf(request).client,
@@ -52,12 +52,12 @@ export function checkAccount(
       // Real-time unless the client accepts less (docs/api.md, "Account checks").
       { ageMaxSeconds: acceptedAgeSeconds(request.headers['cache-control']), requestId: request.id },
     );
-    request.logged = logged(bank, accountNumber, outcome);
-    if (outcome.kind !== 'verdict') throw withoutVerdict(bank, outcome);
+    request.logFields = logged(bank, accountNumber, outcome);
+    if (outcome.kind !== 'verdict') throw noVerdictError(bank, outcome);
     if (outcome.ageSeconds !== undefined) reply.header('age', String(outcome.ageSeconds));
     const message =
       outcome.verdict.status === 'ACTIVE' ? 'Account validation successful' : 'Account validation completed';
-    return sendSuccess(reply, message, resultJson(bankCode, question, outcome.verdict));
+    return sendSuccess(reply, message, resultJson(bankCode, check, outcome.verdict));
   });
 }
 
@@ -77,18 +77,18 @@ function logged(bank: Bank, number: AccountNumber, outcome: CheckOutcome): Reado
   };
 }
 
-function withoutVerdict(bank: Bank, outcome: Exclude<CheckOutcome, { kind: 'verdict' }>): ApiError {
-  if (outcome.kind === 'blocked') return tooManyRequests(outcome.retryAfterMs, REFUSALS[outcome.reason]);
+function noVerdictError(bank: Bank, outcome: Exclude<CheckOutcome, { kind: 'verdict' }>): ApiError {
+  if (outcome.kind === 'blocked') return tooManyRequests(outcome.retryAfterMs, BLOCKED_MESSAGES[outcome.reason]);
   if (outcome.reason === 'no_rail') {
     return unavailable(
       `Accounts of ${bank.name} cannot be checked here: check_account of GET /api/v1/banks says at which banks they can`,
-      IN_VAIN_RETRY_AFTER_MS,
+      PERMANENT_RETRY_AFTER_MS,
     );
   }
   if (outcome.reason === 'rejected_by_bank') {
     return unavailable(
       `${bank.name} takes no question about this account number, which says nothing about the account: make sure that the number is right`,
-      IN_VAIN_RETRY_AFTER_MS,
+      PERMANENT_RETRY_AFTER_MS,
     );
   }
   return unavailable(
@@ -97,15 +97,15 @@ function withoutVerdict(bank: Bank, outcome: Exclude<CheckOutcome, { kind: 'verd
   );
 }
 
-const COLLECTING =
+const ENUMERATION_MESSAGE =
   'These checks look like a collection of accounts rather than payments: go on with new accounts after the number of seconds in Retry-After, or ask the operator to allow it. Accounts that you have checked today can be checked again';
 
 /** Which sign it was is for the operator: who knows would go around it. */
-const REFUSALS: Readonly<Record<Signal, string>> = {
+const BLOCKED_MESSAGES: Readonly<Record<Signal, string>> = {
   accounts_per_day:
     'Too many different accounts for one day: go on with new ones after the number of seconds in Retry-After, or ask the operator for more. Accounts that you have checked today can be checked again',
-  not_found_ratio: COLLECTING,
-  sequential_numbers: COLLECTING,
+  not_found_ratio: ENUMERATION_MESSAGE,
+  sequential_numbers: ENUMERATION_MESSAGE,
 };
 
 /** docs/contract.md 2.3, and 4.3 rules 1 and 2; and `name_match` for whoever asked for it. */

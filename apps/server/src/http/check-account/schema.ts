@@ -3,7 +3,7 @@ import { ACCOUNT_STATUSES } from '../../domain/account.ts';
 import { NAME_MATCH_RESULTS } from '../../name-match/name-match.ts';
 import { NAME_MATCH_REASONS } from '../../name-match/reasons.ts';
 import { NAME_LENGTH_MAX } from '../../name-match/words.ts';
-import { answered, errorResponses, nullable } from '../schemas.ts';
+import { errorResponses, nullable, successResponse } from '../schemas.ts';
 
 /** docs/name-match.md. */
 export const NameMatchSchema = Type.Object(
@@ -60,7 +60,7 @@ export const checkAccountSchema = {
     ),
   }),
   response: {
-    200: answered(
+    200: successResponse(
       CheckedAccountSchema,
       'Account validation successful',
       'The verdict; a negative one is a success too.',

@@ -3,26 +3,30 @@ import { isReferenceId, isTransactionId } from '../../domain/identifiers.ts';
 import type { TransactionLookUp } from '../../postgres/transaction-look-up.ts';
 import { type Authorize, callerOf } from '../authorize.ts';
 import { ApiError } from '../errors.ts';
-import type { LongPolled } from './long-poll.ts';
-import type { RetryAfter } from './retry-after.ts';
+import type { LongPollRequest } from './long-poll.ts';
 import { checkStatusByIdSchema, checkStatusByReferenceSchema } from './schema.ts';
-import { sendTransaction } from './send-transaction.ts';
-import { prefersStream, STREAM_TYPES } from './stream-types.ts';
+import { prefersStream, STREAM_TYPES } from './stream.ts';
+import type { RetryAfter } from './transaction-answer.ts';
+import { sendTransaction } from './transaction-answer.ts';
 
 export interface CheckStatusDependencies {
   readonly authorize: Authorize;
   readonly lookUp: TransactionLookUp;
   readonly retryAfter: RetryAfter;
   /** Takes over where one look is not enough: for whoever wants to wait, or where the bank can be asked. */
-  readonly follow: (followed: LongPolled) => void;
+  readonly longPoll: (request: LongPollRequest) => void;
 }
 
 /** docs/contract.md 4.1 and 4.2. */
 export function checkStatus(
   app: FastifyInstance,
-  { authorize, lookUp, retryAfter, follow }: CheckStatusDependencies,
+  { authorize, lookUp, retryAfter, longPoll }: CheckStatusDependencies,
 ): void {
-  const onRequest = authorize({ scope: 'status:read', operation: 'check-status', alternatives: STREAM_TYPES });
+  const onRequest = authorize({
+    scope: 'status:read',
+    limitedOperation: 'check-status',
+    alternativeTypes: STREAM_TYPES,
+  });
 
   app.get('/api/v1/check-status/:transaction_id', { onRequest, schema: checkStatusByIdSchema }, (request, reply) => {
     const value = identifierInPath(request.originalUrl);
@@ -33,13 +37,13 @@ export function checkStatus(
     answer(request, reply, identifierInQuery(request.originalUrl), false);
   });
 
-  function answer(request: FastifyRequest, reply: FastifyReply, value: string, alsoTransactionId: boolean): void {
+  function answer(request: FastifyRequest, reply: FastifyReply, value: string, matchTransactionId: boolean): void {
     const { clientId } = callerOf(request).client;
-    lookUp.find(clientId, value, alsoTransactionId, (error, found) => {
+    lookUp.find(clientId, value, matchTransactionId, (error, found) => {
       if (error !== null) reply.send(error);
       // Another client's transaction is not looked for, so its answer cannot differ from that for none at all.
       else if (found === null) reply.send(new ApiError('TRANSACTION_NOT_FOUND'));
-      else if (found.progress === 'inquirable' || wantsMore(request)) follow({ request, reply, clientId, found });
+      else if (found.progress === 'inquirable' || wantsLongPoll(request)) longPoll({ request, reply, clientId, found });
       else {
         if (found.progress === 'in_process') reply.header('retry-after', retryAfter(found.rendered));
         sendTransaction(request, reply, found);
@@ -48,7 +52,7 @@ export function checkStatus(
   }
 }
 
-const wantsMore = ({ headers }: FastifyRequest): boolean =>
+const wantsLongPoll = ({ headers }: FastifyRequest): boolean =>
   headers['prefer'] !== undefined || prefersStream(headers.accept);
 
 /** What follows the last slash of the path, decoded once. It is read from the URL as sent: the router decodes its own way. */

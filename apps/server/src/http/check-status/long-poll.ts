@@ -2,21 +2,19 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { FoundTransaction } from '../../postgres/transaction-look-up.ts';
 import { callerOf, type Reauthorize } from '../authorize.ts';
 import { type ApiError, tooManyRequests } from '../errors.ts';
-import { createOpenWaits } from '../open-waits.ts';
-import { createEndings } from './endings.ts';
-import { waitSeconds } from './prefer-wait.ts';
-import { type RetryAfter, readRendered } from './retry-after.ts';
-import { sendTransaction } from './send-transaction.ts';
-import { streamStatus } from './stream.ts';
-import { prefersStream } from './stream-types.ts';
+import { createOpenWaits, type OpenWaits } from '../open-waits.ts';
+import { waitSeconds } from '../request-headers.ts';
+import { prefersStream, streamStatus } from './stream.ts';
+import { type RetryAfter, readRendered, sendTransaction } from './transaction-answer.ts';
 import {
-  createTransactionWatches,
+  findTransaction,
   type TransactionWatch,
   type TransactionWatchDependencies,
+  watchTransaction,
 } from './transaction-watch.ts';
 
-/** A request about a transaction, and what one look found. */
-export interface LongPolled {
+/** A request about a transaction, and what its first look-up found. */
+export interface LongPollRequest {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
   readonly clientId: string;
@@ -24,128 +22,135 @@ export interface LongPolled {
 }
 
 export interface LongPollDependencies extends TransactionWatchDependencies {
-  /** Whether somebody was asked; see `ViewParts`. */
+  /** As in `TransactionWatchDependencies`; resolves with whether a status inquiry was sent. */
   readonly refresh: (clientId: string, transactionId: string) => Promise<boolean>;
   readonly retryAfter: RetryAfter;
   readonly reauthorize: Reauthorize;
-  /** Answers of one client that wait or stream at a time. Absent: by its limit. */
-  readonly followersMax?: number;
+  /** Requests of one client that may wait or stream at a time. Absent: derived from the client's rate limit. */
+  readonly openWaitsMax?: number;
   readonly streamMaxMs?: number;
 }
 
 /**
- * Waits and streams together, for each costs the same: a connection, a look-up with each change, and a bank that is asked
- * more often. No wait is longer than the minute that the limit is of, so all that a client may begin can wait.
+ * Waits and streams count together, for each costs the same: a connection, a look-up with each change, and more frequent
+ * status inquiries. No wait is longer than the minute of the rate limit, so every request that the limit admits can wait.
  */
-const FOLLOWERS_PER_MINUTE_LIMIT = 2;
-/** By then the longest wait has ended. */
-const FOLLOWERS_RETRY_AFTER_MS = 60_000;
-/** A stream ends then; whoever wants more goes on from the last event that it has seen. */
+const OPEN_WAITS_PER_MINUTE_LIMIT = 2;
+/** The longest wait has ended by then. */
+const OPEN_WAITS_RETRY_AFTER_MS = 60_000;
+/** A stream ends then; a client that wants more continues after the last event that it has seen. */
 const STREAM_MAX_MS = 10 * 60_000;
 
+interface LongPollContext extends LongPollDependencies {
+  readonly openWaits: OpenWaits;
+  /** Aborted when this process stops. */
+  readonly stopping: AbortSignal;
+}
+
 /**
- * Answers about transactions that are still on their way: says when to ask again, waits for whoever asks to
- * (`Prefer: wait`, RFC 7240), or streams the changes. However many wait, they cost memory and not a query each: they are
- * called when PostgreSQL tells of a change.
+ * Answers about transactions in PROCESS: sends Retry-After, waits if the client asks for it (`Prefer: wait`, RFC 7240), or
+ * streams the changes. A waiting request costs memory and no polling of the database: PostgreSQL notifies of changes.
  */
 export function createLongPoll(dependencies: LongPollDependencies) {
-  const { retryAfter, refresh, reauthorize, streamMaxMs = STREAM_MAX_MS } = dependencies;
-  const { look, view } = createTransactionWatches(dependencies);
-  const followers = createOpenWaits();
-  const endings = createEndings();
-
-  /** What is known as soon as it is final, after `seconds`, or when the client or this process leaves. */
-  async function untilFinal(
-    following: TransactionWatch,
-    reply: FastifyReply,
-    seconds: number,
-  ): Promise<FoundTransaction> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, seconds * 1000);
-    endings.add(resolve);
-    reply.raw.once('close', resolve);
-    // It may have closed before anybody listened.
-    if (reply.raw.destroyed) resolve();
-    try {
-      following.onChange((found) => {
-        if (found.progress === 'final') resolve();
-      });
-      // A change between the first look and the watch would not be heard of.
-      if ((await following.read()).progress !== 'final') await promise;
-      const latest = following.latest();
-      return latest.progress === 'final' ? latest : await following.read();
-    } finally {
-      clearTimeout(timer);
-      endings.remove(resolve);
-      reply.raw.off('close', resolve);
-      following.end();
-    }
-  }
-
-  async function answer({ request, reply, clientId, found }: LongPolled): Promise<void> {
-    const streams = prefersStream(request.headers.accept);
-    const wanted = streams ? null : waitSeconds(request.headers['prefer']);
-    const follows = streams || (wanted !== null && wanted > 0);
-    if (follows && found.progress !== 'final') {
-      const { limits } = callerOf(request).client;
-      const max = dependencies.followersMax ?? limits['check-status'] * FOLLOWERS_PER_MINUTE_LIMIT;
-      if (!followers.admit(clientId, max, reply)) throw tooMany(max);
-    }
-    const transactionId = readRendered(found.rendered, 'transaction_id');
-    let current = found;
-    if (found.progress === 'inquirable') {
-      const asked = await refresh(clientId, transactionId);
-      if (asked) current = await look(clientId, transactionId);
-    }
-
-    const tokenLeftMs = callerOf(request).expiresAtMs - Date.now();
-    if (streams) {
-      request.route += STREAMING;
-      const following = view(clientId, transactionId, current);
-      await streamStatus({
-        request,
-        reply,
-        view: following,
-        reauthorize,
-        endings,
-        maxMs: Math.min(streamMaxMs, tokenLeftMs),
-      });
-      return;
-    }
-
-    const seconds = wanted === null ? null : Math.min(wanted, waitSecondsWithin(tokenLeftMs));
-    if (seconds !== null) {
-      reply.header('preference-applied', `wait=${seconds}`);
-      request.route += WAITING;
-    }
-    if (seconds !== null && seconds > 0 && current.progress !== 'final') {
-      current = await untilFinal(view(clientId, transactionId, current), reply, seconds);
-      const refusal = await reauthorize(request);
-      if (refusal !== null) throw refusal;
-    }
-    if (current.progress !== 'final') reply.header('retry-after', retryAfter(current.rendered));
-    sendTransaction(request, reply, current);
-  }
-
+  const stop = new AbortController();
+  const context = { ...dependencies, openWaits: createOpenWaits(), stopping: stop.signal };
   return {
-    follow(followed: LongPolled): void {
-      answer(followed).catch((error: unknown) => followed.reply.send(error));
+    handle(polled: LongPollRequest): void {
+      answer(context, polled).catch((error: unknown) => polled.reply.send(error));
     },
-    /** Nobody waits any longer, now or later: each gets what is known. */
-    end: endings.all,
+    /** Ends every wait and stream, now and from now on: each gets the current state. */
+    stop: () => stop.abort(),
   };
 }
 
-/** Whoever has waited is let in again only with a token that is good until then. The last look takes time, too. */
-const waitSecondsWithin = (tokenLeftMs: number): number => Math.max(0, Math.floor((tokenLeftMs - LAST_LOOK_MS) / 1000));
-const LAST_LOOK_MS = 2_000;
+async function answer(context: LongPollContext, { request, reply, clientId, found }: LongPollRequest): Promise<void> {
+  const streams = prefersStream(request.headers.accept);
+  const requestedSeconds = streams ? null : waitSeconds(request.headers['prefer']);
+  const staysOpen = streams || (requestedSeconds !== null && requestedSeconds > 0);
+  if (staysOpen && found.progress !== 'final') countOpenWait(context, request, reply);
 
-const tooMany = (max: number): ApiError =>
+  const transactionId = readRendered(found.rendered, 'transaction_id');
+  let current = found;
+  if (found.progress === 'inquirable') {
+    const inquired = await context.refresh(clientId, transactionId);
+    if (inquired) current = await findTransaction(context.lookUp, clientId, transactionId);
+  }
+
+  const tokenLeftMs = callerOf(request).expiresAtMs - Date.now();
+  const { reauthorize, stopping } = context;
+  if (streams) {
+    request.route += STREAMING;
+    const watch = watchTransaction(context, clientId, transactionId, current);
+    const maxMs = Math.min(context.streamMaxMs ?? STREAM_MAX_MS, tokenLeftMs);
+    await streamStatus({ request, reply, watch, reauthorize, stopping, maxMs });
+    return;
+  }
+
+  const seconds = requestedSeconds === null ? null : Math.min(requestedSeconds, waitSecondsWithin(tokenLeftMs));
+  if (seconds !== null) {
+    reply.header('preference-applied', `wait=${seconds}`);
+    request.route += WAITING;
+  }
+  if (seconds !== null && seconds > 0 && current.progress !== 'final') {
+    const watch = watchTransaction(context, clientId, transactionId, current);
+    current = await untilFinal(watch, reply, seconds, stopping);
+    const rejection = await reauthorize(request);
+    if (rejection !== null) throw rejection;
+  }
+  if (current.progress !== 'final') reply.header('retry-after', context.retryAfter(current.rendered));
+  sendTransaction(request, reply, current);
+}
+
+/** @throws ApiError RATE_LIMIT_EXCEEDED when the client has its maximum of open waits */
+function countOpenWait({ openWaits, openWaitsMax }: LongPollContext, request: FastifyRequest, reply: FastifyReply) {
+  const { clientId, limits } = callerOf(request).client;
+  const max = openWaitsMax ?? limits['check-status'] * OPEN_WAITS_PER_MINUTE_LIMIT;
+  if (!openWaits.admit(clientId, max, reply)) throw tooManyOpenWaits(max);
+}
+
+/**
+ * The transaction as soon as it is final, and otherwise as it is after `seconds`, or when the client leaves or this
+ * process stops. Stops the watch.
+ */
+async function untilFinal(
+  watch: TransactionWatch,
+  reply: FastifyReply,
+  seconds: number,
+  stopping: AbortSignal,
+): Promise<FoundTransaction> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const done = (): void => resolve();
+  const timer = setTimeout(done, seconds * 1000);
+  stopping.addEventListener('abort', done, { once: true });
+  reply.raw.once('close', done);
+  // Both may have happened before the listeners were added.
+  if (stopping.aborted || reply.raw.destroyed) done();
+  try {
+    watch.onChange((found) => {
+      if (found.progress === 'final') done();
+    });
+    // Read after the watch began: a change between the first look-up and the watch sends no notification here.
+    if ((await watch.read()).progress !== 'final') await promise;
+    const latest = watch.latest();
+    return latest.progress === 'final' ? latest : await watch.read();
+  } finally {
+    clearTimeout(timer);
+    stopping.removeEventListener('abort', done);
+    reply.raw.off('close', done);
+    watch.stop();
+  }
+}
+
+/** After the wait the token must still be valid, or the client could not be given the answer. The last read takes time, too. */
+const waitSecondsWithin = (tokenLeftMs: number): number => Math.max(0, Math.floor((tokenLeftMs - LAST_READ_MS) / 1000));
+const LAST_READ_MS = 2_000;
+
+const tooManyOpenWaits = (max: number): ApiError =>
   tooManyRequests(
-    FOLLOWERS_RETRY_AFTER_MS,
+    OPEN_WAITS_RETRY_AFTER_MS,
     `No more than ${max} requests can wait or stream at a time: end some, or register a callback endpoint instead`,
   );
 
-/** They take as long as they were asked to, which says nothing of how fast this service is: they are counted apart. */
+/** Their durations are chosen by the client and say nothing of this service's speed: metrics count them as own routes. */
 const WAITING = ' (waiting)';
 const STREAMING = ' (streaming)';

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { STATUSES } from '../../domain/transaction.ts';
-import { answered, errorResponses, nullable, Timestamp } from '../schemas.ts';
+import { errorResponses, nullable, successResponse, Timestamp } from '../schemas.ts';
 
 const Amount = (description: string) =>
   Type.Number({
@@ -55,7 +55,7 @@ const common = {
   headers: Headers,
   security: [{ bearer: ['status:read'] }],
   response: {
-    200: answered(
+    200: successResponse(
       TransactionSchema,
       'Transaction found',
       'The transaction. `ETag` is its version, which grows by one with each event; while it is in PROCESS, `Retry-After` says when to ask again. With `Accept: text/event-stream` the changes are streamed: the id of each event is the version, its data the transaction.',

@@ -2,84 +2,92 @@ import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { FoundTransaction } from '../../postgres/transaction-look-up.ts';
 import type { Reauthorize } from '../authorize.ts';
-import { entityTag } from '../entity-tag.ts';
-import type { Endings } from './endings.ts';
+import { preferredType } from '../request-headers.ts';
+import { entityTag } from './transaction-answer.ts';
 import type { TransactionWatch } from './transaction-watch.ts';
 
-/** Proxies close what is silent for a minute, and a client that is gone is only found out by writing to it. */
+/** Server-sent events (HTML Living Standard, section 9.2). */
+export const STREAM_TYPES = ['text/event-stream'] as const;
+
+export const prefersStream = (accept: string | undefined): boolean =>
+  accept?.includes('event-stream') === true && preferredType(accept, STREAM_TYPES) !== null;
+
+/** Proxies close connections that are silent for a minute, and only a write shows that a client has gone. */
 const HEARTBEAT_MS = 15_000;
-/** What a client waits before it connects again. */
+/** How long a client waits before it connects again. */
 const RETRY_MS = 2_000;
 
-export interface StreamedStatus {
+export interface StatusStream {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
-  readonly view: TransactionWatch;
+  readonly watch: TransactionWatch;
   readonly reauthorize: Reauthorize;
-  readonly endings: Endings;
+  /** Aborted when this process stops. */
+  readonly stopping: AbortSignal;
   readonly maxMs: number;
 }
 
 /**
- * The changes of one transaction as server-sent events (HTML, section 9.2). The id of each is the transaction's version,
- * so that `Last-Event-ID` tells what the client has seen. The stream ends after the final status, or after
- * `maxMs`; 204 to a client that comes back for more than the final status tells it to stop.
+ * Streams the changes of one transaction as server-sent events (HTML Living Standard, section 9.2). Each event's id is the
+ * transaction's version, so that `Last-Event-ID` says what the client has seen. The stream ends after the final status, or
+ * after `maxMs`. A client that reconnects after the final status gets 204, which tells it to stop.
  */
-export async function streamStatus({
-  request,
-  reply,
-  view,
-  reauthorize,
-  endings,
-  maxMs,
-}: StreamedStatus): Promise<void> {
-  const seen = request.headers['last-event-id'];
-  // A change between the first look and the watch would not be heard of.
-  const first = await view.read().catch((error: unknown) => {
-    view.end();
+export async function streamStatus(options: StatusStream): Promise<void> {
+  const { request, reply, watch } = options;
+  const lastSeen = request.headers['last-event-id'];
+  // Read after the watch began: a change between the first look-up and the watch sends no notification here.
+  const first = await watch.read().catch((error: unknown) => {
+    watch.stop();
     throw error;
   });
   reply.header('cache-control', 'no-store').header('etag', entityTag(first.version));
-  if (first.progress === 'final' && seen === first.version) {
-    view.end();
+  if (first.progress === 'final' && lastSeen === first.version) {
+    watch.stop();
     reply.code(204).send();
     return;
   }
+  sendEvents(options, lastSeen);
+}
 
+function sendEvents({ request, reply, watch, reauthorize, stopping, maxMs }: StatusStream, lastSeen: unknown): void {
   const stream = new Readable({ read: () => {} });
-  let sent = seen;
+  let sentVersion = lastSeen;
   let finished = false;
+
   function finish(): void {
     if (finished) return;
     finished = true;
     clearInterval(heartbeat);
-    clearTimeout(end);
-    endings.remove(finish);
-    view.end();
+    clearTimeout(timeout);
+    stopping.removeEventListener('abort', finish);
+    watch.stop();
     stream.push(null);
   }
-  function tell(found: FoundTransaction): void {
+  function send(found: FoundTransaction): void {
     if (finished) return;
-    if (found.version !== sent) {
-      sent = found.version;
+    if (found.version !== sentVersion) {
+      sentVersion = found.version;
       stream.push(`id: ${found.version}\nevent: status\ndata: ${found.rendered}\n\n`);
     }
     if (found.progress === 'final') finish();
   }
-  /** A token that has expired or a client that was disabled meanwhile is told nothing more. */
-  async function whileAllowed(act: () => void): Promise<void> {
-    const refusal = await reauthorize(request);
+  /** A client whose token has expired, or that was disabled meanwhile, gets nothing more. */
+  async function ifStillAuthorized(write: () => void): Promise<void> {
+    const rejection = await reauthorize(request);
     if (finished) return;
-    if (refusal === null) act();
+    if (rejection === null) write();
     else finish();
   }
-  const heartbeat = setInterval(() => void whileAllowed(() => stream.push(': still here\n\n')), HEARTBEAT_MS);
-  const end = setTimeout(finish, maxMs);
-  // Fastify destroys it also when the client had left before.
+
+  const heartbeat = setInterval(() => void ifStillAuthorized(() => stream.push(': still here\n\n')), HEARTBEAT_MS);
+  const timeout = setTimeout(finish, maxMs);
+  // Fastify also destroys the stream when the client had left before.
   stream.once('close', finish);
-  view.onChange((found) => void whileAllowed(() => tell(found)));
+  watch.onChange((found) => void ifStillAuthorized(() => send(found)));
   stream.push(`retry: ${RETRY_MS}\n\n`);
   reply.header('content-type', 'text/event-stream').header('x-accel-buffering', 'no').send(stream);
-  tell(view.latest());
-  if (!finished) endings.add(finish);
+  send(watch.latest());
+  if (finished) return;
+  stopping.addEventListener('abort', finish, { once: true });
+  if (stopping.aborted) finish();
 }

@@ -4,90 +4,99 @@ import type { TransactionChanges } from '../../transactions/transaction-changes.
 export interface TransactionWatchDependencies {
   readonly lookUp: TransactionLookUp;
   readonly transactionChanges: Pick<TransactionChanges, 'watch'>;
-  /** Has the bank asked, if that was long ago; resolves when its answer is stored, or soon in any case. */
+  /**
+   * Sends a status inquiry to the bank if the last one is old enough. Resolves when the outcome is stored, and soon in
+   * any case.
+   */
   readonly refresh: (clientId: string, transactionId: string) => Promise<unknown>;
-  /** How often the bank is asked anew while somebody looks on, in milliseconds. */
+  /** The interval between status inquiries while a client waits or streams, in milliseconds. */
   readonly refreshMs: number;
 }
 
-/** A view of one transaction that follows its changes. */
+/** Follows the changes of one transaction. */
 export interface TransactionWatch {
   latest(): FoundTransaction;
-  /** Called after each change, with what is then known. */
-  onChange(changed: (found: FoundTransaction) => void): void;
-  /** Looks again; what PostgreSQL cannot tell now is an error. */
+  /** Sets the listener, which is called after each change with the transaction as read after it. */
+  onChange(listener: (found: FoundTransaction) => void): void;
+  /** Reads the transaction again. Rejects when PostgreSQL cannot answer. */
   read(): Promise<FoundTransaction>;
-  end(): void;
+  stop(): void;
 }
 
-const READ_AGAIN_MS = 1_000;
+/** The delay before a read that failed is tried again. */
+const READ_RETRY_MS = 1_000;
 
-export function createTransactionWatches({
-  lookUp,
-  transactionChanges,
-  refresh,
-  refreshMs,
-}: TransactionWatchDependencies) {
-  const look = (clientId: string, transactionId: string): Promise<FoundTransaction> =>
-    new Promise((resolve, reject) => {
-      lookUp.find(clientId, transactionId, true, (error, found) => {
-        if (found !== null) resolve(found);
-        else reject(error ?? new Error('a transaction that was there is gone'));
-      });
+/** The transaction by its ID. Rejects when it is gone, or when PostgreSQL cannot answer. */
+export function findTransaction(
+  lookUp: TransactionLookUp,
+  clientId: string,
+  transactionId: string,
+): Promise<FoundTransaction> {
+  return new Promise((resolve, reject) => {
+    lookUp.find(clientId, transactionId, true, (error, found) => {
+      if (found !== null) resolve(found);
+      else reject(error ?? new Error('a transaction that was found before is gone'));
     });
+  });
+}
 
-  function view(clientId: string, transactionId: string, first: FoundTransaction): TransactionWatch {
-    let latest = first;
-    let listener: ((found: FoundTransaction) => void) | undefined;
-    let reading: Promise<FoundTransaction> | undefined;
-    let again = false;
-    let ended = false;
-    let retry: NodeJS.Timeout | undefined;
+/** Watches a transaction of which `first` is known. Call `stop` on every path. */
+export function watchTransaction(
+  { lookUp, transactionChanges, refresh, refreshMs }: TransactionWatchDependencies,
+  clientId: string,
+  transactionId: string,
+  first: FoundTransaction,
+): TransactionWatch {
+  let latest = first;
+  let listener: ((found: FoundTransaction) => void) | undefined;
+  let reading: Promise<FoundTransaction> | undefined;
+  let readAgain = false;
+  let stopped = false;
+  let retry: NodeJS.Timeout | undefined;
 
-    function read(): Promise<FoundTransaction> {
-      again = reading !== undefined;
-      return (reading ??= look(clientId, transactionId)
-        .then((found) => {
-          latest = found;
-          return found;
-        })
-        .finally(() => {
-          reading = undefined;
-        }));
-    }
-    const changed = (): void => {
-      if (ended) return;
-      read().then(
-        (found) => {
-          if (ended) return;
-          listener?.(found);
-          // What was read may be from before the change that was heard of meanwhile.
-          if (again) changed();
-        },
-        () => {
-          // PostgreSQL could not tell now. Nobody else will tell of this change again.
-          clearTimeout(retry);
-          retry = setTimeout(changed, READ_AGAIN_MS);
-        },
-      );
-    };
-    const unwatch = transactionChanges.watch(clientId, transactionId, changed);
-    const refreshing =
-      first.progress === 'inquirable' ? setInterval(() => void refresh(clientId, transactionId), refreshMs) : undefined;
-    return {
-      latest: () => latest,
-      onChange: (call) => {
-        listener = call;
-      },
-      read,
-      end() {
-        ended = true;
-        unwatch();
-        clearInterval(refreshing);
-        clearTimeout(retry);
-      },
-    };
+  function read(): Promise<FoundTransaction> {
+    readAgain = reading !== undefined;
+    return (reading ??= findTransaction(lookUp, clientId, transactionId)
+      .then((found) => {
+        latest = found;
+        return found;
+      })
+      .finally(() => {
+        reading = undefined;
+      }));
   }
 
-  return { look, view };
+  function onNotification(): void {
+    if (stopped) return;
+    read().then(
+      (found) => {
+        if (stopped) return;
+        listener?.(found);
+        // A notification arrived during this read, which may have seen the state before that change.
+        if (readAgain) onNotification();
+      },
+      () => {
+        // PostgreSQL could not answer, and it does not repeat a notification.
+        clearTimeout(retry);
+        retry = setTimeout(onNotification, READ_RETRY_MS);
+      },
+    );
+  }
+
+  const unwatch = transactionChanges.watch(clientId, transactionId, onNotification);
+  const refreshing =
+    first.progress === 'inquirable' ? setInterval(() => void refresh(clientId, transactionId), refreshMs) : undefined;
+  return {
+    latest: () => latest,
+    onChange: (called) => {
+      listener = called;
+    },
+    read,
+    stop() {
+      stopped = true;
+      unwatch();
+      clearInterval(refreshing);
+      clearTimeout(retry);
+    },
+  };
 }

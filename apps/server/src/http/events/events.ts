@@ -8,8 +8,8 @@ import { queryParameters, wholeNumber } from '../query-parameters.ts';
 import { EVENTS_DEFAULT, EVENTS_MAX, listEventsSchema, SEQUENCE_MAX } from './schema.ts';
 
 /** All that a client is told about, in order and without gaps: what callbacks tell of, to be read. */
-export function readEvents(app: FastifyInstance, gate: Authorize, database: Database): void {
-  const onRequest = gate({ scope: 'events:read', operation: 'events' });
+export function eventOperations(app: FastifyInstance, gate: Authorize, database: Database): void {
+  const onRequest = gate({ scope: 'events:read', limitedOperation: 'events' });
 
   app.get('/api/v1/events', { onRequest, schema: listEventsSchema }, async (request, reply) => {
     const given = queryParameters(request.originalUrl, ['after', 'limit']);

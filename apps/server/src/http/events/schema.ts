@@ -9,7 +9,7 @@ import {
 import { ValidationSchema } from '../account-validations/schema.ts';
 import { BankStateSchema } from '../banks/schema.ts';
 import { TransactionSchema } from '../check-status/schema.ts';
-import { answered, errorResponses, Timestamp } from '../schemas.ts';
+import { errorResponses, successResponse, Timestamp } from '../schemas.ts';
 
 export const EVENTS_MAX = 1_000;
 export const EVENTS_DEFAULT = 100;
@@ -69,7 +69,7 @@ export const listEventsSchema = {
     ),
   }),
   response: {
-    200: answered(
+    200: successResponse(
       Type.Object(
         {
           events: Type.Array(EventSchema),

@@ -5,8 +5,8 @@ import type { FailureThrottle } from '../../auth/failure-throttle.ts';
 import { isScope, type Scope } from '../../auth/scopes.ts';
 import { matchesSecret } from '../../auth/secrets.ts';
 import type { Notifications } from '../../postgres/notifications.ts';
-import { requireBodyOf } from '../body-types.ts';
 import { retryAfterHeader, unavailable } from '../errors.ts';
+import { requireBodyOf } from '../request-body.ts';
 
 export interface TokenEndpointDependencies {
   readonly clients: Clients;
@@ -78,7 +78,7 @@ export function tokenEndpoint(app: FastifyInstance, dependencies: TokenEndpointD
       refuseRepeated(form);
       return clientOf(request, form);
     } catch (error) {
-      dependencies.throttle.failed(request.ip);
+      dependencies.throttle.recordFailure(request.ip);
       throw error;
     }
   }

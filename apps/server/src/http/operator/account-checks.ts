@@ -10,8 +10,8 @@ import type { Database } from '../../postgres/database.ts';
 import type { Authorize } from '../authorize.ts';
 import { sendSuccess } from '../envelope.ts';
 import { ApiError } from '../errors.ts';
-import { jsonObject, requireJson } from '../json-body.ts';
-import { invalidRequest, moment, wholeNumber } from '../query-parameters.ts';
+import { instantParameter, invalidRequest, wholeNumber } from '../query-parameters.ts';
+import { jsonObject, requireJson } from '../request-body.ts';
 
 export interface SearchAccountChecksDependencies {
   readonly authorize: Authorize;
@@ -28,7 +28,7 @@ const FOUND_DEFAULT = 100;
  * Who has asked about an account, or what a client has asked. On the operator listener. A POST, because an account number
  * in a URL would stand in the logs of everything on the way.
  */
-export function findChecks(
+export function searchAccountChecks(
   app: FastifyInstance,
   { authorize, database, banks, hashAccount }: SearchAccountChecksDependencies,
 ): void {
@@ -84,7 +84,7 @@ function textAt(body: JsonObject, name: string): string | null {
 
 function momentAt(body: JsonObject, name: string): string | null {
   const value = ownProperty(body, name) ?? null;
-  return value === null ? null : moment(value, name);
+  return value === null ? null : instantParameter(value, name);
 }
 
 function limitAt(body: JsonObject): number {

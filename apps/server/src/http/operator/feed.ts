@@ -2,9 +2,9 @@ import type { FastifyInstance } from 'fastify';
 import type { Feed, FeedReport } from '../../feed/feed.ts';
 import { DatabaseUnavailable } from '../../postgres/database.ts';
 import { type Authorize, callerOf } from '../authorize.ts';
-import { requireBodyOf } from '../body-types.ts';
 import { sendSuccess } from '../envelope.ts';
 import { ApiError, unavailable } from '../errors.ts';
+import { requireBodyOf } from '../request-body.ts';
 
 /** Longer JSON would hold up everybody else while it is read: NDJSON has no such bound. */
 const JSON_BYTES_MAX = 1024 * 1024;
@@ -15,7 +15,7 @@ const IDLE_TIMEOUT_MS = 30_000;
 const NDJSON = 'application/x-ndjson';
 
 /** The feed: how the disbursement core tells Tiba about transactions. On the operator listener. */
-export function feedTransactions(app: FastifyInstance, gate: Authorize, feed: Feed): void {
+export function receiveFeed(app: FastifyInstance, gate: Authorize, feed: Feed): void {
   app.addContentTypeParser(NDJSON, (_request, payload, done) => {
     done(null, payload);
   });
@@ -43,7 +43,7 @@ export function feedTransactions(app: FastifyInstance, gate: Authorize, feed: Fe
         error,
       );
     }
-    request.logged = { feed: counts(run.report) };
+    request.logFields = { feed: counts(run.report) };
     return sendSuccess(reply, messageFor(run.report), JSON.stringify(run.report));
   });
 }

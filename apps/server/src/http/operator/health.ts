@@ -5,7 +5,7 @@ import type { Metrics } from '../../observability/metrics.ts';
 export type ReadinessChecks = Readonly<Record<string, () => Promise<void>>>;
 
 /** `/livez`: the process runs. `/readyz`: it can answer. `/metrics`: what it counted. On the operator listener. */
-export function health(app: FastifyInstance, checks: ReadinessChecks, metrics: Metrics): void {
+export function healthEndpoints(app: FastifyInstance, checks: ReadinessChecks, metrics: Metrics): void {
   /** What came of each check. */
   async function judge() {
     const results = await Promise.all(

@@ -6,15 +6,15 @@ import type { Feed } from '../../feed/feed.ts';
 import type { Database } from '../../postgres/database.ts';
 import type { AccountInquiries } from '../../rails/account-inquiries.ts';
 import type { Authorize } from '../authorize.ts';
-import { readJsonBodies } from '../json-body.ts';
-import { refuseOtherMethods } from '../method-not-allowed.ts';
+import { collectMethods } from '../method-not-allowed.ts';
+import { readJsonBodies } from '../request-body.ts';
 import { createServer, type ListenerOptions } from '../server.ts';
-import { findChecks } from './account-checks.ts';
+import { searchAccountChecks } from './account-checks.ts';
 import { listRestrictedClients } from './enumeration.ts';
-import { feedTransactions } from './feed.ts';
-import { health, type ReadinessChecks } from './health.ts';
+import { receiveFeed } from './feed.ts';
+import { healthEndpoints, type ReadinessChecks } from './health.ts';
 import { operatorLists } from './lists.ts';
-import { operatorRails } from './rails.ts';
+import { listRails } from './rails.ts';
 
 export interface OperatorServerDependencies {
   readonly listener: Omit<ListenerOptions, 'name' | 'requestTimeoutMs'>;
@@ -36,15 +36,15 @@ export type OperatorRoutes = (server: FastifyInstance, authorize: Authorize) => 
 /** The listener for the operator's own systems; what the outside may reach is a matter of a port, not of care. */
 export function createOperatorServer(dependencies: OperatorServerDependencies): FastifyInstance {
   const app = createServer({ ...dependencies.listener, name: 'operator', requestTimeoutMs: 0 });
-  const refuseRest = refuseOtherMethods(app);
+  const answerOtherMethods = collectMethods(app);
   readJsonBodies(app);
-  feedTransactions(app, dependencies.authorize, dependencies.feed);
+  receiveFeed(app, dependencies.authorize, dependencies.feed);
   operatorLists(app, dependencies.authorize, dependencies.database);
-  findChecks(app, dependencies);
+  searchAccountChecks(app, dependencies);
   listRestrictedClients(app, dependencies.authorize, dependencies.enumerationGuard);
-  operatorRails(app, dependencies.authorize, dependencies.inquiries);
-  health(app, dependencies.readiness, dependencies.listener.metrics);
+  listRails(app, dependencies.authorize, dependencies.inquiries);
+  healthEndpoints(app, dependencies.readiness, dependencies.listener.metrics);
   dependencies.operatorRoutes?.(app, dependencies.authorize);
-  refuseRest();
+  answerOtherMethods();
   return app;
 }

@@ -5,11 +5,7 @@ import type { Authorize } from '../authorize.ts';
 import { sendSuccess } from '../envelope.ts';
 
 /** How banks are over each rail, as this process has found them. On the operator listener. */
-export function operatorRails(
-  app: FastifyInstance,
-  gate: Authorize,
-  inquiries: Pick<AccountInquiries, 'snapshot'>,
-): void {
+export function listRails(app: FastifyInstance, gate: Authorize, inquiries: Pick<AccountInquiries, 'snapshot'>): void {
   app.get('/operator/v1/rails', { onRequest: gate({ scope: 'operator:read' }) }, async (_request, reply) => {
     const data = JSON.stringify({ rails: inquiries.snapshot().map(railJson) });
     return sendSuccess(reply, 'Rails found', data);

@@ -1,4 +1,4 @@
-import type { FastifyInstance, onRequestHookHandler } from 'fastify';
+import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify';
 import { isJsonObject, type JsonObject, parseExactJson } from '../lib/exact-json.ts';
 import { ApiError } from './errors.ts';
 
@@ -43,3 +43,29 @@ export function jsonObject(body: unknown): JsonObject {
   if (isJsonObject(body)) return body;
   throw new ApiError('INVALID_FORMAT', { message: 'Invalid format: the body must be a JSON object' });
 }
+
+export const isBodyEmpty = (headers: FastifyRequest['headers']): boolean =>
+  (headers['content-length'] ?? '0') === '0' && headers['transfer-encoding'] === undefined;
+
+/**
+ * For operations that need no body: many HTTP clients name a content type also where they send nothing, and nothing
+ * would then be read as broken JSON. Put it behind the gate.
+ */
+export const allowEmptyBody: onRequestHookHandler = ({ headers }, _reply, done) => {
+  if (isBodyEmpty(headers)) delete headers['content-type'];
+  done();
+};
+
+/** An onRequest hook: a body of any other type is refused, with those that are taken. None at all is for the operation to judge. */
+export const requireBodyOf =
+  (...types: readonly string[]): onRequestHookHandler =>
+  ({ headers }, _reply, done) => {
+    const [type = ''] = (headers['content-type'] ?? '').split(';', 1);
+    const isAccepted = isBodyEmpty(headers) || types.includes(type.trim().toLowerCase());
+    done(isAccepted ? undefined : unsupportedMediaType(types));
+  };
+
+export const unsupportedMediaType = (accepted: readonly string[]): ApiError =>
+  new ApiError('UNSUPPORTED_MEDIA_TYPE', {
+    message: `Unsupported media type: send Content-Type: ${accepted.join(' or ')}, uncompressed`,
+  });

@@ -1,0 +1,96 @@
+import http from 'node:http';
+import type { Socket } from 'node:net';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Access } from '../observability/access-log.ts';
+import type { Log } from '../observability/log.ts';
+import { DatabaseUnavailable } from '../postgres/database.ts';
+import { ENVELOPE_HEADERS, failure } from './envelope.ts';
+import { ApiError, type ErrorCode, unavailable } from './errors.ts';
+
+const DATABASE_RETRY_AFTER_MS = 1_000;
+
+/** Answers in the envelope, whatever was thrown. Errors that the caller did not cause are logged with their cause. */
+export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply, log: Log): FastifyReply {
+  const apiError = asApiError(error, request);
+  request.errorCode = apiError.code;
+  if (apiError.statusCode >= 500 && apiError.cause !== undefined) {
+    const level = apiError.code === 'INTERNAL_ERROR' ? 'error' : 'warn';
+    log[level]({ requestId: request.id, err: apiError.cause }, apiError.message);
+  }
+  return reply
+    .code(apiError.statusCode)
+    .headers({ ...ENVELOPE_HEADERS, ...apiError.headers })
+    .send(failure(apiError.code, apiError.message));
+}
+
+function asApiError(error: unknown, request: FastifyRequest): ApiError {
+  if (error instanceof ApiError) return error;
+  if (error instanceof DatabaseUnavailable) {
+    return unavailable('The store cannot answer now: repeat the request', DATABASE_RETRY_AFTER_MS, error);
+  }
+  const code = error instanceof Error && 'code' in error ? FASTIFY_ERRORS[String(error.code)] : undefined;
+  if (code === undefined) return new ApiError('INTERNAL_ERROR', { cause: error });
+  if (code !== 'PAYLOAD_TOO_LARGE') return new ApiError(code, { cause: error });
+  const kib = Math.floor(request.routeOptions.bodyLimit / 1024);
+  return new ApiError(code, { message: `The request body is too large: send at most ${kib} KiB`, cause: error });
+}
+
+const FASTIFY_ERRORS: Readonly<Record<string, ErrorCode>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: 'PAYLOAD_TOO_LARGE',
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'UNSUPPORTED_MEDIA_TYPE',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'INVALID_FORMAT',
+  FST_ERR_CTP_EMPTY_JSON_BODY: 'INVALID_FORMAT',
+  // The client stopped sending. It cannot read the answer, but the log must not count this as an error of the service.
+  ECONNRESET: 'REQUEST_TIMEOUT',
+};
+
+export type LogMalformed = (access: Omit<Access, 'listener'>) => void;
+
+/**
+ * Bytes that Node's parser cannot read never become a request: the answer is written to the bare socket. `latest` is the
+ * response to the last request that the parser could read on that socket: each request gets one answer, in order.
+ */
+export function answerMalformed(
+  error: Error & { code?: string },
+  socket: Socket,
+  latest: http.ServerResponse | undefined,
+  requestId: string,
+  logMalformed: LogMalformed,
+): void {
+  const inBody = latest !== undefined && !latest.req.complete;
+  if (error.code === 'ECONNRESET' || !socket.writable || (inBody && latest.headersSent)) {
+    socket.destroy();
+    return;
+  }
+  if (latest !== undefined && !inBody && !latest.writableFinished) {
+    latest.once('finish', () => answerMalformed(error, socket, latest, requestId, logMalformed));
+    return;
+  }
+  const apiError =
+    PARSER_ERRORS[error.code ?? '']?.() ?? new ApiError('INVALID_FORMAT', { message: 'Malformed HTTP request' });
+  const body = failure(apiError.code, apiError.message);
+  const headers = {
+    ...ENVELOPE_HEADERS,
+    'x-request-id': requestId,
+    'content-length': Buffer.byteLength(body),
+    connection: 'close',
+  };
+  const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  const { statusCode } = apiError;
+  socket.end(`HTTP/1.1 ${statusCode} ${http.STATUS_CODES[statusCode]}\r\n${head.join('')}\r\n${body}`);
+  logMalformed({
+    requestId,
+    method: 'none',
+    route: 'none',
+    status: statusCode,
+    durationMs: 0,
+    clientId: undefined,
+    errorCode: apiError.code,
+    more: { parserError: error.code },
+  });
+}
+
+const PARSER_ERRORS: Readonly<Record<string, () => ApiError>> = {
+  HPE_HEADER_OVERFLOW: () => new ApiError('HEADERS_TOO_LARGE'),
+  ERR_HTTP_REQUEST_TIMEOUT: () => new ApiError('REQUEST_TIMEOUT'),
+};

@@ -1,0 +1,74 @@
+import type { FastifyRequest, onRequestHookHandler } from 'fastify';
+import { ApiError } from './errors.ts';
+
+/** Checks of a request's head that do not depend on its operation. */
+
+export type ListenerName = 'public' | 'operator';
+
+/** Runs before the body is read: no body repairs a missing route or a malformed head. */
+export function checkHead(request: FastifyRequest, listener: ListenerName): ApiError | undefined {
+  // RFC 9112, section 3.2.
+  if (request.headers.host === undefined && request.raw.httpVersion === '1.1') {
+    return new ApiError('INVALID_FORMAT', { message: 'Malformed HTTP request: Host is missing' });
+  }
+  const repeated = repeatedHeader(request.raw.rawHeaders);
+  if (repeated !== undefined) {
+    return new ApiError('INVALID_FORMAT', { message: `Malformed HTTP request: ${repeated} is given more than once` });
+  }
+  return request.is404 ? notFound(listener, request.originalUrl) : undefined;
+}
+
+/** Only the public listener has a reference page of its operations. */
+export function notFound(listener: ListenerName, url: string): ApiError {
+  const operations = listener === 'public' ? 'at /reference' : 'in docs/operating.md and docs/feed.md';
+  // Many reference IDs contain slashes.
+  const hint = url.startsWith('/api/v1/check-status/')
+    ? '. A slash in an ID is written %2F, or give ?reference_id='
+    : '';
+  return new ApiError('NOT_FOUND', { message: `No such route: the operations are listed ${operations}${hint}` });
+}
+
+const SINGLE_HEADERS = ['Host', 'Content-Type', 'Authorization'] as const;
+/** A bit for each length of a name. Lengths that share a bit cost a closer look, nothing else. */
+const lengthBit = (name: string): number => 1 << (name.length & 31);
+const SINGLE_BITS = SINGLE_HEADERS.reduce((bits, name) => bits | lengthBit(name), 0);
+
+/**
+ * Node takes the first of these headers and ignores the others, but a proxy in front of Tiba may have checked another one.
+ * `rawHeaders` holds names and values in turn. Letters are compared only where two names are equally long, because every
+ * request is checked here.
+ */
+function repeatedHeader(rawHeaders: readonly string[]): string | undefined {
+  let seen = 0;
+  let twice = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const bit = lengthBit(rawHeaders[index] as string);
+    twice |= seen & bit;
+    seen |= bit;
+  }
+  if ((twice & SINGLE_BITS) === 0) return undefined;
+  const names = rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
+  return SINGLE_HEADERS.find((name) => names.indexOf(name.toLowerCase()) !== names.lastIndexOf(name.toLowerCase()));
+}
+
+/** Whether the path's percent-encoding is well formed. */
+export const isDecodable = (url: string): boolean => {
+  if (!url.includes('%')) return true;
+  try {
+    decodeURIComponent(url.split('?', 1)[0] as string);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/**
+ * The last check before the body is read. A request that names a content type and sends no body would be waited for, because
+ * such a request has no stream that ends (`optimizeEmptyRequests`). Without a content type, Fastify looks for no body.
+ */
+export const ignoreMissingBody: onRequestHookHandler = ({ headers }, _reply, done) => {
+  if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined) {
+    delete headers['content-type'];
+  }
+  done();
+};

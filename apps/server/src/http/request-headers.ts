@@ -1,0 +1,75 @@
+const JSON_RANGES = ['application/json', 'application/*', '*/*'];
+
+/** RFC 9110, section 12.5.1: the most specific range that matches decides, and a weight of 0 excludes. */
+export function acceptsJson(accept: string | undefined): boolean {
+  if (accept === undefined || accept === 'application/json' || accept === '*/*') return true;
+  return weightOf(JSON_RANGES, accept) > 0;
+}
+
+/**
+ * Which of these types is to be answered with instead of JSON; null for none. Only who names one gets it: what accepts
+ * anything gets JSON.
+ */
+export function preferredType<Type extends string>(accept: string | undefined, types: readonly Type[]): Type | null {
+  if (accept === undefined || accept === '*/*') return null;
+  const jsonWeight = weightOf(JSON_RANGES.slice(0, 1), accept);
+  const [best] = types
+    .map((type) => ({ type, weight: weightOf([type], accept) }))
+    .filter(({ weight }) => weight > 0 && weight >= jsonWeight)
+    .sort((one, other) => other.weight - one.weight);
+  return best?.type ?? null;
+}
+
+function weightOf(ranges: readonly string[], accept: string): number {
+  const weights = new Map<string, number>();
+  for (const element of accept.split(',')) {
+    const [range = '', ...parameters] = element.split(';').map((part) => part.trim().toLowerCase());
+    const weight = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2);
+    weights.set(range, weight === undefined ? 1 : Number.parseFloat(weight));
+  }
+  const decisive = ranges.find((range) => weights.has(range));
+  return decisive === undefined ? 0 : (weights.get(decisive) ?? 0);
+}
+
+/** Whether If-None-Match names the tag (RFC 9110, section 13.1.2: compared weakly, so `W/` makes no difference). */
+export const matchesEntityTag = (ifNoneMatch: string, tag: string): boolean =>
+  ifNoneMatch.split(',').some((each) => {
+    const text = each.trim();
+    return text === '*' || text === tag || text === `W/${tag}`;
+  });
+
+/** No connection is held for longer than proxies commonly allow. */
+const WAIT_SECONDS_MAX = 60;
+
+const WAIT = /^wait\s*=\s*"?(\d{1,9})"?$/i;
+
+/**
+ * The seconds that `Prefer: wait=N` asks for, 60 at the most; null where it asks for nothing that is understood. What is
+ * not understood is passed over, and of one named twice the first counts (RFC 7240, section 2).
+ */
+export function waitSeconds(prefer: string | string[] | undefined): number | null {
+  if (prefer === undefined) return null;
+  for (const preference of String(prefer).split(',')) {
+    const [text = ''] = preference.split(';', 1);
+    const seconds = WAIT.exec(text.trim())?.[1];
+    if (seconds !== undefined) return Math.min(Number(seconds), WAIT_SECONDS_MAX);
+  }
+  return null;
+}
+
+const MAX_AGE = /^max-age\s*=\s*"?(\d{1,9})"?$/i;
+
+/**
+ * The age that a request's Cache-Control accepts (RFC 9111, section 5.2.1.1), in seconds; 0 unless it says so, and with
+ * `no-cache` or `no-store`. What is not understood is passed over.
+ */
+export function acceptedAgeSeconds(cacheControl: string | undefined): number {
+  if (cacheControl === undefined) return 0;
+  let seconds = 0;
+  for (const directive of cacheControl.split(',')) {
+    const text = directive.trim();
+    if (/^no-(?:cache|store)$/i.test(text)) return 0;
+    seconds = Number(MAX_AGE.exec(text)?.[1] ?? seconds);
+  }
+  return seconds;
+}
