@@ -1,22 +1,24 @@
 /**
- * Many rows in one statement: a text parameter for each column, its values separated, which PostgreSQL takes apart.
- * Measured with 500 transactions, both sides work a third less than with JSON or with arrays.
+ * Passes many rows to one statement: one text parameter per column, which holds the column's values with a separator
+ * between them and which PostgreSQL splits. Measured with 500 transactions, this costs both sides a third less than
+ * JSON or arrays.
  */
 
-// Control characters are in nothing that is stored: not in identifiers or names, and JSON escapes them.
+// Nothing that is stored contains a control character: identifiers and names do not, and JSON escapes them.
 const SEPARATOR = '\u0001';
 
-/** One parameter for each column, in their order. null is written as the empty text: read it with `nullif`. */
+/** One parameter per column, in the order of `columns`. null is written as the empty text; read it with `nullif`. */
 export function toColumnParameters<Column extends string>(
   columns: readonly Column[],
   rows: readonly Readonly<Record<Column, string | null>>[],
 ): string[] {
-  return columns.map((column) => rows.map((row) => safe(row[column] ?? '')).join(SEPARATOR));
+  return columns.map((column) => rows.map((row) => checked(row[column] ?? '')).join(SEPARATOR));
 }
 
 /**
- * The rows again, as a table `input` with these columns, all of them text. Parameters start with $1. A column whose
- * only value is the empty text comes back as null. `ordinality` names a column more: the row's place, from 1.
+ * SQL that turns the parameters, from $1 on, back into rows: a table `input` with these columns, all of type text. A
+ * column whose only value is the empty text comes back as null. `ordinality` names one more column: the row's position,
+ * from 1.
  */
 export function tableFromParameters(columns: readonly string[], ordinality?: string): string {
   const tables = columns.map((_, index) => `string_to_table($${index + 1}, E'\\x01')`);
@@ -25,8 +27,8 @@ export function tableFromParameters(columns: readonly string[], ordinality?: str
     : `rows from (${tables.join(', ')}) with ordinality as input (${[...columns, ordinality].join(', ')})`;
 }
 
-/** One separator too many would give every following row another row's value. */
-function safe(value: string): string {
-  if (value.includes(SEPARATOR)) throw new Error('a value to be stored holds a control character');
+/** A separator inside a value would give every later row another row's value. */
+function checked(value: string): string {
+  if (value.includes(SEPARATOR)) throw new Error('a value to store contains a control character');
   return value;
 }

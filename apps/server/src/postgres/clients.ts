@@ -2,22 +2,24 @@ import type { LimitedOperation } from '../rate-limit/limiter.ts';
 
 import type { Database, Query } from './database.ts';
 
-/** Of these a client may have its own. The last one is of different accounts in a day. */
+/**
+ * Limits that can be set per client. `accounts-per-day` counts the different accounts that a client checks in a day.
+ */
 export type ClientLimit = Extract<LimitedOperation, 'check-status' | 'check-account'> | 'accounts-per-day';
 
-/** A client as the operator set it up. */
+/** A client as the operator configured it. */
 export interface ClientRecord {
   readonly clientId: string;
   readonly name: string;
   /** SHA-256 of the secret. */
   readonly secretHash: Buffer;
   readonly scopes: readonly string[];
-  /** Where the operator gave this client its own: requests per minute, and accounts per day. */
+  /** Limits that the operator set for this client: requests per minute, and accounts per day. */
   readonly limits: Partial<Record<ClientLimit, number>>;
-  /** Tokens issued before this moment are revoked. Milliseconds since 1970; 0 when none is. */
+  /** Tokens issued before this time are revoked. Milliseconds since 1970; 0 when none are. */
   readonly tokensValidFromMs: number;
   readonly disabled: boolean;
-  /** The signs of somebody who collects accounts do not hold it. */
+  /** The enumeration guard does not restrict a trusted client. */
   readonly trusted: boolean;
 }
 
@@ -36,7 +38,8 @@ interface ClientRow extends Record<string, unknown> {
 
 const SELECT = `
   select client_id, name, secret_hash, scopes, check_status_per_minute, check_account_per_minute, accounts_per_day,
-         trusted, (case when isfinite(tokens_valid_from) then extract(epoch from tokens_valid_from) * 1000 else 0 end)::text
+         trusted,
+         (case when isfinite(tokens_valid_from) then extract(epoch from tokens_valid_from) * 1000 else 0 end)::text
            as valid_from_ms,
          disabled_at is not null as disabled
     from tiba.clients order by client_id`;
@@ -60,8 +63,8 @@ export async function findAllClients(database: Database): Promise<ClientRecord[]
 }
 
 /**
- * The enabled clients that may do this, from the one after `after` on, in the order of client_id. Crosses clients: it is
- * for what all of them are told.
+ * Enabled clients with this scope whose client_id is greater than `after`, in the order of client_id. Reads across
+ * clients, for notices that all of them get.
  */
 export async function findClientsWithScope(
   query: Query,
@@ -84,7 +87,7 @@ export interface NewClient {
   readonly limits?: Partial<Record<ClientLimit, number>>;
 }
 
-/** False when the client_id is taken. */
+/** Returns false when the client_id is already in use. */
 export async function insertClient(database: Database, client: NewClient): Promise<boolean> {
   const rows = await database.query(
     `insert into tiba.clients
@@ -103,7 +106,7 @@ export async function insertClient(database: Database, client: NewClient): Promi
   return rows.length === 1;
 }
 
-/** What the operator can change of a client, each as one statement. False when there is no such client. */
+/** What the operator can change about a client, as the assignments of one statement. */
 const CLIENT_CHANGES = {
   disable: 'disabled_at = coalesce(disabled_at, now())',
   enable: 'disabled_at = null',
@@ -113,6 +116,7 @@ const CLIENT_CHANGES = {
 } as const;
 export type ClientChange = keyof typeof CLIENT_CHANGES;
 
+/** Returns false when there is no such client. */
 export async function changeClient(database: Database, clientId: string, change: ClientChange): Promise<boolean> {
   const rows = await database.query(
     `update tiba.clients set ${CLIENT_CHANGES[change]} where client_id = $1 returning client_id`,
@@ -121,7 +125,7 @@ export async function changeClient(database: Database, clientId: string, change:
   return rows.length === 1;
 }
 
-/** What its tokens may be used for from now on. False when there is no such client. */
+/** Sets what the client's tokens may be used for from now on. Returns false when there is no such client. */
 export async function setClientScopes(
   database: Database,
   clientId: string,
@@ -134,7 +138,10 @@ export async function setClientScopes(
   return rows.length === 1;
 }
 
-/** A new secret; the tokens that the old one obtained stay good until they expire or are revoked. */
+/**
+ * Replaces the secret. Tokens that were obtained with the old one stay valid until they expire or are revoked. Returns
+ * false when there is no such client.
+ */
 export async function replaceClientSecret(database: Database, clientId: string, secretHash: Buffer): Promise<boolean> {
   const rows = await database.query(
     'update tiba.clients set secret_hash = $2 where client_id = $1 returning client_id',
@@ -151,7 +158,10 @@ const LIMIT_COLUMNS = {
 
 export const CLIENT_LIMITS: readonly ClientLimit[] = ['check-status', 'check-account', 'accounts-per-day'];
 
-/** Null is as for everybody again; what is left out stays. False when there is no such client. */
+/**
+ * Sets limits. null removes the client's own limit, so the default applies again; a limit that is left out stays as it
+ * is. Returns false when there is no such client.
+ */
 export async function setClientLimits(
   database: Database,
   clientId: string,
@@ -160,7 +170,8 @@ export async function setClientLimits(
   const changed = CLIENT_LIMITS.filter((name) => limits[name] !== undefined);
   const assignments = changed.map((name, index) => `${LIMIT_COLUMNS[name]} = $${index + 2}`);
   const rows = await database.query(
-    `update tiba.clients set ${['client_id = client_id', ...assignments].join(', ')} where client_id = $1 returning client_id`,
+    `update tiba.clients set ${['client_id = client_id', ...assignments].join(', ')}
+      where client_id = $1 returning client_id`,
     [clientId, ...changed.map((name) => limits[name])],
   );
   return rows.length === 1;

@@ -4,9 +4,9 @@ import type { Log } from '../observability/log.ts';
 import { createSocketTracker } from './socket-tracker.ts';
 
 /**
- * Deadlines, each below the next, so that the layer that knows most gives up first: PostgreSQL cancels the statement and
- * nothing is written; failing that (it is frozen) the connection is given up; failing that the HTTP answer is 503.
- * A query that is given up before PostgreSQL cancels it would still be carried out.
+ * Deadlines, each shorter than the next, so that the layer that knows most gives up first. First PostgreSQL cancels the
+ * statement, and nothing is written. If PostgreSQL is frozen, the connection is closed. The HTTP response is 503 at the
+ * latest. If the client gave up before PostgreSQL cancels the statement, PostgreSQL would still execute it.
  */
 const DEADLINES_MS = {
   connectionTimeoutMillis: 1_000,
@@ -16,15 +16,16 @@ const DEADLINES_MS = {
 };
 
 /**
- * A connection keeps the plans of prepared statements and of foreign keys. One that was made when the table was small
- * and analyzed reads the whole table, and goes on doing so while the table grows. Everything here is found by its key.
+ * A connection caches the plans of prepared statements and foreign keys. A plan that was made while a table was small
+ * and analyzed scans the whole table, and continues to do so while the table grows. Every statement here can use an
+ * index.
  */
-const BY_INDEX_ONLY = '-c enable_seqscan=off';
+const NO_SEQUENTIAL_SCANS = '-c enable_seqscan=off';
 
 /** A table row, by column name. */
 export type Row = Record<string, unknown>;
 
-// R is the caller's word for what its statement returns.
+// R is the row type that the caller expects from its statement.
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters
 export type Query = <R extends Row>(
   sql: string,
@@ -32,15 +33,17 @@ export type Query = <R extends Row>(
 ) => Promise<{ rows: R[]; rowCount: number | null }>;
 
 export interface Database {
-  /** One statement. `name` makes it a prepared one, parsed and planned once per connection. */
+  /** Runs one statement. With a `name` it is a prepared statement: parsed and planned once per connection. */
   query<R extends Row>(sql: string, values?: readonly unknown[], name?: string): Promise<R[]>;
-  /** Everything or nothing. Never wait for the network in `work`: it holds a connection and locks. */
+  /**
+   * Commits all statements of `work`, or none. `work` must not wait for the network: it holds a connection and locks.
+   */
   transaction<T>(work: (query: Query) => Promise<T>, options?: { timeoutMs?: number }): Promise<T>;
   close(): Promise<void>;
 }
 
 export interface DatabaseOptions {
-  /** What PostgreSQL is reached by, and the deadlines where they shall be others; see `pg.ClientConfig`. */
+  /** How to connect, and deadlines that replace the default ones; see `pg.ClientConfig`. */
   readonly connection: pg.ClientConfig;
   readonly connectionsMax: number;
   readonly log: Log;
@@ -48,7 +51,7 @@ export interface DatabaseOptions {
 
 /** PostgreSQL cannot answer now: frozen, restarting, unreachable, out of connections, or failed over. */
 export class DatabaseUnavailable extends Error {
-  /** True when the connection was lost, so that another connection may answer at once; false when time ran out. */
+  /** True when the connection was lost: another connection may work at once. False when a deadline passed. */
   readonly lostConnection: boolean;
 
   constructor(cause: unknown, lostConnection: boolean) {
@@ -57,7 +60,7 @@ export class DatabaseUnavailable extends Error {
   }
 }
 
-/** Others changed the same rows at the same time: nothing was written, and done again it may well succeed. */
+/** Another database transaction changed the same rows at the same time. Nothing was written; a retry may succeed. */
 export class DatabaseContended extends DatabaseUnavailable {
   constructor(cause: unknown) {
     super(cause, false);
@@ -77,22 +80,26 @@ export function openDatabase({ connection, connectionsMax, log }: DatabaseOption
       max: connectionsMax,
       stream: sockets.stream,
       application_name: 'tiba',
-      options: [connection.options ?? '', BY_INDEX_ONLY].join(' '),
+      options: [connection.options ?? '', NO_SEQUENTIAL_SCANS].join(' '),
       idle_in_transaction_session_timeout: 10_000,
       keepAlive: true,
       allowExitOnIdle: false,
     });
-    // Without a listener the loss of an idle connection would end the process.
-    opened.on('error', (error) => log.warn({ err: error }, 'an idle database connection was lost'));
+    // Without a listener, a lost idle connection would end the process.
+    opened.on('error', (error) => log.warn({ err: error }, 'idle database connection lost'));
     return opened;
   }
 
-  /** After a fail-over the other connections lead to the wrong server too: all of them are opened anew. */
+  /** After a failover the other connections lead to the wrong server too, so the whole pool is replaced. */
   function unavailable(error: unknown, used: pg.Pool): unknown {
     const code = errorCode(error);
     if (used === pool && code !== undefined && STALE_POOL_CODES.has(code)) {
       pool = openPool();
-      used.end().catch((cause: unknown) => log.warn({ err: cause }, 'closing stale database connections failed'));
+      used
+        .end()
+        .catch((cause: unknown) =>
+          log.warn({ err: cause }, 'closing stale database connections after a failover failed'),
+        );
     }
     return asUnavailable(error);
   }
@@ -101,9 +108,11 @@ export function openDatabase({ connection, connectionsMax, log }: DatabaseOption
     async query<R extends Row>(sql: string, values: readonly unknown[] = [], name?: string) {
       const used = pool;
       try {
-        // Copying what is given as an object costs pg more than the rest of a query; text it takes as it is.
+        // pg copies a query that is passed as an object, which costs more than the rest of the query. It does not copy
+        // a `pg.Query`.
         const query = Object.assign(new pg.Query<R>(sql, values as unknown[]), { name });
-        // The pool's type knows cursors only. It waits for the result of any query that brings no callback.
+        // The pool's type allows only cursors here. At run time it waits for the result of any query without a
+        // callback.
         const { rows } = await (used.query(query) as unknown as Promise<pg.QueryResult<R>>);
         return rows;
       } catch (error) {
@@ -131,9 +140,10 @@ async function inTransaction<T>(
   timeoutMs: number,
 ): Promise<T> {
   const query: Query = <R extends Row>(text: string, values: readonly unknown[] = []) =>
-    // `query_timeout` per query is honoured by pg though its types leave it out.
+    // pg supports `query_timeout` per query, although its types do not declare it.
     client.query<R>({ text, values: values as unknown[], query_timeout: timeoutMs } as pg.QueryConfig);
-  // A connection lost between two statements is reported here and by the next statement; unheard it ends the process.
+  // A connection that is lost between two statements is reported as this event and by the next statement. Without a
+  // listener, the event would end the process.
   const ignore = (): void => {};
   client.on('error', ignore);
   try {
@@ -143,7 +153,7 @@ async function inTransaction<T>(
     client.release();
     return result;
   } catch (error) {
-    // Whether a failed commit took effect is unknown. The connection is not to be trusted either: closing it rolls back.
+    // A failed commit may or may not have taken effect. The connection is not reliable either: closing it rolls back.
     client.release(true);
     throw error;
   } finally {
@@ -151,19 +161,19 @@ async function inTransaction<T>(
   }
 }
 
-// Read-only (fail-over), shut down by an administrator, crashed, or not yet up.
+// Read-only after a failover, shut down by an administrator, crashed, or still starting.
 const STALE_POOL_CODES = new Set(['25006', '57P01', '57P02', '57P03']);
-// SQLSTATE classes that mean "not now": connection, operator intervention, resources, system error.
-// 25P03 ends a transaction that stood still too long, which happens when this process itself was suspended.
+// SQLSTATE classes of a temporary failure: connection, operator intervention, resources, system error.
+// 25P03 ends a transaction that was idle for too long, which happens when this process itself was suspended.
 const UNAVAILABLE_CODE = /^(?:08|57|53|58|25006|25P03)/;
-// A serialization failure, or one of two that waited for each other.
+// A serialization failure, or a deadlock.
 const CONTENDED_CODES = new Set(['40001', '40P01']);
 const CANCELLED_CODES = new Set(['57014', '55P03']);
 const SOCKET_CODES = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
   'EPIPE',
-  // A Unix socket whose server takes no more connections off the queue.
+  // A Unix socket whose server accepts no more connections.
   'EAGAIN',
   'ENOENT',
   'ETIMEDOUT',
@@ -171,7 +181,7 @@ const SOCKET_CODES = new Set([
   'ENOTFOUND',
   'EAI_AGAIN',
 ]);
-// What pg throws without a code, by its text: it has no other mark.
+// Errors of pg without a code: only their text tells them apart.
 const TIMED_OUT = /timeout exceeded|Query read timeout|timeout expired|due to connection timeout/i;
 const LOST_CONNECTION =
   /Connection terminated|Client has encountered a connection error|not queryable|Cannot use a pool after/i;
@@ -192,16 +202,16 @@ function errorCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
 
-/** Between doing it in vain and doing it again. */
-const PAUSE_MS = 250;
+/** Between two attempts. */
+const RETRY_DELAY_MS = 250;
 
 export interface RetryOptions {
-  /** Nobody waits for it any longer. */
+  /** Ends the retries. */
   readonly signal: AbortSignal;
   readonly onUnavailable: (error: DatabaseUnavailable) => void;
 }
 
-/** Does it again for as long as PostgreSQL cannot answer. Null when `signal` came first. */
+/** Repeats `action` until PostgreSQL is available again. Resolves to null when `signal` aborts first. */
 export async function retryWhileUnavailable<T>(
   action: () => Promise<T>,
   { signal, onUnavailable }: RetryOptions,
@@ -212,7 +222,7 @@ export async function retryWhileUnavailable<T>(
     } catch (error) {
       if (!(error instanceof DatabaseUnavailable)) throw error;
       onUnavailable(error);
-      await wait(PAUSE_MS, undefined, { signal }).catch(() => {});
+      await wait(RETRY_DELAY_MS, undefined, { signal }).catch(() => {});
     }
   }
   return null;

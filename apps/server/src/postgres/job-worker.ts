@@ -7,44 +7,44 @@ import { createSocketTracker } from './socket-tracker.ts';
 
 export interface JobWorkerDependencies {
   readonly connection: pg.ClientConfig;
-  /** By the task's name. They only wake somebody: what they throw is a defect, and is not tried again. */
+  /** By task name. Tasks only wake other code up, so an exception in one is a defect, and the job is not retried. */
   readonly tasks: Readonly<Record<string, (payload: unknown) => void>>;
   readonly log: Log;
 }
 
-/** One listens for jobs, two take them: a job is done in the time of a statement or two. */
+/** One connection listens for jobs and two run them: a job takes no longer than one or two statements. */
 export const JOB_CONNECTIONS = 3;
-const JOBS_AT_ONCE = JOB_CONNECTIONS - 1;
-/** Notifications wake the worker; this is for one that was missed. */
+const CONCURRENT_JOBS = JOB_CONNECTIONS - 1;
+/** Notifications wake the worker. Polling finds jobs whose notification was lost. */
 const POLL_INTERVAL_MS = 2_000;
 const QUERY_TIMEOUT_MS = 1_750;
 const CONNECT_TIMEOUT_MS = 1_000;
 const RESTART_MS = 1_000;
-/** A PostgreSQL that is frozen never says goodbye. */
+/** A frozen PostgreSQL never confirms that a connection ends. */
 const STOP_TIMEOUT_MS = 2_000;
 
 /**
- * Runs the jobs that database transactions have left. graphile-worker holds on to connections that lead to a server which
- * has become read-only, and ends altogether when it cannot put a job away; so after any trouble with PostgreSQL it is
- * begun anew, with new connections.
+ * Runs the jobs that database transactions leave. graphile-worker keeps connections to a server that has become
+ * read-only, and stops altogether when it cannot complete a job. So after any failure of PostgreSQL the worker is
+ * replaced by a new one with new connections.
  */
 export function startJobWorker(dependencies: JobWorkerDependencies): { stop(): Promise<void> } {
-  let running = begin(dependencies);
+  let running = startWorker(dependencies);
   let restart: NodeJS.Timeout | undefined;
   let stopped: Promise<void> | undefined;
 
-  function watch(begun: Begun): void {
-    void begun.trouble.then(() => {
+  function restartAfterFailure(worker: RunningWorker): void {
+    void worker.failed.then(() => {
       if (stopped !== undefined) return;
       restart = setTimeout(() => {
-        running = begin(dependencies);
-        watch(running);
-        void begun.stop();
+        running = startWorker(dependencies);
+        restartAfterFailure(running);
+        void worker.stop();
       }, RESTART_MS).unref();
     });
   }
 
-  watch(running);
+  restartAfterFailure(running);
   return {
     stop() {
       clearTimeout(restart);
@@ -55,46 +55,46 @@ export function startJobWorker(dependencies: JobWorkerDependencies): { stop(): P
 }
 
 const OPTIONS = {
-  concurrency: JOBS_AT_ONCE,
+  concurrency: CONCURRENT_JOBS,
   pollInterval: POLL_INTERVAL_MS,
   noHandleSignals: true,
-  // Jobs are put away in batches. One by one, nobody would hear when it fails, and a rejection that nobody hears ends
-  // this process.
+  // Completes jobs in batches. When it completes them one by one, a failure is an unhandled rejection, which ends this
+  // process.
   preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
 };
 
-interface Begun {
-  /** Resolves at the first sign of trouble; not when it was stopped. */
-  readonly trouble: Promise<unknown>;
+interface RunningWorker {
+  /** Resolves at the first sign of a failure; not when the worker was stopped. */
+  readonly failed: Promise<unknown>;
   stop(): Promise<void>;
 }
 
-function begin({ connection, tasks, log }: JobWorkerDependencies): Begun {
+function startWorker({ connection, tasks, log }: JobWorkerDependencies): RunningWorker {
   const events: WorkerEvents = new EventEmitter();
   const sockets = createSocketTracker();
   const pool = openPool({ ...connection, stream: sockets.stream });
   const worker = runTaskList({ ...OPTIONS, events, logger: loggerTo(log) }, { ...tasks }, pool);
   endReleasedQuietly(events);
-  const trouble = Promise.withResolvers<unknown>();
-  for (const event of TROUBLE) events.once(event, trouble.resolve);
+  const failure = Promise.withResolvers<unknown>();
+  for (const event of FAILURE_EVENTS) events.once(event, failure.resolve);
   worker.promise.catch(() => {});
   return {
-    trouble: trouble.promise,
+    failed: failure.promise,
     async stop() {
-      for (const event of TROUBLE) events.off(event, trouble.resolve);
+      for (const event of FAILURE_EVENTS) events.off(event, failure.resolve);
       await sockets.close(() =>
-        Promise.race([end(worker, pool, log), wait(STOP_TIMEOUT_MS, undefined, { ref: false })]),
+        Promise.race([shutDown(worker, pool, log), wait(STOP_TIMEOUT_MS, undefined, { ref: false })]),
       );
     },
   };
 }
 
-/** What stops of itself is released too. */
-const TROUBLE = ['worker:getJob:error', 'pool:listen:error', 'pool:fatalError', 'pool:release'] as const;
+/** A worker that stops by itself is released too. */
+const FAILURE_EVENTS = ['worker:getJob:error', 'pool:listen:error', 'pool:fatalError', 'pool:release'] as const;
 
 /**
- * A worker that was let go while it looked for a job, and finds that PostgreSQL is gone, would end with a `console.trace`
- * between the log's lines. It has no job in hand, so it is made to end before that.
+ * A worker that is released while it looks for a job, and finds PostgreSQL unavailable, would end with a
+ * `console.trace` between the JSON lines of the log. It holds no job at that time, so it is ended before that.
  */
 function endReleasedQuietly(events: WorkerEvents): void {
   const released = new WeakSet<Worker>();
@@ -104,10 +104,10 @@ function endReleasedQuietly(events: WorkerEvents): void {
   });
 }
 
-/** Its lines about each job would be as many as requests. */
+/** Only warnings and errors: graphile-worker's lines about single jobs would be as many as requests. */
 function loggerTo(log: Log): Logger {
-  return new Logger(() => (level, message) => {
-    if (level === 'error' || level === 'warning') log.warn(`jobs: ${message}`);
+  return new Logger(() => (severity, detail) => {
+    if (severity === 'error' || severity === 'warning') log.warn({ detail }, 'job worker warning');
   });
 }
 
@@ -120,18 +120,18 @@ function openPool(connection: pg.ClientConfig): pg.Pool {
     query_timeout: QUERY_TIMEOUT_MS,
     keepAlive: true,
   });
-  // The statement that was under way reports the loss of a connection; unheard it would end this process.
+  // The statement in flight reports a lost connection. Without listeners, the event would end this process.
   pool.on('error', () => {});
   pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
 }
 
-async function end(worker: WorkerPool, pool: pg.Pool, log: Log): Promise<void> {
+async function shutDown(worker: WorkerPool, pool: pg.Pool, log: Log): Promise<void> {
   try {
     await worker.gracefulShutdown();
   } catch (error) {
-    // Without PostgreSQL it cannot end in order, and leaves nothing behind that another would miss.
-    log.debug({ err: error }, 'the job worker did not end in order');
+    // A graceful shutdown needs PostgreSQL. Without one, nothing is left behind that another process would miss.
+    log.debug({ err: error }, 'graceful shutdown of the job worker failed; nothing is lost');
   }
   await pool.end();
 }

@@ -6,19 +6,22 @@ import type { Database } from './database.ts';
 
 const MIGRATIONS_DIRECTORY = new URL('migrations/', import.meta.url);
 
-/** Any number that no other program on the same database locks: "tiba" in ASCII. */
+/** Advisory locks: any numbers that no other program on the same database uses. "tiba" and "tibj" in ASCII. */
 const MIGRATION_LOCK = 0x74696261;
+const JOB_MIGRATION_LOCK = 0x7469626a;
+
+const MIGRATION_TIMEOUT_MS = 10 * 60_000;
 
 /**
- * Brings the database to this program's schema: each file of `migrations/` once, in order, forward only, each in a
- * transaction. Processes that start together wait for each other.
- * @throws Error when a file that was applied has been changed since, or the database is newer than this program.
+ * Migrates the database to this program's schema: applies each file of `migrations/` once, in order, forward only, all
+ * of them in one transaction. Processes that start at the same time wait for each other.
+ * @throws Error when an applied file was changed afterwards, or the database is newer than this program.
  */
 export async function migrate(database: Database): Promise<void> {
   const migrations = await readMigrations();
   await database.transaction(
     async (query) => {
-      // The wait for another process's migrations may be longer than any look-up's deadline.
+      // Waiting for another process's migrations may take longer than the deadline of a look-up.
       await query('set local statement_timeout = 0');
       await query('set local lock_timeout = 0');
       await query('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
@@ -30,22 +33,23 @@ export async function migrate(database: Database): Promise<void> {
       const { rows } = await query<{ name: string; sha256: string }>('select name, sha256 from tiba.migrations');
       const applied = new Map(rows.map((row) => [row.name, row.sha256]));
       for (const { name, sql, sha256 } of migrations) {
-        const before = applied.get(name);
+        const appliedSha256 = applied.get(name);
         applied.delete(name);
-        if (before === sha256) continue;
-        if (before !== undefined) throw new Error(`migration ${name} was changed after it had been applied`);
+        if (appliedSha256 === sha256) continue;
+        if (appliedSha256 !== undefined) throw new Error(`migration ${name} was changed after it had been applied`);
         await query(sql);
         await query('insert into tiba.migrations (name, sha256) values ($1, $2)', [name, sha256]);
       }
       if (applied.size > 0) {
-        throw new Error(`the database is newer than this program: it knows ${[...applied.keys()].join(', ')}`);
+        const unknown = [...applied.keys()].join(', ');
+        throw new Error(
+          `the database is newer than this program, which does not know ${unknown}: start the newer version`,
+        );
       }
     },
     { timeoutMs: MIGRATION_TIMEOUT_MS },
   );
 }
-
-const MIGRATION_TIMEOUT_MS = 10 * 60_000;
 
 async function readMigrations(): Promise<{ name: string; sql: string; sha256: string }[]> {
   const names = (await readdir(MIGRATIONS_DIRECTORY)).filter((name) => name.endsWith('.sql')).sort();
@@ -57,16 +61,13 @@ async function readMigrations(): Promise<{ name: string; sql: string; sha256: st
   );
 }
 
-/** Any number that no other program on the same database locks: "tibj" in ASCII. */
-const JOB_MIGRATION_LOCK = 0x7469626a;
-
 /**
- * Brings graphile-worker's own schema, in which jobs are kept, to the version that this program uses. Processes that
- * start together wait for each other.
+ * Migrates graphile-worker's own schema, which holds the jobs, to the version that this program uses. Processes that
+ * start at the same time wait for each other.
  */
 export async function migrateJobs(connection: pg.ClientConfig): Promise<void> {
   const pgPool = new pg.Pool({ ...connection, max: 2, application_name: 'tiba job migrations' });
-  // The statement that was under way reports the loss of a connection; unheard it would end this process.
+  // The statement in flight reports a lost connection. Without listeners, the event would end this process.
   pgPool.on('error', () => {});
   pgPool.on('connect', (client) => client.on('error', () => {}));
   try {
@@ -75,7 +76,7 @@ export async function migrateJobs(connection: pg.ClientConfig): Promise<void> {
       await client.query('select pg_advisory_lock($1)', [JOB_MIGRATION_LOCK]);
       await runMigrations({ pgPool });
     } finally {
-      // Closing the connection lets the lock go.
+      // Closing the connection releases the lock.
       client.release(true);
     }
   } finally {

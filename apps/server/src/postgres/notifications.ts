@@ -1,16 +1,14 @@
 import pg from 'pg';
 import type { Log } from '../observability/log.ts';
-import { createSocketTracker } from './socket-tracker.ts';
+import { createSocketTracker, type SocketTracker } from './socket-tracker.ts';
 
 export interface Notifications {
   /**
-   * True while everything that was committed up to `trustMs` ago is known to have been heard of. False when
-   * PostgreSQL is out of reach: what is kept in memory may then be out of date.
+   * True while this process is known to have read every change that was committed up to `staleAfterMs` ago. False when
+   * PostgreSQL is out of reach: the caches in memory may be out of date then.
    */
   isCurrent(): boolean;
-  /**
-   * The same, but it waits a moment for word from PostgreSQL: a process that was only busy shall not turn callers away.
-   */
+  /** Like `isCurrent`, but waits briefly for PostgreSQL: a process that was only busy must not reject requests. */
   waitUntilCurrent(): Promise<boolean>;
   close(): Promise<void>;
 }
@@ -18,154 +16,188 @@ export interface Notifications {
 export interface NotificationsOptions {
   readonly connection: pg.ClientConfig;
   /**
-   * What to do for each channel (lower-case names), also while it is being done (`oneAtATime`). Each is also called once
-   * after every new connection, because what happened in between was not heard. When one fails, the connection is made
-   * anew.
+   * For each channel (lower-case name), the function that reads what has changed. A notification calls it even while an
+   * earlier call still runs (see `lib/single-flight.ts`). Every new connection calls all of them once, because
+   * notifications between two connections are lost. When one fails, the connection is replaced.
    */
   readonly channels: Readonly<Record<string, () => Promise<void>>>;
-  /** For channels whose payload says what happened. */
+  /** For channels whose payload says what has changed. */
   readonly handlers?: Readonly<Record<string, NotificationHandler>>;
-  /** For how long what was heard is taken for all there is. */
+  /** How long the caches count as current after the last successful heartbeat began. */
   readonly staleAfterMs?: number;
   readonly log: Log;
 }
 
 export interface NotificationHandler {
   onNotification(payload: string): void;
-  /** After a new connection: some may have been missed. */
+  /** Called after every new connection: notifications may have been lost before it. */
   onConnected(): void;
 }
 
-/** A change is out in the world within a second (docs/contract.md 5: half of it is for the way. */
-const TRUST_MS = 1_000;
+/** A change takes effect within one second (docs/contract.md 5), so older knowledge does not count as current. */
+const STALE_AFTER_MS = 1_000;
 const HEARTBEAT_MS = 250;
-/** PostgreSQL answers a heartbeat within this, or it is not well. */
-const PATIENCE_MS = 500;
+/** PostgreSQL answers a heartbeat within this time unless it is unavailable. */
+const WAIT_UNTIL_CURRENT_MS = 500;
 const RECONNECT_MS = 100;
 const HEARTBEAT_TIMEOUT_MS = 1_000;
 
-/** One connection that listens (LISTEN/NOTIFY), however many wait for news. Resolves after the first full reading. */
+/**
+ * Listens (LISTEN/NOTIFY) on one connection, however many subscribers there are. Resolves after every channel was read
+ * once. After a lost connection it reconnects until it is closed.
+ */
 export async function listen({
   connection,
   channels,
   handlers = {},
-  staleAfterMs = TRUST_MS,
+  staleAfterMs = STALE_AFTER_MS,
   log,
 }: NotificationsOptions): Promise<Notifications> {
-  const sockets = createSocketTracker();
-  const readings = new Map(Object.entries(channels));
-  let heardUpToMs = Number.NEGATIVE_INFINITY;
-  let closing = false;
-  let client: pg.Client | undefined;
-  let heartbeat: NodeJS.Timeout | undefined;
-  let reconnect: NodeJS.Timeout | undefined;
-  let waiting: PromiseWithResolvers<boolean> | undefined;
-
-  const isCurrent = (): boolean => performance.now() - heardUpToMs <= staleAfterMs;
-
-  function heard(upToMs: number): void {
-    heardUpToMs = upToMs;
-    if (isCurrent()) waiting?.resolve(true);
-  }
-
-  async function connect(): Promise<void> {
-    const opened = new pg.Client({
-      ...connection,
-      stream: sockets.stream,
-      application_name: 'tiba notifications',
-      connectionTimeoutMillis: HEARTBEAT_TIMEOUT_MS,
-      query_timeout: HEARTBEAT_TIMEOUT_MS,
-      keepAlive: true,
-    });
-    // pg needs a listener from the start; until the connection stands, connecting itself reports what goes wrong.
-    opened.on('error', () => lost(opened));
-    opened.on('end', () => lost(opened));
-    const unread = new Set<Promise<void>>();
-    opened.on('notification', ({ channel, payload = '' }) => {
-      if (Object.hasOwn(handlers, channel)) {
-        handlers[channel]?.onNotification(payload);
-        return;
-      }
-      const reading = readings.get(channel)?.();
-      if (reading === undefined) return;
-      unread.add(reading);
-      reading.then(
-        () => unread.delete(reading),
-        (error: unknown) => {
-          log.error({ err: error, channel }, 'a change could not be read');
-          lost(opened);
-        },
-      );
-    });
-    try {
-      await opened.connect();
-      for (const channel of [...readings.keys(), ...Object.keys(handlers)]) await opened.query(`listen ${channel}`);
-      const startedMs = performance.now();
-      await Promise.all([...readings.values()].map((read) => read()));
-      if (closing) throw new Error('closed while connecting');
-      heard(startedMs);
-      for (const { onConnected } of Object.values(handlers)) onConnected();
-    } catch (error) {
-      opened.end().catch(() => {});
-      throw error;
-    }
-    client = opened;
-    beat(opened, unread);
-  }
-
-  // PostgreSQL delivers what a connection should hear before it answers that connection's next statement. Until what was
-  // heard has been read as well, it is not known.
-  function beat(current: pg.Client, unread: ReadonlySet<Promise<void>>): void {
-    const ask = async (): Promise<void> => {
-      const askedMs = performance.now();
-      await current.query('select 1');
-      await Promise.all(unread);
-      heard(askedMs);
-      if (current === client && !closing) beat(current, unread);
-    };
-    heartbeat = setTimeout(() => {
-      ask().catch(() => lost(current));
-    }, HEARTBEAT_MS).unref();
-  }
-
-  function lost(gone: pg.Client): void {
-    if (gone !== client || closing) return;
-    client = undefined;
-    clearTimeout(heartbeat);
-    gone.end().catch(() => {});
-    log.warn('the connection for notifications was lost; connecting again');
-    retry();
-  }
-
-  function retry(): void {
-    if (closing) return;
-    reconnect = setTimeout(() => {
-      connect().catch(retry);
-    }, RECONNECT_MS).unref();
-  }
-
-  await connect();
+  const listener: Listener = {
+    connection,
+    channels: new Map(Object.entries(channels)),
+    handlers,
+    staleAfterMs,
+    log,
+    sockets: createSocketTracker(),
+    currentAtMs: Number.NEGATIVE_INFINITY,
+    closing: false,
+    client: undefined,
+    heartbeatTimer: undefined,
+    reconnectTimer: undefined,
+    waiter: undefined,
+  };
+  await connect(listener);
   return {
-    isCurrent,
-    waitUntilCurrent() {
-      if (isCurrent()) return Promise.resolve(true);
-      if (waiting === undefined) {
-        const opened = Promise.withResolvers<boolean>();
-        const patience = setTimeout(() => opened.resolve(false), PATIENCE_MS);
-        waiting = opened;
-        void opened.promise.then(() => {
-          clearTimeout(patience);
-          waiting = undefined;
-        });
-      }
-      return waiting.promise;
-    },
+    isCurrent: () => isCurrent(listener),
+    waitUntilCurrent: () => waitUntilCurrent(listener),
     async close() {
-      closing = true;
-      clearTimeout(heartbeat);
-      clearTimeout(reconnect);
-      const current = client;
-      if (current !== undefined) await sockets.close(() => current.end()).catch(() => {});
+      listener.closing = true;
+      clearTimeout(listener.heartbeatTimer);
+      clearTimeout(listener.reconnectTimer);
+      const { client } = listener;
+      if (client !== undefined) await listener.sockets.close(() => client.end()).catch(() => {});
     },
   };
+}
+
+interface Listener extends Required<Omit<NotificationsOptions, 'channels'>> {
+  readonly channels: ReadonlyMap<string, () => Promise<void>>;
+  readonly sockets: SocketTracker;
+  /** Every change that was committed before this time has been read. On the clock of `performance.now()`. */
+  currentAtMs: number;
+  closing: boolean;
+  /** The connection in use; undefined while there is none. */
+  client: pg.Client | undefined;
+  heartbeatTimer: NodeJS.Timeout | undefined;
+  reconnectTimer: NodeJS.Timeout | undefined;
+  /** Shared by all callers that wait until the caches are current. */
+  waiter: PromiseWithResolvers<boolean> | undefined;
+}
+
+const isCurrent = ({ currentAtMs, staleAfterMs }: Listener): boolean => performance.now() - currentAtMs <= staleAfterMs;
+
+function markCurrent(listener: Listener, atMs: number): void {
+  listener.currentAtMs = atMs;
+  if (isCurrent(listener)) listener.waiter?.resolve(true);
+}
+
+function waitUntilCurrent(listener: Listener): Promise<boolean> {
+  if (isCurrent(listener)) return Promise.resolve(true);
+  if (listener.waiter === undefined) {
+    const waiter = Promise.withResolvers<boolean>();
+    const timeout = setTimeout(() => waiter.resolve(false), WAIT_UNTIL_CURRENT_MS);
+    listener.waiter = waiter;
+    void waiter.promise.then(() => {
+      clearTimeout(timeout);
+      listener.waiter = undefined;
+    });
+  }
+  return listener.waiter.promise;
+}
+
+async function connect(listener: Listener): Promise<void> {
+  const { channels, handlers } = listener;
+  const client = new pg.Client({
+    ...listener.connection,
+    stream: listener.sockets.stream,
+    application_name: 'tiba notifications',
+    connectionTimeoutMillis: HEARTBEAT_TIMEOUT_MS,
+    query_timeout: HEARTBEAT_TIMEOUT_MS,
+    keepAlive: true,
+  });
+  // pg needs an error listener from the start. Until the connection is established, `connect` reports its errors.
+  client.on('error', () => onConnectionLost(listener, client));
+  client.on('end', () => onConnectionLost(listener, client));
+  const pendingReads = new Set<Promise<void>>();
+  client.on('notification', (message) => onNotification(listener, client, message, pendingReads));
+  try {
+    await client.connect();
+    for (const channel of [...channels.keys(), ...Object.keys(handlers)]) await client.query(`listen ${channel}`);
+    const startedMs = performance.now();
+    await Promise.all([...channels.values()].map((read) => read()));
+    if (listener.closing) throw new Error('closed while connecting');
+    markCurrent(listener, startedMs);
+    for (const { onConnected } of Object.values(handlers)) onConnected();
+  } catch (error) {
+    client.end().catch(() => {});
+    throw error;
+  }
+  listener.client = client;
+  scheduleHeartbeat(listener, client, pendingReads);
+}
+
+function onNotification(
+  listener: Listener,
+  client: pg.Client,
+  { channel, payload = '' }: pg.Notification,
+  pendingReads: Set<Promise<void>>,
+): void {
+  if (Object.hasOwn(listener.handlers, channel)) {
+    listener.handlers[channel]?.onNotification(payload);
+    return;
+  }
+  const read = listener.channels.get(channel)?.();
+  if (read === undefined) return;
+  pendingReads.add(read);
+  read.then(
+    () => pendingReads.delete(read),
+    (error: unknown) => {
+      listener.log.error({ err: error, channel }, 'reading a change after a notification failed; will reconnect');
+      onConnectionLost(listener, client);
+    },
+  );
+}
+
+/**
+ * PostgreSQL delivers pending notifications to a connection before it answers that connection's next statement. So once
+ * the heartbeat is answered and the reads that notifications caused have ended, every earlier change is known.
+ */
+function scheduleHeartbeat(listener: Listener, client: pg.Client, pendingReads: ReadonlySet<Promise<void>>): void {
+  const beat = async (): Promise<void> => {
+    const startedMs = performance.now();
+    await client.query('select 1');
+    await Promise.all(pendingReads);
+    markCurrent(listener, startedMs);
+    if (client === listener.client && !listener.closing) scheduleHeartbeat(listener, client, pendingReads);
+  };
+  listener.heartbeatTimer = setTimeout(() => {
+    beat().catch(() => onConnectionLost(listener, client));
+  }, HEARTBEAT_MS).unref();
+}
+
+function onConnectionLost(listener: Listener, client: pg.Client): void {
+  if (client !== listener.client || listener.closing) return;
+  listener.client = undefined;
+  clearTimeout(listener.heartbeatTimer);
+  client.end().catch(() => {});
+  listener.log.warn('connection for notifications lost; will reconnect');
+  scheduleReconnect(listener);
+}
+
+function scheduleReconnect(listener: Listener): void {
+  if (listener.closing) return;
+  listener.reconnectTimer = setTimeout(() => {
+    connect(listener).catch(() => scheduleReconnect(listener));
+  }, RECONNECT_MS).unref();
 }

@@ -28,7 +28,8 @@ export async function prepareDatabase(
 function requireSameEnvironment(found: InstallationEnvironment, environment: InstallationEnvironment): void {
   if (found === environment) return;
   throw new StartError(
-    `this database belongs to a ${found} installation, and this is ${environment}: use another database or data directory`,
+    `this database belongs to a ${found} installation, and this is ${environment}: ` +
+      'use another database or data directory',
   );
 }
 

@@ -16,7 +16,10 @@ interface SigningKeyRow extends Record<string, unknown> {
   retired: boolean;
 }
 
-/** Newest first: the first that is not retired signs. Keys retired so long ago that no token of theirs lives are left out. */
+/**
+ * Newest first; the first key that is not retired signs. Leaves out keys that were retired so long ago that every token
+ * they signed has expired.
+ */
 export async function findSigningKeys(
   database: Database,
   tokenLifetimeMaxSeconds: number,
@@ -37,7 +40,7 @@ export async function findSigningKeys(
   }));
 }
 
-/** The new key signs from now on; those before it are retired in the same moment. */
+/** Stores a new key, which signs from now on, and retires all earlier keys in the same transaction. */
 export async function rotateSigningKey(database: Database, key: Omit<SigningKeyRecord, 'retired'>): Promise<void> {
   await database.transaction(async (query) => {
     await query('update tiba.signing_keys set retired_at = now() where retired_at is null');

@@ -1,14 +1,19 @@
 import { Socket } from 'node:net';
 
-/** The sockets of connections to PostgreSQL, for hanging up on a server that is frozen: it never says goodbye. */
+/**
+ * The sockets of connections to PostgreSQL. A frozen server never answers a terminate message; its sockets are closed.
+ */
 export interface SocketTracker {
-  /** `pg.ClientConfig.stream` */
+  /** For `pg.ClientConfig.stream`. */
   readonly stream: () => Socket;
-  /** Waits some time for goodbyes, and then hangs up: an open socket would keep the process from ending. */
-  close(sayGoodbye: () => Promise<unknown>): Promise<void>;
+  /**
+   * Calls `terminate`, which ends the connections in order, and waits until their sockets are closed. After a timeout
+   * it destroys the sockets that are left: an open socket would keep the process from ending.
+   */
+  close(terminate: () => Promise<unknown>): Promise<void>;
 }
 
-const GOODBYE_TIMEOUT_MS = 2_000;
+const TERMINATE_TIMEOUT_MS = 2_000;
 
 export function createSocketTracker(): SocketTracker {
   const sockets = new Set<Socket>();
@@ -19,12 +24,12 @@ export function createSocketTracker(): SocketTracker {
       socket.once('close', () => sockets.delete(socket));
       return socket;
     },
-    async close(sayGoodbye) {
-      const goodbye = sayGoodbye();
+    async close(terminate) {
+      const terminated = terminate();
       const timer = setTimeout(() => {
         for (const socket of sockets) socket.destroy();
-      }, GOODBYE_TIMEOUT_MS);
-      await Promise.all([goodbye, ...Array.from(sockets, closed)]).finally(() => clearTimeout(timer));
+      }, TERMINATE_TIMEOUT_MS);
+      await Promise.all([terminated, ...Array.from(sockets, closed)]).finally(() => clearTimeout(timer));
     },
   };
 }

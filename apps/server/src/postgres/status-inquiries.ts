@@ -2,7 +2,7 @@ import type { Database, Query } from './database.ts';
 import type { ClaimedStatusInquiry } from './status-inquiry-claims.ts';
 import type { TransactionKey } from './transactions.ts';
 
-/** From now on the rail of each is asked about it, for the first time at `firstAt` (ISO 8601 UTC). */
+/** Schedules status inquiries about each transaction over its rail, the first one at `firstAt` (ISO 8601 UTC). */
 export async function beginStatusInquiries(
   query: Query,
   transactions: readonly (TransactionKey & { readonly rail: string | null })[],
@@ -24,7 +24,7 @@ export async function beginStatusInquiries(
   );
 }
 
-/** There is nothing left to ask about these. */
+/** Ends the status inquiries about these transactions. */
 export async function endStatusInquiries(query: Query, keys: readonly TransactionKey[]): Promise<void> {
   if (keys.length === 0) return;
   await query(
@@ -35,7 +35,7 @@ export async function endStatusInquiries(query: Query, keys: readonly Transactio
   );
 }
 
-/** What is known after a question. Times are ISO 8601 UTC. */
+/** The schedule after an inquiry. Times are ISO 8601 UTC. */
 export interface NextStatusInquiry {
   readonly nextAt: string;
   readonly attempts: number;
@@ -43,13 +43,16 @@ export interface NextStatusInquiry {
   readonly reviewSince: string | null;
 }
 
-/** Lets go of what was claimed. A claim that has run out and was taken by somebody else is his to settle. */
+/**
+ * Releases claims and stores when the next inquiries are due. A claim whose lease has ended and that another process
+ * has taken over is left to that process.
+ */
 export async function releaseStatusInquiries(
   database: Database,
   inquiries: readonly { readonly claimed: ClaimedStatusInquiry; readonly next: NextStatusInquiry }[],
 ): Promise<void> {
   if (inquiries.length === 0) return;
-  // Whoever locks one of the rows meanwhile ends it. Waiting for him could become waiting for each other.
+  // Skips locked rows: a transaction that holds such a lock is ending the inquiries, and waiting for it could deadlock.
   await database.query(
     `with released as (
        select i.client_id, i.transaction_id, k.next_at, k.attempts, k.unknown_since, k.review_since
@@ -78,7 +81,7 @@ export async function releaseStatusInquiries(
   );
 }
 
-/** A transaction in PROCESS that its bank says it knows nothing of: the money may or may not have left. */
+/** A transaction in PROCESS that its bank says it does not know: the money may or may not have left. */
 export interface InquiryReview extends TransactionKey {
   readonly rail: string;
   readonly railReference: string;
@@ -89,7 +92,7 @@ export interface InquiryReview extends TransactionKey {
   readonly lastInquiredAt: string;
 }
 
-/** Those for review, the longest first: for the operator, so of all clients. */
+/** Transactions under review, the longest first. Reads across clients, for the operator. */
 export async function listInquiryReviews(database: Database, limit: number): Promise<InquiryReview[]> {
   const rows = await database.query<ReviewRow>(
     `select i.client_id, i.transaction_id, i.rail, t.rail_reference, t.created_at, i.unknown_since, i.review_since,

@@ -1,7 +1,9 @@
 import type { Database } from './database.ts';
 import type { TransactionKey } from './transactions.ts';
 
-/** A transfer that whoever holds this may ask about, and nobody else, until `claimedUntil`. Times are ISO 8601 UTC. */
+/**
+ * A claim: until `claimedUntil`, only the process that holds it inquires about the transfer. Times are ISO 8601 UTC.
+ */
 export interface ClaimedStatusInquiry extends TransactionKey {
   readonly rail: string;
   readonly railReference: string;
@@ -10,11 +12,11 @@ export interface ClaimedStatusInquiry extends TransactionKey {
   readonly createdAt: string;
   readonly bankCode: string;
   readonly accountNumber: string;
-  /** How many steps of the schedule are behind it. */
+  /** How many steps of the schedule have passed. */
   readonly attempts: number;
   readonly unknownSince: string | null;
   readonly reviewSince: string | null;
-  /** When it would have been asked about by the schedule. */
+  /** When the schedule's next inquiry was due. */
   readonly dueAt: string;
   readonly claimedUntil: string;
 }
@@ -36,35 +38,36 @@ interface ClaimedRow extends Record<string, unknown> {
   claimed_until: Date;
 }
 
-/** The names of the rails that something is due at, whether or not such a rail exists. */
+/** The names of rails for which an inquiry is due, whether or not such a rail is configured. */
 export async function findRailsWithDueInquiries(database: Database, now: string): Promise<string[]> {
-  // From name to name by the index: the rows between are not read, however many there are.
+  // A loose index scan: it jumps from rail to rail, and reads none of the rows between.
   const rows = await database.query<{ rail: string }>(
-    `with recursive names as (
+    `with recursive rails as (
        (select rail from tiba.status_inquiries order by rail limit 1)
        union all
-       select (select i.rail from tiba.status_inquiries i where i.rail > names.rail order by i.rail limit 1)
-         from names where names.rail is not null
+       select (select i.rail from tiba.status_inquiries i where i.rail > rails.rail order by i.rail limit 1)
+         from rails where rails.rail is not null
      )
-     select rail from names
+     select rail from rails
       where rail is not null
-        and exists (select from tiba.status_inquiries i where i.rail = names.rail and i.next_at <= $1)`,
+        and exists (select from tiba.status_inquiries i where i.rail = rails.rail and i.next_at <= $1)`,
     [now],
-    'rails-due',
+    'rails-with-due-inquiries',
   );
   return rows.map(({ rail }) => rail);
 }
 
-const ASKING = 'next_at = $2, claimed_until = $2, last_inquired_at = $1';
+const CLAIM_ASSIGNMENTS = 'next_at = $2, claimed_until = $2, last_inquired_at = $1';
 
-const CLAIMED = `i.client_id, i.transaction_id, i.rail, t.rail_reference, t.amount::text, t.currency, t.created_at,
+const CLAIMED_COLUMNS = `
+         i.client_id, i.transaction_id, i.rail, t.rail_reference, t.amount::text, t.currency, t.created_at,
          t.bank_code, t.account_number, i.attempts, i.unknown_since, i.review_since, due.next_at as due_at,
          i.claimed_until`;
 
-const OF_DUE = `i.client_id = due.client_id and i.transaction_id = due.transaction_id
+const JOIN_DUE = `i.client_id = due.client_id and i.transaction_id = due.transaction_id
      and t.client_id = i.client_id and t.transaction_id = i.transaction_id`;
 
-/** Claims what is due at the rail, the longest due first. Whoever claims at the same time gets others. */
+/** Claims due inquiries of the rail, the longest due first. Concurrent claims get different inquiries. */
 export async function claimDueStatusInquiries(
   database: Database,
   {
@@ -81,55 +84,59 @@ export async function claimDueStatusInquiries(
         order by next_at limit $4
         for update skip locked
      )
-     update tiba.status_inquiries i set ${ASKING}
-       from due, tiba.transactions t where ${OF_DUE}
-     returning ${CLAIMED}`,
+     update tiba.status_inquiries i set ${CLAIM_ASSIGNMENTS}
+       from due, tiba.transactions t where ${JOIN_DUE}
+     returning ${CLAIMED_COLUMNS}`,
     [now, claimedUntil, rail, limit],
-    'claim-due-inquiries',
+    'claim-due-status-inquiries',
   );
   return rows.map(fromRow);
 }
 
-/** When one transaction may be asked about out of turn. */
+/** Conditions for an inquiry about one transaction ahead of its schedule. */
 export interface RefreshConditions {
   readonly now: string;
   readonly claimedUntil: string;
-  /** At these rails only. */
+  /** Only these rails. */
   readonly rails: readonly string[];
-  /** Not when it was asked about after this. */
+  /** Only if the last inquiry was not after this time. */
   readonly lastInquiredBefore: string;
-  /** The same for one that is under review. */
+  /** The same, for a transaction under review. */
   readonly lastInquiredBeforeInReview: string;
 }
 
-/** Claims one transaction, due or not. `lastInquiredAt` is when it was asked about before; both null when there is nothing to ask. */
+/**
+ * Claims the inquiry about one transaction, due or not. `lastInquiredAt` is the time of the previous inquiry. Both are
+ * null when the transaction has no inquiries.
+ */
 export async function claimStatusInquiry(
   database: Database,
   { clientId, transactionId }: TransactionKey,
   { now, claimedUntil, rails, lastInquiredBefore, lastInquiredBeforeInReview }: RefreshConditions,
 ): Promise<{ readonly claimed: ClaimedStatusInquiry | null; readonly lastInquiredAt: string | null }> {
-  const [row] = await database.query<Partial<ClaimedRow> & { asked_before: Date | null }>(
+  const [row] = await database.query<Partial<ClaimedRow> & { previously_inquired_at: Date | null }>(
     `with due as (
        select client_id, transaction_id, next_at from tiba.status_inquiries
         where client_id = $3 and transaction_id = $4 and rail = any ($5)
           and (claimed_until is null or claimed_until <= $1)
-          and (last_inquired_at is null or last_inquired_at <= case when review_since is null then $6 else $7 end::timestamptz)
+          and (last_inquired_at is null
+               or last_inquired_at <= case when review_since is null then $6 else $7 end::timestamptz)
         for update skip locked
      ), claimed as (
-       update tiba.status_inquiries i set ${ASKING}
-         from due, tiba.transactions t where ${OF_DUE}
-       returning ${CLAIMED}
+       update tiba.status_inquiries i set ${CLAIM_ASSIGNMENTS}
+         from due, tiba.transactions t where ${JOIN_DUE}
+       returning ${CLAIMED_COLUMNS}
      )
-     -- Read as it was before the statement began.
-     select claimed.*, known.last_inquired_at as asked_before
-       from tiba.status_inquiries known left join claimed on true
-      where known.client_id = $3 and known.transaction_id = $4`,
+     -- Reads the row as it was before the statement began.
+     select claimed.*, previous.last_inquired_at as previously_inquired_at
+       from tiba.status_inquiries previous left join claimed on true
+      where previous.client_id = $3 and previous.transaction_id = $4`,
     [now, claimedUntil, clientId, transactionId, rails, lastInquiredBefore, lastInquiredBeforeInReview],
-    'claim-inquiry',
+    'claim-status-inquiry',
   );
   return {
     claimed: row?.claimed_until instanceof Date ? fromRow(row as ClaimedRow) : null,
-    lastInquiredAt: row?.asked_before?.toISOString() ?? null,
+    lastInquiredAt: row?.previously_inquired_at?.toISOString() ?? null,
   };
 }
 
@@ -140,7 +147,7 @@ export interface Postponement {
   readonly limit: number;
 }
 
-/** Puts off what was due at the rail before `dueBefore` and nobody has asked. */
+/** Postpones inquiries of the rail that were due before `dueBefore` and that no process has claimed. */
 export async function postponeDueStatusInquiries(
   database: Database,
   { rail, dueBefore, nextAt, limit }: Postponement,

@@ -4,18 +4,18 @@ import type { Query } from './database.ts';
 import type { TransactionKey } from './transactions.ts';
 
 export interface StatusUpdateRecord extends TransactionKey {
-  /** Who raw it. */
+  /** Where the update came from: the client_id of the feed, `rail:` and the rail, or `clock`. */
   readonly source: string;
-  /** What was raw, as it came: JSON text. */
+  /** The message as it was received: JSON text. */
   readonly raw: string;
   readonly outcome: Exclude<UpdateResult['outcome'], 'rejected'>;
-  /** Why it was not applied. */
+  /** Why it was not applied; null when it was. */
   readonly reason: string | null;
 }
 
 const COLUMNS = ['client_id', 'transaction_id', 'source', 'raw', 'outcome', 'reason'] as const;
 
-/** Keeps every word about a known transaction, in the order in which they came. */
+/** Stores every status update of a known transaction, in the order in which they were received. */
 export async function insertStatusUpdates(query: Query, updates: readonly StatusUpdateRecord[]): Promise<void> {
   if (updates.length === 0) return;
   const rows = updates.map(({ clientId, transactionId, source, raw, outcome, reason }) => ({

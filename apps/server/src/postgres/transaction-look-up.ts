@@ -147,9 +147,9 @@ function parseResult(result: string): FoundTransaction | null {
   return { version: result.slice(0, start - 1), progress, rendered: result.slice(start) };
 }
 
-// Neither identifiers nor JSON contain control characters, so one of them separates the items of a batch within a single
-// text, in the parameters and in the result. This is far cheaper than array literals with their quoting, and than one
-// row per result.
+// Neither identifiers nor JSON contain control characters, so one of them separates the items of a batch within a
+// single text, in the parameters and in the result. This is far cheaper than array literals with their quoting, and
+// than one row per result.
 const SEPARATOR = '\u0001';
 
 const RESULT = `version || case when status <> 'PROCESS' then 'F' when rail is null then 'P' else 'I' end || rendered`;

@@ -32,28 +32,30 @@ interface TransactionRow extends Record<string, unknown> {
   overdue_since: Date | null;
 }
 
-// The money as text: PostgreSQL's decimals are exact, and JavaScript's numbers are not.
+// Amounts as text: PostgreSQL's decimals are exact, and JavaScript's numbers are not.
 const SELECTED = `t.client_id, t.transaction_id, t.reference_id, t.status, t.amount::text, t.fee::text, t.currency,
             t.bank_code, t.bank_name, t.account_number, t.account_name, t.description, t.created_at, t.processed_at,
             t.failure_reason, t.version, t.rail, t.rail_reference, t.reversed_at, t.expected_by, t.overdue_since`;
 
-/** The transactions of these keys that exist, locked until the database transaction ends. */
+/** Reads the transactions of these keys that exist, and locks them until the database transaction ends. */
 export async function lockTransactions(query: Query, keys: readonly TransactionKey[]): Promise<Transaction[]> {
-  // Locked in the order of the key, so that two feeds that name the same transactions wait for, not block, each other.
+  // Locks in key order, so that two feeds with the same transactions cannot deadlock.
   const { rows } = await query<TransactionRow>(
     `select ${SELECTED}
        from tiba.transactions t
        join unnest($1::text[], $2::text[]) as k (client_id, transaction_id)
          on t.client_id = k.client_id collate "C" and t.transaction_id = k.transaction_id collate "C"
       order by t.client_id, t.transaction_id
-        -- Not "for update", which would also hold up those who only refer to the row: another feed's observations.
+        -- Not "for update", which would also block foreign key checks: another feed's inserts of status updates.
         for no key update of t`,
     [keys.map((key) => key.clientId), keys.map((key) => key.transactionId)],
   );
   return rows.map(fromRow);
 }
 
-/** Transactions in PROCESS that should have been final by `now`, and are not yet called overdue: the earliest first. */
+/**
+ * Transactions in PROCESS that were expected to be final by `now` and are not marked overdue yet, the earliest first.
+ */
 export async function findNewlyOverdue(query: Query, now: string, limit: number): Promise<TransactionKey[]> {
   const { rows } = await query<{ client_id: string; transaction_id: string }>(
     `select client_id, transaction_id from tiba.transactions
@@ -64,7 +66,7 @@ export async function findNewlyOverdue(query: Query, now: string, limit: number)
   return rows.map((row) => ({ clientId: row.client_id, transactionId: row.transaction_id }));
 }
 
-/** Those in PROCESS that are overdue, the longest first: for the operator, so of all clients. */
+/** Transactions in PROCESS that are overdue, the longest first. Reads across clients, for the operator. */
 export async function listOverdue(database: Database, limit: number): Promise<Transaction[]> {
   const rows = await database.query<TransactionRow>(
     `select ${SELECTED} from tiba.transactions t
@@ -74,7 +76,7 @@ export async function listOverdue(database: Database, limit: number): Promise<Tr
   return rows.map(fromRow);
 }
 
-/** Which transaction holds each of these references. */
+/** Finds the transactions that have these reference IDs. */
 export async function findTransactionsByReference(
   query: Query,
   references: readonly { readonly clientId: string; readonly referenceId: string }[],
@@ -118,8 +120,8 @@ const COLUMNS = [
 ] as const;
 
 /**
- * Inserts new transactions. False when somebody else inserted one of them, or one with its reference, since it was
- * looked for: what was decided is then out of date, and the database transaction must be given up and done again.
+ * Inserts new transactions. Returns false when another database transaction has inserted one of them meanwhile, or one
+ * with the same reference ID. The decision is out of date then: roll back, and decide again.
  */
 export async function insertTransactions(query: Query, transactions: readonly Transaction[]): Promise<boolean> {
   if (transactions.length === 0) return true;
@@ -151,7 +153,7 @@ const CHANGING_COLUMNS = [
   'rendered',
 ] as const satisfies readonly Column[];
 
-/** Writes what has changed of transactions that were locked before. */
+/** Writes the changed columns of transactions that `lockTransactions` has locked. */
 export async function updateTransactions(query: Query, transactions: readonly Transaction[]): Promise<void> {
   if (transactions.length === 0) return;
   await query(
@@ -163,7 +165,7 @@ export async function updateTransactions(query: Query, transactions: readonly Tr
             overdue_since = nullif(input.overdue_since, '')::timestamptz, rendered = input.rendered
        from ${tableFromParameters(CHANGING_COLUMNS)}
       where t.client_id = input.client_id collate "C" and t.transaction_id = input.transaction_id collate "C"
-        -- The last guard below all others: a final status never changes.
+        -- The last of several guards: a final status never changes.
         and (t.status = 'PROCESS' or t.status = input.status)`,
     toColumnParameters(CHANGING_COLUMNS, transactions.map(toRow)),
   );
