@@ -188,6 +188,9 @@ test('the rows of a bank that no rail reaches end at once, and say that it was n
       [null, 'SERVICE_UNAVAILABLE'],
     ],
   );
-  assert.match(String(results[1]?.['message']), /^Accounts of this bank cannot be checked here, so it was not asked/);
+  assert.match(
+    String(results[1]?.['message']),
+    /^Accounts of this bank cannot be checked here, so the bank was not asked/,
+  );
   assert.equal(rail.asked.length, 1);
 });

@@ -3,18 +3,18 @@ import { accountNameOf } from '../domain/account.ts';
 import type { NewResult } from '../postgres/account-validation-results.ts';
 import { isNotSent } from '../rails/rail.ts';
 
-/** What becomes of a row that was taken to be asked about. */
+/** What happens to a claimed row after its check. */
 export type RowDisposition =
   | {
       readonly kind: 'result';
       readonly result: Omit<NewResult, 'clientId' | 'validationId' | 'rowNumber' | 'checkedAt'>;
     }
-  /** No bank was asked: it waits on. `holdMs`: its client has to wait, with the whole job. */
-  | { readonly kind: 'wait'; readonly holdMs: number | null };
+  /** No inquiry was sent: the row waits again. `pauseMs`: the client is blocked, so the whole job is paused. */
+  | { readonly kind: 'release'; readonly pauseMs: number | null };
 
 /**
- * Each account is asked about once. What the bank did not answer ends without a verdict, and so does what no rail will
- * ever be asked; what did not go out yet waits on.
+ * Each account of a job is asked about at most once. An inquiry that the bank did not answer ends without a verdict,
+ * and so does an account that no rail can check. A row whose inquiry was not sent waits again.
  */
 export function dispositionOf(outcome: CheckOutcome): RowDisposition {
   switch (outcome.kind) {
@@ -24,10 +24,10 @@ export function dispositionOf(outcome: CheckOutcome): RowDisposition {
     }
     case 'no_verdict':
       if (outcome.reason === 'no_rail') return NO_RAIL;
-      if (outcome.reason === 'rejected_by_bank') return QUESTION_REFUSED;
-      return isNotSent(outcome.reason) ? { kind: 'wait', holdMs: null } : NO_VERDICT;
+      if (outcome.reason === 'rejected_by_bank') return REJECTED_BY_BANK;
+      return isNotSent(outcome.reason) ? { kind: 'release', pauseMs: null } : NO_VERDICT;
     case 'blocked':
-      return { kind: 'wait', holdMs: outcome.retryAfterMs };
+      return { kind: 'release', pauseMs: outcome.retryAfterMs };
   }
 }
 
@@ -41,14 +41,16 @@ export const NO_VERDICT = withoutVerdict(
 );
 
 const NO_RAIL = withoutVerdict(
-  'Accounts of this bank cannot be checked here, so it was not asked: check_account of GET /api/v1/banks says at which banks they can',
+  'Accounts of this bank cannot be checked here, so the bank was not asked: ' +
+    'check_account of GET /api/v1/banks tells which banks can be checked',
 );
 
-const QUESTION_REFUSED = withoutVerdict(
-  'The bank takes no question about this account number, which says nothing about the account: make sure that the number is right',
+const REJECTED_BY_BANK = withoutVerdict(
+  'The bank rejects inquiries about this account number, which says nothing about the account: verify the number',
 );
 
-/** It may have been asked about, so it is not asked about again. */
+/** The inquiry may have been sent, so it is not sent again. */
 export const ABANDONED = withoutVerdict(
-  'The service was interrupted while the bank was being asked, which says nothing about the account: check it again by itself',
+  'The service was interrupted during the inquiry to the bank, which says nothing about the account: ' +
+    'check it again by itself',
 );

@@ -3,42 +3,41 @@ import type { Log } from '../observability/log.ts';
 import type { NewResult } from '../postgres/account-validation-results.ts';
 import { type Claim, releaseRows } from '../postgres/account-validation-rows.ts';
 import { pauseValidation, type ValidationKey } from '../postgres/account-validations.ts';
-import type { Database } from '../postgres/database.ts';
-import { retryWhileUnavailable } from '../postgres/database.ts';
+import { type Database, retryWhileUnavailable } from '../postgres/database.ts';
 import { storeResults } from './store.ts';
 
-/** Keeps what came of rows that were taken, many at a time. While PostgreSQL cannot answer it waits; nothing rejects. */
+/** Records what happened to claimed rows, in batches. Waits while PostgreSQL is unavailable. No method rejects. */
 export interface ResultWriter {
-  result(result: NewResult): Promise<void>;
-  /** No bank was asked: others may take it. */
+  record(result: NewResult): Promise<void>;
+  /** No inquiry was sent: any process may claim the row again. */
   release(claim: Claim): Promise<void>;
-  /** Its client has to wait. */
-  hold(validation: ValidationKey, holdMs: number): Promise<void>;
+  /** The client is blocked: no rows of the job are claimed for this time. */
+  pause(validation: ValidationKey, pauseMs: number): Promise<void>;
 }
 
 const BATCH_MAX = 256;
 
-/** `signal`: nobody waits any longer. */
+/** `signal` ends the retries: the process is closing. */
 export function createResultWriter(database: Database, log: Log, signal: AbortSignal): ResultWriter {
-  const patience = {
+  const retryOptions = {
     signal,
     onUnavailable: (error: unknown) =>
-      log.warn({ err: error }, 'results of account validations could not be recorded yet; it is tried again'),
+      log.warn({ err: error }, 'recording account validation results failed; will retry'),
   };
 
-  async function keep(write: () => Promise<void>): Promise<void> {
+  async function write(action: () => Promise<void>): Promise<void> {
     try {
-      await retryWhileUnavailable(write, patience);
+      await retryWhileUnavailable(action, retryOptions);
     } catch (error) {
-      log.error({ err: error }, 'results of account validations could not be recorded: no verdict for their rows');
+      log.error({ err: error }, 'recording account validation results failed: their rows end without a verdict');
     }
   }
 
-  const results = createBatcher<NewResult>((batch) => keep(() => storeResults(database, batch)), BATCH_MAX);
-  const released = createBatcher<Claim>((batch) => keep(() => releaseRows(database, batch)), BATCH_MAX);
+  const results = createBatcher<NewResult>((batch) => write(() => storeResults(database, batch)), BATCH_MAX);
+  const releases = createBatcher<Claim>((batch) => write(() => releaseRows(database, batch)), BATCH_MAX);
   return {
-    result: results.add,
-    release: released.add,
-    hold: (validation, holdMs) => keep(() => pauseValidation(database, validation, holdMs)),
+    record: results.add,
+    release: releases.add,
+    pause: (validation, pauseMs) => write(() => pauseValidation(database, validation, pauseMs)),
   };
 }

@@ -1,5 +1,5 @@
 import type { BankDirectory } from '../domain/bank.ts';
-import { type NewResult, recordResults } from '../postgres/account-validation-results.ts';
+import { type NewResult, recordResults, resultsTransaction } from '../postgres/account-validation-results.ts';
 import { insertRows, type NewRow } from '../postgres/account-validation-rows.ts';
 import {
   type AccountValidation,
@@ -12,49 +12,49 @@ import {
   type StoredCounts,
   type ValidationKey,
 } from '../postgres/account-validations.ts';
-import type { Database } from '../postgres/database.ts';
-import { publishEnded } from './publish-ended.ts';
+import type { Database, Query } from '../postgres/database.ts';
+import { insertEvents } from '../postgres/events.ts';
+import { validationToJson } from './to-json.ts';
 import type { UploadRow } from './uploads/upload.ts';
 import { validateRows } from './validate-rows.ts';
 
-/** So many rows that a statement is done well within its deadline, and that others have their turn between two. */
-const ROWS_AT_ONCE = 1_000;
-/** Each of many results may be that of a thousand rows with the same account (judge-rows.ts). */
-const RESULTS_TIMEOUT_MS = 20_000;
+/** Few enough that a statement ends well within its deadline, and that other work gets its turn in between. */
+const INSERT_BATCH_MAX = 1_000;
 
 export interface NewValidationJob extends Omit<NewValidation, 'rowCount'> {
   readonly rows: readonly UploadRow[];
 }
 
 /**
- * Keeps a job with all its rows; those that cannot be asked about have their result at once. False when the key was used
- * before. `permit` throws when the client has too much with it: then nothing of it stays.
+ * Stores a job with all its rows, in one database transaction. Rows that cannot be checked get their result at once.
+ * Returns false when the idempotency key was used before. `permit` throws when the client exceeds a limit: then nothing
+ * is stored.
  */
 export async function storeValidation(
   database: Database,
   banks: BankDirectory,
   job: NewValidationJob,
-  permit: (kept: StoredCounts) => void,
+  permit: (stored: StoredCounts) => void,
 ): Promise<boolean> {
   const { rows: uploaded, ...validation } = job;
   const rows = await validateRows(uploaded, banks);
   return database.transaction(async (query) => {
     if (!(await insertValidation(query, { ...validation, rowCount: rows.length }))) return false;
     const ended: AccountValidation[] = [];
-    for (let start = 0; start < rows.length; start += ROWS_AT_ONCE) {
-      const some = rows.slice(start, start + ROWS_AT_ONCE);
-      await insertRows(query, validation, some);
-      const faults = faultsOf(validation, some);
-      if (faults.length > 0) ended.push(...(await recordResults(query, faults)));
+    for (let start = 0; start < rows.length; start += INSERT_BATCH_MAX) {
+      const batch = rows.slice(start, start + INSERT_BATCH_MAX);
+      await insertRows(query, validation, batch);
+      const invalid = resultsOfInvalid(validation, batch);
+      if (invalid.length > 0) ended.push(...(await recordResults(query, invalid)));
     }
-    // Late, since many rows take seconds: whoever would disable the client waits for its lock.
+    // Last, because inserting many rows takes seconds, and the lock on the client blocks the operator who disables it.
     permit(await lockAndCountStored(query, validation.clientId));
     await publishEnded(query, ended);
     return true;
   });
 }
 
-function faultsOf({ clientId, validationId }: ValidationKey, rows: readonly NewRow[]): NewResult[] {
+function resultsOfInvalid({ clientId, validationId }: ValidationKey, rows: readonly NewRow[]): NewResult[] {
   const checkedAt = new Date().toISOString();
   return rows.flatMap(({ rowNumber, fault }) =>
     fault === null
@@ -73,18 +73,12 @@ function faultsOf({ clientId, validationId }: ValidationKey, rows: readonly NewR
   );
 }
 
-/** Keeps what came of rows, and tells of the jobs that have ended with it, in one database transaction. */
+/** Stores results of rows, and the events of the jobs that end with them, in one database transaction. */
 export function storeResults(database: Database, results: readonly NewResult[]): Promise<void> {
-  return database.transaction(
-    async (query) => {
-      await query(`set local statement_timeout = ${RESULTS_TIMEOUT_MS}`);
-      await publishEnded(query, await recordResults(query, results));
-    },
-    { timeoutMs: RESULTS_TIMEOUT_MS },
-  );
+  return resultsTransaction(database, async (query) => publishEnded(query, await recordResults(query, results)));
 }
 
-/** Null when there is no such job; one that has ended stays as it is. */
+/** Cancels a job. A job that has ended stays as it is. Null when there is no such job. */
 export async function storeCancellation(database: Database, key: ValidationKey): Promise<AccountValidation | null> {
   const cancelled = await database.transaction(async (query) => {
     const validation = await cancelValidation(query, key);
@@ -94,12 +88,27 @@ export async function storeCancellation(database: Database, key: ValidationKey):
   return cancelled ?? findValidation(database, key);
 }
 
-const CANCELLED_AT_ONCE = 100;
+const CANCEL_BATCH_MAX = 100;
 
-/** Cancels some of the jobs that began before then and are still running. Whether there may be more. Crosses clients. */
+/** Cancels a batch of running jobs that were created before then, of all clients. Returns whether there may be more. */
 export async function cancelOldValidations(database: Database, createdBefore: Date): Promise<boolean> {
-  const running = await listRunningValidations(database, CANCELLED_AT_ONCE);
+  const running = await listRunningValidations(database, CANCEL_BATCH_MAX);
   const old = running.filter(({ createdAt }) => createdAt < createdBefore.toISOString());
   for (const job of old) await storeCancellation(database, job);
-  return old.length === CANCELLED_AT_ONCE;
+  return old.length === CANCEL_BATCH_MAX;
+}
+
+/** Stores an `account_validation.ended` event for each job. Call it last in a database transaction. */
+function publishEnded(query: Query, ended: readonly AccountValidation[]): Promise<void> {
+  return insertEvents(
+    query,
+    ended.map((validation) => ({
+      clientId: validation.clientId,
+      subjectId: validation.validationId,
+      version: 1,
+      kind: 'account_validation.ended',
+      occurredAt: validation.endedAt ?? validation.createdAt,
+      data: JSON.stringify(validationToJson(validation)),
+    })),
+  );
 }

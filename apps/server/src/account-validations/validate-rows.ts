@@ -5,52 +5,56 @@ import { isReferenceId } from '../domain/identifiers.ts';
 import type { NewRow } from '../postgres/account-validation-rows.ts';
 import type { UploadRow } from './uploads/upload.ts';
 
-/** All of them have their result in one statement. */
+/** Duplicates of one row. All of them get their result in one statement. */
 const DUPLICATE_ROWS_MAX = 1_000;
 
-/** Judged in some milliseconds; between two, others have their turn. */
-const JUDGED_AT_ONCE = 1_000;
+/** Validated within some milliseconds; the event loop gets a turn after each batch. */
+const BATCH_MAX = 1_000;
 
-/** What is wrong with each row; and which rows are about the same account, so that the first is asked about for all. */
+/** Finds the fault of each row, and rows about the same account: the first is checked, the others are its duplicates. */
 export async function validateRows(rows: readonly UploadRow[], banks: BankDirectory): Promise<NewRow[]> {
-  const duplicateRows = new Map<string, number[]>();
-  const judged: NewRow[] = [];
+  const duplicatesByAccount = new Map<string, number[]>();
+  const validated: NewRow[] = [];
   for (const row of rows) {
-    judged.push(judge(row, banks, duplicateRows));
-    if (judged.length % JUDGED_AT_ONCE === 0) await nextTurn();
+    validated.push(validateRow(row, banks, duplicatesByAccount));
+    if (validated.length % BATCH_MAX === 0) await nextTurn();
   }
-  return judged;
+  return validated;
 }
 
-function judge({ fault, ...row }: UploadRow, banks: BankDirectory, duplicateRows: Map<string, number[]>): NewRow {
-  const question = parseAccountCheck({ ...row, expectedName: row.expectedAccountName }, banks);
-  if (fault !== null) return unaskable(row, { code: 'INVALID_FORMAT', message: fault });
-  if ('code' in question) return unaskable(row, question);
+function validateRow(
+  { fault, ...row }: UploadRow,
+  banks: BankDirectory,
+  duplicatesByAccount: Map<string, number[]>,
+): NewRow {
+  const request = parseAccountCheck({ ...row, expectedName: row.expectedAccountName }, banks);
+  if (fault !== null) return invalidRow(row, { code: 'INVALID_FORMAT', message: fault });
+  if ('code' in request) return invalidRow(row, request);
   if (row.reference !== null && !isReferenceId(row.reference)) {
-    return unaskable({ ...row, reference: null }, { code: 'INVALID_FORMAT', message: INVALID_REFERENCE });
+    return invalidRow({ ...row, reference: null }, { code: 'INVALID_FORMAT', message: INVALID_REFERENCE });
   }
-  const { bic } = question.bank;
-  const account = `${bic} ${question.accountNumber.reveal()}`;
-  const first = duplicateRows.get(account);
-  if (first !== undefined && first.length >= DUPLICATE_ROWS_MAX) return unaskable(row, TOO_OFTEN);
-  if (first !== undefined) {
-    first.push(row.rowNumber);
+  const { bic } = request.bank;
+  const account = `${bic} ${request.accountNumber.reveal()}`;
+  const known = duplicatesByAccount.get(account);
+  if (known !== undefined && known.length >= DUPLICATE_ROWS_MAX) return invalidRow(row, TOO_MANY_DUPLICATES);
+  if (known !== undefined) {
+    known.push(row.rowNumber);
     return { ...row, bic, duplicateRows: null, fault: null };
   }
-  // Grows while later rows are judged.
-  const also: number[] = [];
-  duplicateRows.set(account, also);
-  return { ...row, bic, duplicateRows: also, fault: null };
+  // This array of the first row grows while the later rows are validated.
+  const duplicateRows: number[] = [];
+  duplicatesByAccount.set(account, duplicateRows);
+  return { ...row, bic, duplicateRows, fault: null };
 }
 
 const INVALID_REFERENCE = 'Invalid format: reference must be 1 to 128 characters, none of them a control character';
 
-const TOO_OFTEN: AccountCheckFault = {
+const TOO_MANY_DUPLICATES: AccountCheckFault = {
   code: 'INVALID_FORMAT',
   message: `Invalid format: more than ${DUPLICATE_ROWS_MAX} rows have this account: send it once`,
 };
 
-const unaskable = (row: Omit<UploadRow, 'fault'>, fault: AccountCheckFault): NewRow => ({
+const invalidRow = (row: Omit<UploadRow, 'fault'>, fault: AccountCheckFault): NewRow => ({
   ...row,
   bic: null,
   duplicateRows: [],

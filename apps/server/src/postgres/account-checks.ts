@@ -13,14 +13,14 @@ const COLUMNS = [
 ] as const;
 
 /**
- * One check, as text, by column: made once for each on the hot path, and sent as it is. `checked_at` is ISO 8601 UTC,
- * `account_hash` hexadecimal.
+ * One audit record, as text by column: created once for each check on the hot path and sent as it is. `checked_at` is
+ * ISO 8601 UTC, `account_hash` hexadecimal.
  */
 export type NewAccountCheck = Readonly<Record<(typeof COLUMNS)[number], string | null>>;
 
 /**
- * The checks get `firstId` and the numbers after it. Whether a batch was written is not always known: written again with
- * the same numbers, it is there once.
+ * Inserts audit records with the IDs `firstId` and following. After an error it may be unknown whether a batch was
+ * written: inserted again with the same IDs, it is stored once.
  */
 export async function insertAccountChecks(
   database: Database,
@@ -32,9 +32,9 @@ export async function insertAccountChecks(
 
 const INSERT_SQL = `
 insert into tiba.account_checks (check_id, ${COLUMNS.join(', ')})
-select $${COLUMNS.length + 1}::bigint + place - 1, client_id, checked_at::timestamptz, bic, decode(account_hash, 'hex'), outcome,
-       nullif(rail, ''), nullif(age_seconds, '')::integer, nullif(request_id, '')
-  from ${tableFromParameters(COLUMNS, 'place')}
+select $${COLUMNS.length + 1}::bigint + input_order - 1, client_id, checked_at::timestamptz, bic,
+       decode(account_hash, 'hex'), outcome, nullif(rail, ''), nullif(age_seconds, '')::integer, nullif(request_id, '')
+  from ${tableFromParameters(COLUMNS, 'input_order')}
 on conflict do nothing`;
 
 export interface AccountCheck {
@@ -51,19 +51,19 @@ export interface AccountCheck {
 }
 
 export interface AccountCheckFilter {
-  /** Of these two at least one. */
+  /** At least one of these two is not null. */
   readonly clientId: string | null;
   readonly accountHash: string | null;
-  /** ISO 8601 UTC, both included; null for no bound. */
+  /** ISO 8601 UTC, both inclusive; null for no limit. */
   readonly from: string | null;
   readonly to: string | null;
   readonly limit: number;
 }
 
-/** The latest first: for the operator, so of all clients. */
+/** The newest first. Crosses clients: it is for the operator. */
 export async function findAccountChecks(database: Database, filter: AccountCheckFilter): Promise<AccountCheck[]> {
   const values: unknown[] = [filter.from ?? '-infinity', filter.to ?? 'infinity', filter.limit];
-  const wanted = [
+  const conditions = [
     ...(filter.clientId === null ? [] : [`client_id = $${values.push(filter.clientId)}`]),
     ...(filter.accountHash === null ? [] : [`account_hash = decode($${values.push(filter.accountHash)}, 'hex')`]),
   ];
@@ -71,7 +71,7 @@ export async function findAccountChecks(database: Database, filter: AccountCheck
     `select client_id, checked_at, bic, encode(account_hash, 'hex') as account_hash, outcome, rail, age_seconds,
             request_id
        from tiba.account_checks
-      where ${wanted.join(' and ')} and checked_at between $1::timestamptz and $2::timestamptz
+      where ${conditions.join(' and ')} and checked_at between $1::timestamptz and $2::timestamptz
       order by checked_at desc limit $3`,
     values,
   );
@@ -100,34 +100,37 @@ interface AccountCheckRow extends Record<string, unknown> {
 
 const COUNT_TIMEOUT_MS = 20_000;
 
-/** How many questions went out over each rail since then. A few more did: those that were repeated leave one record. */
+/**
+ * How many inquiries were sent over each rail since then. The real number is a little higher: an inquiry and its
+ * retries have one record.
+ */
 export function countInquiries(database: Database, since: Date): Promise<Map<string, number>> {
   return database.transaction(
     async (query) => {
       await query(`set local statement_timeout = ${COUNT_TIMEOUT_MS}`);
-      const { rows } = await query<{ rail: string; asked: number }>(
-        `select a.rail, count(*)::integer as asked
+      const { rows } = await query<{ rail: string; inquiries: number }>(
+        `select a.rail, count(*)::integer as inquiries
            from tiba.clients c
            join tiba.account_checks a on a.client_id = c.client_id and a.checked_at >= $1::timestamptz
           where a.rail is not null and a.age_seconds is null
           group by a.rail`,
         [since.toISOString()],
       );
-      return new Map(rows.map(({ rail, asked }) => [rail, asked]));
+      return new Map(rows.map(({ rail, inquiries }) => [rail, inquiries]));
     },
     { timeoutMs: COUNT_TIMEOUT_MS },
   );
 }
 
-/** Deletes some of those that were made before then (ISO 8601 UTC), of each client's the oldest; how many. */
-export async function deleteAccountChecks(database: Database, before: string, atOnce: number): Promise<number> {
+/** Deletes up to `limit` records from before then (ISO 8601 UTC), the oldest of each client first. Returns how many. */
+export async function deleteAccountChecks(database: Database, before: string, limit: number): Promise<number> {
   const rows = await database.query<{ deleted: number }>(
     `with deleted as (
        delete from tiba.account_checks where ctid = any (array(
-         select old.place
+         select old.tuple
            from tiba.clients c
           cross join lateral (
-            select a.ctid as place from tiba.account_checks a
+            select a.ctid as tuple from tiba.account_checks a
              where a.client_id = c.client_id and a.checked_at < $1::timestamptz
              order by a.checked_at limit $2
           ) old
@@ -135,7 +138,7 @@ export async function deleteAccountChecks(database: Database, before: string, at
        )) returning 1
      )
      select count(*)::integer as deleted from deleted`,
-    [before, atOnce],
+    [before, limit],
   );
   return rows[0]?.deleted ?? 0;
 }
@@ -144,17 +147,17 @@ export interface CheckedAccountsFilter {
   readonly clientId: string;
   /** ISO 8601 UTC. */
   readonly since: string;
-  /** Outcomes that do not count: no bank was asked. */
+  /** Outcomes that do not count, because no inquiry was sent. */
   readonly excludedOutcomes: readonly string[];
 }
 
-const READ_AT_ONCE = 5_000;
+const READ_BATCH = 5_000;
 
-/** Tells the hashes of the accounts that a client has had banks asked about since then, in parts: there may be many. */
+/** Passes the hashes of the accounts that a client has checked since then to `onHashes`, in batches. */
 export async function readCheckedAccounts(
   database: Database,
   { clientId, since, excludedOutcomes }: CheckedAccountsFilter,
-  tell: (hashes: readonly string[]) => void,
+  onHashes: (hashes: readonly string[]) => void,
 ): Promise<void> {
   let after: readonly [Date | string, string] = [since, '0'];
   for (;;) {
@@ -164,10 +167,10 @@ export async function readCheckedAccounts(
          from tiba.account_checks
         where client_id = $1 and (checked_at, check_id) > ($2::timestamptz, $3::bigint)
         order by client_id, checked_at, check_id limit $5`,
-      [clientId, ...after, excludedOutcomes, READ_AT_ONCE],
+      [clientId, ...after, excludedOutcomes, READ_BATCH],
     );
-    tell(rows.flatMap(({ hash, counts }) => (counts ? [hash] : [])));
-    const last = rows[READ_AT_ONCE - 1];
+    onHashes(rows.flatMap(({ hash, counts }) => (counts ? [hash] : [])));
+    const last = rows[READ_BATCH - 1];
     if (last === undefined) return;
     after = [last.checked_at, last.check_id];
   }

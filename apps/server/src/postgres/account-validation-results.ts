@@ -11,7 +11,7 @@ import {
 import { tableFromParameters, toColumnParameters } from './bulk-parameters.ts';
 import type { Database, Query } from './database.ts';
 
-/** What came of a row that was asked about, and with it of all rows with the same account. */
+/** The result of a checked row, which its duplicate rows get too. */
 export interface NewResult extends RowKey {
   readonly result: RowResult;
   /** With ACTIVE only. */
@@ -32,14 +32,30 @@ const COLUMNS = [
   'checked_at',
 ] as const;
 
+/** Each of many results may be that of a row with 1,000 duplicates (account-validations/validate-rows.ts). */
+const RESULTS_TIMEOUT_MS = 20_000;
+
+/** A transaction for `recordResults`, with a longer deadline than other statements have. */
+export function resultsTransaction(database: Database, work: (query: Query) => Promise<void>): Promise<void> {
+  return database.transaction(
+    async (query) => {
+      await query(`set local statement_timeout = ${RESULTS_TIMEOUT_MS}`);
+      await work(query);
+    },
+    { timeoutMs: RESULTS_TIMEOUT_MS },
+  );
+}
+
 /**
- * Gives each row its result and its place among the results of its job, and ends the jobs that have all of theirs, which
- * are returned. Rows that have a result keep it. Call it within a database transaction.
+ * Stores results. Each row and its duplicates get their result and a sequence number within their job. Jobs whose rows
+ * now all have a result become COMPLETED; these jobs are returned. A row that has a result keeps it. Call it within a
+ * database transaction.
  */
 export async function recordResults(query: Query, results: readonly NewResult[]): Promise<AccountValidation[]> {
-  // First, and by itself: the statement that numbers them must see what others have numbered.
+  // A statement of its own, before the one that assigns sequence numbers: that one must see the numbers that other
+  // transactions have assigned.
   await lockValidations(query, results);
-  const given = results.map((each) => ({
+  const newResults = results.map((each) => ({
     client_id: each.clientId,
     validation_id: each.validationId,
     row_number: String(each.rowNumber),
@@ -48,23 +64,23 @@ export async function recordResults(query: Query, results: readonly NewResult[])
     message: each.message,
     checked_at: each.checkedAt,
   }));
-  const { rows } = await query<ValidationRow>(RECORD_SQL, toColumnParameters(COLUMNS, given));
+  const { rows } = await query<ValidationRow>(RECORD_SQL, toColumnParameters(COLUMNS, newResults));
   return rows.map(toValidation).filter(({ state }) => state === 'COMPLETED');
 }
 
-const counted = (results: string): string => `count(*) filter (where result ${results})::int`;
+const countWhere = (condition: string): string => `count(*) filter (where result ${condition})::int`;
 
 const RECORD_SQL = `
 with given as materialized (
   select distinct on (1, 2, 3)
          client_id collate "C" as client_id, validation_id collate "C" as validation_id, row_number::int as row_number,
          result, nullif(account_name, '') as account_name, nullif(message, '') as message,
-         checked_at::timestamptz as checked_at, place
-    from ${tableFromParameters(COLUMNS, 'place')}
+         checked_at::timestamptz as checked_at, input_order
+    from ${tableFromParameters(COLUMNS, 'input_order')}
 ), numbered as materialized (
-  select g.client_id, g.validation_id, also.row_number, g.result, g.account_name, g.message, g.checked_at,
-         v.last_sequence + row_number() over (partition by g.client_id, g.validation_id order by g.place, also.row_number)
-           as sequence
+  select g.client_id, g.validation_id, each.row_number, g.result, g.account_name, g.message, g.checked_at,
+         v.last_sequence + row_number() over (
+           partition by g.client_id, g.validation_id order by g.input_order, each.row_number) as sequence
     from given g
     join tiba.account_validations v on v.client_id = g.client_id and v.validation_id = g.validation_id
    cross join lateral (
@@ -72,7 +88,7 @@ with given as materialized (
       where r.client_id = g.client_id and r.validation_id = g.validation_id and r.row_number = g.row_number
         and r.state <> 'done'
      offset 0) r
-   cross join lateral unnest(r.row_numbers) as also (row_number)
+   cross join lateral unnest(r.row_numbers) as each (row_number)
 ), written as (
   update tiba.account_validation_rows r
      set state = 'done', sequence = n.sequence, result = n.result, account_name = n.account_name, message = n.message,
@@ -80,10 +96,10 @@ with given as materialized (
     from numbered n
    where r.client_id = n.client_id and r.validation_id = n.validation_id and r.row_number = n.row_number
 ), counts as materialized (
-  select client_id as client, validation_id as validation, count(*)::int as results, ${counted("= 'ACTIVE'")} as active,
-         ${counted("= 'INACTIVE'")} as inactive, ${counted("= 'NOT_FOUND'")} as not_found,
-         ${counted("= 'BLOCKED'")} as blocked, ${counted("like 'INVALID%'")} as invalid,
-         ${counted("= 'SERVICE_UNAVAILABLE'")} as no_verdict
+  select client_id as client, validation_id as validation, count(*)::int as results,
+         ${countWhere("= 'ACTIVE'")} as active, ${countWhere("= 'INACTIVE'")} as inactive,
+         ${countWhere("= 'NOT_FOUND'")} as not_found, ${countWhere("= 'BLOCKED'")} as blocked, ${countWhere("like 'INVALID%'")} as invalid,
+         ${countWhere("= 'SERVICE_UNAVAILABLE'")} as no_verdict
     from numbered group by 1, 2
 )
 update tiba.account_validations v
@@ -91,13 +107,15 @@ update tiba.account_validations v
        active_count = v.active_count + c.active, inactive_count = v.inactive_count + c.inactive,
        not_found_count = v.not_found_count + c.not_found, blocked_count = v.blocked_count + c.blocked,
        invalid_count = v.invalid_count + c.invalid, no_verdict_count = v.no_verdict_count + c.no_verdict,
-       state = case when v.state = 'RUNNING' and v.last_sequence + c.results = v.row_count then 'COMPLETED' else v.state end,
-       ended_at = case when v.last_sequence + c.results = v.row_count then coalesce(v.ended_at, now()) else v.ended_at end
+       state = case when v.state = 'RUNNING' and v.last_sequence + c.results = v.row_count
+                    then 'COMPLETED' else v.state end,
+       ended_at = case when v.last_sequence + c.results = v.row_count
+                       then coalesce(v.ended_at, now()) else v.ended_at end
   from counts c
  where v.client_id = c.client and v.validation_id = c.validation
 returning ${VALIDATION_COLUMNS}`;
 
-/** One row and what came of it. */
+/** One row with its result. */
 export interface ValidationResult {
   readonly sequence: number;
   readonly rowNumber: number;
@@ -113,7 +131,7 @@ export interface ValidationResult {
   readonly checkedAt: string;
 }
 
-/** The results after the one with this sequence, in the order in which they came. */
+/** The results with a higher sequence than `after`, in the order in which they were recorded. */
 export async function listResults(
   database: Database,
   { clientId, validationId }: ValidationKey,

@@ -3,18 +3,18 @@ import type { ValidationKey } from './account-validations.ts';
 import { tableFromParameters, toColumnParameters } from './bulk-parameters.ts';
 import type { Database, Query } from './database.ts';
 
-/** A row as it is stored before anything came of it. Text fields are as the client sent them. */
+/** A row as it is first stored, without a result. Text fields are as the client sent them. */
 export interface NewRow {
   readonly rowNumber: number;
   readonly reference: string | null;
   readonly bankCode: string | null;
   readonly accountNumber: string | null;
   readonly expectedAccountName: string | null;
-  /** null when it cannot be asked about. */
+  /** null when the row cannot be checked. */
   readonly bic: string | null;
-  /** The later rows with the same account; null when an earlier one is asked about for this one. */
+  /** The later rows with the same account; null when this row is itself a duplicate of an earlier one. */
   readonly duplicateRows: readonly number[] | null;
-  /** null when it can be asked about. */
+  /** null when the row can be checked. */
   readonly fault: AccountCheckFault | null;
 }
 
@@ -29,13 +29,13 @@ const NEW_COLUMNS = [
   'state',
 ] as const;
 
-/** What is wrong with rows is recorded apart, as results are. */
+/** Inserts rows. Their faults are not stored here: record them as results. */
 export async function insertRows(
   query: Query,
   { clientId, validationId }: ValidationKey,
   rows: readonly NewRow[],
 ): Promise<void> {
-  const given = rows.map((row) => ({
+  const newRows = rows.map((row) => ({
     row_number: String(row.rowNumber),
     reference: row.reference,
     bank_code: row.bankCode,
@@ -45,47 +45,47 @@ export async function insertRows(
     duplicate_rows: `{${(row.duplicateRows ?? []).join(',')}}`,
     state: row.duplicateRows === null ? 'duplicate' : 'waiting',
   }));
-  await query(INSERT_SQL, [...toColumnParameters(NEW_COLUMNS, given), clientId, validationId]);
+  await query(INSERT_SQL, [...toColumnParameters(NEW_COLUMNS, newRows), clientId, validationId]);
 }
 
 const INSERT_SQL = `
 insert into tiba.account_validation_rows
   (client_id, validation_id, row_number, reference, bank_code, account_number, expected_account_name, bic, duplicate_rows,
    state)
-select $${NEW_COLUMNS.length + 1}, $${NEW_COLUMNS.length + 2}, row_number::int, nullif(reference, ''), nullif(bank_code, ''),
-       nullif(account_number, ''), nullif(expected_account_name, ''), nullif(bic, ''),
+select $${NEW_COLUMNS.length + 1}, $${NEW_COLUMNS.length + 2}, row_number::int, nullif(reference, ''),
+       nullif(bank_code, ''), nullif(account_number, ''), nullif(expected_account_name, ''), nullif(bic, ''),
        duplicate_rows::integer[], state
   from ${tableFromParameters(NEW_COLUMNS)}`;
 
-/** One job at one bank. */
+/** The waiting rows of one job at one bank. */
 export interface ValidationQueue extends ValidationKey {
   readonly bic: string;
 }
 
-/** A row that is this process's to ask about, and nobody else's ever after. */
+/** A row that this process has claimed. No other process claims it, unless it is released. */
 export interface ClaimedRow extends ValidationQueue {
   readonly rowNumber: number;
-  /** Tells this claim from any other of the row: PostgreSQL's own text of the moment. */
+  /** Distinguishes this claim from any other of the row: the time as PostgreSQL prints it. */
   readonly claimedAt: string;
   readonly accountNumber: string;
 }
 
 /**
- * Takes up to so many rows of each queue, in their order. Nobody waits for, or takes, what somebody else is just
- * claiming. Whoever dies with one in hand may have asked the bank already, so it is not asked about again: it ends
- * without a verdict (`findAbandoned`).
+ * Claims up to `limit` rows of each queue, in the order of their numbers. `skip locked`: processes that claim at the
+ * same time neither wait for each other nor claim the same row. A process that is killed may have asked the bank about
+ * its rows already, so they are not claimed again: they end without a verdict (`findAbandonedRows`).
  */
 export async function claimRows(
   database: Database,
-  wanted: readonly (ValidationQueue & { readonly limit: number })[],
+  shares: readonly (ValidationQueue & { readonly limit: number })[],
 ): Promise<ClaimedRow[]> {
   const rows = await database.query<ClaimedColumns>(
     CLAIM_SQL,
     [
-      wanted.map(({ clientId }) => clientId),
-      wanted.map(({ validationId }) => validationId),
-      wanted.map(({ bic }) => bic),
-      wanted.map(({ limit }) => limit),
+      shares.map(({ clientId }) => clientId),
+      shares.map(({ validationId }) => validationId),
+      shares.map(({ bic }) => bic),
+      shares.map(({ limit }) => limit),
     ],
     'claim-validation-rows',
   );
@@ -109,25 +109,26 @@ interface ClaimedColumns extends Record<string, unknown> {
 }
 
 const CLAIM_SQL = `
-with wanted as materialized (
-  select client_id collate "C" as client_id, validation_id collate "C" as validation_id, bic collate "C" as bic, places
-    from unnest($1::text[], $2::text[], $3::text[], $4::int[]) as w (client_id, validation_id, bic, places)
-), due as materialized (
+with shares as materialized (
+  select client_id collate "C" as client_id, validation_id collate "C" as validation_id, bic collate "C" as bic,
+         row_limit
+    from unnest($1::text[], $2::text[], $3::text[], $4::int[]) as s (client_id, validation_id, bic, row_limit)
+), claimable as materialized (
   select r.client_id, r.validation_id, r.row_number
-    from wanted w
+    from shares s
     join tiba.account_validations v
-      on v.client_id = w.client_id and v.validation_id = w.validation_id and v.state = 'RUNNING'
+      on v.client_id = s.client_id and v.validation_id = s.validation_id and v.state = 'RUNNING'
    cross join lateral (
      select * from tiba.account_validation_rows r
-      where r.client_id = w.client_id and r.validation_id = w.validation_id and r.bic = w.bic
+      where r.client_id = s.client_id and r.validation_id = s.validation_id and r.bic = s.bic
         and r.state = 'waiting'
-      order by r.row_number limit w.places
+      order by r.row_number limit s.row_limit
         for update of r skip locked) r
 )
 update tiba.account_validation_rows r
    set state = 'in_flight', claimed_at = now()
-  from due
- where r.client_id = due.client_id and r.validation_id = due.validation_id and r.row_number = due.row_number
+  from claimable c
+ where r.client_id = c.client_id and r.validation_id = c.validation_id and r.row_number = c.row_number
 returning r.client_id, r.validation_id, r.bic, r.row_number, r.claimed_at::text as claimed_at, r.account_number`;
 
 export interface RowKey extends ValidationKey {
@@ -136,7 +137,7 @@ export interface RowKey extends ValidationKey {
 
 export type Claim = RowKey & Pick<ClaimedRow, 'claimedAt'>;
 
-/** Gives back rows that no bank was asked about. Done twice, it does not undo what somebody else has claimed meanwhile. */
+/** Returns rows to waiting when no inquiry was sent. Repeated, it does not release what was claimed again meanwhile. */
 export async function releaseRows(database: Database, claims: readonly Claim[]): Promise<void> {
   await database.query(
     `update tiba.account_validation_rows r set state = 'waiting', claimed_at = null
@@ -154,7 +155,7 @@ export async function releaseRows(database: Database, claims: readonly Claim[]):
   );
 }
 
-/** Rows that somebody took before then and nothing came of: whoever had them was killed. Crosses clients. */
+/** Rows in flight that were claimed longer ago than `olderThanMs`: a killed process left them. Crosses clients. */
 export async function findAbandonedRows(database: Database, olderThanMs: number, limit: number): Promise<RowKey[]> {
   const rows = await database.query<{ client_id: string; validation_id: string; row_number: number }>(
     `select client_id, validation_id, row_number from tiba.account_validation_rows
@@ -171,8 +172,9 @@ export async function findAbandonedRows(database: Database, olderThanMs: number,
 }
 
 /**
- * The queues in which rows wait, of jobs that go on now. It steps from bank to bank through the index, so it costs as
- * much as there are queues, however long they are. Crosses clients: it runs for all of them.
+ * The queues with waiting rows, of running jobs that are not paused and whose clients may check accounts. The query
+ * steps from bank to bank through the index, so its cost depends on the number of queues and not on their length.
+ * Crosses clients.
  */
 export async function findQueues(database: Database): Promise<ValidationQueue[]> {
   const rows = await database.query<{ client_id: string; validation_id: string; bic: string }>(
@@ -183,7 +185,7 @@ export async function findQueues(database: Database): Promise<ValidationQueue[]>
   return rows.map((row) => ({ clientId: row.client_id, validationId: row.validation_id, bic: row.bic }));
 }
 
-/** The first waiting row after this place. */
+/** The bank of the next waiting row, in the order of BICs. */
 const nextQueue = (after: string): string =>
   `select r.bic from tiba.account_validation_rows r
     where r.client_id = v.client_id and r.validation_id = v.validation_id and r.state = 'waiting' and r.bic > ${after}
@@ -202,7 +204,7 @@ with recursive queues as (
 )
 select * from queues`;
 
-/** How many accounts of a job are still to be asked about, by bank: the most first. */
+/** How many accounts of a job wait to be checked, by bank: the largest number first. */
 export async function countWaitingAccounts(
   database: Database,
   { clientId, validationId }: ValidationKey,

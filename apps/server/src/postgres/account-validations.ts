@@ -13,7 +13,7 @@ export interface AccountValidation extends ValidationKey {
   /** How many rows have a result. */
   readonly resultCount: number;
   readonly counts: ResultCounts;
-  /** Until when its client has to wait before more accounts are checked; null when it need not. */
+  /** Until when the job is paused, because its client reached a limit; null when it is not paused. */
   readonly heldUntil: string | null;
   readonly createdAt: string;
   readonly endedAt: string | null;
@@ -51,23 +51,29 @@ export const VALIDATION_COLUMNS = `client_id, validation_id, state, row_count, l
 
 export interface NewValidation extends ValidationKey {
   readonly rowCount: number;
-  /** null when the client gave none. */
+  /** null when the client sent none. */
   readonly idempotencyKey: string | null;
   readonly bodySha256: Buffer;
 }
 
 /** False when the client has used the key before. */
-export async function insertValidation(query: Query, given: NewValidation): Promise<boolean> {
+export async function insertValidation(query: Query, validation: NewValidation): Promise<boolean> {
   const { rowCount } = await query(
     `insert into tiba.account_validations (client_id, validation_id, row_count, idempotency_key, body_sha256)
      values ($1, $2, $3, $4, $5)
      on conflict (client_id, idempotency_key) do nothing`,
-    [given.clientId, given.validationId, given.rowCount, given.idempotencyKey, given.bodySha256],
+    [
+      validation.clientId,
+      validation.validationId,
+      validation.rowCount,
+      validation.idempotencyKey,
+      validation.bodySha256,
+    ],
   );
   return rowCount === 1;
 }
 
-/** The job that the client made with this key, and what it sent then. */
+/** The job that the client created with this key, and the hash of the body that it sent. */
 export async function findByIdempotencyKey(
   database: Database,
   clientId: string,
@@ -81,32 +87,33 @@ export async function findByIdempotencyKey(
   return row === undefined ? null : { validation: toValidation(row), bodySha256: row.body_sha256 };
 }
 
-/** What is kept of one client. */
+/** What is stored for one client. */
 export interface StoredCounts {
-  /** Jobs. */
+  /** Running jobs. */
   readonly running: number;
-  /** Of all its jobs, also of those that have ended. */
+  /** Rows of all its jobs, including those that have ended. */
   readonly rows: number;
 }
 
-const COUNT_KEPT = `
+const COUNT_STORED_SQL = `
   select count(*) filter (where state = 'RUNNING')::int as running, coalesce(sum(row_count), 0)::float8 as rows
     from tiba.account_validations where client_id = $1`;
-const NOTHING_KEPT: StoredCounts = { running: 0, rows: 0 };
+const NOTHING_STORED: StoredCounts = { running: 0, rows: 0 };
 
 export async function countStored(database: Database, clientId: string): Promise<StoredCounts> {
-  const [row] = await database.query<{ running: number; rows: number }>(COUNT_KEPT, [clientId]);
-  return row ?? NOTHING_KEPT;
+  const [row] = await database.query<{ running: number; rows: number }>(COUNT_STORED_SQL, [clientId]);
+  return row ?? NOTHING_STORED;
 }
 
 /**
- * As above, with what this database transaction has made, and locks the client until it ends: of several that make
- * jobs at once, each counts those of the ones before it. Not "for update", which would hold up the client's feed.
+ * Like `countStored`, including what this transaction has inserted. It locks the client until the transaction ends, so
+ * that of several transactions that create jobs at once, each counts the jobs of those before it. The lock is not
+ * "for update", which would block the client's feed.
  */
 export async function lockAndCountStored(query: Query, clientId: string): Promise<StoredCounts> {
   await query('select from tiba.clients where client_id = $1 for no key update', [clientId]);
-  const { rows } = await query<{ running: number; rows: number }>(COUNT_KEPT, [clientId]);
-  return rows[0] ?? NOTHING_KEPT;
+  const { rows } = await query<{ running: number; rows: number }>(COUNT_STORED_SQL, [clientId]);
+  return rows[0] ?? NOTHING_STORED;
 }
 
 export async function findValidation(
@@ -120,7 +127,7 @@ export async function findValidation(
   return rows.map(toValidation)[0] ?? null;
 }
 
-/** The client's jobs, the latest first. */
+/** The client's jobs, the newest first. */
 export async function listValidations(
   database: Database,
   clientId: string,
@@ -134,7 +141,7 @@ export async function listValidations(
   return rows.map(toValidation);
 }
 
-/** Those that are running, of all clients, for the operator: the oldest first. */
+/** Running jobs of all clients, for the operator: the oldest first. */
 export async function listRunningValidations(database: Database, limit: number): Promise<AccountValidation[]> {
   const rows = await database.query<ValidationRow>(
     `select ${VALIDATION_COLUMNS} from tiba.account_validations
@@ -144,20 +151,20 @@ export async function listRunningValidations(database: Database, limit: number):
   return rows.map(toValidation);
 }
 
-/** Locks those of these jobs that are there, so that their results can be numbered. */
+/** Locks these jobs, so that sequence numbers can be assigned to their results. */
 export async function lockValidations(query: Query, keys: readonly ValidationKey[]): Promise<void> {
   await query(
     `select from tiba.account_validations v
        join unnest($1::text[], $2::text[]) as k (client_id, validation_id)
          on v.client_id = k.client_id collate "C" and v.validation_id = k.validation_id collate "C"
-      -- In the order of the key, so that two that record results of the same jobs wait for, not block, each other.
+      -- Locks are taken in key order, so that transactions that record results of the same jobs cannot deadlock.
       order by v.client_id, v.validation_id
         for no key update of v`,
     [keys.map(({ clientId }) => clientId), keys.map(({ validationId }) => validationId)],
   );
 }
 
-/** Nothing more is asked for it. Null when no such job is running. */
+/** Cancels a running job: no more of its rows are claimed. Null when no such job is running. */
 export async function cancelValidation(
   query: Query,
   { clientId, validationId }: ValidationKey,
@@ -171,20 +178,20 @@ export async function cancelValidation(
   return rows.map(toValidation)[0] ?? null;
 }
 
-/** Its client has to wait; what holds it longer stays. */
+/** Pauses a running job. A longer pause that is in force stays. */
 export async function pauseValidation(
   database: Database,
   { clientId, validationId }: ValidationKey,
-  holdMs: number,
+  pauseMs: number,
 ): Promise<void> {
   await database.query(
     `update tiba.account_validations set held_until = greatest(held_until, now() + $3 * interval '1 millisecond')
       where client_id = $1 and validation_id = $2 and state = 'RUNNING'`,
-    [clientId, validationId, holdMs],
+    [clientId, validationId, pauseMs],
   );
 }
 
-/** What the operator allows a client has changed: its jobs go on, and are held again if they must. */
+/** Ends the pauses of a client's jobs, after the operator changed its limits. They are paused again if they must be. */
 export async function resumePausedValidations(database: Database, clientId: string): Promise<void> {
   await database.query(
     `update tiba.account_validations set held_until = null
@@ -193,7 +200,10 @@ export async function resumePausedValidations(database: Database, clientId: stri
   );
 }
 
-/** Forgets jobs that ended before then, with their rows, so many rows at once. True when there may be more. Crosses clients. */
+/**
+ * Deletes a job that ended before then: at most `rowsMax` of its rows at a time, then the job. Returns whether there
+ * may be more to delete. Crosses clients.
+ */
 export async function deleteEndedValidations(database: Database, endedBefore: Date, rowsMax: number): Promise<boolean> {
   const [row] = await database.query<{ rows: number; jobs: number }>(
     `with ended as materialized (
@@ -206,18 +216,19 @@ export async function deleteEndedValidations(database: Database, endedBefore: Da
             where r.client_id = ended.client_id and r.validation_id = ended.validation_id limit $2) r
      ), rows as (
        delete from tiba.account_validation_rows r using found
-        where r.client_id = found.client_id and r.validation_id = found.validation_id and r.row_number = found.row_number
+        where r.client_id = found.client_id and r.validation_id = found.validation_id
+          and r.row_number = found.row_number
        returning 1
      )
      select (select count(*) from rows)::int as rows, (select count(*) from ended)::int as jobs`,
     [endedBefore.toISOString(), rowsMax],
   );
   const { rows = 0, jobs = 0 } = row ?? {};
-  if (jobs > 0 && rows < rowsMax) await deleteEmpty(database, endedBefore);
+  if (jobs > 0 && rows < rowsMax) await deleteJobsWithoutRows(database, endedBefore);
   return jobs > 0;
 }
 
-async function deleteEmpty(database: Database, endedBefore: Date): Promise<void> {
+async function deleteJobsWithoutRows(database: Database, endedBefore: Date): Promise<void> {
   await database.query(
     `delete from tiba.account_validations v
       where ended_at < $1

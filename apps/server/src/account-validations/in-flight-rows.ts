@@ -1,0 +1,113 @@
+import { once } from 'node:events';
+import type { AccountChecks } from '../account-checks/account-checks.ts';
+import { AccountNumber } from '../domain/account.ts';
+import type { BankDirectory } from '../domain/bank.ts';
+import { keyOf } from '../domain/identifiers.ts';
+import type { Log } from '../observability/log.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import type { ClaimedRow, RowKey } from '../postgres/account-validation-rows.ts';
+import { type Database, DatabaseUnavailable } from '../postgres/database.ts';
+import type { AccountInquiries } from '../rails/account-inquiries.ts';
+import { dispositionOf, NO_VERDICT, type RowDisposition } from './disposition.ts';
+import type { JobQueues } from './queues.ts';
+import { createResultWriter } from './result-writer.ts';
+
+/** The rows that this process has claimed: each is checked, then recorded or released. */
+export interface InFlightRows {
+  start(row: ClaimedRow): void;
+  /** How many rows of a bank are in flight. */
+  countAt(bic: string): number;
+  has(row: RowKey): boolean;
+  /** Resolves when all rows are recorded or released, or after 6 seconds. */
+  close(): Promise<void>;
+}
+
+export interface InFlightRowsDependencies {
+  readonly database: Database;
+  readonly banks: BankDirectory;
+  readonly accountChecks: AccountChecks;
+  readonly inquiries: Pick<AccountInquiries, 'spareCapacity'>;
+  readonly queues: Pick<JobQueues, 'pause'>;
+  readonly metrics: Pick<Metrics, 'validationRows'>;
+  readonly log: Log;
+}
+
+const CLOSE_TIMEOUT_MS = 6_000;
+/** Shorter pauses only slow a client down and come often, so they are not logged. */
+const LOGGED_PAUSE_MS = 10_000;
+
+export function createInFlightRows(dependencies: InFlightRowsDependencies): InFlightRows {
+  const { database, queues, metrics, log } = dependencies;
+  const givenUp = new AbortController();
+  const writer = createResultWriter(database, log, givenUp.signal);
+  const counts = new Map<string, number>();
+  const rows = new Map<string, Promise<void>>();
+
+  async function finish(row: ClaimedRow): Promise<void> {
+    const disposition = await check(row, dependencies);
+    const { clientId, validationId, rowNumber, claimedAt } = row;
+    if (disposition.kind === 'result') {
+      metrics.validationRows.inc({ result: disposition.result.result });
+      const checkedAt = new Date().toISOString();
+      await writer.record({ clientId, validationId, rowNumber, ...disposition.result, checkedAt });
+      return;
+    }
+    if (disposition.pauseMs !== null) await pauseJob(row, disposition.pauseMs);
+    await writer.release({ clientId, validationId, rowNumber, claimedAt });
+  }
+
+  /** The enumeration guard blocks the client: no process claims rows of the job until `held_until`. */
+  async function pauseJob({ clientId, validationId }: ClaimedRow, pauseMs: number): Promise<void> {
+    if (!queues.pause({ clientId, validationId })) return;
+    if (pauseMs >= LOGGED_PAUSE_MS)
+      log.warn(
+        { clientId, validationId, pauseMs },
+        'account validation paused: the enumeration guard blocks the client',
+      );
+    await writer.pause({ clientId, validationId }, pauseMs);
+  }
+
+  return {
+    start(row) {
+      const { bic } = row;
+      const key = rowKey(row);
+      counts.set(bic, (counts.get(bic) ?? 0) + 1);
+      const finished = finish(row).finally(() => {
+        rows.delete(key);
+        counts.set(bic, (counts.get(bic) ?? 1) - 1);
+      });
+      rows.set(key, finished);
+    },
+    countAt: (bic) => counts.get(bic) ?? 0,
+    has: (row) => rows.has(rowKey(row)),
+    async close() {
+      const timer = setTimeout(() => givenUp.abort(), CLOSE_TIMEOUT_MS);
+      await Promise.race([Promise.all(rows.values()), once(givenUp.signal, 'abort')]);
+      clearTimeout(timer);
+      givenUp.abort();
+    },
+  };
+}
+
+async function check(
+  { clientId, bic, accountNumber: digits }: ClaimedRow,
+  { banks, accountChecks, inquiries, log }: InFlightRowsDependencies,
+): Promise<RowDisposition> {
+  const bank = banks.find(bic);
+  const accountNumber = AccountNumber.parse(digits);
+  // A new version of this program may have removed the bank from the directory.
+  if (bank === null || accountNumber === null) return NO_VERDICT;
+  // Other checks may have used the capacity since the claim.
+  if (inquiries.spareCapacity(bank).capacity === 0) return { kind: 'release', pauseMs: null };
+  try {
+    return dispositionOf(await accountChecks.check({ clientId }, { bank, accountNumber }));
+  } catch (error) {
+    // The audit log is full, so no inquiry was sent.
+    if (error instanceof DatabaseUnavailable) return { kind: 'release', pauseMs: null };
+    log.error({ err: error, clientId, bic }, 'account check failed: the validation row ends without a verdict');
+    return NO_VERDICT;
+  }
+}
+
+const rowKey = ({ clientId, validationId, rowNumber }: RowKey): string =>
+  `${keyOf(clientId, validationId)} ${rowNumber}`;
