@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { transactionJson } from '../apps/server/src/domain/transaction-json.ts';
+import { transactionJson } from '../apps/server/src/domain/transaction.ts';
 import { openDatabase } from '../apps/server/src/postgres/database.ts';
 import { lockTransactions } from '../apps/server/src/postgres/transactions.ts';
 import type { BenchContext } from './bench-context.ts';

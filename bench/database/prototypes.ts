@@ -1,6 +1,5 @@
 import { publishedReason } from '../../apps/server/src/domain/failure-reason.ts';
-import type { Transaction } from '../../apps/server/src/domain/transaction.ts';
-import { transactionJson } from '../../apps/server/src/domain/transaction-json.ts';
+import { type Transaction, transactionJson } from '../../apps/server/src/domain/transaction.ts';
 import { NUMBER } from '../load/load.ts';
 
 /** The client that owns every transaction and asks for them. */

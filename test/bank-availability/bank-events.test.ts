@@ -3,14 +3,21 @@ import { test } from 'node:test';
 import { BANK_KINDS } from '../../apps/server/src/domain/event.ts';
 import { register } from '../callbacks/endpoints-harness.ts';
 import { startCallbackReceiver, verified, webhookId } from '../callbacks/webhook.ts';
-import { named, openDatabase, startAsker, startMortalBank } from './stoppable-bank.ts';
+import { namesOf, openDatabase, startCheckingService, startStoppableBank } from './stoppable-bank.ts';
 
 /** That a bank is down, and that it is up again: who is told, and what. */
 
 test('a bank that dies, is tried in vain and comes back is told of twice: signed, in order, to those it concerns', async (context) => {
   const database = await openDatabase(context);
-  const bank = await startMortalBank(context);
-  const { service, token, check, told, untilTold, askUntil } = await startAsker(context, database, bank);
+  const bank = await startStoppableBank(context);
+  const {
+    service,
+    token,
+    check,
+    events: eventsOf,
+    untilEvents,
+    checkUntil,
+  } = await startCheckingService(context, database, bank);
   const [receiver, other] = [await startCallbackReceiver(context), await startCallbackReceiver(context)];
   const { secret } = await register(service, { url: receiver.callbackUrl, kinds: BANK_KINDS }, token);
   await register(service, { url: other.callbackUrl }, token);
@@ -20,13 +27,13 @@ test('a bank that dies, is tried in vain and comes back is told of twice: signed
   await query(`update tiba.clients set disabled_at = now() where client_id = 'former'`);
 
   await check();
-  bank.dead = true;
-  await untilTold(1);
-  const asked = bank.asked();
-  await askUntil('three more questions in vain', () => bank.asked() >= asked + 3);
-  bank.dead = false;
-  const events = await untilTold(2);
-  assert.deepEqual(named(events), [
+  bank.isStopped = true;
+  await untilEvents(1);
+  const asked = bank.inquiryCount();
+  await checkUntil('three more questions in vain', () => bank.inquiryCount() >= asked + 3);
+  bank.isStopped = false;
+  const events = await untilEvents(2);
+  assert.deepEqual(namesOf(events), [
     ['evt_CENAIDJA_1', 'bank.down'],
     ['evt_CENAIDJA_2', 'bank.up'],
   ]);
@@ -44,8 +51,8 @@ test('a bank that dies, is tried in vain and comes back is told of twice: signed
     assert.match(String(since), /^\d{4}-\d\d-\d\dT.*Z$/);
     assert.deepEqual(rest, { bank_code: '014', bic: 'CENAIDJA', bank_name: 'Bank Central Asia', status });
   }
-  assert.deepEqual(named(await told(service.beta.token)), named(events));
-  assert.deepEqual(await told(unconcerned.token), []);
+  assert.deepEqual(namesOf(await eventsOf(service.beta.token)), namesOf(events));
+  assert.deepEqual(await eventsOf(unconcerned.token), []);
   assert.deepEqual(await query(`select from tiba.events where client_id = 'former'`), []);
   assert.deepEqual(other.requests, [], 'an endpoint that named no kinds is told of disbursements alone');
 });

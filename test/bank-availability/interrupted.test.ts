@@ -2,37 +2,37 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import pg from 'pg';
 import { impatient } from '../support/database.ts';
-import { named, openDatabase, startAsker, startMortalBank } from './stoppable-bank.ts';
+import { namesOf, openDatabase, startCheckingService, startStoppableBank } from './stoppable-bank.ts';
 
 /** Whatever befalls those who tell of a bank, it is told. */
 
 test('what PostgreSQL could not keep is told when it can, once', async (context) => {
   const database = impatient(await openDatabase(context));
-  const bank = await startMortalBank(context);
-  const asker = await startAsker(context, database, bank);
+  const bank = await startStoppableBank(context);
+  const asker = await startCheckingService(context, database, bank);
   const other = new pg.Client(database.connection);
   await other.connect();
   try {
     await other.query('begin');
     // Nobody who reads is held up, and whoever writes an event is.
     await other.query('lock table tiba.events in share mode');
-    bank.dead = true;
+    bank.isStopped = true;
     const { logged } = asker.service;
-    await asker.askUntil('an attempt in vain', () =>
-      logged.some(({ msg }) => String(msg).includes('could not be told how banks are')),
+    await asker.checkUntil('an attempt in vain', () =>
+      logged.some(({ msg }) => String(msg).includes('publishing bank availability failed')),
     );
-    assert.deepEqual(await asker.told(), []);
+    assert.deepEqual(await asker.events(), []);
     await other.query('rollback');
   } finally {
     await other.end();
   }
-  assert.deepEqual(named(await asker.untilTold(1)), [['evt_CENAIDJA_1', 'bank.down']]);
+  assert.deepEqual(namesOf(await asker.untilEvents(1)), [['evt_CENAIDJA_1', 'bank.down']]);
 });
 
 test('a thousand clients are told, also those whom a process that died had not come to', async (context) => {
   const database = await openDatabase(context);
-  const bank = await startMortalBank(context);
-  const { service, askUntil } = await startAsker(context, database, bank);
+  const bank = await startStoppableBank(context);
+  const { service, checkUntil } = await startCheckingService(context, database, bank);
   const { query } = service.app.database;
   await query(
     `insert into tiba.clients (client_id, name, secret_hash, scopes)
@@ -48,8 +48,8 @@ test('a thousand clients are told, also those whom a process that died had not c
          from tiba.events where client_id like 'many-%' and subject_id = $1`,
       [bic],
     );
-  await askUntil('all are told of BRI', async () => (await toldOf('BRINIDJA'))[0]?.all === true);
+  await checkUntil('all are told of BRI', async () => (await toldOf('BRINIDJA'))[0]?.all === true);
   assert.deepEqual(await toldOf('BRINIDJA'), [{ clients: 500, first: 'many-1501', all: true }]);
-  bank.dead = true;
-  await askUntil('all are told of BCA', async () => (await toldOf('CENAIDJA'))[0]?.clients === 1_000);
+  bank.isStopped = true;
+  await checkUntil('all are told of BCA', async () => (await toldOf('CENAIDJA'))[0]?.clients === 1_000);
 });

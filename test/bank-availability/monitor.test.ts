@@ -18,7 +18,7 @@ const tried: BankHealth = { ...unknown, status: 'DEGRADED', since: at(0) };
 function told(healths: readonly BankHealth[]): (readonly [string, number] | null)[] {
   const watch = createAvailabilityMonitor();
   return healths.map((health, second) => {
-    const [state] = watch.look(new Map([[BIC, health]]), START_MS + second * 1_000);
+    const [state] = watch.evaluate(new Map([[BIC, health]]), START_MS + second * 1_000);
     return state === undefined ? null : ([state.status, state.ageMs] as const);
   });
 }

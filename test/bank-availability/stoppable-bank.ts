@@ -18,23 +18,23 @@ export async function openDatabase(context: TestContext): Promise<TestDatabase> 
 }
 
 /** A bank that dies and comes back. */
-export interface MortalBank {
-  dead: boolean;
+export interface StoppableBank {
+  isStopped: boolean;
   rail(): Rail;
   /** How many inquiries have arrived. */
-  asked(): number;
+  inquiryCount(): number;
 }
 
-export async function startMortalBank(context: TestContext): Promise<MortalBank> {
+export async function startStoppableBank(context: TestContext): Promise<StoppableBank> {
   const scripted = await startScriptedBank({
-    inquiry: (request, response) => (bank.dead ? response.destroy() : answerActive(request, response)),
+    inquiry: (request, response) => (bank.isStopped ? response.destroy() : answerActive(request, response)),
   });
   context.after(() => scripted.close());
   const keys = rsaKeys();
-  const bank: MortalBank = {
-    dead: false,
+  const bank: StoppableBank = {
+    isStopped: false,
     rail: () => scripted.rail(keys),
-    asked: () => scripted.inquiries.length,
+    inquiryCount: () => scripted.inquiries.length,
   };
   return bank;
 }
@@ -48,50 +48,54 @@ const IMPATIENT: AccountInquiriesOptions = {
 };
 
 /** A process of the service, which can ask this bank. */
-export interface BankAsker {
+export interface CheckingService {
   readonly service: TestService;
   /** Of a client that may use the whole public API. */
   readonly token: string;
   /** Checks an account that nobody has asked about, by default BCA's. */
   check(bankCode?: string): Promise<void>;
   /** What a client, by default that one, was told so far. */
-  told(token?: string): Promise<readonly Told[]>;
+  events(token?: string): Promise<readonly PublishedEvent[]>;
   /** Keeps checking accounts, as clients do, until it has been told so much. */
-  untilTold(count: number): Promise<readonly Told[]>;
+  untilEvents(count: number): Promise<readonly PublishedEvent[]>;
   /** Keeps checking accounts until it is so. */
-  askUntil(what: string, isSo: () => boolean | Promise<boolean>): Promise<void>;
+  checkUntil(what: string, isSo: () => boolean | Promise<boolean>): Promise<void>;
 }
 
-export interface Told {
+export interface PublishedEvent {
   readonly event_id: string;
   readonly type: string;
   readonly data: Readonly<Record<string, unknown>>;
 }
 
 /** It ends with the test, or before. */
-export async function startAsker(context: TestContext, database: TestDatabase, bank: MortalBank): Promise<BankAsker> {
+export async function startCheckingService(
+  context: TestContext,
+  database: TestDatabase,
+  bank: StoppableBank,
+): Promise<CheckingService> {
   const service = await startTestService({ rails: [bank.rail()], inquiries: IMPATIENT, database });
   context.after(() => service.close());
   const { token } = service.alpha;
 
-  const asker: BankAsker = {
+  const asker: CheckingService = {
     service,
     token,
     async check(bankCode = 'BCA') {
       accounts += 1;
       await service.checkAccount({ bank_code: bankCode, account_number: String(1_000_000_000 + accounts) });
     },
-    async told(by = token) {
+    async events(by = token) {
       const answer = await call(service, 'GET', EVENTS, { token: by });
       assert.equal(answer.status, 200, answer.text);
-      return answer.json.data?.['events'] as readonly Told[];
+      return answer.json.data?.['events'] as readonly PublishedEvent[];
     },
-    async untilTold(count) {
-      let events: readonly Told[] = [];
-      await asker.askUntil(`${count} events`, async () => (events = await asker.told()).length >= count);
+    async untilEvents(count) {
+      let events: readonly PublishedEvent[] = [];
+      await asker.checkUntil(`${count} events`, async () => (events = await asker.events()).length >= count);
       return events;
     },
-    askUntil: (what, isSo) =>
+    checkUntil: (what, isSo) =>
       eventually(what, async () => {
         await asker.check();
         return isSo();
@@ -102,4 +106,5 @@ export async function startAsker(context: TestContext, database: TestDatabase, b
 
 let accounts = 0;
 
-export const named = (events: readonly Told[]): string[][] => events.map(({ event_id: id, type }) => [id, type]);
+export const namesOf = (events: readonly PublishedEvent[]): string[][] =>
+  events.map(({ event_id: id, type }) => [id, type]);

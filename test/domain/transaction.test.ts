@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
+import { applyUpdate, markOverdue } from '../../apps/server/src/domain/apply-update.ts';
 import {
-  applyUpdate,
   isFinal,
-  markOverdue,
   STATUSES,
   type StatusUpdate,
   type Transaction,
+  transactionJson,
 } from '../../apps/server/src/domain/transaction.ts';
-import { transactionJson } from '../../apps/server/src/domain/transaction-json.ts';
 
 const NOW = '2026-11-21T06:00:00.000Z';
 const LATER = '2026-11-21T07:00:00.000Z';

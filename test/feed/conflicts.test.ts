@@ -34,10 +34,10 @@ const CONTRADICTIONS: readonly (readonly [Record<string, unknown>, Record<string
   }).flatMap(([field, value]) =>
     // Also a word that would end the transaction changes nothing when it contradicts.
     [{ status: 'PROCESS' }, SUCCESS].map(
-      (status) => [{}, { ...status, [field]: value }, `${field} differs from what was first said`] as const,
+      (status) => [{}, { ...status, [field]: value }, `${field} differs from the first status update`] as const,
     ),
   ),
-  [{}, { ...SUCCESS, total_amount: '150000.00' }, 'total_amount differs from amount + fee as first said'],
+  [{}, { ...SUCCESS, total_amount: '150000.00' }, 'total_amount differs from amount + fee of the first status update'],
 ];
 
 suite('a word that contradicts what is known is a conflict: reported by its line, kept, never applied', () => {
@@ -113,7 +113,7 @@ suite('a reference that belongs to another transaction of the client', () => {
           {
             line: 3,
             reason:
-              'the first word about a transaction needs amount, bank_code, bank_name, account_number, account_name',
+              'the first status update of a transaction needs amount, bank_code, bank_name, account_number, account_name',
           },
         ],
       }),

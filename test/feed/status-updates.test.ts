@@ -88,7 +88,7 @@ suite('the first word about a transaction', () => {
       const missing = field === 'bank_code' ? 'bank_code, bank_name' : field;
       assert.deepEqual(
         await feed(without(first, field)),
-        only({ rejected: [{ line: 1, reason: `the first word about a transaction needs ${missing}` }] }),
+        only({ rejected: [{ line: 1, reason: `the first status update of a transaction needs ${missing}` }] }),
       );
       assert.deepEqual(await statusUpdatesOf(service, id), []);
       assert.equal((await service.get(`/api/v1/check-status/${id}`)).status, 404);
@@ -103,7 +103,7 @@ suite('the first word about a transaction', () => {
           {
             line: 1,
             reason:
-              'the first word about a transaction needs reference_id, amount, bank_code, bank_name, account_number, account_name',
+              'the first status update of a transaction needs reference_id, amount, bank_code, bank_name, account_number, account_name',
           },
         ],
       }),

@@ -8,7 +8,7 @@ import { type Database, openDatabase } from '../../apps/server/src/postgres/data
 import { prepareDatabase } from '../../apps/server/src/postgres/prepare-database.ts';
 import type { Rail } from '../../apps/server/src/rails/rail.ts';
 import { createStatusInquiries, type StatusInquiries } from '../../apps/server/src/status-inquiry/status-inquiries.ts';
-import type { ReceivedUpdate } from '../../apps/server/src/transactions/received-update.ts';
+import type { ReceivedUpdate } from '../../apps/server/src/transactions/decide.ts';
 import {
   createTransactionUpdater,
   type TransactionUpdater,
@@ -28,43 +28,43 @@ const DEADLINE_MS = 20_000;
 export const later = (ms: number, than = START): Date => new Date(than.getTime() + ms);
 
 /** One process that asks: its own connections, log and metrics. */
-export interface AskingProcess {
-  readonly asking: StatusInquiries;
-  readonly ledger: TransactionUpdater;
+export interface InquiryProcess {
+  readonly inquiries: StatusInquiries;
+  readonly transactionUpdater: TransactionUpdater;
   readonly database: Database;
   readonly logged: Record<string, unknown>[];
   readonly metrics: Metrics;
   close(): Promise<void>;
 }
 
-export interface AskingOptions {
+export interface InquiryProcessOptions {
   readonly rails: readonly Rail[];
   readonly staleMs?: number;
   /** As long as the test takes, unless told otherwise. */
-  readonly readerWaitsMs?: number;
+  readonly refreshTimeoutMs?: number;
   readonly unknownGraceMs?: number;
   readonly now?: () => Date;
   /** Counts the statements that are sent outside transactions. */
   readonly onQuery?: () => void;
 }
 
-export interface AskingBench {
+export interface InquiryBench {
   readonly database: Database;
   readonly connection: TestDatabase['connection'];
-  process(options: AskingOptions): AskingProcess;
+  startProcess(options: InquiryProcessOptions): InquiryProcess;
   /** Has the ledger hear of transactions in PROCESS at `at`, carried by `rail` under their own IDs. */
-  begin(transactionIds: readonly string[], at: Date, rail?: string): Promise<void>;
+  insertTransactions(transactionIds: readonly string[], at: Date, rail?: string): Promise<void>;
   close(): Promise<void>;
 }
 
 /** A database with a client, and as many processes as a test starts. */
-export async function startAskingBench(): Promise<AskingBench> {
+export async function startInquiryBench(): Promise<InquiryBench> {
   const testDatabase = await createTestDatabase();
   const { connection } = testDatabase;
   const log = pino({ level: 'silent' });
   const database = openDatabase({ connection, connectionsMax: 2, log });
   const ledger = createTestUpdater(database);
-  const processes: AskingProcess[] = [];
+  const processes: InquiryProcess[] = [];
   const letGo = async (): Promise<void> => {
     await database.close();
     await testDatabase.drop();
@@ -78,13 +78,13 @@ export async function startAskingBench(): Promise<AskingBench> {
   return {
     database,
     connection,
-    process(options) {
+    startProcess(options) {
       const process = startProcess(connection, options);
       processes.push(process);
       return process;
     },
-    async begin(transactionIds, at, rail = 'scripted-bank') {
-      const words = transactionIds.map((id, index) => wordAbout(id, at, rail, index));
+    async insertTransactions(transactionIds, at, rail = 'scripted-bank') {
+      const words = transactionIds.map((id, index) => firstUpdate(id, at, rail, index));
       for (let from = 0; from < words.length; from += 500) {
         const applied = await ledger.apply(words.slice(from, from + 500), at);
         const refused = applied.find(({ outcome }) => outcome !== 'inserted');
@@ -101,7 +101,7 @@ export async function startAskingBench(): Promise<AskingBench> {
 export const createTestUpdater = (database: Database): TransactionUpdater =>
   createTransactionUpdater({ database, expectedMs: () => 30 * MINUTE_MS, firstInquiryMs: 5 * SECOND_MS });
 
-function startProcess(connection: TestDatabase['connection'], options: AskingOptions): AskingProcess {
+function startProcess(connection: TestDatabase['connection'], options: InquiryProcessOptions): InquiryProcess {
   const logged: Record<string, unknown>[] = [];
   const log = collectingLog(logged);
   const opened = openDatabase({ connection, connectionsMax: 5, log });
@@ -117,8 +117,8 @@ function startProcess(connection: TestDatabase['connection'], options: AskingOpt
   };
   const transactionUpdater = createTestUpdater(database);
   const metrics = createMetrics();
-  const { rails, staleMs = 10_000, readerWaitsMs = DEADLINE_MS, unknownGraceMs, now } = options;
-  const asking = createStatusInquiries({
+  const { rails, staleMs = 10_000, refreshTimeoutMs: refreshTimeoutMs = DEADLINE_MS, unknownGraceMs, now } = options;
+  const inquiries = createStatusInquiries({
     database,
     transactionUpdater,
     rails,
@@ -126,22 +126,22 @@ function startProcess(connection: TestDatabase['connection'], options: AskingOpt
     metrics,
     log,
     staleMs,
-    readerWaitsMs,
+    refreshTimeoutMs,
     ...(unknownGraceMs === undefined ? {} : { unknownGraceMs }),
     ...(now === undefined ? {} : { now }),
   });
   let closed: Promise<void> | undefined;
   return {
-    asking,
-    ledger: transactionUpdater,
+    inquiries,
+    transactionUpdater: transactionUpdater,
     database,
     logged,
     metrics,
-    close: () => (closed ??= asking.close().then(() => database.close())),
+    close: () => (closed ??= inquiries.close().then(() => database.close())),
   };
 }
 
-const wordAbout = (transactionId: string, at: Date, rail: string, index: number): ReceivedUpdate => ({
+const firstUpdate = (transactionId: string, at: Date, rail: string, index: number): ReceivedUpdate => ({
   line: index + 1,
   source: 'core',
   raw: '{}',

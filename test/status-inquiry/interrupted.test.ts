@@ -12,26 +12,26 @@ import {
 } from '../rails/scripted-bank.ts';
 import { type RsaKeys, rsaKeys } from '../support/rsa-keys.ts';
 import {
-  type AskingBench,
+  type InquiryBench,
   idsOf,
   later,
   MINUTE_MS,
   SECOND_MS,
   START,
-  startAskingBench,
+  startInquiryBench,
   transactionsIn,
   until,
 } from './harness.ts';
 
 let keys: RsaKeys;
 let bank: ScriptedBank;
-let bench: AskingBench;
+let bench: InquiryBench;
 let script: BankAnswer;
 
 before(async () => {
   keys = rsaKeys();
   bank = await startScriptedBank({ transfer: (request, response) => script(request, response) });
-  bench = await startAskingBench();
+  bench = await startInquiryBench();
 });
 after(async () => {
   await bench?.close();
@@ -51,7 +51,7 @@ async function statusesOf(ids: readonly string[]): Promise<Set<string | undefine
 
 test('what a process was asking when it was killed is asked by another when its claim has run out, and not before', async () => {
   const [id = ''] = idsOf('TK', 1);
-  await bench.begin([id], START);
+  await bench.insertTransactions([id], START);
   script = () => {};
   const program = fileURLToPath(new URL('inquiry-process.ts', import.meta.url));
   const { connectionString = '' } = bench.connection;
@@ -67,42 +67,42 @@ test('what a process was asking when it was killed is asked by another when its 
   }
 
   script = answerTransfer('00');
-  const { asking } = bench.process({ rails: [bank.rail(keys)] });
-  assert.equal(await asking.poll(later(14 * SECOND_MS, DUE)), 0);
+  const { inquiries } = bench.startProcess({ rails: [bank.rail(keys)] });
+  assert.equal(await inquiries.poll(later(14 * SECOND_MS, DUE)), 0);
   assert.equal(questionsAbout(id), 1);
-  assert.equal(await asking.poll(later(16 * SECOND_MS, DUE)), 1);
+  assert.equal(await inquiries.poll(later(16 * SECOND_MS, DUE)), 1);
   assert.equal((await transactionsIn(bench.database)).get(id)?.status, 'SUCCESS');
 });
 
 test('a process that stops gives back what it was asking: another asks at once', async () => {
   const ids = idsOf('TS', 3);
-  await bench.begin(ids, START);
+  await bench.insertTransactions(ids, START);
   script = () => {};
-  const stopping = bench.process({ rails: [bank.rail(keys)] });
-  const asked = stopping.asking.poll(DUE);
+  const stopping = bench.startProcess({ rails: [bank.rail(keys)] });
+  const asked = stopping.inquiries.poll(DUE);
   await until('the questions have arrived', () => ids.every((id) => questionsAbout(id) === 1));
   await stopping.close();
   await asked;
 
   script = answerTransfer('00');
-  const { asking } = bench.process({ rails: [bank.rail(keys)] });
-  assert.equal(await asking.poll(later(SECOND_MS, DUE)), ids.length);
+  const { inquiries } = bench.startProcess({ rails: [bank.rail(keys)] });
+  assert.equal(await inquiries.poll(later(SECOND_MS, DUE)), ids.length);
 });
 
 test('an answer that comes after the claim has run out leaves the question to whoever asks now', async () => {
   const [id = ''] = idsOf('TE', 1);
-  await bench.begin([id], START);
+  await bench.insertTransactions([id], START);
   let release = (): void => {};
   script = (request, response) => {
     release = () => void answerTransfer('07')(request, response);
   };
-  const slow = bench.process({ rails: [bank.rail(keys)] });
-  const asked = slow.asking.poll(DUE);
+  const slow = bench.startProcess({ rails: [bank.rail(keys)] });
+  const asked = slow.inquiries.poll(DUE);
   await until('the question has arrived', () => questionsAbout(id) === 1);
   // The same moment is a minute later for the other, as if the first had stood still meanwhile.
-  const { asking } = bench.process({ rails: [bank.rail(keys)] });
+  const { inquiries } = bench.startProcess({ rails: [bank.rail(keys)] });
   script = answerTransfer('03');
-  assert.equal(await asking.poll(later(MINUTE_MS, DUE)), 1);
+  assert.equal(await inquiries.poll(later(MINUTE_MS, DUE)), 1);
   const read = () => bench.database.query('select * from tiba.status_inquiries');
   const settled = await read();
   release();
@@ -112,17 +112,17 @@ test('an answer that comes after the claim has run out leaves the question to wh
 
 test('a bank that gave the money back: FAILED while that is news, a reversal when somebody had said SUCCESS meanwhile', async () => {
   const [first = '', second = ''] = idsOf('TG', 2);
-  await bench.begin([first, second], START);
-  const { asking, ledger } = bench.process({ rails: [bank.rail(keys)] });
+  await bench.insertTransactions([first, second], START);
+  const { inquiries, transactionUpdater } = bench.startProcess({ rails: [bank.rail(keys)] });
   script = async (request, response) => {
     const transactionId = referenceOf(request);
     if (transactionId === second) {
       const update = { clientId: 'alpha', transactionId, status: 'SUCCESS' } as const;
-      await ledger.apply([{ line: 1, source: 'core', raw: '{}', update }], DUE);
+      await transactionUpdater.apply([{ line: 1, source: 'core', raw: '{}', update }], DUE);
     }
     answerTransfer('04')(request, response);
   };
-  await asking.poll(DUE);
+  await inquiries.poll(DUE);
   const transactions = await transactionsIn(bench.database);
   const { status, failure_reason: reason } = transactions.get(first) ?? assert.fail();
   assert.equal(status, 'FAILED');
@@ -130,7 +130,7 @@ test('a bank that gave the money back: FAILED while that is news, a reversal whe
   const reversed = transactions.get(second) ?? assert.fail();
   assert.equal(reversed.status, 'SUCCESS');
   assert.ok(reversed.reversed_at !== null);
-  assert.equal(await asking.poll(later(MINUTE_MS, DUE)), 0);
+  assert.equal(await inquiries.poll(later(MINUTE_MS, DUE)), 0);
 });
 
 test('a bank that lies leaves everything as it is, and is asked again', async () => {
@@ -144,7 +144,7 @@ test('a bank that lies leaves everything as it is, and is asked again', async ()
     { responseCode: '2001800' },
   ];
   const ids = idsOf('TY', LIES.length + 3);
-  await bench.begin(ids, START);
+  await bench.insertTransactions(ids, START);
   let truthful = false;
   script = (request, response) => {
     const index = ids.indexOf(referenceOf(request));
@@ -156,8 +156,8 @@ test('a bank that lies leaves everything as it is, and is asked again', async ()
       return response.end('{"responseCode":"2003600","latestTransactionStatus":"06","latestTransactionStatus":"00"}');
     return response.writeHead(302, { location: '/v1.0/transfer/status' }).end();
   };
-  const { asking } = bench.process({ rails: [bank.rail(keys)] });
-  await asking.poll(DUE);
+  const { inquiries } = bench.startProcess({ rails: [bank.rail(keys)] });
+  await inquiries.poll(DUE);
   assert.equal(bank.transferInquiries.filter((request) => ids.includes(referenceOf(request))).length, ids.length);
   assert.deepEqual(await statusesOf(ids), new Set(['PROCESS']));
   const words = await bench.database.query(
@@ -166,18 +166,19 @@ test('a bank that lies leaves everything as it is, and is asked again', async ()
   assert.equal(words.length, 0);
 
   truthful = true;
-  for (let now = DUE; now < later(5 * MINUTE_MS); now = later(5 * SECOND_MS, now)) await asking.poll(now);
+  for (let now = DUE; now < later(5 * MINUTE_MS); now = later(5 * SECOND_MS, now)) await inquiries.poll(now);
   assert.deepEqual(await statusesOf(ids), new Set(['FAILED']));
 });
 
 test('transactions of a rail that is not known are put off, said so once for each name, and asked when it is known', async () => {
   const ids = idsOf('TN', 20);
-  await bench.begin(ids.slice(0, 10), START, 'strange');
-  await bench.begin(ids.slice(10), START, 'stranger');
-  const asker = bench.process({ rails: [bank.rail(keys)] });
+  await bench.insertTransactions(ids.slice(0, 10), START, 'strange');
+  await bench.insertTransactions(ids.slice(10), START, 'stranger');
+  const asker = bench.startProcess({ rails: [bank.rail(keys)] });
   let now = DUE;
-  for (; now < later(HALF_AN_HOUR_MS); now = later(20 * SECOND_MS, now)) assert.equal(await asker.asking.poll(now), 0);
-  const said = asker.logged.filter(({ msg }) => /name a rail that cannot be asked/.test(String(msg)));
+  for (; now < later(HALF_AN_HOUR_MS); now = later(20 * SECOND_MS, now))
+    assert.equal(await asker.inquiries.poll(now), 0);
+  const said = asker.logged.filter(({ msg }) => /name a rail without status inquiries/.test(String(msg)));
   assert.deepEqual(
     said.map(({ rail }) => rail),
     ['strange', 'stranger'],
@@ -186,8 +187,8 @@ test('transactions of a rail that is not known are put off, said so once for eac
   assert.equal(due.length, 0);
 
   script = answerTransfer('00');
-  const knowing = bench.process({ rails: ['strange', 'stranger'].map((name) => bank.rail(keys, { name })) });
-  assert.equal(await knowing.asking.poll(later(HALF_AN_HOUR_MS, now)), ids.length);
+  const knowing = bench.startProcess({ rails: ['strange', 'stranger'].map((name) => bank.rail(keys, { name })) });
+  assert.equal(await knowing.inquiries.poll(later(HALF_AN_HOUR_MS, now)), ids.length);
 });
 
 const HALF_AN_HOUR_MS = 30 * MINUTE_MS;

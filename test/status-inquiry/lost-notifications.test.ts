@@ -4,15 +4,15 @@ import type { Status } from '../../apps/server/src/domain/transaction.ts';
 import { answerTransfer, referenceOf, type ScriptedBank, startScriptedBank } from '../rails/scripted-bank.ts';
 import { rsaKeys } from '../support/rsa-keys.ts';
 import {
-  type AskingBench,
-  type AskingProcess,
+  type InquiryBench,
+  type InquiryProcess,
   idsOf,
   later,
   MINUTE_MS,
   nextDue,
   SECOND_MS,
   START,
-  startAskingBench,
+  startInquiryBench,
   transactionsIn,
 } from './harness.ts';
 
@@ -41,8 +41,8 @@ const STEP_MS = 5 * SECOND_MS;
 let now = START;
 const questions = new Map<string, number>();
 let bank: ScriptedBank;
-let bench: AskingBench;
-let asker: AskingProcess;
+let bench: InquiryBench;
+let asker: InquiryProcess;
 
 before(async () => {
   bank = await startScriptedBank({
@@ -54,8 +54,8 @@ before(async () => {
       return answerTransfer(ended ? status : '03', ended ? { previousResponseCode: '4041811' } : {})(request, response);
     },
   });
-  bench = await startAskingBench();
-  asker = bench.process({ rails: [bank.rail(rsaKeys())] });
+  bench = await startInquiryBench();
+  asker = bench.startProcess({ rails: [bank.rail(rsaKeys())] });
 });
 after(async () => {
   await bench?.close();
@@ -63,13 +63,13 @@ after(async () => {
 });
 
 test('1,000 transfers whose notifications are all lost end as the bank knows them, none known much later than it took, and fewer than 15 questions are asked about those that take half an hour', async () => {
-  await bench.begin(IDS, START);
+  await bench.insertTransactions(IDS, START);
   const end = later(40 * MINUTE_MS);
   for (let due = await nextDue(bench.database); due !== null; due = await nextDue(bench.database)) {
     assert.ok(due < end, `something is still asked at ${due.toISOString()}`);
     // In steps, as time comes to a loop.
     now = later(Math.ceil((Math.max(due.getTime(), now.getTime()) - START.getTime()) / STEP_MS) * STEP_MS);
-    await asker.asking.poll(now);
+    await asker.inquiries.poll(now);
   }
 
   const transactions = await transactionsIn(bench.database);
@@ -112,6 +112,6 @@ test('what a bank said stands in the observations, by the name of its rail', asy
 
 test('nothing is asked any more about what is final', async () => {
   const asked = bank.transferInquiries.length;
-  assert.equal(await asker.asking.poll(later(100 * MINUTE_MS)), 0);
+  assert.equal(await asker.inquiries.poll(later(100 * MINUTE_MS)), 0);
   assert.equal(bank.transferInquiries.length, asked);
 });

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { beforeEach, suite, test } from 'node:test';
 import {
   type AdaptiveConcurrency,
+  CONCURRENCY_MAX,
   createAdaptiveConcurrency,
-  PLACES_MAX,
 } from '../../apps/server/src/status-inquiry/adaptive-concurrency.ts';
 
 suite('the pace of one bank', () => {
@@ -16,9 +16,9 @@ suite('the pace of one bank', () => {
 
   /** Begins as many questions as may be, and ends them; how many there were. */
   function round(answered: boolean, nowMs: number): number {
-    const places = pace.take(1_000, 'reader', nowMs);
-    const ends = Array.from({ length: places }, () => pace.begin());
-    assert.equal(pace.take(1, 'reader', nowMs), 0);
+    const places = pace.acquire(1_000, 'reader', nowMs);
+    const ends = Array.from({ length: places }, () => pace.start());
+    assert.equal(pace.acquire(1, 'reader', nowMs), 0);
     for (const end of ends) end(answered, nowMs);
     return places;
   }
@@ -26,8 +26,8 @@ suite('the pace of one bank', () => {
   /** The next moment at which a question may begin, in steps of a tenth of a second. */
   function nextOpen(fromMs: number): number {
     for (let nowMs = fromMs; nowMs <= fromMs + 61_000; nowMs += 100) {
-      if (pace.take(1, 'reader', nowMs) === 0) continue;
-      pace.giveBack(1);
+      if (pace.acquire(1, 'reader', nowMs) === 0) continue;
+      pace.release(1);
       return nowMs;
     }
     return assert.fail('it never opens again');
@@ -66,30 +66,30 @@ suite('the pace of one bank', () => {
     for (;;) {
       places.push(round(true, nowMs));
       nowMs = nextOpen(nowMs);
-      if (places.at(-1) === PLACES_MAX) break;
+      if (places.at(-1) === CONCURRENCY_MAX) break;
     }
     assert.deepEqual(places, [1, 2, 4, 8, 16, 32]);
     assert.deepEqual(changes, [true, false]);
   });
 
   test('takes questions that were under way together for one failure', () => {
-    const [one, other] = [pace.begin, pace.begin].map((begin) => {
-      pace.take(1, 'reader', 0);
+    const [one, other] = [pace.start, pace.start].map((begin) => {
+      pace.acquire(1, 'reader', 0);
       return begin();
     });
     one?.(false, 0);
     other?.(false, 0);
-    assert.equal(pace.take(1_000, 'reader', 1_000), PLACES_MAX / 2);
+    assert.equal(pace.acquire(1_000, 'reader', 1_000), CONCURRENCY_MAX / 2);
   });
 
   test('never lets more begin than there are places, and keeps a quarter of them for readers', () => {
-    assert.equal(pace.take(20, 'schedule', 0), 20);
-    assert.equal(pace.take(20, 'schedule', 0), 4);
-    assert.equal(pace.take(1, 'schedule', 0), 0);
-    assert.equal(pace.take(20, 'reader', 0), 8);
-    assert.equal(pace.take(1, 'reader', 0), 0);
-    pace.giveBack(5);
-    assert.equal(pace.take(20, 'schedule', 0), 0);
-    assert.equal(pace.take(20, 'reader', 0), 5);
+    assert.equal(pace.acquire(20, 'schedule', 0), 20);
+    assert.equal(pace.acquire(20, 'schedule', 0), 4);
+    assert.equal(pace.acquire(1, 'schedule', 0), 0);
+    assert.equal(pace.acquire(20, 'reader', 0), 8);
+    assert.equal(pace.acquire(1, 'reader', 0), 0);
+    pace.release(5);
+    assert.equal(pace.acquire(20, 'schedule', 0), 0);
+    assert.equal(pace.acquire(20, 'reader', 0), 5);
   });
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
-import { READER_WAITS_MS } from '../../apps/server/src/status-inquiry/status-inquiries.ts';
+import { REFRESH_TIMEOUT_MS } from '../../apps/server/src/status-inquiry/status-inquiries.ts';
 import {
   answerTransfer,
   type BankAnswer,
@@ -11,14 +11,14 @@ import {
 } from '../rails/scripted-bank.ts';
 import { type RsaKeys, rsaKeys } from '../support/rsa-keys.ts';
 import {
-  type AskingBench,
-  type AskingOptions,
-  type AskingProcess,
+  type InquiryBench,
+  type InquiryProcess,
+  type InquiryProcessOptions,
   idsOf,
   later,
   SECOND_MS,
   START,
-  startAskingBench,
+  startInquiryBench,
   transactionsIn,
   until,
 } from './harness.ts';
@@ -29,14 +29,14 @@ let used = 0;
 
 let keys: RsaKeys;
 let bank: ScriptedBank;
-let bench: AskingBench;
+let bench: InquiryBench;
 let script: BankAnswer = answerTransfer('03');
 let now = START;
 
 before(async () => {
   keys = rsaKeys();
   bank = await startScriptedBank({ transfer: (request, response) => script(request, response) });
-  bench = await startAskingBench();
+  bench = await startInquiryBench();
 });
 after(async () => {
   await bench?.close();
@@ -49,12 +49,12 @@ beforeEach(() => {
 
 async function begin(): Promise<string> {
   const id = ids[(used += 1)] ?? assert.fail('there are no more transactions');
-  await bench.begin([id], START);
+  await bench.insertTransactions([id], START);
   return id;
 }
 
-const start = (options: Partial<AskingOptions> = {}): AskingProcess =>
-  bench.process({ rails: [bank.rail(keys)], staleMs: STALE_MS, now: () => now, ...options });
+const start = (options: Partial<InquiryProcessOptions> = {}): InquiryProcess =>
+  bench.startProcess({ rails: [bank.rail(keys)], staleMs: STALE_MS, now: () => now, ...options });
 
 const questionsAbout = (id: string): readonly BankRequest[] =>
   bank.transferInquiries.filter((request) => referenceOf(request) === id);
@@ -83,20 +83,20 @@ function holding(status: string): { answer: BankAnswer; arrived: () => number; r
 test('a reader of a transaction that was never asked about sees what its bank says now', async () => {
   const id = await begin();
   script = answerTransfer('00');
-  await start().asking.refresh('alpha', id);
+  await start().inquiries.refresh('alpha', id);
   assert.equal(await statusOf(id), 'SUCCESS');
   assert.equal(questionsAbout(id).length, 1);
 });
 
 test('what was asked about lately is not asked about again; what was asked about long ago is', async () => {
   const id = await begin();
-  const { asking } = start();
-  await asking.refresh('alpha', id);
+  const { inquiries } = start();
+  await inquiries.refresh('alpha', id);
   now = later(STALE_MS - SECOND_MS);
-  await asking.refresh('alpha', id);
+  await inquiries.refresh('alpha', id);
   assert.equal(questionsAbout(id).length, 1);
   now = later(STALE_MS);
-  await asking.refresh('alpha', id);
+  await inquiries.refresh('alpha', id);
   assert.equal(questionsAbout(id).length, 2);
 });
 
@@ -104,24 +104,24 @@ test('a question of the schedule counts as well, also one of another process', a
   const id = await begin();
   const [one, other] = [start(), start()];
   now = later(6 * SECOND_MS);
-  await one.asking.poll(now);
-  await one.asking.refresh('alpha', id);
-  await other.asking.refresh('alpha', id);
+  await one.inquiries.poll(now);
+  await one.inquiries.refresh('alpha', id);
+  await other.inquiries.refresh('alpha', id);
   assert.equal(questionsAbout(id).length, 1);
   now = later(6 * SECOND_MS + STALE_MS + SECOND_MS);
-  await other.asking.refresh('alpha', id);
+  await other.inquiries.refresh('alpha', id);
   assert.equal(questionsAbout(id).length, 2);
 });
 
 test('readers do not make the schedule ask less', async () => {
   const id = await begin();
-  const { asking } = start();
+  const { inquiries } = start();
   for (let read = 1; read <= 100; read += 1) {
     now = later(read * 11 * SECOND_MS);
-    await asking.refresh('alpha', id);
+    await inquiries.refresh('alpha', id);
   }
   assert.equal(questionsAbout(id).length, 100);
-  await asking.poll(later(15 * SECOND_MS, now));
+  await inquiries.poll(later(15 * SECOND_MS, now));
   assert.equal(questionsAbout(id).length, 101);
 });
 
@@ -129,9 +129,9 @@ test('many who read at once share one question and its answer', async () => {
   const id = await begin();
   const held = holding('00');
   script = held.answer;
-  const { asking } = start();
+  const { inquiries } = start();
   const readers = Array.from({ length: 50 }, async () => {
-    await asking.refresh('alpha', id);
+    await inquiries.refresh('alpha', id);
     return statusOf(id);
   });
   await until('the question has arrived', () => held.arrived() > 0);
@@ -144,12 +144,12 @@ test('who reads while another process asks is answered at once', async () => {
   const id = await begin();
   const held = holding('00');
   script = held.answer;
-  const asked = start().asking.refresh('alpha', id);
+  const asked = start().inquiries.refresh('alpha', id);
   await until('the question has arrived', () => held.arrived() === 1);
   const waitedMs: number[] = [];
   for (let other = 0; other < 5; other += 1) {
     const beganMs = performance.now();
-    await start().asking.refresh('alpha', id);
+    await start().inquiries.refresh('alpha', id);
     waitedMs.push(performance.now() - beganMs);
   }
   // Waiting for the bank, which holds the question, would take each of them as long as a reader waits.
@@ -163,9 +163,9 @@ test('a reader waits 300 ms for a bank and no longer, and the answer is stored w
   const id = await begin();
   const held = holding('00');
   script = held.answer;
-  const { asking } = start({ readerWaitsMs: READER_WAITS_MS });
+  const { inquiries } = start({ refreshTimeoutMs: REFRESH_TIMEOUT_MS });
   const beganMs = performance.now();
-  await asking.refresh('alpha', id);
+  await inquiries.refresh('alpha', id);
   const waitedMs = performance.now() - beganMs;
   assert.ok(waitedMs >= 290, `after ${waitedMs} ms`);
   assert.equal(await statusOf(id), 'PROCESS');
@@ -177,34 +177,34 @@ test('a reader waits 300 ms for a bank and no longer, and the answer is stored w
 test('reading the same transaction again and again costs no query', async () => {
   const id = await begin();
   let queries = 0;
-  const { asking } = start({ onQuery: () => void (queries += 1) });
-  await asking.refresh('alpha', id);
+  const { inquiries } = start({ onQuery: () => void (queries += 1) });
+  await inquiries.refresh('alpha', id);
   const earlier = queries;
   assert.ok(earlier > 0);
-  for (let read = 0; read < 1_000; read += 1) await asking.refresh('alpha', id);
+  for (let read = 0; read < 1_000; read += 1) await inquiries.refresh('alpha', id);
   assert.equal(queries, earlier);
   // The same for one that cannot be asked about at all.
-  await asking.refresh('alpha', 'TF9999999999');
+  await inquiries.refresh('alpha', 'TF9999999999');
   const afterUnknown = queries;
-  for (let read = 0; read < 1_000; read += 1) await asking.refresh('alpha', 'TF9999999999');
+  for (let read = 0; read < 1_000; read += 1) await inquiries.refresh('alpha', 'TF9999999999');
   assert.equal(queries, afterUnknown);
 });
 
 test('what cannot be asked about resolves: another client, a final one, a rail that is unknown or takes no questions', async () => {
   const id = await begin();
   script = answerTransfer('00');
-  const { asking } = start();
-  await asking.refresh('beta', id);
+  const { inquiries } = start();
+  await inquiries.refresh('beta', id);
   assert.equal(questionsAbout(id).length, 0);
-  await asking.refresh('alpha', id);
+  await inquiries.refresh('alpha', id);
   now = later(60 * SECOND_MS);
-  await asking.refresh('alpha', id);
+  await inquiries.refresh('alpha', id);
   assert.equal(questionsAbout(id).length, 1);
 
   const { inquireStatus: _, ...mute } = bank.rail(keys);
   const another = await begin();
-  await start({ rails: [mute] }).asking.refresh('alpha', another);
-  await start({ rails: [bank.rail(keys, { name: 'another' })] }).asking.refresh('alpha', another);
+  await start({ rails: [mute] }).inquiries.refresh('alpha', another);
+  await start({ rails: [bank.rail(keys, { name: 'another' })] }).inquiries.refresh('alpha', another);
   assert.equal(questionsAbout(another).length, 0);
   assert.equal(await statusOf(another), 'PROCESS');
 });
@@ -214,7 +214,7 @@ test('without its database a refresh still resolves', async () => {
   const asker = start();
   const broken = start();
   await broken.database.close();
-  await broken.asking.refresh('alpha', id);
-  await asker.asking.refresh('alpha', id);
+  await broken.inquiries.refresh('alpha', id);
+  await asker.inquiries.refresh('alpha', id);
   assert.equal(questionsAbout(id).length, 1);
 });

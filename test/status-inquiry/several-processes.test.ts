@@ -10,12 +10,12 @@ import {
 import { type RsaKeys, rsaKeys } from '../support/rsa-keys.ts';
 import { startTestService, word } from '../support/service.ts';
 import {
-  type AskingBench,
+  type InquiryBench,
   idsOf,
   later,
   SECOND_MS,
   START,
-  startAskingBench,
+  startInquiryBench,
   transactionsIn,
   until,
 } from './harness.ts';
@@ -41,11 +41,11 @@ const watched: BankAnswer = async (request, response) => {
 
 let keys: RsaKeys;
 let bank: ScriptedBank;
-let bench: AskingBench;
+let bench: InquiryBench;
 before(async () => {
   keys = rsaKeys();
   bank = await startScriptedBank({ transfer: watched });
-  bench = await startAskingBench();
+  bench = await startInquiryBench();
 });
 after(async () => {
   await bench?.close();
@@ -60,10 +60,10 @@ beforeEach(() => {
 
 test('several processes that ask what is due at the same moment ask about each transfer once', async () => {
   const ids = idsOf('TP', 150);
-  await bench.begin(ids, START);
-  const processes = [1, 2, 3].map(() => bench.process({ rails: [bank.rail(keys)] }));
+  await bench.insertTransactions(ids, START);
+  const processes = [1, 2, 3].map(() => bench.startProcess({ rails: [bank.rail(keys)] }));
   const due = later(5 * SECOND_MS);
-  const counts = await Promise.all(processes.map(({ asking }) => asking.poll(due)));
+  const counts = await Promise.all(processes.map(({ inquiries }) => inquiries.poll(due)));
   assert.equal(
     counts.reduce((sum, each) => sum + each, 0),
     ids.length,
@@ -77,14 +77,14 @@ test('several processes that ask what is due at the same moment ask about each t
 
 test('no transfer is asked about twice at a time, whoever reads it and whatever is due', async () => {
   const ids = idsOf('TR', 24);
-  await bench.begin(ids, START);
+  await bench.insertTransactions(ids, START);
   said = '03';
   let now = START;
-  const processes = [1, 2].map(() => bench.process({ rails: [bank.rail(keys)], staleMs: 1_000, now: () => now }));
+  const processes = [1, 2].map(() => bench.startProcess({ rails: [bank.rail(keys)], staleMs: 1_000, now: () => now }));
   for (let round = 1; round <= 12; round += 1) {
     now = later(round * 5 * SECOND_MS);
-    const rounds = processes.map(({ asking }) => asking.poll(now));
-    const readers = processes.flatMap(({ asking }) => ids.map((id) => asking.refresh('alpha', id)));
+    const rounds = processes.map(({ inquiries }) => inquiries.poll(now));
+    const readers = processes.flatMap(({ inquiries }) => ids.map((id) => inquiries.refresh('alpha', id)));
     await Promise.all([...rounds, ...readers]);
   }
   assert.equal(overlapping, 0);

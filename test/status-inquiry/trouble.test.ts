@@ -9,14 +9,14 @@ import {
 } from '../rails/scripted-bank.ts';
 import { type RsaKeys, rsaKeys } from '../support/rsa-keys.ts';
 import {
-  type AskingBench,
   HOUR_MS,
+  type InquiryBench,
   idsOf,
   later,
   MINUTE_MS,
   SECOND_MS,
   START,
-  startAskingBench,
+  startInquiryBench,
   transactionsIn,
 } from './harness.ts';
 
@@ -27,12 +27,12 @@ suite('a bank in trouble', () => {
   };
   let keys: RsaKeys;
   let bank: ScriptedBank;
-  let bench: AskingBench;
+  let bench: InquiryBench;
   let script: BankAnswer;
   before(async () => {
     keys = rsaKeys();
     bank = await startScriptedBank({ transfer: (request, response) => script(request, response) });
-    bench = await startAskingBench();
+    bench = await startInquiryBench();
   });
   after(async () => {
     await bench?.close();
@@ -44,17 +44,17 @@ suite('a bank in trouble', () => {
       const rail = `bank-${index}`;
       const ids = idsOf(`T${'ABCD'[index]}`, 200);
       script = failure;
-      await bench.begin(ids, START, rail);
-      const { asking } = bench.process({ rails: [bank.rail(keys, { name: rail })] });
+      await bench.insertTransactions(ids, START, rail);
+      const { inquiries } = bench.startProcess({ rails: [bank.rail(keys, { name: rail })] });
       const begun = bank.transferInquiries.length;
       let now = START;
-      for (; now < later(10 * MINUTE_MS); now = later(2 * SECOND_MS, now)) await asking.poll(now);
+      for (; now < later(10 * MINUTE_MS); now = later(2 * SECOND_MS, now)) await inquiries.poll(now);
       const asked = bank.transferInquiries.length - begun;
       // Each would have been asked about seven times.
       assert.ok(asked >= 40 && asked < 120, `${asked} questions in ten minutes of trouble`);
 
       script = answerTransfer('00');
-      for (; now < later(25 * MINUTE_MS); now = later(5 * SECOND_MS, now)) await asking.poll(now);
+      for (; now < later(25 * MINUTE_MS); now = later(5 * SECOND_MS, now)) await inquiries.poll(now);
       const transactions = await transactionsIn(bench.database);
       assert.deepEqual(new Set(ids.map((id) => transactions.get(id)?.status)), new Set(['SUCCESS']));
       await bench.database.query('delete from tiba.status_inquiries');
@@ -65,13 +65,13 @@ suite('a bank in trouble', () => {
     script = (request, response) =>
       request.headers['x-partner-id'] === 'SILENT' ? undefined : answerTransfer('00')(request, response);
     const [silent, well] = [idsOf('TX', 40), idsOf('TY', 40)];
-    await bench.begin(silent, START, 'silent');
-    await bench.begin(well, START, 'well');
-    const { asking } = bench.process({
+    await bench.insertTransactions(silent, START, 'silent');
+    await bench.insertTransactions(well, START, 'well');
+    const { inquiries } = bench.startProcess({
       rails: [bank.rail(keys, { name: 'silent', partnerId: 'SILENT' }), bank.rail(keys, { name: 'well' })],
     });
     let done = false;
-    const asked = asking.poll(later(6 * SECOND_MS)).then(() => (done = true));
+    const asked = inquiries.poll(later(6 * SECOND_MS)).then(() => (done = true));
     for (;;) {
       const transactions = await transactionsIn(bench.database);
       if (well.every((id) => transactions.get(id)?.status === 'SUCCESS')) break;
@@ -85,11 +85,11 @@ suite('a bank in trouble', () => {
     const ids = idsOf('TZ', 60);
     script = FAILURES['says that it cannot'] ?? assert.fail();
     let now = START;
-    await bench.begin(ids, now, 'read');
-    const { asking } = bench.process({ rails: [bank.rail(keys, { name: 'read' })], now: () => now });
+    await bench.insertTransactions(ids, now, 'read');
+    const { inquiries } = bench.startProcess({ rails: [bank.rail(keys, { name: 'read' })], now: () => now });
     const begun = bank.transferInquiries.length;
     for (; now < later(3 * MINUTE_MS); now = later(SECOND_MS, now)) {
-      await Promise.all(ids.map((id) => asking.refresh('alpha', id)));
+      await Promise.all(ids.map((id) => inquiries.refresh('alpha', id)));
     }
     const asked = bank.transferInquiries.length - begun;
     assert.ok(asked < 120, `${asked} questions`);
@@ -98,10 +98,10 @@ suite('a bank in trouble', () => {
   test('that fails on one transfer for ever is asked about it ever more rarely', async () => {
     const [id = ''] = idsOf('TQ', 1);
     script = answerTransfer('99');
-    await bench.begin([id], START, 'poisoned');
-    const { asking } = bench.process({ rails: [bank.rail(keys, { name: 'poisoned' })] });
+    await bench.insertTransactions([id], START, 'poisoned');
+    const { inquiries } = bench.startProcess({ rails: [bank.rail(keys, { name: 'poisoned' })] });
     const begun = bank.transferInquiries.length;
-    for (let now = START; now < later(48 * HOUR_MS); now = later(5 * MINUTE_MS, now)) await asking.poll(now);
+    for (let now = START; now < later(48 * HOUR_MS); now = later(5 * MINUTE_MS, now)) await inquiries.poll(now);
     const asked = bank.transferInquiries.length - begun;
     assert.ok(asked > 20 && asked < 150, `${asked} questions in two days`);
     assert.equal((await transactionsIn(bench.database)).get(id)?.status, 'PROCESS');

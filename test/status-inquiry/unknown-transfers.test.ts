@@ -11,14 +11,14 @@ import {
 } from '../rails/scripted-bank.ts';
 import { rsaKeys } from '../support/rsa-keys.ts';
 import {
-  type AskingBench,
-  type AskingProcess,
   HOUR_MS,
+  type InquiryBench,
+  type InquiryProcess,
   later,
   MINUTE_MS,
   SECOND_MS,
   START,
-  startAskingBench,
+  startInquiryBench,
   transactionsIn,
 } from './harness.ts';
 
@@ -31,8 +31,8 @@ const IDS = Object.keys(UNKNOWN);
 const GRACE_MS = HOUR_MS;
 
 let bank: ScriptedBank;
-let bench: AskingBench;
-let asker: AskingProcess;
+let bench: InquiryBench;
+let asker: InquiryProcess;
 let found: string | null = null;
 let now = START;
 
@@ -44,9 +44,9 @@ before(async () => {
         response,
       ),
   });
-  bench = await startAskingBench();
-  asker = bench.process({ rails: [bank.rail(rsaKeys())], now: () => now });
-  await bench.begin(IDS, START);
+  bench = await startInquiryBench();
+  asker = bench.startProcess({ rails: [bank.rail(rsaKeys())], now: () => now });
+  await bench.insertTransactions(IDS, START);
 });
 after(async () => {
   await bench?.close();
@@ -56,7 +56,7 @@ after(async () => {
 /** How many questions there were in this time, asked a minute apart. */
 async function askUntil(end: Date): Promise<number> {
   const asked = bank.transferInquiries.length;
-  for (; now < end; now = later(MINUTE_MS, now)) await asker.asking.poll(now);
+  for (; now < end; now = later(MINUTE_MS, now)) await asker.inquiries.poll(now);
   return bank.transferInquiries.length - asked;
 }
 
@@ -67,7 +67,7 @@ const counted = async (): Promise<string | undefined> =>
   /tiba_transfers_for_review_total\{rail="scripted-bank"\} (\d+)/.exec(await asker.metrics.render())?.[1];
 const complaints = (): readonly string[] =>
   asker.logged
-    .filter(({ msg }) => /knows nothing of a transfer/.test(String(msg)))
+    .filter(({ msg }) => /does not know a transfer/.test(String(msg)))
     .map((line) => String(line['transactionId']));
 
 test('a transfer that its bank knows nothing of stays in PROCESS and is asked about as usual while the grace period lasts', async () => {
@@ -99,7 +99,7 @@ test('then it is asked about rarely, but for ever, and whoever reads it does not
   const asked = bank.transferInquiries.length;
   for (let read = 0; read < 60; read += 1) {
     now = later(30 * SECOND_MS, now);
-    for (const id of IDS) await asker.asking.refresh('alpha', id);
+    for (const id of IDS) await asker.inquiries.refresh('alpha', id);
   }
   const byReaders = bank.transferInquiries.length - asked;
   assert.ok(byReaders <= IDS.length * 2, `${byReaders} questions of readers in half an hour`);
@@ -107,7 +107,7 @@ test('then it is asked about rarely, but for ever, and whoever reads it does not
   for (let day = 0; day < 3; day += 1) {
     const earlier = bank.transferInquiries.length;
     const end = later(24 * HOUR_MS, now);
-    for (; now < end; now = later(HOUR_MS, now)) await asker.asking.poll(now);
+    for (; now < end; now = later(HOUR_MS, now)) await asker.inquiries.poll(now);
     const asked = bank.transferInquiries.length - earlier;
     assert.ok(asked >= 2 * 3 && asked <= 2 * 5, `${asked} questions on day ${day}`);
   }
@@ -118,9 +118,9 @@ test('then it is asked about rarely, but for ever, and whoever reads it does not
 
 test('when the bank finds it after all it is no longer for review, and ends as the bank says', async () => {
   found = '03';
-  await asker.asking.poll((now = later(7 * HOUR_MS, now)));
+  await asker.inquiries.poll((now = later(7 * HOUR_MS, now)));
   assert.deepEqual(await reviews(), []);
   found = '00';
-  await asker.asking.poll((now = later(7 * HOUR_MS, now)));
+  await asker.inquiries.poll((now = later(7 * HOUR_MS, now)));
   assert.deepEqual(await statuses(), new Set(['SUCCESS']));
 });

@@ -5,8 +5,11 @@ import { createRetryAfter } from '../http/check-status/transaction-answer.ts';
 import { repeat } from '../lib/repeat.ts';
 import { createTransactionLookUp } from '../postgres/transaction-look-up.ts';
 import { createStatusInquiries, type StatusInquiries } from '../status-inquiry/status-inquiries.ts';
-import { createExpectedDuration } from '../transactions/expected-duration.ts';
-import { createProcessingTimes, type ProcessingTimes } from '../transactions/processing-times.ts';
+import {
+  createExpectedDuration,
+  createProcessingTimes,
+  type ProcessingTimes,
+} from '../transactions/processing-times.ts';
 import { createTransactionUpdater, type TransactionUpdater } from '../transactions/transaction-updater.ts';
 import type { AppContext } from './app-context.ts';
 import type { Authentication } from './authentication.ts';

@@ -1,50 +1,54 @@
 import type { BankAvailability } from '../postgres/bank-availability.ts';
 import type { BankHealth } from '../rails/bank-status.ts';
 
-/** What lasts less is no news: the short rest that a bank asked for, an answer or two between failures. */
-const STEADY_MS = 2_000;
+/**
+ * A status that lasts less is not published: a short pause that a bank asked for, or an answer or two between failures.
+ */
+const STABLE_MS = 2_000;
 
-interface Seen {
+interface StatusSince {
   readonly status: BankAvailability['status'];
   /** Milliseconds since 1970. */
-  readonly fromMs: number;
+  readonly sinceMs: number;
 }
 
-/** What this process can say of banks, by what became of its own questions. */
+/** Derives the availability of banks from the results of this process's own inquiries. */
 export interface AvailabilityMonitor {
-  look(healths: ReadonlyMap<string, BankHealth>, nowMs: number): BankAvailability[];
+  /** The banks whose status has been stable for two seconds. Call it once a second, with each bank's health by BIC. */
+  evaluate(healths: ReadonlyMap<string, BankHealth>, nowMs: number): BankAvailability[];
 }
 
 export function createAvailabilityMonitor(): AvailabilityMonitor {
-  const seenBanks = new Map<string, Seen>();
+  const statuses = new Map<string, StatusSince>();
 
-  function see(bic: string, health: BankHealth, nowMs: number): Seen | undefined {
-    const before = seenBanks.get(bic);
+  function updateStatus(bic: string, health: BankHealth, nowMs: number): StatusSince | undefined {
+    const before = statuses.get(bic);
     const status = statusOf(health) ?? before?.status;
     if (status === undefined || status === before?.status) return before;
-    // When it went down is kept while it lasts: trials that fail later do not contradict a process that it answers.
-    const fromMs = status === 'DOWN' && health.since !== null ? Date.parse(health.since) : nowMs;
-    const seen = { status, fromMs };
-    seenBanks.set(bic, seen);
-    return seen;
+    // The time at which the bank went DOWN is kept while it is DOWN: a later failed trial must not look newer than the
+    // answer that another process has received.
+    const sinceMs = status === 'DOWN' && health.since !== null ? Date.parse(health.since) : nowMs;
+    const changed = { status, sinceMs };
+    statuses.set(bic, changed);
+    return changed;
   }
 
   return {
-    look(healths, nowMs) {
-      const states: BankAvailability[] = [];
+    evaluate(healths, nowMs) {
+      const stable: BankAvailability[] = [];
       for (const [bic, health] of healths) {
-        const seen = see(bic, health, nowMs);
-        if (seen === undefined || nowMs - seen.fromMs < STEADY_MS) continue;
-        const { status, fromMs } = seen;
-        if (status === 'DOWN') states.push({ bic, status, ageMs: nowMs - fromMs });
-        else if (health.lastVerdictAgoMs !== null) states.push({ bic, status, ageMs: health.lastVerdictAgoMs });
+        const current = updateStatus(bic, health, nowMs);
+        if (current === undefined || nowMs - current.sinceMs < STABLE_MS) continue;
+        const { status, sinceMs } = current;
+        if (status === 'DOWN') stable.push({ bic, status, ageMs: nowMs - sinceMs });
+        else if (health.lastVerdictAgoMs !== null) stable.push({ bic, status, ageMs: health.lastVerdictAgoMs });
       }
-      return states;
+      return stable;
     },
   };
 }
 
-/** null while nobody can tell: a bank that is only being tried again is as it was. */
+/** null while the status is unknown: a bank that is only on trial (circuit breaker half open) keeps its last status. */
 function statusOf({ status, lastVerdictAgoMs }: BankHealth): BankAvailability['status'] | null {
   if (lastVerdictAgoMs !== null) return 'UP';
   return status === 'DOWN' ? 'DOWN' : null;

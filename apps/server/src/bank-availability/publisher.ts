@@ -1,20 +1,28 @@
-import type { BankDirectory } from '../domain/bank.ts';
+import type { Bank, BankDirectory } from '../domain/bank.ts';
 import { repeat } from '../lib/repeat.ts';
 import type { Log } from '../observability/log.ts';
-import { type BankAvailability, changeBankAvailability, listBankAvailability } from '../postgres/bank-availability.ts';
+import {
+  type BankAvailability,
+  changeBankAvailability,
+  claimPendingNotice,
+  listBankAvailability,
+  type PendingBankNotice,
+  recordNotified,
+} from '../postgres/bank-availability.ts';
+import { findClientsWithScope } from '../postgres/clients.ts';
 import type { Database } from '../postgres/database.ts';
+import { insertEvents, type NewEvent } from '../postgres/events.ts';
 import type { AccountInquiries } from '../rails/account-inquiries.ts';
 import { bankHealths } from '../rails/bank-status.ts';
 import { createAvailabilityMonitor } from './monitor.ts';
-import { notifyClientBatch } from './notify-clients.ts';
 
 /**
- * Tells clients when no rail to a bank answers any more, and when one answers again. Inquiries pay nothing for it: each
- * second, what they left behind is held against what clients were told last. Every process does so for itself; the one
- * whose word is news tells it, and the others find it told.
+ * Notifies clients when no rail to a bank answers any more, and when one answers again. Inquiries pay nothing for it:
+ * once a second, their results are compared with the status that clients were last notified of. Every process does so.
+ * The first process that sees a change publishes it, and the others find it published.
  */
 export interface AvailabilityPublisher {
-  /** Ends the telling that is under way. */
+  /** Stops, and resolves when the batch in progress has ended. */
   close(): Promise<void>;
 }
 
@@ -25,7 +33,7 @@ export interface AvailabilityPublisherDependencies {
   readonly log: Log;
 }
 
-const LOOK_INTERVAL_MS = 1_000;
+const INTERVAL_MS = 1_000;
 
 export function startAvailabilityPublisher({
   database,
@@ -33,44 +41,74 @@ export function startAvailabilityPublisher({
   banks,
   log,
 }: AvailabilityPublisherDependencies): AvailabilityPublisher {
-  const watch = createAvailabilityMonitor();
+  const monitor = createAvailabilityMonitor();
   let closing = false;
 
-  async function look(): Promise<void> {
-    const seen = watch.look(bankHealths(inquiries.snapshot()), Date.now());
+  async function publishChanges(): Promise<void> {
+    const current = monitor.evaluate(bankHealths(inquiries.snapshot()), Date.now());
     const known = await listBankAvailability(database);
-    // What a process that died has begun to tell is told to the end by whoever looks next.
-    const untold = known.filter(({ isPublished }) => !isPublished).map(({ bic }) => bic);
-    for (const state of seen.filter((each) => isNews(each, known))) {
-      if (!(await changeBankAvailability(database, state))) continue;
-      log.info({ bank: state.bic, status: state.status }, 'clients are told how a bank is');
-      untold.push(state.bic);
+    // Includes changes that a process began to publish before it ended.
+    const unpublished = known.filter(({ isPublished }) => !isPublished).map(({ bic }) => bic);
+    for (const availability of current.filter((each) => isChange(each, known))) {
+      if (!(await changeBankAvailability(database, availability))) continue;
+      log.info({ bank: availability.bic, status: availability.status }, 'bank availability changed; notifying clients');
+      unpublished.push(availability.bic);
     }
-    for (const bic of untold) await tell(bic);
+    for (const bic of unpublished) await notifyClients(bic);
   }
 
-  async function tell(bic: string): Promise<void> {
+  async function notifyClients(bic: string): Promise<void> {
     const bank = banks.find(bic);
     if (bank === null) return;
     let mayBeMore = true;
     while (mayBeMore) mayBeMore = !closing && (await notifyClientBatch(database, bank));
   }
 
-  const looking = repeat(LOOK_INTERVAL_MS, look, (error) =>
-    log.warn({ err: error }, 'clients could not be told how banks are; it is tried again'),
+  const loop = repeat(INTERVAL_MS, publishChanges, (error) =>
+    log.warn({ err: error }, 'publishing bank availability failed; will retry'),
   );
 
   return {
     async close() {
       closing = true;
-      await looking.stop();
+      await loop.stop();
     },
   };
 }
 
-function isNews(state: BankAvailability, known: readonly BankAvailability[]): boolean {
-  const { status, ageMs } = known.find(({ bic }) => bic === state.bic) ?? NEVER_TOLD;
-  return state.status !== status && state.ageMs < ageMs;
+/** A bank of which nothing was published is UP. */
+const NEVER_PUBLISHED = { status: 'UP', ageMs: Number.POSITIVE_INFINITY } as const;
+
+function isChange(availability: BankAvailability, known: readonly BankAvailability[]): boolean {
+  const { status, ageMs } = known.find(({ bic }) => bic === availability.bic) ?? NEVER_PUBLISHED;
+  return availability.status !== status && availability.ageMs < ageMs;
 }
 
-const NEVER_TOLD = { status: 'UP', ageMs: Number.POSITIVE_INFINITY } as const;
+/**
+ * The number of clients that are notified in one database transaction. Until it ends, other database transactions that
+ * insert events of these clients wait: with a thousand clients and their endpoints at once, a feed would time out.
+ */
+const CLIENTS_PER_TRANSACTION = 100;
+
+/** Notifies the next clients of the bank's status. Returns whether there may be more of them. */
+function notifyClientBatch(database: Database, bank: Bank): Promise<boolean> {
+  return database.transaction(async (query) => {
+    const notice = await claimPendingNotice(query, bank.bic);
+    if (notice === null) return false;
+    const range = { after: notice.notifiedUpToClientId, limit: CLIENTS_PER_TRANSACTION };
+    const clients = await findClientsWithScope(query, 'account:check', range);
+    const isLast = clients.length < CLIENTS_PER_TRANSACTION;
+    await recordNotified(query, bank.bic, isLast ? null : (clients.at(-1) ?? null));
+    // Last, because this blocks other database transactions that insert events of the same clients.
+    await insertEvents(query, clients.map(newEventFor(bank, notice)));
+    return !isLast;
+  });
+}
+
+function newEventFor(bank: Bank, { status, version, since }: PendingBankNotice): (clientId: string) => NewEvent {
+  const { clearingCode, bic, name } = bank;
+  const kind = status === 'UP' ? 'bank.up' : 'bank.down';
+  const occurredAt = new Date().toISOString();
+  const data = JSON.stringify({ bank_code: clearingCode, bic, bank_name: name, status, since });
+  return (clientId) => ({ clientId, subjectId: bic, version, kind, occurredAt, data });
+}

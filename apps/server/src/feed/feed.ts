@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parse, stringify } from 'lossless-json';
 import type { BankDirectory } from '../domain/bank.ts';
 import { ndjsonLines } from '../lib/ndjson.ts';
-import type { AppliedUpdate, ReceivedUpdate } from '../transactions/received-update.ts';
+import type { AppliedUpdate, ReceivedUpdate } from '../transactions/decide.ts';
 import type { TransactionUpdater } from '../transactions/transaction-updater.ts';
 import { InvalidUpdate, parseUpdate } from './parse-update.ts';
 

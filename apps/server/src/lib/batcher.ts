@@ -1,44 +1,84 @@
-export interface Batcher<Item> {
-  /** Resolves when the item has been written, or given up. */
-  add(item: Item): Promise<void>;
+export interface Batcher<Item, Result> {
+  /** Resolves with the item's result once its batch is written; rejects with the error of the write that failed. */
+  add(item: Item): Promise<Result>;
 }
 
-interface Waiting<Item> {
+export interface BatcherOptions<Item> {
+  /** How much an item counts toward the size of a batch. By default 1. */
+  readonly weightOf?: (item: Item) => number;
+  /** How many batches may be in flight. By default 1. */
+  readonly batchesMax?: number;
+  /** Whether the items of a batch that failed with this error are written again, one by one. By default none are. */
+  readonly isolates?: (error: unknown) => boolean;
+}
+
+interface Pending<Item, Result> {
   readonly item: Item;
-  resolve(): void;
+  readonly resolve: (result: Result) => void;
+  readonly reject: (error: unknown) => void;
 }
 
 /**
- * Writes what has gathered while the last batch was being written: a batch of one when there is little to do, of many
- * when there is much. `write` deals with its failures itself.
+ * Writes together the items that arrive while earlier batches are being written: batches of one under light load, large
+ * batches under heavy load. `write` resolves with one result per item, in their order, or with nothing where `Result` is
+ * void. An item heavier than `weightMax` is a batch of its own.
  */
-export function createBatcher<Item>(
-  write: (items: readonly Item[]) => Promise<void>,
-  batchSizeMax: number,
-): Batcher<Item> {
-  let gathered: Waiting<Item>[] = [];
-  let writing = false;
+export function createBatcher<Item, Result = void>(
+  write: (items: readonly Item[]) => Promise<readonly Result[] | void>,
+  weightMax: number,
+  { weightOf = () => 1, batchesMax = 1, isolates = () => false }: BatcherOptions<Item> = {},
+): Batcher<Item, Result> {
+  let pending: Pending<Item, Result>[] = [];
+  let inFlight = 0;
+  let isScheduled = false;
 
-  async function drain(): Promise<void> {
-    writing = true;
-    try {
-      while (gathered.length > 0) {
-        const batch = gathered.slice(0, batchSizeMax);
-        gathered = gathered.slice(batchSizeMax);
-        await write(batch.map(({ item }) => item));
-        for (const { resolve } of batch) resolve();
-      }
-    } finally {
-      writing = false;
+  function takeBatch(): readonly Pending<Item, Result>[] {
+    let count = 0;
+    let weight = 0;
+    for (const { item } of pending) {
+      weight += weightOf(item);
+      if (count > 0 && weight > weightMax) break;
+      count += 1;
     }
+    const batch = pending.slice(0, count);
+    pending = pending.slice(count);
+    return batch;
+  }
+
+  /** Never rejects. */
+  async function writeBatch(batch: readonly Pending<Item, Result>[]): Promise<void> {
+    try {
+      const results = await write(batch.map(({ item }) => item));
+      for (const [index, { resolve }] of batch.entries()) resolve(results?.[index] as Result);
+    } catch (error) {
+      if (batch.length > 1 && isolates(error)) for (const each of batch) await writeBatch([each]);
+      else for (const { reject } of batch) reject(error);
+    }
+  }
+
+  async function startBatch(): Promise<void> {
+    inFlight += 1;
+    await writeBatch(takeBatch());
+    inFlight -= 1;
+    startBatches();
+  }
+
+  function startBatches(): void {
+    while (pending.length > 0 && inFlight < batchesMax) void startBatch();
   }
 
   return {
     add: (item) =>
-      new Promise((resolve) => {
-        gathered.push({ item, resolve });
-        // In the next turn of the event loop, with what else has ended in this one.
-        if (!writing && gathered.length === 1) setImmediate(() => void drain());
+      new Promise((resolve, reject) => {
+        pending.push({ item, resolve, reject });
+        // When a batch ends, the next one starts at once.
+        if (isScheduled || inFlight >= batchesMax) return;
+        isScheduled = true;
+        // In the next turn of the event loop, so that the other items of this turn join the batch.
+        setImmediate(() => {
+          isScheduled = false;
+          startBatches();
+        });
       }),
   };
 }

@@ -2,7 +2,7 @@ import { abbreviates, isInitialsOf } from './abbreviations.ts';
 import { isNumberWord } from './company-forms.ts';
 import { isKnownName } from './known-names.ts';
 import { alternativeKey, looseKey, spellingKey } from './spelling.ts';
-import { isSlip } from './typing.ts';
+import { isTypo } from './typos.ts';
 import { hasDigit } from './words.ts';
 
 /** How a word of one name found its counterpart in the other. */
@@ -155,7 +155,7 @@ function initialLink(word: Keyed, other: Keyed): Link | null {
 
 function typoLink(word: Keyed, other: Keyed): Link | null {
   if (hasDigit(word.text + other.text) || (isKnownName(keyOf(word)) && isKnownName(keyOf(other)))) return null;
-  return isSlip(word.text, other.text) || isSlip(keyOf(word), keyOf(other)) ? 'typo' : null;
+  return isTypo(word.text, other.text) || isTypo(keyOf(word), keyOf(other)) ? 'typo' : null;
 }
 
 function areInOrder(pairings: readonly Pairing[]): boolean {

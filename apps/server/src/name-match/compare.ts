@@ -15,7 +15,7 @@ export interface Comparison {
   readonly reasons: readonly NameMatchReason[];
 }
 
-const WORTH: Readonly<Record<Link, number>> = {
+const LINK_WEIGHTS: Readonly<Record<Link, number>> = {
   equal: 1,
   joined: 1,
   variant: 0.95,
@@ -38,8 +38,8 @@ const REASON_OF: Readonly<Record<Link, NameMatchReason | null>> = {
 };
 
 /** Links that leave room for another person. */
-const UNSURE: ReadonlySet<Link> = new Set(['similar', 'typo', 'initials', 'initial']);
-const FATHERS = new Set(['BIN', 'BINTI', 'BT', 'BTE', 'IBN']);
+const UNCERTAIN_LINKS: ReadonlySet<Link> = new Set(['similar', 'typo', 'initials', 'initial']);
+const PATRONYMICS = new Set(['BIN', 'BINTI', 'BT', 'BTE', 'IBN']);
 
 export function compareWords(left: readonly string[], right: readonly string[], isCompany: boolean): Comparison {
   if (left.length === right.length) {
@@ -53,7 +53,7 @@ export function compareWords(left: readonly string[], right: readonly string[], 
   }
   const alignment = align(left, right, isCompany);
   const share = shareOf(alignment, left, right);
-  const refusal = refuse(alignment, left, right, isCompany);
+  const refusal = differencesOf(alignment, left, right, isCompany);
   if (refusal !== null) return { grade: 'different', share, reasons: refusal };
   return { grade: isSure(alignment, left, right, isCompany) ? 'same' : 'close', share, reasons: reasonsOf(alignment) };
 }
@@ -80,7 +80,7 @@ function isAcronym(short: readonly string[], long: readonly string[]): boolean {
 }
 
 /** Reasons why these are different holders; null where they may be one. */
-function refuse(
+function differencesOf(
   alignment: Alignment,
   left: readonly string[],
   right: readonly string[],
@@ -93,7 +93,7 @@ function refuse(
   if (leftOver.length > 0 && rightOver.length > 0) reasons.push('DIFFERENT_WORD');
   const isMissing = over.length > 0;
   if (reasons.length === 0 && isMissing && isCompany) reasons.push('WORD_MISSING');
-  if (!inOrder && (isCompany || [...left, ...right].some((word) => FATHERS.has(word)))) reasons.push('WORD_ORDER');
+  if (!inOrder && (isCompany || [...left, ...right].some((word) => PATRONYMICS.has(word)))) reasons.push('WORD_ORDER');
   if (reasons.length > 0) return reasons;
 
   const isSingle = left.length === 1 || right.length === 1;
@@ -101,14 +101,14 @@ function refuse(
   if (isSingle && pairings.some(({ link }) => link === 'typo' || link === 'initial')) {
     return ['DIFFERENT_WORD', 'SINGLE_NAME'];
   }
-  if (isMissing && !tellsApart(alignment, left)) return ['WORD_MISSING'];
-  const doubts = doubtsOf(alignment);
-  const isTooMuch = doubts > 2 || (doubts === 2 && !tellsApart(alignment, left));
+  if (isMissing && !isDistinctive(alignment, left)) return ['WORD_MISSING'];
+  const doubts = countUncertainties(alignment);
+  const isTooMuch = doubts > 2 || (doubts === 2 && !isDistinctive(alignment, left));
   return isTooMuch ? reasonsOf(alignment) : null;
 }
 
 /** How many sorts of doubt meet in one comparison. */
-function doubtsOf({ pairings, leftOver, rightOver, inOrder }: Alignment): number {
+function countUncertainties({ pairings, leftOver, rightOver, inOrder }: Alignment): number {
   let doubts = inOrder ? 0 : 1;
   if (leftOver.length + rightOver.length > 0) doubts++;
   if (pairings.some(({ link }) => link === 'typo')) doubts++;
@@ -117,10 +117,10 @@ function doubtsOf({ pairings, leftOver, rightOver, inOrder }: Alignment): number
   return doubts;
 }
 
-const isFull = (link: Link): boolean => !UNSURE.has(link) && link !== 'abbreviated';
+const isFull = (link: Link): boolean => !UNCERTAIN_LINKS.has(link) && link !== 'abbreviated';
 
 /** Two full words at least, one of them no name that everybody bears. */
-function tellsApart({ pairings }: Alignment, left: readonly string[]): boolean {
+function isDistinctive({ pairings }: Alignment, left: readonly string[]): boolean {
   const full = pairings.filter(({ link }) => isFull(link));
   const words = full.reduce((sum, { leftCount, rightCount }) => sum + Math.max(leftCount, rightCount), 0);
   return words >= 2 && full.some((pairing) => !isWeakName(spellingKey(left[pairing.left] ?? '')));
@@ -129,7 +129,7 @@ function tellsApart({ pairings }: Alignment, left: readonly string[]): boolean {
 function isSure(alignment: Alignment, left: readonly string[], right: readonly string[], isCompany: boolean): boolean {
   const { pairings, leftOver, rightOver, inOrder } = alignment;
   if (!inOrder || leftOver.length + rightOver.length > 0) return false;
-  if (pairings.some(({ link }) => UNSURE.has(link))) return false;
+  if (pairings.some(({ link }) => UNCERTAIN_LINKS.has(link))) return false;
   if (isCompany) return pairings.every(({ link }) => link === 'equal' || link === 'joined');
   if (left.length === 1 && right.length === 1) return false;
   // M. Ali fits many a Muhammad Ali: an abbreviation needs a full word of some length beside it.
@@ -153,7 +153,7 @@ function shareOf({ pairings }: Alignment, left: readonly string[], right: readon
   for (const { link, left: leftAt, right: rightAt, leftCount, rightCount } of pairings) {
     const letters =
       lettersOf(left.slice(leftAt, leftAt + leftCount)) + lettersOf(right.slice(rightAt, rightAt + rightCount));
-    worth += WORTH[link] * letters;
+    worth += LINK_WEIGHTS[link] * letters;
   }
   return worth / Math.max(1, lettersOf(left) + lettersOf(right));
 }

@@ -1,4 +1,4 @@
-import { type Judgement, judge } from './judge.ts';
+import { type Assessment, assess } from './assess.ts';
 import { type Name, readName } from './read-name.ts';
 import type { NameMatchReason } from './reasons.ts';
 import { NAME_LENGTH_MAX } from './words.ts';
@@ -25,17 +25,17 @@ const GRADES = ['different', 'close', 'same'] as const;
 export function matchNames(expected: string, held: string): NameMatch {
   const left = readName(expected);
   const right = readName(held);
-  let judgement = judge(left.whole, right.whole, { expected, held });
-  if (expected === held) return publish(judgement);
+  let judgement = assess(left.whole, right.whole, { expected, held });
+  if (expected === held) return toNameMatch(judgement);
   if (judgement.grade !== 'same' && left.parties.length + right.parties.length > 0) {
-    judgement = judgeParties(judgement, partiesOf(left.parties, left.whole), partiesOf(right.parties, right.whole));
+    judgement = assessParties(judgement, partiesOf(left.parties, left.whole), partiesOf(right.parties, right.whole));
   }
   // BUDI QQ RINA is not BUDI RINA.
   if (judgement.grade === 'same' && left.parties.length !== right.parties.length)
-    judgement = doubt(judgement, 'JOINT_ACCOUNT');
-  if (left.isDeceased !== right.isDeceased) judgement = doubt(judgement, 'DECEASED');
-  if (Math.max(expected.length, held.length) > NAME_LENGTH_MAX) judgement = doubt(judgement, 'TOO_LONG');
-  return publish(judgement);
+    judgement = downgrade(judgement, 'JOINT_ACCOUNT');
+  if (left.isDeceased !== right.isDeceased) judgement = downgrade(judgement, 'DECEASED');
+  if (Math.max(expected.length, held.length) > NAME_LENGTH_MAX) judgement = downgrade(judgement, 'TOO_LONG');
+  return toNameMatch(judgement);
 }
 
 const NO_NAME: NameMatch = { result: 'NOT_POSSIBLE', score: 0, reasons: ['NO_NAME'] };
@@ -47,40 +47,40 @@ export const matchHeldName = (expected: string, held: string | null): NameMatch 
 const partiesOf = (parties: readonly Name[], whole: Name): readonly Name[] => (parties.length > 0 ? parties : [whole]);
 
 /** One party that is the same is worth a look, since the other may dispose of the account as well. */
-function judgeParties(whole: Judgement, left: readonly Name[], right: readonly Name[]): Judgement {
-  let best: Judgement | null = null;
+function assessParties(whole: Assessment, left: readonly Name[], right: readonly Name[]): Assessment {
+  let best: Assessment | null = null;
   for (const one of left) {
     for (const other of right) {
-      const judgement = judge(one, other, null);
+      const judgement = assess(one, other, null);
       const isBetter = best === null || rankOf(judgement) > rankOf(best);
       if (isBetter) best = judgement;
     }
   }
   if (best === null || rankOf(best) <= rankOf(whole)) return whole;
-  return doubt(best, 'JOINT_ACCOUNT');
+  return downgrade(best, 'JOINT_ACCOUNT');
 }
 
-const rankOf = (judgement: Judgement): number =>
+const rankOf = (judgement: Assessment): number =>
   judgement.grade === 'not possible' ? -1 : GRADES.indexOf(judgement.grade);
 
-function doubt(judgement: Judgement, reason: NameMatchReason): Judgement {
+function downgrade(judgement: Assessment, reason: NameMatchReason): Assessment {
   if (judgement.grade === 'not possible') return judgement;
   const reasons = [...judgement.reasons.filter((known) => known !== 'EXACT' && known !== reason), reason];
   return { ...judgement, grade: judgement.grade === 'same' ? 'close' : judgement.grade, reasons };
 }
 
-function publish({ grade, share, reasons }: Judgement): NameMatch {
+function toNameMatch({ grade, share, reasons }: Assessment): NameMatch {
   switch (grade) {
     case 'same':
-      return { result: 'MATCH', score: within(share, 0.9, 1), reasons };
+      return { result: 'MATCH', score: clampScore(share, 0.9, 1), reasons };
     case 'close':
-      return { result: 'CLOSE_MATCH', score: within(share, 0.7, 0.89), reasons };
+      return { result: 'CLOSE_MATCH', score: clampScore(share, 0.7, 0.89), reasons };
     case 'different':
-      return { result: 'NO_MATCH', score: within(share, 0, 0.69), reasons };
+      return { result: 'NO_MATCH', score: clampScore(share, 0, 0.69), reasons };
     case 'not possible':
       return { result: 'NOT_POSSIBLE', score: 0, reasons };
   }
 }
 
-const within = (share: number, least: number, most: number): number =>
+const clampScore = (share: number, least: number, most: number): number =>
   Math.round(Math.min(most, Math.max(least, share)) * 100) / 100;

@@ -1,6 +1,6 @@
 import { type Company, isForm, takeCompany } from './company-forms.ts';
-import { isDegree, takeDegrees } from './degrees.ts';
-import { type Titles, takeTitles } from './titles.ts';
+
+import { isDegree, type Titles, takeDegrees, takeTitles } from './titles-and-degrees.ts';
 import { chunksOf, wordsWithin } from './words.ts';
 
 /** One party's name, taken apart. */

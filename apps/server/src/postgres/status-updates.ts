@@ -1,4 +1,4 @@
-import type { UpdateResult } from '../domain/transaction.ts';
+import type { UpdateResult } from '../domain/apply-update.ts';
 import { tableFromParameters, toColumnParameters } from './bulk-parameters.ts';
 import type { Query } from './database.ts';
 import type { TransactionKey } from './transactions.ts';

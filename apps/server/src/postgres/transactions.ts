@@ -1,5 +1,4 @@
-import type { Status, Transaction } from '../domain/transaction.ts';
-import { transactionJson } from '../domain/transaction-json.ts';
+import { type Status, type Transaction, transactionJson } from '../domain/transaction.ts';
 import { tableFromParameters, toColumnParameters } from './bulk-parameters.ts';
 import type { Database, Query } from './database.ts';
 

@@ -1,69 +1,71 @@
 import type { InquiryTrigger } from './schedule.ts';
 
-/** How many questions about transfers one bank is asked at a time, by this process. */
+/** Limits how many status inquiries this process has in flight at one bank. */
 export interface AdaptiveConcurrency {
-  /** Takes places for as many questions as may begin now, `wanted` at the most. */
-  take(wanted: number, occasion: InquiryTrigger, nowMs: number): number;
-  /** Places that were taken and are not needed. */
-  giveBack(places: number): void;
-  /** A question begins, in a place that was taken. What is returned is called when it has ended, once. */
-  begin(): (answered: boolean, nowMs: number) => void;
+  /** Acquires slots for inquiries that may start now, `wanted` at most. Returns how many. */
+  acquire(wanted: number, trigger: InquiryTrigger, nowMs: number): number;
+  /** Releases acquired slots that are not needed. */
+  release(slots: number): void;
+  /** Starts an inquiry in an acquired slot. Call the returned function once, when the inquiry has ended. */
+  start(): (answered: boolean, nowMs: number) => void;
 }
 
-/** How many questions may be under way at a bank that answers. */
-export const PLACES_MAX = 32;
-/** Or a long backlog would leave them unanswered. */
-const KEPT_FOR_READERS = 1 / 4;
+/** The limit for a bank that answers. */
+export const CONCURRENCY_MAX = 32;
+/** The fraction of the slots that the schedule leaves to readers: a long backlog would take all of them. */
+const READER_SHARE = 1 / 4;
 const PAUSE_MIN_MS = 1_000;
 const PAUSE_MAX_MS = 60_000;
 
 /**
- * A bank in trouble is asked less, not more: a failed question halves the places and doubles the pause before the next
- * one, an answer gives one place back and halves the pause. Questions that went out together and fail together are one
- * failure: they were all asked before anything was known of the trouble.
+ * A failing bank gets fewer inquiries, not more: a failure halves the limit and doubles the pause before the next
+ * inquiry; an answer raises the limit by one and halves the pause. Inquiries that were in flight together and fail
+ * together count as one failure: all of them started before any failure was known.
+ *
+ * `onChange` is called with true when the limit falls below its maximum, and with false when it is back there.
  */
-export function createAdaptiveConcurrency(onChange: (troubled: boolean) => void): AdaptiveConcurrency {
-  let places = PLACES_MAX;
-  let taken = 0;
+export function createAdaptiveConcurrency(onChange: (reduced: boolean) => void): AdaptiveConcurrency {
+  let limit = CONCURRENCY_MAX;
+  let acquired = 0;
   let pauseMs = 0;
   let resumeAtMs = Number.NEGATIVE_INFINITY;
-  let slowedTimes = 0;
+  let reductions = 0;
 
-  function speedUp(nowMs: number): void {
-    if (places === PLACES_MAX && pauseMs === 0) return;
-    places = Math.min(places + 1, PLACES_MAX);
+  function increase(nowMs: number): void {
+    if (limit === CONCURRENCY_MAX && pauseMs === 0) return;
+    limit = Math.min(limit + 1, CONCURRENCY_MAX);
     pauseMs = pauseMs / 2 < PAUSE_MIN_MS ? 0 : pauseMs / 2;
     resumeAtMs = nowMs + pauseMs;
-    if (places === PLACES_MAX && pauseMs === 0) onChange(false);
+    if (limit === CONCURRENCY_MAX && pauseMs === 0) onChange(false);
   }
 
-  function slowDown(slowedBefore: number, nowMs: number): void {
-    if (slowedBefore === slowedTimes) {
-      if (places === PLACES_MAX) onChange(true);
-      slowedTimes += 1;
-      places = Math.max(Math.floor(places / 2), 1);
+  function reduce(reductionsAtStart: number, nowMs: number): void {
+    if (reductionsAtStart === reductions) {
+      if (limit === CONCURRENCY_MAX) onChange(true);
+      reductions += 1;
+      limit = Math.max(Math.floor(limit / 2), 1);
       pauseMs = Math.min(Math.max(pauseMs * 2, PAUSE_MIN_MS), PAUSE_MAX_MS);
     }
     resumeAtMs = nowMs + pauseMs;
   }
 
   return {
-    take(wanted, occasion, nowMs) {
+    acquire(wanted, trigger, nowMs) {
       if (nowMs < resumeAtMs) return 0;
-      const kept = occasion === 'schedule' ? Math.floor(places * KEPT_FOR_READERS) : 0;
-      const given = Math.max(Math.min(wanted, places - kept - taken), 0);
-      taken += given;
-      return given;
+      const reserved = trigger === 'schedule' ? Math.floor(limit * READER_SHARE) : 0;
+      const granted = Math.max(Math.min(wanted, limit - reserved - acquired), 0);
+      acquired += granted;
+      return granted;
     },
-    giveBack(count) {
-      taken -= count;
+    release(slots) {
+      acquired -= slots;
     },
-    begin() {
-      const slowedBefore = slowedTimes;
+    start() {
+      const reductionsAtStart = reductions;
       return (answered, nowMs) => {
-        taken -= 1;
-        if (answered) speedUp(nowMs);
-        else slowDown(slowedBefore, nowMs);
+        acquired -= 1;
+        if (answered) increase(nowMs);
+        else reduce(reductionsAtStart, nowMs);
       };
     },
   };

@@ -5,9 +5,24 @@ import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { ClaimedStatusInquiry } from '../postgres/status-inquiry-claims.ts';
 import type { TransactionKey } from '../postgres/transactions.ts';
-import type { StatusInquiry, StatusInquiryOutcome } from '../rails/rail.ts';
-import type { InquiryRail, StatusInquiryRail } from './inquiry-rail.ts';
+import type { Rail, StatusInquiry, StatusInquiryOutcome } from '../rails/rail.ts';
+import type { AdaptiveConcurrency } from './adaptive-concurrency.ts';
+import type { InquiryOutcomes } from './outcomes.ts';
 import type { InquiryTrigger } from './schedule.ts';
+
+export type StatusInquiryRail = Rail & Required<Pick<Rail, 'inquireStatus'>>;
+
+export const supportsStatusInquiry = (rail: Rail): rail is StatusInquiryRail => rail.inquireStatus !== undefined;
+
+/** A rail that supports status inquiries, with its state. */
+export interface InquiryRail {
+  readonly rail: StatusInquiryRail;
+  readonly concurrency: AdaptiveConcurrency;
+  readonly outcomes: InquiryOutcomes;
+}
+
+/** By the rail's name. */
+export type InquiryRails = ReadonlyMap<string, InquiryRail>;
 
 export interface InFlightInquiriesDependencies {
   readonly banks: BankDirectory;
@@ -15,90 +30,90 @@ export interface InFlightInquiriesDependencies {
   readonly log: Log;
 }
 
-/** What this process is asking banks about. */
+/** The status inquiries that this process has in flight. */
 export interface InFlightInquiries {
   /**
-   * Asks, in a place that was taken from the rail's pace. Resolves when the answer is stored, or is not to be had; never
-   * rejects.
+   * Starts an inquiry in a slot that was acquired from the rail's concurrency limit. Resolves when the answer is stored
+   * or the inquiry has failed; never rejects.
    */
-  begin(askedRail: InquiryRail, claimed: ClaimedStatusInquiry, occasion: InquiryTrigger, now: Date): Promise<void>;
-  /** The question about this transaction, while it is under way. */
-  about(key: TransactionKey): Promise<void> | undefined;
-  /** Resolves when those that are under way now have ended. */
-  ended(): Promise<void>;
-  /** No question begins any more, and none is waited for. */
+  start(inquiryRail: InquiryRail, claimed: ClaimedStatusInquiry, trigger: InquiryTrigger, now: Date): Promise<void>;
+  /** The inquiry about this transaction, while it is in flight. */
+  find(key: TransactionKey): Promise<void> | undefined;
+  /** Resolves when the inquiries that are in flight now have ended. */
+  whenIdle(): Promise<void>;
+  /** Aborts the inquiries in flight; none starts any more. */
   close(): void;
 }
 
-/** Nobody waits for a bank longer than this. */
-const DEADLINE_MS = 4_000;
+/** The longest wait for a bank's answer. */
+const TIMEOUT_MS = 4_000;
 
 export function createInFlightInquiries({ banks, metrics, log }: InFlightInquiriesDependencies): InFlightInquiries {
-  const underWay = new Map<string, Promise<void>>();
-  const deadlines = new Set<AbortController>();
+  const inFlight = new Map<string, Promise<void>>();
+  const timeouts = new Set<AbortController>();
   let closing = false;
 
-  async function put(rail: StatusInquiryRail, claimed: ClaimedStatusInquiry): Promise<StatusInquiryOutcome> {
-    const deadline = new AbortController();
-    const timer = setTimeout(() => deadline.abort(), DEADLINE_MS);
-    deadlines.add(deadline);
+  async function inquire(rail: StatusInquiryRail, claimed: ClaimedStatusInquiry): Promise<StatusInquiryOutcome> {
+    const timeout = new AbortController();
+    const timer = setTimeout(() => timeout.abort(), TIMEOUT_MS);
+    timeouts.add(timeout);
     try {
-      return await rail.inquireStatus(inquiryOf(claimed, banks), deadline.signal);
+      return await rail.inquireStatus(inquiryOf(claimed, banks), timeout.signal);
     } catch (error) {
-      // Against the port's promise. One question that cannot be put must not stop the others.
+      // The rail port promises not to reject. One inquiry that cannot be made must not stop the others.
       log.error(
         { err: error, rail: rail.name, transactionId: claimed.transactionId },
-        'a transfer cannot be asked about',
+        'status inquiry could not be made; will retry as scheduled',
       );
       return { kind: 'no_status', reason: 'rejected_by_bank', railCode: null };
     } finally {
       clearTimeout(timer);
-      deadlines.delete(deadline);
+      timeouts.delete(timeout);
     }
   }
 
-  async function ask(
+  async function inquireAndStore(
     { rail, concurrency, outcomes }: InquiryRail,
     claimed: ClaimedStatusInquiry,
     trigger: InquiryTrigger,
     now: Date,
   ): Promise<void> {
-    if (closing) return outcomes.letGo(claimed);
-    const ended = concurrency.begin();
+    if (closing) return outcomes.release(claimed);
+    const onEnd = concurrency.start();
     const startedMs = performance.now();
-    const outcome = await put(rail, claimed);
-    const tookMs = performance.now() - startedMs;
-    // What was cut short says nothing about the bank.
-    if (closing && outcome.kind === 'no_status') return outcomes.letGo(claimed);
-    const at = new Date(now.getTime() + tookMs);
-    ended(outcome.kind !== 'no_status' || outcome.reason === 'rejected_by_bank', at.getTime());
-    metrics.statusInquiries.record(rail.name, labelOfTransfer(outcome), tookMs);
+    const outcome = await inquire(rail, claimed);
+    const durationMs = performance.now() - startedMs;
+    // An aborted inquiry says nothing about the bank.
+    if (closing && outcome.kind === 'no_status') return outcomes.release(claimed);
+    const at = new Date(now.getTime() + durationMs);
+    onEnd(outcome.kind !== 'no_status' || outcome.reason === 'rejected_by_bank', at.getTime());
+    metrics.statusInquiries.record(rail.name, outcomeLabel(outcome), durationMs);
     return outcomes.store({ claimed, trigger, outcome, at });
   }
 
   return {
-    begin(askedRail, claimed, occasion, now) {
+    start(inquiryRail, claimed, trigger, now) {
       const key = keyOfTransaction(claimed);
-      const question = ask(askedRail, claimed, occasion, now).finally(() => {
-        if (underWay.get(key) === question) underWay.delete(key);
+      const inquiry = inquireAndStore(inquiryRail, claimed, trigger, now).finally(() => {
+        if (inFlight.get(key) === inquiry) inFlight.delete(key);
       });
-      underWay.set(key, question);
-      return question;
+      inFlight.set(key, inquiry);
+      return inquiry;
     },
-    about: (key) => underWay.get(keyOfTransaction(key)),
-    async ended() {
-      await Promise.all(underWay.values());
+    find: (key) => inFlight.get(keyOfTransaction(key)),
+    async whenIdle() {
+      await Promise.all(inFlight.values());
     },
     close() {
       closing = true;
-      for (const deadline of deadlines) deadline.abort();
+      for (const timeout of timeouts) timeout.abort();
     },
   };
 }
 
 function inquiryOf(claimed: ClaimedStatusInquiry, banks: BankDirectory): StatusInquiry {
   const accountNumber = AccountNumber.parse(claimed.accountNumber);
-  if (accountNumber === null) throw new Error('the account number that is stored is none');
+  if (accountNumber === null) throw new Error('the stored account number is invalid');
   return {
     reference: claimed.railReference,
     amount: claimed.amount,
@@ -109,7 +124,7 @@ function inquiryOf(claimed: ClaimedStatusInquiry, banks: BankDirectory): StatusI
   };
 }
 
-function labelOfTransfer(outcome: StatusInquiryOutcome): string {
+function outcomeLabel(outcome: StatusInquiryOutcome): string {
   if (outcome.kind === 'status') return outcome.status;
   return outcome.kind === 'no_status' ? outcome.reason : outcome.kind;
 }

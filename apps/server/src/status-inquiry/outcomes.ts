@@ -7,7 +7,7 @@ import type { Database } from '../postgres/database.ts';
 import { type NextStatusInquiry, releaseStatusInquiries } from '../postgres/status-inquiries.ts';
 import type { ClaimedStatusInquiry } from '../postgres/status-inquiry-claims.ts';
 import type { StatusInquiryOutcome } from '../rails/rail.ts';
-import type { ReceivedUpdate } from '../transactions/received-update.ts';
+import type { ReceivedUpdate } from '../transactions/decide.ts';
 import type { TransactionUpdater } from '../transactions/transaction-updater.ts';
 import { type CompletedInquiry, nextInquiry, unchangedInquiry } from './schedule.ts';
 
@@ -16,72 +16,79 @@ export interface InquiryOutcomesDependencies {
   readonly transactionUpdater: TransactionUpdater;
   readonly metrics: Pick<Metrics, 'transfersForReview'>;
   readonly log: Log;
-  /** How long a bank may know nothing of a transfer before a person shall look into it. */
+  /** How long a bank may not know a transfer before a person has to review it. */
   readonly unknownGraceMs: number;
 }
 
-/** Where the answers of one rail go. Neither rejects: what could not be stored is asked again when its claim runs out. */
+/**
+ * Stores the outcomes of one rail's status inquiries. Neither function rejects: an inquiry whose outcome could not be
+ * stored is made again when its lease ends.
+ */
 export interface InquiryOutcomes {
-  /** Resolves when what was said is known to everybody. */
-  store(asked: CompletedInquiry): Promise<void>;
-  /** Nobody asked after all. */
-  letGo(claimed: ClaimedStatusInquiry): Promise<void>;
+  /** Resolves when the outcome is committed. */
+  store(completed: CompletedInquiry): Promise<void>;
+  /** Releases a claim without an inquiry. */
+  release(claimed: ClaimedStatusInquiry): Promise<void>;
 }
 
-type ReportedStatus = Extract<StatusInquiryOutcome, { kind: 'status' }>;
-type ReportedInquiry = CompletedInquiry & { readonly outcome: ReportedStatus };
+type StatusOutcome = Extract<StatusInquiryOutcome, { kind: 'status' }>;
+type InquiryWithStatus = CompletedInquiry & { readonly outcome: StatusOutcome };
 
 const BATCH_MAX = 200;
 
-/** Answers that come while others are being stored are stored together. */
+/** Outcomes that arrive while others are being stored are stored together. */
 export function createInquiryOutcomes(rail: string, dependencies: InquiryOutcomesDependencies): InquiryOutcomes {
   const { database, transactionUpdater, metrics, log, unknownGraceMs } = dependencies;
-  const batches = createBatcher<CompletedInquiry>((batch) => storeBatch(batch).catch(notStored), BATCH_MAX);
+  const batches = createBatcher<CompletedInquiry>((batch) => storeBatch(batch).catch(logFailure), BATCH_MAX);
 
-  const notStored = (error: unknown): void =>
-    log.warn({ err: error, rail }, 'what the bank said about transfers could not be stored; it is asked again');
+  const logFailure = (error: unknown): void =>
+    log.warn({ err: error, rail }, 'storing status inquiry outcomes failed; will inquire again when the lease ends');
 
   async function storeBatch(batch: readonly CompletedInquiry[]): Promise<void> {
-    const words = batch.filter(isReported);
-    if (words.length > 0) await apply(words);
-    // The ledger has ended what is final.
+    const withStatus = batch.filter(hasStatus);
+    if (withStatus.length > 0) await apply(withStatus);
+    // A final update has ended the inquiries about its transaction already.
     const open = batch.filter(({ outcome }) => outcome.kind !== 'status' || !isFinal(outcome.status));
-    const settled = open.map((asked) => ({ claimed: asked.claimed, next: nextInquiry(asked, unknownGraceMs) }));
-    await releaseStatusInquiries(database, settled);
-    for (const each of settled) noticeReview(each.claimed, each.next);
+    const releases = open.map((completed) => ({
+      claimed: completed.claimed,
+      next: nextInquiry(completed, unknownGraceMs),
+    }));
+    await releaseStatusInquiries(database, releases);
+    for (const { claimed, next } of releases) reportReview(claimed, next);
   }
 
-  async function apply(words: readonly ReportedInquiry[]): Promise<void> {
-    const now = new Date(Math.max(...words.map(({ at }) => at.getTime())));
-    const applied = await transactionUpdater.apply(words.map(toReceivedUpdate), now);
-    // The money came back after all, and somebody else had said SUCCESS meanwhile.
-    const reversed = words.filter(({ outcome }, index) => outcome.reversed && applied[index]?.outcome === 'conflict');
+  async function apply(inquiries: readonly InquiryWithStatus[]): Promise<void> {
+    const now = new Date(Math.max(...inquiries.map(({ at }) => at.getTime())));
+    const applied = await transactionUpdater.apply(inquiries.map(toReceivedUpdate), now);
+    // The bank returned the money, and another source had reported SUCCESS in the meantime.
+    const reversed = inquiries.filter(
+      ({ outcome }, index) => outcome.reversed && applied[index]?.outcome === 'conflict',
+    );
     if (reversed.length > 0) await transactionUpdater.apply(reversed.map(toReversal), now);
   }
 
-  function noticeReview(claimed: ClaimedStatusInquiry, settled: NextStatusInquiry): void {
-    if (settled.reviewSince === null || claimed.reviewSince !== null) return;
+  function reportReview(claimed: ClaimedStatusInquiry, next: NextStatusInquiry): void {
+    if (next.reviewSince === null || claimed.reviewSince !== null) return;
     const { clientId, transactionId, railReference } = claimed;
-    const { unknownSince } = settled;
     metrics.transfersForReview.inc({ rail });
     log.error(
-      { rail, clientId, transactionId, railReference, unknownSince },
-      'the bank knows nothing of a transfer that is in PROCESS: somebody has to find out whether the money has left',
+      { rail, clientId, transactionId, railReference, unknownSince: next.unknownSince },
+      'bank does not know a transfer in PROCESS; review whether the money has left the account',
     );
   }
 
   return {
     store: batches.add,
-    letGo: (claimed) =>
-      releaseStatusInquiries(database, [{ claimed, next: unchangedInquiry(claimed) }]).catch(notStored),
+    release: (claimed) =>
+      releaseStatusInquiries(database, [{ claimed, next: unchangedInquiry(claimed) }]).catch(logFailure),
   };
 }
 
-const isReported = (asked: CompletedInquiry): asked is ReportedInquiry => asked.outcome.kind === 'status';
+const hasStatus = (completed: CompletedInquiry): completed is InquiryWithStatus => completed.outcome.kind === 'status';
 
 const sourceOf = ({ rail }: ClaimedStatusInquiry): string => `rail:${rail}`;
 
-const toReceivedUpdate = ({ claimed, outcome }: ReportedInquiry, index: number): ReceivedUpdate => ({
+const toReceivedUpdate = ({ claimed, outcome }: InquiryWithStatus, index: number): ReceivedUpdate => ({
   line: index + 1,
   source: sourceOf(claimed),
   raw: rawOutcome(outcome),
@@ -96,11 +103,11 @@ const toReceivedUpdate = ({ claimed, outcome }: ReportedInquiry, index: number):
   },
 });
 
-function toReversal({ claimed, outcome, at }: ReportedInquiry, index: number): ReceivedUpdate {
+function toReversal({ claimed, outcome, at }: InquiryWithStatus, index: number): ReceivedUpdate {
   const { clientId, transactionId } = claimed;
   const update: StatusUpdate = { clientId, transactionId, status: 'SUCCESS', reversedAt: at.toISOString() };
   return { line: index + 1, source: sourceOf(claimed), raw: rawOutcome(outcome), update };
 }
 
-const rawOutcome = ({ status, failureReason, processedAt, railCode }: ReportedStatus): string =>
+const rawOutcome = ({ status, failureReason, processedAt, railCode }: StatusOutcome): string =>
   JSON.stringify({ status, failure_reason: failureReason, processed_at: processedAt, rail_code: railCode });

@@ -6,11 +6,10 @@ import {
   findRailsWithDueInquiries,
   postponeDueStatusInquiries,
 } from '../postgres/status-inquiry-claims.ts';
-import { PLACES_MAX } from './adaptive-concurrency.ts';
-import { leaseEnd } from './claim-lease.ts';
-import type { InFlightInquiries } from './in-flight.ts';
-import type { InquiryRail, InquiryRails } from './inquiry-rail.ts';
-import type { RecentInquiries } from './recent-inquiries.ts';
+import { CONCURRENCY_MAX } from './adaptive-concurrency.ts';
+import type { InFlightInquiries, InquiryRail, InquiryRails } from './in-flight.ts';
+import type { RecentInquiries } from './refresh-on-read.ts';
+import { leaseEnd } from './schedule.ts';
 
 export interface PollerDependencies {
   readonly database: Database;
@@ -20,108 +19,120 @@ export interface PollerDependencies {
   readonly log: Log;
 }
 
-/** Asks what the schedule says. */
+/** Makes the status inquiries of the schedule. */
 export interface Poller {
   /**
-   * Begins to ask what is due by `now` at each rail that is not being asked already, so that no bank waits for another.
-   * Each promise resolves with how many questions there were, when the last of them has begun.
+   * Starts the inquiries that are due by `now`, at each rail that no earlier call is still working on, so that no bank
+   * waits for another. Each promise resolves with a rail's number of inquiries, when the last of them has started.
    */
-  begin(now: Date): Promise<readonly Promise<number>[]>;
-  /** Resolves when no question begins any more. */
+  start(now: Date): Promise<readonly Promise<number>[]>;
+  /** Resolves when no more inquiries start. */
   close(): Promise<void>;
 }
 
-/** Another process may know a rail that this one does not: it gets this long to ask. */
-const LEFT_TO_OTHERS_MS = 60_000;
-const STRANGER_PAUSE_MS = 15 * 60_000;
-const STRANGERS_BATCH = 1_000;
-/** Names come from the feed, and memory shall not grow with a mistake in it. */
-const STRANGERS_MAX = 1_000;
-
 export function createPoller({ database, rails, inFlight, recentInquiries, log }: PollerDependencies): Poller {
   const runs = new Map<string, Promise<number>>();
-  const strangers = new Set<string>();
+  const unknownRails = createUnknownRails(database, log);
   const closing = new AbortController();
 
-  async function claim({ rail, concurrency }: InquiryRail, places: number, at: Date): Promise<ClaimedStatusInquiry[]> {
-    let claims: ClaimedStatusInquiry[] = [];
-    try {
-      claims = await claimDueStatusInquiries(database, {
-        rail: rail.name,
-        now: at.toISOString(),
-        claimedUntil: leaseEnd(at),
-        limit: places,
-      });
-      return claims;
-    } finally {
-      concurrency.giveBack(places - claims.length);
-    }
-  }
-
-  /** Until nothing is due any more, or the bank is in trouble. */
-  async function run(askedRail: InquiryRail, now: Date): Promise<number> {
+  /** Runs until nothing is due, or until the bank fails. */
+  async function run(inquiryRail: InquiryRail, now: Date): Promise<number> {
     const startedMs = performance.now();
-    const underWay = new Set<Promise<void>>();
-    let asked = 0;
+    const inquiries = new Set<Promise<void>>();
+    let count = 0;
     while (!closing.signal.aborted) {
-      // A long run must not claim with the time of its beginning: its claims would run out too soon.
+      // A long run must not claim with the time of its start: its leases would end too soon.
       const at = new Date(now.getTime() + performance.now() - startedMs);
-      const places = askedRail.concurrency.take(PLACES_MAX, 'schedule', at.getTime());
-      if (places === 0) {
-        if (underWay.size === 0) break;
-        await Promise.race(underWay);
+      const slots = inquiryRail.concurrency.acquire(CONCURRENCY_MAX, 'schedule', at.getTime());
+      if (slots === 0) {
+        if (inquiries.size === 0) break;
+        await Promise.race(inquiries);
         continue;
       }
-      const claims = await claim(askedRail, places, at);
+      const claims = await claim(database, inquiryRail, slots, at);
       for (const claimed of claims) {
-        recentInquiries.note(claimed, at.getTime());
-        const question = inFlight.begin(askedRail, claimed, 'schedule', at).finally(() => underWay.delete(question));
-        underWay.add(question);
+        recentInquiries.record(claimed, at.getTime());
+        const inquiry = inFlight.start(inquiryRail, claimed, 'schedule', at).finally(() => inquiries.delete(inquiry));
+        inquiries.add(inquiry);
       }
-      asked += claims.length;
-      if (claims.length < places) break;
+      count += claims.length;
+      if (claims.length < slots) break;
     }
-    return asked;
+    return count;
   }
 
-  function begin(askedRail: InquiryRail, now: Date): Promise<number> {
-    const { name } = askedRail.rail;
-    const begun = run(askedRail, now)
+  function startRun(inquiryRail: InquiryRail, now: Date): Promise<number> {
+    const { name } = inquiryRail.rail;
+    const started = run(inquiryRail, now)
       .catch((error: unknown) => {
-        log.warn({ err: error, rail: name }, 'what is to be asked could not be found out; it is tried again');
+        log.warn({ err: error, rail: name }, 'claiming due status inquiries failed; will retry');
         return 0;
       })
       .finally(() => runs.delete(name));
-    runs.set(name, begun);
-    return begun;
-  }
-
-  async function postpone(rail: string, now: Date): Promise<void> {
-    if (strangers.size < STRANGERS_MAX && !strangers.has(rail)) {
-      strangers.add(rail);
-      log.warn({ rail }, 'transactions name a rail that cannot be asked about them: is it in TIBA_RAILS_FILE?');
-    }
-    await postponeDueStatusInquiries(database, {
-      rail,
-      dueBefore: new Date(now.getTime() - LEFT_TO_OTHERS_MS).toISOString(),
-      nextAt: new Date(now.getTime() + STRANGER_PAUSE_MS).toISOString(),
-      limit: STRANGERS_BATCH,
-    });
+    runs.set(name, started);
+    return started;
   }
 
   return {
-    async begin(now) {
+    async start(now) {
       const due = await findRailsWithDueInquiries(database, now.toISOString());
-      const begun = due.flatMap((name) => {
-        const askedRail = rails.get(name);
-        return askedRail === undefined || runs.has(name) ? [] : [begin(askedRail, now)];
+      const started = due.flatMap((name) => {
+        const inquiryRail = rails.get(name);
+        return inquiryRail === undefined || runs.has(name) ? [] : [startRun(inquiryRail, now)];
       });
-      for (const name of due) if (!rails.has(name)) await postpone(name, now);
-      return begun;
+      for (const name of due) if (!rails.has(name)) await unknownRails.postpone(name, now);
+      return started;
     },
     async close() {
       closing.abort();
       await Promise.all(runs.values());
+    },
+  };
+}
+
+/** Claims as many due inquiries as there are acquired slots, and releases the slots that are left. */
+async function claim(
+  database: Database,
+  { rail, concurrency }: InquiryRail,
+  slots: number,
+  at: Date,
+): Promise<ClaimedStatusInquiry[]> {
+  let claims: ClaimedStatusInquiry[] = [];
+  try {
+    claims = await claimDueStatusInquiries(database, {
+      rail: rail.name,
+      now: at.toISOString(),
+      claimedUntil: leaseEnd(at),
+      limit: slots,
+    });
+    return claims;
+  } finally {
+    concurrency.release(slots - claims.length);
+  }
+}
+
+/** Another process may know a rail that this one does not: it has this long to inquire. */
+const POSTPONE_AFTER_MS = 60_000;
+const POSTPONE_BY_MS = 15 * 60_000;
+const POSTPONE_BATCH_MAX = 1_000;
+/** Rail names come from the feed, and a mistake there must not make memory grow without limit. */
+const LOGGED_MAX = 1_000;
+
+/** Postpones due inquiries at rails that this process does not know, and logs each of these rails once. */
+function createUnknownRails(database: Database, log: Log): { postpone(rail: string, now: Date): Promise<void> } {
+  const logged = new Set<string>();
+  return {
+    async postpone(rail, now) {
+      if (logged.size < LOGGED_MAX && !logged.has(rail)) {
+        logged.add(rail);
+        log.warn({ rail }, 'transactions name a rail without status inquiries; check TIBA_RAILS_FILE');
+      }
+      await postponeDueStatusInquiries(database, {
+        rail,
+        dueBefore: new Date(now.getTime() - POSTPONE_AFTER_MS).toISOString(),
+        nextAt: new Date(now.getTime() + POSTPONE_BY_MS).toISOString(),
+        limit: POSTPONE_BATCH_MAX,
+      });
     },
   };
 }

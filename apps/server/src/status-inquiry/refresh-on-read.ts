@@ -3,10 +3,8 @@ import type { Log } from '../observability/log.ts';
 import type { Database } from '../postgres/database.ts';
 import { type ClaimedStatusInquiry, claimStatusInquiry } from '../postgres/status-inquiry-claims.ts';
 import type { TransactionKey } from '../postgres/transactions.ts';
-import { leaseEnd } from './claim-lease.ts';
-import { type InFlightInquiries, keyOfTransaction } from './in-flight.ts';
-import type { InquiryRail, InquiryRails } from './inquiry-rail.ts';
-import type { RecentInquiries } from './recent-inquiries.ts';
+import { type InFlightInquiries, type InquiryRail, type InquiryRails, keyOfTransaction } from './in-flight.ts';
+import { leaseEnd } from './schedule.ts';
 
 export interface RefreshOnReadDependencies {
   readonly database: Database;
@@ -14,88 +12,118 @@ export interface RefreshOnReadDependencies {
   readonly inFlight: InFlightInquiries;
   readonly recentInquiries: RecentInquiries;
   readonly staleMs: number;
-  readonly readerWaitsMs: number;
+  readonly refreshTimeoutMs: number;
   readonly now: () => Date;
   readonly log: Log;
 }
 
-/** Asks because somebody reads. */
+/** Makes the status inquiries that reading a transaction triggers. */
 export interface RefreshOnRead {
+  /** See `StatusInquiries.refresh`. */
   refresh(clientId: string, transactionId: string): Promise<boolean>;
   close(): Promise<void>;
 }
 
-/** One that a person has to look into is asked about rarely, however often it is read. */
-const REVIEWED_STALE_MS = 15 * 60_000;
-
 export function createRefreshOnRead(dependencies: RefreshOnReadDependencies): RefreshOnRead {
-  const { database, rails, inFlight, recentInquiries, staleMs, readerWaitsMs, now, log } = dependencies;
+  const { rails, inFlight, recentInquiries, staleMs, refreshTimeoutMs, now, log } = dependencies;
   const claiming = new Map<string, Promise<void>>();
 
   const isStale = (key: TransactionKey, nowMs: number): boolean => {
-    const askedAtMs = recentInquiries.askedAtMs(key);
-    return askedAtMs === undefined || nowMs - askedAtMs >= staleMs;
+    const inquiredAtMs = recentInquiries.inquiredAtMs(key);
+    return inquiredAtMs === undefined || nowMs - inquiredAtMs >= staleMs;
   };
 
-  /** `open` are the rails at which a place is taken for this question: which of them it is about, only the claim tells. */
-  async function claimAndAsk(key: TransactionKey, open: readonly InquiryRail[], at: Date): Promise<void> {
-    const claimed = await claim(key, open, at).catch((error: unknown) => {
-      log.warn({ err: error }, 'a transaction that is read could not be asked about');
+  /** At each of the `open` rails a slot is acquired: only the claim tells which rail carries the transaction. */
+  async function claimAndInquire(key: TransactionKey, open: readonly InquiryRail[], at: Date): Promise<void> {
+    const claimed = await claim(dependencies, key, open, at).catch((error: unknown) => {
+      log.warn({ err: error }, 'claiming the status inquiry of a read transaction failed; will retry on the next read');
       return null;
     });
-    const askedRail = open.find(({ rail }) => rail.name === claimed?.rail);
-    for (const each of open) if (each !== askedRail) each.concurrency.giveBack(1);
-    if (claimed !== null && askedRail !== undefined) await inFlight.begin(askedRail, claimed, 'reader', at);
+    const inquiryRail = open.find(({ rail }) => rail.name === claimed?.rail);
+    for (const each of open) if (each !== inquiryRail) each.concurrency.release(1);
+    if (claimed !== null && inquiryRail !== undefined) await inFlight.start(inquiryRail, claimed, 'reader', at);
   }
 
-  async function claim(
-    key: TransactionKey,
-    open: readonly InquiryRail[],
-    at: Date,
-  ): Promise<ClaimedStatusInquiry | null> {
-    const nowMs = at.getTime();
-    const before = (ms: number): string => new Date(nowMs - ms).toISOString();
-    const { claimed, lastInquiredAt } = await claimStatusInquiry(database, key, {
-      now: at.toISOString(),
-      claimedUntil: leaseEnd(at),
-      rails: open.map(({ rail }) => rail.name),
-      lastInquiredBefore: before(staleMs),
-      lastInquiredBeforeInReview: before(Math.max(staleMs, REVIEWED_STALE_MS)),
-    });
-    // Another process asked it: it is stale again when that is long ago.
-    const others = claimed === null && lastInquiredAt !== null ? Date.parse(lastInquiredAt) : nowMs - staleMs;
-    if (others > nowMs - staleMs) recentInquiries.note(key, others);
-    return claimed;
-  }
-
-  function begin(key: TransactionKey, at: Date): Promise<void> | undefined {
-    const open = [...rails.values()].filter(({ concurrency }) => concurrency.take(1, 'reader', at.getTime()) === 1);
-    // No bank can take a question now: the next reader tries again.
+  function start(key: TransactionKey, at: Date): Promise<void> | undefined {
+    const open = [...rails.values()].filter(({ concurrency }) => concurrency.acquire(1, 'reader', at.getTime()) === 1);
+    // No rail has a free slot: the next read tries again.
     if (open.length === 0) return undefined;
-    // Now, not when it is claimed: whoever reads meanwhile would look for it as well.
-    recentInquiries.note(key, at.getTime());
+    // Recorded now and not after the claim: another read in the meantime would try to claim it as well.
+    recentInquiries.record(key, at.getTime());
     const name = keyOfTransaction(key);
-    const begun = claimAndAsk(key, open, at).finally(() => claiming.delete(name));
-    claiming.set(name, begun);
-    return begun;
+    const started = claimAndInquire(key, open, at).finally(() => claiming.delete(name));
+    claiming.set(name, started);
+    return started;
   }
 
   return {
     async refresh(clientId, transactionId) {
       const key = { clientId, transactionId };
       const at = now();
-      const asked =
+      const inquiry =
         claiming.get(keyOfTransaction(key)) ??
-        inFlight.about(key) ??
-        (isStale(key, at.getTime()) ? begin(key, at) : undefined);
-      if (asked === undefined) return false;
-      const enough = new AbortController();
-      await Promise.race([asked, wait(readerWaitsMs, undefined, { signal: enough.signal }).catch(() => {})]);
-      enough.abort();
+        inFlight.find(key) ??
+        (isStale(key, at.getTime()) ? start(key, at) : undefined);
+      if (inquiry === undefined) return false;
+      const timeout = new AbortController();
+      await Promise.race([inquiry, wait(refreshTimeoutMs, undefined, { signal: timeout.signal }).catch(() => {})]);
+      timeout.abort();
       return true;
     },
     async close() {
       await Promise.all(claiming.values());
     },
+  };
+}
+
+/** A transaction that a person has to review gets few inquiries, however often it is read. */
+const REVIEWED_STALE_MS = 15 * 60_000;
+
+async function claim(
+  { database, recentInquiries, staleMs }: RefreshOnReadDependencies,
+  key: TransactionKey,
+  open: readonly InquiryRail[],
+  at: Date,
+): Promise<ClaimedStatusInquiry | null> {
+  const nowMs = at.getTime();
+  const before = (ms: number): string => new Date(nowMs - ms).toISOString();
+  const { claimed, lastInquiredAt } = await claimStatusInquiry(database, key, {
+    now: at.toISOString(),
+    claimedUntil: leaseEnd(at),
+    rails: open.map(({ rail }) => rail.name),
+    lastInquiredBefore: before(staleMs),
+    lastInquiredBeforeInReview: before(Math.max(staleMs, REVIEWED_STALE_MS)),
+  });
+  // Another process made an inquiry: the transaction is stale again `staleMs` after that one.
+  const othersMs = claimed === null && lastInquiredAt !== null ? Date.parse(lastInquiredAt) : nowMs - staleMs;
+  if (othersMs > nowMs - staleMs) recentInquiries.record(key, othersMs);
+  return claimed;
+}
+
+/** When this process last saw an inquiry about a transaction, in memory: repeated reads then cost no query. */
+export interface RecentInquiries {
+  record(key: TransactionKey, inquiredAtMs: number): void;
+  /** Milliseconds since 1970; undefined if unknown. */
+  inquiredAtMs(key: TransactionKey): number | undefined;
+}
+
+/** A forgotten transaction only costs a query. */
+const RECENT_MAX = 10_000;
+
+export function createRecentInquiries(): RecentInquiries {
+  const recent = new Map<string, number>();
+  return {
+    record(transaction, inquiredAtMs) {
+      const key = keyOfTransaction(transaction);
+      // Deleted and set again, it is the last in the map's order, so the first is the least recently recorded.
+      recent.delete(key);
+      recent.set(key, inquiredAtMs);
+      if (recent.size <= RECENT_MAX) return;
+      for (const oldest of recent.keys()) {
+        recent.delete(oldest);
+        break;
+      }
+    },
+    inquiredAtMs: (key) => recent.get(keyOfTransaction(key)),
   };
 }

@@ -7,21 +7,34 @@ const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 
 /**
- * What lies between an answer and the next question. Most transfers take seconds, some take half an hour (service
- * document 3.1): until then there are twelve questions, and none comes more than five minutes late.
+ * The delays between an answer and the next inquiry. Most transfers take seconds, some take half an hour
+ * (docs/contract.md 3.1): these steps make twelve inquiries in that time, and none is more than five minutes late.
  */
 const STEPS_MS = [
   ...[10, 20, 40, 60].map((seconds) => seconds * SECOND_MS),
   ...[2, 3, 5, 5, 5, 5, 5, 10, 15, 30].map((minutes) => minutes * MINUTE_MS),
   ...[1, 2, 4].map((hours) => hours * HOUR_MS),
 ];
-/** It never stops: somewhere behind it is money. */
+/** Repeated without end: there is money behind every transfer. */
 const LAST_STEP_MS = 6 * HOUR_MS;
 
-/** A question that keeps failing is asked again after this part of the transfer's age, if its step is shorter. */
-const PART_OF_AGE = 1 / 20;
+/** A failed inquiry is repeated after this fraction of the transfer's age, if its step of the schedule is shorter. */
+const RETRY_FRACTION_OF_AGE = 1 / 20;
 
-/** How a question came about. Those of readers use up no steps, or many readers would soon leave it unasked for hours. */
+/**
+ * The lease of a claimed inquiry, during which no other process may inquire. Longer than an inquiry (4 s) and the
+ * storing of its answer together, or two processes would inquire at once; no longer than a transaction may wait when
+ * the process that holds the claim was killed.
+ */
+const LEASE_MS = 15_000;
+
+/** When a lease that starts now ends, ISO 8601 UTC. */
+export const leaseEnd = (now: Date): string => new Date(now.getTime() + LEASE_MS).toISOString();
+
+/**
+ * What caused an inquiry. Inquiries for readers use up no steps of the schedule; otherwise many readers would soon leave
+ * the transaction without a scheduled inquiry for hours.
+ */
 export type InquiryTrigger = 'schedule' | 'reader';
 
 export interface CompletedInquiry {
@@ -31,7 +44,7 @@ export interface CompletedInquiry {
   readonly at: Date;
 }
 
-/** What follows from an answer that leaves the transaction in PROCESS. */
+/** The next inquiry after an outcome that leaves the transaction in PROCESS. */
 export function nextInquiry(
   { claimed, trigger, outcome, at }: CompletedInquiry,
   unknownGraceMs: number,
@@ -41,13 +54,14 @@ export function nextInquiry(
   const after = (ms: number): string => new Date(at.getTime() + ms).toISOString();
 
   if (outcome.kind === 'no_status') {
-    const ageMs = Math.min((at.getTime() - Date.parse(createdAt)) * PART_OF_AGE, LAST_STEP_MS);
-    const waitMs = reviewSince === null ? Math.max(stepMs, ageMs) : LAST_STEP_MS;
+    const retryMs = Math.min((at.getTime() - Date.parse(createdAt)) * RETRY_FRACTION_OF_AGE, LAST_STEP_MS);
+    const waitMs = reviewSince === null ? Math.max(stepMs, retryMs) : LAST_STEP_MS;
     return { nextAt: after(waitMs), attempts, unknownSince, reviewSince };
   }
   const steps = trigger === 'schedule' ? attempts + 1 : attempts;
-  if (outcome.kind === 'status')
+  if (outcome.kind === 'status') {
     return { nextAt: after(stepMs), attempts: steps, unknownSince: null, reviewSince: null };
+  }
 
   const since = unknownSince ?? at.toISOString();
   const graceLeftMs = Date.parse(since) + unknownGraceMs - at.getTime();
@@ -61,7 +75,7 @@ export function nextInquiry(
       };
 }
 
-/** What follows from not asking after all: as if nobody had wanted to. */
+/** The next inquiry after a claim that made none: as it was before the claim. */
 export const unchangedInquiry = ({
   dueAt,
   attempts,

@@ -1,18 +1,38 @@
+import { applyUpdate, type UpdateContext, type UpdateResult } from '../domain/apply-update.ts';
 import type { EventKind } from '../domain/event.ts';
 import { keyOf } from '../domain/identifiers.ts';
-import { applyUpdate, type Transaction, type UpdateContext } from '../domain/transaction.ts';
+import type { StatusUpdate, Transaction } from '../domain/transaction.ts';
 import type { Query } from '../postgres/database.ts';
 import type { StatusUpdateRecord } from '../postgres/status-updates.ts';
 import { findTransactionsByReference, lockTransactions } from '../postgres/transactions.ts';
-import type { AppliedUpdate, ReceivedUpdate } from './received-update.ts';
 
-/** What a batch of words comes to, before any of it is written. */
+/** A status update with its position in the input, its original text and its source. */
+export interface ReceivedUpdate {
+  /** From 1: the line of an NDJSON feed, or the position in a JSON array. */
+  readonly line: number;
+  /** JSON text, as received. */
+  readonly raw: string;
+  readonly update: StatusUpdate;
+  /** Who reported it: the client_id of a feed, or `rail:` and a rail's name. */
+  readonly source: string;
+}
+
+/** The outcome of a received update. */
+export interface AppliedUpdate {
+  readonly line: number;
+  readonly transactionId: string;
+  readonly outcome: UpdateResult['outcome'];
+  /** Why it was not applied; null if it was. */
+  readonly reason: string | null;
+}
+
+/** Everything that a batch of status updates changes, before any of it is written. */
 export interface UpdatePlan {
   readonly applied: AppliedUpdate[];
   /** `before` is null for these. */
   readonly inserted: Change[];
   readonly changed: Change[];
-  /** Something was learnt that the client never sees. */
+  /** Transactions with a change that the client never sees. */
   readonly annotated: Transaction[];
   readonly statusUpdates: StatusUpdateRecord[];
 }
@@ -20,77 +40,86 @@ export interface UpdatePlan {
 export interface Change {
   readonly before: Transaction | null;
   readonly transaction: Transaction;
-  /** In their order; several when one batch says several things of one transaction. */
+  /** In order; several if one batch holds several updates of the transaction. */
   readonly events: readonly EventKind[];
 }
 
-/** Locks what the words are about and lets the state machine decide, word by word, in their order. */
+/** Locks the transactions that the updates refer to and lets the state machine decide each update, in order. */
 export async function decide(
   query: Query,
-  words: readonly ReceivedUpdate[],
-  circumstances: UpdateContext,
+  updates: readonly ReceivedUpdate[],
+  context: UpdateContext,
 ): Promise<UpdatePlan> {
   const stored = new Map<string, Transaction>();
-  const keys = new Map(words.map(({ update }) => [keyOf(update.clientId, update.transactionId), update]));
+  const keys = new Map(updates.map(({ update }) => [keyOf(update.clientId, update.transactionId), update]));
   for (const transaction of await lockTransactions(query, [...keys.values()])) {
     stored.set(keyOf(transaction.clientId, transaction.transactionId), transaction);
   }
-  const holders = await holdersOfNewReferences(query, words, stored);
+  const holders = await findHoldersOfNewReferences(query, updates, stored);
 
   const known = new Map(stored);
   const events = new Map<string, EventKind[]>();
   const applied: AppliedUpdate[] = [];
   const statusUpdates: StatusUpdateRecord[] = [];
-  for (const { line, raw, update, source } of words) {
+  for (const { line, raw, update, source } of updates) {
     const { clientId, transactionId } = update;
     const key = keyOf(clientId, transactionId);
-    const observed = applyUpdate(known.get(key) ?? null, update, circumstances);
-    let { outcome } = observed;
-    let reason = 'reason' in observed ? observed.reason : null;
-    let about = transactionId;
+    const result = applyUpdate(known.get(key) ?? null, update, context);
+    let { outcome } = result;
+    let reason = 'reason' in result ? result.reason : null;
+    let recordedId = transactionId;
 
-    if (observed.outcome === 'inserted') {
-      const reference = keyOf(clientId, observed.transaction.referenceId);
+    if (result.outcome === 'inserted') {
+      const reference = keyOf(clientId, result.transaction.referenceId);
       const holder = holders.get(reference);
       if (holder !== undefined && holder !== transactionId) {
         outcome = 'conflict';
         reason = `reference_id belongs to the transaction ${holder}`;
-        about = holder;
+        recordedId = holder;
       } else {
         holders.set(reference, transactionId);
       }
     }
-    if (outcome === observed.outcome) {
-      if ('transaction' in observed) known.set(key, observed.transaction);
-      if ('events' in observed) events.set(key, [...(events.get(key) ?? []), ...observed.events]);
+    if (outcome === result.outcome) {
+      if ('transaction' in result) known.set(key, result.transaction);
+      if ('events' in result) events.set(key, [...(events.get(key) ?? []), ...result.events]);
     }
     applied.push({ line, transactionId, outcome, reason });
-    // A word that makes no transaction has nothing that it could be kept with.
-    if (outcome !== 'rejected') statusUpdates.push({ clientId, transactionId: about, source, raw, outcome, reason });
+    // A rejected update creates no transaction, so there is none to record it with.
+    if (outcome !== 'rejected') {
+      statusUpdates.push({ clientId, transactionId: recordedId, source, raw, outcome, reason });
+    }
   }
+  return { applied, ...changesBetween(stored, known, events), statusUpdates };
+}
 
-  const draft: UpdatePlan = { applied, inserted: [], changed: [], annotated: [], statusUpdates };
+function changesBetween(
+  stored: ReadonlyMap<string, Transaction>,
+  known: ReadonlyMap<string, Transaction>,
+  events: ReadonlyMap<string, readonly EventKind[]>,
+): Pick<UpdatePlan, 'inserted' | 'changed' | 'annotated'> {
+  const changes: Pick<UpdatePlan, 'inserted' | 'changed' | 'annotated'> = { inserted: [], changed: [], annotated: [] };
   for (const [key, transaction] of known) {
     const before = stored.get(key) ?? null;
     if (before === transaction) continue;
     const change = { before, transaction, events: events.get(key) ?? [] };
-    if (before === null) draft.inserted.push(change);
-    else if (change.events.length > 0) draft.changed.push(change);
-    else draft.annotated.push(transaction);
+    if (before === null) changes.inserted.push(change);
+    else if (change.events.length > 0) changes.changed.push(change);
+    else changes.annotated.push(transaction);
   }
-  return draft;
+  return changes;
 }
 
-/** Client and reference to the transaction that has it, for the references that this batch would be the first to use. */
-async function holdersOfNewReferences(
+/** Client and reference to the transaction that has the reference, for references that this batch would use first. */
+async function findHoldersOfNewReferences(
   query: Query,
-  words: readonly ReceivedUpdate[],
+  updates: readonly ReceivedUpdate[],
   stored: ReadonlyMap<string, Transaction>,
 ): Promise<Map<string, string>> {
-  const wanted = words.flatMap(({ update: { clientId, transactionId, referenceId } }) =>
+  const newReferences = updates.flatMap(({ update: { clientId, transactionId, referenceId } }) =>
     referenceId === undefined || stored.has(keyOf(clientId, transactionId)) ? [] : [{ clientId, referenceId }],
   );
-  if (wanted.length === 0) return new Map();
-  const holders = await findTransactionsByReference(query, wanted);
+  if (newReferences.length === 0) return new Map();
+  const holders = await findTransactionsByReference(query, newReferences);
   return new Map(holders.map((each) => [keyOf(each.clientId, each.referenceId), each.transactionId]));
 }

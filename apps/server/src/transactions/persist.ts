@@ -1,5 +1,4 @@
-import { isFinal, type Transaction } from '../domain/transaction.ts';
-import { transactionJson } from '../domain/transaction-json.ts';
+import { isFinal, type Transaction, transactionJson } from '../domain/transaction.ts';
 import type { Query } from '../postgres/database.ts';
 import { insertEvents, type NewEvent } from '../postgres/events.ts';
 import { beginStatusInquiries, endStatusInquiries } from '../postgres/status-inquiries.ts';
@@ -15,35 +14,35 @@ interface Times {
 }
 
 /**
- * Writes everything that follows from a draft: states, observations, what is to be asked, events, deliveries and the jobs
- * that carry them. False when somebody else inserted one of the transactions first: the draft is then out of date.
+ * Writes everything that a plan changes: transactions, status update records, the schedule of status inquiries, events,
+ * callback deliveries and the jobs that send them. Returns false if another database transaction inserted one of the
+ * transactions first: the plan is then out of date.
  */
-export async function persist(query: Query, draft: UpdatePlan, { now, firstInquiryAt }: Times): Promise<boolean> {
-  const { inserted, changed, annotated, statusUpdates } = draft;
+export async function persist(query: Query, plan: UpdatePlan, { now, firstInquiryAt }: Times): Promise<boolean> {
+  const { inserted, changed, annotated, statusUpdates } = plan;
   if (!(await insertTransactions(query, inserted.map(toTransaction)))) return false;
   await updateTransactions(query, [...changed.map(toTransaction), ...annotated]);
   await insertStatusUpdates(query, statusUpdates);
 
-  const askable = [...inserted.map(toTransaction), ...annotated].filter(
+  const inquirable = [...inserted.map(toTransaction), ...annotated].filter(
     ({ status, rail }) => rail !== null && !isFinal(status),
   );
-  await beginStatusInquiries(query, askable, firstInquiryAt);
-  const ended = changed.filter(({ before, transaction }) => before?.rail !== null && isFinal(transaction.status));
-  await endStatusInquiries(query, ended.map(toTransaction));
+  await beginStatusInquiries(query, inquirable, firstInquiryAt);
+  const completed = changed.filter(({ before, transaction }) => before?.rail !== null && isFinal(transaction.status));
+  await endStatusInquiries(query, completed.map(toTransaction));
 
   await notifyTransactionChanges(query, changed.map(toTransaction));
-  const told = [...inserted, ...changed];
-  // Last, because they hold up whoever else has something to tell the same client.
+  // Last, because this blocks other database transactions that insert events of the same client.
   await insertEvents(
     query,
-    told.flatMap((change) => happenings(change, now)),
+    [...inserted, ...changed].flatMap((change) => newEventsOf(change, now)),
   );
   return true;
 }
 
 const toTransaction = ({ transaction }: Change): Transaction => transaction;
 
-function happenings({ transaction, events }: Change, now: string): NewEvent[] {
+function newEventsOf({ transaction, events }: Change, now: string): NewEvent[] {
   if (events.length === 0) return [];
   const { clientId, transactionId, version } = transaction;
   const data = transactionJson(transaction);

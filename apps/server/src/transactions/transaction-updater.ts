@@ -1,59 +1,59 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { markOverdue, type Transaction } from '../domain/transaction.ts';
-import { type Database, DatabaseContended, type Query } from '../postgres/database.ts';
+import { markOverdue } from '../domain/apply-update.ts';
+import type { Transaction } from '../domain/transaction.ts';
+import { createBatcher } from '../lib/batcher.ts';
+import { type Database, DatabaseContended, DatabaseUnavailable, type Query } from '../postgres/database.ts';
 import { findNewlyOverdue, lockTransactions } from '../postgres/transactions.ts';
-import { decide, type UpdatePlan } from './decide.ts';
+import { type AppliedUpdate, decide, type ReceivedUpdate, type UpdatePlan } from './decide.ts';
 import { persist } from './persist.ts';
-import type { AppliedUpdate, ReceivedUpdate } from './received-update.ts';
-import { createUpdateBatcher } from './update-batcher.ts';
 
 export interface TransactionUpdaterDependencies {
   readonly database: Database;
-  /** How long the bank of this code is expected to take. */
+  /** How long the bank with this code is expected to take, in milliseconds. */
   readonly expectedMs: (bankCode: string) => number;
-  /** How long a bank is left alone before it is asked about a transfer. */
+  /** The delay before the first status inquiry to a bank about a new transfer. */
   readonly firstInquiryMs: number;
 }
 
-/** What is known of transactions, kept true: every way in which one of them can change goes through here. */
+/** The only way in which a stored transaction changes. */
 export interface TransactionUpdater {
   /**
-   * Applies words in their order: new state, observations, events and callbacks, all in one database transaction.
-   * Applying the same words again changes nothing, so a caller that does not know whether it succeeded repeats it.
+   * Applies status updates in order and writes transactions, status update records, events and callbacks in one
+   * database transaction. Applying the same updates again changes nothing, so a caller that does not know whether it
+   * succeeded repeats the call.
    * @throws DatabaseUnavailable when it is not known to have been stored.
    */
-  apply(words: readonly ReceivedUpdate[], now?: Date): Promise<AppliedUpdate[]>;
-  /** The same, together with what others have to say at the same time. */
-  applyBatched(words: readonly ReceivedUpdate[]): Promise<AppliedUpdate[]>;
-  /** Finds what has become overdue by `now`; how many there were, at most `limit`. */
+  apply(updates: readonly ReceivedUpdate[], now?: Date): Promise<AppliedUpdate[]>;
+  /** The same, in one database transaction with the updates of concurrent callers. */
+  applyBatched(updates: readonly ReceivedUpdate[]): Promise<AppliedUpdate[]>;
+  /** Marks the transactions overdue that are so at `now`, `limit` at most. Returns how many were marked. */
   markOverdue(now: Date, limit: number): Promise<number>;
 }
 
-/** Somebody else may insert the same transactions at the same time; after that they are simply known. */
+/** Another process may insert the same transactions concurrently; a retry finds them stored. */
 const ATTEMPTS_MAX = 5;
-const OVERTAKEN = 'somebody else inserted one of these transactions meanwhile';
-/** Who says that a transaction is overdue. */
-const CLOCK = 'clock';
+/** The source of the status update record that marks a transaction overdue. */
+const CLOCK_SOURCE = 'clock';
 
 export function createTransactionUpdater({
   database,
   expectedMs,
   firstInquiryMs,
 }: TransactionUpdaterDependencies): TransactionUpdater {
-  async function persistPlan(query: Query, draft: UpdatePlan, now: Date): Promise<void> {
+  async function persistPlan(query: Query, plan: UpdatePlan, now: Date): Promise<void> {
     const firstInquiryAt = new Date(now.getTime() + firstInquiryMs).toISOString();
-    if (!(await persist(query, draft, { now: now.toISOString(), firstInquiryAt }))) {
-      throw new DatabaseContended(OVERTAKEN);
+    if (!(await persist(query, plan, { now: now.toISOString(), firstInquiryAt }))) {
+      throw new DatabaseContended('one of these transactions was inserted concurrently');
     }
   }
 
-  async function apply(words: readonly ReceivedUpdate[], now = new Date()): Promise<AppliedUpdate[]> {
+  async function apply(updates: readonly ReceivedUpdate[], now = new Date()): Promise<AppliedUpdate[]> {
     for (let attempt = 1; ; attempt += 1) {
       try {
         return await database.transaction(async (query) => {
-          const draft = await decide(query, words, { now: now.toISOString(), expectedMs });
-          await persistPlan(query, draft, now);
-          return draft.applied;
+          const plan = await decide(query, updates, { now: now.toISOString(), expectedMs });
+          await persistPlan(query, plan, now);
+          return plan.applied;
         });
       } catch (error) {
         if (!(error instanceof DatabaseContended) || attempt === ATTEMPTS_MAX) throw error;
@@ -64,30 +64,62 @@ export function createTransactionUpdater({
 
   return {
     apply,
-    applyBatched: createUpdateBatcher(apply),
+    applyBatched: batchUpdates(apply),
 
     markOverdue: (now, limit) =>
       database.transaction(async (query) => {
         const keys = await findNewlyOverdue(query, now.toISOString(), limit);
-        // Locked and read again: it may have become final, or somebody else may have called it overdue.
+        // Locked and read again: since then it may have become final, or another process may have marked it.
         const known = keys.length === 0 ? [] : await lockTransactions(query, keys);
-        const draft = draftOf(known, now.toISOString());
-        await persistPlan(query, draft, now);
-        return draft.changed.length;
+        const plan = overduePlan(known, now.toISOString());
+        await persistPlan(query, plan, now);
+        return plan.changed.length;
       }),
   };
 }
 
-function draftOf(known: readonly Transaction[], now: string): UpdatePlan {
-  const draft: UpdatePlan = { applied: [], inserted: [], changed: [], annotated: [], statusUpdates: [] };
+type Apply = (updates: readonly ReceivedUpdate[]) => Promise<AppliedUpdate[]>;
+
+/** In updates. */
+const BATCH_MAX = 500;
+/** A call with more updates is a batch of its own. */
+const BATCHED_CALL_MAX = 100;
+/** While one batch waits for a row lock, other updates need not wait. */
+const BATCHES_MAX = 2;
+
+/**
+ * Applies the updates of small concurrent calls in one database transaction: a core that feeds each change by itself
+ * then costs about as much as one that gathers them, and holds no connection for each. Each caller gets the results of
+ * its own updates. If a batch fails, each call is applied again alone, so that no call fails because of another's
+ * updates; while the database is unavailable, all of them fail.
+ */
+function batchUpdates(apply: Apply): Apply {
+  const batcher = createBatcher<readonly ReceivedUpdate[], AppliedUpdate[]>(
+    async (calls) => {
+      const applied = await apply(calls.flat());
+      let from = 0;
+      return calls.map(({ length }) => applied.slice(from, (from += length)));
+    },
+    BATCH_MAX,
+    {
+      weightOf: ({ length }) => length,
+      batchesMax: BATCHES_MAX,
+      isolates: (error) => !(error instanceof DatabaseUnavailable),
+    },
+  );
+  return (updates) => (updates.length > BATCHED_CALL_MAX ? apply(updates) : batcher.add(updates));
+}
+
+function overduePlan(known: readonly Transaction[], now: string): UpdatePlan {
+  const plan: UpdatePlan = { applied: [], inserted: [], changed: [], annotated: [], statusUpdates: [] };
   for (const before of known) {
-    const observed = markOverdue(before, now);
-    if (observed.outcome !== 'overdue') continue;
-    const { transaction, events } = observed;
-    draft.changed.push({ before, transaction, events });
+    const result = markOverdue(before, now);
+    if (result.outcome !== 'overdue') continue;
+    const { transaction, events } = result;
+    plan.changed.push({ before, transaction, events });
     const { clientId, transactionId, expectedBy } = before;
     const raw = JSON.stringify({ expected_by: expectedBy });
-    draft.statusUpdates.push({ clientId, transactionId, source: CLOCK, raw, outcome: 'overdue', reason: null });
+    plan.statusUpdates.push({ clientId, transactionId, source: CLOCK_SOURCE, raw, outcome: 'overdue', reason: null });
   }
-  return draft;
+  return plan;
 }

@@ -12,7 +12,7 @@ export interface BankDependencies {
   readonly authorize: Authorize;
   readonly banks: BankDirectory;
   readonly inquiries: Pick<AccountInquiries, 'canReach' | 'snapshot'>;
-  readonly processingTimes: Pick<ProcessingTimes, 'usual'>;
+  readonly processingTimes: Pick<ProcessingTimes, 'percentiles'>;
 }
 
 /** Which banks there are, and how they are at the moment: what a client shows before somebody pays. */
@@ -39,7 +39,7 @@ export function bankOperations(
     return described.map((bank) => {
       const canReach = inquiries.canReach(bank);
       const { status, since, inquiries: checks } = healths.get(bank.bic) ?? HEALTHY;
-      const usual = processingTimes.usual(bank.name);
+      const usual = processingTimes.percentiles(bank.name);
       return {
         bank_code: bank.clearingCode,
         bic: bank.bic,

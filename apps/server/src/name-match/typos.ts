@@ -25,7 +25,7 @@ function areNeighbours(one: string, other: string): boolean {
 }
 
 /** Whether one slip (a letter left out, added, swapped with the next, or hit beside) makes one word of the other. */
-export function isSlip(one: string, other: string): boolean {
+export function isTypo(one: string, other: string): boolean {
   const [short, long] = one.length <= other.length ? [one, other] : [other, one];
   if (long.length < LENGTH_MIN || long.length - short.length > 1) return false;
   let at = 0;

@@ -6,7 +6,7 @@ import type { NameMatchReason } from './reasons.ts';
 import { isLatin, shownLength } from './words.ts';
 
 /** What two names of one party each come to. */
-export interface Judgement {
+export interface Assessment {
   readonly grade: Grade | 'not possible';
   readonly share: number;
   readonly reasons: readonly NameMatchReason[];
@@ -18,24 +18,24 @@ export interface Shown {
   readonly held: string;
 }
 
-const notPossible = (...reasons: NameMatchReason[]): Judgement => ({ grade: 'not possible', share: 0, reasons });
+const notPossible = (...reasons: NameMatchReason[]): Assessment => ({ grade: 'not possible', share: 0, reasons });
 
-export function judge(expected: Name, held: Name, shown: Shown | null): Judgement {
+export function assess(expected: Name, held: Name, shown: Shown | null): Assessment {
   if (expected.words.length === 0 || held.words.length === 0) return notPossible('EMPTY');
   if (expected.words.every(isLatin) !== held.words.every(isLatin)) return notPossible('OTHER_SCRIPT');
   const hides = [isMasked(expected.words), isMasked(held.words)];
   if (hides.includes(true)) {
     if (!hides.includes(false)) return notPossible('MASKED');
-    const judgement = hides[1] ? judgeMasked(expected, held) : judgeMasked(held, expected);
+    const judgement = hides[1] ? assessMasked(expected, held) : assessMasked(held, expected);
     return withSurroundings(judgement, expected, held);
   }
   if (isInitialsOnly(expected) || isInitialsOnly(held)) return notPossible('TOO_SHORT');
-  return withSurroundings(judgeWords(expected, held, shown), expected, held);
+  return withSurroundings(assessWords(expected, held, shown), expected, held);
 }
 
 const isInitialsOnly = (name: Name): boolean => name.company === null && name.words.every((word) => word.length === 1);
 
-function judgeMasked(plain: Name, masked: Name): Judgement {
+function assessMasked(plain: Name, masked: Name): Assessment {
   const comparison = compareMasked(plain.words, masked.words);
   if (comparison.fits === 'too little to see') return notPossible('MASKED', 'TOO_SHORT');
   const share = comparison.visibleShare;
@@ -43,7 +43,7 @@ function judgeMasked(plain: Name, masked: Name): Judgement {
   return { grade: 'close', share, reasons: ['MASKED'] };
 }
 
-function judgeWords(expected: Name, held: Name, shown: Shown | null): Judgement {
+function assessWords(expected: Name, held: Name, shown: Shown | null): Assessment {
   const isCompany = expected.company !== null || held.company !== null;
   const comparison = compareWithInitials(expected, held, isCompany);
   if (comparison.grade === 'same') return comparison;
@@ -69,7 +69,7 @@ function compareWithInitials(expected: Name, held: Name, isCompany: boolean): Co
 const initialOf = ({ titles }: Name): readonly string[] => titles.found.filter((title) => title.length === 1).slice(-1);
 
 /** Weighs what stands around the words: form, branch, titles, degrees. */
-function withSurroundings(judgement: Judgement, expected: Name, held: Name): Judgement {
+function withSurroundings(judgement: Assessment, expected: Name, held: Name): Assessment {
   if (judgement.grade === 'not possible') return judgement;
   const reasons = new Set(judgement.reasons);
   let { grade } = judgement;
@@ -77,15 +77,15 @@ function withSurroundings(judgement: Judgement, expected: Name, held: Name): Jud
     reasons.add(reason);
     if (grade === 'same' || to === 'different') grade = to;
   };
-  if (expected.company !== null || held.company !== null) weighCompany(expected, held, reasons, worsen);
-  else weighPerson(expected, held, reasons, worsen);
+  if (expected.company !== null || held.company !== null) compareCompanyParts(expected, held, reasons, worsen);
+  else comparePersonParts(expected, held, reasons, worsen);
   if (reasons.size > 1) reasons.delete('EXACT');
   return { grade, share: judgement.share, reasons: [...reasons] };
 }
 
-type Worsen = (to: Grade, reason: NameMatchReason) => void;
+type Downgrade = (to: Grade, reason: NameMatchReason) => void;
 
-function weighCompany(expected: Name, held: Name, reasons: Set<NameMatchReason>, worsen: Worsen): void {
+function compareCompanyParts(expected: Name, held: Name, reasons: Set<NameMatchReason>, worsen: Downgrade): void {
   const [form, heldForm] = [expected.company?.form ?? null, held.company?.form ?? null];
   if (form !== heldForm) {
     if (form === null || heldForm === null) worsen('close', 'COMPANY_FORM_MISSING');
@@ -99,7 +99,7 @@ function weighCompany(expected: Name, held: Name, reasons: Set<NameMatchReason>,
   }
 }
 
-function weighPerson(expected: Name, held: Name, reasons: Set<NameMatchReason>, worsen: Worsen): void {
+function comparePersonParts(expected: Name, held: Name, reasons: Set<NameMatchReason>, worsen: Downgrade): void {
   const [titles, heldTitles] = [expected.titles, held.titles];
   if (titles.gender !== null && heldTitles.gender !== null && titles.gender !== heldTitles.gender) {
     worsen('close', 'TITLE_DIFFERS');

@@ -1,0 +1,162 @@
+import type { EventKind } from './event.ts';
+import { addMoney } from './money.ts';
+import { FEED_FIELD_NAMES, isFinal, NEXT_STATUSES, type StatusUpdate, type Transaction } from './transaction.ts';
+
+/** The outcome of one status update. */
+export type UpdateResult =
+  | {
+      readonly outcome: 'inserted' | 'advanced' | 'reversed' | 'overdue';
+      readonly transaction: Transaction;
+      /** In order. The last event has the transaction's version, the one before it one less. */
+      readonly events: readonly EventKind[];
+    }
+  /** With a transaction if the update added something that the client never sees. */
+  | { readonly outcome: 'unchanged'; readonly transaction?: Transaction }
+  | { readonly outcome: 'conflict' | 'rejected'; readonly reason: string };
+
+/** Supplies the defaults for fields that a status update omits. */
+export interface UpdateContext {
+  /** ISO 8601 UTC. */
+  readonly now: string;
+  /** How long the bank with this code is expected to take, in milliseconds. */
+  readonly expectedMs: (bankCode: string) => number;
+}
+
+/** Fields that must not differ between two status updates of one transaction. */
+const FIXED_FIELDS = [
+  'referenceId',
+  'amount',
+  'fee',
+  'currency',
+  'bankCode',
+  'bankName',
+  'accountNumber',
+  'accountName',
+  'description',
+  'createdAt',
+] as const satisfies readonly (keyof Transaction)[];
+
+/**
+ * The only place where a status changes. A status update that contradicts the stored transaction changes nothing and is
+ * a conflict.
+ */
+export function applyUpdate(known: Transaction | null, update: StatusUpdate, context: UpdateContext): UpdateResult {
+  if (known === null) return createTransaction(update, context);
+  const { now } = context;
+
+  const fixed = FIXED_FIELDS.find((field) => update[field] !== undefined && update[field] !== known[field]);
+  if (fixed !== undefined) return conflict(`${FEED_FIELD_NAMES[fixed]} differs from the first status update`);
+  if (!hasTotal(known, update.totalAmount)) {
+    return conflict('total_amount differs from amount + fee of the first status update');
+  }
+  if (known.rail !== null && (differs(known.rail, update.rail) || differs(known.railReference, update.railReference))) {
+    return conflict('rail and rail_reference differ from an earlier status update');
+  }
+
+  if (update.status === known.status) return applySameStatus(known, update);
+  // PROCESS after a final status is an old update that arrived late. It contradicts nothing.
+  if (update.status === 'PROCESS') return { outcome: 'unchanged' };
+  if (!NEXT_STATUSES[known.status].includes(update.status)) {
+    return conflict(`status ${update.status} after ${known.status}: a final status never changes`);
+  }
+  const events = eventsOf(update);
+  const version = known.version + events.length;
+  return {
+    outcome: 'advanced',
+    transaction: { ...known, ...finalFields(update, now), reversedAt: update.reversedAt ?? null, version },
+    events,
+  };
+}
+
+/** Marks a transaction overdue, once, if it is still in PROCESS at the time by which its bank was expected to finish. */
+export function markOverdue(known: Transaction, now: string): UpdateResult {
+  if (isFinal(known.status) || known.overdueSince !== null || now < known.expectedBy) return { outcome: 'unchanged' };
+  return {
+    outcome: 'overdue',
+    transaction: { ...known, overdueSince: now, version: known.version + 1 },
+    events: ['disbursement.overdue'],
+  };
+}
+
+function createTransaction(update: StatusUpdate, { now, expectedMs }: UpdateContext): UpdateResult {
+  const { referenceId, amount, bankCode, bankName, accountNumber, accountName } = update;
+  const required = { referenceId, amount, bankCode, bankName, accountNumber, accountName };
+  const missing = Object.entries(required)
+    .filter(([, value]) => value === undefined)
+    .map(([field]) => FEED_FIELD_NAMES[field as keyof typeof required]);
+  if (missing.length > 0) {
+    return { outcome: 'rejected', reason: `the first status update of a transaction needs ${missing.join(', ')}` };
+  }
+  const createdAt = update.createdAt ?? now;
+  const events = eventsOf(update);
+  const complete = required as Record<keyof typeof required, string>;
+  const transaction = {
+    clientId: update.clientId,
+    transactionId: update.transactionId,
+    ...complete,
+    fee: update.fee ?? '0.00',
+    currency: update.currency ?? 'IDR',
+    description: update.description ?? '',
+    createdAt,
+    ...finalFields(update, now),
+    version: Math.max(1, events.length),
+    rail: update.rail ?? null,
+    railReference: update.railReference ?? null,
+    reversedAt: update.reversedAt ?? null,
+    expectedBy: new Date(Math.min(Date.parse(createdAt) + expectedMs(complete.bankCode), LAST_MS)).toISOString(),
+    overdueSince: null,
+  };
+  if (!hasTotal(transaction, update.totalAmount)) {
+    return { outcome: 'rejected', reason: 'total_amount must be amount + fee' };
+  }
+  return { outcome: 'inserted', transaction, events };
+}
+
+/** Later times cannot be written with a year of four digits. */
+const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
+
+const hasTotal = ({ amount, fee }: Transaction, totalAmount: string | undefined): boolean =>
+  totalAmount === undefined || totalAmount === addMoney(amount, fee);
+
+/** An omitted value contradicts nothing. */
+const differs = (known: string | null, value: string | null | undefined): boolean =>
+  value !== undefined && value !== null && value !== known;
+
+/** The events of the update that makes a transaction final. */
+function eventsOf({ status, reversedAt }: StatusUpdate): EventKind[] {
+  if (status === 'PROCESS') return [];
+  if (status === 'FAILED') return ['disbursement.failed'];
+  return reversedAt === undefined || reversedAt === null
+    ? ['disbursement.succeeded']
+    : ['disbursement.succeeded', 'disbursement.reversed'];
+}
+
+function finalFields(update: StatusUpdate, now: string): Pick<Transaction, 'status' | 'processedAt' | 'failureReason'> {
+  return {
+    status: update.status,
+    processedAt: isFinal(update.status) ? (update.processedAt ?? now) : null,
+    failureReason: update.status === 'FAILED' ? (update.failureReason ?? null) : null,
+  };
+}
+
+/**
+ * An update with the current status may still report a reversal, or the rail. `processedAt` and `failureReason` stay as
+ * the first final update gave them: the core and the bank seldom agree on them, and the difference is not a conflict.
+ */
+function applySameStatus(known: Transaction, update: StatusUpdate): UpdateResult {
+  const { reversedAt = null, rail = null, railReference = null } = update;
+  if (reversedAt !== null && known.reversedAt === null) {
+    return {
+      outcome: 'reversed',
+      transaction: { ...known, reversedAt, version: known.version + 1 },
+      events: ['disbursement.reversed'],
+    };
+  }
+  if (differs(known.reversedAt, reversedAt)) return conflict('reversed_at differs from an earlier status update');
+  if (rail !== null && known.rail === null && !isFinal(known.status)) {
+    return { outcome: 'unchanged', transaction: { ...known, rail, railReference } };
+  }
+  return { outcome: 'unchanged' };
+}
+
+const conflict = (reason: string): UpdateResult => ({ outcome: 'conflict', reason });
