@@ -47,6 +47,6 @@ test('a short rest, and an answer or two between failures, are no news', () => {
 });
 
 test('a bank that has answered for two seconds is UP, by the last of its verdicts', () => {
-  const healths = [down(at(0)), answered, answered, { ...answered, answeredAgoMs: 7 }];
+  const healths = [down(at(0)), answered, answered, { ...answered, lastVerdictAgoMs: 7 }];
   assert.deepEqual(told(healths), [null, null, null, ['UP', 7]]);
 });

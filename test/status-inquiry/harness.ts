@@ -117,7 +117,7 @@ function startProcess(connection: TestDatabase['connection'], options: InquiryPr
   };
   const transactionUpdater = createTestUpdater(database);
   const metrics = createMetrics();
-  const { rails, staleMs = 10_000, refreshTimeoutMs: refreshTimeoutMs = DEADLINE_MS, unknownGraceMs, now } = options;
+  const { rails, staleMs = 10_000, refreshTimeoutMs = DEADLINE_MS, unknownGraceMs, now } = options;
   const inquiries = createStatusInquiries({
     database,
     transactionUpdater,
