@@ -17,10 +17,13 @@ import { type Answer, send, startTestService, type TestService } from '../suppor
 import { bound } from '../support/suite-environment.ts';
 
 const MEBIBYTE = 1024 * 1024;
-const BOMB_MEBIBYTES = 200;
+const GZIP_BOMB_MEBIBYTES = 200;
 
-/** Spaces, which JSON allows, after a right answer. Packed as they are written, so that the test itself stays small. */
-const bomb: BankAnswer = (request, response) => {
+/**
+ * A gzip gzipBomb: spaces, which JSON allows, after a valid response. Compressed while it is written, so that the test
+ * itself needs little memory.
+ */
+const gzipBomb: BankAnswer = (request, response) => {
   response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' });
   const gzip = createGzip({ level: 1 });
   gzip.pipe(response);
@@ -30,7 +33,7 @@ const bomb: BankAnswer = (request, response) => {
   const spaces = Buffer.alloc(MEBIBYTE, ' ');
   let written = 0;
   const more = (): void => {
-    while (written < BOMB_MEBIBYTES && !gzip.destroyed) {
+    while (written < GZIP_BOMB_MEBIBYTES && !gzip.destroyed) {
       written += 1;
       if (!gzip.write(spaces)) return void gzip.once('drain', more);
     }
@@ -42,20 +45,20 @@ const bomb: BankAnswer = (request, response) => {
 const duplicateKeys: BankAnswer = (request, response) =>
   answer(response, 200, JSON.stringify(successOf(request)).replace('{', '{"responseCode":"4041611",'));
 
-/** One bank for each misdeed, so that each has a breaker of its own. */
-const MISDEEDS: readonly { readonly name: string; readonly bank: string; readonly misdeed: BankAnswer }[] = [
-  { name: 'nothing', bank: 'BRINIDJA', misdeed: () => {} },
-  { name: 'one byte a second', bank: 'BMRIIDJA', misdeed: drip },
-  { name: 'a gzip of 200 MiB', bank: 'BNINIDJA', misdeed: bomb },
+/** One bank per fault, so that each has a circuit breaker of its own. */
+const FAULTS: readonly { readonly name: string; readonly bank: string; readonly respond: BankAnswer }[] = [
+  { name: 'no response', bank: 'BRINIDJA', respond: () => {} },
+  { name: 'one byte a second', bank: 'BMRIIDJA', respond: drip },
+  { name: 'a gzip of 200 MiB', bank: 'BNINIDJA', respond: gzipBomb },
   {
     name: 'HTML with 200',
     bank: 'BTANIDJA',
-    misdeed: (_request, response) => answer(response, 200, '<html><body>BUDI SANTOSO</body></html>'),
+    respond: (_request, response) => answer(response, 200, '<html><body>BUDI SANTOSO</body></html>'),
   },
   {
     name: "another account's name",
     bank: 'BNIAIDJA',
-    misdeed: (request, response) =>
+    respond: (request, response) =>
       answer(response, 200, {
         ...successOf(request),
         beneficiaryAccountNo: '9999999999',
@@ -65,23 +68,23 @@ const MISDEEDS: readonly { readonly name: string; readonly bank: string; readonl
   {
     name: 'a redirect',
     bank: 'BDINIDJA',
-    misdeed: (_request, response: ServerResponse) => response.writeHead(302, { location: '/elsewhere' }).end(),
+    respond: (_request, response: ServerResponse) => response.writeHead(302, { location: '/elsewhere' }).end(),
   },
-  { name: 'the same key twice', bank: 'BBBAIDJA', misdeed: duplicateKeys },
+  { name: 'the same key twice', bank: 'BBBAIDJA', respond: duplicateKeys },
   {
     name: 'an unknown code',
     bank: 'NISPIDJA',
-    misdeed: (request, response) => answer(response, 404, { ...successOf(request), responseCode: '4041699' }),
+    respond: (request, response) => answer(response, 404, { ...successOf(request), responseCode: '4041699' }),
   },
 ];
 
-const GOOD_BANK = 'SYCAIDJ1';
-/** Ten refusals open a breaker, five other failures do. */
-const ASKED_TIMES = 10;
-/** Longer than a busy machine takes for all of this. */
-const REST_SECONDS = 120;
+const HEALTHY_BANK = 'SYCAIDJ1';
+/** Ten rejected requests open a circuit breaker, or five other failures. */
+const INQUIRIES_PER_BANK = 10;
+/** Longer than a busy machine needs for this file. */
+const OPEN_SECONDS = 120;
 
-describe('a switch behind which banks lie and fail', { timeout: 60_000 }, () => {
+describe('faulty banks behind one switch', { timeout: 60_000 }, () => {
   let bank: ScriptedBank;
   let service: TestService;
   let lastAccount = 7_000_000_000;
@@ -90,12 +93,12 @@ describe('a switch behind which banks lie and fail', { timeout: 60_000 }, () => 
     bank = await startScriptedBank({
       inquiry: (request, response) => {
         const bic = request.fields['beneficiaryBankCode'];
-        return (MISDEEDS.find((each) => each.bank === bic)?.misdeed ?? answerActive)(request, response);
+        return (FAULTS.find((each) => each.bank === bic)?.respond ?? answerActive)(request, response);
       },
     });
     service = await startTestService({
       rails: [bank.rail(rsaKeys())],
-      inquiries: { protection: { ...PROTECTION, breaker: { ...PROTECTION.breaker, openMinMs: REST_SECONDS * 1000 } } },
+      inquiries: { protection: { ...PROTECTION, breaker: { ...PROTECTION.breaker, openMinMs: OPEN_SECONDS * 1000 } } },
     });
   });
   after(async () => {
@@ -111,43 +114,43 @@ describe('a switch behind which banks lie and fail', { timeout: 60_000 }, () => 
     return { answer: await check(bankCode), tookMs: performance.now() - startedMs };
   }
 
-  it('the good bank answers meanwhile as it does alone, and memory stays flat', async () => {
+  it('the healthy bank answers as fast as without them, and memory does not grow', async () => {
     await median(30);
-    const alone = await median(60);
+    const aloneMs = await median(60);
     const memoryBefore = process.memoryUsage.rss();
     let memoryMax = memoryBefore;
     const watching = setInterval(() => (memoryMax = Math.max(memoryMax, process.memoryUsage.rss())), 20);
-    const lies = Promise.all(
-      MISDEEDS.flatMap(({ bank: code }) => Array.from({ length: ASKED_TIMES }, () => checkTimed(code))),
+    const faultyChecks = Promise.all(
+      FAULTS.flatMap(({ bank: code }) => Array.from({ length: INQUIRIES_PER_BANK }, () => checkTimed(code))),
     );
     try {
-      const together = await median(60);
-      // The test's own banks share this process and its processors: an order of magnitude is what can be told here.
-      assert.ok(together < 10 * alone + 100, `${together} ms, alone ${alone} ms`);
-      for (const { answer: each, tookMs } of await lies) {
+      const togetherMs = await median(60);
+      // The test's banks share this process and its processors, so only an order of magnitude can be checked here.
+      assert.ok(togetherMs < 10 * aloneMs + 100, `${togetherMs} ms, alone ${aloneMs} ms`);
+      for (const { answer: each, tookMs } of await faultyChecks) {
         assert.equal(each.json.error_code, 'SERVICE_UNAVAILABLE');
         assert.equal(each.json.data, undefined);
         assert.ok(tookMs < bound(5_000), `answered after ${tookMs} ms`);
       }
     } finally {
       clearInterval(watching);
-      await lies.catch(() => {});
+      await faultyChecks.catch(() => {});
     }
     assert.ok(
-      memoryMax - memoryBefore < BOMB_MEBIBYTES * MEBIBYTE * 0.75,
+      memoryMax - memoryBefore < GZIP_BOMB_MEBIBYTES * MEBIBYTE * 0.75,
       `${(memoryMax - memoryBefore) / MEBIBYTE} MiB more`,
     );
   });
 
-  for (const { name, bank: code } of MISDEEDS) {
-    it(`${name}: the bank is not asked any more, and Retry-After says when it will be`, async () => {
-      const askedBefore = bank.inquiries.length;
-      const { answer: refused, tookMs } = await checkTimed(code);
-      assert.equal(refused.json.error_code, 'SERVICE_UNAVAILABLE');
-      const retryAfter = Number(refused.headers.get('retry-after'));
-      assert.ok(retryAfter > 5 && retryAfter <= REST_SECONDS, `Retry-After: ${retryAfter}`);
+  for (const { name, bank: code } of FAULTS) {
+    it(`${name}: the circuit breaker stops inquiries, and Retry-After says until when`, async () => {
+      const inquiriesBefore = bank.inquiries.length;
+      const { answer: rejected, tookMs } = await checkTimed(code);
+      assert.equal(rejected.json.error_code, 'SERVICE_UNAVAILABLE');
+      const retryAfter = Number(rejected.headers.get('retry-after'));
+      assert.ok(retryAfter > 5 && retryAfter <= OPEN_SECONDS, `Retry-After: ${retryAfter}`);
       assert.ok(tookMs < bound(1_000), 'at once');
-      assert.equal(bank.inquiries.length, askedBefore);
+      assert.equal(bank.inquiries.length, inquiriesBefore);
     });
   }
 
@@ -158,7 +161,7 @@ describe('a switch behind which banks lie and fail', { timeout: 60_000 }, () => 
     );
   });
 
-  it('the operator sees who is given a rest, since when, and why', async () => {
+  it('the operator sees which circuit breakers are open, since when, and why', async () => {
     const { token } = await service.addClient('operator', ['operator:read']);
     const headers = { authorization: `Bearer ${token}` };
     const { status, json } = await send(`${service.operatorUrl}/operator/v1/rails`, { method: 'GET', headers });
@@ -166,26 +169,26 @@ describe('a switch behind which banks lie and fail', { timeout: 60_000 }, () => 
     const rails = json.data?.['rails'] as { name: string; tells_closed: boolean; banks: Record<string, unknown>[] }[];
     assert.equal(rails.length, 1);
     const banks = new Map(rails[0]?.banks.map((each) => [each['bic'], each]));
-    assert.equal(banks.get(GOOD_BANK)?.['breaker'], 'closed');
-    for (const { bank: code, name } of MISDEEDS) {
-      const seen = banks.get(code);
-      assert.equal(seen?.['breaker'], 'open', name);
-      assert.match(String(seen['breaker_since']), /^\d{4}-\d\d-\d\dT/);
-      assert.equal(seen['in_flight'], 0, name);
-      assert.notDeepEqual(seen['no_verdicts'], []);
+    assert.equal(banks.get(HEALTHY_BANK)?.['breaker'], 'closed');
+    for (const { bank: code, name } of FAULTS) {
+      const bankStatus = banks.get(code);
+      assert.equal(bankStatus?.['breaker'], 'open', name);
+      assert.match(String(bankStatus['breaker_since']), /^\d{4}-\d\d-\d\dT/);
+      assert.equal(bankStatus['in_flight'], 0, name);
+      assert.notDeepEqual(bankStatus['no_verdicts'], []);
     }
     const unknown = banks.get('NISPIDJA')?.['no_verdicts'] as Record<string, unknown>[];
-    assert.deepEqual([unknown[0]?.['rail_code'], unknown[0]?.['times']], ['4041699', ASKED_TIMES]);
+    assert.deepEqual([unknown[0]?.['rail_code'], unknown[0]?.['times']], ['4041699', INQUIRIES_PER_BANK]);
     const metrics = await (await fetch(`${service.operatorUrl}/metrics`)).text();
     assert.match(metrics, /tiba_breaker_state\{rail="scripted-bank",bank="BRINIDJA"\} 2/);
     assert.match(metrics, /tiba_inquiries_not_sent_total\{rail="scripted-bank",reason="resting"\} \d/);
   });
 
-  /** Of so many checks at the good bank, one after the other, in milliseconds. */
+  /** The median duration of sequential checks at the healthy bank, in milliseconds. */
   async function median(times: number): Promise<number> {
     const took: number[] = [];
     for (let time = 0; time < times; time += 1) {
-      const { answer: each, tookMs } = await checkTimed(GOOD_BANK);
+      const { answer: each, tookMs } = await checkTimed(HEALTHY_BANK);
       assert.equal(each.status, 200);
       took.push(tookMs);
     }

@@ -4,8 +4,8 @@ import { startTestService, type TestService, word } from '../support/service.ts'
 import { bound } from '../support/suite-environment.ts';
 import { type PostgresServer, startPostgresServer } from './postgres-server.ts';
 import {
+  assertOkOrUnavailable,
   assertRecovers,
-  assertRightOrUnavailable,
   assertUnavailable,
   FAST_FAILURE_WITHIN_MS,
   probeStatus,
@@ -17,12 +17,12 @@ import {
 const openSockets = (): number =>
   process.getActiveResourcesInfo().filter((resource) => resource === 'PipeWrap' || resource === 'TCPSocketWrap').length;
 
-/** It says goodbye on several connections, one after the other, and gives each two seconds. */
+/** The service closes several pools, one after the other, and waits two seconds for each. */
 const STOPPED_WITHIN_MS = bound(15_000);
 
 let server: PostgresServer;
 let service: TestService;
-const ask = () => service.get('/api/v1/check-status/TB0000000001');
+const checkStatus = () => service.get('/api/v1/check-status/TB0000000001');
 
 before(async () => {
   server = await startPostgresServer();
@@ -36,49 +36,49 @@ after(async () => {
 });
 afterEach(() => server.resume());
 
-/** Until 503 is the answer of every door, whose own deadlines the first requests have met. */
-const noticed = () => until('it is noticed', async () => (await probeStatus(service, '/readyz')) === 503);
+/** Until every operation answers 503 at once; the first requests wait for their own deadlines. */
+const untilDetected = () => until('the fault is detected', async () => (await probeStatus(service, '/readyz')) === 503);
 
-suite('PostgreSQL is frozen: its connections stand, and nobody answers', () => {
-  test('who has to connect first gets 503 within the deadline', async () => {
-    // The first look-up of this file: look-ups have no connection yet.
+suite('while PostgreSQL is frozen: connections stay open, and nothing answers', () => {
+  test('a request that has to open a connection first gets 503 within the deadline', async () => {
+    // The first look-up of this file: the pool of look-ups has no connection yet.
     await server.freeze();
-    assertUnavailable(await timeRequest(ask));
+    assertUnavailable(await timeRequest(checkStatus));
     server.resume();
-    await assertRecovers(ask);
+    await assertRecovers(checkStatus);
   });
 
-  test('who has a connection gets 503 within the deadline, a feed too', async () => {
-    assert.equal((await ask()).status, 200);
+  test('a request with a connection gets 503 within the deadline, and so does a feed', async () => {
+    assert.equal((await checkStatus()).status, 200);
     await server.freeze();
     const [one, other, fed] = await Promise.all([
-      timeRequest(ask),
+      timeRequest(checkStatus),
       timeRequest(() => service.get('/api/v1/check-status?reference_id=INV%2F2026%2F001')),
       timeRequest(() => service.feed(word({ transaction_id: 'TB0000000002', reference_id: '2' }))),
     ]);
-    for (const observed of [one, other, fed]) assertUnavailable(observed);
+    for (const timed of [one, other, fed]) assertUnavailable(timed);
     server.resume();
-    await assertRecovers(ask);
+    await assertRecovers(checkStatus);
     const answer = await service.feed(word({ transaction_id: 'TB0000000002', reference_id: '2' }));
-    assert.deepEqual([answer.status, answer.json.data?.['inserted']], [200, 1], 'what was given up was not stored');
+    assert.deepEqual([answer.status, answer.json.data?.['inserted']], [200, 1], 'the feed that got 503 was not stored');
   });
 
-  test('under load: 503 for all, the process lives and is not ready, and 2 s after the thaw all is well', async (t) => {
-    const asking = requestContinuously(t, ask, 20);
+  test('under load, every request gets 503, the process is live but not ready, and recovers within 2 s', async (t) => {
+    const requests = requestContinuously(t, checkStatus, 20);
     await server.freeze();
-    await noticed();
+    await untilDetected();
     assert.equal(await probeStatus(service, '/livez'), 200);
-    const observed = await timeRequest(ask);
-    assertUnavailable(observed);
-    assert.ok(observed.tookMs < FAST_FAILURE_WITHIN_MS, `${observed.tookMs} ms, though it is known`);
+    const timed = await timeRequest(checkStatus);
+    assertUnavailable(timed);
+    assert.ok(timed.tookMs < FAST_FAILURE_WITHIN_MS, `${timed.tookMs} ms, although the fault was detected`);
     server.resume();
-    await assertRecovers(ask);
-    await until('it is ready', async () => (await probeStatus(service, '/readyz')) === 200, 2_000);
-    const { unavailable } = assertRightOrUnavailable(await asking.stop());
+    await assertRecovers(checkStatus);
+    await until('the service is ready', async () => (await probeStatus(service, '/readyz')) === 200, 2_000);
+    const { unavailable } = assertOkOrUnavailable(await requests.stop());
     assert.ok(unavailable > 0);
   });
 
-  test('a process that is told to stop does not wait for it', async () => {
+  test('stopping the service does not wait for PostgreSQL', async () => {
     const openBefore = openSockets();
     const stopped = await startTestService({ rails: [], database: server.database });
     assert.equal((await stopped.get('/api/v1/check-status/TB0000000001')).status, 200);
@@ -86,7 +86,7 @@ suite('PostgreSQL is frozen: its connections stand, and nobody answers', () => {
     const startedMs = performance.now();
     await stopped.close();
     assert.ok(performance.now() - startedMs < STOPPED_WITHIN_MS);
-    // An open connection would keep the process from ending.
+    // An open connection would keep the process alive.
     await until('no connection is left', async () => openSockets() <= openBefore, STOPPED_WITHIN_MS);
   });
 });

@@ -22,7 +22,7 @@ after(async () => {
   await server?.remove();
 });
 
-const lineAbout = (id: string): string => `${JSON.stringify(word({ transaction_id: id, reference_id: id }))}\n`;
+const lineFor = (id: string): string => `${JSON.stringify(word({ transaction_id: id, reference_id: id }))}\n`;
 
 const countStored = async (prefix: string): Promise<number> => {
   const [row] = await server.query<{ count: number }>(
@@ -32,7 +32,7 @@ const countStored = async (prefix: string): Promise<number> => {
   return row?.count ?? 0;
 };
 
-/** A feed whose end is far away, and its answer. */
+/** A feed request whose body is still being written, and its response. */
 function openFeed(): {
   request: http.ClientRequest;
   answered: Promise<{ status: number; body: string; retryAfter: string }>;
@@ -56,7 +56,7 @@ function openFeed(): {
   return { request, answered };
 }
 
-/** Writes a thousand lines at a time, as fast as they are read, until there is an answer. */
+/** Writes a thousand lines at a time, as fast as the service reads them, until there is a response. */
 async function writeUntilAnswered(
   request: http.ClientRequest,
   answered: Promise<unknown>,
@@ -71,23 +71,23 @@ async function writeUntilAnswered(
   while (!stopping.signal.aborted) {
     let lines = '';
     for (let index = 0; index < 1_000; index += 1, written += 1)
-      lines += lineAbout(`${prefix}${String(written).padStart(8, '0')}`);
+      lines += lineFor(`${prefix}${String(written).padStart(8, '0')}`);
     if (!request.write(lines)) await Promise.race([new Promise((resolve) => request.once('drain', resolve)), answered]);
     await nextTurn();
   }
   return written;
 }
 
-suite('PostgreSQL goes in the middle of a long feed', () => {
-  for (const [name, prefix, weather] of [
+suite('PostgreSQL fails in the middle of a long feed', () => {
+  for (const [name, prefix, injectFault] of [
     ['stopped', 'TS', () => server.stop()],
     ['frozen', 'TF', () => server.freeze()],
   ] as const) {
-    test(`${name}: the feed is told how far it got and to come again, while it is still being written`, async () => {
+    test(`${name}: before the body ends, 503 says how much is stored and to send the feed again`, async () => {
       const { request, answered } = openFeed();
       const writing = writeUntilAnswered(request, answered, prefix);
-      await until('some of it is stored', async () => (await countStored(prefix)) > 0);
-      await weather();
+      await until('a part of the feed is stored', async () => (await countStored(prefix)) > 0);
+      await injectFault();
       const { status, body, retryAfter } = await answered;
       const written = await writing;
       request.destroy();
@@ -100,28 +100,31 @@ suite('PostgreSQL goes in the middle of a long feed', () => {
       if (name === 'stopped') await server.start();
       else server.resume();
       await assertRecovers(() => service.feed(''));
-      // What is said to be stored is; the batch that was under way may be too.
+      // Everything that the response reports is stored; the batch that was in flight may be stored too.
       const stored = await countStored(prefix);
-      assert.ok(stored >= Number(inserted) && stored <= Number(inserted) + 500, `${inserted} said, ${stored} stored`);
+      assert.ok(
+        stored >= Number(inserted) && stored <= Number(inserted) + 500,
+        `${inserted} reported, ${stored} stored`,
+      );
       assert.ok(stored < written);
     });
   }
 
-  test('the core goes away in the middle of a line: what it said before is stored, the service does not mind', async () => {
+  test('the core disconnects within a line: complete batches are stored, and the service continues', async () => {
     const { request, answered } = openFeed();
     const lost = assert.rejects(answered);
-    for (let index = 0; index < 600; index += 1) request.write(lineAbout(`TG${String(index).padStart(8, '0')}`));
+    for (let index = 0; index < 600; index += 1) request.write(lineFor(`TG${String(index).padStart(8, '0')}`));
     request.write('{"client_id":');
     await until('a batch is stored', async () => (await countStored('TG')) === 500);
-    request.destroy(new Error('the core goes away'));
+    request.destroy(new Error('the core disconnects'));
     await lost;
     await assertRecovers(() => service.feed(''));
     assert.equal(await countStored('TG'), 500);
   });
 
-  test('a core that reads nothing until it has written everything gets its answer all the same', async () => {
+  test('a core that reads only after it has written everything still gets its response', async () => {
     const body = Buffer.from(
-      Array.from({ length: 40_000 }, (_, index) => lineAbout(`TD${String(index).padStart(8, '0')}`)).join(''),
+      Array.from({ length: 40_000 }, (_, index) => lineFor(`TD${String(index).padStart(8, '0')}`)).join(''),
     );
     const { hostname, port } = new URL(service.operatorUrl);
     const socket = net.connect(Number(port), hostname);

@@ -21,12 +21,13 @@ after(async () => {
 });
 
 const stored = () =>
-  server.query<{ status: string; transactions: number; observations: number }>(
-    `select status, count(distinct transaction_id)::integer as transactions, count(*)::integer as observations
-       from tiba.transactions join tiba.status_updates using (client_id, transaction_id) where source <> 'clock' group by 1`,
+  server.query<{ status: string; transactions: number; updates: number }>(
+    `select status, count(distinct transaction_id)::integer as transactions, count(*)::integer as updates
+       from tiba.transactions join tiba.status_updates using (client_id, transaction_id)
+      where source <> 'clock' group by 1`,
   );
 
-test('the reply to COMMIT is lost: 503, and feeding again gives each transaction once', async () => {
+test('the reply to COMMIT is lost: the feed gets 503, and feeding again stores each transaction once', async () => {
   const count = 700;
   const lines = Array.from({ length: count }, (_, index) => {
     const id = `TB${String(index).padStart(10, '0')}`;
@@ -44,7 +45,7 @@ test('the reply to COMMIT is lost: 503, and feeding again gives each transaction
   assert.match(lost.answer.json.message, /0 inserted, 0 advanced.*are stored\): send the whole feed again/);
   assert.equal(proxy.droppedReplies(), 1);
   const [unacknowledged] = await stored();
-  assert.equal(unacknowledged?.transactions, 250, 'the first batch was stored without anybody knowing');
+  assert.equal(unacknowledged?.transactions, 250, 'the first batch was stored, and the service did not learn of it');
 
   proxy.dropsCommitReplies = false;
   const again = await service.feed(lines);
@@ -57,6 +58,6 @@ test('the reply to COMMIT is lost: 503, and feeding again gives each transaction
     rejected: [],
     unlisted: 0,
   });
-  // The words of the first batch were said twice, and kept twice.
-  assert.deepEqual(await stored(), [{ status: 'SUCCESS', transactions: count, observations: 2 * count + 500 }]);
+  // The updates of the first batch were sent twice, and are stored twice.
+  assert.deepEqual(await stored(), [{ status: 'SUCCESS', transactions: count, updates: 2 * count + 500 }]);
 });

@@ -17,22 +17,24 @@ import {
 } from '../../apps/server/src/embedded-postgres/socket-directory.ts';
 import type { TestDatabase } from '../support/database.ts';
 
-/** A PostgreSQL that bad weather is made for: one test file's own, at an address that outlives restarts. */
+/**
+ * A PostgreSQL server for fault injection: each test file has its own, and its address stays the same after a restart.
+ */
 export interface PostgresServer {
   /** For `startTestService`, which must not drop it. */
   readonly database: TestDatabase;
-  /** Where its Unix socket is. */
+  /** Path of its Unix socket. */
   readonly socketPath: string;
-  /** Fast shutdown: connections are ended, nothing is lost. */
+  /** Fast shutdown: connections are closed, and no data is lost. */
   stop(): Promise<void>;
-  /** Resolves when it takes connections; at once when it was not stopped. */
+  /** Resolves when the server accepts connections; at once when it was not stopped. */
   start(): Promise<void>;
-  /** SIGSTOP to all its processes: connections stay, and nobody answers. */
+  /** SIGSTOP to all its processes: connections stay open, and nothing answers. */
   freeze(): Promise<void>;
   resume(): void;
-  /** As its superuser, over a connection of its own. */
+  /** Runs a query as the superuser, on a new connection. */
   query<R extends pg.QueryResultRow>(sql: string, values?: unknown[]): Promise<R[]>;
-  /** Ends it and removes its files, whatever state it is in. */
+  /** Stops the server in whatever state it is, and removes its files. */
   remove(): Promise<void>;
 }
 
@@ -90,7 +92,7 @@ export async function startPostgresServer(settings: Readonly<Record<string, stri
       if (server === null) return;
       const { pid } = server;
       await withClient(connection, async (client) => {
-        // The postmaster first: after it, no process is added to the list that the server itself gives.
+        // The postmaster first: once it is stopped, no process is added to the list that the server returns.
         process.kill(pid, 'SIGSTOP');
         const { rows } = await client.query<{ pid: number }>('select pid from pg_stat_activity');
         frozen = [pid, ...rows.map((row) => row.pid)];
@@ -104,7 +106,10 @@ export async function startPostgresServer(settings: Readonly<Record<string, stri
   };
 }
 
-/** A process that had ended just before it was to be stopped is gone as soon as the postmaster goes on. The others go on all the same. */
+/**
+ * A process that ended just before its SIGSTOP disappears once the postmaster continues. The other processes continue
+ * too.
+ */
 function continueProcess(pid: number): void {
   try {
     process.kill(pid, 'SIGCONT');
@@ -114,8 +119,8 @@ function continueProcess(pid: number): void {
 }
 
 async function withClient<T>(connection: pg.ClientConfig, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ ...connection, application_name: 'weather' });
-  // What the weather does to this connection is part of the test.
+  const client = new pg.Client({ ...connection, application_name: 'fault injection' });
+  // The injected fault may break this connection, which is part of the test.
   client.on('error', () => {});
   await client.connect();
   try {

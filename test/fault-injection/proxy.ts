@@ -2,75 +2,40 @@ import { once } from 'node:events';
 import net, { type AddressInfo } from 'node:net';
 import type pg from 'pg';
 
-/** The network between the service and PostgreSQL, with what can go wrong on it. */
+/** A TCP proxy between the service and PostgreSQL that injects network faults. */
 export interface PostgresProxy {
   /** To the database `tiba` through the proxy. */
   readonly connection: pg.ClientConfig;
-  /** Whether COMMIT arrives and is carried out, and its reply is lost with the connection. */
+  /** When true, PostgreSQL receives and executes COMMIT, and its reply is lost with the connection. */
   dropsCommitReplies: boolean;
-  /** How many replies were lost. */
+  /** How many replies were dropped. */
   droppedReplies(): number;
-  /** What becomes of the connection for notifications, from now on. */
-  setNotificationsMode(fate: NotificationsMode): void;
+  /** Sets what happens to the connection for notifications from now on. */
+  setNotificationsMode(mode: NotificationsMode): void;
   close(): Promise<void>;
 }
 
-/** `cut` ends the connection and refuses new ones; `silent` keeps it and carries nothing over. */
-export type NotificationsMode = 'carried' | 'cut' | 'silent';
+/** `cut` closes the connection and refuses new ones; `silent` keeps it open and forwards nothing. */
+export type NotificationsMode = 'forwarded' | 'cut' | 'silent';
 
-// The startup message names the application (PostgreSQL's protocol, "StartupMessage").
+// The startup message contains the application's name (PostgreSQL protocol, "StartupMessage").
 const NOTIFICATIONS = Buffer.from('application_name\0tiba notifications\0');
-// A simple query: the word and its closing zero byte.
+// A simple query: its text and the terminating zero byte.
 const COMMIT = Buffer.from('commit\0');
 
 export async function startPostgresProxy(socketPath: string): Promise<PostgresProxy> {
-  const connections = new Set<net.Socket>();
-  const notifications = new Set<net.Socket>();
-  let fate: NotificationsMode = 'carried';
-  let lostReplies = 0;
-
-  const server = net.createServer((client) => {
-    const upstream = net.connect(socketPath);
-    let isNotifications = false;
-    let losesNextReply = false;
-    const cut = (): void => {
-      client.destroy();
-      upstream.destroy();
-    };
-    connections.add(client);
-    for (const socket of [client, upstream]) {
-      // An error is followed by `close`, and ends the other side too.
-      socket.on('error', () => {});
-      socket.on('close', () => {
-        cut();
-        connections.delete(client);
-        notifications.delete(client);
-      });
-    }
-    client.on('data', (chunk: Buffer) => {
-      if (chunk.includes(NOTIFICATIONS)) {
-        isNotifications = true;
-        notifications.add(client);
-      }
-      if (isNotifications && fate === 'cut') return cut();
-      if (isNotifications && fate === 'silent') return;
-      losesNextReply = proxy.dropsCommitReplies && chunk.includes(COMMIT);
-      upstream.write(chunk);
-    });
-    upstream.on('data', (chunk: Buffer) => {
-      if (isNotifications && fate === 'silent') return;
-      // PostgreSQL replies when it has committed.
-      if (losesNextReply) {
-        lostReplies += 1;
-        return cut();
-      }
-      client.write(chunk);
-    });
-  });
+  const state: ProxyState = {
+    connections: new Set(),
+    notifications: new Set(),
+    mode: 'forwarded',
+    dropsCommitReplies: false,
+    droppedReplies: 0,
+  };
+  const server = net.createServer((client) => forward(state, client, net.connect(socketPath)));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
 
-  const proxy: PostgresProxy = {
+  return {
     connection: {
       host: '127.0.0.1',
       port: (server.address() as AddressInfo).port,
@@ -79,18 +44,69 @@ export async function startPostgresProxy(socketPath: string): Promise<PostgresPr
       database: 'tiba',
       ssl: false,
     },
-    dropsCommitReplies: false,
-    droppedReplies: () => lostReplies,
-    setNotificationsMode(to) {
-      fate = to;
-      // What was silent cannot go on where it stopped: it ends when it is heard again.
-      if (to !== 'silent') for (const socket of notifications) socket.destroy();
+    get dropsCommitReplies() {
+      return state.dropsCommitReplies;
+    },
+    set dropsCommitReplies(drops) {
+      state.dropsCommitReplies = drops;
+    },
+    droppedReplies: () => state.droppedReplies,
+    setNotificationsMode(mode) {
+      state.mode = mode;
+      // A connection that was silent has lost bytes and cannot continue, so it is closed.
+      if (mode !== 'silent') for (const socket of state.notifications) socket.destroy();
     },
     async close() {
-      for (const socket of connections) socket.destroy();
+      for (const socket of state.connections) socket.destroy();
       server.close();
       await once(server, 'close');
     },
   };
-  return proxy;
+}
+
+interface ProxyState {
+  readonly connections: Set<net.Socket>;
+  /** Of these, the connections for notifications. */
+  readonly notifications: Set<net.Socket>;
+  mode: NotificationsMode;
+  dropsCommitReplies: boolean;
+  droppedReplies: number;
+}
+
+function forward(state: ProxyState, client: net.Socket, upstream: net.Socket): void {
+  let isNotifications = false;
+  let dropsNextReply = false;
+  const cut = (): void => {
+    client.destroy();
+    upstream.destroy();
+  };
+  state.connections.add(client);
+  for (const socket of [client, upstream]) {
+    // An error is followed by `close`, which closes the other side too.
+    socket.on('error', () => {});
+    socket.on('close', () => {
+      cut();
+      state.connections.delete(client);
+      state.notifications.delete(client);
+    });
+  }
+  client.on('data', (chunk: Buffer) => {
+    if (chunk.includes(NOTIFICATIONS)) {
+      isNotifications = true;
+      state.notifications.add(client);
+    }
+    if (isNotifications && state.mode === 'cut') return cut();
+    if (isNotifications && state.mode === 'silent') return;
+    dropsNextReply = state.dropsCommitReplies && chunk.includes(COMMIT);
+    upstream.write(chunk);
+  });
+  upstream.on('data', (chunk: Buffer) => {
+    if (isNotifications && state.mode === 'silent') return;
+    // PostgreSQL replies after it has committed.
+    if (dropsNextReply) {
+      state.droppedReplies += 1;
+      return cut();
+    }
+    client.write(chunk);
+  });
 }

@@ -5,10 +5,13 @@ import { eventually } from '../support/eventually.ts';
 import type { Answer, TestService } from '../support/service.ts';
 import { bound } from '../support/suite-environment.ts';
 
-/** How long an answer may take whatever the weather, and what a busy machine adds. */
+/** How long a response may take whatever the fault, plus what a busy machine adds. */
 const ANSWERED_WITHIN_MS = bound(3_000 + 100);
 export const RECOVERED_WITHIN_MS = bound(2_000);
-/** Once the service knows of the weather, nobody waits for a deadline: half a second, and what a busy machine adds. */
+/**
+ * Once the service has detected the fault, no request waits for a deadline: half a second, plus what a busy machine
+ * adds.
+ */
 export const FAST_FAILURE_WITHIN_MS = bound(1_000);
 
 export interface TimedAnswer {
@@ -18,71 +21,71 @@ export interface TimedAnswer {
   readonly tookMs: number;
 }
 
-export async function timeRequest(ask: () => Promise<Answer>): Promise<TimedAnswer> {
+export async function timeRequest(request: () => Promise<Answer>): Promise<TimedAnswer> {
   const startedMs = performance.now();
-  const answer = await ask();
+  const answer = await request();
   return { answer, startedMs, tookMs: performance.now() - startedMs };
 }
 
-/** Asks over and over, several at a time, until stopped, with the test at the latest. */
+/** Repeats the request, several in parallel, until it is stopped, or until the test ends. */
 export function requestContinuously(
   t: TestContext,
-  ask: () => Promise<Answer>,
-  atATime = 8,
+  request: () => Promise<Answer>,
+  parallel = 8,
 ): { stop(): Promise<TimedAnswer[]> } {
   const stopping = new AbortController();
-  const observed: TimedAnswer[] = [];
-  const asking = Array.from({ length: atATime }, async () => {
+  const answers: TimedAnswer[] = [];
+  const loops = Array.from({ length: parallel }, async () => {
     while (!stopping.signal.aborted) {
-      observed.push(await timeRequest(ask));
-      // As fast as they can, refusals would leave no time for anything else in this process.
+      answers.push(await timeRequest(request));
+      // Without a pause, fast failures would leave no time for anything else in this process.
       await delay(5);
     }
   });
-  const asked = Promise.all(asking);
-  // Whoever stops it hears of what went wrong.
-  asked.catch(() => {});
+  const ended = Promise.all(loops);
+  // `stop` reports a failure.
+  ended.catch(() => {});
   t.after(() => {
     stopping.abort();
-    return asked;
+    return ended;
   });
   return {
     async stop() {
       stopping.abort();
-      await asked;
-      return observed;
+      await ended;
+      return answers;
     },
   };
 }
 
-/** 503 as the contract has it: the envelope, no more and no less, and when to come back. */
+/** 503 as the contract defines it: the envelope without further fields, and Retry-After. */
 export function assertUnavailable({ answer, tookMs }: TimedAnswer): void {
   assert.equal(answer.status, 503, answer.text);
   assert.deepEqual(Object.keys(answer.json), ['success', 'message', 'error_code']);
   assert.deepEqual([answer.json.success, answer.json.error_code], [false, 'SERVICE_UNAVAILABLE']);
   assert.match(answer.headers.get('retry-after') ?? '', /^[1-9]\d*$/);
-  // It says what to do.
+  // The message says what to do.
   assert.match(answer.json.message, /repeat the request|send the whole feed again/);
   assert.ok(tookMs < ANSWERED_WITHIN_MS, `answered after ${Math.round(tookMs)} ms`);
 }
 
-/** Every answer was either right or 503. */
-export function assertRightOrUnavailable(observed: readonly TimedAnswer[]): { readonly unavailable: number } {
-  const refused = observed.filter(({ answer }) => answer.status !== 200);
-  for (const each of refused) assertUnavailable(each);
-  return { unavailable: refused.length };
+/** Every response was 200, or 503 as the contract defines it. */
+export function assertOkOrUnavailable(answers: readonly TimedAnswer[]): { readonly unavailable: number } {
+  const failed = answers.filter(({ answer }) => answer.status !== 200);
+  for (const each of failed) assertUnavailable(each);
+  return { unavailable: failed.length };
 }
 
-/** Asks until it is answered with 200; fails when that takes longer than a recovery may. */
-export async function assertRecovers(ask: () => Promise<Answer>): Promise<void> {
+/** Repeats the request until the response is 200; fails when that takes longer than a recovery may. */
+export async function assertRecovers(request: () => Promise<Answer>): Promise<void> {
   const deadline = performance.now() + RECOVERED_WITHIN_MS;
   for (;;) {
-    const observed = await timeRequest(ask);
-    if (observed.answer.status === 200) return;
-    assertUnavailable(observed);
+    const timed = await timeRequest(request);
+    if (timed.answer.status === 200) return;
+    assertUnavailable(timed);
     assert.ok(
       performance.now() < deadline,
-      `not within ${RECOVERED_WITHIN_MS} ms; the last answer: ${observed.answer.text}`,
+      `not recovered within ${RECOVERED_WITHIN_MS} ms; the last response: ${timed.answer.text}`,
     );
     await delay(10);
   }
@@ -91,6 +94,6 @@ export async function assertRecovers(ask: () => Promise<Answer>): Promise<void> 
 export const until = (what: string, condition: () => Promise<boolean>, withinMs = 5_000): Promise<void> =>
   eventually(what, condition, withinMs);
 
-/** The status of an address of the operator listener. */
-export const probeStatus = async (service: TestService, address: '/livez' | '/readyz'): Promise<number> =>
-  (await fetch(service.operatorUrl + address)).status;
+/** The HTTP status of a probe of the operator listener. */
+export const probeStatus = async (service: TestService, path: '/livez' | '/readyz'): Promise<number> =>
+  (await fetch(service.operatorUrl + path)).status;

@@ -3,8 +3,8 @@ import { after, afterEach, before, suite, test } from 'node:test';
 import { startTestService, type TestService, word } from '../support/service.ts';
 import { type PostgresServer, startPostgresServer } from './postgres-server.ts';
 import {
+  assertOkOrUnavailable,
   assertRecovers,
-  assertRightOrUnavailable,
   assertUnavailable,
   FAST_FAILURE_WITHIN_MS,
   probeStatus,
@@ -15,7 +15,7 @@ import {
 
 let server: PostgresServer;
 let service: TestService;
-const ask = () => service.get('/api/v1/check-status/TB0000000001');
+const checkStatus = () => service.get('/api/v1/check-status/TB0000000001');
 
 before(async () => {
   server = await startPostgresServer();
@@ -27,76 +27,76 @@ after(async () => {
   await server?.remove();
 });
 afterEach(async () => {
-  // A test that failed may have left it stopped.
+  // A failed test may have left the server stopped.
   await server.start();
-  assert.equal((await ask()).status, 200);
+  assert.equal((await checkStatus()).status, 200);
   assert.deepEqual(
     service.logged.filter(({ level }) => level === ERROR),
     [],
-    'the weather is no fault of the service',
+    'an unavailable PostgreSQL is logged as a warning, not as an error',
   );
 });
 
 const ERROR = 50;
 
-suite('PostgreSQL', () => {
-  /** Regression: tiba_ready was 0 on a healthy process until somebody asked /readyz. */
-  test('is told of by tiba_ready as it is now, though nobody asks /readyz', async () => {
+suite('when PostgreSQL restarts or loses connections', () => {
+  /** Regression: tiba_ready was 0 on a healthy process until the first request to /readyz. */
+  test('tiba_ready shows the current state, without requests to /readyz', async () => {
     const ready = async (): Promise<string | undefined> =>
       /^tiba_ready (\d)$/m.exec(await (await fetch(`${service.operatorUrl}/metrics`)).text())?.[1];
     assert.equal(await ready(), '1');
     await server.stop();
-    await until('it is noticed', async () => (await ready()) === '0');
+    await until('the fault is detected', async () => (await ready()) === '0');
     await server.start();
-    await until('it is ready', async () => (await ready()) === '1');
+    await until('the service is ready', async () => (await ready()) === '1');
   });
 
-  test('restarted under load: nothing but 503 meanwhile, and it is answered again at once', async (t) => {
-    const asking = requestContinuously(t, ask);
+  test('a restart under load: every response meanwhile is 503, and requests work again at once', async (t) => {
+    const requests = requestContinuously(t, checkStatus);
     await server.stop();
-    // Both what has a connection and what has to make one meets the closed door.
-    await until('it is noticed', async () => (await probeStatus(service, '/readyz')) === 503);
+    // Both requests with a connection and requests that have to open one fail.
+    await until('the fault is detected', async () => (await probeStatus(service, '/readyz')) === 503);
     assert.equal(await probeStatus(service, '/livez'), 200);
     assertUnavailable(
       await timeRequest(() => service.feed(word({ transaction_id: 'TB0000000002', reference_id: '2' }))),
     );
     await server.start();
-    await assertRecovers(ask);
-    await until('it is ready', async () => (await probeStatus(service, '/readyz')) === 200);
-    const { unavailable } = assertRightOrUnavailable(await asking.stop());
-    assert.ok(unavailable > 0, 'the outage was never seen');
+    await assertRecovers(checkStatus);
+    await until('the service is ready', async () => (await probeStatus(service, '/readyz')) === 200);
+    const { unavailable } = assertOkOrUnavailable(await requests.stop());
+    assert.ok(unavailable > 0, 'no response was 503');
     const fed = await service.feed(word({ transaction_id: 'TB0000000002', reference_id: '2' }));
     assert.deepEqual([fed.status, fed.json.data?.['inserted']], [200, 1]);
   });
 
-  test('gone for a while before anybody asks: 503 at once, not after a deadline', async () => {
+  test('a request long after PostgreSQL stopped gets 503 at once, not after a deadline', async () => {
     await server.stop();
-    await until('it is noticed', async () => (await probeStatus(service, '/readyz')) === 503);
-    const observed = await timeRequest(ask);
-    assertUnavailable(observed);
-    assert.ok(observed.tookMs < FAST_FAILURE_WITHIN_MS, `${observed.tookMs} ms`);
+    await until('the fault is detected', async () => (await probeStatus(service, '/readyz')) === 503);
+    const timed = await timeRequest(checkStatus);
+    assertUnavailable(timed);
+    assert.ok(timed.tookMs < FAST_FAILURE_WITHIN_MS, `${timed.tookMs} ms`);
     await server.start();
-    await assertRecovers(ask);
+    await assertRecovers(checkStatus);
   });
 
-  test('ends all connections (pg_terminate_backend): right answers or 503, and within 2 s right ones', async (t) => {
-    const asking = requestContinuously(t, ask);
+  test('all connections terminated (pg_terminate_backend): responses are 200 or 503, and 200 within 2 s', async (t) => {
+    const requests = requestContinuously(t, checkStatus);
     for (let round = 0; round < 3; round += 1) {
       await server.query("select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'tiba%'");
-      await assertRecovers(ask);
+      await assertRecovers(checkStatus);
     }
-    assertRightOrUnavailable(await asking.stop());
+    assertOkOrUnavailable(await requests.stop());
   });
 
-  test('loses one process to kill -9, and with it all connections: the same', async (t) => {
-    const asking = requestContinuously(t, ask);
+  test('one server process killed with SIGKILL: all connections are lost, responses are 200 or 503', async (t) => {
+    const requests = requestContinuously(t, checkStatus);
     const [victim] = await server.query<{ pid: number }>(
       "select pid from pg_stat_activity where application_name = 'tiba' limit 1",
     );
     assert.ok(victim !== undefined);
     process.kill(victim.pid, 'SIGKILL');
     await until(
-      'it is up again',
+      'PostgreSQL accepts connections again',
       async () =>
         server.query('select').then(
           () => true,
@@ -104,7 +104,7 @@ suite('PostgreSQL', () => {
         ),
       20_000,
     );
-    await assertRecovers(ask);
-    assertRightOrUnavailable(await asking.stop());
+    await assertRecovers(checkStatus);
+    assertOkOrUnavailable(await requests.stop());
   });
 });

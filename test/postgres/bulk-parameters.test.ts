@@ -19,15 +19,15 @@ after(async () => {
   await database?.drop();
 });
 
-suite('rows in columns', () => {
-  test('come back as they were, in their order; what is empty and what is null are one', async () => {
+suite('rows passed as column parameters', () => {
+  test('come back unchanged and in order; the empty text and null are the same', async () => {
     const value = fc.option(
       fc.string({ unit: fc.constantFrom('a', ' ', "'", '"', '\\', ',', '{', '\n', 'é', '\u{1f600}') }),
     );
     const rows = fc.array(fc.record({ one: value, other: value }), { minLength: 1, maxLength: 8 });
     await fc.assert(
-      fc.asyncProperty(rows, async (given) => {
-        const sent = given.map((row, index) => ({ key: `row ${index}`, ...row }));
+      fc.asyncProperty(rows, async (input) => {
+        const sent = input.map((row, index) => ({ key: `row ${index}`, ...row }));
         const { rows: received } = await client.query(
           `select key, coalesce(one, '') as one, coalesce(other, '') as other from ${tableFromParameters(COLUMNS)}`,
           toColumnParameters(COLUMNS, sent),
@@ -41,7 +41,7 @@ suite('rows in columns', () => {
     );
   });
 
-  test('a value that holds the separator is refused: it would shift the values of all rows after it', () => {
+  test('a value with the separator throws: it would shift the values of all later rows', () => {
     assert.throws(() => toColumnParameters(COLUMNS, [{ key: 'a\u0001b', one: '', other: '' }]), /control character/);
   });
 });

@@ -32,22 +32,22 @@ const valueOf = async (name: string): Promise<number | undefined> =>
 const isUnavailable = (lostConnection: boolean) => (error: unknown) =>
   error instanceof DatabaseUnavailable && error.lostConnection === lostConnection;
 
-suite('a transaction', () => {
+suite('a database transaction', () => {
   test('is stored as a whole, or not at all', async () => {
     await database.transaction((query) => query("update counters set value = 1 where name = 'one'"));
     assert.equal(await valueOf('one'), 1);
-    const ownFault = new Error('changed my mind');
+    const error = new Error('thrown by the caller');
     await assert.rejects(
       database.transaction(async (query) => {
         await query("update counters set value = 2 where name = 'one'");
-        throw ownFault;
+        throw error;
       }),
-      ownFault,
+      error,
     );
     assert.equal(await valueOf('one'), 1);
   });
 
-  test('that two begin in opposite order fails for one of them as contended, with nothing stored of it', async () => {
+  test('that deadlocks with another fails as DatabaseContended for one of them, which stores nothing', async () => {
     const bothLocked = Promise.withResolvers<void>();
     let locked = 0;
     const add = (first: string, second: string) =>
@@ -68,7 +68,7 @@ suite('a transaction', () => {
     );
   });
 
-  test('whose connection is lost between two statements is unavailable, and the next one has another connection', async () => {
+  test('whose connection is lost between two statements fails as DatabaseUnavailable, and a new one connects', async () => {
     await assert.rejects(
       database.transaction(async (query) => {
         const { rows } = await query<{ pid: number }>('select pg_backend_pid() as pid');
@@ -81,18 +81,19 @@ suite('a transaction', () => {
   });
 });
 
-suite('what goes wrong', () => {
-  test('a statement that takes too long is cancelled by PostgreSQL and is unavailable, its connection not lost', async () => {
+suite('failures', () => {
+  test('a statement that takes too long is canceled by PostgreSQL and fails as unavailable; its connection is kept', async () => {
     const startedMs = performance.now();
     await assert.rejects(database.query('select pg_sleep(10)'), isUnavailable(false));
     assert.ok(performance.now() - startedMs < bound(2_500));
     const [running] = await database.query<{ count: string }>(
-      "select count(*) from pg_stat_activity where query like '%pg_sleep(10)%' and pid <> pg_backend_pid() and state = 'active'",
+      `select count(*) from pg_stat_activity
+        where query like '%pg_sleep(10)%' and pid <> pg_backend_pid() and state = 'active'`,
     );
     assert.equal(running?.count, '0');
   });
 
-  test('waiting for a lock too long is unavailable', async () => {
+  test('waiting too long for a lock fails as unavailable', async () => {
     const other = new pg.Client(testDatabase.connection);
     await other.connect();
     try {
@@ -104,43 +105,43 @@ suite('what goes wrong', () => {
     }
   });
 
-  test('a server that is not there is unavailable: nobody listens, no socket, no such host', async () => {
-    const places: pg.ClientConfig[] = [
+  test('a missing server fails as unavailable: no listener, no socket, no such host', async () => {
+    const connections: pg.ClientConfig[] = [
       { host: '127.0.0.1', port: 1 },
       { host: '/nonexistent' },
       { host: 'host.invalid' },
     ];
-    for (const connection of places) {
-      const nowhere = openDatabase({ connection, connectionsMax: 1, log });
+    for (const connection of connections) {
+      const unreachable = openDatabase({ connection, connectionsMax: 1, log });
       try {
-        await assert.rejects(nowhere.query('select'), isUnavailable(true), JSON.stringify(connection));
+        await assert.rejects(unreachable.query('select'), isUnavailable(true), JSON.stringify(connection));
         await assert.rejects(
-          nowhere.transaction((query) => query('select')),
+          unreachable.transaction((query) => query('select')),
           isUnavailable(true),
         );
       } finally {
-        await nowhere.close();
+        await unreachable.close();
       }
     }
   });
 
-  test('no free connection within a second is unavailable', async () => {
-    const narrow = openDatabase({ connection: testDatabase.connection, connectionsMax: 1, log });
+  test('no free connection within a second fails as unavailable', async () => {
+    const onlyConnection = openDatabase({ connection: testDatabase.connection, connectionsMax: 1, log });
     try {
-      const held = Promise.withResolvers<void>();
-      const holding = narrow.transaction(() => held.promise);
+      const finish = Promise.withResolvers<void>();
+      const transaction = onlyConnection.transaction(() => finish.promise);
       const startedMs = performance.now();
-      await assert.rejects(narrow.query('select'), isUnavailable(false));
+      await assert.rejects(onlyConnection.query('select'), isUnavailable(false));
       assert.ok(performance.now() - startedMs < bound(1_500));
-      held.resolve();
-      await holding;
-      await narrow.query('select');
+      finish.resolve();
+      await transaction;
+      await onlyConnection.query('select');
     } finally {
-      await narrow.close();
+      await onlyConnection.close();
     }
   });
 
-  test('a fault of ours is not the weather: it stays what PostgreSQL called it', async () => {
+  test("an error in a statement is not unavailability: it keeps PostgreSQL's code", async () => {
     await assert.rejects(database.query('selekt'), { code: '42601' });
     await assert.rejects(database.query("insert into counters values ('one', 1)"), { code: '23505' });
     await assert.rejects(database.query('select 1/0'), { code: '22012' });

@@ -6,11 +6,11 @@ import { startJobWorker } from '../../apps/server/src/postgres/job-worker.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 
-/** Regression: "Trace: Error: …" stood in 16 lines of standard error between the log's, which are JSON. */
-test('a job worker that is stopped while PostgreSQL does not answer writes nothing past the log', async (t) => {
+/** Regression: "Trace: Error: …" appeared in 16 lines of standard error, between the JSON lines of the log. */
+test('a job worker that is stopped while PostgreSQL does not answer writes only to the log', async (t) => {
   const { connection, drop } = await createTestDatabase();
   const locking = new pg.Client(connection);
-  // Not the one that locks: within a transaction, PostgreSQL shows the activity as it was when first looked at.
+  // Not the locking connection: within a transaction, pg_stat_activity stays as it was at its first read.
   const watching = new pg.Client(connection);
   const trace = t.mock.method(console, 'trace', () => {});
   const { connectionString = '' } = connection;
@@ -28,7 +28,7 @@ test('a job worker that is stopped while PostgreSQL does not answer writes nothi
 
   await locking.query('begin');
   await locking.query('lock table graphile_worker._private_jobs in access exclusive mode');
-  await eventually('it looks for a job, and gets no answer', async () => {
+  await eventually('the worker waits for an answer about jobs', async () => {
     const { rows } = await watching.query(
       `select from pg_stat_activity
         where datname = current_database() and application_name = 'tiba jobs' and wait_event_type = 'Lock'`,

@@ -24,7 +24,7 @@ beforeEach(() => database.query('drop schema if exists tiba cascade'));
 const applied = () => database.query<{ name: string }>('select name from tiba.migrations order by name');
 
 suite('migrating', () => {
-  test('makes the schema, and finds it made the next time', async () => {
+  test('creates the schema, and changes nothing the next time', async () => {
     await migrate(database);
     const once = await applied();
     assert.deepEqual(once[0], { name: '0001_initial_schema.sql' });
@@ -32,7 +32,7 @@ suite('migrating', () => {
     assert.deepEqual(await applied(), once);
   });
 
-  test('of processes that start together, one does it and the others find it done', async () => {
+  test('is done by one of several processes that start together', async () => {
     const processes = Array.from({ length: 4 }, open);
     try {
       await Promise.all(processes.map(migrate));
@@ -42,7 +42,7 @@ suite('migrating', () => {
     assert.ok((await applied()).length > 0);
   });
 
-  // Regression: waiting was given up after the 1.5 s that a look-up may wait for a lock.
+  // Regression: the wait ended after 1.5 s, which is how long a look-up may wait for a lock.
   test('waits for a long migration of another process', async () => {
     const other = new pg.Client(testDatabase.connection);
     await other.connect();
@@ -58,13 +58,13 @@ suite('migrating', () => {
     assert.ok((await applied()).length > 0);
   });
 
-  test('refuses a migration that was changed after it had been applied, and changes nothing', async () => {
+  test('fails when an applied migration was changed afterwards, and changes nothing', async () => {
     await migrate(database);
     await database.query("update tiba.migrations set sha256 = 'another' where name = '0001_initial_schema.sql'");
     await assert.rejects(migrate(database), /migration 0001_initial_schema\.sql was changed/);
   });
 
-  test('refuses a database that a newer program has been at', async () => {
+  test('fails on a database that a newer program has migrated', async () => {
     await migrate(database);
     await database.query("insert into tiba.migrations (name, sha256) values ('9999-tomorrow.sql', '')");
     await assert.rejects(

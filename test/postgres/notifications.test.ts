@@ -22,7 +22,7 @@ after(async () => {
   await database?.drop();
 });
 
-const notify = (channel = 'news') => admin.query('select pg_notify($1, $2)', [channel, '']);
+const notify = (channel = 'changes') => admin.query('select pg_notify($1, $2)', [channel, '']);
 
 async function start(t: TestContext, channels: Record<string, () => Promise<void>>): Promise<Notifications> {
   const notifications = await listen({ connection: database.connection, channels, log });
@@ -46,68 +46,68 @@ async function until(what: string, condition: () => boolean | Promise<boolean>, 
   return performance.now() - startedMs;
 }
 
-/** For longer than a heartbeat or a new connection takes to come. */
+/** Holds for longer than a heartbeat takes, or a new connection. */
 async function always(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
   for (const endMs = performance.now() + 400; performance.now() < endMs; await delay(5))
     assert.ok(await condition(), what);
 }
 
 suite('notifications', () => {
-  test('each channel is read once at the start, and again whenever it is notified', async (t) => {
-    const read = { news: 0, other: 0 };
+  test('each channel is read once at the start, and again after each notification', async (t) => {
+    const read = { changes: 0, other: 0 };
     const notifications = await start(t, {
-      news: async () => void (read.news += 1),
+      changes: async () => void (read.changes += 1),
       other: async () => void (read.other += 1),
     });
-    assert.deepEqual(read, { news: 1, other: 1 });
+    assert.deepEqual(read, { changes: 1, other: 1 });
     assert.ok(notifications.isCurrent());
     for (let times = 2; times < 5; times += 1) {
       await notify();
-      await until('it is read', () => read.news === times);
+      await until('the channel is read', () => read.changes === times);
     }
     assert.equal(read.other, 1);
   });
 
-  test('a start that cannot read fails, and leaves no connection', async () => {
+  test('a start whose read fails rejects, and leaves no connection', async () => {
     const broken = async (): Promise<void> => {
       throw new Error('unreadable');
     };
-    await assert.rejects(listen({ connection: database.connection, channels: { news: broken }, log }), /unreadable/);
+    await assert.rejects(listen({ connection: database.connection, channels: { changes: broken }, log }), /unreadable/);
     await until('the connection is closed', async () => (await listeners()).length === 0);
   });
 
-  // Regression: of two readings at once the older could end last, and what it had read stayed until the next change.
-  test('readings of a channel follow one another, and one that is notified of meanwhile comes after', async (t) => {
+  // Regression: of two reads at once the older could end last, and its result stayed until the next change.
+  test('reads of a channel run one after another, and a notification during a read causes another read', async (t) => {
     let stored = 0;
-    let kept = -1;
-    let underWay = 0;
-    let readings = 0;
+    let cached = -1;
+    let running = 0;
+    let reads = 0;
     const gate = Promise.withResolvers<void>();
     await start(t, {
-      news: singleFlight(async () => {
-        underWay += 1;
-        readings += 1;
-        assert.equal(underWay, 1, 'two readings at once');
-        const seen = stored;
-        if (readings > 1) await gate.promise;
-        kept = seen;
-        underWay -= 1;
+      changes: singleFlight(async () => {
+        running += 1;
+        reads += 1;
+        assert.equal(running, 1, 'two reads at once');
+        const value = stored;
+        if (reads > 1) await gate.promise;
+        cached = value;
+        running -= 1;
       }),
     });
     stored = 1;
     await notify();
-    await until('a reading is under way', () => readings === 2);
+    await until('a read is running', () => reads === 2);
     stored = 2;
-    await admin.query("select pg_notify('news', n::text) from generate_series(1, 100) as n");
+    await admin.query("select pg_notify('changes', n::text) from generate_series(1, 100) as n");
     gate.resolve();
-    await until('the newest is kept', () => kept === 2);
-    assert.ok(readings < 10, 'what is notified of a hundred times at once is not read a hundred times');
+    await until('the newest value is cached', () => cached === 2);
+    assert.ok(reads < 10, 'a hundred notifications at once do not cause a hundred reads');
   });
 
-  // Regression: heartbeats went on meanwhile, and a disabled client was let in for as long as the reading took.
-  test('what was heard of but could not be read yet is not current for longer than a second', async (t) => {
+  // Regression: heartbeats continued meanwhile, and a disabled client was accepted for as long as the read took.
+  test('while a read after a notification does not end, the state is current for no longer than a second', async (t) => {
     let gate: PromiseWithResolvers<void> | null = null;
-    const notifications = await start(t, { news: async () => gate?.promise });
+    const notifications = await start(t, { changes: async () => gate?.promise });
     gate = Promise.withResolvers();
     const notifiedMs = performance.now();
     await notify();
@@ -119,11 +119,11 @@ suite('notifications', () => {
     await until('it is current', () => notifications.isCurrent(), 1_000);
   });
 
-  test('a reading that fails is made again, over a new connection', async (t) => {
+  test('a read that fails is repeated, over a new connection', async (t) => {
     let fail = false;
     let read = 0;
     await start(t, {
-      news: async () => {
+      changes: async () => {
         if (fail) {
           fail = false;
           throw new Error('not now');
@@ -134,35 +134,35 @@ suite('notifications', () => {
     const [first] = await listeners();
     fail = true;
     await notify();
-    await until('it is read', () => read === 2);
+    await until('the channel is read', () => read === 2);
     await until('there is one connection', async () => (await listeners()).length === 1);
     assert.notEqual((await listeners())[0], first);
   });
 
-  test('a lost connection is made again, and everything is read: what happened meanwhile was not heard', async (t) => {
-    const read = { news: 0, other: 0 };
+  test('after a lost connection it reconnects and reads every channel, because notifications were lost', async (t) => {
+    const read = { changes: 0, other: 0 };
     const notifications = await start(t, {
-      news: async () => void (read.news += 1),
+      changes: async () => void (read.changes += 1),
       other: async () => void (read.other += 1),
     });
     for (let times = 2; times < 5; times += 1) {
       await admin.query('select pg_terminate_backend($1, 1000)', await listeners());
-      await until('all is read', () => read.news === times && read.other === times);
+      await until('every channel is read', () => read.changes === times && read.other === times);
       await until('it is current', () => notifications.isCurrent());
     }
     await notify();
-    await until('it is heard again', () => read.news === 5);
+    await until('notifications arrive again', () => read.changes === 5);
     assert.equal((await listeners()).length, 1);
   });
 
-  // Regression: a connection that was being made while it closed stayed open, and the process did not end.
-  test('closing leaves no connection, also while one is being made', async () => {
+  // Regression: a connection that was being opened during `close` stayed open, and the process did not end.
+  test('closing leaves no connection, not even one that is being opened', async () => {
     let gate: PromiseWithResolvers<void> | null = null;
     let waiting = false;
     const notifications = await listen({
       connection: database.connection,
       channels: {
-        news: async () => {
+        changes: async () => {
           waiting = gate !== null;
           await gate?.promise;
         },
@@ -175,6 +175,6 @@ suite('notifications', () => {
     await notifications.close();
     gate.resolve();
     await until('no connection is left', async () => (await listeners()).length === 0);
-    await always('no connection is made', async () => (await listeners()).length === 0);
+    await always('no connection is opened', async () => (await listeners()).length === 0);
   });
 });

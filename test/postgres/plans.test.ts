@@ -31,7 +31,7 @@ async function lookUp(times: number): Promise<void> {
   }
 }
 
-/** Rows that were read for all that was done, by reading whole tables and by their indexes. */
+/** How many rows all statements together have read, by sequential scans and by indexes. */
 async function rowsRead(client: pg.Client): Promise<{ whole: number; indexed: number }> {
   const { rows } = await client.query<{ whole: number; indexed: number }>(
     `select sum(seq_tup_read)::integer as whole, sum(idx_tup_fetch)::integer as indexed
@@ -40,9 +40,9 @@ async function rowsRead(client: pg.Client): Promise<{ whole: number; indexed: nu
   return rows[0] ?? { whole: 0, indexed: 0 };
 }
 
-// Regression: on a database that is still empty, the checks of foreign keys took the index of references, by the client
-// alone, and read all of its transactions for each line.
-test('a database that was empty when its connections were opened is read by its keys also when it has grown', async () => {
+// Regression: on an empty database, foreign key checks chose the index of reference IDs, by client_id alone, and read
+// all transactions of the client for each line.
+test('connections that were opened on an empty database use the keys when it has grown', async () => {
   const fresh = await startTestService({ rails: [] });
   const client = new pg.Client(fresh.database.connection);
   try {
@@ -66,24 +66,24 @@ test('a database that was empty when its connections were opened is read by its 
   }
 });
 
-// Regression: connections kept the plans of foreign keys and prepared statements that had been made for a small table.
-// The first long feed then read the whole table for every line, until it met its deadline and was 503.
-test('a table that was analyzed when it was small is read by its keys also when it has grown', async () => {
+// Regression: connections kept plans of foreign keys and prepared statements that were made for a small table. The
+// first long feed then scanned the whole table for every line, until its deadline passed and it got 503.
+test('a table that was analyzed while it was small is read by its keys when it has grown', async () => {
   const client = new pg.Client(database.connection);
   await client.connect();
   try {
     await feed(0, 16);
-    // Autovacuum does this whenever it comes by.
+    // Autovacuum does this at any time.
     await client.query('vacuum analyze tiba.transactions, tiba.status_updates');
     await feed(0, 16);
     await lookUp(10);
     await feed(16, 3_000);
     await lookUp(50);
-    // A connection tells what it counted when it ends, at the latest.
+    // A connection reports its statistics at the latest when it ends.
     await service.close();
     const { whole, indexed } = await rowsRead(client);
-    assert.ok(whole < 1_000, `${whole} rows were read by reading a whole table`);
-    // A handful for each line, also for calling it overdue; with a plan gone wrong it would be millions.
+    assert.ok(whole < 1_000, `${whole} rows were read by sequential scans`);
+    // A few rows per line, including the one that marks it overdue; with a wrong plan it would be millions.
     assert.ok(indexed < 60_000, `${indexed} rows were read by an index`);
   } finally {
     await client.end();

@@ -13,7 +13,7 @@ before(async () => {
   const words = [
     word({ transaction_id: 'TL0000000001', reference_id: 'one' }),
     word({ transaction_id: 'TL0000000002', reference_id: 'two', client_id: 'beta' }),
-    // A reference that looks like another transaction's ID, and one that looks like its own kind of ID.
+    // A reference ID that equals another transaction's ID, and one that only has the form of a transaction ID.
     word({ transaction_id: 'TL0000000003', reference_id: 'TL0000000001' }),
     word({ transaction_id: 'TL0000000004', reference_id: 'TL0000000009' }),
     ...['木/é %,"\'\\', ' one', 'ONE', 'x'.repeat(128), '\u{1f600}'].map((reference, index) =>
@@ -24,7 +24,7 @@ before(async () => {
 });
 after(() => service?.close());
 
-const ask = (lookUp: TransactionLookUp, clientId: string, value: string, alsoTransactionId: boolean) =>
+const find = (lookUp: TransactionLookUp, clientId: string, value: string, alsoTransactionId: boolean) =>
   new Promise<string | null>((resolve, reject) => {
     lookUp.find(clientId, value, alsoTransactionId, (error, found) => {
       if (error !== null) reject(error);
@@ -32,8 +32,8 @@ const ask = (lookUp: TransactionLookUp, clientId: string, value: string, alsoTra
     });
   });
 
-suite('looking up', () => {
-  const questions: readonly (readonly [string, string, boolean, string | null])[] = [
+suite('a transaction look-up', () => {
+  const cases: readonly (readonly [string, string, boolean, string | null])[] = [
     ['alpha', 'TL0000000001', true, 'TL0000000001'],
     ['alpha', 'TL0000000001', false, 'TL0000000003'],
     ['alpha', 'TL0000000009', true, 'TL0000000004'],
@@ -47,30 +47,30 @@ suite('looking up', () => {
     ['alpha', 'x'.repeat(128), false, 'TM0000000003'],
     ['alpha', 'x'.repeat(127), false, null],
     ['alpha', '\u{1f600}', false, 'TM0000000004'],
-    // Nobody finds what is another client's.
+    // Another client's transactions are never found.
     ['alpha', 'TL0000000002', true, null],
     ['alpha', 'two', false, null],
     ['beta', 'TL0000000002', true, 'TL0000000002'],
     ['beta', 'two', false, 'TL0000000002'],
     ['beta', 'TL0000000001', true, null],
-    ['nobody', 'one', false, null],
+    ['unknown-client', 'one', false, null],
   ];
 
-  test('finds by transaction ID before reference ID, exactly, among the own transactions only', async () => {
+  test("matches the transaction ID before the reference ID, exactly, and only among the client's own transactions", async () => {
     const lookUp = createTransactionLookUp(service.app.database);
-    for (const [clientId, value, alsoTransactionId, expected] of questions) {
-      assert.equal(await ask(lookUp, clientId, value, alsoTransactionId), expected, `${clientId} ${value}`);
+    for (const [clientId, value, alsoTransactionId, expected] of cases) {
+      assert.equal(await find(lookUp, clientId, value, alsoTransactionId), expected, `${clientId} ${value}`);
     }
   });
 
-  test('answers each with its own, however many arrive at once and whatever shares the query', async () => {
+  test('answers each look-up with its own result, also when many share a query', async () => {
     const sizes: number[] = [];
     const lookUp = createTransactionLookUp(service.app.database, { onBatch: (size) => sizes.push(size) });
     const all = Array.from({ length: 100 }, (_, round) => [
-      ...questions.slice(round % 19),
-      ...questions.slice(0, round % 19),
+      ...cases.slice(round % 19),
+      ...cases.slice(0, round % 19),
     ]).flat();
-    const found = await Promise.all(all.map(([clientId, value, also]) => ask(lookUp, clientId, value, also)));
+    const found = await Promise.all(all.map(([clientId, value, also]) => find(lookUp, clientId, value, also)));
     assert.deepEqual(
       found,
       all.map(([, , , expected]) => expected),
@@ -79,38 +79,40 @@ suite('looking up', () => {
       sizes.reduce((sum, size) => sum + size, 0),
       all.length,
     );
-    assert.deepEqual([sizes.length, Math.max(...sizes)], [4, 512], 'as many as fit share a query');
+    assert.deepEqual([sizes.length, Math.max(...sizes)], [4, 512], 'as many look-ups as fit share a query');
   });
 
-  test('reads afresh each time', async () => {
+  test('reads the table each time', async () => {
     const lookUp = createTransactionLookUp(service.app.database);
-    assert.equal(await ask(lookUp, 'alpha', 'fresh', false), null);
+    assert.equal(await find(lookUp, 'alpha', 'fresh', false), null);
     await service.feed(word({ transaction_id: 'TL0000000099', reference_id: 'fresh' }));
-    assert.equal(await ask(lookUp, 'alpha', 'fresh', false), 'TL0000000099');
+    assert.equal(await find(lookUp, 'alpha', 'fresh', false), 'TL0000000099');
   });
 
-  test('fails all that wait when there is no database, at once, and none is forgotten', async () => {
-    const nowhere = openDatabase({
+  test('fails all queued look-ups at once when there is no database, without exception', async () => {
+    const unreachable = openDatabase({
       connection: { host: '/nonexistent' },
       connectionsMax: 2,
       log: pino({ level: 'silent' }),
     });
     try {
-      const lookUp = createTransactionLookUp(nowhere, { batchMax: 10 });
+      const lookUp = createTransactionLookUp(unreachable, { batchMax: 10 });
       const startedMs = performance.now();
-      const results = await Promise.allSettled(Array.from({ length: 1_000 }, () => ask(lookUp, 'alpha', 'one', false)));
+      const results = await Promise.allSettled(
+        Array.from({ length: 1_000 }, () => find(lookUp, 'alpha', 'one', false)),
+      );
       assert.ok(results.every((each) => each.status === 'rejected' && each.reason instanceof DatabaseUnavailable));
       assert.ok(performance.now() - startedMs < bound(1_000));
     } finally {
-      await nowhere.close();
+      await unreachable.close();
     }
   });
 
-  test('past 20,000 that wait, the next one is told at once', async () => {
+  test('fails at once when 20,000 look-ups are queued', async () => {
     const lookUp = createTransactionLookUp(service.app.database);
-    const waiting = Array.from({ length: 20_000 }, () => ask(lookUp, 'alpha', 'one', false));
-    await assert.rejects(ask(lookUp, 'alpha', 'one', false), DatabaseUnavailable);
-    assert.deepEqual(new Set(await Promise.all(waiting)), new Set(['TL0000000001']));
-    assert.equal(await ask(lookUp, 'alpha', 'one', false), 'TL0000000001');
+    const queued = Array.from({ length: 20_000 }, () => find(lookUp, 'alpha', 'one', false));
+    await assert.rejects(find(lookUp, 'alpha', 'one', false), DatabaseUnavailable);
+    assert.deepEqual(new Set(await Promise.all(queued)), new Set(['TL0000000001']));
+    assert.equal(await find(lookUp, 'alpha', 'one', false), 'TL0000000001');
   });
 });
