@@ -4,22 +4,22 @@ import type { Client } from './clients.ts';
 import type { Scope } from './scopes.ts';
 import type { SigningKeys } from './signing-keys.ts';
 
-/** Access tokens as RFC 9068 has them. */
+/** The `typ` of access tokens (RFC 9068, section 2.1). */
 const TOKEN_TYPE = 'at+jwt';
 
-/** Asymmetric ones only: a token that is "signed" with the public key as an HMAC secret finds no verifier here. */
+/** Asymmetric algorithms only: a token "signed" with the public key as an HMAC secret is rejected. */
 const ALGORITHMS = ['EdDSA', 'Ed25519', 'ES256', 'ES384', 'PS256', 'RS256'];
 
-/** How far the clocks of an issuer and of Tiba may differ. */
+/** The difference between the issuer's clock and Tiba's that is tolerated. */
 const CLOCK_TOLERANCE_SECONDS = 5;
 
 /** RFC 9068, section 2.2. */
 const REQUIRED_CLAIMS = ['iss', 'exp', 'aud', 'sub', 'client_id', 'iat', 'jti'];
 
-/** What a token that passed all checks says. */
+/** The claims of a token that passed all checks. */
 export interface AccessToken {
   readonly clientId: string;
-  /** As granted; what the client may still do is the client's matter. */
+  /** As granted. The client may have lost some of them since. */
   readonly scopes: readonly string[];
   /** Seconds since 1970. */
   readonly issuedAtSeconds: number;
@@ -27,12 +27,12 @@ export interface AccessToken {
 }
 
 export interface TokenExpectations {
-  /** Settled once the listener has its address, hence a function. */
+  /** A function, because it is known only once the listener has its address. */
   readonly issuer: () => string;
   readonly audience: () => string;
 }
 
-/** Null for a token that is not good, whatever is wrong with it. Throws when the issuer's keys cannot be had. */
+/** Null for an invalid token, whatever is wrong with it. Rejects when the issuer's keys cannot be obtained. */
 export type VerifyAccessToken = (token: string) => Promise<AccessToken | null>;
 
 export function createAccessTokenVerifier(getKey: JWTVerifyGetKey, expected: TokenExpectations): VerifyAccessToken {
@@ -57,14 +57,14 @@ export function createAccessTokenVerifier(getKey: JWTVerifyGetKey, expected: Tok
   };
 }
 
-/** The issuer's keys did not come in time, with a status other than 200, or not as a JWKS: no fault of the token's. */
+/** The issuer's keys did not arrive in time, or not with status 200, or not as a JWKS: the token itself may be valid. */
 const KEYS_UNAVAILABLE: ReadonlySet<string> = new Set([
   errors.JWKSTimeout.code,
   errors.JWKSInvalid.code,
   errors.JOSEError.code,
 ]);
 
-/** The keys of the built-in issuer. A token whose header claims another algorithm than its key has is refused. */
+/** The keys of the built-in issuer. A token whose header names another algorithm than its key has is rejected. */
 export const builtInKeys =
   (keys: SigningKeys): JWTVerifyGetKey =>
   (header) => {
@@ -73,17 +73,17 @@ export const builtInKeys =
     return key.publicKey;
   };
 
-/** The keys of an external issuer, fetched when they are first needed and when an unknown one turns up. */
+/** The keys of an external issuer, fetched when first needed and when a token names an unknown key. */
 export const externalKeys = (jwksUrl: URL): JWTVerifyGetKey =>
   createRemoteJWKSet(jwksUrl, { timeoutDuration: 3_000, cooldownDuration: 30_000 });
 
 export type IssueAccessToken = (client: Client, scopes: readonly Scope[], lifetimeSeconds: number) => Promise<string>;
 
-/** The built-in issuer. */
+/** Issues the built-in issuer's tokens (RFC 9068). */
 export function createAccessTokenIssuer(keys: SigningKeys, expected: TokenExpectations): IssueAccessToken {
   return async (client, scopes, lifetimeSeconds) => {
     const { keyId, algorithm, privateKey } = keys.current();
-    // Never before the client's last revocation, or a token obtained within the same second would be born revoked.
+    // Not before the client's last revocation, or a token obtained within the same second would be revoked from the start.
     const issuedAt = Math.max(Math.floor(Date.now() / 1000), client.tokensValidFromSeconds);
     return new SignJWT({ client_id: client.clientId, scope: scopes.join(' ') })
       .setProtectedHeader({ alg: algorithm, typ: TOKEN_TYPE, kid: keyId })

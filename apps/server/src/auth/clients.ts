@@ -4,26 +4,26 @@ import type { Database } from '../postgres/database.ts';
 import type { LimitedOperation } from '../rate-limit/limiter.ts';
 import { isScope, type Scope } from './scopes.ts';
 
-/** A client, ready for the hot path. */
+/** A client, in the form that each request needs. */
 export interface Client {
   readonly clientId: string;
   readonly secretHash: Buffer;
   readonly scopes: ReadonlySet<Scope>;
-  /** Requests per minute, and different accounts per day. */
+  /** Requests per minute of each operation, and different accounts per day. */
   readonly limits: ClientLimits;
-  /** A token whose `iat` lies before is revoked. Seconds since 1970. */
+  /** A token whose `iat` is earlier is revoked. Seconds since 1970. */
   readonly tokensValidFromSeconds: number;
   readonly disabled: boolean;
-  /** The signs of somebody who collects accounts do not hold it. */
+  /** The enumeration guard does not restrict it. */
   readonly trusted: boolean;
 }
 
 export type ClientLimits = Readonly<Record<LimitedOperation | ClientLimit, number>>;
 
-/** All clients, in memory; kept up to date by the notifications of PostgreSQL. */
+/** All clients, in memory; notifications of PostgreSQL keep them current. */
 export interface Clients {
   find(clientId: string): Client | undefined;
-  /** Reads them all again. */
+  /** Reads all clients again. */
   reload(): Promise<void>;
 }
 
@@ -43,7 +43,7 @@ const toClient = (record: ClientRecord, defaultLimits: ClientLimits): Client => 
   secretHash: record.secretHash,
   scopes: new Set(record.scopes.filter(isScope)),
   limits: { ...defaultLimits, ...record.limits },
-  // `iat` counts whole seconds: what was issued within the second of the revocation is revoked too.
+  // `iat` counts whole seconds: a token issued within the second of the revocation is revoked too.
   tokensValidFromSeconds: Math.ceil(record.tokensValidFromMs / 1000),
   disabled: record.disabled,
   trusted: record.trusted,

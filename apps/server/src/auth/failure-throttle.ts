@@ -1,10 +1,10 @@
 import type { Log } from '../observability/log.ts';
 import type { SlidingWindow } from '../rate-limit/sliding-window.ts';
 
-/** Slows down who tries tokens or client secrets: so many failures per minute and address, then no more tries. */
+/** Limits guesses of tokens and client secrets: after a number of failures per minute, an address is blocked. */
 export interface FailureThrottle {
   recordFailure(address: string): void;
-  /** How long the address must wait; 0 when it need not. */
+  /** How long the address is still blocked; 0 when it is not. */
   blockedMs(address: string): number;
 }
 
@@ -13,14 +13,14 @@ export function createFailureThrottle(
   failuresPerMinute: number,
   log: Pick<Log, 'warn'>,
 ): FailureThrottle {
-  /** Once a minute at most: whoever goes on is let in for a try, and stopped again, all the time. */
+  /** At most once a minute: an address that goes on is unblocked for one try and blocked again, over and over. */
   const shouldWarn = (address: string): boolean => window.take(`warned ${address}`, 1).admitted;
 
   return {
     recordFailure(address) {
       const { remaining } = window.take(address, failuresPerMinute);
       if (remaining > 0 || !shouldWarn(address)) return;
-      log.warn({ address, failuresPerMinute }, 'too many failed authentications from this address: it has to wait');
+      log.warn({ address, failuresPerMinute }, 'too many failed authentications; address blocked');
     },
     blockedMs(address) {
       const { admitted, resetMs } = window.peek(address, failuresPerMinute);

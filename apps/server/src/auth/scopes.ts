@@ -1,4 +1,4 @@
-/** What a token may be used for. */
+/** OAuth scopes: the operations that a token permits (docs/contract.md 5.2). */
 export const SCOPES = [
   'status:read',
   'account:check',

@@ -1,21 +1,21 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 
-/** A secret that nobody can guess: 256 random bits. */
+/** 256 random bits, which cannot be guessed. */
 export const generateSecret = (): string => randomBytes(32).toString('base64url');
 
 /**
- * SHA-256 suffices because the secrets are generated, never chosen: there is no dictionary to try, and a slow hash
- * would let a flood of logins exhaust the processor.
+ * SHA-256 suffices because secrets are generated, never chosen: no dictionary contains them, and a slow hash would let a
+ * flood of token requests exhaust the processor.
  */
 export const hashSecret = (secret: string): Buffer => createHash('sha256').update(secret).digest();
 
-/** Takes the same time whatever is given. */
+/** Takes the same time for every secret. */
 export const matchesSecret = (secret: string, hash: Buffer): boolean => timingSafeEqual(hashSecret(secret), hash);
 
-/** Encrypts what is kept in the database (AES-256-GCM, NIST SP 800-38D). */
+/** Encrypts secrets that the database stores (AES-256-GCM, NIST SP 800-38D). */
 export interface Seal {
   seal(plain: string): Buffer;
-  /** @throws Error when it was sealed with another key, or changed. */
+  /** @throws Error when the value was sealed with another key, or was changed. */
   open(sealed: Buffer): string;
 }
 
@@ -23,7 +23,7 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 export const SEAL_KEY_BYTES = 32;
 
-/** `key` has `SEAL_KEY_BYTES` bytes. */
+/** @param key `SEAL_KEY_BYTES` bytes */
 export function createSeal(key: Buffer): Seal {
   return {
     seal(plain) {

@@ -6,7 +6,7 @@ import type { Database } from '../postgres/database.ts';
 import { findSigningKeys, rotateSigningKey, type SigningKeyRecord } from '../postgres/signing-keys.ts';
 import type { Seal } from './secrets.ts';
 
-/** EdDSA is short and fast; RS256 is the one that RFC 9068 (section 2.1) obliges everybody to understand. */
+/** EdDSA is short and fast. RS256 is the algorithm that RFC 9068 (section 2.1) requires every party to support. */
 export const SIGNING_ALGORITHMS = ['EdDSA', 'ES256', 'RS256'] as const;
 export type SigningAlgorithm = (typeof SIGNING_ALGORITHMS)[number];
 
@@ -17,15 +17,15 @@ interface SigningKey {
   readonly publicKey: CryptoKey;
 }
 
-/** The built-in issuer's keys: kept in the database, so that all processes sign and verify with the same ones. */
+/** The built-in issuer's keys, stored in the database so that all processes sign and verify with the same ones. */
 export interface SigningKeys {
-  /** Whether there is a key that signs. */
+  /** Whether there is a current key. */
   canSign(): boolean;
-  /** The key that signs now. */
+  /** The key that signs new tokens. @throws Error when there is none. */
   current(): { readonly keyId: string; readonly algorithm: string; readonly privateKey: CryptoKey };
-  /** The key that verifies a token with this `kid`, pinned to its algorithm. */
+  /** The key that verifies tokens with this `kid`, bound to its algorithm. */
   find(keyId: string | undefined): { readonly algorithm: string; readonly publicKey: CryptoKey } | undefined;
-  /** RFC 7517, section 5. */
+  /** The public keys as a JWK Set (RFC 7517, section 5). */
   jwks(): { readonly keys: readonly JWK[] };
   reload(): Promise<void>;
 }
@@ -33,7 +33,7 @@ export interface SigningKeys {
 export interface SigningKeysDependencies {
   readonly database: Database;
   readonly seal: Seal;
-  /** The longest life of a token: for so long a retired key still verifies. */
+  /** The longest lifetime of a token: a retired key still verifies for this time. */
   readonly tokenLifetimeMaxSeconds: number;
 }
 
@@ -63,8 +63,9 @@ export function createSigningKeys({ database, seal, tokenLifetimeMaxSeconds }: S
 }
 
 /**
- * Makes a new key that signs from now on; the others go on verifying until their tokens have expired.
- * @throws StartError when the key that signs now was sealed with another secret: no process could read one of this one
+ * Creates the key that signs from now on. The others still verify until their tokens have expired.
+ * @throws StartError when the current key was sealed with another secret key: the running processes, which have that one,
+ * could not open a key sealed with this one
  */
 export async function rotateSigningKeys(database: Database, seal: Seal, algorithm: SigningAlgorithm): Promise<string> {
   const current = (await findSigningKeys(database, 0)).find(({ retired }) => !retired);
@@ -85,7 +86,7 @@ function openPrivateJwk({ privateJwkSealed }: SigningKeyRecord, seal: Seal): JWK
     return JSON.parse(seal.open(privateJwkSealed)) as JWK;
   } catch (error) {
     throw new StartError(
-      'TIBA_SECRET_KEY is not the one that the signing keys in the database were made with: all processes need the same',
+      'TIBA_SECRET_KEY is not the key that sealed the signing keys in the database: set the same key for all processes',
       { cause: error },
     );
   }

@@ -1,6 +1,6 @@
 /**
- * The operations that are counted: those of docs/contract.md 8, of which both forms of check-status share one
- * allowance; reading events; everything about callbacks; how banks are; and everything about account validations.
+ * The operations whose requests are counted (docs/contract.md 8.1). Both forms of check-status share one quota, as do all
+ * operations on callbacks, on banks, and on account validations.
  */
 export const LIMITED_OPERATIONS = [
   'check-status',
@@ -12,28 +12,28 @@ export const LIMITED_OPERATIONS = [
 ] as const;
 export type LimitedOperation = (typeof LIMITED_OPERATIONS)[number];
 
-/** The window over which requests are counted. */
+/** The window in which requests are counted. */
 export const WINDOW_MS = 60_000;
 
 export interface Decision {
   readonly admitted: boolean;
-  /** How many more would be admitted now. */
+  /** The number of requests that would be admitted now. */
   readonly remaining: number;
   /**
-   * Until the allowance grows: for a refused request, until it would be admitted. 0 when nothing is counted
-   * yet, a whole window when the limit is 0: waiting never helps, and asking again at once even less.
+   * The time until the quota grows; for a request over the limit, the time until it would be admitted. 0 when nothing is
+   * counted yet. A whole window when the limit is 0: waiting never helps, and repeating at once helps even less.
    */
   readonly resetMs: number;
 }
 
 /**
- * Admits at most `limit` requests of a key in **any** window of `WINDOW_MS`. A refused request does not count.
+ * Admits at most `limit` requests of a key in **any** window of `WINDOW_MS`. A request over the limit is not counted.
  *
- * One process counts in its own memory and answers at once; a home shared by many processes answers with a promise.
+ * A limiter in this process's memory returns at once; one that several processes share returns a promise.
  */
 export interface Limiter {
-  /** Counts a request, if it may pass. */
+  /** Counts the request if it is admitted. */
   take(key: string, limit: number): Decision | Promise<Decision>;
-  /** Looks without counting. */
+  /** The same decision, without counting. */
   peek(key: string, limit: number): Decision | Promise<Decision>;
 }

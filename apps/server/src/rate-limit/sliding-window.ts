@@ -1,11 +1,11 @@
 import { type Decision, type Limiter, WINDOW_MS } from './limiter.ts';
 
-/** Milliseconds on a clock that never jumps: the wall clock's jumps would reopen or freeze a window. */
+/** Milliseconds on a clock that never jumps: a jump of the wall clock would reopen or freeze a window. */
 export type MonotonicClock = () => number;
 
 /**
- * The limiter's in-process home: for each key a ring with the times of the requests admitted in the last window.
- * Exact, because it remembers each of them; a counter per fixed minute would let twice the limit pass at its edge.
+ * The in-process limiter: for each key, a ring buffer with the times of the requests admitted in the last window. It is
+ * exact because it stores each of them; a counter per fixed minute would admit twice the limit around the change of minute.
  */
 export interface SlidingWindow extends Limiter {
   take(key: string, limit: number): Decision;
@@ -16,11 +16,11 @@ export function createSlidingWindow(clock: MonotonicClock): SlidingWindow {
   const rings = new Map<string, Ring>();
   let nextSweepMs = clock() + WINDOW_MS;
 
-  // A key that has been silent for a window says nothing any more: forgetting it keeps memory to the keys in use.
+  // A key without requests for a whole window has nothing to count: deleting it limits memory to the keys in use.
   function sweep(now: number): void {
     nextSweepMs = now + WINDOW_MS;
     for (const [key, ring] of rings) {
-      forget(ring, now);
+      dropExpired(ring, now);
       if (ring.count === 0) rings.delete(key);
     }
   }
@@ -31,36 +31,36 @@ export function createSlidingWindow(clock: MonotonicClock): SlidingWindow {
       if (now >= nextSweepMs) sweep(now);
       let ring = rings.get(key);
       if (ring === undefined) rings.set(key, (ring = createRing()));
-      forget(ring, now);
+      dropExpired(ring, now);
       const admitted = ring.count < limit;
-      if (admitted) remember(ring, now);
+      if (admitted) append(ring, now);
       return decision(ring, limit, now, admitted);
     },
     peek(key, limit) {
       const now = clock();
       const ring = rings.get(key);
-      if (ring === undefined) return limit === 0 ? NOTHING_ADMITTED : { admitted: true, remaining: limit, resetMs: 0 };
-      forget(ring, now);
+      if (ring === undefined) return limit === 0 ? NONE_ADMITTED : { admitted: true, remaining: limit, resetMs: 0 };
+      dropExpired(ring, now);
       return decision(ring, limit, now, ring.count < limit);
     },
   };
 }
 
-const NOTHING_ADMITTED: Decision = { admitted: false, remaining: 0, resetMs: WINDOW_MS };
+const NONE_ADMITTED: Decision = { admitted: false, remaining: 0, resetMs: WINDOW_MS };
 
-/** `count` times from `start` on, oldest first. It grows with its use, so that a high limit costs nothing until then. */
+/** `count` times from `start` on, oldest first. It grows with use, so that a high limit costs nothing before it is used. */
 interface Ring {
   times: Float64Array;
   start: number;
   count: number;
 }
 
-// Small, because whoever has many addresses can have as many rings made (failed authentications are counted by address).
+// Small, because an attacker with many addresses causes as many rings (failed authentications are counted by address).
 const RING_CAPACITY_MIN = 8;
 
 const createRing = (): Ring => ({ times: new Float64Array(RING_CAPACITY_MIN), start: 0, count: 0 });
 
-function forget(ring: Ring, now: number): void {
+function dropExpired(ring: Ring, now: number): void {
   const { times } = ring;
   while (ring.count > 0 && now - (times[ring.start] as number) >= WINDOW_MS) {
     ring.start = ring.start + 1 === times.length ? 0 : ring.start + 1;
@@ -68,7 +68,7 @@ function forget(ring: Ring, now: number): void {
   }
 }
 
-function remember(ring: Ring, now: number): void {
+function append(ring: Ring, now: number): void {
   if (ring.count === ring.times.length) grow(ring);
   const end = ring.start + ring.count;
   ring.times[end < ring.times.length ? end : end - ring.times.length] = now;
@@ -84,15 +84,15 @@ function grow(ring: Ring): void {
 }
 
 function decision(ring: Ring, limit: number, now: number, admitted: boolean): Decision {
-  if (limit === 0) return NOTHING_ADMITTED;
-  // When the limit was lowered, more than the oldest must leave before the next one may pass.
+  if (limit === 0) return NONE_ADMITTED;
+  // When the limit was lowered, more than the oldest must leave the window before the next request is admitted.
   const leaving = admitted ? 0 : Math.min(Math.max(ring.count - limit, 0), ring.count - 1);
   const index = ring.start + Math.max(leaving, 0);
   const oldest = ring.times[index < ring.times.length ? index : index - ring.times.length] as number;
   return {
     admitted,
     remaining: Math.max(limit - ring.count, 0),
-    // In this order: (oldest + WINDOW_MS) - now rounds, and could come to a little more than the whole window.
+    // Computed in this order: (oldest + WINDOW_MS) - now rounds, and could be a little more than the whole window.
     resetMs: ring.count === 0 ? 0 : WINDOW_MS - (now - oldest),
   };
 }
