@@ -41,5 +41,5 @@ it('a port that is taken is named together with the setting to change', async ()
 
 it('an address of another machine is named together with the setting to change', async () => {
   // TEST-NET-1 of RFC 5737 belongs to nobody.
-  await assertRefused({ host: '192.0.2.1' }, /^192\.0\.2\.1 is no address of this machine: change TIBA_HOST$/);
+  await assertRefused({ host: '192.0.2.1' }, /^192\.0\.2\.1 is not an address of this machine: change TIBA_HOST$/);
 });

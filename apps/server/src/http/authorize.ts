@@ -14,24 +14,24 @@ export interface AuthorizeDependencies {
 
 export interface AuthorizeOptions {
   readonly scope: Scope;
-  /** The allowance that the operation draws on; none for what is not limited. */
+  /** The operation whose rate limit applies; absent for operations without a limit. */
   readonly limitedOperation?: LimitedOperation;
-  /** The media types that it can answer in besides JSON. */
+  /** The media types other than JSON in which the operation can answer. */
   readonly alternativeTypes?: readonly string[];
 }
 
 const UNAVAILABLE_RETRY_AFTER_MS = 1_000;
 
 /**
- * The first judgements on a request, in the order that docs/contract.md 7.1: authentication, scope,
- * limit, Accept. As an onRequest hook it runs before the body is read. It answers in the same turn of the event loop
- * whenever the token was seen before and the limiter is in this process.
+ * Creates the onRequest hook that checks authentication, scope, rate limit and Accept, in this order (docs/contract.md
+ * 7.2). It runs before the body is read. It finishes in the same turn of the event loop when the token was verified before
+ * and the limiter is in this process.
  */
 export function createAuthorize({ authenticator, limiter, metrics }: AuthorizeDependencies) {
   return ({ scope, limitedOperation, alternativeTypes = [] }: AuthorizeOptions): onRequestHookHandler => {
     const quotaOf = limitedOperation === undefined ? null : createQuotas(limitedOperation);
 
-    function admitWithinLimit(
+    function checkScopeAndLimit(
       caller: Caller,
       request: FastifyRequest,
       reply: FastifyReply,
@@ -43,39 +43,39 @@ export function createAuthorize({ authenticator, limiter, metrics }: AuthorizeDe
         done(allowed ? checkAccept(request, alternativeTypes) : forbidden(scope));
         return;
       }
-      const allowance = quotaOf(caller.client);
-      const { key, limit } = allowance;
-      const settle = (decision: Decision): void => {
-        setRateLimitHeaders(reply, allowance, decision);
+      const quota = quotaOf(caller.client);
+      const { key, limit } = quota;
+      const finish = (decision: Decision): void => {
+        setRateLimitHeaders(reply, quota, decision);
         if (!allowed) done(forbidden(scope));
         else if (!decision.admitted) done(tooManyRequests(decision.resetMs));
         else done(checkAccept(request, alternativeTypes));
       };
-      // A request without the scope is not counted, but like every authenticated answer it tells the allowance.
+      // A request without the scope is not counted, but like every authenticated answer it has the rate limit headers.
       const decision = allowed ? limiter.take(key, limit) : limiter.peek(key, limit);
-      if (decision instanceof Promise) decision.then(settle, done);
-      else settle(decision);
+      if (decision instanceof Promise) decision.then(finish, done);
+      else finish(decision);
     }
 
     return (request, reply, done) => {
-      const settle = (authentication: Authentication): void => {
+      const proceed = (authentication: Authentication): void => {
         if (authentication.outcome === 'authenticated') {
-          admitWithinLimit(authentication.caller, request, reply, done);
+          checkScopeAndLimit(authentication.caller, request, reply, done);
           return;
         }
         metrics.authenticationFailures.inc({ outcome: authentication.outcome });
         done(authenticationError(authentication));
       };
       const authentication = authenticator.authenticate(request.headers.authorization, request);
-      if (authentication instanceof Promise) authentication.then(settle, done);
-      else settle(authentication);
+      if (authentication instanceof Promise) authentication.then(proceed, done);
+      else proceed(authentication);
     };
   };
 }
 
 export type Authorize = ReturnType<typeof createAuthorize>;
 
-/** Whether a request that has waited would still be let in; the refusal if not. It is not counted again. */
+/** The error for a request that has waited and is no longer authorized; null if it still is. It is not counted again. */
 export function createReauthorize(authenticator: Pick<Authenticator, 'reauthenticate'>, scope: Scope) {
   return async (request: FastifyRequest): Promise<ApiError | null> => {
     const caller = await authenticator.reauthenticate(request.headers.authorization);
@@ -87,13 +87,13 @@ export function createReauthorize(authenticator: Pick<Authenticator, 'reauthenti
 
 export type Reauthorize = ReturnType<typeof createReauthorize>;
 
-/** The caller that the gate let in. */
+/** The caller, which the authorize hook has set. */
 export function callerOf(request: FastifyRequest): Caller {
-  if (request.caller === null) throw new Error('a route without a gate asked for its caller');
+  if (request.caller === null) throw new Error('a route without the authorize hook reads its caller');
   return request.caller;
 }
 
-/** Whoever forgot the header would otherwise obtain new tokens in vain. */
+/** Without this text, a client that forgot the header would obtain a new token, which does not help. */
 const NO_TOKEN_MESSAGE = 'Invalid or expired token: none was sent. Send it as Authorization: Bearer <access token>';
 
 function authenticationError(authentication: Exclude<Authentication, { outcome: 'authenticated' }>): ApiError {
@@ -128,7 +128,7 @@ const forbidden = (scope: Scope): ApiError =>
     headers: { 'www-authenticate': `Bearer realm="tiba", error="insufficient_scope", scope="${scope}"` },
   });
 
-/** What a client may do of an operation, and the texts that name it. */
+/** A client's rate limit for an operation, and the texts that describe it. */
 interface Quota {
   readonly operation: LimitedOperation;
   readonly key: string;
@@ -137,22 +137,22 @@ interface Quota {
   readonly policy: string;
 }
 
-/** Each client's, made once: every one of its requests needs it. */
+/** Each client's quota is built once, because every request of the client needs it. */
 function createQuotas(operation: LimitedOperation): (client: Caller['client']) => Quota {
-  const allowances = new Map<string, Quota>();
+  const quotas = new Map<string, Quota>();
   return ({ clientId, limits }) => {
     const limit = limits[operation];
-    let allowance = allowances.get(clientId);
-    if (allowance?.limit !== limit) {
+    let quota = quotas.get(clientId);
+    if (quota?.limit !== limit) {
       const policy = `"${operation}";q=${limit};w=${WINDOW_MS / 1000}`;
-      allowance = { operation, key: `${operation} ${clientId}`, limit, policy };
-      allowances.set(clientId, allowance);
+      quota = { operation, key: `${operation} ${clientId}`, limit, policy };
+      quotas.set(clientId, quota);
     }
-    return allowance;
+    return quota;
   };
 }
 
-/** draft-ietf-httpapi-ratelimit-headers. */
+/** draft-ietf-httpapi-ratelimit-headers; docs/contract.md 8.2. */
 function setRateLimitHeaders(reply: FastifyReply, { operation, policy }: Quota, decision: Decision): void {
   reply.header('ratelimit-policy', policy);
   reply.header('ratelimit', `"${operation}";r=${decision.remaining};t=${Math.ceil(decision.resetMs / 1000)}`);

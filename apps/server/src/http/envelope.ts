@@ -4,14 +4,15 @@ import type { ErrorCode } from './errors.ts';
 
 const now = createIsoClock();
 
-/** The response envelope (docs/contract.md 2.1), as text: `data` is already JSON. */
+/** The success envelope (docs/contract.md 2.1) as text. `data` is already JSON. */
 export const success = (message: string, data: string): string =>
   `{"success":true,"message":"${message}","data":${data},"meta":{"timestamp":"${now()}"}}`;
 
+/** The error envelope (docs/contract.md 2.1) as text. */
 export const failure = (code: ErrorCode, message: string): string =>
   JSON.stringify({ success: false, message, error_code: code });
 
-/** Headers of every JSON answer (docs/contract.md 2.1. */
+/** Headers of every JSON answer (docs/contract.md 2.1). */
 export const ENVELOPE_HEADERS = {
   'content-type': 'application/json; charset=utf-8',
   'cache-control': 'no-store',

@@ -1,7 +1,7 @@
 import { INVALID_BANK_CODE_MESSAGE } from '../domain/account-check-request.ts';
 
 /**
- * Every error of the public API: docs/contract.md 7 and docs/contract.md 7.1.
+ * Every error of the public API and its HTTP status (docs/contract.md 7.1; docs/api.md for the other operations).
  * A code that has no HTTP status here does not compile.
  */
 const HTTP_STATUSES = {
@@ -37,7 +37,7 @@ export const ERROR_CODES = Object.keys(HTTP_STATUSES) as readonly ErrorCode[];
 
 export const httpStatusOf = (code: ErrorCode): number => HTTP_STATUSES[code];
 
-/** What the caller reads when the place that fails has nothing more exact to say. Each tells what to do next. */
+/** The message for the caller where the code that fails has none more exact. Each says what to do next. */
 const MESSAGES: Record<ErrorCode, string> = {
   UNAUTHORIZED: 'Invalid or expired token: obtain a new access token and repeat the request',
   FORBIDDEN: 'The access token lacks the scope for this operation',
@@ -51,8 +51,9 @@ const MESSAGES: Record<ErrorCode, string> = {
   DELIVERY_NOT_FOUND: 'Callback delivery not found',
   VALIDATION_NOT_FOUND: 'Account validation not found',
   VALIDATION_LIMIT_REACHED: 'Too many account validations are running: wait for one to end, or cancel one',
-  IDEMPOTENCY_KEY_REUSED: 'This Idempotency-Key came with something else before: use another key for another request',
-  ENDPOINT_LIMIT_REACHED: 'No more callback endpoints can be registered: change one that is there',
+  IDEMPOTENCY_KEY_REUSED:
+    'This Idempotency-Key was already used with a different request: use another key for another request',
+  ENDPOINT_LIMIT_REACHED: 'No more callback endpoints can be registered: change an existing one',
   ENDPOINT_DISABLED: 'The callback endpoint is disabled: enable it first, with {"disabled":false}',
   SERVICE_UNAVAILABLE: 'Temporarily unavailable: repeat the request after the number of seconds in Retry-After',
   NOT_FOUND: 'No such route',
@@ -66,15 +67,15 @@ const MESSAGES: Record<ErrorCode, string> = {
 };
 
 interface ErrorDetails {
-  /** What the caller reads. */
+  /** For the caller. */
   readonly message?: string;
   /** Lower-case names. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** What the log says besides; never sent. */
+  /** For the log; never sent. */
   readonly cause?: unknown;
 }
 
-/** A refusal with its answer: an HTTP status, a stable code, a message for the caller, and a cause for the log. */
+/** An error answer: an HTTP status, a stable code, a message for the caller, and a cause for the log. */
 export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly statusCode: number;
@@ -88,18 +89,18 @@ export class ApiError extends Error {
   }
 }
 
-/** The bank or the store cannot answer now; `retryAfterMs` is when asking again makes sense. */
+/** The bank or the store cannot answer now. A request after `retryAfterMs` may succeed. */
 export const unavailable = (message: string, retryAfterMs: number, cause?: unknown): ApiError =>
   new ApiError('SERVICE_UNAVAILABLE', { message, headers: retryAfterHeader(retryAfterMs), cause });
 
-/** The caller has had its share; `retryAfterMs` is when it has one again. */
+/** The caller has used up a limit. A request after `retryAfterMs` is admitted. */
 export const tooManyRequests = (retryAfterMs: number, message = MESSAGES.RATE_LIMIT_EXCEEDED): ApiError =>
   new ApiError('RATE_LIMIT_EXCEEDED', { message, headers: retryAfterHeader(retryAfterMs) });
 
-/** In whole seconds, rounded up: whoever waits that long does not come too early. Never 0, which many clients take for now. */
+/** In whole seconds, rounded up, so that a client does not retry too early. Never 0, which many clients take for now. */
 export const retryAfterHeader = (ms: number) => ({ 'retry-after': String(Math.max(1, Math.ceil(ms / 1000))) });
 
-/** Takes what was looked up; @throws ApiError with this code for null. */
+/** Returns a function that returns its argument. @throws ApiError with this code when the argument is null */
 export const foundOr =
   (code: ErrorCode) =>
   <T>(value: T | null): T => {

@@ -3,8 +3,8 @@ import type { FastifyInstance } from 'fastify';
 import { ApiError } from './errors.ts';
 
 /**
- * Gives every route its 405 for the methods that it does not have: call it before the routes are made, and what it
- * returns after.
+ * Answers METHOD_NOT_ALLOWED, with `Allow`, for the methods that a path does not have. Call it before the routes are
+ * added, and the function that it returns after.
  */
 export function collectMethods(app: FastifyInstance): () => void {
   const served = new Map<string, Set<string>>();
@@ -25,7 +25,7 @@ export function collectMethods(app: FastifyInstance): () => void {
         url,
         method: METHODS.filter((method) => !methods.has(method)),
         schema: { hide: true },
-        // Before the body is looked at: no body makes a method right.
+        // Before the body is read: no body makes the method right.
         onRequest: () => {
           throw new ApiError('METHOD_NOT_ALLOWED', { headers: { allow } });
         },
@@ -35,5 +35,5 @@ export function collectMethods(app: FastifyInstance): () => void {
   };
 }
 
-// CONNECT asks for a tunnel; Node hands it to nobody and closes the connection.
+// CONNECT requests a tunnel. Node has no handler for it and closes the connection.
 const METHODS = http.METHODS.filter((method) => method !== 'CONNECT');

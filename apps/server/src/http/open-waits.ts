@@ -1,8 +1,8 @@
 import type { FastifyReply } from 'fastify';
 
-/** Counts answers that stay open, for each client. */
+/** Counts the requests of each client that wait or stream. */
 export interface OpenWaits {
-  /** Whether there is room for one more. It has its place until its answer has left, or its client has. */
+  /** Counts one more, unless the client has `max` of them. It counts until its answer was sent or its client has gone. */
   admit(clientId: string, max: number, reply: FastifyReply): boolean;
 }
 
@@ -10,11 +10,11 @@ export function createOpenWaits(): OpenWaits {
   const openByClient = new Map<string, number>();
   return {
     admit(clientId, max, { raw }) {
-      const following = openByClient.get(clientId) ?? 0;
-      if (following >= max) return false;
-      // Whoever has left already closes no more.
+      const open = openByClient.get(clientId) ?? 0;
+      if (open >= max) return false;
+      // A response that is destroyed already emits no 'close' event.
       if (raw.destroyed) return true;
-      openByClient.set(clientId, following + 1);
+      openByClient.set(clientId, open + 1);
       raw.once('close', () => {
         const left = (openByClient.get(clientId) ?? 1) - 1;
         if (left === 0) openByClient.delete(clientId);

@@ -4,7 +4,7 @@ import Fastify, { type FastifyInstance } from 'fastify';
 import { matchesEntityTag } from './request-headers.ts';
 import { AnyError } from './schemas.ts';
 
-/** Collects the operations' schemas from now on: register it before them. */
+/** Collects the schemas of the operations. Register it before them. */
 export async function describeApi(app: FastifyInstance): Promise<void> {
   await app.register(swagger, {
     openapi: {
@@ -12,8 +12,7 @@ export async function describeApi(app: FastifyInstance): Promise<void> {
       info: {
         title: 'Tiba',
         version: '1',
-        description:
-          'Can it arrive, and has it arrived: check a bank account before paying to it, and a disbursement after.',
+        description: 'Check a bank account before a disbursement to it, and the status of the disbursement after.',
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
       servers: [{ url: '/', description: 'This service' }],
@@ -35,14 +34,14 @@ export async function describeApi(app: FastifyInstance): Promise<void> {
 const PAGE = '/reference/';
 const SCRIPT = `${PAGE}js/scalar.js`;
 
-/** `/openapi.json` and the page that shows it, `/reference`. */
+/** `/openapi.json`, and `/reference`, the page that shows it. */
 export function publishApi(app: FastifyInstance): void {
   let description: Description | undefined;
   app.get('/openapi.json', { schema: { hide: true } }, (request, reply) => {
     const { body, tag } = (description ??= describe(app));
-    const seen = request.headers['if-none-match'];
+    const ifNoneMatch = request.headers['if-none-match'];
     reply.header('etag', tag);
-    if (seen !== undefined && matchesEntityTag(seen, tag)) reply.code(304).send();
+    if (ifNoneMatch !== undefined && matchesEntityTag(ifNoneMatch, tag)) reply.code(304).send();
     else reply.header('content-type', 'application/json; charset=utf-8').send(body);
   });
   app.get('/reference', { schema: { hide: true } }, (_request, reply) => reply.redirect(PAGE, 301));
@@ -60,7 +59,7 @@ interface Description {
   readonly tag: string;
 }
 
-/** Made once: it takes milliseconds, and anybody may ask for it. */
+/** Built once: it takes milliseconds, and requests for it need no token. */
 function describe(app: FastifyInstance): Description {
   const body = Buffer.from(JSON.stringify(app.swagger()));
   return { body, tag: `"${createHash('sha256').update(body).digest('base64url')}"` };
@@ -71,20 +70,20 @@ interface File {
   readonly body: Buffer;
 }
 
-/** The page is megabytes of script and two hundred modules: nobody who never looks at it shall wait for them at the start. */
+/** The page is megabytes of script and two hundred modules, so it is loaded at its first request and not at the start. */
 async function renderReferencePage(): Promise<ReadonlyMap<string, File>> {
   const { default: scalar } = await import('@scalar/fastify-api-reference');
-  const maker = Fastify();
-  await maker.register(scalar, {
+  const renderer = Fastify();
+  await renderer.register(scalar, {
     routePrefix: PAGE,
-    // The page asks nobody else's server for anything.
+    // The page loads nothing from other servers.
     configuration: { url: '/openapi.json', withDefaultFonts: false, telemetry: false },
   });
   const files = new Map<string, File>();
   for (const url of [PAGE, SCRIPT]) {
-    const { headers, rawPayload: body } = await maker.inject(url);
+    const { headers, rawPayload: body } = await renderer.inject(url);
     files.set(url, { type: String(headers['content-type']), body });
   }
-  await maker.close();
+  await renderer.close();
   return files;
 }

@@ -14,8 +14,11 @@ import { type CheckAccountDependencies, checkAccount } from './check-account/che
 import { type CheckStatusDependencies, checkStatus } from './check-status/check-status.ts';
 import { eventOperations } from './events/events.ts';
 import { collectMethods } from './method-not-allowed.ts';
-import { authorizationServerMetadata } from './oauth/metadata.ts';
-import { type TokenEndpointDependencies, tokenEndpoint } from './oauth/token.ts';
+import {
+  authorizationServerMetadata,
+  type TokenEndpointDependencies,
+  tokenEndpoint,
+} from './oauth/authorization-server.ts';
 import { describeApi, publishApi } from './openapi.ts';
 import { readJsonBodies } from './request-body.ts';
 import { createServer, type ListenerOptions } from './server.ts';
@@ -31,7 +34,7 @@ export interface PublicServerDependencies {
   readonly processingTimes: BankDependencies['processingTimes'];
   readonly validations: Omit<AccountValidationDependencies, 'authorize' | 'banks' | 'inquiries'>;
   readonly accountChecks: CheckAccountDependencies['accountChecks'];
-  /** Null when an external issuer gives the tokens. */
+  /** Null when an external issuer issues the tokens. */
   readonly issuer: BuiltInIssuer | null;
 }
 
@@ -44,7 +47,7 @@ export interface BuiltInIssuer {
 
 const REQUEST_TIMEOUT_MS = 10_000;
 
-/** The listener for clients: the document's operations, events and callbacks, login, and the API's description. */
+/** The listener for clients: the operations of the API, login, and the API's OpenAPI description. */
 export async function createPublicServer(dependencies: PublicServerDependencies): Promise<FastifyInstance> {
   const app = createServer({ ...dependencies.listener, name: 'public', requestTimeoutMs: REQUEST_TIMEOUT_MS });
   const answerOtherMethods = collectMethods(app);

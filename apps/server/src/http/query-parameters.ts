@@ -2,8 +2,8 @@ import { parseInstant } from '../domain/instant.ts';
 import { ApiError } from './errors.ts';
 
 /**
- * The parameters of a URL's query by their names, as a form encodes them. Unknown ones are ignored.
- * @throws ApiError INVALID_REQUEST for one given twice, which one reader would take this way and the next one that way.
+ * The named parameters of a URL's query, form-encoded. Other parameters are ignored.
+ * @throws ApiError INVALID_REQUEST for one given twice, because parsers disagree on which of the two values counts
  */
 export function queryParameters<Name extends string>(
   url: string,
@@ -20,7 +20,7 @@ export function queryParameters<Name extends string>(
   return parameters;
 }
 
-/** A whole number in digits. @throws ApiError INVALID_REQUEST */
+/** A whole number in digits; `fallback` where it is absent. @throws ApiError INVALID_REQUEST */
 export function wholeNumber(
   text: string | undefined,
   { name, min, max, fallback }: { name: string; min: number; max: number; fallback: number },
@@ -31,7 +31,11 @@ export function wholeNumber(
   throw invalidRequest(`${name} must be a whole number from ${min} to ${max}`);
 }
 
-/** One of some words, or null where there is none. @throws ApiError INVALID_REQUEST */
+/** The `limit` of an operator's list: how many items at most. @throws ApiError INVALID_REQUEST */
+export const listLimit = (url: string): number =>
+  wholeNumber(queryParameters(url, ['limit']).limit, { name: 'limit', min: 1, max: 1_000, fallback: 100 });
+
+/** The value, if it is one of `values`; null where it is absent. @throws ApiError INVALID_REQUEST */
 export function oneOf<Value extends string>(value: unknown, values: readonly Value[], name: string): Value | null {
   if (value === undefined) return null;
   const found = values.find((each) => each === value);
@@ -39,13 +43,13 @@ export function oneOf<Value extends string>(value: unknown, values: readonly Val
   return found;
 }
 
-/** ISO 8601 UTC. @throws ApiError INVALID_REQUEST */
+/** The instant as ISO 8601 in UTC. @throws ApiError INVALID_REQUEST */
 export function instantParameter(value: unknown, name: string): string {
   const instant = typeof value === 'string' ? parseInstant(value) : null;
   if (instant !== null) return instant;
   throw invalidRequest(`${name} must be a time with its zone (RFC 3339), for example 2026-11-21T04:32:26Z`);
 }
 
-/** A field or a parameter is wrong; `what` says which, and what it should be. */
-export const invalidRequest = (what: string): ApiError =>
-  new ApiError('INVALID_REQUEST', { message: `Invalid request: ${what}` });
+/** A field or a parameter is wrong. `problem` says which one, and what it must be. */
+export const invalidRequest = (problem: string): ApiError =>
+  new ApiError('INVALID_REQUEST', { message: `Invalid request: ${problem}` });

@@ -3,8 +3,8 @@ import { isJsonObject, type JsonObject, parseExactJson } from '../lib/exact-json
 import { ApiError } from './errors.ts';
 
 /**
- * Reads `application/json` bodies: UTF-8 without compromise, numbers kept exact, and no name twice with two values,
- * which one reader would take this way and the next one that way. What cannot be read is INVALID_FORMAT.
+ * Reads `application/json` bodies: strictly UTF-8, numbers kept exact, and no field twice with different values, because
+ * parsers disagree on which of them counts. Any other body is INVALID_FORMAT.
  */
 export function readJsonBodies(app: FastifyInstance): void {
   const utf8 = new TextDecoder('utf-8', { fatal: true });
@@ -23,7 +23,7 @@ export function readJsonBodies(app: FastifyInstance): void {
   });
 }
 
-/** An onRequest hook: the content type is judged after the caller and before the body. */
+/** An onRequest hook: the content type is checked after the caller and before the body (docs/contract.md 7.2). */
 export const requireJson: onRequestHookHandler = ({ headers }, _reply, done) => {
   const readable = isJson(headers['content-type'] ?? '') && (headers['content-encoding'] ?? 'identity') === 'identity';
   done(readable ? undefined : new ApiError('UNSUPPORTED_MEDIA_TYPE'));
@@ -48,15 +48,15 @@ export const isBodyEmpty = (headers: FastifyRequest['headers']): boolean =>
   (headers['content-length'] ?? '0') === '0' && headers['transfer-encoding'] === undefined;
 
 /**
- * For operations that need no body: many HTTP clients name a content type also where they send nothing, and nothing
- * would then be read as broken JSON. Put it behind the gate.
+ * An onRequest hook for operations that need no body. Many HTTP clients name a content type even where they send nothing,
+ * and an empty body would then be read as broken JSON. Put it after the authorize hook.
  */
 export const allowEmptyBody: onRequestHookHandler = ({ headers }, _reply, done) => {
   if (isBodyEmpty(headers)) delete headers['content-type'];
   done();
 };
 
-/** An onRequest hook: a body of any other type is refused, with those that are taken. None at all is for the operation to judge. */
+/** An onRequest hook: a body of another type is UNSUPPORTED_MEDIA_TYPE. An empty body is left to the operation. */
 export const requireBodyOf =
   (...types: readonly string[]): onRequestHookHandler =>
   ({ headers }, _reply, done) => {

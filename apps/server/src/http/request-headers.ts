@@ -1,13 +1,16 @@
 const JSON_RANGES = ['application/json', 'application/*', '*/*'];
 
-/** RFC 9110, section 12.5.1: the most specific range that matches decides, and a weight of 0 excludes. */
+/**
+ * Whether `Accept` admits JSON (RFC 9110, section 12.5.1): the most specific range that matches decides, and a weight of 0
+ * excludes.
+ */
 export function acceptsJson(accept: string | undefined): boolean {
   if (accept === undefined || accept === 'application/json' || accept === '*/*') return true;
   return weightOf(JSON_RANGES, accept) > 0;
 }
 
 /**
- * Which of these types is to be answered with instead of JSON; null for none. Only who names one gets it: what accepts
+ * Which of these types `Accept` prefers to JSON; null for none. A type must be named to be chosen: a client that accepts
  * anything gets JSON.
  */
 export function preferredType<Type extends string>(accept: string | undefined, types: readonly Type[]): Type | null {
@@ -38,14 +41,14 @@ export const matchesEntityTag = (ifNoneMatch: string, tag: string): boolean =>
     return text === '*' || text === tag || text === `W/${tag}`;
   });
 
-/** No connection is held for longer than proxies commonly allow. */
+/** A connection is not held for longer than proxies commonly allow. */
 const WAIT_SECONDS_MAX = 60;
 
 const WAIT = /^wait\s*=\s*"?(\d{1,9})"?$/i;
 
 /**
- * The seconds that `Prefer: wait=N` asks for, 60 at the most; null where it asks for nothing that is understood. What is
- * not understood is passed over, and of one named twice the first counts (RFC 7240, section 2).
+ * The seconds of `Prefer: wait=N`, at most 60; null where there is no such preference. Preferences that are not understood
+ * are ignored, and of one that is given twice the first counts (RFC 7240, section 2).
  */
 export function waitSeconds(prefer: string | string[] | undefined): number | null {
   if (prefer === undefined) return null;
@@ -60,8 +63,8 @@ export function waitSeconds(prefer: string | string[] | undefined): number | nul
 const MAX_AGE = /^max-age\s*=\s*"?(\d{1,9})"?$/i;
 
 /**
- * The age that a request's Cache-Control accepts (RFC 9111, section 5.2.1.1), in seconds; 0 unless it says so, and with
- * `no-cache` or `no-store`. What is not understood is passed over.
+ * The `max-age` of a request's Cache-Control in seconds (RFC 9111, section 5.2.1.1); 0 without it, and with `no-cache` or
+ * `no-store`. Directives that are not understood are ignored.
  */
 export function acceptedAgeSeconds(cacheControl: string | undefined): number {
   if (cacheControl === undefined) return 0;

@@ -1,7 +1,7 @@
 import { type TSchema, Type } from 'typebox';
 import { ERROR_CODES, type ErrorCode, httpStatusOf } from './errors.ts';
 
-/** Shapes that every operation of the public API shares. They document and type; the operations' own rules decide. */
+/** Schemas that all operations of the public API share. They document and type; each operation validates by its own rules. */
 
 export const Timestamp = Type.String({
   format: 'date-time',
@@ -9,7 +9,7 @@ export const Timestamp = Type.String({
   examples: ['2026-11-21T04:32:26.123Z'],
 });
 
-/** `data` in the success envelope (docs/contract.md 2.1), described for the reader. */
+/** `data` in the success envelope (docs/contract.md 2.1). */
 export const successResponse = (data: TSchema, message: string, description: string) =>
   Type.Object(
     {
@@ -31,24 +31,24 @@ const errorEnvelope = (codes: readonly ErrorCode[]) =>
     error_code: Type.Enum([...codes]),
   });
 
-/** Every error there is, also those that no operation answers: a route or a method that does not exist. */
+/** All errors, including those that belong to no operation: a route or a method that does not exist. */
 export const AnyError = errorEnvelope(ERROR_CODES);
 
 const STATUS_DESCRIPTIONS: Partial<Record<number, string>> = {
   400: 'The request is wrong: correct it before sending it again.',
   401: 'Invalid or expired token.',
   403: "The token lacks the operation's scope.",
-  404: 'Nothing matches.',
+  404: 'Not found.',
   406: '`Accept` excludes `application/json`.',
-  409: 'What is there stands against it.',
+  409: "The request conflicts with the resource's current state.",
   408: 'The request did not arrive in time.',
   413: 'The request body is too large.',
   415: 'The request body is not `application/json`.',
-  422: 'The key of the request was used for another one.',
+  422: 'The `Idempotency-Key` was already used with a different request.',
   429: 'Too many requests: wait for `Retry-After` seconds.',
   431: 'The request headers are too large.',
   500: 'A fault of the service: quote `X-Request-Id` when you report it.',
-  503: 'Cannot be answered now: repeat after `Retry-After` seconds.',
+  503: 'The service cannot answer now: repeat after `Retry-After` seconds.',
 };
 
 const COMMON_ERRORS: ReadonlySet<ErrorCode> = new Set([
@@ -62,7 +62,7 @@ const COMMON_ERRORS: ReadonlySet<ErrorCode> = new Set([
   'INTERNAL_ERROR',
 ]);
 
-/** The error responses of an operation, by HTTP status: its own codes and those that every operation has. */
+/** The error responses of an operation by HTTP status: its own codes, and those of every operation. */
 export function errorResponses(own: readonly ErrorCode[]): Record<number, TSchema> {
   const responses: Record<number, TSchema> = {};
   const codes = ERROR_CODES.filter((code) => own.includes(code) || COMMON_ERRORS.has(code));

@@ -21,12 +21,12 @@ export interface SearchAccountChecksDependencies {
 }
 
 const TEXT_LENGTH_MAX = 128;
-const FOUND_MAX = 1_000;
-const FOUND_DEFAULT = 100;
+const LIMIT_MAX = 1_000;
+const LIMIT_DEFAULT = 100;
 
 /**
- * Who has asked about an account, or what a client has asked. On the operator listener. A POST, because an account number
- * in a URL would stand in the logs of everything on the way.
+ * Searches the audit log: who checked an account, or which accounts a client checked. A POST, because an account number in
+ * a URL would appear in the logs of every proxy on the way.
  */
 export function searchAccountChecks(
   app: FastifyInstance,
@@ -41,7 +41,7 @@ export function searchAccountChecks(
     if (clientId === null && accountHash === null)
       throw invalidRequest('give client_id, or bank_code and account_number, or all three');
     const limit = limitAt(body);
-    const range = { from: momentAt(body, 'from'), to: momentAt(body, 'to') };
+    const range = { from: instantAt(body, 'from'), to: instantAt(body, 'to') };
     const found = await findAccountChecks(database, { clientId, accountHash, ...range, limit: limit + 1 });
     const data = JSON.stringify({
       account_checks: found.slice(0, limit).map(checkJson),
@@ -66,7 +66,7 @@ const checkJson = (check: AccountCheck): Record<string, unknown> => ({
   checked_at: check.checkedAt,
   client_id: check.clientId,
   bic: check.bic,
-  // The same for the same account, and of no use to anybody else.
+  // Equal for checks of the same account, and useless outside this database.
   account_hash: check.accountHash,
   verdict: isAccountStatus(check.outcome) ? check.outcome : null,
   no_verdict_reason: isAccountStatus(check.outcome) ? null : check.outcome,
@@ -82,19 +82,19 @@ function textAt(body: JsonObject, name: string): string | null {
   throw invalidRequest(`${name} must be a string without control characters`);
 }
 
-function momentAt(body: JsonObject, name: string): string | null {
+function instantAt(body: JsonObject, name: string): string | null {
   const value = ownProperty(body, name) ?? null;
   return value === null ? null : instantParameter(value, name);
 }
 
 function limitAt(body: JsonObject): number {
   const value = ownProperty(body, 'limit') ?? null;
-  // A number of the body that JavaScript might round comes as its text.
+  // A number that JavaScript might round arrives as text.
   const text = numberText(value) ?? '';
   return wholeNumber(value === null ? undefined : text, {
     name: 'limit',
     min: 1,
-    max: FOUND_MAX,
-    fallback: FOUND_DEFAULT,
+    max: LIMIT_MAX,
+    fallback: LIMIT_DEFAULT,
   });
 }

@@ -3,7 +3,7 @@ import type { EnumerationGuard, RestrictedClient } from '../../account-checks/en
 import type { Authorize } from '../authorize.ts';
 import { sendSuccess } from '../envelope.ts';
 
-/** Clients that ask as if they were collecting accounts, as this process has seen them. On the operator listener. */
+/** Lists the clients that this process restricts because their checks look like account enumeration. */
 export function listRestrictedClients(
   app: FastifyInstance,
   authorize: Authorize,
@@ -11,7 +11,7 @@ export function listRestrictedClients(
 ): void {
   app.get('/operator/v1/enumeration', { onRequest: authorize({ scope: 'operator:read' }) }, async (_request, reply) => {
     const data = JSON.stringify({ clients: enumerationGuard.restrictedClients().map(clientJson) });
-    return sendSuccess(reply, 'Clients that are slowed or refused found', data);
+    return sendSuccess(reply, 'Restricted clients found', data);
   });
 }
 

@@ -6,21 +6,21 @@ import { sendSuccess } from '../envelope.ts';
 import { ApiError, unavailable } from '../errors.ts';
 import { requireBodyOf } from '../request-body.ts';
 
-/** Longer JSON would hold up everybody else while it is read: NDJSON has no such bound. */
+/** Parsing longer JSON would delay all other requests. NDJSON is read line by line and has no such limit. */
 const JSON_BYTES_MAX = 1024 * 1024;
 const RETRY_AFTER_MS = 2_000;
-/** A feed that falls silent is cut off; one that goes on may go on for ever. */
+/** A feed that sends nothing for this long is disconnected. A feed that goes on sending has no time limit. */
 const IDLE_TIMEOUT_MS = 30_000;
 
 const NDJSON = 'application/x-ndjson';
 
-/** The feed: how the disbursement core tells Tiba about transactions. On the operator listener. */
-export function receiveFeed(app: FastifyInstance, gate: Authorize, feed: Feed): void {
+/** The feed: the disbursement core sends Tiba its transactions and their status updates (docs/feed.md). */
+export function receiveFeed(app: FastifyInstance, authorize: Authorize, feed: Feed): void {
   app.addContentTypeParser(NDJSON, (_request, payload, done) => {
     done(null, payload);
   });
 
-  const onRequest = [gate({ scope: 'feed:write' }), requireBodyOf('application/json', NDJSON)];
+  const onRequest = [authorize({ scope: 'feed:write' }), requireBodyOf('application/json', NDJSON)];
   const options = { onRequest, bodyLimit: JSON_BYTES_MAX };
   app.post('/feed/v1/transactions', options, async (request, reply) => {
     const run = feed.open(callerOf(request).client.clientId);
@@ -29,16 +29,18 @@ export function receiveFeed(app: FastifyInstance, gate: Authorize, feed: Feed): 
         request.raw.setTimeout(IDLE_TIMEOUT_MS, () => request.raw.destroy());
         await run.readNdjson(request.raw.iterator({ destroyOnReturn: false }));
       } else if (request.body === undefined) {
-        throw new ApiError('INVALID_FORMAT', { message: `Invalid format: send JSON, or ${NDJSON} for many` });
+        throw new ApiError('INVALID_FORMAT', {
+          message: `Invalid format: the body is empty; send JSON, or ${NDJSON} for many updates`,
+        });
       } else {
         await run.readJson(request.body);
       }
     } catch (error) {
-      // Many a core reads its answer only when it has written everything: what is still coming is read and let go.
+      // Many clients read the answer only after they have sent everything, so the rest of the body is read and discarded.
       request.raw.resume();
       if (!(error instanceof DatabaseUnavailable)) throw error;
       throw unavailable(
-        `The store cannot take the rest now (${counts(run.report)} are stored): send the whole feed again, nothing is applied twice`,
+        `The store cannot take the rest now (stored so far: ${counts(run.report)}): send the whole feed again, nothing is applied twice`,
         RETRY_AFTER_MS,
         error,
       );

@@ -1,13 +1,13 @@
 import type { FastifyInstance } from 'fastify';
 import type { Metrics } from '../../observability/metrics.ts';
 
-/** What must work for the service to answer; each resolves, or rejects with the reason, and does not take long over it. */
+/** The checks of what the service needs to answer. Each resolves, or rejects with the reason, within a short time. */
 export type ReadinessChecks = Readonly<Record<string, () => Promise<void>>>;
 
-/** `/livez`: the process runs. `/readyz`: it can answer. `/metrics`: what it counted. On the operator listener. */
+/** `/livez`: the process runs. `/readyz`: it can answer requests. `/metrics`: Prometheus metrics. */
 export function healthEndpoints(app: FastifyInstance, checks: ReadinessChecks, metrics: Metrics): void {
-  /** What came of each check. */
-  async function judge() {
+  /** Runs all checks. */
+  async function runChecks() {
     const results = await Promise.all(
       Object.entries(checks).map(async ([name, check]) => {
         const problem = await check().then(
@@ -25,7 +25,7 @@ export function healthEndpoints(app: FastifyInstance, checks: ReadinessChecks, m
   app.get('/livez', async () => ({ status: 'ok' }));
 
   app.get('/readyz', async (_request, reply) => {
-    const { ready, results } = await judge();
+    const { ready, results } = await runChecks();
     return reply
       .code(ready ? 200 : 503)
       .header('cache-control', 'no-store')
@@ -33,8 +33,8 @@ export function healthEndpoints(app: FastifyInstance, checks: ReadinessChecks, m
   });
 
   app.get('/metrics', async (_request, reply) => {
-    // Whoever only scrapes is told the truth too.
-    await judge();
+    // A monitor that only scrapes metrics must see the current readiness too.
+    await runChecks();
     return reply.type(metrics.contentType).send(await metrics.render());
   });
 }

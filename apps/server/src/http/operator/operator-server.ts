@@ -10,11 +10,13 @@ import { collectMethods } from '../method-not-allowed.ts';
 import { readJsonBodies } from '../request-body.ts';
 import { createServer, type ListenerOptions } from '../server.ts';
 import { searchAccountChecks } from './account-checks.ts';
+import { listAccountValidations } from './account-validations.ts';
+import { listCallbackEndpoints } from './callback-endpoints.ts';
 import { listRestrictedClients } from './enumeration.ts';
 import { receiveFeed } from './feed.ts';
 import { healthEndpoints, type ReadinessChecks } from './health.ts';
-import { operatorLists } from './lists.ts';
 import { listRails } from './rails.ts';
+import { listTransactions } from './transactions.ts';
 
 export interface OperatorServerDependencies {
   readonly listener: Omit<ListenerOptions, 'name' | 'requestTimeoutMs'>;
@@ -33,18 +35,21 @@ export interface OperatorServerDependencies {
 /** Registers routes on the operator listener. Each of them calls `authorize` for the scope it requires. */
 export type OperatorRoutes = (server: FastifyInstance, authorize: Authorize) => void;
 
-/** The listener for the operator's own systems; what the outside may reach is a matter of a port, not of care. */
+/** The listener for the operator's own systems. It has a port of its own, so that clients cannot reach it by mistake. */
 export function createOperatorServer(dependencies: OperatorServerDependencies): FastifyInstance {
-  const app = createServer({ ...dependencies.listener, name: 'operator', requestTimeoutMs: 0 });
+  const { listener, authorize, database } = dependencies;
+  const app = createServer({ ...listener, name: 'operator', requestTimeoutMs: 0 });
   const answerOtherMethods = collectMethods(app);
   readJsonBodies(app);
-  receiveFeed(app, dependencies.authorize, dependencies.feed);
-  operatorLists(app, dependencies.authorize, dependencies.database);
+  receiveFeed(app, authorize, dependencies.feed);
+  listCallbackEndpoints(app, authorize, database);
+  listTransactions(app, authorize, database);
+  listAccountValidations(app, authorize, database);
   searchAccountChecks(app, dependencies);
-  listRestrictedClients(app, dependencies.authorize, dependencies.enumerationGuard);
-  listRails(app, dependencies.authorize, dependencies.inquiries);
-  healthEndpoints(app, dependencies.readiness, dependencies.listener.metrics);
-  dependencies.operatorRoutes?.(app, dependencies.authorize);
+  listRestrictedClients(app, authorize, dependencies.enumerationGuard);
+  listRails(app, authorize, dependencies.inquiries);
+  healthEndpoints(app, dependencies.readiness, listener.metrics);
+  dependencies.operatorRoutes?.(app, authorize);
   answerOtherMethods();
   return app;
 }

@@ -4,9 +4,13 @@ import type { RailSnapshot } from '../../rails/resilience/guards.ts';
 import type { Authorize } from '../authorize.ts';
 import { sendSuccess } from '../envelope.ts';
 
-/** How banks are over each rail, as this process has found them. On the operator listener. */
-export function listRails(app: FastifyInstance, gate: Authorize, inquiries: Pick<AccountInquiries, 'snapshot'>): void {
-  app.get('/operator/v1/rails', { onRequest: gate({ scope: 'operator:read' }) }, async (_request, reply) => {
+/** Lists the rails, and the state of each bank on each rail as this process sees it (docs/rails-file.md). */
+export function listRails(
+  app: FastifyInstance,
+  authorize: Authorize,
+  inquiries: Pick<AccountInquiries, 'snapshot'>,
+): void {
+  app.get('/operator/v1/rails', { onRequest: authorize({ scope: 'operator:read' }) }, async (_request, reply) => {
     const data = JSON.stringify({ rails: inquiries.snapshot().map(railJson) });
     return sendSuccess(reply, 'Rails found', data);
   });
@@ -27,7 +31,7 @@ const bankJson = ({ bank, health }: RailSnapshot['banks'][number]): Record<strin
   bank_name: bank.name,
   breaker: health.state,
   breaker_since: health.since,
-  asked_again_in_seconds: Math.ceil(health.waitMs / 1000),
+  next_inquiry_in_seconds: Math.ceil(health.waitMs / 1000),
   in_flight: health.inFlight,
   recent: { answers: health.answers, p50_ms: rounded(health.p50Ms), p95_ms: rounded(health.p95Ms) },
   no_verdicts: health.recentFailures.map(({ reason, railCode, count, lastAt }) => ({

@@ -1,0 +1,101 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { IssueAccessToken } from '../../auth/access-tokens.ts';
+import type { Client } from '../../auth/clients.ts';
+import { isScope, SCOPES, type Scope } from '../../auth/scopes.ts';
+import type { SigningKeys } from '../../auth/signing-keys.ts';
+import type { Notifications } from '../../postgres/notifications.ts';
+import { retryAfterHeader, unavailable } from '../errors.ts';
+import { requireBodyOf } from '../request-body.ts';
+import { authenticateClient, type ClientAuthenticationDependencies, OAuthError } from './client-authentication.ts';
+
+export interface TokenEndpointDependencies extends ClientAuthenticationDependencies {
+  readonly notifications: Pick<Notifications, 'waitUntilCurrent'>;
+  readonly issue: IssueAccessToken;
+  readonly lifetimeSeconds: number;
+}
+
+const FORM = 'application/x-www-form-urlencoded';
+/** Client ID, secret and scopes take a few hundred bytes, even when all of them are percent-encoded. */
+const BODY_BYTES_MAX = 4 * 1024;
+const UNAVAILABLE_RETRY_AFTER_MS = 1_000;
+
+/**
+ * The token endpoint (RFC 6749, sections 3.2 and 4.4): client credentials, by HTTP Basic or in the body. Its answers have
+ * the form that OAuth clients read (sections 5.1 and 5.2). That is the one exception to the envelope (docs/contract.md
+ * 2.1); errors before OAuth is reached, such as a wrong content type, still have the envelope.
+ */
+export function tokenEndpoint(app: FastifyInstance, dependencies: TokenEndpointDependencies): void {
+  app.addContentTypeParser(FORM, { parseAs: 'string' }, (_request, body, done) => {
+    done(null, new URLSearchParams(body as string));
+  });
+
+  const options = { onRequest: requireBodyOf(FORM), bodyLimit: BODY_BYTES_MAX, schema: { hide: true } };
+  app.post('/oauth/token', options, async (request, reply) => {
+    reply.headers({ 'cache-control': 'no-store', pragma: 'no-cache' });
+    if (!(await dependencies.notifications.waitUntilCurrent()))
+      throw unavailable('No token can be issued now: repeat the request', UNAVAILABLE_RETRY_AFTER_MS);
+    try {
+      return await grantToken(request, dependencies);
+    } catch (error) {
+      if (!(error instanceof OAuthError)) throw error;
+      const { statusCode, code, message, headers } = error;
+      return reply.code(statusCode).headers(headers).send({ error: code, error_description: message });
+    }
+  });
+}
+
+async function grantToken(
+  request: FastifyRequest,
+  dependencies: TokenEndpointDependencies,
+): Promise<Record<string, string | number>> {
+  const blockedMs = dependencies.throttle.blockedMs(request.ip);
+  if (blockedMs > 0) {
+    const message = 'too many failures from this address';
+    throw new OAuthError('temporarily_unavailable', 429, message, retryAfterHeader(blockedMs));
+  }
+  const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams();
+  const client = authenticateClient(request, form, dependencies);
+  const grantType = form.get('grant_type');
+  if (grantType === null)
+    throw new OAuthError('invalid_request', 400, 'grant_type is missing: send client_credentials');
+  if (grantType !== 'client_credentials') {
+    throw new OAuthError('unsupported_grant_type', 400, 'the only grant_type is client_credentials');
+  }
+  const scopes = grantedScopes(client, form.get('scope'));
+  const accessToken = await dependencies.issue(client, scopes, dependencies.lifetimeSeconds);
+  return {
+    access_token: accessToken,
+    token_type: 'Bearer',
+    expires_in: dependencies.lifetimeSeconds,
+    scope: scopes.join(' '),
+  };
+}
+
+/** The requested scopes, or all of the client's when it requests none. @throws OAuthError for one that it does not have */
+function grantedScopes(client: Client, requested: string | null): Scope[] {
+  if (requested === null || requested.trim() === '') return [...client.scopes];
+  const scopes = requested.trim().split(/ +/);
+  const granted = scopes.filter(isScope).filter((scope) => client.scopes.has(scope));
+  if (granted.length < scopes.length) {
+    throw new OAuthError('invalid_scope', 400, `this client may have: ${[...client.scopes].join(' ')}`);
+  }
+  return granted;
+}
+
+/** Authorization server metadata (RFC 8414), and the keys that verify its tokens (RFC 7517). */
+export function authorizationServerMetadata(app: FastifyInstance, issuer: () => string, keys: SigningKeys): void {
+  app.get('/.well-known/oauth-authorization-server', { schema: { hide: true } }, async () => ({
+    issuer: issuer(),
+    token_endpoint: `${issuer()}/oauth/token`,
+    jwks_uri: `${issuer()}/oauth/jwks`,
+    grant_types_supported: ['client_credentials'],
+    response_types_supported: [],
+    token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+    scopes_supported: SCOPES,
+  }));
+
+  app.get('/oauth/jwks', { schema: { hide: true } }, async (_request, reply) => {
+    reply.header('cache-control', 'public, max-age=60');
+    return keys.jwks();
+  });
+}

@@ -1,0 +1,99 @@
+import type { FastifyRequest } from 'fastify';
+import type { Client, Clients } from '../../auth/clients.ts';
+import type { FailureThrottle } from '../../auth/failure-throttle.ts';
+import { matchesSecret } from '../../auth/secrets.ts';
+
+/**
+ * An error in the form of RFC 6749, section 5.2. The bodies of /oauth/* are the one exception to the envelope
+ * (docs/contract.md 2.1).
+ */
+export class OAuthError extends Error {
+  readonly code: string;
+  readonly statusCode: number;
+  readonly headers: Record<string, string>;
+
+  constructor(code: string, statusCode: number, message: string, headers: Record<string, string> = {}) {
+    super(message);
+    this.code = code;
+    this.statusCode = statusCode;
+    this.headers = headers;
+  }
+}
+
+export interface ClientAuthenticationDependencies {
+  readonly clients: Clients;
+  readonly throttle: FailureThrottle;
+}
+
+/**
+ * The client that a token request authenticates, by HTTP Basic or in the body (RFC 6749, section 2.3.1). A request without
+ * a valid secret counts as a failed authentication, whatever else is wrong with it. Errors after this step do not count: an
+ * authenticated client guesses nothing, and others behind its address would be blocked with it.
+ * @throws OAuthError
+ */
+export function authenticateClient(
+  request: FastifyRequest,
+  form: URLSearchParams,
+  { clients, throttle }: ClientAuthenticationDependencies,
+): Client {
+  try {
+    rejectRepeatedParameters(form);
+    return clientOf(request, form, clients);
+  } catch (error) {
+    throttle.recordFailure(request.ip);
+    throw error;
+  }
+}
+
+function clientOf(request: FastifyRequest, form: URLSearchParams, clients: Clients): Client {
+  const basic = basicCredentials(request.headers.authorization);
+  if (basic !== null && form.has('client_secret')) {
+    throw new OAuthError('invalid_request', 400, 'the client authenticates in two ways: use one');
+  }
+  const credentials = basic ?? bodyCredentials(form);
+  const client = credentials === null ? undefined : clients.find(credentials.clientId);
+  // The secret of an unknown client is compared too, so that the response time does not reveal which clients exist.
+  const matches = matchesSecret(credentials?.clientSecret ?? '', client?.secretHash ?? NO_SECRET);
+  if (client !== undefined && matches && !client.disabled) return client;
+  throw new OAuthError('invalid_client', 401, 'unknown client, wrong secret, or the client is disabled', {
+    'www-authenticate': 'Basic realm="tiba"',
+  });
+}
+
+const NO_SECRET = Buffer.alloc(32);
+
+/** RFC 6749, section 3.2: no parameter more than once. */
+function rejectRepeatedParameters(form: URLSearchParams): void {
+  const seen = new Set<string>();
+  for (const name of form.keys()) {
+    if (seen.has(name)) throw new OAuthError('invalid_request', 400, `${name} is given more than once`);
+    seen.add(name);
+  }
+}
+
+interface Credentials {
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
+/** RFC 6749, section 2.3.1: both parts are form-encoded before they are joined. */
+function basicCredentials(authorization: string | undefined): Credentials | null {
+  const encoded = /^Basic +([A-Za-z0-9+/]+=*)$/i.exec(authorization ?? '')?.[1];
+  if (encoded === undefined) return null;
+  const [clientId = '', clientSecret = ''] = Buffer.from(encoded, 'base64').toString('utf8').split(/:(.*)/s);
+  return { clientId: formDecode(clientId), clientSecret: formDecode(clientSecret) };
+}
+
+function formDecode(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    return text;
+  }
+}
+
+function bodyCredentials(form: URLSearchParams): Credentials | null {
+  const clientId = form.get('client_id');
+  const clientSecret = form.get('client_secret');
+  return clientId === null || clientSecret === null ? null : { clientId, clientSecret };
+}

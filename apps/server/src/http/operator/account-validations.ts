@@ -1,0 +1,22 @@
+import type { FastifyInstance } from 'fastify';
+import { validationToJson } from '../../account-validations/to-json.ts';
+import { listRunningValidations } from '../../postgres/account-validations.ts';
+import type { Database } from '../../postgres/database.ts';
+import type { Authorize } from '../authorize.ts';
+import { sendSuccess } from '../envelope.ts';
+import { listLimit } from '../query-parameters.ts';
+
+/** Lists the running account validations of all clients. */
+export function listAccountValidations(app: FastifyInstance, authorize: Authorize, database: Database): void {
+  const onRequest = authorize({ scope: 'operator:read' });
+
+  app.get('/operator/v1/account-validations', { onRequest }, async (request, reply) => {
+    const limit = listLimit(request.originalUrl);
+    const found = await listRunningValidations(database, limit + 1);
+    const validations = found
+      .slice(0, limit)
+      .map((validation) => ({ client_id: validation.clientId, ...validationToJson(validation) }));
+    const data = JSON.stringify({ validations, has_more: found.length > limit });
+    return sendSuccess(reply, 'Running account validations found', data);
+  });
+}
