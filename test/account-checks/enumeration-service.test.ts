@@ -95,7 +95,7 @@ test('1,000 account numbers, one after the other: slowed, then refused, seen, an
   assert.equal(asked.length - before, 200, 'the bank was asked about so many');
   assert.deepEqual([countOf(answers, 200), countOf(answers, 429)], [200, 800]);
   const refused = await check(harvester, 7_000_000_999);
-  assertError(refused, 'RATE_LIMIT_EXCEEDED', /look like a collection of accounts.*Retry-After.*operator/);
+  assertError(refused, 'RATE_LIMIT_EXCEEDED', /look like account enumeration.*Retry-After.*operator/);
   assert.equal(refused.headers.get('retry-after'), String(PAUSE_MS / 1000));
 
   assert.equal((await check(harvester, 7_000_000_000)).status, 200, 'what it has asked, it may ask again');
@@ -169,7 +169,7 @@ suite('the bound of a day', () => {
     const accounts = Array.from({ length: 20 }, (_, index) => account(index));
     assert.equal(countOf(await checkAll(client, accounts), 200), 20);
     const refused = await check(client, account(20));
-    assertError(refused, 'RATE_LIMIT_EXCEEDED', /Too many different accounts for one day.*operator/);
+    assertError(refused, 'RATE_LIMIT_EXCEEDED', /Too many different accounts in one day.*operator/);
     assert.ok(Number(refused.headers.get('retry-after')) <= 24 * 60 * 60);
     assert.equal((await check(client, account(0))).status, 200);
     assert.equal((await held(client))?.accounts_today, 20);

@@ -99,7 +99,7 @@ test('a number that no rail has room for: what is wrong is said, and not to come
   try {
     const { status, json, headers } = await service.checkAccount({ bank_code: 'BRI', account_number: '1'.repeat(20) });
     assert.deepEqual([status, json.error_code], [503, 'SERVICE_UNAVAILABLE']);
-    assert.match(json.message, /^Bank Rakyat Indonesia .* takes no question about this account number/);
+    assert.match(json.message, /^Bank Rakyat Indonesia .* rejects inquiries about this account number/);
     assert.equal(headers.get('retry-after'), '3600');
     assert.equal(rail.asked.length, 0);
   } finally {

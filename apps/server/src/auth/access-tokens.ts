@@ -57,7 +57,9 @@ export function createAccessTokenVerifier(getKey: JWTVerifyGetKey, expected: Tok
   };
 }
 
-/** The issuer's keys did not arrive in time, or not with status 200, or not as a JWKS: the token itself may be valid. */
+/**
+ * The issuer's keys did not arrive in time, or not with status 200, or not as a JWKS: the token itself may be valid.
+ */
 const KEYS_UNAVAILABLE: ReadonlySet<string> = new Set([
   errors.JWKSTimeout.code,
   errors.JWKSInvalid.code,
@@ -83,7 +85,8 @@ export type IssueAccessToken = (client: Client, scopes: readonly Scope[], lifeti
 export function createAccessTokenIssuer(keys: SigningKeys, expected: TokenExpectations): IssueAccessToken {
   return async (client, scopes, lifetimeSeconds) => {
     const { keyId, algorithm, privateKey } = keys.current();
-    // Not before the client's last revocation, or a token obtained within the same second would be revoked from the start.
+    // Not before the client's last revocation, or a token obtained within the same second would be revoked from the
+    // start.
     const issuedAt = Math.max(Math.floor(Date.now() / 1000), client.tokensValidFromSeconds);
     return new SignJWT({ client_id: client.clientId, scope: scopes.join(' ') })
       .setProtectedHeader({ alg: algorithm, typ: TOKEN_TYPE, kid: keyId })

@@ -28,14 +28,14 @@ interface RequestAddress {
 
 export interface Authenticator {
   /**
-   * `authorization` is the header as received. Returns without a promise for a token that was verified before, while the
-   * clients in memory are current.
+   * `authorization` is the header as received. Returns without a promise for a token that was verified before, while
+   * the clients in memory are current.
    */
   authenticate(authorization: string | undefined, from: RequestAddress): Authentication | Promise<Authentication>;
   /**
-   * The current caller of a request that was authenticated before and has waited since; null when its token or its client is
-   * no longer valid. That does not count as a failed authentication, because the client tried nothing. `unavailable` as
-   * above.
+   * The current caller of a request that was authenticated before and has waited since; null when its token or its
+   * client is no longer valid. That does not count as a failed authentication, because the client tried nothing.
+   * `unavailable` as above.
    */
   reauthenticate(authorization: string | undefined): Promise<Caller | null | 'unavailable'>;
 }
@@ -88,8 +88,8 @@ interface VerifiedToken {
 }
 
 /**
- * By the whole header, so that a token seen before costs one look-up and no parsing. The scheme has one spelling in it, or a
- * single token, spelled in many ways, could fill the map.
+ * By the whole header, so that a token seen before costs one look-up and no parsing. The scheme has one spelling in it,
+ * or a single token, spelled in many ways, could fill the map.
  */
 type VerifiedTokens = Map<string, VerifiedToken>;
 
@@ -176,8 +176,8 @@ const TOKEN_LENGTH_MAX = 8_192;
 const SCHEME = 'Bearer ';
 
 /**
- * The header as RFC 6750, section 2.1, spells it. The scheme may come in any case, followed by more than one space (RFC 9110,
- * sections 11.1 and 11.4), but hardly any client does that, and a header that is right already is not built anew.
+ * The header as RFC 6750, section 2.1, spells it. The scheme may come in any case, followed by more than one space (RFC
+ * 9110, sections 11.1 and 11.4), but hardly any client does that, and a header that is right already is not built anew.
  */
 const normalizeScheme = (authorization: string): string =>
   authorization.startsWith(SCHEME) && authorization[SCHEME.length] !== ' '

@@ -4,8 +4,8 @@ import { createCipheriv, createDecipheriv, createHash, randomBytes, timingSafeEq
 export const generateSecret = (): string => randomBytes(32).toString('base64url');
 
 /**
- * SHA-256 suffices because secrets are generated, never chosen: no dictionary contains them, and a slow hash would let a
- * flood of token requests exhaust the processor.
+ * SHA-256 suffices because secrets are generated, never chosen: no dictionary contains them, and a slow hash would let
+ * a flood of token requests exhaust the processor.
  */
 export const hashSecret = (secret: string): Buffer => createHash('sha256').update(secret).digest();
 

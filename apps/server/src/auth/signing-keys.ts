@@ -64,8 +64,8 @@ export function createSigningKeys({ database, seal, tokenLifetimeMaxSeconds }: S
 
 /**
  * Creates the key that signs from now on. The others still verify until their tokens have expired.
- * @throws StartError when the current key was sealed with another secret key: the running processes, which have that one,
- * could not open a key sealed with this one
+ * @throws StartError when the current key was sealed with another secret key: the running processes, which have that
+ * one, could not open a key sealed with this one
  */
 export async function rotateSigningKeys(database: Database, seal: Seal, algorithm: SigningAlgorithm): Promise<string> {
   const current = (await findSigningKeys(database, 0)).find(({ retired }) => !retired);

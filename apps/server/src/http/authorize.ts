@@ -24,8 +24,8 @@ const UNAVAILABLE_RETRY_AFTER_MS = 1_000;
 
 /**
  * Creates the onRequest hook that checks authentication, scope, rate limit and Accept, in this order (docs/contract.md
- * 7.2). It runs before the body is read. It finishes in the same turn of the event loop when the token was verified before
- * and the limiter is in this process.
+ * 7.2). It runs before the body is read. It finishes in the same turn of the event loop when the token was verified
+ * before and the limiter is in this process.
  */
 export function createAuthorize({ authenticator, limiter, metrics }: AuthorizeDependencies) {
   return ({ scope, limitedOperation, alternativeTypes = [] }: AuthorizeOptions): onRequestHookHandler => {
@@ -75,7 +75,9 @@ export function createAuthorize({ authenticator, limiter, metrics }: AuthorizeDe
 
 export type Authorize = ReturnType<typeof createAuthorize>;
 
-/** The error for a request that has waited and is no longer authorized; null if it still is. It is not counted again. */
+/**
+ * The error for a request that has waited and is no longer authorized; null if it still is. It is not counted again.
+ */
 export function createReauthorize(authenticator: Pick<Authenticator, 'reauthenticate'>, scope: Scope) {
   return async (request: FastifyRequest): Promise<ApiError | null> => {
     const caller = await authenticator.reauthenticate(request.headers.authorization);

@@ -15,7 +15,11 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
   request.errorCode = apiError.code;
   if (apiError.statusCode >= 500 && apiError.cause !== undefined) {
     const level = apiError.code === 'INTERNAL_ERROR' ? 'error' : 'warn';
-    log[level]({ requestId: request.id, err: apiError.cause }, apiError.message);
+    const { code, message } = apiError;
+    log[level](
+      { requestId: request.id, errorCode: code, answer: message, err: apiError.cause },
+      'answering a request failed; the client got an error response',
+    );
   }
   return reply
     .code(apiError.statusCode)
@@ -47,8 +51,8 @@ const FASTIFY_ERRORS: Readonly<Record<string, ErrorCode>> = {
 export type LogMalformed = (access: Omit<Access, 'listener'>) => void;
 
 /**
- * Bytes that Node's parser cannot read never become a request: the answer is written to the bare socket. `latest` is the
- * response to the last request that the parser could read on that socket: each request gets one answer, in order.
+ * Bytes that Node's parser cannot read never become a request: the answer is written to the bare socket. `latest` is
+ * the response to the last request that the parser could read on that socket: each request gets one answer, in order.
  */
 export function answerMalformed(
   error: Error & { code?: string },

@@ -97,7 +97,9 @@ export const unavailable = (message: string, retryAfterMs: number, cause?: unkno
 export const tooManyRequests = (retryAfterMs: number, message = MESSAGES.RATE_LIMIT_EXCEEDED): ApiError =>
   new ApiError('RATE_LIMIT_EXCEEDED', { message, headers: retryAfterHeader(retryAfterMs) });
 
-/** In whole seconds, rounded up, so that a client does not retry too early. Never 0, which many clients take for now. */
+/**
+ * In whole seconds, rounded up, so that a client does not retry too early. Never 0, which many clients take for now.
+ */
 export const retryAfterHeader = (ms: number) => ({ 'retry-after': String(Math.max(1, Math.ceil(ms / 1000))) });
 
 /** Returns a function that returns its argument. @throws ApiError with this code when the argument is null */

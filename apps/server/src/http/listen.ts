@@ -25,13 +25,18 @@ export async function listenAt(listener: FastifyInstance, address: ListenAddress
 function explain(error: unknown, { host, port, hostSetting, portSetting }: ListenAddress): string {
   switch (error instanceof Error && 'code' in error ? error.code : undefined) {
     case 'EADDRINUSE':
-      return `port ${port} on ${host} is taken by another program: stop it, or set ${portSetting} to another port (0 for any free port)`;
+      return (
+        `port ${port} on ${host} is taken by another program: stop it, or set ${portSetting} to another port ` +
+        '(0 for any free port)'
+      );
     case 'EACCES':
       return `this user may not listen on port ${port}: set ${portSetting} to a port from 1024 up`;
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
       return `${host} is not an address of this machine: change ${hostSetting}`;
     default:
-      return `cannot listen on ${hostSetting} ${host} and ${portSetting} ${port}: ${error instanceof Error ? error.message : String(error)}`;
+      return `cannot listen on ${hostSetting} ${host} and ${portSetting} ${port}: ${messageOf(error)}`;
   }
 }
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

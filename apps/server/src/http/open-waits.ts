@@ -2,7 +2,9 @@ import type { FastifyReply } from 'fastify';
 
 /** Counts the requests of each client that wait or stream. */
 export interface OpenWaits {
-  /** Counts one more, unless the client has `max` of them. It counts until its answer was sent or its client has gone. */
+  /**
+   * Counts one more, unless the client has `max` of them. It counts until its answer was sent or its client has gone.
+   */
   admit(clientId: string, max: number, reply: FastifyReply): boolean;
 }
 

@@ -70,7 +70,9 @@ interface File {
   readonly body: Buffer;
 }
 
-/** The page is megabytes of script and two hundred modules, so it is loaded at its first request and not at the start. */
+/**
+ * The page is megabytes of script and two hundred modules, so it is loaded at its first request and not at the start.
+ */
 async function renderReferencePage(): Promise<ReadonlyMap<string, File>> {
   const { default: scalar } = await import('@scalar/fastify-api-reference');
   const renderer = Fastify();

@@ -3,8 +3,8 @@ import { isJsonObject, type JsonObject, parseExactJson } from '../lib/exact-json
 import { ApiError } from './errors.ts';
 
 /**
- * Reads `application/json` bodies: strictly UTF-8, numbers kept exact, and no field twice with different values, because
- * parsers disagree on which of them counts. Any other body is INVALID_FORMAT.
+ * Reads `application/json` bodies: strictly UTF-8, numbers kept exact, and no field twice with different values,
+ * because parsers disagree on which of them counts. Any other body is INVALID_FORMAT.
  */
 export function readJsonBodies(app: FastifyInstance): void {
   const utf8 = new TextDecoder('utf-8', { fatal: true });
@@ -48,8 +48,8 @@ export const isBodyEmpty = (headers: FastifyRequest['headers']): boolean =>
   (headers['content-length'] ?? '0') === '0' && headers['transfer-encoding'] === undefined;
 
 /**
- * An onRequest hook for operations that need no body. Many HTTP clients name a content type even where they send nothing,
- * and an empty body would then be read as broken JSON. Put it after the authorize hook.
+ * An onRequest hook for operations that need no body. Many HTTP clients name a content type even where they send
+ * nothing, and an empty body would then be read as broken JSON. Put it after the authorize hook.
  */
 export const allowEmptyBody: onRequestHookHandler = ({ headers }, _reply, done) => {
   if (isBodyEmpty(headers)) delete headers['content-type'];

@@ -34,9 +34,9 @@ const lengthBit = (name: string): number => 1 << (name.length & 31);
 const SINGLE_BITS = SINGLE_HEADERS.reduce((bits, name) => bits | lengthBit(name), 0);
 
 /**
- * Node takes the first of these headers and ignores the others, but a proxy in front of Tiba may have checked another one.
- * `rawHeaders` holds names and values in turn. Letters are compared only where two names are equally long, because every
- * request is checked here.
+ * Node takes the first of these headers and ignores the others, but a proxy in front of Tiba may have checked another
+ * one. `rawHeaders` holds names and values in turn. Letters are compared only where two names are equally long, because
+ * every request is checked here.
  */
 function repeatedHeader(rawHeaders: readonly string[]): string | undefined {
   let seen = 0;
@@ -63,8 +63,9 @@ export const isDecodable = (url: string): boolean => {
 };
 
 /**
- * The last check before the body is read. A request that names a content type and sends no body would be waited for, because
- * such a request has no stream that ends (`optimizeEmptyRequests`). Without a content type, Fastify looks for no body.
+ * The last check before the body is read. A request that names a content type and sends no body would be waited for,
+ * because such a request has no stream that ends (`optimizeEmptyRequests`). Without a content type, Fastify looks for
+ * no body.
  */
 export const ignoreMissingBody: onRequestHookHandler = ({ headers }, _reply, done) => {
   if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined) {

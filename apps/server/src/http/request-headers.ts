@@ -1,8 +1,8 @@
 const JSON_RANGES = ['application/json', 'application/*', '*/*'];
 
 /**
- * Whether `Accept` admits JSON (RFC 9110, section 12.5.1): the most specific range that matches decides, and a weight of 0
- * excludes.
+ * Whether `Accept` admits JSON (RFC 9110, section 12.5.1): the most specific range that matches decides, and a weight
+ * of 0 excludes.
  */
 export function acceptsJson(accept: string | undefined): boolean {
   if (accept === undefined || accept === 'application/json' || accept === '*/*') return true;
@@ -10,8 +10,8 @@ export function acceptsJson(accept: string | undefined): boolean {
 }
 
 /**
- * Which of these types `Accept` prefers to JSON; null for none. A type must be named to be chosen: a client that accepts
- * anything gets JSON.
+ * Which of these types `Accept` prefers to JSON; null for none. A type must be named to be chosen: a client that
+ * accepts anything gets JSON.
  */
 export function preferredType<Type extends string>(accept: string | undefined, types: readonly Type[]): Type | null {
   if (accept === undefined || accept === '*/*') return null;
@@ -47,8 +47,8 @@ const WAIT_SECONDS_MAX = 60;
 const WAIT = /^wait\s*=\s*"?(\d{1,9})"?$/i;
 
 /**
- * The seconds of `Prefer: wait=N`, at most 60; null where there is no such preference. Preferences that are not understood
- * are ignored, and of one that is given twice the first counts (RFC 7240, section 2).
+ * The seconds of `Prefer: wait=N`, at most 60; null where there is no such preference. Preferences that are not
+ * understood are ignored, and of one that is given twice the first counts (RFC 7240, section 2).
  */
 export function waitSeconds(prefer: string | string[] | undefined): number | null {
   if (prefer === undefined) return null;
@@ -63,8 +63,8 @@ export function waitSeconds(prefer: string | string[] | undefined): number | nul
 const MAX_AGE = /^max-age\s*=\s*"?(\d{1,9})"?$/i;
 
 /**
- * The `max-age` of a request's Cache-Control in seconds (RFC 9111, section 5.2.1.1); 0 without it, and with `no-cache` or
- * `no-store`. Directives that are not understood are ignored.
+ * The `max-age` of a request's Cache-Control in seconds (RFC 9111, section 5.2.1.1); 0 without it, and with `no-cache`
+ * or `no-store`. Directives that are not understood are ignored.
  */
 export function acceptedAgeSeconds(cacheControl: string | undefined): number {
   if (cacheControl === undefined) return 0;

@@ -1,7 +1,10 @@
 import { type TSchema, Type } from 'typebox';
 import { ERROR_CODES, type ErrorCode, httpStatusOf } from './errors.ts';
 
-/** Schemas that all operations of the public API share. They document and type; each operation validates by its own rules. */
+/**
+ * Schemas that all operations of the public API share. They document and type; each operation validates by its own
+ * rules.
+ */
 
 export const Timestamp = Type.String({
   format: 'date-time',

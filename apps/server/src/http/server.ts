@@ -18,7 +18,9 @@ declare module 'fastify' {
     errorCode: ErrorCode | null;
     /** More fields for the access log. Must be masked. */
     logFields: Readonly<Record<string, unknown>> | null;
-    /** The pattern of the route, `none` where no route matches: never the URL. Waits and streams append what they are. */
+    /**
+     * The pattern of the route, `none` where no route matches: never the URL. Waits and streams append what they are.
+     */
     route: string;
     /** When the request's head had arrived, on the monotonic clock. */
     startedMs: number;
@@ -26,8 +28,8 @@ declare module 'fastify' {
 }
 
 /**
- * The schemas only describe. The operations validate by their own rules, in the order of docs/contract.md 7.2. Without a
- * validator Fastify does not even look at what it would validate.
+ * The schemas only describe. The operations validate by their own rules, in the order of docs/contract.md 7.2. Without
+ * a validator Fastify does not even look at what it would validate.
  */
 const WITHOUT_VALIDATION = {
   compilersFactory: { buildValidator: () => () => undefined, buildSerializer: () => () => JSON.stringify },
@@ -52,8 +54,8 @@ const HEADERS_TIMEOUT_MS = 10_000;
 const CONNECTIONS_CHECKING_INTERVAL_MS = 1_000;
 const KEEP_ALIVE_TIMEOUT_MS = 75_000;
 /**
- * Longer than any wait that a client may ask for. Node checks once whether the peer read anything meanwhile, so a peer that
- * has stopped reading is disconnected after twice this time. A feed has its own timeout.
+ * Longer than any wait that a client may ask for. Node checks once whether the peer read anything meanwhile, so a peer
+ * that has stopped reading is disconnected after twice this time. A feed has its own timeout.
  */
 const SILENT_TIMEOUT_MS = 90_000;
 
@@ -113,8 +115,8 @@ function fastifyOptions({ name, trustedProxies, requestTimeoutMs }: ListenerOpti
       requireHostHeader: false,
       headersTimeout: HEADERS_TIMEOUT_MS,
       connectionsCheckingInterval: CONNECTIONS_CHECKING_INTERVAL_MS,
-      // A request without a body is not a stream that has to end: this saves a twentieth of a status check's cost. Feeds
-      // are read as streams.
+      // A request without a body is not a stream that has to end: this saves a twentieth of a status check's cost.
+      // Feeds are read as streams.
       optimizeEmptyRequests: isPublic,
     },
     // The router would reject a path with broken percent-encoding before it looks for a route, and so before the caller

@@ -1,6 +1,6 @@
 /**
- * The operations whose requests are counted (docs/contract.md 8.1). Both forms of check-status share one quota, as do all
- * operations on callbacks, on banks, and on account validations.
+ * The operations whose requests are counted (docs/contract.md 8.1). Both forms of check-status share one quota, as do
+ * all operations on callbacks, on banks, and on account validations.
  */
 export const LIMITED_OPERATIONS = [
   'check-status',
@@ -20,8 +20,8 @@ export interface Decision {
   /** The number of requests that would be admitted now. */
   readonly remaining: number;
   /**
-   * The time until the quota grows; for a request over the limit, the time until it would be admitted. 0 when nothing is
-   * counted yet. A whole window when the limit is 0: waiting never helps, and repeating at once helps even less.
+   * The time until the quota grows; for a request over the limit, the time until it would be admitted. 0 when nothing
+   * is counted yet. A whole window when the limit is 0: waiting never helps, and repeating at once helps even less.
    */
   readonly resetMs: number;
 }

@@ -5,7 +5,8 @@ export type MonotonicClock = () => number;
 
 /**
  * The in-process limiter: for each key, a ring buffer with the times of the requests admitted in the last window. It is
- * exact because it stores each of them; a counter per fixed minute would admit twice the limit around the change of minute.
+ * exact because it stores each of them; a counter per fixed minute would admit twice the limit around the change of
+ * minute.
  */
 export interface SlidingWindow extends Limiter {
   take(key: string, limit: number): Decision;
@@ -48,7 +49,9 @@ export function createSlidingWindow(clock: MonotonicClock): SlidingWindow {
 
 const NONE_ADMITTED: Decision = { admitted: false, remaining: 0, resetMs: WINDOW_MS };
 
-/** `count` times from `start` on, oldest first. It grows with use, so that a high limit costs nothing before it is used. */
+/**
+ * `count` times from `start` on, oldest first. It grows with use, so that a high limit costs nothing before it is used.
+ */
 interface Ring {
   times: Float64Array;
   start: number;

@@ -15,7 +15,7 @@ export interface BankDependencies {
   readonly processingTimes: Pick<ProcessingTimes, 'percentiles'>;
 }
 
-/** Which banks there are, and how they are at the moment: what a client shows before somebody pays. */
+/** Lists the banks and their availability, which a client can show before a person pays. */
 export function bankOperations(
   app: FastifyInstance,
   { authorize, banks, inquiries, processingTimes }: BankDependencies,
@@ -23,7 +23,7 @@ export function bankOperations(
   const onRequest = authorize({ scope: 'account:check', limitedOperation: 'banks' });
 
   app.get('/api/v1/banks', { onRequest, schema: listBanksSchema }, async (_request, reply) => {
-    const data = JSON.stringify({ banks: describe(banks.list()) });
+    const data = JSON.stringify({ banks: toJson(banks.list()) });
     return sendSuccess(reply, 'Banks found', data);
   });
 
@@ -31,10 +31,10 @@ export function bankOperations(
     const { code } = request.params as { readonly code: string };
     const bank = banks.find(code);
     if (bank === null) throw new ApiError('INVALID_BANK_CODE');
-    return sendSuccess(reply, 'Bank found', JSON.stringify(describe([bank])[0]));
+    return sendSuccess(reply, 'Bank found', JSON.stringify(toJson([bank])[0]));
   });
 
-  function describe(described: readonly Bank[]): Record<string, unknown>[] {
+  function toJson(described: readonly Bank[]): Record<string, unknown>[] {
     const healths = bankHealths(inquiries.snapshot());
     return described.map((bank) => {
       const canReach = inquiries.canReach(bank);
@@ -46,7 +46,7 @@ export function bankOperations(
         bank_name: bank.name,
         short_names: bank.shortNames,
         check_account: canReach,
-        // Nobody asks it, so nobody knows.
+        // Without a rail there are no inquiries that could show its availability.
         status: canReach ? status : null,
         since,
         account_checks: checks && { p50_ms: Math.round(checks.p50Ms), p95_ms: Math.round(checks.p95Ms) },

@@ -11,7 +11,7 @@ const Quantiles = (what: string, unit: string) =>
       },
       { additionalProperties: false },
     ),
-    `${what} null while too few are known.`,
+    `${what} null while there are too few.`,
   );
 
 const names = {
@@ -20,22 +20,23 @@ const names = {
   bank_name: Type.String({ examples: ['Bank Central Asia'] }),
 };
 
-/** What an event tells of a bank. */
+/** A bank in an event. */
 export const BankStateSchema = Type.Object(
-  { ...names, status: Type.Enum(['UP', 'DOWN'], { description: 'Of account checks.' }), since: Timestamp },
+  { ...names, status: Type.Enum(['UP', 'DOWN'], { description: 'Availability of account checks.' }), since: Timestamp },
   { additionalProperties: false },
 );
 
 const BankSchema = Type.Object(
   {
     ...names,
-    short_names: Type.Array(Type.String(), { description: 'What else it answers to as `bank_code`.' }),
-    check_account: Type.Boolean({ description: 'Whether its accounts can be checked here.' }),
+    short_names: Type.Array(Type.String(), { description: 'Short names that `bank_code` accepts for this bank.' }),
+    check_account: Type.Boolean({ description: 'Whether accounts of this bank can be checked here.' }),
     status: nullable(
       Type.Enum([...BANK_STATUSES]),
-      'Of account checks, as found lately. DOWN: none is answered. DEGRADED: some are not. null where check_account is false: nobody asks it.',
+      'Recent availability of account checks. DOWN: none succeeds. DEGRADED: some fail. null where check_account ' +
+        'is false.',
     ),
-    since: nullable(Timestamp, 'null when nothing has changed since the start.'),
+    since: nullable(Timestamp, 'When the status last changed; null if it has not changed since the service started.'),
     account_checks: Quantiles('How long recent account checks took at the bank;', 'ms'),
     disbursements: Quantiles('How long recent disbursements were in PROCESS;', 'seconds'),
   },
@@ -47,9 +48,9 @@ const common = { tags: ['Banks'], security: [{ bearer: ['account:check'] }] };
 export const listBanksSchema = {
   ...common,
   operationId: 'listBanks',
-  summary: 'The banks, and how they are',
+  summary: 'List banks and their availability',
   description:
-    'Every bank that has a code here: its names, what can be asked about it, and whether it answers at the moment.',
+    'Every bank that has a code here: its names, whether its accounts can be checked, and its current availability.',
   response: {
     200: successResponse(
       Type.Object({ banks: Type.Array(BankSchema) }, { additionalProperties: false }),
@@ -63,7 +64,7 @@ export const listBanksSchema = {
 export const readBankSchema = {
   ...common,
   operationId: 'getBank',
-  summary: 'A bank, and how it is',
+  summary: 'Get a bank and its availability',
   params: Type.Object({
     code: Type.String({ description: 'Clearing code, BIC or short name.', examples: ['014', 'CENAIDJA', 'BCA'] }),
   }),

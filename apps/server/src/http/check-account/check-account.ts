@@ -14,9 +14,9 @@ import { jsonObject, requireJson } from '../request-body.ts';
 import { acceptedAgeSeconds } from '../request-headers.ts';
 import { checkAccountSchema } from './schema.ts';
 
-/** When nothing is known of how long it takes. */
+/** When the bank's recovery time is unknown. */
 const BANK_RETRY_AFTER_MS = 5_000;
-/** A rail comes with a new rails file and a restart, and a number stays as it is. */
+/** A retry does not help: a new rail needs a changed rails file and a restart, and the number stays as it is. */
 const PERMANENT_RETRY_AFTER_MS = 60 * 60_000;
 
 export interface CheckAccountDependencies {
@@ -52,7 +52,7 @@ export function checkAccount(
       // Real-time unless the client accepts less (docs/api.md, "Account checks").
       { ageMaxSeconds: acceptedAgeSeconds(request.headers['cache-control']), requestId: request.id },
     );
-    request.logFields = logged(bank, accountNumber, outcome);
+    request.logFields = logFields(bank, accountNumber, outcome);
     if (outcome.kind !== 'verdict') throw noVerdictError(bank, outcome);
     if (outcome.ageSeconds !== undefined) reply.header('age', String(outcome.ageSeconds));
     const message =
@@ -61,9 +61,9 @@ export function checkAccount(
   });
 }
 
-/** For the access log. */
-function logged(bank: Bank, number: AccountNumber, outcome: CheckOutcome): Readonly<Record<string, unknown>> {
-  // Masked. As text: what knows by itself how to become JSON takes three times as long.
+/** Fields for the access log. */
+function logFields(bank: Bank, number: AccountNumber, outcome: CheckOutcome): Readonly<Record<string, unknown>> {
+  // Masked. Converted to text here, because serializing an object with a toJSON method takes three times as long.
   const account = number.toString();
   if (outcome.kind === 'blocked') return { bank: bank.bic, account, outcome: outcome.reason };
   return {
@@ -81,34 +81,38 @@ function noVerdictError(bank: Bank, outcome: Exclude<CheckOutcome, { kind: 'verd
   if (outcome.kind === 'blocked') return tooManyRequests(outcome.retryAfterMs, BLOCKED_MESSAGES[outcome.reason]);
   if (outcome.reason === 'no_rail') {
     return unavailable(
-      `Accounts of ${bank.name} cannot be checked here: check_account of GET /api/v1/banks says at which banks they can`,
+      `Accounts of ${bank.name} cannot be checked here: GET /api/v1/banks lists the banks with check_account true`,
       PERMANENT_RETRY_AFTER_MS,
     );
   }
   if (outcome.reason === 'rejected_by_bank') {
     return unavailable(
-      `${bank.name} takes no question about this account number, which says nothing about the account: make sure that the number is right`,
+      `${bank.name} rejects inquiries about this account number, which says nothing about the account: make sure ` +
+        'that the number is right',
       PERMANENT_RETRY_AFTER_MS,
     );
   }
   return unavailable(
-    `${bank.name} cannot be asked now, which says nothing about the account: repeat the request`,
+    `${bank.name} cannot answer now, which says nothing about the account: repeat the request`,
     outcome.retryAfterMs ?? BANK_RETRY_AFTER_MS,
   );
 }
 
 const ENUMERATION_MESSAGE =
-  'These checks look like a collection of accounts rather than payments: go on with new accounts after the number of seconds in Retry-After, or ask the operator to allow it. Accounts that you have checked today can be checked again';
+  'These checks look like account enumeration rather than payments: continue with new accounts after the number of ' +
+  'seconds in Retry-After, or ask the operator to allow it. Accounts that you have checked today can be ' +
+  'checked again';
 
-/** Which sign it was is for the operator: who knows would go around it. */
+/** The message does not say which signal it was: a client that knows could evade it. The operator sees it. */
 const BLOCKED_MESSAGES: Readonly<Record<Signal, string>> = {
   accounts_per_day:
-    'Too many different accounts for one day: go on with new ones after the number of seconds in Retry-After, or ask the operator for more. Accounts that you have checked today can be checked again',
+    'Too many different accounts in one day: continue with new ones after the number of seconds in Retry-After, or ' +
+    'ask the operator for a higher limit. Accounts that you have checked today can be checked again',
   not_found_ratio: ENUMERATION_MESSAGE,
   sequential_numbers: ENUMERATION_MESSAGE,
 };
 
-/** docs/contract.md 2.3, and 4.3 rules 1 and 2; and `name_match` for whoever asked for it. */
+/** docs/contract.md 2.3, and 4.3 rules 1 and 2; with `name_match` if the request has `expected_account_name`. */
 function resultJson(
   bankCode: unknown,
   { bank, accountNumber, expectedName }: AccountCheckRequest,

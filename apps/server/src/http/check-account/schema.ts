@@ -9,9 +9,10 @@ import { errorResponses, nullable, successResponse } from '../schemas.ts';
 export const NameMatchSchema = Type.Object(
   {
     result: Type.Enum([...NAME_MATCH_RESULTS], {
-      description: 'MATCH: pay. CLOSE_MATCH: a person should look. NOT_POSSIBLE: nothing can be said.',
+      description:
+        'MATCH: you can pay. CLOSE_MATCH: a person should compare the names. NOT_POSSIBLE: no comparison is possible.',
     }),
-    score: Type.Number({ description: 'Orders answers of the same result.', minimum: 0, maximum: 1 }),
+    score: Type.Number({ description: 'Orders results of the same kind.', minimum: 0, maximum: 1 }),
     reasons: Type.Array(Type.Enum(Object.keys(NAME_MATCH_REASONS)), { description: 'Why; see docs/name-match.md.' }),
   },
   { additionalProperties: false, description: 'Only when the request has `expected_account_name`.' },
@@ -37,12 +38,14 @@ export const checkAccountSchema = {
   operationId: 'checkAccount',
   summary: 'Check a bank account before paying to it',
   description:
-    'Can it arrive? Asks the bank in real time and answers within 5 seconds. A bank that cannot answer is SERVICE_UNAVAILABLE, never NOT_FOUND.',
+    'Asks the bank in real time and answers within 5 seconds. A bank that cannot answer is SERVICE_UNAVAILABLE, ' +
+    'never NOT_FOUND.',
   headers: Type.Object({
     'cache-control': Type.Optional(
       Type.String({
         description:
-          'Extension: `max-age=300` accepts a verdict that you have had in the last 300 seconds, where the operator keeps them. `Age` then says how old it is.',
+          'Extension: `max-age=300` accepts a verdict from one of your own checks in the last 300 seconds, if the ' +
+          'operator has enabled the verdict cache. `Age` then gives its age in seconds.',
         examples: ['max-age=300'],
       }),
     ),
@@ -52,7 +55,7 @@ export const checkAccountSchema = {
     account_number: Type.String({ description: '5 to 34 digits.', pattern: '^[0-9]{5,34}$', examples: ['1234567890'] }),
     expected_account_name: Type.Optional(
       Type.String({
-        description: 'Extension: the name to be compared with that which the bank holds.',
+        description: 'Extension: the name to compare with the name that the bank holds.',
         minLength: 1,
         maxLength: NAME_LENGTH_MAX,
         examples: ['Budi Santoso'],
@@ -63,7 +66,7 @@ export const checkAccountSchema = {
     200: successResponse(
       CheckedAccountSchema,
       'Account validation successful',
-      'The verdict; a negative one is a success too.',
+      'The verdict. A negative verdict is a success, too.',
     ),
     ...errorResponses(['INVALID_BANK_CODE', 'INVALID_FORMAT', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE']),
   },

@@ -13,7 +13,7 @@ export interface CheckStatusDependencies {
   readonly authorize: Authorize;
   readonly lookUp: TransactionLookUp;
   readonly retryAfter: RetryAfter;
-  /** Takes over where one look is not enough: for whoever wants to wait, or where the bank can be asked. */
+  /** Answers where one look-up is not enough: the client waits or streams, or the bank can be asked. */
   readonly longPoll: (request: LongPollRequest) => void;
 }
 
@@ -41,7 +41,8 @@ export function checkStatus(
     const { clientId } = callerOf(request).client;
     lookUp.find(clientId, value, matchTransactionId, (error, found) => {
       if (error !== null) reply.send(error);
-      // Another client's transaction is not looked for, so its answer cannot differ from that for none at all.
+      // The look-up covers the caller's own transactions only, so another client's transaction gives the same bytes as
+      // one that does not exist.
       else if (found === null) reply.send(new ApiError('TRANSACTION_NOT_FOUND'));
       else if (found.progress === 'inquirable' || wantsLongPoll(request)) longPoll({ request, reply, clientId, found });
       else {
@@ -55,7 +56,7 @@ export function checkStatus(
 const wantsLongPoll = ({ headers }: FastifyRequest): boolean =>
   headers['prefer'] !== undefined || prefersStream(headers.accept);
 
-/** What follows the last slash of the path, decoded once. It is read from the URL as sent: the router decodes its own way. */
+/** The last path segment, decoded once. It is read from the URL as sent, because the router decodes in its own way. */
 function identifierInPath(url: string): string {
   const query = url.indexOf('?');
   const end = query === -1 ? url.length : query;
@@ -64,7 +65,7 @@ function identifierInPath(url: string): string {
 
 const QUERY_NAME = 'reference_id';
 
-/** The one `reference_id` of the query, as a form would encode it (a plus is a space). */
+/** The only `reference_id` of the query, decoded like a form field (a plus is a space). */
 function identifierInQuery(url: string): string {
   const query = url.indexOf('?');
   const values: string[] = [];
@@ -75,13 +76,15 @@ function identifierInQuery(url: string): string {
   const [value] = values;
   if (value === undefined || values.length > 1) {
     throw new ApiError('INVALID_TRANSACTION_ID', {
-      message: `Invalid transaction ID format: give ${QUERY_NAME} exactly once${values.length > 1 ? '' : ', or a transaction ID in the path'}`,
+      message:
+        `Invalid transaction ID format: give ${QUERY_NAME} exactly ` +
+        `once${values.length > 1 ? '' : ', or a transaction ID in the path'}`,
     });
   }
   return identifier(value.replaceAll('+', ' '), QUERY_NAME);
 }
 
-// A URL is ASCII (RFC 3986); what is beyond must come percent-encoded.
+// A URL is ASCII (RFC 3986); other characters must be percent-encoded.
 const BEYOND_ASCII = /[^\x21-\x7e ]/;
 
 function identifier(encoded: string, where: string): string {
@@ -89,7 +92,9 @@ function identifier(encoded: string, where: string): string {
   // A transaction ID is a valid reference ID too.
   if (value !== null && isReferenceId(value)) return value;
   throw new ApiError('INVALID_TRANSACTION_ID', {
-    message: `Invalid transaction ID format: ${where} must hold 1 to 128 characters, percent-encoded as UTF-8, none of them a control character`,
+    message:
+      `Invalid transaction ID format: ${where} must have 1 to 128 characters, percent-encoded as UTF-8, ` +
+      'none of them a control character',
   });
 }
 

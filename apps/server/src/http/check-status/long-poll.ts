@@ -32,8 +32,9 @@ export interface LongPollDependencies extends TransactionWatchDependencies {
 }
 
 /**
- * Waits and streams count together, for each costs the same: a connection, a look-up with each change, and more frequent
- * status inquiries. No wait is longer than the minute of the rate limit, so every request that the limit admits can wait.
+ * Waits and streams count together, for each costs the same: a connection, a look-up with each change, and more
+ * frequent status inquiries. No wait is longer than the minute of the rate limit, so every request that the limit
+ * admits can wait.
  */
 const OPEN_WAITS_PER_MINUTE_LIMIT = 2;
 /** The longest wait has ended by then. */
@@ -48,8 +49,9 @@ interface LongPollContext extends LongPollDependencies {
 }
 
 /**
- * Answers about transactions in PROCESS: sends Retry-After, waits if the client asks for it (`Prefer: wait`, RFC 7240), or
- * streams the changes. A waiting request costs memory and no polling of the database: PostgreSQL notifies of changes.
+ * Answers about transactions in PROCESS: sends Retry-After, waits if the client asks for it (`Prefer: wait`, RFC 7240),
+ * or streams the changes. A waiting request costs memory and no polling of the database: PostgreSQL notifies of
+ * changes.
  */
 export function createLongPoll(dependencies: LongPollDependencies) {
   const stop = new AbortController();
@@ -141,7 +143,10 @@ async function untilFinal(
   }
 }
 
-/** After the wait the token must still be valid, or the client could not be given the answer. The last read takes time, too. */
+/**
+ * After the wait the token must still be valid, or the client could not be given the answer. The last read takes time,
+ * too.
+ */
 const waitSecondsWithin = (tokenLeftMs: number): number => Math.max(0, Math.floor((tokenLeftMs - LAST_READ_MS) / 1000));
 const LAST_READ_MS = 2_000;
 
@@ -151,6 +156,8 @@ const tooManyOpenWaits = (max: number): ApiError =>
     `No more than ${max} requests can wait or stream at a time: end some, or register a callback endpoint instead`,
   );
 
-/** Their durations are chosen by the client and say nothing of this service's speed: metrics count them as own routes. */
+/**
+ * Their durations are chosen by the client and say nothing of this service's speed: metrics count them as own routes.
+ */
 const WAITING = ' (waiting)';
 const STREAMING = ' (streaming)';

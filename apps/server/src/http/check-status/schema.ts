@@ -35,18 +35,19 @@ const Headers = Type.Object({
   prefer: Type.Optional(
     Type.String({
       description:
-        'RFC 7240: `wait=30` answers at the moment the status is final, or after that many seconds (60 at the most) with what is known. `Preference-Applied` tells that it was done.',
+        'RFC 7240: `wait=30` answers as soon as the status is final, or after 30 seconds (at most 60) with the ' +
+        'current state. `Preference-Applied` confirms it.',
       examples: ['wait=30'],
     }),
   ),
   'if-none-match': Type.Optional(
     Type.String({
-      description: 'The `ETag` of an earlier answer: 304 when nothing has changed since.',
+      description: 'The `ETag` of an earlier response: 304 if nothing has changed since.',
       examples: ['"2"'],
     }),
   ),
   'last-event-id': Type.Optional(
-    Type.String({ description: 'With `Accept: text/event-stream`: the id of the last event that was seen.' }),
+    Type.String({ description: 'With `Accept: text/event-stream`: the id of the last event that you received.' }),
   ),
 });
 
@@ -58,10 +59,12 @@ const common = {
     200: successResponse(
       TransactionSchema,
       'Transaction found',
-      'The transaction. `ETag` is its version, which grows by one with each event; while it is in PROCESS, `Retry-After` says when to ask again. With `Accept: text/event-stream` the changes are streamed: the id of each event is the version, its data the transaction.',
+      'The transaction. `ETag` is its version, which grows by one with each event. While the status is PROCESS, ' +
+        '`Retry-After` says when to repeat the request. With `Accept: text/event-stream` the changes are ' +
+        'streamed: the id of each event is the version, and its data is the transaction.',
     ),
-    204: Type.Null({ description: 'To `Last-Event-ID` of the final status: there is nothing more to stream.' }),
-    304: Type.Null({ description: 'Nothing has changed since the version that `If-None-Match` names.' }),
+    204: Type.Null({ description: '`Last-Event-ID` names the final status: there is nothing more to stream.' }),
+    304: Type.Null({ description: 'Nothing has changed since the version in `If-None-Match`.' }),
     ...errorResponses(['INVALID_TRANSACTION_ID', 'TRANSACTION_NOT_FOUND']),
   },
 };
@@ -71,7 +74,8 @@ export const checkStatusByIdSchema = {
   operationId: 'checkStatus',
   summary: 'Check a disbursement by transaction ID or reference ID',
   description:
-    'Has it arrived? Looked up as a transaction ID first, then as a reference ID. Percent-encode a reference ID that holds reserved characters: `INV%2F2026%2F001`.',
+    'Looks up the value as a transaction ID first, then as a reference ID. Percent-encode reserved characters: ' +
+    '`INV%2F2026%2F001`.',
   params: Type.Object({
     transaction_id: Type.String({ description: 'Transaction ID or reference ID.', examples: ['TB2026112100000001'] }),
   }),
@@ -81,7 +85,7 @@ export const checkStatusByReferenceSchema = {
   ...common,
   operationId: 'checkStatusByReference',
   summary: 'Check a disbursement by reference ID',
-  description: 'Has it arrived? Matches reference IDs only.',
+  description: 'Matches reference IDs only.',
   querystring: Type.Object({
     reference_id: Type.String({ description: "The client's unique reference ID.", examples: ['INV/2026/001'] }),
   }),

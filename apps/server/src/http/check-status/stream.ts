@@ -28,9 +28,9 @@ export interface StatusStream {
 }
 
 /**
- * Streams the changes of one transaction as server-sent events (HTML Living Standard, section 9.2). Each event's id is the
- * transaction's version, so that `Last-Event-ID` says what the client has seen. The stream ends after the final status, or
- * after `maxMs`. A client that reconnects after the final status gets 204, which tells it to stop.
+ * Streams the changes of one transaction as server-sent events (HTML Living Standard, section 9.2). Each event's id is
+ * the transaction's version, so that `Last-Event-ID` says what the client has seen. The stream ends after the final
+ * status, or after `maxMs`. A client that reconnects after the final status gets 204, which tells it to stop.
  */
 export async function streamStatus(options: StatusStream): Promise<void> {
   const { request, reply, watch } = options;

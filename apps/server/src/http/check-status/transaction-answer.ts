@@ -23,7 +23,8 @@ type RenderedField = 'transaction_id' | 'bank_name' | 'created_at';
 
 /**
  * A text field of a rendered transaction. It is cut out of the text instead of parsing the whole, because this runs for
- * each answer about a transaction in PROCESS. No value can contain the search text, because quotes in values are escaped.
+ * each answer about a transaction in PROCESS. No value can contain the search text, because quotes in values are
+ * escaped.
  */
 export function readRendered(rendered: string, field: RenderedField): string {
   const start = rendered.indexOf(`"${field}":"`) + field.length + '"":"'.length;

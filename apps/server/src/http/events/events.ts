@@ -7,9 +7,9 @@ import { sendSuccess } from '../envelope.ts';
 import { queryParameters, wholeNumber } from '../query-parameters.ts';
 import { EVENTS_DEFAULT, EVENTS_MAX, listEventsSchema, SEQUENCE_MAX } from './schema.ts';
 
-/** All that a client is told about, in order and without gaps: what callbacks tell of, to be read. */
-export function eventOperations(app: FastifyInstance, gate: Authorize, database: Database): void {
-  const onRequest = gate({ scope: 'events:read', limitedOperation: 'events' });
+/** Lists a client's events in order and without gaps: the same events that callbacks deliver. */
+export function eventOperations(app: FastifyInstance, authorize: Authorize, database: Database): void {
+  const onRequest = authorize({ scope: 'events:read', limitedOperation: 'events' });
 
   app.get('/api/v1/events', { onRequest, schema: listEventsSchema }, async (request, reply) => {
     const given = queryParameters(request.originalUrl, ['after', 'limit']);
@@ -19,12 +19,13 @@ export function eventOperations(app: FastifyInstance, gate: Authorize, database:
     const found = await listEvents(database, callerOf(request).client.clientId, { after, limit: limit + 1 });
     const events = found.slice(0, limit);
     const nextAfter = events.at(-1)?.sequence ?? after;
-    const data = `{"events":[${events.map(eventJson).join(',')}],"next_after":${nextAfter},"has_more":${found.length > limit}}`;
+    const hasMore = found.length > limit;
+    const data = `{"events":[${events.map(eventJson).join(',')}],"next_after":${nextAfter},"has_more":${hasMore}}`;
     return sendSuccess(reply, 'Events found', data);
   });
 }
 
-/** Put together as text: the subject is passed on as it was rendered, so that its amounts stay exact. */
+/** Assembled as text: the data is passed on as it was rendered, so that its amounts stay exact. */
 const eventJson = ({ sequence, subjectId, version, kind, occurredAt, data }: Event): string =>
   `{"sequence":${sequence},"event_id":"${eventId(subjectId, version)}","type":"${kind}"` +
   `,"timestamp":"${occurredAt}","version":${version},"data":${data}}`;

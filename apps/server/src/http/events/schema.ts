@@ -13,7 +13,7 @@ import { errorResponses, successResponse, Timestamp } from '../schemas.ts';
 
 export const EVENTS_MAX = 1_000;
 export const EVENTS_DEFAULT = 100;
-/** Larger ones would not be exact as JSON numbers everywhere. */
+/** Larger numbers are not exact in every JSON parser. */
 export const SEQUENCE_MAX = 999_999_999_999_999;
 
 export const EventFields = {
@@ -25,7 +25,7 @@ export const EventFields = {
 };
 
 export const Sequence = Type.Integer({
-  description: "The event's place among all of yours: from 1, without gaps.",
+  description: "The event's number in your sequence of events: from 1, without gaps.",
   minimum: 1,
   examples: [42],
 });
@@ -39,7 +39,8 @@ const eventOf = (kinds: readonly EventKind[], data: Parameters<typeof Type.Array
       timestamp: Timestamp,
       version: Type.Integer({
         description:
-          "Its transaction's, job's or bank's after it. A greater one is later; never go back to a smaller one.",
+          'The version of the transaction, job or bank after this event. A greater version is later; ignore ' +
+          'smaller ones.',
         minimum: 1,
       }),
       data,
@@ -57,15 +58,21 @@ export const listEventsSchema = {
   tags: ['Events'],
   security: [{ bearer: ['events:read'] }],
   operationId: 'listEvents',
-  summary: 'What happened, in order',
+  summary: 'List events in order',
   description:
-    'All that callbacks tell of, numbered without gaps: remember `next_after`, ask again from there, and nothing is ever missed.',
+    'All events that callbacks deliver, numbered without gaps. Store `next_after` and continue from there, and you ' +
+    'miss none.',
   querystring: Type.Object({
     after: Type.Optional(
       Type.Integer({ description: 'Only events after this sequence.', minimum: 0, maximum: SEQUENCE_MAX, default: 0 }),
     ),
     limit: Type.Optional(
-      Type.Integer({ description: 'How many at the most.', minimum: 1, maximum: EVENTS_MAX, default: EVENTS_DEFAULT }),
+      Type.Integer({
+        description: 'How many events at most.',
+        minimum: 1,
+        maximum: EVENTS_MAX,
+        default: EVENTS_DEFAULT,
+      }),
     ),
   }),
   response: {
@@ -73,8 +80,8 @@ export const listEventsSchema = {
       Type.Object(
         {
           events: Type.Array(EventSchema),
-          next_after: Type.Integer({ description: 'What to give as `after` next time.', minimum: 0 }),
-          has_more: Type.Boolean({ description: 'Whether there are more at the moment.' }),
+          next_after: Type.Integer({ description: 'The value of `after` for the next request.', minimum: 0 }),
+          has_more: Type.Boolean({ description: 'Whether there are more events now.' }),
         },
         { additionalProperties: false },
       ),

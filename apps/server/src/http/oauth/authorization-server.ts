@@ -20,9 +20,9 @@ const BODY_BYTES_MAX = 4 * 1024;
 const UNAVAILABLE_RETRY_AFTER_MS = 1_000;
 
 /**
- * The token endpoint (RFC 6749, sections 3.2 and 4.4): client credentials, by HTTP Basic or in the body. Its answers have
- * the form that OAuth clients read (sections 5.1 and 5.2). That is the one exception to the envelope (docs/contract.md
- * 2.1); errors before OAuth is reached, such as a wrong content type, still have the envelope.
+ * The token endpoint (RFC 6749, sections 3.2 and 4.4): client credentials, by HTTP Basic or in the body. Its answers
+ * have the form that OAuth clients read (sections 5.1 and 5.2). That is the one exception to the envelope
+ * (docs/contract.md 2.1); errors before OAuth is reached, such as a wrong content type, still have the envelope.
  */
 export function tokenEndpoint(app: FastifyInstance, dependencies: TokenEndpointDependencies): void {
   app.addContentTypeParser(FORM, { parseAs: 'string' }, (_request, body, done) => {
@@ -71,7 +71,9 @@ async function grantToken(
   };
 }
 
-/** The requested scopes, or all of the client's when it requests none. @throws OAuthError for one that it does not have */
+/**
+ * The requested scopes, or all of the client's when it requests none. @throws OAuthError for one that it does not have
+ */
 function grantedScopes(client: Client, requested: string | null): Scope[] {
   if (requested === null || requested.trim() === '') return [...client.scopes];
   const scopes = requested.trim().split(/ +/);

@@ -26,9 +26,9 @@ export interface ClientAuthenticationDependencies {
 }
 
 /**
- * The client that a token request authenticates, by HTTP Basic or in the body (RFC 6749, section 2.3.1). A request without
- * a valid secret counts as a failed authentication, whatever else is wrong with it. Errors after this step do not count: an
- * authenticated client guesses nothing, and others behind its address would be blocked with it.
+ * The client that a token request authenticates, by HTTP Basic or in the body (RFC 6749, section 2.3.1). A request
+ * without a valid secret counts as a failed authentication, whatever else is wrong with it. Errors after this step do
+ * not count: an authenticated client guesses nothing, and others behind its address would be blocked with it.
  * @throws OAuthError
  */
 export function authenticateClient(

@@ -25,8 +25,8 @@ const LIMIT_MAX = 1_000;
 const LIMIT_DEFAULT = 100;
 
 /**
- * Searches the audit log: who checked an account, or which accounts a client checked. A POST, because an account number in
- * a URL would appear in the logs of every proxy on the way.
+ * Searches the audit log: who checked an account, or which accounts a client checked. A POST, because an account number
+ * in a URL would appear in the logs of every proxy on the way.
  */
 export function searchAccountChecks(
   app: FastifyInstance,

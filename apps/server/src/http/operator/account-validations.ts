@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { validationToJson } from '../../account-validations/to-json.ts';
-import { listRunningValidations } from '../../postgres/account-validations.ts';
+import { type AccountValidation, listRunningValidations } from '../../postgres/account-validations.ts';
 import type { Database } from '../../postgres/database.ts';
 import type { Authorize } from '../authorize.ts';
 import { sendSuccess } from '../envelope.ts';
@@ -13,10 +13,13 @@ export function listAccountValidations(app: FastifyInstance, authorize: Authoriz
   app.get('/operator/v1/account-validations', { onRequest }, async (request, reply) => {
     const limit = listLimit(request.originalUrl);
     const found = await listRunningValidations(database, limit + 1);
-    const validations = found
-      .slice(0, limit)
-      .map((validation) => ({ client_id: validation.clientId, ...validationToJson(validation) }));
+    const validations = found.slice(0, limit).map(validationJson);
     const data = JSON.stringify({ validations, has_more: found.length > limit });
     return sendSuccess(reply, 'Running account validations found', data);
   });
 }
+
+const validationJson = (validation: AccountValidation): Record<string, unknown> => ({
+  client_id: validation.clientId,
+  ...validationToJson(validation),
+});

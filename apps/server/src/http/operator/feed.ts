@@ -36,11 +36,13 @@ export function receiveFeed(app: FastifyInstance, authorize: Authorize, feed: Fe
         await run.readJson(request.body);
       }
     } catch (error) {
-      // Many clients read the answer only after they have sent everything, so the rest of the body is read and discarded.
+      // Many clients read the answer only after they have sent everything, so the rest of the body is read and
+      // discarded.
       request.raw.resume();
       if (!(error instanceof DatabaseUnavailable)) throw error;
       throw unavailable(
-        `The store cannot take the rest now (stored so far: ${counts(run.report)}): send the whole feed again, nothing is applied twice`,
+        `The store cannot take the rest now (stored so far: ${counts(run.report)}): send the whole feed again, ` +
+          'nothing is applied twice',
         RETRY_AFTER_MS,
         error,
       );
@@ -51,7 +53,8 @@ export function receiveFeed(app: FastifyInstance, authorize: Authorize, feed: Fe
 }
 
 const counts = ({ inserted, advanced, unchanged, conflicts, rejected }: FeedReport): string =>
-  `${inserted} inserted, ${advanced} advanced, ${unchanged} unchanged, ${conflicts.length} conflicts, ${rejected.length} rejected`;
+  `${inserted} inserted, ${advanced} advanced, ${unchanged} unchanged, ${conflicts.length} conflicts, ` +
+  `${rejected.length} rejected`;
 
 const messageFor = ({ conflicts, rejected }: FeedReport): string =>
   conflicts.length + rejected.length === 0

@@ -35,7 +35,9 @@ export interface OperatorServerDependencies {
 /** Registers routes on the operator listener. Each of them calls `authorize` for the scope it requires. */
 export type OperatorRoutes = (server: FastifyInstance, authorize: Authorize) => void;
 
-/** The listener for the operator's own systems. It has a port of its own, so that clients cannot reach it by mistake. */
+/**
+ * The listener for the operator's own systems. It has a port of its own, so that clients cannot reach it by mistake.
+ */
 export function createOperatorServer(dependencies: OperatorServerDependencies): FastifyInstance {
   const { listener, authorize, database } = dependencies;
   const app = createServer({ ...listener, name: 'operator', requestTimeoutMs: 0 });

@@ -8,7 +8,10 @@ import type { Authorize } from '../authorize.ts';
 import { sendSuccess } from '../envelope.ts';
 import { listLimit } from '../query-parameters.ts';
 
-/** Transactions that need the operator's attention, over all clients: overdue ones, and ones whose bank cannot find them. */
+/**
+ * Transactions that need the operator's attention, over all clients: overdue ones, and ones whose bank cannot find
+ * them.
+ */
 export function listTransactions(app: FastifyInstance, authorize: Authorize, database: Database): void {
   const onRequest = authorize({ scope: 'operator:read' });
 
