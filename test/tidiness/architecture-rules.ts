@@ -1,0 +1,188 @@
+import { importsOf, type Repository, type Rule, SERVER, select, textOf } from './repository.ts';
+
+/**
+ * The floors of the service, from the ground up (ARCHITECTURE.md). A folder imports from the floors below its own and
+ * from nothing else.
+ */
+const FLOORS: readonly (readonly string[])[] = [
+  ['lib', 'name-match'],
+  ['domain'],
+  ['observability', 'rate-limit'],
+  ['postgres', 'embedded-postgres', 'outbound'],
+  ['auth', 'rails'],
+  ['config.ts'],
+  ['transactions', 'account-checks'],
+  ['feed', 'status-inquiry', 'bank-availability', 'account-validations', 'callbacks'],
+  ['http'],
+  ['app'],
+  ['sandbox'],
+  ['cli'],
+  ['main.ts'],
+];
+const FLOOR_OF = new Map(FLOORS.flatMap((folders, floor) => folders.map((folder) => [folder, floor] as const)));
+
+const serverCode = (repository: Repository): string[] => select(repository, [SERVER], ['.ts']);
+/** The folder or, where the file lies in none, the file, directly below the service's source. */
+const partOf = (file: string): string => file.slice(SERVER.length).split('/')[0] ?? '';
+
+const floors: Rule = {
+  name: 'a folder of the service imports only from the floors below it',
+  check: (repository) =>
+    serverCode(repository).flatMap((file) =>
+      importsOf(repository, file)
+        .filter((imported) => imported.startsWith(SERVER) && partOf(imported) !== partOf(file))
+        .filter((imported) => floorOf(imported) >= floorOf(file))
+        .map((imported) => `${file} -> ${imported}`),
+    ),
+  planted: [
+    { [`${SERVER}lib/planted.ts`]: "import type { Bank } from '../domain/bank.ts';\n" },
+    { [`${SERVER}feed/planted.ts`]: "import { poll } from '../status-inquiry/poller.ts';\n" },
+    { [`${SERVER}http/planted.ts`]: "import { startApp } from '../app/start-app.ts';\n" },
+    { [`${SERVER}new-folder/planted.ts`]: "import { find } from '../lib/find.ts';\n" },
+  ],
+};
+
+/** A folder without a floor is below all, so that whatever it imports is a violation until it gets one. */
+const floorOf = (file: string): number => FLOOR_OF.get(partOf(file)) ?? -1;
+
+const noCircles: Rule = {
+  name: 'no file imports itself by way of others',
+  check(repository) {
+    const files = select(repository, ['apps/', 'bench/', 'test/'], ['.ts']);
+    const imports = new Map(
+      files.map((file) => [file, importsOf(repository, file).filter((name) => repository.has(name))]),
+    );
+    const done = new Set<string>();
+    const circles: string[] = [];
+    const walk = (file: string, above: readonly string[]): void => {
+      if (above.includes(file)) circles.push([...above.slice(above.indexOf(file)), file].join(' -> '));
+      if (done.has(file)) return;
+      done.add(file);
+      for (const imported of imports.get(file) ?? []) walk(imported, [...above, file]);
+    };
+    for (const file of files) walk(file, []);
+    return circles;
+  },
+  planted: [
+    {
+      [`${SERVER}domain/planted-one.ts`]: "import { two } from './planted-two.ts';\n",
+      [`${SERVER}domain/planted-two.ts`]: "import { one } from './planted-one.ts';\n",
+    },
+  ],
+};
+
+const everyFolderIsOnTheMap: Rule = {
+  name: 'every folder of the service stands in ARCHITECTURE.md',
+  check(repository) {
+    const folders = new Set(
+      serverCode(repository)
+        .map((file) => file.slice(SERVER.length).split('/'))
+        .flatMap(([folder = '', ...rest]) => (rest.length > 0 ? [folder] : [])),
+    );
+    return [...folders].filter((folder) => !textOf(repository, 'ARCHITECTURE.md').includes(`\`${folder}/\``));
+  },
+  planted: [{ [`${SERVER}new-folder/planted.ts`]: '' }],
+};
+
+const SQL =
+  /\b(?:select\s+(?:[\w.*"(]|\$\d)[^;`']*?\sfrom\s|insert\s+into\s+\w|update\s+\w+\.?\w*\s+(?:\w+\s+)?set\s|delete\s+from\s+\w|tiba\.[a-z_]+\s+(?:set|where|order|group|join))/i;
+
+/** A statement that is sent where it is written. */
+const QUERY = /\bquery(?:<[^()]*>)?\(\s*[`']/;
+
+const sqlStaysInPostgres: Rule = {
+  name: 'SQL stays in postgres/, also where it goes over several lines',
+  check: (repository) =>
+    serverCode(repository)
+      .filter((file) => !file.startsWith(`${SERVER}postgres/`) && !file.startsWith(`${SERVER}embedded-postgres/`))
+      .filter((file) => {
+        const text = textOf(repository, file);
+        return QUERY.test(text) || texts(text).some((each) => SQL.test(each));
+      }),
+  planted: [
+    { [`${SERVER}feed/planted-one.ts`]: "await query('select name from tiba.clients where client_id = $1');\n" },
+    {
+      [`${SERVER}feed/planted-two.ts`]:
+        'await query(\n  `select client_id,\n          name\n     from tiba.clients`);\n',
+    },
+    { [`${SERVER}feed/planted-three.ts`]: 'await query(`\n  update tiba.clients\n     set name = $1`);\n' },
+  ],
+};
+
+/** The texts of a file: comments may speak of SQL. */
+const texts = (code: string): string[] => {
+  const bare = code.replaceAll(/\/\*[^]*?\*\/|(?<![:'"`\w])\/\/.*/g, ' ');
+  return [...bare.matchAll(/`(?:\\.|[^`\\])*`|'(?:\\.|[^'\\\n])*'/g)].map(([text]) => text);
+};
+
+const onlyConfigReadsTheEnvironment: Rule = {
+  name: 'only the settings files read the environment',
+  check: (repository) =>
+    select(repository, ['apps/'], ['.ts'])
+      .filter((file) => file !== `${SERVER}config.ts` && file !== 'apps/bank/src/settings.ts')
+      .filter((file) => textOf(repository, file).includes('process.env')),
+  planted: [{ [`${SERVER}http/planted.ts`]: "const port = process.env['PORT'];\n" }],
+};
+
+const protocolsAreListedOnce: Rule = {
+  name: "a protocol's folder is imported by the list of protocols alone",
+  check(repository) {
+    // The sandbox's demo core orders transfers from a SNAP bank.
+    const wiring = ['rails/protocols.ts', 'sandbox/bank-process.ts', 'cli/sandbox.ts'];
+    const allowed = new Set(wiring.map((file) => `${SERVER}${file}`));
+    const protocols = serverCode(repository)
+      .filter((file) => /\/rails\/[^/]+\/protocol\.ts$/.test(file))
+      .map((file) => file.replace(/protocol\.ts$/, ''));
+    if (!protocols.includes(`${SERVER}rails/snap/`)) throw new Error('the rule does not see the SNAP folder');
+    return protocols.flatMap((folder) =>
+      serverCode(repository)
+        .filter((file) => !file.startsWith(folder) && !allowed.has(file))
+        .filter((file) => importsOf(repository, file).some((name) => name.startsWith(folder))),
+    );
+  },
+  planted: [{ [`${SERVER}http/planted.ts`]: "import { sign } from '../rails/snap/signature.ts';\n" }],
+};
+
+const templateIsWiredNowhere: Rule = {
+  name: "the template of a rail is imported nowhere, and no rail keeps the template's marks",
+  check: (repository) =>
+    select(repository, ['apps/', 'test/rails/'], ['.ts'])
+      .filter((file) => !/\/rails\/template\//.test(`/${file}`))
+      .filter(
+        (file) =>
+          importsOf(repository, file).some((name) => /\/rails\/template\//.test(`/${name}`)) ||
+          / Yours: /.test(textOf(repository, file)),
+      ),
+  planted: [
+    { [`${SERVER}rails/planted-one.ts`]: "import { createTemplateRail } from './template/template-rail.ts';\n" },
+    { [`${SERVER}rails/planted-two.ts`]: '// Yours: the URL.\n' },
+  ],
+};
+
+const bankAndServiceShareNoCode: Rule = {
+  name: 'the simulated bank and the service share no code',
+  check: (repository) =>
+    [
+      ['apps/bank/', 'apps/server/'],
+      ['apps/server/', 'apps/bank/'],
+    ].flatMap(([from = '', to = '']) =>
+      select(repository, [from], ['.ts']).filter((file) =>
+        importsOf(repository, file).some((name) => name.startsWith(to)),
+      ),
+    ),
+  planted: [
+    { 'apps/bank/src/planted.ts': "import { sign } from '../../server/src/rails/snap/signature.ts';\n" },
+    { [`${SERVER}rails/planted.ts`]: "import { sign } from '../../../bank/src/snap/signature.ts';\n" },
+  ],
+};
+
+export const ARCHITECTURE_RULES: readonly Rule[] = [
+  floors,
+  noCircles,
+  everyFolderIsOnTheMap,
+  sqlStaysInPostgres,
+  onlyConfigReadsTheEnvironment,
+  protocolsAreListedOnce,
+  templateIsWiredNowhere,
+  bankAndServiceShareNoCode,
+];

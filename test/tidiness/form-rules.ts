@@ -1,0 +1,115 @@
+import path from 'node:path';
+import { type Repository, type Rule, select, textOf } from './repository.ts';
+
+const code = (repository: Repository): string[] => select(repository, ['apps/', 'bench/', 'test/'], ['.ts']);
+
+const FILE_LINES_MAX = 400;
+
+const fileLength: Rule = {
+  name: `no source file is longer than ${FILE_LINES_MAX} lines`,
+  check: (repository) =>
+    code(repository).filter((file) => textOf(repository, file).split('\n').length > FILE_LINES_MAX),
+  planted: [{ 'apps/server/src/http/planted.ts': 'export {};\n'.repeat(FILE_LINES_MAX + 1) }],
+};
+
+const COLUMNS_MAX = 120;
+/** A row of a table, a link and a code block of a page cannot be broken; generated files are as their source has them. */
+const UNBREAKABLE = /^\s*\||https?:\/\/\S{60}|^\s*(?:[-*] )?\[[^\]]*\]\([^)]*\)|^\s*(?:curl|npx|npm) /;
+
+const lineLength: Rule = {
+  name: `no line of code, SQL or prose is longer than ${COLUMNS_MAX} columns`,
+  check: (repository) =>
+    select(repository, [''], ['.ts', '.sql', '.md']).flatMap((file) => {
+      if (file === 'schema.sql') return [];
+      return textOf(repository, file)
+        .split('\n')
+        .flatMap((line, index) =>
+          line.length > COLUMNS_MAX && !(file.endsWith('.md') && UNBREAKABLE.test(line))
+            ? [`${file}:${index + 1}`]
+            : [],
+        );
+    }),
+  planted: [
+    { 'apps/server/src/http/planted.ts': `// ${'long '.repeat(30)}\n` },
+    { 'docs/planted.md': `${'long '.repeat(30)}\n` },
+  ],
+};
+
+const kebabCase: Rule = {
+  name: 'file names are in kebab case',
+  check: (repository) => code(repository).filter((file) => !/^[a-z0-9-]+(?:\.test)?\.ts$/.test(path.basename(file))),
+  planted: [{ 'apps/server/src/http/plantedFile.ts': '' }],
+};
+
+/** A pause of a fixed time, whatever its time is made of. To wait for something, poll for it with `eventually`. */
+const SLEEP = /await (?:sleep|delay|wait|pause|setTimeout)\(|new Promise(?:<\w+>)?\(\((\w+)\) => setTimeout\(\1\b/;
+/** What waits between two looks, or spreads load; each with its reason. */
+const SLEEPS_ALLOWED: Readonly<Record<string, string>> = {};
+
+const testsDoNotSleep: Rule = {
+  name: 'tests do not sleep, also where the time is an expression',
+  check: (repository) =>
+    select(repository, ['test/'], ['.ts']).filter(
+      (file) => !(file in SLEEPS_ALLOWED) && !file.startsWith('test/tidiness/') && SLEEP.test(textOf(repository, file)),
+    ),
+  planted: [
+    { 'test/planted.test.ts': 'await delay(2_000);\n' },
+    { 'test/planted-helper.ts': 'await wait(2 * INTERVAL_MS);\n' },
+    { 'test/planted.test.ts': 'await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));\n' },
+  ],
+};
+
+const linksLeadSomewhere: Rule = {
+  name: 'links in the documentation lead somewhere',
+  check: (repository) =>
+    select(repository, [''], ['.md']).flatMap((file) =>
+      [...textOf(repository, file).matchAll(/\]\((?!https?:|#|mailto:)([^)#]+)/g)]
+        .map(([, target = '']) => path.posix.join(path.posix.dirname(file), target))
+        .filter(
+          (target) =>
+            ![...repository.keys()].some((each) => each === target || each.startsWith(`${target.replace(/\/$/, '')}/`)),
+        )
+        .map((target) => `${file} -> ${target}`),
+    ),
+  planted: [{ 'docs/planted.md': '[nowhere](nowhere.md)\n' }],
+};
+
+const sectionsExist: Rule = {
+  name: 'what cites docs/contract.md cites a section that is there',
+  check(repository) {
+    const sections = new Set(
+      [...textOf(repository, 'docs/contract.md').matchAll(/^#{2,3} (\d(?:\.\d)?)\b/gm)].map(([, section]) => section),
+    );
+    return select(repository, ['apps/', 'test/', 'docs/', 'bench/'], ['.ts', '.sql', '.md'])
+      .filter((file) => !file.startsWith('test/tidiness/'))
+      .flatMap((file) =>
+        [...textOf(repository, file).matchAll(/docs\/contract\.md,? (?:sections? )?(\d(?:\.\d)?)/g)]
+          .filter(([, section]) => !sections.has(section))
+          .map(([cited]) => `${file}: ${cited}`),
+      );
+  },
+  planted: [{ 'apps/server/src/http/planted.ts': '/** docs/contract.md 12.3. */\n' }],
+};
+
+const npmScriptsExist: Rule = {
+  name: 'the documentation names only npm scripts that exist',
+  check(repository) {
+    const { scripts } = JSON.parse(textOf(repository, 'package.json')) as { scripts: Record<string, string> };
+    return select(repository, [''], ['.md']).flatMap((file) =>
+      [...textOf(repository, file).matchAll(/npm run ([a-z-]+)/g)]
+        .filter(([, script = '']) => !Object.hasOwn(scripts, script))
+        .map(([command]) => `${file}: ${command}`),
+    );
+  },
+  planted: [{ 'docs/planted.md': 'npm run nothing-of-the-kind\n' }],
+};
+
+export const FORM_RULES: readonly Rule[] = [
+  fileLength,
+  lineLength,
+  kebabCase,
+  testsDoNotSleep,
+  linksLeadSomewhere,
+  sectionsExist,
+  npmScriptsExist,
+];
