@@ -5,8 +5,8 @@ import path from 'node:path';
 import { after, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { startBank } from '../../apps/bank/src/server.ts';
-import { COURSES } from '../../apps/bank/src/transfers/course.ts';
 import { JournalError } from '../../apps/bank/src/transfers/journal.ts';
+import { TRANSFER_SCENARIOS } from '../../apps/bank/src/transfers/scenario.ts';
 import { openTransfers, type Transfers } from '../../apps/bank/src/transfers/transfers.ts';
 import { rsaKeys } from '../support/rsa-keys.ts';
 import { createClock, createPartner, partnerSettings } from './partner.ts';
@@ -83,8 +83,8 @@ describe('the journal', () => {
     const transfers = await open(file, createClock(START).now);
     accept(transfers, 'ONE\nTWO');
     accept(transfers, 'ONE\nTWO');
-    transfers.pushClock(0);
-    transfers.pushClock(60);
+    transfers.advanceClock(0);
+    transfers.advanceClock(60);
     accept(transfers, 'THREE');
     transfers.close();
     const lines = readFileSync(file, 'utf8').split('\n');
@@ -124,7 +124,7 @@ describe('the journal', () => {
     const clock = createClock(START);
     const first = await open(file, clock.now);
     accept(first, 'OLD');
-    first.pushClock(60);
+    first.advanceClock(60);
     accept(first, 'YOUNG');
     first.close();
     clock.advance(31 * 24 * 60 * 60 * 1000 - 60_000);
@@ -138,7 +138,7 @@ describe('the journal', () => {
     const file = newFile();
     const clock = createClock(START);
     const first = await open(file, clock.now);
-    first.pushClock(60);
+    first.advanceClock(60);
     accept(first, 'ONE');
     first.close();
     clock.advance(-3_600_000);
@@ -199,7 +199,7 @@ describe('the journal', () => {
     fc.record({
       kind: fc.constant('order'),
       name: fc.constantFrom('A', 'B', 'C', 'D', 'E', 'F'),
-      ending: fc.constantFrom('0001', ...COURSES.map(({ ending }) => ending)),
+      ending: fc.constantFrom('0001', ...TRANSFER_SCENARIOS.map(({ ending }) => ending)),
     }),
     fc.record({ kind: fc.constant('pass'), milliseconds: times.map((seconds) => seconds * 1000 - (seconds % 2)) }),
     fc.record({ kind: fc.constant('push'), seconds: times }),
@@ -218,8 +218,8 @@ describe('the journal', () => {
         } else if (action.kind === 'pass') {
           clock.advance(action.milliseconds);
         } else if (action.kind === 'push') {
-          steady.pushClock(action.seconds);
-          restarting.pushClock(action.seconds);
+          steady.advanceClock(action.seconds);
+          restarting.advanceClock(action.seconds);
         } else {
           restarting.close();
           appendFileSync(file, action.torn);

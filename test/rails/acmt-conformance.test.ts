@@ -1,4 +1,4 @@
-import type { FormName } from '../../apps/bank/src/form-names.ts';
+import type { BankProfileName } from '../../apps/bank/src/profile-names.ts';
 import type { AcmtSettings } from '../../apps/server/src/rails/acmt/settings.ts';
 import { rsaKeys } from '../support/rsa-keys.ts';
 import { openAcmtRail, startScheme } from './acmt-connection.ts';
@@ -6,7 +6,7 @@ import { conforms } from './conformance.ts';
 
 const keys = rsaKeys();
 
-const SCHEMES: readonly [name: string, form: FormName, changes: Partial<AcmtSettings>][] = [
+const SCHEMES: readonly [name: string, form: BankProfileName, changes: Partial<AcmtSettings>][] = [
   ['acmt V03', 'acmt-03', {}],
   ['acmt V03, names as Nexus has them,', 'acmt-03', { nameElement: 'Acct/Nm' }],
   ['acmt V04', 'acmt-04', { version: '04', accountElement: 'IBAN', accountScheme: null }],

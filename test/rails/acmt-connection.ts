@@ -1,7 +1,7 @@
 // A rail that speaks acmt to the simulated bank, or to whatever a test puts in its place.
 
 import type { TestContext } from 'node:test';
-import type { FormName } from '../../apps/bank/src/form-names.ts';
+import type { BankProfileName } from '../../apps/bank/src/profile-names.ts';
 import { type RunningBank, startBank } from '../../apps/bank/src/server.ts';
 import { createAcmtRail } from '../../apps/server/src/rails/acmt/acmt-rail.ts';
 import type { AcmtSettings } from '../../apps/server/src/rails/acmt/settings.ts';
@@ -28,7 +28,7 @@ export const openAcmtRail = (baseUrl: string, changes: Partial<AcmtSettings> = {
   createAcmtRail({ ...ACMT_SETTINGS, baseUrl, ...changes });
 
 /** The simulated bank as a scheme; closed with the test. */
-export async function startScheme(context: TestContext, form: FormName, keys: RsaKeys): Promise<RunningBank> {
+export async function startScheme(context: TestContext, form: BankProfileName, keys: RsaKeys): Promise<RunningBank> {
   const bank = await startBank({ ...partnerSettings(keys), form, partnerId: AGENT_BIC });
   context.after(() => bank.close());
   return bank;

@@ -2,7 +2,7 @@
 // rules are asked for it.
 
 import type { TestContext } from 'node:test';
-import type { FormName } from '../../apps/bank/src/form-names.ts';
+import type { BankProfileName } from '../../apps/bank/src/profile-names.ts';
 import { type RunningBank, startBank } from '../../apps/bank/src/server.ts';
 import type { BankSettings } from '../../apps/bank/src/settings.ts';
 import type { Verdict } from '../../apps/server/src/domain/account.ts';
@@ -16,7 +16,7 @@ import { createRail } from './connection.ts';
 type Negative = Exclude<Verdict['status'], 'ACTIVE'>;
 
 export interface SnapBank {
-  readonly form: FormName;
+  readonly form: BankProfileName;
   /** What the operator was given; empty where the bank has one for everybody. */
   readonly channelId: string;
   readonly partnerIdLengthMax: number;

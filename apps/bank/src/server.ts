@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type Answer, jsonAnswer } from './answer.ts';
 import { type Bank, createBank } from './bank.ts';
-import { FORMS } from './forms.ts';
+import { BANK_PROFILES } from './bank-profiles.ts';
 import { formatJakartaTime } from './jakarta-time.ts';
 import { BODY_BYTES_MAX, readBody } from './read-body.ts';
 import type { BankSettings } from './settings.ts';
-import { answerClockPush, CLOCK_PATH, isLoopback } from './simulation/push-clock.ts';
+import { answerClockAdvance, CLOCK_PATH, isLoopback } from './simulation/advance-clock.ts';
 
 export interface RunningBank {
   /** Without a slash at the end, such as `http://127.0.0.1:40123`. */
@@ -49,11 +49,11 @@ function handle(bank: Bank, request: IncomingMessage, response: ServerResponse):
   if (path === CLOCK_PATH && request.method === 'POST' && isLoopback(request.socket.localAddress)) {
     const contentType = request.headers['content-type'] ?? '';
     return readBody(request, BODY_BYTES_MAX, (body) =>
-      send(bank, response, answerClockPush(bank.transfers, contentType, body)),
+      send(bank, response, answerClockAdvance(bank.transfers, contentType, body)),
     );
   }
 
-  const form = FORMS[bank.settings.form];
+  const form = BANK_PROFILES[bank.settings.form];
   const operation = request.method === 'POST' ? form.findOperation(path) : undefined;
   if (operation === undefined) return send(bank, response, form.unknownRoute);
 

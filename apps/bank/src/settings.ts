@@ -1,6 +1,6 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
-import { FORM_NAMES, type FormName, isFormName } from './form-names.ts';
-import { findProductionSigns } from './production-signs.ts';
+import { findProductionSettings } from './production-guard.ts';
+import { BANK_PROFILE_NAMES, type BankProfileName, isBankProfileName } from './profile-names.ts';
 import { SIGNATURE_STYLES, type SignatureStyle } from './snap/signature.ts';
 
 export interface BankSettings {
@@ -8,7 +8,7 @@ export interface BankSettings {
   /** 0 lets the operating system choose a free port. */
   readonly port: number;
   /** What it speaks. */
-  readonly form: FormName;
+  readonly form: BankProfileName;
   /** What the one partner of this bank sends as X-CLIENT-KEY. */
   readonly clientKey: string;
   /** Key of the symmetric signatures (HMAC_SHA512). */
@@ -40,7 +40,7 @@ const LOOPBACK_IPV4 = /^127(?:\.\d{1,3}){3}$/;
 
 /** Reads the environment once and reports all its faults together. The only place that looks at `process.env`. */
 export function readSettings(environment: NodeJS.ProcessEnv = process.env): SettingsResult {
-  const refusal = findProductionSigns(environment);
+  const refusal = findProductionSettings(environment);
   if (refusal !== null) return { faults: [refusal] };
 
   const faults: string[] = [];
@@ -104,10 +104,10 @@ function createReader(environment: NodeJS.ProcessEnv, faults: string[]) {
     return null;
   }
 
-  function form(name: string): FormName {
+  function form(name: string): BankProfileName {
     const value = environment[name] || 'snap';
-    if (isFormName(value)) return value;
-    faults.push(`${name} must be one of ${FORM_NAMES.join(', ')}.`);
+    if (isBankProfileName(value)) return value;
+    faults.push(`${name} must be one of ${BANK_PROFILE_NAMES.join(', ')}.`);
     return 'snap';
   }
 

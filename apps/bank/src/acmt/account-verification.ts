@@ -31,20 +31,21 @@ const GARBAGE: Answer = {
 /** Identification verification (acmt.023, acmt.024): whether an account can be paid into, and whose it is. */
 export function answerVerification(bank: Bank, request: BankRequest, version: Version): Answer | 'never' {
   if (!XML_CONTENT_TYPE.test(header(request, 'content-type'))) return rejectionAnswer(415, 'not application/xml');
-  const asked = readRequest(request.body, version);
-  if ('location' in asked) return rejectionAnswer(400, 'missing, malformed, or out of place', asked.location);
-  if (!(Math.abs(bank.now() - asked.createdAtMs) <= bank.settings.clockToleranceSeconds * 1000)) {
+  const verification = readRequest(request.body, version);
+  if ('location' in verification)
+    return rejectionAnswer(400, 'missing, malformed, or out of place', verification.location);
+  if (!(Math.abs(bank.now() - verification.createdAtMs) <= bank.settings.clockToleranceSeconds * 1000)) {
     return rejectionAnswer(400, 'not the time that it is', 'Document/IdVrfctnReq/Assgnmt/CreDtTm');
   }
 
   const report = (found: Reason | string): Answer => {
     const createdAt = new Date(bank.now()).toISOString();
-    return reportAnswer({ version, messageId: bank.nextReferenceNo(), createdAt }, asked, found);
+    return reportAnswer({ version, messageId: bank.nextReferenceNo(), createdAt }, verification, found);
   };
-  const refusal = refusalOf(bank, asked);
+  const refusal = refusalOf(bank, verification);
   if (refusal !== null) return report(refusal);
 
-  const outcome = findAccount(asked.bankBic, asked.accountNo);
+  const outcome = findAccount(verification.bankBic, verification.accountNo);
   if (outcome.kind === 'silence') return 'never';
   if (outcome.kind === 'garbage') return GARBAGE;
   if (outcome.kind === 'too-many-requests') return rejectionAnswer(429, 'too many requests');
@@ -52,9 +53,9 @@ export function answerVerification(bank: Bank, request: BankRequest, version: Ve
 }
 
 /** Why a request is not looked into. Its id is remembered last: a stranger cannot use up the partner's. */
-function refusalOf(bank: Bank, asked: VerificationRequest): Reason | null {
-  if (asked.assignerBic !== bank.settings.partnerId) return coded('BNOR');
-  if (asked.assigneeId !== SCHEME_ID) return coded('AGNT');
-  if (findBankName(asked.bankBic) === undefined) return coded('RC04');
-  return bank.requestIds.claim(asked.messageId, bank.now()) ? null : coded('DUPL');
+function refusalOf(bank: Bank, verification: VerificationRequest): Reason | null {
+  if (verification.assignerBic !== bank.settings.partnerId) return coded('BNOR');
+  if (verification.assigneeId !== SCHEME_ID) return coded('AGNT');
+  if (findBankName(verification.bankBic) === undefined) return coded('RC04');
+  return bank.requestIds.claim(verification.messageId, bank.now()) ? null : coded('DUPL');
 }

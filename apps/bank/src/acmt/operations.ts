@@ -1,4 +1,4 @@
-import type { Form, Operation } from '../form.ts';
+import type { BankProfile, Operation } from '../bank-profile.ts';
 import { answerVerification } from './account-verification.ts';
 import { rejectionAnswer } from './answers.ts';
 import type { Version } from './request-rules.ts';
@@ -6,7 +6,7 @@ import type { Version } from './request-rules.ts';
 /** Where requests go, in both versions. */
 const PATH = '/v1/account-verification';
 
-const acmt = (version: Version): Form => {
+const acmt = (version: Version): BankProfile => {
   const operation: Operation = {
     answer: (bank, request) => answerVerification(bank, request, version),
     tooLong: rejectionAnswer(413, 'longer than this scheme reads'),

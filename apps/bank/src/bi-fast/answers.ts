@@ -27,21 +27,21 @@ interface ReportForm {
 }
 
 /** pacs.002.001.10 about one transaction. */
-export function report(bank: Bank, { type, service }: ReportForm, told: TransactionReport): Answer {
+export function report(bank: Bank, { type, service }: ReportForm, transaction: TransactionReport): Answer {
   const nowMs = bank.now();
   const serial = bank.nextReferenceNo().slice(-8);
   const start = `${localDay(nowMs)}${HUB}${type}`;
   return answer(bank, `${start}H99${serial}`, 'pacs.002.001.10', service, {
     FIToFIPmtStsRpt: {
       GrpHdr: { MsgId: `${start}${serial}`, CreDtTm: localTime(nowMs) },
-      OrgnlGrpInfAndSts: [{ OrgnlMsgId: told.messageId, OrgnlMsgNmId: told.messageName }],
+      OrgnlGrpInfAndSts: [{ OrgnlMsgId: transaction.messageId, OrgnlMsgNmId: transaction.messageName }],
       TxInfAndSts: [
         {
-          OrgnlEndToEndId: told.endToEndId,
-          OrgnlTxId: told.transactionId,
-          TxSts: told.status,
-          StsRsnInf: told.reason === undefined ? undefined : [{ Rsn: { Prtry: told.reason } }],
-          OrgnlTxRef: told.about,
+          OrgnlEndToEndId: transaction.endToEndId,
+          OrgnlTxId: transaction.transactionId,
+          TxSts: transaction.status,
+          StsRsnInf: transaction.reason === undefined ? undefined : [{ Rsn: { Prtry: transaction.reason } }],
+          OrgnlTxRef: transaction.about,
         },
       ],
     },

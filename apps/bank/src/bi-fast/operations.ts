@@ -1,6 +1,6 @@
 import { type Answer, jsonAnswer } from '../answer.ts';
 import type { Bank } from '../bank.ts';
-import type { Form, Operation } from '../form.ts';
+import type { BankProfile, Operation } from '../bank-profile.ts';
 import { isJson, parseObject } from '../json.ts';
 import { type BankRequest, header } from '../request.ts';
 import { answerEnquiry, ENQUIRY_RULES } from './account-enquiry.ts';
@@ -56,7 +56,7 @@ function isNew(bank: Bank, message: Message, { messageId }: Kind): boolean {
 const OPERATION: Operation = { answer, tooLong: jsonAnswer(413, {}) };
 
 /** The BI-FAST hub, as a participant sees it: one address that takes every message. */
-export const BI_FAST: Form = {
+export const BI_FAST: BankProfile = {
   findOperation: (path) => (path === '/bi-fast' ? OPERATION : undefined),
   unknownRoute: jsonAnswer(404, {}),
 };

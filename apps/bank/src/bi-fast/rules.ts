@@ -3,7 +3,7 @@ import { type Message, textAt, valueAt } from './message.ts';
 import { localDay, parseLocalTime, parseUtcTime } from './times.ts';
 
 /** What a message is held against besides itself. */
-export interface Circumstances {
+export interface RuleContext {
   /** BIC of the one participant that this hub serves. */
   readonly participant: string;
   /** The hub's clock, in milliseconds since 1970. */
@@ -14,7 +14,7 @@ export interface Circumstances {
 export interface Rule {
   /** Names and indexes below the whole message. */
   readonly at: string;
-  readonly holds: (value: unknown, message: Message, circumstances: Circumstances) => boolean;
+  readonly holds: (value: unknown, message: Message, circumstances: RuleContext) => boolean;
   /** With a reason the message is understood, and what it asks for rejected. */
   readonly reason?: string;
 }
@@ -44,7 +44,7 @@ export const isSameAs =
     typeof value === 'string' && value === textAt(message, at);
 export const hasOneElement: Rule['holds'] = (value) => Array.isArray(value) && value.length === 1;
 
-const isNear = (timeMs: number, { nowMs, toleranceMs }: Circumstances): boolean =>
+const isNear = (timeMs: number, { nowMs, toleranceMs }: RuleContext): boolean =>
   Math.abs(timeMs - nowMs) <= toleranceMs;
 
 /** `YYYYMMDD BBBBBBBB TTT`: the day and the sender of the header, and the type of the message. */
@@ -92,6 +92,6 @@ export const PARTICIPANT_RULE: Rule = {
 };
 
 /** The first rule that a message breaks, or null. */
-export function brokenRule(rules: readonly Rule[], message: Message, circumstances: Circumstances): Rule | null {
+export function brokenRule(rules: readonly Rule[], message: Message, circumstances: RuleContext): Rule | null {
   return rules.find(({ at, holds }) => !holds(valueAt(message, at), message, circumstances)) ?? null;
 }

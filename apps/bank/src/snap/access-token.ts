@@ -3,7 +3,7 @@ import type { Bank } from '../bank.ts';
 import { parseObject } from '../json.ts';
 import { type BankRequest, header } from '../request.ts';
 import { checkHeaders, TOKEN_HEADERS } from './request-checks.ts';
-import { refuse, SNAP_CASES, succeed } from './response-codes.ts';
+import { reject, SNAP_CASES, succeed } from './response-codes.ts';
 import type { SnapRules } from './rules/rules.ts';
 import { isAsymmetricSignature } from './signature.ts';
 
@@ -16,19 +16,19 @@ export function answerAccessToken(bank: Bank, rules: SnapRules, request: BankReq
   if (refusal !== null) return refusal;
 
   if (header(request, 'x-client-key') !== clientKey) {
-    return refuse(SERVICE, SNAP_CASES.unauthorized, 'Unknown client');
+    return reject(SERVICE, SNAP_CASES.unauthorized, 'Unknown client');
   }
   const signed = `${clientKey}|${header(request, 'x-timestamp')}`;
   if (!isAsymmetricSignature(header(request, 'x-signature'), clientPublicKey, signed, 'base64')) {
-    return refuse(SERVICE, SNAP_CASES.unauthorized, 'Signature');
+    return reject(SERVICE, SNAP_CASES.unauthorized, 'Signature');
   }
 
   const fields = parseObject(request.body);
-  if (fields === null) return refuse(SERVICE, SNAP_CASES.badRequest);
+  if (fields === null) return reject(SERVICE, SNAP_CASES.badRequest);
   const grantType = fields['grantType'] ?? '';
-  if (grantType === '') return refuse(SERVICE, SNAP_CASES.invalidMandatoryField, 'grantType');
+  if (grantType === '') return reject(SERVICE, SNAP_CASES.invalidMandatoryField, 'grantType');
   // BCA answers a wrong grantType with 4007300, not with an invalid field format.
-  if (grantType !== 'client_credentials') return refuse(SERVICE, SNAP_CASES.badRequest);
+  if (grantType !== 'client_credentials') return reject(SERVICE, SNAP_CASES.badRequest);
 
   const answer = succeed(SERVICE, {
     accessToken: bank.tokens.issue(bank.now()),

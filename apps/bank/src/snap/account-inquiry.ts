@@ -5,7 +5,7 @@ import { parseObject } from '../json.ts';
 import type { BankRequest } from '../request.ts';
 import { type BodyFields, checkAdditionalInfo, checkFields, type FieldRule, textField } from './body-fields.ts';
 import { checkTransaction } from './request-checks.ts';
-import { refuse, SNAP_CASES, succeed } from './response-codes.ts';
+import { reject, SNAP_CASES, succeed } from './response-codes.ts';
 import type { SnapRules } from './rules/rules.ts';
 
 /** What tells one account inquiry from the other. */
@@ -38,7 +38,7 @@ export function answerInquiry(
   const refusal = checkTransaction(bank, rules, service, request);
   if (refusal !== null) return refusal;
   const fields = parseObject(request.body);
-  if (fields === null) return refuse(service, SNAP_CASES.badRequest);
+  if (fields === null) return reject(service, SNAP_CASES.badRequest);
   const fault =
     checkFields(service, fields, inquiry.rules) ??
     checkFields(service, fields, [accountNoRule, rules.partnerReferenceNo]) ??
@@ -48,11 +48,11 @@ export function answerInquiry(
 
   const accountNo = textField(fields, accountNoRule.name);
   const bankCode = inquiry.bankCodeOf(fields);
-  if (bankCode === null) return refuse(service, SNAP_CASES.badRequest);
+  if (bankCode === null) return reject(service, SNAP_CASES.badRequest);
   const outcome: AccountOutcome = findAccount(bankCode, accountNo);
   if (outcome.kind === 'silence') return 'never';
   if (outcome.kind === 'garbage') return GARBAGE;
-  if (outcome.kind !== 'active') return refuse(service, rules.refusals[service][outcome.kind]);
+  if (outcome.kind !== 'active') return reject(service, rules.refusals[service][outcome.kind]);
   return succeed(service, {
     referenceNo: bank.nextReferenceNo(),
     // JSON leaves out what is undefined: the bank echoes a reference only when it got one.

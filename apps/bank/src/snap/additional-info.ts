@@ -1,7 +1,7 @@
 import type { Answer } from '../answer.ts';
 import { isObject } from '../json.ts';
 import { type BodyFields, checkFields } from './body-fields.ts';
-import { refuse, type ServiceCode, SNAP_CASES } from './response-codes.ts';
+import { reject, type ServiceCode, SNAP_CASES } from './response-codes.ts';
 import type { SnapRules } from './rules/rules.ts';
 
 /** `additionalInfo`, or an empty object where there is none. */
@@ -14,7 +14,7 @@ export function infoOf(fields: BodyFields): BodyFields {
 export function checkInquiryInfo(service: ServiceCode, fields: BodyFields, { info: rules }: SnapRules): Answer | null {
   const info = infoOf(fields);
   if (rules.mandatory && Object.keys(info).length === 0) {
-    return refuse(service, SNAP_CASES.invalidMandatoryField, 'additionalInfo');
+    return reject(service, SNAP_CASES.invalidMandatoryField, 'additionalInfo');
   }
   const accountNo = rules.accountNo(info);
   return (

@@ -2,7 +2,7 @@ import type { Answer } from '../answer.ts';
 import { isObject } from '../json.ts';
 import type { Amount } from '../transfers/transfer.ts';
 import { type BodyFields, checkFields, type FieldRule } from './body-fields.ts';
-import { refuse, type ServiceCode, SNAP_CASES } from './response-codes.ts';
+import { reject, type ServiceCode, SNAP_CASES } from './response-codes.ts';
 
 const RULES: readonly FieldRule[] = [
   // SNAP BI prints rupiah with two decimals, although nobody pays in sen.
@@ -14,7 +14,7 @@ const RULES: readonly FieldRule[] = [
 export function checkAmount(service: ServiceCode, fields: BodyFields): Answer | null {
   const amount = fields['amount'] ?? '';
   if (amount === '') return null;
-  if (!isObject(amount)) return refuse(service, SNAP_CASES.invalidFieldFormat, 'amount');
+  if (!isObject(amount)) return reject(service, SNAP_CASES.invalidFieldFormat, 'amount');
   return checkFields(service, { 'amount.value': amount['value'], 'amount.currency': amount['currency'] }, RULES);
 }
 

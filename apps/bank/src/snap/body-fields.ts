@@ -1,6 +1,6 @@
 import type { Answer } from '../answer.ts';
 import { isObject, type JsonObject } from '../json.ts';
-import { refuse, type ServiceCode, SNAP_CASES } from './response-codes.ts';
+import { reject, type ServiceCode, SNAP_CASES } from './response-codes.ts';
 
 export type BodyFields = JsonObject;
 
@@ -16,9 +16,9 @@ export function checkFields(service: ServiceCode, fields: BodyFields, rules: rea
   for (const { name, mandatory, pattern } of rules) {
     const value = fields[name] ?? '';
     if (value === '') {
-      if (mandatory) return refuse(service, SNAP_CASES.invalidMandatoryField, name);
+      if (mandatory) return reject(service, SNAP_CASES.invalidMandatoryField, name);
     } else if (typeof value !== 'string' || !pattern.test(value)) {
-      return refuse(service, SNAP_CASES.invalidFieldFormat, name);
+      return reject(service, SNAP_CASES.invalidFieldFormat, name);
     }
   }
   return null;
@@ -27,7 +27,7 @@ export function checkFields(service: ServiceCode, fields: BodyFields, rules: rea
 /** `additionalInfo`, which every SNAP BI body may carry, is an object whatever is in it. */
 export function checkAdditionalInfo(service: ServiceCode, fields: BodyFields): Answer | null {
   const additionalInfo = fields['additionalInfo'] ?? {};
-  return isObject(additionalInfo) ? null : refuse(service, SNAP_CASES.invalidFieldFormat, 'additionalInfo');
+  return isObject(additionalInfo) ? null : reject(service, SNAP_CASES.invalidFieldFormat, 'additionalInfo');
 }
 
 /** A field that its rule has let pass; an empty string if it is absent. */

@@ -4,7 +4,7 @@ import { createDelivery } from '../notifications/delivery.ts';
 import type { Message } from '../notifications/post.ts';
 import { createReferenceNumbers } from '../reference-numbers.ts';
 import type { BankSettings } from '../settings.ts';
-import type { TransferStatus } from '../transfers/course.ts';
+import type { TransferStatus } from '../transfers/scenario.ts';
 import type { Transfer } from '../transfers/transfer.ts';
 import { symmetricSignature } from './signature.ts';
 import { describeTransfer } from './transfer-description.ts';

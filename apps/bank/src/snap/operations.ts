@@ -1,11 +1,11 @@
 import type { Answer } from '../answer.ts';
 import type { Bank } from '../bank.ts';
-import type { Form, Operation } from '../form.ts';
+import type { BankProfile, Operation } from '../bank-profile.ts';
 import type { BankRequest } from '../request.ts';
 import { answerAccessToken } from './access-token.ts';
 import { answerExternalInquiry } from './account-inquiry-external.ts';
 import { answerInternalInquiry } from './account-inquiry-internal.ts';
-import { refuse, type ServiceCode, SNAP_CASES } from './response-codes.ts';
+import { reject, type ServiceCode, SNAP_CASES } from './response-codes.ts';
 import { ASPI } from './rules/aspi.ts';
 import { BCA } from './rules/bca.ts';
 import { BRI } from './rules/bri.ts';
@@ -27,25 +27,25 @@ const SERVICES: readonly (readonly [ServiceCode, AnswerTo])[] = [
   ['36', answerTransferStatus],
 ];
 
-function createForm(rules: SnapRules): Form {
+function createForm(rules: SnapRules): BankProfile {
   const operations = new Map<string, Operation>();
   for (const [service, answer] of SERVICES) {
     const path = rules.paths[service];
     if (path === undefined) continue;
     operations.set(path, {
       answer: (bank, request) => answer(bank, rules, request),
-      tooLong: refuse(service, SNAP_CASES.badRequest),
+      tooLong: reject(service, SNAP_CASES.badRequest),
     });
   }
   return {
     findOperation: (path) => operations.get(path),
     // SNAP has no code for an unknown path; this is its "Invalid Routing" with the service code of no service.
-    unknownRoute: refuse('00', SNAP_CASES.invalidRouting),
+    unknownRoute: reject('00', SNAP_CASES.invalidRouting),
   };
 }
 
 /** The banks that speak SNAP, each in its own way. */
-export const SNAP_FORMS = {
+export const SNAP_PROFILES = {
   snap: createForm(ASPI),
   'snap-bca': createForm(BCA),
   'snap-bri': createForm(BRI),

@@ -4,7 +4,7 @@ import { isJson } from '../json.ts';
 import { type BankRequest, header } from '../request.ts';
 import type { BankSettings } from '../settings.ts';
 import { parseTimestamp, parseUtcTimestamp } from '../timestamp.ts';
-import { refuse, type ServiceCode, SNAP_CASES } from './response-codes.ts';
+import { reject, type ServiceCode, SNAP_CASES } from './response-codes.ts';
 import type { SnapRules } from './rules/rules.ts';
 import { isTransactionSignature, type SignatureStyle } from './signature.ts';
 
@@ -37,19 +37,19 @@ export function checkHeaders(
   mandatory: readonly HeaderName[],
 ): Answer | null {
   const contentType = header(request, 'content-type');
-  if (contentType === '') return refuse(service, SNAP_CASES.invalidMandatoryField, 'Content-Type');
-  if (!isJson(contentType)) return refuse(service, SNAP_CASES.invalidFieldFormat, 'Content-Type');
+  if (contentType === '') return reject(service, SNAP_CASES.invalidMandatoryField, 'Content-Type');
+  if (!isJson(contentType)) return reject(service, SNAP_CASES.invalidFieldFormat, 'Content-Type');
 
   for (const [name, written] of mandatory) {
-    if (header(request, name) === '') return refuse(service, SNAP_CASES.invalidMandatoryField, written);
+    if (header(request, name) === '') return reject(service, SNAP_CASES.invalidMandatoryField, written);
   }
 
   const parse = rules.timestamp === 'utc-with-milliseconds' ? parseUtcTimestamp : parseTimestamp;
   const timestampMs = parse(header(request, 'x-timestamp'));
-  if (timestampMs === null) return refuse(service, SNAP_CASES.invalidFieldFormat, 'X-TIMESTAMP');
+  if (timestampMs === null) return reject(service, SNAP_CASES.invalidFieldFormat, 'X-TIMESTAMP');
   // A right form at a wrong time is what a replayed request looks like, hence no format error.
   if (Math.abs(bank.now() - timestampMs) > bank.settings.clockToleranceSeconds * 1000) {
-    return refuse(service, SNAP_CASES.unauthorized, 'X-TIMESTAMP');
+    return reject(service, SNAP_CASES.unauthorized, 'X-TIMESTAMP');
   }
   return null;
 }
@@ -70,7 +70,7 @@ export function checkTransaction(
 
   const accessToken = bearerToken(header(request, 'authorization'));
   if (needsToken(settings.signature) && !bank.tokens.isAlive(accessToken, bank.now())) {
-    return refuse(service, SNAP_CASES.invalidToken);
+    return reject(service, SNAP_CASES.invalidToken);
   }
   const stranger = checkPartner(settings, rules, service, request);
   if (stranger !== null) return stranger;
@@ -83,12 +83,12 @@ export function checkTransaction(
   };
   const keys = { secret: bank.clientSecretKey, publicKey: settings.clientPublicKey };
   if (!isTransactionSignature(header(request, 'x-signature'), settings.signature, keys, signed)) {
-    return refuse(service, SNAP_CASES.unauthorized, 'Signature');
+    return reject(service, SNAP_CASES.unauthorized, 'Signature');
   }
 
   const externalId = header(request, 'x-external-id');
-  if (!rules.externalId.test(externalId)) return refuse(service, SNAP_CASES.invalidFieldFormat, 'X-EXTERNAL-ID');
-  if (!bank.requestIds.claim(externalId, bank.now())) return refuse(service, SNAP_CASES.conflict);
+  if (!rules.externalId.test(externalId)) return reject(service, SNAP_CASES.invalidFieldFormat, 'X-EXTERNAL-ID');
+  if (!bank.requestIds.claim(externalId, bank.now())) return reject(service, SNAP_CASES.conflict);
   return null;
 }
 
@@ -112,13 +112,13 @@ function checkPartner(
 ): Answer | null {
   const partnerId = header(request, 'x-partner-id');
   if (partnerId.length > rules.partnerIdLengthMax)
-    return refuse(service, SNAP_CASES.invalidFieldFormat, 'X-PARTNER-ID');
-  if (partnerId !== settings.partnerId) return refuse(service, SNAP_CASES.unauthorized, 'X-PARTNER-ID');
+    return reject(service, SNAP_CASES.invalidFieldFormat, 'X-PARTNER-ID');
+  if (partnerId !== settings.partnerId) return reject(service, SNAP_CASES.unauthorized, 'X-PARTNER-ID');
   if (header(request, 'channel-id') !== (rules.channelId ?? settings.channelId)) {
-    return refuse(service, SNAP_CASES.unauthorized, 'CHANNEL-ID');
+    return reject(service, SNAP_CASES.unauthorized, 'CHANNEL-ID');
   }
   if (settings.origin !== null && header(request, 'origin') !== settings.origin) {
-    return refuse(service, SNAP_CASES.unauthorized, 'ORIGIN');
+    return reject(service, SNAP_CASES.unauthorized, 'ORIGIN');
   }
   return null;
 }

@@ -46,7 +46,7 @@ export const SNAP_CASES = {
 export type SnapCaseName = keyof typeof SNAP_CASES;
 
 /** A refusal; `detail` is the field or the reason that the case's message names. */
-export function refuse(service: ServiceCode, snapCase: SnapCase, detail = ''): Answer {
+export function reject(service: ServiceCode, snapCase: SnapCase, detail = ''): Answer {
   return jsonAnswer(snapCase.status, {
     responseCode: responseCode(service, snapCase),
     responseMessage: snapCase.message.replace('?', detail),

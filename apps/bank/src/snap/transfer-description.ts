@@ -1,4 +1,4 @@
-import { courseOf, isFailure, TRANSFER_STATUSES, type TransferStatus } from '../transfers/course.ts';
+import { isFailure, scenarioOf, TRANSFER_STATUSES, type TransferStatus } from '../transfers/scenario.ts';
 import type { Transfer } from '../transfers/transfer.ts';
 import { responseCode, SNAP_CASES } from './response-codes.ts';
 
@@ -20,6 +20,6 @@ export function describeTransfer(transfer: Transfer, status: TransferStatus): ob
 
 /** The response code that the transfer itself would have got, had the bank known at once. */
 function reasonCode(transfer: Transfer, status: TransferStatus): string | undefined {
-  const { reason } = courseOf(transfer);
+  const { reason } = scenarioOf(transfer);
   return isFailure(status) && reason !== null ? responseCode(transfer.service, SNAP_CASES[reason]) : undefined;
 }

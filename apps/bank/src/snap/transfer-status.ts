@@ -7,7 +7,7 @@ import { checkAmount, findAmount } from './amount.ts';
 import { type BodyFields, checkAdditionalInfo, checkFields, type FieldRule, textField } from './body-fields.ts';
 import { referenceRule, transactionDateRule } from './field-rules.ts';
 import { checkTransaction } from './request-checks.ts';
-import { refuse, SNAP_CASES, succeed } from './response-codes.ts';
+import { reject, SNAP_CASES, succeed } from './response-codes.ts';
 import type { SnapRules } from './rules/rules.ts';
 import { describeTransfer } from './transfer-description.ts';
 
@@ -26,7 +26,7 @@ export function answerTransferStatus(bank: Bank, rules: SnapRules, request: Bank
   const refusal = checkTransaction(bank, rules, SERVICE, request);
   if (refusal !== null) return refusal;
   const fields = parseObject(request.body);
-  if (fields === null) return refuse(SERVICE, SNAP_CASES.badRequest);
+  if (fields === null) return reject(SERVICE, SNAP_CASES.badRequest);
   const fault =
     checkFields(SERVICE, fields, rules.statusInquiry) ??
     checkFields(SERVICE, fields, RULES) ??
@@ -37,14 +37,14 @@ export function answerTransferStatus(bank: Bank, rules: SnapRules, request: Bank
   const referenceNo = textField(fields, 'originalReferenceNo');
   // SNAP BI makes each of them optional, but without any there is nothing to look for.
   if (partnerReferenceNo === '' && referenceNo === '') {
-    return refuse(SERVICE, SNAP_CASES.invalidMandatoryField, 'originalPartnerReferenceNo');
+    return reject(SERVICE, SNAP_CASES.invalidMandatoryField, 'originalPartnerReferenceNo');
   }
 
   const transfer = bank.transfers.find({ partnerReferenceNo, referenceNo });
   if (transfer === null || transfer.service !== textField(fields, 'serviceCode')) {
-    return refuse(SERVICE, SNAP_CASES.transactionNotFound);
+    return reject(SERVICE, SNAP_CASES.transactionNotFound);
   }
-  if (!isAmountOf(transfer, fields)) return refuse(SERVICE, SNAP_CASES.invalidAmount);
+  if (!isAmountOf(transfer, fields)) return reject(SERVICE, SNAP_CASES.invalidAmount);
   return succeed(SERVICE, {
     ...describeTransfer(transfer, bank.transfers.statusOf(transfer)),
     serviceCode: transfer.service,

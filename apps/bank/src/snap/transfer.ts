@@ -7,7 +7,7 @@ import { checkAmount, findAmount } from './amount.ts';
 import { type BodyFields, checkAdditionalInfo, checkFields, type FieldRule, textField } from './body-fields.ts';
 import { BENEFICIARY_ACCOUNT_NO, referenceRule, transactionDateRule } from './field-rules.ts';
 import { checkTransaction } from './request-checks.ts';
-import { refuse, SNAP_CASES, succeed } from './response-codes.ts';
+import { reject, SNAP_CASES, succeed } from './response-codes.ts';
 import type { SnapRules } from './rules/rules.ts';
 
 /** What tells one transfer service from the other. */
@@ -38,7 +38,7 @@ export function answerTransfer(
   const refusal = checkTransaction(bank, rules, service, request);
   if (refusal !== null) return refusal;
   const fields = parseObject(request.body);
-  if (fields === null) return refuse(service, SNAP_CASES.badRequest);
+  if (fields === null) return reject(service, SNAP_CASES.badRequest);
   const fault =
     checkFields(service, fields, COMMON_RULES) ??
     checkFields(service, fields, operation.rules) ??
@@ -46,8 +46,8 @@ export function answerTransfer(
     checkAdditionalInfo(service, fields);
   if (fault !== null) return fault;
   const amount = findAmount(fields);
-  if (amount === null) return refuse(service, SNAP_CASES.invalidMandatoryField, 'amount');
-  if (Number(amount.value) === 0) return refuse(service, SNAP_CASES.invalidAmount);
+  if (amount === null) return reject(service, SNAP_CASES.invalidMandatoryField, 'amount');
+  if (Number(amount.value) === 0) return reject(service, SNAP_CASES.invalidAmount);
 
   const acceptance = bank.transfers.accept({
     service,
@@ -60,8 +60,8 @@ export function answerTransfer(
   });
   // Whether the repeated request says the same makes no difference: the first one stands, and no second transfer comes
   // of it.
-  if (acceptance.kind === 'duplicate') return refuse(service, SNAP_CASES.duplicatePartnerReferenceNo);
-  if (acceptance.kind === 'not-kept') return refuse(service, SNAP_CASES.generalError);
+  if (acceptance.kind === 'duplicate') return reject(service, SNAP_CASES.duplicatePartnerReferenceNo);
+  if (acceptance.kind === 'not-kept') return reject(service, SNAP_CASES.generalError);
   const { transfer } = acceptance;
   return succeed(service, {
     referenceNo: transfer.referenceNo,

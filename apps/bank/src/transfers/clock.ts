@@ -5,11 +5,11 @@
 export interface TransferClock {
   /** Milliseconds since 1970. */
   now(): number;
-  push(milliseconds: number): void;
+  advance(milliseconds: number): void;
   /** The clock shows at least this moment from now on. */
-  reach(timeMs: number): void;
+  advanceTo(timeMs: number): void;
   /** All pushes together, in milliseconds. */
-  pushedMs(): number;
+  advancedMs(): number;
 }
 
 /** `realNow` gives milliseconds since 1970. */
@@ -21,14 +21,14 @@ export function createTransferClock(realNow: () => number): TransferClock {
       latestMs = Math.max(latestMs, realNow() + pushedMs);
       return latestMs;
     },
-    push(milliseconds) {
+    advance(milliseconds) {
       // What is shown must move even while it waits for a machine's clock that went back.
       latestMs += milliseconds;
       pushedMs += milliseconds;
     },
-    reach(timeMs) {
+    advanceTo(timeMs) {
       latestMs = Math.max(latestMs, timeMs);
     },
-    pushedMs: () => pushedMs,
+    advancedMs: () => pushedMs,
   };
 }

@@ -1,7 +1,7 @@
 import { createTransferClock } from './clock.ts';
-import { courseOf, statusAt, type TransferStatus } from './course.ts';
 import { NO_JOURNAL, openJournal } from './journal.ts';
 import type { JournalEntry } from './journal-entry.ts';
+import { scenarioOf, statusAt, type TransferStatus } from './scenario.ts';
 import { createSchedule } from './schedule.ts';
 import type { Transfer, TransferOrder } from './transfer.ts';
 import { createTransferStore, type TransferReferences } from './transfer-store.ts';
@@ -13,7 +13,7 @@ export interface Transfers {
   /** What the bank says about a transfer now. */
   statusOf(transfer: Transfer): TransferStatus;
   /** Pushes the clock forward; false when the journal could not keep it, and nothing was pushed. */
-  pushClock(seconds: number): boolean;
+  advanceClock(seconds: number): boolean;
   clock(): { readonly nowMs: number; readonly pushedSeconds: number };
   close(): void;
 }
@@ -48,14 +48,14 @@ export async function openTransfers(dependencies: TransfersDependencies): Promis
   const schedule = createSchedule<Notification>(clock.now, ({ transfer, status }) => notify?.(transfer, status));
 
   function replay(entry: JournalEntry): void {
-    if (entry.entry === 'push') return clock.push(entry.advancedSeconds * 1000);
-    clock.reach(entry.transfer.acceptedAtMs);
+    if (entry.entry === 'push') return clock.advance(entry.advancedSeconds * 1000);
+    clock.advanceTo(entry.transfer.acceptedAtMs);
     store.add(entry.transfer, clock.now());
   }
 
   function scheduleAfter(afterMs: number, transfer: Transfer): void {
     if (notify === null) return;
-    for (const { afterSeconds, status } of courseOf(transfer).notifications) {
+    for (const { afterSeconds, status } of scenarioOf(transfer).notifications) {
       const dueAtMs = transfer.acceptedAtMs + afterSeconds * 1000;
       if (dueAtMs > afterMs) schedule.add(dueAtMs, { transfer, status });
     }
@@ -78,13 +78,13 @@ export async function openTransfers(dependencies: TransfersDependencies): Promis
     },
     find: (references) => store.find(references, clock.now()),
     statusOf: (transfer) => statusAt(transfer, clock.now()),
-    pushClock(seconds) {
+    advanceClock(seconds) {
       if (seconds > 0 && !journal.append({ entry: 'push', advancedSeconds: seconds })) return false;
-      clock.push(seconds * 1000);
+      clock.advance(seconds * 1000);
       schedule.runDue();
       return true;
     },
-    clock: () => ({ nowMs: clock.now(), pushedSeconds: clock.pushedMs() / 1000 }),
+    clock: () => ({ nowMs: clock.now(), pushedSeconds: clock.advancedMs() / 1000 }),
     close() {
       schedule.close();
       journal.close();

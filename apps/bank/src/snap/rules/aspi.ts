@@ -1,6 +1,6 @@
 import { BANK_CODE, BENEFICIARY_ACCOUNT_NO, referenceRule } from '../field-rules.ts';
 import { SNAP_CASES } from '../response-codes.ts';
-import type { InfoRules, RefusedAccount, SnapRules } from './rules.ts';
+import type { InfoRules, RejectedAccount, SnapRules } from './rules.ts';
 
 /** Nothing is asked of it but that it is an object. */
 const ANY_INFO: InfoRules = { mandatory: false, members: () => [], accountNo: () => null, reply: () => undefined };
@@ -11,7 +11,7 @@ export const REFUSALS = {
   blocked: SNAP_CASES.doNotHonor,
   unavailable: SNAP_CASES.externalServerError,
   'too-many-requests': SNAP_CASES.tooManyRequests,
-} as const satisfies Record<RefusedAccount, unknown>;
+} as const satisfies Record<RejectedAccount, unknown>;
 
 /** The standard, spoken by BCA's own accounts. */
 export const ASPI: SnapRules = {

@@ -3,7 +3,7 @@ import type { BodyFields } from '../body-fields.ts';
 import { accountNoRule, BANK_CODE, referenceRule } from '../field-rules.ts';
 import { SNAP_CASES } from '../response-codes.ts';
 import { ASPI } from './aspi.ts';
-import type { InfoRules, RefusedAccount, SnapRules } from './rules.ts';
+import type { InfoRules, RejectedAccount, SnapRules } from './rules.ts';
 
 const SWITCHER = '1';
 const BI_FAST = '2';
@@ -15,14 +15,14 @@ const EXTERNAL_REFUSALS = {
   blocked: SNAP_CASES.invalidAccount,
   unavailable: SNAP_CASES.generalError,
   'too-many-requests': SNAP_CASES.invalidRouting,
-} as const satisfies Record<RefusedAccount, unknown>;
+} as const satisfies Record<RejectedAccount, unknown>;
 
 const INTERNAL_REFUSALS = {
   ...EXTERNAL_REFUSALS,
   inactive: SNAP_CASES.inactiveAccount,
   unavailable: SNAP_CASES.internalServerError,
   'too-many-requests': SNAP_CASES.tooManyRequests,
-} as const satisfies Record<RefusedAccount, unknown>;
+} as const satisfies Record<RejectedAccount, unknown>;
 
 const INFO: InfoRules = {
   mandatory: true,

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import type { RunningBank } from '../../apps/bank/src/server.ts';
-import { COURSES } from '../../apps/bank/src/transfers/course.ts';
-import { courseRows } from './courses-table.ts';
+import { TRANSFER_SCENARIOS } from '../../apps/bank/src/transfers/scenario.ts';
 import { createClock, EXTERNAL_PATH, INTERNAL_PATH, type Partner, startBankWithPartner } from './partner.ts';
+import { courseRows } from './scenarios-table.ts';
 import {
   INTERBANK_ORDER,
   INTERBANK_PATH,
@@ -159,7 +159,7 @@ describe('the course of a transfer', () => {
 
   it('is looked at here for every ending of the table', () => {
     const others = Object.keys(EXPECTED).filter((ending) => ending !== '1234');
-    assert.deepEqual(others.sort(), COURSES.map(({ ending }) => ending).sort());
+    assert.deepEqual(others.sort(), TRANSFER_SCENARIOS.map(({ ending }) => ending).sort());
   });
 
   it('follows the real time, to the millisecond', async () => {
@@ -227,7 +227,7 @@ describe('the course of a transfer', () => {
   });
 
   it('is nothing that an inquiry about the account knows', async () => {
-    for (const { ending } of COURSES) {
+    for (const { ending } of TRANSFER_SCENARIOS) {
       const internal = await partner.inquire(INTERNAL_PATH, { beneficiaryAccountNo: `888801${ending}` });
       const external = { beneficiaryBankCode: '002', beneficiaryAccountNo: `88880100${ending}` };
       assert.equal(internal.fields['responseCode'], '2001500', ending);

@@ -10,7 +10,7 @@ export const CLOCK_PATH = '/simulation/clock';
 const PUSHED_SECONDS_MAX = 100 * 365 * 24 * 60 * 60;
 
 /** Takes `{"advance_seconds": n}`; `body` is null when it was too long to be read. */
-export function answerClockPush(transfers: Transfers, contentType: string, body: Buffer | null): Answer {
+export function answerClockAdvance(transfers: Transfers, contentType: string, body: Buffer | null): Answer {
   // A web page may send other types to any address without asking, but not this one.
   if (!/^application\/json(?:\s*;|$)/i.test(contentType)) return fault(415, 'Content-Type must be application/json.');
   const seconds = (body === null ? null : parseObject(body))?.['advance_seconds'];
@@ -18,7 +18,7 @@ export function answerClockPush(transfers: Transfers, contentType: string, body:
   if (typeof seconds !== 'number' || !Number.isSafeInteger(seconds) || seconds < 0 || seconds > secondsMax) {
     return fault(400, `advance_seconds must be a whole number from 0 to ${secondsMax}.`);
   }
-  if (!transfers.pushClock(seconds)) return fault(500, 'The journal cannot be written, so nothing was pushed.');
+  if (!transfers.advanceClock(seconds)) return fault(500, 'The journal cannot be written, so nothing was pushed.');
   const { nowMs, pushedSeconds } = transfers.clock();
   return jsonAnswer(200, { now: new Date(nowMs).toISOString(), advanced_seconds: pushedSeconds });
 }

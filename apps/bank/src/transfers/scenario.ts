@@ -21,7 +21,7 @@ export interface Step {
 }
 
 /** What becomes of a transfer. */
-export interface Course {
+export interface TransferScenario {
   /** The last four digits of the beneficiary's account. */
   readonly ending: string;
   readonly outcome: string;
@@ -36,12 +36,12 @@ const ENDS_AFTER_SECONDS = 2;
 const PENDING: TransferStatus = '03';
 
 /** The course of every account whose ending has none of its own. */
-export const USUAL_COURSE: Course = success('any other', 'success');
+export const DEFAULT_SCENARIO: TransferScenario = success('any other', 'success');
 
 // How to remember an ending. 43cc, 44cc, 54cc: HTTP status 403, 404, 504 with SNAP's case code cc. 20xx: success after xx.
 // 36xx: the status inquiry (service 36) says xx for ever. 76xx: about notifications (service 76).
 /** The documentation shows this table, row by row. */
-export const COURSES: readonly Course[] = [
+export const TRANSFER_SCENARIOS: readonly TransferScenario[] = [
   success('2020', 'success after 20 seconds', 20),
   success('2030', 'success after 30 minutes', 30 * 60),
   failure('4411', 'account not found', '06', 'invalidAccount'),
@@ -74,7 +74,9 @@ export const COURSES: readonly Course[] = [
   { ending: '3603', outcome: 'pending for ever', inquiry: [step(0, '03')], notifications: [], reason: null },
 ];
 
-const COURSES_BY_ENDING: ReadonlyMap<string, Course> = new Map(COURSES.map((course) => [course.ending, course]));
+const SCENARIOS_BY_ENDING: ReadonlyMap<string, TransferScenario> = new Map(
+  TRANSFER_SCENARIOS.map((course) => [course.ending, course]),
+);
 
 /** An account that an inquiry refuses cannot be paid: a transfer to it takes the course of this ending. */
 const ENDINGS_BY_ACCOUNT: ReadonlyMap<string, string> = new Map([
@@ -83,16 +85,16 @@ const ENDINGS_BY_ACCOUNT: ReadonlyMap<string, string> = new Map([
   ['blocked', '4305'],
 ]);
 
-export function courseOf({ beneficiaryBankCode, beneficiaryAccountNo }: Transfer): Course {
+export function scenarioOf({ beneficiaryBankCode, beneficiaryAccountNo }: Transfer): TransferScenario {
   const { kind } = findAccount(beneficiaryBankCode, beneficiaryAccountNo);
   const ending = ENDINGS_BY_ACCOUNT.get(kind) ?? beneficiaryAccountNo.slice(-4);
-  return COURSES_BY_ENDING.get(ending) ?? USUAL_COURSE;
+  return SCENARIOS_BY_ENDING.get(ending) ?? DEFAULT_SCENARIO;
 }
 
 /** What the status inquiry says about a transfer at a moment of the clock of transfers. */
 export function statusAt(transfer: Transfer, nowMs: number): TransferStatus {
   const ageSeconds = (nowMs - transfer.acceptedAtMs) / 1000;
-  const current = courseOf(transfer).inquiry.findLast(({ afterSeconds }) => afterSeconds <= ageSeconds);
+  const current = scenarioOf(transfer).inquiry.findLast(({ afterSeconds }) => afterSeconds <= ageSeconds);
   return current?.status ?? PENDING;
 }
 
@@ -105,12 +107,12 @@ function step(afterSeconds: number, status: TransferStatus): Step {
   return { afterSeconds, status };
 }
 
-function success(ending: string, outcome: string, afterSeconds = ENDS_AFTER_SECONDS): Course {
+function success(ending: string, outcome: string, afterSeconds = ENDS_AFTER_SECONDS): TransferScenario {
   const steps = [step(afterSeconds, '00')];
   return { ending, outcome, inquiry: steps, notifications: steps, reason: null };
 }
 
-function failure(ending: string, outcome: string, status: TransferStatus, reason: SnapCaseName): Course {
+function failure(ending: string, outcome: string, status: TransferStatus, reason: SnapCaseName): TransferScenario {
   const steps = [step(ENDS_AFTER_SECONDS, status)];
   return { ending, outcome, inquiry: steps, notifications: steps, reason };
 }

@@ -10,7 +10,7 @@ export interface Operation {
 }
 
 /** What the bank speaks, and how. */
-export interface Form {
+export interface BankProfile {
   /** What is asked for at a path (without query), always by POST. */
   readonly findOperation: (path: string) => Operation | undefined;
   readonly unknownRoute: Answer;

@@ -2,7 +2,7 @@
  * Why the simulated bank must not start here, or null. It invents account holders: one real check answered by it
  * would send real money to an account that nobody looked at. Names of variables only: their values may be secrets.
  */
-export function findProductionSigns(environment: NodeJS.ProcessEnv): string | null {
+export function findProductionSettings(environment: NodeJS.ProcessEnv): string | null {
   const signs = [
     ...(isProduction(environment['NODE_ENV']) ? ['NODE_ENV'] : []),
     ...['DATABASE_URL', 'TIBA_RAILS_FILE'].filter((name) => isSet(environment[name])),

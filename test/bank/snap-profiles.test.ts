@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import type { FormName } from '../../apps/bank/src/form-names.ts';
+import type { BankProfileName } from '../../apps/bank/src/profile-names.ts';
 import { startBank } from '../../apps/bank/src/server.ts';
 import type { BankSettings } from '../../apps/bank/src/settings.ts';
 import { rsaKeys } from '../support/rsa-keys.ts';
@@ -20,7 +20,7 @@ const MANDIRI_BI_FAST = { switcher: 'BIFAST', inquiryType: '1', categoryPurpose:
 
 /** The bank in one of its forms, and the right requests to it. */
 interface Form {
-  readonly form: FormName;
+  readonly form: BankProfileName;
   readonly token: string;
   readonly internal: string | null;
   readonly external: string;

@@ -1,24 +1,29 @@
 // The table of transfers' courses, as the documentation has to print it.
 
 import { SNAP_CASES } from '../../apps/bank/src/snap/response-codes.ts';
-import { COURSES, type Course, type Step, USUAL_COURSE } from '../../apps/bank/src/transfers/course.ts';
+import {
+  DEFAULT_SCENARIO,
+  type Step,
+  TRANSFER_SCENARIOS,
+  type TransferScenario,
+} from '../../apps/bank/src/transfers/scenario.ts';
 
 /** One line for each course, the usual one last. */
 export function courseRows(): string[] {
-  return [...COURSES, USUAL_COURSE].map((course) => {
-    const ending = course === USUAL_COURSE ? course.ending : `\`${course.ending}\``;
+  return [...TRANSFER_SCENARIOS, DEFAULT_SCENARIO].map((course) => {
+    const ending = course === DEFAULT_SCENARIO ? course.ending : `\`${course.ending}\``;
     const cells = [ending, course.outcome, printSteps(course.inquiry), printReason(course), printNotifications(course)];
     return `| ${cells.join(' | ')} |`.replaceAll('|  |', '| |');
   });
 }
 
-function printReason({ reason }: Course): string {
+function printReason({ reason }: TransferScenario): string {
   if (reason === null) return '';
   const { status, code, message } = SNAP_CASES[reason];
   return `\`${status}ss${code}\` ${message.replace('. [?]', '')}`;
 }
 
-function printNotifications({ notifications }: Course): string {
+function printNotifications({ notifications }: TransferScenario): string {
   return notifications.length === 0 ? 'none' : printSteps(notifications);
 }
 
