@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { startSimulatedBank } from '../apps/server/src/sandbox/bank-process.ts';
-import { keepSecrets } from '../apps/server/src/sandbox/secrets.ts';
+import { loadOrCreateSecrets } from '../apps/server/src/sandbox/secrets.ts';
 import type { BenchContext } from './bench-context.ts';
 import { type Child, startChild } from './child.ts';
 import type { BenchDatabase } from './database/databases.ts';
@@ -86,4 +86,4 @@ export async function startSignatureCheckingBank(stage: BenchContext): Promise<B
   return { ...connection, privateKeyPem: secrets.bankPrivateKey };
 }
 
-const bankSecrets = (stage: BenchContext) => keepSecrets(path.join(stage.directory, 'bank-secrets.json'));
+const bankSecrets = (stage: BenchContext) => loadOrCreateSecrets(path.join(stage.directory, 'bank-secrets.json'));

@@ -14,7 +14,7 @@ import {
   startEmbeddedPostgres,
 } from '../../apps/server/src/embedded-postgres/embedded-postgres.ts';
 import { findPostmaster, isServerOf } from '../../apps/server/src/embedded-postgres/postmaster.ts';
-import { removeLeftSocketDirectories } from '../../apps/server/src/embedded-postgres/socket-directory.ts';
+import { removeLeftoverSocketDirectories } from '../../apps/server/src/embedded-postgres/socket.ts';
 
 const servicePath = fileURLToPath(new URL('service-process.ts', import.meta.url));
 
@@ -32,7 +32,7 @@ export async function usePlace(t: TestContext, parentMode = 0o755): Promise<Plac
   const dataDirectory = join(parent, 'postgres');
   const cleanups = [
     () => rm(parent, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }),
-    () => removeLeftSocketDirectories(dataDirectory, null),
+    () => removeLeftoverSocketDirectories(dataDirectory, null),
     () => killServer(dataDirectory),
   ];
   t.after(async () => {

@@ -3,18 +3,19 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import pg from 'pg';
 import { findBinaries } from '../../apps/server/src/embedded-postgres/binaries.ts';
-import { connectionStringOf, ensureDatabase } from '../../apps/server/src/embedded-postgres/connection.ts';
-import { initialise } from '../../apps/server/src/embedded-postgres/initialise.ts';
+import { initialize } from '../../apps/server/src/embedded-postgres/initialize.ts';
 import { chooseLauncher } from '../../apps/server/src/embedded-postgres/launcher.ts';
+import { serverNameOf } from '../../apps/server/src/embedded-postgres/postmaster.ts';
 import { type Server, startServer } from '../../apps/server/src/embedded-postgres/server.ts';
-import { serverNameOf } from '../../apps/server/src/embedded-postgres/server-name.ts';
-import { chooseServerUser, giveDataDirectory } from '../../apps/server/src/embedded-postgres/server-user.ts';
+import { chooseServerUser, chownDataDirectory } from '../../apps/server/src/embedded-postgres/server-user.ts';
 import { settingsOf } from '../../apps/server/src/embedded-postgres/settings.ts';
 import {
   chooseSocketBase,
+  connectionStringOf,
+  ensureDatabase,
   makeSocketDirectory,
   port,
-} from '../../apps/server/src/embedded-postgres/socket-directory.ts';
+} from '../../apps/server/src/embedded-postgres/socket.ts';
 import type { TestDatabase } from '../support/database.ts';
 
 /**
@@ -45,8 +46,8 @@ export async function startPostgresServer(settings: Readonly<Record<string, stri
   const user = await chooseServerUser(dataDirectory);
   const socketBase = await chooseSocketBase(dataDirectory, user);
   const launcher = await chooseLauncher(user, binaries, [directory, socketBase]);
-  await initialise({ dataDirectory, binaries, launcher, user, durable: false, log: () => {} });
-  await giveDataDirectory(dataDirectory, user);
+  await initialize({ dataDirectory, binaries, launcher, user, durable: false, log: () => {} });
+  await chownDataDirectory(dataDirectory, user);
   const socket = await makeSocketDirectory(socketBase, dataDirectory, user, launcher.passesClosedDirectories);
   const command = launcher.command(binaries.postgres, [
     '-D',

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { findPostmaster, isServerOf } from '../../apps/server/src/embedded-postgres/postmaster.ts';
-import { removeLeftSocketDirectories } from '../../apps/server/src/embedded-postgres/socket-directory.ts';
+import { removeLeftoverSocketDirectories } from '../../apps/server/src/embedded-postgres/socket.ts';
 import type { SandboxDescription } from '../../apps/server/src/sandbox/description.ts';
 import { INHERITED } from './suite-environment.ts';
 
@@ -110,5 +110,5 @@ async function endLeftPostgres(dataDirectory: string): Promise<void> {
     process.kill(postmaster.pid, 'SIGQUIT');
     while (await isServerOf(dataDirectory, postmaster.pid)) await delay(POLL_MS);
   }
-  await removeLeftSocketDirectories(dataDirectory, postmaster?.socketDirectory ?? null);
+  await removeLeftoverSocketDirectories(dataDirectory, postmaster?.socketDirectory ?? null);
 }

@@ -1,7 +1,6 @@
 import { manage } from './cli/manage.ts';
 import { sandbox } from './cli/sandbox.ts';
 import { serve } from './cli/serve.ts';
-import { EmbeddedPostgresError } from './embedded-postgres/embedded-postgres.ts';
 import { ownProperty } from './lib/own-property.ts';
 import { StartError } from './lib/start-error.ts';
 
@@ -12,16 +11,17 @@ const [name = '', ...args] = process.argv.slice(2);
 const command = ownProperty(COMMANDS, name);
 
 if (command === undefined) {
-  fail(`Say what to run: ${Object.keys(COMMANDS).join(', ')}`);
+  fail(`Which command? Use one of: ${Object.keys(COMMANDS).join(', ')}`);
 } else {
-  // What people can mend is said in a sentence; only a fault of ours shows where it happened.
+  // A StartError can be corrected by the person who starts Tiba, so its message is enough. Any other error is a defect,
+  // and its stack shows where.
   await command(args).catch((error: unknown) => {
     fail(describe(error));
   });
 }
 
 function describe(error: unknown): string {
-  if (error instanceof StartError || error instanceof EmbeddedPostgresError) return error.message;
+  if (error instanceof StartError) return error.message;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 

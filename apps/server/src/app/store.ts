@@ -33,8 +33,8 @@ const LISTENING_CONNECTIONS = 1;
 export async function openStore({ options, onClose }: AppContext): Promise<Store> {
   const { settings, connection, environment } = options;
   const { log } = options.logging;
-  const others = LOOK_UP_CONNECTIONS + DELIVERY_CONNECTIONS + JOB_CONNECTIONS + LISTENING_CONNECTIONS;
-  const connectionsMax = settings.databaseConnections - others;
+  const reservedConnections = LOOK_UP_CONNECTIONS + DELIVERY_CONNECTIONS + JOB_CONNECTIONS + LISTENING_CONNECTIONS;
+  const connectionsMax = settings.databaseConnections - reservedConnections;
   const database = openDatabase({ connection, connectionsMax, log });
   onClose(() => database.close());
   const lookUpDatabase = openDatabase({ connection, connectionsMax: LOOK_UP_CONNECTIONS, log });

@@ -20,7 +20,7 @@ import {
 } from '../postgres/clients.ts';
 import { type Database, DatabaseUnavailable, openDatabase } from '../postgres/database.ts';
 import { migrate } from '../postgres/migrate.ts';
-import { joinPostgres } from './open-postgres.ts';
+import { connectToPostgres } from './open-postgres.ts';
 
 const USAGE = `npm run manage -- COMMAND
 
@@ -85,20 +85,20 @@ const ACTIONS: Readonly<Record<string, Action>> = {
 
   'client new-secret': async (database, id) => {
     const secret = generateSecret();
-    known(id, await replaceClientSecret(database, id, hashSecret(secret)));
+    requireClient(id, await replaceClientSecret(database, id, hashSecret(secret)));
     return `client_id      ${id}\nclient_secret  ${secret}`;
   },
 
   'client scopes': async (database, id, { scope }) => {
     const scopes = readScopes(scope);
-    known(id, await setClientScopes(database, id, scopes));
+    requireClient(id, await setClientScopes(database, id, scopes));
     return `scopes of ${id}: ${scopes.join(' ')}`;
   },
 
   'client limits': async (database, id, options) => {
     const limits = readLimits(options);
     if (Object.keys(limits).length > 0) {
-      known(id, await setClientLimits(database, id, limits));
+      requireClient(id, await setClientLimits(database, id, limits));
       await resumePausedValidations(database, id);
     }
     const client = await getClient(database, id);
@@ -107,28 +107,28 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   },
 
   'client trust': async (database, id) => {
-    known(id, await changeClient(database, id, 'trust'));
+    requireClient(id, await changeClient(database, id, 'trust'));
     await resumePausedValidations(database, id);
     return `${id} may check accounts as if it were collecting them`;
   },
 
   'client distrust': async (database, id) => {
-    known(id, await changeClient(database, id, 'distrust'));
+    requireClient(id, await changeClient(database, id, 'distrust'));
     return `${id} is watched for signs that it collects accounts`;
   },
 
   'client disable': async (database, id) => {
-    known(id, await changeClient(database, id, 'disable'));
+    requireClient(id, await changeClient(database, id, 'disable'));
     return `${id} is disabled`;
   },
 
   'client enable': async (database, id) => {
-    known(id, await changeClient(database, id, 'enable'));
+    requireClient(id, await changeClient(database, id, 'enable'));
     return `${id} is enabled`;
   },
 
   'client revoke-tokens': async (database, id) => {
-    known(id, await changeClient(database, id, 'revoke-tokens'));
+    requireClient(id, await changeClient(database, id, 'revoke-tokens'));
     return `the tokens that ${id} had are revoked`;
   },
 
@@ -141,7 +141,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
 };
 
 /** The options of each; those that are not here have none. */
-const TAKEN: Readonly<Record<string, readonly string[]>> = {
+const OPTIONS_OF: Readonly<Record<string, readonly string[]>> = {
   'client create': ['name', 'scope'],
   'client scopes': ['scope'],
   'client limits': CLIENT_LIMITS,
@@ -157,7 +157,7 @@ export async function manage(args: string[]): Promise<void> {
   try {
     process.stdout.write(`${await run(args)}\n`);
   } catch (error) {
-    if (error instanceof DatabaseUnavailable) throw unreachable(error);
+    if (error instanceof DatabaseUnavailable) throw unavailable(error);
     if (!(error instanceof UsageError)) throw error;
     process.stderr.write(`${error.message}\n\n${USAGE}\n`);
     process.exitCode = 1;
@@ -171,16 +171,16 @@ async function run(args: string[]): Promise<string> {
   const action = ownProperty(ACTIONS, command);
   if (action === undefined)
     throw new UsageError(args.length === 0 ? 'Say what to do.' : `There is no command ${command}.`);
-  const isAboutOne = noun === 'client' && verb !== 'list';
-  if (isAboutOne && id === '') throw new UsageError('Say which client: its ID is missing.');
-  const taken = ownProperty(TAKEN, command) ?? [];
-  const options = Object.keys(values).filter((option) => !taken.includes(option));
-  const unused = [...positionals.slice(isAboutOne ? 3 : 2), ...options.map((option) => `--${option}`)];
+  const needsClientId = noun === 'client' && verb !== 'list';
+  if (needsClientId && id === '') throw new UsageError('Say which client: its ID is missing.');
+  const accepted = ownProperty(OPTIONS_OF, command) ?? [];
+  const options = Object.keys(values).filter((option) => !accepted.includes(option));
+  const unused = [...positionals.slice(needsClientId ? 3 : 2), ...options.map((option) => `--${option}`)];
   // Whoever thinks that it had an effect may leave a client in.
   if (unused.length > 0) throw new UsageError(`${command} takes no ${unused.join(' ')}: nothing was done.`);
 
   const settings = readSettings('manage');
-  const postgres = await joinPostgres(settings, (line) => process.stderr.write(`${line}\n`));
+  const postgres = await connectToPostgres(settings, (line) => process.stderr.write(`${line}\n`));
   const { log } = createLog(STDERR, 'error');
   const database = openDatabase({ connection: postgres.connection, connectionsMax: 1, log });
   try {
@@ -193,7 +193,7 @@ async function run(args: string[]): Promise<string> {
 }
 
 /** It may have gone away after it had done what was asked. */
-const unreachable = (error: DatabaseUnavailable): StartError => {
+const unavailable = (error: DatabaseUnavailable): StartError => {
   const why = error.cause instanceof Error ? error.cause.message : String(error.cause);
   return new StartError(`The database cannot answer now (${why}): when it is back, client list shows what was done`, {
     cause: error,
@@ -211,9 +211,9 @@ function parse(args: string[]): { values: Options; positionals: string[] } {
 }
 
 function readScopes(text = ''): Scope[] {
-  const words = text.split(' ').filter((each) => each !== '');
-  const scopes = words.filter(isScope);
-  if (scopes.length === 0 || scopes.length < words.length)
+  const names = text.split(' ').filter((each) => each !== '');
+  const scopes = names.filter(isScope);
+  if (scopes.length === 0 || scopes.length < names.length)
     throw new UsageError(`--scope takes one or more of: ${SCOPES.join(' ')}`);
   return scopes;
 }
@@ -236,12 +236,12 @@ function readLimit(text: string): number | null {
 
 async function getClient(database: Database, id: string): Promise<ClientRecord> {
   const client = (await findAllClients(database)).find(({ clientId }) => clientId === id);
-  if (client === undefined) throw noClient(id);
+  if (client === undefined) throw clientNotFound(id);
   return client;
 }
 
-function known(id: string, changed: boolean): void {
-  if (!changed) throw noClient(id);
+function requireClient(id: string, changed: boolean): void {
+  if (!changed) throw clientNotFound(id);
 }
 
-const noClient = (id: string): UsageError => new UsageError(`there is no client ${id}: see client list`);
+const clientNotFound = (id: string): UsageError => new UsageError(`there is no client ${id}: see client list`);

@@ -6,51 +6,55 @@ import { StartError } from '../lib/start-error.ts';
 
 export interface OpenedPostgres {
   readonly connection: pg.ClientConfig;
-  /** Does nothing to a server that is not ours. */
+  /** Stops the embedded server. Does nothing to a server at DATABASE_URL. */
   stop(): Promise<void>;
 }
 
-type Say = (line: string) => void;
+type Print = (line: string) => void;
 
-/** The server at DATABASE_URL, or the embedded one in the data directory. `warn` is told of what should not happen. */
-export async function openPostgres(settings: Settings, say: Say, warn: Say = say): Promise<OpenedPostgres> {
+/**
+ * The server at DATABASE_URL, or the embedded one in the data directory. `print` gets the progress of the embedded
+ * server; `warn` gets what should not happen.
+ */
+export async function openPostgres(settings: Settings, print: Print, warn: Print = print): Promise<OpenedPostgres> {
   if (settings.databaseUrl !== null) {
     return { connection: { connectionString: settings.databaseUrl }, stop: async () => {} };
   }
   const dataDirectory = path.join(settings.dataDirectory, 'postgres');
-  const embedded = await startEmbeddedPostgres({ dataDirectory, log: say, warn });
+  const embedded = await startEmbeddedPostgres({ dataDirectory, log: print, warn });
   return { connection: { connectionString: embedded.connectionString }, stop: () => embedded.stop() };
 }
 
 /**
- * The same for a command beside the service, also while that runs on the embedded server. It never makes a database: what
- * was meant for the service's would be done to an empty one. `say` is told which it is.
- * @throws StartError when there is none
+ * The same for a command that runs next to the service, even while the service uses the embedded server. It never
+ * creates a database: otherwise a command meant for the service's database would change an empty new one. `print` gets
+ * a line that names the database.
+ * @throws StartError when there is no database
  */
-export async function joinPostgres(settings: Settings, say: Say): Promise<OpenedPostgres> {
+export async function connectToPostgres(settings: Settings, print: Print): Promise<OpenedPostgres> {
   if (settings.databaseUrl !== null) {
-    say(`database: ${withoutSecrets(settings.databaseUrl)}`);
+    print(`database: ${withoutSecrets(settings.databaseUrl)}`);
     return openPostgres(settings, () => {});
   }
   const dataDirectory = path.resolve(settings.dataDirectory, 'postgres');
   if (!(await hasDatabase(dataDirectory))) {
     throw new StartError(
       `DATABASE_URL is missing, and there is no database in ${dataDirectory} (TIBA_DATA_DIR): ` +
-        'set the one that the service has. Only the service makes a new database.',
+        'set the one that the service uses. Only the service creates a new database.',
     );
   }
-  say(`database: ${dataDirectory}`);
+  print(`database: ${dataDirectory}`);
   const running = await findRunningPostgres(dataDirectory);
   if (running !== null) return { connection: { connectionString: running }, stop: async () => {} };
   return openPostgres(settings, () => {});
 }
 
-const TOLD_PARAMETERS: ReadonlySet<string> = new Set(['host', 'port', 'user', 'dbname']);
+const PUBLIC_PARAMETERS: ReadonlySet<string> = new Set(['host', 'port', 'user', 'dbname']);
 
-/** A password may stand among the parameters too. */
+/** A password can be in the query parameters too, so only known harmless parameters stay. */
 function withoutSecrets(databaseUrl: string): string {
   const url = new URL(databaseUrl);
   url.password = '';
-  url.search = new URLSearchParams([...url.searchParams].filter(([name]) => TOLD_PARAMETERS.has(name))).toString();
+  url.search = new URLSearchParams([...url.searchParams].filter(([name]) => PUBLIC_PARAMETERS.has(name))).toString();
   return url.href;
 }

@@ -9,15 +9,12 @@ import { createLog } from '../observability/log.ts';
 import { startSimulatedBank } from '../sandbox/bank-process.ts';
 import { banner } from '../sandbox/banner.ts';
 import { startDemoCore } from '../sandbox/demo-core.ts';
-import { provideDemoData } from '../sandbox/demo-data.ts';
+import { loadDemoData, lookUpHolders } from '../sandbox/demo-data.ts';
 import { describeSandbox } from '../sandbox/description.ts';
-import { askForHolders } from '../sandbox/holders.ts';
 import { sandboxRoutes } from '../sandbox/operations.ts';
-import { writePrivateFile } from '../sandbox/private-file.ts';
-import { keepSecrets } from '../sandbox/secrets.ts';
-import { closeAll } from './close-all.ts';
+import { loadOrCreateSecrets, writePrivateFile } from '../sandbox/secrets.ts';
 import { openPostgres } from './open-postgres.ts';
-import { listenForStopSignal } from './stop-signal.ts';
+import { closeAll, listenForStopSignal } from './shutdown.ts';
 
 /** `npm start`: everything on this machine, with a simulated bank and demo data. Needs no setting. */
 export async function sandbox(): Promise<void> {
@@ -25,22 +22,22 @@ export async function sandbox(): Promise<void> {
   const dataDirectory = path.resolve(settings.dataDirectory);
   const descriptionFile = path.join(dataDirectory, 'sandbox.json');
   const logFile = path.join(dataDirectory, 'tiba.log');
-  const say = (line: string): void => void process.stdout.write(`${line}\n`);
-  // A terminal that is closed takes no more words; unheard, that would end this process before it has stopped PostgreSQL.
+  const print = (line: string): void => void process.stdout.write(`${line}\n`);
+  // Writing to a closed terminal is an error. Without a listener it would end this process before PostgreSQL is stopped.
   process.stdout.on('error', () => {});
   const closers: (() => Promise<unknown>)[] = [];
   const stopSignal = listenForStopSignal();
 
   try {
-    // Before anything in it is touched: another sandbox may be running on it. Failing to make it, locking fails too, and
-    // says what to do.
+    // The lock comes before any change in the directory: another sandbox may be running on it. If the directory cannot
+    // be created, locking fails too, and its message says what to do.
     await mkdir(dataDirectory, { recursive: true }).catch(() => {});
     const lock = lockDataDirectory(dataDirectory, path.join(dataDirectory, 'sandbox.lock'));
     closers.push(async () => lock.release());
-    // Whoever waits for this file waits for this start to be ready, not for the one before.
+    // A program that waits for this file waits for this start, not for an earlier one.
     await rm(descriptionFile, { force: true });
-    const secrets = await keepSecrets(path.join(dataDirectory, 'sandbox-secrets.json'));
-    // An older sandbox made it for everybody to read.
+    const secrets = await loadOrCreateSecrets(path.join(dataDirectory, 'sandbox-secrets.json'));
+    // An older sandbox created it readable for every user.
     await chmod(logFile, 0o600).catch(() => {});
     const logging = createLog(logFile, settings.logLevel);
     closers.push(logging.close);
@@ -50,8 +47,8 @@ export async function sandbox(): Promise<void> {
     closers.push(demoCore.close);
     const transfers = { journalFile: path.join(dataDirectory, 'bank-journal.ndjson'), notifyUrl: demoCore.notifyUrl };
 
-    const [postgres, bank] = await settled([
-      openPostgres(settings, say).then((opened) => (closers.push(opened.stop), opened)),
+    const [postgres, bank] = await startBoth([
+      openPostgres(settings, print).then((opened) => (closers.push(opened.stop), opened)),
       startSimulatedBank(secrets, logging.log, transfers).then((started) => (closers.push(started.stop), started)),
     ]);
     const app = await startApp({
@@ -64,25 +61,25 @@ export async function sandbox(): Promise<void> {
       logging,
     });
     closers.push(app.close);
-    const findHolder = askForHolders(bank.rail, banks);
-    await provideDemoData(app, secrets.clients, findHolder);
-    demoCore.begin(app.feed, bank, findHolder);
+    const findHolder = lookUpHolders(bank.rail, banks);
+    await loadDemoData(app, secrets.clients, findHolder);
+    demoCore.connect(app.feed, bank, findHolder);
 
     const description = await describeSandbox(app, secrets.clients);
     await writePrivateFile(descriptionFile, JSON.stringify(description, null, 2));
-    say(banner(description, { descriptionFile, logFile, colours: process.stdout.isTTY }));
-    await stopSignal.told;
-    say('\nStopping …');
+    print(banner(description, { descriptionFile, logFile, colors: process.stdout.isTTY }));
+    await stopSignal.received;
+    print('\nStopping …');
   } catch (error) {
-    // Ctrl-C reaches whatever is being started, too: that it then fails is no news.
-    if (!stopSignal.isTold()) throw error;
+    // Ctrl-C also reaches the programs that are being started: a start that fails because of it is not an error.
+    if (!stopSignal.wasReceived()) throw error;
   } finally {
     await closeAll(closers).finally(stopSignal.release);
   }
 }
 
-/** Waits for both even when one fails, so that whatever did start is known and can be stopped. */
-async function settled<A, B>([one, other]: [Promise<A>, Promise<B>]): Promise<[A, B]> {
+/** Waits for both even when one fails, so that the one that did start is registered and can be stopped. */
+async function startBoth<A, B>([one, other]: [Promise<A>, Promise<B>]): Promise<[A, B]> {
   await Promise.allSettled([one, other]);
   return Promise.all([one, other]);
 }

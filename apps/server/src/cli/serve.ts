@@ -6,13 +6,12 @@ import { createLog } from '../observability/log.ts';
 import type { Connection } from '../rails/protocol.ts';
 import { readRailsFile } from '../rails/rails-file.ts';
 import type { Contract } from '../rails/resilience/settings.ts';
-import { closeAll } from './close-all.ts';
 import { openPostgres } from './open-postgres.ts';
-import { listenForStopSignal } from './stop-signal.ts';
+import { closeAll, listenForStopSignal } from './shutdown.ts';
 
 const STDOUT = 1;
 
-/** The production form: no demo data, no simulated bank, and no start before every setting is there. */
+/** `npm run serve`: production. No demo data, no simulated bank, and no start while a required setting is missing. */
 export async function serve(): Promise<void> {
   const { settings, faults } = validateSettings('serve');
   const banks = createBankDirectory(bankEntries);
@@ -43,16 +42,16 @@ export async function serve(): Promise<void> {
       logging,
     });
     closers.push(app.close);
-    log.info({ signal: await stopSignal.told }, 'stopping');
+    log.info({ signal: await stopSignal.received }, 'stopping');
   } catch (error) {
-    // Ctrl-C reaches whatever is being started, too: that it then fails is no news.
-    if (!stopSignal.isTold()) throw error;
+    // Ctrl-C also reaches the programs that are being started: a start that fails because of it is not an error.
+    if (!stopSignal.wasReceived()) throw error;
   } finally {
     await closeAll(closers).finally(stopSignal.release);
   }
 }
 
-/** By the connection's name. */
+/** The quotas agreed with each bank, by the name of the connection. */
 const contractsOf = (connections: readonly Connection[]): ReadonlyMap<string, Contract> =>
   new Map(
     connections.flatMap(({ settings: { name, contract } }) => (contract === undefined ? [] : [[name, contract]])),

@@ -2,19 +2,22 @@ import { access, mkdir, realpath } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { findBinaries } from './binaries.ts';
-import { connectionStringOf, ensureDatabase } from './connection.ts';
 import { codeOf } from './error.ts';
-import { initialise } from './initialise.ts';
+import { initialize } from './initialize.ts';
 import { type Command, chooseLauncher } from './launcher.ts';
-import { endLeftover, endOrphans } from './leftover.ts';
+import { killOrphans, stopLeftoverServer } from './leftover.ts';
 import { type DataDirectoryLock, lockDataDirectory } from './lock.ts';
-import { logPathOf } from './log-file.ts';
-import { findPostmaster, isServerOf } from './postmaster.ts';
-import { isHeldByRemains, type Server, startServer } from './server.ts';
-import { serverNameOf } from './server-name.ts';
-import { chooseServerUser, giveDataDirectory } from './server-user.ts';
+import { findPostmaster, isServerOf, serverNameOf } from './postmaster.ts';
+import { isBlockedByLeftovers, logPathOf, type Server, startServer } from './server.ts';
+import { chooseServerUser, chownDataDirectory } from './server-user.ts';
 import { settingsOf } from './settings.ts';
-import { chooseSocketBase, makeSocketDirectory, type SocketDirectory } from './socket-directory.ts';
+import {
+  chooseSocketBase,
+  connectionStringOf,
+  ensureDatabase,
+  makeSocketDirectory,
+  type SocketDirectory,
+} from './socket.ts';
 
 export { EmbeddedPostgresError } from './error.ts';
 
@@ -42,10 +45,10 @@ export interface EmbeddedPostgres {
 }
 
 // For how long the processes of a killed server may hold up the next one.
-const remainsGoneWithinMs = 15_000;
-const remainsPollMs = 100;
+const leftoverTimeoutMs = 15_000;
+const leftoverPollMs = 100;
 // Between two starts of a server that ends by itself, at least.
-const startEveryMs = 1_000;
+const restartIntervalMs = 1_000;
 
 /**
  * Starts a PostgreSQL of our own on a data directory, which is made if there is none. Throws EmbeddedPostgresError when
@@ -60,10 +63,10 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     const user = await chooseServerUser(dataDirectory);
     const socketBase = await chooseSocketBase(dataDirectory, user);
     const launcher = await chooseLauncher(user, binaries, [dirname(dataDirectory), socketBase]);
-    await initialise({ dataDirectory, binaries, launcher, user, durable, log });
-    await giveDataDirectory(dataDirectory, user);
+    await initialize({ dataDirectory, binaries, launcher, user, durable, log });
+    await chownDataDirectory(dataDirectory, user);
     const socket = await makeSocketDirectory(socketBase, dataDirectory, user, launcher.passesClosedDirectories);
-    const starting: Starting = {
+    const starting: StartContext = {
       dataDirectory,
       socket,
       command: launcher.command(binaries.postgres, [
@@ -74,11 +77,11 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
       log,
       warn,
     };
-    const server = await startOverRemains(starting).catch(async (error: unknown) => {
+    const server = await startWithRetries(starting).catch(async (error: unknown) => {
       await socket.remove();
       throw error;
     });
-    return keepRunning(server, starting, lock);
+    return superviseServer(server, starting, lock);
   } catch (error) {
     lock.release();
     throw error;
@@ -112,7 +115,7 @@ async function findRealPath(path: string): Promise<string> {
   }
 }
 
-interface Starting {
+interface StartContext {
   readonly dataDirectory: string;
   readonly socket: SocketDirectory;
   readonly command: Command;
@@ -121,25 +124,25 @@ interface Starting {
 }
 
 /** Starts the server, again if need be, until the remains of a killed one no longer hold it up. */
-async function startOverRemains({ dataDirectory, socket, command, log }: Starting): Promise<Server> {
-  const deadline = performance.now() + remainsGoneWithinMs;
+async function startWithRetries({ dataDirectory, socket, command, log }: StartContext): Promise<Server> {
+  const deadline = performance.now() + leftoverTimeoutMs;
   let isWaiting = false;
   for (;;) {
-    const takenPid = await endLeftover(dataDirectory, socket.path, log);
+    const takenPid = await stopLeftoverServer(dataDirectory, socket.path, log);
     await socket.clear();
     try {
-      const server = await startServer(overlookProcess(command, takenPid), dataDirectory, log);
+      const server = await startServer(ignoreProcess(command, takenPid), dataDirectory, log);
       await ensureDatabase(socket.path).catch(async (error: unknown) => {
         await server.stop();
         throw error;
       });
       return server;
     } catch (error) {
-      if (!isHeldByRemains(error) || performance.now() > deadline) throw error;
+      if (!isBlockedByLeftovers(error) || performance.now() > deadline) throw error;
       if (!isWaiting) log('waiting for the processes of a killed PostgreSQL to end');
       isWaiting = true;
-      await endOrphans(dataDirectory);
-      await delay(remainsPollMs);
+      await killOrphans(dataDirectory);
+      await delay(leftoverPollMs);
     }
   }
 }
@@ -149,30 +152,30 @@ async function startOverRemains({ dataDirectory, socket, command, log }: Startin
  * for pg_ctl, names one process that does not count (CreateLockFile in src/backend/utils/init/miscinit.c). Removing
  * the file instead would also remove the check that no process of the old server still writes.
  */
-function overlookProcess(command: Command, takenPid: number | null): Command {
+function ignoreProcess(command: Command, takenPid: number | null): Command {
   if (takenPid === null) return command;
   const env = { ...command.options.env, PG_GRANDPARENT_PID: String(takenPid) };
   return { ...command, options: { ...command.options, env } };
 }
 
 /** Starts it again whenever it ends by itself: killed for want of memory, say. The way to it stays the same. */
-function keepRunning(first: Server, starting: Starting, lock: DataDirectoryLock): EmbeddedPostgres {
+function superviseServer(first: Server, starting: StartContext, lock: DataDirectoryLock): EmbeddedPostgres {
   const { dataDirectory, socket, warn } = starting;
   const logPath = logPathOf(dataDirectory);
-  const letGo = new AbortController();
+  const stopRequested = new AbortController();
   let server = first;
   let stopping: Promise<void> | null = null;
 
   /** Null when it is to be stopped. */
-  async function startAgain(): Promise<Server | null> {
-    while (!letGo.signal.aborted) {
+  async function restart(): Promise<Server | null> {
+    while (!stopRequested.signal.aborted) {
       try {
-        const next = await startOverRemains(starting);
+        const next = await startWithRetries(starting);
         warn(`PostgreSQL runs again (process ${next.pid})`);
         return next;
       } catch (error) {
         warn(`PostgreSQL cannot be started again, and it is tried on: ${String(error)}`);
-        await delay(startEveryMs, null, { signal: letGo.signal }).catch(() => {});
+        await delay(restartIntervalMs, null, { signal: stopRequested.signal }).catch(() => {});
       }
     }
     return null;
@@ -184,10 +187,10 @@ function keepRunning(first: Server, starting: Starting, lock: DataDirectoryLock)
       const how = await server.exited;
       if (stopping !== null) return how;
       warn(`PostgreSQL (process ${server.pid}) ended by itself (${how}) and is started again; its log is ${logPath}`);
-      await delay(Math.max(startedMs + startEveryMs - performance.now(), 0), null, { signal: letGo.signal }).catch(
-        () => {},
-      );
-      const next = await startAgain();
+      await delay(Math.max(startedMs + restartIntervalMs - performance.now(), 0), null, {
+        signal: stopRequested.signal,
+      }).catch(() => {});
+      const next = await restart();
       if (next === null) return how;
       server = next;
       // Whoever stops it meanwhile has stopped the one before.
@@ -197,7 +200,7 @@ function keepRunning(first: Server, starting: Starting, lock: DataDirectoryLock)
 
   const exited = watch();
   const stop = async () => {
-    letGo.abort();
+    stopRequested.abort();
     await server.stop();
     await exited;
     await socket.remove();

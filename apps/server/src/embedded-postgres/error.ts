@@ -1,3 +1,5 @@
+import { StartError } from '../lib/start-error.ts';
+
 /** Why an embedded PostgreSQL could not be started. Each message tells the operator what to do about it. */
 export type EmbeddedPostgresErrorCode =
   | 'UNSUPPORTED_PLATFORM'
@@ -6,12 +8,12 @@ export type EmbeddedPostgresErrorCode =
   | 'NOT_OUR_DATA_DIRECTORY'
   | 'START_FAILED';
 
-export class EmbeddedPostgresError extends Error {
+export class EmbeddedPostgresError extends StartError {
+  override readonly name = 'EmbeddedPostgresError';
   readonly code: EmbeddedPostgresErrorCode;
 
   constructor(code: EmbeddedPostgresErrorCode, message: string, options?: ErrorOptions) {
     super(message, options);
-    this.name = 'EmbeddedPostgresError';
     this.code = code;
   }
 }

@@ -22,7 +22,7 @@ export interface Launcher {
  * The server gets no variable of Tiba's: ours hold secrets, and PGDATA, PGPORT and their like would change what it does.
  * It starts in `/` because the current directory may be closed to its user.
  */
-const surroundings = { cwd: '/', env: { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' } };
+const baseOptions = { cwd: '/', env: { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' } };
 
 // Only root gets here, and root does not let a PATH choose the program that it gives privileges to.
 const setprivPaths = ['/usr/bin/setpriv', '/bin/setpriv', '/run/current-system/sw/bin/setpriv'];
@@ -45,13 +45,13 @@ export async function chooseLauncher(
   directories: readonly string[],
 ): Promise<Launcher> {
   if (user === null) {
-    const command = (file: string, args: readonly string[]) => ({ file, args: [...args], options: surroundings });
+    const command = (file: string, args: readonly string[]) => ({ file, args: [...args], options: baseOptions });
     return { passesClosedDirectories: false, command };
   }
   await requireExecutable(binaries, user);
   const closed = await listClosedDirectories([...directories, binaries.directory], user);
   if (closed.length === 0) {
-    const options = { ...surroundings, uid: user.uid, gid: user.gid };
+    const options = { ...baseOptions, uid: user.uid, gid: user.gid };
     const command = (file: string, args: readonly string[]) => ({ file, args: [...args], options });
     return { passesClosedDirectories: false, command };
   }
@@ -68,7 +68,7 @@ export async function chooseLauncher(
   const command = (file: string, args: readonly string[]) => ({
     file: setpriv,
     args: [...privileges, file, ...args],
-    options: surroundings,
+    options: baseOptions,
   });
   return { passesClosedDirectories: true, command };
 }
@@ -107,7 +107,7 @@ async function findSetpriv(closed: string, user: ServerUser): Promise<string> {
     `PostgreSQL does not run as root, and the user it would run as (uid ${user.uid}) cannot enter ${closed}. ` +
     'Start Tiba as an ordinary user, or move it or TIBA_DATA_DIR out of there, or run: ' +
     `chmod o+x ${closed}, or set DATABASE_URL to use your own PostgreSQL`;
-  if (!(await mayGrantReadSearch())) {
+  if (!(await canGrantReadSearch())) {
     throw new EmbeddedPostgresError('NO_ACCESS', `${obstacle}, or give Tiba the capability CAP_DAC_READ_SEARCH.`);
   }
   for (const path of setprivPaths) {
@@ -122,7 +122,7 @@ async function findSetpriv(closed: string, user: ServerUser): Promise<string> {
 }
 
 /** Containers usually take capabilities from root; CapEff of proc(5) tells. Numbers of linux/capability.h. */
-async function mayGrantReadSearch(): Promise<boolean> {
+async function canGrantReadSearch(): Promise<boolean> {
   if (process.platform !== 'linux') return false;
   const needed = (1n << 2n) | (1n << 8n); // CAP_DAC_READ_SEARCH, and CAP_SETPCAP for the secure bit.
   const effective = /^CapEff:\s*([0-9a-f]+)$/m.exec(await readFile('/proc/self/status', 'utf8'))?.[1] ?? '0';

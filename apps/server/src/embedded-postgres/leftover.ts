@@ -1,16 +1,22 @@
 import { readdir } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
-import { clientSettings } from './connection.ts';
 import { codeOf, EmbeddedPostgresError } from './error.ts';
 import { inUse } from './lock.ts';
-import { findPostmaster, isServerOf, isTaken, type Postmaster, send, stopPostmaster } from './postmaster.ts';
-import { removeLeftSocketDirectories } from './socket-directory.ts';
+import {
+  findPostmaster,
+  isServerOf,
+  type Postmaster,
+  processExists,
+  sendSignal,
+  stopPostmaster,
+} from './postmaster.ts';
+import { clientConfig, removeLeftoverSocketDirectories } from './socket.ts';
 
 const pollMs = 10;
 
 // A server notices within this time that a killed client's connection is gone, unless a query keeps it busy.
-const clientsGoneWithinMs = 1_000;
+const clientsGoneTimeoutMs = 1_000;
 
 /**
  * Ends what a killed Tiba left of its server; the caller holds the lock, so no Tiba service is alive on this data directory.
@@ -18,7 +24,7 @@ const clientsGoneWithinMs = 1_000;
  *
  * `socket` is where the caller's own server will have its socket. Returns the process id in `postmaster.pid` if it now belongs to a process that has nothing to do with us.
  */
-export async function endLeftover(
+export async function stopLeftoverServer(
   dataDirectory: string,
   socket: string,
   log: (line: string) => void,
@@ -28,10 +34,10 @@ export async function endLeftover(
   if (isRunning) {
     await requireUnused(dataDirectory, postmaster);
     log(`stopping PostgreSQL (process ${postmaster.pid}), which a killed Tiba left running`);
-    await stopLeftover(dataDirectory, postmaster.pid);
+    await stopServer(dataDirectory, postmaster.pid);
   }
-  await removeLeftSocketDirectories(dataDirectory, postmaster?.socketDirectory ?? null, socket);
-  return postmaster !== null && !isRunning && isTaken(postmaster.pid) ? postmaster.pid : null;
+  await removeLeftoverSocketDirectories(dataDirectory, postmaster?.socketDirectory ?? null, socket);
+  return postmaster !== null && !isRunning && processExists(postmaster.pid) ? postmaster.pid : null;
 }
 
 /**
@@ -39,14 +45,14 @@ export async function endLeftover(
  * server rightly refuses to start beside it. SIGQUIT is what the postmaster would send. They are looked for in
  * proc(5); where there is none, waiting has to do.
  */
-export async function endOrphans(dataDirectory: string): Promise<void> {
+export async function killOrphans(dataDirectory: string): Promise<void> {
   for (const name of await readdir('/proc').catch(() => [])) {
     const pid = Number(name);
-    if (pid > 1 && (await isServerOf(dataDirectory, pid))) send('SIGQUIT', pid);
+    if (pid > 1 && (await isServerOf(dataDirectory, pid))) sendSignal('SIGQUIT', pid);
   }
 }
 
-async function stopLeftover(dataDirectory: string, pid: number): Promise<void> {
+async function stopServer(dataDirectory: string, pid: number): Promise<void> {
   // Not a child of ours: no event tells of its end.
   const hasEnded = async (waitMs: number): Promise<boolean> => {
     const deadline = performance.now() + waitMs;
@@ -57,12 +63,12 @@ async function stopLeftover(dataDirectory: string, pid: number): Promise<void> {
     return true;
   };
   const stopped = await stopPostmaster(pid, hasEnded).catch((cause: unknown) => {
-    throw notStoppable(dataDirectory, pid, cause);
+    throw cannotStop(dataDirectory, pid, cause);
   });
-  if (!stopped) throw notStoppable(dataDirectory, pid);
+  if (!stopped) throw cannotStop(dataDirectory, pid);
 }
 
-function notStoppable(dataDirectory: string, pid: number, cause?: unknown): EmbeddedPostgresError {
+function cannotStop(dataDirectory: string, pid: number, cause?: unknown): EmbeddedPostgresError {
   return new EmbeddedPostgresError(
     'IN_USE',
     `A PostgreSQL (process ${pid}) that an earlier Tiba left running on ${dataDirectory} cannot be stopped from here. ` +
@@ -74,14 +80,14 @@ function notStoppable(dataDirectory: string, pid: number, cause?: unknown): Embe
 /** Throws if a client that calls itself `tiba…` stays connected. */
 async function requireUnused(dataDirectory: string, { socketDirectory, pid }: Postmaster): Promise<void> {
   if (socketDirectory === null) return;
-  const client = new Client({ ...clientSettings(socketDirectory, 'postgres'), query_timeout: 2_000 });
+  const client = new Client({ ...clientConfig(socketDirectory, 'postgres'), query_timeout: 2_000 });
   // Without a listener, the end of the connection while nothing is asked would end this process.
   client.on('error', () => {});
   try {
     await client.connect();
-    const deadline = performance.now() + clientsGoneWithinMs;
+    const deadline = performance.now() + clientsGoneTimeoutMs;
     for (;;) {
-      const { rows } = await client.query<{ name: string }>(findUsers);
+      const { rows } = await client.query<{ name: string }>(FIND_CLIENTS);
       if (rows.length === 0) return;
       if (performance.now() >= deadline) {
         throw inUse(
@@ -95,14 +101,14 @@ async function requireUnused(dataDirectory: string, { socketDirectory, pid }: Po
     if (error instanceof EmbeddedPostgresError) throw error;
     // All connections taken (53300): so it has users. Closed socket directory: another user's Tiba may be there.
     if (codeOf(error) === '53300') throw inUse(dataDirectory);
-    if (codeOf(error) === 'EACCES') throw notStoppable(dataDirectory, pid, error);
+    if (codeOf(error) === 'EACCES') throw cannotStop(dataDirectory, pid, error);
     // Starting, recovering, stopping, stuck or without its socket: nobody works with a server in such a state.
   } finally {
     await client.end().catch(() => {});
   }
 }
 
-const findUsers = `
+const FIND_CLIENTS = `
   SELECT DISTINCT application_name AS name
   FROM pg_stat_activity
   WHERE backend_type = 'client backend' AND application_name LIKE 'tiba%' AND pid <> pg_backend_pid()

@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { readFile, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { codeOf } from './error.ts';
-import { serverNameOf } from './server-name.ts';
 
 /** What a running (or killed) server says about itself in `postmaster.pid`. */
 export interface Postmaster {
@@ -30,7 +30,7 @@ export async function findPostmaster(dataDirectory: string): Promise<Postmaster 
 }
 
 /** True if a process has this id, no matter which, a dead one that nobody has waited for included. */
-export function isTaken(pid: number): boolean {
+export function processExists(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;
@@ -64,7 +64,7 @@ async function readCommandLine(pid: number): Promise<string> {
 }
 
 /** Sends a signal to a process that may have ended in the meantime. */
-export function send(signal: NodeJS.Signals, pid: number): void {
+export function sendSignal(signal: NodeJS.Signals, pid: number): void {
   try {
     process.kill(pid, signal);
   } catch (error) {
@@ -88,8 +88,16 @@ const stopSteps = [
 export async function stopPostmaster(pid: number, hasEnded: (waitMs: number) => Promise<boolean>): Promise<boolean> {
   for (const { signal, waitMs } of stopSteps) {
     if (await hasEnded(0)) return true;
-    send(signal, pid);
+    sendSignal(signal, pid);
     if (await hasEnded(waitMs)) return true;
   }
   return false;
+}
+
+/**
+ * A short name that goes with a data directory (its real path). It is in the title of every process of the server and in
+ * the name of its socket directory, so what a killed Tiba left can be told from everything else.
+ */
+export function serverNameOf(dataDirectory: string): string {
+  return `tiba-postgres-${createHash('sha256').update(dataDirectory).digest('hex').slice(0, 12)}`;
 }

@@ -40,7 +40,7 @@ export async function chooseServerUser(dataDirectory: string): Promise<ServerUse
  * Gives the data directory to the server's user with mode 0700, which PostgreSQL insists on. The contents change hands
  * only if root owned the directory (a backup that root put back); links are never followed.
  */
-export async function giveDataDirectory(dataDirectory: string, user: ServerUser | null): Promise<void> {
+export async function chownDataDirectory(dataDirectory: string, user: ServerUser | null): Promise<void> {
   if (user !== null && (await findOwner(dataDirectory)) === 0) {
     for (const name of await readdir(dataDirectory, { recursive: true })) {
       await lchown(join(dataDirectory, name), user.uid, user.gid);

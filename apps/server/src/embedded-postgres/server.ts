@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { constants } from 'node:fs';
+import { type FileHandle, open, readFile, rename, stat } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { EmbeddedPostgresError } from './error.ts';
+import { codeOf, EmbeddedPostgresError } from './error.ts';
 import type { Command } from './launcher.ts';
-import { logPathOf, openLog, sizeOf, tailOf } from './log-file.ts';
 import { findPostmaster, stopPostmaster } from './postmaster.ts';
 
 export interface Server {
@@ -14,8 +15,8 @@ export interface Server {
 }
 
 const pollMs = 4;
-const readyWithinMs = 60_000;
-const reportEveryMs = 10_000;
+const readyTimeoutMs = 60_000;
+const reportIntervalMs = 10_000;
 
 /** Starts the server and waits until it takes connections. */
 export async function startServer(
@@ -35,9 +36,9 @@ export async function startServer(
       detached: true,
     });
     // Listens before anything is awaited: a server that refuses to start ends within milliseconds.
-    const exited = awaitExit(child);
+    const exited = exitOf(child);
     await once(child, 'spawn');
-    server = supervise(child, exited);
+    server = createServer(child, exited);
   } catch (cause) {
     throw new EmbeddedPostgresError('START_FAILED', `PostgreSQL cannot be started: ${String(cause)}`, { cause });
   } finally {
@@ -54,13 +55,13 @@ export async function startServer(
   return server;
 }
 
-function awaitExit(child: ChildProcess): Promise<string> {
+function exitOf(child: ChildProcess): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
   child.once('exit', (code, signal) => resolve(signal ?? `exit code ${code}`));
   return promise;
 }
 
-function supervise(child: ChildProcess, exited: Promise<string>): Server {
+function createServer(child: ChildProcess, exited: Promise<string>): Server {
   const { pid } = child;
   if (pid === undefined) throw new Error('a spawned process has an id');
   // A Tiba that ends without stopping (an uncaught error) takes its server with it; this cannot wait for the end.
@@ -85,18 +86,20 @@ function supervise(child: ChildProcess, exited: Promise<string>): Server {
 
 /** Recovery after a crash takes as long as it takes: the limit counts only while the server does not say that it starts. */
 async function waitUntilReady(server: Server, dataDirectory: string, log: (line: string) => void): Promise<void> {
-  const began = performance.now();
-  let reportAt = began + reportEveryMs;
+  const startedMs = performance.now();
+  let nextReportMs = startedMs + reportIntervalMs;
   for (;;) {
     const postmaster = await readOwnPostmaster(dataDirectory, server.pid);
     if (postmaster?.status === 'ready') return;
     const now = performance.now();
-    if (postmaster?.status !== 'starting' && now - began > readyWithinMs) {
-      throw new EmbeddedPostgresError('START_FAILED', `PostgreSQL was not ready within ${readyWithinMs / 1000} s.`);
+    if (postmaster?.status !== 'starting' && now - startedMs > readyTimeoutMs) {
+      throw new EmbeddedPostgresError('START_FAILED', `PostgreSQL was not ready within ${readyTimeoutMs / 1000} s.`);
     }
-    if (now > reportAt) {
-      log(`waiting for PostgreSQL: ${postmaster?.status ?? 'no sign yet'} for ${Math.round((now - began) / 1000)} s`);
-      reportAt = now + reportEveryMs;
+    if (now > nextReportMs) {
+      log(
+        `waiting for PostgreSQL: ${postmaster?.status ?? 'no sign yet'} for ${Math.round((now - startedMs) / 1000)} s`,
+      );
+      nextReportMs = now + reportIntervalMs;
     }
     const end = await Promise.race([server.exited, delay(pollMs, null)]);
     if (end !== null) throw new EmbeddedPostgresError('START_FAILED', `PostgreSQL ended while starting (${end}).`);
@@ -110,9 +113,43 @@ async function readOwnPostmaster(dataDirectory: string, pid: number) {
 }
 
 /** True for PostgreSQL's refusals to start that pass when the remains of the server before are gone. */
-export function isHeldByRemains(error: unknown): boolean {
+export function isBlockedByLeftovers(error: unknown): boolean {
   return (
     error instanceof EmbeddedPostgresError &&
     /pre-existing shared memory block|lock file ".*" already exists/.test(error.message)
   );
+}
+
+const logBytesMax = 10_000_000;
+const tailLines = 8;
+
+/** Where the server writes its log: beside the data directory. */
+export function logPathOf(dataDirectory: string): string {
+  return `${dataDirectory}.log`;
+}
+
+/**
+ * Opens the log for appending. It is a file and not a pipe to us: the server outlives a killed Tiba, and writing into a
+ * pipe that nobody reads would block or kill it. A long log is put aside, once.
+ */
+export async function openLog(path: string): Promise<FileHandle> {
+  if ((await sizeOf(path)) > logBytesMax) await rename(path, `${path}.1`);
+  // No link is followed: as root, Tiba may be writing into a directory of somebody else.
+  const { O_APPEND, O_CREAT, O_NOFOLLOW, O_WRONLY } = constants;
+  return open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW, 0o600);
+}
+
+export async function sizeOf(path: string): Promise<number> {
+  try {
+    return (await stat(path)).size;
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return 0;
+    throw error;
+  }
+}
+
+/** The last lines that were written after `offset` (bytes). */
+export async function tailOf(path: string, offset: number): Promise<string> {
+  const written = (await readFile(path)).subarray(offset).toString('utf8');
+  return written.trimEnd().split('\n').slice(-tailLines).join('\n');
 }

@@ -1,5 +1,5 @@
 import { totalmem } from 'node:os';
-import { port } from './socket-directory.ts';
+import { port } from './socket.ts';
 
 /** The server's settings, for its command line: there they win over whatever postgresql.conf says. */
 export function settingsOf(serverName: string, socketDirectory: string, durable: boolean): string[] {

@@ -164,7 +164,7 @@ function addHooks(
       durationMs,
       clientId: request.caller?.client.clientId,
       errorCode: request.errorCode,
-      more: request.logFields,
+      fields: request.logFields,
     });
     done(null, payload);
   });

@@ -1,7 +1,7 @@
 import { createIsoClock } from '../lib/iso-clock.ts';
 
 /** One answered request. Whatever could name a person or an account is masked before it comes here. */
-export interface Access {
+export interface AccessEntry {
   readonly listener: string;
   readonly requestId: string;
   readonly method: string;
@@ -11,10 +11,10 @@ export interface Access {
   readonly durationMs: number;
   readonly clientId: string | undefined;
   readonly errorCode: string | null;
-  readonly more: Readonly<Record<string, unknown>> | null;
+  readonly fields: Readonly<Record<string, unknown>> | null;
 }
 
-export type AccessLog = (access: Access) => void;
+export type AccessLog = (access: AccessEntry) => void;
 
 const INFO = 30;
 
@@ -25,28 +25,28 @@ const INFO = 30;
 export function createAccessLog(writeLine: (line: string) => void): AccessLog {
   const now = createIsoClock();
   // Routes and clients are few, and the same text each time.
-  const quote = remember((text: string) => JSON.stringify(text));
-  return ({ listener, requestId, method, route, status, durationMs, clientId, errorCode, more }) => {
+  const quote = cached((text: string) => JSON.stringify(text));
+  return ({ listener, requestId, method, route, status, durationMs, clientId, errorCode, fields }) => {
     let line =
       `{"level":${INFO},"time":"${now()}","listener":"${listener}","requestId":"${requestId}","method":"${method}"` +
       `,"route":${quote(route)},"status":${status},"durationMs":${Math.round(durationMs * 1000) / 1000}`;
     if (clientId !== undefined) line += `,"clientId":${quote(clientId)}`;
     if (errorCode !== null) line += `,"errorCode":"${errorCode}"`;
-    const members = more === null ? '' : JSON.stringify(more).slice(1, -1);
+    const members = fields === null ? '' : JSON.stringify(fields).slice(1, -1);
     if (members !== '') line += `,${members}`;
     writeLine(`${line}}\n`);
   };
 }
 
-const REMEMBERED_MAX = 10_000;
+const CACHED_MAX = 10_000;
 
-function remember(make: (text: string) => string): (text: string) => string {
+function cached(make: (text: string) => string): (text: string) => string {
   const made = new Map<string, string>();
   return (text) => {
     let result = made.get(text);
     if (result === undefined) {
       result = make(text);
-      if (made.size < REMEMBERED_MAX) made.set(text, result);
+      if (made.size < CACHED_MAX) made.set(text, result);
     }
     return result;
   };

@@ -12,7 +12,7 @@ export interface LogSink {
 }
 
 /** Lines are gathered and written together, so that the hot path does not pay for a write each. */
-const GATHERED_LINES_MAX = 256;
+const BUFFERED_LINES_MAX = 256;
 /** A killed process loses at most this much of its log. */
 const FLUSH_INTERVAL_MS = 200;
 
@@ -27,27 +27,27 @@ export function createLog(destination: number | string, level: pino.LevelWithSil
     stream,
   );
   const wantsAccessLines = log.isLevelEnabled('info');
-  let gathered: string[] = [];
+  let buffered: string[] = [];
 
-  function writeGathered(): void {
-    if (gathered.length === 0) return;
+  function flushBuffered(): void {
+    if (buffered.length === 0) return;
     // One join is one copy; adding line to line would leave a chain that is costly to write.
-    stream.write(gathered.join(''));
-    gathered = [];
+    stream.write(buffered.join(''));
+    buffered = [];
   }
 
-  const timer = setInterval(writeGathered, FLUSH_INTERVAL_MS).unref();
+  const timer = setInterval(flushBuffered, FLUSH_INTERVAL_MS).unref();
   return {
     log,
     writeLine(line) {
       if (!wantsAccessLines) return;
-      gathered.push(line);
-      if (gathered.length >= GATHERED_LINES_MAX) writeGathered();
+      buffered.push(line);
+      if (buffered.length >= BUFFERED_LINES_MAX) flushBuffered();
     },
     close: () =>
       new Promise((resolve) => {
         clearInterval(timer);
-        writeGathered();
+        flushBuffered();
         stream.flush(() => resolve());
       }),
   };

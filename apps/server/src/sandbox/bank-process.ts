@@ -12,28 +12,28 @@ import type { SandboxSecrets } from './secrets.ts';
 
 const BANK = fileURLToPath(new URL('../../../bank/src/main.ts', import.meta.url));
 const READY_TIMEOUT_MS = 30_000;
-const PUSH_TIMEOUT_MS = 5_000;
+const CLOCK_TIMEOUT_MS = 5_000;
 
 export interface SimulatedBank {
-  /** How to reach it: the bank is BCA, and passes on inquiries about every other bank. */
+  /** The connection to it: the bank is BCA, and forwards inquiries about every other bank. */
   readonly connection: SnapSettings;
-  /** The way to it; whoever uses it closes it. */
+  /** The rail to it. The caller closes it. */
   readonly rail: Rail;
-  /** For whoever orders transfers and hears of them. */
+  /** Orders transfers and reads the bank's notifications about them. */
   readonly transfers: SnapTransfers;
-  /** Pushes the clock that its transfers go by; its answer, JSON text, and whether it was done. */
-  pushClock(seconds: number): Promise<{ readonly done: boolean; readonly answer: string }>;
+  /** Advances the clock that its transfers follow. `answer` is the bank's JSON text; `done` is false when it rejects. */
+  advanceClock(seconds: number): Promise<{ readonly done: boolean; readonly answer: string }>;
   stop(): Promise<void>;
 }
 
 export interface BankTransfers {
-  /** Where it remembers transfers, so that they go on after a restart. */
+  /** Where it stores transfers, so that they continue after a restart. */
   readonly journalFile?: string;
-  /** Whom it tells about them. */
+  /** Where it sends notifications about them. */
   readonly notifyUrl?: string;
 }
 
-/** The simulated bank as a process of its own. It ends with this one, also when this one is killed. */
+/** Starts the simulated bank in its own process. It ends with this process, even when this one is killed. */
 export async function startSimulatedBank(
   secrets: SandboxSecrets,
   log: Log,
@@ -42,7 +42,7 @@ export async function startSimulatedBank(
   const privateKey = createPrivateKey(secrets.bankPrivateKey);
   const identity = { clientKey: 'tiba-sandbox', partnerId: 'TIBA', channelId: '95221' };
   const child = fork(BANK, {
-    // Ctrl-C in the terminal must not end the bank while the service still asks it.
+    // Ctrl-C in the terminal must not end the bank while the service still has inquiries in flight.
     detached: true,
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     env: {
@@ -63,12 +63,14 @@ export async function startSimulatedBank(
       throw new StartError(`the simulated bank did not start: exit code ${code}`);
     }),
   ]).catch((error: unknown) => {
-    // Left alive, its channel would keep this process alive too.
+    // The IPC channel of a live child would keep this process alive.
     child.kill('SIGKILL');
     throw error;
   });
   exited.then(
-    () => stopping || log.error('the simulated bank has ended: account checks are SERVICE_UNAVAILABLE from now on'),
+    () =>
+      stopping ||
+      log.error('simulated bank exited: account checks answer SERVICE_UNAVAILABLE until the sandbox is restarted'),
     () => {},
   );
   const { baseUrl } = message as { baseUrl: string };
@@ -86,12 +88,12 @@ export async function startSimulatedBank(
     connection,
     rail: createSnapRail(connection),
     transfers,
-    async pushClock(seconds) {
+    async advanceClock(seconds) {
       const response = await fetch(`${baseUrl}/simulation/clock`, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify({ advance_seconds: seconds }),
-        signal: AbortSignal.timeout(PUSH_TIMEOUT_MS),
+        signal: AbortSignal.timeout(CLOCK_TIMEOUT_MS),
       });
       return { done: response.ok, answer: await response.text() };
     },

@@ -1,12 +1,39 @@
 import type { App } from '../app/start-app.ts';
 import { hashSecret } from '../auth/secrets.ts';
+import { AccountNumber, accountNameOf } from '../domain/account.ts';
+import type { BankDirectory } from '../domain/bank.ts';
 import { insertClient, setClientScopes } from '../postgres/clients.ts';
-import { DEMO_CLIENTS, DEMO_TRANSACTIONS } from './demo-catalogue.ts';
-import type { FindHolder } from './holders.ts';
+import type { Rail } from '../rails/rail.ts';
 import type { SandboxClientSecrets } from './secrets.ts';
 
-/** Who has no name here is the holder of the account. */
-const WORDS = [
+const CLIENT_SCOPES = ['status:read', 'account:check', 'events:read', 'callbacks:manage'] as const;
+
+/** The sandbox's clients, by the key of their secret in `SandboxClientSecrets`. */
+export const DEMO_CLIENTS = {
+  shop: { clientId: 'demo-shop', name: 'Demo shop', scopes: CLIENT_SCOPES },
+  payroll: { clientId: 'demo-payroll', name: 'Demo payroll', scopes: CLIENT_SCOPES },
+  core: { clientId: 'demo-core', name: 'Demo disbursement core', scopes: ['feed:write', 'operator:read'] },
+} as const satisfies Record<keyof SandboxClientSecrets, unknown>;
+
+/** A transaction of demo-shop in each status. */
+export const DEMO_TRANSACTIONS = {
+  success: { transaction_id: 'TB2026112100000001', reference_id: 'INV/2026/001' },
+  failed: { transaction_id: 'TB2026112100000002', reference_id: 'INV/2026/002' },
+  process: { transaction_id: 'TB2026112100000003', reference_id: 'INV/2026/003' },
+} as const;
+
+/** The account number's last four digits choose the simulated bank's answer (docs/simulated-bank.md). */
+export const DEMO_ACCOUNTS = {
+  active: { bank_code: '014', account_number: '1234567890' },
+  inactive: { bank_code: '014', account_number: '1234560410' },
+  not_found: { bank_code: '014', account_number: '1234560404' },
+  blocked: { bank_code: '014', account_number: '1234560403' },
+  unavailable: { bank_code: '014', account_number: '1234560503' },
+  silent: { bank_code: '014', account_number: '1234560504' },
+} as const;
+
+/** An update without account_name gets the name of the account's holder. */
+const TRANSACTION_UPDATES = [
   {
     client_id: DEMO_CLIENTS.shop.clientId,
     ...DEMO_TRANSACTIONS.success,
@@ -59,25 +86,50 @@ const WORDS = [
   },
 ];
 
-/** Demo clients and transactions, through the same doors as real ones. A second start finds them there. */
-export async function provideDemoData(app: App, secrets: SandboxClientSecrets, findHolder: FindHolder): Promise<void> {
+/**
+ * Creates the demo clients and feeds the demo transactions, through the same functions as real ones. A second start
+ * finds them already there.
+ */
+export async function loadDemoData(app: App, secrets: SandboxClientSecrets, findHolder: FindHolder): Promise<void> {
   for (const [key, client] of Object.entries(DEMO_CLIENTS) as [
     keyof SandboxClientSecrets,
     (typeof DEMO_CLIENTS)['core'],
   ][]) {
     const isNew = await insertClient(app.database, { ...client, secretHash: hashSecret(secrets[key]) });
-    // An older sandbox had fewer operations.
+    // A sandbox of an older version gave its clients fewer scopes.
     if (!isNew) await setClientScopes(app.database, client.clientId, client.scopes);
   }
   await app.clients.reload();
   const run = app.feed.open(DEMO_CLIENTS.core.clientId);
-  await run.readJson(await Promise.all(WORDS.map((word) => withHolder(word, findHolder))));
-  // What is in conflict with an older sandbox, or with what somebody has fed since, stays as it is there.
+  await run.readJson(await Promise.all(TRANSACTION_UPDATES.map((update) => withHolder(update, findHolder))));
+  // A conflict is harmless: the data of an older sandbox, or an update fed since then, stays as it is.
   const { rejected } = run.report;
-  if (rejected.length > 0) throw new Error(`the demo data was not taken: ${JSON.stringify(rejected)}`);
+  if (rejected.length > 0) throw new Error(`the feed rejected the demo data: ${JSON.stringify(rejected)}`);
 }
 
-async function withHolder(word: (typeof WORDS)[number], findHolder: FindHolder): Promise<Record<string, unknown>> {
-  if ('account_name' in word) return word;
-  return { ...word, account_name: await findHolder(word.bank_code, word.account_number) };
+async function withHolder(
+  update: (typeof TRANSACTION_UPDATES)[number],
+  findHolder: FindHolder,
+): Promise<Record<string, unknown>> {
+  if ('account_name' in update) return update;
+  return { ...update, account_name: await findHolder(update.bank_code, update.account_number) };
+}
+
+/**
+ * The holder of an account, as the simulated bank has it. The bank derives holders from account numbers, and a
+ * transaction with another name would contradict the bank's own account check. Null where the bank gives no name.
+ */
+export type FindHolder = (bankCode: string, accountNumber: string) => Promise<string | null>;
+
+/** For the accounts about which the bank never answers. */
+const LOOK_UP_TIMEOUT_MS = 1_000;
+
+export function lookUpHolders(rail: Rail, banks: BankDirectory): FindHolder {
+  return async (bankCode, digits) => {
+    const bank = banks.find(bankCode);
+    const accountNumber = AccountNumber.parse(digits);
+    if (bank === null || accountNumber === null) return null;
+    const outcome = await rail.inquireAccount({ bank, accountNumber }, AbortSignal.timeout(LOOK_UP_TIMEOUT_MS));
+    return outcome.kind === 'verdict' ? accountNameOf(outcome.verdict) : null;
+  };
 }

@@ -1,16 +1,16 @@
 import type { App } from '../app/start-app.ts';
 import { TOKEN_LIFETIME_MAX_SECONDS } from '../app/store.ts';
-import { DEMO_ACCOUNTS, DEMO_CLIENTS, DEMO_TRANSACTIONS } from './demo-catalogue.ts';
+import { DEMO_ACCOUNTS, DEMO_CLIENTS, DEMO_TRANSACTIONS } from './demo-data.ts';
 import type { SandboxClientSecrets } from './secrets.ts';
 
 interface Credentials {
   readonly client_id: string;
   readonly client_secret: string;
-  /** Good for 24 hours. */
+  /** Valid for 24 hours. */
   readonly access_token: string;
 }
 
-/** What `sandbox.json` tells programs about the running sandbox. */
+/** The content of `sandbox.json`: how programs reach the running sandbox. */
 export interface SandboxDescription {
   readonly base_url: string;
   readonly operator_url: string;
@@ -25,7 +25,7 @@ export async function describeSandbox(app: App, secrets: SandboxClientSecrets): 
   const credentials = async (key: keyof SandboxClientSecrets): Promise<Credentials> => {
     const { clientId } = DEMO_CLIENTS[key];
     const client = app.clients.find(clientId);
-    if (client === undefined) throw new Error(`there is no client ${clientId}`);
+    if (client === undefined) throw new Error(`client ${clientId} does not exist`);
     return {
       client_id: clientId,
       client_secret: secrets[key],

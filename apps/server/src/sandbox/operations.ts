@@ -5,31 +5,31 @@ import type { OperatorRoutes } from '../http/operator/operator-server.ts';
 import { jsonObject } from '../http/request-body.ts';
 import { type JsonObject, numberText } from '../lib/exact-json.ts';
 import { ownProperty } from '../lib/own-property.ts';
-import { type DemoCore, DisbursementRefused, type NewDisbursement } from './demo-core.ts';
+import { type DemoCore, InvalidDisbursement, type NewDisbursement } from './demo-core.ts';
 
 /** The sandbox's routes on its operator listener. In production the disbursement core does this by other means. */
 export const sandboxRoutes =
-  (core: Pick<DemoCore, 'disburse' | 'pushClock'>): OperatorRoutes =>
+  (core: Pick<DemoCore, 'disburse' | 'advanceClock'>): OperatorRoutes =>
   (server, authorize) => {
     const onRequest = authorize({ scope: 'feed:write' });
 
     server.post('/sandbox/v1/disbursements', { onRequest }, async (request, reply) => {
-      const wanted = readDisbursement(jsonObject(request.body));
-      const made = await core.disburse(wanted).catch(refuse);
+      const disbursement = readDisbursement(jsonObject(request.body));
+      const created = await core.disburse(disbursement).catch(rejectRequest);
       const data = {
-        transaction_id: made.transactionId,
-        reference_id: made.referenceId,
-        client_id: wanted.clientId,
+        transaction_id: created.transactionId,
+        reference_id: created.referenceId,
+        client_id: disbursement.clientId,
         status: 'PROCESS',
-        bank: made.bank,
+        bank: created.bank,
       };
-      return sendSuccess(reply.code(201), 'Disbursement made', JSON.stringify(data));
+      return sendSuccess(reply.code(201), 'Disbursement created', JSON.stringify(data));
     });
 
     server.post('/sandbox/v1/clock', { onRequest }, async (request, reply) => {
       const seconds = Number(textOf(jsonObject(request.body), 'advance_seconds') ?? Number.NaN);
-      const answer = await core.pushClock(seconds).catch(refuse);
-      return sendSuccess(reply, "The bank's clock was pushed forward", answer);
+      const answer = await core.advanceClock(seconds).catch(rejectRequest);
+      return sendSuccess(reply, "The bank's clock was advanced", answer);
     });
   };
 
@@ -41,7 +41,7 @@ const DEFAULTS = {
   description: 'Made in the sandbox',
 } as const;
 
-/** Everything may be left out. What is wrong with it is found by the feed, as with any core's words. */
+/** Every field is optional. The feed validates the rest, as it does for every core. */
 function readDisbursement(body: JsonObject): NewDisbursement {
   const text = (name: keyof typeof DEFAULTS): string => textOf(body, name) ?? DEFAULTS[name];
   const amount = parseMoney(text('amount'));
@@ -66,8 +66,8 @@ function textOf(body: JsonObject, name: string): string | null {
   throw new ApiError('INVALID_REQUEST', { message: `Invalid request: ${name} must be a string` });
 }
 
-function refuse(error: unknown): never {
-  if (error instanceof DisbursementRefused)
+function rejectRequest(error: unknown): never {
+  if (error instanceof InvalidDisbursement)
     throw new ApiError('INVALID_REQUEST', { message: `Invalid request: ${error.message}` });
   throw error;
 }

@@ -1,9 +1,9 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { generateSecret, SEAL_KEY_BYTES } from '../auth/secrets.ts';
-import { writePrivateFile } from './private-file.ts';
 
-/** What a sandbox makes up at its first start and keeps, so that credentials pasted yesterday still work today. */
+/** The secrets that a sandbox generates at its first start and keeps, so that credentials pasted yesterday still work. */
 export interface SandboxSecrets {
   readonly secretKey: Buffer;
   readonly bankClientSecret: string;
@@ -13,7 +13,7 @@ export interface SandboxSecrets {
 }
 
 export interface SandboxClientSecrets {
-  /** The client that owns the demo transactions, another client, and the feed. */
+  /** The client that owns most demo transactions, a second client, and the disbursement core that feeds them. */
   readonly shop: string;
   readonly payroll: string;
   readonly core: string;
@@ -26,26 +26,26 @@ interface SecretsFile {
   readonly clients: SandboxClientSecrets;
 }
 
-export async function keepSecrets(file: string): Promise<SandboxSecrets> {
-  const kept = (await readKept(file)) ?? (await makeUp(file));
+export async function loadOrCreateSecrets(file: string): Promise<SandboxSecrets> {
+  const stored = (await readSecretsFile(file)) ?? (await createSecretsFile(file));
   return {
-    secretKey: Buffer.from(kept.secret_key, 'base64'),
-    bankClientSecret: kept.bank_client_secret,
-    bankPrivateKey: kept.bank_private_key,
-    clients: kept.clients,
+    secretKey: Buffer.from(stored.secret_key, 'base64'),
+    bankClientSecret: stored.bank_client_secret,
+    bankPrivateKey: stored.bank_private_key,
+    clients: stored.clients,
   };
 }
 
-async function readKept(file: string): Promise<SecretsFile | null> {
+async function readSecretsFile(file: string): Promise<SecretsFile | null> {
   try {
     return JSON.parse(await readFile(file, 'utf8')) as SecretsFile;
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
-    throw new Error(`${file} cannot be read: move it away to let the sandbox make a new one`, { cause: error });
+    throw new Error(`${file} cannot be read: move it away, and the next start creates a new one`, { cause: error });
   }
 }
 
-async function makeUp(file: string): Promise<SecretsFile> {
+async function createSecretsFile(file: string): Promise<SecretsFile> {
   const { privateKey } = generateKeyPairSync('rsa', {
     modulusLength: 2048,
     publicKeyEncoding: { type: 'spki', format: 'pem' },
@@ -59,4 +59,12 @@ async function makeUp(file: string): Promise<SecretsFile> {
   };
   await writePrivateFile(file, JSON.stringify(secrets, null, 2));
   return secrets;
+}
+
+/** Writes a file that only its owner can read. A reader never sees it half-written. */
+export async function writePrivateFile(file: string, content: string): Promise<void> {
+  await mkdir(path.dirname(file), { recursive: true });
+  const temporary = `${file}.${process.pid}`;
+  await writeFile(temporary, `${content}\n`, { mode: 0o600 });
+  await rename(temporary, file);
 }

@@ -1,9 +1,10 @@
 import { chmod, lchown, lstat, mkdir, mkdtemp, readdir, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { Client } from 'pg';
 import { codeOf } from './error.ts';
 import { listClosedDirectories } from './launcher.ts';
-import { serverNameOf } from './server-name.ts';
+import { serverNameOf } from './postmaster.ts';
 import type { ServerUser } from './server-user.ts';
 
 export interface SocketDirectory {
@@ -61,7 +62,7 @@ export async function makeSocketDirectory(
  * have stopped its server. Anybody can make such a name in a temporary directory: only our own are removed, but for the
  * one with `socket`, which is the caller's.
  */
-export async function removeLeftSocketDirectories(
+export async function removeLeftoverSocketDirectories(
   dataDirectory: string,
   lastSocket: string | null,
   socket: string | null = null,
@@ -87,4 +88,37 @@ async function removeIfOwn(path: string): Promise<void> {
 
 function prefixOf(dataDirectory: string): string {
   return `${serverNameOf(dataDirectory)}-`;
+}
+
+/** For `pg`, complete, so that no PGPORT, PGSSLMODE or PGPASSWORD of the environment takes part. */
+export function clientConfig(socketDirectory: string, database: string) {
+  return {
+    host: socketDirectory,
+    port,
+    user: 'tiba',
+    password: '',
+    database,
+    ssl: false,
+    application_name: 'tiba-start',
+    connectionTimeoutMillis: 5_000,
+  };
+}
+
+/** For DATABASE_URL's place: `pg` and every program that uses libpq understand it. */
+export function connectionStringOf(socketDirectory: string): string {
+  return `postgresql://tiba@/tiba?host=${encodeURIComponent(socketDirectory)}&port=${port}&sslmode=disable`;
+}
+
+/** Asked at every start, not only after initdb: the first start may have been killed before it got here. */
+export async function ensureDatabase(socketDirectory: string): Promise<void> {
+  const client = new Client(clientConfig(socketDirectory, 'postgres'));
+  // Without a listener, the end of the connection while nothing is asked would end this process.
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    const { rowCount } = await client.query("SELECT FROM pg_database WHERE datname = 'tiba'");
+    if (rowCount === 0) await client.query('CREATE DATABASE tiba');
+  } finally {
+    await client.end().catch(() => {});
+  }
 }

