@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { SEAL_KEY_BYTES } from '../apps/server/src/auth/secrets.ts';
+import { SECRET_KEY_BYTES } from '../apps/server/src/config-values.ts';
 import {
   type EmbeddedPostgres,
   startEmbeddedPostgres,
@@ -59,7 +59,7 @@ export async function openBenchContext({
     postgres,
     load,
     cores,
-    secretKey: randomBytes(SEAL_KEY_BYTES).toString('base64'),
+    secretKey: randomBytes(SECRET_KEY_BYTES).toString('base64'),
     log,
     signal,
     say,

@@ -7,7 +7,7 @@ import type { InstallationEnvironment } from '../../apps/server/src/postgres/pre
 import { prepareDatabase } from '../../apps/server/src/postgres/prepare-database.ts';
 import { createEmptyTestDatabase, type TestDatabase } from '../support/database.ts';
 
-describe('a database', () => {
+describe('a database belongs to one kind of installation', () => {
   let empty: TestDatabase;
   let database: Database;
   before(async () => {
@@ -27,7 +27,7 @@ describe('a database', () => {
     ['production', 'sandbox'],
   ];
   for (const [own, foreign] of KINDS) {
-    it(`of a ${own} installation stays that: ${foreign} is refused, and ${own} goes on`, async () => {
+    it(`${own}: a ${foreign} start fails, and ${own} keeps working`, async () => {
       await prepareDatabase(database, empty.connection, own);
       await prepareDatabase(database, empty.connection, own);
       await assert.rejects(prepareDatabase(database, empty.connection, foreign), (error) => {
@@ -39,8 +39,8 @@ describe('a database', () => {
     });
   }
 
-  it('of a production installation is not changed by a sandbox: not one migration runs', async () => {
-    // As an older version left it, whose next migrations the sandbox would bring.
+  it('production: a sandbox start runs not one migration on it', async () => {
+    // The state of an older version: the sandbox would have further migrations for it.
     await database.query('create schema tiba');
     await database.query('create table tiba.installation (environment text primary key)');
     await database.query("insert into tiba.installation values ('production')");
@@ -49,7 +49,7 @@ describe('a database', () => {
     assert.deepEqual(tables, [{ tablename: 'installation' }]);
   });
 
-  it('that several processes start on at once belongs to one kind of them', async () => {
+  it('the kind of one process when several start on it at once', async () => {
     const starts = await Promise.allSettled(
       Array.from({ length: 6 }, (_each, index) =>
         prepareDatabase(database, empty.connection, index % 2 === 0 ? 'sandbox' : 'production'),

@@ -8,7 +8,7 @@ import { StartError } from '../../apps/server/src/lib/start-error.ts';
 
 const ADDRESS = { host: '127.0.0.1', port: 0, hostSetting: 'TIBA_HOST', portSetting: 'TIBA_PORT' };
 
-async function assertRefused(change: Partial<ListenAddress>, reason: RegExp): Promise<void> {
+async function assertCannotListen(change: Partial<ListenAddress>, reason: RegExp): Promise<void> {
   const listener = Fastify();
   try {
     await assert.rejects(listenAt(listener, { ...ADDRESS, ...change }), (error) => {
@@ -21,25 +21,25 @@ async function assertRefused(change: Partial<ListenAddress>, reason: RegExp): Pr
   }
 }
 
-it('a listener on port 0 tells the port that it was given', async () => {
+it('a listener on port 0 returns the port that it was given', async () => {
   const listener = Fastify();
   assert.match(await listenAt(listener, ADDRESS), /^http:\/\/127\.0\.0\.1:[1-9]\d*$/);
   await listener.close();
 });
 
-it('a port that is taken is named together with the setting to change', async () => {
+it('the error for a port in use names the port and the setting to change', async () => {
   const occupant = createServer().listen(0, '127.0.0.1');
   await once(occupant, 'listening');
   const address = occupant.address();
   assert.ok(address !== null && typeof address === 'object');
   try {
-    await assertRefused({ port: address.port }, new RegExp(`^port ${address.port} .* is taken .* set TIBA_PORT `));
+    await assertCannotListen({ port: address.port }, new RegExp(`^port ${address.port} .* is taken .* set TIBA_PORT `));
   } finally {
     occupant.close();
   }
 });
 
-it('an address of another machine is named together with the setting to change', async () => {
-  // TEST-NET-1 of RFC 5737 belongs to nobody.
-  await assertRefused({ host: '192.0.2.1' }, /^192\.0\.2\.1 is not an address of this machine: change TIBA_HOST$/);
+it('the error for an address of another machine names the address and the setting to change', async () => {
+  // TEST-NET-1 of RFC 5737: no machine has this address.
+  await assertCannotListen({ host: '192.0.2.1' }, /^192\.0\.2\.1 is not an address of this machine: change TIBA_HOST$/);
 });

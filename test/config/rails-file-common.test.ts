@@ -25,7 +25,7 @@ const SWITCH = { ...RAIL, name: 'switch', banks: ['BCA', 'BRI'] };
 
 const TLS = { client_certificate_file: 'client.pem', client_private_key_file: 'client-key.pem', ca_file: 'ca.pem' };
 
-describe('what every connection of the rails file may say', () => {
+describe('the common fields of a connection in the rails file', () => {
   let directory: string;
   let client: { certificate: string; privateKey: string };
   before(async () => {
@@ -58,7 +58,7 @@ describe('what every connection of the rails file may say', () => {
     return 'faults' in result ? result.faults : [];
   }
 
-  it('how much the contract allows; nothing is no limit', async () => {
+  it('give the quotas of the contract; an absent quota is no limit', async () => {
     assert.deepEqual((await settingsOf(RAIL))?.contract, {
       perSecond: null,
       perDay: null,
@@ -74,7 +74,7 @@ describe('what every connection of the rails file may say', () => {
     });
   });
 
-  it('a certificate, its key, and whom to believe, from files; and a proxy', async () => {
+  it('read a client certificate, its key and the trusted authorities from files, and a proxy URL', async () => {
     assert.equal((await settingsOf(RAIL))?.transport, undefined);
     const transport = (await settingsOf({ ...RAIL, ...TLS, proxy_url: 'http://proxy.example:3128' }))?.transport;
     assert.equal(transport?.clientCertificate, client.certificate.trim());
@@ -83,7 +83,7 @@ describe('what every connection of the rails file may say', () => {
     assert.equal(transport.proxyUrl, 'http://proxy.example:3128');
   });
 
-  const WRONG: Readonly<Record<string, [changes: object, fault: RegExp]>> = {
+  const INVALID: Readonly<Record<string, [changes: object, fault: RegExp]>> = {
     'a certificate without its key': [
       { client_certificate_file: 'client.pem' },
       /^bca: client_certificate_file and client_private_key_file go together$/,
@@ -92,34 +92,37 @@ describe('what every connection of the rails file may say', () => {
       { ...TLS, client_private_key_file: 'key.pem' },
       /^bca: client_private_key_file is not the key of client_certificate_file$/,
     ],
-    'a key that is none': [
+    'a key file without a key': [
       { ...TLS, client_private_key_file: 'secret.txt' },
       /^bca: client_private_key_file is not a private key in PEM format$/,
     ],
-    'a certificate that is none': [
+    'a certificate file without a certificate': [
       { ...TLS, client_certificate_file: 'secret.txt' },
       /^bca: client_certificate_file is not a certificate in PEM format$/,
     ],
-    'authorities that are none': [{ ca_file: 'secret.txt' }, /^bca: ca_file holds no certificate in PEM format$/],
-    'a file that is not there': [{ ca_file: 'none.pem' }, /^bca: ca_file cannot be read: ENOENT/],
-    'a proxy that is no address': [{ proxy_url: 'proxy.example' }, /^bca: proxy_url must be /],
+    'a file of authorities without a certificate': [
+      { ca_file: 'secret.txt' },
+      /^bca: ca_file holds no certificate in PEM format$/,
+    ],
+    'a file that does not exist': [{ ca_file: 'none.pem' }, /^bca: ca_file cannot be read: ENOENT/],
+    'a proxy that is not a URL': [{ proxy_url: 'proxy.example' }, /^bca: proxy_url must be /],
     'a proxy with a password': [{ proxy_url: 'http://a:b@proxy.example' }, /^bca: proxy_url must be /],
-    'a proxy of another kind': [{ proxy_url: 'socks5://proxy.example' }, /^bca: proxy_url must be /],
-    'a quota of nothing': [{ quota_per_second: 0 }, /quota_per_second must be >= 1/],
-    'half a question': [{ quota_per_day: 1.5 }, /quota_per_day must be integer/],
-    'places as text': [{ concurrency_max: '10' }, /concurrency_max must be integer/],
+    'a proxy of another protocol': [{ proxy_url: 'socks5://proxy.example' }, /^bca: proxy_url must be /],
+    'a quota of 0': [{ quota_per_second: 0 }, /quota_per_second must be >= 1/],
+    'a quota that is not whole': [{ quota_per_day: 1.5 }, /quota_per_day must be integer/],
+    'a concurrency limit as text': [{ concurrency_max: '10' }, /concurrency_max must be integer/],
   };
-  for (const [name, [changes, fault]] of Object.entries(WRONG)) {
-    it(`${name} is refused`, async () => {
+  for (const [name, [changes, fault]] of Object.entries(INVALID)) {
+    it(`${name} is a fault`, async () => {
       const faults = await faultsOf({ rails: [{ ...RAIL, ...changes }] });
       assert.equal(faults.length, 1, faults.join('\n'));
       assert.match(faults[0] ?? '', fault);
     });
   }
 
-  it('all faults are told at once', async () => {
+  it('report all faults at once', async () => {
     const wrong = { ...RAIL, client_certificate_file: 'none.pem', ca_file: 'secret.txt', proxy_url: 'ftp://x' };
-    const faults = await faultsOf({ rails: [wrong], routes: [{ banks: ['NOBANK'], rails: ['nobody'] }] });
+    const faults = await faultsOf({ rails: [wrong], routes: [{ banks: ['NOBANK'], rails: ['unknown'] }] });
     assert.equal(faults.length, 6, faults.join('\n'));
   });
 
@@ -129,7 +132,7 @@ describe('what every connection of the rails file may say', () => {
   });
 });
 
-describe("the rails file's routes", () => {
+describe('the routes of the rails file', () => {
   let directory: string;
   before(async () => {
     directory = await mkdtemp(path.join(tmpdir(), 'tiba-rails-'));
@@ -144,7 +147,7 @@ describe("the rails file's routes", () => {
     return readRailsFile(file, testBanks);
   }
 
-  it('give an order, and hedging, to banks by any of their codes', async () => {
+  it('set the order of rails, and hedging, for banks by any of their codes', async () => {
     const result = await readRoutes([
       { banks: ['014', 'BRI'], rails: ['switch', 'bca'] },
       { banks: ['BMRIIDJA'], hedge: true },
@@ -157,8 +160,11 @@ describe("the rails file's routes", () => {
     });
   });
 
-  const WRONG: Readonly<Record<string, [routes: unknown, fault: RegExp]>> = {
-    'a connection that is not there': [[{ banks: ['BCA'], rails: ['bni'] }], /^routes 0: there is no connection bni$/],
+  const INVALID: Readonly<Record<string, [routes: unknown, fault: RegExp]>> = {
+    'a connection that does not exist': [
+      [{ banks: ['BCA'], rails: ['bni'] }],
+      /^routes 0: there is no connection bni$/,
+    ],
     'a connection that does not reach the bank': [
       [{ banks: ['BNI'], rails: ['switch'] }],
       /^routes 0: switch does not reach BNI$/,
@@ -167,7 +173,10 @@ describe("the rails file's routes", () => {
       [{ banks: ['BCA'] }, { banks: ['CENAIDJA'], hedge: true }],
       /^routes 1: CENAIDJA has another route$/,
     ],
-    'a bank that nobody knows': [[{ banks: ['ABC'] }], /^routes 0: banks: ABC is not in the bank directory$/],
+    'a bank that is not in the directory': [
+      [{ banks: ['ABC'] }],
+      /^routes 0: banks: ABC is not in the bank directory$/,
+    ],
     'a connection twice': [
       [{ banks: ['BCA'], rails: ['bca', 'bca'] }],
       /routes\/0\/rails must not have duplicate items/,
@@ -175,8 +184,8 @@ describe("the rails file's routes", () => {
     'no connection at all': [[{ banks: ['BCA'], rails: [] }], /routes\/0\/rails/],
     'an unknown field': [[{ banks: ['BCA'], hedged: true }], /routes\/0/],
   };
-  for (const [name, [routes, fault]] of Object.entries(WRONG)) {
-    it(`${name} is refused`, async () => {
+  for (const [name, [routes, fault]] of Object.entries(INVALID)) {
+    it(`${name} is a fault`, async () => {
       const result = await readRoutes(routes);
       const faults = 'faults' in result ? result.faults : [];
       assert.match(faults.join('\n'), fault);

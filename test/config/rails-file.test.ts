@@ -51,20 +51,20 @@ describe('the rails file', () => {
   }
   const faultsOf = async (...rails: object[]): Promise<string[]> => (await read({ rails })).faults;
 
-  it('tells each connection; its secrets are files beside it, and its banks go by any of their codes', async () => {
+  it('describes each connection: secrets come from files next to it, banks may be named by any of their codes', async () => {
     const { connections, faults } = await read({
-      rails: [RAIL, { ...RAIL, name: 'rest', own_bank: undefined, banks: '*' }],
+      rails: [RAIL, { ...RAIL, name: 'other', own_bank: undefined, banks: '*' }],
     });
     assert.deepEqual(faults, []);
-    const [bca, rest] = connections.map(({ settings }) => settings as SnapSettings);
+    const [bca, other] = connections.map(({ settings }) => settings as SnapSettings);
     assert.equal(bca?.clientSecret, 'the client secret');
     assert.ok(bca.privateKey.equals(rsa.privateKey));
     assert.equal(bca.ownBank, 'CENAIDJA');
     assert.deepEqual(bca.banks, new Set(['CENAIDJA', 'SYCAIDJ1']));
-    assert.deepEqual([rest?.name, rest?.ownBank, rest?.banks], ['rest', null, null]);
+    assert.deepEqual([other?.name, other?.ownBank, other?.banks], ['other', null, null]);
   });
 
-  it("tells how the bank speaks: ASPI's standard, or another profile with what the operator replaced in it", async () => {
+  it("selects the SNAP profile: ASPI's standard, or another one with the operator's changes", async () => {
     const bca = {
       ...RAIL,
       profile: 'bca',
@@ -78,7 +78,7 @@ describe('the rails file', () => {
       origin_header: 'x-origin',
       paths: { transfer_status: '/openapi/v3.0/transfer/status' },
     };
-    const { connections, faults } = await read({ rails: [bca, { ...RAIL, name: 'rest' }] });
+    const { connections, faults } = await read({ rails: [bca, { ...RAIL, name: 'other' }] });
     assert.deepEqual(faults, []);
     const [first, second] = connections.map(({ settings }) => settings as SnapSettings);
     const { services } = PROFILES.bca;
@@ -99,25 +99,25 @@ describe('the rails file', () => {
   });
 
   const FAULTS: Readonly<Record<string, [change: object, fault: RegExp]>> = {
-    'an address without TLS': [{ base_url: 'http://api.bank.example' }, /base_url must be an https:\/\/ address/],
-    'an address that is none': [{ base_url: 'https://' }, /base_url must be an https:\/\/ address/],
-    'an address with a query': [
+    'a base URL without TLS': [{ base_url: 'http://api.bank.example' }, /base_url must be an https:\/\/ address/],
+    'a base URL without a host': [{ base_url: 'https://' }, /base_url must be an https:\/\/ address/],
+    'a base URL with a query': [
       { base_url: 'https://api.bank.example/?v=1' },
       /base_url must be .* without user, query/,
     ],
-    'an address with a password': [
+    'a base URL with a password': [
       { base_url: 'https://u:p@api.bank.example/' },
       /base_url must be .* without user, query/,
     ],
-    'a secret file that is not there': [
+    'a secret file that does not exist': [
       { client_secret_file: 'none.txt' },
       /client_secret_file cannot be read: ENOENT/,
     ],
     'an empty secret': [{ client_secret_file: 'empty.txt' }, /client_secret_file is empty/],
     'a public key': [{ private_key_file: 'public.pem' }, /private_key_file is not an RSA private key/],
-    'a key of another kind': [{ private_key_file: 'elliptic.pem' }, /private_key_file is not an RSA private key/],
-    'a key under a passphrase': [{ private_key_file: 'locked.pem' }, /private_key_file is not an RSA private key/],
-    'a key that is none': [{ private_key_file: 'secret.txt' }, /private_key_file is not an RSA private key/],
+    'a key of another type': [{ private_key_file: 'elliptic.pem' }, /private_key_file is not an RSA private key/],
+    'a key with a passphrase': [{ private_key_file: 'locked.pem' }, /private_key_file is not an RSA private key/],
+    'a key file without a key': [{ private_key_file: 'secret.txt' }, /private_key_file is not an RSA private key/],
     'an unknown own bank': [{ own_bank: 'BANKNOTE' }, /own_bank: BANKNOTE is not in the bank directory/],
     'an unknown bank': [{ banks: ['014', '999'] }, /banks: 999 is not in the bank directory/],
     'no banks': [{ banks: [] }, /\/rails\/0\/banks/],
@@ -126,7 +126,7 @@ describe('the rails file', () => {
     'a name with capitals': [{ name: 'BCA' }, /\/rails\/0\/name/],
     'a channel that is too long': [{ channel_id: '952210' }, /\/rails\/0\/channel_id/],
     'an unknown profile': [{ profile: 'bank' }, /\/rails\/0\/profile/],
-    'a route that the bank has not': [
+    'a route that the bank does not have': [
       { profile: 'mandiri', route: 'fast' },
       /route must be one of prima, atmb, bifast/,
     ],
@@ -140,18 +140,18 @@ describe('the rails file', () => {
       { profile: 'mandiri', partner_id: 'T'.repeat(17) },
       /partner_id is longer than the 16 characters/,
     ],
-    'a path that is none': [{ paths: { access_token: 'v1.0' } }, /\/rails\/0\/paths\/access_token/],
+    'a path without a leading slash': [{ paths: { access_token: 'v1.0' } }, /\/rails\/0\/paths\/access_token/],
     'a missing field': [{ client_key: undefined }, /\/rails\/0 .*client_key/],
   };
   for (const [what, [change, fault]] of Object.entries(FAULTS)) {
-    it(`with ${what} is refused, and says where`, async () => {
+    it(`with ${what} has a fault that names the field`, async () => {
       const faults = await faultsOf({ ...RAIL, ...change });
       assert.match(faults.join('\n'), fault);
       assert.doesNotMatch(faults.join('\n'), /the client secret|in the wrong place|PRIVATE KEY|u:p/);
     });
   }
 
-  it('tells each wrong field once, those of the file itself, of each connection and of the routes together', async () => {
+  it('reports each wrong field once: those of the file, of each connection and of the routes together', async () => {
     const { faults } = await read({
       rails: [
         { ...RAIL, client_secret: 'in the wrong place', profile: 'telex', paths: { none: '/' } },
@@ -180,11 +180,11 @@ describe('the rails file', () => {
     );
   });
 
-  it('with two connections of one name is refused: nobody could tell them apart in the metrics', async () => {
+  it('with two connections of one name has a fault: the metrics could not distinguish them', async () => {
     assert.deepEqual(await faultsOf(RAIL, RAIL), ['bca: there are several connections of this name']);
   });
 
-  it('tells all the faults of all connections at once', async () => {
+  it('reports all faults of all connections at once', async () => {
     const faults = await faultsOf(
       { ...RAIL, client_secret_file: 'none.txt', private_key_file: 'public.pem', base_url: 'http://bank.example' },
       { ...RAIL, name: 'other', own_bank: 'X', banks: ['Y', 'Z'] },
@@ -202,22 +202,22 @@ describe('the rails file', () => {
     );
   });
 
-  const NO_FILES: Readonly<Record<string, unknown>> = {
-    'no JSON': 'rails:\n - name: bca',
-    'an empty file': '',
-    'no rails': { rails: [] },
+  const INVALID_FILES: Readonly<Record<string, unknown>> = {
+    'text that is not JSON': 'rails:\n - name: bca',
+    'no text': '',
+    'an empty list of rails': { rails: [] },
     'an array': [RAIL],
     null: null,
   };
-  for (const [what, content] of Object.entries(NO_FILES)) {
-    it(`that is ${what} is refused`, async () => {
+  for (const [what, content] of Object.entries(INVALID_FILES)) {
+    it(`with ${what} as its content has a fault`, async () => {
       const { faults } = await read(content);
       assert.ok(faults.length > 0);
       assert.ok(faults.every((fault) => fault.startsWith('TIBA_RAILS_FILE')));
     });
   }
 
-  it('that is not there is refused', () => {
+  it('that does not exist has a fault', () => {
     const result = readRailsFile(path.join(directory, 'none.json'), testBanks);
     assert.match('faults' in result ? result.faults.join() : '', /^TIBA_RAILS_FILE cannot be read: ENOENT/);
   });

@@ -21,11 +21,11 @@ function faultsOf(mode: Mode, environment: Record<string, string>): readonly str
   }
 }
 
-/** The variables that the faults speak of, in their order. */
-const named = (faults: readonly string[]): string[] => faults.map((fault) => fault.split(' ')[0] ?? '');
+/** The variables that the faults name, in their order. */
+const variablesOf = (faults: readonly string[]): string[] => faults.map((fault) => fault.split(' ')[0] ?? '');
 
 describe('the settings', () => {
-  it('need nothing for the sandbox, and listen on this machine only', () => {
+  it('of the sandbox all have defaults, and listen on this machine only', () => {
     const settings = readSettings('sandbox', {});
     assert.equal(settings.host, '127.0.0.1');
     assert.equal(settings.operatorHost, '127.0.0.1');
@@ -34,19 +34,19 @@ describe('the settings', () => {
     assert.equal(settings.databaseUrl, null);
   });
 
-  it('of a complete configuration are taken as they are', () => {
+  it('of a complete configuration are read as they are', () => {
     const settings = readSettings('serve', { ...COMPLETE, TIBA_TRUSTED_PROXIES: ' 10.0.0.0/8, ::1 ,,' });
     assert.equal(settings.databaseUrl, COMPLETE.DATABASE_URL);
     assert.deepEqual(settings.secretKey, Buffer.alloc(32, 1));
     assert.deepEqual(settings.trustedProxies, ['10.0.0.0/8', '::1']);
   });
 
-  it('lose a slash at the end of the public address, which paths are put behind', () => {
+  it('lose a slash at the end of the public URL, because paths are appended to it', () => {
     const { publicUrl } = readSettings('serve', { ...COMPLETE, TIBA_PUBLIC_URL: 'https://api.example.com/' });
     assert.equal(publicUrl, 'https://api.example.com');
   });
 
-  it('keep the slash at the end of an external issuer, which tokens are compared with letter by letter', () => {
+  it('keep the slash at the end of an external issuer, because tokens must match it exactly', () => {
     const external = {
       TIBA_TOKEN_ISSUER: 'https://tenant.example.com/',
       TIBA_TOKEN_JWKS_URL: 'https://tenant.example.com/jwks/',
@@ -59,14 +59,14 @@ describe('the settings', () => {
     assert.deepEqual([tokenIssuer, tokenJwksUrl], [external.TIBA_TOKEN_ISSUER, external.TIBA_TOKEN_JWKS_URL]);
   });
 
-  it('that production needs are all named at once when they are missing, also when they are empty', () => {
+  it('that production requires are all reported at once when they are missing or empty', () => {
     const missing = ['DATABASE_URL', 'TIBA_PUBLIC_URL', 'TIBA_SECRET_KEY', 'TIBA_RAILS_FILE'];
-    assert.deepEqual(named(faultsOf('serve', {})), missing);
-    assert.deepEqual(named(faultsOf('serve', Object.fromEntries(missing.map((name) => [name, ''])))), missing);
-    for (const name of missing) assert.deepEqual(named(faultsOf('serve', { ...COMPLETE, [name]: '' })), [name]);
+    assert.deepEqual(variablesOf(faultsOf('serve', {})), missing);
+    assert.deepEqual(variablesOf(faultsOf('serve', Object.fromEntries(missing.map((name) => [name, ''])))), missing);
+    for (const name of missing) assert.deepEqual(variablesOf(faultsOf('serve', { ...COMPLETE, [name]: '' })), [name]);
   });
 
-  it('choose the embedded PostgreSQL in production only when they say where it keeps its data', () => {
+  it('choose the embedded PostgreSQL in production only when TIBA_DATA_DIR is set', () => {
     assert.deepEqual(faultsOf('serve', { ...COMPLETE, DATABASE_URL: '', TIBA_DATA_DIR: '/var/lib/tiba' }), []);
   });
 
@@ -86,23 +86,25 @@ describe('the settings', () => {
   };
   for (const [name, values] of Object.entries(WRONG)) {
     for (const value of values) {
-      it(`refuse ${name}=${value}, once, and without calling it missing`, () => {
-        const besides = name === 'TIBA_TOKEN_ISSUER' ? { TIBA_TOKEN_JWKS_URL: 'https://issuer.example/jwks' } : {};
-        const faults = faultsOf('serve', { ...COMPLETE, ...besides, [name]: value });
-        assert.deepEqual(named(faults), [name]);
+      it(`report ${name}=${value} once, and not as missing`, () => {
+        const others = name === 'TIBA_TOKEN_ISSUER' ? { TIBA_TOKEN_JWKS_URL: 'https://issuer.example/jwks' } : {};
+        const faults = faultsOf('serve', { ...COMPLETE, ...others, [name]: value });
+        assert.deepEqual(variablesOf(faults), [name]);
         assert.match(faults[0] ?? '', / must be /);
       });
     }
   }
 
-  it('never show a secret that is wrong', () => {
+  it('never show a wrong secret in a fault', () => {
     const faults = faultsOf('serve', { ...COMPLETE, TIBA_SECRET_KEY: 'hunter2', DATABASE_URL: 'tiba:hunter2@db' });
     assert.equal(faults.length, 2);
     assert.doesNotMatch(faults.join(), /hunter2/);
   });
 
-  it('that are wrong and those that are missing are named together', () => {
-    const faults = named(faultsOf('serve', { TIBA_PORT: 'http', TIBA_LOG_LEVEL: 'loud', TIBA_SECRET_KEY: 'short' }));
+  it('that are wrong and those that are missing are reported together', () => {
+    const faults = variablesOf(
+      faultsOf('serve', { TIBA_PORT: 'http', TIBA_LOG_LEVEL: 'loud', TIBA_SECRET_KEY: 'short' }),
+    );
     assert.deepEqual(faults.sort(), [
       'DATABASE_URL',
       'TIBA_LOG_LEVEL',
@@ -113,7 +115,7 @@ describe('the settings', () => {
     ]);
   });
 
-  it('of an external issuer go together', () => {
+  it('of an external issuer must be set together', () => {
     const both = { TIBA_TOKEN_ISSUER: 'https://issuer.example', TIBA_TOKEN_JWKS_URL: 'https://issuer.example/jwks' };
     assert.deepEqual(faultsOf('serve', { ...COMPLETE, ...both }), []);
     for (const name of Object.keys(both)) {
@@ -126,7 +128,7 @@ describe('the settings', () => {
       { NODE_ENV: 'production' },
       { NODE_ENV: ' Production ' },
       { TIBA_RAILS_FILE: 'rails.json' },
-      // Regression: with these, and a new database, it filled production with demo data.
+      // Regression: with these settings and a new database, the sandbox filled production with demo data.
       { DATABASE_URL: COMPLETE.DATABASE_URL, TIBA_SECRET_KEY: SECRET_KEY },
       { DATABASE_URL: COMPLETE.DATABASE_URL, TIBA_PUBLIC_URL: COMPLETE.TIBA_PUBLIC_URL },
     ]) {
@@ -140,7 +142,7 @@ describe('the settings', () => {
     assert.deepEqual(faultsOf('serve', { ...COMPLETE, NODE_ENV: 'production' }), []);
   });
 
-  it('are each described, in a sentence', () => {
+  it('each have a description of one or more sentences', () => {
     for (const { name, description } of Object.values(SETTINGS)) assert.match(description, /^[A-Z].*\.$/, name);
   });
 });

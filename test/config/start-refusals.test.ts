@@ -20,7 +20,7 @@ interface End {
   readonly stderr: string;
 }
 
-/** Runs a program to its end, with no setting of this process's environment. */
+/** Runs a program until it ends, with no setting of this process's environment. */
 async function run(program: string, args: readonly string[], env: Record<string, string>): Promise<End> {
   const child = spawn(process.execPath, [program, ...args], {
     env: { ...env, ...INHERITED },
@@ -31,8 +31,8 @@ async function run(program: string, args: readonly string[], env: Record<string,
   return { code, stdout, stderr };
 }
 
-/** What is said to a person: no stack trace, and nothing on standard output, where the log lines go. */
-function assertRefusal({ code, stdout, stderr }: End): void {
+/** The message is for a person: no stack trace, and nothing on standard output, where the log lines go. */
+function assertFailedStart({ code, stdout, stderr }: End): void {
   assert.equal(code, 1);
   assert.equal(stdout, '');
   assert.doesNotMatch(stderr, /^\s+at /m);
@@ -45,16 +45,16 @@ describe('a process that cannot start', { concurrency: 2 }, () => {
   });
   after(() => rm(directory, { recursive: true, force: true }));
 
-  /** Regression: what was wrong with the rails file was told only when the settings were right. */
-  it('in production names the faults of the rails file with those of the settings', async () => {
+  /** Regression: the faults of the rails file were reported only when the settings were right. */
+  it('in production reports the faults of the rails file together with those of the settings', async () => {
     const end = await run(SERVER, ['serve'], { TIBA_PORT: 'http', TIBA_RAILS_FILE: path.join(directory, 'none.json') });
-    assertRefusal(end);
+    assertFailedStart(end);
     assert.match(end.stderr, /TIBA_PORT must be[^]*DATABASE_URL is missing[^]*TIBA_RAILS_FILE cannot be read/);
   });
 
-  it('in production names everything that is missing or wrong at once', async () => {
+  it('in production reports all missing and wrong settings at once', async () => {
     const end = await run(SERVER, ['serve'], { TIBA_PORT: 'http', TIBA_SECRET_KEY: 'short' });
-    assertRefusal(end);
+    assertFailedStart(end);
     const lines = end.stderr.trim().split('\n');
     assert.match(lines[0] ?? '', /settings are incomplete or wrong/);
     assert.deepEqual(
@@ -70,14 +70,14 @@ describe('a process that cannot start', { concurrency: 2 }, () => {
   });
 
   const production = (changes: Record<string, string>): Record<string, string> => ({
-    TIBA_DATA_DIR: path.join(directory, 'never-made'),
+    TIBA_DATA_DIR: path.join(directory, 'missing'),
     TIBA_PUBLIC_URL: 'https://api.example.com',
     TIBA_SECRET_KEY: SECRET_KEY,
     TIBA_RAILS_FILE: path.join(directory, 'rails.json'),
     ...changes,
   });
 
-  it('because of its rails names all their faults before anything is started', async () => {
+  it('because of its rails file reports all its faults before anything is started', async () => {
     const rail = {
       name: 'bca',
       protocol: 'snap',
@@ -91,36 +91,36 @@ describe('a process that cannot start', { concurrency: 2 }, () => {
     };
     await writeFile(path.join(directory, 'rails.json'), JSON.stringify({ rails: [rail] }));
     const end = await run(SERVER, ['serve'], production({}));
-    assertRefusal(end);
+    assertFailedStart(end);
     assert.match(
       end.stderr,
       /bca: base_url must be .*\n.*bca: client_secret_file cannot.*\n.*bca: private_key_file cannot/,
     );
-    assert.ok(!(await readdir(directory)).includes('never-made'));
+    assert.ok(!(await readdir(directory)).includes('missing'));
   });
 
-  it('because PostgreSQL is not there says so, and shows no password', async () => {
-    const nobody = createServer().listen(0, '127.0.0.1');
-    await once(nobody, 'listening');
-    const address = nobody.address();
+  it('because PostgreSQL is unreachable says so, and shows no password', async () => {
+    const closed = createServer().listen(0, '127.0.0.1');
+    await once(closed, 'listening');
+    const address = closed.address();
     assert.ok(address !== null && typeof address === 'object');
-    nobody.close();
-    await once(nobody, 'close');
+    closed.close();
+    await once(closed, 'close');
     const end = await run(SERVER, ['sandbox'], {
       TIBA_DATA_DIR: path.join(directory, 'sandbox'),
       TIBA_PORT: '0',
       TIBA_OPERATOR_PORT: '0',
       DATABASE_URL: `postgresql://tiba:hunter2@127.0.0.1:${address.port}/tiba`,
     });
-    assertRefusal(end);
+    assertFailedStart(end);
     assert.match(end.stderr, /PostgreSQL cannot be used: .*ECONNREFUSED.*DATABASE_URL/);
     assert.doesNotMatch(end.stderr, /hunter2/);
   });
 
-  it('because nobody said what to run says what there is', async () => {
+  it('because the command is missing or unknown lists the commands', async () => {
     for (const args of [[], ['toString']]) {
       const end = await run(SERVER, args, {});
-      assertRefusal(end);
+      assertFailedStart(end);
       assert.match(end.stderr, /sandbox, serve, manage/);
     }
   });
@@ -131,12 +131,12 @@ describe('a process that cannot start', { concurrency: 2 }, () => {
     ['TIBA_SECRET_KEY', SECRET_KEY],
     ['TIBA_PUBLIC_URL', 'https://api.example.com'],
   ] as const) {
-    it(`is the sandbox next to ${name}=${value}: it invents what real payments would rely on`, async () => {
-      const dataDirectory = path.join(directory, `refused-${name}`);
+    it(`is the sandbox when ${name}=${value} is set: it invents data that real payments would rely on`, async () => {
+      const dataDirectory = path.join(directory, `unused-${name}`);
       const end = await run(SERVER, ['sandbox'], { TIBA_DATA_DIR: dataDirectory, [name]: value });
-      assertRefusal(end);
+      assertFailedStart(end);
       assert.match(end.stderr, new RegExp(`${name}.* belongs to production.*npm run serve`));
-      assert.ok(!(await readdir(directory)).includes(path.basename(dataDirectory)), 'nothing was made');
+      assert.ok(!(await readdir(directory)).includes(path.basename(dataDirectory)), 'no directory was created');
     });
   }
 
@@ -145,9 +145,9 @@ describe('a process that cannot start', { concurrency: 2 }, () => {
     ['TIBA_RAILS_FILE', 'rails.json'],
     ['DATABASE_URL', 'postgresql://db.internal/tiba'],
   ] as const) {
-    it(`is the simulated bank next to ${name}=${value}`, async () => {
+    it(`is the simulated bank when ${name}=${value} is set`, async () => {
       const end = await run(BANK, [], { [name]: value });
-      assertRefusal(end);
+      assertFailedStart(end);
       assert.match(end.stderr, new RegExp(`refuses to start next to a production configuration \\(${name}\\)`));
     });
   }

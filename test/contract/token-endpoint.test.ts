@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose';
-import { createSeal, SEAL_KEY_BYTES } from '../../apps/server/src/auth/secrets.ts';
+import { createSeal } from '../../apps/server/src/auth/secrets.ts';
 import { rotateSigningKeys, SIGNING_ALGORITHMS } from '../../apps/server/src/auth/signing-keys.ts';
+import { SECRET_KEY_BYTES } from '../../apps/server/src/config-values.ts';
 import { changeClient } from '../../apps/server/src/postgres/clients.ts';
 import {
   type Answer,
@@ -230,7 +231,7 @@ suite('what is published', () => {
 suite('signing keys rotate', () => {
   test('not with another secret: no process could read the new key, and nobody would be let in', async () => {
     const before = await jwks();
-    const otherSeal = createSeal(Buffer.alloc(SEAL_KEY_BYTES, 9));
+    const otherSeal = createSeal(Buffer.alloc(SECRET_KEY_BYTES, 9));
     await assert.rejects(rotateSigningKeys(service.app.database, otherSeal, 'EdDSA'), /TIBA_SECRET_KEY is not the one/);
     assert.deepEqual(await jwks(), before);
     assertError(await service.get('/api/v1/check-status/NONE'), 'TRANSACTION_NOT_FOUND');

@@ -1,6 +1,6 @@
 import { SETTINGS } from '../../apps/server/src/config.ts';
 
-/** docs/configuration.md, from the table of settings. */
+/** Renders docs/configuration.md from the table of settings. */
 export function renderConfigurationPage(): string {
   const rows = Object.values(SETTINGS).map((setting) => {
     const fallback = 'fallback' in setting && setting.fallback !== '' ? `\`${setting.fallback}\`` : '';
@@ -11,7 +11,7 @@ export function renderConfigurationPage(): string {
 
 This page is generated from \`apps/server/src/config.ts\`: change it there, then run \`npm run generate\`.
 
-\`npm start\`, the sandbox, needs no setting. \`npm run serve\`, the production form, needs these and lists all faults at once:
+\`npm start\`, the sandbox, needs no setting. \`npm run serve\`, production, requires these settings and reports all faults at once:
 \`DATABASE_URL\` (or \`TIBA_DATA_DIR\` for the embedded PostgreSQL), \`TIBA_PUBLIC_URL\`, \`TIBA_SECRET_KEY\`, \`TIBA_RAILS_FILE\`.
 
 | variable | default | meaning |

@@ -5,40 +5,40 @@ import { createTestDatabase } from '../support/database.ts';
 import { startTestService } from '../support/service.ts';
 import { databaseUrlOf, manage, useDatabaseUrl } from './manage-process.ts';
 
-/** Regression: each command made the limits that it did not name those of everybody again, the documented ones too. */
-test('a command about one limit keeps the others, default resets one, and none shows them', async (t) => {
+/** Regression: each command reset the limits that it did not name to their defaults, the documented ones too. */
+test('client limits keeps the limits that it does not name, resets one with default, and shows all without options', async (t) => {
   const environment = { DATABASE_URL: await useDatabaseUrl(t) };
-  const say = async (...args: string[]): Promise<string> => {
+  const run = async (...args: string[]): Promise<string> => {
     const { code, stdout, stderr } = await manage(args, { environment });
     assert.equal(code, 0, stderr);
     return stdout;
   };
 
-  await say('client', 'create', 'shop', '--scope', 'status:read account:check');
-  await say('client', 'limits', 'shop', '--check-status', '600', '--accounts-per-day', '250000');
-  await say('client', 'limits', 'shop', '--accounts-per-day', '300000');
-  await say('client', 'trust', 'shop');
-  const [shown, listed] = await Promise.all([say('client', 'limits', 'shop'), say('client', 'list')]);
-  assert.equal(shown, 'limits of shop: check-status 600, check-account as everybody, accounts-per-day 300000\n');
+  await run('client', 'create', 'shop', '--scope', 'status:read account:check');
+  await run('client', 'limits', 'shop', '--check-status', '600', '--accounts-per-day', '250000');
+  await run('client', 'limits', 'shop', '--accounts-per-day', '300000');
+  await run('client', 'trust', 'shop');
+  const [shown, listed] = await Promise.all([run('client', 'limits', 'shop'), run('client', 'list')]);
+  assert.equal(shown, 'limits of shop: check-status 600, check-account default, accounts-per-day 300000\n');
   assert.equal(listed, 'shop\tshop\tstatus:read account:check\tcheck-status 600\taccounts-per-day 300000\ttrusted\n');
   assert.equal(
-    await say('client', 'limits', 'shop', '--check-status', 'default', '--check-account', '0'),
-    'limits of shop: check-status as everybody, check-account 0, accounts-per-day 300000\n',
+    await run('client', 'limits', 'shop', '--check-status', 'default', '--check-account', '0'),
+    'limits of shop: check-status default, check-account 0, accounts-per-day 300000\n',
   );
 
-  const refused = [['nobody'], ['nobody', '--check-status', '1'], ['shop', '--check-status', 'many']];
-  const ends = await Promise.all(refused.map((args) => manage(['client', 'limits', ...args], { environment })));
+  const wrong = [['unknown'], ['unknown', '--check-status', '1'], ['shop', '--check-status', 'many']];
+  const ends = await Promise.all(wrong.map((args) => manage(['client', 'limits', ...args], { environment })));
   assert.deepEqual(
     ends.map(({ code, stderr }) => [code, stderr.split('\n')[1]]),
     [
-      [1, 'there is no client nobody: see client list'],
-      [1, 'there is no client nobody: see client list'],
+      [1, 'client unknown does not exist: list them with client list'],
+      [1, 'client unknown does not exist: list them with client list'],
       [1, 'a limit is a whole number, or default'],
     ],
   );
 });
 
-test("a client's scopes are replaced: of the tokens that it has too, and what is new comes with the next", async (t) => {
+test("client scopes replaces a client's scopes: a removed one ends for issued tokens too, a new one comes with the next token", async (t) => {
   const database = await createTestDatabase();
   t.after(database.drop);
   const service = await startTestService({ rails: [], database });
@@ -59,22 +59,22 @@ test("a client's scopes are replaced: of the tokens that it has too, and what is
   assert.equal(end.stdout, 'scopes of shop: events:read callbacks:manage\n');
   assert.equal((await untilStatus(403, get(status))).status, 403);
   assert.equal((await get(events)()).status, 200);
-  assert.equal((await get(endpoints)()).status, 403, 'the old token was not obtained for this');
+  assert.equal((await get(endpoints)()).status, 403, 'the old token does not have the new scope');
   const client = service.app.clients.find('shop');
   assert.ok(client !== undefined);
   const next = await service.app.issue(client, [...client.scopes], 900);
   assert.equal((await get(endpoints, next)()).status, 200);
 
-  const refused = [['shop'], ['shop', '--scope', 'status:read money:take'], ['nobody', '--scope', 'status:read']];
-  const ends = await Promise.all(refused.map((args) => manage(['client', 'scopes', ...args], { environment })));
+  const wrong = [['shop'], ['shop', '--scope', 'status:read money:take'], ['unknown', '--scope', 'status:read']];
+  const ends = await Promise.all(wrong.map((args) => manage(['client', 'scopes', ...args], { environment })));
   for (const { code, stderr } of ends) {
     assert.equal(code, 1);
-    assert.match(stderr, /--scope takes one or more of: status:read |there is no client nobody/);
+    assert.match(stderr, /--scope takes one or more of: status:read |client unknown does not exist/);
   }
 });
 
-/** Regression: of `client disable a b` only a was disabled, and options that a command has no use for were passed over. */
-test('what a command takes no notice of is refused, and nothing is done', async (t) => {
+/** Regression: `client disable a b` disabled only a, and a command ignored options that it does not have. */
+test('an argument or option that a command does not have is an error, and nothing is changed', async (t) => {
   const environment = { DATABASE_URL: await useDatabaseUrl(t) };
   for (const id of ['a', 'b']) {
     assert.equal((await manage(['client', 'create', id, '--scope', 'status:read'], { environment })).code, 0);

@@ -13,29 +13,29 @@ function assertNoDatabase({ code, stdout, stderr }: ManageEnd, dataDirectory: st
   assert.ok(stderr.includes(path.join(dataDirectory, 'postgres')), stderr);
 }
 
-/** Regression: in an incident, `client disable` made a new database and said that it had no such client. */
-describe('manage never makes a database', { concurrency: 2 }, () => {
-  it('without a setting, where no sandbox is', async (t) => {
+/** Regression: during an incident, `client disable` created a new database and answered that the client does not exist. */
+describe('manage never creates a database', { concurrency: 2 }, () => {
+  it('without settings, in a directory without a sandbox', async (t) => {
     const directory = path.dirname((await usePlace(t)).dataDirectory);
     assertNoDatabase(await manage(['client', 'disable', 'shop'], { cwd: directory }), path.join(directory, '.tiba'));
     assert.deepEqual(await readdir(directory), []);
   });
 
-  it('in a TIBA_DATA_DIR that is empty, holds an empty folder, or is not there', async (t) => {
+  it('in a TIBA_DATA_DIR that is empty, holds an empty directory, or does not exist', async (t) => {
     const directory = path.dirname((await usePlace(t)).dataDirectory);
     const environment = { TIBA_DATA_DIR: directory };
     assertNoDatabase(await manage(['client', 'list'], { environment }), directory);
     await mkdir(path.join(directory, 'postgres'));
     assertNoDatabase(await manage(['client', 'list'], { environment }), directory);
     assert.deepEqual(await readdir(directory, { recursive: true }), ['postgres']);
-    const never = path.join(directory, 'never-made');
-    assertNoDatabase(await manage(['client', 'list'], { environment: { TIBA_DATA_DIR: never } }), never);
+    const missing = path.join(directory, 'missing');
+    assertNoDatabase(await manage(['client', 'list'], { environment: { TIBA_DATA_DIR: missing } }), missing);
     assert.deepEqual(await readdir(directory), ['postgres']);
   });
 });
 
-describe('manage says which database it uses', { concurrency: 2 }, () => {
-  it('that of DATABASE_URL, without its password', async (t) => {
+describe('manage prints which database it uses', { concurrency: 2 }, () => {
+  it('the one at DATABASE_URL, without the password', async (t) => {
     const url = await useDatabaseUrl(t);
     const { code, stdout, stderr } = await manage(['client', 'list'], { environment: { DATABASE_URL: url } });
     assert.equal(code, 0, stderr);
@@ -44,16 +44,16 @@ describe('manage says which database it uses', { concurrency: 2 }, () => {
     assert.doesNotMatch(stderr, /hunter2/);
   });
 
-  it('the embedded one beside a service that runs, also by default, and after that has ended', async (t) => {
+  it('the embedded one, while a service runs on it and after it has stopped, also by default', async (t) => {
     const place = await usePlace(t);
     const directory = path.dirname(place.dataDirectory);
-    const besides = { ...place, dataDirectory: path.join(directory, '.tiba', 'postgres') };
-    await mkdir(path.dirname(besides.dataDirectory));
-    const server = await start(besides);
+    const defaultPlace = { ...place, dataDirectory: path.join(directory, '.tiba', 'postgres') };
+    await mkdir(path.dirname(defaultPlace.dataDirectory));
+    const server = await start(defaultPlace);
     const create = ['client', 'create', 'shop', '--scope', 'status:read'];
     const created = await manage(create, { cwd: directory });
     assert.equal(created.code, 0, created.stderr);
-    assert.equal(created.stderr, `database: ${besides.dataDirectory}\n`);
+    assert.equal(created.stderr, `database: ${defaultPlace.dataDirectory}\n`);
     await server.stop();
     const { code, stdout, stderr } = await manage(['client', 'list'], { cwd: directory });
     assert.equal(code, 0, stderr);

@@ -14,7 +14,7 @@ export interface ManageEnd {
   readonly stderr: string;
 }
 
-/** `npm run manage -- …` to its end, with these settings and none of this process's. */
+/** Runs `npm run manage -- …` until it ends, with these settings and none of this process's. */
 export async function manage(
   args: readonly string[],
   { environment = {}, cwd }: { readonly environment?: Readonly<Record<string, string>>; readonly cwd?: string } = {},
@@ -29,14 +29,14 @@ export async function manage(
   return { code, stdout, stderr };
 }
 
-/** A database with Tiba's tables, as DATABASE_URL. */
+/** Creates a database with Tiba's tables for the test; returns its DATABASE_URL. */
 export async function useDatabaseUrl(t: TestContext): Promise<string> {
   const database = await createTestDatabase();
   t.after(database.drop);
   return databaseUrlOf(database);
 }
 
-/** A user before the empty host of a socket would be no URL. */
+/** The user is a query parameter: before the empty host of a Unix socket it would not be a valid URL. */
 export function databaseUrlOf({ connection: { connectionString = '' } }: TestDatabase): string {
   const { searchParams, pathname } = new URL(connectionString.replace('tiba@', ''));
   return `postgresql://${pathname}?user=tiba&password=hunter2&${searchParams.toString()}`;

@@ -21,9 +21,8 @@ export interface Seal {
 
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
-export const SEAL_KEY_BYTES = 32;
 
-/** @param key `SEAL_KEY_BYTES` bytes */
+/** @param key `SECRET_KEY_BYTES` bytes (config-values.ts) */
 export function createSeal(key: Buffer): Seal {
   return {
     seal(plain) {

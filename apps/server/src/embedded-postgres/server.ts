@@ -132,14 +132,14 @@ export function logPathOf(dataDirectory: string): string {
  * Opens the log for appending. It is a file and not a pipe to us: the server outlives a killed Tiba, and writing into a
  * pipe that nobody reads would block or kill it. A long log is put aside, once.
  */
-export async function openLog(path: string): Promise<FileHandle> {
+async function openLog(path: string): Promise<FileHandle> {
   if ((await sizeOf(path)) > logBytesMax) await rename(path, `${path}.1`);
   // No link is followed: as root, Tiba may be writing into a directory of somebody else.
   const { O_APPEND, O_CREAT, O_NOFOLLOW, O_WRONLY } = constants;
   return open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW, 0o600);
 }
 
-export async function sizeOf(path: string): Promise<number> {
+async function sizeOf(path: string): Promise<number> {
   try {
     return (await stat(path)).size;
   } catch (error) {
@@ -149,7 +149,7 @@ export async function sizeOf(path: string): Promise<number> {
 }
 
 /** The last lines that were written after `offset` (bytes). */
-export async function tailOf(path: string, offset: number): Promise<string> {
+async function tailOf(path: string, offset: number): Promise<string> {
   const written = (await readFile(path)).subarray(offset).toString('utf8');
   return written.trimEnd().split('\n').slice(-tailLines).join('\n');
 }

@@ -1,7 +1,7 @@
 import http from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Access } from '../observability/access-log.ts';
+import type { AccessEntry } from '../observability/access-log.ts';
 import type { Log } from '../observability/log.ts';
 import { DatabaseUnavailable } from '../postgres/database.ts';
 import { ENVELOPE_HEADERS, failure } from './envelope.ts';
@@ -48,7 +48,7 @@ const FASTIFY_ERRORS: Readonly<Record<string, ErrorCode>> = {
   ECONNRESET: 'REQUEST_TIMEOUT',
 };
 
-export type LogMalformed = (access: Omit<Access, 'listener'>) => void;
+export type LogMalformed = (access: Omit<AccessEntry, 'listener'>) => void;
 
 /**
  * Bytes that Node's parser cannot read never become a request: the answer is written to the bare socket. `latest` is
@@ -90,7 +90,7 @@ export function answerMalformed(
     durationMs: 0,
     clientId: undefined,
     errorCode: apiError.code,
-    more: { parserError: error.code },
+    fields: { parserError: error.code },
   });
 }
 

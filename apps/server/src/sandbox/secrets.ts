@@ -1,7 +1,8 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { generateSecret, SEAL_KEY_BYTES } from '../auth/secrets.ts';
+import { generateSecret } from '../auth/secrets.ts';
+import { SECRET_KEY_BYTES } from '../config-values.ts';
 
 /** The secrets that a sandbox generates at its first start and keeps, so that credentials pasted yesterday still work. */
 export interface SandboxSecrets {
@@ -52,7 +53,7 @@ async function createSecretsFile(file: string): Promise<SecretsFile> {
     privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
   });
   const secrets: SecretsFile = {
-    secret_key: randomBytes(SEAL_KEY_BYTES).toString('base64'),
+    secret_key: randomBytes(SECRET_KEY_BYTES).toString('base64'),
     bank_client_secret: generateSecret(),
     bank_private_key: privateKey,
     clients: { shop: generateSecret(), payroll: generateSecret(), core: generateSecret() },

@@ -1,0 +1,103 @@
+import { parseNetwork } from './outbound/address-guard.ts';
+
+/** How the text of an environment variable becomes a setting's value (config.ts). */
+export interface Setting<T> {
+  readonly name: string;
+  readonly description: string;
+  /** As it would be written in the environment; absent where the setting has no default. */
+  readonly fallback?: string;
+  readonly secret?: true;
+  /** @throws Error whose message completes "NAME must be …". */
+  readonly parse: (text: string) => T;
+}
+
+export const setting = <T>(
+  name: string,
+  parse: (value: string) => T,
+  description: string,
+  options: { readonly secret?: true } = {},
+): Setting<T> => ({ name, parse, description, ...options });
+
+export const withDefault = <T>(
+  name: string,
+  fallback: string,
+  parse: (value: string) => T,
+  description: string,
+): Setting<T> & { readonly fallback: string } => ({ name, fallback, parse, description });
+
+export const text = (value: string): string => value;
+
+export const wholeNumber =
+  (min: number, max: number) =>
+  (value: string): number => {
+    const number = /^\d{1,9}$/.test(value) ? Number(value) : Number.NaN;
+    if (number >= min && number <= max) return number;
+    throw new Error(`a whole number from ${min} to ${max}`);
+  };
+
+export const port = wholeNumber(0, 65_535);
+
+export function url(...protocols: string[]) {
+  return (value: string): string => {
+    if (URL.canParse(value) && protocols.includes(new URL(value).protocol)) return value;
+    throw new Error(`an address that starts with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`);
+  };
+}
+
+export const httpUrl = url('http:', 'https:');
+/** Without a slash at the end: paths are appended to it. */
+export const publicUrl = (value: string): string => httpUrl(value).replace(/\/$/, '');
+
+/** AES-256. */
+export const SECRET_KEY_BYTES = 32;
+export const GENERATE_SECRET_KEY = `openssl rand -base64 ${SECRET_KEY_BYTES}`;
+
+export function secretKey(value: string): Buffer {
+  const key = Buffer.from(value, 'base64');
+  if (key.length === SECRET_KEY_BYTES) return key;
+  throw new Error(`${SECRET_KEY_BYTES} bytes in base64, for example from: ${GENERATE_SECRET_KEY}`);
+}
+
+export const list = (value: string): string[] =>
+  value
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '');
+
+export const ports = (value: string): number[] => list(value).map(wholeNumber(1, 65_535));
+
+export const networks = (value: string): string[] =>
+  list(value).map((entry) => {
+    if (parseNetwork(entry) === null)
+      throw new Error(`addresses or networks (CIDR), separated by commas; ${entry} is neither`);
+    return entry;
+  });
+
+export interface OverdueAfter {
+  readonly minutes: number;
+  /** By bank code, for the banks that have minutes of their own. */
+  readonly minutesOfBanks: ReadonlyMap<string, number>;
+}
+
+/** `30,BCA=10`: the minutes for all banks, then those of single banks. */
+export function overdueAfter(value: string): OverdueAfter {
+  const minutes = wholeNumber(1, 100_000);
+  const [general = '', ...banks] = list(value);
+  return {
+    minutes: minutes(general),
+    minutesOfBanks: new Map(
+      banks.map((entry) => {
+        const [code = '', own = ''] = entry.split('=');
+        return [code, minutes(own)];
+      }),
+    ),
+  };
+}
+
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+
+export function logLevel(value: string): (typeof LOG_LEVELS)[number] {
+  const level = LOG_LEVELS.find((each) => each === value);
+  if (level !== undefined) return level;
+  throw new Error(`one of ${LOG_LEVELS.join(', ')}`);
+}
