@@ -3,11 +3,11 @@ import type { Bank } from '../../apps/server/src/domain/bank.ts';
 const startMark = '<!-- banks:start -->\n';
 const endMark = '<!-- banks:end -->\n';
 
-/** The page with its table replaced; the prose around the marks stays as people wrote it. Throws when a mark is missing. */
+/** Replaces the table between the marks of the page and leaves the prose around it. @throws Error when a mark is missing. */
 export function renderBanksPage(page: string, banks: readonly Bank[]): string {
   const start = page.indexOf(startMark);
   const end = page.indexOf(endMark);
-  if (start === -1 || end < start) throw new Error('docs/banks.md has lost the marks around its table');
+  if (start === -1 || end < start) throw new Error('docs/banks.md lacks the marks around its table');
   return page.slice(0, start) + startMark + renderTable(banks) + page.slice(end);
 }
 
