@@ -1,5 +1,5 @@
 import writeWorkbook from 'write-excel-file/node';
-import { COLUMNS } from '../../apps/server/src/account-validations/uploads/columns.ts';
+import { COLUMNS } from '../../apps/server/src/account-validations/uploads/rows.ts';
 import type { UploadMediaType } from '../../apps/server/src/account-validations/uploads/upload.ts';
 import { CSV_TYPE, JSON_TYPE, XLSX_TYPE } from './uploads.ts';
 

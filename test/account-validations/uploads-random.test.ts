@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import writeWorkbook from 'write-excel-file/node';
-import { COLUMNS } from '../../apps/server/src/account-validations/uploads/columns.ts';
+import { COLUMNS } from '../../apps/server/src/account-validations/uploads/rows.ts';
 import type { UploadMediaType } from '../../apps/server/src/account-validations/uploads/upload.ts';
 import { CSV_TYPE, JSON_TYPE, readRows, XLSX_TYPE } from './uploads.ts';
 

@@ -45,7 +45,7 @@ describe('a CSV', () => {
   it('counts rows by the line on which they begin, also after a cell of several lines', async () => {
     const rows = await readRows(CSV_TYPE, 'bank_code,account_number\r\n"0\r\n14",1\r\n\r\n008,2');
     assert.deepEqual(rows.map(brief), ['2 - 1 - -', '5 008 2 - -']);
-    assert.equal(rows[0]?.fault, 'bank_code holds a character that cannot be printed');
+    assert.equal(rows[0]?.fault, 'bank_code contains a character that cannot be printed');
   });
 
   it('may leave out cells at the end of a row, and a cell too many is a fault of its row', async () => {
@@ -59,11 +59,11 @@ describe('a CSV', () => {
     const header = 'bank_code,account_number';
     await assertRejected(CSV_TYPE, '', /the file is empty/);
     await assertRejected(CSV_TYPE, '\n \n', /the file is empty/);
-    await assertRejected(CSV_TYPE, header, /no account in it/);
+    await assertRejected(CSV_TYPE, header, /contains no accounts/);
     await assertRejected(CSV_TYPE, 'bank_code,name\n014,1', /the header row lacks account_number/);
-    await assertRejected(CSV_TYPE, `${header}, Bank_Code\n014,1,014`, /names bank_code twice/);
+    await assertRejected(CSV_TYPE, `${header}, Bank_Code\n014,1,014`, /has bank_code twice/);
     await assertRejected(CSV_TYPE, `${header}\n014,1\n014,"2\n014,3`, /line 3 opens a quotation mark/);
-    await assertRejected(CSV_TYPE, `${header}\n"014"x,1`, /line 2 goes on after a closing/);
+    await assertRejected(CSV_TYPE, `${header}\n"014"x,1`, /line 2 continues after a closing/);
     await assertRejected(CSV_TYPE, `${header}\n014,1\n0"14,1`, /line 3 has a quotation mark inside/);
     await assertRejected(CSV_TYPE, Buffer.from(`${header}\n014,1`, 'utf16le'), /header row lacks/);
     await assertRejected(CSV_TYPE, Buffer.from(`\uFEFF${header}\n014,1`, 'utf16le'), /not UTF-8/);
@@ -123,7 +123,7 @@ describe('JSON', () => {
     await assertRejected(JSON_TYPE, '[]', /object with an array accounts/);
     await assertRejected(JSON_TYPE, '{"accounts":{}}', /object with an array accounts/);
     await assertRejected(JSON_TYPE, '{"__proto__":{"accounts":[{}]}}', /object with an array accounts/);
-    await assertRejected(JSON_TYPE, '{"accounts":[]}', /no account in it/);
+    await assertRejected(JSON_TYPE, '{"accounts":[]}', /contains no accounts/);
     await assertRejected(JSON_TYPE, '{"accounts":[{"bank_code":"014","bank_code":"008"}]}', /twice, with two values/);
     await assertRejected(JSON_TYPE, Buffer.from('{"accounts":["\u00e9"]}', 'latin1'), /not UTF-8/);
     await assertRejected(

@@ -52,7 +52,7 @@ describe('a workbook', () => {
       'is a number',
       'is a number',
       'is TRUE or FALSE',
-      "is a formula's error",
+      'is the error of a formula',
       'is a date',
     ]);
     assert.equal(faults[6], 'account_number is longer than 512 characters');
@@ -73,9 +73,9 @@ describe('a workbook', () => {
       /password/,
     );
     await refuse({}, /first sheet is empty/);
-    await refuse({ rows: HEADER_ROW }, /no account in it/);
+    await refuse({ rows: HEADER_ROW }, /contains no accounts/);
     await refuse({ sheets: '' }, /no sheet with cells/);
-    await refuse({ rows: HEADER_ROW.replace('account_number', 'bank_code') }, /names bank_code twice/);
+    await refuse({ rows: HEADER_ROW.replace('account_number', 'bank_code') }, /has bank_code twice/);
     await refuse({ rows: HEADER_ROW.replace('account_number', 'account') }, /lacks account_number/);
     await refuse({ sheet: '<worksheet><sheetData>' }, unreadable);
     await refuse({ sheet: Buffer.from(sheetOf(HEADER_ROW), 'utf16le') }, unreadable);

@@ -61,7 +61,7 @@ describe('reading uploads', () => {
   }
 
   it('is done for two at a time, for others in their turn, and for no more than can wait', async () => {
-    await using reader = start({ waitingMax: 3 });
+    await using reader = start({ queueMax: 3 });
     const order: number[] = [];
     const read = async (id: number): Promise<string> => {
       const { kind } = await reader.read(`client ${id}`, CSV_TYPE, small);
@@ -86,7 +86,7 @@ describe('reading uploads', () => {
 
   /** Regression: six workbooks that took long to read made another client's forty bytes wait for all of them. */
   it('has one place for a client, and the next is of whoever has not been served', async () => {
-    await using reader = start({ waitingMax: 8 });
+    await using reader = start({ queueMax: 8 });
     const order: string[] = [];
     const read = async (client: string, body: Buffer): Promise<string> => {
       const { kind } = await reader.read(client, CSV_TYPE, body);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readUpload } from '../../apps/server/src/account-validations/uploads/read-upload.ts';
+import { readUpload } from '../../apps/server/src/account-validations/uploads/reader-process.ts';
 import type {
   UploadFault,
   UploadMediaType,

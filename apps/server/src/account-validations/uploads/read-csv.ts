@@ -1,23 +1,22 @@
 import { isUtf8 } from 'node:buffer';
 import { CsvError, parse } from 'csv-parse/sync';
-import { type Column, readHeader } from './columns.ts';
-import { type Cell, isBlankRow, type Rows } from './rows.ts';
+import { type Cell, type Column, isBlankRow, type Rows, readHeader } from './rows.ts';
 import { invalid, tooLarge, UPLOAD_ROWS_MAX } from './upload.ts';
 
-/** A row has four cells of 512 characters, and others that are passed over. */
+/** A row has four cells of at most 512 characters, and others that are ignored. */
 const RECORD_LENGTH_MAX = 65_536;
-/** Blank ones too: to pass over one takes longer than to read a row. */
+/** Blank lines count too: skipping one takes longer than reading a row. */
 const LINES_MAX = 2 * UPLOAD_ROWS_MAX;
 
-/** Rows of a CSV (RFC 4180) with a header row, in UTF-8, with commas or semicolons. @throws UnreadableUpload */
+/** Reads a CSV (RFC 4180) with a header row, in UTF-8, with commas or semicolons. @throws UnreadableUpload */
 export function readCsv(body: Buffer, rows: Rows): void {
   if (!isUtf8(body)) throw invalid('the file is not UTF-8: save it as "CSV UTF-8"');
   let columns: ReadonlyMap<Column, number> | null = null;
   let columnsEnd = 0;
-  // A row may go on over several lines; it is known by its first.
+  // A row may span several lines; its row number is the first one.
   let line = 1;
 
-  function take(record: readonly string[]): void {
+  function addRecord(record: readonly string[]): void {
     if (columns === null) {
       if (record.every((name) => name.trim() === '')) return;
       columns = readHeader(record.entries());
@@ -26,9 +25,9 @@ export function readCsv(body: Buffer, rows: Rows): void {
     }
     const positions = columns;
     const cells = (column: Column): Cell => record[positions.get(column) ?? -1] ?? null;
-    const tooMany = record.slice(columnsEnd).some((cell) => cell !== '');
-    // A name with a comma in it moves what follows into the wrong column.
-    const rowFault = tooMany ? 'has more cells than the header row: put a cell with a comma in quotation marks' : null;
+    const hasExtraCells = record.slice(columnsEnd).some((cell) => cell !== '');
+    // An unquoted comma in a name moves the following cells into the wrong columns.
+    const rowFault = hasExtraCells ? EXTRA_CELLS : null;
     if (rowFault !== null || !isBlankRow(cells)) rows.add(line, cells, rowFault);
   }
 
@@ -40,9 +39,9 @@ export function readCsv(body: Buffer, rows: Rows): void {
       relax_column_count: true,
       max_record_size: RECORD_LENGTH_MAX,
       on_record(record: readonly string[]) {
-        take(record);
+        addRecord(record);
         line += record.reduce((lines, cell) => lines + lineBreaksIn(cell), 1);
-        if (line > LINES_MAX) throw tooLarge(`it has more than ${LINES_MAX} lines: leave blank ones out`);
+        if (line > LINES_MAX) throw tooLarge(`it has more than ${LINES_MAX} lines: remove blank lines`);
         return null;
       },
     });
@@ -53,21 +52,23 @@ export function readCsv(body: Buffer, rows: Rows): void {
   if (columns === null) throw invalid('the file is empty');
 }
 
+const EXTRA_CELLS = 'has more cells than the header row: put a cell with a comma in quotation marks';
 const UNREADABLE = 'cannot be read: save the file as CSV again';
 const FAULTS: Readonly<Partial<Record<string, string>>> = {
   CSV_QUOTE_NOT_CLOSED: 'opens a quotation mark that is never closed: close it, or double it if it is part of the text',
   CSV_INVALID_CLOSING_QUOTE:
-    'goes on after a closing quotation mark: double the quotation marks that are part of the text',
+    'continues after a closing quotation mark: double the quotation marks that are part of the text',
   INVALID_OPENING_QUOTE:
-    'has a quotation mark inside a cell: put the whole cell in quotation marks and double those that are part of the text',
-  CSV_MAX_RECORD_SIZE: `is longer than ${RECORD_LENGTH_MAX} characters: close its quotation marks, or leave out columns`,
+    'has a quotation mark inside a cell: put the whole cell in quotation marks, ' +
+    'and double those that are part of the text',
+  CSV_MAX_RECORD_SIZE: `is longer than ${RECORD_LENGTH_MAX} characters: close its quotation marks, or remove columns`,
 };
 
 const lineBreaksIn = (cell: string): number => (cell.includes('\n') ? cell.split('\n').length - 1 : 0);
 
-/** What the header row has more of, outside its quotation marks. */
+/** The delimiter that is more frequent in the header row, outside quotation marks. */
 function delimiterOf(body: Buffer): ',' | ';' {
   const [header = ''] = body.toString('utf8', 0, RECORD_LENGTH_MAX).trimStart().split('\n', 1);
-  const bare = header.replaceAll(/"[^"]*"/g, '');
-  return bare.split(';').length > bare.split(',').length ? ';' : ',';
+  const unquoted = header.replaceAll(/"[^"]*"/g, '');
+  return unquoted.split(';').length > unquoted.split(',').length ? ';' : ',';
 }

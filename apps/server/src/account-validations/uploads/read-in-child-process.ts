@@ -5,12 +5,12 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { ndjsonLines } from '../../lib/ndjson.ts';
 import type { Log } from '../../observability/log.ts';
-import { LINE_BYTES_MAX, readLine } from './reader-protocol.ts';
+import type { ResultLine } from './reader-process.ts';
 import { invalid, tooLarge, type UploadMediaType, type UploadResult, type UploadRow } from './upload.ts';
 
-export interface Apart {
+export interface ChildProcessOptions {
   readonly timeoutMs: number;
-  /** Ends the process. */
+  /** Kills the process. */
   readonly signal: AbortSignal;
   readonly log: Log;
 }
@@ -18,71 +18,84 @@ export interface Apart {
 const READER_PROCESS = fileURLToPath(new URL('reader-process.ts', import.meta.url));
 
 /**
- * What the process may do: read files, as it must for its code. It writes none, reaches no network, starts nothing, and its
- * environment, in which this process has its secrets, is empty. The heap is several times what 50,000 rows need.
+ * The child process may read files, which it needs for its code. It cannot write files, use the network or start
+ * processes, and its environment is empty, because the environment of this process contains secrets. Its heap is several
+ * times what 50,000 rows need.
  */
-const CAGE = ['--permission', '--allow-fs-read=*', '--max-old-space-size=192'];
+const CHILD_FLAGS = ['--permission', '--allow-fs-read=*', '--max-old-space-size=192'];
 
-/** By these a process ends that was killed for its time, or by the kernel or V8 for its memory. */
-const EXHAUSTED: ReadonlySet<NodeJS.Signals> = new Set(['SIGKILL', 'SIGABRT'] as const);
+/** The signals of a process that was killed: by the timeout, or by the kernel or V8 for its memory. */
+const EXHAUSTION_SIGNALS: ReadonlySet<NodeJS.Signals> = new Set(['SIGKILL', 'SIGABRT'] as const);
 
 /**
- * Reads an upload in a process of its own. A thread would not do: where a thread's heap passes its limit, V8 may end the
- * whole process instead of the thread, and a stranger chooses what is put on the heap.
- * @throws Error when `signal` aborts it, or no process can be started
+ * Reads an upload in a process of its own. A thread does not isolate enough: when the heap of a thread exceeds its limit,
+ * V8 may end the whole process instead of the thread, and the sender of an upload controls what is put on the heap.
+ * @throws Error when `signal` aborts it, or when no process can be started
  */
 export async function readInChildProcess(
   mediaType: UploadMediaType,
   body: Buffer,
-  { timeoutMs, signal, log }: Apart,
+  { timeoutMs, signal, log }: ChildProcessOptions,
 ): Promise<UploadResult> {
   signal.throwIfAborted();
-  const child = spawn(process.execPath, [...CAGE, READER_PROCESS, mediaType], {
+  const child = spawn(process.execPath, [...CHILD_FLAGS, READER_PROCESS, mediaType], {
     env: {},
-    // What it says when it dies may quote the upload.
+    // stderr is ignored, because the message of a crash may quote the upload.
     stdio: ['pipe', 'pipe', 'ignore'],
     timeout: timeoutMs,
     killSignal: 'SIGKILL',
-    // Ctrl-C in the terminal is for this process, which stops when it has answered.
+    // Ctrl-C in the terminal reaches this process only, which stops after it has answered.
     detached: true,
   });
   lowerPriority(child.pid);
   using _ = addAbortListener(signal, () => child.kill('SIGKILL'));
   const closed = once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]>;
-  // Where none can be started there is nothing to write to, either, and that is what is thrown.
+  // When no process can be started, writing to it throws as well, and that error is the one that is reported.
   closed.catch(() => {});
-  // A process that dies early leaves its input unread; its end says why.
+  // A process that dies early leaves its input unread; the way it ended tells why.
   child.stdin.on('error', () => {});
   child.stdin.end(body);
   const [result, [exitCode, exitSignal]] = await Promise.all([collect(child.stdout), closed]);
   if (result !== null) return result;
   signal.throwIfAborted();
-  log.warn({ exitCode, exitSignal, mediaType, bytes: body.length }, 'the process that read an upload died');
-  return exitSignal !== null && EXHAUSTED.has(exitSignal) ? EXHAUSTING : UNREADABLE;
+  log.warn({ exitCode, exitSignal, mediaType, bytes: body.length }, 'upload reader process died; upload rejected');
+  return exitSignal !== null && EXHAUSTION_SIGNALS.has(exitSignal) ? EXHAUSTING : UNREADABLE;
 }
 
-/** Whoever waits for an answer goes first. */
+/** Requests whose clients wait for an answer come first. */
 function lowerPriority(pid: number | undefined): void {
   try {
     if (pid !== undefined) setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
   } catch {
-    // It may have ended already.
+    // The process may have ended already.
   }
 }
 
 const EXHAUSTING = tooLarge('reading it takes too much time or memory: send it in parts, or as CSV').fault;
 const UNREADABLE = invalid('the upload cannot be read: save it again, or send it as CSV').fault;
 
-/** Null when the process died before it had said everything. */
+/** A hundred rows of the longest kind, with every character escaped. */
+const LINE_BYTES_MAX = 2 * 1024 * 1024;
+
+/** Null when the process died before it had written the whole result. */
 async function collect(stdout: AsyncIterable<Buffer>): Promise<UploadResult | null> {
   const rows: UploadRow[] = [];
   for await (const { bytes } of ndjsonLines(stdout, LINE_BYTES_MAX)) {
-    const line = bytes === null ? null : readLine(bytes);
+    const line = bytes === null ? null : parseLine(bytes);
     if (line === null) return null;
     if ('end' in line) return line.end ?? { kind: 'rows', rows };
     rows.push(...line.rows);
-    // A line a turn: between two, everybody else has a turn.
+    // One line in each turn of the event loop, so that other requests get theirs.
     await nextTurn();
   }
   return null;
+}
+
+/** Null for an incomplete line: the process died while it wrote it. */
+function parseLine(bytes: Buffer): ResultLine | null {
+  try {
+    return JSON.parse(bytes.toString()) as ResultLine;
+  } catch {
+    return null;
+  }
 }

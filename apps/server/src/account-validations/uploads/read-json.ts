@@ -3,7 +3,7 @@ import { ownProperty } from '../../lib/own-property.ts';
 import type { Cell, Rows } from './rows.ts';
 import { invalid, tooLarge } from './upload.ts';
 
-/** Rows of `{"accounts": [{"bank_code": …}, …]}`. @throws UnreadableUpload */
+/** Reads `{"accounts": [{"bank_code": …}, …]}`. @throws UnreadableUpload */
 export function readJson(body: Buffer, rows: Rows): void {
   const root = parse(body);
   const accounts = isJsonObject(root) ? ownProperty(root, 'accounts') : undefined;
@@ -21,7 +21,7 @@ function cellOf(value: unknown): Cell {
   return { fault: 'is not a string' };
 }
 
-/** 50,000 accounts have 300,000. Each costs far more memory read than sent. */
+/** 50,000 accounts have 300,000 values. A value takes far more memory when parsed than when sent. */
 const VALUES_MAX = 1_000_000;
 const COMMA = 0x2c;
 const BRACKET = 0x5b;
@@ -33,15 +33,15 @@ function parse(body: Buffer): unknown {
   try {
     return parseExactJson(text);
   } catch {
-    throw invalid(whyNot(text));
+    throw invalid(syntaxFault(text));
   }
 }
 
-/** Counts what begins a value. Commas in text are counted too: who sends that many is no client. */
+/** Counts the characters that start a value. Commas inside strings count too: no legitimate upload has that many. */
 function hasTooManyValues(body: Buffer): boolean {
   let values = 0;
-  for (let place = 0; place < body.length && values <= VALUES_MAX; place += 1) {
-    const byte = body[place];
+  for (let index = 0; index < body.length && values <= VALUES_MAX; index += 1) {
+    const byte = body[index];
     if (byte === COMMA || byte === BRACKET || byte === BRACE) values += 1;
   }
   return values > VALUES_MAX;
@@ -55,13 +55,13 @@ function decode(body: Buffer): string {
   }
 }
 
-/** The reader's own words would quote what was sent. */
-function whyNot(text: string): string {
+/** Only the position is taken from the parser's message, because the message quotes the body. */
+function syntaxFault(text: string): string {
   try {
     JSON.parse(text);
   } catch (error) {
-    const [place] = /line \d+ column \d+/.exec(error instanceof Error ? error.message : '') ?? [];
-    return `the body is not valid JSON${place === undefined ? '' : `, from ${place} on`}`;
+    const [position] = /line \d+ column \d+/.exec(error instanceof Error ? error.message : '') ?? [];
+    return `the body is not valid JSON${position === undefined ? '' : ` at ${position}`}`;
   }
-  return 'the body names a field of one object twice, with two values, or is nested too deeply';
+  return 'an object in the body has one field twice, with two values, or the body is nested too deeply';
 }

@@ -1,9 +1,39 @@
 import { buffer } from 'node:stream/consumers';
-import { readUpload } from './read-upload.ts';
-import { linesOf } from './reader-protocol.ts';
-import type { UploadMediaType } from './upload.ts';
+import { readCsv } from './read-csv.ts';
+import { readJson } from './read-json.ts';
+import { type Rows, resultOf } from './rows.ts';
+import type { UploadFault, UploadMediaType, UploadResult, UploadRow } from './upload.ts';
+import { readXlsx } from './xlsx/read-xlsx.ts';
 
-/** A process of its own that reads one upload: the body comes on stdin, what it came to goes out on stdout. */
+/** Run as a process of its own, this module reads one upload: the body arrives on stdin, the result leaves on stdout. */
 
-const result = await readUpload(process.argv[2] as UploadMediaType, await buffer(process.stdin));
-for (const line of linesOf(result)) process.stdout.write(line);
+const READERS: Readonly<Record<UploadMediaType, (body: Buffer, rows: Rows) => void | Promise<void>>> = {
+  'application/json': readJson,
+  'text/csv': readCsv,
+  'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': readXlsx,
+};
+
+/** Reads an upload in this process. The service does it in a child process: `upload-reader.ts`. */
+export const readUpload = (mediaType: UploadMediaType, body: Buffer): Promise<UploadResult> =>
+  resultOf((rows) => READERS[mediaType](body, rows));
+
+/** A line of JSON from the child process: lines with some rows each, then one that ends the result. */
+export type ResultLine = { readonly rows: readonly UploadRow[] } | { readonly end: UploadFault | null };
+
+/** Few enough that the parent process parses a line in a tenth of a millisecond. */
+const ROWS_PER_LINE = 100;
+
+function* linesOf(result: UploadResult): Generator<string> {
+  const rows = result.kind === 'rows' ? result.rows : [];
+  for (let start = 0; start < rows.length; start += ROWS_PER_LINE) {
+    yield lineOf({ rows: rows.slice(start, start + ROWS_PER_LINE) });
+  }
+  yield lineOf({ end: result.kind === 'rows' ? null : result });
+}
+
+const lineOf = (line: ResultLine): string => `${JSON.stringify(line)}\n`;
+
+if (import.meta.main) {
+  const result = await readUpload(process.argv[2] as UploadMediaType, await buffer(process.stdin));
+  for (const line of linesOf(result)) process.stdout.write(line);
+}

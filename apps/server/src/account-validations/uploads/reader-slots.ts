@@ -1,54 +1,54 @@
-/** What a client may have of those that wait: who fills it with uploads that are slow to read waits for himself alone. */
-const WAITING_SHARE = 4;
+/** A client may have this fraction of the queue: a client whose uploads are slow to read delays only its own. */
+const CLIENT_SHARE = 4;
 
-/** Places for a few at a time, one for each client at most. */
+/** Slots for reading uploads, one for each client at most. */
 export interface ReaderSlots {
-  /** Resolves when the client has a place; null when too many wait. */
+  /** Resolves when the client has a slot; null when the queue is full. */
   acquire(clientId: string): Promise<void> | null;
-  /** Hands the place on. */
+  /** Passes the slot to the next client in the queue. */
   release(clientId: string): void;
 }
 
-export function createReaderSlots(atOnceMax: number, waitingMax: number): ReaderSlots {
-  const taken = new Set<string>();
-  /** Of each client, in the order in which they are served. */
-  const waiting = new Map<string, (() => void)[]>();
-  const ofClientMax = Math.ceil(waitingMax / WAITING_SHARE);
-  let waitingCount = 0;
+export function createReaderSlots(slotsMax: number, queueMax: number): ReaderSlots {
+  const inUse = new Set<string>();
+  /** The queue of each client, in the order in which the clients are served. */
+  const queues = new Map<string, (() => void)[]>();
+  const ofClientMax = Math.ceil(queueMax / CLIENT_SHARE);
+  let queuedCount = 0;
 
   function serve(): void {
-    for (const [clientId, queue] of waiting) {
-      if (taken.size >= atOnceMax) return;
-      if (taken.has(clientId)) continue;
+    for (const [clientId, queue] of queues) {
+      if (inUse.size >= slotsMax) return;
+      if (inUse.has(clientId)) continue;
       const next = queue.shift();
-      if (queue.length === 0) waiting.delete(clientId);
-      waitingCount -= 1;
-      taken.add(clientId);
+      if (queue.length === 0) queues.delete(clientId);
+      queuedCount -= 1;
+      inUse.add(clientId);
       next?.();
     }
   }
 
   return {
     acquire(clientId) {
-      // While a place is free, whoever waits has one already.
-      if (taken.size < atOnceMax && !taken.has(clientId)) {
-        taken.add(clientId);
+      // While a slot is free, every client in the queue has one already.
+      if (inUse.size < slotsMax && !inUse.has(clientId)) {
+        inUse.add(clientId);
         return Promise.resolve();
       }
-      const queue = waiting.get(clientId) ?? [];
-      if (waitingCount >= waitingMax || queue.length >= ofClientMax) return null;
-      waiting.set(clientId, queue);
-      waitingCount += 1;
+      const queue = queues.get(clientId) ?? [];
+      if (queuedCount >= queueMax || queue.length >= ofClientMax) return null;
+      queues.set(clientId, queue);
+      queuedCount += 1;
       return new Promise((resolve) => {
         queue.push(resolve);
       });
     },
     release(clientId) {
-      taken.delete(clientId);
-      // Whoever has been served comes after all who wait now.
-      const queue = waiting.get(clientId);
-      waiting.delete(clientId);
-      if (queue !== undefined) waiting.set(clientId, queue);
+      inUse.delete(clientId);
+      // A client that was served comes after all clients that wait now.
+      const queue = queues.get(clientId);
+      queues.delete(clientId);
+      if (queue !== undefined) queues.set(clientId, queue);
       serve();
     },
   };

@@ -1,4 +1,4 @@
-/** What a client sends to have many accounts checked at once, and what reading it comes to: docs/account-validations.md. */
+/** An upload of many accounts, and the result of reading it. The formats are described in docs/account-validations.md. */
 
 export const UPLOAD_MEDIA_TYPES = [
   'application/json',
@@ -12,29 +12,29 @@ export type UploadMediaType = (typeof UPLOAD_MEDIA_TYPES)[number];
 export const UPLOAD_BYTES_MAX = 16 * 1024 * 1024;
 export const UPLOAD_ROWS_MAX = 50_000;
 
-/** Text is as it was sent, never empty, at most 512 characters and none of them a control character. Null is none. */
+/** Text is as it was sent: 1 to 512 characters, none of them a control character. Null when the field is missing. */
 export interface UploadRow {
-  /** As its sender counts: the place in `accounts` from 1, the line of a CSV, the row of a sheet. */
+  /** As the sender counts: the position in `accounts` from 1, the line of a CSV, or the row of a sheet. */
   readonly rowNumber: number;
   readonly bankCode: string | null;
   readonly accountNumber: string | null;
   readonly expectedAccountName: string | null;
   readonly reference: string | null;
-  /** What is wrong already, for its sender; the values it is about are null. */
+  /** What reading has found wrong with the row, for the sender. The values that it concerns are null. */
   readonly fault: string | null;
 }
 
 export type UploadResult = { readonly kind: 'rows'; readonly rows: readonly UploadRow[] } | UploadFault;
 
-/** The upload as a whole cannot be taken. */
+/** The upload as a whole is rejected. */
 export interface UploadFault {
   readonly kind: 'fault';
   readonly code: 'INVALID_FORMAT' | 'PAYLOAD_TOO_LARGE';
-  /** For the sender: what is wrong, and what to do. Quotes nothing of what was sent. */
+  /** For the sender: what is wrong and what to do. It quotes nothing of the upload. */
   readonly message: string;
 }
 
-/** Leaves the reading of an upload at the first fault of the whole. */
+/** Thrown at the first fault of the upload as a whole, which ends the reading. */
 export class UnreadableUpload extends Error {
   readonly fault: UploadFault;
 

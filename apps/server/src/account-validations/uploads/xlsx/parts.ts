@@ -4,33 +4,36 @@ import { invalid, tooLarge, UnreadableUpload } from '../upload.ts';
 
 /** The parts of a workbook: the files in its zip (ECMA-376, part 2). */
 export interface Parts {
-  /** Null when there is none of this name. The stream fails when it holds more than it said. */
+  /** Null when no part has this name. The stream fails when the part is longer than the zip directory states. */
   open(name: string): Promise<Readable | null>;
-  /** One piece of markup more, in whichever part. @throws UnreadableUpload when there are too many */
+  /** Counts one element or attribute, in any part. @throws UnreadableUpload when there are too many */
   countMarkup(): void;
 }
 
-/** A workbook has a dozen; one with pictures on every row has some hundreds. */
+/** A workbook has about a dozen parts; one with a picture in every row has some hundreds. */
 const PARTS_MAX = 4_096;
-/** Of all parts that are read, uncompressed: 50,000 rows of twelve columns take 45 MB. */
+/** All parts that are read, uncompressed. 50,000 rows of twelve columns take 45 MB. */
 const BYTES_MAX = 64 * 1024 * 1024;
-/** Of all parts that are read, elements and attributes together: 50,000 rows of twelve columns have 3.6 million. Each takes a microsecond. */
+/**
+ * Elements and attributes of all parts that are read. 50,000 rows of twelve columns have 3.6 million. Each takes about a
+ * microsecond.
+ */
 const MARKUP_MAX = 5_000_000;
 
-/** A compound file: a workbook behind a password, or one from before 2007. */
+/** The signature of a compound file: a workbook with a password, or one in the format from before 2007. */
 const COMPOUND_FILE = Buffer.from('d0cf11e0a1b11ae1', 'hex');
 
-/** Whatever a workbook is that no spreadsheet program writes. */
+/** The fault of every file that no spreadsheet program would write. */
 export const damaged = (): UnreadableUpload =>
   invalid('the file is not a readable workbook: open it in a spreadsheet program and save it as .xlsx, or as CSV');
 
-const tooLargeInside = (): UnreadableUpload =>
-  tooLarge('the workbook is too large inside: keep only the columns that are read, or send CSV');
+const tooLargeUnzipped = (): UnreadableUpload =>
+  tooLarge('the workbook is too large when unzipped: keep only the columns that are read, or send CSV');
 
 /** @throws UnreadableUpload */
 export async function openParts(body: Buffer): Promise<Parts> {
   if (body.subarray(0, COMPOUND_FILE.length).equals(COMPOUND_FILE)) {
-    throw invalid('the workbook has a password or is of the old .xls kind: save it as .xlsx without a password');
+    throw invalid('the workbook has a password or is in the old .xls format: save it as .xlsx without a password');
   }
   const { zip, entries } = await readDirectory(body);
   let bytesLeft = BYTES_MAX;
@@ -39,16 +42,16 @@ export async function openParts(body: Buffer): Promise<Parts> {
     async open(name) {
       const entry = entries.get(name.toLowerCase());
       if (entry === undefined) return null;
-      // The stream ends in an error where the part is longer than it says, so that what is said can be counted.
+      // The stream fails when the part is longer than this size, so the stated size can be trusted here.
       bytesLeft -= entry.uncompressedSize;
-      if (bytesLeft < 0) throw tooLargeInside();
+      if (bytesLeft < 0) throw tooLargeUnzipped();
       return zip.openReadStreamPromise(entry).catch(() => {
         throw damaged();
       });
     },
     countMarkup() {
       markupLeft -= 1;
-      if (markupLeft < 0) throw tooLargeInside();
+      if (markupLeft < 0) throw tooLargeUnzipped();
     },
   };
 }
@@ -58,7 +61,7 @@ async function readDirectory(body: Buffer): Promise<{ zip: yauzl.ZipFile; entrie
     const zip = await yauzl.fromBufferPromise(body);
     const entries = new Map<string, yauzl.Entry>();
     for await (const entry of zip.eachEntry()) {
-      // Names are the same in upper and lower case, and of two parts with one name readers take one or the other.
+      // Names are case-insensitive. Of two parts with one name, some readers take the first and some the second.
       const name = entry.fileName.toLowerCase();
       if (entries.has(name) || entries.size === PARTS_MAX) throw damaged();
       entries.set(name, entry);

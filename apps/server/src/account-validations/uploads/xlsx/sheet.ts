@@ -1,18 +1,17 @@
 import type { Readable } from 'node:stream';
-import { type Column, readHeader } from '../columns.ts';
-import { type Cell, isBlankRow, type Rows } from '../rows.ts';
+import { type Cell, type Column, isBlankRow, type Rows, readHeader } from '../rows.ts';
 import { invalid } from '../upload.ts';
-import { readCell } from './cell.ts';
+import { readCell } from './cells.ts';
 import { damaged, type Parts } from './parts.ts';
 import { type Attributes, readXml } from './xml.ts';
 
-/** What a sheet can have: XFD1048576 is its last cell. */
+/** The last cell of a sheet is XFD1048576. */
 const COLUMN_MAX = 16_384;
 const ROW_MAX = 1_048_576;
 
 /**
- * Rows of a sheet (ECMA-376, part 1, section 18.3.1), the first that says anything being the header row. Cells and rows
- * without anything may be left out. Nothing that the sheet says of its own size is believed. @throws UnreadableUpload
+ * Reads a sheet (ECMA-376, part 1, section 18.3.1). The first row with text is the header row. The sheet may omit empty
+ * cells and rows. The size that the sheet states for itself is not trusted. @throws UnreadableUpload
  */
 export async function readSheet(
   sheet: Readable,
@@ -27,7 +26,7 @@ export async function readSheet(
   let text = '';
   let cells = new Map<number, Cell>();
 
-  function takeRow(): void {
+  function addRow(): void {
     if (columns === null) {
       const names = [...cells].filter((entry): entry is [number, string] => typeof entry[1] === 'string');
       if (names.length > 0) columns = readHeader(names);
@@ -38,14 +37,14 @@ export async function readSheet(
     if (!isBlankRow(cellOf)) rows.add(rowNumber, cellOf);
   }
 
-  const piece = {
-    close(more: string) {
-      text += more;
+  const textRun = {
+    close(run: string) {
+      text += run;
     },
   };
   const c = {
     open(attributes: Attributes) {
-      columnNumber = placeAfter(columnNumber, columnIn(attributes, rowNumber), COLUMN_MAX);
+      columnNumber = positionAfter(columnNumber, columnIn(attributes, rowNumber), COLUMN_MAX);
       type = attributes['t'] ?? 'n';
       text = '';
     },
@@ -53,31 +52,31 @@ export async function readSheet(
       const cell = readCell(type, text, sharedStrings);
       if (cell !== null) cells.set(columnNumber, cell);
     },
-    inside: { v: piece, is: { inside: { t: piece, r: { inside: { t: piece } } } } },
+    inside: { v: textRun, is: { inside: { t: textRun, r: { inside: { t: textRun } } } } },
   };
   const row = {
     open(attributes: Attributes) {
-      rowNumber = placeAfter(rowNumber, attributes['r'], ROW_MAX);
+      rowNumber = positionAfter(rowNumber, attributes['r'], ROW_MAX);
       columnNumber = 0;
       cells = new Map();
     },
-    close: takeRow,
+    close: addRow,
     inside: { c },
   };
   await readXml(sheet, { worksheet: { inside: { sheetData: { inside: { row } } } } }, parts);
   if (columns === null) throw invalid('the first sheet is empty: put the accounts there, under a header row');
 }
 
-/** A place that is not named is the next one. Going back would write a cell twice. */
-function placeAfter(last: number, named: number | string | undefined, max: number): number {
-  const place = named === undefined ? last + 1 : Number(named);
-  if (!Number.isInteger(place) || place <= last || place > max) throw damaged();
-  return place;
+/** A cell or row without a reference is the next one. Positions must increase, so that no cell is read twice. */
+function positionAfter(last: number, given: number | string | undefined, max: number): number {
+  const position = given === undefined ? last + 1 : Number(given);
+  if (!Number.isInteger(position) || position <= last || position > max) throw damaged();
+  return position;
 }
 
 const REFERENCE = /^([A-Z]{1,3})([1-9]\d{0,6})$/;
 
-/** 27 for AA3 in row 3. */
+/** The number of the column: 27 for AA3 in row 3. */
 function columnIn(attributes: Attributes, rowNumber: number): number | undefined {
   const reference = attributes['r'];
   if (reference === undefined) return undefined;

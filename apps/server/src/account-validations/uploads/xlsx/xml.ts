@@ -5,34 +5,34 @@ import { CELL_LENGTH_MAX } from '../rows.ts';
 import { UnreadableUpload } from '../upload.ts';
 import { damaged, type Parts } from './parts.ts';
 
-/** As they are written, prefixes and all. */
+/** By the names as they are written, including prefixes. */
 export type Attributes = Readonly<Partial<Record<string, string>>>;
 
-/** What is done with elements of one kind. */
+/** Handles the elements of one name. */
 export interface ElementReader {
   open?(attributes: Attributes): void;
-  /** The text is what stands in the element itself, and is cut where it is longer than a cell may be. */
+  /** `text` is the text of the element itself, without that of its children. It is cut after the length of a cell. */
   close?(text: string): void;
   readonly inside?: ElementReaders;
 }
 
-/** By their names without prefixes. All others, and what is inside of them, are passed over. */
+/** By element name without prefix. All other elements, and their content, are skipped. */
 export type ElementReaders = Readonly<Record<string, ElementReader>>;
 
-/** A sheet's cells are six deep. */
+/** The cells of a sheet are at depth six. */
 const DEPTH_MAX = 64;
 const ATTRIBUTES_MAX = 256;
-/** In a part, of all elements together: a new name costs ten times what one that was there before does. */
+/** Different names in one part. A new name costs ten times as much as one that occurred before. */
 const ATTRIBUTE_NAMES_MAX = 1_000;
-/** Of a name, a value, a comment, a text: a cell's has 32,767 characters at the most, some written in ten. */
+/** One name, value, comment or text. The text of a cell has at most 32,767 characters, some of them written as ten. */
 const TOKEN_LENGTH_MAX = 1024 * 1024;
 
-/** Of entities those of XML itself, not those of HTML. */
+/** `strictEntities`: the predefined entities of XML only, not those of HTML. */
 const OPTIONS = { strictEntities: true, position: false };
 
 /**
- * Reads a part piece by piece: what is kept is one element, however long the part is. A DOCTYPE, and so every entity of the
- * sender's own, is refused. @throws UnreadableUpload for what is not well-formed, and what `readers` throw
+ * Reads a part as a stream, with one element in memory at a time. A DOCTYPE is rejected, and with it every entity that the
+ * sender defines. @throws UnreadableUpload when the XML is not well-formed, and what `readers` throw
  */
 export async function readXml(
   part: Readable,
@@ -46,15 +46,15 @@ export async function readXml(
   let attributeCount = 0;
   let tokenLength = 0;
 
-  function keepText(more: string): void {
+  function appendText(more: string): void {
     tokenLength = 0;
     if (open.at(-1) !== undefined && text.length <= CELL_LENGTH_MAX) text += more.slice(0, CELL_LENGTH_MAX + 1);
   }
 
-  // One by one and by name: with handlers that are assigned all at once, V8 takes twice as long over a sheet.
+  // Assigned one by one and by name: with handlers that are assigned all at once, V8 takes twice as long for a sheet.
   /* oxlint-disable unicorn/prefer-add-event-listener -- a parser is no event target */
-  parser.onerror = refuse;
-  parser.ondoctype = refuse;
+  parser.onerror = throwDamaged;
+  parser.ondoctype = throwDamaged;
   parser.onopentagstart = () => {
     countMarkup();
     attributeCount = 0;
@@ -63,19 +63,19 @@ export async function readXml(
     countMarkup();
     attributeCount += 1;
     attributeNames.add(name);
-    if (attributeCount > ATTRIBUTES_MAX || attributeNames.size > ATTRIBUTE_NAMES_MAX) refuse();
+    if (attributeCount > ATTRIBUTES_MAX || attributeNames.size > ATTRIBUTE_NAMES_MAX) throwDamaged();
   };
   parser.onopentag = ({ name, attributes }) => {
     tokenLength = 0;
-    const around = open.length === 0 ? readers : open.at(-1)?.inside;
-    const reader = around === undefined ? undefined : readerOf(around, localName(name));
-    if (open.push(reader) > DEPTH_MAX) refuse();
+    const siblings = open.length === 0 ? readers : open.at(-1)?.inside;
+    const reader = siblings === undefined ? undefined : readerOf(siblings, localName(name));
+    if (open.push(reader) > DEPTH_MAX) throwDamaged();
     if (reader === undefined) return;
     text = '';
     reader.open?.(attributes as Attributes);
   };
-  parser.ontext = keepText;
-  parser.oncdata = keepText;
+  parser.ontext = appendText;
+  parser.oncdata = appendText;
   parser.onclosetag = () => {
     tokenLength = 0;
     open.pop()?.close?.(text);
@@ -85,10 +85,10 @@ export async function readXml(
   try {
     const utf8 = new TextDecoder('utf-8', { fatal: true });
     for await (const bytes of part) {
-      const piece = utf8.decode(bytes as Buffer, { stream: true });
-      tokenLength += piece.length;
-      parser.write(piece);
-      if (tokenLength > TOKEN_LENGTH_MAX) refuse();
+      const chunk = utf8.decode(bytes as Buffer, { stream: true });
+      tokenLength += chunk.length;
+      parser.write(chunk);
+      if (tokenLength > TOKEN_LENGTH_MAX) throwDamaged();
     }
     parser.write(utf8.decode()).close();
   } catch (error) {
@@ -100,6 +100,6 @@ export const localName = (name: string): string => name.slice(name.indexOf(':') 
 
 const readerOf = (readers: ElementReaders, name: string): ElementReader | undefined => ownProperty(readers, name);
 
-function refuse(): never {
+function throwDamaged(): never {
   throw damaged();
 }

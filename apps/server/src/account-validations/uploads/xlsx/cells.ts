@@ -1,0 +1,82 @@
+import type { Cell } from '../rows.ts';
+import { tooLarge, UPLOAD_BYTES_MAX } from '../upload.ts';
+import { damaged, type Parts } from './parts.ts';
+import { readXml } from './xml.ts';
+
+const AS_TEXT = 'format the column as text and type the values again';
+/** Nothing is converted to text: a number has lost the leading zeros of the account and, past 15 digits, its last ones. */
+const NUMBER = { fault: `is a number: ${AS_TEXT}` };
+const BOOLEAN = { fault: `is TRUE or FALSE: ${AS_TEXT}` };
+const DATE = { fault: `is a date: ${AS_TEXT}` };
+const ERROR = { fault: `is the error of a formula: correct the formula, or ${AS_TEXT}` };
+
+/**
+ * The content of a cell, by its type (ECMA-376, part 1, section 18.18.11, ST_CellType). For a formula it is the result
+ * that the spreadsheet program has stored. @throws UnreadableUpload
+ */
+export function readCell(type: string, text: string, sharedStrings: readonly string[]): Cell {
+  if (text === '') return null;
+  switch (type) {
+    case 's':
+      return sharedStrings[Number(text)] ?? throwDamaged();
+    case 'str':
+    case 'inlineStr':
+      return unescapeText(text);
+    case 'n':
+      return NUMBER;
+    case 'b':
+      return BOOLEAN;
+    case 'd':
+      return DATE;
+    case 'e':
+      return ERROR;
+    default:
+      return throwDamaged();
+  }
+}
+
+const ESCAPED = /_x([\dA-Fa-f]{4})_/g;
+
+/** Characters that XML cannot represent are written as their code: ECMA-376, part 1, section 22.9.2.19 (ST_Xstring). */
+const unescapeText = (text: string): string =>
+  text.includes('_x')
+    ? text.replaceAll(ESCAPED, (_whole, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+    : text;
+
+/** The shared strings of all sheets, including the sheets that are not read. */
+const STRINGS_MAX = 500_000;
+const TEXT_LENGTH_MAX = UPLOAD_BYTES_MAX;
+
+/** The texts that cells refer to by index (ECMA-376, part 1, section 18.4). Longer texts than a cell may have are cut. */
+export async function readSharedStrings(parts: Parts, name: string | null): Promise<readonly string[]> {
+  const part = name === null ? null : await parts.open(name);
+  const strings: string[] = [];
+  if (part === null) return strings;
+  let textLength = 0;
+  let text = '';
+  // A text may consist of runs with different formats (r). Its phonetic runs (rPh) are not part of it.
+  const t = {
+    close(run: string) {
+      text += run;
+    },
+  };
+  const si = {
+    open() {
+      text = '';
+    },
+    close() {
+      strings.push(unescapeText(text));
+      textLength += text.length;
+      if (strings.length > STRINGS_MAX || textLength > TEXT_LENGTH_MAX) {
+        throw tooLarge('the workbook contains too much text: keep only the columns that are read, or send CSV');
+      }
+    },
+    inside: { t, r: { inside: { t } } },
+  };
+  await readXml(part, { sst: { inside: { si } } }, parts);
+  return strings;
+}
+
+function throwDamaged(): never {
+  throw damaged();
+}
