@@ -3,25 +3,25 @@ import { AccountNumber } from './account.ts';
 import type { Bank, BankDirectory } from './bank.ts';
 import { isPlainText } from './identifiers.ts';
 
-/** What a client wants to know of an account, whichever way it asks. */
+/** One account to check, from check-account or from a row of an account validation. */
 export interface AccountCheckRequest {
   readonly bank: Bank;
   readonly accountNumber: AccountNumber;
-  /** The name to be compared with that which the bank holds; null where the client asks for no comparison. */
+  /** The name to compare with the account holder's name at the bank; null if the client requests no comparison. */
   readonly expectedName: string | null;
 }
 
-/** As the client sent them; nothing is coerced. */
+/** The fields as the client sent them; nothing is coerced. */
 export interface AccountCheckFields {
   readonly bankCode: unknown;
   readonly accountNumber: unknown;
   readonly expectedName: unknown;
 }
 
-/** What can be wrong with a question before a bank is asked: codes of errors. */
+/** The error codes of a request that is invalid before any inquiry to a bank. */
 export const ACCOUNT_CHECK_FAULTS = ['INVALID_BANK_CODE', 'INVALID_FORMAT'] as const;
 
-/** `message` says what to send instead. */
+/** `message` says what is wrong and what to send instead. */
 export interface AccountCheckFault {
   readonly code: (typeof ACCOUNT_CHECK_FAULTS)[number];
   readonly message: string;
@@ -30,11 +30,11 @@ export interface AccountCheckFault {
 export const INVALID_BANK_CODE_MESSAGE =
   'Invalid bank code: send a three-digit clearing code, a BIC or a short name as a string';
 
-/** Which of them it was: whoever misspelt the field believes that he has sent a right code. */
+/** Says which fault it is: a client that misspelled the field name believes that it sent a valid code. */
 function bankFault(bankCode: unknown): string {
   if (bankCode === undefined) return `${INVALID_BANK_CODE_MESSAGE}; bank_code is missing`;
   if (typeof bankCode !== 'string') return `${INVALID_BANK_CODE_MESSAGE}; bank_code is not a string`;
-  return `${INVALID_BANK_CODE_MESSAGE}; no bank is known by this one: GET /api/v1/banks lists them`;
+  return `${INVALID_BANK_CODE_MESSAGE}; no bank has this code: GET /api/v1/banks lists them`;
 }
 
 function accountFault(accountNumber: unknown): string {
@@ -43,7 +43,7 @@ function accountFault(accountNumber: unknown): string {
   return typeof accountNumber === 'string' ? fault : `${fault}, and is not a string`;
 }
 
-/** In the order of docs/contract.md 7.1: bank code, then account number. */
+/** Validates in the order of docs/contract.md 7.1: bank code, then account number. */
 export function parseAccountCheck(
   fields: AccountCheckFields,
   banks: BankDirectory,
@@ -60,7 +60,7 @@ export function parseAccountCheck(
   const { expectedName = null } = fields;
   if (expectedName !== null && !isName(expectedName)) {
     return invalidFormat(
-      `Invalid format: expected_account_name must be a name of 1 to ${NAME_LENGTH_MAX} characters, none of them a control character`,
+      `Invalid format: expected_account_name must have 1 to ${NAME_LENGTH_MAX} characters and no control characters`,
     );
   }
   return { bank, accountNumber, expectedName };

@@ -2,18 +2,18 @@ import type { AccountStatus } from './account.ts';
 import { ACCOUNT_CHECK_FAULTS } from './account-check-request.ts';
 
 /**
- * Words of account validation: many accounts checked at once.
+ * Terms of account validations; docs/glossary.md has all of them.
  *
- * - validation: a job, many accounts to be checked, and the results as they come.
- * - row: one line of what the client sent. Rows with the same account share one question to the bank.
- * - result: what came of a row, a verdict or the code of an error.
+ * - account validation: a job that checks many accounts. Its results become available one by one.
+ * - row: one account of the job. Rows with the same account share one inquiry to the bank.
+ * - result: the verdict about a row's account, or the code of an error.
  */
 
-/** RUNNING, then for ever COMPLETED or CANCELLED. */
+/** RUNNING, then COMPLETED or CANCELLED, which are final. */
 export const VALIDATION_STATES = ['RUNNING', 'COMPLETED', 'CANCELLED'] as const;
 export type ValidationState = (typeof VALIDATION_STATES)[number];
 
-/** With SERVICE_UNAVAILABLE there is no verdict, which says nothing about the account. */
+/** SERVICE_UNAVAILABLE means that there is no verdict. It says nothing about the account. */
 export const ROW_ERRORS = [...ACCOUNT_CHECK_FAULTS, 'SERVICE_UNAVAILABLE'] as const;
 
 export type RowResult = AccountStatus | (typeof ROW_ERRORS)[number];

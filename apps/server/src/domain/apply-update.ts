@@ -68,7 +68,7 @@ export function applyUpdate(known: Transaction | null, update: StatusUpdate, con
   };
 }
 
-/** Marks a transaction overdue, once, if it is still in PROCESS at the time by which its bank was expected to finish. */
+/** Marks a transaction overdue, once, if it is still in PROCESS when its bank was expected to have finished. */
 export function markOverdue(known: Transaction, now: string): UpdateResult {
   if (isFinal(known.status) || known.overdueSince !== null || now < known.expectedBy) return { outcome: 'unchanged' };
   return {

@@ -1,9 +1,9 @@
 /**
- * The directory of banks: which bank a client means by the code it sends.
+ * The bank directory finds the bank that a client means by the code it sends.
  *
- * - clearing code: three digits given by Bank Indonesia. A bank and its sharia unit share one.
+ * - clearing code: three digits, assigned by Bank Indonesia. A bank and its sharia unit share one.
  * - BIC: the bank's ISO 9362 code. No two institutions share one, so it is the key.
- * - short name: what people call the bank, in capitals and without the word "BANK".
+ * - short name: the bank's common name, in capitals and without the word "BANK".
  * - sharia unit: the Islamic banking arm of a conventional bank (unit usaha syariah), not a bank of its own.
  */
 
@@ -20,7 +20,7 @@ export interface Bank {
   /** In capitals; each belongs to one bank only. */
   readonly shortNames: readonly string[];
   readonly unit: BankUnit;
-  /** In digits. Absent unless the bank itself publishes it: hearsay about lengths contradicts itself. */
+  /** In digits. Absent unless the bank itself publishes it: other sources on lengths contradict each other. */
   readonly accountNumberLength?: number;
 }
 
@@ -36,18 +36,18 @@ export interface BankEntry {
 
 export interface BankDirectory {
   /**
-   * The bank that a clearing code, a BIC (8 or 11 characters) or a short name means, or null.
-   * Letters may be in any case and "Bank" may stand before a short name; nothing else is forgiven.
+   * The bank with a clearing code, a BIC (8 or 11 characters) or a short name; null if there is none.
+   * Letters may be in any case and "Bank" may precede a short name; everything else must match exactly.
    */
   readonly find: (code: string) => Bank | null;
   /** Every bank, in the order of the entries. */
   readonly list: () => readonly Bank[];
 }
 
-/** Upper-casing makes "I" of the dotless "ı" and "SS" of "ß", so text outside ASCII is refused before it. */
+/** Upper-casing turns the dotless "ı" into "I" and "ß" into "SS", so text outside ASCII is excluded before it. */
 const printableAscii = /^[ -~]+$/;
 
-/** ISO 9362: the last three of eleven characters name a branch, and the first eight the bank. */
+/** ISO 9362: of eleven characters the first eight identify the bank, and the last three a branch. */
 const bicWithBranch = /^[A-Z0-9]{11}$/;
 const bicLengthWithoutBranch = 8;
 
@@ -61,7 +61,7 @@ export function createBankDirectory(entries: readonly BankEntry[]): BankDirector
     find: (code) => {
       if (!printableAscii.test(code)) return null;
       const capitals = code.toUpperCase();
-      // The branch is cut off for BICs alone: among all codes, SINARMASXXX would find SINARMAS.
+      // The branch is removed for BICs only: among all codes, SINARMASXXX would find SINARMAS.
       const byBranch = bicWithBranch.test(capitals) ? byBic.get(capitals.slice(0, bicLengthWithoutBranch)) : undefined;
       return byCode.get(capitals) ?? byBranch ?? null;
     },
@@ -69,14 +69,14 @@ export function createBankDirectory(entries: readonly BankEntry[]): BankDirector
   };
 }
 
-/** A shared clearing code means the conventional bank, so a sharia unit does not answer to it. */
+/** A shared clearing code means the conventional bank, so it does not find a sharia unit. */
 function codesOf(bank: Bank): readonly string[] {
   const clearingCodes = bank.unit === 'sharia_unit' ? [] : [bank.clearingCode];
   const names = bank.shortNames.flatMap((shortName) => [shortName, `BANK ${shortName}`]);
   return [...clearingCodes, bank.bic, ...names];
 }
 
-/** A Map, because on a plain object a client's `__proto__` or `constructor` would find something. */
+/** A Map, because a plain object would return a value for a client's `__proto__` or `constructor`. */
 function indexBanks(banks: readonly Bank[], keysOf: (bank: Bank) => readonly string[]): ReadonlyMap<string, Bank> {
   const index = new Map<string, Bank>();
   for (const bank of banks) {

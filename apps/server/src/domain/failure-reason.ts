@@ -1,12 +1,12 @@
 /**
- * Why disbursements fail, as clients are told (docs/contract.md 2.2, `failure_reason`). Clients' programs read the code
- * before the colon, their people the sentences after it.
+ * The failure reasons of disbursements as clients see them (docs/contract.md 2.2, `failure_reason`). Programs read the
+ * code before the colon, people read the sentences after it.
  *
- * What is published is stored with each transaction and held against later words about it: to reword a sentence would
- * make conflicts of words that agree. Add codes; change nothing of those that are there.
+ * The published text is stored with each transaction. A reworded sentence differs from the stored ones, and a feed that
+ * sends an old text has it replaced with OTHER. Add codes, but do not change existing entries after a release.
  */
 
-/** Who can see to it that it does not happen again. */
+/** Who can prevent it from happening again. */
 export type Fault = 'recipient' | 'sender' | 'bank' | 'operator';
 
 interface Description {
@@ -37,7 +37,7 @@ export const FAILURE_REASONS = {
     remedy: 'Ask the recipient to settle it with the bank, or for another account',
   },
   NAME_MISMATCH: {
-    happened: 'The account belongs to somebody else than the named recipient',
+    happened: 'The account does not belong to the named recipient',
     fault: 'recipient',
     remedy: 'Check the account, correct the name or the number, and disburse again',
   },
@@ -111,7 +111,7 @@ export function publishedReason(reason: FailureReason): string {
   return `${reason}: ${happened}. ${remedy}.`;
 }
 
-/** The reason that a code or a whole published text names; OTHER for anything else. */
+/** The reason of a code or of a whole published text; OTHER for anything else. */
 export function readFailureReason(text: string): FailureReason {
   const [code = ''] = text.split(':', 1);
   if (!isFailureReason(code)) return 'OTHER';

@@ -1,11 +1,11 @@
-/** Identifiers, as the contract's decisions have them ("Identifiers"). Compared exactly: no trimming, no normalisation. */
+/** Identifiers (docs/contract.md 2.4). They are compared exactly: no trimming, no normalization. */
 
 const TRANSACTION_ID = /^[A-Z]{2,10}[0-9]{6,32}$/;
 const REFERENCE_ID_LENGTH_MAX = 128;
 // Control characters are the category Cc of Unicode: C0, DEL and C1.
-// oxlint-disable-next-line no-control-regex -- control characters are what it looks for
+// oxlint-disable-next-line no-control-regex -- it finds control characters
 const CONTROL_CHARACTER = /[\u0000-\u001f\u007f-\u009f]/;
-// Nearly every identifier is printable ASCII of modest length: one test settles it.
+// Nearly every identifier is printable ASCII of at most 128 characters, for which this one test is enough.
 const PLAIN = /^[\x20-\x7e]{1,128}$/;
 
 /** A prefix of 2 to 10 capital letters followed by 6 to 32 digits. */
@@ -17,12 +17,12 @@ export function isReferenceId(value: string): boolean {
   return isPlainText(value, REFERENCE_ID_LENGTH_MAX) && value !== '';
 }
 
-/** Text that PostgreSQL, JSON and a log line can all hold unchanged, of at most `lengthMax` code points. */
+/** Whether the text has at most `lengthMax` code points, and PostgreSQL, JSON and a log line can hold it unchanged. */
 export function isPlainText(value: string, lengthMax: number): boolean {
   // A code point takes at most two UTF-16 units, so a longer string needs no counting.
   if (value.length > 2 * lengthMax || !value.isWellFormed() || CONTROL_CHARACTER.test(value)) return false;
   return value.length <= lengthMax || Array.from(value).length <= lengthMax;
 }
 
-/** One key for something of a client's, for maps in memory. No client_id and no identifier holds a control character. */
+/** A key for maps in memory. It is unambiguous, because no client_id and no identifier holds a control character. */
 export const keyOf = (clientId: string, identifier: string): string => `${clientId}\u0001${identifier}`;

@@ -1,27 +1,27 @@
-/** What Jakarta's time is ahead of UTC. It knows no summer time. */
+/** How far Jakarta's time is ahead of UTC. It has no daylight saving time. */
 export const JAKARTA_OFFSET_MS = 7 * 60 * 60 * 1000;
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** Days as they are counted in Jakarta. `ms` is since 1970, of UTC; a day is a number, and the next one is one more. */
+/** The day in Jakarta as a number that grows by one with each day. `ms` is UTC, since 1970. */
 export const jakartaDayOf = (ms: number): number => Math.floor((ms + JAKARTA_OFFSET_MS) / DAY_MS);
 
-/** When that day begins, ms since 1970. */
+/** When that day begins, in milliseconds since 1970. */
 export const jakartaDayStartMs = (day: number): number => day * DAY_MS - JAKARTA_OFFSET_MS;
 
 const RFC_3339 = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:[Zz]|[+-]\d{2}:\d{2})$/;
 const FOUR_DIGIT_YEAR = /^(?!0000)\d{4}-/;
 
-/** RFC 3339 in, ISO 8601 UTC with milliseconds out. Finer fractions are cut off. null for anything else. */
+/** RFC 3339 in, ISO 8601 UTC with milliseconds out. Finer fractions are truncated. null for anything else. */
 export function parseInstant(text: string): string | null {
   const utc = RFC_3339.test(text) ? toUtc(text) : null;
-  // The zone may push the first and the last day out of the years that ISO 8601 and PostgreSQL write with four digits.
+  // The zone can move the first and the last day out of the years that ISO 8601 and PostgreSQL write with four digits.
   return utc !== null && FOUR_DIGIT_YEAR.test(utc) ? utc : null;
 }
 
 function toUtc(text: string): string | null {
   try {
-    // Temporal refuses the days that do not exist; Date would move them into the next month.
+    // Temporal throws for days that do not exist; Date would move them into the next month.
     return new Date(Temporal.Instant.from(text).epochMilliseconds).toISOString();
   } catch {
     return null;

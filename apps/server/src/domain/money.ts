@@ -1,9 +1,9 @@
 /**
- * Money is an exact decimal with two places, carried as text ("150000.00") and counted in hundredths as BigInt.
- * It never passes through a binary float: 9007199254740993.01 has none.
+ * Money is an exact decimal with two places, as text ("150000.00"), and computed in hundredths as BigInt. It is never a
+ * binary floating-point number, which cannot represent 9007199254740993.01.
  */
 
-// PostgreSQL keeps amounts as numeric(20,2): 18 digits before the point.
+// PostgreSQL stores amounts as numeric(20,2): 18 digits before the point.
 const DECIMAL = /^(0|[1-9][0-9]{0,17})(?:\.([0-9]{1,2}))?$/;
 
 /** The canonical text of a plain, non-negative decimal with at most two places; null for anything else. */

@@ -6,134 +6,164 @@ import type { AppliedUpdate, ReceivedUpdate } from '../transactions/decide.ts';
 import type { TransactionUpdater } from '../transactions/transaction-updater.ts';
 import { InvalidUpdate, parseUpdate } from './parse-update.ts';
 
-/** What came of a feed. Lines are counted from 1. */
+/** The result of a feed. Lines are counted from 1. */
 export interface FeedReport {
   inserted: number;
   advanced: number;
   unchanged: number;
-  /** Contradict what is known, and were kept as observations without being applied. */
+  /** Status updates that contradict the stored transaction. They were recorded but not applied. */
   readonly conflicts: { line: number; transaction_id: string; reason: string }[];
-  /** Could not be read, or lack what a first word needs. */
+  /** Lines that could not be read, or that lack what the first status update of a transaction needs. */
   readonly rejected: { line: number; reason: string }[];
-  /** Conflicts and rejected lines beyond those listed. */
+  /** The number of conflicts and rejected lines beyond those listed. */
   unlisted: number;
 }
 
 export interface FeedDependencies {
   readonly transactionUpdater: TransactionUpdater;
   readonly banks: BankDirectory;
-  /** Whether there is such a client, enabled or not. */
+  /** Whether the client exists, enabled or not. */
   readonly clientExists: (clientId: string) => boolean;
   readonly onApplied: (outcome: AppliedUpdate['outcome']) => void;
 }
 
 /** Few statements for many lines, and still short ones: a batch holds its locks for some hundredths of a second. */
 const BATCH_LINES = 500;
-/** Long lines are stored in smaller batches, so that their statements stay short too. */
+/** In characters. Long lines are stored in smaller batches, so that their statements stay short too. */
 const BATCH_LENGTH = 1024 * 1024;
 const LINE_BYTES_MAX = 64 * 1024;
-/** A feed that is wrong from end to end shall not fill the memory with its faults. */
+/** Bounds the memory of a report on a feed in which every line is wrong. */
 const LISTED_MAX = 10_000;
 
 export interface Feed {
-  /** One feed from one source. */
+  /** Opens one feed from one source. */
   open(source: string): FeedRun;
 }
 
 export interface FeedRun {
   readonly report: FeedReport;
-  /** JSON: one transaction, or an array of them. */
+  /** JSON: one status update, or an array of them. */
   readJson(value: unknown): Promise<void>;
-  /** NDJSON of any length: it is applied while it arrives. */
+  /** NDJSON of any length; it is applied while it arrives. */
   readNdjson(stream: AsyncIterable<Buffer>): Promise<void>;
 }
 
-export function createFeed({ transactionUpdater, banks, clientExists, onApplied }: FeedDependencies): Feed {
-  function open(source: string): FeedRun {
-    const report: FeedReport = { inserted: 0, advanced: 0, unchanged: 0, conflicts: [], rejected: [], unlisted: 0 };
-    let gathered: ReceivedUpdate[] = [];
-    let gatheredLength = 0;
-    let applying = Promise.resolve();
+export function createFeed(dependencies: FeedDependencies): Feed {
+  return {
+    open(source) {
+      const report: FeedReport = { inserted: 0, advanced: 0, unchanged: 0, conflicts: [], rejected: [], unlisted: 0 };
+      const batches = createFeedBatches(dependencies, source, report);
+      return {
+        report,
+        async readJson(value) {
+          const values = Array.isArray(value) ? value : [value];
+          for (const [index, each] of values.entries()) {
+            await batches.add(index + 1, () => ({ raw: stringify(each) ?? 'null', value: each }));
+          }
+          await batches.finish();
+        },
+        async readNdjson(stream) {
+          const utf8 = new TextDecoder('utf-8', { fatal: true });
+          for await (const { line, bytes } of ndjsonLines(stream, LINE_BYTES_MAX)) {
+            if (bytes === null) {
+              batches.reject(line, `the line is longer than ${LINE_BYTES_MAX} bytes`);
+              continue;
+            }
+            await batches.add(line, () => {
+              const raw = decode(utf8, bytes);
+              return { raw, value: parse(raw) };
+            });
+          }
+          await batches.finish();
+        },
+      };
+    },
+  };
+}
 
-    function reject(line: number, reason: string): void {
-      list(report.rejected, { line, reason });
-      onApplied('rejected');
+interface FeedBatches {
+  /** Reads one line into the current batch, and stores the batch if it is full. */
+  add(line: number, read: () => { raw: string; value: unknown }): Promise<void>;
+  reject(line: number, reason: string): void;
+  /** Stores the last batch. Rejects if a batch could not be stored. */
+  finish(): Promise<void>;
+}
+
+function createFeedBatches(
+  { transactionUpdater, banks, clientExists, onApplied }: FeedDependencies,
+  source: string,
+  report: FeedReport,
+): FeedBatches {
+  let batch: ReceivedUpdate[] = [];
+  let batchLength = 0;
+  let applying = Promise.resolve();
+
+  function reject(line: number, reason: string): void {
+    list(report, report.rejected, { line, reason });
+    onApplied('rejected');
+  }
+
+  /** Stores one batch while the next is read; in order, because a later update may build on an earlier one. */
+  async function flush(): Promise<void> {
+    await applying;
+    applying = apply(batch);
+    // Its failure is reported where it is awaited.
+    applying.catch(() => {});
+    batch = [];
+    batchLength = 0;
+  }
+
+  async function apply(updates: readonly ReceivedUpdate[]): Promise<void> {
+    if (updates.length === 0) return;
+    for (const applied of await transactionUpdater.applyBatched(updates)) {
+      count(report, applied);
+      onApplied(applied.outcome);
     }
+  }
 
-    function list<T>(entries: T[], entry: T): void {
-      if (report.conflicts.length + report.rejected.length < LISTED_MAX) entries.push(entry);
-      else report.unlisted += 1;
-    }
-
-    async function gather(line: number, read: () => { raw: string; value: unknown }): Promise<void> {
+  return {
+    reject,
+    async add(line, read) {
       try {
         const { raw, value } = read();
         const update = parseUpdate(value, banks);
         if (!clientExists(update.clientId)) throw new InvalidUpdate('client_id is not a client of this service');
-        gathered.push({ line, raw, update, source });
-        gatheredLength += raw.length;
+        batch.push({ line, raw, update, source });
+        batchLength += raw.length;
       } catch (error) {
-        reject(line, whyUnreadable(error));
+        reject(line, parseErrorMessage(error));
       }
-      if (gathered.length >= BATCH_LINES || gatheredLength >= BATCH_LENGTH) await handOver();
-      // Lines that are refused wait for nothing: without this, many of them would keep everybody else waiting.
+      if (batch.length >= BATCH_LINES || batchLength >= BATCH_LENGTH) await flush();
+      // Rejected lines cause no I/O: without this, a long run of them would block every other request.
       else if (line % BATCH_LINES === 0) await nextTurn();
-    }
-
-    /** One batch is stored while the next is read; in their order, because a later word may build on an earlier one. */
-    async function handOver(): Promise<void> {
-      await applying;
-      applying = apply(gathered);
-      // Whoever waits for it hears of its failure.
-      applying.catch(() => {});
-      gathered = [];
-      gatheredLength = 0;
-    }
-
-    async function finish(): Promise<void> {
-      await handOver();
+    },
+    async finish() {
+      await flush();
       await applying;
       for (const listed of [report.conflicts, report.rejected]) listed.sort((one, other) => one.line - other.line);
-    }
+    },
+  };
+}
 
-    async function apply(lines: readonly ReceivedUpdate[]): Promise<void> {
-      if (lines.length === 0) return;
-      for (const { line, transactionId, outcome, reason } of await transactionUpdater.applyBatched(lines)) {
-        if (outcome === 'conflict')
-          list(report.conflicts, { line, transaction_id: transactionId, reason: reason ?? '' });
-        else if (outcome === 'rejected') list(report.rejected, { line, reason: reason ?? '' });
-        else report[COUNTED_AS[outcome]] += 1;
-        onApplied(outcome);
-      }
-    }
+function list<T>(report: FeedReport, entries: T[], entry: T): void {
+  if (report.conflicts.length + report.rejected.length < LISTED_MAX) entries.push(entry);
+  else report.unlisted += 1;
+}
 
-    return {
-      report,
-      async readJson(value) {
-        const values = Array.isArray(value) ? value : [value];
-        for (const [index, each] of values.entries()) {
-          await gather(index + 1, () => ({ raw: stringify(each) ?? 'null', value: each }));
-        }
-        await finish();
-      },
-      async readNdjson(stream) {
-        const utf8 = new TextDecoder('utf-8', { fatal: true });
-        for await (const { line, bytes } of ndjsonLines(stream, LINE_BYTES_MAX)) {
-          if (bytes === null) {
-            reject(line, `the line is longer than ${LINE_BYTES_MAX} bytes`);
-            continue;
-          }
-          await gather(line, () => {
-            const raw = decode(utf8, bytes);
-            return { raw, value: parse(raw) };
-          });
-        }
-        await finish();
-      },
-    };
-  }
+/** A reversal counts as advanced, though the status stays. The feed itself never marks a transaction overdue. */
+const COUNTED_AS = {
+  inserted: 'inserted',
+  advanced: 'advanced',
+  reversed: 'advanced',
+  overdue: 'unchanged',
+  unchanged: 'unchanged',
+} as const;
 
-  return { open };
+function count(report: FeedReport, { line, transactionId, outcome, reason }: AppliedUpdate): void {
+  if (outcome === 'conflict') {
+    list(report, report.conflicts, { line, transaction_id: transactionId, reason: reason ?? '' });
+  } else if (outcome === 'rejected') list(report, report.rejected, { line, reason: reason ?? '' });
+  else report[COUNTED_AS[outcome]] += 1;
 }
 
 function decode(utf8: TextDecoder, bytes: Uint8Array): string {
@@ -144,19 +174,10 @@ function decode(utf8: TextDecoder, bytes: Uint8Array): string {
   }
 }
 
-/** A reversal is progress too, though the status stays. That time has passed is nothing that a feed says. */
-const COUNTED_AS = {
-  inserted: 'inserted',
-  advanced: 'advanced',
-  reversed: 'advanced',
-  overdue: 'unchanged',
-  unchanged: 'unchanged',
-} as const;
-
-function whyUnreadable(error: unknown): string {
+function parseErrorMessage(error: unknown): string {
   if (error instanceof InvalidUpdate) return error.message;
   if (error instanceof SyntaxError) return 'not valid JSON';
-  // The parser recurses, so nesting that is deeper than the stack ends as a RangeError.
+  // The parser recurses, so nesting deeper than the stack throws a RangeError.
   if (error instanceof RangeError) return 'nested too deeply';
   throw error;
 }

@@ -8,7 +8,7 @@ import { FEED_FIELD_NAMES, isFinal, STATUSES, type Status, type StatusUpdate } f
 import { isJsonObject, type JsonObject, numberText } from '../lib/exact-json.ts';
 import { ownProperty } from '../lib/own-property.ts';
 
-/** A field of a message that cannot be read; `message` names the field and says what it should be. */
+/** A status update with an invalid field; `message` names the field and says what it must be. */
 export class InvalidUpdate extends Error {}
 
 type Reader = (value: unknown, field: string) => string;
@@ -30,7 +30,7 @@ const READERS: Record<OptionalField, Reader> = {
   failureReason: readReason,
   rail: matching(
     (value) => /^[a-z0-9-]{1,32}$/.test(value),
-    'the name of a rail: 1 to 32 small letters, digits and hyphens',
+    'the name of a rail: 1 to 32 lower-case letters, digits and hyphens',
   ),
   railReference: matching(
     (value) => value !== '' && isPlainText(value, 64),
@@ -41,50 +41,50 @@ const READERS: Record<OptionalField, Reader> = {
 const READER_ENTRIES = Object.entries(READERS) as [OptionalField, Reader][];
 
 /**
- * Reads one message of the feed. `value` comes from a parser that keeps numbers exact (lossless-json).
- * A null field counts as left out. Unknown fields are ignored; the observation keeps them.
- * @throws UnreadableWord
+ * Parses one status update of the feed. `value` comes from a parser that keeps numbers exact (lossless-json).
+ * A null field counts as omitted. Unknown fields are ignored; the status update record keeps them.
+ * @throws InvalidUpdate
  */
 export function parseUpdate(value: unknown, banks: BankDirectory): StatusUpdate {
   if (!isJsonObject(value)) throw new InvalidUpdate('a transaction must be a JSON object');
-  const word: { -readonly [Field in keyof StatusUpdate]: StatusUpdate[Field] } = {
+  const update: { -readonly [Field in keyof StatusUpdate]: StatusUpdate[Field] } = {
     clientId: required(value, 'client_id', (text) => isPlainText(text, 64) && text !== '', 'the client that owns it'),
     transactionId: required(value, 'transaction_id', isTransactionId, '2 to 10 capital letters, then 6 to 32 digits'),
     status: required(value, 'status', isStatus, STATUSES.join(', ')),
   };
   for (const [key, read] of READER_ENTRIES) {
     const field = FEED_FIELD_NAMES[key];
-    const given = ownProperty(value, field);
-    if (given !== undefined && given !== null) word[key] = read(given, field);
+    const fieldValue = ownProperty(value, field);
+    if (fieldValue !== undefined && fieldValue !== null) update[key] = read(fieldValue, field);
   }
-  nameTheBank(word, banks);
-  checkEnding(word);
+  fillBankName(update, banks);
+  validateStatusFields(update);
   const total = ownProperty(value, 'total_amount');
-  if (total !== undefined && total !== null) word.totalAmount = readMoney(total, 'total_amount');
-  return word;
+  if (total !== undefined && total !== null) update.totalAmount = readMoney(total, 'total_amount');
+  return update;
 }
 
-function nameTheBank(word: { bankCode?: string; bankName?: string }, banks: BankDirectory): void {
-  if (word.bankCode === undefined || word.bankName !== undefined) return;
-  const bank = banks.find(word.bankCode);
+function fillBankName(update: { bankCode?: string; bankName?: string }, banks: BankDirectory): void {
+  if (update.bankCode === undefined || update.bankName !== undefined) return;
+  const bank = banks.find(update.bankCode);
   if (bank === null) throw new InvalidUpdate('bank_code is not in the bank directory: give bank_name as well');
-  word.bankName = bank.name;
+  update.bankName = bank.name;
 }
 
-function checkEnding(word: StatusUpdate): void {
-  if (word.status === 'FAILED' && word.failureReason === undefined) {
+function validateStatusFields(update: StatusUpdate): void {
+  if (update.status === 'FAILED' && update.failureReason === undefined) {
     throw new InvalidUpdate('failure_reason must be given when status is FAILED');
   }
-  if (word.status !== 'FAILED' && word.failureReason !== undefined) {
+  if (update.status !== 'FAILED' && update.failureReason !== undefined) {
     throw new InvalidUpdate('failure_reason must be null unless status is FAILED');
   }
-  if (!isFinal(word.status) && word.processedAt !== undefined) {
+  if (!isFinal(update.status) && update.processedAt !== undefined) {
     throw new InvalidUpdate('processed_at must be null while status is PROCESS');
   }
-  if (word.status !== 'SUCCESS' && word.reversedAt !== undefined) {
+  if (update.status !== 'SUCCESS' && update.reversedAt !== undefined) {
     throw new InvalidUpdate('reversed_at must be null unless status is SUCCESS');
   }
-  if ((word.rail === undefined) !== (word.railReference === undefined)) {
+  if ((update.rail === undefined) !== (update.railReference === undefined)) {
     throw new InvalidUpdate('rail and rail_reference must be given together');
   }
 }
@@ -110,13 +110,13 @@ function matching(accepts: (text: string) => boolean, expected: string): Reader 
 function plainText(lengthMin: number, lengthMax: number): Reader {
   const accepts = (text: string): boolean => text.length >= lengthMin && isPlainText(text, lengthMax);
   const read = matching(accepts, `a string of ${lengthMin} to ${lengthMax} characters without control characters`);
-  // Names arrive composed or decomposed, depending on the machine that wrote them; they are kept composed.
+  // Names arrive composed or decomposed, depending on the machine that wrote them. They are stored composed.
   return (value, field) => read(value, field).normalize('NFC');
 }
 
 const readReasonText = plainText(1, 500);
 
-/** Any text in, a published one out. The core's own words stay in the observation. */
+/** Any text in, a published text out. The core's own text stays in the status update record. */
 function readReason(value: unknown, field: string): string {
   return publishedReason(readFailureReason(readReasonText(value, field)));
 }

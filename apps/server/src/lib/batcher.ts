@@ -20,8 +20,8 @@ interface Pending<Item, Result> {
 
 /**
  * Writes together the items that arrive while earlier batches are being written: batches of one under light load, large
- * batches under heavy load. `write` resolves with one result per item, in their order, or with nothing where `Result` is
- * void. An item heavier than `weightMax` is a batch of its own.
+ * batches under heavy load. `write` resolves with one result per item, in order, or with nothing if `Result` is void. An
+ * item heavier than `weightMax` is a batch of its own.
  */
 export function createBatcher<Item, Result = void>(
   write: (items: readonly Item[]) => Promise<readonly Result[] | void>,

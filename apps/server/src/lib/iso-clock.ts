@@ -1,18 +1,18 @@
 /**
- * The time as ISO 8601 UTC with milliseconds. What is the same for a whole second is made once a second: making all of
- * it costs more than most of what else goes into an answer.
+ * Returns the time as ISO 8601 UTC with milliseconds. The part up to the second is formatted once a second: formatting
+ * all of it costs more than most other parts of a response.
  */
 export function createIsoClock(): () => string {
-  let madeForSecond = Number.NaN;
-  let upToSecond = '';
+  let formattedSecond = Number.NaN;
+  let prefix = '';
   return () => {
     const nowMs = Date.now();
     const second = Math.floor(nowMs / 1000);
-    if (second !== madeForSecond) {
-      madeForSecond = second;
-      upToSecond = new Date(nowMs).toISOString().slice(0, -4);
+    if (second !== formattedSecond) {
+      formattedSecond = second;
+      prefix = new Date(nowMs).toISOString().slice(0, -4);
     }
-    return `${upToSecond}${MILLISECONDS[nowMs - second * 1000]}Z`;
+    return `${prefix}${MILLISECONDS[nowMs - second * 1000]}Z`;
   };
 }
 

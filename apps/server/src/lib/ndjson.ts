@@ -1,11 +1,11 @@
 /** One line of an NDJSON stream; `bytes` is null when the line was longer than the limit. */
 export interface NdjsonLine {
-  /** From 1. Empty lines count but are not handed out. */
+  /** From 1. Blank lines are counted but not yielded. */
   readonly line: number;
   readonly bytes: Buffer | null;
 }
 
-/** Splits a stream into lines. Holds one chunk and the unfinished line, however long the stream is. */
+/** Splits a stream into lines. Holds one chunk and the unfinished line in memory, whatever the stream's length. */
 export async function* ndjsonLines(stream: AsyncIterable<Buffer>, lineBytesMax: number): AsyncGenerator<NdjsonLine> {
   let unfinished: Buffer[] = [];
   let unfinishedBytes = 0;
@@ -30,7 +30,7 @@ export async function* ndjsonLines(stream: AsyncIterable<Buffer>, lineBytesMax: 
     }
     const rest = chunk.subarray(start);
     unfinishedBytes += rest.length;
-    // A line that is too long already is counted on, not kept.
+    // The rest of a line that is already too long is counted, not kept.
     if (unfinishedBytes <= lineBytesMax) unfinished.push(rest);
     else unfinished = [];
   }

@@ -1,6 +1,6 @@
 /**
- * Runs `action` again and again, `intervalMs` after its last run has ended, so that runs never overlap. What an action
- * throws goes to `onError`, and it is tried again. Resolves when the run under way has ended after `stop`.
+ * Runs `action` repeatedly, `intervalMs` after its last run has ended, so that runs never overlap. Errors go to
+ * `onError`, and the next run follows as usual. `stop` resolves when the current run has ended.
  */
 export function repeat(
   intervalMs: number,

@@ -1,6 +1,6 @@
 /**
- * One run at a time, because of two at once the older could end last and win. Whoever asks meanwhile shares the next
- * run, which begins after the asking.
+ * Prevents concurrent runs: of two concurrent runs the older one could end last and overwrite the newer result. Calls
+ * during a run share the next run, which starts after they were made.
  */
 export function singleFlight(run: () => Promise<void>): () => Promise<void> {
   let running = Promise.resolve();

@@ -32,8 +32,8 @@ const LEASE_MS = 15_000;
 export const leaseEnd = (now: Date): string => new Date(now.getTime() + LEASE_MS).toISOString();
 
 /**
- * What caused an inquiry. Inquiries for readers use up no steps of the schedule; otherwise many readers would soon leave
- * the transaction without a scheduled inquiry for hours.
+ * The cause of an inquiry. Inquiries for readers use up no steps of the schedule; otherwise many readers would soon
+ * leave the transaction without a scheduled inquiry for hours.
  */
 export type InquiryTrigger = 'schedule' | 'reader';
 
