@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-test('docs/adding-a-rail.md: a copy of the template and a line are a rail that passes its tests', async (context) => {
+test('docs/adding-a-rail.md: a copy of the template and one line make a rail that passes its tests', async (context) => {
   const checkout = await mkdtemp(path.join(tmpdir(), 'tiba-adding-a-rail-'));
   context.after(() => rm(checkout, { recursive: true, force: true }));
   for (const part of ['apps', 'test', 'package.json']) {
@@ -18,14 +18,14 @@ test('docs/adding-a-rail.md: a copy of the template and a line are a rail that p
   await symlink(path.join(root, 'node_modules'), path.join(checkout, 'node_modules'));
   async function edit(file: string, change: (text: string) => string): Promise<void> {
     const text = await readFile(path.join(checkout, file), 'utf8');
-    assert.notEqual(change(text), text, `${file} is changed`);
+    assert.notEqual(change(text), text, `the edit of ${file} changes nothing`);
     await writeFile(path.join(checkout, file), change(text));
   }
 
   const page = await readFile(path.join(root, 'docs/adding-a-rail.md'), 'utf8');
   const [copy = '', run = ''] = [...page.matchAll(/```sh\n([^]*?)```/g)].map(([, block = '']) => block);
   assert.match(run, /^npx node --test test\/rails\/\$name\/\*\.test\.ts$/m);
-  // The names of the tests are chosen because the template has passed all of them elsewhere.
+  // Two tests are enough here, because the template's own suite runs all of them.
   const some = run.replace(
     'npx node --test',
     `"${process.execPath}" --test --test-name-pattern='active account|over HTTP'`,
@@ -38,7 +38,7 @@ test('docs/adding-a-rail.md: a copy of the template and a line are a rail that p
   const paste = (commands: string) =>
     promisify(execFile)('bash', ['-euc', `name=telex\n${commands}`], { cwd: checkout, env: environment });
   await paste(copy);
-  // With this the line alone makes the protocol known.
+  // The line in protocols.ts alone makes the protocol known.
   await edit('test/rails/telex/service.test.ts', (text) => text.replace(', [...PROTOCOLS, TELEX]', ''));
   const { stdout } = await paste(some);
   assert.match(stdout, /pass 2$/m, stdout);

@@ -12,7 +12,7 @@ import { call, ENDPOINTS, register } from '../callbacks/endpoints-harness.ts';
 import { type HttpReceiver, startHttpReceiver } from '../support/http-receiver.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
-/** What docs/callbacks.md tells the reader to paste tells genuine callbacks from forged ones. */
+/** The code on docs/callbacks.md accepts genuine callbacks and rejects forged ones, in every language. */
 
 interface Message {
   readonly secret: string;
@@ -47,14 +47,14 @@ function snippet(language: string): string {
 }
 
 interface Language {
-  /** As the page calls it. */
+  /** The language of the code block on the page. */
   readonly name: string;
-  /** Of the program that runs it; null where that is not installed. */
+  /** Prints the version of the program that runs it; fails where that is not installed. */
   readonly version: readonly [program: string, ...args: string[]];
-  /** Writes a program around the snippet that takes secret, id, timestamp and signatures as arguments, the body as input. */
+  /** The files of a program around the snippet. It gets secret, id, timestamp and signatures as arguments, the body as input. */
   readonly program: (code: string) => Readonly<Record<string, string>>;
   readonly run: readonly [program: string, ...args: string[]];
-  /** Before it can run. */
+  /** Compiles it, where the language needs that. */
   readonly build?: readonly [program: string, ...args: string[]];
 }
 
@@ -146,7 +146,7 @@ function isInstalled([program, ...args]: Language['version']): boolean {
   }
 }
 
-async function judge({ run: [program, ...args] }: Language, message: Message): Promise<string> {
+async function verdictOf({ run: [program, ...args] }: Language, message: Message): Promise<string> {
   const { secret, id, timestamp, signatures, body } = message;
   const child = spawn(program, [...args, secret, id, timestamp, signatures], { cwd: directory, timeout: 20_000 });
   let output = '';
@@ -157,12 +157,12 @@ async function judge({ run: [program, ...args] }: Language, message: Message): P
   return output.trim();
 }
 
-/** What the service sent, signed by it: by two secrets, because they were rotated. */
+/** A message of the service. It has two signatures, because the secret was rotated. */
 async function sentByService(): Promise<{ message: Message; former: string }> {
   const { endpointId, secret: former } = await register(service, { url: receiver.url });
   const rotated = await call(service, 'POST', `${ENDPOINTS}/${endpointId}/rotate-secret`);
   await call(service, 'POST', `${ENDPOINTS}/${endpointId}/test`);
-  const { headers, body } = receiver.requests.at(-1) ?? assert.fail('nothing was sent');
+  const { headers, body } = receiver.requests.at(-1) ?? assert.fail('the service sent no callback');
   const message = {
     secret: String(rotated.json.data?.['secret']),
     id: String(headers['webhook-id']),
@@ -173,7 +173,7 @@ async function sentByService(): Promise<{ message: Message; former: string }> {
   return { message, former };
 }
 
-/** A message that somebody else signs at another time, by an implementation of its own. */
+/** The message, signed at another time by an independent implementation. */
 function signed(message: Message, atMs: number): Message {
   const at = new Date(atMs);
   const signatures = new Webhook(message.secret).sign(message.id, at, message.body);
@@ -182,7 +182,7 @@ function signed(message: Message, atMs: number): Message {
 
 for (const language of LANGUAGES) {
   const skip = isInstalled(language.version) ? false : `${language.version[0]} is not installed on this machine`;
-  suite(`the ${language.name} of the page`, { skip }, () => {
+  suite(`the ${language.name} code on the page`, { skip }, () => {
     let message: Message;
     let former: string;
     before(async () => {
@@ -194,14 +194,17 @@ for (const language of LANGUAGES) {
       ({ message, former } = await sentByService());
     });
 
-    test('takes what the service signed, under the new secret and the former one', async () => {
+    test('accepts a message of the service, with the new secret and the former one', async () => {
       assert.equal(message.signatures.split(' ').length, 2);
-      assert.equal(await judge(language, message), 'true');
-      assert.equal(await judge(language, { ...message, secret: former }), 'true');
-      assert.equal(await judge(language, signed({ ...message, body: '{"name":"é"}' }, Date.now() - 240_000)), 'true');
+      assert.equal(await verdictOf(language, message), 'true');
+      assert.equal(await verdictOf(language, { ...message, secret: former }), 'true');
+      assert.equal(
+        await verdictOf(language, signed({ ...message, body: '{"name":"é"}' }, Date.now() - 240_000)),
+        'true',
+      );
     });
 
-    test('refuses what was tampered with, is old or from the future, or signed by nobody', async () => {
+    test('rejects a message that was changed, is too old, is from the future, or is not signed', async () => {
       const other = `whsec_${Buffer.alloc(32, 1).toString('base64')}`;
       for (const [what, forged] of Object.entries({
         body: { ...message, body: message.body.replace('endpoint.test', 'endpoint.tent') },
@@ -215,18 +218,18 @@ for (const language of LANGUAGES) {
         old: signed(message, Date.now() - 330_000),
         future: signed(message, Date.now() + 330_000),
       })) {
-        assert.equal(await judge(language, forged), 'false', what);
+        assert.equal(await verdictOf(language, forged), 'false', what);
       }
     });
   });
 }
 
-test('the page has all five languages, whatever is installed here', () => {
+test('the page has all five languages, also those that are not installed here', () => {
   for (const { name } of LANGUAGES)
     assert.match(snippet(name), /(?:timing|compare_digest|hash_equals|hmac\.Equal|isEqual)/);
 });
 
-test('the page has the schedule, and every kind of event', () => {
+test('the page has the retry schedule and every event kind', () => {
   const units = [
     [3_600_000, 'h'],
     [60_000, 'min'],

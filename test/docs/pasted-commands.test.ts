@@ -7,7 +7,7 @@ import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { type Sandbox, startSandbox } from '../support/sandbox.ts';
 
-/** The commands of the documentation do what it says when they are pasted. */
+/** The commands in the documentation work when a reader pastes them. */
 
 const root = new URL('../../', import.meta.url);
 const read = (file: string): Promise<string> => readFile(new URL(file, root), 'utf8');
@@ -17,7 +17,7 @@ const withoutCurl = ((): string | false => {
     execFileSync('curl', ['--version'], { stdio: 'ignore' });
     return false;
   } catch {
-    assert.notEqual(process.env['CI'], 'true', 'curl must be there in CI');
+    assert.notEqual(process.env['CI'], 'true', 'curl must be installed in CI');
     return 'curl is not installed on this machine';
   }
 })();
@@ -35,15 +35,15 @@ after(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-/** The shell blocks of a page that hold a text. */
-async function shellBlocks(page: string, holding: string): Promise<string> {
+/** The shell blocks of a page that contain a text. */
+async function shellBlocks(page: string, text: string): Promise<string> {
   const blocks = [...(await read(page)).matchAll(/```sh\n([^]*?)```/g)].map(([, block = '']) => block);
-  const wanted = blocks.filter((block) => block.includes(holding));
-  assert.ok(wanted.length > 0, `${page} has no shell block with ${holding}`);
+  const wanted = blocks.filter((block) => block.includes(text));
+  assert.ok(wanted.length > 0, `${page} has no shell block with ${text}`);
   return wanted.join('\n');
 }
 
-/** Runs what a reader would paste, in the folder of the sandbox, at the addresses that this sandbox has. */
+/** Runs the commands in the folder of the sandbox, with the addresses of this sandbox. */
 async function paste(commands: string): Promise<unknown[]> {
   const { base_url: baseUrl, operator_url: operatorUrl } = sandbox.description;
   const here = commands.replaceAll('http://127.0.0.1:8080', baseUrl).replaceAll('http://127.0.0.1:8081', operatorUrl);
@@ -55,7 +55,7 @@ async function paste(commands: string): Promise<unknown[]> {
     .map((line) => JSON.parse(line));
 }
 
-test("README's first questions are answered", { skip: withoutCurl }, async () => {
+test("README's two questions and its disbursement are answered", { skip: withoutCurl }, async () => {
   const [status, account, made, arrived] = (await paste(await shellBlocks('README.md', 'curl'))) as Record<
     string,
     Record<string, unknown>
@@ -65,7 +65,7 @@ test("README's first questions are answered", { skip: withoutCurl }, async () =>
   assert.equal(made?.['data']?.['status'], 'PROCESS');
   assert.equal(arrived?.['data']?.['status'], 'SUCCESS');
   assert.equal(arrived?.['data']?.['transaction_id'], made?.['data']?.['transaction_id']);
-  // Regression: it had arrived with somebody who was not the account's holder.
+  // Regression: account_name was not the holder of the account.
   const holder = account?.['data']?.['account_name'];
   assert.deepEqual(
     [status, arrived].map((each) => each?.['data']?.['account_name']),
@@ -73,14 +73,16 @@ test("README's first questions are answered", { skip: withoutCurl }, async () =>
   );
 });
 
-test("the API page's account check names the holder", { skip: withoutCurl }, async () => {
+test("the API page's account check matches the holder's name", { skip: withoutCurl }, async () => {
   const token = (await shellBlocks('README.md', 'check-account')).split('\n', 1)[0] ?? '';
   const [answer] = await paste(`${token}\n${await shellBlocks('docs/api.md', 'expected_account_name')}`);
   const { data } = answer as { data: Record<string, Record<string, unknown>> };
   assert.equal(data['name_match']?.['result'], 'MATCH');
 });
 
-test("the simulated bank's page makes a disbursement, and its half hour pass", { skip: withoutCurl }, async () => {
+test("the simulated bank's page orders a disbursement and advances the clock until it has arrived", {
+  skip: withoutCurl,
+}, async () => {
   const [made, pushed, arrived] = (await paste(await shellBlocks('docs/simulated-bank.md', '/sandbox/v1/'))) as Record<
     string,
     Record<string, unknown>
@@ -91,7 +93,7 @@ test("the simulated bank's page makes a disbursement, and its half hour pass", {
   assert.equal(arrived?.['data']?.['total_amount'], 277_500.5);
 });
 
-test("the feed page's example is taken", { skip: withoutCurl }, async () => {
+test("the feed page's example is accepted", { skip: withoutCurl }, async () => {
   const [answer] = (await paste(await shellBlocks('docs/feed.md', 'curl'))) as Record<
     string,
     Record<string, unknown>
@@ -99,7 +101,7 @@ test("the feed page's example is taken", { skip: withoutCurl }, async () => {
   assert.equal(answer?.['data']?.['inserted'], 1);
 });
 
-test('the commands about many accounts at once do what the page says', { skip: withoutCurl }, async () => {
+test('the commands on the page of account validations do what it says', { skip: withoutCurl }, async () => {
   const token = (await shellBlocks('README.md', 'check-account')).split('\n', 1)[0] ?? '';
   const [send, read] = await Promise.all([
     shellBlocks('docs/account-validations.md', '--data-binary'),
@@ -108,7 +110,7 @@ test('the commands about many accounts at once do what the page says', { skip: w
   const [accepted] = (await paste(`${token}\n${send}`)) as Record<string, Record<string, unknown>>[];
   assert.equal(accepted?.['data']?.['rows'], 2);
   const [page, toFile, follow] = read.trim().split('\n');
-  // The last one ends when the job has ended.
+  // The stream ends when the account validation has ended.
   const id = `ID=${String(accepted?.['data']?.['validation_id'])}`;
   const results = await paste([token, id, follow, page].join('\n'));
   assert.equal(results.length, 3);
@@ -117,7 +119,7 @@ test('the commands about many accounts at once do what the page says', { skip: w
   assert.match(await readFile(path.join(directory, 'results.csv'), 'utf8'), /^sequence,row,reference,bank_code,/);
 });
 
-test("the banner's lines are answered", { skip: withoutCurl }, async () => {
+test('the commands in the banner succeed', { skip: withoutCurl }, async () => {
   const lines = sandbox
     .output()
     .split('\n')

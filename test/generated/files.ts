@@ -7,7 +7,7 @@ import { renderSchema } from './schema.ts';
 
 const root = new URL('../../', import.meta.url);
 
-/** Every file that is generated and checked in, by its path from the root, as it should be now. */
+/** The content of every generated file, by its path from the root. */
 export async function renderGeneratedFiles(): Promise<Record<string, string>> {
   const service = await startTestService();
   try {

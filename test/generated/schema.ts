@@ -5,7 +5,7 @@ interface Described extends Record<string, unknown> {
   readonly definition: string;
 }
 
-/** schema.sql: what the migrations add up to, as PostgreSQL itself describes it. */
+/** Renders schema.sql: the result of the migrations, as PostgreSQL describes it. */
 export async function renderSchema(database: Database): Promise<string> {
   const read = (sql: string): Promise<Described[]> =>
     database.transaction(async (query) => {
