@@ -5,7 +5,7 @@ import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startTestServer } from './support/database.ts';
-import { makeRsaKeys } from './support/rsa-keys.ts';
+import { generateRsaKeys } from './support/rsa-keys.ts';
 import { RSA_KEYS_VARIABLE, TEST_SERVER_VARIABLE } from './support/suite-environment.ts';
 
 /** All checks, as CI runs them: types, lint, format, dead code, then the tests. Stops at the first that fails. */
@@ -44,7 +44,7 @@ try {
       timeoutMs: TESTS_MS_MAX,
       environment: {
         [TEST_SERVER_VARIABLE]: server.connectionString,
-        [RSA_KEYS_VARIABLE]: makeRsaKeys(),
+        [RSA_KEYS_VARIABLE]: generateRsaKeys(),
         NODE_COMPILE_CACHE: compiled,
       },
     },

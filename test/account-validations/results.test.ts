@@ -6,7 +6,7 @@ import { matchNames } from '../../apps/server/src/name-match/name-match.ts';
 import { changeClient } from '../../apps/server/src/postgres/clients.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Answer, startTestService, type TestClient, type TestService } from '../support/service.ts';
-import { bound } from '../support/suite-environment.ts';
+import { timeLimitMs } from '../support/suite-environment.ts';
 import { watchEventLoop } from './event-loop.ts';
 import { jobsOf } from './jobs.ts';
 import { storeResultsOf } from './stored-results.ts';
@@ -62,7 +62,7 @@ describe('results of many accounts', () => {
       const longestMs = stopWatching();
       t.diagnostic(`the longest turn took ${longestMs.toFixed(1)} of ${allMs.toFixed(1)} ms`);
       for (const { status } of answers) assert.equal(status, 200);
-      assert.ok(longestMs < bound(allMs / 8), `a turn took ${longestMs} of ${allMs} ms`);
+      assert.ok(longestMs < timeLimitMs(allMs / 8), `a turn took ${longestMs} of ${allMs} ms`);
     });
   }
 });

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import pg from 'pg';
-import { impatient } from '../support/database.ts';
+import { withServiceTimeouts } from '../support/database.ts';
 import { namesOf, openDatabase, startCheckingService, startStoppableBank } from './stoppable-bank.ts';
 
 /** Whatever befalls those who tell of a bank, it is told. */
 
 test('what PostgreSQL could not keep is told when it can, once', async (context) => {
-  const database = impatient(await openDatabase(context));
+  const database = withServiceTimeouts(await openDatabase(context));
   const bank = await startStoppableBank(context);
   const asker = await startCheckingService(context, database, bank);
   const other = new pg.Client(database.connection);

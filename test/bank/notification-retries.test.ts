@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { bound } from '../support/suite-environment.ts';
+import { timeLimitMs } from '../support/suite-environment.ts';
 import { fieldsOf, isSigned, type Reaction, setUp } from './notified-bank.ts';
 import { orderTransfer, statusOf } from './transfers.ts';
 
@@ -70,7 +70,7 @@ describe('a notification that is not taken', { concurrency: true }, () => {
     assert.equal(await statusOf(partner, 'T-0'), '00');
     const closedAtMs = Date.now();
     await bank.close();
-    assert.ok(Date.now() - closedAtMs < bound(4000));
+    assert.ok(Date.now() - closedAtMs < timeLimitMs(4000));
     assert.equal(receiver.requests.length, 16);
   });
 

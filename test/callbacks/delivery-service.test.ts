@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { createSeal } from '../../apps/server/src/auth/secrets.ts';
 import { eventually } from '../support/eventually.ts';
-import { startTestService, type TestService, word } from '../support/service.ts';
+import { startTestService, statusUpdate, type TestService } from '../support/service.ts';
 import { startCallbackReceiver, verified, webhookId } from './webhook.ts';
 
 /** From the feed to the client's receiver, through the whole service. */
@@ -39,7 +39,7 @@ const CREATED_AT = new Date().toISOString();
 
 async function say(...words: readonly Record<string, unknown>[]): Promise<void> {
   const answer = await service.feed(
-    words.map((each) => JSON.stringify(word({ created_at: CREATED_AT, ...each }))).join('\n'),
+    words.map((each) => JSON.stringify(statusUpdate({ created_at: CREATED_AT, ...each }))).join('\n'),
   );
   assert.equal(answer.status, 200, answer.text);
 }

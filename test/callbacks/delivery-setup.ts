@@ -15,7 +15,7 @@ import { prepareDatabase } from '../../apps/server/src/postgres/prepare-database
 import { createTransactionUpdater } from '../../apps/server/src/transactions/transaction-updater.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
-import { testBanks, word } from '../support/service.ts';
+import { statusUpdate, testBanks } from '../support/service.ts';
 
 export const SECRET_KEY = Buffer.alloc(32, 7);
 const KINDS = ['disbursement.succeeded', 'disbursement.failed', 'disbursement.overdue', 'disbursement.reversed'];
@@ -118,7 +118,12 @@ export async function setUpDeliveries(): Promise<DeliverySetup & { close(): Prom
     async succeed(count) {
       const ids = Array.from({ length: count }, () => `TB${String((told += 1)).padStart(10, '0')}`);
       const said = ids.map((id) =>
-        word({ transaction_id: id, reference_id: id, status: 'SUCCESS', processed_at: '2026-11-21T04:40:00.000Z' }),
+        statusUpdate({
+          transaction_id: id,
+          reference_id: id,
+          status: 'SUCCESS',
+          processed_at: '2026-11-21T04:40:00.000Z',
+        }),
       );
       const words = said.map((each, index) => ({
         line: index + 1,

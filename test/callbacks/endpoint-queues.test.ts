@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { LEASE_MS } from '../../apps/server/src/callbacks/dispatcher.ts';
 import { eventually } from '../support/eventually.ts';
 import { neverRespond, respondWith } from '../support/http-receiver.ts';
-import { bound } from '../support/suite-environment.ts';
+import { timeLimitMs } from '../support/suite-environment.ts';
 import { type DeliverySetup, type Endpoint, setUpDeliveries } from './delivery-setup.ts';
 import { startCallbackReceiver, webhookId } from './webhook.ts';
 
@@ -43,7 +43,7 @@ test('a receiver that hangs holds its own places and delays nobody else', async 
   await setup.succeed(1);
   const startedMs = performance.now();
   await healthy.untilReceived(101);
-  assert.ok(performance.now() - startedMs < bound(2_000), 'it did not wait for the one that hangs');
+  assert.ok(performance.now() - startedMs < timeLimitMs(2_000), 'it did not wait for the one that hangs');
   assert.equal(hanging.requests.length, PLACES);
   assert.deepEqual(await statesOf(hung), { pending: 101 });
   await disable(hung, well);

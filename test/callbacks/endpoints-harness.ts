@@ -2,7 +2,14 @@ import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import pg from 'pg';
 import { assertSuccess } from '../contract/assertions.ts';
-import { type Answer, CLIENT_SCOPES, send, type TestClient, type TestService, word } from '../support/service.ts';
+import {
+  type Answer,
+  CLIENT_SCOPES,
+  send,
+  statusUpdate,
+  type TestClient,
+  type TestService,
+} from '../support/service.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -76,7 +83,7 @@ let transactions = 0;
 /** Feeds so many transactions that have succeeded; each is an event. Gives their IDs. */
 export async function feedSuccesses(service: TestService, count: number, changes: Fields = {}): Promise<string[]> {
   const ids = Array.from({ length: count }, () => `TC${String((transactions += 1)).padStart(10, '0')}`);
-  const lines = ids.map((id) => word({ transaction_id: id, reference_id: id, status: 'SUCCESS', ...changes }));
+  const lines = ids.map((id) => statusUpdate({ transaction_id: id, reference_id: id, status: 'SUCCESS', ...changes }));
   const answer = await service.feed(lines.map((line) => JSON.stringify(line)).join('\n'));
   assert.equal(answer.status, 200, answer.text);
   assert.equal(answer.json.data?.['inserted'], count, answer.text);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { assertError, assertSuccess } from '../contract/assertions.ts';
-import { type Answer, send, startTestService, type TestService, word } from '../support/service.ts';
+import { type Answer, send, startTestService, statusUpdate, type TestService } from '../support/service.ts';
 import { openSql, register } from './endpoints-harness.ts';
 
 /** What the operator sees of all clients: endpoints in trouble, and what is overdue. */
@@ -104,7 +104,9 @@ suite('endpoints in trouble', () => {
 
 test('overdue: all clients, the longest first, amounts exact, account numbers masked', async () => {
   const feed = (id: string, more: Record<string, unknown>): Promise<Answer> =>
-    service.feed([word({ transaction_id: id, reference_id: `of ${id}`, created_at: '2026-01-01T00:00:00Z', ...more })]);
+    service.feed([
+      statusUpdate({ transaction_id: id, reference_id: `of ${id}`, created_at: '2026-01-01T00:00:00Z', ...more }),
+    ]);
   await feed('TO0000000001', { amount: '9007199254740993.01' });
   await service.app.transactionUpdater.markOverdue(new Date('2026-06-01T00:00:00Z'), 10);
   await feed('TO0000000002', { client_id: 'beta', account_number: '9876501234' });

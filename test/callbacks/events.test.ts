@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { type Answer, startTestService, type TestService, word } from '../support/service.ts';
+import { type Answer, startTestService, statusUpdate, type TestService } from '../support/service.ts';
 import { call, dataOf, EVENTS, feedSuccesses } from './endpoints-harness.ts';
 
 /** What happened, in order and without gaps. */
@@ -37,9 +37,9 @@ async function newClient(clientId: string): Promise<string> {
 test('an event says what happened, and tells the transaction as a status check did, to the last byte', async () => {
   const token = await newClient('verbatim');
   const first = { client_id: 'verbatim', transaction_id: 'TV0000000001', reference_id: 'A "quoted" ü/1' };
-  await service.feed([word({ ...first, amount: '9007199254740993.01', fee: '0.10' })]);
+  await service.feed([statusUpdate({ ...first, amount: '9007199254740993.01', fee: '0.10' })]);
   assert.deepEqual(await page('', token), { events: [], next_after: 0, has_more: false });
-  await service.feed([word({ ...first, amount: '9007199254740993.01', fee: '0.10', status: 'SUCCESS' })]);
+  await service.feed([statusUpdate({ ...first, amount: '9007199254740993.01', fee: '0.10', status: 'SUCCESS' })]);
 
   const answer = await ask('', token);
   const { events, ...rest } = dataOf(answer) as unknown as Page;
@@ -142,11 +142,16 @@ test('each kind of event is told with the version it made', async () => {
   const token = await newClient('kinds');
   const id = 'TK0000000001';
   const about = { client_id: 'kinds', transaction_id: id, reference_id: id };
-  await service.feed([word({ ...about, created_at: '2020-01-01T00:00:00Z' })]);
+  await service.feed([statusUpdate({ ...about, created_at: '2020-01-01T00:00:00Z' })]);
   await service.app.transactionUpdater.markOverdue(new Date(), 100);
-  await service.feed([word({ ...about, created_at: '2020-01-01T00:00:00Z', status: 'SUCCESS' })]);
+  await service.feed([statusUpdate({ ...about, created_at: '2020-01-01T00:00:00Z', status: 'SUCCESS' })]);
   await service.feed([
-    word({ ...about, created_at: '2020-01-01T00:00:00Z', status: 'SUCCESS', reversed_at: '2026-11-22T00:00:00Z' }),
+    statusUpdate({
+      ...about,
+      created_at: '2020-01-01T00:00:00Z',
+      status: 'SUCCESS',
+      reversed_at: '2026-11-22T00:00:00Z',
+    }),
   ]);
   const { events } = await page('', token);
   assert.deepEqual(

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { NOT_FOUND, scriptedRail } from '../rails/resilience/scripted-rail.ts';
-import { startTestService, type TestService, word } from '../support/service.ts';
+import { startTestService, statusUpdate, type TestService } from '../support/service.ts';
 import { until } from './until.ts';
 
 /** GET /api/v1/banks and /api/v1/banks/{code}. */
@@ -57,10 +57,10 @@ suite('banks', () => {
     }
     const ids = Array.from({ length: 6 }, (_, index) => `TB000000010${index}`);
     const begun = { bank_code: '009', status: 'PROCESS', created_at: '2026-11-21T04:00:00.000Z' };
-    for (const id of ids) await service.feed(word({ ...begun, transaction_id: id, reference_id: id }));
+    for (const id of ids) await service.feed(statusUpdate({ ...begun, transaction_id: id, reference_id: id }));
     for (const id of ids) {
       const ended = { status: 'SUCCESS', processed_at: '2026-11-21T04:01:00.000Z' };
-      await service.feed(word({ ...begun, ...ended, transaction_id: id, reference_id: id }));
+      await service.feed(statusUpdate({ ...begun, ...ended, transaction_id: id, reference_id: id }));
     }
     await until(
       ({ json }) => json.data?.['disbursements'] !== null,

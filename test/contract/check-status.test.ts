@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { publishedReason } from '../../apps/server/src/domain/failure-reason.ts';
-import { type Answer, startTestService, type TestService, word } from '../support/service.ts';
+import { type Answer, startTestService, statusUpdate, type TestService } from '../support/service.ts';
 import { assertSuccess, TIMESTAMP } from './assertions.ts';
 
 /** docs/contract.md 2.2, 3.1, 4.1 and 4.2; 2.1: times and amounts. */
@@ -24,14 +24,14 @@ const FIELDS = [
   'failure_reason',
 ];
 
-const IN_PROCESS = word({ transaction_id: 'TB0000000001', reference_id: 'in process' });
-const SUCCEEDED = word({
+const IN_PROCESS = statusUpdate({ transaction_id: 'TB0000000001', reference_id: 'in process' });
+const SUCCEEDED = statusUpdate({
   transaction_id: 'TB0000000002',
   reference_id: 'succeeded',
   status: 'SUCCESS',
   processed_at: '2026-11-21T11:40:00.5+07:00',
 });
-const FAILED = word({
+const FAILED = statusUpdate({
   transaction_id: 'TB0000000003',
   reference_id: 'failed',
   status: 'FAILED',
@@ -92,7 +92,7 @@ suite('2.2 transaction', () => {
   });
 
   test('the account number keeps its leading zeros', async () => {
-    await apply(word({ transaction_id: 'TB0000000004', reference_id: 'zeros', account_number: '0001234567' }));
+    await apply(statusUpdate({ transaction_id: 'TB0000000004', reference_id: 'zeros', account_number: '0001234567' }));
     assert.equal(assertSuccess(await byId('zeros'))['account_number'], '0001234567');
   });
 
@@ -104,7 +104,9 @@ suite('2.2 transaction', () => {
 
   test('text with quotes, backslashes and characters beyond ASCII comes back as it is', async () => {
     const text = '"\\/\u2028 </script> ,"data":{} é 🎉';
-    await apply(word({ transaction_id: 'TB0000000005', reference_id: text, account_name: text, description: text }));
+    await apply(
+      statusUpdate({ transaction_id: 'TB0000000005', reference_id: text, account_name: text, description: text }),
+    );
     const data = assertSuccess(await byReference(text));
     assert.deepEqual([data['reference_id'], data['account_name'], data['description']], [text, text, text]);
   });
@@ -132,7 +134,7 @@ suite('amounts', () => {
   for (const [index, [amount, fee, ...printed]] of AMOUNTS.entries()) {
     test(`${amount} + ${fee} are numbers with two decimals, exact: ${printed.join(', ')}`, async () => {
       const id = `AM${String(index).padStart(6, '0')}`;
-      await apply(word({ transaction_id: id, reference_id: id, amount, fee }));
+      await apply(statusUpdate({ transaction_id: id, reference_id: id, amount, fee }));
       for (const { text } of [await byId(id), await byReference(id)]) {
         assert.ok(text.includes(`"amount":${printed[0]},"fee":${printed[1]},"total_amount":${printed[2]},`), text);
       }
@@ -140,7 +142,9 @@ suite('amounts', () => {
   }
 
   test('an amount fed as a JSON number beyond binary floats stays exact', async () => {
-    const line = JSON.stringify(word({ transaction_id: 'AM999999', reference_id: 'AM999999', amount: 0, fee: 0 }));
+    const line = JSON.stringify(
+      statusUpdate({ transaction_id: 'AM999999', reference_id: 'AM999999', amount: 0, fee: 0 }),
+    );
     const exact = line.replace('"amount":0', '"amount":9007199254740993.01').replace('"fee":0', '"fee":0.99');
     assert.equal((await service.feed(exact)).json.data?.['inserted'], 1);
     const { text } = await byId('AM999999');
@@ -170,7 +174,7 @@ suite('3.1 transaction status', () => {
   test('a change is real-time: the next read has it', async () => {
     for (let round = 0; round < 10; round += 1) {
       const id = `RT${String(round).padStart(6, '0')}`;
-      await apply(word({ transaction_id: id, reference_id: id }));
+      await apply(statusUpdate({ transaction_id: id, reference_id: id }));
       assert.equal(assertSuccess(await byId(id))['status'], 'PROCESS');
       await apply({
         client_id: 'alpha',

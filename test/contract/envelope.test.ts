@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import type { Rail } from '../../apps/server/src/rails/rail.ts';
-import { type Answer, send, startTestService, type TestService, word } from '../support/service.ts';
+import { type Answer, send, startTestService, statusUpdate, type TestService } from '../support/service.ts';
 import { assertError, assertSuccess, TIMESTAMP } from './assertions.ts';
 import { exchangeOne, rawRequest } from './raw-connection.ts';
 
@@ -20,7 +20,7 @@ const crashingRail: Rail = {
 let service: TestService;
 before(async () => {
   service = await startTestService({ rails: [crashingRail] });
-  await service.feed([word({ account_name: 'SITI “Nur” ÅSA 𝒳', description: 'Gaji – März' })]);
+  await service.feed([statusUpdate({ account_name: 'SITI “Nur” ÅSA 𝒳', description: 'Gaji – März' })]);
 });
 after(() => service?.close());
 

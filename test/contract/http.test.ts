@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import { type Answer, startTestService, type TestService, word } from '../support/service.ts';
+import { type Answer, startTestService, statusUpdate, type TestService } from '../support/service.ts';
 import { assertError, assertSuccess } from './assertions.ts';
 import { exchange, exchangeOne, openRawConnection, rawRequest } from './raw-connection.ts';
 
@@ -9,7 +9,7 @@ import { exchange, exchangeOne, openRawConnection, rawRequest } from './raw-conn
 let service: TestService;
 before(async () => {
   service = await startTestService();
-  await service.feed([word()]);
+  await service.feed([statusUpdate()]);
 });
 after(() => service?.close());
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import { type Answer, startTestService, type TestService, word } from '../support/service.ts';
+import { type Answer, startTestService, statusUpdate, type TestService } from '../support/service.ts';
 import { assertError, assertSuccess } from './assertions.ts';
 import { exchangeOne, rawRequest } from './raw-connection.ts';
 
@@ -43,7 +43,9 @@ const transactionIdOf = (index: number): string => `TB${String(index).padStart(1
 let service: TestService;
 before(async () => {
   service = await startTestService();
-  const words = REFERENCES.map((reference_id, index) => word({ reference_id, transaction_id: transactionIdOf(index) }));
+  const words = REFERENCES.map((reference_id, index) =>
+    statusUpdate({ reference_id, transaction_id: transactionIdOf(index) }),
+  );
   const { json } = await service.feed(words);
   assert.equal(json.data?.['inserted'], REFERENCES.length, JSON.stringify(json));
 });
@@ -113,9 +115,9 @@ suite('path form', () => {
 
   test('a transaction ID first, then a reference ID', async () => {
     await service.feed([
-      word({ transaction_id: 'TX111111', reference_id: 'first' }),
-      word({ transaction_id: 'TX222222', reference_id: 'TX111111' }),
-      word({ transaction_id: 'TX333333', reference_id: 'TX444444' }),
+      statusUpdate({ transaction_id: 'TX111111', reference_id: 'first' }),
+      statusUpdate({ transaction_id: 'TX222222', reference_id: 'TX111111' }),
+      statusUpdate({ transaction_id: 'TX333333', reference_id: 'TX444444' }),
     ]);
     assert.equal(assertSuccess(await byPath('TX111111'))['transaction_id'], 'TX111111');
     assert.equal(assertSuccess(await byPath('TX444444'))['transaction_id'], 'TX333333');
@@ -124,7 +126,9 @@ suite('path form', () => {
 
   test('a prefix of 2 to 10 capital letters followed by 6 to 32 digits is a transaction ID', async () => {
     const ids = ['AB123456', `ABCDEFGHIJ${'7'.repeat(32)}`, 'ZZ000000', `QQ${'9'.repeat(32)}`];
-    const { json } = await service.feed(ids.map((id) => word({ transaction_id: id, reference_id: `of ${id}` })));
+    const { json } = await service.feed(
+      ids.map((id) => statusUpdate({ transaction_id: id, reference_id: `of ${id}` })),
+    );
     assert.equal(json.data?.['inserted'], ids.length);
     for (const id of ids) assert.equal(assertSuccess(await byPath(id))['transaction_id'], id);
   });
@@ -146,7 +150,7 @@ suite('path form', () => {
 suite('query form', () => {
   test('matches reference IDs only', async () => {
     assertError(await byQuery(`?reference_id=${transactionIdOf(0)}`), 'TRANSACTION_NOT_FOUND');
-    await service.feed([word({ transaction_id: 'TX555555', reference_id: transactionIdOf(1) })]);
+    await service.feed([statusUpdate({ transaction_id: 'TX555555', reference_id: transactionIdOf(1) })]);
     const found = assertSuccess(await byQuery(`?reference_id=${transactionIdOf(1)}`));
     assert.equal(found['transaction_id'], 'TX555555');
   });

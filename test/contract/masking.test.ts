@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { type Answer, send, startTestService, type TestService, word } from '../support/service.ts';
+import { type Answer, send, startTestService, statusUpdate, type TestService } from '../support/service.ts';
 import { exchange, exchangeOne, rawRequest } from './raw-connection.ts';
 
 /** The log tells what happened, and nothing about whom: it is searched for what the requests and their answers held. */
@@ -23,11 +23,16 @@ after(() => service?.close());
 async function exercise(): Promise<void> {
   const [account = '', other = ''] = ACCOUNTS;
   await service.feed([
-    word({ account_number: account, account_name: NAMES[0], reference_id: REFERENCE }),
-    word({ transaction_id: 'TB0000000002', reference_id: 'other', account_number: other, account_name: NAMES[1] }),
+    statusUpdate({ account_number: account, account_name: NAMES[0], reference_id: REFERENCE }),
+    statusUpdate({
+      transaction_id: 'TB0000000002',
+      reference_id: 'other',
+      account_number: other,
+      account_name: NAMES[1],
+    }),
     // A conflict, a rejected word, an unreadable one: their reasons must not quote them.
-    word({ account_number: ACCOUNTS[2], account_name: NAMES[1] }),
-    word({ transaction_id: 'TB0000000003', account_number: `${ACCOUNTS[3]}x`, account_name: NAMES[0] }),
+    statusUpdate({ account_number: ACCOUNTS[2], account_name: NAMES[1] }),
+    statusUpdate({ transaction_id: 'TB0000000003', account_number: `${ACCOUNTS[3]}x`, account_name: NAMES[0] }),
     { transaction_id: 'TB0000000004', client_id: 'alpha', account_number: account },
   ]);
   await service.feed(`{"account_name":"${NAMES[0]}","account_number":"${account}"\n`);

@@ -4,7 +4,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import Fastify from 'fastify';
 import { describeApi, publishApi } from '../../apps/server/src/http/openapi.ts';
 import type { Rail } from '../../apps/server/src/rails/rail.ts';
-import { type Answer, startTestService, type TestService, word } from '../support/service.ts';
+import { type Answer, startTestService, statusUpdate, type TestService } from '../support/service.ts';
 import { HTTP_STATUSES, TIMESTAMP } from './assertions.ts';
 import { exchangeOne, openRawConnection, rawRequest } from './raw-connection.ts';
 import { untilStatus } from './until.ts';
@@ -46,9 +46,19 @@ const ajv = new Ajv2020({ strict: false, allErrors: true, formats: { 'date-time'
 before(async () => {
   service = await startTestService({ rails: [bank] });
   await service.feed([
-    word(),
-    word({ transaction_id: 'TB0000000002', reference_id: 'failed', status: 'FAILED', failure_reason: 'Closed' }),
-    word({ transaction_id: 'TB0000000003', reference_id: 'big', status: 'SUCCESS', amount: '9007199254740993.01' }),
+    statusUpdate(),
+    statusUpdate({
+      transaction_id: 'TB0000000002',
+      reference_id: 'failed',
+      status: 'FAILED',
+      failure_reason: 'Closed',
+    }),
+    statusUpdate({
+      transaction_id: 'TB0000000003',
+      reference_id: 'big',
+      status: 'SUCCESS',
+      amount: '9007199254740993.01',
+    }),
   ]);
   description = JSON.parse((await service.get('/openapi.json', { token: null })).text) as Description;
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
-import { startTestService, type TestService, word } from '../support/service.ts';
+import { startTestService, statusUpdate, type TestService } from '../support/service.ts';
 import { HTTP_STATUSES } from './assertions.ts';
 import { createFastClient, type FastClient } from './fast-client.ts';
 import { type RandomRequest, randomRequests } from './random-requests.ts';
@@ -17,7 +17,7 @@ let client: FastClient;
 before(async () => {
   service = await startTestService();
   client = createFastClient(service.url, AT_ONCE);
-  await service.feed([word()]);
+  await service.feed([statusUpdate()]);
 });
 after(async () => {
   await client?.close();

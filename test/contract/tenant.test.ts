@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { type Answer, startTestService, type TestService, word } from '../support/service.ts';
+import { type Answer, startTestService, statusUpdate, type TestService } from '../support/service.ts';
 import { assertError, assertSuccess } from './assertions.ts';
 import { exchangeOne, rawRequest } from './raw-connection.ts';
 
@@ -10,10 +10,15 @@ let service: TestService;
 before(async () => {
   service = await startTestService();
   await service.feed([
-    word({ transaction_id: 'TB0000000001', reference_id: 'OF-ALPHA' }),
-    word({ transaction_id: 'TB0000000002', reference_id: 'OF-BOTH', description: 'of alpha' }),
-    word({ transaction_id: 'TB0000000003', reference_id: 'OF-BOTH', description: 'of beta', client_id: 'beta' }),
-    word({ transaction_id: 'TB0000000004', reference_id: 'TB0000000001', client_id: 'beta' }),
+    statusUpdate({ transaction_id: 'TB0000000001', reference_id: 'OF-ALPHA' }),
+    statusUpdate({ transaction_id: 'TB0000000002', reference_id: 'OF-BOTH', description: 'of alpha' }),
+    statusUpdate({
+      transaction_id: 'TB0000000003',
+      reference_id: 'OF-BOTH',
+      description: 'of beta',
+      client_id: 'beta',
+    }),
+    statusUpdate({ transaction_id: 'TB0000000004', reference_id: 'TB0000000001', client_id: 'beta' }),
   ]);
 });
 after(() => service?.close());

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { startEmbeddedPostgres } from '../../apps/server/src/embedded-postgres/embedded-postgres.ts';
 import { listClosedDirectories } from '../../apps/server/src/embedded-postgres/launcher.ts';
 import { isServerOf } from '../../apps/server/src/embedded-postgres/postmaster.ts';
-import { bound } from '../support/suite-environment.ts';
+import { timeLimitMs } from '../support/suite-environment.ts';
 import {
   connect,
   listBeside,
@@ -19,13 +19,13 @@ import {
   start,
   startService,
   until,
-  useInitialisedPlace,
-  usePlace,
+  useInitializedDirectory,
+  useTestDirectory,
 } from './harness.ts';
 
 const isRoot = process.geteuid?.() === 0;
 const nobody = { uid: 65_534, gid: 65_534 };
-const firstStartWithinMs = bound(5_000);
+const firstStartWithinMs = timeLimitMs(5_000);
 const nothingLeft = ['postgres', 'postgres.lock', 'postgres.log'];
 
 const templateParent = await mkdtemp(join(await realpath(tmpdir()), 'tiba-test-'));
@@ -51,7 +51,7 @@ describe('embedded PostgreSQL', { concurrency: 2 }, () => {
   after(() => rm(templateParent, { recursive: true }));
 
   test('data is there again after a stop, and a stop leaves no process and no socket', async (t) => {
-    const place = await useInitialisedPlace(t, template);
+    const place = await useInitializedDirectory(t, template);
     const first = await start(place);
     assert.deepEqual(await query(first.connectionString, 'SELECT * FROM kept'), [{ answer: 'yes' }]);
     await query(first.connectionString, 'CREATE TABLE second AS SELECT 2 AS number');
@@ -65,7 +65,7 @@ describe('embedded PostgreSQL', { concurrency: 2 }, () => {
   });
 
   test('nobody but the user of the server and root reaches it: no TCP, a closed socket directory, a closed log', async (t) => {
-    const server = await start(await useInitialisedPlace(t, template));
+    const server = await start(await useInitializedDirectory(t, template));
     assert.deepEqual(await query(server.connectionString, 'SHOW listen_addresses'), [{ listen_addresses: '' }]);
     const directory = await stat(socketDirectoryOf(server.connectionString));
     assert.equal(directory.mode & 0o777, 0o700);
@@ -73,7 +73,7 @@ describe('embedded PostgreSQL', { concurrency: 2 }, () => {
   });
 
   test('texts are UTF-8 and sort alike on every machine', async (t) => {
-    const server = await start(await useInitialisedPlace(t, template));
+    const server = await start(await useInitializedDirectory(t, template));
     const rows = await query(
       server.connectionString,
       'SELECT datcollate, datlocprovider, datlocale, pg_encoding_to_char(encoding) AS encoding FROM pg_database WHERE datname = current_database()',
@@ -82,13 +82,13 @@ describe('embedded PostgreSQL', { concurrency: 2 }, () => {
   });
 
   test('the server is in a session of its own, out of reach of Ctrl-C', async (t) => {
-    const server = await start(await useInitialisedPlace(t, template));
+    const server = await start(await useInitializedDirectory(t, template));
     // Signal 0 to the group that bears the server's id: the server leads it.
     assert.doesNotThrow(() => process.kill(-server.pid, 0));
   });
 
   test('the log of the server quotes no values of failing statements', async (t) => {
-    const server = await start(await useInitialisedPlace(t, template));
+    const server = await start(await useInitializedDirectory(t, template));
     await query(server.connectionString, 'CREATE TABLE account (number text PRIMARY KEY)');
     await query(server.connectionString, "INSERT INTO account VALUES ('1234509876')");
     await assert.rejects(query(server.connectionString, "INSERT INTO account VALUES ('1234509876')"));
@@ -98,7 +98,7 @@ describe('embedded PostgreSQL', { concurrency: 2 }, () => {
   });
 
   test('a server that outlives its killed Tiba is stopped, and its data is kept', async (t) => {
-    const place = await useInitialisedPlace(t, template);
+    const place = await useInitializedDirectory(t, template);
     const killed = startService(place);
     const { pid, connectionString } = await killed.started;
     await query(connectionString, 'CREATE TABLE survived AS SELECT 1 AS number');
@@ -111,7 +111,7 @@ describe('embedded PostgreSQL', { concurrency: 2 }, () => {
   });
 
   test('a server that outlives its Tiba is not stopped under another program of ours', async (t) => {
-    const place = await useInitialisedPlace(t, template);
+    const place = await useInitializedDirectory(t, template);
     const killed = startService(place);
     const { pid, connectionString } = await killed.started;
     const client = await connect(connectionString, 'tiba manage');
@@ -126,7 +126,7 @@ describe('embedded PostgreSQL', { concurrency: 2 }, () => {
   });
 
   test('a second Tiba on the same data directory is refused, and the first is not disturbed', async (t) => {
-    const place = await useInitialisedPlace(t, template);
+    const place = await useInitializedDirectory(t, template);
     const first = await start(place);
     await assert.rejects(start(place), { code: 'IN_USE' });
     assert.equal((await startService(place).started).code, 'IN_USE');
@@ -134,7 +134,7 @@ describe('embedded PostgreSQL', { concurrency: 2 }, () => {
   });
 
   test('of two Tibas that start at once on a fresh data directory, one runs and the other is refused', async (t) => {
-    const place = await usePlace(t);
+    const place = await useTestDirectory(t);
     const services = [startService(place), startService(place)];
     const answers = await Promise.all(services.map(({ started }) => started));
     assert.deepEqual(answers.map(({ code }) => code ?? 'RUNS').sort(), ['IN_USE', 'RUNS']);
@@ -142,7 +142,7 @@ describe('embedded PostgreSQL', { concurrency: 2 }, () => {
   });
 
   test('a Tiba that is killed while it makes the data directory leaves nothing that the next one trips over', async (t) => {
-    const place = await usePlace(t);
+    const place = await useTestDirectory(t);
     const killed = startService(place);
     await until('initdb is at work', async () => {
       const work = (await listBeside(place.dataDirectory)).find((name) => name.includes('initialising'));
@@ -156,7 +156,7 @@ describe('embedded PostgreSQL', { concurrency: 2 }, () => {
   });
 
   test('a killed server recovers what was committed', async (t) => {
-    const place = await useInitialisedPlace(t, template);
+    const place = await useInitializedDirectory(t, template);
     const killed = startService(place);
     const { pid, connectionString } = await killed.started;
     await query(connectionString, 'CREATE TABLE committed AS SELECT generate_series(1, 1000) AS number');
@@ -175,7 +175,7 @@ describe('embedded PostgreSQL', { concurrency: 2 }, () => {
   });
 
   test('a process that was given the id of a dead server does not block the start, and is left alone', async (t) => {
-    const place = await useInitialisedPlace(t, template);
+    const place = await useInitializedDirectory(t, template);
     const killed = startService(place);
     const { pid } = await killed.started;
     process.kill(pid, 'SIGKILL');
@@ -192,7 +192,7 @@ describe('embedded PostgreSQL', { concurrency: 2 }, () => {
   });
 
   test('a server that dies is reported, and started again with its data, where it was', async (t) => {
-    const place = await useInitialisedPlace(t, template);
+    const place = await useInitializedDirectory(t, template);
     const lines: string[] = [];
     const server = await start(place, (line) => lines.push(line));
     const { pid, connectionString } = server;
@@ -210,7 +210,7 @@ describe('embedded PostgreSQL', { concurrency: 2 }, () => {
   });
 
   test('a server that dies while it is stopped, or is stopped before it runs again, is gone', async (t) => {
-    const place = await useInitialisedPlace(t, template);
+    const place = await useInitializedDirectory(t, template);
     const lines: string[] = [];
     for (const isToldFirst of [false, true]) {
       const server = await start(place, (line) => lines.push(line));
@@ -225,7 +225,7 @@ describe('embedded PostgreSQL', { concurrency: 2 }, () => {
   });
 
   test('a server that cannot be started again is tried on until it can, or is stopped', async (t) => {
-    const place = await useInitialisedPlace(t, template);
+    const place = await useInitializedDirectory(t, template);
     const lines: string[] = [];
     const server = await start(place, (line) => lines.push(line));
     const conf = join(place.dataDirectory, 'postgresql.conf');
@@ -240,7 +240,7 @@ describe('embedded PostgreSQL', { concurrency: 2 }, () => {
   });
 
   test('a server that cannot start says why, and leaves no lock', async (t) => {
-    const place = await useInitialisedPlace(t, template);
+    const place = await useInitializedDirectory(t, template);
     const path = join(place.dataDirectory, 'postgresql.conf');
     const good = await readFile(path);
     await writeFile(path, 'no_such_setting = 1\n');
@@ -250,7 +250,7 @@ describe('embedded PostgreSQL', { concurrency: 2 }, () => {
   });
 
   test('a directory with other files in it is refused and not touched', async (t) => {
-    const place = await usePlace(t);
+    const place = await useTestDirectory(t);
     await mkdir(place.dataDirectory);
     await writeFile(join(place.dataDirectory, 'letter.txt'), 'mine');
     await assert.rejects(start(place), { code: 'NOT_OUR_DATA_DIRECTORY' });
@@ -258,7 +258,7 @@ describe('embedded PostgreSQL', { concurrency: 2 }, () => {
   });
 
   test('as root the server runs as another user, who owns the data directory', { skip: !isRoot }, async (t) => {
-    const place = await useInitialisedPlace(t, template);
+    const place = await useInitializedDirectory(t, template);
     const server = await start(place);
     const { uid } = await stat(place.dataDirectory);
     assert.notEqual(uid, 0);
@@ -268,7 +268,7 @@ describe('embedded PostgreSQL', { concurrency: 2 }, () => {
 
   test('as root in a directory closed to others the server may pass, may read, and may nothing else', async (t) => {
     if (!(await mayPassClosedDirectories())) return t.skip('needs root with CAP_DAC_READ_SEARCH and CAP_SETPCAP');
-    const place = await usePlace(t, 0o700);
+    const place = await useTestDirectory(t, 0o700);
     const server = await start(place);
     assert.deepEqual(await query(server.connectionString, 'SELECT 1 AS one'), [{ one: 1 }]);
     for (const set of ['CapEff', 'CapPrm', 'CapAmb']) {
@@ -284,7 +284,7 @@ describe('embedded PostgreSQL', { concurrency: 2 }, () => {
     skip: isRepositoryClosed,
   }, async (t) => {
     const user = isRoot ? nobody : {};
-    const place = await usePlace(t);
+    const place = await useTestDirectory(t);
     if (isRoot) await chown(dirname(place.dataDirectory), nobody.uid, nobody.gid);
     const first = startService(place, user);
     await query((await first.started).connectionString, 'CREATE TABLE mine AS SELECT 1 AS number');
@@ -305,7 +305,7 @@ describe('embedded PostgreSQL', { concurrency: 2 }, () => {
   });
 
   test('the data directory of another user is refused', { skip: !isRoot || isRepositoryClosed }, async (t) => {
-    const place = await useInitialisedPlace(t, template);
+    const place = await useInitializedDirectory(t, template);
     await (await start(place)).stop();
     await chown(dirname(place.dataDirectory), nobody.uid, nobody.gid);
     await rm(`${place.dataDirectory}.lock`);

@@ -19,14 +19,14 @@ import { removeLeftoverSocketDirectories } from '../../apps/server/src/embedded-
 const servicePath = fileURLToPath(new URL('service-process.ts', import.meta.url));
 
 /** Where a test has its data directory, and what it started there. */
-export interface Place {
+export interface TestDirectory {
   readonly dataDirectory: string;
   /** Run after the test, the last one first. */
   readonly cleanups: (() => Promise<unknown>)[];
 }
 
 /** A new directory for a data directory; afterwards no process and no file of it is left, whether the test passed or not. */
-export async function usePlace(t: TestContext, parentMode = 0o755): Promise<Place> {
+export async function useTestDirectory(t: TestContext, parentMode = 0o755): Promise<TestDirectory> {
   const parent = await mkdtemp(join(await realpath(tmpdir()), 'tiba-test-'));
   await chmod(parent, parentMode);
   const dataDirectory = join(parent, 'postgres');
@@ -42,15 +42,15 @@ export async function usePlace(t: TestContext, parentMode = 0o755): Promise<Plac
 }
 
 /** A place with an initialised data directory: a copy of `template`. */
-export async function useInitialisedPlace(t: TestContext, template: string): Promise<Place> {
-  const place = await usePlace(t);
+export async function useInitializedDirectory(t: TestContext, template: string): Promise<TestDirectory> {
+  const place = await useTestDirectory(t);
   await cp(template, place.dataDirectory, { recursive: true });
   return place;
 }
 
 /** Starts in this process, stopped after the test at the latest. */
 export async function start(
-  { dataDirectory, cleanups }: Place,
+  { dataDirectory, cleanups }: TestDirectory,
   log: (line: string) => void = () => {},
 ): Promise<EmbeddedPostgres> {
   const server = await startEmbeddedPostgres({ dataDirectory, log, durable: false });
@@ -58,7 +58,7 @@ export async function start(
   return server;
 }
 
-interface Answer {
+interface StartReport {
   readonly pid: number;
   readonly connectionString: string;
   readonly code?: string;
@@ -67,13 +67,16 @@ interface Answer {
 export interface Service {
   readonly child: ChildProcess;
   /** What embedded-service.ts said. */
-  readonly started: Promise<Answer>;
+  readonly started: Promise<StartReport>;
   /** SIGKILL by default; fulfils when the process has ended. */
   end(signal?: NodeJS.Signals): Promise<void>;
 }
 
 /** Starts in a process of its own, which is killed after the test at the latest. */
-export function startService({ dataDirectory, cleanups }: Place, user: { uid?: number; gid?: number } = {}): Service {
+export function startService(
+  { dataDirectory, cleanups }: TestDirectory,
+  user: { uid?: number; gid?: number } = {},
+): Service {
   const child = spawn(process.execPath, [servicePath, dataDirectory], {
     ...user,
     cwd: '/',
@@ -85,10 +88,10 @@ export function startService({ dataDirectory, cleanups }: Place, user: { uid?: n
     await exited;
   };
   cleanups.push(() => end());
-  return { child, started: readAnswer(child), end };
+  return { child, started: readReport(child), end };
 }
 
-async function readAnswer(child: ChildProcess): Promise<Answer> {
+async function readReport(child: ChildProcess): Promise<StartReport> {
   assert(child.stdout);
   for await (const line of createInterface(child.stdout)) return JSON.parse(line);
   return { pid: 0, connectionString: '', code: 'KILLED' };

@@ -5,9 +5,9 @@ import { webhookId } from '../callbacks/webhook.ts';
 import { type ListedDelivery, readDeliveries } from './caller.ts';
 import { RECEIVER_BEHAVIORS } from './client-receiver.ts';
 import { DETAILS, FIRST_PLAIN } from './details.ts';
-import { type Command, SILENT } from './feed-commands.ts';
-import { feed, type History, letDeliveriesComeDue, revive, until } from './history.ts';
-import { hear, type Model, type ModelEndpoint, missingFor, type Said } from './model.ts';
+import { BARE_UPDATE, type Command } from './feed-commands.ts';
+import { feed, type History, makeDeliveriesDue, restart, until } from './history.ts';
+import { applyUpdate, type Model, type ModelEndpoint, missingEvents, type Update } from './model.ts';
 
 const ENDPOINTS_MAX = 4;
 const ENDPOINTS = '/api/v1/callback-endpoints';
@@ -23,11 +23,11 @@ function chosen<Item>(items: readonly Item[], choice: number): Item {
   return item;
 }
 
-const isAny = (model: Readonly<Model>): boolean => model.endpoints.length > 0;
+const hasEndpoints = (model: Readonly<Model>): boolean => model.endpoints.length > 0;
 
 export async function registerEndpoint(
   { endpoints }: Model,
-  { caller, receiver, circumstances: { clientId } }: History,
+  { caller, receiver, context: { clientId } }: History,
   kinds: readonly EventKind[],
 ): Promise<void> {
   const path = `/${clientId}/${endpoints.length}`;
@@ -35,7 +35,7 @@ export async function registerEndpoint(
   assert.equal(answer.status, 201, answer.text);
   const { endpoint_id: endpointId, secret } = answer.json.data as { endpoint_id: string; secret: string };
   const secrets = [{ secret, from: 0 }];
-  endpoints.push({ endpointId, path, kinds, enabled: true, secrets, owed: new Set(), again: [] });
+  endpoints.push({ endpointId, path, kinds, enabled: true, secrets, due: new Set(), replays: [] });
 }
 
 const register = kinds.map(
@@ -48,7 +48,7 @@ const register = kinds.map(
 
 const change = fc.record({ which, kinds: fc.option(kinds), enabled: fc.boolean() }).map(
   ({ which, kinds, enabled }): Command => ({
-    check: isAny,
+    check: hasEndpoints,
     async run({ endpoints }, { caller }) {
       const endpoint = chosen(endpoints, which);
       const changes = { disabled: !enabled, ...(kinds === null ? {} : { kinds }) };
@@ -64,7 +64,7 @@ const change = fc.record({ which, kinds: fc.option(kinds), enabled: fc.boolean()
 
 const rotate = which.map(
   (which): Command => ({
-    check: isAny,
+    check: hasEndpoints,
     async run({ endpoints }, { caller }) {
       const { endpointId, secrets } = chosen(endpoints, which);
       const answer = await caller.call('POST', `${ENDPOINTS}/${endpointId}/rotate-secret`);
@@ -75,11 +75,11 @@ const rotate = which.map(
   }),
 );
 
-const receiverTurns = fc
+const changeReceiver = fc
   .record({ which, behavior: fc.constantFrom(...RECEIVER_BEHAVIORS.filter((behavior) => behavior !== 'is gone')) })
   .map(
     ({ which, behavior }): Command => ({
-      check: isAny,
+      check: hasEndpoints,
       async run({ endpoints }, { receiver }) {
         receiver.setBehavior(chosen(endpoints, which).path, behavior);
       },
@@ -101,15 +101,15 @@ async function deliveryOf(
 export const arrivalsOf = ({ receiver }: History, { path }: ModelEndpoint, eventId: string): number =>
   receiver.requests.filter((request) => request.path === path && webhookId(request) === eventId).length;
 
-const isAnyOwed = ({ endpoints }: Readonly<Model>, choice: number): boolean =>
-  endpoints.length > 0 && chosen(endpoints, choice).owed.size > 0;
+const hasDueEvents = ({ endpoints }: Readonly<Model>, choice: number): boolean =>
+  endpoints.length > 0 && chosen(endpoints, choice).due.size > 0;
 
 const replayOne = fc.record({ which, owed: which }).map(
   ({ which, owed }): Command => ({
-    check: (model) => isAnyOwed(model, which),
+    check: (model) => hasDueEvents(model, which),
     async run({ endpoints }, history) {
       const endpoint = chosen(endpoints, which);
-      const eventId = chosen([...endpoint.owed], owed);
+      const eventId = chosen([...endpoint.due], owed);
       const delivery = await deliveryOf(history, endpoint, eventId);
       const arrivals = arrivalsOf(history, endpoint, eventId);
       const answer = await history.caller.call('POST', `${DELIVERIES}/${delivery.delivery_id}/replay`);
@@ -119,7 +119,7 @@ const replayOne = fc.record({ which, owed: which }).map(
       }
       assert.equal(answer.json.data?.['state'], 'pending', answer.text);
       // What was still under way may have come already.
-      if (delivery.state !== 'pending') endpoint.again.push({ eventId, arrivals });
+      if (delivery.state !== 'pending') endpoint.replays.push({ eventId, arrivals });
     },
     toString: () => `replay delivery ${owed} of endpoint ${which}`,
   }),
@@ -129,10 +129,10 @@ const replayRange = fc
   .record({ which, state: fc.constantFrom(null, 'missing', 'missing', 'delivered', 'exhausted', 'pending') })
   .map(
     ({ which, state }): Command => ({
-      check: isAny,
+      check: hasEndpoints,
       async run(model, { caller }) {
         const endpoint = chosen(model.endpoints, which);
-        const missing = missingFor(model, endpoint);
+        const missing = missingEvents(model, endpoint);
         const answer = await caller.call('POST', `${DELIVERIES}/replay`, {
           endpoint_id: endpoint.endpointId,
           from: '2000-01-01T00:00:00Z',
@@ -145,29 +145,29 @@ const replayRange = fc
         }
         assert.equal(answer.json.data?.['has_more'], false, answer.text);
         const replayed = Number(answer.json.data?.['replayed']);
-        if (state === null) assert.equal(replayed, endpoint.owed.size + missing.length, answer.text);
+        if (state === null) assert.equal(replayed, endpoint.due.size + missing.length, answer.text);
         else if (state === 'missing') assert.equal(replayed, missing.length, answer.text);
-        else assert.ok(replayed <= endpoint.owed.size, answer.text);
-        if (state === null || state === 'missing') for (const eventId of missing) endpoint.owed.add(eventId);
+        else assert.ok(replayed <= endpoint.due.size, answer.text);
+        if (state === null || state === 'missing') for (const eventId of missing) endpoint.due.add(eventId);
       },
       toString: () => `replay what is ${state ?? 'there or missing'} at endpoint ${which}`,
     }),
   );
 
-const comeDue = fc.constant<Command>({
-  check: isAny,
-  run: (_model, history) => letDeliveriesComeDue(history),
+const makeDue = fc.constant<Command>({
+  check: hasEndpoints,
+  run: (_model, history) => makeDeliveriesDue(history),
   toString: () => 'everything that is pending is due',
 });
 
 const gone = which.map(
   (which): Command => ({
-    check: (model) => isAnyOwed(model, which) && chosen(model.endpoints, which).enabled,
+    check: (model) => hasDueEvents(model, which) && chosen(model.endpoints, which).enabled,
     async run({ endpoints }, history) {
       const { caller, receiver } = history;
       const endpoint = chosen(endpoints, which);
       receiver.setBehavior(endpoint.path, 'is gone');
-      const delivery = await deliveryOf(history, endpoint, chosen([...endpoint.owed], 0));
+      const delivery = await deliveryOf(history, endpoint, chosen([...endpoint.due], 0));
       // Refused when something else came to the receiver first.
       await caller.call('POST', `${DELIVERIES}/${delivery.delivery_id}/replay`);
       await until(`${endpoint.endpointId} is disabled because its receiver answered 410`, async () => {
@@ -196,12 +196,12 @@ async function untilGoneIsKnown({ database, receiver }: History, { endpointId, p
 
 const giveUp = which.map(
   (which): Command => ({
-    check: (model) => isAnyOwed(model, which) && chosen(model.endpoints, which).enabled,
+    check: (model) => hasDueEvents(model, which) && chosen(model.endpoints, which).enabled,
     async run({ endpoints }, history) {
       const { endpointId, path } = chosen(endpoints, which);
       history.receiver.setBehavior(path, 'fails');
       await until(`nothing is pending for ${endpointId}`, async () => {
-        await letDeliveriesComeDue(history);
+        await makeDeliveriesDue(history);
         return (await readDeliveries(history.caller, endpointId)).every(({ state }) => state !== 'pending');
       });
     },
@@ -209,20 +209,21 @@ const giveUp = which.map(
   }),
 );
 
-const succeeds = (about: number): Said => ({ ...SILENT, about, status: 'SUCCESS', complete: true });
+const succeeds = (index: number): Update => ({ ...BARE_UPDATE, index, status: 'SUCCESS', complete: true });
 
 /** Between the sending of a callback and the recording of what came of it. */
 const killedWhileSending = fc
   .record({ which, moment: fc.constantFrom('before its answer' as const, 'after its answer' as const) })
   .map(
     ({ which, moment }): Command => ({
-      check: (model) => isAny(model) && freshPlace(model) !== null && wantsSuccesses(chosen(model.endpoints, which)),
+      check: (model) =>
+        hasEndpoints(model) && freshPlace(model) !== null && wantsSuccesses(chosen(model.endpoints, which)),
       async run(model, history) {
         const { service, receiver } = history;
         const { path } = chosen(model.endpoints, which);
         const place = freshPlace(model) ?? 0;
         const word = succeeds(place);
-        hear(model, word);
+        applyUpdate(model, word);
         receiver.setBehavior(path, 'accepts');
         receiver.onNext(path, moment, () => void service.kill());
         await feed(history, [word], async () => {
@@ -248,10 +249,10 @@ const killedAfterCommit = fc.constant<Command>({
   async run(model, history) {
     const place = freshPlace(model) ?? 0;
     const word = succeeds(place);
-    hear(model, word);
+    applyUpdate(model, word);
     await feed(history, [word]);
     await history.service.kill();
-    await revive(history);
+    await restart(history);
   },
   toString: () => 'kill -9 as soon as an event is acknowledged',
 });
@@ -260,10 +261,10 @@ export const callbackCommands = {
   register,
   change,
   rotate,
-  receiverTurns,
+  receiverTurns: changeReceiver,
   replayOne,
   replayRange,
-  comeDue,
+  comeDue: makeDue,
   gone,
   giveUp,
   killedWhileSending,

@@ -1,5 +1,5 @@
 /** A transaction as somebody was told of it. */
-export interface Sighting {
+export interface Entry {
   readonly transactionId: string;
   readonly version: number;
   /** Its JSON text, byte for byte. */
@@ -9,25 +9,25 @@ export interface Sighting {
 }
 
 /** Remembers all that was ever said about transactions, and says where it does not agree. */
-export interface Witness {
-  saw(sighting: Sighting): void;
+export interface ConsistencyLog {
+  record(sighting: Entry): void;
   contradictions(): string[];
 }
 
-export function createWitness(): Witness {
-  const seen = new Map<string, Sighting[]>();
+export function createConsistencyLog(): ConsistencyLog {
+  const seen = new Map<string, Entry[]>();
   return {
-    saw(sighting) {
+    record(sighting) {
       const own = seen.get(sighting.transactionId) ?? [];
       seen.set(sighting.transactionId, own);
       own.push(sighting);
     },
-    contradictions: () => [...seen.values()].flatMap((own) => disagreements(own).concat(relapses(own))),
+    contradictions: () => [...seen.values()].flatMap((own) => disagreements(own).concat(versionDecreases(own))),
   };
 }
 
 /** PROCESS as often as it is told, then for ever one final status with the same data, whoever tells of it. */
-function disagreements(sightings: readonly Sighting[]): string[] {
+function disagreements(sightings: readonly Entry[]): string[] {
   const found: string[] = [];
   let [latest] = sightings;
   for (const each of sightings.toSorted((one, other) => one.version - other.version)) {
@@ -40,7 +40,7 @@ function disagreements(sightings: readonly Sighting[]): string[] {
 }
 
 /** Whoever has read a version never reads an older one after it. */
-function relapses(sightings: readonly Sighting[]): string[] {
+function versionDecreases(sightings: readonly Entry[]): string[] {
   const read = sightings.filter(({ by }) => by === 'GET');
   return read.flatMap((each, index) => {
     const earlier = read[index - 1];
@@ -50,6 +50,6 @@ function relapses(sightings: readonly Sighting[]): string[] {
   });
 }
 
-const statusOf = ({ data }: Sighting): string | undefined => /"status":"(\w+)"/.exec(data)?.[1];
+const statusOf = ({ data }: Entry): string | undefined => /"status":"(\w+)"/.exec(data)?.[1];
 
-const describe = ({ by, version, data }: Sighting): string => `${by} of version ${version} said ${data}`;
+const describe = ({ by, version, data }: Entry): string => `${by} of version ${version} said ${data}`;

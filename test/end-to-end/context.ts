@@ -8,7 +8,7 @@ import { createKillableService, type KillableService } from './killable-service.
 import type { BankAnswer, ServiceSettings } from './messages.ts';
 
 /** A service that can be killed, with everything around it: PostgreSQL, the core, a bank, a receiver of callbacks. */
-export interface Stage {
+export interface EndToEndContext {
   readonly service: KillableService;
   /** The same as the service's, for what a test looks at or moves in time by itself. */
   readonly database: Database;
@@ -20,10 +20,10 @@ export interface Stage {
 }
 
 /** Builds it up and starts the service once. `usual` is what banks answer. */
-export async function createStage(
+export async function createContext(
   settings: Omit<ServiceSettings, 'connectionString'>,
-  usual: (reference: string) => BankAnswer,
-): Promise<Stage> {
+  defaultAnswer: (reference: string) => BankAnswer,
+): Promise<EndToEndContext> {
   const { connection, drop } = await createTestDatabase();
   const closers: (() => Promise<void>)[] = [drop];
   async function close(): Promise<void> {
@@ -33,10 +33,10 @@ export async function createStage(
   try {
     const database = openDatabase({ connection, connectionsMax: 4, log: pino({ level: 'silent' }) });
     closers.push(database.close);
-    const banks: Stage['banks'] = new Map();
+    const banks: EndToEndContext['banks'] = new Map();
     const service = await createKillableService(
       { connectionString: connection.connectionString ?? '', ...settings },
-      (reference) => banks.get(reference)?.() ?? usual(reference),
+      (reference) => banks.get(reference)?.() ?? defaultAnswer(reference),
     );
     closers.push(service.close);
     const receiver = await startClientReceiver();

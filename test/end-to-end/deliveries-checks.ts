@@ -3,13 +3,13 @@ import { Webhook } from 'standardwebhooks';
 import { webhookId } from '../callbacks/webhook.ts';
 import type { ReceivedRequest } from '../support/http-receiver.ts';
 import type { ListedDelivery } from './caller.ts';
-import type { Witness } from './consistency-log.ts';
+import type { ConsistencyLog } from './consistency-log.ts';
 import { type ListedEvent, readCallback, transactionIdOf } from './received-callbacks.ts';
 
 /** What holds for events and callbacks, whatever has happened. */
 
 /** Events are numbered without gaps, and those of each transaction come in the order of its versions, without gaps. */
-export function assertInOrder(events: readonly ListedEvent[], witness: Witness): void {
+export function assertInOrder(events: readonly ListedEvent[], witness: ConsistencyLog): void {
   const versions = new Map<string, number>();
   for (const [index, { sequence, eventId, version, data }] of events.entries()) {
     assert.equal(sequence, index + 1, 'the sequence has a gap or a repetition');
@@ -20,15 +20,15 @@ export function assertInOrder(events: readonly ListedEvent[], witness: Witness):
     if (before === undefined) assert.ok(version === 1 || version === 2, `${transactionId} begins with ${version}`);
     else assert.equal(version, before + 1, `the version of ${transactionId}`);
     versions.set(transactionId, version);
-    witness.saw({ transactionId, version, data, by: 'event' });
+    witness.record({ transactionId, version, data, by: 'event' });
   }
 }
 
 /** Each callback tells of one event, under that event's own ID, word for word. */
-export function assertTruthful(
+export function assertCallbacksMatchEvents(
   requests: readonly ReceivedRequest[],
   events: ReadonlyMap<string, ListedEvent>,
-  witness: Witness,
+  witness: ConsistencyLog,
 ): void {
   for (const request of requests) {
     const { body, path } = request;
@@ -42,7 +42,7 @@ export function assertTruthful(
       { type, timestamp, version },
       { type: event.type, timestamp: event.timestamp, version: event.version },
     );
-    witness.saw({ transactionId, version, data, by: `callback to ${path}` });
+    witness.record({ transactionId, version, data, by: `callback to ${path}` });
   }
 }
 
@@ -50,7 +50,7 @@ export function assertTruthful(
 export type Secrets = readonly { readonly secret: string; readonly from: number }[];
 
 /** Around a rotation nobody can say which secrets a callback was signed with. */
-const SURELY_MS = 2_000;
+const ROTATION_MARGIN_MS = 2_000;
 
 /** A secret signs until the next but one takes its place: each that surely held has signed, and nobody else. */
 export function assertSigned(request: ReceivedRequest, secrets: Secrets): void {
@@ -58,8 +58,8 @@ export function assertSigned(request: ReceivedRequest, secrets: Secrets): void {
   const held = secrets.map(({ secret, from }, index) => {
     const until = secrets[index + 2]?.from ?? Number.POSITIVE_INFINITY;
     return {
-      perhaps: from - SURELY_MS <= sentMs && sentMs <= until + SURELY_MS,
-      surely: from + SURELY_MS <= sentMs && sentMs <= until - SURELY_MS,
+      perhaps: from - ROTATION_MARGIN_MS <= sentMs && sentMs <= until + ROTATION_MARGIN_MS,
+      surely: from + ROTATION_MARGIN_MS <= sentMs && sentMs <= until - ROTATION_MARGIN_MS,
       signed: verifies(request, secret),
     };
   });
@@ -82,7 +82,7 @@ function verifies(request: ReceivedRequest, secret: string): boolean {
 }
 
 /** What an endpoint is owed is there, once each, and what is said to be delivered was accepted. */
-export function assertBalanced(
+export function assertDeliveriesComplete(
   deliveries: readonly ListedDelivery[],
   owed: ReadonlySet<string>,
   requests: readonly ReceivedRequest[],

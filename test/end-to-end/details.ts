@@ -11,7 +11,7 @@ export interface Details {
   readonly description: string;
 }
 
-const NAMED: readonly Omit<Details, 'transactionId'>[] = [
+const SPECIAL: readonly Omit<Details, 'transactionId'>[] = [
   {
     referenceId: 'INV/2026/001',
     amount: '150000.00',
@@ -54,16 +54,16 @@ const NAMED: readonly Omit<Details, 'transactionId'>[] = [
 const PLAIN_COUNT = 60;
 
 /** In those a command may take, nothing was said yet. */
-export const FIRST_PLAIN = NAMED.length;
+export const FIRST_PLAIN = SPECIAL.length;
 
-const withId = (details: Omit<Details, 'transactionId'>, place: number): Details => ({
-  transactionId: `TM${String(place).padStart(8, '0')}`,
+const withId = (details: Omit<Details, 'transactionId'>, index: number): Details => ({
+  transactionId: `TM${String(index).padStart(8, '0')}`,
   ...details,
 });
 
 /** A transaction is named by its place here. */
 export const DETAILS: readonly Details[] = [
-  ...NAMED,
+  ...SPECIAL,
   ...Array.from({ length: PLAIN_COUNT }, (_, index) => ({
     referenceId: `plain ${index}`,
     amount: '10.00',
@@ -86,8 +86,8 @@ export const OVERDUE_MINUTES = 100_000;
 
 export const BANK = { code: '014', name: 'Bank Central Asia', accountNumber: '0123456789' } as const;
 
-export const detailsOf = (about: number): Details => {
-  const details = DETAILS[about];
-  if (details === undefined) throw new Error(`there are no details ${about}`);
+export const detailsOf = (index: number): Details => {
+  const details = DETAILS[index];
+  if (details === undefined) throw new Error(`there are no details ${index}`);
   return details;
 };

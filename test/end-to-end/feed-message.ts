@@ -1,28 +1,28 @@
 import { BANK, detailsOf, OVERDUE_STEP_MS } from './details.ts';
-import { detailsSaid, type Known, type Said, totalSaid, WHEN_APPLIED } from './model.ts';
+import { detailsOfUpdate, type ModelTransaction, TIME_APPLIED, totalOfUpdate, type Update } from './model.ts';
 
 /** What belongs to one history and is the same for all its transactions. */
-export interface Circumstances {
+export interface HistoryContext {
   readonly clientId: string;
   /** When its first transaction was created; the others later and later. */
-  readonly begunMs: number;
+  readonly startedMs: number;
 }
 
-const createdAtOf = (about: number, { begunMs }: Circumstances): string =>
-  new Date(begunMs + about * OVERDUE_STEP_MS).toISOString();
+const createdAtOf = (index: number, { startedMs }: HistoryContext): string =>
+  new Date(startedMs + index * OVERDUE_STEP_MS).toISOString();
 
-export const railReferenceOf = (about: number, { clientId }: Circumstances): string => `${clientId}-${about}`;
+export const railReferenceOf = (index: number, { clientId }: HistoryContext): string => `${clientId}-${index}`;
 
 /** The word as the disbursement core puts it. */
-export function feedWord(said: Said, circumstances: Circumstances): Record<string, unknown> {
-  const { referenceId, amount, accountName } = detailsSaid(said);
-  const { transactionId, fee, description } = detailsOf(said.about);
-  const total = totalSaid(said);
+export function feedMessage(update: Update, circumstances: HistoryContext): Record<string, unknown> {
+  const { referenceId, amount, accountName } = detailsOfUpdate(update);
+  const { transactionId, fee, description } = detailsOf(update.index);
+  const total = totalOfUpdate(update);
   return {
     client_id: circumstances.clientId,
     transaction_id: transactionId,
-    status: said.status,
-    ...(said.complete
+    status: update.status,
+    ...(update.complete
       ? {
           reference_id: referenceId,
           amount,
@@ -32,27 +32,29 @@ export function feedWord(said: Said, circumstances: Circumstances): Record<strin
           account_number: BANK.accountNumber,
           account_name: accountName,
           description,
-          created_at: createdAtOf(said.about, circumstances),
+          created_at: createdAtOf(update.index, circumstances),
         }
       : {}),
     ...(total === null ? {} : { total_amount: total }),
-    ...(said.processedAt === null ? {} : { processed_at: said.processedAt }),
-    ...(said.failureReason === null ? {} : { failure_reason: said.failureReason }),
-    ...(said.reversedAt === null ? {} : { reversed_at: said.reversedAt }),
-    ...(said.rail === null ? {} : { rail: said.rail, rail_reference: railReferenceOf(said.about, circumstances) }),
+    ...(update.processedAt === null ? {} : { processed_at: update.processedAt }),
+    ...(update.failureReason === null ? {} : { failure_reason: update.failureReason }),
+    ...(update.reversedAt === null ? {} : { reversed_at: update.reversedAt }),
+    ...(update.rail === null
+      ? {}
+      : { rail: update.rail, rail_reference: railReferenceOf(update.index, circumstances) }),
   };
 }
 
 /** The transaction as it has to be told, byte for byte (docs/contract.md 2.2). `told` shows what only the service knows. */
-export function expectedData(known: Known, circumstances: Circumstances, told: string): string {
-  const { referenceId, amount, total, accountName } = known.details;
-  const { transactionId, fee, description } = detailsOf(known.about);
-  const whenApplied = /"processed_at":"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)"/.exec(told)?.[1] ?? 'a time';
+export function expectedData(transaction: ModelTransaction, circumstances: HistoryContext, actual: string): string {
+  const { referenceId, amount, total, accountName } = transaction.details;
+  const { transactionId, fee, description } = detailsOf(transaction.index);
+  const whenApplied = /"processed_at":"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)"/.exec(actual)?.[1] ?? 'a time';
   const text = (value: string | null): string => JSON.stringify(value);
   return `{${[
     `"transaction_id":${text(transactionId)}`,
     `"reference_id":${text(referenceId)}`,
-    `"status":${text(known.status)}`,
+    `"status":${text(transaction.status)}`,
     `"amount":${amount}`,
     `"fee":${fee}`,
     `"total_amount":${total}`,
@@ -61,8 +63,8 @@ export function expectedData(known: Known, circumstances: Circumstances, told: s
     `"account_number":${text(BANK.accountNumber)}`,
     `"account_name":${text(accountName)}`,
     `"description":${text(description)}`,
-    `"created_at":${text(createdAtOf(known.about, circumstances))}`,
-    `"processed_at":${text(known.processedAt === WHEN_APPLIED ? whenApplied : known.processedAt)}`,
-    `"failure_reason":${text(known.failureReason)}`,
+    `"created_at":${text(createdAtOf(transaction.index, circumstances))}`,
+    `"processed_at":${text(transaction.processedAt === TIME_APPLIED ? whenApplied : transaction.processedAt)}`,
+    `"failure_reason":${text(transaction.failureReason)}`,
   ].join(',')}}`;
 }

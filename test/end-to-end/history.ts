@@ -4,33 +4,33 @@ import { addDeliveryJob } from '../../apps/server/src/postgres/delivery-jobs.ts'
 import { eventually } from '../support/eventually.ts';
 import { type Answer, CLIENT_SCOPES } from '../support/service.ts';
 import { type Caller, createCaller, readStatus } from './caller.ts';
-import { createWitness, type Witness } from './consistency-log.ts';
-import type { Stage } from './context.ts';
+import { type ConsistencyLog, createConsistencyLog } from './consistency-log.ts';
+import type { EndToEndContext } from './context.ts';
 import { detailsOf } from './details.ts';
-import { type Circumstances, expectedData, feedWord } from './feed-message.ts';
-import type { Model, Said } from './model.ts';
+import { expectedData, feedMessage, type HistoryContext } from './feed-message.ts';
+import type { Model, Update } from './model.ts';
 
 /** One history: a client of its own, and what happens to it. */
-export interface History extends Stage {
-  readonly circumstances: Circumstances;
+export interface History extends EndToEndContext {
+  readonly context: HistoryContext;
   readonly caller: Caller;
-  readonly witness: Witness;
+  readonly consistencyLog: ConsistencyLog;
 }
 
 const CREATED_BEFORE_MS = 100 * 60 * 60_000;
 
-export async function beginHistory(stage: Stage): Promise<History> {
+export async function startHistory(stage: EndToEndContext): Promise<History> {
   const clientId = `client-${randomBytes(5).toString('hex')}`;
   return {
     ...stage,
-    circumstances: { clientId, begunMs: Date.now() - CREATED_BEFORE_MS },
+    context: { clientId, startedMs: Date.now() - CREATED_BEFORE_MS },
     caller: await createCaller(stage.service, stage.database, clientId, CLIENT_SCOPES),
-    witness: createWitness(),
+    consistencyLog: createConsistencyLog(),
   };
 }
 
 /** Starts the service again on what the killed process has left. */
-export async function revive({ service }: Stage): Promise<void> {
+export async function restart({ service }: EndToEndContext): Promise<void> {
   await service.kill();
   assert.ok(await service.start(), 'the service starts after it was killed');
 }
@@ -38,22 +38,22 @@ export async function revive({ service }: Stage): Promise<void> {
 /** Feeds as a core does: what was not acknowledged is sent again. Null when the first try was not acknowledged. */
 export async function feed(
   history: History,
-  words: readonly Said[],
+  updates: readonly Update[],
   kill?: () => Promise<void>,
 ): Promise<Answer | null> {
-  const texts = words.map((word) => feedWord(word, history.circumstances));
-  const sent = history.core.feed(texts).catch((error: unknown) => {
+  const messages = updates.map((word) => feedMessage(word, history.context));
+  const sent = history.core.feed(messages).catch((error: unknown) => {
     if (kill === undefined) throw error;
     return null;
   });
   if (kill !== undefined) {
     await kill();
-    await revive(history);
+    await restart(history);
   }
   const first = await sent;
   if (first?.status === 200) return first;
   await until('the feed is acknowledged', async () => {
-    const { status, text } = await history.core.feed(texts);
+    const { status, text } = await history.core.feed(messages);
     assert.ok(status === 200 || status === 503, text);
     return status === 200;
   });
@@ -61,25 +61,25 @@ export async function feed(
 }
 
 /** Reads a transaction and holds it against the model. */
-export async function look(history: History, model: Model, about: number): Promise<void> {
-  const known = model.transactions.get(about);
-  const { transactionId } = detailsOf(about);
-  if (known === undefined) {
+export async function readAndCompare(history: History, model: Model, index: number): Promise<void> {
+  const transaction = model.transactions.get(index);
+  const { transactionId } = detailsOf(index);
+  if (transaction === undefined) {
     const answer = await history.caller.call('GET', `/api/v1/check-status/${transactionId}`);
     assert.equal(answer.json.error_code, 'TRANSACTION_NOT_FOUND', answer.text);
     return;
   }
   const { data, version } = await readStatus(history.caller, transactionId);
-  history.witness.saw({ transactionId, version, data, by: 'GET' });
-  assert.equal(data, expectedData(known, history.circumstances, data));
-  assert.equal(version, known.version, `the version of ${data}`);
+  history.consistencyLog.record({ transactionId, version, data, by: 'GET' });
+  assert.equal(data, expectedData(transaction, history.context, data));
+  assert.equal(version, transaction.version, `the version of ${data}`);
 }
 
 /**
  * Time passes until everything that is pending is due: leases of killed processes end, retries come up. The rows are
  * moved, not the clock.
  */
-export async function letDeliveriesComeDue({ database, circumstances: { clientId } }: History): Promise<void> {
+export async function makeDeliveriesDue({ database, context: { clientId } }: History): Promise<void> {
   await database.transaction(async (query) => {
     const { rows } = await query<{ endpoint_id: string }>(
       `update tiba.callback_deliveries d set next_attempt_at = now()
@@ -95,15 +95,15 @@ export async function letDeliveriesComeDue({ database, circumstances: { clientId
 }
 
 /** So much time passes that what a killed process was asking may be asked by another. */
-export async function letQuestionsComeDue({ database, circumstances: { clientId } }: History): Promise<void> {
+export async function makeInquiriesDue({ database, context: { clientId } }: History): Promise<void> {
   await database.query(
     `update tiba.status_inquiries set claimed_until = null, last_inquired_at = null, next_at = now() where client_id = $1`,
     [clientId],
   );
 }
 
-const WITHIN_MS = 30_000;
+const DEADLINE_MS = 30_000;
 
 /** Asks again until it holds. */
-export const until = (what: string, holds: () => boolean | Promise<boolean>): Promise<void> =>
-  eventually(what, holds, WITHIN_MS);
+export const until = (what: string, condition: () => boolean | Promise<boolean>): Promise<void> =>
+  eventually(what, condition, DEADLINE_MS);

@@ -23,7 +23,7 @@ export interface KillableService {
   /** Resolves when the process that runs, or was killed last, is gone. */
   ended(): Promise<void>;
   /** Lets it look for what is overdue at this moment. */
-  observeTime(now: Date): Promise<void>;
+  markOverdue(now: Date): Promise<void>;
   /** Kills it and what waits to become the next one. @throws Error when it ended once without being killed. */
   close(): Promise<void>;
 }
@@ -72,7 +72,7 @@ export async function createKillableService(
   }
 
   async function answerTo(child: ChildProcess, question: number, reference: string): Promise<void> {
-    tell(child, { kind: 'answer', question, outcome: await answer(reference) });
+    send(child, { kind: 'answer', question, outcome: await answer(reference) });
   }
 
   const current = (): Running => {
@@ -88,8 +88,8 @@ export async function createKillableService(
       starting = child;
       starts += 1;
       next = spawn();
-      tell(child, settings);
-      const ready = heard(child, 'ready');
+      send(child, settings);
+      const ready = nextMessage(child, 'ready');
       const first = await Promise.race([ready, ended.then(() => null)]);
       if (starting === child) starting = undefined;
       if (first === null || child.killed) return false;
@@ -109,11 +109,11 @@ export async function createKillableService(
     async ended() {
       await (running?.ended ?? dying);
     },
-    async observeTime(now) {
+    async markOverdue(now) {
       const { child, ended } = current();
       for (let count: number | null = OBSERVED_AT_ONCE; count === OBSERVED_AT_ONCE; ) {
-        const observed = heard(child, 'observed');
-        tell(child, { kind: 'observe time', now: now.toISOString(), limit: OBSERVED_AT_ONCE });
+        const observed = nextMessage(child, 'observed');
+        send(child, { kind: 'observe time', now: now.toISOString(), limit: OBSERVED_AT_ONCE });
         count = (await Promise.race([observed, ended.then(() => ({ count: null }))])).count;
       }
     },
@@ -134,12 +134,12 @@ async function killed(child: ChildProcess): Promise<void> {
 }
 
 /** What a killed process is not told any more, nobody misses. */
-function tell(child: ChildProcess, message: ToService | ServiceSettings): void {
+function send(child: ChildProcess, message: ToService | ServiceSettings): void {
   if (child.connected) child.send(message, () => {});
 }
 
 /** The next message of this kind; never resolves when the process ends before. */
-function heard<Kind extends FromService['kind']>(
+function nextMessage<Kind extends FromService['kind']>(
   child: ChildProcess,
   kind: Kind,
 ): Promise<Extract<FromService, { kind: Kind }>> {

@@ -5,11 +5,23 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createRandom } from '../contract/random.ts';
 import { CLIENT_SCOPES } from '../support/service.ts';
 import { type Caller, createCaller, readDeliveries, readEvents, readStatus } from './caller.ts';
-import { createWitness } from './consistency-log.ts';
-import { createStage, type Stage } from './context.ts';
-import { assertBalanced, assertInOrder, assertSigned, assertTruthful } from './deliveries-checks.ts';
-import { bankAnswer, createDisbursements, type Disbursement, type Feeding, feedAll, RAIL } from './disbursements.ts';
-import { killAgainAndAgain } from './killer.ts';
+import { createConsistencyLog } from './consistency-log.ts';
+import { createContext, type EndToEndContext } from './context.ts';
+import {
+  assertCallbacksMatchEvents,
+  assertDeliveriesComplete,
+  assertInOrder,
+  assertSigned,
+} from './deliveries-checks.ts';
+import {
+  bankAnswer,
+  createDisbursements,
+  type Disbursement,
+  type FeedOptions,
+  feedAll,
+  RAIL,
+} from './disbursements.ts';
+import { killRepeatedly } from './killer.ts';
 
 /**
  * The service is killed at random moments while disbursements come to their end. KILLS and TRANSACTIONS make it more
@@ -24,18 +36,18 @@ const PATHS = ['/one', '/two'];
 const READ_AT_ONCE = 50;
 const POLL_MS = 10;
 /** What a killed process held is free again after 20 s. */
-const SETTLED_WITHIN_MS = 90_000;
+const SETTLE_TIMEOUT_MS = 90_000;
 
-let stage: Stage;
+let stage: EndToEndContext;
 let client: Caller;
 before(async () => {
   // Nothing is overdue, and whoever reads has the bank asked.
-  stage = await createStage({ rails: [RAIL], overdueMinutes: 100_000, staleSeconds: 1 }, bankAnswer);
+  stage = await createContext({ rails: [RAIL], overdueMinutes: 100_000, staleSeconds: 1 }, bankAnswer);
   client = await createCaller(stage.service, stage.database, 'client', CLIENT_SCOPES);
 });
 after(() => stage?.close());
 
-const witness = createWitness();
+const witness = createConsistencyLog();
 
 interface Endpoint {
   readonly path: string;
@@ -59,27 +71,27 @@ async function readUntil(ended: AbortSignal, disbursements: readonly Disbursemen
   }
 }
 
-async function read({ transactionId, acknowledged, ends }: Disbursement): Promise<void> {
+async function read({ transactionId, acknowledged, outcome }: Disbursement): Promise<void> {
   const starts = stage.service.starts();
   try {
     const { data, version } = await readStatus(client, transactionId);
-    witness.saw({ transactionId, version, data, by: 'GET' });
-    if (acknowledged === 'its end') assert.match(data, new RegExp(`"status":"${ends}"`));
+    witness.record({ transactionId, version, data, by: 'GET' });
+    if (acknowledged === 'its end') assert.match(data, new RegExp(`"status":"${outcome}"`));
   } catch (error) {
     // An answer that was cut off says nothing. Any other has to be right.
     if (stage.service.isRunning() && stage.service.starts() === starts) throw error;
   }
 }
 
-async function assertEnded({ transactionId, ends }: Disbursement): Promise<void> {
+async function assertEnded({ transactionId, outcome }: Disbursement): Promise<void> {
   const { data, version } = await readStatus(client, transactionId);
-  witness.saw({ transactionId, version, data, by: 'GET' });
-  assert.match(data, new RegExp(`"status":"${ends}"`));
-  assert.equal(version, 2, `PROCESS, then ${ends}`);
+  witness.record({ transactionId, version, data, by: 'GET' });
+  assert.match(data, new RegExp(`"status":"${outcome}"`));
+  assert.equal(version, 2, `PROCESS, then ${outcome}`);
 }
 
 async function untilSettled(): Promise<void> {
-  const deadlineMs = performance.now() + SETTLED_WITHIN_MS;
+  const deadlineMs = performance.now() + SETTLE_TIMEOUT_MS;
   for (;;) {
     const [left] = await stage.database.query<{ open: number; pending: number }>(
       `select (select count(*) from tiba.transactions where status = 'PROCESS')::int as open,
@@ -91,14 +103,17 @@ async function untilSettled(): Promise<void> {
   }
 }
 
-async function finishWhileKilled(t: TestContext, disbursements: readonly Disbursement[]): Promise<Feeding['counts']> {
+async function feedWhileKilling(
+  t: TestContext,
+  disbursements: readonly Disbursement[],
+): Promise<FeedOptions['counts']> {
   const seed = Number(process.env['FC_SEED'] ?? randomInt(2 ** 31));
   const over = new AbortController();
   const { signal } = over;
-  const counts = { words: 0, again: 0 };
+  const counts = { updates: 0, retries: 0 };
   const progress = { killed: 0 };
   /** Work is spread over all the lives there are. */
-  async function mayGoOn(part: number): Promise<void> {
+  async function waitForTurn(part: number): Promise<void> {
     while (progress.killed < Math.min(part, 1) * KILLS) {
       signal.throwIfAborted();
       await delay(POLL_MS);
@@ -108,15 +123,15 @@ async function finishWhileKilled(t: TestContext, disbursements: readonly Disburs
   const share = Math.ceil(disbursements.length / FEEDERS);
   const fed = Array.from({ length: FEEDERS }, (_, feeder) => {
     const own = disbursements.slice(feeder * share, (feeder + 1) * share);
-    return feedAll(own, { core: stage.core, clientId: client.clientId, mayGoOn, counts, over: signal });
+    return feedAll(own, { core: stage.core, clientId: client.clientId, waitForTurn, counts, signal: signal });
   });
   const reading = Array.from({ length: READERS }, () => readUntil(signal, disbursements, createRandom(seed + 1)));
-  const killing = killAgainAndAgain({
+  const killing = killRepeatedly({
     service: stage.service,
     kills: KILLS,
     random: createRandom(seed),
     onKilled: () => void (progress.killed += 1),
-    over: signal,
+    signal: signal,
   });
   const work = Promise.all([killing, ...fed]);
   try {
@@ -134,15 +149,18 @@ test(`${TRANSACTIONS} disbursements end while the service is killed ${KILLS} tim
   const startedMs = performance.now();
   const endpoints = await Promise.all(PATHS.map(register));
   const disbursements = createDisbursements(TRANSACTIONS);
-  const { words, again } = await finishWhileKilled(t, disbursements);
+  const { updates, retries } = await feedWhileKilling(t, disbursements);
   const killedForMs = performance.now() - startedMs;
   await untilSettled();
   const settledForMs = performance.now() - startedMs - killedForMs;
 
-  const [kept] = await stage.database.query<{ words: number }>(
-    `select count(*)::int as words from tiba.status_updates where source = 'core'`,
+  const [stored] = await stage.database.query<{ updates: number }>(
+    `select count(*)::int as updates from tiba.status_updates where source = 'core'`,
   );
-  assert.ok(kept !== undefined && kept.words >= words, `${words} words were acknowledged, ${kept?.words} were kept`);
+  assert.ok(
+    stored !== undefined && stored.updates >= updates,
+    `${updates} updates were acknowledged, ${stored?.updates} are stored`,
+  );
 
   for (let at = 0; at < disbursements.length; at += READ_AT_ONCE) {
     await Promise.all(disbursements.slice(at, at + READ_AT_ONCE).map(assertEnded));
@@ -153,17 +171,17 @@ test(`${TRANSACTIONS} disbursements end while the service is killed ${KILLS} tim
   assert.deepEqual([...ids].sort(), disbursements.map(({ transactionId }) => `evt_${transactionId}_2`).sort());
 
   const { requests } = stage.receiver;
-  assertTruthful(requests, new Map(events.map((event) => [event.eventId, event])), witness);
+  assertCallbacksMatchEvents(requests, new Map(events.map((event) => [event.eventId, event])), witness);
   for (const { path, endpointId, secret } of endpoints) {
     const own = requests.filter((request) => request.path === path);
     for (const request of own) assertSigned(request, [{ secret, from: 0 }]);
     const deliveries = await readDeliveries(client, endpointId);
     assert.ok(deliveries.every(({ state }) => state === 'delivered'));
-    assertBalanced(deliveries, ids, own);
+    assertDeliveriesComplete(deliveries, ids, own);
   }
   assert.deepEqual(witness.contradictions(), []);
   t.diagnostic(
-    `${words} words acknowledged, ${kept.words} kept, ${again} batches sent again; ${events.length} events, ` +
+    `${updates} updates acknowledged, ${stored.updates} stored, ${retries} batches sent again; ${events.length} events, ` +
       `${requests.length} callbacks, ${requests.length - events.length * endpoints.length} of them once more`,
   );
   t.diagnostic(`killed for ${Math.round(killedForMs / 1000)} s, settled ${Math.round(settledForMs / 1000)} s later`);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { register } from '../callbacks/endpoints-harness.ts';
 import { type HttpReceiver, startHttpReceiver } from '../support/http-receiver.ts';
-import { startTestService, type TestService, word } from '../support/service.ts';
+import { startTestService, statusUpdate, type TestService } from '../support/service.ts';
 import { until } from './history.ts';
 
 let service: TestService;
@@ -26,7 +26,7 @@ test('a callback is sent because something happened, not because somebody looks 
   for (let count = 0; count < EVENTS; count += 1) {
     const transactionId = `TP${String(count).padStart(8, '0')}`;
     const startedMs = performance.now();
-    await service.feed(word({ transaction_id: transactionId, reference_id: transactionId, status: 'SUCCESS' }));
+    await service.feed(statusUpdate({ transaction_id: transactionId, reference_id: transactionId, status: 'SUCCESS' }));
     await until('the callback has come', () => receiver.requests.length > count);
     durations.push(performance.now() - startedMs);
   }

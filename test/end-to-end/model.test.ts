@@ -4,11 +4,11 @@ import fc from 'fast-check';
 import { EVENT_KINDS } from '../../apps/server/src/domain/event.ts';
 import { bankCommands } from './bank-commands.ts';
 import { callbackCommands, registerEndpoint } from './callback-commands.ts';
-import { createStage, type Stage } from './context.ts';
+import { createContext, type EndToEndContext } from './context.ts';
 import { FIRST_PLAIN, OVERDUE_MINUTES } from './details.ts';
-import { type Command, railOf, wordCommands } from './feed-commands.ts';
-import { beginHistory, revive } from './history.ts';
-import { judge } from './invariants.ts';
+import { type Command, feedCommands, railOf } from './feed-commands.ts';
+import { restart, startHistory } from './history.ts';
+import { assertInvariants } from './invariants.ts';
 import { createModel } from './model.ts';
 
 /**
@@ -26,9 +26,9 @@ const SHRINK_MS = 0;
 const { FC_SEED, FC_PATH, FC_REPLAY_PATH } = process.env;
 const seed = Number(FC_SEED ?? randomInt(2 ** 31));
 
-let stage: Stage;
+let stage: EndToEndContext;
 before(async () => {
-  stage = await createStage(
+  stage = await createContext(
     {
       rails: Array.from({ length: FIRST_PLAIN }, (_, place) => railOf(place)),
       overdueMinutes: OVERDUE_MINUTES,
@@ -39,7 +39,7 @@ before(async () => {
 });
 after(() => stage?.close());
 
-const all = { ...wordCommands, ...bankCommands, ...callbackCommands };
+const all = { ...feedCommands, ...bankCommands, ...callbackCommands };
 /** How many times more often than the others: words first, and last what kills, because starting again takes long. */
 const more: Partial<Record<keyof typeof all, number>> = {
   feedWords: 4,
@@ -67,13 +67,13 @@ const histories = fc.commands(
 let failedAtMs = Number.POSITIVE_INFINITY;
 const property = fc.asyncProperty(histories, async (commands) => {
   if (performance.now() > failedAtMs + SHRINK_MS) return;
-  if (!stage.service.isRunning()) await revive(stage);
+  if (!stage.service.isRunning()) await restart(stage);
   const model = createModel();
-  const real = await beginHistory(stage);
+  const real = await startHistory(stage);
   try {
     for (let count = 0; count < ENDPOINTS; count += 1) await registerEndpoint(model, real, [...EVENT_KINDS]);
     await fc.asyncModelRun(() => ({ model, real }), commands);
-    await judge(real, model);
+    await assertInvariants(real, model);
   } catch (error) {
     failedAtMs = Math.min(failedAtMs, performance.now());
     throw error;

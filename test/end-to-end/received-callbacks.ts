@@ -4,7 +4,7 @@
 const OBJECT = String.raw`\{(?:[^"{}]|"(?:[^"\\]|\\.)*")*\}`;
 
 /** An event as the list of events or a callback tells of it. */
-export interface ToldEvent {
+export interface NotifiedEvent {
   readonly type: string;
   readonly timestamp: string;
   readonly version: number;
@@ -12,7 +12,7 @@ export interface ToldEvent {
   readonly data: string;
 }
 
-export interface ListedEvent extends ToldEvent {
+export interface ListedEvent extends NotifiedEvent {
   readonly sequence: number;
   readonly eventId: string;
 }
@@ -24,7 +24,7 @@ export function dataOf(answer: string): string {
 
 const CALLBACK = new RegExp(`^\\{"type":"([^"]+)","timestamp":"([^"]+)","version":(\\d+),"data":(${OBJECT})\\}$`);
 
-export function readCallback(body: string): ToldEvent {
+export function readCallback(body: string): NotifiedEvent {
   const match = CALLBACK.exec(body);
   return {
     type: required(match, body, 1),

@@ -24,7 +24,7 @@ const answers = new Map<number, (answer: Extract<ToService, { kind: 'answer' }>)
 let questions = 0;
 
 /** A process that outlives its parent by a moment has nobody to tell. */
-const tell = (message: FromService): void => {
+const send = (message: FromService): void => {
   if (process.connected) process.send?.(message, undefined, undefined, () => {});
 };
 
@@ -41,7 +41,7 @@ const scriptedRail = (name: string): Rail => ({
         if (outcome === 'garbage') reject(new Error('what the bank sent cannot be read'));
         else resolve(outcome);
       });
-      tell({ kind: 'question', question, reference });
+      send({ kind: 'question', question, reference });
     }),
   close: async () => {},
 });
@@ -69,9 +69,9 @@ process.on('message', (message: ToService) => {
   if (message.kind === 'answer') answers.get(message.question)?.(message);
   else
     app.transactionUpdater.markOverdue(new Date(message.now), message.limit).then(
-      (count) => tell({ kind: 'observed', count }),
-      () => tell({ kind: 'observed', count: null }),
+      (count) => send({ kind: 'observed', count }),
+      () => send({ kind: 'observed', count: null }),
     );
 });
 const address: ServiceAddress = { publicUrl: app.publicUrl, operatorUrl: app.operatorUrl };
-tell({ kind: 'ready', address });
+send({ kind: 'ready', address });

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { startTestService, type TestClient, type TestService, word } from '../support/service.ts';
-import { bound } from '../support/suite-environment.ts';
+import { startTestService, statusUpdate, type TestClient, type TestService } from '../support/service.ts';
+import { timeLimitMs } from '../support/suite-environment.ts';
 import { type PostgresServer, startPostgresServer } from './postgres-server.ts';
 import { type NotificationsMode, type PostgresProxy, startPostgresProxy } from './proxy.ts';
 import { assertUnavailable, RECOVERED_WITHIN_MS, timeRequest } from './request-monitor.ts';
 
 /** docs/contract.md 5: a disabled client is rejected within one second. The rest is time that the test itself needs. */
-const REJECTED_WITHIN_MS = bound(1_000 + 150);
+const REJECTED_WITHIN_MS = timeLimitMs(1_000 + 150);
 
 let server: PostgresServer;
 let proxy: PostgresProxy;
@@ -18,7 +18,7 @@ before(async () => {
   server = await startPostgresServer();
   proxy = await startPostgresProxy(server.socketPath);
   service = await startTestService({ rails: [], database: { connection: proxy.connection, drop: async () => {} } });
-  assert.equal((await service.feed(word())).status, 200);
+  assert.equal((await service.feed(statusUpdate())).status, 200);
 });
 after(async () => {
   await service?.close();

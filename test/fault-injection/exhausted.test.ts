@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import pg from 'pg';
-import { startTestService, type TestService, word } from '../support/service.ts';
-import { bound } from '../support/suite-environment.ts';
+import { startTestService, statusUpdate, type TestService } from '../support/service.ts';
+import { timeLimitMs } from '../support/suite-environment.ts';
 import { type PostgresServer, startPostgresServer } from './postgres-server.ts';
 import { assertRecovers, assertUnavailable, timeRequest } from './request-monitor.ts';
 
@@ -46,11 +46,13 @@ test('when other programs use all connections, requests get 503 at once, and 200
   const checkStatus = () => service.get('/api/v1/check-status/TB0000000001');
   const timed = await timeRequest(checkStatus);
   assertUnavailable(timed);
-  assert.ok(timed.tookMs < bound(1_500), `${Math.round(timed.tookMs)} ms`);
+  assert.ok(timed.tookMs < timeLimitMs(1_500), `${Math.round(timed.tookMs)} ms`);
 
   const feeds = await Promise.all(
     Array.from({ length: 6 }, (_, index) =>
-      timeRequest(() => service.feed(word({ transaction_id: `TB000000000${index + 1}`, reference_id: `${index}` }))),
+      timeRequest(() =>
+        service.feed(statusUpdate({ transaction_id: `TB000000000${index + 1}`, reference_id: `${index}` })),
+      ),
     ),
   );
   const failed = feeds.filter(({ answer }) => answer.status !== 200);
@@ -58,6 +60,6 @@ test('when other programs use all connections, requests get 503 at once, and 200
   for (const each of failed) assertUnavailable(each);
 
   await releaseConnections();
-  await assertRecovers(() => service.feed(word({ transaction_id: 'TB0000000001', reference_id: '0' })));
+  await assertRecovers(() => service.feed(statusUpdate({ transaction_id: 'TB0000000001', reference_id: '0' })));
   await assertRecovers(checkStatus);
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, suite, test } from 'node:test';
-import { startTestService, type TestService, word } from '../support/service.ts';
-import { bound } from '../support/suite-environment.ts';
+import { startTestService, statusUpdate, type TestService } from '../support/service.ts';
+import { timeLimitMs } from '../support/suite-environment.ts';
 import { type PostgresServer, startPostgresServer } from './postgres-server.ts';
 import {
   assertOkOrUnavailable,
@@ -18,7 +18,7 @@ const openSockets = (): number =>
   process.getActiveResourcesInfo().filter((resource) => resource === 'PipeWrap' || resource === 'TCPSocketWrap').length;
 
 /** The service closes several pools, one after the other, and waits two seconds for each. */
-const STOPPED_WITHIN_MS = bound(15_000);
+const STOPPED_WITHIN_MS = timeLimitMs(15_000);
 
 let server: PostgresServer;
 let service: TestService;
@@ -27,7 +27,7 @@ const checkStatus = () => service.get('/api/v1/check-status/TB0000000001');
 before(async () => {
   server = await startPostgresServer();
   service = await startTestService({ rails: [], database: server.database });
-  assert.equal((await service.feed(word())).status, 200);
+  assert.equal((await service.feed(statusUpdate())).status, 200);
 });
 after(async () => {
   server?.resume();
@@ -54,12 +54,12 @@ suite('while PostgreSQL is frozen: connections stay open, and nothing answers', 
     const [one, other, fed] = await Promise.all([
       timeRequest(checkStatus),
       timeRequest(() => service.get('/api/v1/check-status?reference_id=INV%2F2026%2F001')),
-      timeRequest(() => service.feed(word({ transaction_id: 'TB0000000002', reference_id: '2' }))),
+      timeRequest(() => service.feed(statusUpdate({ transaction_id: 'TB0000000002', reference_id: '2' }))),
     ]);
     for (const timed of [one, other, fed]) assertUnavailable(timed);
     server.resume();
     await assertRecovers(checkStatus);
-    const answer = await service.feed(word({ transaction_id: 'TB0000000002', reference_id: '2' }));
+    const answer = await service.feed(statusUpdate({ transaction_id: 'TB0000000002', reference_id: '2' }));
     assert.deepEqual([answer.status, answer.json.data?.['inserted']], [200, 1], 'the feed that got 503 was not stored');
   });
 

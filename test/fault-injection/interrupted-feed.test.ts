@@ -5,7 +5,7 @@ import net from 'node:net';
 import { text } from 'node:stream/consumers';
 import { after, before, suite, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { startTestService, type TestService, word } from '../support/service.ts';
+import { startTestService, statusUpdate, type TestService } from '../support/service.ts';
 import { type PostgresServer, startPostgresServer } from './postgres-server.ts';
 import { assertRecovers, until } from './request-monitor.ts';
 
@@ -22,7 +22,7 @@ after(async () => {
   await server?.remove();
 });
 
-const lineFor = (id: string): string => `${JSON.stringify(word({ transaction_id: id, reference_id: id }))}\n`;
+const lineFor = (id: string): string => `${JSON.stringify(statusUpdate({ transaction_id: id, reference_id: id }))}\n`;
 
 const countStored = async (prefix: string): Promise<number> => {
   const [row] = await server.query<{ count: number }>(

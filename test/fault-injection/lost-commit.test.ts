@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { startTestService, type TestService, word } from '../support/service.ts';
+import { startTestService, statusUpdate, type TestService } from '../support/service.ts';
 import { type PostgresServer, startPostgresServer } from './postgres-server.ts';
 import { type PostgresProxy, startPostgresProxy } from './proxy.ts';
 import { assertUnavailable, timeRequest } from './request-monitor.ts';
@@ -32,7 +32,7 @@ test('the reply to COMMIT is lost: the feed gets 503, and feeding again stores e
   const lines = Array.from({ length: count }, (_, index) => {
     const id = `TB${String(index).padStart(10, '0')}`;
     return [
-      word({ transaction_id: id, reference_id: id }),
+      statusUpdate({ transaction_id: id, reference_id: id }),
       { client_id: 'alpha', transaction_id: id, status: 'SUCCESS', processed_at: '2026-11-21T04:40:00.000Z' },
     ]
       .map((each) => JSON.stringify(each))

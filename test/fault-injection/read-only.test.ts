@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { startTestService, type TestService, word } from '../support/service.ts';
+import { startTestService, statusUpdate, type TestService } from '../support/service.ts';
 import { type PostgresServer, startPostgresServer } from './postgres-server.ts';
 import {
   assertOkOrUnavailable,
@@ -17,7 +17,7 @@ let service: TestService;
 before(async () => {
   server = await startPostgresServer();
   service = await startTestService({ rails: [], database: server.database });
-  assert.equal((await service.feed(word())).status, 200);
+  assert.equal((await service.feed(statusUpdate())).status, 200);
 });
 after(async () => {
   await service?.close();
@@ -25,7 +25,7 @@ after(async () => {
 });
 
 const checkStatus = () => service.get('/api/v1/check-status/TB0000000001');
-const feed = (id: string) => service.feed(word({ transaction_id: id, reference_id: id }));
+const feed = (id: string) => service.feed(statusUpdate({ transaction_id: id, reference_id: id }));
 const ids = Array.from({ length: 1_000 }, (_, index) => `TR${String(index).padStart(10, '0')}`).values();
 
 async function setReadOnly(readOnly: boolean): Promise<void> {

@@ -3,16 +3,16 @@ import type { TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { eventually } from '../support/eventually.ts';
 import type { Answer, TestService } from '../support/service.ts';
-import { bound } from '../support/suite-environment.ts';
+import { timeLimitMs } from '../support/suite-environment.ts';
 
 /** How long a response may take whatever the fault, plus what a busy machine adds. */
-const ANSWERED_WITHIN_MS = bound(3_000 + 100);
-export const RECOVERED_WITHIN_MS = bound(2_000);
+const ANSWERED_WITHIN_MS = timeLimitMs(3_000 + 100);
+export const RECOVERED_WITHIN_MS = timeLimitMs(2_000);
 /**
  * Once the service has detected the fault, no request waits for a deadline: half a second, plus what a busy machine
  * adds.
  */
-export const FAST_FAILURE_WITHIN_MS = bound(1_000);
+export const FAST_FAILURE_WITHIN_MS = timeLimitMs(1_000);
 
 export interface TimedAnswer {
   readonly answer: Answer;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, suite, test } from 'node:test';
-import { startTestService, type TestService, word } from '../support/service.ts';
+import { startTestService, statusUpdate, type TestService } from '../support/service.ts';
 import { type PostgresServer, startPostgresServer } from './postgres-server.ts';
 import {
   assertOkOrUnavailable,
@@ -20,7 +20,7 @@ const checkStatus = () => service.get('/api/v1/check-status/TB0000000001');
 before(async () => {
   server = await startPostgresServer();
   service = await startTestService({ rails: [], database: server.database });
-  assert.equal((await service.feed(word())).status, 200);
+  assert.equal((await service.feed(statusUpdate())).status, 200);
 });
 after(async () => {
   await service?.close();
@@ -58,14 +58,14 @@ suite('when PostgreSQL restarts or loses connections', () => {
     await until('the fault is detected', async () => (await probeStatus(service, '/readyz')) === 503);
     assert.equal(await probeStatus(service, '/livez'), 200);
     assertUnavailable(
-      await timeRequest(() => service.feed(word({ transaction_id: 'TB0000000002', reference_id: '2' }))),
+      await timeRequest(() => service.feed(statusUpdate({ transaction_id: 'TB0000000002', reference_id: '2' }))),
     );
     await server.start();
     await assertRecovers(checkStatus);
     await until('the service is ready', async () => (await probeStatus(service, '/readyz')) === 200);
     const { unavailable } = assertOkOrUnavailable(await requests.stop());
     assert.ok(unavailable > 0, 'no response was 503');
-    const fed = await service.feed(word({ transaction_id: 'TB0000000002', reference_id: '2' }));
+    const fed = await service.feed(statusUpdate({ transaction_id: 'TB0000000002', reference_id: '2' }));
     assert.deepEqual([fed.status, fed.json.data?.['inserted']], [200, 1]);
   });
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { startTestService, type TestService, word } from '../support/service.ts';
+import { startTestService, statusUpdate, type TestService } from '../support/service.ts';
 
 let service: TestService;
 before(async () => {
@@ -18,7 +18,11 @@ test('many feeds of one line at once are stored together, and each is answered f
       // Every fourth contradicts itself, and every tenth repeats the one before.
       const id = idOf(index % 10 === 9 ? index - 1 : index);
       return service.feed(
-        word({ transaction_id: id, reference_id: `ref ${id}`, ...(index % 4 === 3 ? { total_amount: '1.00' } : {}) }),
+        statusUpdate({
+          transaction_id: id,
+          reference_id: `ref ${id}`,
+          ...(index % 4 === 3 ? { total_amount: '1.00' } : {}),
+        }),
       );
     }),
   );

@@ -13,7 +13,7 @@ import { findRunningPostgres } from '../../apps/server/src/embedded-postgres/emb
 import { findPostmaster } from '../../apps/server/src/embedded-postgres/postmaster.ts';
 import type { FeedReport } from '../../apps/server/src/feed/feed.ts';
 import { type Sandbox, startSandbox } from '../support/sandbox.ts';
-import { word } from '../support/service.ts';
+import { statusUpdate } from '../support/service.ts';
 import { only } from './harness.ts';
 import { processorTimeMs, sampleMemory } from './process-usage.ts';
 
@@ -134,7 +134,7 @@ function* firstWords(prefix: string, count: number): Generator<string> {
 }
 
 const firstWord = (id: string): string =>
-  `${JSON.stringify(word({ client_id: 'demo-shop', transaction_id: id, reference_id: `INV/${id}` }))}\n`;
+  `${JSON.stringify(statusUpdate({ client_id: 'demo-shop', transaction_id: id, reference_id: `INV/${id}` }))}\n`;
 
 const idsOf = (request: number): string[] =>
   Array.from({ length: REQUEST_TRANSACTIONS }, (_, index) => idOf('TK', request * REQUEST_TRANSACTIONS + index));

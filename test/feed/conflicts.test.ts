@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import { startTestService, type TestService, word } from '../support/service.ts';
+import { startTestService, statusUpdate, type TestService } from '../support/service.ts';
 import { createIds, only, outcomesOf, reportOf, statusOf, statusUpdatesOf } from './harness.ts';
 
 let service: TestService;
@@ -45,7 +45,10 @@ suite('a word that contradicts what is known is a conflict: reported by its line
     const was = JSON.stringify(known['status'] ?? 'PROCESS');
     test(`${JSON.stringify(said)} after ${was}`, async () => {
       const id = newId();
-      assert.deepEqual(await feed(word({ transaction_id: id, reference_id: id, ...known })), only({ inserted: 1 }));
+      assert.deepEqual(
+        await feed(statusUpdate({ transaction_id: id, reference_id: id, ...known })),
+        only({ inserted: 1 }),
+      );
       const before = await statusOf(service, id);
 
       const contradiction = { client_id: 'alpha', transaction_id: id, ...said };
@@ -67,7 +70,7 @@ suite('a word that contradicts what is known is a conflict: reported by its line
 
   test('a transaction goes on after a conflict', async () => {
     const id = newId();
-    await feed(word({ transaction_id: id, reference_id: id }));
+    await feed(statusUpdate({ transaction_id: id, reference_id: id }));
     await feed({ client_id: 'alpha', transaction_id: id, status: 'SUCCESS', amount: '1.00' });
     const end = { client_id: 'alpha', transaction_id: id, ...SUCCESS };
     assert.deepEqual(await feed(end), only({ advanced: 1 }));
@@ -80,8 +83,8 @@ suite('a reference that belongs to another transaction of the client', () => {
 
   test('is a conflict, kept with the transaction that has it', async () => {
     const [holder, other] = [newId(), newId()];
-    await feed(word({ transaction_id: holder, reference_id: holder }));
-    const rival = word({ transaction_id: other, reference_id: holder });
+    await feed(statusUpdate({ transaction_id: holder, reference_id: holder }));
+    const rival = statusUpdate({ transaction_id: other, reference_id: holder });
     assert.deepEqual(
       await feed(rival),
       only({ conflicts: [{ line: 1, transaction_id: other, reason: reasonFor(holder) }] }),
@@ -102,8 +105,8 @@ suite('a reference that belongs to another transaction of the client', () => {
     const [holder, other] = [newId(), newId()];
     assert.deepEqual(
       await feed(
-        word({ transaction_id: holder, reference_id: holder }),
-        word({ transaction_id: other, reference_id: holder }),
+        statusUpdate({ transaction_id: holder, reference_id: holder }),
+        statusUpdate({ transaction_id: other, reference_id: holder }),
         { client_id: 'alpha', transaction_id: other, ...SUCCESS, reference_id: 'x' },
       ),
       only({
@@ -123,14 +126,14 @@ suite('a reference that belongs to another transaction of the client', () => {
   test('of another client is no conflict', async () => {
     const reference = newId();
     const words = ['alpha', 'beta'].map((client) =>
-      word({ client_id: client, transaction_id: newId(), reference_id: reference }),
+      statusUpdate({ client_id: client, transaction_id: newId(), reference_id: reference }),
     );
     assert.deepEqual(await feed(...words), only({ inserted: 2 }));
   });
 
   test('is compared exactly: case and composition make another reference', async () => {
     const references = ['Inv-é', 'inv-é', 'Inv-e\u0301', 'Inv-é '];
-    const words = references.map((reference) => word({ transaction_id: newId(), reference_id: reference }));
+    const words = references.map((reference) => statusUpdate({ transaction_id: newId(), reference_id: reference }));
     assert.deepEqual(await feed(...words), only({ inserted: references.length }));
   });
 });

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { startTestService, type TestService, word } from '../support/service.ts';
-import { bound } from '../support/suite-environment.ts';
+import { startTestService, statusUpdate, type TestService } from '../support/service.ts';
+import { timeLimitMs } from '../support/suite-environment.ts';
 import { only, outcomesOf, reportOf, statusOf } from './harness.ts';
 
 let service: TestService;
@@ -31,7 +31,7 @@ const insert = (id: string) =>
   );
 
 const about = (id: string, changes: Record<string, unknown> = {}) =>
-  word({ transaction_id: id, reference_id: `ref ${id}`, ...changes });
+  statusUpdate({ transaction_id: id, reference_id: `ref ${id}`, ...changes });
 
 async function untilTheFeedWaits(): Promise<void> {
   for (const deadline = performance.now() + 5_000; performance.now() < deadline; await delay(2)) {
@@ -116,7 +116,7 @@ suite('a feed that meets another at the same transactions', () => {
     try {
       const startedMs = performance.now();
       await statusOf(service, 'TT0000000000');
-      assert.ok(performance.now() - startedMs < bound(1_000));
+      assert.ok(performance.now() - startedMs < timeLimitMs(1_000));
     } finally {
       await rival.query('rollback');
     }

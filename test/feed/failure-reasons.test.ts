@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { FAILURE_REASONS, type FailureReason, publishedReason } from '../../apps/server/src/domain/failure-reason.ts';
-import { startTestService, type TestService, word } from '../support/service.ts';
+import { startTestService, statusUpdate, type TestService } from '../support/service.ts';
 import { createIds, only, reportOf, statusOf, statusUpdatesOf } from './harness.ts';
 
 let service: TestService;
@@ -17,7 +17,7 @@ const ENDED = { status: 'FAILED', processed_at: '2026-11-21T04:40:00.500Z' };
 
 async function shownFor(reason: string): Promise<unknown> {
   const id = newId();
-  const said = word({ transaction_id: id, reference_id: id, ...ENDED, failure_reason: reason });
+  const said = statusUpdate({ transaction_id: id, reference_id: id, ...ENDED, failure_reason: reason });
   assert.deepEqual(reportOf(await service.feed(said)), only({ inserted: 1 }));
   const [observation] = await statusUpdatesOf(service, id);
   assert.equal((JSON.parse(observation?.raw ?? '') as Record<string, unknown>)['failure_reason'], reason);
@@ -48,7 +48,7 @@ test("the core's own words are kept in the observation, and its clients are show
 test('a code and its text say the same of a transaction; the first one that was given stands', async () => {
   const id = newId();
   const later = (reason: string) => ({ client_id: 'alpha', transaction_id: id, ...ENDED, failure_reason: reason });
-  await service.feed(word({ transaction_id: id, reference_id: id }));
+  await service.feed(statusUpdate({ transaction_id: id, reference_id: id }));
   const report = reportOf(
     await service.feed([later('CUT_OFF'), later(publishedReason('CUT_OFF')), later('BANK_UNAVAILABLE')]),
   );

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import { send, startTestService, type TestService, word } from '../support/service.ts';
+import { send, startTestService, statusUpdate, type TestService } from '../support/service.ts';
 import { createIds, only, post, reportOf } from './harness.ts';
 
 let service: TestService;
@@ -13,7 +13,7 @@ after(() => service?.close());
 
 const newWord = (): Record<string, unknown> => {
   const id = newId();
-  return word({ transaction_id: id, reference_id: id });
+  return statusUpdate({ transaction_id: id, reference_id: id });
 };
 const newLine = (): string => JSON.stringify(newWord());
 const JSON_TYPE = { type: 'application/json' };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import { startTestService, type TestService, word } from '../support/service.ts';
+import { startTestService, statusUpdate, type TestService } from '../support/service.ts';
 import { createIds, only, post, reportOf, statusUpdatesOf } from './harness.ts';
 
 let service: TestService;
@@ -12,7 +12,7 @@ before(async () => {
 after(() => service?.close());
 
 const lineAbout = (id: string, changes: Record<string, unknown> = {}): string =>
-  JSON.stringify(word({ transaction_id: id, reference_id: id, ...changes }));
+  JSON.stringify(statusUpdate({ transaction_id: id, reference_id: id, ...changes }));
 
 /** The line is rejected for this reason and leaves nothing; the lines around it are stored all the same. */
 async function assertRejected(line: string | Buffer, reason: string | RegExp, id?: string): Promise<void> {

@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
 import type { FeedReport } from '../../apps/server/src/feed/feed.ts';
-import { startTestService, type TestClient, type TestService, word } from '../support/service.ts';
+import { startTestService, statusUpdate, type TestClient, type TestService } from '../support/service.ts';
 import { post, reportOf } from './harness.ts';
 
 /**
@@ -78,7 +78,7 @@ function lineOf({ transaction, status, changes, short }: Said): string {
   const given = status === 'PROCESS' && 'processed_at' in changes ? {} : changes;
   const key = { client_id: 'alpha', transaction_id: id, status, ...ending, ...times, ...given };
   const named = { ...key, reference_id: `${JSON.stringify(reference)} ${run}` };
-  return JSON.stringify(short ? key : word(named));
+  return JSON.stringify(short ? key : statusUpdate(named));
 }
 
 /** Sends one request after the other, and after each looks whether a final status that was seen is still there. */

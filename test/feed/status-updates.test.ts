@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { publishedReason } from '../../apps/server/src/domain/failure-reason.ts';
-import { startTestService, type TestService, word } from '../support/service.ts';
+import { startTestService, statusUpdate, type TestService } from '../support/service.ts';
 import { createIds, only, outcomesOf, reportOf, statusOf, statusUpdatesOf } from './harness.ts';
 
 let service: TestService;
@@ -15,7 +15,7 @@ after(() => service?.close());
 const feed = async (...words: Record<string, unknown>[]) => reportOf(await service.feed(words));
 const aboutNew = (changes: Record<string, unknown> = {}) => {
   const id = newId();
-  return { id, first: word({ transaction_id: id, reference_id: `ref ${id}`, ...changes }) };
+  return { id, first: statusUpdate({ transaction_id: id, reference_id: `ref ${id}`, ...changes }) };
 };
 const short = (id: string, changes: Record<string, unknown>) => ({
   client_id: 'alpha',
@@ -247,7 +247,7 @@ suite('several words about one transaction in one feed', () => {
 
   test('keep their order over batches of 500 lines', async () => {
     const ids = Array.from({ length: 1_300 }, newId);
-    const firsts = ids.map((id) => word({ transaction_id: id, reference_id: id }));
+    const firsts = ids.map((id) => statusUpdate({ transaction_id: id, reference_id: id }));
     const lasts = ids.map((id) => short(id, { status: 'SUCCESS', processed_at: PROCESSED_AT }));
     // The conflicts stand on both sides of two boundaries.
     const failed = [499, 500, 999, 1_000].map((index) =>

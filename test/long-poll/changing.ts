@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { eventually } from '../support/eventually.ts';
-import { type TestService, word } from '../support/service.ts';
+import { statusUpdate, type TestService } from '../support/service.ts';
 
 export interface TestTransaction {
   readonly transactionId: string;
@@ -11,7 +11,7 @@ export interface TestTransaction {
 }
 
 const words = (id: string, changes: Record<string, unknown>) =>
-  word({ transaction_id: id, reference_id: `ref/${id}`, ...changes });
+  statusUpdate({ transaction_id: id, reference_id: `ref/${id}`, ...changes });
 
 /** A transaction of alpha in PROCESS that nobody else uses. */
 export async function makeTransaction(

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { changeClient } from '../../apps/server/src/postgres/clients.ts';
 import { type Answer, startTestService, type TestService } from '../support/service.ts';
-import { bound } from '../support/suite-environment.ts';
+import { timeLimitMs } from '../support/suite-environment.ts';
 import { feedChange, makeTransaction, until } from './changing.ts';
 
 let service: TestService;
@@ -40,7 +40,7 @@ suite('Prefer: wait', () => {
     const startedMs = performance.now();
     const answer = await wait(made.path, 1);
     const tookMs = performance.now() - startedMs;
-    assert.ok(tookMs >= 990 && tookMs < bound(3_000), `${tookMs} ms`);
+    assert.ok(tookMs >= 990 && tookMs < timeLimitMs(3_000), `${tookMs} ms`);
     assert.equal(answer.json.data?.['status'], 'PROCESS');
     assert.equal(answer.headers.get('preference-applied'), 'wait=1');
     assert.ok(Number(answer.headers.get('retry-after')) > 0);

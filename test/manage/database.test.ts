@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdir, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, it } from 'node:test';
-import { start, usePlace } from '../embedded-postgres/harness.ts';
+import { start, useTestDirectory } from '../embedded-postgres/harness.ts';
 import { type ManageEnd, manage, useDatabaseUrl } from './manage-process.ts';
 
 function assertNoDatabase({ code, stdout, stderr }: ManageEnd, dataDirectory: string): void {
@@ -16,13 +16,13 @@ function assertNoDatabase({ code, stdout, stderr }: ManageEnd, dataDirectory: st
 /** Regression: during an incident, `client disable` created a new database and answered that the client does not exist. */
 describe('manage never creates a database', { concurrency: 2 }, () => {
   it('without settings, in a directory without a sandbox', async (t) => {
-    const directory = path.dirname((await usePlace(t)).dataDirectory);
+    const directory = path.dirname((await useTestDirectory(t)).dataDirectory);
     assertNoDatabase(await manage(['client', 'disable', 'shop'], { cwd: directory }), path.join(directory, '.tiba'));
     assert.deepEqual(await readdir(directory), []);
   });
 
   it('in a TIBA_DATA_DIR that is empty, holds an empty directory, or does not exist', async (t) => {
-    const directory = path.dirname((await usePlace(t)).dataDirectory);
+    const directory = path.dirname((await useTestDirectory(t)).dataDirectory);
     const environment = { TIBA_DATA_DIR: directory };
     assertNoDatabase(await manage(['client', 'list'], { environment }), directory);
     await mkdir(path.join(directory, 'postgres'));
@@ -45,7 +45,7 @@ describe('manage prints which database it uses', { concurrency: 2 }, () => {
   });
 
   it('the embedded one, while a service runs on it and after it has stopped, also by default', async (t) => {
-    const place = await usePlace(t);
+    const place = await useTestDirectory(t);
     const directory = path.dirname(place.dataDirectory);
     const defaultPlace = { ...place, dataDirectory: path.join(directory, '.tiba', 'postgres') };
     await mkdir(path.dirname(defaultPlace.dataDirectory));

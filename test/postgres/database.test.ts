@@ -8,15 +8,15 @@ import {
   DatabaseUnavailable,
   openDatabase,
 } from '../../apps/server/src/postgres/database.ts';
-import { createTestDatabase, impatient, type TestDatabase } from '../support/database.ts';
-import { bound } from '../support/suite-environment.ts';
+import { createTestDatabase, type TestDatabase, withServiceTimeouts } from '../support/database.ts';
+import { timeLimitMs } from '../support/suite-environment.ts';
 
 const log = pino({ level: 'silent' });
 let testDatabase: TestDatabase;
 let database: Database;
 
 before(async () => {
-  testDatabase = impatient(await createTestDatabase());
+  testDatabase = withServiceTimeouts(await createTestDatabase());
   database = openDatabase({ connection: testDatabase.connection, connectionsMax: 3, log });
   await database.query('create table counters (name text primary key, value integer not null)');
   await database.query("insert into counters values ('one', 0), ('two', 0)");
@@ -85,7 +85,7 @@ suite('failures', () => {
   test('a statement that takes too long is canceled by PostgreSQL and fails as unavailable; its connection is kept', async () => {
     const startedMs = performance.now();
     await assert.rejects(database.query('select pg_sleep(10)'), isUnavailable(false));
-    assert.ok(performance.now() - startedMs < bound(2_500));
+    assert.ok(performance.now() - startedMs < timeLimitMs(2_500));
     const [running] = await database.query<{ count: string }>(
       `select count(*) from pg_stat_activity
         where query like '%pg_sleep(10)%' and pid <> pg_backend_pid() and state = 'active'`,
@@ -132,7 +132,7 @@ suite('failures', () => {
       const transaction = onlyConnection.transaction(() => finish.promise);
       const startedMs = performance.now();
       await assert.rejects(onlyConnection.query('select'), isUnavailable(false));
-      assert.ok(performance.now() - startedMs < bound(1_500));
+      assert.ok(performance.now() - startedMs < timeLimitMs(1_500));
       finish.resolve();
       await transaction;
       await onlyConnection.query('select');

@@ -6,7 +6,7 @@ import pino from 'pino';
 import { singleFlight } from '../../apps/server/src/lib/single-flight.ts';
 import { listen, type Notifications } from '../../apps/server/src/postgres/notifications.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { bound } from '../support/suite-environment.ts';
+import { timeLimitMs } from '../support/suite-environment.ts';
 
 const log = pino({ level: 'silent' });
 let database: TestDatabase;
@@ -112,7 +112,7 @@ suite('notifications', () => {
     const notifiedMs = performance.now();
     await notify();
     await until('it is not current', () => !notifications.isCurrent(), 2_000);
-    assert.ok(performance.now() - notifiedMs < bound(1_100));
+    assert.ok(performance.now() - notifiedMs < timeLimitMs(1_100));
     await always('it is not current', () => !notifications.isCurrent());
     gate.resolve();
     gate = null;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import pg from 'pg';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { startTestService, type TestService, word } from '../support/service.ts';
+import { startTestService, statusUpdate, type TestService } from '../support/service.ts';
 
 let database: TestDatabase;
 let service: TestService;
@@ -19,7 +19,7 @@ after(async () => {
 async function feed(from: number, count: number): Promise<void> {
   const lines = Array.from({ length: count }, (_, index) => {
     const id = `TP${String(from + index).padStart(10, '0')}`;
-    return JSON.stringify(word({ transaction_id: id, reference_id: id }));
+    return JSON.stringify(statusUpdate({ transaction_id: id, reference_id: id }));
   });
   const answer = await service.feed(lines.join('\n'));
   assert.equal(answer.status, 200, answer.text);
@@ -49,7 +49,7 @@ test('connections that were opened on an empty database use the keys when it has
     await client.connect();
     for (let from = 0; from < 3_000; from += 100) {
       const words = Array.from({ length: 100 }, (_, index) =>
-        word({
+        statusUpdate({
           transaction_id: `TQ${String(from + index).padStart(10, '0')}`,
           reference_id: `fresh ${from + index}`,
           status: 'SUCCESS',

@@ -3,21 +3,21 @@ import { after, before, suite, test } from 'node:test';
 import pino from 'pino';
 import { DatabaseUnavailable, openDatabase } from '../../apps/server/src/postgres/database.ts';
 import { createTransactionLookUp, type TransactionLookUp } from '../../apps/server/src/postgres/transaction-look-up.ts';
-import { startTestService, type TestService, word } from '../support/service.ts';
-import { bound } from '../support/suite-environment.ts';
+import { startTestService, statusUpdate, type TestService } from '../support/service.ts';
+import { timeLimitMs } from '../support/suite-environment.ts';
 
 let service: TestService;
 
 before(async () => {
   service = await startTestService({ rails: [] });
   const words = [
-    word({ transaction_id: 'TL0000000001', reference_id: 'one' }),
-    word({ transaction_id: 'TL0000000002', reference_id: 'two', client_id: 'beta' }),
+    statusUpdate({ transaction_id: 'TL0000000001', reference_id: 'one' }),
+    statusUpdate({ transaction_id: 'TL0000000002', reference_id: 'two', client_id: 'beta' }),
     // A reference ID that equals another transaction's ID, and one that only has the form of a transaction ID.
-    word({ transaction_id: 'TL0000000003', reference_id: 'TL0000000001' }),
-    word({ transaction_id: 'TL0000000004', reference_id: 'TL0000000009' }),
+    statusUpdate({ transaction_id: 'TL0000000003', reference_id: 'TL0000000001' }),
+    statusUpdate({ transaction_id: 'TL0000000004', reference_id: 'TL0000000009' }),
     ...['木/é %,"\'\\', ' one', 'ONE', 'x'.repeat(128), '\u{1f600}'].map((reference, index) =>
-      word({ transaction_id: `TM000000000${index}`, reference_id: reference }),
+      statusUpdate({ transaction_id: `TM000000000${index}`, reference_id: reference }),
     ),
   ];
   assert.equal((await service.feed(words)).json.data?.['inserted'], words.length);
@@ -85,7 +85,7 @@ suite('a transaction look-up', () => {
   test('reads the table each time', async () => {
     const lookUp = createTransactionLookUp(service.app.database);
     assert.equal(await find(lookUp, 'alpha', 'fresh', false), null);
-    await service.feed(word({ transaction_id: 'TL0000000099', reference_id: 'fresh' }));
+    await service.feed(statusUpdate({ transaction_id: 'TL0000000099', reference_id: 'fresh' }));
     assert.equal(await find(lookUp, 'alpha', 'fresh', false), 'TL0000000099');
   });
 
@@ -102,7 +102,7 @@ suite('a transaction look-up', () => {
         Array.from({ length: 1_000 }, () => find(lookUp, 'alpha', 'one', false)),
       );
       assert.ok(results.every((each) => each.status === 'rejected' && each.reason instanceof DatabaseUnavailable));
-      assert.ok(performance.now() - startedMs < bound(1_000));
+      assert.ok(performance.now() - startedMs < timeLimitMs(1_000));
     } finally {
       await unreachable.close();
     }

@@ -4,7 +4,7 @@ import { createMetrics } from '../../apps/server/src/observability/metrics.ts';
 import { type AccountInquiries, createAccountInquiries } from '../../apps/server/src/rails/account-inquiries.ts';
 import type { InquiryOutcome } from '../../apps/server/src/rails/rail.ts';
 import { rsaKeys } from '../support/rsa-keys.ts';
-import { bound } from '../support/suite-environment.ts';
+import { timeLimitMs } from '../support/suite-environment.ts';
 import { inquiryOf } from './connection.ts';
 import { withoutRail } from './resilience/scripted-rail.ts';
 import { answerActive, EXTERNAL_PATH, INTERNAL_PATH, type ScriptedBank, startScriptedBank } from './scripted-bank.ts';
@@ -119,7 +119,7 @@ describe('an account inquiry whose bank is silent', () => {
       const outcome = await inquiries.inquire(inquiryOf('BRI', ACCOUNT));
       const tookMs = performance.now() - startedMs;
       assert.deepEqual(withoutRail(outcome), { kind: 'no_verdict', reason: 'timeout', railCode: null });
-      assert.ok(tookMs > 3_000 && tookMs < bound(5_000), `took ${tookMs} ms`);
+      assert.ok(tookMs > 3_000 && tookMs < timeLimitMs(5_000), `took ${tookMs} ms`);
       isSilent = false;
       assert.equal((await inquiries.inquire(inquiryOf('BRI', ACCOUNT))).kind, 'verdict');
     } finally {

@@ -9,7 +9,7 @@ import { createMessageIds } from '../../apps/server/src/rails/acmt/message-ids.t
 import type { AcmtSettings } from '../../apps/server/src/rails/acmt/settings.ts';
 import { writeRequest } from '../../apps/server/src/rails/acmt/write-request.ts';
 import type { InquiryOutcome } from '../../apps/server/src/rails/rail.ts';
-import { bound } from '../support/suite-environment.ts';
+import { timeLimitMs } from '../support/suite-environment.ts';
 import { ACMT_SETTINGS, openAcmtRail } from './acmt-connection.ts';
 import { ACCOUNT, ASKED, BANK, changed, HOLDER, NAMESPACE, reportOf, unverified, VERIFIED } from './acmt-reports.ts';
 import { ask } from './connection.ts';
@@ -340,7 +340,7 @@ describe('nothing is believed of a report', () => {
     it(what, () => {
       const startedMs = performance.now();
       const outcome = read(body);
-      assert.ok(performance.now() - startedMs < bound(1_000), 'reading takes no time');
+      assert.ok(performance.now() - startedMs < timeLimitMs(1_000), 'reading takes no time');
       assert.equal(outcome.kind === 'no_verdict' ? outcome.reason : outcome, 'invalid_response');
       assert.equal(Object.hasOwn(Object.prototype, 'polluted'), false);
     });

@@ -3,7 +3,7 @@ import { after, before, describe, it, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { rsaKeys } from '../support/rsa-keys.ts';
 import { startTestService, type TestService } from '../support/service.ts';
-import { bound } from '../support/suite-environment.ts';
+import { timeLimitMs } from '../support/suite-environment.ts';
 import { ask } from './connection.ts';
 import {
   answer,
@@ -210,7 +210,7 @@ describe('a bank without tokens is SERVICE_UNAVAILABLE', { concurrency: true }, 
     assert.equal(status, 503);
     assert.equal(json.error_code, 'SERVICE_UNAVAILABLE');
     assert.match(headers.get('retry-after') ?? '', /^[1-9]\d*$/);
-    assert.ok(performance.now() - startedMs < bound(5_000), 'answered within 5 s');
+    assert.ok(performance.now() - startedMs < timeLimitMs(5_000), 'answered within 5 s');
     assert.deepEqual([...refusing.inquiries, ...silent.inquiries], []);
   }
 });

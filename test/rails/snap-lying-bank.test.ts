@@ -6,7 +6,7 @@ import { gzip } from 'node:zlib';
 import { rsaKeys } from '../support/rsa-keys.ts';
 import type { Answer, TestService } from '../support/service.ts';
 import { startTestService } from '../support/service.ts';
-import { bound } from '../support/suite-environment.ts';
+import { timeLimitMs } from '../support/suite-environment.ts';
 import {
   answer,
   answerActive,
@@ -173,7 +173,7 @@ describe('a bank that lies or fails is never believed', () => {
     assert.equal(json.error_code, 'SERVICE_UNAVAILABLE');
     assert.equal(json.data, undefined);
     assert.match(headers.get('retry-after') ?? '', /^[1-9]\d*$/);
-    assert.ok(performance.now() - startedMs < bound(5_000), 'answered within 5 s');
+    assert.ok(performance.now() - startedMs < timeLimitMs(5_000), 'answered within 5 s');
     assert.equal(bank.inquiries.filter((each) => each.fields['beneficiaryAccountNo'] === account).length, 1);
   }
 

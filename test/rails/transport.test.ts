@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import type { TLSSocket } from 'node:tls';
 import { type BankReply, createBankHttp, NoReply } from '../../apps/server/src/rails/bank-http.ts';
 import type { BankTransport } from '../../apps/server/src/rails/transport.ts';
-import { bound } from '../support/suite-environment.ts';
+import { timeLimitMs } from '../support/suite-environment.ts';
 import { type Certified, createAuthority } from './certificates.ts';
 
 const BODY = '{"beneficiaryAccountNo":"1234567890"}';
@@ -148,7 +148,7 @@ describe('the way to a bank', () => {
     await once(silent, 'listening');
     const startedMs = performance.now();
     await assert.rejects(post({ ...identity(), proxyUrl: `http://127.0.0.1:${portOf(silent)}` }), NoReply);
-    assert.ok(performance.now() - startedMs < bound(5_000));
+    assert.ok(performance.now() - startedMs < timeLimitMs(5_000));
     for (const socket of held) socket.destroy();
     silent.close();
   });

@@ -4,9 +4,9 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { SandboxDescription } from '../../apps/server/src/sandbox/description.ts';
-import type { Place } from '../embedded-postgres/harness.ts';
+import type { TestDirectory } from '../embedded-postgres/harness.ts';
 import { INHERITED } from '../support/suite-environment.ts';
-import { familyOf, type ProcessInfo, untilGone } from './processes.ts';
+import { type ProcessInfo, processTreeOf, untilEnded } from './processes.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const DEADLINE_MS = 60_000;
@@ -18,11 +18,11 @@ export interface NpmProcess {
   stdout(): string;
   stderr(): string;
   /** Resolves when the output holds this text; rejects when the process ends before. */
-  untilSaid(text: string): Promise<void>;
+  untilOutput(text: string): Promise<void>;
   /** npm's exit code; a signal's name when one ended it. */
   readonly exited: Promise<number | string>;
   /** npm and everything below it now. */
-  family(): Promise<ProcessInfo[]>;
+  processTree(): Promise<ProcessInfo[]>;
   /** What npm runs. */
   program(): Promise<ProcessInfo>;
   /** A signal for npm alone, as a supervisor sends it. */
@@ -33,10 +33,14 @@ export interface NpmProcess {
   closeTerminal(): void;
 }
 
-export const dataDirectoryOf = (place: Place): string => path.dirname(place.dataDirectory);
+export const dataDirectoryOf = (place: TestDirectory): string => path.dirname(place.dataDirectory);
 
 /** Runs in the place's data directory, on free ports. Whatever is left of it after the test is killed. */
-export function startNpm(place: Place, args: readonly string[], environment: Record<string, string> = {}): NpmProcess {
+export function startNpm(
+  place: TestDirectory,
+  args: readonly string[],
+  environment: Record<string, string> = {},
+): NpmProcess {
   const child = spawn('npm', args, {
     cwd: ROOT,
     detached: true,
@@ -53,9 +57,9 @@ export function startNpm(place: Place, args: readonly string[], environment: Rec
     },
   });
   const pid = child.pid ?? 0;
-  const said = { stdout: '', stderr: '' };
+  const output = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const) {
-    child[name].on('data', (chunk: Buffer) => (said[name] += chunk.toString()));
+    child[name].on('data', (chunk: Buffer) => (output[name] += chunk.toString()));
   }
   let hasEnded = false;
   const exited = once(child, 'close').then(([code, signal]: (number | string | null)[]) => {
@@ -63,35 +67,35 @@ export function startNpm(place: Place, args: readonly string[], environment: Rec
     return code ?? signal ?? '';
   });
 
-  const remains: ProcessInfo[] = [];
-  const family = async (): Promise<ProcessInfo[]> => {
-    const now = await familyOf(pid);
-    remains.push(...now);
+  const started: ProcessInfo[] = [];
+  const processTree = async (): Promise<ProcessInfo[]> => {
+    const now = await processTreeOf(pid);
+    started.push(...now);
     return now;
   };
   place.cleanups.push(async () => {
-    if (!hasEnded) await family();
-    for (const { pid: left } of remains) sendTo(left, 'SIGKILL');
-    await untilGone(remains);
+    if (!hasEnded) await processTree();
+    for (const { pid: left } of started) sendTo(left, 'SIGKILL');
+    await untilEnded(started);
   });
 
   return {
     pid,
-    stdout: () => said.stdout,
-    stderr: () => said.stderr,
+    stdout: () => output.stdout,
+    stderr: () => output.stderr,
     exited,
-    family,
-    async untilSaid(text) {
+    processTree,
+    async untilOutput(text) {
       const deadline = AbortSignal.timeout(DEADLINE_MS);
       const ended = exited.then((code) => {
-        throw new Error(`npm ended with ${code}:\n${said.stdout}\n${said.stderr}`);
+        throw new Error(`npm ended with ${code}:\n${output.stdout}\n${output.stderr}`);
       });
-      while (!said.stdout.includes(text)) {
+      while (!output.stdout.includes(text)) {
         await Promise.race([once(child.stdout, 'data', { signal: deadline }), ended]);
       }
     },
     async program() {
-      const program = (await family()).find(({ parentPid }) => parentPid === pid);
+      const program = (await processTree()).find(({ parentPid }) => parentPid === pid);
       if (program === undefined) throw new Error('npm runs nothing');
       return program;
     },
@@ -106,9 +110,12 @@ export interface RunningSandbox extends NpmProcess {
 }
 
 /** `npm start`, ready. */
-export async function startNpmSandbox(place: Place, environment: Record<string, string> = {}): Promise<RunningSandbox> {
+export async function startNpmSandbox(
+  place: TestDirectory,
+  environment: Record<string, string> = {},
+): Promise<RunningSandbox> {
   const npm = startNpm(place, ['start'], environment);
-  await npm.untilSaid('Stop: Ctrl-C');
+  await npm.untilOutput('Stop: Ctrl-C');
   const file = path.join(dataDirectoryOf(place), 'sandbox.json');
   return { ...npm, description: JSON.parse(await readFile(file, 'utf8')) as SandboxDescription };
 }

@@ -18,7 +18,7 @@ async function listProcesses(): Promise<ProcessInfo[]> {
 }
 
 /** The process and everything that it started, and so on down. */
-export async function familyOf(pid: number): Promise<ProcessInfo[]> {
+export async function processTreeOf(pid: number): Promise<ProcessInfo[]> {
   const all = await listProcesses();
   const family = all.filter((each) => each.pid === pid);
   for (const member of family) family.push(...all.filter(({ parentPid }) => parentPid === member.pid));
@@ -26,7 +26,7 @@ export async function familyOf(pid: number): Promise<ProcessInfo[]> {
 }
 
 /** Resolves when none of them runs any more; rejects with those that do. */
-export async function untilGone(processes: readonly ProcessInfo[], withinMs = 15_000): Promise<void> {
+export async function untilEnded(processes: readonly ProcessInfo[], withinMs = 15_000): Promise<void> {
   const pids = new Set(processes.map(({ pid }) => pid));
   const deadlineMs = performance.now() + withinMs;
   for (;;) {

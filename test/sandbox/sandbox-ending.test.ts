@@ -5,23 +5,23 @@ import { createServer } from 'node:net';
 import path from 'node:path';
 import { test } from 'node:test';
 import { findPostmaster } from '../../apps/server/src/embedded-postgres/postmaster.ts';
-import { usePlace } from '../embedded-postgres/harness.ts';
-import { send, word } from '../support/service.ts';
-import { assertAllStopped, assertRefusedStart } from './assertions.ts';
+import { useTestDirectory } from '../embedded-postgres/harness.ts';
+import { send, statusUpdate } from '../support/service.ts';
+import { assertAllStopped, assertFailedStart } from './assertions.ts';
 import { dataDirectoryOf, type RunningSandbox, startNpmSandbox } from './npm-process.ts';
-import { untilGone } from './processes.ts';
+import { untilEnded } from './processes.ts';
 
 const READY_AGAIN_WITHIN_MS = 5_000;
 
 test('the sandbox ends as a whole, and comes back', async (t) => {
-  const place = await usePlace(t);
+  const place = await useTestDirectory(t);
   let sandbox = await startNpmSandbox(place);
   const first = sandbox.description;
   let refusedAfterMs = 0;
   const fed = await send(`${first.operator_url}/feed/v1/transactions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${first.feed.access_token}`, 'content-type': 'application/json' },
-    body: JSON.stringify([word({ client_id: first.clients[0].client_id, reference_id: 'KEPT' })]),
+    body: JSON.stringify([statusUpdate({ client_id: first.clients[0].client_id, reference_id: 'KEPT' })]),
   });
   assert.equal(fed.status, 200, fed.text);
 
@@ -40,14 +40,14 @@ test('the sandbox ends as a whole, and comes back', async (t) => {
     const before = await readFile(file, 'utf8');
     const reason = /Another Tiba is already running on the data directory .*TIBA_DATA_DIR/;
     const startedMs = performance.now();
-    await assertRefusedStart(place, ['start'], {}, reason);
+    await assertFailedStart(place, ['start'], {}, reason);
     refusedAfterMs = performance.now() - startedMs;
     assert.equal(await readFile(file, 'utf8'), before);
     await assertSameAsBefore(sandbox);
   });
 
   await t.test('Ctrl-C ends the service, the bank and PostgreSQL, with exit code 0', async () => {
-    const family = await sandbox.family();
+    const family = await sandbox.processTree();
     for (const part of ['main.ts sandbox', 'apps/bank', 'postgres -D']) {
       assert.ok(
         family.some(({ command }) => command.includes(part)),
@@ -72,21 +72,21 @@ test('the sandbox ends as a whole, and comes back', async (t) => {
   await t.test(
     'kill -9 of the service ends the bank, and the next start takes over the PostgreSQL that is left',
     async () => {
-      const family = await sandbox.family();
+      const family = await sandbox.processTree();
       const service = await sandbox.program();
       const left = await findPostmaster(place.dataDirectory);
       process.kill(service.pid, 'SIGKILL');
       await sandbox.exited;
-      await untilGone(family.filter(({ command }) => command.includes('apps/bank')));
+      await untilEnded(family.filter(({ command }) => command.includes('apps/bank')));
       sandbox = await startNpmSandbox(place);
-      await untilGone(family);
+      await untilEnded(family);
       assert.notEqual((await findPostmaster(place.dataDirectory))?.pid, left?.pid);
       await assertSameAsBefore(sandbox);
     },
   );
 
   await t.test('SIGTERM for npm alone ends everything too, also when the terminal is gone', async () => {
-    const family = await sandbox.family();
+    const family = await sandbox.processTree();
     sandbox.closeTerminal();
     sandbox.signal('SIGTERM');
     assert.equal(await sandbox.exited, 0);
@@ -101,7 +101,7 @@ test('the sandbox ends as a whole, and comes back', async (t) => {
     const port = String(address.port);
     try {
       const reason = new RegExp(`port ${port} on 127\\.0\\.0\\.1 is taken by another program.*set TIBA_PORT `);
-      await assertRefusedStart(place, ['start'], { TIBA_PORT: port }, reason);
+      await assertFailedStart(place, ['start'], { TIBA_PORT: port }, reason);
       await assertAllStopped(place, []);
     } finally {
       occupant.close();

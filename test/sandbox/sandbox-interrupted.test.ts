@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { until, usePlace } from '../embedded-postgres/harness.ts';
+import { until, useTestDirectory } from '../embedded-postgres/harness.ts';
 import { send } from '../support/service.ts';
-import { bound } from '../support/suite-environment.ts';
+import { timeLimitMs } from '../support/suite-environment.ts';
 import { assertAllStopped } from './assertions.ts';
 import { startNpm, startNpmSandbox } from './npm-process.ts';
-import { familyOf, untilGone } from './processes.ts';
+import { processTreeOf, untilEnded } from './processes.ts';
 
 test('the sandbox that is interrupted', async (t) => {
-  const place = await usePlace(t);
+  const place = await useTestDirectory(t);
 
   await t.test('with Ctrl-C while it is being made leaves nothing running', async () => {
     const npm = startNpm(place, ['start']);
-    await npm.untilSaid('making a new PostgreSQL data directory');
-    const family = await npm.family();
+    await npm.untilOutput('making a new PostgreSQL data directory');
+    const family = await npm.processTree();
     npm.signalGroup('SIGINT');
     assert.equal(await npm.exited, 0);
     await assertAllStopped(place, family);
@@ -25,7 +25,7 @@ test('the sandbox that is interrupted', async (t) => {
     async () => {
       const sandbox = await startNpmSandbox(place);
       const { base_url: url, operator_url: operatorUrl, clients, accounts } = sandbox.description;
-      const family = await sandbox.family();
+      const family = await sandbox.processTree();
       const check = (): Promise<unknown> =>
         send(`${url}/api/v1/check-account`, {
           method: 'POST',
@@ -41,14 +41,14 @@ test('the sandbox that is interrupted', async (t) => {
       const program = await sandbox.program();
       const startedMs = performance.now();
       // One that came when its program has ended would end npm, which could not tell how that ended.
-      while ((await familyOf(program.pid)).length > 0) {
+      while ((await processTreeOf(program.pid)).length > 0) {
         sandbox.signalGroup('SIGINT');
         await delay(50);
       }
       assert.equal(await sandbox.exited, 1);
-      assert.ok(performance.now() - startedMs < bound(3_000));
+      assert.ok(performance.now() - startedMs < timeLimitMs(3_000));
       await Promise.all(asked);
-      await untilGone(family);
+      await untilEnded(family);
     },
   );
 });

@@ -4,7 +4,7 @@ import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { SandboxDescription } from '../../apps/server/src/sandbox/description.ts';
-import { usePlace } from '../embedded-postgres/harness.ts';
+import { useTestDirectory } from '../embedded-postgres/harness.ts';
 import { type Answer, send } from '../support/service.ts';
 import { dataDirectoryOf, type RunningSandbox, startNpmSandbox } from './npm-process.ts';
 
@@ -18,7 +18,7 @@ const OUTCOMES: Readonly<Record<keyof SandboxDescription['accounts'], string>> =
 };
 
 test('npm start', async (t) => {
-  const place = await usePlace(t);
+  const place = await useTestDirectory(t);
   const sandbox = await startNpmSandbox(place);
   const { description } = sandbox;
   const [shop, payroll] = description.clients;

@@ -4,11 +4,11 @@ import { writeFile } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
 import path from 'node:path';
 import { test } from 'node:test';
-import { type Place, usePlace } from '../embedded-postgres/harness.ts';
+import { type TestDirectory, useTestDirectory } from '../embedded-postgres/harness.ts';
 import { rsaKeys } from '../support/rsa-keys.ts';
-import { type Answer, send, word } from '../support/service.ts';
-import { bound } from '../support/suite-environment.ts';
-import { assertAllStopped, assertRefusedStart } from './assertions.ts';
+import { type Answer, send, statusUpdate } from '../support/service.ts';
+import { timeLimitMs } from '../support/suite-environment.ts';
+import { assertAllStopped, assertFailedStart } from './assertions.ts';
 import { dataDirectoryOf, type NpmProcess, startNpm } from './npm-process.ts';
 
 /** A bank that takes connections and never says a word, not even of TLS. */
@@ -45,7 +45,7 @@ async function findFreePort(): Promise<number> {
   return port;
 }
 
-async function writeConfiguration(place: Place, bankPort: number): Promise<Record<string, string>> {
+async function writeConfiguration(place: TestDirectory, bankPort: number): Promise<Record<string, string>> {
   const directory = dataDirectoryOf(place);
   const { privateKey } = rsaKeys();
   await writeFile(path.join(directory, 'secret.txt'), 'the client secret');
@@ -80,13 +80,13 @@ const logOf = (npm: NpmProcess): Record<string, unknown>[] =>
     .map((line) => JSON.parse(line));
 
 test('npm run serve, with a real configuration and the embedded PostgreSQL', async (t) => {
-  const place = await usePlace(t);
+  const place = await useTestDirectory(t);
   const bank = await startMuteBank();
   t.after(() => bank.close());
   const port = await findFreePort();
   const environment = await writeConfiguration(place, bank.port);
   const service = startNpm(place, ['run', 'serve'], { ...environment, TIBA_PORT: String(port) });
-  await service.untilSaid('"ready"');
+  await service.untilOutput('"ready"');
   const url = `http://127.0.0.1:${port}`;
   const operatorUrl = String(logOf(service).find(({ msg }) => msg === 'ready')?.['operatorUrl']);
 
@@ -126,7 +126,7 @@ test('npm run serve, with a real configuration and the embedded PostgreSQL', asy
     const fed = await send(`${operatorUrl}/feed/v1/transactions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${core}`, 'content-type': 'application/json' },
-      body: JSON.stringify([word({ client_id: 'shop' })]),
+      body: JSON.stringify([statusUpdate({ client_id: 'shop' })]),
     });
     assert.equal(fed.status, 200, fed.text);
     const { status, json } = await send(`${url}/api/v1/check-status/TB0000000001`, {
@@ -147,7 +147,7 @@ test('npm run serve, with a real configuration and the embedded PostgreSQL', asy
   });
 
   await t.test('answers what is under way when SIGTERM comes, then ends as a whole with exit code 0', async () => {
-    const family = await service.family();
+    const family = await service.processTree();
     const connected = once(bank.server, 'connection');
     const asked = checkAccount();
     await connected;
@@ -157,7 +157,7 @@ test('npm run serve, with a real configuration and the embedded PostgreSQL', asy
     assert.equal(json.error_code, 'SERVICE_UNAVAILABLE');
     const answeredMs = performance.now();
     assert.equal(await service.exited, 0);
-    assert.ok(performance.now() - answeredMs < bound(5_000), 'a connection that is kept alive is not waited for');
+    assert.ok(performance.now() - answeredMs < timeLimitMs(5_000), 'a connection that is kept alive is not waited for');
     await assertAllStopped(place, family);
     assert.ok(logOf(service).some(({ msg, signal }) => msg === 'stopping' && signal === 'SIGTERM'));
     assert.doesNotMatch(service.stdout() + service.stderr(), /123456789/);
@@ -165,7 +165,7 @@ test('npm run serve, with a real configuration and the embedded PostgreSQL', asy
 
   await t.test('keeps its database from the sandbox', async () => {
     const reason = /this database belongs to a production installation, and this is sandbox: use another/;
-    await assertRefusedStart(place, ['start'], {}, reason);
+    await assertFailedStart(place, ['start'], {}, reason);
     await assertAllStopped(place, []);
   });
 });

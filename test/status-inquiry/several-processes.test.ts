@@ -8,7 +8,7 @@ import {
   startScriptedBank,
 } from '../rails/scripted-bank.ts';
 import { type RsaKeys, rsaKeys } from '../support/rsa-keys.ts';
-import { startTestService, word } from '../support/service.ts';
+import { startTestService, statusUpdate } from '../support/service.ts';
 import {
   type InquiryBench,
   idsOf,
@@ -109,7 +109,7 @@ test('two whole services on one database ask each transfer to its end, and never
     assert.ok(service);
     const ids = idsOf('TW', 60);
     const words = ids.map((id) =>
-      word({ transaction_id: id, reference_id: id, rail: 'scripted-bank', rail_reference: id }),
+      statusUpdate({ transaction_id: id, reference_id: id, rail: 'scripted-bank', rail_reference: id }),
     );
     assert.equal((await service.feed(words)).json.data?.['inserted'], ids.length);
     // A bank is left alone for five seconds: not in a test.

@@ -15,7 +15,7 @@ export interface TestDatabase {
 }
 
 /** On a machine that is busy with tests a query may take longer than a client would wait. */
-const PATIENT = {
+const GENEROUS_TIMEOUTS = {
   connectionTimeoutMillis: 20_000,
   statement_timeout: 20_000,
   lock_timeout: 20_000,
@@ -55,7 +55,7 @@ async function migrateTemplate(connection: pg.ClientConfig): Promise<void> {
 export const createTestDatabase = (): Promise<TestDatabase> => createFrom('template1');
 
 /** With the service's own deadlines, for tests of them. */
-export const impatient = ({ connection: { connectionString = '' }, drop }: TestDatabase): TestDatabase => ({
+export const withServiceTimeouts = ({ connection: { connectionString = '' }, drop }: TestDatabase): TestDatabase => ({
   connection: { connectionString },
   drop,
 });
@@ -79,7 +79,7 @@ async function createFrom(template: string): Promise<TestDatabase> {
 
 const connectionTo = (server: string, database: string): pg.ClientConfig => ({
   connectionString: server.replace('/tiba?', `/${database}?`),
-  ...PATIENT,
+  ...GENEROUS_TIMEOUTS,
 });
 
 async function administer(connectionString: string, sql: string): Promise<void> {

@@ -9,14 +9,14 @@ export interface RsaKeys {
 /** More than one file asks for. */
 const COUNT = 4;
 
-export const makeRsaKeys = (): string =>
+export const generateRsaKeys = (): string =>
   JSON.stringify(Array.from({ length: COUNT }, () => generate().privateKey.export({ type: 'pkcs8', format: 'pem' })));
 
-const made = JSON.parse(process.env[RSA_KEYS_VARIABLE] ?? '[]') as string[];
+const prepared = JSON.parse(process.env[RSA_KEYS_VARIABLE] ?? '[]') as string[];
 
 /** A pair that no other call in this process has got. */
 export function rsaKeys(): RsaKeys {
-  const pem = made.pop();
+  const pem = prepared.pop();
   if (pem === undefined) return generate();
   const privateKey = createPrivateKey(pem);
   return { privateKey, publicKey: createPublicKey(privateKey) };

@@ -10,8 +10,8 @@ import type { SandboxDescription } from '../../apps/server/src/sandbox/descripti
 import { INHERITED } from './suite-environment.ts';
 
 const MAIN = fileURLToPath(new URL('../../apps/server/src/main.ts', import.meta.url));
-const READY_WITHIN_MS = 60_000;
-const STOPPED_WITHIN_MS = 20_000;
+const READY_TIMEOUT_MS = 60_000;
+const STOP_TIMEOUT_MS = 20_000;
 const POLL_MS = 20;
 
 export interface SandboxOptions {
@@ -62,7 +62,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
 
   async function end(signal: NodeJS.Signals): Promise<number | null> {
     child.kill(signal);
-    const deadline = setTimeout(() => child.kill('SIGKILL'), STOPPED_WITHIN_MS);
+    const deadline = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS);
     const code = await exited;
     clearTimeout(deadline);
     process.off('exit', killWithTests);
@@ -71,7 +71,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
 
   async function stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
     const code = await end(signal);
-    await endLeftPostgres(path.join(dataDirectory, 'postgres'));
+    await stopLeftoverPostgres(path.join(dataDirectory, 'postgres'));
     return code;
   }
 
@@ -91,7 +91,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
 }
 
 async function untilDescribed(file: string, exited: Promise<number | null>): Promise<SandboxDescription> {
-  const deadline = performance.now() + READY_WITHIN_MS;
+  const deadline = performance.now() + READY_TIMEOUT_MS;
   const ended = exited.then((code) => `ended with code ${code}`);
   while (performance.now() < deadline) {
     const text = await readFile(file, 'utf8').catch(() => null);
@@ -99,11 +99,11 @@ async function untilDescribed(file: string, exited: Promise<number | null>): Pro
     const end = await Promise.race([ended, delay(POLL_MS, null)]);
     if (end !== null) throw new Error(end);
   }
-  throw new Error(`no ${file} within ${READY_WITHIN_MS} ms`);
+  throw new Error(`no ${file} within ${READY_TIMEOUT_MS} ms`);
 }
 
 /** A killed service leaves its PostgreSQL; a new one would adopt or end it, and the end of a test must too. */
-async function endLeftPostgres(dataDirectory: string): Promise<void> {
+async function stopLeftoverPostgres(dataDirectory: string): Promise<void> {
   const postmaster = await findPostmaster(dataDirectory).catch(() => null);
   if (postmaster !== null && (await isServerOf(dataDirectory, postmaster.pid))) {
     // Immediate shutdown: nothing of it is wanted any more.

@@ -17,7 +17,7 @@ import { createSnapRail } from '../../apps/server/src/rails/snap/snap-rail.ts';
 import { partnerSettings } from '../bank/partner.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 import { rsaKeys } from './rsa-keys.ts';
-import { bound } from './suite-environment.ts';
+import { timeLimitMs } from './suite-environment.ts';
 
 export interface TestClient {
   readonly clientId: string;
@@ -43,7 +43,7 @@ export interface TestService {
   /** POST check-account, by default as alpha. A string is sent as it is. */
   checkAccount(body: unknown, options?: RequestOptions): Promise<Answer>;
   /** POST to the feed as core. A string is sent as NDJSON, anything else as JSON. */
-  feed(words: unknown): Promise<Answer>;
+  feed(updates: unknown): Promise<Answer>;
   close(): Promise<void>;
 }
 
@@ -96,7 +96,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const logged: Record<string, unknown>[] = [];
   const { rails, bank } =
     options.rails === undefined ? await startBankRail(options.bank) : { rails: options.rails, bank: null };
-  const letGo = async (): Promise<void> => {
+  const releaseAll = async (): Promise<void> => {
     await bank?.close();
     if (options.database === undefined) await database.drop();
   };
@@ -123,7 +123,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
       writeLine: (line) => void logged.push(JSON.parse(line)),
     },
     // A machine that is busy with tests says nothing of who is let in: tests of that bound it by the same measure.
-    notifications: { staleAfterMs: bound(1_000) },
+    notifications: { staleAfterMs: timeLimitMs(1_000) },
     ...(options.limitClock === undefined ? {} : { limitClock: options.limitClock }),
     ...(options.lookUp === undefined ? {} : { lookUp: options.lookUp }),
     ...(options.inquiries === undefined ? {} : { inquiries: options.inquiries }),
@@ -131,7 +131,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     ...(options.longPoll === undefined ? {} : { longPoll: options.longPoll }),
   }).catch(async (error: unknown) => {
     // What stayed open would keep the test from ever ending.
-    await letGo();
+    await releaseAll();
     throw error;
   });
 
@@ -193,14 +193,14 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
       try {
         await app.close();
       } finally {
-        await letGo();
+        await releaseAll();
       }
     },
   };
 }
 
 /** A complete first word about a transaction of alpha. */
-export const word = (changes: Record<string, unknown> = {}): Record<string, unknown> => ({
+export const statusUpdate = (changes: Record<string, unknown> = {}): Record<string, unknown> => ({
   client_id: 'alpha',
   transaction_id: 'TB0000000001',
   reference_id: 'INV/2026/001',

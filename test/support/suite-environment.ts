@@ -12,7 +12,7 @@ export const INHERITED = {
   NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
 };
 
-const LOOSER = process.env[TEST_SERVER_VARIABLE] === undefined ? 1 : 3;
+const LOAD_FACTOR = process.env[TEST_SERVER_VARIABLE] === undefined ? 1 : 3;
 
 /** A bound for how long something takes: as it is for a file that is run alone, three times that beside all others. */
-export const bound = (milliseconds: number): number => milliseconds * LOOSER;
+export const timeLimitMs = (milliseconds: number): number => milliseconds * LOAD_FACTOR;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { AccountInquiriesOptions } from '../../../apps/server/src/rails/account-inquiries.ts';
 import type { NoVerdictReason } from '../../../apps/server/src/rails/rail.ts';
-import { bound } from '../../support/suite-environment.ts';
+import { timeLimitMs } from '../../support/suite-environment.ts';
 import { choosing, nextAccount } from './choosing.ts';
 import { active, NOT_FOUND, noVerdict, scriptedRail, silence } from './scripted-rail.ts';
 
@@ -51,7 +51,7 @@ describe('choosing a rail', () => {
     const second = scriptedRail('second', () => active('SECOND'));
     const startedMs = performance.now();
     assert.deepEqual(await choosing([first, second]).inquire(), active('SECOND'));
-    assert.ok(performance.now() - startedMs < bound(4_000));
+    assert.ok(performance.now() - startedMs < timeLimitMs(4_000));
     assert.ok(first.asked[0]?.signal.aborted, 'and nobody waits for the first any more');
   });
 
