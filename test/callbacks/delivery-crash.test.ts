@@ -43,14 +43,14 @@ test('killed before the receiver has answered: delivered again after the lease, 
   await kill(child);
 
   receiver.respond = respondWith(200);
-  const { look } = setup.start(context);
-  await look();
+  const { wakeDueEndpoints } = setup.start(context);
+  await wakeDueEndpoints();
   // Until the lease ends it may still be in hand; what happens meanwhile goes out at once.
   const [other] = await setup.succeed(1);
   await receiver.untilReceived(2);
   assert.deepEqual(receiver.requests.map(webhookId), [id, other]);
   setup.clock.push(LEASE_MS);
-  await look();
+  await wakeDueEndpoints();
   const [first, , again] = await receiver.untilReceived(3);
   assert.ok(again !== undefined);
   assert.equal(webhookId(again), id);
@@ -80,8 +80,8 @@ test('killed after the receiver has answered, before it was recorded: delivered 
 
   receiver.respond = respondWith(200);
   setup.clock.push(LEASE_MS);
-  const { look } = setup.start(context);
-  await look();
+  const { wakeDueEndpoints } = setup.start(context);
+  await wakeDueEndpoints();
   const [, again] = await receiver.untilReceived(2);
   assert.ok(again !== undefined);
   assert.equal(webhookId(again), id);

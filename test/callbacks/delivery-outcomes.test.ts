@@ -30,9 +30,9 @@ async function begin(
                                where disabled_at is null`);
   const receiver = await startCallbackReceiver(context, answer);
   const endpoint = await setup.addEndpoint(receiver.callbackUrl);
-  const { look } = setup.start(context);
+  const { wakeDueEndpoints } = setup.start(context);
   await setup.succeed(1);
-  return { receiver, endpoint, look };
+  return { receiver, endpoint, look: wakeDueEndpoints };
 }
 
 const only = <T>([first]: readonly T[]): T => {
@@ -147,7 +147,7 @@ test('410 disables the endpoint, the operator reads of it, and nothing more is s
   assert.equal(reason, 'gone');
   assert.ok(failingSince instanceof Date);
   const line = setup.logged.find(({ endpointId }) => endpointId === endpoint.endpointId);
-  assert.equal(line?.['msg'], 'a callback endpoint was disabled');
+  assert.equal(line?.['msg'], 'callback endpoint disabled');
   assert.equal(line?.['reason'], 'gone');
 
   // What happens from now on is not owed to it, and what was stays pending and unsent.

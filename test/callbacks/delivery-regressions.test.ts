@@ -44,7 +44,7 @@ test('a client whose access was withdrawn is sent nothing, and what it is owed w
   const engine = setup.start(context);
   await changeClient(setup.database, 'alpha', 'disable');
   await setup.succeed(1);
-  await engine.look();
+  await engine.wakeDueEndpoints();
   assert.deepEqual(
     (await setup.deliveriesTo(endpoint)).map(({ state, attempts }) => [state, attempts]),
     [['pending', 0]],

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { readRetryAfter } from '../../apps/server/src/callbacks/retry-after.ts';
-import { ATTEMPT_DELAYS_MS, delayAfterMs } from '../../apps/server/src/callbacks/retry-schedule.ts';
+import { ATTEMPT_DELAYS_MS, delayAfterMs, readRetryAfter } from '../../apps/server/src/callbacks/retry-schedule.ts';
 
 const HOUR_MS = 3_600_000;
 

@@ -3,7 +3,7 @@ import { Writable } from 'node:stream';
 import type { TestContext } from 'node:test';
 import pino from 'pino';
 import { createSeal, hashSecret } from '../../apps/server/src/auth/secrets.ts';
-import { createDispatcher, type Deliveries } from '../../apps/server/src/callbacks/dispatcher.ts';
+import { type CallbackDispatcher, createDispatcher } from '../../apps/server/src/callbacks/dispatcher.ts';
 import { createCallbackSender } from '../../apps/server/src/callbacks/send.ts';
 import { parseUpdate } from '../../apps/server/src/feed/parse-update.ts';
 import { createMetrics } from '../../apps/server/src/observability/metrics.ts';
@@ -62,7 +62,7 @@ export interface DeliverySetup {
   /** The core says of so many new transactions that they have succeeded. Gives the webhook-ids to be expected. */
   succeed(count: number): Promise<string[]>;
   /** An engine of its own, as another process would have it. It is closed with the test. */
-  start(context: TestContext): Deliveries;
+  start(context: TestContext): CallbackDispatcher;
   deliveriesTo(endpoint: EndpointKey): Promise<readonly DeliveryState[]>;
   /** Resolves with the deliveries when so many attempts in all are recorded. */
   untilAttempts(endpoint: EndpointKey, count: number): Promise<readonly DeliveryState[]>;

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { Webhook } from 'standardwebhooks';
-import { secretKeyOf, sign } from '../../apps/server/src/callbacks/sign.ts';
+import { secretKeyOf, sign } from '../../apps/server/src/callbacks/signature.ts';
 
 test('the test vector that Standard Webhooks publishes with its libraries is reproduced', () => {
   const signature = sign([secretKeyOf('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw')], {

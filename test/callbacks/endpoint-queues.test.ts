@@ -87,11 +87,11 @@ test('no two processes have the same delivery in hand at the same time', async (
   for (let round = 1; round <= 6; round += 1) {
     await setup.succeed(20);
     setup.clock.push(3_000);
-    await Promise.all(engines.map(({ look }) => look()));
+    await Promise.all(engines.map(({ wakeDueEndpoints }) => wakeDueEndpoints()));
     await setup.untilAttempts(endpoint, round * 20);
   }
   setup.clock.push(6_000);
-  await Promise.all(engines.map(({ look }) => look()));
+  await Promise.all(engines.map(({ wakeDueEndpoints }) => wakeDueEndpoints()));
   await eventually('all to be delivered', async () => (await statesOf(endpoint))['delivered'] === 120);
   assert.equal(failed.size, 40);
   assert.equal(twice, 0);
@@ -114,9 +114,9 @@ test('events that no endpoint wants, and endpoints that are disabled, are owed n
   const receiver = await startCallbackReceiver(context);
   const off = await setup.addEndpoint(receiver.callbackUrl);
   await disable(off);
-  const { look } = setup.start(context);
+  const { wakeDueEndpoints } = setup.start(context);
   await setup.succeed(3);
-  await look();
+  await wakeDueEndpoints();
   assert.deepEqual(await statesOf(off), {});
 });
 
@@ -125,14 +125,14 @@ test('what an endpoint was owed when it was disabled is sent when it is enabled 
   const endpoint = await setup.addEndpoint(receiver.callbackUrl);
   await setup.succeed(5);
   await disable(endpoint);
-  const { look } = setup.start(context);
-  await look();
+  const { wakeDueEndpoints } = setup.start(context);
+  await wakeDueEndpoints();
   assert.deepEqual(await statesOf(endpoint), { pending: 5 });
   await setup.database.query(
     `update tiba.callback_endpoints set disabled_at = null, disabled_reason = null where endpoint_id = $1`,
     [endpoint.endpointId],
   );
-  await look();
+  await wakeDueEndpoints();
   await receiver.untilReceived(5);
   await eventually('all to be recorded', async () => (await statesOf(endpoint))['delivered'] === 5);
   await disable(endpoint);
@@ -160,8 +160,8 @@ test('an engine that closes waits for what is in flight, and records it', async 
   assert.deepEqual(await statesOf(endpoint), { pending: 5 });
   receiver.respond = respondWith(200);
   setup.clock.push(LEASE_MS);
-  const { look } = setup.start(context);
-  await look();
+  const { wakeDueEndpoints } = setup.start(context);
+  await wakeDueEndpoints();
   await eventually('all of them', async () => (await statesOf(endpoint))['delivered'] === 5);
   await disable(endpoint, second);
 });

@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { createAddressGuard, isLoopback, parseNetwork } from '../../apps/server/src/outbound/address-guard.ts';
-import { judgeDestination } from '../../apps/server/src/outbound/destination.ts';
+import { validateDestination } from '../../apps/server/src/outbound/destination.ts';
 import { PUBLIC_ONLY } from '../../apps/server/src/outbound/policy.ts';
 import {
   addressesV4,
@@ -77,7 +77,7 @@ test('the first and the last address of every special network are refused', () =
 
 suite(`random addresses (seed ${seed}; repeat with FC_SEED)`, () => {
   const refuses = (spelling: string): void => {
-    const judgement = judgeDestination(`https://${spelling}/`, PUBLIC_ONLY);
+    const judgement = validateDestination(`https://${spelling}/`, PUBLIC_ONLY);
     assert.ok('fault' in judgement, `https://${spelling}/ was permitted`);
   };
 
@@ -114,7 +114,7 @@ suite(`random addresses (seed ${seed}; repeat with FC_SEED)`, () => {
       fc.property(any, ([address, spelling]) => {
         const expected = !isSpecialV4(BigInt(address));
         assert.equal(permits(writeV4(address)), expected, writeV4(address));
-        assert.equal('url' in judgeDestination(`https://${spelling}/`, PUBLIC_ONLY), expected, spelling);
+        assert.equal('url' in validateDestination(`https://${spelling}/`, PUBLIC_ONLY), expected, spelling);
       }),
       run,
     );

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { type Judgement, judgeDestination, resolveDestination } from '../../apps/server/src/outbound/destination.ts';
-import type { LookUp } from '../../apps/server/src/outbound/look-up.ts';
+import {
+  type DestinationResult,
+  resolveDestination,
+  validateDestination,
+} from '../../apps/server/src/outbound/destination.ts';
+import type { ResolveName } from '../../apps/server/src/outbound/name-resolution.ts';
 import { type OutboundPolicy, PUBLIC_ONLY } from '../../apps/server/src/outbound/policy.ts';
 import { MORE_SPELLINGS, USUAL_SPELLINGS } from './spellings.ts';
 
@@ -9,7 +13,7 @@ const SANDBOX: OutboundPolicy = { ...PUBLIC_ONLY, loopbackHttp: true };
 const INTERNAL: OutboundPolicy = { ...PUBLIC_ONLY, allowed: ['10.0.0.0/8', '::1'] };
 const PUBLIC_ADDRESS = { address: '93.184.215.14', family: 4 };
 
-const judge = (text: string, policy = PUBLIC_ONLY): Judgement => judgeDestination(text, policy);
+const judge = (text: string, policy = PUBLIC_ONLY): DestinationResult => validateDestination(text, policy);
 const accepted = (text: string, policy?: OutboundPolicy): void => assert.ok('url' in judge(text, policy), text);
 function faulty(text: string, fault: RegExp, policy?: OutboundPolicy): void {
   const judgement = judge(text, policy);
@@ -18,13 +22,13 @@ function faulty(text: string, fault: RegExp, policy?: OutboundPolicy): void {
 }
 
 /** Gives these addresses, and counts the questions. */
-function nameServer(...addresses: readonly string[]): LookUp & { asked: string[] } {
+function nameServer(...addresses: readonly string[]): ResolveName & { asked: string[] } {
   const asked: string[] = [];
-  const lookUp = (hostname: string) => {
+  const resolveName = (hostname: string) => {
     asked.push(hostname);
     return Promise.resolve(addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })));
   };
-  return Object.assign(lookUp, { asked });
+  return Object.assign(resolveName, { asked });
 }
 
 suite('a URL is accepted', () => {
@@ -61,7 +65,7 @@ suite('a URL is a fault, and the sentence says what to do', () => {
   }
 
   test('without https', () => {
-    faulty('http://callbacks.example.com/', /^Use https: callbacks are sent over TLS alone$/);
+    faulty('http://callbacks.example.com/', /^Use https: callbacks are only sent over TLS$/);
     for (const text of [
       '',
       'callbacks.example.com',
@@ -143,16 +147,16 @@ suite('in the sandbox', () => {
 
   test('localhost has to be this machine by its address too', async () => {
     for (const address of ['10.0.0.1', '93.184.215.14', '::ffff:127.0.0.1']) {
-      const lookUp = nameServer('127.0.0.1', address);
-      assert.ok('fault' in (await resolveDestination('http://localhost:4000/', SANDBOX, { lookUp })), address);
+      const resolveName = nameServer('127.0.0.1', address);
+      assert.ok('fault' in (await resolveDestination('http://localhost:4000/', SANDBOX, { resolveName })), address);
     }
-    const lookUp = nameServer('127.0.0.1', '::1');
-    assert.ok('url' in (await resolveDestination('http://localhost:4000/', SANDBOX, { lookUp })));
+    const resolveName = nameServer('127.0.0.1', '::1');
+    assert.ok('url' in (await resolveDestination('http://localhost:4000/', SANDBOX, { resolveName })));
   });
 
   test('a name of somebody else that resolves to this machine is refused', async () => {
     const judgement = await resolveDestination('https://callbacks.example.com/', SANDBOX, {
-      lookUp: nameServer('127.0.0.1'),
+      resolveName: nameServer('127.0.0.1'),
     });
     assert.ok('fault' in judgement);
   });
@@ -170,8 +174,8 @@ suite('with networks allowed', () => {
   });
 
   test('a name is held to its addresses', async () => {
-    const at = (...addresses: string[]): Promise<Judgement> =>
-      resolveDestination('https://receiver.internal/', INTERNAL, { lookUp: nameServer(...addresses) });
+    const at = (...addresses: string[]): Promise<DestinationResult> =>
+      resolveDestination('https://receiver.internal/', INTERNAL, { resolveName: nameServer(...addresses) });
     assert.ok('url' in (await at('10.1.2.3')));
     assert.ok('url' in (await at('10.1.2.3', '93.184.215.14')));
     assert.ok('fault' in (await at('10.1.2.3', '192.168.0.1')));
@@ -182,10 +186,10 @@ suite('at registration the name is resolved', () => {
   const url = 'https://callbacks.example.com/tiba';
 
   test('and accepted when all its addresses are public', async () => {
-    const lookUp = nameServer('93.184.215.14', '2606:4700::1111');
-    const judgement = await resolveDestination(url, PUBLIC_ONLY, { lookUp });
+    const resolveName = nameServer('93.184.215.14', '2606:4700::1111');
+    const judgement = await resolveDestination(url, PUBLIC_ONLY, { resolveName });
     assert.ok('url' in judgement && judgement.url.href === url);
-    assert.deepEqual(lookUp.asked, ['callbacks.example.com']);
+    assert.deepEqual(resolveName.asked, ['callbacks.example.com']);
   });
 
   test('and refused when one address among many is not', async () => {
@@ -199,8 +203,8 @@ suite('at registration the name is resolved', () => {
       '64:ff9b::7f00:1',
     ];
     for (const address of [...others, '0177.0.0.1', '127.1', '2130706433', '', 'localhost']) {
-      const lookUp = nameServer('93.184.215.14', address, '2606:4700::1111');
-      const judgement = await resolveDestination(url, PUBLIC_ONLY, { lookUp });
+      const resolveName = nameServer('93.184.215.14', address, '2606:4700::1111');
+      const judgement = await resolveDestination(url, PUBLIC_ONLY, { resolveName });
       assert.ok('fault' in judgement, address);
       assert.match(judgement.fault, /^Use a host with a public address.* callbacks\.example\.com has such an address$/);
       assert.ok(address === '' || !judgement.fault.includes(address), "the address is nobody else's business");
@@ -208,7 +212,7 @@ suite('at registration the name is resolved', () => {
   });
 
   test('and one that does not resolve has a sentence of its own', async () => {
-    const unresolved: Record<string, LookUp> = {
+    const unresolved: Record<string, ResolveName> = {
       failing: () => Promise.reject(new Error('ENOTFOUND')),
       throwing: () => {
         throw new Error('SERVFAIL');
@@ -216,9 +220,9 @@ suite('at registration the name is resolved', () => {
       empty: nameServer(),
       silent: () => new Promise(() => undefined),
     };
-    for (const [kind, lookUp] of Object.entries(unresolved)) {
+    for (const [kind, resolveName] of Object.entries(unresolved)) {
       assert.deepEqual(
-        await resolveDestination(url, PUBLIC_ONLY, { lookUp, timeoutMs: 50 }),
+        await resolveDestination(url, PUBLIC_ONLY, { resolveName, timeoutMs: 50 }),
         { fault: 'Check the host name: callbacks.example.com cannot be resolved at the moment' },
         kind,
       );
@@ -230,10 +234,10 @@ suite('at registration the name is resolved', () => {
   });
 
   test('but not asked about when the URL is a fault already, or names an address', async () => {
-    const lookUp = nameServer(PUBLIC_ADDRESS.address);
-    assert.ok('fault' in (await resolveDestination('http://callbacks.example.com/', PUBLIC_ONLY, { lookUp })));
-    assert.ok('fault' in (await resolveDestination('https://127.1/', PUBLIC_ONLY, { lookUp })));
-    assert.ok('url' in (await resolveDestination('https://8.8.8.8/', PUBLIC_ONLY, { lookUp })));
-    assert.deepEqual(lookUp.asked, []);
+    const resolveName = nameServer(PUBLIC_ADDRESS.address);
+    assert.ok('fault' in (await resolveDestination('http://callbacks.example.com/', PUBLIC_ONLY, { resolveName })));
+    assert.ok('fault' in (await resolveDestination('https://127.1/', PUBLIC_ONLY, { resolveName })));
+    assert.ok('url' in (await resolveDestination('https://8.8.8.8/', PUBLIC_ONLY, { resolveName })));
+    assert.deepEqual(resolveName.asked, []);
   });
 });

@@ -8,7 +8,7 @@ import {
   type GuardedHttp,
   type GuardedHttpOptions,
 } from '../../apps/server/src/outbound/guarded-http.ts';
-import type { LookUp } from '../../apps/server/src/outbound/look-up.ts';
+import type { ResolveName } from '../../apps/server/src/outbound/name-resolution.ts';
 import { OutboundFailure, type OutboundFailureReason } from '../../apps/server/src/outbound/outbound-failure.ts';
 import { type OutboundPolicy, PUBLIC_ONLY } from '../../apps/server/src/outbound/policy.ts';
 import { startHttpReceiver } from '../support/http-receiver.ts';
@@ -21,7 +21,7 @@ const LIMIT = { timeoutMs: 10_000 };
 
 const strict = (port: number): OutboundPolicy => ({ ...PUBLIC_ONLY, ports: [port] });
 const resolvingTo =
-  (...addresses: string[]): LookUp =>
+  (...addresses: string[]): ResolveName =>
   async () =>
     addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
 
@@ -46,7 +46,7 @@ suite('a post never reaches this machine or its network', () => {
       const http = open(context, { policy: strict(forbidden.port) });
       for (const spelling of spellings) {
         for (const scheme of ['https', 'http']) {
-          await fails(http.post(`${scheme}://${spelling}:${forbidden.port}/`, {}, '{}', LIMIT), 'refused_address');
+          await fails(http.post(`${scheme}://${spelling}:${forbidden.port}/`, {}, '{}', LIMIT), 'blocked_address');
         }
       }
       assert.equal(await forbidden.countConnections(), 0);
@@ -69,9 +69,9 @@ suite('a post never reaches this machine or its network', () => {
     const machine = ['127.0.0.1', '::1', '::', '0.0.0.0', '127.1', '0x7f.1', '2130706433', '127.0.0.1.', '[::1]', ''];
     const disguised = ['::ffff:127.0.0.1', '::ffff:7f00:1', '::127.0.0.1', '64:ff9b::7f00:1', '::1%lo', 'localhost'];
     for (const address of [...machine, ...disguised]) {
-      const http = open(context, { policy: strict(forbidden.port), lookUp: resolvingTo(address) });
+      const http = open(context, { policy: strict(forbidden.port), resolveName: resolvingTo(address) });
       const post = http.post(`https://callbacks.example.com:${forbidden.port}/`, {}, '{}', LIMIT);
-      await fails(post, 'refused_address', /^callbacks\.example\.com has an address that callbacks are not sent to/);
+      await fails(post, 'blocked_address', /^callbacks\.example\.com has an address that callbacks are not sent to/);
     }
     assert.equal(await forbidden.countConnections(), 0);
   });
@@ -84,8 +84,8 @@ suite('a post never reaches this machine or its network', () => {
       [PUBLIC_ADDRESS, '2606:4700::1111', '::1'],
       ['::ffff:127.0.0.1', PUBLIC_ADDRESS],
     ]) {
-      const http = open(context, { policy: strict(forbidden.port), lookUp: resolvingTo(...addresses) });
-      await fails(http.post(`https://callbacks.example.com:${forbidden.port}/`, {}, '{}', LIMIT), 'refused_address');
+      const http = open(context, { policy: strict(forbidden.port), resolveName: resolvingTo(...addresses) });
+      await fails(http.post(`https://callbacks.example.com:${forbidden.port}/`, {}, '{}', LIMIT), 'blocked_address');
     }
     assert.equal(await forbidden.countConnections(), 0);
   });
@@ -93,21 +93,21 @@ suite('a post never reaches this machine or its network', () => {
   test('when its name was public at registration and has changed its mind since', async (context) => {
     const forbidden = await startForbiddenReceiver(context);
     const answers = [PUBLIC_ADDRESS, '127.0.0.1'];
-    const lookUp: LookUp = async () => [{ address: answers.shift() ?? '127.0.0.1', family: 4 }];
+    const resolveName: ResolveName = async () => [{ address: answers.shift() ?? '127.0.0.1', family: 4 }];
     const url = `https://callbacks.example.com:${forbidden.port}/`;
-    assert.ok('url' in (await resolveDestination(url, strict(forbidden.port), { lookUp })));
-    const http = open(context, { policy: strict(forbidden.port), lookUp });
-    await fails(http.post(url, {}, '{}', LIMIT), 'refused_address');
-    await fails(http.post(url, {}, '{}', LIMIT), 'refused_address');
+    assert.ok('url' in (await resolveDestination(url, strict(forbidden.port), { resolveName })));
+    const http = open(context, { policy: strict(forbidden.port), resolveName });
+    await fails(http.post(url, {}, '{}', LIMIT), 'blocked_address');
+    await fails(http.post(url, {}, '{}', LIMIT), 'blocked_address');
     assert.equal(await forbidden.countConnections(), 0);
   });
 
   test('when the look-up answers within the call', async (context) => {
     const forbidden = await startForbiddenReceiver(context);
     // Not what the type says, and what a cache in front of a resolver easily does.
-    const lookUp = (() => [{ address: '127.0.0.1', family: 4 }]) as unknown as LookUp;
-    const http = open(context, { policy: strict(forbidden.port), lookUp });
-    await fails(http.post(`https://callbacks.example.com:${forbidden.port}/`, {}, '{}', LIMIT), 'refused_address');
+    const resolveName = (() => [{ address: '127.0.0.1', family: 4 }]) as unknown as ResolveName;
+    const http = open(context, { policy: strict(forbidden.port), resolveName });
+    await fails(http.post(`https://callbacks.example.com:${forbidden.port}/`, {}, '{}', LIMIT), 'blocked_address');
     assert.equal(await forbidden.countConnections(), 0);
   });
 
@@ -115,12 +115,12 @@ suite('a post never reaches this machine or its network', () => {
     const forbidden = await startForbiddenReceiver(context);
     const policy = { ...PUBLIC_ONLY, loopbackHttp: true };
     for (const address of ['10.0.0.1', '169.254.169.254', '::ffff:127.0.0.1', PUBLIC_ADDRESS]) {
-      const http = open(context, { policy, lookUp: resolvingTo(address) });
-      await fails(http.post(`http://localhost:${forbidden.port}/`, {}, '{}', LIMIT), 'refused_address');
+      const http = open(context, { policy, resolveName: resolvingTo(address) });
+      await fails(http.post(`http://localhost:${forbidden.port}/`, {}, '{}', LIMIT), 'blocked_address');
     }
-    const http = open(context, { policy, lookUp: resolvingTo('127.0.0.1') });
-    await fails(http.post('http://callbacks.example.com/', {}, '{}', LIMIT), 'refused_address', /^Use https/);
-    await fails(http.post('https://callbacks.example.com/', {}, '{}', LIMIT), 'refused_address');
+    const http = open(context, { policy, resolveName: resolvingTo('127.0.0.1') });
+    await fails(http.post('http://callbacks.example.com/', {}, '{}', LIMIT), 'blocked_address', /^Use https/);
+    await fails(http.post('https://callbacks.example.com/', {}, '{}', LIMIT), 'blocked_address');
     assert.equal(await forbidden.countConnections(), 0);
   });
 });
@@ -137,7 +137,7 @@ test('every new connection resolves and judges again', async (context) => {
   const asked: string[] = [];
   const http = open(context, {
     policy: { ...PUBLIC_ONLY, loopbackHttp: true },
-    lookUp: async (hostname) => {
+    resolveName: async (hostname) => {
       asked.push(hostname);
       return [{ address: answers.shift() ?? '10.0.0.1', family: 4 }];
     },
@@ -145,7 +145,7 @@ test('every new connection resolves and judges again', async (context) => {
   const post = () => http.post(`http://localhost:${receiver.port}/`, {}, '{}', LIMIT);
   assert.equal((await post()).status, 200);
   assert.equal((await post()).status, 200);
-  await fails(post(), 'refused_address');
+  await fails(post(), 'blocked_address');
   assert.equal(asked.length, 3);
   assert.equal(receiver.requests.length, 2);
 });
@@ -182,7 +182,7 @@ test('an address that was reached without permission is sent no byte', async (co
     permits: createAddressGuard(),
     signal: new AbortController().signal,
   });
-  await fails(reached, 'refused_address');
+  await fails(reached, 'blocked_address');
   await closed.promise;
   assert.equal(receiver.connections.length, 1);
   assert.equal(received, 0);
@@ -190,7 +190,7 @@ test('an address that was reached without permission is sent no byte', async (co
 
 test('no failure tells an address that a name has', async (context) => {
   const secrets = ['10.11.12.13', 'fd00::abcd'];
-  const http = open(context, { policy: PUBLIC_ONLY, lookUp: resolvingTo(...secrets) });
+  const http = open(context, { policy: PUBLIC_ONLY, resolveName: resolvingTo(...secrets) });
   await assert.rejects(http.post('https://callbacks.example.com/', {}, '{}', LIMIT), (error) => {
     for (const secret of secrets) assert.ok(!String(error).includes(secret));
     return true;

@@ -6,7 +6,7 @@ import {
   type GuardedHttp,
   type GuardedHttpOptions,
 } from '../../apps/server/src/outbound/guarded-http.ts';
-import type { LookUp } from '../../apps/server/src/outbound/look-up.ts';
+import type { ResolveName } from '../../apps/server/src/outbound/name-resolution.ts';
 import { OutboundFailure, type OutboundFailureReason } from '../../apps/server/src/outbound/outbound-failure.ts';
 import { PUBLIC_ONLY } from '../../apps/server/src/outbound/policy.ts';
 import { neverRespond, startHttpReceiver } from '../support/http-receiver.ts';
@@ -15,7 +15,7 @@ import { startTcpReceiver } from './tcp-receiver.ts';
 
 const LIMIT = { timeoutMs: 20_000 };
 const SANDBOX = { ...PUBLIC_ONLY, loopbackHttp: true };
-const toLoopback: LookUp = async () => [{ address: '127.0.0.1', family: 4 }];
+const toLoopback: ResolveName = async () => [{ address: '127.0.0.1', family: 4 }];
 
 const certificate = createCertificate('DNS:callbacks.example.com', 'IP:127.0.0.1');
 
@@ -29,7 +29,7 @@ function open(context: TestContext, options: Partial<GuardedHttpOptions> = {}): 
 const openInternal = (context: TestContext, port: number, options: Partial<GuardedHttpOptions> = {}): GuardedHttp =>
   open(context, {
     policy: { ports: [port], allowed: ['127.0.0.1'], loopbackHttp: false },
-    lookUp: toLoopback,
+    resolveName: toLoopback,
     certificateAuthorities: [certificate.cert],
     ...options,
   });
@@ -102,7 +102,7 @@ suite('over TLS', () => {
     const silent = await startTcpReceiver(context);
     const url = ({ port }: { port: number }) => `https://callbacks.example.com:${port}/`;
     const to = (port: number) => openInternal(context, port, { connectTimeoutMs: 300 });
-    await fails(to(plain.port).post(url(plain), {}, '{}', LIMIT), 'tls', /does not speak TLS on this port$/);
+    await fails(to(plain.port).post(url(plain), {}, '{}', LIMIT), 'tls', /does not use TLS on this port$/);
     await fails(to(hangingUp.port).post(url(hangingUp), {}, '{}', LIMIT), 'tls', /the handshake failed$/);
     await fails(to(silent.port).post(url(silent), {}, '{}', LIMIT), 'timeout', /^No connection to/);
   });
@@ -192,7 +192,7 @@ suite('connections', () => {
     let asked = 0;
     const http = open(context, {
       connectTimeoutMs: 300,
-      lookUp: () => {
+      resolveName: () => {
         asked += 1;
         return new Promise(() => undefined);
       },
@@ -205,16 +205,17 @@ suite('connections', () => {
   test('are made to the next address of a name when one does not answer', async (context) => {
     const receiver = await startHttpReceiver({ context });
     const addresses = ['127.0.0.2', '::1', '127.0.0.1'];
-    const lookUp: LookUp = async () => addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
-    const http = open(context, { lookUp });
+    const resolveName: ResolveName = async () =>
+      addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+    const http = open(context, { resolveName });
     assert.equal((await http.post(`http://localhost:${receiver.port}/`, {}, '{}', LIMIT)).status, 200);
   });
 
-  test('nobody listens: the failure says so', async (context) => {
+  test('a closed port and an unknown name are failures that say so', async (context) => {
     const http = open(context);
     // Port 1 is nobody's.
-    await fails(http.post('http://127.0.0.1:1/', {}, '{}', LIMIT), 'unreachable', /nobody listens on this port$/);
-    const unknown = open(context, { lookUp: () => Promise.reject(new Error('ENOTFOUND')) });
+    await fails(http.post('http://127.0.0.1:1/', {}, '{}', LIMIT), 'unreachable', /no server listens on this port$/);
+    const unknown = open(context, { resolveName: () => Promise.reject(new Error('ENOTFOUND')) });
     await fails(unknown.post('https://callbacks.example.com/', {}, '{}', LIMIT), 'unreachable', /cannot be resolved$/);
   });
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { createAddressGuard } from '../../apps/server/src/outbound/address-guard.ts';
 import { createGuardedConnect } from '../../apps/server/src/outbound/guarded-connect.ts';
-import { type LookUp, resolveHost, shareLookUps } from '../../apps/server/src/outbound/look-up.ts';
+import { type ResolveName, resolveHost, shareResolutions } from '../../apps/server/src/outbound/name-resolution.ts';
 import { createOriginPools } from '../../apps/server/src/outbound/origin-pools.ts';
 import { OutboundFailure } from '../../apps/server/src/outbound/outbound-failure.ts';
 import { startForbiddenReceiver } from './tcp-receiver.ts';
@@ -10,13 +10,13 @@ import { startForbiddenReceiver } from './tcp-receiver.ts';
 // Several layers refuse the same thing, so that the whole would go on refusing if one of them broke: here each is alone.
 
 const publicOnly = createAddressGuard();
-const never: LookUp = () => assert.fail('nobody should have asked');
+const never: ResolveName = () => assert.fail('nobody should have asked');
 
 /** A connection as undici would ask for it, past the judgement of the URL. */
-function connectTo(hostname: string, port: number, lookUp: LookUp): Promise<unknown> {
+function connectTo(hostname: string, port: number, resolveName: ResolveName): Promise<unknown> {
   const connecting = createGuardedConnect({
     guardOf: () => publicOnly,
-    lookUp,
+    resolveName,
     certificateAuthorities: [],
     connectTimeoutMs: 10_000,
   });
@@ -26,7 +26,7 @@ function connectTo(hostname: string, port: number, lookUp: LookUp): Promise<unkn
 }
 
 suite('the connector alone', () => {
-  const isRefused = (error: unknown): boolean => error instanceof OutboundFailure && error.reason === 'refused_address';
+  const isRefused = (error: unknown): boolean => error instanceof OutboundFailure && error.reason === 'blocked_address';
 
   test('refuses literal addresses, of which no look-up ever hears', async (context) => {
     const forbidden = await startForbiddenReceiver(context);
@@ -40,11 +40,11 @@ suite('the connector alone', () => {
     const forbidden = await startForbiddenReceiver(context);
     for (const host of ['127.1', '2130706433', '0x7f.1', '017700000001', '0', 'localhost']) {
       const asked: string[] = [];
-      const lookUp: LookUp = (hostname) => {
+      const resolveName: ResolveName = (hostname) => {
         asked.push(hostname);
         return Promise.resolve([{ address: '127.0.0.1', family: 4 }]);
       };
-      assert.ok(isRefused(await connectTo(host, forbidden.port, lookUp)), host);
+      assert.ok(isRefused(await connectTo(host, forbidden.port, resolveName)), host);
       assert.deepEqual(asked, [host]);
     }
     assert.equal(await forbidden.countConnections(), 0);
@@ -66,7 +66,7 @@ suite('the connector alone', () => {
 suite('look-ups that are shared', () => {
   test('are one question for those who ask at once, and a new one for those who ask later', async () => {
     const asked: string[] = [];
-    const shared = shareLookUps(async (hostname) => {
+    const shared = shareResolutions(async (hostname) => {
       asked.push(hostname);
       return [{ address: '93.184.215.14', family: 4 }];
     }, 10_000);
@@ -77,7 +77,7 @@ suite('look-ups that are shared', () => {
 
   test('do not remember a failure', async () => {
     const outcomes = [new Error('SERVFAIL'), null];
-    const shared = shareLookUps(async () => {
+    const shared = shareResolutions(async () => {
       const outcome = outcomes.shift();
       if (outcome instanceof Error) throw outcome;
       return [];
@@ -99,14 +99,14 @@ suite('the queue for a connection', () => {
     const pools = openPools(context, 2);
     const called: number[] = [];
     const turns = [1, 2, 3, 4].map((number) => {
-      const turn = pools.turnAt('http://127.0.0.1:4000');
-      turn.begin(() => called.push(number));
+      const turn = pools.slotFor('http://127.0.0.1:4000');
+      turn.acquire(() => called.push(number));
       return turn;
     });
     assert.deepEqual(called, [1, 2]);
-    turns[1]?.end();
+    turns[1]?.release();
     assert.deepEqual(called, [1, 2, 3]);
-    turns[0]?.end();
+    turns[0]?.release();
     assert.deepEqual(called, [1, 2, 3, 4]);
   });
 
@@ -114,17 +114,17 @@ suite('the queue for a connection', () => {
     const pools = openPools(context, 1);
     const called: string[] = [];
     const queue = (origin: string, name: string) => {
-      const turn = pools.turnAt(origin);
-      turn.begin(() => called.push(name));
+      const turn = pools.slotFor(origin);
+      turn.acquire(() => called.push(name));
       return turn;
     };
     const first = queue('http://127.0.0.1:4000', 'first');
     const second = queue('http://127.0.0.1:4000', 'second');
     queue('http://127.0.0.1:4000', 'third');
     queue('http://127.0.0.1:4001', 'elsewhere');
-    second.giveUp();
-    first.giveUp();
-    first.end();
+    second.cancel();
+    first.cancel();
+    first.release();
     assert.deepEqual(called, ['first', 'elsewhere', 'third']);
   });
 });

@@ -1,9 +1,9 @@
 import { createDispatcher } from '../callbacks/dispatcher.ts';
 import { createCallbackSender } from '../callbacks/send.ts';
-import type { CallbackDependencies } from '../http/callbacks/dependencies.ts';
+import type { CallbackDependencies } from '../http/callbacks/operation.ts';
 import { resolveDestination } from '../outbound/destination.ts';
 import { createGuardedHttp } from '../outbound/guarded-http.ts';
-import { createNameServerLookUp, lookUpBySystem } from '../outbound/look-up.ts';
+import { createDnsResolver, resolveBySystem } from '../outbound/name-resolution.ts';
 import { createSlidingWindow } from '../rate-limit/sliding-window.ts';
 import type { AppContext } from './app-context.ts';
 import type { Store } from './store.ts';
@@ -22,8 +22,8 @@ export function openCallbacks(
   };
   // The operator's own receivers, and those of the sandbox, may have their names in the machine's hosts file.
   const isInternetOnly = policy.allowed.length === 0 && !policy.loopbackHttp;
-  const lookUp = isInternetOnly ? createNameServerLookUp() : lookUpBySystem;
-  const http = createGuardedHttp({ policy, lookUp });
+  const resolveName = isInternetOnly ? createDnsResolver() : resolveBySystem;
+  const http = createGuardedHttp({ policy, resolveName });
   onClose(() => http.close());
   const send = createCallbackSender({ http, seal });
   const dispatcher = createDispatcher({ connection, database, send, log, metrics });
@@ -31,7 +31,7 @@ export function openCallbacks(
   return {
     seal,
     send,
-    judge: (url) => resolveDestination(url, policy, { lookUp }),
+    validateUrl: (url) => resolveDestination(url, policy, { resolveName }),
     testLimiter: createSlidingWindow(clock),
   };
 }

@@ -6,30 +6,28 @@ import { repeat } from '../lib/repeat.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { type ClaimedDelivery, claimDeliveries, findDueEndpoints } from '../postgres/callback-deliveries.ts';
-import { type RecordedAttempt, recordResults } from '../postgres/callback-results.ts';
+import type { RecordedAttempt } from '../postgres/callback-results.ts';
 import type { Database } from '../postgres/database.ts';
-import { retryWhileUnavailable } from '../postgres/database.ts';
 import type { EndpointKey } from '../postgres/delivery-jobs.ts';
-import { DELIVER_TASK, endpointsOfJob } from '../postgres/delivery-jobs.ts';
+import { DELIVERY_TASK, endpointsOfJob } from '../postgres/delivery-jobs.ts';
 import { startJobWorker } from '../postgres/job-worker.ts';
-import { endpointHealthOf, judgeAttempt } from './attempt-outcome.ts';
+import { createAttempts } from './attempts.ts';
 import { createEndpointQueue, type EndpointQueue } from './endpoint-queue.ts';
-import { createMessage } from './message.ts';
-import { ATTEMPT_TIMEOUT_MS, type AttemptResult, type SendCallback } from './send.ts';
+import { ATTEMPT_TIMEOUT_MS, type SendCallback } from './send.ts';
 
 /**
- * Carries events to the endpoints that are owed them. What is owed, and when it is due, stands in
- * `tiba.callback_deliveries` and nowhere else: a job says only that it is time to look, and what no job has said is found
- * by looking each second. So nothing that dies, here or between here and PostgreSQL, loses a delivery.
+ * Delivers events to callback endpoints. The outbox is the table `tiba.callback_deliveries`, and nothing else holds what
+ * is due and when. A job only says that an endpoint may have deliveries due, and a look at the table each second finds
+ * those without a job. So no crash, of this process or of its connection to PostgreSQL, loses a delivery.
  */
-export interface Deliveries {
-  /** Something may be due at this endpoint. */
+export interface CallbackDispatcher {
+  /** Claims deliveries of this endpoint, if any are due. */
   wake(endpoint: EndpointKey): void;
-  /** Wakes every endpoint that has something due. */
-  look(): Promise<void>;
+  /** Wakes every endpoint that has deliveries due. */
+  wakeDueEndpoints(): Promise<void>;
   /**
-   * Takes up nothing new, and gives what is in flight some seconds to end. What does not is sent again by another. Safe
-   * to call twice.
+   * Claims nothing more, and waits some seconds for attempts in flight. Deliveries whose attempts do not end in time are
+   * sent again by another process after their lease. Safe to call twice.
    */
   close(): Promise<void>;
 }
@@ -46,69 +44,33 @@ export interface DispatcherDependencies {
   readonly random?: () => number;
 }
 
-/** What one endpoint has in flight at most: it bounds what a receiver that hangs can hold, and what it is sent at once. */
-const PLACES = 32;
-/** Longer than an attempt can take and be recorded, or it would be sent twice at the same time. */
+/** Attempts in flight for one endpoint at most: it limits what a receiver that hangs can hold, and its load. */
+const SLOTS_PER_ENDPOINT = 32;
+/** Longer than an attempt and its recording can take; otherwise a delivery would be sent twice at the same time. */
 export const LEASE_MS = ATTEMPT_TIMEOUT_MS + 5_000;
-const LOOK_INTERVAL_MS = 1_000;
+const POLL_INTERVAL_MS = 1_000;
 const RECORD_BATCH_MAX = 256;
 const CLOSE_TIMEOUT_MS = 5_000;
 
-export function createDispatcher(dependencies: DispatcherDependencies): Deliveries {
-  const { connection, database, send, log, metrics, now = Date.now, random = Math.random } = dependencies;
-  const lanes = new Map<string, EndpointQueue>();
+export function createDispatcher(dependencies: DispatcherDependencies): CallbackDispatcher {
+  const { connection, database, log, now = Date.now, random = Math.random } = dependencies;
+  const queues = new Map<string, EndpointQueue>();
   const abandoned = new AbortController();
-  const patience = {
-    signal: abandoned.signal,
-    onUnavailable: (error: unknown) =>
-      log.warn({ err: error }, 'results of callbacks could not be recorded yet; it is tried again'),
-  };
+  const attempts = createAttempts({ ...dependencies, random, abandoned: abandoned.signal });
   let closing = false;
 
-  /** Each endpoint's results for themselves, so that what goes wrong with one holds up no other. */
-  async function record(attempts: readonly RecordedAttempt[]): Promise<void> {
-    try {
-      const write = () => recordResults(database, attempts, endpointHealthOf(attempts));
-      for (const { clientId, endpointId, reason } of (await retryWhileUnavailable(write, patience)) ?? []) {
-        metrics.callbackEndpointsDisabled.inc({ reason });
-        log.warn({ clientId, endpointId, reason }, 'a callback endpoint was disabled');
-      }
-    } catch (error) {
-      log.error({ err: error }, 'results of callbacks could not be recorded; they will be sent again');
-    }
-  }
-
-  /** Null when there is nothing to record: it is sent again when the claim has run out. */
-  async function deliver(delivery: ClaimedDelivery): Promise<RecordedAttempt | null> {
-    const result = await attempt(delivery);
-    if (abandoned.signal.aborted || result === null) return null;
-    const attempted = judgeAttempt(delivery, result, random());
-    metrics.callbacks.record(delivery.kind, outcomeOf(attempted), result.durationMs);
-    return attempted;
-  }
-
-  /** Null for a fault of ours: nothing is held against the receiver. */
-  async function attempt({ endpoint, ...event }: ClaimedDelivery): Promise<AttemptResult | null> {
-    try {
-      return await send(endpoint, createMessage(event));
-    } catch (error) {
-      const { clientId, endpointId } = endpoint;
-      if (!abandoned.signal.aborted) log.error({ err: error, clientId, endpointId }, 'a callback could not be sent');
-      return null;
-    }
-  }
-
-  function openLane(endpoint: EndpointKey, onIdle: () => void): EndpointQueue {
-    const results = createBatcher(record, RECORD_BATCH_MAX);
+  function openQueue(endpoint: EndpointKey, onIdle: () => void): EndpointQueue {
+    // One batcher for each endpoint, so that a failure at one endpoint does not delay the results of others.
+    const results = createBatcher(attempts.record, RECORD_BATCH_MAX);
     return createEndpointQueue<ClaimedDelivery, RecordedAttempt | null>({
-      places: PLACES,
+      slots: SLOTS_PER_ENDPOINT,
       claim: (limit) => claimDeliveries(database, endpoint, { limit, now: new Date(now()), leaseMs: LEASE_MS }),
-      send: deliver,
-      record: async (attempted) => {
-        if (attempted !== null) await results.add(attempted);
+      send: attempts.make,
+      record: async (attempt) => {
+        if (attempt !== null) await results.add(attempt);
       },
       onClaimFailed: (error) =>
-        log.warn({ err: error, ...endpoint }, 'what is due could not be claimed; it is tried again'),
+        log.warn({ err: error, ...endpoint }, 'claiming callback deliveries failed; will retry'),
       onIdle,
     });
   }
@@ -116,39 +78,35 @@ export function createDispatcher(dependencies: DispatcherDependencies): Deliveri
   function wake({ clientId, endpointId }: EndpointKey): void {
     if (closing) return;
     const key = keyOf(clientId, endpointId);
-    // Lanes that nothing happens in would only fill the memory: one is opened again when it is needed.
-    const lane = lanes.get(key) ?? openLane({ clientId, endpointId }, () => lanes.delete(key));
-    lanes.set(key, lane);
-    lane.wake();
+    // An idle queue is dropped, so that memory holds only endpoints with deliveries in hand.
+    const queue = queues.get(key) ?? openQueue({ clientId, endpointId }, () => queues.delete(key));
+    queues.set(key, queue);
+    queue.wake();
   }
 
-  async function look(): Promise<void> {
+  async function wakeDueEndpoints(): Promise<void> {
     for (const endpoint of await findDueEndpoints(database, new Date(now()))) wake(endpoint);
   }
 
-  const looking = repeat(LOOK_INTERVAL_MS, look, (error) =>
-    log.warn({ err: error }, 'what is due could not be looked for; it is tried again'),
+  const poll = repeat(POLL_INTERVAL_MS, wakeDueEndpoints, (error) =>
+    log.warn({ err: error }, 'finding endpoints with callbacks due failed; will retry'),
   );
   const jobs = startJobWorker({
     connection,
-    tasks: { [DELIVER_TASK]: (payload) => endpointsOfJob(payload).forEach(wake) },
+    tasks: { [DELIVERY_TASK]: (payload) => endpointsOfJob(payload).forEach(wake) },
     log,
   });
 
-  async function end(): Promise<void> {
+  async function shutDown(): Promise<void> {
     closing = true;
-    await Promise.all([looking.stop(), jobs.stop()]);
+    await Promise.all([poll.stop(), jobs.stop()]);
     const timer = setTimeout(() => abandoned.abort(), CLOSE_TIMEOUT_MS);
-    const all = Promise.all([...lanes.values()].map((lane) => lane.stop()));
-    await Promise.race([all, once(abandoned.signal, 'abort')]);
+    const drained = Promise.all([...queues.values()].map((queue) => queue.stop()));
+    await Promise.race([drained, once(abandoned.signal, 'abort')]);
     clearTimeout(timer);
     abandoned.abort();
   }
 
-  let ended: Promise<void> | undefined;
-  return { wake, look, close: () => (ended ??= end()) };
-}
-
-function outcomeOf({ state }: RecordedAttempt): string {
-  return state === 'pending' ? 'failed' : state;
+  let closed: Promise<void> | undefined;
+  return { wake, wakeDueEndpoints, close: () => (closed ??= shutDown()) };
 }

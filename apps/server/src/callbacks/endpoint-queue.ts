@@ -1,98 +1,94 @@
-/** The way to one endpoint: so many deliveries at once and no more, whatever other endpoints do. */
+/** The deliveries of one endpoint: a fixed number of attempts in flight, independent of other endpoints. */
 export interface EndpointQueue {
-  /** Something may be due. */
+  /** Deliveries may be due. */
   wake(): void;
-  /** Takes up nothing new. Resolves when all that was taken up is done. */
+  /** Claims nothing more. Resolves when every claimed delivery is recorded. */
   stop(): Promise<void>;
 }
 
-export interface EndpointQueueDependencies<Delivery, Sent> {
-  /** How many are in flight at most. */
-  readonly places: number;
-  /** Takes up to so many of what is due. Nobody else is given the same. */
+export interface QueueOptions<Delivery, Attempt> {
+  /** Attempts in flight at most. */
+  readonly slots: number;
+  /** Claims up to `limit` deliveries that are due. No other claim returns the same ones. */
   readonly claim: (limit: number) => Promise<readonly Delivery[]>;
-  /** Sends one, which holds its place until it is answered. Never rejects. */
-  readonly send: (delivery: Delivery) => Promise<Sent>;
-  /** Records what came of it, while others are already being sent. Never rejects. */
-  readonly record: (sent: Sent) => Promise<void>;
+  /** Makes an attempt, which holds its slot until it ends. Never rejects. */
+  readonly send: (delivery: Delivery) => Promise<Attempt>;
+  /** Records the attempt; the slot is free meanwhile. Never rejects. */
+  readonly record: (attempt: Attempt) => Promise<void>;
   readonly onClaimFailed: (error: unknown) => void;
-  /** Nothing is in hand, and nothing was due any more. */
+  /** Nothing is in hand, and no more was due. */
   readonly onIdle: () => void;
 }
 
-/** What is in hand at most, for each place: a store that falls behind holds up what is sent. */
-const IN_HAND_MAX = 4;
+/** Deliveries in hand at most, for each slot: when recording falls behind, sending waits for it. */
+const IN_HAND_PER_SLOT_MAX = 4;
 
-export function createEndpointQueue<Delivery, Sent>(
-  dependencies: EndpointQueueDependencies<Delivery, Sent>,
-): EndpointQueue {
-  const { places, claim, send, record, onClaimFailed, onIdle } = dependencies;
+export function createEndpointQueue<Delivery, Attempt>(options: QueueOptions<Delivery, Attempt>): EndpointQueue {
+  const { slots, claim, send, record, onClaimFailed, onIdle } = options;
   let inFlight = 0;
   /** In flight, or being recorded. */
   let inHand = 0;
   let claiming = false;
-  /** Something may be due that no claim has looked for yet. */
-  let wanted = false;
+  /** Deliveries may be due that no claim has looked for yet. */
+  let claimNeeded = false;
   let scheduled = false;
   let stopped = false;
-  const ended = Promise.withResolvers<void>();
+  const drained = Promise.withResolvers<void>();
 
-  /** In the next turn of the event loop, so that places that become free together are filled by one claim. */
+  /** Claims in the next turn of the event loop, so that slots that become free together are filled by one claim. */
   function schedule(): void {
     if (scheduled) return;
     scheduled = true;
-    setImmediate(() => {
-      scheduled = false;
-      void fill();
-    });
+    setImmediate(() => void fillSlots());
   }
 
-  async function fill(): Promise<void> {
-    const free = Math.min(places - inFlight, IN_HAND_MAX * places - inHand);
-    if (!claiming && wanted && !stopped && free > 0) {
+  async function fillSlots(): Promise<void> {
+    scheduled = false;
+    const free = Math.min(slots - inFlight, IN_HAND_PER_SLOT_MAX * slots - inHand);
+    if (!claiming && claimNeeded && !stopped && free > 0) {
       claiming = true;
-      wanted = false;
+      claimNeeded = false;
       try {
-        const claimed = await claim(free);
-        // As many as were asked for: there may be more.
-        if (claimed.length === free) wanted = true;
-        for (const delivery of claimed) void take(delivery);
+        const deliveries = await claim(free);
+        // A full claim: more may be due.
+        if (deliveries.length === free) claimNeeded = true;
+        for (const delivery of deliveries) void deliver(delivery);
       } catch (error) {
         onClaimFailed(error);
       }
       claiming = false;
-      if (wanted) schedule();
+      if (claimNeeded) schedule();
     }
-    rest();
+    finishIfDrained();
   }
 
-  async function take(delivery: Delivery): Promise<void> {
+  async function deliver(delivery: Delivery): Promise<void> {
     inFlight += 1;
     inHand += 1;
-    const sent = await send(delivery);
+    const attempt = await send(delivery);
     inFlight -= 1;
     schedule();
-    await record(sent);
+    await record(attempt);
     inHand -= 1;
     schedule();
   }
 
-  function rest(): void {
-    // What is scheduled ends here as well: idle is told once, by the last.
+  function finishIfDrained(): void {
+    // A scheduled claim calls this again, so only the last call reports idle.
     if (inHand > 0 || claiming || scheduled) return;
-    if (stopped) ended.resolve();
-    else if (!wanted) onIdle();
+    if (stopped) drained.resolve();
+    else if (!claimNeeded) onIdle();
   }
 
   return {
     wake() {
-      wanted = true;
+      claimNeeded = true;
       schedule();
     },
     stop() {
       stopped = true;
-      rest();
-      return ended.promise;
+      finishIfDrained();
+      return drained.promise;
     },
   };
 }

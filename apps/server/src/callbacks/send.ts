@@ -1,28 +1,54 @@
 import type { Seal } from '../auth/secrets.ts';
+import { eventId } from '../domain/event.ts';
 import type { GuardedHttp } from '../outbound/guarded-http.ts';
 import { OutboundFailure } from '../outbound/outbound-failure.ts';
 import type { SealedEndpoint } from '../postgres/callback-endpoints.ts';
-import type { CallbackMessage } from './message.ts';
-import { readRetryAfter } from './retry-after.ts';
-import { createSecretKeys } from './secret-keys.ts';
-import { sign } from './sign.ts';
+import { readRetryAfter } from './retry-schedule.ts';
+import { createKeyCache, sign } from './signature.ts';
 
-/** For everything, from the look-up of the name to the end of the answer. */
+/** From name resolution to the end of the response. */
 export const ATTEMPT_TIMEOUT_MS = 15_000;
+
+/** The same at every attempt of a delivery. */
+export interface CallbackMessage {
+  /** The header webhook-id, by which a receiver recognizes duplicates. */
+  readonly id: string;
+  /** JSON text. */
+  readonly body: string;
+}
+
+export interface EventFields {
+  readonly kind: string;
+  /** ISO 8601 UTC. */
+  readonly occurredAt: string;
+  readonly subjectId: string;
+  readonly version: number;
+  /** The subject as the API showed it, JSON text. It is sent byte for byte. */
+  readonly data: string;
+}
+
+/** Concatenates text: parsing `data` and serializing it again could change the last digits of amounts. */
+export function createMessage({ kind, occurredAt, subjectId, version, data }: EventFields): CallbackMessage {
+  const [type, timestamp] = [JSON.stringify(kind), JSON.stringify(occurredAt)];
+  return {
+    id: eventId(subjectId, version),
+    body: `{"type":${type},"timestamp":${timestamp},"version":${version},"data":${data}}`,
+  };
+}
 
 export interface AttemptResult {
   readonly startedAt: Date;
   readonly durationMs: number;
-  /** null when there was no answer; then `error` says why, fit to be shown to the client. */
+  /** null when there was no response; `error` then gives the reason, fit to be shown to the client. */
   readonly httpStatus: number | null;
-  /** The first KiB of what the receiver answered. */
+  /** The first KiB of the response body. */
   readonly answer: string | null;
   readonly error: string | null;
-  /** How long the receiver asked to be left alone, from the end of the attempt. */
+  /** The receiver's Retry-After, from the end of the attempt. */
   readonly retryAfterMs: number | null;
 }
 
-/** One attempt. What goes wrong on the way is a result; @throws Error only when it could not even be begun. */
+/** Makes one attempt. A failed attempt is a result; @throws Error only when the attempt could not be started. */
 export type SendCallback = (endpoint: SealedEndpoint, message: CallbackMessage) => Promise<AttemptResult>;
 
 export interface CallbackSenderDependencies {
@@ -32,18 +58,19 @@ export interface CallbackSenderDependencies {
   readonly now?: () => number;
 }
 
-/** Only a 2xx is a success: a redirect is not followed, and says that the address is wrong. */
+/** Only a 2xx is a success. A redirect is not followed: it says that the registered URL is wrong. */
 export const succeeded = ({ httpStatus }: AttemptResult): boolean =>
   httpStatus !== null && httpStatus >= 200 && httpStatus < 300;
 
-/** Signs as Standard Webhooks has it, and sends. */
+/** Signs as Standard Webhooks specifies, and sends. */
 export function createCallbackSender({ http, seal, now = Date.now }: CallbackSenderDependencies): SendCallback {
-  const keyOf = createSecretKeys(seal);
+  const unseal = createKeyCache(seal);
 
   function keysOf(endpoint: SealedEndpoint, nowMs: number): Buffer[] {
     const { secretSealed, formerSecretSealed, formerSecretUntil } = endpoint;
-    const former = formerSecretSealed !== null && formerSecretUntil !== null && formerSecretUntil.getTime() > nowMs;
-    return former ? [keyOf(secretSealed), keyOf(formerSecretSealed)] : [keyOf(secretSealed)];
+    const formerSigns =
+      formerSecretSealed !== null && formerSecretUntil !== null && formerSecretUntil.getTime() > nowMs;
+    return formerSigns ? [unseal(secretSealed), unseal(formerSecretSealed)] : [unseal(secretSealed)];
   }
 
   return async (endpoint, { id, body }) => {
@@ -57,7 +84,7 @@ export function createCallbackSender({ http, seal, now = Date.now }: CallbackSen
       'webhook-signature': sign(keysOf(endpoint, startedMs), { id, unixSeconds, body }),
     };
     const startedAt = new Date(startedMs);
-    const begunMs = performance.now();
+    const monotonicStartMs = performance.now();
     try {
       const reply = await http.post(endpoint.url, headers, body, { timeoutMs: ATTEMPT_TIMEOUT_MS });
       const { status: httpStatus, answer, durationMs } = reply;
@@ -65,7 +92,7 @@ export function createCallbackSender({ http, seal, now = Date.now }: CallbackSen
       return { startedAt, durationMs, httpStatus, answer, error: null, retryAfterMs };
     } catch (error) {
       if (!(error instanceof OutboundFailure)) throw error;
-      const durationMs = Math.round(performance.now() - begunMs);
+      const durationMs = Math.round(performance.now() - monotonicStartMs);
       return { startedAt, durationMs, httpStatus: null, answer: null, error: error.message, retryAfterMs: null };
     }
   };

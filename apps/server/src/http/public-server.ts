@@ -9,7 +9,7 @@ import type { AccountValidationDependencies } from './account-validations/depend
 import type { Authorize } from './authorize.ts';
 import { type BankDependencies, bankOperations } from './banks/banks.ts';
 import { callbackOperations } from './callbacks/callbacks.ts';
-import type { CallbackDependencies } from './callbacks/dependencies.ts';
+import type { CallbackDependencies } from './callbacks/operation.ts';
 import { type CheckAccountDependencies, checkAccount } from './check-account/check-account.ts';
 import { type CheckStatusDependencies, checkStatus } from './check-status/check-status.ts';
 import { eventOperations } from './events/events.ts';

@@ -7,7 +7,7 @@ import {
   SPECIAL_NETWORKS_V6,
 } from './special-networks.ts';
 
-/** Whether a connection to an address is permitted. What is not an address is not permitted. */
+/** Whether a connection to an address is permitted. A text that is not an address is not permitted. */
 export type AddressGuard = (address: string) => boolean;
 
 export interface Network {
@@ -19,21 +19,21 @@ export interface Network {
 const special = { ipv4: networks(SPECIAL_NETWORKS_V4), ipv6: networks(SPECIAL_NETWORKS_V6) };
 const metadata = {
   ipv4: networks(METADATA_NETWORKS_V4),
-  ipv6: networks([...METADATA_NETWORKS_V6, ...METADATA_NETWORKS_V4.flatMap(carriedByV6)]),
+  ipv6: networks([...METADATA_NETWORKS_V6, ...METADATA_NETWORKS_V4.flatMap(ipv6Forms)]),
 };
 const globalUnicast = networks([GLOBAL_UNICAST_V6]);
 const loopback = { ipv4: networks(['127.0.0.0/8']), ipv6: networks(['::1/128']) };
 
 /**
- * A guard that permits public addresses, and those `allowed`.
+ * Creates a guard that permits public addresses and those in `allowed`.
  *
  * @param allowed Networks in CIDR notation, or single addresses.
- * @throws RangeError when one of them cannot be read.
+ * @throws RangeError when one of them is invalid.
  */
 export function createAddressGuard(allowed: readonly string[] = []): AddressGuard {
   const parsed = allowed.map(readNetwork);
-  // A list for each family: BlockList takes an IPv4-mapped address for the IPv4 address in it, and that is a spelling
-  // under which nobody's receiver is known.
+  // One list for each family: BlockList treats an IPv4-mapped address as the IPv4 address in it, and receivers do not use
+  // that form.
   const permitted = {
     ipv4: blockList(parsed.filter(({ family }) => family === 'ipv4')),
     ipv6: blockList(parsed.filter(({ family }) => family === 'ipv6')),
@@ -45,13 +45,13 @@ export function createAddressGuard(allowed: readonly string[] = []): AddressGuar
   };
 }
 
-/** Whether this is an address of this machine itself, in its usual spelling. */
+/** Whether this is a loopback address in its usual spelling. */
 export const isLoopback: AddressGuard = (address) => {
   const family = familyOf(address);
   return family !== null && loopback[family].check(address, family);
 };
 
-/** Reads `10.0.0.0/8`, `fd00::/8`, or a single address; null when it is neither. */
+/** Parses `10.0.0.0/8`, `fd00::/8` or a single address; null when it is none of these. */
 export function parseNetwork(text: string): Network | null {
   const [address = '', length, ...rest] = text.split('/');
   const family = familyOf(address);
@@ -67,7 +67,7 @@ function isPublic(address: string, family: Network['family']): boolean {
   return !special[family].check(address, family);
 }
 
-/** An address with a zone (RFC 4007) is meant for one link, whatever its number says. */
+/** An address with a zone (RFC 4007) is valid on one link only, even if its number is a public one. */
 function familyOf(address: string): Network['family'] | null {
   if (address.includes('%')) return null;
   const version = isIP(address);
@@ -81,8 +81,8 @@ function readNetwork(text: string): Network {
   return network;
 }
 
-/** An IPv4 network as IPv6 addresses carry it; what they are sent to arrives there. */
-function carriedByV6(text: string): string[] {
+/** The IPv6 forms of an IPv4 network: packets to them can arrive in that network. */
+function ipv6Forms(text: string): string[] {
   const { address, prefixLength } = readNetwork(text);
   const [a = 0, b = 0, c = 0, d = 0] = address.split('.').map(Number);
   const groups = `${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`;

@@ -3,77 +3,77 @@ import { connect as connectTcp, type LookupFunction, type Socket } from 'node:ne
 import { createSecureContext, getCACertificates } from 'node:tls';
 import { buildConnector } from 'undici';
 import type { AddressGuard } from './address-guard.ts';
-import { type LookUp, type ResolvedAddress, resolveHost } from './look-up.ts';
+import { type ResolvedAddress, type ResolveName, resolveHost } from './name-resolution.ts';
 import { connectionFailure, nameFailure, OutboundFailure, tlsFailure } from './outbound-failure.ts';
 
-/** How long one address may take while there is another; a packet around the globe and back takes 300 ms. */
+/** The timeout of one address while another is left; a round trip around the globe takes 300 ms. */
 const ATTEMPT_TIMEOUT_MS = 1_000;
 const KEEP_ALIVE_PROBE_AFTER_MS = 60_000;
 
 export interface GuardedConnectDependencies {
-  /** The guard for a host's addresses. */
+  /** Returns the guard for the addresses of a host. */
   readonly guardOf: (host: string) => AddressGuard;
-  readonly lookUp: LookUp;
-  /** Trusted beside the public authorities; PEM. */
+  readonly resolveName: ResolveName;
+  /** Trusted in addition to the public authorities; PEM. */
   readonly certificateAuthorities: readonly string[];
-  /** For the name, the connection and the handshake together. */
+  /** For name resolution, TCP connection and TLS handshake together. */
   readonly connectTimeoutMs: number;
 }
 
 export interface GuardedConnect {
-  /** For undici. It fails with an OutboundFailure alone. */
+  /** For undici. Every failure is an OutboundFailure. */
   readonly connect: buildConnector.connector;
-  /** Gives up on the connections that are being made. */
+  /** Aborts the connections that are being opened. */
   abort(): void;
 }
 
 /**
- * Makes connections to permitted addresses alone. Each connection resolves the name itself, judges all its addresses,
- * and connects to those that it judged: between a judgement and a later resolution the name could change its mind.
- * Literal addresses take the same way; a guard in a socket's `lookup` would never hear of them.
+ * Connects only to permitted addresses. Each connection resolves the name itself, checks all of its addresses, and
+ * connects to the checked ones: a name could resolve to another address after an earlier check (DNS rebinding). Literal
+ * addresses take the same path; a guard in a socket's `lookup` is never called for them.
  */
 export function createGuardedConnect(dependencies: GuardedConnectDependencies): GuardedConnect {
   const startTls = buildConnector({
     allowH2: false,
-    // Said aloud, because NODE_TLS_REJECT_UNAUTHORIZED in the environment could unsay the default.
+    // Explicit, because NODE_TLS_REJECT_UNAUTHORIZED in the environment changes the default.
     rejectUnauthorized: true,
-    secureContext: createSecureContext(trust(dependencies.certificateAuthorities)),
+    secureContext: createSecureContext(trustedAuthorities(dependencies.certificateAuthorities)),
     timeout: 0,
   });
-  const opening = new Set<AbortController>();
+  const pending = new Set<AbortController>();
 
   async function open(options: buildConnector.Options): Promise<Socket> {
     const { hostname, protocol } = options;
     const limit = new AbortController();
     const timer = setTimeout(() => limit.abort(), dependencies.connectTimeoutMs);
-    opening.add(limit);
+    pending.add(limit);
     try {
       const permits = dependencies.guardOf(hostname);
-      const addresses = await permittedAddresses(hostname, permits, dependencies.lookUp);
+      const addresses = await permittedAddresses(hostname, permits, dependencies.resolveName);
       limit.signal.throwIfAborted();
       const port = Number(options.port) || (protocol === 'https:' ? 443 : 80);
       const socket = await openSocket({ hostname, port, addresses, permits, signal: limit.signal });
-      return protocol === 'https:' ? await secure(socket, options, startTls) : socket;
+      return protocol === 'https:' ? await startTlsOver(socket, options, startTls) : socket;
     } catch (error) {
       if (limit.signal.aborted) throw new OutboundFailure('timeout', `No connection to ${hostname} in time`, error);
       throw error;
     } finally {
       clearTimeout(timer);
-      opening.delete(limit);
+      pending.delete(limit);
     }
   }
 
   return {
     connect(options, callback) {
-      void answer(open(options), callback);
+      void report(open(options), callback);
     },
     abort() {
-      for (const limit of opening) limit.abort();
+      for (const limit of pending) limit.abort();
     },
   };
 }
 
-async function answer(opening: Promise<Socket>, callback: buildConnector.Callback): Promise<void> {
+async function report(opening: Promise<Socket>, callback: buildConnector.Callback): Promise<void> {
   let socket: Socket;
   try {
     socket = await opening;
@@ -87,15 +87,15 @@ async function answer(opening: Promise<Socket>, callback: buildConnector.Callbac
 export interface SocketRequest {
   readonly hostname: string;
   readonly port: number;
-  /** All permitted; the next is tried when one does not answer. */
+  /** All permitted. When one does not answer, the next is tried. */
   readonly addresses: readonly ResolvedAddress[];
   readonly permits: AddressGuard;
   readonly signal: AbortSignal;
 }
 
 /**
- * Opens a connection, and looks once more at whom it has reached before a byte is written: what is between here and the
- * network (a resolver, a proxy in the socket layer, a defect) is not trusted to have obeyed.
+ * Opens a connection, and checks the address that it reached before a byte is written. The code between here and the
+ * network (a resolver, a proxy in the socket layer, a defect) may have connected to another address.
  *
  * @throws OutboundFailure
  */
@@ -119,11 +119,11 @@ export async function openSocket({ hostname, port, addresses, permits, signal }:
   } catch (error) {
     throw connectionFailure(hostname, error);
   }
-  // Until somebody else listens, an error here would end the process; whoever takes the socket learns of it by its close.
+  // Without a listener an error would end the process. The next owner of the socket sees the error as its close.
   socket.on('error', () => undefined);
   if (!permits(socket.remoteAddress ?? '')) {
     socket.destroy();
-    throw refusedAddress(hostname);
+    throw blockedAddress(hostname);
   }
   return socket;
 }
@@ -131,26 +131,30 @@ export async function openSocket({ hostname, port, addresses, permits, signal }:
 async function permittedAddresses(
   hostname: string,
   permits: AddressGuard,
-  lookUp: LookUp,
+  resolveName: ResolveName,
 ): Promise<readonly ResolvedAddress[]> {
-  const resolution = await resolveHost(hostname, permits, lookUp);
+  const resolution = await resolveHost(hostname, permits, resolveName);
   switch (resolution.kind) {
     case 'permitted':
       return resolution.addresses;
-    case 'refused':
-      throw refusedAddress(hostname);
+    case 'blocked':
+      throw blockedAddress(hostname);
     case 'unresolved':
       throw nameFailure(hostname, resolution.cause);
   }
 }
 
-function secure(socket: Socket, options: buildConnector.Options, startTls: buildConnector.connector): Promise<Socket> {
+function startTlsOver(
+  socket: Socket,
+  options: buildConnector.Options,
+  startTls: buildConnector.connector,
+): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const fail = (error: Error): void => {
       socket.destroy();
       reject(tlsFailure(options.hostname, error));
     };
-    // A socket that is destroyed under the handshake ends it without a word.
+    // A socket that is destroyed during the handshake ends it without an error.
     socket.once('close', () => fail(new Error('closed during the handshake')));
     startTls({ ...options, httpSocket: socket }, (...[error, secured]) => {
       if (error === null) resolve(secured);
@@ -159,15 +163,15 @@ function secure(socket: Socket, options: buildConnector.Options, startTls: build
   });
 }
 
-function refusedAddress(hostname: string): OutboundFailure {
+function blockedAddress(hostname: string): OutboundFailure {
   return new OutboundFailure(
-    'refused_address',
-    `${hostname} has an address that callbacks are not sent to: use a host with public addresses alone`,
+    'blocked_address',
+    `${hostname} has an address that callbacks are not sent to: use a host with only public addresses`,
   );
 }
 
-function trust(certificateAuthorities: readonly string[]): { ca?: string[] } {
-  // Naming any replaces the public ones; receivers inside and outside are both wanted.
+function trustedAuthorities(certificateAuthorities: readonly string[]): { ca?: string[] } {
+  // `ca` replaces the public authorities, and receivers outside the operator's network need those.
   return certificateAuthorities.length === 0
     ? {}
     : { ca: [...getCACertificates('default'), ...certificateAuthorities] };

@@ -1,19 +1,18 @@
 import { createAddressGuard } from './address-guard.ts';
-import { judgeDestination } from './destination.ts';
+import { validateDestination } from './destination.ts';
 import { createGuardedConnect } from './guarded-connect.ts';
-import { guardOf, hostOf } from './host.ts';
-import { type LookUp, lookUpBySystem, shareLookUps } from './look-up.ts';
+import { type ResolveName, resolveBySystem, shareResolutions } from './name-resolution.ts';
 import { createOriginPools } from './origin-pools.ts';
 import { OutboundFailure } from './outbound-failure.ts';
-import type { OutboundPolicy } from './policy.ts';
-import { type OutboundReply, receiveReply } from './reply.ts';
+import { guardOf, hostOf, type OutboundPolicy } from './policy.ts';
+import { createReplyHandler, type OutboundReply } from './reply.ts';
 
 export interface GuardedHttp {
   /**
-   * Posts to an address that a client has registered. The deadline is for everything: waiting for a connection, name,
-   * connection, handshake, reply. Any status is a reply, and redirects are not followed.
+   * Posts to a URL that a client has registered. The timeout covers everything: waiting for a connection, name
+   * resolution, TCP connection, TLS handshake and reply. Any status is a reply, and redirects are not followed.
    *
-   * @throws OutboundFailure There is no reply. Any other error says nothing about the receiver.
+   * @throws OutboundFailure when there is no reply. Any other error is a fault of this process, not of the receiver.
    */
   post(
     url: string,
@@ -21,33 +20,33 @@ export interface GuardedHttp {
     body: string | Buffer,
     options: { readonly timeoutMs: number },
   ): Promise<OutboundReply>;
-  /** Cuts all connections; posts that are under way fail with an error that is no OutboundFailure. */
+  /** Closes all connections. Posts in flight fail with an error that is no OutboundFailure. */
   close(): Promise<void>;
 }
 
 export interface GuardedHttpOptions {
   readonly policy: OutboundPolicy;
-  readonly lookUp?: LookUp;
-  /** PEM certificates trusted beside the public authorities: for operators with an authority of their own. */
+  readonly resolveName?: ResolveName;
+  /** PEM certificates trusted in addition to the public authorities: for operators with their own authority. */
   readonly certificateAuthorities?: readonly string[];
-  /** For the name, the connection and the handshake together; the deadline of a post may be shorter. */
+  /** For name resolution, TCP connection and TLS handshake together; the timeout of a post may be shorter. */
   readonly connectTimeoutMs?: number;
-  /** How many origins keep their connections. */
+  /** Origins whose idle connections are kept. */
   readonly originsMax?: number;
   readonly connectionsPerOriginMax?: number;
-  /** Shorter than the 5 s after which many servers close: a post on a connection that is just being closed is lost. */
+  /** Shorter than the 5 s after which many servers close: a post on a connection that the server is closing is lost. */
   readonly idleTimeoutMs?: number;
 }
 
 const REPLY_HEADER_BYTES_MAX = 16 * 1024;
 
 /**
- * HTTP to addresses that strangers chose. Whatever URL they registered and whatever their name servers say, at whatever
- * moment: no connection is made to an address that the policy does not permit.
+ * HTTP to URLs that clients choose. No connection is made to an address that the policy does not permit, regardless of the
+ * registered URL and of the answers of its name servers at any moment (SSRF, DNS rebinding).
  */
 export function createGuardedHttp({
   policy,
-  lookUp = lookUpBySystem,
+  resolveName = resolveBySystem,
   certificateAuthorities = [],
   connectTimeoutMs = 10_000,
   originsMax = 256,
@@ -55,13 +54,13 @@ export function createGuardedHttp({
   idleTimeoutMs = 4_000,
 }: GuardedHttpOptions): GuardedHttp {
   const guard = createAddressGuard(policy.allowed);
-  const connecting = createGuardedConnect({
+  const connector = createGuardedConnect({
     guardOf: (host) => guardOf(host, policy, guard),
-    lookUp: shareLookUps(lookUp, connectTimeoutMs),
+    resolveName: shareResolutions(resolveName, connectTimeoutMs),
     certificateAuthorities,
     connectTimeoutMs,
   });
-  const origins = createOriginPools(connecting.connect, {
+  const origins = createOriginPools(connector.connect, {
     originsMax,
     connectionsPerOriginMax,
     idleTimeoutMs,
@@ -70,19 +69,19 @@ export function createGuardedHttp({
 
   return {
     async post(url, headers, body, { timeoutMs }) {
-      // Again, although it was judged when it was registered: the policy may be younger than the URL.
-      const judgement = judgeDestination(url, policy, guard);
-      if ('fault' in judgement) throw new OutboundFailure('refused_address', judgement.fault);
-      const destination = judgement.url;
+      // Validated again: the policy may have changed since the URL was registered.
+      const result = validateDestination(url, policy, guard);
+      if ('fault' in result) throw new OutboundFailure('blocked_address', result.fault);
+      const destination = result.url;
       return new Promise((resolve, reject) => {
-        const turn = origins.turnAt(destination.origin);
-        const handler = receiveReply({ host: hostOf(destination), timeoutMs, turn, resolve, reject });
+        const slot = origins.slotFor(destination.origin);
+        const handler = createReplyHandler({ host: hostOf(destination), timeoutMs, slot, resolve, reject });
         const path = destination.pathname + destination.search;
-        turn.begin((pool) => pool.dispatch({ method: 'POST', path, headers, body }, handler));
+        slot.acquire((pool) => pool.dispatch({ method: 'POST', path, headers, body }, handler));
       });
     },
     async close() {
-      connecting.abort();
+      connector.abort();
       await origins.close();
     },
   };

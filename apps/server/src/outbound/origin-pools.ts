@@ -1,18 +1,18 @@
 import { type buildConnector, Pool } from 'undici';
 
-/** One post's place in the queue for a connection to its origin. */
-export interface Turn {
-  /** Calls `send` once a connection may be used, which may be at once. */
-  begin(send: (pool: Pool) => void): void;
-  /** Gives up waiting; without effect once `send` was called. */
-  giveUp(): void;
-  /** Lets the next one send; for the one who was sending, when undici has done with the request. */
-  end(): void;
+/** The place of one post in the queue for a connection to its origin. */
+export interface ConnectionSlot {
+  /** Calls `send` when a connection may be used, possibly at once. */
+  acquire(send: (pool: Pool) => void): void;
+  /** Stops waiting. Has no effect after `send` was called. */
+  cancel(): void;
+  /** Frees the connection for the next post. Call it when undici has finished with the request. */
+  release(): void;
 }
 
 export interface OriginPools {
-  turnAt(origin: string): Turn;
-  /** Destroys every connection. Who waits for one is called, and finds it destroyed. */
+  slotFor(origin: string): ConnectionSlot;
+  /** Destroys every connection. Posts that wait for one are called and find the pool destroyed. */
   close(): Promise<void>;
 }
 
@@ -26,80 +26,80 @@ export interface OriginPoolLimits {
 interface Origin {
   readonly pool: Pool;
   readonly waiting: Set<(pool: Pool) => void>;
-  sending: number;
-  /** Whether somebody further down the stack is calling those who wait. */
-  calling: boolean;
+  inUse: number;
+  /** An outer call is already dispatching. */
+  dispatching: boolean;
 }
 
-/** A receiver that has moved is found at its new address after so many at the latest. */
+/** A receiver that has moved is reached at its new address after this number of requests at the latest. */
 const REQUESTS_PER_CONNECTION_MAX = 1_000;
 
 /**
- * Keeps connections alive, apart for each origin, so that nobody waits behind another's slow receiver. Past
- * `originsMax` the origin that was used least recently is let go; one in use never is, so that what bounds the number
- * beyond it is how many posts the caller has in flight. (undici's Agent would refuse to talk to new origins instead.)
+ * Keeps connections alive, in one pool for each origin, so that a slow receiver delays only its own posts. Above
+ * `originsMax` the least recently used pool is destroyed. A pool in use is never destroyed, so the caller's number of posts
+ * in flight limits how far the count exceeds the maximum. (undici's Agent would reject new origins instead.)
  *
- * The queue is our own: undici keeps a request whose deadline has passed until a connection is free for it, and with
- * a receiver that cannot be connected to they would pile up.
+ * The queue is not undici's: undici keeps a request whose timeout has passed until a connection is free for it, and with
+ * a receiver that cannot be connected to such requests would pile up.
  */
 export function createOriginPools(connect: buildConnector.connector, limits: OriginPoolLimits): OriginPools {
-  /** In order of use. */
+  /** Least recently used first. */
   const origins = new Map<string, Origin>();
   let closed = false;
 
-  function originAt(name: string): Origin {
+  function getOrigin(name: string): Origin {
     if (closed) throw new Error('outbound HTTP is closed');
     const origin = origins.get(name) ?? {
       pool: createPool(name, connect, limits),
       waiting: new Set(),
-      sending: 0,
-      calling: false,
+      inUse: 0,
+      dispatching: false,
     };
     origins.delete(name);
     origins.set(name, origin);
     return origin;
   }
 
-  function callNext(origin: Origin): void {
+  function dispatchWaiting(origin: Origin): void {
     // A loop, not a recursion: a destroyed pool fails a request within the call, and thousands may be waiting.
-    if (origin.calling) return;
-    origin.calling = true;
+    if (origin.dispatching) return;
+    origin.dispatching = true;
     for (const send of origin.waiting) {
-      if (origin.sending >= limits.connectionsPerOriginMax) break;
+      if (origin.inUse >= limits.connectionsPerOriginMax) break;
       origin.waiting.delete(send);
-      origin.sending += 1;
+      origin.inUse += 1;
       send(origin.pool);
     }
-    origin.calling = false;
+    origin.dispatching = false;
   }
 
-  function trim(): void {
+  function evictUnused(): void {
     for (const [name, origin] of origins) {
       if (origins.size <= limits.originsMax) return;
-      if (origin.sending > 0) continue;
+      if (origin.inUse > 0) continue;
       origins.delete(name);
       void origin.pool.destroy();
     }
   }
 
   return {
-    turnAt(name) {
-      const origin = originAt(name);
+    slotFor(name) {
+      const origin = getOrigin(name);
       let waiting: ((pool: Pool) => void) | undefined;
       return {
-        begin(send) {
+        acquire(send) {
           waiting = send;
           origin.waiting.add(send);
-          callNext(origin);
-          trim();
+          dispatchWaiting(origin);
+          evictUnused();
         },
-        giveUp() {
+        cancel() {
           if (waiting !== undefined) origin.waiting.delete(waiting);
         },
-        end() {
-          origin.sending -= 1;
-          callNext(origin);
-          trim();
+        release() {
+          origin.inUse -= 1;
+          dispatchWaiting(origin);
+          evictUnused();
         },
       };
     },
@@ -121,7 +121,7 @@ function createPool(origin: string, connect: buildConnector.connector, limits: O
     keepAliveMaxTimeout: limits.idleTimeoutMs,
     maxHeaderSize: limits.replyHeaderBytesMax,
     maxRequestsPerClient: REQUESTS_PER_CONNECTION_MAX,
-    // Each post has a deadline for all of it; timeouts per chunk never fire on one who drips.
+    // Each post has one timeout for everything; a timeout per chunk never fires when the receiver drips bytes.
     headersTimeout: 0,
     bodyTimeout: 0,
   });

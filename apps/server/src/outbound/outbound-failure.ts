@@ -1,20 +1,20 @@
 import { TIMEOUT } from 'node:dns';
 
 /**
- * Why there is no reply.
+ * The reason why there is no reply.
  *
- * - `refused_address`: the policy does not permit the URL, or an address of its host
- * - `timeout`: not connected, or not answered to the end, in time
- * - `unreachable`: its name does not resolve, or nobody listens, or the connection was lost
- * - `tls`: no TLS, or a certificate that cannot be trusted
- * - `too_large`: reply headers beyond the limit
- * - `bad_reply`: not HTTP, or cut short
+ * - `blocked_address`: the policy does not permit the URL or an address of its host
+ * - `timeout`: no connection, or no complete reply, in time
+ * - `unreachable`: the name does not resolve, no process listens on the port, or the connection was lost
+ * - `tls`: no TLS, or an untrusted certificate
+ * - `too_large`: the reply headers exceed the limit
+ * - `bad_reply`: not HTTP, or a truncated body
  */
-export type OutboundFailureReason = 'refused_address' | 'timeout' | 'unreachable' | 'tls' | 'too_large' | 'bad_reply';
+export type OutboundFailureReason = 'blocked_address' | 'timeout' | 'unreachable' | 'tls' | 'too_large' | 'bad_reply';
 
 /**
- * No reply. The message is for the client's developer: it names the host and no address, so that nobody learns from it
- * how names resolve inside the operator's network. The cause is for the operator.
+ * A post without a reply. The message is for the client's developer: it names the host and no address, so that it does not
+ * reveal how names resolve inside the operator's network. The cause is for the operator.
  */
 export class OutboundFailure extends Error {
   readonly reason: OutboundFailureReason;
@@ -25,7 +25,7 @@ export class OutboundFailure extends Error {
   }
 }
 
-/** The code of an error of Node, OpenSSL or undici, or nothing. */
+/** The code of an error of Node, OpenSSL or undici; an empty string when it has none. */
 export function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
@@ -39,26 +39,26 @@ const TLS_FAULTS: Readonly<Record<string, string>> = {
   UNABLE_TO_GET_ISSUER_CERT: 'its certificate chain is incomplete or its authority is not trusted here',
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its certificate chain is incomplete or its authority is not trusted here',
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate chain is incomplete or its authority is not trusted here',
-  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS on this port',
-  ERR_SSL_PACKET_LENGTH_TOO_LONG: 'it does not speak TLS on this port',
-  ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION: 'it offers no version of TLS from 1.2 on',
-  ERR_SSL_UNSUPPORTED_PROTOCOL: 'it offers no version of TLS from 1.2 on',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not use TLS on this port',
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: 'it does not use TLS on this port',
+  ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION: 'it does not support TLS 1.2 or later',
+  ERR_SSL_UNSUPPORTED_PROTOCOL: 'it does not support TLS 1.2 or later',
 };
 
-/** No secure connection. */
+/** TLS failed. */
 export function tlsFailure(host: string, error: unknown): OutboundFailure {
   const fault = TLS_FAULTS[codeOf(error)] ?? 'the handshake failed';
   return new OutboundFailure('tls', `No secure connection to ${host}: ${fault}`, error);
 }
 
 const CONNECTION_FAULTS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'nobody listens on this port',
+  ECONNREFUSED: 'no server listens on this port',
   ECONNRESET: 'the connection was reset',
-  EHOSTUNREACH: 'there is no way to its network',
-  ENETUNREACH: 'there is no way to its network',
+  EHOSTUNREACH: 'there is no route to its network',
+  ENETUNREACH: 'there is no route to its network',
 };
 
-/** No connection. */
+/** The TCP connection failed. */
 export function connectionFailure(host: string, error: unknown): OutboundFailure {
   const code = codeOf(error);
   if (code === 'ETIMEDOUT') return new OutboundFailure('timeout', `No connection to ${host} in time`, error);
@@ -66,7 +66,7 @@ export function connectionFailure(host: string, error: unknown): OutboundFailure
   return new OutboundFailure('unreachable', `No connection to ${host}: ${fault}`, error);
 }
 
-/** No address. */
+/** Name resolution failed. */
 export function nameFailure(host: string, error: unknown): OutboundFailure {
   return codeOf(error) === TIMEOUT
     ? new OutboundFailure('timeout', `The name ${host} was not resolved in time`, error)
@@ -75,16 +75,16 @@ export function nameFailure(host: string, error: unknown): OutboundFailure {
 
 const NOT_HTTP = /^bad (?:response|upgrade)$/;
 
-/** A connection, but no reply that can be understood. `answered`: the status had arrived. */
+/** The connection was made, but no valid reply came. `answered`: the status line had arrived. */
 export function exchangeFailure(host: string, answered: boolean, error: Error): OutboundFailure {
   const code = codeOf(error);
   if (code === 'UND_ERR_HEADERS_OVERFLOW') {
-    return new OutboundFailure('too_large', `The reply of ${host} has headers beyond the limit`, error);
+    return new OutboundFailure('too_large', `The reply of ${host} has headers above the size limit`, error);
   }
   if (code.startsWith('ERR_SSL_') || code === 'EPROTO') return tlsFailure(host, error);
   if (answered) return new OutboundFailure('bad_reply', `The reply of ${host} was cut short`, error);
-  const wasLost = 'syscall' in error || (code === 'UND_ERR_SOCKET' && !NOT_HTTP.test(error.message));
-  return wasLost
+  const isConnectionLost = 'syscall' in error || (code === 'UND_ERR_SOCKET' && !NOT_HTTP.test(error.message));
+  return isConnectionLost
     ? new OutboundFailure('unreachable', `${host} closed the connection before it answered`, error)
-    : new OutboundFailure('bad_reply', `The reply of ${host} is not the HTTP that was expected`, error);
+    : new OutboundFailure('bad_reply', `The reply of ${host} is not a valid HTTP response`, error);
 }

@@ -1,77 +1,83 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { StringDecoder } from 'node:string_decoder';
 import type { Dispatcher } from 'undici';
-import type { Turn } from './origin-pools.ts';
+import type { ConnectionSlot } from './origin-pools.ts';
 import { codeOf, exchangeFailure, OutboundFailure } from './outbound-failure.ts';
 
 export interface OutboundReply {
   readonly status: number;
-  /** The header as it came (RFC 9110, 10.2.3: seconds or a date); null when there is none, or none that can be one. */
+  /** The raw header (RFC 9110, 10.2.3: seconds or a date); null when it is missing or too long to be valid. */
   readonly retryAfter: string | null;
-  /** The beginning of the body, at most 1 KiB, fit to be shown and stored. */
+  /** The first KiB of the body, safe to show and to store. */
   readonly answer: string;
   readonly durationMs: number;
 }
 
-/** Read to keep the connection; a longer body costs its sender the connection. */
+/** The body is read to keep the connection; a longer body closes it. */
 const BODY_BYTES_MAX = 64 * 1024;
 const ANSWER_BYTES_MAX = 1024;
 const RETRY_AFTER_LENGTH_MAX = 64;
 
-export interface Receiving {
+export interface ReplyOptions {
   readonly host: string;
   readonly timeoutMs: number;
-  /** Ended when undici is done with the request, which can be long after the deadline: while a connection is made. */
-  readonly turn: Turn;
+  /** Released when undici has finished with the request. That can be long after the timeout, while it connects. */
+  readonly slot: ConnectionSlot;
   resolve(reply: OutboundReply): void;
-  /** With an OutboundFailure, or, when the request itself was wrong or the service is closing, with any other error. */
+  /** With an OutboundFailure; with any other error when the request was invalid or the service is closing. */
   reject(error: Error): void;
 }
 
 /**
- * Takes one reply in, from the moment of its making until the deadline at the latest. undici's `request` would make a
- * stream of the body, which costs more. Nothing is unpacked.
+ * Receives one reply. The timeout starts with this call. undici's `request` would create a stream for the body, which costs
+ * more. Compressed bodies are not decompressed.
  */
-export function receiveReply({ host, timeoutMs, turn, resolve, reject }: Receiving): Dispatcher.DispatchHandler {
+export function createReplyHandler({
+  host,
+  timeoutMs,
+  slot,
+  resolve,
+  reject,
+}: ReplyOptions): Dispatcher.DispatchHandler {
   const startedMs = performance.now();
   const timer = setTimeout(expire, timeoutMs);
-  const kept: Buffer[] = [];
+  const chunks: Buffer[] = [];
   let bytes = 0;
   let status = 0;
   let retryAfter: string | null = null;
-  let settled = false;
-  let running: Dispatcher.DispatchController | undefined;
+  let finished = false;
+  let activeController: Dispatcher.DispatchController | undefined;
 
-  function settle(): boolean {
-    if (settled) return false;
-    settled = true;
+  function finishOnce(): boolean {
+    if (finished) return false;
+    finished = true;
     clearTimeout(timer);
     return true;
   }
 
   function expire(): void {
-    const missed = running === undefined ? 'No connection to' : 'No complete reply of';
+    const missed = activeController === undefined ? 'No connection to' : 'No complete reply of';
     const failure = new OutboundFailure('timeout', `${missed} ${host} within ${timeoutMs} ms`);
-    if (settle()) reject(failure);
-    turn.giveUp();
-    running?.abort(failure);
+    if (finishOnce()) reject(failure);
+    slot.cancel();
+    activeController?.abort(failure);
   }
 
   function finish(): void {
-    if (!settle()) return;
+    if (!finishOnce()) return;
     resolve({
       status,
       retryAfter,
-      answer: answerOf(kept, bytes),
+      answer: toAnswer(chunks, bytes),
       durationMs: Math.round(performance.now() - startedMs),
     });
   }
 
   return {
     onRequestStart(controller) {
-      // Thrown, not aborted: nothing was sent yet, and the connection is good for the next in the queue.
-      if (settled) throw new Error('the deadline passed before there was a connection');
-      running = controller;
+      // Thrown instead of aborted: nothing was sent yet, so the connection stays usable for the next request.
+      if (finished) throw new Error('the timeout passed before a connection was free');
+      activeController = controller;
     },
     onResponseStart(_controller, statusCode, headers) {
       if (statusCode < 200) return;
@@ -79,8 +85,8 @@ export function receiveReply({ host, timeoutMs, turn, resolve, reject }: Receivi
       retryAfter = retryAfterOf(headers);
     },
     onResponseData(controller, chunk) {
-      // Copied: a part of a chunk would keep the whole of it in memory.
-      if (bytes < ANSWER_BYTES_MAX) kept.push(Buffer.from(chunk.subarray(0, ANSWER_BYTES_MAX - bytes)));
+      // Copied: a slice of a chunk would keep the whole chunk in memory.
+      if (bytes < ANSWER_BYTES_MAX) chunks.push(Buffer.from(chunk.subarray(0, ANSWER_BYTES_MAX - bytes)));
       bytes += chunk.length;
       if (bytes <= BODY_BYTES_MAX) return;
       finish();
@@ -88,19 +94,19 @@ export function receiveReply({ host, timeoutMs, turn, resolve, reject }: Receivi
     },
     onResponseEnd() {
       finish();
-      turn.end();
+      slot.release();
     },
     onResponseError(_controller, error) {
-      if (settle()) reject(failureOf(host, status !== 0, error));
-      turn.end();
+      if (finishOnce()) reject(toFailure(host, status !== 0, error));
+      slot.release();
     },
   };
 }
 
-/** A connection's failure says itself what it is; a mistake of the caller is no failure of the receiver. */
-function failureOf(host: string, answered: boolean, error: Error): Error {
-  const ours = ['UND_ERR_INVALID_ARG', 'UND_ERR_DESTROYED', 'UND_ERR_CLOSED'];
-  if (error instanceof OutboundFailure || ours.includes(codeOf(error))) return error;
+/** Connection failures arrive classified already; a mistake of the caller is no failure of the receiver. */
+function toFailure(host: string, answered: boolean, error: Error): Error {
+  const faultsOfCaller = ['UND_ERR_INVALID_ARG', 'UND_ERR_DESTROYED', 'UND_ERR_CLOSED'];
+  if (error instanceof OutboundFailure || faultsOfCaller.includes(codeOf(error))) return error;
   return exchangeFailure(host, answered, error);
 }
 
@@ -111,13 +117,13 @@ function retryAfterOf(headers: IncomingHttpHeaders): string | null {
 }
 
 /**
- * Decodes leniently: what cannot be read becomes U+FFFD. So do control characters, which a terminal would obey and
- * PostgreSQL refuses (U+0000), and those that turn the direction of writing, which make a page show what is not there.
+ * Decodes leniently: invalid bytes become U+FFFD. So do control characters, which a terminal interprets and of which
+ * PostgreSQL rejects U+0000, and characters that change the writing direction, which make a page display misleading text.
  */
-function answerOf(kept: readonly Buffer[], bytes: number): string {
+function toAnswer(kept: readonly Buffer[], bytes: number): string {
   const decoder = new StringDecoder('utf8');
   const text = decoder.write(Buffer.concat(kept));
-  // A character cut in two by the limit was not sent broken, and is left out.
+  // A character that the limit cuts in two was sent correctly, so it is omitted instead of replaced.
   const whole = bytes > ANSWER_BYTES_MAX ? text : text + decoder.end();
   return whole.replaceAll('\r\n', '\n').replaceAll(/(?![\n\t])\p{Cc}|[\p{Bidi_Control}\u2028\u2029]/gu, '\uFFFD');
 }

@@ -1,7 +1,7 @@
 /**
- * Addresses at which nobody's receiver is, but perhaps somebody's database. From IANA's registries of special-purpose
- * addresses for IPv4 and IPv6 (RFC 6890), which are kept whole: also the few entries that are globally reachable are
- * infrastructure, not receivers.
+ * Networks without receivers of callbacks, but perhaps with an internal database. From IANA's registries of special-purpose
+ * addresses for IPv4 and IPv6 (RFC 6890). Every entry is blocked: the few that are globally reachable are infrastructure,
+ * not receivers.
  */
 export const SPECIAL_NETWORKS_V4 = [
   '0.0.0.0/8', // this network, RFC 791; Linux connects 0.0.0.0 to itself
@@ -25,12 +25,12 @@ export const SPECIAL_NETWORKS_V4 = [
 ] as const;
 
 /**
- * The only IPv6 addresses given out for use on the internet (RFC 4291, 2.4). Outside it are loopback, unique-local,
- * link-local, multicast, IPv4-mapped and -compatible addresses, both prefixes of NAT64, and whatever comes next.
+ * The only IPv6 addresses assigned for use on the internet (RFC 4291, 2.4). Outside it are loopback, unique-local,
+ * link-local, multicast, IPv4-mapped and -compatible addresses, both prefixes of NAT64, and future special networks.
  */
 export const GLOBAL_UNICAST_V6 = '2000::/3';
 
-/** The part of 2000::/3 that is not for receivers. */
+/** The special networks within 2000::/3. */
 export const SPECIAL_NETWORKS_V6 = [
   '2001::/23', // protocol assignments, RFC 2928: Teredo, which carries IPv4 addresses; benchmarks; ORCHID; drones
   '2001:db8::/32', // documentation, RFC 3849
@@ -40,14 +40,14 @@ export const SPECIAL_NETWORKS_V6 = [
 ] as const;
 
 /**
- * Where clouds hand credentials to whoever asks from inside. Refused although an operator permitted the network around
- * them: fd00::/8 is easily permitted by somebody who does not know who lives at fd00:ec2::254. Those of IPv4 are refused
- * in each dress of IPv6 as well.
+ * Cloud metadata services, which give credentials to any caller inside the network. Blocked even when the operator permits
+ * a network around them: an operator who permits fd00::/8 may not know of fd00:ec2::254. The IPv4 networks are blocked in
+ * each of their IPv6 forms too.
  */
 export const METADATA_NETWORKS_V4 = [
-  '169.254.0.0/16', // 169.254.169.254 of nearly all, and the ones beside it for containers
+  '169.254.0.0/16', // 169.254.169.254 of nearly all clouds, and its neighbors for containers
   '100.100.100.200/32', // Alibaba
-  '168.63.129.16/32', // Azure; a public address by its number
+  '168.63.129.16/32', // Azure; in a public range
   '192.0.0.192/32', // Oracle
 ] as const;
 

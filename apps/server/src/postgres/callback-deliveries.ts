@@ -3,21 +3,21 @@ import type { SealedEndpoint } from './callback-endpoints.ts';
 import type { Database } from './database.ts';
 import type { EndpointKey } from './delivery-jobs.ts';
 
-/** A delivery that is this process's to send until its lease ends. */
+/** A delivery that only this process may send until the lease ends. */
 export interface ClaimedDelivery {
   readonly sequence: number;
-  /** From 1, counted on through replays. */
+  /** From 1; a replay does not reset it. */
   readonly attempt: number;
-  /** Its place in the schedule, from 1, which begins anew with a replay. */
+  /** The position in the retry schedule, from 1; a replay resets it. */
   readonly attemptOfSchedule: number;
   readonly subjectId: string;
   readonly version: number;
   readonly kind: EventKind;
   /** ISO 8601 UTC. */
   readonly occurredAt: string;
-  /** The subject as the API showed it then, JSON text. */
+  /** The subject as the API showed it at that time, JSON text. */
   readonly data: string;
-  /** As it was when the delivery was claimed. */
+  /** As of the claim. */
   readonly endpoint: EndpointKey & SealedEndpoint;
 }
 
@@ -28,9 +28,9 @@ export interface Claim {
 }
 
 /**
- * Takes up to `limit` of what is due at an endpoint that is not disabled, in its order, and moves each ahead by the
- * lease: whoever dies with one in hand has it sent again after that. Nobody waits for, or takes, what somebody else is
- * just claiming.
+ * Claims up to `limit` due deliveries of an enabled endpoint, in the order in which they are due, and postpones each by the
+ * lease. If this process dies, another sends them again after the lease. Rows that another process is claiming are
+ * skipped, without waiting for them.
  */
 export async function claimDeliveries(
   database: Database,
@@ -65,12 +65,12 @@ export async function claimDeliveries(
   }));
 }
 
-// Rows are stamped by PostgreSQL when they are made and by this process when they are put off. The later of the two
-// clocks is taken, so that a process whose clock is behind does not leave what has just been made lying.
+// PostgreSQL's clock sets the due time of new rows, this process's clock that of retries. The later of the two clocks
+// decides what is due, so that a process whose clock is behind does not leave new rows waiting.
 const NOW = 'greatest($3::timestamptz, now())';
 
-// Prepared statements keep the plan that was made while the tables were small, when any way through them looks as good
-// as any other. So there is only one way here: the array and the lateral joins leave nothing but look-ups by key.
+// A prepared statement keeps the plan that was made while the tables were small, when every plan looks equally good. So
+// the statement allows only one plan: the array and the lateral joins can only be executed as look-ups by key.
 const CLAIM_SQL = `
 with due as materialized (
   select d.sequence
@@ -78,7 +78,7 @@ with due as materialized (
    where d.client_id = $1 and d.endpoint_id = $2 and d.state = 'pending' and d.next_attempt_at <= ${NOW}
      and exists (select from tiba.callback_endpoints e
                   where e.client_id = $1 and e.endpoint_id = $2 and e.disabled_at is null)
-     -- Whose access was withdrawn is told nothing more; what he is owed waits.
+     -- A disabled client is sent nothing; its deliveries stay pending.
      and exists (select from tiba.clients c where c.client_id = $1 and c.disabled_at is null)
    order by d.next_attempt_at, d.sequence
    limit $4
@@ -112,8 +112,8 @@ interface ClaimRow extends Record<string, unknown> {
 }
 
 /**
- * The endpoints that have something due. It steps from endpoint to endpoint through the index, so it costs as much as
- * there are endpoints that something is pending for, however much that is. Crosses clients: it runs for all of them.
+ * The endpoints with due deliveries, of all clients. The recursion steps from endpoint to endpoint through the index, so
+ * the cost depends on the number of endpoints with pending deliveries, not on the number of deliveries.
  */
 export async function findDueEndpoints(database: Database, now: Date): Promise<EndpointKey[]> {
   const rows = await database.query<{ client_id: string; endpoint_id: string }>(

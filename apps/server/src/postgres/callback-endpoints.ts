@@ -2,10 +2,7 @@ import type { Database, Query } from './database.ts';
 import type { EndpointKey } from './delivery-jobs.ts';
 import { addDeliveryJob } from './delivery-jobs.ts';
 
-/**
- * Why nothing is sent to an endpoint: its client wanted it so, its receiver answered 410, or no delivery has succeeded
- * for too long.
- */
+/** Who or what disabled an endpoint: its client, its receiver by answering 410, or failures over a long time. */
 export const DISABLED_REASONS = ['client', 'gone', 'failing'] as const;
 export type DisabledReason = (typeof DISABLED_REASONS)[number];
 
@@ -13,7 +10,7 @@ export type DisabledReason = (typeof DISABLED_REASONS)[number];
 export interface CallbackEndpoint extends EndpointKey {
   readonly url: string;
   readonly kinds: readonly string[];
-  /** Since when no delivery has succeeded. */
+  /** The first failure since the last successful delivery. */
   readonly failingSince: string | null;
   readonly disabledAt: string | null;
   readonly disabledReason: DisabledReason | null;
@@ -31,7 +28,7 @@ interface EndpointRow extends Record<string, unknown> {
   created_at: Date;
 }
 
-const SELECTED = 'client_id, endpoint_id, url, kinds, failing_since, disabled_at, disabled_reason, created_at';
+const ENDPOINT_COLUMNS = 'client_id, endpoint_id, url, kinds, failing_since, disabled_at, disabled_reason, created_at';
 
 export interface NewEndpoint extends EndpointKey {
   readonly url: string;
@@ -39,30 +36,31 @@ export interface NewEndpoint extends EndpointKey {
   readonly secretSealed: Buffer;
 }
 
-/** null when the client has `endpointsMax` already. */
+/** Returns null when the client already has `endpointsMax` endpoints. */
 export function insertEndpoint(
   database: Database,
   { clientId, endpointId, url, kinds, secretSealed }: NewEndpoint,
   endpointsMax: number,
 ): Promise<CallbackEndpoint | null> {
   return database.transaction(async (query) => {
-    // Two that register at once would both still find room. Not "for update", which would hold up the client's feed.
+    // Serializes registrations, or two at once could exceed the maximum. Not "for update": it would block the client's
+    // feed.
     await query('select from tiba.clients where client_id = $1 for no key update', [clientId]);
     const { rows } = await query<EndpointRow>(
       `insert into tiba.callback_endpoints (client_id, endpoint_id, url, kinds, secret_sealed)
        select $1, $2, $3, $4, $5
         where (select count(*) from tiba.callback_endpoints where client_id = $1) < $6
-       returning ${SELECTED}`,
+       returning ${ENDPOINT_COLUMNS}`,
       [clientId, endpointId, url, kinds, secretSealed, endpointsMax],
     );
     return rows.map(fromRow)[0] ?? null;
   });
 }
 
-/** The client's endpoints, the oldest first. */
+/** The client's endpoints, oldest first. */
 export async function listEndpoints(database: Database, clientId: string): Promise<CallbackEndpoint[]> {
   const rows = await database.query<EndpointRow>(
-    `select ${SELECTED} from tiba.callback_endpoints where client_id = $1 order by created_at, endpoint_id`,
+    `select ${ENDPOINT_COLUMNS} from tiba.callback_endpoints where client_id = $1 order by created_at, endpoint_id`,
     [clientId],
   );
   return rows.map(fromRow);
@@ -73,33 +71,36 @@ export async function findEndpoint(
   { clientId, endpointId }: EndpointKey,
 ): Promise<CallbackEndpoint | null> {
   const rows = await database.query<EndpointRow>(
-    `select ${SELECTED} from tiba.callback_endpoints where client_id = $1 and endpoint_id = $2`,
+    `select ${ENDPOINT_COLUMNS} from tiba.callback_endpoints where client_id = $1 and endpoint_id = $2`,
     [clientId, endpointId],
   );
   return rows.map(fromRow)[0] ?? null;
 }
 
-/** What is left out stays as it is. */
+/** Omitted fields stay unchanged. */
 export interface EndpointChanges {
   readonly url?: string;
   readonly kinds?: readonly string[];
   readonly disabled?: boolean;
 }
 
-/** null when there is no such endpoint. Enabled again, it begins anew, and what is pending for it is due at once. */
+/**
+ * Returns null when there is no such endpoint. Enabling a disabled endpoint clears its failures and makes its pending
+ * deliveries due at once.
+ */
 export async function changeEndpoint(
   database: Database,
   key: EndpointKey,
   { url = null, kinds = null, disabled = null }: { [Field in keyof EndpointChanges]: EndpointChanges[Field] | null },
 ): Promise<CallbackEndpoint | null> {
   const { clientId, endpointId } = key;
-  const { changed, woken } = await database.transaction(async (query) => {
-    const known = await query<{ disabled: boolean }>(
+  const { changed, lastDue } = await database.transaction(async (query) => {
+    const before = await query<{ disabled: boolean }>(
       `select disabled_at is not null as disabled from tiba.callback_endpoints
         where client_id = $1 and endpoint_id = $2 for no key update`,
       [clientId, endpointId],
     );
-    const enabledAgain = disabled === false && known.rows[0]?.disabled === true;
+    const reenabled = disabled === false && before.rows[0]?.disabled === true;
     const { rows } = await query<EndpointRow>(
       `update tiba.callback_endpoints
           set url = coalesce($3, url),
@@ -110,29 +111,29 @@ export async function changeEndpoint(
                                                  else disabled_reason end,
               failing_since = case when $6 or $3 is not null then null else failing_since end
         where client_id = $1 and endpoint_id = $2
-       returning ${SELECTED}`,
-      [clientId, endpointId, url, kinds, disabled, enabledAgain],
+       returning ${ENDPOINT_COLUMNS}`,
+      [clientId, endpointId, url, kinds, disabled, reenabled],
     );
-    return { changed: rows.map(fromRow)[0] ?? null, woken: enabledAgain ? await wakeSome(query, key, '0') : null };
+    return { changed: rows.map(fromRow)[0] ?? null, lastDue: reenabled ? await makePendingDue(query, key, '0') : null };
   });
-  for (let last = woken; last !== null; ) {
+  for (let last = lastDue; last !== null; ) {
     const after = last;
-    last = await database.transaction((query) => wakeSome(query, key, after));
+    last = await database.transaction((query) => makePendingDue(query, key, after));
   }
   return changed;
 }
 
-/** So many that it is done well within the deadline of a statement; of what has gathered beyond, the next so many. */
-const WAKEN_AT_ONCE = 1_000;
+/** Deliveries in one statement: few enough that it ends well within the statement timeout. */
+const DUE_BATCH_SIZE = 1_000;
 
-/** The sequence up to which deliveries were woken; null when there are no more. */
-async function wakeSome(query: Query, key: EndpointKey, after: string): Promise<string | null> {
+/** Makes the next pending deliveries due. Returns the last sequence; null when there are no more. */
+async function makePendingDue(query: Query, key: EndpointKey, after: string): Promise<string | null> {
   const { rows } = await query<{ last: string | null; count: number }>(
     `with due as (
        update tiba.callback_deliveries d set next_attempt_at = now()
          from (select client_id, endpoint_id, sequence from tiba.callback_deliveries
                 where client_id = $1 and endpoint_id = $2 and state = 'pending' and sequence > $3
-                order by sequence limit ${WAKEN_AT_ONCE} for no key update) p
+                order by sequence limit ${DUE_BATCH_SIZE} for no key update) p
         where d.client_id = p.client_id and d.endpoint_id = p.endpoint_id and d.sequence = p.sequence
        returning d.sequence
      )
@@ -141,10 +142,10 @@ async function wakeSome(query: Query, key: EndpointKey, after: string): Promise<
   );
   const { last = null, count = 0 } = rows[0] ?? {};
   if (count > 0) await addDeliveryJob(query, key);
-  return count === WAKEN_AT_ONCE ? last : null;
+  return count === DUE_BATCH_SIZE ? last : null;
 }
 
-/** Until when the former secret signs as well; null when there is no such endpoint. */
+/** Returns the time until which the former secret signs too; null when there is no such endpoint. */
 export async function rotateEndpointSecret(
   database: Database,
   { clientId, endpointId }: EndpointKey,
@@ -162,7 +163,7 @@ export async function rotateEndpointSecret(
   return rows[0]?.former_secret_until.toISOString() ?? null;
 }
 
-/** Where messages go, and what signs them. Secrets are the text `whsec_…`, sealed. */
+/** The URL and the signing secrets of an endpoint. Secrets are the text `whsec_…`, sealed. */
 export interface SealedEndpoint {
   readonly url: string;
   readonly secretSealed: Buffer;
@@ -171,7 +172,7 @@ export interface SealedEndpoint {
   readonly formerSecretUntil: Date | null;
 }
 
-/** What is needed to send to it, whether it is enabled or not. */
+/** Returns enabled and disabled endpoints. */
 export async function findSealedEndpoint(
   database: Database,
   { clientId, endpointId }: EndpointKey,
@@ -195,22 +196,22 @@ export async function findSealedEndpoint(
   };
 }
 
-/** `disabled`, or still enabled but `failing`. */
-export const TROUBLES = ['disabled', 'failing'] as const;
-export type Trouble = (typeof TROUBLES)[number];
+/** `disabled`, or enabled but `failing`. */
+export const UNHEALTHY_STATES = ['disabled', 'failing'] as const;
+export type UnhealthyState = (typeof UNHEALTHY_STATES)[number];
 
-/** Those that are disabled or failing, the longest first: for the operator, so of all clients. */
-export async function listEndpointsInTrouble(
+/** Disabled and failing endpoints of all clients, the longest first: for the operator. */
+export async function listUnhealthyEndpoints(
   database: Database,
-  trouble: Trouble | null,
+  state: UnhealthyState | null,
   limit: number,
 ): Promise<CallbackEndpoint[]> {
   const rows = await database.query<EndpointRow>(
-    `select ${SELECTED} from tiba.callback_endpoints
+    `select ${ENDPOINT_COLUMNS} from tiba.callback_endpoints
       where (disabled_at is not null or failing_since is not null)
         and ($1::text is null or ($1 = 'disabled') = (disabled_at is not null))
       order by coalesce(failing_since, disabled_at), client_id, endpoint_id limit $2`,
-    [trouble, limit],
+    [state, limit],
   );
   return rows.map(fromRow);
 }

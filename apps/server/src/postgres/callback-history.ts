@@ -9,16 +9,16 @@ export interface DeliveryKey extends EndpointKey {
   readonly sequence: number;
 }
 
-/** An event on its way to one endpoint. Times are ISO 8601 UTC. */
+/** The delivery of one event to one endpoint. Times are ISO 8601 UTC. */
 export interface Delivery extends DeliveryKey {
   readonly subjectId: string;
   readonly version: number;
   readonly kind: EventKind;
   readonly state: DeliveryState;
   readonly attempts: number;
-  /** null unless it is pending. */
+  /** null unless pending. */
   readonly nextAttemptAt: string | null;
-  /** When it was delivered or given up; null while it is pending. */
+  /** When it was delivered or exhausted; null while pending. */
   readonly endedAt: string | null;
 }
 
@@ -44,25 +44,25 @@ export interface DeliveryRow extends Record<string, unknown> {
   ended_at: Date | null;
 }
 
-/** Of a delivery `d` and its event `v`. */
+/** Columns of a delivery `d` and its event `v`. */
 export const DELIVERY_COLUMNS = `d.client_id, d.endpoint_id, d.sequence, v.subject_id, v.version, v.kind, d.state, d.attempts,
             d.next_attempt_at, d.ended_at`;
 
 export interface DeliveryFilter {
   readonly endpointId: string | null;
   readonly state: DeliveryState | null;
-  /** Only those that come after this one; it need not be there any more. */
+  /** Only deliveries after this one in the list. It may have been deleted since. */
   readonly after: Pick<DeliveryKey, 'sequence' | 'endpointId'> | null;
   readonly limit: number;
 }
 
-/** The client's deliveries, those of the latest events first. */
+/** The client's deliveries, latest events first. */
 export async function listDeliveries(
   database: Database,
   clientId: string,
   { endpointId, state, after, limit }: DeliveryFilter,
 ): Promise<Delivery[]> {
-  // Each endpoint's own latest, in the order of the key, then the latest of those: a client has few endpoints.
+  // Reads the latest deliveries of each endpoint in key order, then merges them: a client has few endpoints.
   const rows = await database.query<DeliveryRow>(
     `select ${DELIVERY_COLUMNS}
        from tiba.callback_endpoints e
@@ -95,7 +95,7 @@ export async function findDelivery(
   return rows.map(toDelivery)[0] ?? null;
 }
 
-/** The latest attempts at a delivery, in their order. */
+/** The latest attempts of a delivery, oldest first. */
 export async function listAttempts(
   database: Database,
   { clientId, endpointId, sequence }: DeliveryKey,

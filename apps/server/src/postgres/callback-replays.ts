@@ -10,7 +10,7 @@ import type { Database, Query } from './database.ts';
 import type { EndpointKey } from './delivery-jobs.ts';
 import { addDeliveryJob } from './delivery-jobs.ts';
 
-/** Begins a delivery's schedule anew, with an attempt at once. `disabled`: its endpoint is, so nothing would be sent. */
+/** Restarts the retry schedule of a delivery with an attempt at once. `disabled`: its endpoint is, so nothing is replayed. */
 export function replayDelivery(database: Database, key: DeliveryKey): Promise<Delivery | 'not_found' | 'disabled'> {
   const { clientId, endpointId, sequence } = key;
   return database.transaction(async (query) => {
@@ -24,7 +24,7 @@ export function replayDelivery(database: Database, key: DeliveryKey): Promise<De
     if (rows[0].disabled) return 'disabled';
     const { rows: replayed } = await query<DeliveryRow>(
       `with d as (
-         update tiba.callback_deliveries set ${AGAIN} where client_id = $1 and endpoint_id = $2 and sequence = $3
+         update tiba.callback_deliveries set ${RESTART_SCHEDULE} where client_id = $1 and endpoint_id = $2 and sequence = $3
          returning *
        )
        select ${DELIVERY_COLUMNS} from d join tiba.events v on v.client_id = d.client_id and v.sequence = d.sequence`,
@@ -35,67 +35,68 @@ export function replayDelivery(database: Database, key: DeliveryKey): Promise<De
   });
 }
 
-const AGAIN =
+const RESTART_SCHEDULE =
   "state = 'pending', attempts_before = callback_deliveries.attempts, next_attempt_at = now(), ended_at = null";
 
-/** `missing`: the endpoint wants such events, but was not there, or disabled, when this one happened. */
+/** `missing`: the endpoint wants this kind of event, but was not registered or was disabled when the event happened. */
 export const REPLAYED_STATES = [...DELIVERY_STATES, 'missing'] as const;
 export type ReplayedState = (typeof REPLAYED_STATES)[number];
 
 export interface ReplayRange {
-  /** ISO 8601 UTC: from this moment on, and before that one. */
+  /** ISO 8601 UTC, inclusive. */
   readonly from: string;
+  /** ISO 8601 UTC, exclusive. */
   readonly to: string;
-  /** null for all that there are, and those that are missing. */
+  /** null for all deliveries, missing ones included. */
   readonly state: ReplayedState | null;
-  /** The sequence of the last event of the call before; null to begin. */
+  /** The sequence of the last event of the previous call; null for the first call. */
   readonly after: number | null;
-  /** How many events are looked at, at the most. */
+  /** Events to examine at most. */
   readonly limit: number;
 }
 
-export type Replayed =
+export type ReplayOutcome =
   | {
       readonly outcome: 'replayed';
       readonly count: number;
-      /** The sequence of the last event that was looked at, when there are more after it. */
-      readonly goOnAfter: number | null;
+      /** The sequence of the last examined event; null when the range is done. */
+      readonly nextAfter: number | null;
     }
   | { readonly outcome: 'not_found' | 'disabled' | 'unknown_after' };
 
 /**
- * Delivers again, or for the first time, what happened in a range of time, in the order in which it happened. It looks at
- * so many events at once, not at so many that are replayed: then it costs as much, however few of them those are.
+ * Makes the deliveries of a time range pending again, or creates missing ones, in the order of the events. The limit counts
+ * examined events instead of replayed ones, so that the cost is bounded even when few of them match.
  */
-export function replayRange(database: Database, key: EndpointKey, range: ReplayRange): Promise<Replayed> {
+export function replayRange(database: Database, key: EndpointKey, range: ReplayRange): Promise<ReplayOutcome> {
   const { clientId, endpointId } = key;
   return database.transaction(async (query) => {
-    const { rows: known } = await query<{ disabled: boolean }>(
+    const { rows: endpoints } = await query<{ disabled: boolean }>(
       `select disabled_at is not null as disabled from tiba.callback_endpoints
         where client_id = $1 and endpoint_id = $2 for share`,
       [clientId, endpointId],
     );
-    if (known[0] === undefined) return { outcome: 'not_found' };
-    if (known[0].disabled) return { outcome: 'disabled' };
-    const begin = await beginningOf(query, clientId, range);
-    if (begin === null) return { outcome: 'unknown_after' };
+    if (endpoints[0] === undefined) return { outcome: 'not_found' };
+    if (endpoints[0].disabled) return { outcome: 'disabled' };
+    const start = await startOf(query, clientId, range);
+    if (start === null) return { outcome: 'unknown_after' };
     const { rows } = await query<{ count: number; more: boolean; last: string | null }>(REPLAY_SQL, [
       clientId,
       endpointId,
-      begin.from,
-      begin.after,
+      start.from,
+      start.after,
       range.to,
       range.state,
       range.limit,
     ]);
     const { count = 0, more = false, last = null } = rows[0] ?? {};
     if (count > 0) await addDeliveryJob(query, key);
-    return { outcome: 'replayed', count, goOnAfter: more ? Number(last) : null };
+    return { outcome: 'replayed', count, nextAfter: more ? Number(last) : null };
   });
 }
 
-/** Many events have the same moment, so a place among them is a moment and a sequence. */
-async function beginningOf(
+/** Many events have the same time, so a position among them is a time and a sequence. */
+async function startOf(
   query: Query,
   clientId: string,
   { from, after }: ReplayRange,
@@ -111,15 +112,16 @@ async function beginningOf(
 }
 
 const REPLAY_SQL = `
-with ahead as (
+with remaining as (
+  -- One event more than the limit shows whether the range is done.
   select sequence, occurred_at, kind from tiba.events
    where client_id = $1 and (occurred_at, sequence) > ($3::timestamptz, $4::bigint) and occurred_at < $5::timestamptz
    order by occurred_at, sequence limit $7::int + 1
-), seen as (
-  select * from ahead order by occurred_at, sequence limit $7::int
-), chosen as (
+), examined as (
+  select * from remaining order by occurred_at, sequence limit $7::int
+), selected as (
   select s.sequence
-    from seen s
+    from examined s
     join tiba.callback_endpoints e on e.client_id = $1 and e.endpoint_id = $2
     left join tiba.callback_deliveries d
       on d.client_id = $1 and d.endpoint_id = $2 and d.sequence = s.sequence
@@ -127,9 +129,10 @@ with ahead as (
      and ($6::text is null or coalesce(d.state, 'missing') = $6)
 ), replayed as (
   insert into tiba.callback_deliveries (client_id, endpoint_id, sequence, next_attempt_at)
-  select $1, $2, sequence, now() from chosen order by sequence
-  on conflict (client_id, endpoint_id, sequence) do update set ${AGAIN}
+  select $1, $2, sequence, now() from selected order by sequence
+  on conflict (client_id, endpoint_id, sequence) do update set ${RESTART_SCHEDULE}
   returning sequence
 )
-select (select count(*) from replayed)::int as count, (select count(*) from ahead) > (select count(*) from seen) as more,
-       (select sequence from seen order by occurred_at desc, sequence desc limit 1)::text as last`;
+select (select count(*) from replayed)::int as count,
+       (select count(*) from remaining) > (select count(*) from examined) as more,
+       (select sequence from examined order by occurred_at desc, sequence desc limit 1)::text as last`;

@@ -3,12 +3,12 @@ import { tableFromParameters, toColumnParameters } from './bulk-parameters.ts';
 import type { Database, Query } from './database.ts';
 import { selectDeliveryJobs } from './delivery-jobs.ts';
 
-/** Something that a client is told about, before it has its place in the client's sequence. */
+/** An event without its number in the client's sequence. */
 export interface NewEvent {
   readonly clientId: string;
-  /** What it happened to: a transaction, a job, a bank. No two of a client's subjects have the same ID. */
+  /** The ID of a transaction, a job or a bank; unique among all subjects of a client. */
   readonly subjectId: string;
-  /** The subject's, after what happened. */
+  /** The version of the subject after the event. */
   readonly version: number;
   readonly kind: EventKind;
   /** ISO 8601 UTC. */
@@ -25,13 +25,13 @@ export interface Event extends NewEvent {
 const COLUMNS = ['client_id', 'subject_id', 'version', 'kind', 'occurred_at', 'data'] as const;
 
 /**
- * Gives each event its place in its client's sequence, and makes a delivery of it, and the job that carries it, for each
- * endpoint that wants it. The client's count stays locked until the database transaction ends, so the numbers are there
- * in order and without gaps; call it last.
+ * Numbers each event in its client's sequence, and adds deliveries and jobs for the endpoints that want it. The client's row
+ * in `event_sequences` stays locked until the database transaction ends, so numbers become visible in order and without
+ * gaps. Call it last, to hold the lock briefly.
  */
-export async function insertEvents(query: Query, happenings: readonly NewEvent[]): Promise<void> {
-  if (happenings.length === 0) return;
-  const rows = happenings.map((each) => ({
+export async function insertEvents(query: Query, events: readonly NewEvent[]): Promise<void> {
+  if (events.length === 0) return;
+  const rows = events.map((each) => ({
     client_id: each.clientId,
     subject_id: each.subjectId,
     version: String(each.version),
@@ -43,31 +43,32 @@ export async function insertEvents(query: Query, happenings: readonly NewEvent[]
 }
 
 const INSERT_SQL = `
-with given as (
-  select * from ${tableFromParameters(COLUMNS, 'place')}
-), counted as (
+with input as (
+  select * from ${tableFromParameters(COLUMNS, 'position')}
+), numbered as (
   insert into tiba.event_sequences as counts (client_id, last_sequence)
-  -- In the order of the key, so that two that tell of the same clients wait for, not block, each other.
-  select client_id, count(*) from given group by client_id order by client_id
+  -- In key order, so that concurrent transactions with the same clients cannot deadlock.
+  select client_id, count(*) from input group by client_id order by client_id
   on conflict (client_id) do update set last_sequence = counts.last_sequence + excluded.last_sequence
   returning client_id, last_sequence
-), told as (
+), inserted_events as (
   insert into tiba.events (client_id, sequence, subject_id, version, kind, occurred_at, data)
   select client_id,
-         last_sequence - count(*) over (partition by client_id) + row_number() over (partition by client_id order by place),
+         last_sequence - count(*) over (partition by client_id)
+           + row_number() over (partition by client_id order by position),
          subject_id, version::int, kind, occurred_at::timestamptz, data
-    from given join counted using (client_id)
+    from input join numbered using (client_id)
   returning client_id, sequence, kind
-), owed as (
+), inserted_deliveries as (
   insert into tiba.callback_deliveries (client_id, endpoint_id, sequence, next_attempt_at)
   select client_id, endpoint_id, sequence, now()
-    from told join tiba.callback_endpoints e using (client_id)
-   where e.disabled_at is null and told.kind = any (e.kinds)
+    from inserted_events v join tiba.callback_endpoints e using (client_id)
+   where e.disabled_at is null and v.kind = any (e.kinds)
   returning client_id, endpoint_id
 )
-${selectDeliveryJobs('(select distinct client_id, endpoint_id from owed) as due')}`;
+${selectDeliveryJobs('(select distinct client_id, endpoint_id from inserted_deliveries) as due')}`;
 
-/** The client's events after the one with this number, in their order. */
+/** The client's events with a sequence above `after`, in order. */
 export async function listEvents(
   database: Database,
   clientId: string,

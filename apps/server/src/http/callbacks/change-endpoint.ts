@@ -6,26 +6,34 @@ import { sendSuccess } from '../envelope.ts';
 import { invalidRequest } from '../query-parameters.ts';
 import { jsonObject, requireJson } from '../request-body.ts';
 import { errorResponses, successResponse } from '../schemas.ts';
-import type { CallbackDependencies } from './dependencies.ts';
-import { readDisabled, readKinds, readUrl } from './endpoint-fields.ts';
-import { endpointView } from './endpoint-json.ts';
-import { endpointInPath, found } from './endpoint-path.ts';
-import { EndpointSchema, endpointInPathSchema, Kinds, onCallbacks, Url } from './endpoint-schema.ts';
+import {
+  EndpointSchema,
+  endpointInPath,
+  endpointInPathSchema,
+  endpointToJson,
+  found,
+  Kinds,
+  readDisabled,
+  readKinds,
+  readUrl,
+  Url,
+} from './endpoint-resource.ts';
+import { type CallbackDependencies, callbackOperation, manageCallbacks } from './operation.ts';
 
 const schema = {
-  ...onCallbacks,
+  ...callbackOperation,
   operationId: 'changeCallbackEndpoint',
   summary: 'Change, disable or enable a callback endpoint',
   description:
-    'What is left out stays as it is. Enabled again, it begins anew, and what is pending for it is sent at once; what happened while it was disabled is not, unless it is replayed.',
+    'Omitted fields stay unchanged. Enabling an endpoint clears its failures and sends its pending deliveries at once. Events that happened while it was disabled are only sent when you replay them.',
   params: endpointInPathSchema,
   body: Type.Object({
     url: Type.Optional(Url),
     kinds: Type.Optional(Kinds),
-    disabled: Type.Optional(Type.Boolean({ description: 'true: send nothing. false: send again.' })),
+    disabled: Type.Optional(Type.Boolean({ description: 'true: send nothing. false: send callbacks.' })),
   }),
   response: {
-    200: successResponse(EndpointSchema, 'Callback endpoint changed', 'The endpoint as it is now.'),
+    200: successResponse(EndpointSchema, 'Callback endpoint changed', 'The endpoint after the change.'),
     ...errorResponses([
       'INVALID_FORMAT',
       'INVALID_REQUEST',
@@ -36,8 +44,8 @@ const schema = {
   },
 };
 
-export function changeEndpoint(app: FastifyInstance, { authorize, database, judge }: CallbackDependencies): void {
-  const onRequest = [authorize({ scope: 'callbacks:manage', limitedOperation: 'callbacks' }), requireJson];
+export function changeEndpoint(app: FastifyInstance, { authorize, database, validateUrl }: CallbackDependencies): void {
+  const onRequest = [authorize(manageCallbacks), requireJson];
 
   app.patch('/api/v1/callback-endpoints/:endpoint_id', { onRequest, schema }, async (request, reply) => {
     const key = endpointInPath(request);
@@ -49,10 +57,10 @@ export function changeEndpoint(app: FastifyInstance, { authorize, database, judg
     const changes: endpoints.EndpointChanges = {
       ...(kinds === undefined ? {} : { kinds: readKinds(kinds) }),
       ...(disabled === undefined ? {} : { disabled: readDisabled(disabled) }),
-      ...(url === undefined ? {} : { url: await readUrl(url, judge) }),
+      ...(url === undefined ? {} : { url: await readUrl(url, validateUrl) }),
     };
     const endpoint = found(await endpoints.changeEndpoint(database, key, changes));
-    const data = JSON.stringify(endpointView(endpoint));
+    const data = JSON.stringify(endpointToJson(endpoint));
     return sendSuccess(reply, 'Callback endpoint changed', data);
   });
 }

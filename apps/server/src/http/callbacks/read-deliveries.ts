@@ -1,61 +1,133 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
 import { findEndpoint } from '../../postgres/callback-endpoints.ts';
 import { DELIVERY_STATES, findDelivery, listAttempts, listDeliveries } from '../../postgres/callback-history.ts';
+import type { Database } from '../../postgres/database.ts';
 import { callerOf } from '../authorize.ts';
 import { sendSuccess } from '../envelope.ts';
 import { ApiError } from '../errors.ts';
 import { invalidRequest, oneOf, queryParameters, wholeNumber } from '../query-parameters.ts';
-import { attemptView, deliveryId, deliveryView, parseDeliveryId } from './delivery-json.ts';
-import { deliveryInPath } from './delivery-path.ts';
+import { errorResponses, nullable, successResponse } from '../schemas.ts';
 import {
-  ATTEMPTS_SHOWN_MAX,
-  DELIVERIES_DEFAULT,
-  DELIVERIES_MAX,
-  listDeliveriesSchema,
-  oneDeliverySchema,
-} from './delivery-schema.ts';
-import type { CallbackDependencies } from './dependencies.ts';
-import { found, isEndpointId } from './endpoint-path.ts';
+  attemptFields,
+  attemptToJson,
+  DeliverySchema,
+  DeliveryStateSchema,
+  deliveryFields,
+  deliveryId,
+  deliveryInPath,
+  deliveryInPathSchema,
+  deliveryToJson,
+  parseDeliveryId,
+} from './delivery-resource.ts';
+import { EndpointId, found, isEndpointId } from './endpoint-resource.ts';
+import { type CallbackDependencies, callbackOperation, manageCallbacks } from './operation.ts';
 
-/** What became of callbacks. */
+const DELIVERIES_MAX = 1_000;
+const DELIVERIES_DEFAULT = 100;
+const ATTEMPTS_SHOWN_MAX = 100;
+
+const listSchema = {
+  ...callbackOperation,
+  operationId: 'listCallbackDeliveries',
+  summary: 'List deliveries, latest events first',
+  querystring: Type.Object({
+    endpoint_id: Type.Optional(EndpointId),
+    state: Type.Optional(DeliveryStateSchema),
+    after: Type.Optional(
+      Type.String({
+        description:
+          'Continue after this delivery: the `next_after` of the previous response. Pages neither repeat nor skip deliveries.',
+      }),
+    ),
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: DELIVERIES_MAX, default: DELIVERIES_DEFAULT })),
+  }),
+  response: {
+    200: successResponse(
+      Type.Object(
+        {
+          deliveries: Type.Array(DeliverySchema),
+          next_after: nullable(Type.String(), 'null on the last page.'),
+          has_more: Type.Boolean(),
+        },
+        { additionalProperties: false },
+      ),
+      'Deliveries found',
+      'The deliveries.',
+    ),
+    ...errorResponses(['INVALID_REQUEST', 'ENDPOINT_NOT_FOUND']),
+  },
+};
+
+const AttemptSchema = Type.Object(
+  { attempt: Type.Integer({ minimum: 1 }), ...attemptFields },
+  { additionalProperties: false },
+);
+
+const oneSchema = {
+  ...callbackOperation,
+  operationId: 'getCallbackDelivery',
+  summary: 'Get a delivery with its attempts',
+  params: deliveryInPathSchema,
+  response: {
+    200: successResponse(
+      Type.Object(
+        {
+          ...deliveryFields,
+          attempts: Type.Array(AttemptSchema, {
+            description: `The latest ${ATTEMPTS_SHOWN_MAX} attempts, oldest first.`,
+          }),
+        },
+        { additionalProperties: false },
+      ),
+      'Delivery found',
+      'The delivery.',
+    ),
+    ...errorResponses(['DELIVERY_NOT_FOUND']),
+  },
+};
+
 export function readDeliveries(app: FastifyInstance, { authorize, database }: CallbackDependencies): void {
-  const onRequest = authorize({ scope: 'callbacks:manage', limitedOperation: 'callbacks' });
+  const onRequest = authorize(manageCallbacks);
 
-  app.get('/api/v1/callback-deliveries', { onRequest, schema: listDeliveriesSchema }, async (request, reply) => {
-    const given = queryParameters(request.originalUrl, ['endpoint_id', 'state', 'after', 'limit']);
-    const state = oneOf(given.state, DELIVERY_STATES, 'state');
-    const after = given.after === undefined ? null : parseDeliveryId(given.after);
-    if (given.after !== undefined && after === null) {
-      throw invalidRequest('after must be a delivery_id: the next_after of the answer before');
-    }
-    const bounds = { name: 'limit', min: 1, max: DELIVERIES_MAX, fallback: DELIVERIES_DEFAULT };
-    const limit = wholeNumber(given.limit, bounds);
+  app.get('/api/v1/callback-deliveries', { onRequest, schema: listSchema }, (request, reply) =>
+    answerList(database, request, reply),
+  );
 
-    const { clientId } = callerOf(request).client;
-    const endpointId = given.endpoint_id ?? null;
-    if (endpointId !== null) {
-      if (!isEndpointId(endpointId)) throw new ApiError('ENDPOINT_NOT_FOUND');
-      found(await findEndpoint(database, { clientId, endpointId }));
-    }
-    const listed = await listDeliveries(database, clientId, { endpointId, state, after, limit: limit + 1 });
-    const deliveries = listed.slice(0, limit);
-    const last = deliveries.at(-1);
-    const hasMore = listed.length > limit;
-    const data = JSON.stringify({
-      deliveries: deliveries.map(deliveryView),
-      next_after: hasMore && last !== undefined ? deliveryId(last) : null,
-      has_more: hasMore,
-    });
-    return sendSuccess(reply, 'Deliveries found', data);
-  });
-
-  const options = { onRequest, schema: oneDeliverySchema };
-  app.get('/api/v1/callback-deliveries/:delivery_id', options, async (request, reply) => {
+  app.get('/api/v1/callback-deliveries/:delivery_id', { onRequest, schema: oneSchema }, async (request, reply) => {
     const key = deliveryInPath(request);
     const delivery = await findDelivery(database, key);
     if (delivery === null) throw new ApiError('DELIVERY_NOT_FOUND');
     const attempts = await listAttempts(database, key, ATTEMPTS_SHOWN_MAX);
-    const data = JSON.stringify({ ...deliveryView(delivery), attempts: attempts.map(attemptView) });
+    const data = JSON.stringify({ ...deliveryToJson(delivery), attempts: attempts.map(attemptToJson) });
     return sendSuccess(reply, 'Delivery found', data);
   });
+}
+
+async function answerList(database: Database, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const parameters = queryParameters(request.originalUrl, ['endpoint_id', 'state', 'after', 'limit']);
+  const state = oneOf(parameters.state, DELIVERY_STATES, 'state');
+  const after = parameters.after === undefined ? null : parseDeliveryId(parameters.after);
+  if (parameters.after !== undefined && after === null) {
+    throw invalidRequest('after must be a delivery_id: the next_after of the previous response');
+  }
+  const bounds = { name: 'limit', min: 1, max: DELIVERIES_MAX, fallback: DELIVERIES_DEFAULT };
+  const limit = wholeNumber(parameters.limit, bounds);
+
+  const { clientId } = callerOf(request).client;
+  const endpointId = parameters.endpoint_id ?? null;
+  if (endpointId !== null) {
+    if (!isEndpointId(endpointId)) throw new ApiError('ENDPOINT_NOT_FOUND');
+    found(await findEndpoint(database, { clientId, endpointId }));
+  }
+  const rows = await listDeliveries(database, clientId, { endpointId, state, after, limit: limit + 1 });
+  const deliveries = rows.slice(0, limit);
+  const last = deliveries.at(-1);
+  const hasMore = rows.length > limit;
+  const data = JSON.stringify({
+    deliveries: deliveries.map(deliveryToJson),
+    next_after: hasMore && last !== undefined ? deliveryId(last) : null,
+    has_more: hasMore,
+  });
+  return sendSuccess(reply, 'Deliveries found', data);
 }

@@ -4,29 +4,27 @@ import { findEndpoint, listEndpoints } from '../../postgres/callback-endpoints.t
 import { callerOf } from '../authorize.ts';
 import { sendSuccess } from '../envelope.ts';
 import { errorResponses, successResponse } from '../schemas.ts';
-import type { CallbackDependencies } from './dependencies.ts';
-import { endpointView } from './endpoint-json.ts';
-import { endpointInPath, found } from './endpoint-path.ts';
-import { EndpointSchema, endpointInPathSchema, onCallbacks } from './endpoint-schema.ts';
+import { EndpointSchema, endpointInPath, endpointInPathSchema, endpointToJson, found } from './endpoint-resource.ts';
+import { type CallbackDependencies, callbackOperation, manageCallbacks } from './operation.ts';
 
 const listSchema = {
-  ...onCallbacks,
+  ...callbackOperation,
   operationId: 'listCallbackEndpoints',
   summary: 'List callback endpoints',
   response: {
     200: successResponse(
       Type.Object({ endpoints: Type.Array(EndpointSchema) }, { additionalProperties: false }),
       'Callback endpoints found',
-      'All of yours, the oldest first.',
+      'All of your endpoints, oldest first.',
     ),
     ...errorResponses([]),
   },
 };
 
 const oneSchema = {
-  ...onCallbacks,
+  ...callbackOperation,
   operationId: 'getCallbackEndpoint',
-  summary: 'Look at a callback endpoint',
+  summary: 'Get a callback endpoint',
   params: endpointInPathSchema,
   response: {
     200: successResponse(EndpointSchema, 'Callback endpoint found', 'The endpoint.'),
@@ -35,17 +33,17 @@ const oneSchema = {
 };
 
 export function readEndpoints(app: FastifyInstance, { authorize, database }: CallbackDependencies): void {
-  const onRequest = authorize({ scope: 'callbacks:manage', limitedOperation: 'callbacks' });
+  const onRequest = authorize(manageCallbacks);
 
   app.get('/api/v1/callback-endpoints', { onRequest, schema: listSchema }, async (request, reply) => {
     const endpoints = await listEndpoints(database, callerOf(request).client.clientId);
-    const data = JSON.stringify({ endpoints: endpoints.map(endpointView) });
+    const data = JSON.stringify({ endpoints: endpoints.map(endpointToJson) });
     return sendSuccess(reply, 'Callback endpoints found', data);
   });
 
   app.get('/api/v1/callback-endpoints/:endpoint_id', { onRequest, schema: oneSchema }, async (request, reply) => {
     const endpoint = found(await findEndpoint(database, endpointInPath(request)));
-    const data = JSON.stringify(endpointView(endpoint));
+    const data = JSON.stringify(endpointToJson(endpoint));
     return sendSuccess(reply, 'Callback endpoint found', data);
   });
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
+import { newCallbackSecret } from '../../callbacks/signature.ts';
 import { DISBURSEMENT_KINDS } from '../../domain/event.ts';
 import { ownProperty } from '../../lib/own-property.ts';
 import { insertEndpoint } from '../../postgres/callback-endpoints.ts';
@@ -9,22 +10,19 @@ import { sendSuccess } from '../envelope.ts';
 import { ApiError } from '../errors.ts';
 import { jsonObject, requireJson } from '../request-body.ts';
 import { errorResponses, successResponse } from '../schemas.ts';
-import type { CallbackDependencies } from './dependencies.ts';
-import { readKinds, readUrl } from './endpoint-fields.ts';
-import { endpointView } from './endpoint-json.ts';
-import { EndpointWithSecretSchema, Kinds, onCallbacks, Url } from './endpoint-schema.ts';
-import { newCallbackSecret } from './new-secret.ts';
+import { EndpointWithSecretSchema, endpointToJson, Kinds, readKinds, readUrl, Url } from './endpoint-resource.ts';
+import { type CallbackDependencies, callbackOperation, manageCallbacks } from './operation.ts';
 
-/** Kinds that came later are for those who name them: who named none never asked for them. */
+/** Kinds that were added later are only sent to endpoints that name them, so that existing receivers see no new kind. */
 const DEFAULT_KINDS = DISBURSEMENT_KINDS;
 const ENDPOINTS_MAX = 10;
 const ENDPOINT_ID_BYTES = 10;
 
 const schema = {
-  ...onCallbacks,
+  ...callbackOperation,
   operationId: 'registerCallbackEndpoint',
   summary: 'Register a callback endpoint',
-  description: `From now on it is told of what happens: of \`kinds\`, or without them of all about disbursements. At most ${ENDPOINTS_MAX} for each client.`,
+  description: `The endpoint receives events from now on: those in \`kinds\`, or all disbursement events when it is omitted. A client has at most ${ENDPOINTS_MAX} endpoints.`,
   body: Type.Object({ url: Url, kinds: Type.Optional(Kinds) }),
   response: {
     201: successResponse(EndpointWithSecretSchema, 'Callback endpoint registered', 'The endpoint with its secret.'),
@@ -40,15 +38,15 @@ const schema = {
 
 export function registerEndpoint(
   app: FastifyInstance,
-  { authorize, database, seal, judge }: CallbackDependencies,
+  { authorize, database, seal, validateUrl }: CallbackDependencies,
 ): void {
-  const onRequest = [authorize({ scope: 'callbacks:manage', limitedOperation: 'callbacks' }), requireJson];
+  const onRequest = [authorize(manageCallbacks), requireJson];
 
   app.post('/api/v1/callback-endpoints', { onRequest, schema }, async (request, reply) => {
     const body = jsonObject(request.body);
-    const given = ownProperty(body, 'kinds');
-    const kinds = given === undefined ? DEFAULT_KINDS : readKinds(given);
-    const url = await readUrl(ownProperty(body, 'url'), judge);
+    const givenKinds = ownProperty(body, 'kinds');
+    const kinds = givenKinds === undefined ? DEFAULT_KINDS : readKinds(givenKinds);
+    const url = await readUrl(ownProperty(body, 'url'), validateUrl);
 
     const { clientId } = callerOf(request).client;
     const endpointId = `ep_${randomBytes(ENDPOINT_ID_BYTES).toString('hex')}`;
@@ -57,14 +55,14 @@ export function registerEndpoint(
     const endpoint = await insertEndpoint(database, created, ENDPOINTS_MAX);
     if (endpoint === null) {
       throw new ApiError('ENDPOINT_LIMIT_REACHED', {
-        message: `There are ${ENDPOINTS_MAX} callback endpoints, which is as many as can be: change the url of one that is no longer needed`,
+        message: `There are already ${ENDPOINTS_MAX} callback endpoints, the maximum: change the url of one that is no longer needed`,
       });
     }
     request.logFields = { endpoint: endpointId };
     return sendSuccess(
       reply.code(201),
       'Callback endpoint registered',
-      JSON.stringify({ ...endpointView(endpoint), secret }),
+      JSON.stringify({ ...endpointToJson(endpoint), secret }),
     );
   });
 }

@@ -1,39 +1,41 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { REPLAYED_STATES, replayRange as replay } from '../../postgres/callback-replays.ts';
+import { type JsonObject, numberText } from '../../lib/exact-json.ts';
+import { ownProperty } from '../../lib/own-property.ts';
+import { REPLAYED_STATES, type ReplayRange, replayRange as replay } from '../../postgres/callback-replays.ts';
 import { callerOf } from '../authorize.ts';
 import { sendSuccess } from '../envelope.ts';
 import { ApiError } from '../errors.ts';
 import { SEQUENCE_MAX } from '../events/schema.ts';
-import { invalidRequest } from '../query-parameters.ts';
+import { instantParameter, invalidRequest, oneOf, wholeNumber } from '../query-parameters.ts';
 import { jsonObject, requireJson } from '../request-body.ts';
 import { errorResponses, nullable, successResponse, Timestamp } from '../schemas.ts';
-import type { CallbackDependencies } from './dependencies.ts';
-import { isEndpointId } from './endpoint-path.ts';
-import { EndpointId, onCallbacks } from './endpoint-schema.ts';
-import { readReplay } from './replay-fields.ts';
+import { EndpointId, isEndpointId } from './endpoint-resource.ts';
+import { type CallbackDependencies, callbackOperation, manageCallbacks } from './operation.ts';
 
-/** So many events at once that a statement is done well within its deadline, and so long in all, as far as that goes. */
-const EVENTS_AT_ONCE = 1_000;
+/** Events in one statement: few enough that it ends well within the statement timeout. */
+const EVENTS_PER_STATEMENT = 1_000;
+/** No further statement starts after this time; the client continues with the next request. */
 const BUDGET_MS = 1_500;
 
 const schema = {
-  ...onCallbacks,
+  ...callbackOperation,
   operationId: 'replayCallbackDeliveries',
-  summary: 'Deliver all callbacks of a range of time again',
+  summary: 'Send all callbacks of a time range again',
   description:
-    'Also for the first time: what the endpoint wants and was never sent, because it was not registered or disabled when it happened. A long range takes several requests: while `has_more`, ask again with `after`.',
+    'Includes events that the endpoint wants and was never sent, because it was not registered or was disabled when they happened. A long range takes several requests: while `has_more` is true, repeat the request with `after`.',
   body: Type.Object({
     endpoint_id: EndpointId,
-    from: Type.String({ format: 'date-time', description: 'RFC 3339: events from this moment on.' }),
-    to: Type.String({ format: 'date-time', description: 'RFC 3339: events before this moment.' }),
+    from: Type.String({ format: 'date-time', description: 'RFC 3339: events from this time on.' }),
+    to: Type.String({ format: 'date-time', description: 'RFC 3339: events before this time.' }),
     state: Type.Optional(
       Type.Enum([...REPLAYED_STATES], {
-        description: 'Only those in this state; missing are those that were never made. Without it all of them.',
+        description:
+          'Only deliveries in this state; missing: events without a delivery to this endpoint. All of them when omitted.',
       }),
     ),
     after: Type.Optional(
-      Type.Integer({ description: 'The `next_after` of the answer before.', minimum: 1, maximum: SEQUENCE_MAX }),
+      Type.Integer({ description: 'The `next_after` of the previous response.', minimum: 1, maximum: SEQUENCE_MAX }),
     ),
   }),
   response: {
@@ -43,14 +45,14 @@ const schema = {
           endpoint_id: EndpointId,
           from: Timestamp,
           to: Timestamp,
-          replayed: Type.Integer({ description: 'How many are pending now because of this.', minimum: 0 }),
-          next_after: nullable(Type.Integer(), 'null when there are no more.'),
+          replayed: Type.Integer({ description: 'Deliveries that this request made pending.', minimum: 0 }),
+          next_after: nullable(Type.Integer(), 'null when the range is done.'),
           has_more: Type.Boolean(),
         },
         { additionalProperties: false },
       ),
       'Deliveries replayed',
-      'How many.',
+      'The number of replayed deliveries.',
     ),
     ...errorResponses([
       'INVALID_FORMAT',
@@ -64,10 +66,10 @@ const schema = {
 };
 
 export function replayRange(app: FastifyInstance, { authorize, database }: CallbackDependencies): void {
-  const onRequest = [authorize({ scope: 'callbacks:manage', limitedOperation: 'callbacks' }), requireJson];
+  const onRequest = [authorize(manageCallbacks), requireJson];
 
   app.post('/api/v1/callback-deliveries/replay', { onRequest, schema }, async (request, reply) => {
-    const { endpointId, ...range } = readReplay(jsonObject(request.body));
+    const { endpointId, ...range } = parseReplay(jsonObject(request.body));
     if (!isEndpointId(endpointId)) throw new ApiError('ENDPOINT_NOT_FOUND');
     request.logFields = { endpoint: endpointId };
     const key = { clientId: callerOf(request).client.clientId, endpointId };
@@ -75,10 +77,10 @@ export function replayRange(app: FastifyInstance, { authorize, database }: Callb
     let replayed = 0;
     let { after } = range;
     do {
-      const some = await replay(database, key, { ...range, after, limit: EVENTS_AT_ONCE });
-      if (some.outcome !== 'replayed') throw refusal(some.outcome);
-      replayed += some.count;
-      after = some.goOnAfter;
+      const result = await replay(database, key, { ...range, after, limit: EVENTS_PER_STATEMENT });
+      if (result.outcome !== 'replayed') throw toApiError(result.outcome);
+      replayed += result.count;
+      after = result.nextAfter;
     } while (after !== null && performance.now() - startedMs < BUDGET_MS);
     const { from, to } = range;
     const data = { endpoint_id: endpointId, from, to, replayed, next_after: after, has_more: after !== null };
@@ -86,13 +88,33 @@ export function replayRange(app: FastifyInstance, { authorize, database }: Callb
   });
 }
 
-function refusal(outcome: 'not_found' | 'disabled' | 'unknown_after'): ApiError {
+/** @throws ApiError INVALID_REQUEST */
+function parseReplay(body: JsonObject): Omit<ReplayRange, 'limit'> & { readonly endpointId: string } {
+  const endpointId = ownProperty(body, 'endpoint_id');
+  if (typeof endpointId !== 'string') {
+    throw invalidRequest('endpoint_id must be a string: the endpoint to send the callbacks to');
+  }
+  const from = instantParameter(ownProperty(body, 'from'), 'from');
+  const to = instantParameter(ownProperty(body, 'to'), 'to');
+  if (from >= to) throw invalidRequest('from must be before to');
+  const state = oneOf(ownProperty(body, 'state'), REPLAYED_STATES, 'state');
+  const after = ownProperty(body, 'after');
+  return { endpointId, from, to, state, after: after === undefined ? null : readSequence(after) };
+}
+
+function readSequence(value: unknown): number {
+  // The JSON reader passes a number that JavaScript might round as its text.
+  const text = numberText(value) ?? '';
+  return wholeNumber(text, { name: 'after', min: 1, max: SEQUENCE_MAX, fallback: 1 });
+}
+
+function toApiError(outcome: 'not_found' | 'disabled' | 'unknown_after'): ApiError {
   switch (outcome) {
     case 'not_found':
       return new ApiError('ENDPOINT_NOT_FOUND');
     case 'disabled':
       return new ApiError('ENDPOINT_DISABLED');
     case 'unknown_after':
-      return invalidRequest('after must be the next_after of the answer before');
+      return invalidRequest('after must be the next_after of the previous response');
   }
 }

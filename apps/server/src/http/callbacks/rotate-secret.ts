@@ -1,23 +1,22 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
+import { newCallbackSecret } from '../../callbacks/signature.ts';
 import { rotateEndpointSecret } from '../../postgres/callback-endpoints.ts';
 import { sendSuccess } from '../envelope.ts';
 import { allowEmptyBody } from '../request-body.ts';
 import { errorResponses, successResponse, Timestamp } from '../schemas.ts';
-import type { CallbackDependencies } from './dependencies.ts';
-import { endpointInPath, found } from './endpoint-path.ts';
-import { EndpointId, endpointInPathSchema, onCallbacks, Secret } from './endpoint-schema.ts';
-import { newCallbackSecret } from './new-secret.ts';
+import { EndpointId, endpointInPath, endpointInPathSchema, found, Secret } from './endpoint-resource.ts';
+import { type CallbackDependencies, callbackOperation, manageCallbacks } from './operation.ts';
 
-/** Long enough for a receiver to be told of the new secret by people. */
+/** Long enough for people to configure the new secret at the receiver. */
 const OVERLAP_SECONDS = 24 * 60 * 60;
 
 const schema = {
-  ...onCallbacks,
+  ...callbackOperation,
   operationId: 'rotateCallbackSecret',
-  summary: 'Give a callback endpoint a new secret',
+  summary: 'Rotate the secret of a callback endpoint',
   description:
-    'For 24 hours the former secret signs too, so that no callback is refused meanwhile; the one before it no longer does.',
+    'For 24 hours the previous secret signs callbacks too, so that the receiver can verify them during the change. A secret from before an earlier rotation stops signing at once.',
   params: endpointInPathSchema,
   response: {
     200: successResponse(
@@ -33,7 +32,7 @@ const schema = {
 };
 
 export function rotateSecret(app: FastifyInstance, { authorize, database, seal }: CallbackDependencies): void {
-  const onRequest = [authorize({ scope: 'callbacks:manage', limitedOperation: 'callbacks' }), allowEmptyBody];
+  const onRequest = [authorize(manageCallbacks), allowEmptyBody];
 
   app.post('/api/v1/callback-endpoints/:endpoint_id/rotate-secret', { onRequest, schema }, async (request, reply) => {
     const key = endpointInPath(request);

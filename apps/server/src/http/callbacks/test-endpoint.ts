@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import type { CallbackMessage } from '../../callbacks/message.ts';
-import { succeeded } from '../../callbacks/send.ts';
+import { type CallbackMessage, succeeded } from '../../callbacks/send.ts';
 import { findSealedEndpoint } from '../../postgres/callback-endpoints.ts';
 import type { Limiter } from '../../rate-limit/limiter.ts';
 import { callerOf } from '../authorize.ts';
@@ -10,33 +9,32 @@ import { sendSuccess } from '../envelope.ts';
 import { tooManyRequests } from '../errors.ts';
 import { allowEmptyBody } from '../request-body.ts';
 import { errorResponses, successResponse } from '../schemas.ts';
-import { attemptFields } from './attempt-schema.ts';
-import type { CallbackDependencies } from './dependencies.ts';
-import { endpointInPath, found } from './endpoint-path.ts';
-import { endpointInPathSchema, onCallbacks } from './endpoint-schema.ts';
+import { attemptFields } from './delivery-resource.ts';
+import { endpointInPath, endpointInPathSchema, found } from './endpoint-resource.ts';
+import { type CallbackDependencies, callbackOperation, manageCallbacks } from './operation.ts';
 
-/** A test costs whoever has the address a request: not a thing to be had without bound. */
+/** Each test sends a request to an address that the client chose, so the number is limited. */
 const TESTS_PER_MINUTE = 20;
 const TEST_KIND = 'endpoint.test';
 
 const schema = {
-  ...onCallbacks,
+  ...callbackOperation,
   operationId: 'testCallbackEndpoint',
-  summary: 'Send a test to a callback endpoint',
-  description: `Sends one signed callback of type \`${TEST_KIND}\` at once and answers what came of it, within 15 seconds. It is not repeated, and changes nothing. At most ${TESTS_PER_MINUTE} in a minute.`,
+  summary: 'Send a test callback to an endpoint',
+  description: `Sends one signed callback of type \`${TEST_KIND}\` at once and returns the result within 15 seconds. It is not retried and does not change the endpoint. At most ${TESTS_PER_MINUTE} tests per minute.`,
   params: endpointInPathSchema,
   response: {
     200: successResponse(
       Type.Object(
         {
-          succeeded: Type.Boolean({ description: 'Whether it was answered with a 2xx.' }),
-          webhook_id: Type.String({ description: "The test's own." }),
+          succeeded: Type.Boolean({ description: 'Whether the receiver answered with a 2xx.' }),
+          webhook_id: Type.String({ description: 'The ID of this test callback.' }),
           ...attemptFields,
         },
         { additionalProperties: false },
       ),
       'Test sent',
-      'What came of it; a refusal is a success of this operation too.',
+      'The result of the attempt. The HTTP status is also 200 when the receiver rejected the callback.',
     ),
     ...errorResponses(['INVALID_FORMAT', 'ENDPOINT_NOT_FOUND', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE']),
   },
@@ -46,12 +44,12 @@ export function testEndpoint(
   app: FastifyInstance,
   { authorize, database, send, testLimiter }: CallbackDependencies,
 ): void {
-  const onRequest = [authorize({ scope: 'callbacks:manage', limitedOperation: 'callbacks' }), allowEmptyBody];
+  const onRequest = [authorize(manageCallbacks), allowEmptyBody];
 
   app.post('/api/v1/callback-endpoints/:endpoint_id/test', { onRequest, schema }, async (request, reply) => {
     const key = endpointInPath(request);
     const endpoint = found(await findSealedEndpoint(database, key));
-    await count(testLimiter, callerOf(request).client.clientId);
+    await limitTests(testLimiter, callerOf(request).client.clientId);
 
     const message = testMessage(key.endpointId);
     const result = await send(endpoint, message);
@@ -77,11 +75,11 @@ function testMessage(endpointId: string): CallbackMessage {
   };
 }
 
-async function count(limiter: Limiter, clientId: string): Promise<void> {
+async function limitTests(limiter: Limiter, clientId: string): Promise<void> {
   const { admitted, resetMs } = await limiter.take(`callback-test ${clientId}`, TESTS_PER_MINUTE);
   if (admitted) return;
   throw tooManyRequests(
     resetMs,
-    `At most ${TESTS_PER_MINUTE} tests can be sent in a minute: wait for the number of seconds in Retry-After`,
+    `At most ${TESTS_PER_MINUTE} tests per minute can be sent: wait for the number of seconds in Retry-After`,
   );
 }

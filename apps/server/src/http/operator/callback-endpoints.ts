@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { type CallbackEndpoint, listEndpointsInTrouble, TROUBLES } from '../../postgres/callback-endpoints.ts';
+import { type CallbackEndpoint, listUnhealthyEndpoints, UNHEALTHY_STATES } from '../../postgres/callback-endpoints.ts';
 import type { Database } from '../../postgres/database.ts';
 import type { Authorize } from '../authorize.ts';
 import { sendSuccess } from '../envelope.ts';
@@ -10,9 +10,9 @@ export function listCallbackEndpoints(app: FastifyInstance, authorize: Authorize
   const onRequest = authorize({ scope: 'operator:read' });
 
   app.get('/operator/v1/callback-endpoints', { onRequest }, async (request, reply) => {
-    const state = oneOf(queryParameters(request.originalUrl, ['state']).state, TROUBLES, 'state');
+    const state = oneOf(queryParameters(request.originalUrl, ['state']).state, UNHEALTHY_STATES, 'state');
     const limit = listLimit(request.originalUrl);
-    const found = await listEndpointsInTrouble(database, state, limit + 1);
+    const found = await listUnhealthyEndpoints(database, state, limit + 1);
     const data = JSON.stringify({
       endpoints: found.slice(0, limit).map(endpointJson),
       has_more: found.length > limit,

@@ -4,17 +4,14 @@ import { sendSuccess } from '../envelope.ts';
 import { ApiError } from '../errors.ts';
 import { allowEmptyBody } from '../request-body.ts';
 import { errorResponses, successResponse } from '../schemas.ts';
-import { deliveryView } from './delivery-json.ts';
-import { deliveryInPath } from './delivery-path.ts';
-import { DeliverySchema, deliveryInPathSchema } from './delivery-schema.ts';
-import type { CallbackDependencies } from './dependencies.ts';
-import { onCallbacks } from './endpoint-schema.ts';
+import { DeliverySchema, deliveryInPath, deliveryInPathSchema, deliveryToJson } from './delivery-resource.ts';
+import { type CallbackDependencies, callbackOperation, manageCallbacks } from './operation.ts';
 
 const schema = {
-  ...onCallbacks,
+  ...callbackOperation,
   operationId: 'replayCallbackDelivery',
-  summary: 'Deliver a callback again',
-  description: 'At once, whatever became of it before, and with the whole schedule should it fail again.',
+  summary: 'Send a callback again',
+  description: 'Sends it at once, in any state, and with the whole retry schedule if it fails again.',
   params: deliveryInPathSchema,
   response: {
     200: successResponse(DeliverySchema, 'Delivery replayed', 'The delivery, pending again.'),
@@ -29,14 +26,14 @@ const schema = {
 };
 
 export function replayOne(app: FastifyInstance, { authorize, database }: CallbackDependencies): void {
-  const onRequest = [authorize({ scope: 'callbacks:manage', limitedOperation: 'callbacks' }), allowEmptyBody];
+  const onRequest = [authorize(manageCallbacks), allowEmptyBody];
 
   app.post('/api/v1/callback-deliveries/:delivery_id/replay', { onRequest, schema }, async (request, reply) => {
     const key = deliveryInPath(request);
     const delivery = await replayDelivery(database, key);
     if (delivery === 'not_found') throw new ApiError('DELIVERY_NOT_FOUND');
     if (delivery === 'disabled') throw new ApiError('ENDPOINT_DISABLED');
-    const data = JSON.stringify(deliveryView(delivery));
+    const data = JSON.stringify(deliveryToJson(delivery));
     return sendSuccess(reply, 'Delivery replayed', data);
   });
 }

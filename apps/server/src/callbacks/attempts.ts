@@ -1,0 +1,121 @@
+import { keyOf } from '../domain/identifiers.ts';
+import type { Log } from '../observability/log.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import type { ClaimedDelivery } from '../postgres/callback-deliveries.ts';
+import { type EndpointHealth, type RecordedAttempt, recordResults } from '../postgres/callback-results.ts';
+import { type Database, retryWhileUnavailable } from '../postgres/database.ts';
+import { delayAfterMs } from './retry-schedule.ts';
+import { type AttemptResult, createMessage, type SendCallback, succeeded } from './send.ts';
+
+/** An endpoint is disabled when no delivery has succeeded for this long. */
+const FAILING_MAX_MS = 5 * 24 * 60 * 60 * 1000;
+
+/** The status of a receiver that wants no more callbacks (Standard Webhooks; RFC 9110, section 15.5.11). */
+const GONE = 410;
+
+export interface AttemptsDependencies {
+  readonly database: Database;
+  readonly send: SendCallback;
+  readonly log: Log;
+  readonly metrics: Pick<Metrics, 'callbacks' | 'callbackEndpointsDisabled'>;
+  /** From 0 to 1. */
+  readonly random: () => number;
+  /** Aborted when the dispatcher no longer waits for attempts: their results are then dropped. */
+  readonly abandoned: AbortSignal;
+}
+
+export interface Attempts {
+  /** Makes one attempt. Null when there is nothing to record: the delivery is sent again after its lease. */
+  make(delivery: ClaimedDelivery): Promise<RecordedAttempt | null>;
+  /** Records results of one endpoint, and disables the endpoint when they say so. Never rejects. */
+  record(attempts: readonly RecordedAttempt[]): Promise<void>;
+}
+
+export function createAttempts(dependencies: AttemptsDependencies): Attempts {
+  const { database, send, log, metrics, random, abandoned } = dependencies;
+  const retrying = {
+    signal: abandoned,
+    onUnavailable: (error: unknown) => log.warn({ err: error }, 'recording callback results failed; will retry'),
+  };
+
+  return {
+    async make({ endpoint, ...event }) {
+      let result: AttemptResult;
+      try {
+        result = await send(endpoint, createMessage(event));
+      } catch (error) {
+        // The fault is in this process, so it does not count against the receiver.
+        const { clientId, endpointId } = endpoint;
+        const message = 'sending a callback failed in this process; will retry after the lease';
+        if (!abandoned.aborted) log.error({ err: error, clientId, endpointId }, message);
+        return null;
+      }
+      if (abandoned.aborted) return null;
+      const attempt = evaluateAttempt({ endpoint, ...event }, result, random());
+      metrics.callbacks.record(event.kind, outcomeOf(attempt), result.durationMs);
+      return attempt;
+    },
+    async record(attempts) {
+      try {
+        const write = () => recordResults(database, attempts, endpointHealthOf(attempts));
+        for (const { clientId, endpointId, reason } of (await retryWhileUnavailable(write, retrying)) ?? []) {
+          metrics.callbackEndpointsDisabled.inc({ reason });
+          log.warn({ clientId, endpointId, reason }, 'callback endpoint disabled');
+        }
+      } catch (error) {
+        log.error({ err: error }, 'recording callback results failed; the callbacks will be sent again');
+      }
+    },
+  };
+}
+
+/** The state of a delivery after this attempt. `random` is from 0 to 1. */
+function evaluateAttempt(delivery: ClaimedDelivery, result: AttemptResult, random: number): RecordedAttempt {
+  const endedMs = result.startedAt.getTime() + result.durationMs;
+  const delayMs = succeeded(result) ? null : delayAfterMs(delivery.attemptOfSchedule, result.retryAfterMs, random);
+  return {
+    clientId: delivery.endpoint.clientId,
+    endpointId: delivery.endpoint.endpointId,
+    sequence: delivery.sequence,
+    attempt: delivery.attempt,
+    startedAt: result.startedAt.toISOString(),
+    durationMs: result.durationMs,
+    httpStatus: result.httpStatus,
+    answer: result.answer,
+    error: result.error,
+    state: stateAfter(result, delayMs),
+    endedAt: new Date(endedMs).toISOString(),
+    nextAttemptAt: delayMs === null ? null : new Date(endedMs + delayMs).toISOString(),
+  };
+}
+
+function stateAfter(result: AttemptResult, delayMs: number | null): RecordedAttempt['state'] {
+  if (succeeded(result)) return 'delivered';
+  return delayMs === null ? 'exhausted' : 'pending';
+}
+
+/** The label `outcome` of the metric. */
+function outcomeOf({ state }: RecordedAttempt): string {
+  return state === 'pending' ? 'failed' : state;
+}
+
+/** Summarizes attempts, in the order in which they ended, for each endpoint. */
+function endpointHealthOf(attempts: readonly RecordedAttempt[]): EndpointHealth[] {
+  const healthByEndpoint = new Map<string, EndpointHealth>();
+  for (const attempt of attempts) {
+    const { clientId, endpointId, endedAt } = attempt;
+    const key = keyOf(clientId, endpointId);
+    const before = healthByEndpoint.get(key);
+    const delivered = attempt.state === 'delivered';
+    healthByEndpoint.set(key, {
+      clientId,
+      endpointId,
+      succeeded: delivered || before?.succeeded === true,
+      failingSince: delivered ? null : (before?.failingSince ?? endedAt),
+      failingTooLongSince: new Date(Date.parse(endedAt) - FAILING_MAX_MS).toISOString(),
+      gone: attempt.httpStatus === GONE || before?.gone === true,
+      observedAt: endedAt,
+    });
+  }
+  return [...healthByEndpoint.values()];
+}

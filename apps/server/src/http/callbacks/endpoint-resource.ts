@@ -1,0 +1,107 @@
+import type { FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import { EVENT_KINDS, type EventKind, isEventKind } from '../../domain/event.ts';
+import { type DestinationResult, URL_LENGTH_MAX } from '../../outbound/destination.ts';
+import { type CallbackEndpoint, DISABLED_REASONS } from '../../postgres/callback-endpoints.ts';
+import type { EndpointKey } from '../../postgres/delivery-jobs.ts';
+import { callerOf } from '../authorize.ts';
+import { ApiError, foundOr } from '../errors.ts';
+import { invalidRequest } from '../query-parameters.ts';
+import { nullable, Timestamp } from '../schemas.ts';
+
+/** A callback endpoint in requests and responses: its schemas, its ID in the path, its fields, its JSON. */
+
+export const EndpointId = Type.String({ pattern: '^ep_[0-9a-f]{20}$', examples: ['ep_5f0c1d2e3b4a59687786'] });
+
+export const Url = Type.String({
+  description: 'Receives the callbacks: https, a public host, no user name or fragment.',
+  maxLength: URL_LENGTH_MAX,
+  examples: ['https://callbacks.example.com/tiba'],
+});
+
+export const Kinds = Type.Array(Type.Enum([...EVENT_KINDS]), {
+  description: 'The kinds of events that are sent to it.',
+  minItems: 1,
+  uniqueItems: true,
+});
+
+export const Secret = Type.String({
+  description: 'Signs the callbacks (Standard Webhooks). Shown only in this response: store it.',
+  pattern: '^whsec_[A-Za-z0-9+/]{43}=$',
+});
+
+const endpointFields = {
+  endpoint_id: EndpointId,
+  url: Url,
+  kinds: Kinds,
+  status: Type.Enum(['enabled', 'disabled'], { description: 'Nothing is sent to a disabled endpoint.' }),
+  disabled_reason: nullable(
+    Type.Enum([...DISABLED_REASONS]),
+    'client: disabled by you. gone: it answered 410. failing: no delivery succeeded for five days. null while enabled.',
+  ),
+  failing_since: nullable(Timestamp, 'The first failure since the last successful delivery; null when there is none.'),
+  created_at: Timestamp,
+};
+
+export const EndpointSchema = Type.Object(endpointFields, { additionalProperties: false });
+
+export const EndpointWithSecretSchema = Type.Object(
+  { ...endpointFields, secret: Secret },
+  { additionalProperties: false },
+);
+
+export const endpointInPathSchema = Type.Object({ endpoint_id: EndpointId });
+
+const ENDPOINT_ID = /^ep_[0-9a-f]{20}$/;
+
+export const isEndpointId = (text: string): boolean => ENDPOINT_ID.test(text);
+
+/** The caller's endpoint that the path names. @throws ApiError ENDPOINT_NOT_FOUND for a text that is no endpoint ID. */
+export function endpointInPath(request: FastifyRequest): EndpointKey {
+  const { endpoint_id: endpointId = '' } = request.params as { readonly endpoint_id?: string };
+  if (!isEndpointId(endpointId)) throw new ApiError('ENDPOINT_NOT_FOUND');
+  request.logFields = { endpoint: endpointId };
+  return { clientId: callerOf(request).client.clientId, endpointId };
+}
+
+/** @throws ApiError ENDPOINT_NOT_FOUND, the same for another client's endpoint as for an unknown one. */
+export const found = foundOr('ENDPOINT_NOT_FOUND');
+
+/** @throws ApiError INVALID_REQUEST with a message that says which URL to use instead. */
+export async function readUrl(
+  value: unknown,
+  validateUrl: (url: string) => Promise<DestinationResult>,
+): Promise<string> {
+  if (typeof value !== 'string') throw invalidRequest('url must be a string: the address that receives the callbacks');
+  const result = await validateUrl(value);
+  if ('fault' in result) throw invalidRequest(`url cannot be used. ${result.fault}`);
+  // The normalized form, which is the one that callbacks are sent to.
+  return result.url.href;
+}
+
+/** @throws ApiError INVALID_REQUEST */
+export function readKinds(value: unknown): readonly EventKind[] {
+  const kinds: readonly unknown[] = Array.isArray(value) ? value : [];
+  const known = kinds.filter((kind) => typeof kind === 'string' && isEventKind(kind));
+  if (known.length === 0 || known.length < kinds.length || new Set(known).size < known.length) {
+    throw invalidRequest(`kinds must be a list of one or more of ${EVENT_KINDS.join(', ')}, without repetition`);
+  }
+  return known;
+}
+
+/** @throws ApiError INVALID_REQUEST */
+export function readDisabled(value: unknown): boolean {
+  if (typeof value !== 'boolean') throw invalidRequest('disabled must be true or false');
+  return value;
+}
+
+/** The endpoint without its secret, which is shown only when it is created. */
+export const endpointToJson = (endpoint: CallbackEndpoint): Record<string, unknown> => ({
+  endpoint_id: endpoint.endpointId,
+  url: endpoint.url,
+  kinds: endpoint.kinds,
+  status: endpoint.disabledAt === null ? 'enabled' : 'disabled',
+  disabled_reason: endpoint.disabledReason,
+  failing_since: endpoint.failingSince,
+  created_at: endpoint.createdAt,
+});
