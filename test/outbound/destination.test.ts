@@ -136,7 +136,7 @@ suite('in the sandbox', () => {
   });
 
   test('nobody else may', () => {
-    faulty('http://callbacks.example.com/', /^Use https: plain http is for receivers on this machine/, SANDBOX);
+    faulty('http://callbacks.example.com/', /^Use https: plain http is only for receivers on this machine/, SANDBOX);
     faulty('http://8.8.8.8/', /^Use https/, SANDBOX);
     faulty('http://localhost.example.com/', /^Use https/, SANDBOX);
     for (const host of ['0.0.0.0', '[::]', '10.0.0.1', '[::ffff:127.0.0.1]', '169.254.169.254', '[fd00:ec2::254]']) {
