@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createBankHttp } from '../../apps/server/src/rails/bank-http.ts';
-import { inquiryFailureOf } from '../../apps/server/src/rails/http-failure.ts';
+import { inquiryFailureOf } from '../../apps/server/src/rails/bank-reply.ts';
 import type { InquiryOutcome, Rail } from '../../apps/server/src/rails/rail.ts';
 
 export interface TimedBank {

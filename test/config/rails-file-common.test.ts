@@ -86,7 +86,7 @@ describe('the common fields of a connection in the rails file', () => {
   const INVALID: Readonly<Record<string, [changes: object, fault: RegExp]>> = {
     'a certificate without its key': [
       { client_certificate_file: 'client.pem' },
-      /^bca: client_certificate_file and client_private_key_file go together$/,
+      /^bca: client_certificate_file and client_private_key_file must be given together$/,
     ],
     'a key of another certificate': [
       { ...TLS, client_private_key_file: 'key.pem' },
@@ -102,7 +102,7 @@ describe('the common fields of a connection in the rails file', () => {
     ],
     'a file of authorities without a certificate': [
       { ca_file: 'secret.txt' },
-      /^bca: ca_file holds no certificate in PEM format$/,
+      /^bca: ca_file contains no certificate in PEM format$/,
     ],
     'a file that does not exist': [{ ca_file: 'none.pem' }, /^bca: ca_file cannot be read: ENOENT/],
     'a proxy that is not a URL': [{ proxy_url: 'proxy.example' }, /^bca: proxy_url must be /],
@@ -163,7 +163,7 @@ describe('the routes of the rails file', () => {
   const INVALID: Readonly<Record<string, [routes: unknown, fault: RegExp]>> = {
     'a connection that does not exist': [
       [{ banks: ['BCA'], rails: ['bni'] }],
-      /^routes 0: there is no connection bni$/,
+      /^routes 0: no connection has the name bni$/,
     ],
     'a connection that does not reach the bank': [
       [{ banks: ['BNI'], rails: ['switch'] }],
@@ -171,7 +171,7 @@ describe('the routes of the rails file', () => {
     ],
     'a bank with two routes': [
       [{ banks: ['BCA'] }, { banks: ['CENAIDJA'], hedge: true }],
-      /^routes 1: CENAIDJA has another route$/,
+      /^routes 1: CENAIDJA already has a route$/,
     ],
     'a bank that is not in the directory': [
       [{ banks: ['ABC'] }],

@@ -132,13 +132,13 @@ describe('the rails file', () => {
     ],
     'a route without its parameters': [
       { profile: 'mandiri', route: 'bifast' },
-      /route_parameters\.category_purpose is missing, or not of the form/,
+      /route_parameters\.category_purpose is missing or malformed/,
     ],
     "another channel than the bank's": [{ profile: 'bca' }, /channel_id must be 95051/],
     'no channel': [{ channel_id: undefined }, /channel_id is missing/],
     'a partner id that is too long for the bank': [
       { profile: 'mandiri', partner_id: 'T'.repeat(17) },
-      /partner_id is longer than the 16 characters/,
+      /partner_id is longer than the bank's maximum of 16 characters/,
     ],
     'a path without a leading slash': [{ paths: { access_token: 'v1.0' } }, /\/rails\/0\/paths\/access_token/],
     'a missing field': [{ client_key: undefined }, /\/rails\/0 .*client_key/],
@@ -181,7 +181,7 @@ describe('the rails file', () => {
   });
 
   it('with two connections of one name has a fault: the metrics could not distinguish them', async () => {
-    assert.deepEqual(await faultsOf(RAIL, RAIL), ['bca: there are several connections of this name']);
+    assert.deepEqual(await faultsOf(RAIL, RAIL), ['bca: several connections have this name']);
   });
 
   it('reports all faults of all connections at once', async () => {

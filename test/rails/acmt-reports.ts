@@ -1,6 +1,6 @@
 // Reports (acmt.024) as schemes write them, by hand: nothing here comes from the code under test.
 
-import { type SentAccountInquiry } from '../../apps/server/src/rails/acmt/write-request.ts';
+import { type SentAccountInquiry } from '../../apps/server/src/rails/acmt/read-report.ts';
 
 export const HOLDER = 'BUDI SANTOSO';
 

@@ -5,10 +5,9 @@ import path from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { createBankDirectory } from '../../apps/server/src/domain/bank.ts';
 import bankEntries from '../../apps/server/src/domain/banks.json' with { type: 'json' };
-import { accountEnquiry } from '../../apps/server/src/rails/bi-fast/account-enquiry.ts';
-import { createSerials } from '../../apps/server/src/rails/bi-fast/identifiers.ts';
-import { writeMessage } from '../../apps/server/src/rails/bi-fast/message.ts';
-import { paymentStatusRequest } from '../../apps/server/src/rails/bi-fast/payment-status.ts';
+import { accountEnquiry } from '../../apps/server/src/rails/bi-fast/account-inquiry.ts';
+import { createSerials, writeMessage } from '../../apps/server/src/rails/bi-fast/message.ts';
+import { paymentStatusRequest } from '../../apps/server/src/rails/bi-fast/transfer-status.ts';
 import type { InquiryOutcome } from '../../apps/server/src/rails/rail.ts';
 import { readRailsFile } from '../../apps/server/src/rails/rails-file.ts';
 import { activeReport, askedIn, HOLDER, type HubAnswer, type HubRequest, startScriptedHub } from './bi-fast-hub.ts';
@@ -169,7 +168,7 @@ describe('serials', () => {
     assert.ok(new Set(starts).size > 45);
     const serials = createSerials();
     const before = Number(serials.next());
-    serials.leap();
+    serials.restart();
     assert.notEqual(Number(serials.next()), before + 1);
   });
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createExternalIds } from '../../apps/server/src/rails/snap/external-id.ts';
+import { createExternalIds } from '../../apps/server/src/rails/snap/message-fields.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 // Midnight in Jakarta, where the banks' day begins.

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHmac as createReference } from 'node:crypto';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { createHmac, type HmacHash } from '../../apps/server/src/rails/snap/hmac.ts';
+import { createHmac, type HmacHash } from '../../apps/server/src/rails/snap/signature.ts';
 
 test("HMAC of any message under any key is OpenSSL's", (context) => {
   const seed = Math.floor(Math.random() * 2 ** 31);

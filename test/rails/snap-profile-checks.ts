@@ -78,7 +78,7 @@ export async function startChecks(context: TestContext, name: ProfileName): Prom
     assert.equal(accepted, 'accepted');
     await onRail(profile, async (rail) => {
       const outcome = await askAboutTransfer(rail, transferTo(code, { ...inquiryOf(code, account(10)), reference }));
-      assert.equal(outcome.kind, 'word', JSON.stringify(outcome));
+      assert.equal(outcome.kind, 'status', JSON.stringify(outcome));
     });
   }
 

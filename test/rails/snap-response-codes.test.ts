@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { InquiryOutcome, Rail } from '../../apps/server/src/rails/rail.ts';
-import { accountVerdict } from '../../apps/server/src/rails/snap/account-verdict.ts';
+import { accountVerdict } from '../../apps/server/src/rails/snap/account-inquiry.ts';
 import { rsaKeys } from '../support/rsa-keys.ts';
 import { ask } from './connection.ts';
 import { answer, HOLDER, type ScriptedBank, serviceOf, startScriptedBank, successOf } from './scripted-bank.ts';

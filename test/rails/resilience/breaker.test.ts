@@ -36,9 +36,9 @@ function testBreaker() {
 describe('a breaker', () => {
   it('opens after failures in a row, and says how long the bank rests', () => {
     const { answer, waitMs, push, changes } = testBreaker();
-    answer('failed', consecutiveFailuresMax - 1);
+    answer('failure', consecutiveFailuresMax - 1);
     assert.equal(waitMs(), 0);
-    answer('failed');
+    answer('failure');
     assert.equal(waitMs(), openMinMs);
     push(1_500);
     assert.equal(waitMs(), openMinMs - 1_500);
@@ -48,8 +48,8 @@ describe('a breaker', () => {
   it('stays closed while an answer comes between failures, as long as most are answered', () => {
     const { answer, changes } = testBreaker();
     for (let time = 0; time < 100; time += 1) {
-      answer('answered', 5);
-      answer('failed', consecutiveFailuresMax - 1);
+      answer('success', 5);
+      answer('failure', consecutiveFailuresMax - 1);
     }
     assert.deepEqual(changes, []);
   });
@@ -57,35 +57,35 @@ describe('a breaker', () => {
   it('opens when half of the answers in the window are failures, never so many in a row', () => {
     const { answer, changes } = testBreaker();
     for (let time = 0; time < 9; time += 1) {
-      answer('answered');
-      answer('failed');
+      answer('success');
+      answer('failure');
     }
     assert.deepEqual(changes, [], 'of 18 answers nothing follows yet');
-    answer('answered');
-    answer('failed');
+    answer('success');
+    answer('failure');
     assert.deepEqual(changes, ['open']);
   });
 
   it('forgets what is older than its window', () => {
     const { answer, push, changes } = testBreaker();
     for (let time = 0; time < 9; time += 1) {
-      answer('answered');
-      answer('failed');
+      answer('success');
+      answer('failure');
     }
     push(windowMs);
-    answer('answered');
-    answer('failed');
+    answer('success');
+    answer('failure');
     assert.deepEqual(changes, []);
   });
 
   it('lets one probe through after the rest; its answer closes it', () => {
     const { breaker, answer, push, waitMs, now, changes } = testBreaker();
-    answer('failed', consecutiveFailuresMax);
+    answer('failure', consecutiveFailuresMax);
     push(openMinMs);
     assert.equal(waitMs(), 0);
     assert.equal(breaker.begin(), true, 'it is the probe');
     assert.ok(waitMs() > 0, 'and the only one');
-    breaker.end(true, 'answered', now());
+    breaker.end(true, 'success', now());
     assert.equal(waitMs(), 0);
     assert.equal(breaker.begin(), false);
     assert.deepEqual(changes, ['open', 'half_open', 'closed']);
@@ -93,36 +93,36 @@ describe('a breaker', () => {
 
   it('rests twice as long after each probe that fails, a minute at most, and shortly again once it was closed', () => {
     const { answer, push, waitMs } = testBreaker();
-    answer('failed', consecutiveFailuresMax);
+    answer('failure', consecutiveFailuresMax);
     const rests = Array.from({ length: 6 }, () => {
       const rest = waitMs();
       push(rest);
-      answer('failed');
+      answer('failure');
       return rest;
     });
     assert.deepEqual(rests, [5_000, 10_000, 20_000, 40_000, 60_000, 60_000]);
     push(openMaxMs);
-    answer('answered');
-    answer('failed', consecutiveFailuresMax);
+    answer('success');
+    answer('failure', consecutiveFailuresMax);
     assert.equal(waitMs(), openMinMs);
   });
 
   it('is not changed by answers to what went out before the rest', () => {
     const { breaker, answer, push, now, waitMs, changes } = testBreaker();
     const early = [breaker.begin(), breaker.begin()];
-    answer('failed', consecutiveFailuresMax);
+    answer('failure', consecutiveFailuresMax);
     push(1_000);
-    for (const isProbe of early) breaker.end(isProbe, 'answered', now());
-    for (const isProbe of early) breaker.end(isProbe, 'failed', now());
+    for (const isProbe of early) breaker.end(isProbe, 'success', now());
+    for (const isProbe of early) breaker.end(isProbe, 'failure', now());
     assert.equal(waitMs(), openMinMs - 1_000);
     assert.deepEqual(changes, ['open']);
   });
 
   it('waits for another probe when nobody waited for the first any more', () => {
     const { answer, push, waitMs, breaker, changes } = testBreaker();
-    answer('failed', consecutiveFailuresMax);
+    answer('failure', consecutiveFailuresMax);
     push(openMinMs);
-    answer('nothing');
+    answer('ignored');
     assert.equal(breaker.state(), 'half_open');
     assert.equal(waitMs(), 0);
     assert.deepEqual(changes, ['open', 'half_open']);
@@ -136,16 +136,16 @@ describe('a breaker', () => {
       assert.ok(breaker.isThrottled());
       push(throttledOpenMs);
     }
-    answer('answered');
+    answer('success');
     answer('throttled', consecutiveThrottledMax - 1);
-    answer('answered');
+    answer('success');
     answer('throttled', consecutiveThrottledMax - 1);
     assert.equal(waitMs(), 0, 'now and then is no reason');
   });
 
   it('never lets more than one probe through, whatever happens and whenever', (t) => {
     const random = seededRandom(t);
-    const healths: readonly BreakerOutcome[] = ['answered', 'failed', 'throttled', 'credentials_rejected', 'nothing'];
+    const healths: readonly BreakerOutcome[] = ['success', 'failure', 'throttled', 'credentials_rejected', 'ignored'];
     for (let run = 0; run < 200; run += 1) {
       const { breaker, push, now } = testBreaker();
       const failsOften = random();
@@ -159,8 +159,8 @@ describe('a breaker', () => {
           underWay.push(isProbe);
         } else if (underWay.length > 0) {
           const [isProbe = false] = underWay.splice(Math.floor(random() * underWay.length), 1);
-          const health = random() < failsOften ? 'failed' : healths[Math.floor(random() * healths.length)];
-          breaker.end(isProbe, health ?? 'failed', now());
+          const health = random() < failsOften ? 'failure' : healths[Math.floor(random() * healths.length)];
+          breaker.end(isProbe, health ?? 'failure', now());
         }
         assert.ok(underWay.filter(Boolean).length <= 1, `two probes in run ${run}`);
         assertNeverStuck(breaker, now());

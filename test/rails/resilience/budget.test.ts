@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createBulkhead } from '../../../apps/server/src/rails/resilience/bulkhead.ts';
-import { createRetryBudget } from '../../../apps/server/src/rails/resilience/retry-budget.ts';
+import { createBulkhead, createRetryBudget } from '../../../apps/server/src/rails/resilience/limits.ts';
 import { seededRandom } from './seed.ts';
 
 describe('a budget', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createLatencies } from '../../../apps/server/src/rails/resilience/latencies.ts';
+import { createLatencies } from '../../../apps/server/src/rails/resilience/recent-outcomes.ts';
 import { seededRandom } from './seed.ts';
 
 describe('the latencies of a bank', () => {

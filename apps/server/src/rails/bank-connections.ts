@@ -1,18 +1,19 @@
 import { Client, type Dispatcher, ProxyAgent } from 'undici';
 import type { BankTransport } from './transport.ts';
 
-/** Connections to one bank, each for one question at a time. */
+/** Connections to one bank. Each carries one request at a time. */
 export interface BankConnections {
-  take(): Dispatcher;
-  /** Its question is answered, or given up. */
-  giveBack(connection: Dispatcher): void;
+  /** An idle connection, or a new one. */
+  acquire(): Dispatcher;
+  /** The request on this connection has ended, with or without a reply. */
+  release(connection: Dispatcher): void;
   close(): Promise<void>;
 }
 
 const CONNECT_TIMEOUT_MS = 3_000;
 const OPTIONS = {
   keepAliveTimeout: 30_000,
-  // The signal bounds the whole exchange; timeouts for its parts would only cost.
+  // The request's signal bounds the whole exchange. Timeouts for its parts would only cost time.
   headersTimeout: 0,
   bodyTimeout: 0,
 };
@@ -21,9 +22,9 @@ export function createBankConnections(origin: string, transport: BankTransport):
   const { clientCertificate: cert, clientPrivateKey: key, authorities: ca, proxyUrl } = transport;
   const identity = cert === undefined || key === undefined ? {} : { cert, key };
   const tls = { timeout: CONNECT_TIMEOUT_MS, ...identity, ...(ca === undefined ? {} : { ca }) };
-  if (proxyUrl === undefined) return directly(() => new Client(origin, { ...OPTIONS, connect: tls }));
-  // The proxy is only ever told to CONNECT: it must not read what it carries, not even in a test without TLS.
-  return throughProxy(
+  if (proxyUrl === undefined) return directConnections(() => new Client(origin, { ...OPTIONS, connect: tls }));
+  // The proxy only ever receives CONNECT. It must not be able to read the traffic, not even in a test without TLS.
+  return proxyConnections(
     new ProxyAgent({
       ...OPTIONS,
       uri: proxyUrl,
@@ -35,11 +36,11 @@ export function createBankConnections(origin: string, transport: BankTransport):
 }
 
 /**
- * As many as there are questions under way, which is bounded for each bank by itself: a bound here would let one bank that
- * hangs behind a switch take the connections of all others. The last one that was used is the first to be used again, so
- * none but the needed ones are kept alive. undici's own pool looks at one after the other for each question.
+ * One connection for each request in flight. The bulkhead of each bank bounds that number; a bound here would let one
+ * hanging bank behind a switch take the connections of all others. The connection used last is the first to be used
+ * again, so that only as many stay alive as are needed. undici's own pool scans its connections for each request.
  */
-function directly(connect: () => Client): BankConnections {
+function directConnections(connect: () => Client): BankConnections {
   const all: Client[] = [];
   const idle: Dispatcher[] = [];
 
@@ -50,16 +51,16 @@ function directly(connect: () => Client): BankConnections {
   }
 
   return {
-    take: () => idle.pop() ?? open(),
-    giveBack: (connection) => void idle.push(connection),
+    acquire: () => idle.pop() ?? open(),
+    release: (connection) => void idle.push(connection),
     close: async () => {
       await Promise.all(all.map((client) => client.destroy()));
     },
   };
 }
 
-const throughProxy = (agent: ProxyAgent): BankConnections => ({
-  take: () => agent,
-  giveBack: () => {},
+const proxyConnections = (agent: ProxyAgent): BankConnections => ({
+  acquire: () => agent,
+  release: () => {},
   close: () => agent.destroy(),
 });

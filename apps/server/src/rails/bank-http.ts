@@ -7,7 +7,7 @@ export interface BankReply {
   readonly body: string;
 }
 
-/** Why there is no reply. */
+/** The exchange ended without a reply that can be read. */
 export class NoReply extends Error {
   readonly reason: 'timeout' | 'unreachable' | 'unreadable';
 
@@ -23,45 +23,46 @@ export interface BankHttp {
   close(): Promise<void>;
 }
 
-/** A bank's address in two parts: the paths of its services stand behind the prefix. */
+/** Splits a bank's address: the paths of its services follow the prefix. */
 export function splitBaseUrl(baseUrl: string): { readonly origin: string; readonly prefix: string } {
   const { origin, pathname } = new URL(baseUrl);
   return { origin, prefix: pathname.replace(/\/$/, '') };
 }
 
-/** No answer that means anything is longer; a longer one is a mistake or an attack. */
+/** No valid reply is longer. A longer one is a mistake or an attack. */
 const REPLY_BYTES_MAX = 64 * 1024;
 const UTF_8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * The way to one bank. Connections are kept alive; redirects are not followed, nothing is unpacked, and `signal` bounds
- * the whole exchange: timeouts per chunk would let a bank that drips a byte a second hold on for ever.
+ * An HTTP client for one bank. Connections are kept alive. Redirects are not followed, and nothing is decompressed.
+ * `signal` bounds the whole exchange: with a timeout per chunk, a bank that sends one byte a second could hold a
+ * request without end.
  */
 export function createBankHttp(origin: string, transport: BankTransport = {}): BankHttp {
   const connections = createBankConnections(origin, transport);
   return {
     post: (path, headers, body, signal) =>
       new Promise((resolve, reject) => {
-        const connection = connections.take();
-        const end = (): void => connections.giveBack(connection);
+        const connection = connections.acquire();
+        const end = (): void => connections.release(connection);
         connection.dispatch({ origin, method: 'POST', path, headers, body }, receive(signal, { resolve, reject, end }));
       }),
     close: connections.close,
   };
 }
 
-interface Receiving {
+interface ReplyHandler {
   resolve(reply: BankReply): void;
   reject(reason: NoReply): void;
-  /** Nothing more comes. */
+  /** Called once no more bytes will come. */
   end(): void;
 }
 
 /**
- * Takes one reply in. undici's own `request` would make a stream of it, which costs more than signing the question and
- * reading the answer together.
+ * Receives one reply. undici's own `request` would make a stream of it, which costs more than signing the request and
+ * parsing the reply together.
  */
-function receive(signal: AbortSignal, { resolve, reject, end }: Receiving): Dispatcher.DispatchHandler {
+function receive(signal: AbortSignal, { resolve, reject, end }: ReplyHandler): Dispatcher.DispatchHandler {
   const chunks: Buffer[] = [];
   let bytes = 0;
   let status = 0;
@@ -71,7 +72,7 @@ function receive(signal: AbortSignal, { resolve, reject, end }: Receiving): Disp
     signal.removeEventListener('abort', abort);
     const noReply = new NoReply(reason, cause);
     reject(noReply);
-    // The rest of the reply would only hold the connection.
+    // Otherwise the rest of the reply would occupy the connection.
     running?.abort(noReply);
   }
   const abort = (): void => fail('timeout', signal.reason);
@@ -94,7 +95,7 @@ function receive(signal: AbortSignal, { resolve, reject, end }: Receiving): Disp
       end();
       signal.removeEventListener('abort', abort);
       try {
-        // Strict: a name with its broken bytes replaced would be shown as the holder's.
+        // Strict decoding: a name with replacement characters for its broken bytes would be shown as the holder's.
         resolve({ status, body: UTF_8.decode(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)) });
       } catch (error) {
         reject(new NoReply('unreadable', error));

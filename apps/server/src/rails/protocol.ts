@@ -5,37 +5,37 @@ import type { Rail } from './rail.ts';
 import type { Contract } from './resilience/settings.ts';
 import type { BankTransport } from './transport.ts';
 
-/** What every connection to a bank system has, whatever it speaks. */
+/** The settings that every connection to a bank system has, whatever its protocol. */
 export interface RailSettings {
-  /** As it appears in logs, metrics and the operator's views. */
+  /** As it appears in logs, metrics and the operator's API. */
   readonly name: string;
   /** Without a slash at the end. */
   readonly baseUrl: string;
-  /** BICs of the banks that are asked over this connection; null for every bank. */
+  /** BICs of the banks that this connection serves; null for every bank. */
   readonly banks: ReadonlySet<string> | null;
-  /** How the bank is reached besides its address: for `createBankHttp`. */
+  /** For `createBankHttp`. */
   readonly transport?: BankTransport;
-  /** How much it may be asked. A protocol need not care: whoever chooses the rail does. */
+  /** The limits agreed with the bank. `resilience/` enforces them, not the protocol. */
   readonly contract?: Contract;
 }
 
-/** Whether the operator wants this bank to be asked over this connection. */
+/** Whether the operator wants this connection to serve the bank. */
 export const isServed = (bank: Bank, { banks }: Pick<RailSettings, 'banks'>): boolean =>
   banks === null || banks.has(bank.bic);
 
-/** One connection of the rails file: what was agreed with the bank, and the way to open it. */
+/** One connection of the rails file: the settings agreed with the bank, and how to open the rail. */
 export interface Connection {
   readonly settings: RailSettings;
   open(): Rail;
 }
 
-/** A language that bank systems speak. It stands in the list of protocols.ts; nothing else needs to know of it. */
+/** A protocol that bank systems use. Its entry in protocols.ts is all that makes it known to the service. */
 export interface Protocol {
   /** As the rails file names it. */
   readonly name: string;
-  /** A whole entry of the rails file. */
+  /** The schema of a whole entry of the rails file. */
   readonly schema: TObject;
-  /** Null when a part is missing; the reader has then been told. `entry` fits the schema. */
+  /** `entry` fits the schema. Null when a part is missing, which the reader has noted as a fault. */
   connect(entry: unknown, common: RailSettings, reader: ConnectionReader): Connection | null;
 }
 
@@ -52,14 +52,14 @@ const COMMON_FIELDS = {
   proxy_url: Type.Optional(Type.String({ minLength: 1 })),
 };
 
-/** What every entry has, whatever its protocol. */
+/** The fields that every entry has, whatever its protocol. */
 export type CommonEntry = Static<TObject<typeof COMMON_FIELDS>>;
 
 export interface ProtocolDefinition<Fields extends TProperties, Settings extends RailSettings> {
   readonly name: string;
-  /** What an entry of the rails file has besides the common fields. */
+  /** The fields of an entry of the rails file in addition to the common ones. */
   readonly fields: Fields;
-  /** Reads what the entry only names, such as files with secrets. Null when something is missing. */
+  /** Reads what the entry only refers to, such as files with secrets. Null when something is missing. */
   readonly read: (
     entry: Static<TObject<Fields>> & CommonEntry,
     common: RailSettings,

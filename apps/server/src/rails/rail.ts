@@ -3,70 +3,78 @@ import type { Bank } from '../domain/bank.ts';
 import type { FailureReason } from '../domain/failure-reason.ts';
 import type { Status } from '../domain/transaction.ts';
 
-/** One question about an account: does it exist, and can it receive funds? */
+/**
+ * The words of this folder:
+ *
+ * - rail: a connection to a bank system, over one protocol. It leads to one bank or to many.
+ * - account inquiry: does this account exist, and can it receive funds? (SNAP services 15 and 16, acmt.023)
+ * - status inquiry: what is the status of this transfer? (SNAP service 36, pacs.028)
+ * - verdict: the bank's certain answer about an account. Everything else is "no verdict", with a reason.
+ * - rail code: the bank's own code, for the log and the operator only.
+ */
+
 export interface AccountInquiry {
   readonly bank: Bank;
   readonly accountNumber: AccountNumber;
 }
 
 /**
- * What a rail answers. An expected failure is a value, and it says what to do next. Whatever the bank says that is
- * not understood for certain is `no_verdict`: it is never taken for "not found".
+ * The result of an account inquiry. An expected failure is a value, and its reason says what to do next. A reply that
+ * is not understood for certain is `no_verdict`; it never becomes NOT_FOUND.
  */
 export type InquiryOutcome =
   | {
       readonly kind: 'verdict';
       readonly verdict: Verdict;
       readonly railCode: string;
-      /** The name of the rail that answered. Set by who chose it. */
+      /** The name of the rail that answered. Set by the code that chose the rail. */
       readonly rail?: string;
-      /** NOT_FOUND by a rail that cannot tell a closed account from one that never was. Set by who chose the rail. */
+      /** With NOT_FOUND, from a rail that cannot distinguish a closed account. Set by the code that chose the rail. */
       readonly mayBeClosed?: true;
     }
-  /** The bank could not say. `railCode` is its own word for why, for the log and the operator only. */
   | {
       readonly kind: 'no_verdict';
       readonly reason: NoVerdictReason;
       readonly railCode: string | null;
-      /** The name of the rail that was asked last; absent where none was. Set by who chose it. */
+      /** The name of the rail that was tried last; absent where none was. Set by the code that chose the rail. */
       readonly rail?: string;
-      /** When asking again makes sense, where that is known. Set by who chose the rail. */
+      /** When a retry makes sense, where that is known. Set by the code that chose the rail. */
       readonly retryAfterMs?: number;
     };
 
-/** What a rail has no room or no code for would only be refused: it is not sent. */
+/** The rail cannot express this account number or this bank. The bank would only reject it, so nothing is sent. */
 export const NOT_SUPPORTED: InquiryOutcome = { kind: 'no_verdict', reason: 'rejected_by_bank', railCode: null };
 
-/** What it came to, for logs and metrics: the verdict, in capitals, or why there is none. */
+/** For logs and metrics: the account status in capitals, or the reason why there is no verdict. */
 export const outcomeLabel = (outcome: InquiryOutcome): string =>
   outcome.kind === 'verdict' ? outcome.verdict.status : outcome.reason;
 
 export type NoVerdictReason =
-  /** Nothing, or not enough, came in time. */
+  /** No complete reply arrived before the deadline. */
   | 'timeout'
   /** The connection failed. */
   | 'unreachable'
-  /** The bank said that it cannot answer now. */
+  /** The bank replied that it cannot answer now. */
   | 'bank_unavailable'
-  /** The bank asks for fewer questions. */
+  /** The bank asked for fewer inquiries. */
   | 'throttled'
-  /** The bank refused the operator: wrong credentials, signature, contract. */
+  /** The bank rejected the operator: credentials, signature or contract. */
   | 'credentials_rejected'
-  /** The bank refused this one question, for its form or for the account in it. It would answer another. */
+  /** The bank rejected this one inquiry, because of its format or its account number. It would answer another one. */
   | 'rejected_by_bank'
-  /** The answer is malformed, names something else than what was asked, or means nothing known. */
+  /** The reply is malformed, is about another account or transfer, or has an unknown meaning. */
   | 'invalid_response'
-  /** No rail leads to the bank, today as tomorrow. No rail answers this: it is said by who chooses one. */
+  /** No rail leads to the bank. A retry does not help. Set by the code that chooses rails, never by a rail. */
   | 'no_rail'
   | NotSentReason;
 
-/** The question did not go out yet: it may later. No rail answers this: it is said by who protects the bank. */
+/** The inquiry was not sent; a later one may be. Set by the code that protects the bank, never by a rail. */
 export const NOT_SENT_REASONS = [
-  /** The bank has failed too often, and is given a rest. */
+  /** The bank failed too often: its circuit breaker is open. */
   'circuit_open',
-  /** As many questions as it may have are under way. */
+  /** The maximum number of inquiries is in flight. */
   'bulkhead_full',
-  /** The contract allows no more questions now. */
+  /** The contract allows no more inquiries now. */
   'quota_exhausted',
 ] as const;
 export type NotSentReason = (typeof NOT_SENT_REASONS)[number];
@@ -74,22 +82,22 @@ export type NotSentReason = (typeof NOT_SENT_REASONS)[number];
 export const isNotSent = (reason: NoVerdictReason): reason is NotSentReason =>
   (NOT_SENT_REASONS as readonly string[]).includes(reason);
 
-/** One question about a transfer: what has become of it? */
 export interface StatusInquiry {
-  /** The transfer's name on the rail. */
+  /** The transfer's reference on the rail. */
   readonly reference: string;
-  /** Exact, with two places, such as `150000.00`. */
+  /** Exact, with two decimal places, such as `150000.00`. */
   readonly amount: string;
   /** ISO 4217. */
   readonly currency: string;
   /** ISO 8601 UTC. */
   readonly createdAt: string;
-  /** The recipient's; null when it is not in the directory. */
+  /** The recipient's bank; null when it is not in the directory. */
   readonly bank: Bank | null;
+  /** The recipient's account. */
   readonly accountNumber: AccountNumber;
 }
 
-/** What a rail answers about a transfer. Only `word` can move a status. `railCode` is for the operator. */
+/** The result of a status inquiry. Only `status` can change a transaction. `railCode` is for the operator. */
 export type StatusInquiryOutcome =
   | {
       readonly kind: 'status';
@@ -98,27 +106,26 @@ export type StatusInquiryOutcome =
       readonly failureReason?: FailureReason;
       /** ISO 8601 UTC. */
       readonly processedAt?: string;
-      /** The bank gave the money back: FAILED, or a reversal where SUCCESS is known already. */
+      /** The bank returned the money: FAILED, or a reversal where SUCCESS is known already. */
       readonly reversed?: boolean;
       readonly railCode: string;
     }
-  /** The bank knows nothing of it, yet or any more: that is not a failure, because the money may be on its way. */
+  /** The bank does not know the transfer, yet or any more. That is not a failure: the money may be on its way. */
   | { readonly kind: 'unknown_transfer'; readonly railCode: string }
-  /** The bank could not say. */
   | { readonly kind: 'no_status'; readonly reason: NoVerdictReason; readonly railCode: string | null };
 
-/** The port: a way to a bank system. What leaves it is the domain's vocabulary; the protocol's words stay inside. */
+/** The port to a bank system. Its results use the domain's vocabulary; the protocol's terms stay inside the rail. */
 export interface Rail {
   /** As the operator named it. */
   readonly name: string;
-  /** Whether its NOT_FOUND means an account that never was, and a closed one is told apart. Absent: it does not. */
+  /** True when NOT_FOUND always means that there is no such account. Absent or false: the account may be closed. */
   readonly distinguishesClosed?: boolean;
   reaches(bank: Bank): boolean;
-  /** Whether the protocol has room for this account's number; absent, for any. What it has no room for is not put to it. */
+  /** Whether the protocol can carry this account number. Absent: it carries any. An unsupported one is not sent. */
   supportsAccountNumber?(inquiry: AccountInquiry): boolean;
-  /** Never rejects. `signal` fires when nobody waits for the answer any more. */
+  /** Never rejects. When `signal` fires, the result is no longer needed. */
   inquireAccount(inquiry: AccountInquiry, signal: AbortSignal): Promise<InquiryOutcome>;
-  /** Absent where the rail cannot be asked about transfers. Never rejects. */
+  /** Absent where the rail has no status inquiry. Never rejects. */
   inquireStatus?(inquiry: StatusInquiry, signal: AbortSignal): Promise<StatusInquiryOutcome>;
   close(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { type TSchema, Type } from 'typebox';
-import { Check } from 'typebox/schema';
+import { Check, Errors } from 'typebox/schema';
 import type { BankDirectory } from '../domain/bank.ts';
 import { isJsonObject } from '../lib/exact-json.ts';
 import { ownProperty } from '../lib/own-property.ts';
@@ -8,12 +8,11 @@ import { type ConnectionReader, createConnectionReader } from './connection-read
 import type { CommonEntry, Connection, Protocol, RailSettings } from './protocol.ts';
 import { PROTOCOLS } from './protocols.ts';
 import { RouteEntry, type Routes, readRoutes } from './routes.ts';
-import { schemaFaults } from './schema-faults.ts';
 import { readTransport } from './transport.ts';
 
 const FILE = 'TIBA_RAILS_FILE';
 
-const railsFileOf = (protocols: readonly Protocol[]) =>
+const schemaOf = (protocols: readonly Protocol[]) =>
   Type.Object(
     {
       rails: Type.Array(Type.Object({ protocol: Type.Enum(protocols.map(({ name }) => name)) }), { minItems: 1 }),
@@ -26,27 +25,30 @@ export type RailsFileResult =
   | { readonly connections: Connection[]; readonly routes: Routes }
   | { readonly faults: string[] };
 
-/** Reads the connections to banks; secrets stand in files of their own, relative to this one. All faults at once. */
+/**
+ * Reads the connections to banks. Secrets are in files of their own, with paths relative to the rails file. Faults of
+ * the file's own fields are reported together; where there are none, those of what the fields refer to.
+ */
 export function readRailsFile(
   file: string,
   banks: BankDirectory,
   protocols: readonly Protocol[] = PROTOCOLS,
 ): RailsFileResult {
-  const RailsFile = railsFileOf(protocols);
+  const RailsFile = schemaOf(protocols);
   const faults: string[] = [];
   const reader = createConnectionReader(path.dirname(file), banks, faults);
   const content = reader.text(path.basename(file), FILE);
   const value = content === null ? null : parseJson(content, faults);
   if (faults.length > 0) return { faults };
-  faults.push(...faultsOf(RailsFile, value, ''), ...entryFaults(value, protocols));
+  faults.push(...schemaFaults(RailsFile, value, ''), ...entryFaults(value, protocols));
   if (faults.length > 0 || !Check(RailsFile, value)) return { faults };
 
   const names = value.rails.map((entry) => (entry as unknown as CommonEntry).name);
   for (const name of new Set(names.filter((each, index) => names.indexOf(each) !== index))) {
-    faults.push(`${name}: there are several connections of this name`);
+    faults.push(`${name}: several connections have this name`);
   }
   const read = value.rails.map((entry) => {
-    const common = commonOf(entry as unknown as CommonEntry, reader);
+    const common = readCommon(entry as unknown as CommonEntry, reader);
     return { common, connection: protocolNamed(entry.protocol, protocols).connect(entry, common, reader) };
   });
   const routes = readRoutes(
@@ -58,14 +60,14 @@ export function readRailsFile(
   return faults.length > 0 ? { faults } : { connections, routes };
 }
 
-/** Of each entry whose protocol is known, whatever is wrong around it. */
+/** The faults of each entry whose protocol is known, also when other parts of the file are faulty. */
 function entryFaults(value: unknown, protocols: readonly Protocol[]): string[] {
   const rails = isJsonObject(value) ? ownProperty(value, 'rails') : null;
   if (!Array.isArray(rails)) return [];
   return rails.flatMap((entry: unknown, index) => {
     const name = isJsonObject(entry) ? ownProperty(entry, 'protocol') : null;
     const protocol = protocols.find((each) => each.name === name);
-    return protocol === undefined ? [] : faultsOf(protocol.schema, entry, `/rails/${index}`);
+    return protocol === undefined ? [] : schemaFaults(protocol.schema, entry, `/rails/${index}`);
   });
 }
 
@@ -75,27 +77,24 @@ function protocolNamed(name: string, protocols: readonly Protocol[]): Protocol {
   return protocol;
 }
 
-function commonOf(entry: CommonEntry, reader: ConnectionReader): RailSettings {
+function readCommon(entry: CommonEntry, reader: ConnectionReader): RailSettings {
   const { name, base_url: baseUrl, banks } = entry;
   const transport = readTransport(entry, name, reader);
   reader.address(baseUrl, `${name}: base_url`);
-  const served = banks === '*' ? null : banks.map((code) => reader.bic(code, `${name}: banks`));
+  const bics = banks === '*' ? null : banks.map((code) => reader.bic(code, `${name}: banks`));
   return {
     name,
     baseUrl: baseUrl.replace(/\/$/, ''),
-    banks: served === null ? null : new Set(served.filter((bic) => bic !== null)),
+    banks: bics === null ? null : new Set(bics.filter((bic) => bic !== null)),
     contract: {
       perSecond: entry.quota_per_second ?? null,
       perDay: entry.quota_per_day ?? null,
       concurrencyMax: entry.concurrency_max ?? null,
-      isShared: served?.length !== 1,
+      isShared: bics?.length !== 1,
     },
     ...(transport === undefined ? {} : { transport }),
   };
 }
-
-const faultsOf = (schema: TSchema, value: unknown, at: string): string[] =>
-  schemaFaults(schema, value, at).map((fault) => `${FILE} ${fault}`);
 
 function parseJson(content: string, faults: string[]): unknown {
   try {
@@ -104,4 +103,36 @@ function parseJson(content: string, faults: string[]): unknown {
     faults.push(`${FILE} is not valid JSON`);
     return null;
   }
+}
+
+type SchemaError = ReturnType<typeof Errors>[1][number];
+
+/** One sentence for each fault of a value, with its path after `at`. No sentence quotes the value. */
+function schemaFaults(schema: TSchema, value: unknown, at: string): string[] {
+  const [, errors] = Errors(schema, value);
+  const unions = errors.filter(({ keyword }) => keyword === 'anyOf');
+  const isInUnion = ({ instancePath, schemaPath }: SchemaError): boolean =>
+    unions.some((union) => union.instancePath === instancePath && schemaPath.startsWith(`${union.schemaPath}/anyOf/`));
+
+  return errors.flatMap((error) => {
+    // Each unknown field is reported as a fault of its own already.
+    if (error.keyword === 'additionalProperties' || isInUnion(error)) return [];
+    const { instancePath } = error;
+    const place = `${at}${instancePath}` || '/';
+    if (error.keyword !== 'anyOf') return [`${FILE} ${place} ${messageOf(error)}`];
+    // A fault inside the value says more than the list of alternatives for the whole of it.
+    if (errors.some((other) => other.instancePath.startsWith(`${instancePath}/`))) return [];
+    const alternatives = errors.filter((other) => isInUnion(other) && other.instancePath === instancePath);
+    const isConstant = ({ schemaPath }: SchemaError): boolean =>
+      alternatives.some((other) => other.keyword === 'const' && other.schemaPath === schemaPath);
+    const messages = alternatives.filter((each) => each.keyword !== 'type' || !isConstant(each)).map(messageOf);
+    return [`${FILE} ${place} ${messages.join(', or ')}`];
+  });
+}
+
+function messageOf(error: SchemaError): string {
+  if (error.keyword === 'boolean') return 'is not a known field';
+  if (error.keyword === 'enum') return `must be one of ${error.params.allowedValues.join(', ')}`;
+  if (error.keyword === 'const') return `must be ${JSON.stringify(error.params.allowedValue)}`;
+  return error.message;
 }

@@ -4,7 +4,7 @@ import type { ConnectionReader } from './connection-reader.ts';
 import type { RailSettings } from './protocol.ts';
 import type { Rail } from './rail.ts';
 
-/** What the operator wants for one bank: the rails to ask, first choice first, and whether slow answers are hedged. */
+/** The operator's route to one bank: its rails, first choice first, and whether slow inquiries are hedged. */
 export interface RouteSettings {
   /** The rails' names; null for all that reach the bank, in the order of the rails file. */
   readonly rails: readonly string[] | null;
@@ -34,7 +34,9 @@ export const RouteEntry = Type.Object(
 
 type RouteEntry = Static<typeof RouteEntry>;
 
-/** Rails that are not there, or do not reach the bank, are faults: the operator counts on them. */
+/**
+ * A route over a rail that does not exist, or does not reach the bank, is a fault: the operator counts on that rail.
+ */
 export function readRoutes(
   entries: readonly RouteEntry[],
   connections: readonly RailSettings[],
@@ -45,12 +47,12 @@ export function readRoutes(
     const at = `routes ${index}`;
     const named = (rails ?? []).map((name) => ({ name, found: connections.find((each) => each.name === name) }));
     for (const { name, found } of named) {
-      if (found === undefined) reader.fault(`${at}: there is no connection ${name}`);
+      if (found === undefined) reader.fault(`${at}: no connection has the name ${name}`);
     }
     for (const code of banks) {
       const bic = reader.bic(code, `${at}: banks`);
       if (bic === null) continue;
-      if (routes.has(bic)) reader.fault(`${at}: ${code} has another route`);
+      if (routes.has(bic)) reader.fault(`${at}: ${code} already has a route`);
       routes.set(bic, { rails, hedge });
       for (const { name, found } of named) {
         if (found !== undefined && found.banks?.has(bic) === false)

@@ -1,19 +1,19 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { ConnectionReader } from './connection-reader.ts';
 
-/** How a bank is reached besides its address. What is absent is as the system has it. */
+/** TLS identity, trust and proxy of a connection to a bank. The system's defaults apply where a member is absent. */
 export interface BankTransport {
-  /** PEM: what the bank knows the operator by (mutual TLS), its issuers behind it. Always with the key. */
+  /** PEM: the client certificate for mutual TLS, followed by its issuers. Always together with the key. */
   readonly clientCertificate?: string;
   /** PEM, without a passphrase. */
   readonly clientPrivateKey?: string;
-  /** PEM: whom to believe that this is the bank, instead of the authorities that the system knows. */
+  /** PEM: the certificate authorities trusted for the bank, instead of the system's. */
   readonly authorities?: string;
-  /** An HTTP proxy, which is told to CONNECT: what it carries stays between the bank and the operator. */
+  /** An HTTP proxy that receives CONNECT only: it cannot read the traffic between the bank and the operator. */
   readonly proxyUrl?: string;
 }
 
-/** What an entry of the rails file may say about it. */
+/** The transport fields of an entry of the rails file. */
 export interface TransportEntry {
   readonly client_certificate_file?: string;
   readonly client_private_key_file?: string;
@@ -21,7 +21,7 @@ export interface TransportEntry {
   readonly proxy_url?: string;
 }
 
-/** Undefined when the entry says nothing about it. `name` is the connection's. */
+/** Undefined when the entry has none of the fields. `name` is the connection's. */
 export function readTransport(
   entry: TransportEntry,
   name: string,
@@ -34,10 +34,10 @@ export function readTransport(
     proxy_url: proxyUrl,
   } = entry;
   if ((certificateFile === undefined) !== (keyFile === undefined)) {
-    reader.fault(`${name}: client_certificate_file and client_private_key_file go together`);
+    reader.fault(`${name}: client_certificate_file and client_private_key_file must be given together`);
   }
-  const read = (file: string | undefined, what: string): string | null =>
-    file === undefined ? null : reader.text(file, `${name}: ${what}`);
+  const read = (file: string | undefined, field: string): string | null =>
+    file === undefined ? null : reader.text(file, `${name}: ${field}`);
 
   const certificatePem = read(certificateFile, 'client_certificate_file');
   const certificate = certificatePem === null ? null : parseCertificate(certificatePem);
@@ -48,7 +48,7 @@ export function readTransport(
   if (keyPem !== null) checkKey(keyPem, certificate, name, reader);
   const authorities = read(authoritiesFile, 'ca_file');
   if (authorities !== null && parseCertificate(authorities) === null) {
-    reader.fault(`${name}: ca_file holds no certificate in PEM format`);
+    reader.fault(`${name}: ca_file contains no certificate in PEM format`);
   }
   if (proxyUrl !== undefined && !isProxyAddress(proxyUrl)) {
     reader.fault(`${name}: proxy_url must be an http:// or https:// address without user, path or query`);
@@ -71,7 +71,7 @@ function parseCertificate(pem: string): X509Certificate | null {
   }
 }
 
-/** Found out now, because later it would look as if the bank could not be reached. */
+/** Checked at the start. Later, a wrong key would look like an unreachable bank. */
 function checkKey(pem: string, certificate: X509Certificate | null, name: string, reader: ConnectionReader): void {
   try {
     const key = createPrivateKey(pem);
@@ -79,7 +79,7 @@ function checkKey(pem: string, certificate: X509Certificate | null, name: string
       reader.fault(`${name}: client_private_key_file is not the key of client_certificate_file`);
     }
   } catch {
-    // Without the reason: it may quote the key.
+    // Without the reason, which may quote the key.
     reader.fault(`${name}: client_private_key_file is not a private key in PEM format`);
   }
 }

@@ -1,21 +1,26 @@
-import type { AcmtVersion } from './settings.ts';
-import { namespaceOf } from './settings.ts';
-import type { SentAccountInquiry } from './write-request.ts';
+import type { ReportReason } from './codes.ts';
+import { type AcmtVersion, namespaceOf } from './settings.ts';
 import { child, childrenOf, MalformedXml, parseXml, type XmlElement } from './xml.ts';
 
-/** Why an account was not verified: a code of ISO's list, or a word of the scheme's own. */
-export interface ReportReason {
-  readonly kind: 'Cd' | 'Prtry';
-  readonly code: string;
+/** An inquiry as it is sent. A report must be about it. */
+export interface SentAccountInquiry {
+  /** `Assgnmt/MsgId`, Max35Text. */
+  readonly messageId: string;
+  /** `Vrfctn/Id`, Max35Text: the report repeats it as `OrgnlId`. */
+  readonly verificationId: string;
+  readonly createdAt: Date;
+  readonly accountNumber: string;
+  /** Of the bank that holds the account. Eight characters. */
+  readonly bankBic: string;
 }
 
-/** What a scheme says of the account that was asked about. */
+/** A scheme's report on the account of the inquiry. */
 export interface Report {
   readonly verified: boolean;
   readonly reason: ReportReason | null;
-  /** Whether the number of the account is repeated. When it is, it is the right one. */
+  /** Whether the report repeats the account number. It is then the one of the inquiry. */
   readonly namesAccount: boolean;
-  /** Under `UpdtdPtyAndAcctId`, as they are written; null where they are absent. */
+  /** Under `UpdtdPtyAndAcctId`, unchanged; null where they are absent. */
   readonly names: Readonly<Record<'Pty/Nm' | 'Acct/Nm', string | null>>;
 }
 
@@ -27,26 +32,26 @@ const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
 ]);
 
 /**
- * Reads an identification verification report (acmt.024). Null unless it is one, in the version that is spoken, and speaks
- * of what was asked and of nothing else: the message, the verification, the account, its bank.
+ * Reads an identification verification report (acmt.024). Null unless it is one, in the agreed version, and is about
+ * this inquiry only: its message, its verification, its account and its bank.
  */
-export function readReport(body: string, version: AcmtVersion, asked: SentAccountInquiry): Report | null {
+export function readReport(body: string, version: AcmtVersion, sent: SentAccountInquiry): Report | null {
   try {
-    return reportIn(parseXml(body), version, asked);
+    return reportIn(parseXml(body), version, sent);
   } catch (error) {
     if (error instanceof MalformedXml) return null;
     throw error;
   }
 }
 
-function reportIn(root: XmlElement, version: AcmtVersion, asked: SentAccountInquiry): Report | null {
+function reportIn(root: XmlElement, version: AcmtVersion, sent: SentAccountInquiry): Report | null {
   if (root.name !== 'Document' || root.namespace !== namespaceOf('acmt.024', version)) return null;
   const message = child(root, 'IdVrfctnRpt');
   if (message === null || isBlank(textAt(message, 'Assgnmt', 'MsgId'))) return null;
-  const answered = textAt(message, 'OrgnlAssgnmt', 'MsgId');
-  if (answered !== null && answered !== asked.messageId) return null;
+  const originalMessageId = textAt(message, 'OrgnlAssgnmt', 'MsgId');
+  if (originalMessageId !== null && originalMessageId !== sent.messageId) return null;
 
-  const reports = childrenOf(message, 'Rpt').filter((each) => textAt(each, 'OrgnlId') === asked.verificationId);
+  const reports = childrenOf(message, 'Rpt').filter((each) => textAt(each, 'OrgnlId') === sent.verificationId);
   const [report, ...others] = reports;
   if (report === undefined || others.length > 0) return null;
 
@@ -54,8 +59,8 @@ function reportIn(root: XmlElement, version: AcmtVersion, asked: SentAccountInqu
   const sides = [child(report, 'OrgnlPtyAndAcctId'), child(report, 'UpdtdPtyAndAcctId')];
   const accounts = sides.map((side) => accountOf(side)).filter((account) => account !== null);
   const banks = sides.map((side) => textAt(side, 'Agt', 'FinInstnId', 'BICFI')).filter((bic) => bic !== null);
-  const sameAccount = accounts.every((account) => account === asked.accountNumber);
-  const sameBank = banks.every((bic) => isOfBank(bic, asked.bankBic));
+  const sameAccount = accounts.every((account) => account === sent.accountNumber);
+  const sameBank = banks.every((bic) => isOfBank(bic, sent.bankBic));
   if (verified === undefined || !sameAccount || !sameBank) return null;
 
   const updated = child(report, 'UpdtdPtyAndAcctId');
@@ -72,7 +77,7 @@ const textAt = (from: XmlElement | null, ...path: readonly string[]): string | n
 
 const isBlank = (text: string | null): boolean => text === null || text.trim() === '';
 
-/** In whichever of the two elements: schemes put numbers that are no IBAN into `IBAN`, too. */
+/** In either element: schemes put numbers that are no IBAN into `IBAN` too. */
 function accountOf(side: XmlElement | null): string | null {
   const id = child(child(side, 'Acct'), 'Id');
   const [iban, other] = [textAt(id, 'IBAN'), textAt(id, 'Othr', 'Id')];
@@ -80,13 +85,13 @@ function accountOf(side: XmlElement | null): string | null {
   return iban ?? other;
 }
 
-/** ISO 9362: the first eight characters are the bank, three more a branch. */
+/** ISO 9362: the first eight characters identify the bank, three more a branch. */
 const isOfBank = (bic: string, bankBic: string): boolean =>
   (bic.length === 8 || bic.length === 11) && bic.slice(0, 8) === bankBic.slice(0, 8);
 
 function reasonOf(reason: XmlElement | null): ReportReason | null {
   if (reason === null) return null;
-  const [code, word] = [textAt(reason, 'Cd'), textAt(reason, 'Prtry')];
-  if ((code === null) === (word === null)) throw new MalformedXml('no reason, or two, where there is one');
-  return code === null ? { kind: 'Prtry', code: word ?? '' } : { kind: 'Cd', code };
+  const [code, proprietary] = [textAt(reason, 'Cd'), textAt(reason, 'Prtry')];
+  if ((code === null) === (proprietary === null)) throw new MalformedXml('Rsn must have either Cd or Prtry');
+  return code === null ? { kind: 'Prtry', code: proprietary ?? '' } : { kind: 'Cd', code };
 }

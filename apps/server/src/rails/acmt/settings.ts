@@ -1,28 +1,33 @@
 import type { RailSettings } from '../protocol.ts';
 
-/** acmt.023.001.03 and acmt.023.001.04; the answers have the same numbers. */
+/** acmt.023.001.03 and acmt.023.001.04. The reports (acmt.024) have the same version numbers. */
 export const VERSIONS = ['03', '04'] as const;
 export type AcmtVersion = (typeof VERSIONS)[number];
 
-/** How the account is put: `Othr` with the name of a numbering scheme (EthSwitch), or `IBAN` whatever it is (Hydrogen). */
+/**
+ * The element of the account number: `Othr` with the name of a numbering scheme (EthSwitch), or `IBAN` for any number
+ * (Hydrogen).
+ */
 export const ACCOUNT_ELEMENTS = ['Othr', 'IBAN'] as const;
 export type AccountElement = (typeof ACCOUNT_ELEMENTS)[number];
 
-/** Where the holder's name is: `Pty/Nm` the full one (EthSwitch), `Acct/Nm` the one that may be shown (Nexus). */
+/**
+ * The element of the holder's name: `Pty/Nm` for the full name (EthSwitch), `Acct/Nm` for the one to display (Nexus).
+ */
 export const NAME_ELEMENTS = ['Pty/Nm', 'Acct/Nm'] as const;
 export type NameElement = (typeof NAME_ELEMENTS)[number];
 
 /** One connection to a scheme, as agreed between it and the operator. */
 export interface AcmtSettings extends RailSettings {
   readonly version: AcmtVersion;
-  /** The BIC that we are known by: the assigner. 8 or 11 characters. */
+  /** The BIC by which the scheme knows the operator: the assigner. 8 or 11 characters. */
   readonly agentBic: string;
   /** The scheme's own identification: the assignee. Up to 35 characters. */
   readonly schemeId: string;
-  /** Below the base address, with a slash in front. */
+  /** Below the base address, with a leading slash. */
   readonly path: string;
   readonly accountElement: AccountElement;
-  /** `SchmeNm/Prtry` beside an account in `Othr`, such as `ACCT`; null leaves it out. */
+  /** `SchmeNm/Prtry` beside an account in `Othr`, such as `ACCT`; null omits it. */
   readonly accountScheme: string | null;
   readonly nameElement: NameElement;
 }

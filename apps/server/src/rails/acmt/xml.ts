@@ -1,31 +1,31 @@
 import { XMLParser } from 'fast-xml-parser';
 
 /**
- * XML as messages between banks have it, which is a small part of XML. Refused is whatever they have no need of and two
- * readers may see differently: a DOCTYPE with its entities, comments, CDATA, processing instructions, text between elements.
- * Nothing is fetched and nothing expands: what is read is never longer than what came.
+ * The small part of XML that messages between banks use. Features that they do not need, and that two readers may
+ * interpret differently, are rejected: a DOCTYPE with its entities, comments, CDATA, processing instructions, and text
+ * between elements. Nothing is fetched and nothing expands: the parsed text is never longer than the message.
  */
 export interface XmlElement {
   /** Without its prefix. */
   readonly name: string;
-  /** The namespace that the prefix, or its absence, stands for; '' for none. */
+  /** The namespace of the prefix, or the default namespace; '' for none. */
   readonly namespace: string;
   readonly children: readonly XmlElement[];
-  /** As it was meant: references are replaced. '' where there are children. */
+  /** With its references replaced. '' where there are children. */
   readonly text: string;
 }
 
-/** The text is no XML, or not of the kind that is read here. */
+/** The text is no XML, or uses features that are rejected here. */
 export class MalformedXml extends Error {}
 
-/** Of elements in each other. A report needs ten; each level costs a call of `elementOf`. */
+/** The nesting depth of elements. A report needs ten levels; each one costs a call of `elementOf`. */
 const DEPTH_MAX = 32;
 
 const parser = new XMLParser({
   preserveOrder: true,
   ignoreAttributes: false,
   attributeNamePrefix: '',
-  // An account number is text: as numbers, its leading zeros would be lost.
+  // An account number is text: as a number it would lose its leading zeros.
   parseTagValue: false,
   trimValues: false,
   processEntities: false,
@@ -35,12 +35,12 @@ const parser = new XMLParser({
 const DECLARATION =
   /^<\?xml\s+version=(["'])1\.0\1(?:\s+encoding=(["'])utf-8\2)?(?:\s+standalone=(["'])(?:yes|no)\3)?\s*\?>/i;
 const NAME = String.raw`[A-Za-z_][\w.-]*(?::[A-Za-z_][\w.-]*)?`;
-/** What may follow a "<", up to the next one. The parser alone is more patient than the standard. */
+/** The text from one "<" to the next. The parser alone accepts more than the standard allows. */
 const TAG_AND_TEXT = new RegExp(
   String.raw`^(?:/${NAME}\s*|${NAME}(?:\s+${NAME}\s*=\s*(?:"[^"]*"|'[^']*'))*\s*/?)>[^]*$`,
 );
-/** XML 1.0, section 2.2: characters that are in no document, however they are written. */
-// oxlint-disable-next-line no-control-regex -- control characters are what it looks for
+/** XML 1.0, section 2.2: characters that no document may contain, neither directly nor as a reference. */
+// oxlint-disable-next-line no-control-regex -- the pattern is meant to match control characters
 const NO_CHARACTER = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/;
 
 /** The root. @throws MalformedXml, and nothing else */
@@ -48,24 +48,24 @@ export function parseXml(text: string): XmlElement {
   const content = text.replace(DECLARATION, '').trim();
   const [before = '', ...parts] = content.split('<');
   if (before !== '' || parts.length === 0) throw new MalformedXml('no element');
-  if (NO_CHARACTER.test(content)) throw new MalformedXml('a character that XML does not have');
-  if (!parts.every((part) => TAG_AND_TEXT.test(part))) throw new MalformedXml('something else than elements and text');
+  if (NO_CHARACTER.test(content)) throw new MalformedXml('a character that XML does not allow');
+  if (!parts.every((part) => TAG_AND_TEXT.test(part))) throw new MalformedXml('only elements and text are allowed');
   const [root, ...others] = parse(content);
-  if (root === undefined || others.length > 0) throw new MalformedXml('not one root');
+  if (root === undefined || others.length > 0) throw new MalformedXml('there must be one root element');
   return elementOf(root, new Map());
 }
 
 /** The one child of this name in the parent's namespace, or null. @throws MalformedXml when there are several */
 export function child(parent: XmlElement | null, name: string): XmlElement | null {
   const [first = null, ...others] = parent === null ? [] : childrenOf(parent, name);
-  if (others.length > 0) throw new MalformedXml(`several ${name}`);
+  if (others.length > 0) throw new MalformedXml(`more than one ${name}`);
   return first;
 }
 
 export const childrenOf = (parent: XmlElement, name: string): readonly XmlElement[] =>
   parent.children.filter((each) => each.name === name && each.namespace === parent.namespace);
 
-/** For the text of an element. */
+/** Escapes the text of an element. */
 export const escapeXml = (text: string): string =>
   text
     .replaceAll('&', '&amp;')
@@ -74,7 +74,7 @@ export const escapeXml = (text: string): string =>
     .replaceAll('"', '&quot;')
     .replaceAll("'", '&apos;');
 
-/** A node of the parser: one name with its content, and its attributes under `:@`, which is no name in XML. */
+/** A node of the parser: one name with its content, and its attributes under `:@`, which cannot be a name in XML. */
 type ParsedNode = Readonly<Record<string, readonly ParsedNode[]>>;
 const ATTRIBUTES = ':@';
 const TEXT = '#text';
@@ -83,7 +83,7 @@ function parse(content: string): readonly ParsedNode[] {
   try {
     return parser.parse(content, true) as readonly ParsedNode[];
   } catch (error) {
-    // The reason quotes the message, which may name an account: it is kept as the cause, not said.
+    // The parser's reason may quote an account number from the message. It is kept as the cause and is not in the text.
     throw new MalformedXml('not well-formed', { cause: error });
   }
 }
@@ -100,7 +100,7 @@ function elementOf(node: ParsedNode, outerScope: ReadonlyMap<string, string>): X
   const colon = qualifiedName.indexOf(':');
   const prefix = colon === -1 ? '' : qualifiedName.slice(0, colon);
   const namespace = scope.get(prefix) ?? (prefix === '' ? '' : null);
-  if (namespace === null) throw new MalformedXml('a prefix that stands for nothing');
+  if (namespace === null) throw new MalformedXml('an undeclared prefix');
 
   const children = content.filter((each) => !(TEXT in each)).map((each) => elementOf(each, scope));
   const text = decode(content.map((each) => (each[TEXT] ?? '') as string).join(''));
@@ -117,18 +117,18 @@ const NAMED: ReadonlyMap<string, string> = new Map([
 ]);
 const REFERENCE = /&(?:([a-z]{2,4})|#(\d{1,7})|#x([\dA-Fa-f]{1,6}));|&/g;
 
-/** XML 1.0, section 4.6: the five entities that need no declaration, and characters by their number. No others. */
+/** Replaces the five entities that need no declaration (XML 1.0, section 4.6) and character references. */
 function decode(text: string): string {
   if (!text.includes('&')) return text;
   const decoded = text.replaceAll(REFERENCE, (_whole, name?: string, decimal?: string, hex?: string) => {
-    if (name !== undefined) return NAMED.get(name) ?? refuseReference();
+    if (name !== undefined) return NAMED.get(name) ?? rejectReference();
     const number = decimal === undefined ? Number.parseInt(hex ?? '', 16) : Number(decimal);
-    return number <= 0x10_ffff ? String.fromCodePoint(number) : refuseReference();
+    return number <= 0x10_ffff ? String.fromCodePoint(number) : rejectReference();
   });
-  if (NO_CHARACTER.test(decoded) || !decoded.isWellFormed()) return refuseReference();
+  if (NO_CHARACTER.test(decoded) || !decoded.isWellFormed()) return rejectReference();
   return decoded;
 }
 
-function refuseReference(): never {
-  throw new MalformedXml('a reference to what is not known');
+function rejectReference(): never {
+  throw new MalformedXml('an unknown reference');
 }

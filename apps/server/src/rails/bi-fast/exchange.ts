@@ -1,55 +1,58 @@
 import { type BankReply, createBankHttp } from '../bank-http.ts';
-import { type InquiryFailure, inquiryFailureOf, reasonForHttpStatus } from '../http-failure.ts';
-import { createSerials } from './identifiers.ts';
-import { type HubRequest, type Message, type MessageHead, writeMessage } from './message.ts';
+import { type InquiryFailure, inquiryFailureOf, reasonForHttpStatus } from '../bank-reply.ts';
+import { createSerials, type HubRequest, type Message, type MessageHead, writeMessage } from './message.ts';
 import type { BiFastSettings } from './settings.ts';
 import { parseReport, type StatusReport } from './status-report.ts';
 
+/** `head` is that of the message on which the hub reports. */
 export type HubReply =
-  | { readonly kind: 'report'; readonly report: StatusReport; readonly sent: MessageHead }
-  | { readonly kind: 'no_answer'; readonly noAnswer: InquiryFailure };
+  | { readonly kind: 'report'; readonly report: StatusReport; readonly head: MessageHead }
+  | { readonly kind: 'failure'; readonly failure: InquiryFailure };
 
 export interface BiFastExchange {
   /** Never rejects. */
-  send(question: HubRequest, signal: AbortSignal): Promise<HubReply>;
+  send(request: HubRequest, signal: AbortSignal): Promise<HubReply>;
   close(): Promise<void>;
 }
 
 const HEADERS = { 'content-type': 'application/json', accept: 'application/json' };
 const DUPLICATE = 'U149';
 
-/** What every question to the hub has in common: identifiers, one POST, and asking once more when they were used already. */
+/**
+ * The exchange that all requests to the hub share: identifiers, one POST, and one retry when the identifiers were used.
+ */
 export function createBiFastExchange(settings: BiFastSettings, origin: string): BiFastExchange {
   const http = createBankHttp(origin, settings.transport);
   const serials = createSerials();
 
-  async function send(question: HubRequest, signal: AbortSignal): Promise<HubReply> {
-    const message = writeMessage(question, settings, { atMs: Date.now(), serial: serials.next() });
-    return reported(await http.post(question.path, HEADERS, message.body, signal), message, settings.bic);
+  async function post(request: HubRequest, signal: AbortSignal): Promise<HubReply> {
+    const message = writeMessage(request, settings, { atMs: Date.now(), serial: serials.next() });
+    return readReply(await http.post(request.path, HEADERS, message.body, signal), message, settings.bic);
   }
 
-  async function ask(question: HubRequest, signal: AbortSignal): Promise<HubReply> {
-    const first = await send(question, signal);
+  async function send(request: HubRequest, signal: AbortSignal): Promise<HubReply> {
+    const first = await post(request, signal);
     if (first.kind !== 'report' || first.report.reason !== DUPLICATE) return first;
-    // Another process of this participant was here before; a question may be asked as often as one likes.
-    serials.leap();
-    return send(question, signal);
+    // Another process of this participant has used these identifiers. The request changes nothing, so it may be
+    // repeated.
+    serials.restart();
+    return post(request, signal);
   }
 
   return {
-    send: (question, signal) =>
-      ask(question, signal).catch((error: unknown) => noAnswer(inquiryFailureOf(error, signal))),
+    send: (request, signal) =>
+      send(request, signal).catch((error: unknown) => failure(inquiryFailureOf(error, signal))),
     close: () => http.close(),
   };
 }
 
-function reported({ status, body }: BankReply, { head }: Message, ownBic: string): HubReply {
-  // What the hub says of payments it says with 200: beside another status no report is to be believed.
-  if (status !== 200) return noAnswer({ reason: reasonForHttpStatus(status), railCode: `HTTP ${status}` });
+function readReply({ status, body }: BankReply, { head }: Message, ownBic: string): HubReply {
+  // The hub reports on payments with HTTP 200. With another status no report is believed.
+  if (status !== 200) return failure({ reason: reasonForHttpStatus(status), railCode: `HTTP ${status}` });
   const report = parseReport(body, ownBic);
-  if (report === 'rejected') return noAnswer({ reason: 'rejected_by_bank', railCode: 'admi.002' });
-  if (report === null) return noAnswer({ reason: 'invalid_response', railCode: null });
-  return { kind: 'report', report, sent: head };
+  if (report === 'rejected') return failure({ reason: 'rejected_by_bank', railCode: 'admi.002' });
+  if (report === null) return failure({ reason: 'invalid_response', railCode: null });
+  return { kind: 'report', report, head };
 }
 
-const noAnswer = (reason: InquiryFailure): HubReply => ({ kind: 'no_answer', noAnswer: reason });
+const failure = (reason: InquiryFailure): HubReply => ({ kind: 'failure', failure: reason });

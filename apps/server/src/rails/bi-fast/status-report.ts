@@ -10,7 +10,10 @@ const Amount = Type.Object({
   Value: Type.Optional(Type.Unknown()),
 });
 
-/** What is read of pacs.002.001.10. An object where a text should be may hide what must not be overlooked: it is refused. */
+/**
+ * The fields that are read from pacs.002.001.10. An object in place of a text may hide relevant information, so it is
+ * rejected.
+ */
 const Transaction = Type.Object({
   OrgnlEndToEndId: Type.String(),
   OrgnlTxId: Type.Optional(Type.String()),
@@ -61,7 +64,7 @@ const Report = Type.Object({
 export interface StatusReport {
   readonly endToEndId: string;
   readonly transactionId: string | undefined;
-  /** Of the message that is reported on, and what kind it was, such as `pacs.008.001.08`. */
+  /** The id and the kind of the message that is reported on, such as `pacs.008.001.08`. */
   readonly messageId: string | undefined;
   readonly messageName: string | undefined;
   /** TxSts, four letters. */
@@ -73,15 +76,18 @@ export interface StatusReport {
   /** BIC of the account's bank. */
   readonly bank: string | undefined;
   readonly currency: string | undefined;
-  /** As it is written; empty where it is no number. */
+  /** As it is written in the report; empty where it is no number. */
   readonly amount: string | undefined;
 }
 
-/** A bank's own word for what it says, for the operator. */
+/** The hub's own code, for the operator. */
 export const railCodeOf = ({ status, reason }: StatusReport): string =>
   reason === undefined ? status : `${status} ${reason}`;
 
-/** `rejected`: the hub takes the question for malformed (admi.002). Null for what is neither, or speaks to another bank. */
+/**
+ * `rejected`: the hub found the request malformed (admi.002). Null for any other message, and for one to another
+ * participant.
+ */
 export function parseReport(text: string, ownBic: string): StatusReport | 'rejected' | null {
   const value = readExactJson(text);
   if (!Check(AnyMessage, value)) return null;
@@ -95,8 +101,8 @@ function reportOf({ BusMsg }: Static<typeof Report>): StatusReport | null {
   const { OrgnlGrpInfAndSts: groups, TxInfAndSts: transactions } = BusMsg.Document.FIToFIPmtStsRpt;
   const [transaction] = transactions;
   if (transaction === undefined) return null;
-  const about = transaction.OrgnlTxRef;
-  const amount = about?.IntrBkSttlmAmt;
+  const original = transaction.OrgnlTxRef;
+  const amount = original?.IntrBkSttlmAmt;
   return {
     endToEndId: transaction.OrgnlEndToEndId,
     transactionId: transaction.OrgnlTxId,
@@ -104,15 +110,15 @@ function reportOf({ BusMsg }: Static<typeof Report>): StatusReport | null {
     messageName: groups?.[0]?.OrgnlMsgNmId,
     status: transaction.TxSts,
     reason: transaction.StsRsnInf?.[0]?.Rsn.Prtry,
-    holder: about?.Cdtr?.Pty?.Nm,
-    accountNumber: about?.CdtrAcct?.Id.Othr.Id,
-    bank: about?.CdtrAgt?.FinInstnId.Othr.Id,
+    holder: original?.Cdtr?.Pty?.Nm,
+    accountNumber: original?.CdtrAcct?.Id.Othr.Id,
+    bank: original?.CdtrAgt?.FinInstnId.Othr.Id,
     currency: amount?.Ccy,
     amount: amount === undefined ? undefined : decimalText(amount),
   };
 }
 
-/** Both spellings of the member are read; the one must not contradict the other. */
+/** Both spellings of the member are read. A report with both is not believed. */
 function decimalText({ value, Value }: Static<typeof Amount>): string {
   if (value !== undefined && Value !== undefined) return '';
   const given = value ?? Value;

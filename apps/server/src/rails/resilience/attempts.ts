@@ -2,7 +2,7 @@ import type { Metrics } from '../../observability/metrics.ts';
 import { type AccountInquiry, type InquiryOutcome, outcomeLabel } from '../rail.ts';
 import type { GuardedRail } from './guarded-rail.ts';
 
-/** A question that is under way over one rail. Each one that began is settled, whatever comes of it. */
+/** One inquiry in flight over one rail. Each attempt that began is completed, whatever its outcome. */
 export interface Attempt {
   readonly guarded: GuardedRail;
   readonly inquiry: AccountInquiry;
@@ -14,21 +14,21 @@ export interface Attempt {
 }
 
 export interface Attempts {
-  /** Nothing refuses it now; it is given `shareMs`. */
+  /** The guarded rail accepts an inquiry now. Its deadline is `shareMs` from now. */
   begin(guarded: GuardedRail, inquiry: AccountInquiry, shareMs: number, nowMs: number): Attempt;
-  /** What it came to, as it is passed on. */
+  /** Records the outcome, and returns it with the rail's name. */
   complete(attempt: Attempt, outcome: InquiryOutcome, nowMs: number): InquiryOutcome;
-  /** The rail broke its promise and rejected. That is a fault of ours, and says nothing about the bank. */
+  /** The rail rejected, which the port forbids. That is a defect of ours and says nothing about the bank. */
   completeWithError(attempt: Attempt, nowMs: number): void;
-  /** Nobody waits for it any more. */
-  abandon(attempt: Attempt): void;
-  /** Begins and settles. */
+  /** The outcome is no longer needed. */
+  cancel(attempt: Attempt): void;
+  /** Begins an attempt and completes it. */
   run(guarded: GuardedRail, inquiry: AccountInquiry, shareMs: number, nowMs: number): Promise<InquiryOutcome>;
 }
 
-/** `clock` gives milliseconds and never jumps. */
+/** `clock` returns milliseconds and never jumps. */
 export function createAttempts(metrics: Pick<Metrics, 'inquiries'>, clock: () => number): Attempts {
-  const abandoned = new WeakSet<Attempt>();
+  const canceled = new WeakSet<Attempt>();
 
   const begin: Attempts['begin'] = (guarded, inquiry, shareMs, nowMs) => {
     const isProbe = guarded.begin(nowMs);
@@ -43,8 +43,8 @@ export function createAttempts(metrics: Pick<Metrics, 'inquiries'>, clock: () =>
     const { guarded, isProbe, inquiry, startedMs } = attempt;
     const tookMs = nowMs - startedMs;
     const rail = guarded.rail.name;
-    if (outcome.kind === 'no_verdict' && abandoned.has(attempt)) {
-      // It would have taken longer still: leaving it out would make the bank look faster than it is.
+    if (outcome.kind === 'no_verdict' && canceled.has(attempt)) {
+      // The duration is recorded although the inquiry would have taken longer: without it, the bank would look faster.
       guarded.release(isProbe, tookMs, nowMs);
       metrics.inquiries.record(rail, 'abandoned', tookMs);
       return outcome;
@@ -65,8 +65,8 @@ export function createAttempts(metrics: Pick<Metrics, 'inquiries'>, clock: () =>
     begin,
     complete,
     completeWithError,
-    abandon(attempt) {
-      abandoned.add(attempt);
+    cancel(attempt) {
+      canceled.add(attempt);
       attempt.deadline.abort();
     },
     async run(guarded, inquiry, shareMs, nowMs) {

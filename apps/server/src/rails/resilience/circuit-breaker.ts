@@ -1,158 +1,175 @@
 /**
- * Whether a bank is asked at all.
+ * The circuit breaker of one bank on one rail.
  *
- * - closed: it is asked.
- * - open: it has failed too often, and is given a rest.
- * - half open: the rest is over; one question, the probe, goes out, and its answer decides.
+ * - closed: inquiries are sent.
+ * - open: the bank failed too often; no inquiry is sent until the open time has passed.
+ * - half open: the open time has passed; one inquiry, the probe, is sent. Its outcome closes or reopens the breaker.
  */
 export type BreakerState = 'closed' | 'half_open' | 'open';
 
 /**
- * What an answer says about the bank; `nothing` when nobody waited for it any more. `failed_meanwhile`: the bank answered somebody else
- * while this question was with it.
+ * What an outcome says about the bank.
+ *
+ * - `overlapping_failure`: the inquiry failed, but the bank answered another one while this one was in flight.
+ * - `ignored`: the outcome says nothing about the bank, such as that of an inquiry that was canceled.
  */
 export type BreakerOutcome =
-  | 'answered'
-  | 'failed'
-  | 'failed_meanwhile'
+  | 'success'
+  | 'failure'
+  | 'overlapping_failure'
   | 'throttled'
   | 'credentials_rejected'
-  | 'nothing';
+  | 'ignored';
 
 export interface BreakerSettings {
-  /** So many failures without an answer between them open it. */
+  /** This many failures with no success between them open the breaker. */
   readonly consecutiveFailuresMax: number;
-  /** Of at least so many answers in the window, */
+  /** With at least this many outcomes in the window, */
   readonly windowOutcomesMin: number;
-  /** this share of failures opens it. */
+  /** this failure rate, from 0 to 1, opens it. */
   readonly windowFailureRateMax: number;
   readonly windowMs: number;
-  /** The first rest; each probe that fails doubles it. */
+  /** The first open time. Each probe that fails doubles it. */
   readonly openMinMs: number;
   readonly openMaxMs: number;
-  /** So many requests for fewer questions, without an answer between them, give a short rest. */
+  /** This many throttled outcomes with no other between them open the breaker for a short time. */
   readonly consecutiveThrottledMax: number;
   readonly throttledOpenMs: number;
   /**
-   * So many refusals of the operator without an answer between them open it: now and then one may be meant for the question,
-   * but a bank that refuses every question may lock the operator out in the end.
+   * This many rejections of the operator's credentials with no success between them open the breaker. A single one may
+   * be meant for the inquiry, but a bank that rejects every inquiry may in the end lock the operator out.
    */
   readonly consecutiveRejectionsMax: number;
 }
 
 export interface CircuitBreaker {
   state(): BreakerState;
-  /** It is open only because the bank asked for fewer questions: it answers, and nobody has put another since. */
+  /** It is open only because the bank asked for fewer inquiries: the bank answers, and none was sent since. */
   isThrottled(): boolean;
-  /** How long until a question may go out; 0 when one may now. */
+  /** How long until an inquiry may be sent; 0 when one may be sent now. */
   waitMs(nowMs: number): number;
-  /** A question goes out, which `waitMs` allows; whether it is the probe. */
+  /** An inquiry is sent, which `waitMs` allows. Returns whether it is the probe. */
   begin(): boolean;
-  end(isProbe: boolean, health: BreakerOutcome, nowMs: number): void;
+  end(isProbe: boolean, outcome: BreakerOutcome, nowMs: number): void;
 }
 
-/** While the probe is under way, nobody knows how long the rest will be; a healthy bank has answered by then. */
+/** The wait while the probe is in flight and the next open time is unknown. A healthy bank has answered by then. */
 const PROBE_WAIT_MS = 1_000;
 
 export function createCircuitBreaker(
   settings: BreakerSettings,
   onChange: (state: BreakerState) => void,
 ): CircuitBreaker {
-  const { openMinMs, openMaxMs } = settings;
+  const { openMinMs, openMaxMs, throttledOpenMs } = settings;
+  const counters = createOutcomeCounters(settings);
   let state: BreakerState = 'closed';
-  let probing = false;
-  let restEndsMs = 0;
-  let restMs = openMinMs;
-  let restsFor: BreakerOutcome = 'nothing';
-  let failuresInARow = 0;
-  let throttledInARow = 0;
-  let refusedInARow = 0;
-  // The window moves by halves, which is exact enough for a share and costs two numbers instead of a list.
-  let halfEndsMs = Number.NEGATIVE_INFINITY;
-  let answers = { now: 0, before: 0 };
-  let failures = { now: 0, before: 0 };
+  let isProbing = false;
+  let openUntilMs = 0;
+  let openMs = openMinMs;
+  let openReason: BreakerOutcome = 'ignored';
 
   function change(next: BreakerState): void {
     state = next;
-    probing = false;
+    isProbing = false;
     onChange(next);
   }
 
-  function moveWindow(nowMs: number): void {
-    const halfMs = settings.windowMs / 2;
-    const isNext = nowMs < halfEndsMs + halfMs;
-    answers = { now: 0, before: isNext ? answers.now : 0 };
-    failures = { now: 0, before: isNext ? failures.now : 0 };
-    halfEndsMs = nowMs + halfMs;
-  }
-
-  function rest(ms: number, reason: BreakerOutcome, nowMs: number): void {
-    restEndsMs = nowMs + ms;
-    restsFor = reason;
+  function open(reason: BreakerOutcome, nowMs: number): void {
+    openUntilMs = nowMs + (reason === 'throttled' ? throttledOpenMs : openMs);
+    openReason = reason;
     change('open');
   }
 
   function close(): void {
-    restMs = openMinMs;
-    failuresInARow = throttledInARow = refusedInARow = 0;
-    answers = { now: 0, before: 0 };
-    failures = { now: 0, before: 0 };
+    openMs = openMinMs;
+    counters.reset();
     change('closed');
   }
 
-  function endProbe(health: BreakerOutcome, nowMs: number): void {
-    probing = false;
-    if (health === 'answered' || health === 'credentials_rejected') close();
-    else if (health === 'throttled') rest(settings.throttledOpenMs, health, nowMs);
-    else if (health === 'failed' || health === 'failed_meanwhile') {
-      restMs = Math.min(restMs * 2, openMaxMs);
-      rest(restMs, health, nowMs);
-    }
-  }
-
-  function isTooMuch(): boolean {
-    const all = answers.now + answers.before;
-    const share = (failures.now + failures.before) / all;
-    const isOften = all >= settings.windowOutcomesMin && share >= settings.windowFailureRateMax;
-    return failuresInARow >= settings.consecutiveFailuresMax || isOften;
+  function endProbe(outcome: BreakerOutcome, nowMs: number): void {
+    isProbing = false;
+    if (outcome === 'ignored') return;
+    if (outcome === 'success' || outcome === 'credentials_rejected') return close();
+    if (outcome !== 'throttled') openMs = Math.min(openMs * 2, openMaxMs);
+    open(outcome, nowMs);
   }
 
   return {
     state: () => state,
-    isThrottled: () => state === 'open' && restsFor === 'throttled',
+    isThrottled: () => state === 'open' && openReason === 'throttled',
     waitMs(nowMs) {
       if (state === 'closed') return 0;
-      if (probing) return PROBE_WAIT_MS;
-      return state === 'open' ? Math.max(restEndsMs - nowMs, 0) : 0;
+      if (isProbing) return PROBE_WAIT_MS;
+      return state === 'open' ? Math.max(openUntilMs - nowMs, 0) : 0;
     },
     begin() {
       if (state === 'closed') return false;
       if (state === 'open') change('half_open');
-      probing = true;
+      isProbing = true;
       return true;
     },
-    end(isProbe, health, nowMs) {
-      if (isProbe) return endProbe(health, nowMs);
-      // What went out before the rest says nothing new about the bank.
-      if (state !== 'closed' || health === 'nothing') return;
+    end(isProbe, outcome, nowMs) {
+      if (isProbe) return endProbe(outcome, nowMs);
+      // An inquiry that was sent before the breaker opened says nothing new about the bank.
+      if (state !== 'closed' || outcome === 'ignored') return;
+      if (counters.record(outcome, nowMs)) open(outcome, nowMs);
+    },
+  };
+}
+
+interface OutcomeCounters {
+  /** Returns whether the outcome trips the breaker. */
+  record(outcome: BreakerOutcome, nowMs: number): boolean;
+  reset(): void;
+}
+
+/** Counts the outcomes while the breaker is closed: consecutive ones, and the failure rate in the window. */
+function createOutcomeCounters(settings: BreakerSettings): OutcomeCounters {
+  let consecutiveFailures = 0;
+  let consecutiveThrottled = 0;
+  let consecutiveRejections = 0;
+  // The window moves by halves, which is exact enough for a rate and costs two numbers instead of a list.
+  let halfEndsMs = Number.NEGATIVE_INFINITY;
+  let outcomes = { now: 0, before: 0 };
+  let failures = { now: 0, before: 0 };
+
+  function moveWindow(nowMs: number): void {
+    const halfMs = settings.windowMs / 2;
+    const isNext = nowMs < halfEndsMs + halfMs;
+    outcomes = { now: 0, before: isNext ? outcomes.now : 0 };
+    failures = { now: 0, before: isNext ? failures.now : 0 };
+    halfEndsMs = nowMs + halfMs;
+  }
+
+  function isFailureRateExceeded(): boolean {
+    const all = outcomes.now + outcomes.before;
+    const rate = (failures.now + failures.before) / all;
+    return all >= settings.windowOutcomesMin && rate >= settings.windowFailureRateMax;
+  }
+
+  return {
+    record(outcome, nowMs) {
       if (nowMs >= halfEndsMs) moveWindow(nowMs);
-      if (health === 'throttled') {
-        throttledInARow += 1;
-        if (throttledInARow >= settings.consecutiveThrottledMax) rest(settings.throttledOpenMs, health, nowMs);
-        return;
+      if (outcome === 'throttled') {
+        consecutiveThrottled += 1;
+        return consecutiveThrottled >= settings.consecutiveThrottledMax;
       }
-      answers.now += 1;
-      throttledInARow = 0;
-      if (health !== 'failed' && health !== 'failed_meanwhile') {
-        failuresInARow = 0;
-        refusedInARow = health === 'credentials_rejected' ? refusedInARow + 1 : 0;
-        if (refusedInARow >= settings.consecutiveRejectionsMax) rest(restMs, health, nowMs);
-        return;
+      outcomes.now += 1;
+      consecutiveThrottled = 0;
+      if (outcome !== 'failure' && outcome !== 'overlapping_failure') {
+        consecutiveFailures = 0;
+        consecutiveRejections = outcome === 'credentials_rejected' ? consecutiveRejections + 1 : 0;
+        return consecutiveRejections >= settings.consecutiveRejectionsMax;
       }
       failures.now += 1;
-      // Questions that went out together end together. They are a row only when the bank has said nothing since.
-      if (health === 'failed') failuresInARow += 1;
-      if (isTooMuch()) rest(restMs, health, nowMs);
+      // Inquiries that were sent together fail together. They count as consecutive only when the bank was silent since.
+      if (outcome === 'failure') consecutiveFailures += 1;
+      return consecutiveFailures >= settings.consecutiveFailuresMax || isFailureRateExceeded();
+    },
+    reset() {
+      consecutiveFailures = consecutiveThrottled = consecutiveRejections = 0;
+      outcomes = { now: 0, before: 0 };
+      failures = { now: 0, before: 0 };
     },
   };
 }

@@ -3,11 +3,11 @@ import type { Metrics } from '../../observability/metrics.ts';
 import type { Rail } from '../rail.ts';
 import { type Routes, railsTo } from '../routes.ts';
 import type { BreakerState } from './circuit-breaker.ts';
-import { type ConnectionGuard, createConnectionGuard } from './connection-guard.ts';
 import { createGuardedRail, type GuardedRail, type GuardedRailSnapshot } from './guarded-rail.ts';
+import { type ConnectionGuard, createConnectionGuard } from './limits.ts';
 import { type Contract, NO_CONTRACT, PROTECTION, type Protection } from './settings.ts';
 
-/** How one bank is asked. */
+/** The rails to one bank. */
 export interface Route {
   /** First choice first. */
   readonly rails: readonly GuardedRail[];
@@ -18,7 +18,7 @@ export interface GuardOptions {
   readonly routes?: Routes;
   /** By the rail's name. */
   readonly contracts?: ReadonlyMap<string, Contract>;
-  /** Questions that went out today before this process began, by the rail's name. */
+  /** The number of inquiries sent today before this process started, by the rail's name. */
   readonly sentToday?: ReadonlyMap<string, number>;
   readonly protection?: Protection;
   /** Milliseconds since 1970. */
@@ -26,7 +26,7 @@ export interface GuardOptions {
   readonly onBreakerChange?: (change: { rail: string; bank: string; state: BreakerState }) => void;
 }
 
-/** One rail as the operator sees it. */
+/** The state of one rail, for the operator. */
 export interface RailSnapshot {
   readonly name: string;
   readonly distinguishesClosed: boolean;
@@ -35,7 +35,7 @@ export interface RailSnapshot {
   /** Null where the contract has no such limit. */
   readonly concurrencyMax: number | null;
   readonly quotaLeft: { readonly second: number | null; readonly day: number | null };
-  /** Those that were asked since the start. */
+  /** The banks that were inquired since the start. */
   readonly banks: readonly { readonly bank: Bank; readonly health: GuardedRailSnapshot }[];
 }
 
@@ -45,6 +45,7 @@ export interface Guards {
   snapshot(nowMs: number): readonly RailSnapshot[];
 }
 
+/** The values of the metric `tiba_breaker_state`. */
 const STATE_NUMBERS: Readonly<Record<BreakerState, number>> = { closed: 0, half_open: 1, open: 2 };
 const NO_QUOTA = { second: null, day: null } as const;
 
@@ -54,7 +55,7 @@ interface GuardedBank {
   readonly guarded: GuardedRail;
 }
 
-/** The guards of each bank and rail, made when a bank is asked about for the first time. */
+/** One guarded rail for each bank and rail, created with the first inquiry to the bank. */
 export function createGuards(
   rails: readonly Rail[],
   metrics: Pick<Metrics, 'breakerState'>,
@@ -72,7 +73,7 @@ export function createGuards(
     rails.map((rail) => {
       const sentBefore = sentToday?.get(rail.name) ?? 0;
       const contract = contracts?.get(rail.name) ?? NO_CONTRACT;
-      return [rail, createConnectionGuard(rail, contract, { wallMs: wallClock, askedBefore: sentBefore })];
+      return [rail, createConnectionGuard(rail, contract, { wallMs: wallClock, sentBefore })];
     }),
   );
   const guardedBanks: GuardedBank[] = [];
@@ -108,19 +109,20 @@ export function createGuards(
       }
       return route;
     },
-    snapshot: (nowMs) =>
-      [...connections.values()].map((connection) => {
-        const banks = guardedBanks
-          .filter((each) => each.connection === connection)
-          .map(({ bank, guarded }) => ({ bank, health: guarded.snapshot(nowMs) }));
-        return {
-          name: connection.rail.name,
-          distinguishesClosed: connection.rail.distinguishesClosed === true,
-          inFlight: banks.reduce((sum, { health }) => sum + health.inFlight, 0),
-          concurrencyMax: connection.bulkhead?.max ?? null,
-          quotaLeft: connection.quota?.left(nowMs) ?? NO_QUOTA,
-          banks,
-        };
-      }),
+    snapshot: (nowMs) => [...connections.values()].map((connection) => railSnapshot(connection, guardedBanks, nowMs)),
+  };
+}
+
+function railSnapshot(connection: ConnectionGuard, guardedBanks: readonly GuardedBank[], nowMs: number): RailSnapshot {
+  const banks = guardedBanks
+    .filter((each) => each.connection === connection)
+    .map(({ bank, guarded }) => ({ bank, health: guarded.snapshot(nowMs) }));
+  return {
+    name: connection.rail.name,
+    distinguishesClosed: connection.rail.distinguishesClosed === true,
+    inFlight: banks.reduce((sum, { health }) => sum + health.inFlight, 0),
+    concurrencyMax: connection.bulkhead?.max ?? null,
+    quotaLeft: connection.quota?.left(nowMs) ?? NO_QUOTA,
+    banks,
   };
 }

@@ -10,43 +10,47 @@ export interface HedgeDependencies {
   readonly clock: () => number;
 }
 
-/** Asks over the first rail, and once more over the one that `second` gives when the answer is slower than most. */
-export type AskHedged = (
+/**
+ * Sends an inquiry over the first rail. When it is slower than most, sends a second one over the rail that `hedgeRail`
+ * returns. The first verdict wins.
+ */
+export type HedgedInquiry = (
   first: GuardedRail,
   inquiry: AccountInquiry,
   shareMs: number,
-  second: (nowMs: number) => GuardedRail | null,
+  hedgeRail: (nowMs: number) => GuardedRail | null,
 ) => Promise<InquiryOutcome>;
 
 /**
- * One in twenty answers is later than the 95th percentile, but the budget pays for fewer: what is saved goes to them
- * only while there is plenty, and the rest is kept for those clearly later than the 98th. Without that, answers that are
- * a little late, and come a moment after they were hedged, would use up what the very late ones need.
+ * One in twenty inquiries is slower than the 95th percentile, but the budget pays for fewer hedges. Those inquiries are
+ * hedged only while the budget is well filled; the reserve is for inquiries clearly slower than the 98th percentile.
+ * Without the reserve, inquiries that are a little late, and end just after they were hedged, would use up the budget
+ * of the very late ones.
  */
 const STEPS = [
-  { part: 0.95, times: 1, keptOfBudget: 5 },
-  { part: 0.98, times: 1.25, keptOfBudget: 0 },
+  { quantile: 0.95, factor: 1, budgetReserve: 5 },
+  { quantile: 0.98, factor: 1.25, budgetReserve: 0 },
 ] as const;
 
-export function createHedge({ attempts, metrics, clock }: HedgeDependencies): AskHedged {
-  /** The rail to ask, when the answer has not come by then. */
-  async function secondAfterWaiting(
-    one: Attempt,
-    answered: Promise<unknown>,
-    second: (nowMs: number) => GuardedRail | null,
+export function createHedge({ attempts, metrics, clock }: HedgeDependencies): HedgedInquiry {
+  /** The rail for the second inquiry, once the first is late; null when the first has ended or no hedge is allowed. */
+  async function railWhenLate(
+    attempt: Attempt,
+    ended: Promise<unknown>,
+    hedgeRail: (nowMs: number) => GuardedRail | null,
   ): Promise<GuardedRail | null> {
-    const { hedgeBudget, latencies } = one.guarded;
-    for (const { part, times, keptOfBudget } of STEPS) {
-      const usualMs = latencies.quantile(part);
+    const { hedgeBudget, latencies } = attempt.guarded;
+    for (const { quantile, factor, budgetReserve } of STEPS) {
+      const usualMs = latencies.quantile(quantile);
       if (usualMs === null) return null;
-      if (await isSettledWithin(answered, one.startedMs + usualMs * times - clock())) return null;
-      const guarded = second(clock());
-      if (guarded !== null && hedgeBudget.spend(keptOfBudget)) return guarded;
+      if (await endsWithin(ended, attempt.startedMs + usualMs * factor - clock())) return null;
+      const guarded = hedgeRail(clock());
+      if (guarded !== null && hedgeBudget.spend(budgetReserve)) return guarded;
     }
     return null;
   }
 
-  function settled(attempt: Attempt): Promise<InquiryOutcome> {
+  function completed(attempt: Attempt): Promise<InquiryOutcome> {
     return attempt.outcome.then(
       (outcome) => attempts.complete(attempt, outcome, clock()),
       (error: unknown) => {
@@ -56,40 +60,39 @@ export function createHedge({ attempts, metrics, clock }: HedgeDependencies): As
     );
   }
 
-  return async (first, inquiry, shareMs, second) => {
+  return async (first, inquiry, shareMs, hedgeRail) => {
     first.hedgeBudget.earn();
     const startedMs = clock();
-    const one = attempts.begin(first, inquiry, shareMs, startedMs);
-    const firstAnswer = settled(one);
-    const guarded = await secondAfterWaiting(one, firstAnswer, second);
-    if (guarded === null) return firstAnswer;
+    const attempt = attempts.begin(first, inquiry, shareMs, startedMs);
+    const firstOutcome = completed(attempt);
+    const guarded = await railWhenLate(attempt, firstOutcome, hedgeRail);
+    if (guarded === null) return firstOutcome;
 
     metrics.inquiryHedges.inc({ rail: guarded.rail.name });
     const nowMs = clock();
-    const two = attempts.begin(guarded, inquiry, startedMs + shareMs - nowMs, nowMs);
-    const secondAnswer = settled(two);
-    const outcome = await Promise.race([firstAnswer, secondAnswer]);
-    const others = [firstAnswer, secondAnswer];
+    const hedge = attempts.begin(guarded, inquiry, startedMs + shareMs - nowMs, nowMs);
+    const both = [firstOutcome, completed(hedge)];
+    const outcome = await Promise.race(both);
     if (outcome.kind !== 'verdict') {
-      const outcomes = await Promise.all(others);
+      const outcomes = await Promise.all(both);
       return outcomes.find(({ kind }) => kind === 'verdict') ?? outcome;
     }
-    attempts.abandon(one);
-    attempts.abandon(two);
-    // What comes of the one that lost is settled, and nobody's business any more.
-    Promise.all(others).catch(() => {});
+    attempts.cancel(attempt);
+    attempts.cancel(hedge);
+    // The slower one is still completed for the statistics, but nothing waits for it any more.
+    Promise.all(both).catch(() => {});
     return outcome;
   };
 }
 
-async function isSettledWithin(promise: Promise<unknown>, ms: number): Promise<boolean> {
-  const enough = new AbortController();
-  const late = wait(Math.max(ms, 0), false, { signal: enough.signal }).catch(() => false);
-  const settled = promise.then(
+async function endsWithin(promise: Promise<unknown>, ms: number): Promise<boolean> {
+  const timer = new AbortController();
+  const late = wait(Math.max(ms, 0), false, { signal: timer.signal }).catch(() => false);
+  const ended = promise.then(
     () => true,
     () => true,
   );
-  const result = await Promise.race([settled, late]);
-  enough.abort();
+  const result = await Promise.race([ended, late]);
+  timer.abort();
   return result;
 }

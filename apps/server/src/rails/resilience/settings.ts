@@ -1,24 +1,24 @@
 import type { BreakerSettings } from './circuit-breaker.ts';
 import type { QuotaSettings } from './quota.ts';
 
-/** What was agreed with the bank about how much it is asked over one connection. */
+/** The limits agreed with the bank for one connection. */
 export interface Contract extends QuotaSettings {
-  /** How many questions may be under way; null for no such limit. */
+  /** How many inquiries may be in flight; null for no limit. */
   readonly concurrencyMax: number | null;
-  /** Whether several banks are asked over it. */
+  /** Whether the connection leads to several banks. */
   readonly isShared: boolean;
 }
 
 export const NO_CONTRACT: Contract = { perSecond: null, perDay: null, concurrencyMax: null, isShared: true };
 
-/** How hard a bank may be asked, and when it is left alone. For each bank and rail by itself. */
+/** How a bank is protected from too many inquiries. Applies to each combination of bank and rail. */
 export interface Protection {
   readonly breaker: BreakerSettings;
-  /** Questions under way. More would only wait, each holding a request of a client. */
+  /** Inquiries in flight. More would only wait, each holding a request of a client. */
   readonly concurrencyMax: number;
-  /** One question may be repeated for every so many that went out; Infinity for never. */
+  /** One retry is allowed for this many inquiries sent; Infinity for none. */
   readonly retryOneIn: number;
-  /** One question may be hedged for every so many that went out. */
+  /** One hedged inquiry is allowed for this many inquiries sent. */
   readonly hedgeOneIn: number;
 }
 

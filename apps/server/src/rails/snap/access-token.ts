@@ -3,38 +3,38 @@ import { parseReply, textOf } from './reply.ts';
 import type { SnapSettings } from './settings.ts';
 import { signTokenRequest } from './signature.ts';
 
-/** The bank refused to give a token, or gave none that can be used. */
+/** The bank refused to issue a token, or issued none that can be used. */
 export class NoAccessToken extends Error {
   readonly railCode: string | null;
   readonly status: number;
 
   constructor(status: number, railCode: string | null) {
-    super(`the bank gave no access token: HTTP ${status}, ${railCode ?? 'no response code'}`);
+    super(`the bank issued no access token: HTTP ${status}, ${railCode ?? 'no response code'}`);
     this.status = status;
     this.railCode = railCode;
   }
 }
 
 export interface SnapAccessTokens {
-  /** The token that is good now, if there is one. */
+  /** The token that is valid now, if there is one. */
   current(): string | null;
-  /** Obtains one if need be. @throws NoToken, NoReply */
+  /** The valid token, or a new one. @throws NoAccessToken, NoReply */
   get(signal: AbortSignal): Promise<string>;
-  /** The bank refused this token: the next `get` obtains another. */
+  /** The bank rejected this token: the next `get` requests another. */
   discard(token: string): void;
 }
 
-/** A token is replaced this long before it expires, so that none expires on its way. */
-const MARGIN_MS = 30_000;
-/** A bank that is asked for tokens is not waited for longer than this, whoever waits. */
+/** A token is replaced this long before it expires, so that none expires in transit. */
+const EXPIRY_MARGIN_MS = 30_000;
+/** Bounds every token request, whatever the deadlines of the inquiries that wait for it. */
 const TOKEN_DEADLINE_MS = 3_500;
-/** Printable ASCII, as it goes into a header; the length is ASPI's. */
+/** Printable ASCII, because it is sent in a header. The length is ASPI's. */
 const TOKEN = /^[!-~]{1,2048}$/;
 const LIFETIME_SECONDS = /^[1-9]\d{0,8}$/;
 
 /**
- * The B2B access token (SNAP service 73): obtained when first needed, kept until it expires, asked for once at a time.
- * `now` writes X-TIMESTAMP.
+ * The B2B access token (SNAP service 73): requested when first needed, cached until it expires, with one request in
+ * flight at a time. `now` returns X-TIMESTAMP.
  */
 export function createSnapAccessTokens(
   http: BankHttp,
@@ -54,7 +54,7 @@ export function createSnapAccessTokens(
       'x-signature': signTokenRequest(settings.privateKey, settings.clientKey, timestamp),
     };
     const body = '{"grantType":"client_credentials"}';
-    const askedMs = performance.now();
+    const requestedMs = performance.now();
     const { status, body: text } = await http.post(path, headers, body, AbortSignal.timeout(TOKEN_DEADLINE_MS));
     const reply = parseReply(text);
     const token = (reply && textOf(reply, 'accessToken')) ?? '';
@@ -63,18 +63,18 @@ export function createSnapAccessTokens(
       throw new NoAccessToken(status, reply?.responseCode?.text ?? null);
     }
     const lifetimeMs = Number(lifetimeSeconds) * 1000;
-    // Of a very short life, half is used.
-    current = { token, renewAtMs: askedMs + Math.max(lifetimeMs - MARGIN_MS, lifetimeMs / 2) };
+    // Of a very short lifetime, half is used.
+    current = { token, renewAtMs: requestedMs + Math.max(lifetimeMs - EXPIRY_MARGIN_MS, lifetimeMs / 2) };
     return token;
   }
 
-  const good = (): string | null =>
+  const valid = (): string | null =>
     current !== undefined && performance.now() < current.renewAtMs ? current.token : null;
 
   return {
-    current: good,
+    current: valid,
     get(signal) {
-      const token = good();
+      const token = valid();
       if (token !== null) return Promise.resolve(token);
       renewal ??= renew().finally(() => {
         renewal = undefined;
@@ -87,7 +87,7 @@ export function createSnapAccessTokens(
   };
 }
 
-/** One renewal serves all who wait for it, so nobody's own deadline may end it: it only ends his waiting. */
+/** One token request serves all inquiries that wait for it. The deadline of one ends its own wait, not the request. */
 function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = (): void => reject(signal.reason);

@@ -1,4 +1,4 @@
-/** `additionalInfo` as a profile writes it: text that is always the same, and parameters that the operator gives. */
+/** `additionalInfo` in a profile: constant text, and parameters from the operator's settings. */
 export interface InfoTemplate {
   readonly [member: string]: string | InfoParameter | InfoTemplate;
 }
@@ -6,7 +6,7 @@ export interface InfoTemplate {
 export interface InfoParameter {
   /** Its name in the operator's settings. */
   readonly parameter: string;
-  /** Judges its whole text. */
+  /** Matches the whole text of a valid value. */
   readonly pattern: RegExp;
 }
 
@@ -19,10 +19,10 @@ export function faultyParameters(template: InfoTemplate | null, given: Readonly<
   );
 }
 
-/** Throws when a parameter is missing or malformed: settings that were read have none such. */
+/** Throws when a parameter is missing or malformed, which the rails file's reader has excluded. */
 export function fillTemplate(template: InfoTemplate, given: Readonly<Record<string, string>>): Members {
   const faults = faultyParameters(template, given);
-  if (faults.length > 0) throw new Error(`additionalInfo lacks ${faults.join(', ')}`);
+  if (faults.length > 0) throw new Error(`missing or malformed parameters of additionalInfo: ${faults.join(', ')}`);
   return fill(template, given);
 }
 

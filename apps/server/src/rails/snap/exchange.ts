@@ -1,30 +1,30 @@
 import { createBankHttp, splitBaseUrl } from '../bank-http.ts';
-import { createSnapAccessTokens } from './access-token.ts';
-import { createExternalIds } from './external-id.ts';
+import { type InquiryFailure, inquiryFailureOf, reasonForHttpStatus } from '../bank-reply.ts';
+import { createSnapAccessTokens, NoAccessToken } from './access-token.ts';
+import { createExternalIds, createSnapClock } from './message-fields.ts';
 import { profileOf, type SnapSettings } from './settings.ts';
 import { createSigner } from './signature.ts';
-import { createSnapClock } from './timestamp.ts';
 
-/** One of SNAP's services: how a question is put, and what the reply to it means. */
-export interface SnapService<Asked, Answer> {
-  /** Minified JSON. `externalId` is the X-EXTERNAL-ID that it goes out with. */
-  write(asked: Asked, externalId: string): string;
-  /** Total: whatever the bank sends is an answer, if only that it was not understood. `externalId` is the question's. */
-  read(httpStatus: number, body: string, asked: Asked, externalId: string): Answer;
+/** One of SNAP's services: how its request is written, and how the reply is read. */
+export interface SnapService<Sent, Outcome> {
+  /** Minified JSON. `externalId` is the request's X-EXTERNAL-ID. */
+  write(sent: Sent, externalId: string): string;
+  /** Never throws: every reply has an outcome, also one that is not understood. */
+  read(httpStatus: number, body: string, sent: Sent, externalId: string): Outcome;
 }
 
 export interface SnapExchange {
-  /** `path` is the service's own, below the bank's address. @throws NoReply, NoToken, or the signal's reason */
-  send<Asked, Answer>(
-    service: SnapService<Asked, Answer>,
+  /** `path` is the service's own, below the bank's address. @throws NoReply, NoAccessToken, or the signal's reason */
+  send<Sent, Outcome>(
+    service: SnapService<Sent, Outcome>,
     path: string,
-    asked: Asked,
+    sent: Sent,
     signal: AbortSignal,
-  ): Promise<Answer>;
+  ): Promise<Outcome>;
   close(): Promise<void>;
 }
 
-/** What every question to a bank has in common: access token, signature, headers, and asking once more after a 401. */
+/** The exchange that all requests to a bank share: access token, signature, headers, and one retry after a 401. */
 export function createSnapExchange(settings: SnapSettings): SnapExchange {
   const profile = profileOf(settings);
   const { origin, prefix } = splitBaseUrl(settings.baseUrl);
@@ -33,12 +33,12 @@ export function createSnapExchange(settings: SnapSettings): SnapExchange {
   const now = createSnapClock(profile.timestamp);
   const tokens = createSnapAccessTokens(http, `${prefix}${profile.services.accessToken.path}`, now, settings);
   const sign = createSigner(profile, settings);
-  // An asymmetric signature stands for the token, too (ASPI, signature type 2).
+  // An asymmetric signature replaces the token (ASPI, signature type 2).
   const needsToken = profile.signature.kind === 'symmetric';
   const channelId = profile.channelId ?? settings.channelId;
   const originValue = settings.choices?.origin;
 
-  function send(path: string, body: string, externalId: string, accessToken: string | null, signal: AbortSignal) {
+  function post(path: string, body: string, externalId: string, accessToken: string | null, signal: AbortSignal) {
     const timestamp = now();
     const headers: Record<string, string> = {
       'content-type': 'application/json',
@@ -53,28 +53,34 @@ export function createSnapExchange(settings: SnapSettings): SnapExchange {
     return http.post(path, headers, body, signal);
   }
 
-  async function ask<Asked, Answer>(
-    service: SnapService<Asked, Answer>,
+  async function send<Sent, Outcome>(
+    service: SnapService<Sent, Outcome>,
     path: string,
-    asked: Asked,
+    sent: Sent,
     signal: AbortSignal,
-  ): Promise<Answer> {
+  ): Promise<Outcome> {
     const accessToken = needsToken ? (tokens.current() ?? (await tokens.get(signal))) : null;
     let externalId = nextExternalId();
-    let reply = await send(path, service.write(asked, externalId), externalId, accessToken, signal);
+    let reply = await post(path, service.write(sent, externalId), externalId, accessToken, signal);
     if (reply.status === 401 && accessToken !== null) {
-      // The bank may have forgotten the token before its time. Once: a second refusal is about something else.
+      // The bank may have revoked the token early. One retry only: a second 401 has another cause.
       tokens.discard(accessToken);
       const renewed = await tokens.get(signal);
-      // A question asked again needs a new X-EXTERNAL-ID: the bank answers 409 to one that it has seen.
+      // The retry needs a new X-EXTERNAL-ID: the bank replies 409 to one that it has seen.
       externalId = nextExternalId();
-      reply = await send(path, service.write(asked, externalId), externalId, renewed, signal);
+      reply = await post(path, service.write(sent, externalId), externalId, renewed, signal);
     }
-    return service.read(reply.status, reply.body, asked, externalId);
+    return service.read(reply.status, reply.body, sent, externalId);
   }
 
   return {
-    send: (service, path, asked, signal) => ask(service, `${prefix}${path}`, asked, signal),
+    send: (service, path, sent, signal) => send(service, `${prefix}${path}`, sent, signal),
     close: () => http.close(),
   };
+}
+
+/** The failure that an error of `SnapExchange.send` stands for. Without a token nothing was sent. */
+export function snapInquiryFailureOf(error: unknown, signal: AbortSignal): InquiryFailure {
+  if (!(error instanceof NoAccessToken)) return inquiryFailureOf(error, signal);
+  return { reason: reasonForHttpStatus(error.status), railCode: error.railCode };
 }

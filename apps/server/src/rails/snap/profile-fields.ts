@@ -6,14 +6,14 @@ import { findRoute, type SnapChoices } from './settings.ts';
 
 const Path = Type.Optional(Type.String({ pattern: '^/[!-~]*[!-.0-~]$' }));
 
-/** The fields of a connection that say how its bank speaks; docs/snap.md explains them. */
+/** The fields of a connection that describe its bank's variant of SNAP. docs/snap.md explains them. */
 export const PROFILE_FIELDS = {
   profile: Type.Optional(Type.Enum(Object.keys(PROFILES) as ProfileName[])),
   route: Type.Optional(Type.String()),
   route_parameters: Type.Optional(Type.Record(Type.String(), Type.String())),
   origin: Type.Optional(Type.String({ pattern: '^[!-~]{1,200}$' })),
   external_id_is_reference: Type.Optional(Type.Boolean()),
-  // What replaces a rule of the profile, where a bank agreed on something else or its document was silent.
+  // These replace a rule of the profile, where the bank agreed on another or its document did not state one.
   bank_code: Type.Optional(Type.Enum(['bic', 'clearing_code', 'clearing_and_branch'])),
   signature: Type.Optional(Type.Enum(['symmetric', 'asymmetric'])),
   signature_encoding: Type.Optional(Type.Enum(['base64', 'hex'])),
@@ -42,7 +42,7 @@ export interface ReadProfile {
   readonly faults: string[];
 }
 
-/** How the bank of this connection speaks: its profile, with what the operator replaced in it. */
+/** The bank's variant of SNAP: its profile, with the operator's replacements. */
 export function readProfile(entry: ProfileEntry): ReadProfile {
   const profile = replaceRules(PROFILES[entry.profile ?? 'aspi'], entry);
   const choices: SnapChoices = {
@@ -54,7 +54,7 @@ export function readProfile(entry: ProfileEntry): ReadProfile {
   return { profile, choices, faults: profileFaults(profile, choices, entry.partner_id, entry.channel_id) };
 }
 
-/** What does not go together with the profile. `channelId` is undefined where the operator gave none. */
+/** The choices that do not fit the profile. `channelId` is undefined where the operator gave none. */
 export function profileFaults(
   profile: SnapProfile,
   { route: routeName, routeParameters = {} }: SnapChoices,
@@ -65,14 +65,15 @@ export function profileFaults(
   const route = findRoute(profile, routeName);
   if (route === undefined) faults.push(`route must be one of ${Object.keys(profile.routes).join(', ')}`);
   for (const name of faultyParameters(route?.additionalInfo ?? null, routeParameters)) {
-    faults.push(`route_parameters.${name} is missing, or not of the form that the bank wants`);
+    faults.push(`route_parameters.${name} is missing or malformed`);
   }
-  const { partnerIdLengthMax, channelId: fixed } = profile;
+  const { partnerIdLengthMax, channelId: required } = profile;
   if (partnerId.length > partnerIdLengthMax) {
-    faults.push(`partner_id is longer than the ${partnerIdLengthMax} characters that the bank takes`);
+    faults.push(`partner_id is longer than the bank's maximum of ${partnerIdLengthMax} characters`);
   }
-  if (fixed === null && channelId === undefined) faults.push('channel_id is missing');
-  if (fixed !== null && channelId !== undefined && channelId !== fixed) faults.push(`channel_id must be ${fixed}`);
+  if (required === null && channelId === undefined) faults.push('channel_id is missing');
+  if (required !== null && channelId !== undefined && channelId !== required)
+    faults.push(`channel_id must be ${required}`);
   return faults;
 }
 

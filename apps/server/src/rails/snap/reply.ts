@@ -12,22 +12,22 @@ export interface ResponseCode {
 export interface Reply {
   /** Null when it is missing or malformed. */
   readonly responseCode: ResponseCode | null;
-  /** As they came: see `textOf` and `otherOf`. */
+  /** Unchanged. Use `textOf` and `nonTextOf` to read them. */
   readonly fields: JsonObject;
 }
 
-/** Reads a bank's reply; null when it is not a JSON object, or names a field twice with two values. */
+/** Parses a bank's reply. Null when it is not a JSON object, or has a field twice with two values. */
 export function parseReply(text: string): Reply | null {
   const value = readExactJson(text);
   if (!isJsonObject(value)) return null;
   return { fields: value, responseCode: parseResponseCode(readText(ownProperty(value, 'responseCode'))) };
 }
 
-/** A field that holds text or a number, as it is written. */
+/** The text of a field that holds text or a number, as it is written. */
 export const textOf = ({ fields }: Reply, name: string): string | undefined => readText(ownProperty(fields, name));
 
-/** A field that holds anything else but null. It is not to be mistaken for one that is absent. */
-export function otherOf({ fields }: Reply, name: string): unknown {
+/** The value of a field that holds anything else but null. Such a field must not be treated as absent. */
+export function nonTextOf({ fields }: Reply, name: string): unknown {
   const value = ownProperty(fields, name);
   return value === null || readText(value) !== undefined ? undefined : value;
 }
@@ -39,7 +39,7 @@ export function readText(value: unknown): string | undefined {
 
 const RESPONSE_CODE = /^\d{3}[0-9A-Z]{2}\d{2}$/;
 
-/** Null for what is missing or malformed. */
+/** Null when it is missing or malformed. */
 export function parseResponseCode(text: string | undefined): ResponseCode | null {
   if (text === undefined || !RESPONSE_CODE.test(text)) return null;
   return { text, httpStatus: Number(text.slice(0, 3)), service: text.slice(3, 5), case: text.slice(5) };

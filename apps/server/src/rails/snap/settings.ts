@@ -10,34 +10,34 @@ export interface SnapSettings extends RailSettings {
   readonly clientKey: string;
   /** The HMAC key of symmetric signatures. */
   readonly clientSecret: string;
-  /** RSA; signs the request for a token, and all requests where the bank wants asymmetric signatures. */
+  /** RSA. Signs the token requests, and all requests where the bank requires asymmetric signatures. */
   readonly privateKey: KeyObject;
   /** X-PARTNER-ID. */
   readonly partnerId: string;
   /** CHANNEL-ID, unless the profile has one. */
   readonly channelId: string;
-  /** BIC of the bank whose API this is: its own accounts and transfers to them have services of their own. */
+  /** BIC of the bank whose API this is. Its own accounts, and transfers to them, have services of their own. */
   readonly ownBank: string | null;
-  /** How the bank speaks; ASPI's standard when absent. */
+  /** The bank's variant of SNAP; ASPI's standard when absent. */
   readonly profile?: SnapProfile;
-  /** What the bank leaves to its partner; its own defaults when absent. */
+  /** What the bank lets its partner choose; the defaults when absent. */
   readonly choices?: SnapChoices;
 }
 
 export interface SnapChoices {
   /** One of the profile's routes. */
   readonly route?: string;
-  /** What the route's `additionalInfo` needs. */
+  /** The parameters of the route's `additionalInfo`. */
   readonly routeParameters?: Readonly<Record<string, string>>;
-  /** The value of ORIGIN, or of the header that stands for it. */
+  /** The value of ORIGIN, or of the header that replaces it. */
   readonly origin?: string;
-  /** The core orders transfers with one text as X-EXTERNAL-ID and as `partnerReferenceNo`. */
+  /** The core orders transfers with the same text as X-EXTERNAL-ID and as `partnerReferenceNo`. */
   readonly externalIdIsReference?: boolean;
 }
 
 export const profileOf = ({ profile }: SnapSettings): SnapProfile => profile ?? ASPI;
 
-/** The route that was chosen, or the first; undefined where the profile has none of that name. */
+/** The route with this name, or the first one without a name; undefined where the profile has no such route. */
 export function findRoute(profile: SnapProfile, name: string | undefined): SnapRoute | undefined {
   const [first] = Object.keys(profile.routes);
   const chosen = name ?? first ?? '';

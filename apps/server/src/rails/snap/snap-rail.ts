@@ -9,22 +9,21 @@ import {
   type StatusInquiryOutcome,
 } from '../rail.ts';
 import { createAccountInquiry } from './account-inquiry.ts';
-import { bankCodeOf } from './bank-code.ts';
-import { createSnapExchange } from './exchange.ts';
-import { snapInquiryFailureOf } from './exchange-failure.ts';
+import { createSnapExchange, snapInquiryFailureOf } from './exchange.ts';
+import { bankCodeOf } from './message-fields.ts';
 import { findRoute, profileOf, type SnapSettings } from './settings.ts';
 import { createTransferStatus, type SentStatusInquiry } from './transfer-status.ts';
 
 /**
- * SNAP BI, the Indonesian national standard for open API payments, as the bank's profile speaks it: account inquiries
- * (services 15 and 16) and the status of transfers (36). Throws when the settings name no route of the profile.
+ * SNAP BI, the Indonesian national standard for open API payments, in the variant of the bank's profile: account
+ * inquiries (services 15 and 16) and transaction status inquiries (36). Throws when the profile has no such route.
  */
 export function createSnapRail(settings: SnapSettings): Rail {
   const profile = profileOf(settings);
   const { services, bankCode } = profile;
   const { route: routeName, routeParameters = {}, externalIdIsReference = false } = settings.choices ?? {};
   const route = findRoute(profile, routeName);
-  if (route === undefined) throw new Error(`${settings.name}: there is no route ${routeName}`);
+  if (route === undefined) throw new Error(`${settings.name}: the profile has no route ${routeName}`);
   const otherAccountDigits = { min: 1, max: route.accountDigitsMax };
   const exchange = createSnapExchange(settings);
   const internalInquiry = createAccountInquiry(profile, null, {});
@@ -32,7 +31,7 @@ export function createSnapRail(settings: SnapSettings): Rail {
   const transferStatus = createTransferStatus(services.transferStatus.code, externalIdIsReference);
 
   const isOwn = (bank: Bank): boolean => bank.bic === settings.ownBank && services.accountInquiryInternal !== null;
-  // Without either, nothing would tell one bank from another.
+  // Without both codes, replies about different banks could not be distinguished.
   const hasCodes = (bank: Bank): boolean =>
     bankCodeOf(bankCode.sent, bank) !== null && bankCodeOf(bankCode.echoed, bank) !== null;
   const internalTo = (bank: Bank) => (isOwn(bank) ? services.accountInquiryInternal : null);
@@ -51,16 +50,16 @@ export function createSnapRail(settings: SnapSettings): Rail {
     if (internal === null && (bankCodeSent === null || bankCodeEchoed === null)) return Promise.resolve(NOT_SUPPORTED);
 
     const { path, code } = internal ?? services.accountInquiryExternal;
-    const asked = { service: code, accountNumber: accountNumber.reveal(), bankCodeSent, bankCode: bankCodeEchoed };
+    const sent = { service: code, accountNumber: accountNumber.reveal(), bankCodeSent, bankCode: bankCodeEchoed };
     return exchange
-      .send(internal === null ? externalInquiry : internalInquiry, path, asked, signal)
+      .send(internal === null ? externalInquiry : internalInquiry, path, sent, signal)
       .catch((error: unknown) => ({ kind: 'no_verdict', ...snapInquiryFailureOf(error, signal) }));
   }
 
   function inquireStatus(inquiry: StatusInquiry, signal: AbortSignal): Promise<StatusInquiryOutcome> {
     const intrabank =
       inquiry.bank !== null && inquiry.bank.bic === settings.ownBank ? services.transferIntrabank : null;
-    const asked: SentStatusInquiry = {
+    const sent: SentStatusInquiry = {
       reference: inquiry.reference,
       service: (intrabank ?? services.transferInterbank).code,
       amount: inquiry.amount,
@@ -69,7 +68,7 @@ export function createSnapRail(settings: SnapSettings): Rail {
       accountNumber: inquiry.accountNumber.reveal(),
     };
     return exchange
-      .send(transferStatus, services.transferStatus.path, asked, signal)
+      .send(transferStatus, services.transferStatus.path, sent, signal)
       .catch((error: unknown) => ({ kind: 'no_status', ...snapInquiryFailureOf(error, signal) }));
   }
 
@@ -79,7 +78,7 @@ export function createSnapRail(settings: SnapSettings): Rail {
     reaches: (bank) => isServed(bank, settings) && (isOwn(bank) || hasCodes(bank)),
     supportsAccountNumber,
     inquireAccount,
-    // Whoever must name the X-EXTERNAL-ID of the order cannot ask without it.
+    // Where the inquiry must name the order's X-EXTERNAL-ID, it is impossible without it.
     ...(profile.statusInquiryNeedsExternalId && !externalIdIsReference ? {} : { inquireStatus }),
     close: () => exchange.close(),
   };

@@ -1,18 +1,17 @@
 import { parseMoney } from '../../domain/money.ts';
 import { ownProperty } from '../../lib/own-property.ts';
 import type { NoVerdictReason, StatusInquiryOutcome } from '../rail.ts';
+import { failureReasonOf, reasonForResponseCode } from './codes.ts';
 import type { SnapService } from './exchange.ts';
-import { reasonForResponseCode } from './exchange-failure.ts';
-import { failureReasonOf } from './failure-reason.ts';
-import { otherOf, parseReply, parseResponseCode, type Reply, readText, textOf } from './reply.ts';
-import { snapTimestamp } from './timestamp.ts';
+import { snapTimestamp } from './message-fields.ts';
+import { nonTextOf, parseReply, parseResponseCode, type Reply, readText, textOf } from './reply.ts';
 
-/** What was asked, for holding the reply against it. */
+/** An inquiry as it is sent. A reply must be about it. */
 export interface SentStatusInquiry {
   readonly reference: string;
-  /** Of the transfer that is asked about: `17` within the bank, `18` to another one. */
+  /** The service code of the transfer: `17` within the bank, `18` to another one. */
   readonly service: string;
-  /** With two places. */
+  /** With two decimal places. */
   readonly amount: string;
   readonly currency: string;
   /** ISO 8601 UTC. */
@@ -24,8 +23,8 @@ const SUCCESSFUL = '200 00';
 const TRANSACTION_NOT_FOUND = '404 01';
 
 /**
- * Transfer status inquiry (ASPI, service 36; `ownCode` is what the bank calls it). With `externalIdIsReference` the question
- * names the order's X-EXTERNAL-ID too.
+ * Transaction status inquiry (ASPI, service 36; `ownCode` is the bank's code for it). With `externalIdIsReference` it
+ * also names the order's X-EXTERNAL-ID.
  */
 export const createTransferStatus = (
   ownCode: string,
@@ -39,11 +38,13 @@ export const createTransferStatus = (
       transactionDate: snapTimestamp(Date.parse(createdAt)),
       amount: { value: amount, currency },
     }),
-  read: (httpStatus, body, asked) => transferStatus(ownCode, httpStatus, body, asked),
+  read: (httpStatus, body, sent) => transferStatus(ownCode, httpStatus, body, sent),
 });
 
-/** An object where one of these should be text may be the bank's way to say what must not be overlooked. */
-const READ_FIELDS = [
+/**
+ * Fields that must be text. An object in the place of one may hide relevant information, so the reply is not believed.
+ */
+const TEXT_FIELDS = [
   'originalPartnerReferenceNo',
   'originalReferenceNo',
   'serviceCode',
@@ -54,45 +55,46 @@ const READ_FIELDS = [
 ] as const;
 
 /**
- * What a reply to a status inquiry means. Its response code is about the inquiry, `latestTransactionStatus` about the
- * transfer. It is believed only when it is well-formed and names the transfer that was asked about.
+ * The outcome of a reply to a status inquiry. Its response code is about the inquiry, `latestTransactionStatus` about
+ * the transfer. It is believed only when it is well-formed and names the transfer of the inquiry.
  */
 function transferStatus(
   ownCode: string,
   httpStatus: number,
   body: string,
-  asked: SentStatusInquiry,
+  sent: SentStatusInquiry,
 ): StatusInquiryOutcome {
   const reply = parseReply(body);
   const code = reply?.responseCode ?? null;
-  if (reply === null || code === null) return noWord(httpStatus >= 500 ? 'bank_unavailable' : 'invalid_response', null);
-  if (code.service !== ownCode || code.httpStatus !== httpStatus) return noWord('invalid_response', code.text);
-  if (READ_FIELDS.some((name) => otherOf(reply, name) !== undefined)) return noWord('invalid_response', code.text);
+  if (reply === null || code === null)
+    return noStatus(httpStatus >= 500 ? 'bank_unavailable' : 'invalid_response', null);
+  if (code.service !== ownCode || code.httpStatus !== httpStatus) return noStatus('invalid_response', code.text);
+  if (TEXT_FIELDS.some((name) => nonTextOf(reply, name) !== undefined)) return noStatus('invalid_response', code.text);
 
   const meaning = `${code.httpStatus} ${code.case}`;
   if (meaning === TRANSACTION_NOT_FOUND) {
-    return contradicts(reply, asked) ? noWord('invalid_response', code.text) : unknown(code.text);
+    return contradicts(reply, sent) ? noStatus('invalid_response', code.text) : unknown(code.text);
   }
-  if (meaning !== SUCCESSFUL) return noWord(reasonForResponseCode(code.httpStatus), code.text);
-  if (!names(reply, asked) || contradicts(reply, asked)) return noWord('invalid_response', code.text);
+  if (meaning !== SUCCESSFUL) return noStatus(reasonForResponseCode(code.httpStatus), code.text);
+  if (!namesTransfer(reply, sent) || contradicts(reply, sent)) return noStatus('invalid_response', code.text);
   return outcomeOf(reply, code.text);
 }
 
-/** A success says which transfer it is about: what does not may be the answer to another question. */
-function names(reply: Reply, { reference, service }: SentStatusInquiry): boolean {
+/** A success names its transfer. Without that, the reply may be to another inquiry. */
+function namesTransfer(reply: Reply, { reference, service }: SentStatusInquiry): boolean {
   const named = textOf(reply, 'originalPartnerReferenceNo') ?? textOf(reply, 'originalReferenceNo');
   return named === reference && textOf(reply, 'serviceCode') === service;
 }
 
-function contradicts(reply: Reply, asked: SentStatusInquiry): boolean {
+function contradicts(reply: Reply, sent: SentStatusInquiry): boolean {
   const differs = (name: string, expected: string): boolean => (textOf(reply, name) ?? expected) !== expected;
   const amount = ownProperty(reply.fields, 'amount') ?? null;
   return (
-    differs('originalPartnerReferenceNo', asked.reference) ||
-    differs('serviceCode', asked.service) ||
-    differs('currency', asked.currency) ||
-    differs('beneficiaryAccountNo', asked.accountNumber) ||
-    (amount !== null && !isAmount(amount, asked))
+    differs('originalPartnerReferenceNo', sent.reference) ||
+    differs('serviceCode', sent.service) ||
+    differs('currency', sent.currency) ||
+    differs('beneficiaryAccountNo', sent.accountNumber) ||
+    (amount !== null && !isAmount(amount, sent))
   );
 }
 
@@ -102,7 +104,7 @@ function isAmount(value: unknown, { amount, currency }: SentStatusInquiry): bool
   return parseMoney(readText(given['value']) ?? '') === amount && given['currency'] === currency;
 }
 
-/** `latestTransactionStatus` (ASPI, service 36). The time in the reply is that of the order, so none is taken. */
+/** `latestTransactionStatus` (ASPI, service 36). The time in the reply is that of the order, so it is not used. */
 function outcomeOf(reply: Reply, responseCode: string): StatusInquiryOutcome {
   const status = textOf(reply, 'latestTransactionStatus') ?? '';
   const previous = parseResponseCode(textOf(reply, 'previousResponseCode'));
@@ -123,13 +125,13 @@ function outcomeOf(reply: Reply, responseCode: string): StatusInquiryOutcome {
     case '07': // not found
       return unknown(railCode);
     default:
-      return noWord('invalid_response', responseCode);
+      return noStatus('invalid_response', responseCode);
   }
 }
 
 const unknown = (railCode: string): StatusInquiryOutcome => ({ kind: 'unknown_transfer', railCode });
 
-const noWord = (reason: NoVerdictReason, railCode: string | null): StatusInquiryOutcome => ({
+const noStatus = (reason: NoVerdictReason, railCode: string | null): StatusInquiryOutcome => ({
   kind: 'no_status',
   reason,
   railCode,

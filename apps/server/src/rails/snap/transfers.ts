@@ -1,18 +1,19 @@
-import { createSnapExchange } from './exchange.ts';
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Bank } from '../../domain/bank.ts';
+import { ownProperty } from '../../lib/own-property.ts';
+import { failureReasonOf } from './codes.ts';
+import { createSnapExchange, type SnapService } from './exchange.ts';
+import { bankCodeOf, snapTimestamp } from './message-fields.ts';
+import type { SnapProfile } from './profiles/profile.ts';
+import { parseReply, parseResponseCode, textOf } from './reply.ts';
 import { profileOf, type SnapSettings } from './settings.ts';
-import {
-  isSignedBy,
-  readNotification,
-  type SignedNotification,
-  type TransferNotification,
-} from './transfer-notification.ts';
-import { type Acceptance, createTransferOrders, type TransferOrder } from './transfer-order.ts';
 
-/** What a disbursement core does with its bank: it orders transfers, and hears what became of them. */
+/** The side of a disbursement core: it orders transfers from its bank, and receives the bank's notifications. */
 export interface SnapTransfers {
   /** Never rejects. */
   order(order: TransferOrder): Promise<Acceptance>;
-  /** `forged` when the bank did not sign it; null for what says nothing final. */
+  /** `forged` when the signature is not the bank's; null for a notification without a final status. */
   read(notification: SignedNotification): TransferNotification | 'forged' | null;
   close(): Promise<void>;
 }
@@ -35,4 +36,87 @@ export function createSnapTransfers(settings: SnapSettings): SnapTransfers {
       isSignedBy(settings.clientSecret, notification) ? readNotification(notification.body) : 'forged',
     close: () => exchange.close(),
   };
+}
+
+/** A transfer order, as an operator's disbursement core sends it. In the sandbox, a demo core takes its place. */
+export interface TransferOrder {
+  readonly partnerReferenceNo: string;
+  /** With two decimal places. */
+  readonly amount: string;
+  readonly bank: Bank;
+  readonly accountNumber: string;
+  readonly accountName: string;
+  /** ISO 8601 UTC. */
+  readonly createdAt: string;
+}
+
+/**
+ * `rejected` is certain, with the bank's response code. After `unknown`, the bank must be inquired about the transfer.
+ */
+export type Acceptance =
+  | { readonly kind: 'accepted' | 'unknown' }
+  | { readonly kind: 'rejected'; readonly code: string };
+
+const SOURCE_ACCOUNT = '8880001000';
+
+/** SNAP transfers (ASPI, services 17 and 18): within the bank, and to another one. */
+const createTransferOrders = ({ bankCode }: SnapProfile): SnapService<TransferOrder, Acceptance> => ({
+  write: ({ partnerReferenceNo, amount, bank, accountNumber, accountName, createdAt }) =>
+    JSON.stringify({
+      partnerReferenceNo,
+      amount: { value: amount, currency: 'IDR' },
+      beneficiaryAccountNo: accountNumber,
+      beneficiaryAccountName: accountName,
+      beneficiaryBankCode: bankCodeOf(bankCode.sent, bank),
+      sourceAccountNo: SOURCE_ACCOUNT,
+      transactionDate: snapTimestamp(Date.parse(createdAt)),
+    }),
+  read(httpStatus, body) {
+    const code = parseReply(body)?.responseCode ?? null;
+    if (code === null || httpStatus >= 500) return { kind: 'unknown' };
+    return httpStatus < 300 ? { kind: 'accepted' } : { kind: 'rejected', code: code.text };
+  },
+});
+
+/** The bank's notification about a transfer. */
+export interface TransferNotification {
+  readonly partnerReferenceNo: string;
+  readonly status: 'SUCCESS' | 'FAILED' | 'REFUNDED';
+  /** A code of the published list, with FAILED. */
+  readonly failureReason: string;
+}
+
+const NOTIFIED_STATUSES: Readonly<Record<string, TransferNotification['status']>> = {
+  '00': 'SUCCESS',
+  '04': 'REFUNDED',
+  '05': 'FAILED',
+  '06': 'FAILED',
+};
+
+export interface SignedNotification {
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** Symmetric signature (ASPI, "keamanan"). The bank has no access token of its partner, so it signs an empty one. */
+function isSignedBy(clientSecret: string, { path, headers, body }: SignedNotification): boolean {
+  const bodyHash = createHash('sha256').update(body).digest('hex');
+  const expected = createHmac('sha512', clientSecret)
+    .update(`POST:${path}::${bodyHash}:${String(headers['x-timestamp'])}`)
+    .digest();
+  const given = Buffer.from(String(headers['x-signature']), 'base64');
+  return given.length === expected.length && timingSafeEqual(given, expected);
+}
+
+/** Null for a status that is not final. */
+function readNotification(body: string): TransferNotification | null {
+  const reply = parseReply(body);
+  if (reply === null) return null;
+  const partnerReferenceNo = textOf(reply, 'originalPartnerReferenceNo');
+  const status = ownProperty(NOTIFIED_STATUSES, textOf(reply, 'latestTransactionStatus') ?? '');
+  if (partnerReferenceNo === undefined || status === undefined) return null;
+  const failureReason =
+    status === 'REFUNDED' ? 'REFUNDED' : failureReasonOf(parseResponseCode(textOf(reply, 'previousResponseCode')));
+  return { partnerReferenceNo, status, failureReason };
 }

@@ -3,9 +3,11 @@ import type { SnapProfile } from './profile.ts';
 /**
  * The standard (ASPI's developer site, 2025), version 1.0 of every service.
  *
- * What it leaves open: the form of the bank's code, of which only the length is given (11; 8 in older text) and a sample, a
- * clearing code: here the BIC, which a bank does not share with its sharia unit. The encoding of signatures: here base64, as
- * banks print it, although ASPI's samples are hexadecimal. What is echoed: here what was sent.
+ * What it does not define:
+ * - the form of the bank's code: only its length (11; 8 in older text) and a sample, a clearing code, are given. This
+ *   profile uses the BIC, which a bank does not share with its sharia unit;
+ * - the encoding of signatures: this profile uses base64, as banks print it, although ASPI's samples are hexadecimal;
+ * - the bank's code in a reply: this profile expects the code of the request.
  */
 export const ASPI: SnapProfile = {
   services: {
@@ -23,7 +25,7 @@ export const ASPI: SnapProfile = {
   bankCode: { sent: 'bic', echoed: 'bic' },
   channelId: null,
   partnerIdLengthMax: 36,
-  // The header may have 36, but services 75 and 76 repeat no more than 19.
+  // The header may have 36 digits, but services 75 and 76 repeat at most 19.
   externalIdDigits: 19,
   originHeader: 'origin',
   // Type 1, with a token, is the standard's default ("keamanan").

@@ -4,9 +4,9 @@ import type { SnapProfile } from './profile.ts';
 /**
  * BCA (developer.bca.co.id, March 2025).
  *
- * Unknown, and therefore ASPI's: the paths of services 17, 18 and 36 below BCA's `/openapi`; what a reply echoes as the bank's
- * code; which header carries the origin. Service 36 is documented with the statuses 00, 03 and 06 alone, and for 31 days.
- * Letters in service codes (`200US00`) occur at BCA, but not in those of account inquiries.
+ * Unknown, and therefore ASPI's: the paths of services 17, 18 and 36 below BCA's `/openapi`; the bank's code in a
+ * reply; the header for the origin. Service 36 is documented only with the statuses 00, 03 and 06, and only for 31
+ * days. BCA has letters in some service codes (`200US00`), but not in those of account inquiries.
  */
 export const BCA: SnapProfile = {
   ...ASPI,
@@ -22,12 +22,13 @@ export const BCA: SnapProfile = {
     transferInterbank: { path: '/openapi/v1.0/transfer-interbank', code: '18' },
     transferStatus: { path: '/openapi/v1.0/transfer/status', code: '36' },
   },
-  // The BIC; a clearing code only for a bank that has none, and all in the directory have one.
+  // The BIC; a clearing code only for a bank without a BIC, and every bank in the directory has one.
   bankCode: { sent: 'bic', echoed: 'bic' },
   channelId: '95051',
   partnerIdLengthMax: 10,
   externalIdDigits: 32,
-  // Mandatory here, and the transfer that follows must have the same: an operator's core makes its own inquiry for it.
+  // Mandatory here. The transfer that follows must have the same one, so the operator's core makes its own inquiry for
+  // it.
   sendsPartnerReferenceNo: true,
   routes: {
     switcher: { accountDigitsMax: 28, additionalInfo: { inquiryService: '1' }, confirmation: null },
@@ -42,9 +43,9 @@ export const BCA: SnapProfile = {
       confirmation: null,
     },
   },
-  // "Invalid Routing" is what BCA says when a limit is exceeded; which one, it does not say.
+  // "Invalid Routing" is BCA's code for an exceeded limit. It does not say which limit.
   codes: { '16 404 02': 'throttled' },
-  // 15 has 403 18 beside 404 11. 16 has 404 11 alone, which "does not exist", "closed" and "cannot be used" all are.
+  // 15 has 403 18 besides 404 11. 16 has only 404 11, for "does not exist", "closed" and "cannot be used".
   distinguishesClosed: false,
   statusInquiryNeedsExternalId: true,
 };

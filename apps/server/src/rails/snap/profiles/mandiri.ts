@@ -4,9 +4,9 @@ import type { SnapProfile } from './profile.ts';
 /**
  * Mandiri (its published External Account Inquiry).
  *
- * Unknown, and therefore ASPI's: the version in its paths, and everything but service 16. The form of `categoryPurpose` is
- * unknown too, so that any text is taken. Where in the reply `responseStatus` stands is not printed: it is looked for in
- * the reply itself and in its `additionalInfo`.
+ * Unknown, and therefore ASPI's: the version in its paths, and everything except service 16. The form of
+ * `categoryPurpose` is unknown too, so any text is accepted. The place of `responseStatus` in the reply is not
+ * documented: it is read from the reply itself and from its `additionalInfo`.
  */
 export const MANDIRI: SnapProfile = {
   ...ASPI,
@@ -19,13 +19,13 @@ export const MANDIRI: SnapProfile = {
       accountDigitsMax: 34,
       additionalInfo: {
         switcher: 'BIFAST',
-        inquiryType: '1', // by account, and not by proxy
+        inquiryType: '1', // by account, not by proxy
         categoryPurpose: { parameter: 'category_purpose', pattern: /^.{1,35}$/u },
       },
       // ACTC or RJCT.
       confirmation: { field: 'responseStatus', value: 'ACTC' },
     },
   },
-  // Of the codes printed for service 16, 404 11 ("not found") is the only one about the account.
+  // Of the codes documented for service 16, only 404 11 ("not found") is about the account.
   distinguishesClosed: false,
 };

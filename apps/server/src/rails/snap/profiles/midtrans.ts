@@ -2,11 +2,12 @@ import { ASPI } from './aspi.ts';
 import type { SnapProfile } from './profile.ts';
 
 /**
- * Midtrans (docs.midtrans.com, and its own client for Node), a payment provider: it has no accounts of its own, hence
+ * Midtrans (docs.midtrans.com, and its own client for Node), a payment provider: it has no accounts of its own, so
  * neither service 15 nor 17.
  *
- * Its codes mean what ASPI's do: 403 09 dormant, 403 18 closed, 404 11 not there. Unknown, and therefore ASPI's: the lengths of
- * its headers, and what a reply echoes as the bank's code. It wants to be asked about a transfer no sooner than after ten minutes.
+ * Its codes mean the same as ASPI's: 403 09 dormant, 403 18 closed, 404 11 not found. Unknown, and therefore ASPI's:
+ * the lengths of its headers, and the bank's code in a reply. It expects a status inquiry no sooner than ten minutes
+ * after the order.
  */
 export const MIDTRANS: SnapProfile = {
   ...ASPI,

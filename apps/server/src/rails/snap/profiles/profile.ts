@@ -3,50 +3,53 @@ import type { NoVerdictReason } from '../../rail.ts';
 import type { InfoTemplate } from '../additional-info.ts';
 
 /**
- * How one bank speaks SNAP. Data only: the rail takes from it whatever banks differ in, and asks nowhere which bank it
- * has before it. Where a bank's document is silent, its profile repeats ASPI's rule.
+ * One bank's variant of SNAP. Data only: everything in which banks differ is here, and the rail never checks which bank
+ * it has. Where a bank's document does not state a rule, its profile repeats ASPI's.
  *
- * - service: one of SNAP's operations; its two-character code stands in every response code.
- * - own bank: the bank whose API this is. Its accounts have an inquiry of their own, internal (15) beside external (16).
- * - route: a way by which the bank passes an external inquiry on, when it leaves the choice to its partner.
+ * - service: one of SNAP's operations. Its two-character code is part of every response code.
+ * - own bank: the bank whose API this is. Its accounts have an inquiry of their own: internal (15), not external (16).
+ * - route: the network over which the bank forwards an external inquiry, where its partner may choose.
  */
 export interface SnapProfile {
   readonly services: SnapServices;
-  /** How `beneficiaryBankCode` is written, in a request and in the reply to it. */
+  /** The form of `beneficiaryBankCode`, in a request and in its reply. */
   readonly bankCode: { readonly sent: BankCodeForm; readonly echoed: BankCodeForm };
-  /** CHANNEL-ID where the bank has one for everybody; null where it agrees one with each partner (ASPI: 5 characters). */
+  /** CHANNEL-ID where the bank has one for all partners; null where it agrees on one with each (ASPI: 5 characters). */
   readonly channelId: string | null;
-  /** The longest X-PARTNER-ID that the bank takes. */
+  /** The maximum length of X-PARTNER-ID. */
   readonly partnerIdLengthMax: number;
-  /** How many digits an X-EXTERNAL-ID may have. All are used: the more, the less likely that two processes share one. */
+  /**
+   * The maximum length of X-EXTERNAL-ID. All digits are used: more of them make a collision of two processes less
+   * likely.
+   */
   readonly externalIdDigits: number;
-  /** The header that carries the origin, if the partner has one. */
+  /** The header for the origin, if the partner has one. */
   readonly originHeader: 'origin' | 'x-origin';
-  /** Of everything but the request for a token, which is asymmetric and in base64 everywhere. */
+  /** Of all requests except token requests, whose signature is asymmetric and in base64 everywhere. */
   readonly signature: { readonly kind: SignatureKind; readonly encoding: SignatureEncoding };
   /** X-TIMESTAMP. */
   readonly timestamp: TimestampStyle;
-  /** Whether an inquiry carries `partnerReferenceNo`, which a reply that echoes one is then held against. */
+  /** Whether an inquiry has a `partnerReferenceNo`. A reply that repeats another one is not believed. */
   readonly sendsPartnerReferenceNo: boolean;
-  /** By name. The first is taken unless the operator chooses another. */
+  /** By name. The first is the default. */
   readonly routes: Readonly<Record<string, SnapRoute>>;
   /**
-   * Response codes of account inquiries that mean something else here than in ASPI's table (account-verdict.ts), by
-   * service, HTTP status and case code, such as `16 404 02`.
+   * Response codes of account inquiries whose meaning differs from ASPI's table (codes.ts), by service, HTTP status and
+   * case code, such as `16 404 02`.
    */
   readonly codes: Readonly<Record<string, NegativeStatus | NoVerdictReason>>;
-  /** Whether NOT_FOUND always means that there is no such account; where false, it may be closed. */
+  /** Whether NOT_FOUND always means that there is no such account. Where false, the account may be closed. */
   readonly distinguishesClosed: boolean;
-  /** Whether a question about a transfer must name the X-EXTERNAL-ID with which it was ordered. */
+  /** Whether a status inquiry must name the X-EXTERNAL-ID of the transfer's order. */
   readonly statusInquiryNeedsExternalId: boolean;
 }
 
 export interface SnapServices {
   readonly accessToken: { readonly path: string };
-  /** Null where there are no own accounts. */
+  /** Null where the bank has no accounts of its own. */
   readonly accountInquiryInternal: OwnAccountInquiry | null;
   readonly accountInquiryExternal: SnapServiceAt;
-  /** Null where there are no own accounts. */
+  /** Null where the bank has no accounts of its own. */
   readonly transferIntrabank: SnapServiceAt | null;
   readonly transferInterbank: SnapServiceAt;
   readonly transferStatus: SnapServiceAt;
@@ -62,7 +65,7 @@ export interface SnapServiceAt {
 export type NegativeStatus = Exclude<AccountStatus, 'ACTIVE'>;
 
 export interface OwnAccountInquiry extends SnapServiceAt {
-  /** How long the bank's own account numbers are. Those of other banks are the route's matter. */
+  /** The length of the bank's own account numbers. The route has that of other banks. */
   readonly accountDigits: { readonly min: number; readonly max: number };
 }
 
@@ -76,10 +79,13 @@ export type SignatureEncoding = 'base64' | 'hex';
 export type TimestampStyle = 'jakarta' | 'utc' | 'utc_milliseconds';
 
 export interface SnapRoute {
-  /** The longest account number that it carries. */
+  /** The maximum length of an account number. */
   readonly accountDigitsMax: number;
-  /** Null where none is needed. */
+  /** Null where the route needs none. */
   readonly additionalInfo: InfoTemplate | null;
-  /** A field of the reply that, if it is there, must say this, or the success is none. Null where there is no such field. */
+  /**
+   * A field of the reply that, if present, must have this value for a success to count. Null where there is no such
+   * field.
+   */
   readonly confirmation: { readonly field: string; readonly value: string } | null;
 }

@@ -1,18 +1,23 @@
 import type { Verdict } from '../../domain/account.ts';
 import { ownProperty } from '../../lib/own-property.ts';
 import type { InquiryOutcome, NoVerdictReason } from '../rail.ts';
-import type { ReportReason } from './read-report.ts';
+
+/** Why an account was not verified: a code of ISO's list (`Cd`), or a code of the scheme's own (`Prtry`). */
+export interface ReportReason {
+  readonly kind: 'Cd' | 'Prtry';
+  readonly code: string;
+}
 
 type Meaning = { readonly status: Exclude<Verdict['status'], 'ACTIVE'> } | { readonly reason: NoVerdictReason };
 
 /**
- * ExternalVerificationReason1Code, the whole set (May 2025). A code that came later is not understood.
+ * ExternalVerificationReason1Code, the whole set (May 2025). A code that was added later is not understood.
  *
- * AG01 stands for accounts that are closed, blocked, or of a kind that takes no deposits. Which of them, nobody can tell; but
- * all of them exist, and none can be paid into. So there is a verdict, and it is BLOCKED: the one that claims no more
- * than that payments to the account are forbidden, which is what the code is called.
+ * AG01 means an account that is closed, blocked, or of a kind that takes no deposits. The code does not say which, but
+ * each of these accounts exists, and none can receive funds. So it is a verdict, and it is BLOCKED: the status that
+ * claims no more than the code's name, that transactions on the account are forbidden.
  */
-const CODES: Readonly<Record<string, Meaning>> = {
+const ISO_CODES: Readonly<Record<string, Meaning>> = {
   AC01: { status: 'NOT_FOUND' }, // account number invalid or missing; it is not missing, since we sent it
   AG01: { status: 'BLOCKED' }, // transaction forbidden on this account
   DS28: { reason: 'bank_unavailable' }, // technical problems
@@ -26,25 +31,25 @@ const CODES: Readonly<Record<string, Meaning>> = {
   FF01: { reason: 'rejected_by_bank' }, // format incomplete or invalid
   DUPL: { reason: 'credentials_rejected' }, // the same request again
   MS03: { reason: 'invalid_response' }, // reason not specified
-  // About names and identities, which were not asked about.
+  // About names and identities, which the inquiry does not contain.
   PI01: { reason: 'invalid_response' },
   PN01: { reason: 'invalid_response' },
   PN02: { reason: 'invalid_response' },
 };
 
-/** Codes of ExternalStatusReason1Code, which the set above lacks: schemes that need them say them in `Prtry`. */
-const WORDS: Readonly<Record<string, Meaning>> = {
+/** Codes of ExternalStatusReason1Code that the set above lacks. Schemes that need them send them in `Prtry`. */
+const PROPRIETARY_CODES: Readonly<Record<string, Meaning>> = {
   AC04: { status: 'INACTIVE' }, // account closed
   AC06: { status: 'BLOCKED' }, // account blocked
   AC07: { status: 'INACTIVE' }, // creditor's account closed
 };
 
-/** As long as a code of ISO's lists: too short for an account number or a name, which must not get into a log. */
+/** The length of ISO's codes. It is too short for an account number or a name, which must not get into a log. */
 const CODE_SHAPE = /^[A-Z0-9]{4}$/;
 
-/** What it means that an account was not verified. Without a reason, and with an unknown one, that is nothing. */
+/** The outcome for an account that was not verified. Without a reason, and with an unknown one, there is no verdict. */
 export function outcomeOf(reason: ReportReason | null): InquiryOutcome {
-  const known = reason?.kind === 'Prtry' ? WORDS : CODES;
+  const known = reason?.kind === 'Prtry' ? PROPRIETARY_CODES : ISO_CODES;
   const code = reason?.code ?? '';
   const meaning = ownProperty(known, code);
   const railCode = railCodeOf(reason);
@@ -54,6 +59,6 @@ export function outcomeOf(reason: ReportReason | null): InquiryOutcome {
     : { kind: 'no_verdict', reason: meaning.reason, railCode };
 }
 
-/** For the log and the operator. Null for what may be anything. */
+/** For the log and the operator. Null for text that is no code. */
 export const railCodeOf = (reason: ReportReason | null): string | null =>
   reason !== null && CODE_SHAPE.test(reason.code) ? `${reason.kind} ${reason.code}` : null;

@@ -1,11 +1,11 @@
-import { readHolderName } from '../holder-name.ts';
+import { readHolderName } from '../bank-reply.ts';
 import type { InquiryOutcome, NoVerdictReason } from '../rail.ts';
+import { enquiryMeaning } from './codes.ts';
 import { type HubRequest, institution, type MessageHead } from './message.ts';
-import { enquiryMeaning } from './reason-codes.ts';
 import type { BiFastSettings } from './settings.ts';
 import { railCodeOf, type StatusReport } from './status-report.ts';
 
-/** What is asked, for holding the report against it. */
+/** The fields of an inquiry. A report must not contradict them. */
 export interface SentAccountInquiry {
   readonly bic: string;
   readonly accountNumber: string;
@@ -13,7 +13,10 @@ export interface SentAccountInquiry {
 
 type EnquirySettings = Pick<BiFastSettings, 'bic' | 'purpose' | 'enquiryAmount' | 'amountMember'>;
 
-/** A credit transfer in form (pacs.008.001.08), which its category purpose, 510 and the purpose, makes a question. */
+/**
+ * BI-FAST's account enquiry: a credit transfer in form (pacs.008.001.08), which its category purpose, 510 and the
+ * purpose, makes an enquiry.
+ */
 export function accountEnquiry(
   path: string,
   settings: EnquirySettings,
@@ -47,15 +50,18 @@ export function accountEnquiry(
 /** ISO 20022, Max140Text. */
 const NAME_LENGTH_MAX = 140;
 
-/** What a report on an enquiry means. It is believed only when it names the enquiry and contradicts nothing that was asked. */
-export function accountVerdict(report: StatusReport, asked: SentAccountInquiry, sent: MessageHead): InquiryOutcome {
+/**
+ * The outcome of a report on an enquiry. It is believed only when it names the enquiry and contradicts none of its
+ * fields.
+ */
+export function accountVerdict(report: StatusReport, sent: SentAccountInquiry, head: MessageHead): InquiryOutcome {
   const railCode = railCodeOf(report);
   const noVerdict = (reason: NoVerdictReason): InquiryOutcome => ({ kind: 'no_verdict', reason, railCode });
-  if (!isAbout(report, asked, sent) || report.reason === undefined) return noVerdict('invalid_response');
+  if (!isAbout(report, sent, head) || report.reason === undefined) return noVerdict('invalid_response');
 
   const meaning = enquiryMeaning(report.reason);
-  const positive = report.status === 'ACTC';
-  if (positive !== (meaning === 'accepted') || (!positive && report.status !== 'RJCT'))
+  const isPositive = report.status === 'ACTC';
+  if (isPositive !== (meaning === 'accepted') || (!isPositive && report.status !== 'RJCT'))
     return noVerdict('invalid_response');
   if (meaning === 'NOT_FOUND' || meaning === 'INACTIVE') {
     return { kind: 'verdict', verdict: { status: meaning }, railCode };
@@ -63,18 +69,19 @@ export function accountVerdict(report: StatusReport, asked: SentAccountInquiry, 
   if (meaning !== 'accepted') return noVerdict(meaning);
 
   const name = readHolderName(report.holder, NAME_LENGTH_MAX);
-  // An account that is not named may be another one, and its holder somebody else.
+  // Without its number, the account may be another one, with another holder.
   if (report.accountNumber === undefined || name === null) return noVerdict('invalid_response');
   return { kind: 'verdict', verdict: { status: 'ACTIVE', accountName: name }, railCode };
 }
 
-function isAbout(report: StatusReport, asked: SentAccountInquiry, sent: MessageHead): boolean {
-  const agrees = (told: string | undefined, expected: string): boolean => told === undefined || told === expected;
+function isAbout(report: StatusReport, sent: SentAccountInquiry, head: MessageHead): boolean {
+  const agrees = (reported: string | undefined, expected: string): boolean =>
+    reported === undefined || reported === expected;
   return (
-    report.endToEndId === sent.endToEndId &&
-    agrees(report.transactionId, sent.messageId) &&
-    agrees(report.messageId, sent.messageId) &&
-    agrees(report.accountNumber, asked.accountNumber) &&
-    agrees(report.bank, asked.bic)
+    report.endToEndId === head.endToEndId &&
+    agrees(report.transactionId, head.messageId) &&
+    agrees(report.messageId, head.messageId) &&
+    agrees(report.accountNumber, sent.accountNumber) &&
+    agrees(report.bank, sent.bic)
   );
 }

@@ -1,15 +1,14 @@
 import { parseMoney } from '../../domain/money.ts';
 import type { NoVerdictReason, StatusInquiryOutcome } from '../rail.ts';
-import { failureReasonOf } from './failure-reason.ts';
+import { failureReasonOf, noVerdictReason } from './codes.ts';
 import type { HubRequest } from './message.ts';
-import { noVerdictReason } from './reason-codes.ts';
 import { railCodeOf, type StatusReport } from './status-report.ts';
 
-/** What is asked, for holding the report against it. */
+/** The fields of an inquiry. A report must not contradict them. */
 export interface SentStatusInquiry {
   /** The payment's EndToEndId. */
   readonly reference: string;
-  /** With two places. */
+  /** With two decimal places. */
   readonly amount: string;
   readonly currency: string;
   readonly accountNumber: string;
@@ -29,10 +28,10 @@ export const paymentStatusRequest = (path: string, { reference }: SentStatusInqu
 const SUCCESSFUL: ReadonlySet<string> = new Set(['ACSC', 'ACCC']);
 
 /**
- * Under way. ACTC, which is all that a right account gets, says of a payment only that its form is right; BLCK, neither posted
- * nor given back, is for a person to look into.
+ * In process. ACTC, the positive status of an account enquiry, says of a payment only that its form is right. BLCK,
+ * neither posted nor returned, needs a person to look into it.
  */
-const UNDER_WAY: ReadonlySet<string> = new Set([
+const IN_PROCESS: ReadonlySet<string> = new Set([
   'ACTC',
   'ACCP',
   'ACSP',
@@ -51,35 +50,38 @@ const ACCEPTED: ReadonlySet<string | undefined> = new Set([undefined, 'U000', 'U
 const PAYMENT_NOT_FOUND = 'U106';
 const PAYMENT_NOT_ANSWERED = 'U108';
 
-/** What a report on a payment means. It is believed only when it names the payment and contradicts nothing known of it. */
-export function paymentOutcome(report: StatusReport, asked: SentStatusInquiry): StatusInquiryOutcome {
+/**
+ * The outcome of a report on a payment. It is believed only when it names the payment and contradicts nothing known of
+ * it.
+ */
+export function paymentOutcome(report: StatusReport, sent: SentStatusInquiry): StatusInquiryOutcome {
   const railCode = railCodeOf(report);
-  const noWord = (reason: NoVerdictReason): StatusInquiryOutcome => ({ kind: 'no_status', reason, railCode });
-  if (!isAbout(report, asked)) return noWord('invalid_response');
+  const noStatus = (reason: NoVerdictReason): StatusInquiryOutcome => ({ kind: 'no_status', reason, railCode });
+  if (!isAbout(report, sent)) return noStatus('invalid_response');
 
   const { status, reason } = report;
-  // A mock of the hub says it with OTHR, which is no status of ISO 20022.
+  // A mock of the hub sends it with OTHR, which is no status of ISO 20022.
   if (reason === PAYMENT_NOT_FOUND && (status === 'RJCT' || status === 'OTHR')) {
     return { kind: 'unknown_transfer', railCode };
   }
   if (SUCCESSFUL.has(status)) {
-    return ACCEPTED.has(reason) ? { kind: 'status', status: 'SUCCESS', railCode } : noWord('invalid_response');
+    return ACCEPTED.has(reason) ? { kind: 'status', status: 'SUCCESS', railCode } : noStatus('invalid_response');
   }
-  if (UNDER_WAY.has(status) || (status === 'RJCT' && reason === PAYMENT_NOT_ANSWERED)) {
+  if (IN_PROCESS.has(status) || (status === 'RJCT' && reason === PAYMENT_NOT_ANSWERED)) {
     return { kind: 'status', status: 'PROCESS', railCode };
   }
   if (status === 'CANC') return { kind: 'status', status: 'FAILED', failureReason: 'CANCELLED', railCode };
-  if (status !== 'RJCT') return noWord('invalid_response');
+  if (status !== 'RJCT') return noStatus('invalid_response');
   const failureReason = failureReasonOf(reason, report.messageName?.startsWith('pacs.008.'));
-  if (failureReason === null) return noWord(noVerdictReason(reason ?? ''));
+  if (failureReason === null) return noStatus(noVerdictReason(reason ?? ''));
   return { kind: 'status', status: 'FAILED', failureReason, railCode };
 }
 
-function isAbout(report: StatusReport, asked: SentStatusInquiry): boolean {
+function isAbout(report: StatusReport, sent: SentStatusInquiry): boolean {
   return (
-    report.endToEndId === asked.reference &&
-    (report.accountNumber === undefined || report.accountNumber === asked.accountNumber) &&
-    (report.amount === undefined || parseMoney(report.amount) === asked.amount) &&
-    (report.currency === undefined || report.currency === asked.currency)
+    report.endToEndId === sent.reference &&
+    (report.accountNumber === undefined || report.accountNumber === sent.accountNumber) &&
+    (report.amount === undefined || parseMoney(report.amount) === sent.amount) &&
+    (report.currency === undefined || report.currency === sent.currency)
   );
 }
