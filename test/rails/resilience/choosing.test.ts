@@ -88,7 +88,10 @@ describe('choosing a rail', () => {
     const rails = (['unreachable', 'credentials_rejected'] as const).map((reason) =>
       scriptedRail(reason, () => noVerdict(reason, `code of ${reason}`)),
     );
-    assert.deepEqual(await choosing(rails).inquire(), noVerdict('credentials_rejected', 'code of credentials_rejected'));
+    assert.deepEqual(
+      await choosing(rails).inquire(),
+      noVerdict('credentials_rejected', 'code of credentials_rejected'),
+    );
   });
 
   it('a NOT_FOUND says that the account may be closed, unless the rail can tell', async () => {
