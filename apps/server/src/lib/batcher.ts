@@ -19,9 +19,9 @@ interface Pending<Item, Result> {
 }
 
 /**
- * Writes together the items that arrive while earlier batches are being written: batches of one under light load, large
- * batches under heavy load. `write` resolves with one result per item, in order, or with nothing if `Result` is void. An
- * item heavier than `weightMax` is a batch of its own.
+ * Writes together the items that arrive while earlier batches are being written: batches of one under light load,
+ * large batches under heavy load. `write` resolves with one result per item, in order, or with nothing if `Result` is
+ * void. An item heavier than `weightMax` is a batch of its own.
  */
 export function createBatcher<Item, Result = void>(
   write: (items: readonly Item[]) => Promise<readonly Result[] | void>,

@@ -1,6 +1,6 @@
 import { spellingKey } from './spelling.ts';
 
-/** Usual abbreviations of Indonesian given names, and the names by their spelling keys. */
+/** Common abbreviations of Indonesian given names: abbreviation and spelling key to the name. */
 const ABBREVIATIONS: ReadonlyMap<string, string> = new Map(
   [
     ['MUHAMMAD', 'M MUH MOH MOCH MUCH MHD MUHD MOHD MOKH MD MHMD MUHAM MOHAM MCH'],
@@ -32,11 +32,11 @@ const ABBREVIATIONS: ReadonlyMap<string, string> = new Map(
   ].flatMap(([name = '', shorts = '']) => shorts.split(' ').map((short) => [`${short} ${spellingKey(name)}`, name])),
 );
 
-/** Whether `short` is a usual abbreviation of the name with this spelling key. */
+/** Whether `short` is a common abbreviation of the name with this spelling key. */
 export const abbreviates = (short: string, key: string): boolean =>
   short.length <= 5 && ABBREVIATIONS.has(`${short} ${key}`);
 
-/** Whether `short` is made of the first letters of several words: FX for Fransiskus Xaverius. */
+/** Whether `short` consists of the first letters of two words: FX for Fransiskus Xaverius. */
 export const isInitialsOf = (short: string, first: string, second: string): boolean =>
   short.length === 2 &&
   first.length > 1 &&

@@ -1,4 +1,7 @@
-/** Forms of companies and other bodies in Indonesia, short and spelled out. Two forms are two holders. */
+/**
+ * Legal forms of companies and other bodies in Indonesia, abbreviated and spelled out. Names with two different forms
+ * belong to two holders.
+ */
 
 export type CompanyForm =
   | 'PT'
@@ -35,17 +38,17 @@ const FORMS: ReadonlyMap<string, CompanyForm> = new Map([
   ['TOKO', 'TOKO'],
   ['PERKUMPULAN', 'PERKUMPULAN'],
 ]);
-const PAIRS_BEGIN = new Set(
+const FIRST_WORDS_OF_PAIRS = new Set(
   [...FORMS.keys()].filter((form) => form.includes(' ')).map((form) => form.split(' ', 1)[0]),
 );
-const BEHIND = new Set(['PT', 'CV', 'UD', 'YAYASAN', 'KOPERASI']);
-/** Said of a PT besides its form: publicly listed, owned by the state. It stays the same company. */
+const TRAILING_FORMS = new Set(['PT', 'CV', 'UD', 'YAYASAN', 'KOPERASI']);
+/** Additions to the form of a PT: publicly listed, state-owned. With or without them it is the same company. */
 const ADDITIONS = new Set(['TBK', 'PERSERO', 'PERSEROAN', 'TERBUKA']);
 
-/** Words that only bodies have, and that belong to their names. */
-const BODIES = new Set(
-  `SD SMP SMA SMK MTS TPA TPQ PAUD NEGERI MASJID MUSHOLA MUSHOLLA GEREJA VIHARA PURA APOTEK KLINIK RS RSUD RSIA PUSKESMAS
-  SPBU BANK PANITIA DINAS BUMDES BPR BPRS UNIVERSITAS UNIV SEKOLAH STIKES PONDOK PESANTREN WARUNG HOTEL
+/** Words that occur only in names of companies and other bodies, and that are part of the name. */
+const BODY_WORDS = new Set(
+  `SD SMP SMA SMK MTS TPA TPQ PAUD NEGERI MASJID MUSHOLA MUSHOLLA GEREJA VIHARA PURA APOTEK KLINIK RS RSUD RSIA
+  PUSKESMAS SPBU BANK PANITIA DINAS BUMDES BPR BPRS UNIVERSITAS UNIV SEKOLAH STIKES PONDOK PESANTREN WARUNG HOTEL
   RESTORAN BENGKEL KELOMPOK ORGANISASI PERSATUAN IKATAN HIMPUNAN KANTOR`.split(/\s+/),
 );
 
@@ -60,35 +63,35 @@ const EXPANSIONS: ReadonlyMap<string, readonly string[]> = new Map([
   ['SMKN', ['SMK', 'NEGERI']],
 ]);
 
-const BRANCH = new Set(['CABANG', 'CAB', 'CBG', 'KCP', 'KC']);
+const BRANCH_WORDS = new Set(['CABANG', 'CAB', 'CBG', 'KCP', 'KC']);
 
-/** Abbreviations that are written with dots and are one word: `P.T.`, `C.V.`. */
+/** Whether the word is one that may be written with dots: `P.T.`, `C.V.`. */
 export const isForm = (word: string): boolean => FORMS.has(word) || ADDITIONS.has(word);
 
 export interface Company {
   readonly form: CompanyForm | null;
-  /** The words that gave the form, and what was left out beside it. */
+  /** The words from which the form was read, their position, and the additions. */
   readonly formText: string;
   readonly branch: readonly string[];
   readonly expanded: boolean;
 }
 
-/** Takes form, additions and branch off `words`; null where nothing speaks of a company or body. */
+/** Removes form, additions and branch from `words`. Returns null if nothing indicates a company or other body. */
 export function takeCompany(words: string[]): Company | null {
   const expanded = expand(words);
   const additions = takeAdditions(words);
-  const front = takeFront(words);
-  const behind = front === null && words.length > 1 && BEHIND.has(words.at(-1) ?? '') ? (words.pop() ?? '') : null;
-  const formText = front ?? behind;
+  const leading = takeLeadingForm(words);
+  const hasTrailing = leading === null && words.length > 1 && TRAILING_FORMS.has(words.at(-1) ?? '');
+  const formText = hasTrailing ? (words.pop() ?? '') : leading;
   const form = formText === null ? (additions === '' ? null : 'PT') : (FORMS.get(formText) ?? null);
-  if (form === null && !expanded && !words.some((word) => BODIES.has(word))) return null;
-  const side = front === null ? 'behind' : '';
-  return { form, formText: `${formText}${side}${additions}`, branch: takeBranch(words), expanded };
+  if (form === null && !expanded && !words.some((word) => BODY_WORDS.has(word))) return null;
+  const position = leading === null ? 'trailing' : '';
+  return { form, formText: `${formText}${position}${additions}`, branch: takeBranch(words), expanded };
 }
 
-function takeFront(words: string[]): string | null {
+function takeLeadingForm(words: string[]): string | null {
   const [first = '', second = ''] = words;
-  const pair = words.length > 2 && PAIRS_BEGIN.has(first) ? `${first} ${second}` : '';
+  const pair = words.length > 2 && FIRST_WORDS_OF_PAIRS.has(first) ? `${first} ${second}` : '';
   if (FORMS.has(pair)) {
     words.splice(0, 2);
     return pair;
@@ -100,7 +103,7 @@ function takeFront(words: string[]): string | null {
   return null;
 }
 
-/** `PERSEROAN TERBATAS` in front is the form itself, not an addition. */
+/** A leading `PERSEROAN TERBATAS` is the form itself, not an addition, so the first word stays. */
 function takeAdditions(words: string[]): string {
   let found = '';
   for (let index = words.length - 1; index > 0; index--) {
@@ -124,7 +127,7 @@ function expand(words: string[]): boolean {
 }
 
 function takeBranch(words: string[]): string[] {
-  const at = words.findIndex((word, index) => index > 0 && BRANCH.has(word));
+  const at = words.findIndex((word, index) => index > 0 && BRANCH_WORDS.has(word));
   if (at === -1) return [];
   const [, ...branch] = words.splice(at);
   return branch;

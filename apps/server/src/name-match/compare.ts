@@ -1,16 +1,16 @@
 import { type Alignment, align, type Link } from './align.ts';
 import { isNumberWord } from './company-forms.ts';
-import { isWeakName } from './known-names.ts';
+import { isVeryCommonName } from './known-names.ts';
 import type { NameMatchReason } from './reasons.ts';
 import { alternativeKey, spellingKey } from './spelling.ts';
 import { hasDigit, lettersOf } from './words.ts';
 
-/** What the words of two names come to, before forms, titles and the like are weighed. */
+/** How well the words of two names agree, before company forms, titles and other parts are considered. */
 export type Grade = 'same' | 'close' | 'different';
 
 export interface Comparison {
   readonly grade: Grade;
-  /** How much of both names found a counterpart, 0 to 1. */
+  /** The weighted share of the letters of both names that have a counterpart, 0 to 1. */
   readonly share: number;
   readonly reasons: readonly NameMatchReason[];
 }
@@ -37,7 +37,7 @@ const REASON_OF: Readonly<Record<Link, NameMatchReason | null>> = {
   initial: 'INITIAL',
 };
 
-/** Links that leave room for another person. */
+/** Links that another person's name can have as well. */
 const UNCERTAIN_LINKS: ReadonlySet<Link> = new Set(['similar', 'typo', 'initials', 'initial']);
 const PATRONYMICS = new Set(['BIN', 'BINTI', 'BT', 'BTE', 'IBN']);
 
@@ -45,20 +45,24 @@ export function compareWords(left: readonly string[], right: readonly string[], 
   if (left.length === right.length) {
     if (left.every((word, index) => word === right[index])) return { grade: 'same', share: 1, reasons: ['EXACT'] };
   } else {
-    const divided = compareUndivided(left.join(''), right.join(''), isCompany);
-    if (divided !== null) return divided;
+    const undivided = compareUndivided(left.join(''), right.join(''), isCompany);
+    if (undivided !== null) return undivided;
     if (isCompany && (isAcronym(left, right) || isAcronym(right, left))) {
       return { grade: 'close', share: 0.7, reasons: ['INITIAL'] };
     }
   }
   const alignment = align(left, right, isCompany);
   const share = shareOf(alignment, left, right);
-  const refusal = differencesOf(alignment, left, right, isCompany);
-  if (refusal !== null) return { grade: 'different', share, reasons: refusal };
-  return { grade: isSure(alignment, left, right, isCompany) ? 'same' : 'close', share, reasons: reasonsOf(alignment) };
+  const differences = differencesOf(alignment, left, right, isCompany);
+  if (differences !== null) return { grade: 'different', share, reasons: differences };
+  return {
+    grade: isCertain(alignment, left, right, isCompany) ? 'same' : 'close',
+    share,
+    reasons: reasonsOf(alignment),
+  };
 }
 
-/** `SITI NURHALIZA` and `SITINURHALIZA`. Numbers would run together: 1 12 is not 11 2. */
+/** `SITI NURHALIZA` and `SITINURHALIZA`. Not for digits, which would run together: 1 12 is not 11 2. */
 function compareUndivided(left: string, right: string, isCompany: boolean): Comparison | null {
   if (hasDigit(left)) return null;
   if (left === right) return { grade: 'same', share: 1, reasons: ['SPACING'] };
@@ -68,7 +72,7 @@ function compareUndivided(left: string, right: string, isCompany: boolean): Comp
     : null;
 }
 
-/** `BCA` and `BANK CENTRAL ASIA`: a company's initials, of three words at least. */
+/** `BCA` and `BANK CENTRAL ASIA`: the initials of a company name of at least three words. */
 function isAcronym(short: readonly string[], long: readonly string[]): boolean {
   const [acronym = ''] = short;
   return (
@@ -79,7 +83,7 @@ function isAcronym(short: readonly string[], long: readonly string[]): boolean {
   );
 }
 
-/** Reasons why these are different holders; null where they may be one. */
+/** The reasons why these are different holders; null if they may be the same. */
 function differencesOf(
   alignment: Alignment,
   left: readonly string[],
@@ -87,11 +91,11 @@ function differencesOf(
   isCompany: boolean,
 ): readonly NameMatchReason[] | null {
   const { leftOver, rightOver, inOrder, pairings } = alignment;
-  const over = [...leftOver, ...rightOver];
+  const unpaired = [...leftOver, ...rightOver];
   const reasons: NameMatchReason[] = [];
-  if (over.some((word) => hasDigit(word) || isNumberWord(word))) reasons.push('NUMBER_DIFFERS');
+  if (unpaired.some((word) => hasDigit(word) || isNumberWord(word))) reasons.push('NUMBER_DIFFERS');
   if (leftOver.length > 0 && rightOver.length > 0) reasons.push('DIFFERENT_WORD');
-  const isMissing = over.length > 0;
+  const isMissing = unpaired.length > 0;
   if (reasons.length === 0 && isMissing && isCompany) reasons.push('WORD_MISSING');
   if (!inOrder && (isCompany || [...left, ...right].some((word) => PATRONYMICS.has(word)))) reasons.push('WORD_ORDER');
   if (reasons.length > 0) return reasons;
@@ -102,37 +106,42 @@ function differencesOf(
     return ['DIFFERENT_WORD', 'SINGLE_NAME'];
   }
   if (isMissing && !isDistinctive(alignment, left)) return ['WORD_MISSING'];
-  const doubts = countUncertainties(alignment);
-  const isTooMuch = doubts > 2 || (doubts === 2 && !isDistinctive(alignment, left));
-  return isTooMuch ? reasonsOf(alignment) : null;
+  const uncertainties = countUncertainties(alignment);
+  const isTooUncertain = uncertainties > 2 || (uncertainties === 2 && !isDistinctive(alignment, left));
+  return isTooUncertain ? reasonsOf(alignment) : null;
 }
 
-/** How many sorts of doubt meet in one comparison. */
+/** The number of kinds of uncertainty in one comparison. */
 function countUncertainties({ pairings, leftOver, rightOver, inOrder }: Alignment): number {
-  let doubts = inOrder ? 0 : 1;
-  if (leftOver.length + rightOver.length > 0) doubts++;
-  if (pairings.some(({ link }) => link === 'typo')) doubts++;
-  if (pairings.some(({ link }) => link === 'similar')) doubts++;
-  if (pairings.some(({ link }) => link === 'initial' || link === 'initials')) doubts++;
-  return doubts;
+  let count = inOrder ? 0 : 1;
+  if (leftOver.length + rightOver.length > 0) count++;
+  if (pairings.some(({ link }) => link === 'typo')) count++;
+  if (pairings.some(({ link }) => link === 'similar')) count++;
+  if (pairings.some(({ link }) => link === 'initial' || link === 'initials')) count++;
+  return count;
 }
 
 const isFull = (link: Link): boolean => !UNCERTAIN_LINKS.has(link) && link !== 'abbreviated';
 
-/** Two full words at least, one of them no name that everybody bears. */
+/** Whether at least two full words agree, and one of them is not a very common name. */
 function isDistinctive({ pairings }: Alignment, left: readonly string[]): boolean {
   const full = pairings.filter(({ link }) => isFull(link));
   const words = full.reduce((sum, { leftCount, rightCount }) => sum + Math.max(leftCount, rightCount), 0);
-  return words >= 2 && full.some((pairing) => !isWeakName(spellingKey(left[pairing.left] ?? '')));
+  return words >= 2 && full.some((pairing) => !isVeryCommonName(spellingKey(left[pairing.left] ?? '')));
 }
 
-function isSure(alignment: Alignment, left: readonly string[], right: readonly string[], isCompany: boolean): boolean {
+function isCertain(
+  alignment: Alignment,
+  left: readonly string[],
+  right: readonly string[],
+  isCompany: boolean,
+): boolean {
   const { pairings, leftOver, rightOver, inOrder } = alignment;
   if (!inOrder || leftOver.length + rightOver.length > 0) return false;
   if (pairings.some(({ link }) => UNCERTAIN_LINKS.has(link))) return false;
   if (isCompany) return pairings.every(({ link }) => link === 'equal' || link === 'joined');
   if (left.length === 1 && right.length === 1) return false;
-  // M. Ali fits many a Muhammad Ali: an abbreviation needs a full word of some length beside it.
+  // M. Ali matches every Muhammad Ali: an abbreviation needs a full word of at least four letters beside it.
   const isAbbreviated = pairings.some(({ link }) => link === 'abbreviated');
   return !isAbbreviated || pairings.some(({ link, left: at }) => isFull(link) && (left[at] ?? '').length >= 4);
 }
@@ -149,11 +158,11 @@ function reasonsOf({ pairings, leftOver, rightOver, inOrder }: Alignment): NameM
 }
 
 function shareOf({ pairings }: Alignment, left: readonly string[], right: readonly string[]): number {
-  let worth = 0;
+  let weighted = 0;
   for (const { link, left: leftAt, right: rightAt, leftCount, rightCount } of pairings) {
     const letters =
       lettersOf(left.slice(leftAt, leftAt + leftCount)) + lettersOf(right.slice(rightAt, rightAt + rightCount));
-    worth += LINK_WEIGHTS[link] * letters;
+    weighted += LINK_WEIGHTS[link] * letters;
   }
-  return worth / Math.max(1, lettersOf(left) + lettersOf(right));
+  return weighted / Math.max(1, lettersOf(left) + lettersOf(right));
 }

@@ -2,21 +2,21 @@ import { abbreviates } from './abbreviations.ts';
 import { isKnownName } from './known-names.ts';
 import { spellingKey } from './spelling.ts';
 
-/** Banks show names up to 20, 24, 25 or 30 characters, depending on the bank and on the channel. */
+/** Banks truncate names at 20, 24, 25 or 30 characters, depending on the bank and the channel. */
 const LENGTH_MIN = 20;
 const LENGTH_MAX = 30;
 const FRAGMENT_MIN = 3;
 
-export type CutOff = 'sure' | 'possible';
+export type CutOff = 'certain' | 'possible';
 
 export interface CutName {
   readonly words: readonly string[];
-  /** Of the whole name as it was shown, with titles and spaces. */
+  /** The length of the whole name as shown, with titles and spaces. */
   readonly length: number;
   readonly isCompany: boolean;
 }
 
-/** Whether `held` is the beginning of `expected`, broken off where a bank breaks off; null if it is not. */
+/** Whether `held` is the beginning of `expected`, truncated at a length at which banks truncate; null if it is not. */
 export function findCutOff(expected: readonly string[], held: CutName): CutOff | null {
   const count = held.words.length;
   if (count === 0 || count > expected.length || !hasCutLength(held.length)) return null;
@@ -30,12 +30,12 @@ export function findCutOff(expected: readonly string[], held: CutName): CutOff |
   if (!isBeginning(fragment, whole) || held.length < LENGTH_MIN) return null;
   if (count < 2 || fragment.length < FRAGMENT_MIN || isKnownName(spellingKey(fragment))) return 'possible';
   if (losesGender(whole)) return 'possible';
-  // Companies often differ in their last words only; of persons, three words and more are enough.
+  // Names of companies often differ only in their last words. For a person, three words are enough.
   if (lostWords > 0 && (held.isCompany || count < 3)) return 'possible';
-  return lostWords > 1 ? 'possible' : 'sure';
+  return lostWords > 1 ? 'possible' : 'certain';
 }
 
-/** A space at the end is lost: a name that was broken off before a word is one character shorter. */
+/** The trailing space is lost: a name that was truncated before a word is one character shorter. */
 const hasCutLength = (length: number): boolean => length >= LENGTH_MIN - 1 && length <= LENGTH_MAX;
 
 function isSameWord(expected: string, held: string): boolean {

@@ -2,23 +2,23 @@ import { abbreviates } from './abbreviations.ts';
 import { spellingKey } from './spelling.ts';
 import { MASK } from './words.ts';
 
-/** Names with hidden letters: `JO** D**`. What can be seen may contradict a name, and never proves it. */
+/** Names with masked letters: `JO** D**`. The visible letters can contradict a name, but never prove it. */
 
 const VISIBLE_MIN = 3;
 
 export type MaskedComparison =
   | { readonly fits: 'yes' | 'no'; readonly visibleShare: number }
-  | { readonly fits: 'too little to see' };
+  | { readonly fits: 'too few visible' };
 
 export const isMasked = (words: readonly string[]): boolean => words.some((word) => word.includes(MASK));
 
-/** Compares `plain`, words without hidden letters, with `masked`. */
+/** Compares `plain`, words without masked letters, with `masked`. */
 export function compareMasked(plain: readonly string[], masked: readonly string[]): MaskedComparison {
   const visible = countVisible(masked);
-  if (visible === 0) return { fits: 'too little to see' };
+  if (visible === 0) return { fits: 'too few visible' };
   const visibleShare = Math.min(1, visible / Math.max(1, plain.join('').length));
   if (!fitsInOrder(plain, masked)) return { fits: 'no', visibleShare };
-  return visible < VISIBLE_MIN ? { fits: 'too little to see' } : { fits: 'yes', visibleShare };
+  return visible < VISIBLE_MIN ? { fits: 'too few visible' } : { fits: 'yes', visibleShare };
 }
 
 function countVisible(words: readonly string[]): number {
@@ -28,19 +28,19 @@ function countVisible(words: readonly string[]): number {
 }
 
 function fitsInOrder(plain: readonly string[], masked: readonly string[]): boolean {
-  const keepsLength = hidesLetterByLetter(masked);
+  const keepsLength = masksLetterByLetter(masked);
   if (masked.length === plain.length || (masked.length < plain.length && masked.length > 1)) {
     return masked.every((word, index) => fits(plain[index] ?? '', word, keepsLength));
   }
-  // The mask may run over the spaces.
+  // The mask may cover the spaces.
   return masked.length === 1 && fits(plain.join(''), masked[0] ?? '', false);
 }
 
 /**
- * Some banks put a star for each hidden letter, others the same number of stars for any: runs of different lengths are
- * of the first kind.
+ * Some banks print one star per masked letter, others a fixed number of stars: runs of different lengths mean one per
+ * letter.
  */
-function hidesLetterByLetter(words: readonly string[]): boolean {
+function masksLetterByLetter(words: readonly string[]): boolean {
   let length = 0;
   for (const word of words) {
     const run = word.split(MASK).length - 1;
@@ -53,8 +53,8 @@ function hidesLetterByLetter(words: readonly string[]): boolean {
 
 function fits(plain: string, masked: string, keepsLength: boolean): boolean {
   if (!masked.includes(MASK))
-    return plain === masked || spellingKey(plain) === spellingKey(masked) || isShort(plain, masked);
-  if (isShort(plain, masked)) return true;
+    return plain === masked || spellingKey(plain) === spellingKey(masked) || isAbbreviatedBy(plain, masked);
+  if (isAbbreviatedBy(plain, masked)) return true;
   if (keepsLength && plain.length === masked.length) {
     for (let index = 0; index < masked.length; index++) {
       if (masked.charAt(index) !== MASK && masked.charAt(index) !== plain.charAt(index)) return false;
@@ -64,9 +64,9 @@ function fits(plain: string, masked: string, keepsLength: boolean): boolean {
   const parts = masked.split(MASK);
   const front = parts[0] ?? '';
   const back = parts.at(-1) ?? '';
-  const seen = front.length + back.length;
-  if (keepsLength || seen > plain.length) {
-    // Soeharto under SUH****: the length is that of another spelling.
+  const visible = front.length + back.length;
+  if (keepsLength || visible > plain.length) {
+    // Soeharto masked as SUH****: the length is that of another spelling.
     const key = spellingKey(plain);
     return key !== plain && key.length === masked.length && key.startsWith(front) && key.endsWith(back);
   }
@@ -85,8 +85,8 @@ function fitsLoosely(plain: string, parts: readonly string[], front: string, bac
   return true;
 }
 
-/** `M` expected where the bank shows `MUH*****`. */
-function isShort(plain: string, masked: string): boolean {
+/** `M` is expected and the bank shows `MUH*****`. */
+function isAbbreviatedBy(plain: string, masked: string): boolean {
   if (plain.length === 1) return plain === masked.charAt(0);
   return masked.startsWith('M') && plain.startsWith('M') && abbreviates(plain, spellingKey('MUHAMMAD'));
 }

@@ -3,9 +3,9 @@ import { type Company, isForm, takeCompany } from './company-forms.ts';
 import { isDegree, type Titles, takeDegrees, takeTitles } from './titles-and-degrees.ts';
 import { chunksOf, wordsWithin } from './words.ts';
 
-/** One party's name, taken apart. */
+/** One party's name, split into its parts. */
 export interface Name {
-  /** The words that are the name itself. */
+  /** The words of the name itself. */
   readonly words: readonly string[];
   readonly titles: Titles;
   readonly degrees: readonly string[];
@@ -14,17 +14,17 @@ export interface Name {
 
 export interface ReadName {
   readonly whole: Name;
-  /** Who is named, if more than one: `BUDI QQ RINA`, `BUDI & RINA`. */
+  /** The parties, if there are several: `BUDI QQ RINA`, `BUDI & RINA`. Otherwise empty. */
   readonly parties: readonly Name[];
   readonly isDeceased: boolean;
 }
 
 const DECEASED = new Set(['ALM', 'ALMH', 'ALMARHUM', 'ALMARHUMAH']);
 const AND_OR = new Set(['DAN', 'ATAU', 'OR', 'AND']);
-/** The account is held by the one for the other. */
+/** One party holds the account on behalf of the other (qualitate qua). */
 const FOR_ANOTHER = new Set(['QQ']);
 
-const isWrittenTogether = (compact: string): boolean => compact === 'QQ' || isForm(compact) || isDegree(compact);
+const isWordWithDots = (compact: string): boolean => compact === 'QQ' || isForm(compact) || isDegree(compact);
 
 export function readName(text: string): ReadName {
   const words: string[] = [];
@@ -32,7 +32,7 @@ export function readName(text: string): ReadName {
   let isForAnother = false;
   let isAndOr = false;
   for (const chunk of chunksOf(text)) {
-    if (chunk.includes('.')) words.push(...wordsWithin(chunk, isWrittenTogether));
+    if (chunk.includes('.')) words.push(...wordsWithin(chunk, isWordWithDots));
     else words.push(chunk);
     const last = words.at(-1) ?? '';
     if (last === 'QQ') isForAnother = true;
@@ -56,7 +56,7 @@ function nameOf(source: readonly string[]): Name {
   return { words, titles, degrees, company };
 }
 
-/** Marks of the dead, and of heirs (`AHLI WARIS`), are no part of a name. */
+/** Marks of deceased persons and of heirs (`AHLI WARIS`) are not part of a name. */
 function dropDeceased(words: string[]): void {
   for (let index = words.length - 1; index >= 0 && words.length > 1; index--) {
     const isHeirs = words[index] === 'AHLI' && words[index + 1] === 'WARIS';

@@ -1,6 +1,6 @@
 /**
- * Why two names were judged as they were. Clients' programs read the codes, their people the sentences; docs/name-match.md
- * carries the same table. Codes are published: add some, rename none.
+ * The reasons for the result of a name match. Programs read the codes, people read the sentences. docs/name-match.md
+ * has the same table. The codes are published: add codes, but do not rename any.
  */
 export const NAME_MATCH_REASONS = {
   EXACT: 'The names are the same, apart from case, accents, punctuation and spaces at the ends.',

@@ -1,14 +1,14 @@
 /**
- * Words that are read the same get the same key. Indonesian spelling changed in 1947 (oe became u) and in 1972 (tj, dj, j,
- * nj, sj, ch became c, j, y, ny, sy, kh), and names kept the old one, the new one or a mixture; Arabic and European names
- * are written by ear.
+ * Words that are pronounced the same get the same key. Indonesian spelling changed in 1947 (oe became u) and in 1972
+ * (tj, dj, j, nj, sj, ch became c, j, y, ny, sy, kh). Names kept the old spelling, took the new one or mix both; Arabic
+ * and European names are spelled by ear.
  */
 
 const VOWELS = 'AEIOU';
 const isVowel = (character: string): boolean => character !== '' && VOWELS.includes(character);
 const isConsonant = (character: string): boolean => character !== '' && !VOWELS.includes(character);
 
-/** How the letters that have two readings are read. */
+/** The pronunciation of letters that have two. */
 interface Reading {
   /** `CH` as in Chandra (C) or as in Achmad (H). */
   readonly ch: 'C' | 'H';
@@ -16,7 +16,7 @@ interface Reading {
   readonly oldJ: boolean;
 }
 
-/** An H after these is only written: Ramadhan, Thohir. */
+/** An H after these letters is silent: Ramadhan, Thohir. */
 const SILENT_H_AFTER = 'TDBGRJZWLN';
 
 function keyOf(text: string, { ch, oldJ }: Reading): string {
@@ -35,22 +35,19 @@ function keyOf(text: string, { ch, oldJ }: Reading): string {
         }
         break;
       case 'E':
-        // Arief, Liem; Syaeful for Syaiful.
-        if (last === 'I' && !isVowel(next)) out = '';
-        else if (last === 'A') out = 'I';
+        out = readE(last, next);
         break;
       case 'T':
-        if (next === 'J') {
-          out = 'C';
-          index++;
-        }
-        break;
       case 'D':
-        if (next === 'J' || next === 'Z') {
-          out = next === 'J' ? (oldJ ? 'Y' : 'J') : 'Z';
+      case 'K':
+      case 'P': {
+        const pair = readPair(letter, next, oldJ);
+        if (pair !== '') {
+          out = pair;
           index++;
         }
         break;
+      }
       case 'S':
         if ((next === 'J' || next === 'Y' || next === 'H') && isVowel(text.charAt(index + 2))) index++;
         break;
@@ -59,18 +56,6 @@ function keyOf(text: string, { ch, oldJ }: Reading): string {
           out = isConsonant(text.charAt(index + 2)) && 'RL'.includes(text.charAt(index + 2)) ? 'K' : ch;
           index++;
         } else if (!isVowel(next) && next !== 'Y') out = 'K';
-        break;
-      case 'K':
-        if (next === 'H') {
-          out = 'H';
-          index++;
-        }
-        break;
-      case 'P':
-        if (next === 'H') {
-          out = 'F';
-          index++;
-        }
         break;
       case 'V':
         out = 'F';
@@ -89,8 +74,7 @@ function keyOf(text: string, { ch, oldJ }: Reading): string {
           key += last === 'H' ? '' : 'H';
           out = 'I';
           index++;
-        } else if (SILENT_H_AFTER.includes(text.charAt(index - 1)) && index > 0) out = '';
-        else if (next === '' && isVowel(last)) out = '';
+        } else if (isSilentH(text, index, last)) out = '';
         break;
       case 'J':
         if (oldJ) out = readY(last, next);
@@ -105,14 +89,33 @@ function keyOf(text: string, { ch, oldJ }: Reading): string {
   return key;
 }
 
-/** Setyawan and Setiyawan for Setiawan, Rizky for Rizki; Yusuf and Bayu keep it. */
+/** Arief, Liem; Syaeful for Syaiful. */
+function readE(last: string, next: string): string {
+  if (last === 'I' && !isVowel(next)) return '';
+  return last === 'A' ? 'I' : 'E';
+}
+
+/** Two letters that are read as one: TJ, DJ, DZ, KH, PH. Empty if the two are read separately. */
+function readPair(letter: string, next: string, oldJ: boolean): string {
+  if (letter === 'T') return next === 'J' ? 'C' : '';
+  if (letter === 'K') return next === 'H' ? 'H' : '';
+  if (letter === 'P') return next === 'H' ? 'F' : '';
+  if (next === 'Z') return 'Z';
+  if (next !== 'J') return '';
+  return oldJ ? 'Y' : 'J';
+}
+
+const isSilentH = (text: string, index: number, last: string): boolean =>
+  (index > 0 && SILENT_H_AFTER.includes(text.charAt(index - 1))) || (index === text.length - 1 && isVowel(last));
+
+/** Setyawan and Setiyawan for Setiawan, Rizky for Rizki; Yusuf and Bayu keep the Y. */
 function readY(last: string, next: string): string {
   if (!isVowel(next)) return 'I';
   if (last === 'I') return '';
   return isConsonant(last) ? 'I' : 'Y';
 }
 
-/** Names whose forms no rule of letters joins; by key. */
+/** Forms of one name that no rule for letters connects, by key. */
 const SAME_NAMES: ReadonlyMap<string, string> = new Map([
   ['MOHAMAD', 'MUHAMAD'],
   ['MOCAMAD', 'MUHAMAD'],
@@ -125,7 +128,7 @@ const SAME_NAMES: ReadonlyMap<string, string> = new Map([
   ['AHMED', 'AHMAD'],
   ['AHMAT', 'AHMAD'],
 ]);
-/** Arabic names as Javanese and Sundanese say them; by key. */
+/** Arabic names in Javanese and Sundanese pronunciation, by key. */
 const SIMILAR_NAMES: ReadonlyMap<string, string> = new Map([
   ['ROHMAN', 'RAHMAN'],
   ['ROHMAT', 'RAHMAT'],
@@ -148,8 +151,8 @@ function withoutArticle(key: string): string {
   return key.length > 6 && key.startsWith('ABDUL') && 'RSDTNZ'.includes(key.charAt(5)) ? `ABDU${key.slice(5)}` : key;
 }
 
-/** Words without any of these are their own key. */
-const SPELLED_SPECIALLY = /[VQXYJ]|C(?![AEIOU])|[KPTDBGRZWLNS]H|H$|OE|OO|AE|IE|DZ|UW|ABDUL|(.)\1/;
+/** A word without any of these is its own key. */
+const HAS_SPECIAL_SPELLING = /[VQXYJ]|C(?![AEIOU])|[KPTDBGRZWLNS]H|H$|OE|OO|AE|IE|DZ|UW|ABDUL|(.)\1/;
 
 const OLD_LETTERS = ['DJ', 'TJ', 'OE', 'SJ'];
 const MODERN: Reading = { ch: 'C', oldJ: false };
@@ -157,21 +160,21 @@ const OLD: Reading = { ch: 'C', oldJ: true };
 const OLD_WITH_H: Reading = { ch: 'H', oldJ: true };
 const MODERN_WITH_H: Reading = { ch: 'H', oldJ: false };
 
-/** A word's key by safe rules. Every word with an old pair of letters in it is read by the old spelling throughout. */
+/** A word's key by safe rules. A word that contains a pair of letters of the old spelling is read in that spelling. */
 export function spellingKey(text: string): string {
-  if (!SPELLED_SPECIALLY.test(text)) return SAME_NAMES.get(text) ?? text;
-  return settle(keyOf(replacedOldJ(text), MODERN));
+  if (!HAS_SPECIAL_SPELLING.test(text)) return SAME_NAMES.get(text) ?? text;
+  return normalizeKey(keyOf(replaceOldJ(text), MODERN));
 }
 
-/** The key with `CH` read as in Achmad; the same as `spellingKey` for words without it. */
+/** The key with `CH` read as in Achmad; the same as `spellingKey` for words without `CH`. */
 export function alternativeKey(text: string): string {
-  return text.includes('CH') ? settle(keyOf(replacedOldJ(text), MODERN_WITH_H)) : spellingKey(text);
+  return text.includes('CH') ? normalizeKey(keyOf(replaceOldJ(text), MODERN_WITH_H)) : spellingKey(text);
 }
 
-const settle = (key: string): string => withoutArticle(SAME_NAMES.get(key) ?? key);
+const normalizeKey = (key: string): string => withoutArticle(SAME_NAMES.get(key) ?? key);
 
-/** The old J as Y, except in DJ, TJ, SJ and NJ, which the key reads itself. */
-function replacedOldJ(text: string): string {
+/** Replaces the old J with Y, except in DJ, TJ, SJ and NJ, which `keyOf` reads itself. */
+function replaceOldJ(text: string): string {
   if (!text.includes('J') || !OLD_LETTERS.some((letters) => text.includes(letters))) return text;
   let replaced = '';
   for (let index = 0; index < text.length; index++) {
@@ -181,13 +184,13 @@ function replacedOldJ(text: string): string {
   return replaced;
 }
 
-/** A key by looser rules (J as Y, Z as S, F as P), under which different names meet as well. */
+/** A key by looser rules (J as Y, Z as S, F as P), which different names may share. */
 export function looseKey(text: string): string {
-  const key = SPELLED_SPECIALLY.test(text) ? keyOf(text, text.includes('CH') ? OLD_WITH_H : OLD) : text;
-  const settled = SAME_NAMES.get(key) ?? key;
+  const key = HAS_SPECIAL_SPELLING.test(text) ? keyOf(text, text.includes('CH') ? OLD_WITH_H : OLD) : text;
+  const normalized = SAME_NAMES.get(key) ?? key;
   let loose = '';
-  for (let index = 0; index < settled.length; index++) {
-    const letter = settled.charAt(index);
+  for (let index = 0; index < normalized.length; index++) {
+    const letter = normalized.charAt(index);
     loose += letter === 'Z' ? 'S' : letter === 'F' ? 'P' : letter;
   }
   if (loose.endsWith('ND')) loose = loose.slice(0, -1);

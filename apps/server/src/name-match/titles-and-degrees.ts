@@ -45,8 +45,8 @@ function genderOf(titles: readonly string[]): Gender | null {
 }
 
 /**
- * Academic degrees after Indonesian names, without their dots: `SH`, `SKOM`, `SPPD`. These are the subjects that follow S
- * (bachelor), M (master) and STR (applied bachelor).
+ * Academic degrees after Indonesian names, without their dots: `SH`, `SKOM`, `SPPD`. These are the subjects that follow
+ * S (bachelor), M (master) and STR (applied bachelor).
  */
 const SUBJECTS = `AG AK AP AB AKUN ARS BIOMED E EI FARM FIL GZ H HI HUM HUT IKOM IP KED KEB KEP KES KESOS KG KH KM
   KN KOM LI MAT OR P PD PDI PDH PDK PI PSI PT S SI SN SOS ST STAT STP SY T TH TP TR TRK TRKEB TRKEP`.split(/\s+/);
@@ -69,8 +69,8 @@ const FIRST_HALVES = new Set(['S', 'M', 'SP', 'A', 'AMD', 'PH', 'STR']);
 export const isDegree = (word: string): boolean => DEGREES.has(word);
 
 /**
- * Removes degrees from the end of `words`, also those written in two halves (`S KOM`), and leaves at least one word; two
- * if the halves are single letters, which may also be initials.
+ * Removes degrees from the end of `words`, also those written in two halves (`S KOM`), and leaves at least one word;
+ * two if the halves are single letters, which may also be initials.
  */
 export function takeDegrees(words: string[]): string[] {
   const found: string[] = [];

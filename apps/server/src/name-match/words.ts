@@ -1,6 +1,6 @@
-/** A text as upper-case words: accents, punctuation and case gone, hidden letters as `*`. */
+/** Splits text into upper-case words without accents and punctuation, with masked letters as `*`. */
 
-/** Names of SNAP and ISO 20022 are at most 140 characters long; what lies beyond is not read. */
+/** Names in SNAP and ISO 20022 have at most 140 characters; the rest of a longer text is not read. */
 export const NAME_LENGTH_MAX = 140;
 const LETTERS_MAX = 2 * NAME_LENGTH_MAX;
 const WORDS_MAX = 24;
@@ -12,7 +12,7 @@ const LETTER_OR_DIGIT = /[\p{L}\p{N}]/u;
 const COMBINING_MARK = /\p{M}/u;
 const MASK_CHARACTERS = new Set('*#_•●○■█×∗⁎✱'.split(''));
 const APOSTROPHES = new Set("'`´‘’ʼʻ".split(''));
-/** Letters that Unicode does not take apart into a Latin letter and an accent. */
+/** Letters that Unicode does not decompose into a Latin letter and an accent. */
 const PLAIN_LETTERS: ReadonlyMap<string, string> = new Map([
   ['Ø', 'O'],
   ['Đ', 'D'],
@@ -21,7 +21,7 @@ const PLAIN_LETTERS: ReadonlyMap<string, string> = new Map([
   ['Œ', 'OE'],
 ]);
 
-type Kind = 'letter' | 'mask' | 'dot' | 'nothing' | 'and' | 'gap';
+type Kind = 'letter' | 'mask' | 'dot' | 'ignored' | 'and' | 'gap';
 
 function kindOf(code: number, character: string): Kind {
   if ((code >= 65 && code <= 90) || (code >= 48 && code <= 57)) return 'letter';
@@ -29,13 +29,13 @@ function kindOf(code: number, character: string): Kind {
   if (code === 46) return 'dot';
   if (code === 38) return 'and';
   if (MASK_CHARACTERS.has(character)) return 'mask';
-  if (APOSTROPHES.has(character)) return 'nothing';
+  if (APOSTROPHES.has(character)) return 'ignored';
   if (code < 128) return 'gap';
   if (LETTER_OR_DIGIT.test(character)) return 'letter';
-  return COMBINING_MARK.test(character) ? 'nothing' : 'gap';
+  return COMBINING_MARK.test(character) ? 'ignored' : 'gap';
 }
 
-/** What banks send nearly always: read without looking at each letter. */
+/** Nearly every name that banks send: it is split without a look at each character. */
 const PLAIN = /^[A-Z0-9 ]*$/;
 
 const upperCase = (text: string): string =>
@@ -43,7 +43,7 @@ const upperCase = (text: string): string =>
 
 /**
  * The words of a name, at most 24. A dot between letters stays in its word (`S.KOM`), since only the tables of degrees
- * and forms can say whether it joins or divides. Two dots and more are hidden letters, as some banks write them.
+ * and company forms tell whether it joins or divides. Two or more dots are masked letters, as some banks print them.
  */
 export function chunksOf(text: string): string[] {
   const upper = upperCase(text.slice(0, NAME_LENGTH_MAX));
@@ -67,7 +67,7 @@ export function chunksOf(text: string): string[] {
       if (dots === 1 && chunk !== '') chunk += '.';
       chunk += PLAIN_LETTERS.get(character) ?? character;
     } else if (kind === 'mask') chunk += MASK;
-    else if (kind !== 'nothing') end();
+    else if (kind !== 'ignored') end();
     if (kind === 'and') chunks.push('DAN');
     dots = 0;
   }
@@ -87,7 +87,7 @@ function plainChunksOf(upper: string): string[] {
   return chunks;
 }
 
-/** Some banks hide letters behind X: `DEXX LEXXXXX`. No name ends in two of them, and none holds three in a row. */
+/** Some banks mask letters with X: `DEXX LEXXXXX`. No name ends in two X, and none contains three in a row. */
 function withMaskedTail(chunk: string): string {
   if (!chunk.includes('XX')) return chunk;
   let masked = chunk;
@@ -96,7 +96,7 @@ function withMaskedTail(chunk: string): string {
   return masked;
 }
 
-/** The words of a chunk with dots in it: `S.KOM` is one when `isKnown` knows it without them, `M.RIZKY` two. */
+/** The words of a chunk with dots: `S.KOM` is one word if `isKnown` accepts it without dots, `M.RIZKY` is two. */
 export function wordsWithin(chunk: string, isKnown: (compact: string) => boolean): string[] {
   const compact = chunk.replaceAll('.', '');
   return isKnown(compact) ? [compact] : chunk.split('.');
@@ -105,7 +105,7 @@ export function wordsWithin(chunk: string, isKnown: (compact: string) => boolean
 const SPARE_SPACE = /^\s|\s\s|\s$/;
 const SPACES = /\s+/g;
 
-/** In characters as a bank counts them, spaces at the ends and repeated ones left out. */
+/** The length as a bank counts it, without repeated, leading and trailing spaces. */
 export function shownLength(text: string): number {
   const read = text.slice(0, NAME_LENGTH_MAX);
   return SPARE_SPACE.test(read) ? read.trim().replaceAll(SPACES, ' ').length : read.length;
