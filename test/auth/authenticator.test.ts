@@ -3,7 +3,7 @@ import { suite, test } from 'node:test';
 import type { AccessToken } from '../../apps/server/src/auth/access-tokens.ts';
 import { createAuthenticator } from '../../apps/server/src/auth/authenticator.ts';
 import type { Client } from '../../apps/server/src/auth/clients.ts';
-import { LIMITS_OF_ONE } from './limits-of-one.ts';
+import { LIMITS } from './client-limits.ts';
 
 const client: Client = {
   clientId: 'alpha',
@@ -12,12 +12,12 @@ const client: Client = {
   disabled: false,
   trusted: false,
   tokensValidFromSeconds: 0,
-  limits: LIMITS_OF_ONE,
+  limits: LIMITS,
 };
 const ADDRESS = { ip: '192.0.2.1' };
 
-/** An authenticator to which every token is good, and those that it had verified. */
-function withVerified() {
+/** An authenticator that accepts every token, and the list of tokens that it had verified. */
+function createAuthenticatorUnderTest() {
   const verified: string[] = [];
   const authenticator = createAuthenticator({
     clients: { find: () => client, reload: () => Promise.resolve() },
@@ -35,9 +35,9 @@ function withVerified() {
 }
 
 suite('a token', () => {
-  test('is one, however its scheme is written: it is verified once and kept once', async () => {
-    // Regression: each spelling was kept apart, and one token could push out those of everybody else.
-    const { authenticator, outcome, verified } = withVerified();
+  test('is the same token however its scheme is spelled: it is verified once and cached once', async () => {
+    // Regression: each spelling was cached apart, so one token could evict the tokens of all other clients.
+    const { authenticator, outcome, verified } = createAuthenticatorUnderTest();
     for (const scheme of ['Bearer ', 'bearer ', 'BEARER ', 'bEaReR  ', 'Bearer  ', `Bearer${' '.repeat(5_000)}`]) {
       assert.equal(await outcome(`${scheme}a.b.c`), 'authenticated', scheme);
       assert.notEqual(await authenticator.reauthenticate(`${scheme}a.b.c`), null);
@@ -47,15 +47,15 @@ suite('a token', () => {
     assert.deepEqual(verified, ['a.b.c', 'a.b.d']);
   });
 
-  test('of 8 KiB is verified, a longer one is refused unseen', async () => {
-    const { outcome, verified } = withVerified();
+  test('of 8 KiB is verified, a longer one is rejected without verification', async () => {
+    const { outcome, verified } = createAuthenticatorUnderTest();
     assert.equal(await outcome(`Bearer ${'x'.repeat(8_192)}`), 'authenticated');
     assert.equal(await outcome(`Bearer ${'x'.repeat(8_193)}`), 'unauthenticated');
     assert.equal(verified.length, 1);
   });
 
-  test('is none without its scheme, or with what no token has', async () => {
-    const { outcome, verified } = withVerified();
+  test('is not recognized without its scheme, or with characters that no token has', async () => {
+    const { outcome, verified } = createAuthenticatorUnderTest();
     for (const header of [
       '',
       ' ',

@@ -5,40 +5,42 @@ import { createClients } from '../../apps/server/src/auth/clients.ts';
 import { changeClient, insertClient } from '../../apps/server/src/postgres/clients.ts';
 import { type Database, openDatabase, type Row } from '../../apps/server/src/postgres/database.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { LIMITS_OF_ONE } from './limits-of-one.ts';
+import { LIMITS } from './client-limits.ts';
 
-/** Regression: of two readings at once the older could end last and win, and a client that was disabled was let in again. */
-test('a reading of the clients that began before another never replaces what that one read', async (context) => {
+/**
+ * Regression: of two concurrent reloads the older could finish last and win, and a disabled client was accepted again.
+ */
+test('a reload that began earlier never replaces the result of a later one', async (context) => {
   const { connection, drop } = await createTestDatabase();
   context.after(drop);
   const database = openDatabase({ connection, connectionsMax: 2, log: pino({ level: 'silent' }) });
   context.after(database.close);
   await insertClient(database, { clientId: 'alpha', name: 'alpha', secretHash: Buffer.alloc(32), scopes: [] });
 
-  // The reply to the first reading is slow on its way.
-  const onItsWay = Promise.withResolvers<void>();
-  const arrival = Promise.withResolvers<void>();
-  let readings = 0;
+  // The reply to the first query is delayed.
+  const firstQueried = Promise.withResolvers<void>();
+  const delayed = Promise.withResolvers<void>();
+  let queries = 0;
   const slow: Database = {
     ...database,
     async query<R extends Row>(sql: string, values?: readonly unknown[], name?: string) {
       const rows = await database.query<R>(sql, values, name);
-      readings += 1;
-      if (readings > 1) return rows;
-      onItsWay.resolve();
-      await arrival.promise;
+      queries += 1;
+      if (queries > 1) return rows;
+      firstQueried.resolve();
+      await delayed.promise;
       return rows;
     },
   };
-  const clients = createClients(slow, LIMITS_OF_ONE);
+  const clients = createClients(slow, LIMITS);
   const older = clients.reload();
-  await onItsWay.promise;
+  await firstQueried.promise;
   await changeClient(database, 'alpha', 'disable');
   const newer = [clients.reload(), clients.reload(), clients.reload()];
-  // Time enough for any that would not wait for the older one.
+  // Enough time for a reload that would not wait for the older one.
   for (let times = 0; times < 20; times += 1) await database.query('select');
-  arrival.resolve();
+  delayed.resolve();
   await Promise.all([older, ...newer]);
   assert.equal(clients.find('alpha')?.disabled, true);
-  assert.equal(readings, 2, 'those who ask meanwhile share a reading');
+  assert.equal(queries, 2, 'the reloads requested meanwhile share one query');
 });

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import type { Answer } from '../support/service.ts';
 
 /**
- * The table of errors as the contract gives it, written down a second time: it must not come from the code that it is
- * held against.
+ * The errors of docs/contract.md 7.1 and docs/api.md, written down a second time: the tests must not take them from the
+ * code that they test.
  */
 export const HTTP_STATUSES = {
   UNAUTHORIZED: 401,
@@ -33,7 +33,7 @@ export const HTTP_STATUSES = {
 } as const;
 export type ErrorCode = keyof typeof HTTP_STATUSES;
 
-/** How the message of each error begins or what it names (service document, section 7). */
+/** What the messages must contain (docs/contract.md 7.1). */
 const MESSAGES: Partial<Record<ErrorCode, RegExp>> = {
   UNAUTHORIZED: /invalid or expired token/i,
   TRANSACTION_NOT_FOUND: /transaction not found/i,
@@ -47,14 +47,14 @@ export const TIMESTAMP = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
 
 const WHOLE_SECONDS = /^[1-9]\d*$/;
 
-/** What every JSON answer of the public API has, success or not. */
+/** The headers of every JSON answer of the public API (docs/contract.md 2.1). */
 function assertEnvelopeHeaders({ headers }: Answer): void {
   assert.equal(headers.get('content-type'), 'application/json; charset=utf-8');
   assert.equal(headers.get('cache-control'), 'no-store');
   assert.match(headers.get('x-request-id') ?? '', /^[\w-]{10,}$/);
 }
 
-/** The answer is this error: its status, its headers, its message, and an envelope with exactly the three keys. */
+/** Asserts that the answer is this error: status, headers, message, and an envelope with exactly the three fields. */
 export function assertError(answer: Answer, code: ErrorCode, message?: RegExp): void {
   assert.equal(answer.json.error_code, code, `${answer.status} ${answer.text}`);
   assert.equal(answer.status, HTTP_STATUSES[code]);
@@ -69,7 +69,7 @@ export function assertError(answer: Answer, code: ErrorCode, message?: RegExp): 
   }
 }
 
-/** The answer is a success in an envelope with exactly the four keys. Gives its data. */
+/** Asserts that the answer is a success in an envelope with exactly the four fields. Returns its data. */
 export function assertSuccess(answer: Answer): Readonly<Record<string, unknown>> {
   assert.equal(answer.status, 200, answer.text);
   assertEnvelopeHeaders(answer);

@@ -5,10 +5,10 @@ import { changeClient } from '../../apps/server/src/postgres/clients.ts';
 import { type Answer, startTestService, type TestService } from '../support/service.ts';
 import { assertError } from './assertions.ts';
 import { exchangeOne, rawRequest } from './raw-connection.ts';
-import { currentKey, goodClaims, type Signer, signToken, unsignedToken } from './tokens.ts';
+import { currentKey, type Signer, signToken, unsignedToken, validClaims } from './tokens.ts';
 import { untilStatus } from './until.ts';
 
-/** docs/contract.md 5; 5: every way in which a token can be wrong. */
+/** docs/contract.md 5.1 and 5.2: every way in which a token can be wrong. */
 
 let service: TestService;
 let signer: Signer;
@@ -23,14 +23,14 @@ before(async () => {
 after(() => service?.close());
 
 const PATH = '/api/v1/check-status/NONE';
-const ask = (token: string): Promise<Answer> => service.get(PATH, { token });
+const checkStatus = (token: string): Promise<Answer> => service.get(PATH, { token });
 const claims = (changes: Record<string, unknown> = {}): Record<string, unknown> =>
-  goodClaims(service.url, 'alpha', changes);
+  validClaims(service.url, 'alpha', changes);
 const forge = (changes: Record<string, unknown>, header: Record<string, unknown> = {}): Promise<string> =>
   signToken(claims(changes), { ...signer, header: { ...signer.header, ...header } });
 
-/** The token got its caller in: the answer is about the transaction. */
-const assertAdmitted = (answer: Answer): void => assertError(answer, 'TRANSACTION_NOT_FOUND');
+/** The token was accepted: the answer is about the transaction. */
+const assertAuthenticated = (answer: Answer): void => assertError(answer, 'TRANSACTION_NOT_FOUND');
 
 // RFC 6750, section 3.1.
 const INVALID_TOKEN = 'Bearer realm="tiba", error="invalid_token", error_description="invalid or expired token"';
@@ -41,14 +41,14 @@ function assertInvalidToken(answer: Answer): void {
 }
 
 suite('Authorization', () => {
-  test('Bearer followed by a good token is let in; the scheme in any case', async () => {
+  test('Bearer followed by a valid token is accepted; the scheme in any case', async () => {
     for (const scheme of ['Bearer', 'bearer', 'BEARER']) {
       const headers = { authorization: `${scheme} ${await forge({})}` };
-      assertAdmitted(await service.get(PATH, { token: null, headers }));
+      assertAuthenticated(await service.get(PATH, { token: null, headers }));
     }
   });
 
-  test('missing: UNAUTHORIZED, and the challenge names no error, for no token was presented', async () => {
+  test('missing: UNAUTHORIZED, and the challenge has no error code, because no token was presented', async () => {
     const answer = await service.get(PATH, { token: null });
     assertError(answer, 'UNAUTHORIZED');
     assert.equal(answer.headers.get('www-authenticate'), 'Bearer realm="tiba"');
@@ -81,7 +81,7 @@ suite('Authorization', () => {
     }
   });
 
-  test('a token in the query or in the body is none (RFC 6750, sections 2.2 and 2.3)', async () => {
+  test('a token in the query or in the body is ignored (RFC 6750, sections 2.2 and 2.3)', async () => {
     const { token } = service.alpha;
     assertError(await service.get(`${PATH}?access_token=${token}`, { token: null }), 'UNAUTHORIZED');
     const body = { bank_code: '014', account_number: '1234567890', access_token: token };
@@ -89,7 +89,7 @@ suite('Authorization', () => {
   });
 });
 
-suite('a token signed by the right key is still refused', () => {
+suite('a token signed by the right key is rejected', () => {
   const nowSeconds = Math.floor(Date.now() / 1000);
   const WRONG_CLAIMS: Readonly<Record<string, readonly Record<string, unknown>[]>> = {
     'when it has expired': [{ exp: nowSeconds - 1 }, { exp: nowSeconds - 86_400 }, { exp: 0 }, { exp: -1 }],
@@ -101,43 +101,43 @@ suite('a token signed by the right key is still refused', () => {
       { aud: ['a', 'b'] },
       { aud: '' },
     ],
-    'when its client_id is no string': [{ client_id: 1 }, { client_id: ['alpha'] }, { client_id: null }],
-    'when its scope is no string': [{ scope: ['status:read'] }, { scope: 1 }],
-    'when a time is no number': [{ exp: 'tomorrow' }, { iat: 'today' }, { exp: null }],
+    'when its client_id is not a string': [{ client_id: 1 }, { client_id: ['alpha'] }, { client_id: null }],
+    'when its scope is not a string': [{ scope: ['status:read'] }, { scope: 1 }],
+    'when a time is not a number': [{ exp: 'tomorrow' }, { iat: 'today' }, { exp: null }],
     'when its client does not exist': [
-      { client_id: 'nobody', sub: 'nobody' },
+      { client_id: 'unknown-client', sub: 'unknown-client' },
       { client_id: '' },
       { client_id: '__proto__' },
     ],
   };
 
-  test('…and a good one is let in, so that the refusals below mean something', async () => {
-    assertAdmitted(await ask(await forge({})));
-    assertAdmitted(await ask(await forge({ aud: ['https://other.example', service.url] })));
+  test('(control: a valid token is accepted, so that the rejections below mean something)', async () => {
+    assertAuthenticated(await checkStatus(await forge({})));
+    assertAuthenticated(await checkStatus(await forge({ aud: ['https://other.example', service.url] })));
   });
 
   for (const [name, cases] of Object.entries(WRONG_CLAIMS)) {
     test(name, async () => {
-      for (const changes of cases) assertInvalidToken(await ask(await forge(changes)));
+      for (const changes of cases) assertInvalidToken(await checkStatus(await forge(changes)));
     });
   }
 
   for (const claim of ['iss', 'exp', 'aud', 'sub', 'client_id', 'iat', 'jti']) {
     test(`when the claim ${claim} is missing (RFC 9068, section 2.2)`, async () => {
-      assertInvalidToken(await ask(await forge({ [claim]: undefined })));
+      assertInvalidToken(await checkStatus(await forge({ [claim]: undefined })));
     });
   }
 
   test('when its type is not at+jwt (RFC 9068, section 4)', async () => {
     for (const typ of ['JWT', 'jwt', 'at', 'at+jwt;v=2', '', undefined]) {
-      assertInvalidToken(await ask(await forge({}, { typ })));
+      assertInvalidToken(await checkStatus(await forge({}, { typ })));
     }
-    assertAdmitted(await ask(await forge({}, { typ: 'application/at+jwt' })));
+    assertAuthenticated(await checkStatus(await forge({}, { typ: 'application/at+jwt' })));
   });
 
-  test('when its header names another key, no key, or demands what is not understood', async () => {
+  test('when its header names another key, no key, or a critical extension that is not understood', async () => {
     for (const header of [{ kid: 'another' }, { kid: undefined }, { kid: '__proto__' }]) {
-      assertInvalidToken(await ask(await forge({}, header)));
+      assertInvalidToken(await checkStatus(await forge({}, header)));
     }
     const [, payload, signature] = (await forge({})).split('.');
     for (const header of [
@@ -147,13 +147,13 @@ suite('a token signed by the right key is still refused', () => {
       null,
     ]) {
       assertInvalidToken(
-        await ask(`${Buffer.from(JSON.stringify(header)).toString('base64url')}.${payload}.${signature}`),
+        await checkStatus(`${Buffer.from(JSON.stringify(header)).toString('base64url')}.${payload}.${signature}`),
       );
     }
   });
 });
 
-suite('a token that the right key did not sign is refused', () => {
+suite('a token that the right key did not sign is rejected', () => {
   test('its payload changed, its signature changed or cut', async () => {
     const [header, , signature = ''] = (await forge({})).split('.');
     const [, otherPayload] = (await forge({ client_id: 'beta', sub: 'beta' })).split('.');
@@ -165,40 +165,42 @@ suite('a token that the right key did not sign is refused', () => {
       [header, payload, signature.slice(0, -8)],
       [header, payload, ''],
     ]) {
-      assertInvalidToken(await ask(forged.join('.')));
+      assertInvalidToken(await checkStatus(forged.join('.')));
     }
   });
 
   test('signed by another key that claims to be the right one', async () => {
     const { privateKey } = await generateKeyPair('EdDSA');
-    assertInvalidToken(await ask(await signToken(claims(), { ...signer, key: privateKey })));
+    assertInvalidToken(await checkStatus(await signToken(claims(), { ...signer, key: privateKey })));
   });
 
   test('signed by another algorithm under the right key ID', async () => {
     for (const alg of ['ES256', 'RS256', 'PS256', 'ES384']) {
       const { privateKey } = await generateKeyPair(alg);
-      assertInvalidToken(await ask(await signToken(claims(), { key: privateKey, header: { ...signer.header, alg } })));
+      assertInvalidToken(
+        await checkStatus(await signToken(claims(), { key: privateKey, header: { ...signer.header, alg } })),
+      );
     }
   });
 
-  test('bringing its own key along in the header', async () => {
+  test('with a key of its own in the header', async () => {
     const { privateKey, publicKey } = await generateKeyPair('EdDSA', { extractable: true });
     const jwk = await exportJWK(publicKey);
     for (const header of [{ jwk }, { jku: 'http://127.0.0.1:9/jwks' }, { x5u: 'http://127.0.0.1:9/x' }]) {
       const forged = { key: privateKey, header: { ...signer.header, ...header } as Signer['header'] };
-      assertInvalidToken(await ask(await signToken(claims(), forged)));
+      assertInvalidToken(await checkStatus(await signToken(claims(), forged)));
     }
   });
 
   test('alg none, in any case, with a signature or without', async () => {
     for (const alg of ['none', 'None', 'NONE', '', undefined]) {
       for (const signature of ['', 'AAAA']) {
-        assertInvalidToken(await ask(unsignedToken(claims(), { ...signer.header, alg }, signature)));
+        assertInvalidToken(await checkStatus(unsignedToken(claims(), { ...signer.header, alg }, signature)));
       }
     }
   });
 
-  test('HS256 with the public key as its secret, in every form in which it is published', async () => {
+  test('HS256 with the public key as the secret, in every published form of the key', async () => {
     const key = await importJWK(publicJwk, String(signer.header.alg), { extractable: true });
     assert.ok(!(key instanceof Uint8Array));
     const secrets = [await exportSPKI(key), JSON.stringify(publicJwk), String(publicJwk.x)].map((text) =>
@@ -206,46 +208,52 @@ suite('a token that the right key did not sign is refused', () => {
     );
     for (const secret of [...secrets, Buffer.from(String(publicJwk.x), 'base64url')]) {
       for (const alg of ['HS256', 'HS384', 'HS512']) {
-        assertInvalidToken(await ask(await signToken(claims(), { key: secret, header: { ...signer.header, alg } })));
+        assertInvalidToken(
+          await checkStatus(await signToken(claims(), { key: secret, header: { ...signer.header, alg } })),
+        );
       }
     }
   });
 });
 
-suite('what the operator takes away is gone within one second', () => {
+suite('disabling and revoking take effect within one second', () => {
   const SECOND_MS = 1_000;
 
-  test('a disabled client is out, also with a token that was good a moment ago, and in again when enabled', async () => {
-    const { clientId, token } = await service.addClient('disabled', ['status:read']);
-    assertAdmitted(await ask(token));
-    const startedMs = performance.now();
-    await changeClient(service.app.database, clientId, 'disable');
-    const answer = await untilStatus(401, () => ask(token));
-    const elapsedMs = performance.now() - startedMs;
-    assertInvalidToken(answer);
-    assert.ok(elapsedMs < SECOND_MS, `after ${elapsedMs} ms`);
-    await changeClient(service.app.database, clientId, 'enable');
-    assertAdmitted(await untilStatus(404, () => ask(token)));
-  });
+  test(
+    'a disabled client is UNAUTHORIZED, even with a token that was accepted before, and accepted again when ' +
+      'enabled',
+    async () => {
+      const { clientId, token } = await service.addClient('disabled', ['status:read']);
+      assertAuthenticated(await checkStatus(token));
+      const startedMs = performance.now();
+      await changeClient(service.app.database, clientId, 'disable');
+      const answer = await untilStatus(401, () => checkStatus(token));
+      const elapsedMs = performance.now() - startedMs;
+      assertInvalidToken(answer);
+      assert.ok(elapsedMs < SECOND_MS, `after ${elapsedMs} ms`);
+      await changeClient(service.app.database, clientId, 'enable');
+      assertAuthenticated(await untilStatus(404, () => checkStatus(token)));
+    },
+  );
 
-  test('revoked tokens are out; those obtained after are good', async () => {
+  test('revoked tokens are UNAUTHORIZED; tokens issued after the revocation are valid', async () => {
     const { clientId, token } = await service.addClient('revoked', ['status:read']);
-    assertAdmitted(await ask(token));
+    assertAuthenticated(await checkStatus(token));
     const startedMs = performance.now();
     await changeClient(service.app.database, clientId, 'revoke-tokens');
-    assertInvalidToken(await untilStatus(401, () => ask(token)));
+    assertInvalidToken(await untilStatus(401, () => checkStatus(token)));
     const elapsedMs = performance.now() - startedMs;
     assert.ok(elapsedMs < SECOND_MS, `after ${elapsedMs} ms`);
     const client = service.app.clients.find(clientId);
     assert.ok(client !== undefined);
-    assertAdmitted(await ask(await service.app.issue(client, ['status:read'], 900)));
+    assertAuthenticated(await checkStatus(await service.app.issue(client, ['status:read'], 900)));
   });
 
-  test('a token that expires is out at that moment, though it was good before', async () => {
+  test('a token that was accepted before is UNAUTHORIZED from the moment it expires', async () => {
     const expSeconds = Math.floor(Date.now() / 1000) + 2;
     const token = await forge({ exp: expSeconds });
-    assertAdmitted(await ask(token));
-    const answer = await untilStatus(401, () => ask(token));
+    assertAuthenticated(await checkStatus(token));
+    const answer = await untilStatus(401, () => checkStatus(token));
     assertInvalidToken(answer);
     assert.ok(Date.now() >= expSeconds * 1000);
     assert.ok(Date.now() < expSeconds * 1000 + SECOND_MS);
@@ -253,13 +261,13 @@ suite('what the operator takes away is gone within one second', () => {
 });
 
 suite('scopes', () => {
-  test('a token without the scope of the operation is FORBIDDEN there and good elsewhere', async () => {
+  test('a token without the scope of an operation is FORBIDDEN there and valid for other operations', async () => {
     const token = await forge({ scope: 'account:check' });
-    assertError(await ask(token), 'FORBIDDEN');
+    assertError(await checkStatus(token), 'FORBIDDEN');
     assertError(await service.checkAccount({}, { token }), 'INVALID_BANK_CODE');
   });
 
-  test('no scope, an empty one, and unknown ones give nothing', async () => {
+  test('no scope, an empty scope and unknown scopes are FORBIDDEN', async () => {
     for (const scope of [
       undefined,
       '',
@@ -270,13 +278,13 @@ suite('scopes', () => {
       'status:read,account:check',
       '*',
     ]) {
-      assertError(await ask(await forge({ scope })), 'FORBIDDEN');
+      assertError(await checkStatus(await forge({ scope })), 'FORBIDDEN');
     }
   });
 
-  test('a scope that the client itself does not have gives nothing, whatever the token says', async () => {
+  test('a scope that the client itself does not have is FORBIDDEN, whatever the token says', async () => {
     await service.addClient('narrow', ['account:check']);
     const token = await forge({ client_id: 'narrow', sub: 'narrow', scope: 'status:read account:check' });
-    assertError(await ask(token), 'FORBIDDEN');
+    assertError(await checkStatus(token), 'FORBIDDEN');
   });
 });

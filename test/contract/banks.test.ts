@@ -4,7 +4,7 @@ import { NOT_FOUND, scriptedRail } from '../rails/resilience/scripted-rail.ts';
 import { startTestService, statusUpdate, type TestService } from '../support/service.ts';
 import { until } from './until.ts';
 
-/** GET /api/v1/banks and /api/v1/banks/{code}. */
+/** GET /api/v1/banks and /api/v1/banks/{code} (docs/api.md, Banks). */
 suite('banks', () => {
   let service: TestService;
   before(async () => {
@@ -18,7 +18,7 @@ suite('banks', () => {
     return json.data ?? {};
   };
 
-  test('a bank goes by each of its codes, and nobody has asked it yet', async () => {
+  test('a bank is found by each of its codes; before the first inquiry it is UP and has no durations', async () => {
     const bank = await read('014');
     assert.deepEqual(bank, {
       bank_code: '014',
@@ -39,7 +39,7 @@ suite('banks', () => {
     assert.deepEqual([status, json.error_code], [400, 'INVALID_BANK_CODE']);
   });
 
-  test('the list has every bank once, each as it is by itself', async () => {
+  test('the list has every bank once, with the same data as the single operation', async () => {
     const { status, json } = await service.get('/api/v1/banks');
     assert.equal(status, 200);
     const banks = json.data?.['banks'] as Record<string, unknown>[];
@@ -51,7 +51,7 @@ suite('banks', () => {
     );
   });
 
-  test('what account checks and disbursements took is told once enough is known', async () => {
+  test('durations of account checks and disbursements are given once there are enough of them', async () => {
     for (let number = 0; number < 40; number += 1) {
       await service.checkAccount({ bank_code: 'BNI', account_number: String(1_234_561_000 + number) });
     }
@@ -73,7 +73,7 @@ suite('banks', () => {
     assert.equal(status, 'UP');
   });
 
-  test('a bank that does not answer is DOWN, and another is not', async () => {
+  test('a bank that does not answer is DOWN, and another bank stays UP', async () => {
     const states = new Set<unknown>();
     for (let number = 0; number < 60 && !states.has('DOWN'); number += 1) {
       await service.checkAccount({ bank_code: 'BRI', account_number: `${String(10_000 + number)}0503` });
@@ -85,13 +85,13 @@ suite('banks', () => {
     assert.equal((await read('BCA'))['status'], 'UP');
   });
 
-  test('without a token, or without the scope, nothing is told', async () => {
+  test('without a token: 401', async () => {
     assert.equal((await fetch(`${service.url}/api/v1/banks`)).status, 401);
   });
 });
 
-/** Regression: whoever asked about a number that is too long for the bank was told to ask again in five seconds, for ever. */
-test('a number that no rail has room for: what is wrong is said, and not to come back in seconds', async () => {
+/** Regression: a check of a number that is too long for the bank had Retry-After 5, each time. */
+test('an account number that no rail can transmit: the message says so, and Retry-After is an hour', async () => {
   const rail = scriptedRail('only', () => NOT_FOUND, {
     supportsAccountNumber: ({ accountNumber }) => accountNumber.length <= 16,
   });
@@ -107,7 +107,7 @@ test('a number that no rail has room for: what is wrong is said, and not to come
   }
 });
 
-test('a bank that no rail reaches is not said to be up, and its accounts not to be worth another try in seconds', async () => {
+test('a bank that no rail reaches has no status, and Retry-After of a check there is an hour', async () => {
   const rail = scriptedRail('only', () => NOT_FOUND, { reaches: ({ bic }) => bic === 'CENAIDJA' });
   const service = await startTestService({ rails: [rail] });
   try {

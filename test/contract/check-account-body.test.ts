@@ -4,7 +4,7 @@ import { type Answer, startTestService, type TestService } from '../support/serv
 import { assertError, assertSuccess } from './assertions.ts';
 import { exchangeOne, rawRequest } from './raw-connection.ts';
 
-/** The body of check-account: what is read, what is passed over, what is refused, byte by byte. */
+/** docs/contract.md 4 and 4.3: which bodies check-account accepts, what it ignores in them, and which it rejects. */
 
 let service: TestService;
 before(async () => {
@@ -26,7 +26,7 @@ const post = (body: string | Buffer): Promise<Answer> =>
 const assertActive = (answer: Answer): void => assert.equal(assertSuccess(answer)['status'], 'ACTIVE');
 const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
 
-suite('what is read', () => {
+suite('accepted bodies', () => {
   test('fields in any order, white space, escapes', async () => {
     for (const body of [
       `{${GOOD}}`,
@@ -37,7 +37,7 @@ suite('what is read', () => {
     }
   });
 
-  test('unknown fields are ignored, whatever they hold', async () => {
+  test('unknown fields are ignored, whatever their values', async () => {
     for (const unknown of [
       '"x":1',
       '"x":null',
@@ -55,7 +55,7 @@ suite('what is read', () => {
     }
   });
 
-  test('a byte order mark before the object changes nothing', async () => {
+  test('a byte order mark before the object is ignored', async () => {
     assertActive(await post(`\ufeff{${GOOD}}`));
   });
 
@@ -64,14 +64,14 @@ suite('what is read', () => {
   });
 });
 
-suite('what is refused', () => {
-  test('one name with two values, which two readers would take two ways: INVALID_FORMAT', async () => {
+suite('rejected bodies', () => {
+  test('one field with two different values, which parsers resolve differently: INVALID_FORMAT', async () => {
     assertError(await post(`{"bank_code":"009",${GOOD}}`), 'INVALID_FORMAT');
     assertError(await post(`{"account_number":"9999999999",${GOOD}}`), 'INVALID_FORMAT');
     assertError(await post(`{${GOOD},"bank\\u005fcode":"009"}`), 'INVALID_FORMAT');
   });
 
-  test('what is no JSON: INVALID_FORMAT', async () => {
+  test('invalid JSON: INVALID_FORMAT', async () => {
     for (const body of [
       `{${GOOD}`,
       `{${GOOD},}`,
@@ -100,26 +100,26 @@ suite('what is refused', () => {
     }
   });
 
-  test('JSON that is no object: INVALID_FORMAT', async () => {
+  test('JSON that is not an object: INVALID_FORMAT', async () => {
     for (const body of ['null', 'true', '0', '1e400', '"x"', '[]', `[{${GOOD}}]`, nested(500)]) {
       assertError(await post(body), 'INVALID_FORMAT', /JSON object/);
     }
   });
 
-  test('invalid UTF-8: INVALID_FORMAT, also where it stands in a field that is ignored', async () => {
+  test('invalid UTF-8: INVALID_FORMAT, even in a field that is ignored', async () => {
     for (const bytes of [[0xff], [0xc0, 0xaf], [0xed, 0xa0, 0x80], [0xe2, 0x82], [0xf4, 0x90, 0x80, 0x80]]) {
       const body = Buffer.concat([Buffer.from('{"x":"'), Buffer.from(bytes), Buffer.from(`",${GOOD}}`)]);
       assertError(await post(body), 'INVALID_FORMAT');
     }
   });
 
-  test('UTF-16, with its byte order mark or without: INVALID_FORMAT', async () => {
+  test('UTF-16, with or without a byte order mark: INVALID_FORMAT', async () => {
     for (const text of [`{${GOOD}}`, `\ufeff{${GOOD}}`]) {
       assertError(await post(Buffer.from(text, 'utf16le')), 'INVALID_FORMAT');
     }
   });
 
-  test('nesting as deep as 16 KiB allow: never more than INVALID_FORMAT', async () => {
+  test('the deepest nesting in 16 KiB: INVALID_FORMAT, and no crash', async () => {
     for (const body of [nested(8_000), `{"x":${nested(8_000)},${GOOD}}`, '['.repeat(16_000), '{"a":'.repeat(3_000)]) {
       assertError(await post(body), 'INVALID_FORMAT');
     }
@@ -137,7 +137,7 @@ suite('__proto__', () => {
     }
   });
 
-  test('leaves nothing behind for the next request', async () => {
+  test('does not affect the next request', async () => {
     await post(`{"__proto__":{"polluted":"yes",${GOOD}},${GOOD}}`);
     await post('{"constructor":{"prototype":{"polluted":"yes"}}}');
     assert.equal(({} as Record<string, unknown>)['polluted'], undefined);

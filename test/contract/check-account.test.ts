@@ -4,7 +4,7 @@ import { type Answer, startTestService, type TestService } from '../support/serv
 import { timeLimitMs } from '../support/suite-environment.ts';
 import { assertError, assertSuccess, type ErrorCode } from './assertions.ts';
 
-/** docs/contract.md 2.3, 3.2 and 4.3; 4.3. The body: check-account-body.test.ts */
+/** docs/contract.md 2.3, 3.2 and 4.3. The body: check-account-body.test.ts */
 
 let service: TestService;
 before(async () => {
@@ -15,8 +15,8 @@ after(() => service?.close());
 const check = (bank_code: unknown, account_number: unknown): Promise<Answer> =>
   service.checkAccount({ bank_code, account_number });
 
-suite('2.3 account validation result', () => {
-  test('has exactly the fields of the document, all present, in its order', async () => {
+suite('2.3 account verdict', () => {
+  test('has exactly the fields of the contract, all present, in its order', async () => {
     const fields = ['bank_code', 'bank_name', 'account_number', 'account_name', 'is_valid', 'status'];
     for (const account of ['1234567890', '1234560404', '1234560403', '1234560410']) {
       assert.deepEqual(Object.keys(assertSuccess(await check('014', account))), fields);
@@ -42,7 +42,7 @@ suite('2.3 account validation result', () => {
     ['INACTIVE', '1234560410'],
     ['BLOCKED', '1234560403'],
   ] as const) {
-    test(`4.3 rule 2: ${status} is a success with is_valid false and account_name null, and the message says completed`, async () => {
+    test(`4.3 rule 2: ${status} is a success with is_valid false, no name, and a message 'completed'`, async () => {
       const answer = await check('014', account);
       assert.deepEqual(assertSuccess(answer), {
         bank_code: '014',
@@ -57,8 +57,8 @@ suite('2.3 account validation result', () => {
   }
 });
 
-suite('no verdict is never a verdict', () => {
-  const CASES = { 'cannot say': '0503', 'is asked too often': '0429', 'answers with no JSON': '0500' };
+suite('3.2 no verdict is SERVICE_UNAVAILABLE, never a verdict', () => {
+  const CASES = { 'is unavailable': '0503', throttles: '0429', 'answers without JSON': '0500' };
   for (const [name, ending] of Object.entries(CASES)) {
     test(`a bank that ${name}: SERVICE_UNAVAILABLE`, async () => {
       assertError(await check('014', `123456${ending}`), 'SERVICE_UNAVAILABLE');
@@ -76,7 +76,7 @@ suite('no verdict is never a verdict', () => {
 });
 
 suite('bank_code', () => {
-  test('clearing code, BIC of 8 or 11 characters, short name, letters in any case: the same bank, echoed as sent', async () => {
+  test('clearing code, BIC of 8 or 11 characters, short name, in any case: the same bank, echoed as sent', async () => {
     for (const code of ['014', 'CENAIDJA', 'cenaidja', 'CenaIdJa', 'CENAIDJAXXX', 'cenaidjajak', 'BCA', 'bca', 'bCa']) {
       const data = assertSuccess(await check(code, '1234567890'));
       assert.equal(data['bank_code'], code);
@@ -85,7 +85,7 @@ suite('bank_code', () => {
     }
   });
 
-  test('a clearing code shared with a sharia unit means the conventional bank; the BIC picks the unit', async () => {
+  test('a clearing code shared with a sharia unit means the conventional bank; the BIC selects the unit', async () => {
     for (const [code, name] of [
       ['011', 'Bank Danamon Indonesia'],
       ['BDINIDJA', 'Bank Danamon Indonesia'],
@@ -145,7 +145,7 @@ suite('bank_code', () => {
 });
 
 suite('account_number', () => {
-  test('5 to 34 digits are asked about, 4 and 35 are INVALID_FORMAT', async () => {
+  test('5 to 34 digits are checked, 4 and 35 are INVALID_FORMAT', async () => {
     for (const length of [5, 6, 10, 33, 34]) {
       const account = '7'.repeat(length);
       assert.equal(assertSuccess(await check('009', account))['account_number'], account);
@@ -153,14 +153,14 @@ suite('account_number', () => {
     for (const length of [0, 1, 4, 35, 36, 1_000]) assertFormat(await check('009', '7'.repeat(length)));
   });
 
-  test('leading zeros matter: they reach the bank and come back', async () => {
+  test('leading zeros are significant: they reach the bank and are returned', async () => {
     const [padded, plain] = [await check('009', '0001234567'), await check('009', '1234567')];
     assert.equal(assertSuccess(padded)['account_number'], '0001234567');
     assert.equal(assertSuccess(plain)['account_number'], '1234567');
     assert.equal(assertSuccess(await check('014', '0000000000'))['account_number'], '0000000000');
   });
 
-  test("a length is held against a bank that publishes it: BCA's is 10", async () => {
+  test("the length is checked for a bank that publishes it: BCA's is 10", async () => {
     for (const account of ['123456789', '12345678901', '12345']) {
       for (const code of ['014', 'BCA', 'CENAIDJA']) {
         assertError(await check(code, account), 'INVALID_FORMAT', /invalid account number format.*10 digits/i);
@@ -199,7 +199,7 @@ suite('account_number', () => {
     }
   });
 
-  test('a JSON number is INVALID_FORMAT, also one too large for a binary float', async () => {
+  test('a JSON number is INVALID_FORMAT, including one too large for a binary float', async () => {
     for (const number of ['1234567890', '12345678901234567890', '1e10', '1234567890.0', '-1234567890']) {
       assertFormat(await service.checkAccount(`{"bank_code":"009","account_number":${number}}`));
     }
@@ -215,7 +215,7 @@ function assertFormat(answer: Answer): void {
   assertError(answer, code, /invalid account number format/i);
 }
 
-test('the same question asked many times at once is answered each time', async () => {
+test('each of many identical requests at once is answered', async () => {
   const answers = await Promise.all(
     Array.from({ length: 30 }, (_, index) => check(index % 2 ? '014' : 'bca', '1234567890')),
   );

@@ -4,9 +4,9 @@ import { publishedReason } from '../../apps/server/src/domain/failure-reason.ts'
 import { type Answer, startTestService, statusUpdate, type TestService } from '../support/service.ts';
 import { assertSuccess, TIMESTAMP } from './assertions.ts';
 
-/** docs/contract.md 2.2, 3.1, 4.1 and 4.2; 2.1: times and amounts. */
+/** docs/contract.md 2.2, 2.5 (amounts and times), 3.1, 4.1 and 4.2. */
 
-/** In the order of the document. */
+/** In the order of docs/contract.md 2.2. */
 const FIELDS = [
   'transaction_id',
   'reference_id',
@@ -66,13 +66,13 @@ suite('4.1 and 4.2 both forms', () => {
 });
 
 suite('2.2 transaction', () => {
-  test('has exactly the fields of the document, all present, in its order, in every status', async () => {
+  test('has exactly the fields of the contract, all present, in its order, in every status', async () => {
     for (const id of ['TB0000000001', 'TB0000000002', 'TB0000000003']) {
       assert.deepEqual(Object.keys(assertSuccess(await byId(id))), FIELDS);
     }
   });
 
-  test('each field has the type of the document and the value that was fed', async () => {
+  test('each field has the type of the contract and the value from the feed', async () => {
     assert.deepEqual(assertSuccess(await byId('TB0000000003')), {
       transaction_id: 'TB0000000003',
       reference_id: 'failed',
@@ -96,13 +96,13 @@ suite('2.2 transaction', () => {
     assert.equal(assertSuccess(await byId('zeros'))['account_number'], '0001234567');
   });
 
-  test('times are ISO 8601 UTC with milliseconds, whatever zone they were fed in', async () => {
+  test('times are ISO 8601, UTC, with milliseconds, whatever time zone the feed used', async () => {
     const { created_at, processed_at } = assertSuccess(await byId('TB0000000002'));
     assert.match(String(created_at), TIMESTAMP);
     assert.equal(processed_at, '2026-11-21T04:40:00.500Z');
   });
 
-  test('text with quotes, backslashes and characters beyond ASCII comes back as it is', async () => {
+  test('text with quotes, backslashes and characters beyond ASCII is returned unchanged', async () => {
     const text = '"\\/\u2028 </script> ,"data":{} é 🎉';
     await apply(
       statusUpdate({ transaction_id: 'TB0000000005', reference_id: text, account_name: text, description: text }),
@@ -113,7 +113,7 @@ suite('2.2 transaction', () => {
 });
 
 suite('amounts', () => {
-  /** amount, fee, and how the three must stand in the JSON text. */
+  /** amount, fee, and how amount, fee and total_amount must be printed in the JSON. */
   const AMOUNTS = [
     ['150000', '2500', '150000.00', '2500.00', '152500.00'],
     ['150000.5', '0', '150000.50', '0.00', '150000.50'],
@@ -132,7 +132,7 @@ suite('amounts', () => {
   ] as const;
 
   for (const [index, [amount, fee, ...printed]] of AMOUNTS.entries()) {
-    test(`${amount} + ${fee} are numbers with two decimals, exact: ${printed.join(', ')}`, async () => {
+    test(`${amount} and ${fee} are printed exactly, with two decimals: ${printed.join(', ')}`, async () => {
       const id = `AM${String(index).padStart(6, '0')}`;
       await apply(statusUpdate({ transaction_id: id, reference_id: id, amount, fee }));
       for (const { text } of [await byId(id), await byReference(id)]) {
@@ -141,7 +141,7 @@ suite('amounts', () => {
     });
   }
 
-  test('an amount fed as a JSON number beyond binary floats stays exact', async () => {
+  test('an amount in the feed that no binary float can represent stays exact', async () => {
     const line = JSON.stringify(
       statusUpdate({ transaction_id: 'AM999999', reference_id: 'AM999999', amount: 0, fee: 0 }),
     );
@@ -161,17 +161,17 @@ suite('3.1 transaction status', () => {
     );
   });
 
-  test('SUCCESS: processed_at is given, failure_reason is null', async () => {
+  test('SUCCESS: processed_at is set, failure_reason is null', async () => {
     const { status, processed_at, failure_reason } = assertSuccess(await byId('succeeded'));
     assert.deepEqual([status, processed_at, failure_reason], ['SUCCESS', '2026-11-21T04:40:00.500Z', null]);
   });
 
-  test('FAILED: failure_reason is given', async () => {
+  test('FAILED: failure_reason is set', async () => {
     const { status, failure_reason } = assertSuccess(await byId('failed'));
     assert.deepEqual([status, failure_reason], ['FAILED', publishedReason('ACCOUNT_INACTIVE')]);
   });
 
-  test('a change is real-time: the next read has it', async () => {
+  test('a change is visible to the next read', async () => {
     for (let round = 0; round < 10; round += 1) {
       const id = `RT${String(round).padStart(6, '0')}`;
       await apply(statusUpdate({ transaction_id: id, reference_id: id }));
@@ -186,7 +186,7 @@ suite('3.1 transaction status', () => {
     }
   });
 
-  test('SUCCESS and FAILED are final: no later word moves them', async () => {
+  test('SUCCESS and FAILED are final: no later status update changes them', async () => {
     const before = (await byId('succeeded')).json.data;
     const { client_id, transaction_id } = SUCCEEDED;
     const known = { client_id, transaction_id };

@@ -5,11 +5,11 @@ import { type Answer, send, startTestService, statusUpdate, type TestService } f
 import { assertError, assertSuccess, TIMESTAMP } from './assertions.ts';
 import { exchangeOne, rawRequest } from './raw-connection.ts';
 
-/** docs/contract.md 2.1 and 9; 2.1 and "Versions". */
+/** docs/contract.md 2.1 and 9. */
 
 const INTERNALS = 'password hunter2 in /srv/rails.ts';
 
-/** A way to a bank that breaks the promise every rail makes, never to reject: the crash that a test can cause. */
+/** A rail that rejects, which a rail must never do: this causes an INTERNAL_ERROR. */
 const crashingRail: Rail = {
   name: 'crashing',
   reaches: () => true,
@@ -35,7 +35,7 @@ suite('2.1 response envelope', () => {
     assert.equal(typeof answer.json.data, 'object');
   });
 
-  test('meta has the timestamp alone: ISO 8601 UTC with milliseconds, the time of the answer', async () => {
+  test('meta has only the timestamp: the time of the answer in ISO 8601, UTC, with milliseconds', async () => {
     const startedMs = Date.now();
     const { json } = await service.get('/api/v1/check-status/TB0000000001');
     assert.deepEqual(Object.keys(json.meta ?? {}), ['timestamp']);
@@ -74,17 +74,17 @@ suite('every JSON answer is in the envelope', () => {
     assertError(await exchangeOne(service.url, 'GARBAGE\r\n\r\n'), 'INVALID_FORMAT');
   });
 
-  test('for a missing Host, which Node would answer by itself', async () => {
+  test('for a missing Host, which Node by itself would answer without an envelope', async () => {
     assertError(await exchangeOne(service.url, 'GET /api/v1/check-status/X HTTP/1.1\r\n\r\n'), 'INVALID_FORMAT');
   });
 
-  test('for an unknown expectation, which Node would answer by itself', async () => {
+  test('for an unknown expectation, which Node by itself would answer without an envelope', async () => {
     const headers = { authorization: `Bearer ${service.alpha.token}`, expect: 'wonders' };
     const answer = await exchangeOne(service.url, rawRequest('GET', '/api/v1/check-status/NONE', { headers }));
     assertError(answer, 'TRANSACTION_NOT_FOUND');
   });
 
-  test('for a crash, whose internals stay inside', async () => {
+  test('for an internal error, without its internals; the log has them', async () => {
     const answer = await crash();
     assertError(answer, 'INTERNAL_ERROR');
     assert.doesNotMatch(answer.text, /hunter2|srv|rail/);
@@ -119,7 +119,7 @@ suite('every answer', () => {
     assert.notEqual(headers.get('x-request-id'), 'chosen-by-caller');
   });
 
-  test('is UTF-8 and not stored by any cache', async () => {
+  test('is UTF-8 and has Cache-Control: no-store', async () => {
     const answer = await service.get('/api/v1/check-status/TB0000000001');
     assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8');
     assert.equal(answer.headers.get('cache-control'), 'no-store');
@@ -130,14 +130,14 @@ suite('every answer', () => {
 });
 
 suite('9 versioning', () => {
-  test('all operations live under /api/v1', async () => {
+  test('all operations are under /api/v1', async () => {
     const { text } = await service.get('/openapi.json');
     const { paths } = JSON.parse(text) as { paths: Record<string, unknown> };
     for (const path of Object.keys(paths)) assert.match(path, /^\/api\/v1\//);
     assert.ok(Object.hasOwn(paths, '/api/v1/check-status') && Object.hasOwn(paths, '/api/v1/check-account'));
   });
 
-  test('outside of it, and in another version, there are none', async () => {
+  test('there are no operations outside of it or in another version', async () => {
     for (const prefix of ['', '/api', '/api/v2', '/v1', '/API/V1']) {
       assertError(await service.get(`${prefix}/check-status/TB0000000001`), 'NOT_FOUND');
     }

@@ -6,7 +6,7 @@ import { assertError, assertSuccess } from './assertions.ts';
 import { exchangeOne, openRawConnection, rawRequest } from './raw-connection.ts';
 import { untilStatus } from './until.ts';
 
-/** docs/contract.md 7 and docs/contract.md 7.1: one test for each row. Their order: order-of-judgement.test.ts */
+/** docs/contract.md 7.1: one test for each row of the table. The order of checks: order-of-checks.test.ts */
 
 let service: TestService;
 before(async () => {
@@ -18,7 +18,7 @@ const GOOD = { bank_code: '014', account_number: '1234567890' };
 const STATUS_PATH = '/api/v1/check-status/NONE';
 
 suite('UNAUTHORIZED', () => {
-  test('on every operation: 401 with WWW-Authenticate, and a message that says invalid or expired', async () => {
+  test('on every operation: 401 with WWW-Authenticate, and the message names an invalid or expired token', async () => {
     for (const answer of [
       await service.get(STATUS_PATH, { token: 'bad' }),
       await service.get('/api/v1/check-status?reference_id=NONE', { token: 'bad' }),
@@ -43,13 +43,13 @@ suite('check-status', () => {
 });
 
 suite('check-account', () => {
-  test('INVALID_BANK_CODE: 400 for an unknown bank, and when bank_code is missing or no string', async () => {
+  test('INVALID_BANK_CODE: 400 for an unknown bank, and when bank_code is missing or not a string', async () => {
     for (const bank_code of ['999', 'NOPE', '', undefined, null, 14, true, ['014'], { code: '014' }]) {
       assertError(await service.checkAccount({ ...GOOD, bank_code }), 'INVALID_BANK_CODE');
     }
   });
 
-  test('INVALID_FORMAT: 400 when account_number is missing, no string or malformed', async () => {
+  test('INVALID_FORMAT: 400 when account_number is missing, not a string or malformed', async () => {
     for (const account_number of ['', '12-34', undefined, null, 1234567890, true, ['1234567890'], {}]) {
       const answer = await service.checkAccount({ ...GOOD, account_number });
       assertError(answer, 'INVALID_FORMAT', /invalid account number format/i);
@@ -64,13 +64,13 @@ suite('check-account', () => {
 });
 
 suite('SERVICE_UNAVAILABLE', () => {
-  test('503 with Retry-After when the bank cannot answer: nothing is said about the account', async () => {
+  test('503 with Retry-After when the bank cannot answer, without a statement about the account', async () => {
     const answer = await service.checkAccount({ ...GOOD, account_number: '1234560503' });
     assertError(answer, 'SERVICE_UNAVAILABLE');
     assert.ok(!answer.text.includes('NOT_FOUND'));
   });
 
-  test('503 with Retry-After on both operations when the store cannot answer, and all is well when it can', async () => {
+  test('503 with Retry-After on both operations while the store cannot answer, and success after', async () => {
     const { connectionString = '' } = service.database.connection;
     const database = /\/(test_\w+)\?/.exec(connectionString)?.[1] ?? '';
     const administrator = new pg.Client(connectionString.replace(database, 'tiba'));
@@ -101,9 +101,9 @@ suite('errors of every operation', () => {
       'check-status': 1,
       'check-account': 1,
     });
-    for (const ask of [() => service.get(STATUS_PATH, { token }), () => service.checkAccount(GOOD, { token })]) {
-      assert.notEqual((await ask()).status, 429);
-      const answer = await ask();
+    for (const request of [() => service.get(STATUS_PATH, { token }), () => service.checkAccount(GOOD, { token })]) {
+      assert.notEqual((await request()).status, 429);
+      const answer = await request();
       assertError(answer, 'RATE_LIMIT_EXCEEDED');
       assert.ok(answer.headers.has('ratelimit') && answer.headers.has('ratelimit-policy'));
     }
@@ -173,7 +173,7 @@ suite('errors of every operation', () => {
     }
   });
 
-  test('a missing Accept, */* and whatever includes application/json are accepted', async () => {
+  test('a missing Accept, */* and every range that includes application/json are accepted', async () => {
     for (const accept of ACCEPTABLE) {
       assertError(await service.get(STATUS_PATH, { headers: { accept } }), 'TRANSACTION_NOT_FOUND');
     }
@@ -182,7 +182,7 @@ suite('errors of every operation', () => {
     assertError(without, 'TRANSACTION_NOT_FOUND');
   });
 
-  test('PAYLOAD_TOO_LARGE: 413 from 16 KiB and one byte on, whether the length is declared or not', async () => {
+  test('PAYLOAD_TOO_LARGE: 413 for more than 16 KiB, whether the length is declared or not', async () => {
     const filled = (bytes: number): string =>
       JSON.stringify({ ...GOOD, x: '' }).replace('""', `"${'x'.repeat(bytes - 60)}"`);
     const padding = 60 - JSON.stringify({ ...GOOD, x: '' }).length;
@@ -224,7 +224,7 @@ suite('errors of every operation', () => {
     assertError(await exchangeOne(service.url, request), 'UNSUPPORTED_MEDIA_TYPE');
   });
 
-  test('application/json in any case, with its charset named or not, is supported', async () => {
+  test('application/json in any case, with or without a charset, is supported', async () => {
     for (const type of [
       'application/json',
       'Application/JSON',

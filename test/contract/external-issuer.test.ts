@@ -6,14 +6,14 @@ import { after, before, suite, test } from 'node:test';
 import { exportJWK, generateKeyPair } from 'jose';
 import { type Answer, startTestService, type TestService } from '../support/service.ts';
 import { assertError } from './assertions.ts';
-import { goodClaims, type Signer, signToken } from './tokens.ts';
+import { type Signer, signToken, validClaims } from './tokens.ts';
 
-/** docs/contract.md 5: an external issuer by its JWKS, in place of the built-in one. */
+/** docs/contract.md 5.1: an external issuer, configured by its JWKS, in place of the built-in one. */
 
 const ISSUER = 'https://login.example';
 const AUDIENCE = 'https://api.example';
 
-/** What the issuer's JWKS address answers. */
+/** The answer of the issuer's JWKS address. */
 let published: { status: number; body: string };
 let issuer: Server;
 let signer: Signer;
@@ -40,9 +40,13 @@ const startService = (): Promise<TestService> =>
   });
 
 const claims = (changes: Record<string, unknown> = {}): Record<string, unknown> =>
-  goodClaims(ISSUER, 'alpha', { aud: AUDIENCE, ...changes });
+  validClaims(ISSUER, 'alpha', { aud: AUDIENCE, ...changes });
 
-async function ask(service: TestService, changes: Record<string, unknown> = {}, by: Signer = signer): Promise<Answer> {
+async function checkStatus(
+  service: TestService,
+  changes: Record<string, unknown> = {},
+  by: Signer = signer,
+): Promise<Answer> {
   return service.get('/api/v1/check-status/NONE', { token: await signToken(claims(changes), by) });
 }
 
@@ -53,8 +57,8 @@ suite('tokens of an external issuer', () => {
   });
   after(() => service?.close());
 
-  test('a good one is let in', async () => {
-    assertError(await ask(service), 'TRANSACTION_NOT_FOUND');
+  test('a valid one is accepted', async () => {
+    assertError(await checkStatus(service), 'TRANSACTION_NOT_FOUND');
   });
 
   test('iss, aud, exp, typ, signature and client are checked', async () => {
@@ -62,47 +66,50 @@ suite('tokens of an external issuer', () => {
       { iss: service.url },
       { aud: service.url },
       { exp: 1 },
-      { client_id: 'nobody' },
+      { client_id: 'unknown-client' },
       { jti: undefined },
     ]) {
-      assertError(await ask(service, changes), 'UNAUTHORIZED');
+      assertError(await checkStatus(service, changes), 'UNAUTHORIZED');
     }
     const { privateKey } = await generateKeyPair('ES256');
-    assertError(await ask(service, {}, { ...signer, key: privateKey }), 'UNAUTHORIZED');
-    assertError(await ask(service, {}, { ...signer, header: { ...signer.header, typ: 'JWT' } }), 'UNAUTHORIZED');
+    assertError(await checkStatus(service, {}, { ...signer, key: privateKey }), 'UNAUTHORIZED');
+    assertError(
+      await checkStatus(service, {}, { ...signer, header: { ...signer.header, typ: 'JWT' } }),
+      'UNAUTHORIZED',
+    );
   });
 
-  test('a token of the built-in issuer is not let in', async () => {
+  test('a token of the built-in issuer is UNAUTHORIZED', async () => {
     assertError(await service.get('/api/v1/check-status/NONE'), 'UNAUTHORIZED');
   });
 
-  test('scopes are those that the token and the client both have', async () => {
-    assertError(await ask(service, { scope: 'account:check' }), 'FORBIDDEN');
+  test('the scopes are those that both the token and the client have', async () => {
+    assertError(await checkStatus(service, { scope: 'account:check' }), 'FORBIDDEN');
     await service.addClient('narrow', ['account:check']);
-    assertError(await ask(service, { client_id: 'narrow' }), 'FORBIDDEN');
+    assertError(await checkStatus(service, { client_id: 'narrow' }), 'FORBIDDEN');
   });
 
-  test('the built-in issuer has no addresses then', async () => {
+  test('the routes of the built-in issuer are NOT_FOUND', async () => {
     for (const path of ['/oauth/token', '/oauth/jwks', '/.well-known/oauth-authorization-server']) {
       assertError(await service.get(path), 'NOT_FOUND');
     }
   });
 });
 
-suite('an issuer that does not answer as it should', () => {
+suite('an issuer whose key set cannot be read', () => {
   for (const [name, answer] of [
     ['answers 500', { status: 500, body: 'error' }],
-    ['answers with no JSON', { status: 200, body: '<html>' }],
-    ['answers with no key set', { status: 200, body: '{"keys":"none"}' }],
+    ['answers without JSON', { status: 200, body: '<html>' }],
+    ['answers without a key set', { status: 200, body: '{"keys":"none"}' }],
   ] as const) {
-    test(`when it ${name}, a good token is SERVICE_UNAVAILABLE, never UNAUTHORIZED, and good again after`, async () => {
+    test(`when it ${name}, a valid token is SERVICE_UNAVAILABLE, never UNAUTHORIZED, and accepted after`, async () => {
       const service = await startService();
       const right = published;
       try {
         published = answer;
-        assertError(await ask(service), 'SERVICE_UNAVAILABLE');
+        assertError(await checkStatus(service), 'SERVICE_UNAVAILABLE');
         published = right;
-        assertError(await ask(service), 'TRANSACTION_NOT_FOUND');
+        assertError(await checkStatus(service), 'TRANSACTION_NOT_FOUND');
       } finally {
         published = right;
         await service.close();
@@ -111,7 +118,7 @@ suite('an issuer that does not answer as it should', () => {
   }
 });
 
-test('an issuer that is out of reach makes every token SERVICE_UNAVAILABLE', async () => {
+test('an issuer that cannot be reached makes every token SERVICE_UNAVAILABLE', async () => {
   const gone = createServer().listen(0, '127.0.0.1');
   await once(gone, 'listening');
   const { port } = gone.address() as AddressInfo;
@@ -120,7 +127,7 @@ test('an issuer that is out of reach makes every token SERVICE_UNAVAILABLE', asy
     settings: { tokenIssuer: ISSUER, tokenJwksUrl: `http://127.0.0.1:${port}/`, tokenAudience: AUDIENCE },
   });
   try {
-    const answer = await ask(service);
+    const answer = await checkStatus(service);
     assertError(answer, 'SERVICE_UNAVAILABLE');
     assert.ok(!answer.text.includes(String(port)));
   } finally {

@@ -1,7 +1,10 @@
 import { Pool } from 'undici';
 import type { Answer } from '../support/service.ts';
 
-/** For tests that send thousands of requests: kept connections, and nothing of what `fetch` adds or refuses. */
+/**
+ * For tests that send thousands of requests: keeps connections open, and sends headers that `fetch` would reject or add
+ * to.
+ */
 export interface FastClient {
   send(target: string, request?: FastRequest): Promise<Answer>;
   close(): Promise<void>;

@@ -4,7 +4,10 @@ import { type Answer, startTestService, statusUpdate, type TestService } from '.
 import { assertError, assertSuccess } from './assertions.ts';
 import { exchange, exchangeOne, openRawConnection, rawRequest } from './raw-connection.ts';
 
-/** HTTP as the wire has it (RFC 9110, RFC 9112): malformed, mixed up, several at once. Slow peers: slow-peers.test.ts */
+/**
+ * docs/contract.md 7.1 and 7.2 at the level of bytes (RFC 9110, RFC 9112): malformed, ambiguous and pipelined requests.
+ * Slow peers: slow-peers.test.ts
+ */
 
 let service: TestService;
 before(async () => {
@@ -22,7 +25,7 @@ const post = (headers: Record<string, string>, body: string): Buffer =>
     body,
   });
 
-/** After a request whose end nobody can tell, the connection must not be used any more. */
+/** After a request whose end cannot be determined, the connection must not be used any more. */
 async function assertMalformed(bytes: string | Buffer): Promise<void> {
   const connection = await openRawConnection(service.url);
   try {
@@ -95,8 +98,8 @@ suite('malformed requests get one answer in the envelope, then the connection is
   });
 });
 
-/** Regression: the first of two counted, and nobody was told. */
-suite('a head that can be read in two ways is INVALID_FORMAT, whichever of the two is good', () => {
+/** Regression: of a repeated header the first value counted, without an error. */
+suite('a head with a repeated header is INVALID_FORMAT, whichever of the two values is valid', () => {
   const lines = (): Record<string, string> => ({
     Host: 'tiba.test',
     Authorization: `Bearer ${service.alpha.token}`,
@@ -119,7 +122,7 @@ suite('a head that can be read in two ways is INVALID_FORMAT, whichever of the t
     });
   }
 
-  test('others may come twice, and different ones may be equally long', async () => {
+  test('other headers may be repeated, and different headers may have names of equal length', async () => {
     const head = [...Object.entries(lines()), ['Date', 'x'], ['X-Request-Id', 'x'], ['Cache-Control', 'no-cache']]
       .map((line) => `${line.join(': ')}\r\n`)
       .join('');
@@ -140,7 +143,7 @@ suite('sizes', () => {
     }
   });
 
-  test('15 KB of headers are no fault', async () => {
+  test('15 KB of headers are accepted', async () => {
     const headers = { ...authorized(), 'x-one': 'x'.repeat(15_000) };
     assertSuccess(await exchangeOne(service.url, rawRequest('GET', STATUS, { headers })));
   });
@@ -197,14 +200,14 @@ suite('methods', () => {
     assert.ok(((await connection.read())?.status ?? 400) >= 400);
   });
 
-  test('an upgrade is not taken up: the request is answered as it stands', async () => {
+  test('an upgrade is ignored: the request is answered as a normal request', async () => {
     for (const protocol of ['websocket', 'h2c']) {
       const headers = { ...authorized(), connection: 'Upgrade', upgrade: protocol };
       assertSuccess(await exchangeOne(service.url, rawRequest('GET', STATUS, { headers })));
     }
   });
 
-  test('a body that GET does not need is passed over', async () => {
+  test('a body that GET does not need is ignored', async () => {
     const bytes = rawRequest('GET', STATUS, { headers: { ...authorized(), 'content-type': 'text/plain' }, body: 'x' });
     const answers = await exchange(service.url, Buffer.concat([bytes, get(STATUS)]), 2);
     assert.equal(answers.length, 2);
@@ -212,7 +215,7 @@ suite('methods', () => {
   });
 });
 
-suite('one answer for each request, in their order', () => {
+suite('one answer for each request, in order', () => {
   test('pipelined requests of every kind', async () => {
     const requests: readonly (readonly [Buffer, (answer: Answer) => void])[] = [
       [get(STATUS), (answer) => assertSuccess(answer)],
@@ -236,14 +239,14 @@ suite('one answer for each request, in their order', () => {
     for (const answer of answers) assertSuccess(answer);
   });
 
-  test('garbage behind a request that is still being answered does not overtake its answer', async () => {
+  test('the error for garbage after a request comes after the answer to that request', async () => {
     const answers = await exchange(service.url, Buffer.concat([get(STATUS), Buffer.from('GARBAGE\r\n\r\n')]), 3);
     assert.equal(answers.length, 2);
     assertSuccess(answers[0] as Answer);
     assertError(answers[1] as Answer, 'INVALID_FORMAT');
   });
 
-  test('a request that was refused before its body came gets no second answer for the body', async () => {
+  test('a request rejected before its body arrived gets no second answer for the body', async () => {
     const headers = { 'content-type': 'application/json', 'transfer-encoding': 'chunked' };
     const head = rawRequest('POST', '/api/v1/check-account', { headers });
     const answers = await exchange(service.url, Buffer.concat([head, Buffer.from('ZZ\r\n\r\n')]), 2);
@@ -251,15 +254,15 @@ suite('one answer for each request, in their order', () => {
     assertError(answers[0] as Answer, 'UNAUTHORIZED');
   });
 
-  test('after a refusal the connection still serves', async () => {
-    const refused = rawRequest('POST', '/api/v1/check-account', { body: '{"bank_code":"014"}' });
-    const answers = await exchange(service.url, Buffer.concat([refused, get(STATUS)]), 2);
+  test('the connection is usable after an error', async () => {
+    const rejected = rawRequest('POST', '/api/v1/check-account', { body: '{"bank_code":"014"}' });
+    const answers = await exchange(service.url, Buffer.concat([rejected, get(STATUS)]), 2);
     assertError(answers[0] as Answer, 'UNAUTHORIZED');
     assertSuccess(answers[1] as Answer);
   });
 });
 
-test('HTTP/1.0 is answered, without Host too, and the connection is closed', async () => {
+test('HTTP/1.0 is answered, also without Host, and the connection is closed', async () => {
   const head = `GET ${STATUS} HTTP/1.0\r\nAuthorization: Bearer ${service.alpha.token}\r\n\r\n`;
   const answers = await exchange(service.url, head, 2);
   assert.equal(answers.length, 1);
@@ -271,8 +274,8 @@ test('Expect: 100-continue is answered before the body is sent', async () => {
   assertSuccess(await exchangeOne(service.url, post({ expect: '100-continue' }, body)));
 });
 
-/** Regression: a body that was announced by its type alone would have been waited for, for ever. */
-test('the type of a body, and no body: answered at once, and the connection goes on', async () => {
+/** Regression: the service waited without a timeout for a body of which only the content type was sent. */
+test('a content type without a body is answered at once, and the connection stays usable', async () => {
   const connection = await openRawConnection(service.url);
   try {
     for (const [target, code] of [
@@ -295,8 +298,11 @@ test('the type of a body, and no body: answered at once, and the connection goes
   }
 });
 
-/** Regression: who sends a reference with slashes, as the sandbox's own are, was told only that there is no such route. */
-test('a reference with slashes in the path: the answer says how to write it', async () => {
+/**
+ * Regression: the error for a reference ID with slashes, such as the sandbox's own, said only that the route is
+ * unknown.
+ */
+test('a reference ID with slashes in the path: the message says how to encode it', async () => {
   const { status, json } = await service.get('/api/v1/check-status/INV/2026/001');
   assert.deepEqual([status, json.error_code], [404, 'NOT_FOUND']);
   assert.match(json.message, /%2F, or give \?reference_id=/);

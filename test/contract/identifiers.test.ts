@@ -4,12 +4,12 @@ import { type Answer, startTestService, statusUpdate, type TestService } from '.
 import { assertError, assertSuccess } from './assertions.ts';
 import { exchangeOne, rawRequest } from './raw-connection.ts';
 
-/** docs/contract.md 2.4; 4.1 and 4.2. */
+/** docs/contract.md 2.4, 4.1 and 4.2. */
 
 const LONGEST = 'r'.repeat(128);
 const LONGEST_ASTRAL = '𝒳'.repeat(128);
 
-/** Reference IDs that clients may well use, and a few that they hardly will. Each has a transaction. */
+/** Likely reference IDs, and some unlikely ones. Each has a transaction. */
 const REFERENCES = [
   'INV/2026/001',
   'INV%2F2026%2F001',
@@ -57,7 +57,7 @@ const byQuery = (query: string): Promise<Answer> =>
   exchangeOne(service.url, rawRequest('GET', `/api/v1/check-status${query}`, { headers: authorized() }));
 const authorized = (): Record<string, string> => ({ authorization: `Bearer ${service.alpha.token}` });
 
-/** Every byte percent-encoded, also those that need not be. */
+/** Percent-encodes every byte, including those that need no encoding. */
 const encodeAll = (text: string): string =>
   [...Buffer.from(text)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('');
 
@@ -65,7 +65,7 @@ const assertFound = (answer: Answer, reference: string): void =>
   assert.equal(assertSuccess(answer)['reference_id'], reference);
 
 suite('reference IDs are compared exactly', () => {
-  test('1 to 128 Unicode characters: each is found by path and by query, and no other in its place', async () => {
+  test('1 to 128 Unicode characters: each finds its own transaction, by path and by query', async () => {
     for (const [index, reference] of REFERENCES.entries()) {
       for (const encoded of [encodeURIComponent(reference), encodeAll(reference)]) {
         const answers = [await byPath(encoded), await byQuery(`?reference_id=${encoded}`)];
@@ -77,7 +77,7 @@ suite('reference IDs are compared exactly', () => {
     }
   });
 
-  test('no trimming, no change of case, no normalisation', async () => {
+  test('no trimming, no change of case, no normalization', async () => {
     for (const near of ['a b ', ' a b', 'a  b', 'ref', 'rEF', 'INV/2026/001 ', 'cafe', 'CAFÉ', 'x\u200b']) {
       assertError(await byPath(encodeURIComponent(near)), 'TRANSACTION_NOT_FOUND');
       assertError(await byQuery(`?reference_id=${encodeURIComponent(near)}`), 'TRANSACTION_NOT_FOUND');
@@ -93,7 +93,7 @@ suite('path form', () => {
     assertError(await byPath('INV%25252F2026%25252F001'), 'TRANSACTION_NOT_FOUND');
   });
 
-  test('a slash that is not encoded belongs to the route, and there is none', async () => {
+  test('a slash that is not encoded belongs to the path: NOT_FOUND', async () => {
     assertError(await byPath('INV/2026/001'), 'NOT_FOUND');
     assertError(await byPath('x/'), 'NOT_FOUND');
   });
@@ -103,7 +103,7 @@ suite('path form', () => {
     assertFound(await byPath('a%2Bb'), 'a+b');
   });
 
-  test('the query does not matter', async () => {
+  test('the query is ignored', async () => {
     assertFound(await byPath('x?reference_id=Ref'), 'x');
     assertFound(await byPath('x?/%ZZ/y'), 'x');
   });
@@ -133,7 +133,7 @@ suite('path form', () => {
     for (const id of ids) assert.equal(assertSuccess(await byPath(id))['transaction_id'], id);
   });
 
-  test('what is no transaction ID may still be a reference ID, so it is not found', async () => {
+  test('a value that is not a transaction ID may be a reference ID: TRANSACTION_NOT_FOUND', async () => {
     const ids = [
       'A123456',
       'AB12345',
@@ -178,7 +178,7 @@ suite('query form', () => {
     }
   });
 
-  test('other parameters are ignored, however they are written', async () => {
+  test('other parameters are ignored, even when malformed', async () => {
     for (const query of [
       '?a=1&reference_id=x',
       '?reference_id=x&b',
@@ -200,7 +200,7 @@ suite('query form', () => {
     assertFound(await byQuery(`?${encodeAll('reference_id')}=x`), 'x');
   });
 
-  test('the value is decoded once, and ends at & alone', async () => {
+  test('the value is decoded once, and only & ends it', async () => {
     assertFound(await byQuery('?reference_id=INV%252F2026%252F001'), 'INV%2F2026%2F001');
     assertFound(await byQuery('?reference_id=INV/2026/001'), 'INV/2026/001');
     assertFound(await byQuery('?reference_id=q?x=1%26reference_id=y%23z'), 'q?x=1&reference_id=y#z');
@@ -237,7 +237,7 @@ suite('INVALID_TRANSACTION_ID: a value that can be neither', () => {
   });
 });
 
-test('bytes beyond ASCII that are not percent-encoded are refused, in the path and in the query', async () => {
+test('bytes beyond ASCII that are not percent-encoded are rejected, in the path and in the query', async () => {
   for (const bytes of ['é', 'caf\u00e9', '\u00c3\u00a9', '\u00ff', '\u0080']) {
     for (const answer of [await byPath(bytes), await byQuery(`?reference_id=${bytes}`)]) {
       assert.equal(answer.status, 400);

@@ -6,9 +6,9 @@ import { createFastClient, type FastClient } from './fast-client.ts';
 import { createRandom } from './random.ts';
 
 /**
- * docs/contract.md 8.1: exact in any 60-second window. Three minutes by the limits' clock, thousands of
- * requests at random moments; an oracle that remembers every admitted request tells what each answer must be.
- * LIMITS_SEED repeats a run.
+ * docs/contract.md 8.1: the limit is exact in any window of 60 seconds. The test sends thousands of requests at random
+ * moments over three minutes of the limiter's clock. A model that stores every admitted request says what each answer
+ * must be. LIMITS_SEED repeats a run.
  */
 
 const WINDOW_MS = 60_000;
@@ -31,12 +31,13 @@ after(async () => {
 const OPERATIONS = {
   'check-status': {
     limit: 120,
-    ask: (token: string) => client.send('/api/v1/check-status/NONE', { headers: { authorization: `Bearer ${token}` } }),
+    send: (token: string) =>
+      client.send('/api/v1/check-status/NONE', { headers: { authorization: `Bearer ${token}` } }),
   },
-  // Judged after the limit and refused before the bank: it counts, and costs no inquiry.
+  // Fails after the rate limit and before the bank: it counts, and costs no inquiry.
   'check-account': {
     limit: 100,
-    ask: (token: string) =>
+    send: (token: string) =>
       client.send('/api/v1/check-account', {
         method: 'POST',
         headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
@@ -47,7 +48,7 @@ const OPERATIONS = {
 
 const admittedLast = (one: Answer, other: Answer): number => Number(other.status === 429) - Number(one.status === 429);
 
-/** Bursts, pauses, a steady stream, and moments that fall exactly on the edge of a window. */
+/** Bursts, pauses, a steady stream, and moments exactly at the end of a window. */
 function nextMoment(random: () => number, nowMs: number, admittedMs: readonly number[]): number {
   const kind = random();
   const oldestMs = admittedMs.find((time) => time + WINDOW_MS > nowMs);
@@ -59,25 +60,25 @@ function nextMoment(random: () => number, nowMs: number, admittedMs: readonly nu
   return kind < 0.97 ? nowMs + random() * 3_000 : nowMs + random() * 15_000;
 }
 
-for (const [operation, { limit, ask }] of Object.entries(OPERATIONS)) {
-  test(`${operation}: no 60-second window of three minutes holds more than ${limit}, and Retry-After is exact`, async (t) => {
+for (const [operation, { limit, send }] of Object.entries(OPERATIONS)) {
+  test(`${operation}: no 60-second window has more than ${limit} requests, and Retry-After is exact`, async (t) => {
     const seed = Number(process.env['LIMITS_SEED'] ?? randomInt(2 ** 31));
     t.diagnostic(`LIMITS_SEED=${seed}`);
     const random = createRandom(seed);
     const { token } = await service.addClient(`over-time-${operation}`, ['status:read', 'account:check'], {});
     clockMs = 12_345.678;
-    // Waiting as told does not count towards the three minutes.
+    // Time spent waiting for Retry-After does not count towards the three minutes.
     let endMs = clockMs + RUN_MS;
     const admittedMs: number[] = [];
-    let asked = 0;
+    let requestCount = 0;
 
-    /** How long the oracle says a request has to wait now; 0 when it is admitted. */
+    /** The time until the model admits a request; 0 when it admits one now. */
     const waitMs = (): number => {
       const oldest = admittedMs.at(-limit);
       return oldest === undefined ? 0 : Math.max(WINDOW_MS - (clockMs - oldest), 0);
     };
     const check = (answer: Answer, context: string): void => {
-      asked += 1;
+      requestCount += 1;
       const wait = waitMs();
       assert.equal(answer.status === 429, wait > 0, `${context}: waits ${wait} ms, got ${answer.status}`);
       const retryAfter = wait > 0 ? String(Math.ceil(wait / 1000)) : null;
@@ -85,39 +86,39 @@ for (const [operation, { limit, ask }] of Object.entries(OPERATIONS)) {
       if (wait === 0) admittedMs.push(clockMs);
     };
 
-    // Three minutes at least, and on until enough was asked: how fast time passes is up to the seed.
+    // At least three minutes, and until there were enough requests: the seed decides how fast time passes.
     // oxlint-disable-next-line no-unmodified-loop-condition -- `check` counts
-    while (clockMs < endMs || asked <= REQUESTS_MIN) {
+    while (clockMs < endMs || requestCount <= REQUESTS_MIN) {
       clockMs = nextMoment(random, clockMs, admittedMs);
-      const burst = Array.from({ length: random() < 0.1 ? 40 : 1 + Math.floor(random() * 5) }, () => ask(token));
+      const burst = Array.from({ length: random() < 0.1 ? 40 : 1 + Math.floor(random() * 5) }, () => send(token));
       const answers = await Promise.all(burst);
-      // Within a moment the order does not matter: those admitted come first.
+      // The order within one moment does not matter: the admitted ones are checked first.
       for (const answer of answers.toSorted(admittedLast).toReversed()) {
         check(answer, `seed ${seed}, at ${clockMs} ms`);
       }
-      const refused = answers.find(({ status }) => status === 429);
-      if (refused !== undefined && random() < 0.005) await waitAsTold(refused);
+      const rejected = answers.find(({ status }) => status === 429);
+      if (rejected !== undefined && random() < 0.005) await followRetryAfter(rejected);
     }
-    const [last] = (await Promise.all(Array.from({ length: limit + 1 }, () => ask(token)))).toSorted(admittedLast);
+    const [last] = (await Promise.all(Array.from({ length: limit + 1 }, () => send(token)))).toSorted(admittedLast);
     assert.ok(last !== undefined);
     const leftNow = limit - admittedMs.filter((time) => clockMs - time < WINDOW_MS).length;
     admittedMs.push(...Array.from({ length: leftNow }, () => clockMs));
-    await waitAsTold(last);
+    await followRetryAfter(last);
 
-    /** A request a second earlier than told is refused; one at the time told is admitted. */
-    async function waitAsTold(refused: Answer): Promise<void> {
-      const seconds = Number(refused.headers.get('retry-after'));
-      const refusedMs = clockMs;
-      for (const [told, isRefused] of [
-        [seconds - 1, true],
-        [seconds, false],
+    /** A request one second before Retry-After has passed is rejected; one after it is admitted. */
+    async function followRetryAfter(rejected: Answer): Promise<void> {
+      const retryAfterSeconds = Number(rejected.headers.get('retry-after'));
+      const rejectedMs = clockMs;
+      for (const [seconds, isRejected] of [
+        [retryAfterSeconds - 1, true],
+        [retryAfterSeconds, false],
       ] as const) {
-        clockMs = refusedMs + told * 1000;
-        const answer = await ask(token);
-        assert.equal(answer.status === 429, isRefused, `seed ${seed}, ${told} s after ${refusedMs} ms`);
-        check(answer, `seed ${seed}, ${told} s after ${refusedMs} ms`);
+        clockMs = rejectedMs + seconds * 1000;
+        const answer = await send(token);
+        assert.equal(answer.status === 429, isRejected, `seed ${seed}, ${seconds} s after ${rejectedMs} ms`);
+        check(answer, `seed ${seed}, ${seconds} s after ${rejectedMs} ms`);
       }
-      endMs += clockMs - refusedMs;
+      endMs += clockMs - rejectedMs;
     }
 
     assert.ok(admittedMs.length > 2 * limit, `only ${admittedMs.length} were admitted`);
@@ -128,6 +129,6 @@ for (const [operation, { limit, ask }] of Object.entries(OPERATIONS)) {
         `seed ${seed}: ${limit + 1} from ${time} ms on`,
       );
     }
-    t.diagnostic(`${asked} requests, ${admittedMs.length} admitted`);
+    t.diagnostic(`${requestCount} requests, ${admittedMs.length} admitted`);
   });
 }

@@ -6,7 +6,7 @@ import { assertError } from './assertions.ts';
 import { createFastClient, type FastClient } from './fast-client.ts';
 import { until } from './until.ts';
 
-/** docs/contract.md 8; 8.1. Any 60-second window: limits-over-time.test.ts */
+/** docs/contract.md 8.1 and 8.2. Every 60-second window: limits-over-time.test.ts */
 
 let service: TestService;
 let client: FastClient;
@@ -25,12 +25,13 @@ after(async () => {
 const newClient = (name: string, limits: Parameters<TestService['addClient']>[2] = {}): Promise<TestClient> =>
   service.addClient(name, ['status:read', 'account:check'], limits);
 
-type Ask = (token: string) => Promise<Answer>;
+type SendRequest = (token: string) => Promise<Answer>;
 const bearer = (token: string): Record<string, string> => ({ authorization: `Bearer ${token}` });
-const byPath: Ask = (token) => client.send('/api/v1/check-status/NONE', { headers: bearer(token) });
-const byQuery: Ask = (token) => client.send('/api/v1/check-status?reference_id=NONE', { headers: bearer(token) });
-/** A request that is judged after the limit and fails before the bank: it counts, and costs no inquiry. */
-const checkAccount: Ask = (token) =>
+const byPath: SendRequest = (token) => client.send('/api/v1/check-status/NONE', { headers: bearer(token) });
+const byQuery: SendRequest = (token) =>
+  client.send('/api/v1/check-status?reference_id=NONE', { headers: bearer(token) });
+/** A request that fails after the rate limit and before the bank: it counts, and costs no inquiry. */
+const checkAccount: SendRequest = (token) =>
   client.send('/api/v1/check-account', {
     method: 'POST',
     headers: { ...bearer(token), 'content-type': 'application/json' },
@@ -38,16 +39,16 @@ const checkAccount: Ask = (token) =>
   });
 
 /** As fast as 32 connections allow. */
-const askMany = (count: number, ask: () => Promise<Answer>): Promise<Answer[]> =>
-  Promise.all(Array.from({ length: count }, ask));
+const sendMany = (count: number, send: () => Promise<Answer>): Promise<Answer[]> =>
+  Promise.all(Array.from({ length: count }, send));
 
 const admitted = (answers: readonly Answer[]): number => answers.filter(({ status }) => status !== 429).length;
 
 suite('1,000 requests at full speed by one client', () => {
-  test('check-status: exactly 120 are admitted, and both forms share that allowance', async () => {
+  test('check-status: exactly 120 are admitted, counting both forms together', async () => {
     const { token } = await newClient('fast-status');
     let turn = 0;
-    const answers = await askMany(1_000, () => ((turn += 1) % 2 === 0 ? byPath(token) : byQuery(token)));
+    const answers = await sendMany(1_000, () => ((turn += 1) % 2 === 0 ? byPath(token) : byQuery(token)));
     assert.equal(admitted(answers), 120);
     for (const answer of answers) {
       assertError(answer, answer.status === 429 ? 'RATE_LIMIT_EXCEEDED' : 'TRANSACTION_NOT_FOUND');
@@ -56,12 +57,12 @@ suite('1,000 requests at full speed by one client', () => {
 
   test('check-account: exactly 100 are admitted', async () => {
     const { token } = await newClient('fast-account');
-    assert.equal(admitted(await askMany(1_000, () => checkAccount(token))), 100);
+    assert.equal(admitted(await sendMany(1_000, () => checkAccount(token))), 100);
   });
 });
 
-suite('what is counted', () => {
-  test('each operation has its own allowance', async () => {
+suite('which requests count', () => {
+  test('each operation has its own limit', async () => {
     const { token } = await newClient('both', { 'check-status': 1, 'check-account': 1 });
     assert.notEqual((await byPath(token)).status, 429);
     assert.notEqual((await checkAccount(token)).status, 429);
@@ -69,7 +70,7 @@ suite('what is counted', () => {
     assertError(await checkAccount(token), 'RATE_LIMIT_EXCEEDED');
   });
 
-  test('per client, not per token: a second token brings no second allowance', async () => {
+  test('the limit is per client: a second token does not double it', async () => {
     const { clientId, token } = await newClient('two-tokens', { 'check-status': 3 });
     const client = service.app.clients.find(clientId);
     assert.ok(client !== undefined);
@@ -82,7 +83,7 @@ suite('what is counted', () => {
     );
   });
 
-  test("one client's requests leave another's allowance alone", async () => {
+  test("one client's requests do not count for another", async () => {
     const [one, other] = [
       await newClient('one', { 'check-status': 1 }),
       await newClient('other', { 'check-status': 1 }),
@@ -92,7 +93,7 @@ suite('what is counted', () => {
     assertError(await byPath(other.token), 'TRANSACTION_NOT_FOUND');
   });
 
-  test('requests refused by the limit do not count', async () => {
+  test('requests over the limit do not count', async () => {
     const { token } = await newClient('insistent', { 'check-status': 2 });
     const startMs = clockMs;
     await byPath(token);
@@ -124,10 +125,10 @@ suite('what is counted', () => {
 });
 
 suite('headers', () => {
-  test('every authenticated answer tells the allowance, in exactly this form', async () => {
+  test('every authenticated answer has RateLimit and RateLimit-Policy, in exactly this form', async () => {
     const { token } = await newClient('informed');
-    const expect = async (ask: Ask, status: number, policy: string, limit: string): Promise<void> => {
-      const answer = await ask(token);
+    const expect = async (send: SendRequest, status: number, policy: string, limit: string): Promise<void> => {
+      const answer = await send(token);
       assert.equal(answer.status, status);
       assert.equal(answer.headers.get('ratelimit-policy'), policy);
       assert.equal(answer.headers.get('ratelimit'), limit);
@@ -145,7 +146,7 @@ suite('headers', () => {
     await expect((token) => service.checkAccount(good, { token }), 200, account, '"check-account";r=98;t=60');
   });
 
-  test('t never exceeds the window, also where a sum of times rounds up', async () => {
+  test('t never exceeds the window, even where a sum of times rounds up', async () => {
     const { token } = await newClient('rounding', { 'check-status': 1 });
     let roundingMs = 2 ** 30 - 30_000;
     while (roundingMs + 60_000 - roundingMs <= 60_000) roundingMs += 0.000_1;
@@ -154,7 +155,7 @@ suite('headers', () => {
     assert.equal((await byPath(token)).headers.get('retry-after'), '60');
   });
 
-  test('FORBIDDEN tells the allowance too, and takes nothing from it', async () => {
+  test('FORBIDDEN has the headers too, and does not count', async () => {
     const { token } = await service.addClient('forbidden', ['account:check'], { 'check-status': 5 });
     for (let turn = 0; turn < 7; turn += 1) {
       const answer = await byPath(token);
@@ -163,7 +164,7 @@ suite('headers', () => {
     }
   });
 
-  test('an answer without an authenticated caller tells none', async () => {
+  test('an answer without an authenticated caller has no rate limit headers', async () => {
     for (const answer of [await byPath('bad'), await service.get('/unknown')]) {
       assert.ok(!answer.headers.has('ratelimit') && !answer.headers.has('ratelimit-policy'));
     }
@@ -196,14 +197,14 @@ suite('headers', () => {
 });
 
 suite('an operator may give a client other limits', () => {
-  test('they hold instead of the common ones, and are told', async () => {
+  test('they replace the default limits, and the headers show them', async () => {
     const { token } = await newClient('special', { 'check-status': 300, 'check-account': 2 });
-    assert.equal(admitted(await askMany(400, () => byPath(token))), 300);
-    assert.equal(admitted(await askMany(10, () => checkAccount(token))), 2);
+    assert.equal(admitted(await sendMany(400, () => byPath(token))), 300);
+    assert.equal(admitted(await sendMany(10, () => checkAccount(token))), 2);
     assert.equal((await checkAccount(token)).headers.get('ratelimit-policy'), '"check-account";q=2;w=60');
   });
 
-  test('a limit lowered while it is in use holds at once, and Retry-After says when enough has passed', async () => {
+  test('a lowered limit applies at once, and Retry-After counts the requests made under the old one', async () => {
     const { clientId, token } = await newClient('lowered', { 'check-status': 10 });
     const startMs = clockMs;
     for (let turn = 0; turn < 10; turn += 1) {
@@ -212,10 +213,10 @@ suite('an operator may give a client other limits', () => {
     }
     await setClientLimits(service.app.database, clientId, { 'check-status': 3, 'check-account': null });
     const isLowered = ({ headers }: Answer): boolean => headers.get('ratelimit-policy') === '"check-status";q=3;w=60';
-    const refused = await until(isLowered, () => byPath(token));
-    assertError(refused, 'RATE_LIMIT_EXCEEDED');
-    // Eight of the ten must leave before the third may come; the eighth came at 7 s.
-    assert.equal(refused.headers.get('retry-after'), '58');
+    const rejected = await until(isLowered, () => byPath(token));
+    assertError(rejected, 'RATE_LIMIT_EXCEEDED');
+    // Eight of the ten must leave the window before the next request is admitted; the eighth was admitted at 7 s.
+    assert.equal(rejected.headers.get('retry-after'), '58');
     clockMs = startMs + 66_999;
     assertError(await byPath(token), 'RATE_LIMIT_EXCEEDED');
     clockMs = startMs + 67_000;

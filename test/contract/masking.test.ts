@@ -3,24 +3,27 @@ import { after, before, test } from 'node:test';
 import { type Answer, send, startTestService, statusUpdate, type TestService } from '../support/service.ts';
 import { exchange, exchangeOne, rawRequest } from './raw-connection.ts';
 
-/** The log tells what happened, and nothing about whom: it is searched for what the requests and their answers held. */
+/**
+ * The log has no personal data and no secrets. These tests search it for the account numbers, names and tokens of the
+ * requests and answers.
+ */
 
 const ACCOUNTS = ['7391046528', '0082736451902', '5719463820', '6482951730404', '864209', '9150273846'];
 const NAMES = ['SITI RAHMAWATI KUSUMA', 'BUDIMAN WIJAYAKUSUMO'];
 const REFERENCE = 'PAYROLL-SITI-RAHMAWATI-7391046528';
-const SECRETS = ['sekret-that-nobody-may-read', 'eyJhbGciOiJub25lIn0.c2VrcmV0.'];
+const SECRETS = ['sekret-that-must-not-be-logged', 'eyJhbGciOiJub25lIn0.c2VrcmV0.'];
 
 let service: TestService;
-/** Every answer of the public listener, for their request IDs and for the names that came back. */
+/** Every answer of the public listener, for its request ID and the names in it. */
 const answers: Answer[] = [];
 
 before(async () => {
   service = await startTestService();
-  await exercise();
+  await sendRequests();
 });
 after(() => service?.close());
 
-async function exercise(): Promise<void> {
+async function sendRequests(): Promise<void> {
   const [account = '', other = ''] = ACCOUNTS;
   await service.feed([
     statusUpdate({ account_number: account, account_name: NAMES[0], reference_id: REFERENCE }),
@@ -30,7 +33,7 @@ async function exercise(): Promise<void> {
       account_number: other,
       account_name: NAMES[1],
     }),
-    // A conflict, a rejected word, an unreadable one: their reasons must not quote them.
+    // A conflict, a rejected update and an unreadable one: the reasons must not quote them.
     statusUpdate({ account_number: ACCOUNTS[2], account_name: NAMES[1] }),
     statusUpdate({ transaction_id: 'TB0000000003', account_number: `${ACCOUNTS[3]}x`, account_name: NAMES[0] }),
     { transaction_id: 'TB0000000004', client_id: 'alpha', account_number: account },
@@ -61,10 +64,10 @@ async function exercise(): Promise<void> {
     await service.checkAccount({ bank_code: '014', account_number: Number(account) }),
     await service.checkAccount({ bank_code: '014', account_number: `${account}x`, account_name: NAMES[0] }),
   );
-  await exercisePublicRest(account);
+  await sendOtherRequests(account);
 }
 
-async function exercisePublicRest(account: string): Promise<void> {
+async function sendOtherRequests(account: string): Promise<void> {
   const form = (client_secret: string): Promise<Answer> =>
     send(`${service.url}/oauth/token`, {
       method: 'POST',
@@ -84,11 +87,11 @@ async function exercisePublicRest(account: string): Promise<void> {
 
 const log = (): string => service.logged.map((line) => JSON.stringify(line)).join('\n');
 
-/** Five digits in a row are enough to tell an account; the last four may be shown. */
+/** Five digits in a row are enough to identify an account; the last four may be logged. */
 const digitRuns = (account: string): string[] =>
   Array.from({ length: Math.max(account.length - 4, 1) }, (_, start) => account.slice(start, start + 5));
 
-test('no account number is in the log, nor five digits of one', () => {
+test('the log has no account number, nor five digits in a row of one', () => {
   for (const line of log().split('\n')) {
     for (const account of ACCOUNTS) {
       for (const run of digitRuns(account)) assert.ok(!line.includes(run), `${run} of ${account}: ${line}`);
@@ -96,13 +99,13 @@ test('no account number is in the log, nor five digits of one', () => {
   }
 });
 
-test('what is logged of an account number is its last four digits at most', () => {
+test('the log has at most the last four digits of an account number', () => {
   const logged = service.logged.map((line) => line['account']).filter((account) => account !== undefined);
   assert.ok(logged.length >= ACCOUNTS.length);
   for (const account of logged) assert.match(JSON.stringify(account), /^"\*+\d{2,4}"$/);
 });
 
-test('no name of an account holder is in the log, neither those fed nor those that the bank gave', () => {
+test('the log has no name of an account holder, neither from the feed nor from the bank', () => {
   const given = answers.map(({ json }) => json.data?.['account_name']).filter((name) => typeof name === 'string');
   assert.ok(given.length > NAMES.length);
   for (const name of [...NAMES, ...given, ...NAMES.flatMap((each) => each.split(' '))]) {
@@ -110,20 +113,20 @@ test('no name of an account holder is in the log, neither those fed nor those th
   }
 });
 
-test('no token, no secret and no reference is in the log', () => {
+test('the log has no token, no secret and no reference ID', () => {
   const tokens = answers.flatMap(({ text }) => /"access_token":"([^"]+)"/.exec(text)?.[1] ?? []);
   assert.equal(tokens.length, 1);
   const { alpha, beta, core } = service;
   const clients = [alpha, beta, core].flatMap(({ token, clientSecret }) => [token, clientSecret]);
   for (const secret of [...clients, ...tokens, ...SECRETS]) {
     assert.ok(!log().includes(secret));
-    // The signature alone is worth as much as the whole.
+    // The signature alone is as sensitive as the whole token.
     assert.ok(!log().includes(secret.split('.').findLast((part) => part !== '') ?? secret));
   }
   assert.ok(!log().includes(REFERENCE));
 });
 
-test('every request has exactly one access line, with the ID that its answer carries in X-Request-Id', () => {
+test('every request has exactly one line in the access log, with the ID of its X-Request-Id header', () => {
   const lines = service.logged.filter((line) => line['listener'] === 'public');
   const ids = lines.map((line) => line['requestId']);
   assert.equal(new Set(ids).size, ids.length);

@@ -9,7 +9,7 @@ import { HTTP_STATUSES, TIMESTAMP } from './assertions.ts';
 import { exchangeOne, openRawConnection, rawRequest } from './raw-connection.ts';
 import { untilStatus } from './until.ts';
 
-/** The published description (/openapi.json) and the running service say the same. */
+/** The published description (/openapi.json) agrees with the running service, and with docs/contract.md 7.1. */
 
 interface Operation {
   /** Some have no body: 204 and 304. */
@@ -64,13 +64,13 @@ before(async () => {
 });
 after(() => service?.close());
 
-/** Each operation's answers, one of every kind that a request can bring about. */
+/** Answers of each operation, one of every kind that a request can cause. */
 async function everyAnswer(): Promise<readonly (readonly [path: string, method: string, answer: Answer])[]> {
-  const frugal = await service.addClient('frugal', ['status:read', 'account:check'], {
+  const exhausted = await service.addClient('exhausted', ['status:read', 'account:check'], {
     'check-status': 0,
     'check-account': 0,
   });
-  const { token: powerless } = await service.addClient('powerless', ['feed:write']);
+  const { token: withoutScope } = await service.addClient('without-scope', ['feed:write']);
   const html = { accept: 'text/html' };
   const authorization = { authorization: `Bearer ${service.alpha.token}` };
   const tooLarge = { ...authorization, 'x-filler': 'x'.repeat(17_000) };
@@ -79,8 +79,8 @@ async function everyAnswer(): Promise<readonly (readonly [path: string, method: 
     [
       await service.get(target),
       await service.get(target, { token: null }),
-      await service.get(target, { token: powerless }),
-      await service.get(target, { token: frugal.token }),
+      await service.get(target, { token: withoutScope }),
+      await service.get(target, { token: exhausted.token }),
       await service.get(target, { headers: html }),
       await service.get(target, { headers: { 'if-none-match': '*' } }),
       await service.get(target, { headers: { accept: 'text/event-stream', 'last-event-id': '1' } }),
@@ -99,8 +99,8 @@ async function everyAnswer(): Promise<readonly (readonly [path: string, method: 
     await service.checkAccount(GOOD, { headers: { 'content-type': 'text/plain' } }),
     await service.checkAccount(GOOD, { headers: html }),
     await service.checkAccount(GOOD, { token: null }),
-    await service.checkAccount(GOOD, { token: powerless }),
-    await service.checkAccount(GOOD, { token: frugal.token }),
+    await service.checkAccount(GOOD, { token: withoutScope }),
+    await service.checkAccount(GOOD, { token: exhausted.token }),
     await exchangeOne(service.url, rawRequest('POST', CHECK_ACCOUNT, { headers: tooLarge })),
     await timedOut(),
   ].map((answer) => [CHECK_ACCOUNT, 'post', answer] as const);
@@ -139,7 +139,7 @@ async function timedOut(): Promise<Answer> {
 
 function validatorOf(path: string, method: string, status: number): ValidateFunction {
   const schema = description.paths[path]?.[method]?.responses[status]?.content?.['application/json'].schema;
-  assert.ok(schema !== undefined, `${method} ${path} may answer ${status}, which is not described`);
+  assert.ok(schema !== undefined, `${method} ${path} answers ${status}, which is not described`);
   return ajv.compile({ ...schema, unevaluatedProperties: false });
 }
 
@@ -152,7 +152,7 @@ test('every answer of the running service is as described, and every described s
     const validate = validatorOf(path, method, answer.status);
     assert.ok(validate(answer.json), `${method} ${path}: ${answer.text} ${ajv.errorsText(validate.errors)}`);
   }
-  // A crash of a look-up and a store out of reach are brought about elsewhere; callbacks and events have their own test.
+  // A failed look-up and an unavailable store are tested elsewhere; callbacks and events have tests of their own.
   const elsewhere = /check-status.* (?:408|500|503)$|\/api\/v1\/(?:callback|events)/;
   const documented = new Set([BY_ID, BY_REFERENCE, CHECK_ACCOUNT]);
   const described = Object.entries(description.paths).flatMap(([path, methods]) =>
@@ -168,8 +168,8 @@ test('every answer of the running service is as described, and every described s
   );
 });
 
-test('a wrong answer would not pass: the description is strict', async () => {
-  // Compiling schemas kept this process busy, and after a pause the service first makes sure that it is up to date.
+test('the description is strict: an answer that deviates from it does not validate', async () => {
+  // Compiling the schemas blocked this process, and after a pause the service first confirms that it is current (503).
   const { json, text } = await untilStatus(200, () => service.get('/api/v1/check-status/TB0000000001'));
   const validate = validatorOf(BY_ID, 'get', 200);
   assert.ok(validate(json), `${text} ${ajv.errorsText(validate.errors)}`);
@@ -205,27 +205,27 @@ test('each status of an operation describes only codes that have this status', (
   }
 });
 
-/** Regression: its text was made anew for every request, milliseconds that anybody could have for nothing. */
-test('the text of the description is made once, however often it is asked for', async (context) => {
+/** Regression: its text was serialized for every request, which took milliseconds and needs no token. */
+test('the description is serialized once, however often it is requested', async (context) => {
   const app = Fastify();
   context.after(() => app.close());
   await describeApi(app);
   publishApi(app);
   await app.ready();
-  let made = 0;
-  Object.assign(app.swagger(), { toJSON: () => ({ made: (made += 1) }) });
-  for (let turn = 0; turn < 3; turn += 1) assert.equal((await app.inject('/openapi.json')).body, '{"made":1}');
+  let serialized = 0;
+  Object.assign(app.swagger(), { toJSON: () => ({ serialized: (serialized += 1) }) });
+  for (let turn = 0; turn < 3; turn += 1) assert.equal((await app.inject('/openapi.json')).body, '{"serialized":1}');
 });
 
-test('the description has an ETag: 304 to who has it already', async () => {
+test('the description has an ETag: 304 if If-None-Match names it', async () => {
   const first = await service.get('/openapi.json', { token: null });
   assert.equal(first.headers.get('content-type'), 'application/json; charset=utf-8');
   const tag = first.headers.get('etag') ?? assert.fail('no ETag');
-  const ask = (seen: string): Promise<Answer> =>
-    service.get('/openapi.json', { token: null, headers: { 'if-none-match': seen } });
-  const again = await ask(tag);
+  const getDescription = (ifNoneMatch: string): Promise<Answer> =>
+    service.get('/openapi.json', { token: null, headers: { 'if-none-match': ifNoneMatch } });
+  const again = await getDescription(tag);
   assert.deepEqual([again.status, again.text, again.headers.get('etag')], [304, '', tag]);
-  assert.equal((await ask('"another"')).text, first.text);
+  assert.equal((await getDescription('"another"')).text, first.text);
 });
 
 test('/reference is a page that shows the description, with a script of its own', async () => {

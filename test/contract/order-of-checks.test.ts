@@ -4,8 +4,7 @@ import { assertError, type ErrorCode } from './assertions.ts';
 import { exchangeOne, rawRequest } from './raw-connection.ts';
 
 /**
- * docs/contract.md 7.1: a request with two faults is answered for the one that is
- * judged first. Every pair is tried.
+ * docs/contract.md 7.2: a request with two faults is answered for the one that is checked first. Every pair is tested.
  */
 
 let service: TestService;
@@ -22,12 +21,12 @@ before(async () => {
 });
 after(() => service?.close());
 
-interface Stage {
+interface Check {
   readonly name: string;
   readonly code: ErrorCode;
 }
 
-const COMMON: readonly Stage[] = [
+const COMMON_CHECKS: readonly Check[] = [
   { name: 'route', code: 'NOT_FOUND' },
   { name: 'method', code: 'METHOD_NOT_ALLOWED' },
   { name: 'authentication', code: 'UNAUTHORIZED' },
@@ -36,14 +35,14 @@ const COMMON: readonly Stage[] = [
   { name: 'Accept', code: 'NOT_ACCEPTABLE' },
 ];
 
-const STATUS_STAGES: readonly Stage[] = [
-  ...COMMON,
+const STATUS_CHECKS: readonly Check[] = [
+  ...COMMON_CHECKS,
   { name: 'identifier', code: 'INVALID_TRANSACTION_ID' },
   { name: 'look-up', code: 'TRANSACTION_NOT_FOUND' },
 ];
 
-const ACCOUNT_STAGES: readonly Stage[] = [
-  ...COMMON,
+const ACCOUNT_CHECKS: readonly Check[] = [
+  ...COMMON_CHECKS,
   { name: 'content type', code: 'UNSUPPORTED_MEDIA_TYPE' },
   { name: 'size', code: 'PAYLOAD_TOO_LARGE' },
   { name: 'body', code: 'INVALID_FORMAT' },
@@ -84,10 +83,10 @@ function accountRequest(faults: Faults): Buffer {
   return rawRequest(method, route, { headers, body: faults.has('body') ? json.slice(0, -1) : json });
 }
 
-function tryEveryPair(stages: readonly Stage[], request: (faults: Faults) => Buffer): void {
-  for (const [index, { name, code }] of stages.entries()) {
-    const later = stages.slice(index + 1).map((stage) => stage.name);
-    test(`${name} is judged before ${later.join(', ') || 'nothing else'}`, async () => {
+function testEveryPair(checks: readonly Check[], request: (faults: Faults) => Buffer): void {
+  for (const [index, { name, code }] of checks.entries()) {
+    const later = checks.slice(index + 1).map((check) => check.name);
+    test(`${name} is checked before ${later.join(', ') || 'nothing else'}`, async () => {
       for (const other of [name, ...later]) {
         assertError(await exchangeOne(service.url, request(new Set([name, other]))), code);
       }
@@ -95,10 +94,10 @@ function tryEveryPair(stages: readonly Stage[], request: (faults: Faults) => Buf
   }
 }
 
-suite('order of judgement, check-status', () => tryEveryPair(STATUS_STAGES, statusRequest));
-suite('order of judgement, check-account', () => tryEveryPair(ACCOUNT_STAGES, accountRequest));
+suite('order of checks, check-status', () => testEveryPair(STATUS_CHECKS, statusRequest));
+suite('order of checks, check-account', () => testEveryPair(ACCOUNT_CHECKS, accountRequest));
 
-test('no body makes a missing route right: it is judged before the body is read', async () => {
+test('an unknown route is NOT_FOUND before the body is read', async () => {
   for (const body of ['{', 'x'.repeat(20_000)]) {
     const headers = { 'content-type': 'application/json' };
     assertError(await exchangeOne(service.url, rawRequest('POST', '/nowhere', { headers, body })), 'NOT_FOUND');

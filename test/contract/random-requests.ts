@@ -1,15 +1,15 @@
 import fc from 'fast-check';
 import type { FastRequest } from './fast-client.ts';
 
-/** Requests as nobody would write them, and now and then one that is right. */
+/** Random requests: mostly malformed, and some that are valid. */
 
 export interface RandomRequest extends FastRequest {
   readonly target: string;
 }
 
-/** Printable characters that an HTTP client can put into a request line; what is no URL is part of the question. */
+/** Printable characters that an HTTP client can put into a request line. The text need not be a valid URL. */
 const urlText = fc.string({ unit: fc.constantFrom(...urlCharacters()), maxLength: 40 });
-/** Any code points, lone surrogates too. (fast-check's own units for this take seconds to build their tables.) */
+/** Any code points, including lone surrogates. (fast-check's own units for this take seconds to build their tables.) */
 const anyText = fc
   .array(fc.oneof(fc.integer({ max: 0x24f, min: 0 }), fc.integer({ max: 0x10ffff, min: 0 })), { maxLength: 140 })
   .map((points) => String.fromCodePoint(...points));
@@ -42,7 +42,7 @@ const path = fc.oneof(
 
 const digit = fc.integer({ min: 0, max: 9 }).map(String);
 
-/** Endings that make the simulated bank keep silent are left out: each would take seconds. */
+/** Without the endings that make the simulated bank time out: each would take seconds. */
 const accountNumber = fc
   .oneof(
     fc.string({ unit: digit, maxLength: 40 }),
@@ -71,7 +71,7 @@ const body = fc.oneof(
 
 const headerValue = fc.string({ unit: fc.constantFrom(...headerCharacters()), maxLength: 60 });
 
-/** `tokens` are good ones; each request may carry one of them, spoil it, or carry none. */
+/** `tokens` are valid. Each request has one of them, a damaged one, or none. */
 export function randomRequests(tokens: readonly string[]): fc.Arbitrary<RandomRequest> {
   const token = fc.constantFrom(...tokens);
   const authorization = fc.oneof(
@@ -123,7 +123,7 @@ export function randomRequests(tokens: readonly string[]): fc.Arbitrary<RandomRe
     .map(({ path, query, method, headers, body }) => ({ target: path + query, method, headers, body }));
 }
 
-/** Every printable character of ASCII but the space, and a few that say something in a URL more often. */
+/** Every printable ASCII character except the space; those with a meaning in URLs occur more often. */
 function urlCharacters(): string[] {
   const printable = Array.from({ length: 94 }, (_, index) => String.fromCharCode(0x21 + index));
   return [...printable, '%', '%', '%', '/', '/', '?', '&', '=', '+', '.'];

@@ -7,7 +7,7 @@ import { HTTP_STATUSES } from './assertions.ts';
 import { createFastClient, type FastClient } from './fast-client.ts';
 import { type RandomRequest, randomRequests } from './random-requests.ts';
 
-/** Whatever is sent, the answer is in the envelope and no fault of the service. FC_SEED repeats a run. */
+/** docs/contract.md 2.1 and 7.1: any input is answered in the envelope and never with a 500. FC_SEED repeats a run. */
 
 const REQUESTS = 20_000;
 const AT_ONCE = 100;
@@ -24,12 +24,12 @@ after(async () => {
   await service?.close();
 });
 
-/** Routes whose answers are not the envelope: what OAuth clients and readers of the description fetch. */
+/** Routes whose successful answers have no envelope: OAuth documents and the API's description. */
 const OTHER_ROUTES = /^\/(?:oauth|openapi|reference|\.well-known)\b/;
 
 const counts = new Map<string, number>();
 
-async function assertAnsweredWell(request: RandomRequest): Promise<void> {
+async function assertValidAnswer(request: RandomRequest): Promise<void> {
   const { status, headers, text, json } = await client.send(request.target, request);
   assert.match(headers.get('x-request-id') ?? '', /^[\w-]{10,}$/);
   if (OTHER_ROUTES.test(request.target) && status < 400) return;
@@ -52,19 +52,20 @@ async function assertAnsweredWell(request: RandomRequest): Promise<void> {
   }
   assert.deepEqual(Object.keys(json), ['success', 'message', 'error_code']);
   assert.equal(status, HTTP_STATUSES[outcome as keyof typeof HTTP_STATUSES], text);
-  // The one documented answer above 500: the bank could not say.
+  // The only documented status above 500: the bank cannot answer.
   assert.ok(status < 500 || status === 503, text);
 }
 
-test(`${REQUESTS} random requests: no fault of the service, every answer in the envelope`, async (t) => {
+test(`${REQUESTS} random requests: no INTERNAL_ERROR, every answer in the envelope`, async (t) => {
   const seed = Number(process.env['FC_SEED'] ?? randomInt(2 ** 31));
   t.diagnostic(`FC_SEED=${seed}`);
   const tokens = [service.alpha.token, service.beta.token];
   const batches = fc.array(randomRequests(tokens), { minLength: AT_ONCE, maxLength: AT_ONCE });
   const property = fc.asyncProperty(batches, async (batch) => {
-    await Promise.all(batch.map((request) => assertAnsweredWell(request)));
+    await Promise.all(batch.map((request) => assertValidAnswer(request)));
   });
-  // It takes 30 s on two idle cores. The bound is for shrinking: a failure is to be reported, not polished for ever.
+  // It takes 30 s on two idle cores. The time limit is for shrinking: a failure must be reported, not minimized
+  // endlessly.
   await fc.assert(property, {
     seed,
     numRuns: REQUESTS / AT_ONCE,
@@ -87,11 +88,11 @@ test(`${REQUESTS} random requests: no fault of the service, every answer in the 
     'UNSUPPORTED_MEDIA_TYPE',
     'SERVICE_UNAVAILABLE',
   ]) {
-    assert.ok((counts.get(outcome) ?? 0) > 0, `the requests never came to ${outcome}`);
+    assert.ok((counts.get(outcome) ?? 0) > 0, `no request ended with ${outcome}`);
   }
 });
 
-test('the service is alive after them, and has logged no error', async () => {
+test('after the random requests the service still answers, and has logged no error', async () => {
   const { status } = await service.get('/api/v1/check-status/TB0000000001');
   assert.equal(status, 200);
   assert.deepEqual(

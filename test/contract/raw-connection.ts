@@ -2,17 +2,17 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { Answer } from '../support/service.ts';
 
-/** A bare TCP connection, for requests that no HTTP client would send. */
+/** A TCP connection, for requests that no HTTP client would send. */
 export interface RawConnection {
   send(bytes: string | Buffer): void;
-  /** The next final answer, or null when the connection ends without one. `head` for one that has no body. */
+  /** The next final answer; null when the connection ends without one. `head` for an answer without a body. */
   read(kind?: 'head'): Promise<Answer | null>;
   /** Resolves when the service has closed the connection. */
   readonly closed: Promise<void>;
   end(): void;
 }
 
-/** Longer than the service waits for anything; a test that gets here has failed. */
+/** Longer than any timeout of the service: a test that reaches it has failed. */
 const DEADLINE_MS = 20_000;
 
 export async function openRawConnection(url: string): Promise<RawConnection> {
@@ -27,7 +27,7 @@ export async function openRawConnection(url: string): Promise<RawConnection> {
     received = Buffer.concat([received, Buffer.from(chunk)]);
     wake();
   });
-  // A reset is one way in which the service may cut a connection.
+  // A reset is one way in which the service may close a connection.
   socket.on('error', () => {});
   socket.on('close', () => {
     clearTimeout(deadline);
@@ -57,7 +57,7 @@ export async function openRawConnection(url: string): Promise<RawConnection> {
   };
 }
 
-/** One request on a connection of its own: all answers until the service closes it or `answers` have come. */
+/** Sends bytes on a new connection. Returns the answers until the service closes it, `answers` of them at most. */
 export async function exchange(url: string, bytes: string | Buffer, answers = 1): Promise<Answer[]> {
   const connection = await openRawConnection(url);
   try {
@@ -70,7 +70,7 @@ export async function exchange(url: string, bytes: string | Buffer, answers = 1)
   }
 }
 
-/** As `exchange`, for the one answer that must come. */
+/** As `exchange`, for exactly one answer. @throws Error when there is none */
 export async function exchangeOne(url: string, bytes: string | Buffer): Promise<Answer> {
   const [answer] = await exchange(url, bytes);
   if (answer === undefined) throw new Error('the connection was closed without an answer');
@@ -82,7 +82,7 @@ interface RawRequest {
   readonly body?: string | Buffer;
 }
 
-/** A well-formed request, as bytes; `target` is sent as it is, each character as one byte. */
+/** A well-formed request as bytes. `target` is sent unchanged, each character as one byte. */
 export function rawRequest(method: string, target: string, { headers = {}, body = '' }: RawRequest = {}): Buffer {
   const length = body.length === 0 ? {} : { 'content-length': String(Buffer.byteLength(body)) };
   const lines = Object.entries({ host: 'tiba.test', ...length, ...headers }).map(
@@ -97,7 +97,7 @@ function takeAnswer(received: Buffer, bodyless: boolean): { answer: Answer; rest
   if (headEnd === -1) return null;
   const [statusLine = '', ...lines] = received.toString('latin1', 0, headEnd).split('\r\n');
   const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(statusLine)?.[1]);
-  if (Number.isNaN(status)) throw new Error(`not an HTTP answer: ${statusLine}`);
+  if (Number.isNaN(status)) throw new Error(`not an HTTP response: ${statusLine}`);
   const headers = new Headers(lines.map((line) => line.split(/: (.*)/s, 2) as [string, string]));
   const length = bodyless || status < 200 ? 0 : Number(headers.get('content-length'));
   const end = headEnd + 4 + length;

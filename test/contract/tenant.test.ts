@@ -4,7 +4,7 @@ import { type Answer, startTestService, statusUpdate, type TestService } from '.
 import { assertError, assertSuccess } from './assertions.ts';
 import { exchangeOne, rawRequest } from './raw-connection.ts';
 
-/** docs/contract.md 7.1: another client's transaction is TRANSACTION_NOT_FOUND, byte for byte. */
+/** docs/contract.md 7.1: another client's transaction is answered byte for byte like one that does not exist. */
 
 let service: TestService;
 before(async () => {
@@ -23,13 +23,13 @@ before(async () => {
 });
 after(() => service?.close());
 
-const ask = (token: string, target: string): Promise<Answer> =>
+const checkStatus = (token: string, target: string): Promise<Answer> =>
   exchangeOne(
     service.url,
     rawRequest('GET', `/api/v1/check-status${target}`, { headers: { authorization: `Bearer ${token}` } }),
   );
 
-/** What may differ between two answers to anything: the clock, the request, what is left of the allowance. */
+/** Headers that may differ between any two answers: the time, the request ID, the requests left. */
 const OWN_HEADERS = new Set(['date', 'x-request-id', 'ratelimit']);
 
 const comparable = ({ status, headers, text }: Answer): unknown => ({
@@ -38,36 +38,36 @@ const comparable = ({ status, headers, text }: Answer): unknown => ({
   text,
 });
 
-test("another client's transaction and one that does not exist: the same bytes, by either ID and form", async () => {
+test("another client's transaction gives the same bytes as a missing one, by either ID and form", async () => {
   const { token } = service.beta;
   for (const [existing, missing] of [
     ['/TB0000000002', '/TB9999999999'],
-    ['/OF-ALPHA', '/OF-NOBODY'],
-    ['?reference_id=OF-ALPHA', '?reference_id=OF-NOBODY'],
+    ['/OF-ALPHA', '/OF-NONE'],
+    ['?reference_id=OF-ALPHA', '?reference_id=OF-NONE'],
   ] as const) {
-    assertSuccess(await ask(service.alpha.token, existing));
-    const [refused, unknown] = [await ask(token, existing), await ask(token, missing)];
-    assertError(refused, 'TRANSACTION_NOT_FOUND');
-    assert.deepEqual(comparable(refused), comparable(unknown));
+    assertSuccess(await checkStatus(service.alpha.token, existing));
+    const [foreign, unknown] = [await checkStatus(token, existing), await checkStatus(token, missing)];
+    assertError(foreign, 'TRANSACTION_NOT_FOUND');
+    assert.deepEqual(comparable(foreign), comparable(unknown));
   }
 });
 
-test('two clients may use the same reference ID: each gets its own transaction', async () => {
+test('two clients may use the same reference ID: each finds its own transaction', async () => {
   for (const target of ['/OF-BOTH', '?reference_id=OF-BOTH']) {
-    assert.equal(assertSuccess(await ask(service.alpha.token, target))['transaction_id'], 'TB0000000002');
-    assert.equal(assertSuccess(await ask(service.beta.token, target))['transaction_id'], 'TB0000000003');
+    assert.equal(assertSuccess(await checkStatus(service.alpha.token, target))['transaction_id'], 'TB0000000002');
+    assert.equal(assertSuccess(await checkStatus(service.beta.token, target))['transaction_id'], 'TB0000000003');
   }
 });
 
-test("a reference ID that is another client's transaction ID finds one's own transaction", async () => {
-  assert.equal(assertSuccess(await ask(service.beta.token, '/TB0000000001'))['transaction_id'], 'TB0000000004');
-  assert.equal(assertSuccess(await ask(service.alpha.token, '/TB0000000001'))['reference_id'], 'OF-ALPHA');
+test("a reference ID that equals another client's transaction ID finds the caller's own transaction", async () => {
+  assert.equal(assertSuccess(await checkStatus(service.beta.token, '/TB0000000001'))['transaction_id'], 'TB0000000004');
+  assert.equal(assertSuccess(await checkStatus(service.alpha.token, '/TB0000000001'))['reference_id'], 'OF-ALPHA');
 });
 
-test('look-ups of many clients at once never answer one with what another asked for', async () => {
-  const asked = Array.from({ length: 200 }, (_, index) => (index % 2 === 0 ? service.alpha : service.beta));
+test("concurrent look-ups of many clients never return one client's transaction to another", async () => {
+  const callers = Array.from({ length: 200 }, (_, index) => (index % 2 === 0 ? service.alpha : service.beta));
   const answers = await Promise.all(
-    asked.map(({ token, clientId }) =>
+    callers.map(({ token, clientId }) =>
       service.get('/api/v1/check-status?reference_id=OF-BOTH', { token }).then((answer) => ({ clientId, answer })),
     ),
   );

@@ -18,7 +18,7 @@ import { assertError } from './assertions.ts';
 import { testSeal } from './tokens.ts';
 import { until, untilStatus } from './until.ts';
 
-/** The built-in issuer: RFC 6749 section 4.4, RFC 8414, RFC 7517, RFC 9068; docs/contract.md 5. */
+/** docs/contract.md 5.1, the built-in issuer: RFC 6749 (section 4.4), RFC 8414, RFC 7517 and RFC 9068. */
 
 let service: TestService;
 before(async () => {
@@ -60,7 +60,7 @@ function assertOAuthError(answer: Answer, status: number, error: string): void {
 const jwks = async (): Promise<JSONWebKeySet> => fields(await service.get('/oauth/jwks')) as unknown as JSONWebKeySet;
 
 suite('a token for client credentials', () => {
-  test('by HTTP Basic and in the body: an answer as RFC 6749, section 5.1, has it', async () => {
+  test('by HTTP Basic and in the body: an answer in the form of RFC 6749, section 5.1', async () => {
     for (const answer of [
       await post(GRANT, basic(service.alpha)),
       await post({ ...GRANT, ...inBody(service.alpha) }),
@@ -74,7 +74,7 @@ suite('a token for client credentials', () => {
     }
   });
 
-  test('opens the operations', async () => {
+  test('is accepted by the operations', async () => {
     const token = tokenOf(await post(GRANT, basic(service.alpha)));
     assertError(await service.get('/api/v1/check-status/NONE', { token }), 'TRANSACTION_NOT_FOUND');
     assertError(await service.checkAccount({}, { token }), 'INVALID_BANK_CODE');
@@ -96,18 +96,18 @@ suite('a token for client credentials', () => {
     assert.equal(Number(payload.exp) - Number(payload.iat), 900);
   });
 
-  test('no two have the same jti', async () => {
+  test('has a jti of its own', async () => {
     const tokens = [tokenOf(await post(GRANT, basic(service.alpha))), tokenOf(await post(GRANT, basic(service.alpha)))];
     assert.equal(new Set(tokens.map((token) => decodeJwt(token).jti)).size, 2);
   });
 
-  test('holds the scopes asked for, and no more', async () => {
+  test('has the requested scopes only', async () => {
     const answer = await post({ ...GRANT, scope: 'status:read' }, basic(service.alpha));
     assert.equal(fields(answer)['scope'], 'status:read');
     assertError(await service.checkAccount({}, { token: tokenOf(answer) }), 'FORBIDDEN');
   });
 
-  test('client_id and secret are form-encoded before they are put together (RFC 6749, section 2.3.1)', async () => {
+  test('client_id and secret are form-encoded before they are joined (RFC 6749, section 2.3.1)', async () => {
     const odd = await service.addClient('odd: client/ü%', ['status:read']);
     const encoded = {
       clientId: encodeURIComponent(odd.clientId).replaceAll('%20', '+'),
@@ -119,13 +119,13 @@ suite('a token for client credentials', () => {
 });
 
 suite('errors of the token endpoint (RFC 6749, section 5.2)', () => {
-  test('invalid_client: 401 for a wrong secret, an unknown client, none at all, and malformed credentials', async () => {
+  test('invalid_client: 401 for a wrong secret, an unknown client, no credentials, malformed credentials', async () => {
     const { alpha, beta } = service;
     for (const answer of [
       await post(GRANT, basic({ clientId: 'alpha', clientSecret: 'wrong' })),
       await post(GRANT, basic({ clientId: 'alpha', clientSecret: '' })),
       await post(GRANT, basic({ clientId: 'alpha', clientSecret: beta.clientSecret })),
-      await post(GRANT, basic({ clientId: 'nobody', clientSecret: alpha.clientSecret })),
+      await post(GRANT, basic({ clientId: 'unknown-client', clientSecret: alpha.clientSecret })),
       await post({ ...GRANT, client_id: 'alpha', client_secret: 'wrong' }),
       await post({ ...GRANT, client_id: 'alpha' }),
       await post({ ...GRANT, client_secret: alpha.clientSecret }),
@@ -154,8 +154,8 @@ suite('errors of the token endpoint (RFC 6749, section 5.2)', () => {
     assertOAuthError(await post(`${twice}&x=1`, basic(service.alpha)), 400, 'invalid_request');
   });
 
-  test('what no login needs is not read: more than 4 KiB is PAYLOAD_TOO_LARGE, one login as long as can be is not', async () => {
-    // Regression: every name was looked for among all the others, half a second for what fits into 16 KiB.
+  test('a body over 4 KiB is PAYLOAD_TOO_LARGE; the longest valid token request fits', async () => {
+    // Regression: each name was searched among all others, which took half a second for a body of 16 KiB.
     const names = Array.from({ length: 4_200 }, (_, index) => index.toString(36));
     assertError(await post([...names, names.at(-1)].join('&')), 'PAYLOAD_TOO_LARGE');
     const { clientId, clientSecret } = await service.addClient('𝒳'.repeat(64), CLIENT_SCOPES);
@@ -191,10 +191,10 @@ suite('errors of the token endpoint (RFC 6749, section 5.2)', () => {
     }
   });
 
-  test('another content type, method or size is refused in the envelope', async () => {
+  test('another content type, method or size is an error in the envelope (docs/contract.md 2.1)', async () => {
     const other = { 'content-type': 'text/plain', ...basic(service.alpha) };
     assertError(await post(GRANT, other), 'UNSUPPORTED_MEDIA_TYPE', /application\/x-www-form-urlencoded/);
-    // Regression: a body of JSON was passed over, and the answer was that grant_type is missing.
+    // Regression: a JSON body was ignored, and the error was that grant_type is missing.
     const json = { 'content-type': 'application/json', ...basic(service.alpha) };
     const answer = await post(JSON.stringify(GRANT), json);
     assertError(answer, 'UNSUPPORTED_MEDIA_TYPE', /application\/x-www-form-urlencoded/);
@@ -203,8 +203,8 @@ suite('errors of the token endpoint (RFC 6749, section 5.2)', () => {
   });
 });
 
-suite('what is published', () => {
-  test('metadata as RFC 8414, section 2, has it', async () => {
+suite('published documents', () => {
+  test('metadata in the form of RFC 8414, section 2', async () => {
     const answer = await service.get('/.well-known/oauth-authorization-server', { token: null });
     assert.equal(answer.status, 200);
     const metadata = fields(answer);
@@ -229,16 +229,19 @@ suite('what is published', () => {
 });
 
 suite('signing keys rotate', () => {
-  test('not with another secret: no process could read the new key, and nobody would be let in', async () => {
+  test('not with another secret key: no process could open the new key to verify tokens', async () => {
     const before = await jwks();
     const otherSeal = createSeal(Buffer.alloc(SECRET_KEY_BYTES, 9));
-    await assert.rejects(rotateSigningKeys(service.app.database, otherSeal, 'EdDSA'), /TIBA_SECRET_KEY is not the one/);
+    await assert.rejects(
+      rotateSigningKeys(service.app.database, otherSeal, 'EdDSA'),
+      /TIBA_SECRET_KEY is not the key that sealed/,
+    );
     assert.deepEqual(await jwks(), before);
     assertError(await service.get('/api/v1/check-status/NONE'), 'TRANSACTION_NOT_FOUND');
   });
 
   for (const algorithm of SIGNING_ALGORITHMS) {
-    test(`to ${algorithm}: old tokens stay good, new ones use the new key`, async () => {
+    test(`to ${algorithm}: old tokens stay valid, new ones use the new key`, async () => {
       const old = tokenOf(await post(GRANT, basic(service.alpha)));
       const keyId = await rotateSigningKeys(service.app.database, testSeal, algorithm);
       const isNew = (answer: Answer): boolean => decodeProtectedHeader(tokenOf(answer)).kid === keyId;

@@ -3,10 +3,10 @@ import { createSeal } from '../../apps/server/src/auth/secrets.ts';
 import { findSigningKeys, type SigningKeyRecord } from '../../apps/server/src/postgres/signing-keys.ts';
 import type { TestService } from '../support/service.ts';
 
-/** The seal of the harness' services. */
+/** The seal of the services that the test harness starts. */
 export const testSeal = createSeal(Buffer.alloc(32, 7));
 
-/** The key that signs now, taken out of the database: a test forges with it whatever the issuer would never sign. */
+/** The current signing key, read from the database: tests sign tokens with it that the issuer would never issue. */
 export async function currentKey(service: TestService): Promise<{ record: SigningKeyRecord; privateKey: CryptoKey }> {
   const [record] = await findSigningKeys(service.app.database, 60);
   if (record === undefined) throw new Error('there is no signing key');
@@ -15,8 +15,8 @@ export async function currentKey(service: TestService): Promise<{ record: Signin
   return { record, privateKey };
 }
 
-/** All claims that a good token of `clientId` has; undefined leaves one out. */
-export function goodClaims(
+/** All claims of a valid token of `clientId`, with changes; a change to undefined removes a claim. */
+export function validClaims(
   issuer: string,
   clientId: string,
   changes: Record<string, unknown> = {},

@@ -4,7 +4,7 @@ import type { Answer } from '../support/service.ts';
 const DEADLINE_MS = 10_000;
 const PAUSE_MS = 10;
 
-/** Asks again until the answer is as expected; after 10 s, gives back whatever came last. */
+/** Repeats the request until the answer is as expected. After 10 s, returns the last answer. */
 export async function until(expected: (answer: Answer) => boolean, request: () => Promise<Answer>): Promise<Answer> {
   const deadline = AbortSignal.timeout(DEADLINE_MS);
   for (;;) {
@@ -14,6 +14,6 @@ export async function until(expected: (answer: Answer) => boolean, request: () =
   }
 }
 
-/** Asks again until the answer has this HTTP status. */
+/** Repeats the request until the answer has this HTTP status. */
 export const untilStatus = (status: number, request: () => Promise<Answer>): Promise<Answer> =>
   until((answer) => answer.status === status, request);

@@ -5,18 +5,18 @@ import { acceptedAgeSeconds } from '../../apps/server/src/http/request-headers.t
 import type { InquiryOutcome, Rail } from '../../apps/server/src/rails/rail.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
-/** Freshness: `Cache-Control: max-age` on check-account, where the operator lets verdicts be kept. */
+/** docs/contract.md 4.3: `Cache-Control: max-age` on check-account, if the operator has enabled the verdict cache. */
 
 const VERDICT = { kind: 'verdict', verdict: { status: 'NOT_FOUND' }, railCode: '4041611' } as const;
 
-/** A bank that counts what it is asked, and can say nothing of accounts that end in 0. */
-function countingRail(): Rail & { asked: number } {
+/** A rail that counts its inquiries, and has no verdict about accounts that end in 0. */
+function countingRail(): Rail & { inquiries: number } {
   const rail = {
     name: 'counting',
-    asked: 0,
+    inquiries: 0,
     reaches: () => true,
     async inquireAccount({ accountNumber }: { accountNumber: { reveal(): string } }): Promise<InquiryOutcome> {
-      rail.asked += 1;
+      rail.inquiries += 1;
       if (accountNumber.reveal().endsWith('0')) return { kind: 'no_verdict', reason: 'timeout', railCode: null };
       return VERDICT;
     },
@@ -25,7 +25,7 @@ function countingRail(): Rail & { asked: number } {
   return rail;
 }
 
-suite('verdicts that are kept', () => {
+suite('cached verdicts', () => {
   let rail: ReturnType<typeof countingRail>;
   let service: TestService;
   before(async () => {
@@ -35,7 +35,7 @@ suite('verdicts that are kept', () => {
   after(() => service?.close());
 
   const check = async (account: string, cacheControl: string | null, token?: string) => {
-    const before = rail.asked;
+    const before = rail.inquiries;
     const answer = await service.checkAccount(
       { bank_code: 'BNI', account_number: account },
       {
@@ -43,20 +43,20 @@ suite('verdicts that are kept', () => {
         ...(token === undefined ? {} : { token }),
       },
     );
-    return { ...answer, age: answer.headers.get('age'), asked: rail.asked - before };
+    return { ...answer, age: answer.headers.get('age'), inquiries: rail.inquiries - before };
   };
 
-  test('are answered to who accepts their age, and tell it', async () => {
+  test('are returned to a client that accepts their age, with the age in Age', async () => {
     const first = await check('1234567891', 'max-age=30');
-    assert.deepEqual([first.status, first.asked, first.age], [200, 1, null]);
+    assert.deepEqual([first.status, first.inquiries, first.age], [200, 1, null]);
     const second = await check('1234567891', 'max-age=30');
-    assert.deepEqual([second.status, second.asked], [200, 0]);
+    assert.deepEqual([second.status, second.inquiries], [200, 0]);
     assert.match(second.age ?? '', /^[0-9]+$/);
     assert.deepEqual(second.json.data, first.json.data);
     assert.equal(second.headers.get('cache-control'), 'no-store');
   });
 
-  test('are not answered to who says nothing, or wants it fresh', async () => {
+  test('are not returned without max-age, nor with a directive that demands a fresh verdict', async () => {
     await check('1234567892', null);
     for (const cacheControl of [
       null,
@@ -66,23 +66,23 @@ suite('verdicts that are kept', () => {
       'max-age=60, no-cache',
       'max-age=-1',
     ]) {
-      const { asked, age } = await check('1234567892', cacheControl);
-      assert.deepEqual([asked, age], [1, null], String(cacheControl));
+      const { inquiries, age } = await check('1234567892', cacheControl);
+      assert.deepEqual([inquiries, age], [1, null], String(cacheControl));
     }
   });
 
-  test('are of the client that asked, so that nobody learns what others ask', async () => {
+  test('belong to the client that made the check, so that no client learns what others check', async () => {
     await check('1234567893', null);
-    const { asked } = await check('1234567893', 'max-age=60', service.beta.token);
-    assert.equal(asked, 1);
+    const { inquiries } = await check('1234567893', 'max-age=60', service.beta.token);
+    assert.equal(inquiries, 1);
   });
 
-  test('are verdicts only: that a bank could not say is not kept', async () => {
+  test('are verdicts only: no verdict is not cached', async () => {
     assert.equal((await check('1234567890', 'max-age=60')).status, 503);
-    assert.ok((await check('1234567890', 'max-age=60')).asked > 0);
+    assert.ok((await check('1234567890', 'max-age=60')).inquiries > 0);
   });
 
-  test('are not kept at all by default', async (t) => {
+  test('are not stored at all by default', async (t) => {
     const other = countingRail();
     const strict = await startTestService({ rails: [other] });
     t.after(() => strict.close());
@@ -91,23 +91,23 @@ suite('verdicts that are kept', () => {
         { bank_code: 'BNI', account_number: '1234567891' },
         { headers: { 'cache-control': 'max-age=60' } },
       );
-      assert.deepEqual([other.asked, headers.get('age')], [count, null]);
+      assert.deepEqual([other.inquiries, headers.get('age')], [count, null]);
     }
   });
 
-  test("go when the operator's time is over, whatever the client accepts", () => {
+  test("expire after the operator's time, whatever age the client accepts", () => {
     let nowMs = 0;
-    const kept = createVerdictCache(60, () => nowMs);
-    assert.ok(kept !== null);
-    kept.put('key', VERDICT);
+    const cache = createVerdictCache(60, () => nowMs);
+    assert.ok(cache !== null);
+    cache.put('key', VERDICT);
     nowMs = 59_000;
-    assert.deepEqual(kept.find('key', 60), { outcome: VERDICT, ageSeconds: 59 });
-    assert.equal(kept.find('key', 58), null);
+    assert.deepEqual(cache.find('key', 60), { outcome: VERDICT, ageSeconds: 59 });
+    assert.equal(cache.find('key', 58), null);
     nowMs = 60_001;
-    assert.equal(kept.find('key', 9_999), null);
+    assert.equal(cache.find('key', 9_999), null);
   });
 
-  test('what is not understood of Cache-Control is passed over', () => {
+  test('directives of Cache-Control that are not understood are ignored', () => {
     const read: Readonly<Record<string, number>> = {
       'max-age=5': 5,
       ' Max-Age = "7" , foo=bar': 7,

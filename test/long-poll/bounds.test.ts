@@ -4,12 +4,12 @@ import { setClientLimits } from '../../apps/server/src/postgres/clients.ts';
 import { assertError } from '../contract/assertions.ts';
 import { type Answer, startTestService, type TestService } from '../support/service.ts';
 import { timeLimitMs } from '../support/suite-environment.ts';
-import { feedChange, makeTransaction, until } from './changing.ts';
+import { createTransaction, feedChange, until } from './transactions.ts';
 
 const STREAM = { accept: 'text/event-stream' };
 const WAIT = { prefer: 'wait=30' };
 
-async function opened(
+async function openStream(
   service: TestService,
   path: string,
   signal: AbortSignal,
@@ -21,68 +21,78 @@ async function opened(
   return response;
 }
 
-/** Regression: a client could hold as many streams as it could open while a token lives. */
-suite('answers of one client that wait or stream at a time', () => {
-  test('are bounded; one more is RATE_LIMIT_EXCEEDED, and says what to do', async (context) => {
+/**
+ * docs/contract.md 8.1. Regression: a client could hold any number of streams that it opened during the lifetime of a
+ * token.
+ */
+suite('requests of one client that wait or stream at a time', () => {
+  test('are limited; one more is RATE_LIMIT_EXCEEDED, and the message says what to do', async (context) => {
     const service = await startTestService({ rails: [], longPoll: { openWaitsMax: 100 } });
     context.after(service.close);
-    const made = await makeTransaction(service);
-    const waiting = Array.from({ length: 40 }, () => service.get(made.path, { headers: WAIT }));
-    const open = Array.from({ length: 60 }, () => opened(service, made.path, context.signal));
+    const transaction = await createTransaction(service);
+    const waiting = Array.from({ length: 40 }, () => service.get(transaction.path, { headers: WAIT }));
+    const open = Array.from({ length: 60 }, () => openStream(service, transaction.path, context.signal));
     const streams = await Promise.all(open);
-    await until(() => service.app.longPollCount() === 100, 'a hundred');
+    await until(() => service.app.longPollCount() === 100, 'a hundred open requests');
 
     for (const headers of [STREAM, WAIT]) {
-      const answer = await service.get(made.path, { headers });
+      const answer = await service.get(transaction.path, { headers });
       assertError(answer, 'RATE_LIMIT_EXCEEDED', /end some, or register a callback endpoint/);
       assert.equal(answer.headers.get('retry-after'), '60');
       assert.ok(answer.headers.get('ratelimit'));
     }
-    // Who asks and goes needs no place, and others have their own.
+    // Requests that do not wait are not limited by this, and each client has a limit of its own.
     for (const headers of [{ prefer: 'wait=0' }, {}]) {
-      assert.equal((await service.get(made.path, { headers })).status, 200);
+      assert.equal((await service.get(transaction.path, { headers })).status, 200);
     }
-    const other = await makeTransaction(service, { client_id: 'beta' });
+    const other = await createTransaction(service, { client_id: 'beta' });
     const ofBeta = service.get(other.path, { token: service.beta.token, headers: WAIT });
-    await until(() => service.app.longPollCount() === 101, 'one of the other client');
+    await until(() => service.app.longPollCount() === 101, 'one request of the other client');
     await feedChange(service, other, { client_id: 'beta', status: 'SUCCESS' });
     assert.equal((await ofBeta).status, 200);
 
-    await feedChange(service, made, { status: 'SUCCESS' });
+    await feedChange(service, transaction, { status: 'SUCCESS' });
     for (const answer of await Promise.all(waiting)) assert.equal(answer.json.data?.['status'], 'SUCCESS');
     for (const stream of streams) assert.match(await stream.text(), /"SUCCESS"/);
   });
 
-  test('are twice its limit of a minute: all that it may begin can wait its minute', async (context) => {
+  test('are limited to twice the rate limit, so that every admitted request can wait a minute', async (context) => {
     let nowMs = 0;
     const service = await startTestService({ rails: [], limitClock: () => nowMs });
     context.after(service.close);
     await setClientLimits(service.app.database, service.alpha.clientId, { 'check-status': 2 });
     await service.app.clients.reload();
-    const made = await makeTransaction(service);
+    const transaction = await createTransaction(service);
     const waiting: Promise<Answer>[] = [];
     while (waiting.length < 4) {
-      for (const _ of [1, 2]) waiting.push(service.get(made.path, { headers: WAIT }));
+      for (const _ of [1, 2]) waiting.push(service.get(transaction.path, { headers: WAIT }));
       await until(() => service.app.longPollCount() === waiting.length, `${waiting.length} wait`);
       nowMs += 60_000;
     }
-    assertError(await service.get(made.path, { headers: WAIT }), 'RATE_LIMIT_EXCEEDED', /No more than 4 requests/);
-    await feedChange(service, made, { status: 'SUCCESS' });
+    assertError(
+      await service.get(transaction.path, { headers: WAIT }),
+      'RATE_LIMIT_EXCEEDED',
+      /No more than 4 requests/,
+    );
+    await feedChange(service, transaction, { status: 'SUCCESS' });
     for (const answer of await Promise.all(waiting)) assert.equal(answer.json.data?.['status'], 'SUCCESS');
   });
 
-  test('whoever has left or has its answer makes room', async (context) => {
+  test('a request whose client has gone, or that was answered, no longer counts', async (context) => {
     const service = await startTestService({ rails: [], longPoll: { openWaitsMax: 1 } });
     context.after(service.close);
-    const made = await makeTransaction(service);
+    const transaction = await createTransaction(service);
     for (let turn = 0; turn < 3; turn += 1) {
       const leaving = new AbortController();
-      const stream = await opened(service, made.path, leaving.signal);
-      assertError(await service.get(made.path, { headers: WAIT }), 'RATE_LIMIT_EXCEEDED');
+      const stream = await openStream(service, transaction.path, leaving.signal);
+      assertError(await service.get(transaction.path, { headers: WAIT }), 'RATE_LIMIT_EXCEEDED');
       leaving.abort();
       await assert.rejects(stream.text());
       const headers = { prefer: 'wait=1' };
-      await until(async () => (await service.get(made.path, { headers })).status === 200, 'room for a wait');
+      await until(
+        async () => (await service.get(transaction.path, { headers })).status === 200,
+        'one more request may wait',
+      );
     }
   });
 });
@@ -91,15 +101,15 @@ suite('a stream', () => {
   let service: TestService;
   after(() => service?.close());
 
-  test('ends when its time is over, and goes on where it was', async () => {
+  test('ends after the maximum time, and continues after Last-Event-ID', async () => {
     service = await startTestService({ rails: [], longPoll: { streamMaxMs: 100 } });
-    const made = await makeTransaction(service);
+    const transaction = await createTransaction(service);
     const leaving = AbortSignal.timeout(10_000);
-    const response = await opened(service, made.path, leaving);
+    const response = await openStream(service, transaction.path, leaving);
     assert.match(await response.text(), /^id: 1$/m);
     assert.equal(service.app.longPollCount(), 0);
-    await feedChange(service, made, { status: 'SUCCESS' });
-    const again = await service.get(made.path, { headers: { ...STREAM, 'last-event-id': '1' } });
+    await feedChange(service, transaction, { status: 'SUCCESS' });
+    const again = await service.get(transaction.path, { headers: { ...STREAM, 'last-event-id': '1' } });
     assert.match(again.text, /^id: 2$/m);
   });
 });
@@ -117,20 +127,23 @@ suite('a token that expires soon', () => {
     return service.app.issue(client, ['status:read'], seconds);
   }
 
-  /** Regression: the wait went on for as long as it was asked for, and its answer was 401. */
-  test('is waited with for less: the answer is what is known, and says how long was waited', async () => {
-    const made = await makeTransaction(service);
-    const answer = await service.get(made.path, { token: await tokenFor(4), headers: WAIT });
+  /** Regression: the wait took the requested time, and its answer was 401. */
+  test('shortens the wait: the answer has the current state and the actual wait in Preference-Applied', async () => {
+    const transaction = await createTransaction(service);
+    const answer = await service.get(transaction.path, { token: await tokenFor(4), headers: WAIT });
     assert.equal(answer.status, 200, answer.text);
     assert.equal(answer.json.data?.['status'], 'PROCESS');
     assert.match(answer.headers.get('preference-applied') ?? '', /^wait=[012]$/);
   });
 
-  test('ends its stream with it', async () => {
-    const made = await makeTransaction(service);
+  test('ends the stream when it expires', async () => {
+    const transaction = await createTransaction(service);
     const token = await tokenFor(2);
     const startedMs = performance.now();
-    const stream = await opened(service, made.path, AbortSignal.timeout(20_000), { ...service.alpha, token });
+    const stream = await openStream(service, transaction.path, AbortSignal.timeout(20_000), {
+      ...service.alpha,
+      token,
+    });
     assert.match(await stream.text(), /^id: 1$/m);
     const tookMs = performance.now() - startedMs;
     assert.ok(tookMs < timeLimitMs(4_000), `${tookMs} ms`);

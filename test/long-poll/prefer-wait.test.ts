@@ -3,7 +3,7 @@ import { after, before, suite, test } from 'node:test';
 import { changeClient } from '../../apps/server/src/postgres/clients.ts';
 import { type Answer, startTestService, type TestService } from '../support/service.ts';
 import { timeLimitMs } from '../support/suite-environment.ts';
-import { feedChange, makeTransaction, until } from './changing.ts';
+import { createTransaction, feedChange, until } from './transactions.ts';
 
 let service: TestService;
 before(async () => {
@@ -14,31 +14,31 @@ after(() => service?.close());
 const wait = (path: string, seconds: number | string, token?: string): Promise<Answer> =>
   service.get(path, { headers: { prefer: `wait=${seconds}` }, ...(token === undefined ? {} : { token }) });
 
-/** A change that comes only when the request is waiting. */
-async function whileWaiting(waiting: number, act: () => Promise<void>): Promise<void> {
-  await until(() => service.app.longPollCount() >= waiting, `${waiting} waiting`);
-  await act();
+/** Makes a change as soon as this many requests are waiting. */
+async function whileWaiting(count: number, makeChange: () => Promise<void>): Promise<void> {
+  await until(() => service.app.longPollCount() >= count, `${count} waiting`);
+  await makeChange();
 }
 
 suite('Prefer: wait', () => {
   for (const form of ['path', 'referencePath'] as const) {
-    test(`answers at the moment the status is final, asked by ${form}`, async () => {
-      const made = await makeTransaction(service);
-      const asked = wait(made[form], 30);
-      await whileWaiting(1, () => feedChange(service, made, { status: 'SUCCESS' }));
-      const answer = await asked;
+    test(`answers as soon as the status is final, by ${form}`, async () => {
+      const transaction = await createTransaction(service);
+      const waiting = wait(transaction[form], 30);
+      await whileWaiting(1, () => feedChange(service, transaction, { status: 'SUCCESS' }));
+      const answer = await waiting;
       assert.equal(answer.status, 200);
       assert.equal(answer.json.data?.['status'], 'SUCCESS');
       assert.equal(answer.headers.get('preference-applied'), 'wait=30');
-      assert.equal(answer.headers.get('etag'), (await service.get(made.path)).headers.get('etag'));
+      assert.equal(answer.headers.get('etag'), (await service.get(transaction.path)).headers.get('etag'));
       assert.equal(answer.headers.get('retry-after'), null);
     });
   }
 
-  test('answers after so many seconds with what is known', async () => {
-    const made = await makeTransaction(service);
+  test('answers after N seconds with the current state', async () => {
+    const transaction = await createTransaction(service);
     const startedMs = performance.now();
-    const answer = await wait(made.path, 1);
+    const answer = await wait(transaction.path, 1);
     const tookMs = performance.now() - startedMs;
     assert.ok(tookMs >= 990 && tookMs < timeLimitMs(3_000), `${tookMs} ms`);
     assert.equal(answer.json.data?.['status'], 'PROCESS');
@@ -46,16 +46,16 @@ suite('Prefer: wait', () => {
     assert.ok(Number(answer.headers.get('retry-after')) > 0);
   });
 
-  test('answers at once when the status is final already', async () => {
-    const made = await makeTransaction(service, { status: 'SUCCESS' });
-    const answer = await wait(made.path, 30);
+  test('answers at once when the status is already final', async () => {
+    const transaction = await createTransaction(service, { status: 'SUCCESS' });
+    const answer = await wait(transaction.path, 30);
     assert.equal(answer.json.data?.['status'], 'SUCCESS');
     assert.equal(answer.headers.get('preference-applied'), 'wait=30');
   });
 
-  test('is capped at 60 seconds, and says so', async () => {
-    const made = await makeTransaction(service, { status: 'SUCCESS' });
-    assert.equal((await wait(made.path, 3600)).headers.get('preference-applied'), 'wait=60');
+  test('is capped at 60 seconds, which Preference-Applied says', async () => {
+    const transaction = await createTransaction(service, { status: 'SUCCESS' });
+    assert.equal((await wait(transaction.path, 3600)).headers.get('preference-applied'), 'wait=60');
   });
 
   for (const [prefer, applied] of [
@@ -69,89 +69,90 @@ suite('Prefer: wait', () => {
     ['wait=1.5', null],
     ['return=minimal', null],
   ] as const) {
-    test(`reads "${prefer}" as RFC 7240 has it, and answers at once`, async () => {
-      const made = await makeTransaction(service);
-      const answer = await service.get(made.path, { headers: { prefer } });
+    test(`parses "${prefer}" as in RFC 7240, and answers at once`, async () => {
+      const transaction = await createTransaction(service);
+      const answer = await service.get(transaction.path, { headers: { prefer } });
       assert.equal(answer.json.data?.['status'], 'PROCESS');
       assert.equal(answer.headers.get('preference-applied'), applied);
     });
   }
 
-  test('does not wait for what does not exist, or is not the own', async () => {
-    const made = await makeTransaction(service);
+  test('does not wait for a transaction that does not exist or belongs to another client', async () => {
+    const transaction = await createTransaction(service);
     assert.equal((await wait('/api/v1/check-status/TB9999999999', 30)).status, 404);
-    assert.equal((await wait(made.path, 30, service.beta.token)).status, 404);
+    assert.equal((await wait(transaction.path, 30, service.beta.token)).status, 404);
   });
 
-  test('serves many who wait for one transaction, and none who waits for another', async () => {
-    const made = await makeTransaction(service);
-    const other = await makeTransaction(service);
-    const asked = Array.from({ length: 50 }, () => wait(made.path, 30));
-    const askedOther = wait(other.path, 30);
-    await whileWaiting(51, () => feedChange(service, made, { status: 'SUCCESS' }));
-    for (const answer of await Promise.all(asked)) assert.equal(answer.json.data?.['status'], 'SUCCESS');
+  test('a change answers all requests that wait for that transaction, and no others', async () => {
+    const transaction = await createTransaction(service);
+    const other = await createTransaction(service);
+    const waiting = Array.from({ length: 50 }, () => wait(transaction.path, 30));
+    const waitingForOther = wait(other.path, 30);
+    await whileWaiting(51, () => feedChange(service, transaction, { status: 'SUCCESS' }));
+    for (const answer of await Promise.all(waiting)) assert.equal(answer.json.data?.['status'], 'SUCCESS');
     assert.equal(service.app.longPollCount(), 1);
     await feedChange(service, other, { status: 'FAILED', failure_reason: 'OTHER' });
-    assert.equal((await askedOther).json.data?.['status'], 'FAILED');
+    assert.equal((await waitingForOther).json.data?.['status'], 'FAILED');
     assert.equal(service.app.longPollCount(), 0);
   });
 
-  test('counts once against the limit', async () => {
+  test('counts once for the rate limit', async () => {
     const limited = await service.addClient('waiting-limited', ['status:read'], { 'check-status': 2 });
-    const made = await makeTransaction(service, { client_id: 'waiting-limited' });
-    const asked = wait(made.path, 30, limited.token);
-    await whileWaiting(1, () => feedChange(service, made, { client_id: 'waiting-limited', status: 'SUCCESS' }));
-    assert.match((await asked).headers.get('ratelimit') ?? '', /r=1;/);
-    assert.equal((await wait(made.path, 1, limited.token)).status, 200);
-    assert.equal((await wait(made.path, 1, limited.token)).status, 429);
+    const transaction = await createTransaction(service, { client_id: 'waiting-limited' });
+    const waiting = wait(transaction.path, 30, limited.token);
+    await whileWaiting(1, () => feedChange(service, transaction, { client_id: 'waiting-limited', status: 'SUCCESS' }));
+    assert.match((await waiting).headers.get('ratelimit') ?? '', /r=1;/);
+    assert.equal((await wait(transaction.path, 1, limited.token)).status, 200);
+    assert.equal((await wait(transaction.path, 1, limited.token)).status, 429);
   });
 
-  test('ends without a trace when the client leaves', async () => {
-    const made = await makeTransaction(service);
+  test('leaves nothing open when the client disconnects', async () => {
+    const transaction = await createTransaction(service);
     const leaving = new AbortController();
-    const asked = fetch(service.url + made.path, {
+    const waiting = fetch(service.url + transaction.path, {
       headers: { authorization: `Bearer ${service.alpha.token}`, prefer: 'wait=30' },
       signal: leaving.signal,
     });
     await until(() => service.app.longPollCount() === 1, 'one waiting');
     leaving.abort();
-    await assert.rejects(asked);
-    await until(() => service.app.longPollCount() === 0, 'nobody waiting');
+    await assert.rejects(waiting);
+    await until(() => service.app.longPollCount() === 0, 'none waiting');
   });
 
-  test('tells a client that was disabled meanwhile nothing', async () => {
+  test('a client that was disabled during the wait gets 401', async () => {
     const gone = await service.addClient('waiting-gone', ['status:read']);
-    const made = await makeTransaction(service, { client_id: 'waiting-gone' });
-    const asked = wait(made.path, 30, gone.token);
+    const transaction = await createTransaction(service, { client_id: 'waiting-gone' });
+    const waiting = wait(transaction.path, 30, gone.token);
     await until(() => service.app.longPollCount() === 1, 'one waiting');
     await changeClient(service.app.database, 'waiting-gone', 'disable');
     await until(() => service.app.clients.find('waiting-gone')?.disabled === true, 'the client disabled');
-    await feedChange(service, made, { client_id: 'waiting-gone', status: 'SUCCESS' });
-    assert.equal((await asked).status, 401);
+    await feedChange(service, transaction, { client_id: 'waiting-gone', status: 'SUCCESS' });
+    assert.equal((await waiting).status, 401);
   });
 
-  test('outlives the loss of the connection that listens: what was missed is read when it is back', async () => {
-    const made = await makeTransaction(service);
-    const asked = wait(made.path, 30);
+  test('survives the loss of the notification connection: missed changes are read after the reconnect', async () => {
+    const transaction = await createTransaction(service);
+    const waiting = wait(transaction.path, 30);
     await until(() => service.app.longPollCount() === 1, 'one waiting');
     await service.app.database.query(
-      "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'tiba notifications' and datname = current_database()",
+      "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'tiba notifications' and " +
+        'datname = current_database()',
     );
-    await feedChange(service, made, { status: 'SUCCESS' });
-    assert.equal((await asked).json.data?.['status'], 'SUCCESS');
+    await feedChange(service, transaction, { status: 'SUCCESS' });
+    assert.equal((await waiting).json.data?.['status'], 'SUCCESS');
   });
 });
 
-test('a service that stops answers those who wait with what is known', async () => {
+test('a service that stops answers waiting requests with the current state', async () => {
   const stopping = await startTestService({ rails: [] });
-  const made = await makeTransaction(stopping).catch(async (error: unknown) => {
+  const transaction = await createTransaction(stopping).catch(async (error: unknown) => {
     await stopping.close();
     throw error;
   });
-  const asked = stopping.get(made.path, { headers: { prefer: 'wait=30' } });
+  const waiting = stopping.get(transaction.path, { headers: { prefer: 'wait=30' } });
   await until(() => stopping.app.longPollCount() === 1, 'one waiting');
   const closed = stopping.close();
-  const answer = await asked;
+  const answer = await waiting;
   assert.equal(answer.status, 200);
   assert.equal(answer.json.data?.['status'], 'PROCESS');
   await closed;

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { type Decision, type Limiter, WINDOW_MS } from '../../apps/server/src/rate-limit/limiter.ts';
 
-/** A limiter that has counted nothing yet, and the clock that it goes by. Its keys are its own. */
+/** A new limiter that has counted nothing yet, and its clock. It shares no keys with other limiters. */
 export interface LimiterUnderTest {
   readonly limiter: Limiter;
   /** Whole milliseconds. */
@@ -11,16 +11,16 @@ export interface LimiterUnderTest {
   readonly close?: () => Promise<void>;
 }
 
-/** Replays a run: the seed is printed with each. */
+/** FC_SEED repeats a run. Each run prints its seed. */
 const SEED = Number(process.env['FC_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 
-/** What every home of the limits promises (limiter.ts), whatever it is made of. */
+/** The guarantees of every implementation of `Limiter` (docs/contract.md 8.1). */
 export function limiterConformance(
-  home: string,
+  implementation: string,
   create: () => LimiterUnderTest | Promise<LimiterUnderTest>,
   { runs = 200 } = {},
 ): void {
-  /** A guarantee, told to a limiter of its own. */
+  /** Tests a guarantee with a limiter of its own. */
   const guarantees = (guarantee: string, check: (under: LimiterUnderTest) => Promise<void>): void => {
     it(guarantee, async () => {
       const under = await create();
@@ -39,7 +39,7 @@ export function limiterConformance(
   }
   const admitted = (decisions: readonly Decision[]): number => decisions.filter((each) => each.admitted).length;
 
-  describe(`the limiter's home ${home}`, () => {
+  describe(`the limiter ${implementation}`, () => {
     for (const limit of [1, 2, 100, 120, 1_000]) {
       guarantees(`admits exactly ${limit} of a burst`, async (under) => {
         const decisions = await take(under, limit, limit + 5);
@@ -60,7 +60,7 @@ export function limiterConformance(
       assert.deepEqual(remaining, [2, 1, 0, 0, 0]);
     });
 
-    guarantees('does not let a burst pass on each side of any moment', async (under) => {
+    guarantees('does not admit two bursts around any moment', async (under) => {
       // A counter per minute would admit 240 within these two milliseconds.
       await under.advance(WINDOW_MS - 1);
       assert.equal(admitted(await take(under, 120, 200)), 120);
@@ -73,7 +73,7 @@ export function limiterConformance(
     });
 
     guarantees(
-      'admits the next request a whole window after the one in its place, and no millisecond earlier',
+      'admits the next request exactly one window after the one it replaces, and no millisecond earlier',
       async (under) => {
         await take(under, 2);
         await under.advance(10_000);
@@ -89,7 +89,7 @@ export function limiterConformance(
       },
     );
 
-    guarantees('does not count a refused request', async (under) => {
+    guarantees('does not count a rejected request', async (under) => {
       await take(under, 5, 5);
       for (let second = 0; second < 59; second += 1) {
         await under.advance(1_000);
@@ -99,41 +99,38 @@ export function limiterConformance(
       assert.equal(admitted(await take(under, 5, 10)), 5);
     });
 
-    guarantees(
-      'tells a refused request when it would be admitted, and keeps its word to the millisecond',
-      async (under) => {
-        await take(under, 2);
-        await under.advance(1_234);
-        await take(under, 2);
-        const [refused] = await take(under, 2);
-        assert.deepEqual(refused, { admitted: false, remaining: 0, resetMs: WINDOW_MS - 1_234 });
-        await under.advance(WINDOW_MS - 1_234 - 1);
-        assert.equal(admitted(await take(under, 2)), 0);
-        await under.advance(1);
-        assert.equal(admitted(await take(under, 2)), 1);
-      },
-    );
+    guarantees('says when a rejected request would be admitted, exact to the millisecond', async (under) => {
+      await take(under, 2);
+      await under.advance(1_234);
+      await take(under, 2);
+      const [rejected] = await take(under, 2);
+      assert.deepEqual(rejected, { admitted: false, remaining: 0, resetMs: WINDOW_MS - 1_234 });
+      await under.advance(WINDOW_MS - 1_234 - 1);
+      assert.equal(admitted(await take(under, 2)), 0);
+      await under.advance(1);
+      assert.equal(admitted(await take(under, 2)), 1);
+    });
 
-    guarantees('keeps its word when the limit was lowered: the surplus has to leave first', async (under) => {
+    guarantees('is exact when the limit was lowered: the surplus has to leave the window first', async (under) => {
       for (let time = 0; time < 10; time += 1) {
         await take(under, 10);
         await under.advance(100);
       }
-      const [refused] = await take(under, 3);
-      // Of ten, the eighth from the front is the one whose leaving makes room: it came at 700 ms, and it is 1,000 ms now.
-      assert.deepEqual(refused, { admitted: false, remaining: 0, resetMs: WINDOW_MS - 300 });
+      const [rejected] = await take(under, 3);
+      // Of the ten, the eighth must leave before the next is admitted: it came at 700 ms, and it is 1,000 ms now.
+      assert.deepEqual(rejected, { admitted: false, remaining: 0, resetMs: WINDOW_MS - 300 });
       await under.advance(WINDOW_MS - 301);
       assert.equal(admitted(await take(under, 3)), 0);
       await under.advance(1);
       assert.equal(admitted(await take(under, 3, 3)), 1);
     });
 
-    guarantees('lets more pass at once when the limit is raised', async (under) => {
+    guarantees('admits more at once when the limit is raised', async (under) => {
       await take(under, 3, 5);
       assert.equal(admitted(await take(under, 500, 600)), 497);
     });
 
-    guarantees('admits nothing at a limit of 0, and does not invite to try again at once', async (under) => {
+    guarantees('admits nothing at a limit of 0, and says to wait a whole window', async (under) => {
       for (const decision of await take(under, 0, 3)) {
         assert.deepEqual(decision, { admitted: false, remaining: 0, resetMs: WINDOW_MS });
       }
@@ -144,7 +141,7 @@ export function limiterConformance(
       assert.deepEqual(await under.limiter.peek('key', 0), { admitted: false, remaining: 0, resetMs: WINDOW_MS });
     });
 
-    guarantees('counts each key for itself, whatever it is called', async (under) => {
+    guarantees('counts each key separately, whatever its characters', async (under) => {
       const keys = [
         '',
         'a',
@@ -170,7 +167,7 @@ export function limiterConformance(
       assert.deepEqual(await under.limiter.peek('key', 2), { admitted: false, remaining: 0, resetMs: WINDOW_MS - 500 });
     });
 
-    guarantees('remembers each of ever more requests over several windows', async (under) => {
+    guarantees('counts a growing number of requests exactly over several windows', async (under) => {
       const steps = Array.from({ length: 240 }, (_each, index) => ({
         advanceMs: 997,
         key: 'key',
@@ -178,16 +175,16 @@ export function limiterConformance(
         times: 1 + Math.floor(index / 12),
         peek: false,
       }));
-      await followModel(under, steps);
+      await compareWithModel(under, steps);
     });
 
-    it('agrees with a plain list of times', async (context) => {
+    it('agrees with the model, a plain list of times', async (context) => {
       context.diagnostic(`FC_SEED=${SEED}`);
       await fc.assert(
         fc.asyncProperty(fc.array(step(), { minLength: 1, maxLength: 300 }), async (steps) => {
           const under = await create();
           try {
-            await followModel(under, steps);
+            await compareWithModel(under, steps);
           } finally {
             await under.close?.();
           }
@@ -198,7 +195,7 @@ export function limiterConformance(
   });
 }
 
-/** Time passes, then a key asks (or looks) so many times under a limit that may change from one step to the next. */
+/** Time passes, then a key is taken (or peeked at) `times` times under a limit that may change from step to step. */
 interface Step {
   readonly advanceMs: number;
   readonly key: string;
@@ -209,7 +206,7 @@ interface Step {
 
 const step = (): fc.Arbitrary<Step> =>
   fc.record({
-    // Mostly the moments that matter: none, one millisecond, and around a whole window.
+    // Mostly the critical durations: none, one millisecond, and around a whole window.
     advanceMs: fc.oneof(
       fc.constantFrom(0, 0, 0, 1, WINDOW_MS - 1, WINDOW_MS, WINDOW_MS + 1),
       fc.integer({ min: 0, max: 3_000 }),
@@ -221,8 +218,8 @@ const step = (): fc.Arbitrary<Step> =>
     peek: fc.boolean(),
   });
 
-/** The rule as the contract has it, with nothing clever: a list of when requests were admitted. */
-async function followModel({ limiter, advance }: LimiterUnderTest, steps: readonly Step[]): Promise<void> {
+/** Compares with the simplest form of docs/contract.md 8.1: a list of the times of admitted requests. */
+async function compareWithModel({ limiter, advance }: LimiterUnderTest, steps: readonly Step[]): Promise<void> {
   let nowMs = 0;
   const lists = new Map<string, number[]>();
   for (const { advanceMs, key, limit, times, peek } of steps) {
@@ -245,7 +242,7 @@ async function followModel({ limiter, advance }: LimiterUnderTest, steps: readon
 
 function resetOf(inWindow: readonly number[], limit: number, nowMs: number, admitted: boolean): number {
   if (limit === 0) return WINDOW_MS;
-  // Admitted: when the first one leaves. Refused: when so many have left that fewer than the limit are there.
-  const leaver = inWindow[admitted ? 0 : inWindow.length - limit];
-  return leaver === undefined ? 0 : leaver + WINDOW_MS - nowMs;
+  // Admitted: when the first one leaves the window. Rejected: when fewer than the limit are left in it.
+  const leaving = inWindow[admitted ? 0 : inWindow.length - limit];
+  return leaving === undefined ? 0 : leaving + WINDOW_MS - nowMs;
 }

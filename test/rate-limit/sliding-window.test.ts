@@ -7,7 +7,7 @@ import { createSlidingWindow } from '../../apps/server/src/rate-limit/sliding-wi
 import { limiterConformance } from './limiter-conformance.ts';
 
 limiterConformance('in this process', () => {
-  // A monotonic clock starts anywhere, and never at whole numbers.
+  // A monotonic clock does not start at 0.
   let nowMs = 4_711;
   return {
     limiter: createSlidingWindow(() => nowMs),
@@ -18,7 +18,7 @@ limiterConformance('in this process', () => {
 });
 
 describe('the in-process limiter', () => {
-  it('never says more than a whole window, on a clock with fractions of a millisecond', () => {
+  it('never reports more than a whole window, on a clock with fractions of a millisecond', () => {
     let nowMs = 0.1;
     const window = createSlidingWindow(() => nowMs);
     for (let turn = 0; turn < 10_000; turn += 1) {
@@ -27,7 +27,7 @@ describe('the in-process limiter', () => {
     }
   });
 
-  it('forgets keys that have gone silent: memory stays with the keys in use', () => {
+  it('deletes unused keys: memory is limited to the keys in use', () => {
     let nowMs = 0;
     const window = createSlidingWindow(() => nowMs);
     const before = usedBytes();
@@ -38,15 +38,15 @@ describe('the in-process limiter', () => {
     const oneRound = useKeys(0);
     for (let round = 1; round < 8; round += 1) {
       nowMs += WINDOW_MS;
-      assert.ok(useKeys(round) < 2 * oneRound, 'any number of rounds take the memory of less than two');
+      assert.ok(useKeys(round) < 2 * oneRound, 'any number of rounds takes less memory than two rounds');
     }
     nowMs += WINDOW_MS;
     window.take('the only one left', 100);
-    assert.ok(usedBytes() - before < oneRound / 2, 'and silence frees it');
+    assert.ok(usedBytes() - before < oneRound / 2, 'unused keys free their memory');
     assert.equal(window.peek('the only one left', 100).remaining, 99);
   });
 
-  it('takes little memory for a key that asks once: an attacker has many addresses', () => {
+  it('takes little memory for a key that is used once: an attacker has many addresses', () => {
     const before = usedBytes();
     const window = createSlidingWindow(() => 0);
     for (let index = 0; index < 50_000; index += 1) window.take(`address ${index}`, 100);

@@ -8,7 +8,7 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
-import { until } from '../long-poll/changing.ts';
+import { until } from '../long-poll/transactions.ts';
 import { type Sandbox, startSandbox } from '../support/sandbox.ts';
 import { type Answer, send } from '../support/service.ts';
 

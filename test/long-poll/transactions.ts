@@ -3,23 +3,23 @@ import { randomInt } from 'node:crypto';
 import { eventually } from '../support/eventually.ts';
 import { statusUpdate, type TestService } from '../support/service.ts';
 
-export interface TestTransaction {
+export interface CreatedTransaction {
   readonly transactionId: string;
   readonly referenceId: string;
   readonly path: string;
   readonly referencePath: string;
 }
 
-const words = (id: string, changes: Record<string, unknown>) =>
+const update = (id: string, changes: Record<string, unknown>) =>
   statusUpdate({ transaction_id: id, reference_id: `ref/${id}`, ...changes });
 
-/** A transaction of alpha in PROCESS that nobody else uses. */
-export async function makeTransaction(
+/** Creates a transaction of alpha in PROCESS that no other test uses. */
+export async function createTransaction(
   service: TestService,
   changes: Record<string, unknown> = {},
-): Promise<TestTransaction> {
+): Promise<CreatedTransaction> {
   const transactionId = `TW${randomInt(1_000_000_000)}${randomInt(1_000_000)}`.padEnd(12, '0');
-  const answer = await service.feed(words(transactionId, changes));
+  const answer = await service.feed(update(transactionId, changes));
   assert.equal(answer.json.data?.['inserted'], 1, answer.text);
   const referenceId = `ref/${transactionId}`;
   return {
@@ -32,7 +32,7 @@ export async function makeTransaction(
 
 export async function feedChange(
   service: TestService,
-  { transactionId }: TestTransaction,
+  { transactionId }: CreatedTransaction,
   changes: Record<string, unknown>,
 ) {
   const answer = await service.feed({ client_id: 'alpha', transaction_id: transactionId, ...changes });

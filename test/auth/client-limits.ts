@@ -1,7 +1,7 @@
 import type { ClientLimits } from '../../apps/server/src/auth/clients.ts';
 
-/** For tests in which nothing is limited. */
-export const LIMITS_OF_ONE: ClientLimits = {
+/** Limits for tests in which they have no effect. */
+export const LIMITS: ClientLimits = {
   'check-status': 1,
   'check-account': 1,
   events: 1,
