@@ -2,7 +2,7 @@ import type { AccountChecks } from '../account-checks/account-checks.ts';
 import { createValidationRunner } from '../account-validations/runner.ts';
 import { cancelOldValidations } from '../account-validations/store.ts';
 import { createUploadReader } from '../account-validations/uploads/upload-reader.ts';
-import type { AccountValidationDependencies } from '../http/account-validations/dependencies.ts';
+import type { AccountValidationDependencies } from '../http/account-validations/operation.ts';
 import { deleteEndedValidations } from '../postgres/account-validations.ts';
 import { startRetention } from '../postgres/retention.ts';
 import type { AccountInquiries } from '../rails/account-inquiries.ts';

@@ -5,7 +5,7 @@ import type { BankDirectory } from '../domain/bank.ts';
 import type { Database } from '../postgres/database.ts';
 import type { AccountInquiries } from '../rails/account-inquiries.ts';
 import { accountValidationOperations } from './account-validations/account-validations.ts';
-import type { AccountValidationDependencies } from './account-validations/dependencies.ts';
+import type { AccountValidationDependencies } from './account-validations/operation.ts';
 import type { Authorize } from './authorize.ts';
 import { type BankDependencies, bankOperations } from './banks/banks.ts';
 import { callbackOperations } from './callbacks/callbacks.ts';

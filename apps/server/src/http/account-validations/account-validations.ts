@@ -2,19 +2,21 @@ import type { FastifyInstance } from 'fastify';
 import { UPLOAD_MEDIA_TYPES } from '../../account-validations/uploads/upload.ts';
 import { cancelAccountValidation } from './cancel.ts';
 import { createAccountValidation } from './create.ts';
-import type { AccountValidationDependencies } from './dependencies.ts';
-import { readAccountValidations } from './read.ts';
-import { readAccountValidationResults } from './results.ts';
+import { getAccountValidation } from './get.ts';
+import { listAccountValidations } from './list.ts';
+import type { AccountValidationDependencies } from './operation.ts';
+import { listAccountValidationResults } from './results.ts';
 
-/** Many accounts checked at once: a job, how far it is, what came of it, and its end. */
+/** The operations on account validations: create, list, get, results and cancel. */
 export async function accountValidationOperations(
   app: FastifyInstance,
   dependencies: AccountValidationDependencies,
 ): Promise<void> {
-  readAccountValidations(app, dependencies);
-  readAccountValidationResults(app, dependencies);
+  listAccountValidations(app, dependencies);
+  getAccountValidation(app, dependencies);
+  listAccountValidationResults(app, dependencies);
   cancelAccountValidation(app, dependencies);
-  // What is sent is read elsewhere, off the event loop: here it stays bytes.
+  // An upload stays a buffer here; the upload reader parses it, off the event loop.
   await app.register(async (uploading) => {
     uploading.removeAllContentTypeParsers();
     uploading.addContentTypeParser([...UPLOAD_MEDIA_TYPES], { parseAs: 'buffer' }, (_request, body, done) =>

@@ -4,16 +4,22 @@ import { validationToJson } from '../../account-validations/to-json.ts';
 import { sendSuccess } from '../envelope.ts';
 import { allowEmptyBody } from '../request-body.ts';
 import { errorResponses, successResponse } from '../schemas.ts';
-import type { AccountValidationDependencies } from './dependencies.ts';
-import { operationDefaults, ValidationSchema, validationInPathSchema } from './schema.ts';
-import { found, validationInPath } from './validation-path.ts';
+import {
+  type AccountValidationDependencies,
+  found,
+  operationDefaults,
+  validationInPath,
+  validationInPathSchema,
+} from './operation.ts';
+import { ValidationSchema } from './schema.ts';
 
 const schema = {
   ...operationDefaults,
   operationId: 'cancelAccountValidation',
-  summary: 'Stop many checks',
+  summary: 'Cancel a bulk validation',
   description:
-    'Nothing more is asked. What is being asked about at this moment still comes. A job that has ended stays as it is.',
+    'No more accounts are checked. Inquiries that are in flight still get their results. ' +
+    'A job that has ended stays as it is.',
   params: validationInPathSchema,
   response: {
     200: successResponse(ValidationSchema, 'Account validation cancelled', 'The job.'),

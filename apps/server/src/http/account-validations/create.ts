@@ -10,6 +10,7 @@ import {
   type UploadMediaType,
 } from '../../account-validations/uploads/upload.ts';
 import type { Client } from '../../auth/clients.ts';
+import { isPlainText } from '../../domain/identifiers.ts';
 import {
   type AccountValidation,
   countStored,
@@ -20,46 +21,47 @@ import {
 import { callerOf } from '../authorize.ts';
 import { ENVELOPE_HEADERS, success } from '../envelope.ts';
 import { ApiError } from '../errors.ts';
+import { invalidRequest } from '../query-parameters.ts';
 import { unsupportedMediaType } from '../request-body.ts';
 import { errorResponses, successResponse } from '../schemas.ts';
-import type { AccountValidationDependencies } from './dependencies.ts';
-import { idempotencyKeyOf } from './idempotency-key.ts';
-import { operationDefaults, ValidationSchema } from './schema.ts';
+import { type AccountValidationDependencies, found, operationDefaults } from './operation.ts';
+import { ValidationSchema } from './schema.ts';
 import { createUploadAdmission, tooBusy } from './upload-admission.ts';
-import { found } from './validation-path.ts';
 
-/** A large job holds a connection to PostgreSQL for seconds while it is stored: so many may do so at a time. */
-const LARGE_ROWS = 5_000;
-const LARGE_AT_ONCE = 2;
+/** A large job holds a connection to PostgreSQL for seconds while it is stored, so few may do that at the same time. */
+const LARGE_JOB_ROWS = 5_000;
+const LARGE_JOBS_AT_ONCE = 2;
 const RUNNING_MAX = 10;
-/** Of what a client may check in a day, so much may be kept for it; results are kept for a week by default. */
-const KEPT_DAYS = 10;
+/** Stored rows are limited to what the client may check in this many days. By default results are stored for a week. */
+const STORED_DAYS = 10;
 const VALIDATION_ID_BYTES = 10;
+const IDEMPOTENCY_KEY_LENGTH_MAX = 128;
 
 const Row = Type.Object({
   bank_code: Type.String({ examples: ['014'] }),
   account_number: Type.String({ examples: ['1234567890'] }),
   expected_account_name: Type.Optional(Type.String({ examples: ['Budi Santoso'] })),
-  reference: Type.Optional(Type.String({ description: 'Yours: it comes back with the result.', examples: ['INV-1'] })),
+  reference: Type.Optional(Type.String({ description: 'Your reference. The result repeats it.', examples: ['INV-1'] })),
 });
 
 const schema = {
   ...operationDefaults,
   operationId: 'createAccountValidation',
-  summary: 'Check many accounts',
-  description: `Up to ${UPLOAD_ROWS_MAX} rows as JSON, CSV or XLSX (docs/account-validations.md). Each account is asked about once, as fast as its bank allows.`,
+  summary: 'Create a bulk validation',
+  description:
+    `Checks up to ${UPLOAD_ROWS_MAX} rows, sent as JSON, CSV or XLSX (docs/account-validations.md). ` +
+    'The bank is asked once about each account, as fast as its quota allows.',
   headers: Type.Object({
     'idempotency-key': Type.Optional(
-      Type.String({ description: 'Sent again with the same key, the same rows make no second job.', maxLength: 128 }),
+      Type.String({
+        description: 'The same rows sent again with the same key create no second job.',
+        maxLength: IDEMPOTENCY_KEY_LENGTH_MAX,
+      }),
     ),
   }),
   body: Type.Object({ accounts: Type.Array(Row, { minItems: 1, maxItems: UPLOAD_ROWS_MAX }) }),
   response: {
-    202: successResponse(
-      ValidationSchema,
-      'Account validation accepted',
-      'The job. `Location` is where to look at it.',
-    ),
+    202: successResponse(ValidationSchema, 'Account validation accepted', 'The job. `Location` is its address.'),
     ...errorResponses([
       'INVALID_FORMAT',
       'INVALID_REQUEST',
@@ -71,19 +73,19 @@ const schema = {
   },
 };
 
-/** `app` reads its bodies as they come. */
+/** `app` passes bodies on as buffers. */
 export function createAccountValidation(app: FastifyInstance, dependencies: AccountValidationDependencies): void {
-  const { authorize, database, banks, uploads, onCreated } = dependencies;
-  const receiving = createUploadAdmission();
-  let largeOnes = 0;
+  const { authorize, database, uploads, onCreated } = dependencies;
+  const admission = createUploadAdmission();
+  const store = createLimitedStore(dependencies);
   const onRequest = [
     authorize({ scope: 'account:check', limitedOperation: 'account-validations' }),
     requireUpload,
-    receiving.admit,
+    admission.admit,
   ];
 
   app.post('/api/v1/account-validations', { onRequest, schema, bodyLimit: UPLOAD_BYTES_MAX }, (request, reply) =>
-    receiving.whileProcessing(request, () => create(request, reply)),
+    admission.whileProcessing(request, () => create(request, reply)),
   );
 
   async function create(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
@@ -93,51 +95,58 @@ export function createAccountValidation(app: FastifyInstance, dependencies: Acco
     const mediaType = uploadTypeOf(request) as UploadMediaType;
     const idempotencyKey = idempotencyKeyOf(request.headers['idempotency-key']);
     const bodySha256 = createHash('sha256').update(`${mediaType}\n`).update(body).digest();
-    const before = idempotencyKey === null ? null : await madeBefore(clientId, idempotencyKey, bodySha256);
-    if (before !== null) return accepted(request, reply, before);
+    const findEarlier = () => (idempotencyKey === null ? null : earlierJob(clientId, idempotencyKey, bodySha256));
+    const earlier = await findEarlier();
+    if (earlier !== null) return accepted(request, reply, earlier);
 
     const upload = await uploads.read(clientId, mediaType, body);
     if (upload.kind === 'busy') throw tooBusy();
     if (upload.kind === 'fault') throw new ApiError(upload.code, upload);
     const { rows } = upload;
-    const permit = (kept: StoredCounts): void => refuseExcess(kept, client);
-    // Spares the work; storing counts once more.
-    const kept = await countStored(database, clientId);
-    permit({ running: kept.running + 1, rows: kept.rows + rows.length });
+    const permit = (stored: StoredCounts): void => requireWithinLimits(stored, client);
+    // Rejects early, before the rows are validated and inserted. Storing counts again, under a lock.
+    const stored = await countStored(database, clientId);
+    permit({ running: stored.running + 1, rows: stored.rows + rows.length });
     const validationId = `av_${randomBytes(VALIDATION_ID_BYTES).toString('hex')}`;
-    const key = { clientId, validationId };
-    const isNew = await store({ ...key, rows, idempotencyKey, bodySha256 }, permit);
-    // Sent twice at once with the same key: the other was first.
-    const first = isNew || idempotencyKey === null ? null : await madeBefore(clientId, idempotencyKey, bodySha256);
+    const isNew = await store({ clientId, validationId, rows, idempotencyKey, bodySha256 }, permit);
+    // Not new: another request with the same key was stored first, at the same time.
+    const first = isNew ? null : await findEarlier();
     if (isNew) onCreated();
-    return accepted(request, reply, first ?? found(await findValidation(database, key)));
+    return accepted(request, reply, first ?? found(await findValidation(database, { clientId, validationId })));
   }
 
-  async function store(given: NewValidationJob, permit: (kept: StoredCounts) => void): Promise<boolean> {
-    const isLarge = given.rows.length > LARGE_ROWS;
-    if (isLarge && largeOnes >= LARGE_AT_ONCE) throw tooBusy();
-    if (isLarge) largeOnes += 1;
-    try {
-      return await storeValidation(database, banks, given, permit);
-    } finally {
-      if (isLarge) largeOnes -= 1;
-    }
-  }
-
-  async function madeBefore(clientId: string, key: string, bodySha256: Buffer): Promise<AccountValidation | null> {
-    const before = await findByIdempotencyKey(database, clientId, key);
-    if (before !== null && !before.bodySha256.equals(bodySha256)) throw new ApiError('IDEMPOTENCY_KEY_REUSED');
-    return before?.validation ?? null;
+  async function earlierJob(clientId: string, key: string, bodySha256: Buffer): Promise<AccountValidation | null> {
+    const earlier = await findByIdempotencyKey(database, clientId, key);
+    if (earlier !== null && !earlier.bodySha256.equals(bodySha256)) throw new ApiError('IDEMPOTENCY_KEY_REUSED');
+    return earlier?.validation ?? null;
   }
 }
 
+/** Stores jobs, a few large ones at the same time. Returns false when the idempotency key was used before. */
+function createLimitedStore({ database, banks }: Pick<AccountValidationDependencies, 'database' | 'banks'>) {
+  let largeJobs = 0;
+
+  return async (job: NewValidationJob, permit: (stored: StoredCounts) => void): Promise<boolean> => {
+    const isLarge = job.rows.length > LARGE_JOB_ROWS;
+    if (isLarge && largeJobs >= LARGE_JOBS_AT_ONCE) throw tooBusy();
+    if (isLarge) largeJobs += 1;
+    try {
+      return await storeValidation(database, banks, job, permit);
+    } finally {
+      if (isLarge) largeJobs -= 1;
+    }
+  };
+}
+
 /** @throws ApiError VALIDATION_LIMIT_REACHED */
-function refuseExcess({ running, rows }: StoredCounts, { limits }: Client): void {
+function requireWithinLimits({ running, rows }: StoredCounts, { limits }: Client): void {
   if (running > RUNNING_MAX) throw new ApiError('VALIDATION_LIMIT_REACHED');
-  const rowsMax = Math.max(limits['accounts-per-day'] * KEPT_DAYS, UPLOAD_ROWS_MAX);
+  const rowsMax = Math.max(limits['accounts-per-day'] * STORED_DAYS, UPLOAD_ROWS_MAX);
   if (rows <= rowsMax) return;
   throw new ApiError('VALIDATION_LIMIT_REACHED', {
-    message: `With these, more than ${rowsMax} rows would be kept for you: wait until earlier jobs are forgotten, or ask for a higher limit`,
+    message:
+      `With this upload, more than ${rowsMax} rows would be stored for you: ` +
+      'wait until earlier jobs are deleted, or ask for a higher limit',
   });
 }
 
@@ -160,8 +169,20 @@ const requireUpload: onRequestHookHandler = (request, _reply, done) => {
   done(isReadable ? undefined : unsupportedMediaType(UPLOAD_MEDIA_TYPES));
 };
 
-/** @throws ApiError INVALID_FORMAT where there is no body. */
+/** @throws ApiError INVALID_FORMAT when the request has no body */
 function bodyOf({ body }: FastifyRequest): Buffer {
   if (Buffer.isBuffer(body) && body.length > 0) return body;
-  throw new ApiError('INVALID_FORMAT', { message: 'Invalid format: there is no body' });
+  throw new ApiError('INVALID_FORMAT', { message: 'Invalid format: the request has no body' });
+}
+
+/** A string of structured fields (RFC 9651, section 3.3.3), as the draft requires. Many clients send it unquoted. */
+const QUOTED = /^"((?:[^"\\]|\\["\\])*)"$/;
+
+/** draft-ietf-httpapi-idempotency-key-header. Null when there is no header. @throws ApiError INVALID_REQUEST */
+function idempotencyKeyOf(header: string | string[] | undefined): string | null {
+  if (header === undefined) return null;
+  const text = String(header).trim();
+  const key = QUOTED.exec(text)?.[1]?.replaceAll(/\\(["\\])/g, '$1') ?? text;
+  if (key !== '' && isPlainText(key, IDEMPOTENCY_KEY_LENGTH_MAX)) return key;
+  throw invalidRequest(`Idempotency-Key must have 1 to ${IDEMPOTENCY_KEY_LENGTH_MAX} characters`);
 }

@@ -19,32 +19,32 @@ export const CSV_HEADER = `${[
   'checked_at',
 ].join(',')}\r\n`;
 
-/** RFC 4180. */
-export const csvLine = ({ name_match: match, ...view }: ResultJson): string =>
+/** One result as a line of CSV (RFC 4180). */
+export const csvLine = ({ name_match: match, ...result }: ResultJson): string =>
   `${[
-    view.sequence,
-    view.row,
-    view.reference,
-    view.bank_code,
-    view.bank_name,
-    view.account_number,
-    view.expected_account_name,
-    view.account_name,
-    view.is_valid,
-    view.status,
+    result.sequence,
+    result.row,
+    result.reference,
+    result.bank_code,
+    result.bank_name,
+    result.account_number,
+    result.expected_account_name,
+    result.account_name,
+    result.is_valid,
+    result.status,
     match?.result ?? null,
     match?.score ?? null,
     match?.reasons.join(' ') ?? null,
-    view.error_code,
-    view.message,
-    view.checked_at,
+    result.error_code,
+    result.message,
+    result.checked_at,
   ]
     .map(cell)
     .join(',')}\r\n`;
 
 /**
- * What a spreadsheet would take for the beginning of a formula, also where it parts cells at semicolons: names and
- * references come from strangers. Some programs take full-width signs for the plain ones.
+ * The start of text that a spreadsheet program would execute as a formula, also in programs that separate cells at
+ * semicolons. Names and references come from third parties. Some programs treat full-width signs like the plain ones.
  */
 const FORMULA = /(^|[;\t\r])(\s*[=+\-@＝＋－＠])/g;
 

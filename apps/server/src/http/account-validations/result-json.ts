@@ -1,9 +1,10 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isAccountStatus } from '../../domain/account.ts';
 import type { BankDirectory } from '../../domain/bank.ts';
-import type { NameMatch } from '../../name-match/name-match.ts';
+import { matchHeldName, type NameMatch } from '../../name-match/name-match.ts';
 import type { ValidationResult } from '../../postgres/account-validation-results.ts';
 
-/** One result as its client sees it, in the order of the fields. */
+/** One result in the shape of the API, with its fields in this order. */
 export interface ResultJson {
   readonly sequence: number;
   readonly row: number;
@@ -21,28 +22,66 @@ export interface ResultJson {
   readonly checked_at: string;
 }
 
-/** `match` compares the name that is expected with the one that is held. */
-export function resultToJson(
-  found: ValidationResult,
-  banks: BankDirectory,
-  match: (expected: string, held: string | null) => NameMatch,
-): ResultJson {
-  const { result, expectedAccountName: expected, accountName } = found;
+/** Some names take milliseconds to compare. A page of them in one turn would delay all other requests for seconds. */
+const TURN_MS_MAX = 5;
+
+export type SerializeResults = (results: readonly ValidationResult[]) => Promise<readonly ResultJson[]>;
+
+/** One turn of the event loop spends a few milliseconds on one response, however many responses are in progress. */
+export function createResultSerializer(banks: BankDirectory): SerializeResults {
+  let lastTurn = Promise.resolve();
+
+  function turn(): Promise<void> {
+    lastTurn = lastTurn.then(() => nextTurn());
+    return lastTurn;
+  }
+
+  return async (results) => {
+    const match = createCachedMatch();
+    const serialized: ResultJson[] = [];
+    let endMs = 0;
+    for (const result of results) {
+      if (performance.now() >= endMs) {
+        await turn();
+        endMs = performance.now() + TURN_MS_MAX;
+      }
+      serialized.push(resultToJson(result, banks, match));
+    }
+    return serialized;
+  };
+}
+
+type Match = (expected: string, held: string | null) => NameMatch;
+
+/** Compares each pair of names once: one account may be in a thousand rows. */
+function createCachedMatch(): Match {
+  const cache = new Map<string, NameMatch>();
+  return (expected, held) => {
+    // Names that were sent contain no line breaks.
+    const key = `${expected}\n${held ?? ''}`;
+    const match = cache.get(key) ?? matchHeldName(expected, held);
+    cache.set(key, match);
+    return match;
+  };
+}
+
+function resultToJson(stored: ValidationResult, banks: BankDirectory, match: Match): ResultJson {
+  const { result, expectedAccountName: expected, accountName } = stored;
   const status = isAccountStatus(result) ? result : null;
   return {
-    sequence: found.sequence,
-    row: found.rowNumber,
-    reference: found.reference,
-    bank_code: found.bankCode,
-    bank_name: found.bic === null ? null : (banks.find(found.bic)?.name ?? null),
-    account_number: found.accountNumber,
+    sequence: stored.sequence,
+    row: stored.rowNumber,
+    reference: stored.reference,
+    bank_code: stored.bankCode,
+    bank_name: stored.bic === null ? null : (banks.find(stored.bic)?.name ?? null),
+    account_number: stored.accountNumber,
     expected_account_name: expected,
     account_name: accountName,
     is_valid: status === null ? null : status === 'ACTIVE',
     status,
     name_match: expected === null || status === null ? null : match(expected, accountName),
     error_code: status === null ? result : null,
-    message: found.message,
-    checked_at: found.checkedAt,
+    message: stored.message,
+    checked_at: stored.checkedAt,
   };
 }

@@ -9,32 +9,35 @@ import { nullable, Timestamp } from '../schemas.ts';
 
 const count = (description: string) => Type.Integer({ description, minimum: 0 });
 
-const ValidationId = Type.String({ pattern: '^av_[0-9a-f]{20}$', examples: ['av_5f0c1d2e3b4a59687786'] });
+export const ValidationId = Type.String({ pattern: '^av_[0-9a-f]{20}$', examples: ['av_5f0c1d2e3b4a59687786'] });
 
 const validationFields = {
   validation_id: ValidationId,
   state: Type.Enum([...VALIDATION_STATES], {
-    description: 'COMPLETED: each row has a result. CANCELLED: nothing more is asked.',
+    description: 'COMPLETED: each row has a result. CANCELLED: no more accounts are checked.',
   }),
-  rows: count('How many were sent.'),
-  results: count('How many of them have a result.'),
+  rows: count('The number of rows that were sent.'),
+  results: count('The number of rows that have a result.'),
   counts: Type.Object(
     {
-      active: count('ACTIVE: they can be paid.'),
+      active: count('ACTIVE: these accounts can be paid.'),
       inactive: count('INACTIVE.'),
       not_found: count('NOT_FOUND.'),
       blocked: count('BLOCKED.'),
-      invalid: count('Rows that could not be asked about: INVALID_BANK_CODE, INVALID_FORMAT.'),
+      invalid: count('Rows that could not be checked: INVALID_BANK_CODE, INVALID_FORMAT.'),
       no_verdict: count('SERVICE_UNAVAILABLE: the bank gave no verdict, which says nothing about the account.'),
     },
-    { additionalProperties: false, description: 'Results by what they are.' },
+    { additionalProperties: false, description: 'The number of results of each kind.' },
   ),
-  held_until: nullable(Timestamp, 'You are over a bound of your account checks: the job goes on then. Usually null.'),
+  held_until: nullable(
+    Timestamp,
+    'You reached a limit of your account checks: the job is paused until this time. Usually null.',
+  ),
   created_at: Timestamp,
   ended_at: nullable(Timestamp, 'null while RUNNING.'),
 };
 
-/** Also what `account_validation.ended` tells. */
+/** Also the data of the event `account_validation.ended`. */
 export const ValidationSchema = Type.Object(validationFields, { additionalProperties: false });
 
 export const ValidationProgressSchema = Type.Object(
@@ -42,7 +45,7 @@ export const ValidationProgressSchema = Type.Object(
     ...validationFields,
     seconds_left: nullable(
       Type.Integer({ minimum: 0 }),
-      'An estimate from the pace so far; null when nothing is known.',
+      'An estimate from the pace so far; null when there is no result yet, or when the job has ended.',
     ),
     waiting: Type.Array(
       Type.Object(
@@ -54,7 +57,7 @@ export const ValidationProgressSchema = Type.Object(
         },
         { additionalProperties: false },
       ),
-      { description: 'Accounts that are still to be asked about, by bank.' },
+      { description: 'Accounts that wait to be checked, by bank.' },
     ),
   },
   { additionalProperties: false },
@@ -63,10 +66,12 @@ export const ValidationProgressSchema = Type.Object(
 export const ValidationResultSchema = Type.Object(
   {
     sequence: Type.Integer({
-      description: 'Its place among the results, in the order in which they came.',
+      description: 'The position among the results, in the order in which they were recorded.',
       minimum: 1,
     }),
-    row: Type.Integer({ description: 'The line of your table, whose header is 1; or the place in your JSON, from 1.' }),
+    row: Type.Integer({
+      description: 'The line of your table, whose header is line 1; or the position in your JSON array, from 1.',
+    }),
     reference: nullable(Type.String(), 'As sent.'),
     bank_code: nullable(Type.String(), 'As sent.'),
     bank_name: nullable(Type.String(), 'Full bank name.'),
@@ -77,12 +82,8 @@ export const ValidationResultSchema = Type.Object(
     status: nullable(Type.Enum([...ACCOUNT_STATUSES]), 'The verdict; null when there is none.'),
     name_match: nullable(NameMatchSchema, 'null unless the row has `expected_account_name` and a verdict.'),
     error_code: nullable(Type.Enum([...ROW_ERRORS]), 'Why there is no verdict.'),
-    message: nullable(Type.String(), 'What is wrong and what to do next, for people.'),
+    message: nullable(Type.String(), 'What is wrong and what to do next, in plain English.'),
     checked_at: Timestamp,
   },
   { additionalProperties: false },
 );
-
-export const operationDefaults = { tags: ['Account validation'], security: [{ bearer: ['account:check'] }] };
-
-export const validationInPathSchema = Type.Object({ validation_id: ValidationId });

@@ -4,49 +4,49 @@ import { callerOf } from '../authorize.ts';
 import { type ApiError, unavailable } from '../errors.ts';
 import { isBodyEmpty } from '../request-body.ts';
 
-/** What all clients together send at a time: it is held in memory until it has been read. */
-const RECEIVED_BYTES_MAX = 4 * UPLOAD_BYTES_MAX;
+/** Uploads of all clients that are in memory at the same time, from their announcement until they have been read. */
+const TOTAL_BYTES_MAX = 4 * UPLOAD_BYTES_MAX;
 /**
- * What one client sends at a time: one of the largest and smaller ones beside it. It counts from when it is announced, so
- * connections that stay silent hold it too; a client that does so leaves more than two thirds to the others.
+ * Uploads of one client at the same time: one of the largest, and smaller ones. An upload counts from its announcement,
+ * so connections that send nothing count too. A client with such connections leaves more than two thirds to the others.
  */
-const OF_A_CLIENT_MAX = UPLOAD_BYTES_MAX + 4 * 1024 * 1024;
-/** As long as any other request may be, and counted as little. */
+const CLIENT_BYTES_MAX = UPLOAD_BYTES_MAX + 4 * 1024 * 1024;
+/** Smaller uploads do not count: they are no longer than other requests may be. */
 const UNCOUNTED_BYTES_MAX = 16 * 1024;
 const RETRY_AFTER_MS = 5_000;
 
-/** Bounds the memory that uploads take, from before they are received until nobody holds them any more. */
+/** Limits the memory of uploads, from before they are received until they have been processed. */
 export interface UploadAdmission {
-  /** Lets so much in at a time. */
+  /** Rejects an upload that would exceed a limit, before its body is received. */
   readonly admit: onRequestHookHandler;
-  /** Until `work` has ended the upload counts, also when its sender has hung up meanwhile. */
+  /** The upload counts until `work` has ended, even when its client has disconnected before. */
   whileProcessing<T>(request: FastifyRequest, work: () => Promise<T>): Promise<T>;
 }
 
-interface Held {
+interface CountedUpload {
   readonly clientId: string;
   bytes: number;
-  isInWork: boolean;
+  isProcessing: boolean;
 }
 
 export const tooBusy = (): ApiError =>
-  unavailable('Too many rows are being taken in now: send them again', RETRY_AFTER_MS);
+  unavailable('Too many uploads are being processed: send the upload again later', RETRY_AFTER_MS);
 
 export function createUploadAdmission(): UploadAdmission {
-  const held = new WeakMap<FastifyRequest['raw'], Held>();
-  const ofClients = new Map<string, number>();
-  let receivedBytes = 0;
+  const uploads = new WeakMap<FastifyRequest['raw'], CountedUpload>();
+  const bytesByClient = new Map<string, number>();
+  let totalBytes = 0;
 
-  const ofClient = (clientId: string): number => ofClients.get(clientId) ?? 0;
+  const bytesOf = (clientId: string): number => bytesByClient.get(clientId) ?? 0;
 
   function count(clientId: string, bytes: number): void {
-    receivedBytes += bytes;
-    const counted = ofClient(clientId) + bytes;
-    if (counted === 0) ofClients.delete(clientId);
-    else ofClients.set(clientId, counted);
+    totalBytes += bytes;
+    const ofClient = bytesOf(clientId) + bytes;
+    if (ofClient === 0) bytesByClient.delete(clientId);
+    else bytesByClient.set(clientId, ofClient);
   }
 
-  function letGo(upload: Held | undefined): void {
+  function release(upload: CountedUpload | undefined): void {
     if (upload === undefined) return;
     count(upload.clientId, -upload.bytes);
     upload.bytes = 0;
@@ -56,38 +56,38 @@ export function createUploadAdmission(): UploadAdmission {
     admit(request, reply, done) {
       const { raw, headers } = request;
       const { clientId } = callerOf(request).client;
-      // Without a length it may be as long as any; one that is too long is refused as such.
+      // An upload without a length may have any. One that is too long is rejected for that, elsewhere.
       const announced = isBodyEmpty(headers) ? 0 : Number(headers['content-length'] ?? UPLOAD_BYTES_MAX);
       const bytes = Math.min(announced, UPLOAD_BYTES_MAX);
       const isCounted = bytes > UNCOUNTED_BYTES_MAX;
-      // Of a connection that is closed already, nobody would hear.
-      if (reply.raw.destroyed || (isCounted && receivedBytes + bytes > RECEIVED_BYTES_MAX)) {
+      // A connection that is closed already emits no 'close' event, so its upload would count without end.
+      if (reply.raw.destroyed || (isCounted && totalBytes + bytes > TOTAL_BYTES_MAX)) {
         done(tooBusy());
         return;
       }
-      if (isCounted && ofClient(clientId) + bytes > OF_A_CLIENT_MAX) {
-        done(unavailable('Too much of yours is being taken in now: send one after the other', RETRY_AFTER_MS));
+      if (isCounted && bytesOf(clientId) + bytes > CLIENT_BYTES_MAX) {
+        done(unavailable('Too many of your uploads are being received: send one after the other', RETRY_AFTER_MS));
         return;
       }
       if (!isCounted) {
         done();
         return;
       }
-      const upload = { clientId, bytes, isInWork: false };
+      const upload = { clientId, bytes, isProcessing: false };
       count(clientId, bytes);
-      held.set(raw, upload);
+      uploads.set(raw, upload);
       reply.raw.once('close', () => {
-        if (!upload.isInWork) letGo(upload);
+        if (!upload.isProcessing) release(upload);
       });
       done();
     },
     async whileProcessing({ raw }, work) {
-      const upload = held.get(raw);
-      if (upload !== undefined) upload.isInWork = true;
+      const upload = uploads.get(raw);
+      if (upload !== undefined) upload.isProcessing = true;
       try {
         return await work();
       } finally {
-        letGo(upload);
+        release(upload);
       }
     },
   };

@@ -1,0 +1,52 @@
+import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
+import { validationToJson } from '../../account-validations/to-json.ts';
+import { listValidations } from '../../postgres/account-validations.ts';
+import { callerOf } from '../authorize.ts';
+import { sendSuccess } from '../envelope.ts';
+import { queryParameters, wholeNumber } from '../query-parameters.ts';
+import { errorResponses, successResponse } from '../schemas.ts';
+import { type AccountValidationDependencies, operationDefaults } from './operation.ts';
+import { ValidationSchema } from './schema.ts';
+
+const LIMIT_MAX = 100;
+const LIMIT_DEFAULT = 20;
+
+const schema = {
+  ...operationDefaults,
+  operationId: 'listAccountValidations',
+  summary: 'List your bulk validations',
+  querystring: Type.Object({
+    limit: Type.Optional(
+      Type.Integer({
+        description: 'The maximum number of jobs.',
+        minimum: 1,
+        maximum: LIMIT_MAX,
+        default: LIMIT_DEFAULT,
+      }),
+    ),
+  }),
+  response: {
+    200: successResponse(
+      Type.Object({ validations: Type.Array(ValidationSchema) }, { additionalProperties: false }),
+      'Account validations found',
+      'The newest first. Jobs are deleted some days after they have ended.',
+    ),
+    ...errorResponses(['INVALID_REQUEST']),
+  },
+};
+
+export function listAccountValidations(
+  app: FastifyInstance,
+  { authorize, database }: AccountValidationDependencies,
+): void {
+  const onRequest = authorize({ scope: 'account:check', limitedOperation: 'account-validations' });
+
+  app.get('/api/v1/account-validations', { onRequest, schema }, async (request, reply) => {
+    const { limit: text } = queryParameters(request.originalUrl, ['limit']);
+    const limit = wholeNumber(text, { name: 'limit', min: 1, max: LIMIT_MAX, fallback: LIMIT_DEFAULT });
+    const validations = await listValidations(database, callerOf(request).client.clientId, limit);
+    const data = JSON.stringify({ validations: validations.map(validationToJson) });
+    return sendSuccess(reply, 'Account validations found', data);
+  });
+}

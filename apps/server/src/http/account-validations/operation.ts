@@ -1,0 +1,42 @@
+import type { FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import type { UploadReader } from '../../account-validations/uploads/upload-reader.ts';
+import { isValidationId } from '../../domain/account-validation.ts';
+import type { BankDirectory } from '../../domain/bank.ts';
+import type { ValidationKey } from '../../postgres/account-validations.ts';
+import type { Database } from '../../postgres/database.ts';
+import type { AccountInquiries } from '../../rails/account-inquiries.ts';
+import { type Authorize, callerOf, type Reauthorize } from '../authorize.ts';
+import { ApiError, foundOr } from '../errors.ts';
+import { ValidationId } from './schema.ts';
+
+/** What the operations on account validations depend on. */
+export interface AccountValidationDependencies {
+  readonly authorize: Authorize;
+  readonly database: Database;
+  readonly banks: BankDirectory;
+  readonly uploads: Pick<UploadReader, 'read'>;
+  readonly inquiries: Pick<AccountInquiries, 'snapshot'>;
+  /** Authorizes the caller of a stream again, while it is open. */
+  readonly reauthorize: Reauthorize;
+  /** Called when a job was created. */
+  readonly onCreated: () => void;
+  /** Aborted when the service closes: streams end. */
+  readonly closing: AbortSignal;
+}
+
+/** The part of the OpenAPI description that all operations have in common. */
+export const operationDefaults = { tags: ['Account validation'], security: [{ bearer: ['account:check'] }] };
+
+export const validationInPathSchema = Type.Object({ validation_id: ValidationId });
+
+/** The key of the job in the path, as a job of the caller. @throws ApiError VALIDATION_NOT_FOUND for a malformed ID */
+export function validationInPath(request: FastifyRequest): ValidationKey {
+  const { validation_id: validationId = '' } = request.params as { readonly validation_id?: string };
+  if (!isValidationId(validationId)) throw new ApiError('VALIDATION_NOT_FOUND');
+  request.logFields = { validation: validationId };
+  return { clientId: callerOf(request).client.clientId, validationId };
+}
+
+/** @throws ApiError VALIDATION_NOT_FOUND: the same for another client's job as for one that does not exist */
+export const found = foundOr('VALIDATION_NOT_FOUND');
