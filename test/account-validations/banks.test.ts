@@ -136,7 +136,7 @@ test('a client that is over a bound of its checks: the job says until when it is
     const { held_until: heldUntil, results, state } = await jobs.look(id);
     return heldUntil !== null && results === 30 && state === 'RUNNING';
   });
-  assert.equal(rail.asked.length, 30);
+  assert.equal(rail.inquiries.length, 30);
   assert.equal(dataOf<Job>(await jobs.cancel(id)).state, 'CANCELLED');
 });
 
@@ -153,8 +153,8 @@ test('two processes share a job: both ask, and each account is asked about once'
   const id = await jobs.create(rowsOf(1_500));
   const { counts } = await jobs.untilEnded(id);
   assert.equal(counts['active'], 1_500);
-  for (const { asked } of rails) assert.ok(asked.length > 0, 'one of them did nothing');
-  const accounts = rails.flatMap(({ asked }) => asked.map(({ account }) => account));
+  for (const { inquiries } of rails) assert.ok(inquiries.length > 0, 'one of them did nothing');
+  const accounts = rails.flatMap(({ inquiries }) => inquiries.map(({ account }) => account));
   assert.equal(accounts.length, 1_500);
   assert.equal(new Set(accounts).size, 1_500);
 });
@@ -192,5 +192,5 @@ test('the rows of a bank that no rail reaches end at once, and say that it was n
     String(results[1]?.['message']),
     /^Accounts of this bank cannot be checked here, so the bank was not asked/,
   );
-  assert.equal(rail.asked.length, 1);
+  assert.equal(rail.inquiries.length, 1);
 });

@@ -31,7 +31,7 @@ describe('the common fields of a connection in the rails file', () => {
   before(async () => {
     directory = await mkdtemp(path.join(tmpdir(), 'tiba-rails-'));
     const authority = await createAuthority();
-    client = await authority.vouchFor('Tiba');
+    client = await authority.issue('Tiba');
     const files = {
       'secret.txt': 'secret',
       'key.pem': rsaKey,

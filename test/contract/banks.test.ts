@@ -101,7 +101,7 @@ test('an account number that no rail can transmit: the message says so, and Retr
     assert.deepEqual([status, json.error_code], [503, 'SERVICE_UNAVAILABLE']);
     assert.match(json.message, /^Bank Rakyat Indonesia .* rejects inquiries about this account number/);
     assert.equal(headers.get('retry-after'), '3600');
-    assert.equal(rail.asked.length, 0);
+    assert.equal(rail.inquiries.length, 0);
   } finally {
     await service.close();
   }

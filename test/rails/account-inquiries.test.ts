@@ -29,46 +29,46 @@ describe('account inquiries', () => {
     await other.close();
   });
 
-  let askedBefore = 0;
+  let sentBefore = 0;
   beforeEach(() => {
-    askedBefore = bank.inquiries.length;
+    sentBefore = bank.inquiries.length;
   });
-  const asked = () => bank.inquiries.slice(askedBefore);
+  const sent = () => bank.inquiries.slice(sentBefore);
   const inquire = (code: string, account: string): Promise<InquiryOutcome> =>
     inquiries.inquire(inquiryOf(code, account));
 
   it('of the same account at the same time make one call to the bank, and all get its answer', async () => {
     const outcomes = await Promise.all(Array.from({ length: 100 }, () => inquire('BRI', ACCOUNT)));
-    assert.equal(asked().length, 1);
+    assert.equal(sent().length, 1);
     for (const outcome of outcomes) assert.deepEqual(outcome, outcomes[0]);
     assert.equal(outcomes[0]?.kind, 'verdict');
   });
 
   it('of the same account by another code of its bank are the same question', async () => {
     await Promise.all(['BRI', '002', 'brinidja', 'BRINIDJAXXX'].map((code) => inquire(code, ACCOUNT)));
-    assert.equal(asked().length, 1);
+    assert.equal(sent().length, 1);
   });
 
   it('of different accounts make one call each', async () => {
     await Promise.all(Array.from({ length: 60 }, (_each, index) => inquire('BRI', accountOf(index))));
-    assert.equal(asked().length, 60);
-    assert.equal(new Set(asked().map(({ fields }) => fields['beneficiaryAccountNo'])).size, 60);
+    assert.equal(sent().length, 60);
+    assert.equal(new Set(sent().map(({ fields }) => fields['beneficiaryAccountNo'])).size, 60);
   });
 
   it('of the same number at different banks, or with another leading zero, are different questions', async () => {
     await Promise.all([inquire('BRI', ACCOUNT), inquire('BCA', ACCOUNT), inquire('BRI', `0${ACCOUNT}`)]);
-    assert.equal(asked().length, 3);
+    assert.equal(sent().length, 3);
   });
 
   it('of the same account later make a new call: no answer is kept', async () => {
     for (let time = 0; time < 3; time += 1) await inquire('BRI', ACCOUNT);
-    assert.equal(asked().length, 3);
+    assert.equal(sent().length, 3);
   });
 
   it('about the own bank are internal, and name no bank', async () => {
     await inquire('BCA', ACCOUNT);
     assert.deepEqual(
-      asked().map(({ path, fields }) => [path, fields['beneficiaryBankCode']]),
+      sent().map(({ path, fields }) => [path, fields['beneficiaryBankCode']]),
       [[INTERNAL_PATH, undefined]],
     );
   });
@@ -76,7 +76,7 @@ describe('account inquiries', () => {
   it('about other banks are external, and name the bank by its BIC whatever the client called it', async () => {
     for (const code of ['002', 'BRI', 'bank bri', 'BRINIDJA']) await inquire(code, ACCOUNT);
     assert.deepEqual(
-      asked().map(({ path, fields }) => [path, fields['beneficiaryBankCode']]),
+      sent().map(({ path, fields }) => [path, fields['beneficiaryBankCode']]),
       Array.from({ length: 4 }, () => [EXTERNAL_PATH, 'BRINIDJA']),
     );
   });
@@ -84,7 +84,7 @@ describe('account inquiries', () => {
   it('about a sharia unit are external and name its own BIC, though it shares the clearing code', async () => {
     await inquire('SYCAIDJ1', ACCOUNT);
     assert.deepEqual(
-      asked().map(({ path, fields }) => [path, fields['beneficiaryBankCode']]),
+      sent().map(({ path, fields }) => [path, fields['beneficiaryBankCode']]),
       [[EXTERNAL_PATH, 'SYCAIDJ1']],
     );
   });
@@ -103,7 +103,7 @@ describe('account inquiries', () => {
   it('about a bank that no rail reaches are no verdict, and nobody is said to be unreachable', async () => {
     assert.equal(inquiries.canReach(inquiryOf('BNI', ACCOUNT).bank), false);
     assert.deepEqual(await inquire('BNI', ACCOUNT), { kind: 'no_verdict', reason: 'no_rail', railCode: null });
-    assert.deepEqual(asked(), []);
+    assert.deepEqual(sent(), []);
   });
 });
 

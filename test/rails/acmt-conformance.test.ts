@@ -2,7 +2,7 @@ import type { BankProfileName } from '../../apps/bank/src/profile-names.ts';
 import type { AcmtSettings } from '../../apps/server/src/rails/acmt/settings.ts';
 import { rsaKeys } from '../support/rsa-keys.ts';
 import { openAcmtRail, startScheme } from './acmt-connection.ts';
-import { conforms } from './conformance.ts';
+import { testRailConformance } from './conformance.ts';
 
 const keys = rsaKeys();
 
@@ -13,15 +13,15 @@ const SCHEMES: readonly [name: string, form: BankProfileName, changes: Partial<A
 ];
 
 for (const [name, form, changes] of SCHEMES) {
-  conforms({
+  testRailConformance({
     name,
     startBank: (context) => startScheme(context, form, keys),
     openRail: (baseUrl) => openAcmtRail(baseUrl, changes),
     bankCode: 'BRI',
     accountPrefix: '826037',
-    tells: { NOT_FOUND: 'NOT_FOUND', INACTIVE: 'INACTIVE', BLOCKED: 'BLOCKED' },
+    verdicts: { NOT_FOUND: 'NOT_FOUND', INACTIVE: 'INACTIVE', BLOCKED: 'BLOCKED' },
     isInquiry: (path) => path === '/v1/account-verification',
-    lies: {
+    wrongReplies: {
       'another account': (text) => text.replaceAll('8260371234', '9260371234'),
       'an unknown code': (text) => text.replace('</Vrfctn>', '</Vrfctn><Rsn><Prtry>ZZ99</Prtry></Rsn>'),
       'a field twice': (text) => text.replace('</Vrfctn>', '</Vrfctn><Vrfctn>true</Vrfctn>'),

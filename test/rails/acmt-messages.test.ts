@@ -9,14 +9,14 @@ import type { AcmtSettings } from '../../apps/server/src/rails/acmt/settings.ts'
 import type { InquiryOutcome } from '../../apps/server/src/rails/rail.ts';
 import { timeLimitMs } from '../support/suite-environment.ts';
 import { ACMT_SETTINGS, openAcmtRail } from './acmt-connection.ts';
-import { ACCOUNT, ASKED, BANK, changed, HOLDER, NAMESPACE, reportOf, unverified, VERIFIED } from './acmt-reports.ts';
-import { ask } from './connection.ts';
+import { ACCOUNT, BANK, changed, HOLDER, NAMESPACE, reportOf, SENT, unverified, VERIFIED } from './acmt-reports.ts';
+import { inquireAccount } from './connection.ts';
 
 const read = (body: string, changes: Partial<AcmtSettings> = {}, status = 200): InquiryOutcome =>
-  accountVerdict({ status, body }, { ...ACMT_SETTINGS, ...changes }, ASKED);
+  accountVerdict({ status, body }, { ...ACMT_SETTINGS, ...changes }, SENT);
 
 /** In one word, and the rail's code. */
-function said(outcome: InquiryOutcome): string {
+function labelOf(outcome: InquiryOutcome): string {
   const word = outcome.kind === 'verdict' ? outcome.verdict.status : outcome.reason;
   return `${word} ${outcome.railCode}`;
 }
@@ -26,7 +26,7 @@ const ACTIVE = { kind: 'verdict', verdict: { status: 'ACTIVE', accountName: HOLD
 describe('a request for verification', () => {
   it('is acmt.023.001.03 as the schema has it, with the account in Othr', () => {
     assert.equal(
-      writeRequest(ACMT_SETTINGS, ASKED),
+      writeRequest(ACMT_SETTINGS, SENT),
       `<?xml version="1.0" encoding="UTF-8"?>
        <Document xmlns="urn:iso:std:iso:20022:tech:xsd:acmt.023.001.03">
          <IdVrfctnReq>
@@ -49,19 +49,19 @@ describe('a request for verification', () => {
   });
 
   it('is acmt.023.001.04 with the account in IBAN, where that was agreed', () => {
-    const request = writeRequest({ ...ACMT_SETTINGS, version: '04', accountElement: 'IBAN' }, ASKED);
+    const request = writeRequest({ ...ACMT_SETTINGS, version: '04', accountElement: 'IBAN' }, SENT);
     assert.ok(request.includes('<Document xmlns="urn:iso:std:iso:20022:tech:xsd:acmt.023.001.04">'));
     assert.ok(request.includes('<Acct><Id><IBAN>0012345678</IBAN></Id></Acct>'));
   });
 
   it('leaves out the numbering scheme where none was agreed', () => {
-    const request = writeRequest({ ...ACMT_SETTINGS, accountScheme: null }, ASKED);
+    const request = writeRequest({ ...ACMT_SETTINGS, accountScheme: null }, SENT);
     assert.ok(request.includes('<Acct><Id><Othr><Id>0012345678</Id></Othr></Id></Acct>'));
   });
 
   it('lets no setting become an element', () => {
     const settings = { ...ACMT_SETTINGS, schemeId: `A&B</Id><"'>`, accountScheme: '<X/>' };
-    const request = writeRequest(settings, ASKED);
+    const request = writeRequest(settings, SENT);
     assert.ok(request.includes('<Othr><Id>A&amp;B&lt;/Id&gt;&lt;&quot;&apos;&gt;</Id></Othr>'));
     assert.ok(request.includes('<Prtry>&lt;X/&gt;</Prtry>'));
   });
@@ -79,8 +79,8 @@ describe('a request for verification', () => {
     const rail = openAcmtRail(`${scheme.baseUrl}/gateway`);
     context.after(() => rail.close());
     // The recorded report is about another request: it is no answer to these.
-    assert.equal(said(await ask(rail, 'BRI', '0012345678')), 'invalid_response null');
-    await ask(rail, 'BRI', '0012345678');
+    assert.equal(labelOf(await inquireAccount(rail, 'BRI', '0012345678')), 'invalid_response null');
+    await inquireAccount(rail, 'BRI', '0012345678');
     const [first, second] = scheme.requests;
     assert.ok(first !== undefined && second !== undefined);
     assert.equal(`${first.method} ${first.path}`, 'POST /gateway/v1/account-verification');
@@ -93,7 +93,7 @@ describe('a request for verification', () => {
     const createdAt = /<CreDtTm>([^<]*)</.exec(first.body)?.[1] ?? '';
     assert.equal(new Date(createdAt).toISOString(), createdAt, 'in UTC, and says so');
     assert.ok(Math.abs(Date.now() - Date.parse(createdAt)) < 60_000);
-    const asked = { ...ASKED, messageId, verificationId, createdAt: new Date(createdAt) };
+    const asked = { ...SENT, messageId, verificationId, createdAt: new Date(createdAt) };
     assert.equal(first.body, writeRequest(ACMT_SETTINGS, asked));
   });
 });
@@ -139,7 +139,7 @@ describe('a report on an account', () => {
     assert.ok(outcome.kind === 'verdict' && outcome.verdict.status === 'ACTIVE');
     assert.equal(outcome.verdict.accountName, 'BUDI S.');
     assert.deepEqual(read(nexus), ACTIVE);
-    assert.equal(said(read(reportOf(VERIFIED), { nameElement: 'Acct/Nm' })), 'invalid_response true');
+    assert.equal(labelOf(read(reportOf(VERIFIED), { nameElement: 'Acct/Nm' })), 'invalid_response true');
   });
 
   for (const [written, name] of [
@@ -182,14 +182,14 @@ describe('a report that does not verify an account', () => {
 
   for (const [code, word] of Object.entries(REASONS)) {
     it(`for ${code} is ${word}`, () => {
-      assert.equal(said(read(reportOf(unverified(`<Rsn><Cd>${code}</Cd></Rsn>`)))), `${word} Cd ${code}`);
+      assert.equal(labelOf(read(reportOf(unverified(`<Rsn><Cd>${code}</Cd></Rsn>`)))), `${word} Cd ${code}`);
     });
   }
 
   for (const [code, word] of Object.entries(WORDS)) {
     it(`for the scheme's own ${code} is ${word}, and nothing when it claims to be of ISO's set`, () => {
-      assert.equal(said(read(reportOf(unverified(`<Rsn><Prtry>${code}</Prtry></Rsn>`)))), `${word} Prtry ${code}`);
-      assert.equal(said(read(reportOf(unverified(`<Rsn><Cd>${code}</Cd></Rsn>`)))), `invalid_response Cd ${code}`);
+      assert.equal(labelOf(read(reportOf(unverified(`<Rsn><Prtry>${code}</Prtry></Rsn>`)))), `${word} Prtry ${code}`);
+      assert.equal(labelOf(read(reportOf(unverified(`<Rsn><Cd>${code}</Cd></Rsn>`)))), `invalid_response Cd ${code}`);
     });
   }
 
@@ -228,7 +228,7 @@ describe('a report that does not verify an account', () => {
       /<OrgnlPtyAndAcctId>.*<\/OrgnlPtyAndAcctId>/,
       '',
     );
-    assert.equal(said(read(body)), 'NOT_FOUND Cd AC01');
+    assert.equal(labelOf(read(body)), 'NOT_FOUND Cd AC01');
   });
 
   it('is believed with HTTP 200 only', () => {
@@ -241,16 +241,16 @@ describe('a report that does not verify an account', () => {
       429: 'throttled',
     };
     for (const [status, reason] of Object.entries({ ...expected, 500: 'bank_unavailable', 504: 'timeout' })) {
-      assert.equal(said(read(body, {}, Number(status))), `${reason} null`);
+      assert.equal(labelOf(read(body, {}, Number(status))), `${reason} null`);
     }
   });
 });
 
 describe('nothing is believed of a report', () => {
   const WRONG: Readonly<Record<string, string>> = {
-    'about another verification': changed(`<OrgnlId>${ASKED.verificationId}`, '<OrgnlId>ANOTHER'),
-    "with the message's id for the verification's": changed(ASKED.verificationId, ASKED.messageId),
-    'in answer to another message': changed(`<MsgId>${ASKED.messageId}`, '<MsgId>ANOTHER'),
+    'about another verification': changed(`<OrgnlId>${SENT.verificationId}`, '<OrgnlId>ANOTHER'),
+    "with the message's id for the verification's": changed(SENT.verificationId, SENT.messageId),
+    'in answer to another message': changed(`<MsgId>${SENT.messageId}`, '<MsgId>ANOTHER'),
     'that is there twice': changed('</Rpt>', `</Rpt><Rpt>${unverified('<Rsn><Cd>AC01</Cd></Rsn>')}</Rpt>`),
     'about another account': changed('0012345678', '9912345678'),
     'about the account without its zeros': changed('0012345678', '12345678'),

@@ -4,7 +4,7 @@ import { type SentAccountInquiry } from '../../apps/server/src/rails/acmt/read-r
 
 export const HOLDER = 'BUDI SANTOSO';
 
-export const ASKED: SentAccountInquiry = {
+export const SENT: SentAccountInquiry = {
   messageId: 'TIBAIDJX2026112100000100000001',
   verificationId: 'TIBAIDJX2026112100000100000001V1',
   createdAt: new Date('2026-11-21T04:32:26.123Z'),
@@ -19,12 +19,12 @@ export const BANK = '<Agt><FinInstnId><BICFI>BRINIDJA</BICFI></FinInstnId></Agt>
 
 /** What a verified account's report says of it, below `Rpt`. */
 export const VERIFIED =
-  `<OrgnlId>${ASKED.verificationId}</OrgnlId><Vrfctn>true</Vrfctn>` +
+  `<OrgnlId>${SENT.verificationId}</OrgnlId><Vrfctn>true</Vrfctn>` +
   `<OrgnlPtyAndAcctId>${ACCOUNT}${BANK}</OrgnlPtyAndAcctId>` +
   `<UpdtdPtyAndAcctId><Pty><Nm>${HOLDER}</Nm></Pty>${ACCOUNT}${BANK}</UpdtdPtyAndAcctId>`;
 
 export const unverified = (reason: string): string =>
-  `<OrgnlId>${ASKED.verificationId}</OrgnlId><Vrfctn>false</Vrfctn>${reason}` +
+  `<OrgnlId>${SENT.verificationId}</OrgnlId><Vrfctn>false</Vrfctn>${reason}` +
   `<OrgnlPtyAndAcctId>${ACCOUNT}${BANK}</OrgnlPtyAndAcctId>`;
 
 const AGENT = '<Agt><FinInstnId><Othr><Id>SCHEME</Id></Othr></FinInstnId></Agt>';
@@ -40,7 +40,7 @@ export const reportOf = (content: string): string =>
       <Assgnr>${AGENT}</Assgnr>
       <Assgne>${AGENT}</Assgne>
     </Assgnmt>
-    <OrgnlAssgnmt><MsgId>${ASKED.messageId}</MsgId><CreDtTm>2026-11-21T04:32:26.123Z</CreDtTm></OrgnlAssgnmt>
+    <OrgnlAssgnmt><MsgId>${SENT.messageId}</MsgId><CreDtTm>2026-11-21T04:32:26.123Z</CreDtTm></OrgnlAssgnmt>
     <Rpt>${content}</Rpt>
   </IdVrfctnRpt>
 </Document>

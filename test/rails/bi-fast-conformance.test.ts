@@ -2,11 +2,11 @@ import { startBank } from '../../apps/bank/src/server.ts';
 import { partnerSettings } from '../bank/partner.ts';
 import { rsaKeys } from '../support/rsa-keys.ts';
 import { openBiFastRail, PARTICIPANT } from './bi-fast-hub.ts';
-import { conforms } from './conformance.ts';
+import { testRailConformance } from './conformance.ts';
 
 const settings = { ...partnerSettings(rsaKeys()), form: 'bi-fast', partnerId: PARTICIPANT } as const;
 
-conforms({
+testRailConformance({
   name: 'BI-FAST',
   async startBank(context) {
     const bank = await startBank(settings);
@@ -17,9 +17,9 @@ conforms({
   bankCode: 'BRI',
   accountPrefix: '826037',
   // No code for a blocked account is known: the hub says only that it does not accept the payment.
-  tells: { NOT_FOUND: 'NOT_FOUND', INACTIVE: 'INACTIVE', BLOCKED: 'none' },
+  verdicts: { NOT_FOUND: 'NOT_FOUND', INACTIVE: 'INACTIVE', BLOCKED: 'none' },
   isInquiry: (path) => path === '/bi-fast',
-  lies: {
+  wrongReplies: {
     'another account': (text) => text.replace(/("CdtrAcct":\{"Id":\{"Othr":\{"Id":")\d/, '$19'),
     'an unknown code': (text) => text.replace('"U000"', '"U777"'),
     'a field twice': (text) => text.replace('"Nm":', '"Nm":"SOMEBODY ELSE",$&'),

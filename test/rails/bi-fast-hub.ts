@@ -33,17 +33,17 @@ export interface HubRequest {
 }
 
 /** What the hub sends back: a whole body, or an object that becomes one. */
-export type HubAnswer = (request: HubRequest) => { readonly status?: number; readonly body: string | object };
+export type HubReply = (request: HubRequest) => { readonly status?: number; readonly body: string | object };
 
 export interface ScriptedHub {
   readonly baseUrl: string;
   readonly requests: readonly HubRequest[];
-  answer: HubAnswer;
+  reply: HubReply;
   /** Closed with the test. */
   rail(changes?: Partial<BiFastSettings>): Rail;
 }
 
-export async function startScriptedHub(context: TestContext, answer: HubAnswer): Promise<ScriptedHub> {
+export async function startScriptedHub(context: TestContext, reply: HubReply): Promise<ScriptedHub> {
   const requests: HubRequest[] = [];
   const rails: Rail[] = [];
   const server = createServer((incoming, response) => {
@@ -51,7 +51,7 @@ export async function startScriptedHub(context: TestContext, answer: HubAnswer):
       .then((body) => {
         const request = { path: incoming.url ?? '', contentType: incoming.headers['content-type'], body };
         requests.push(request);
-        const { status = 200, body: told } = hub.answer(request);
+        const { status = 200, body: told } = hub.reply(request);
         response.writeHead(status, { 'content-type': 'application/json' });
         response.end(typeof told === 'string' ? told : JSON.stringify(told));
       })
@@ -71,7 +71,7 @@ export async function startScriptedHub(context: TestContext, answer: HubAnswer):
   const hub: ScriptedHub = {
     baseUrl,
     requests,
-    answer,
+    reply,
     rail(changes) {
       const rail = openBiFastRail(baseUrl, changes);
       rails.push(rail);
@@ -82,7 +82,7 @@ export async function startScriptedHub(context: TestContext, answer: HubAnswer):
 }
 
 /** What a report says; undefined leaves a member out. */
-export interface Told {
+export interface ReportFields {
   readonly TxSts: string;
   readonly reason?: string | undefined;
   readonly transaction?: Readonly<Record<string, unknown>>;
@@ -90,7 +90,7 @@ export interface Told {
   readonly header?: Readonly<Record<string, unknown>>;
 }
 
-interface AskedMessage {
+interface RequestFields {
   readonly endToEndId: string;
   readonly messageId: string;
   readonly messageName: string;
@@ -98,7 +98,7 @@ interface AskedMessage {
 }
 
 /** What a request asked, read as the hub reads it. */
-export function askedIn({ body }: HubRequest): AskedMessage {
+export function fieldsOf({ body }: HubRequest): RequestFields {
   const { AppHdr, Document } = JSON.parse(body).BusMsg;
   const transfer = Document.FIToFICstmrCdtTrf;
   const { MsgId: messageId } = (transfer ?? Document.FIToFIPmtStsReq).GrpHdr;
@@ -113,8 +113,8 @@ export function askedIn({ body }: HubRequest): AskedMessage {
 const institution = (id: string): object => ({ FIId: { FinInstnId: { Othr: { Id: id } } } });
 
 /** pacs.002 around one transaction. */
-export function reportOn(request: HubRequest, told: Told): object {
-  const { endToEndId, messageId, messageName } = askedIn(request);
+export function reportOn(request: HubRequest, fields: ReportFields): object {
+  const { endToEndId, messageId, messageName } = fieldsOf(request);
   return {
     BusMsg: {
       AppHdr: {
@@ -123,18 +123,18 @@ export function reportOn(request: HubRequest, told: Told): object {
         BizMsgIdr: '20230324FASTIDJA510H9900000001',
         MsgDefIdr: 'pacs.002.001.10',
         CreDt: '2023-03-24T09:21:56Z',
-        ...told.header,
+        ...fields.header,
       },
       Document: {
         FIToFIPmtStsRpt: {
           GrpHdr: { MsgId: '20230324FASTIDJA51000000001', CreDtTm: '2023-03-24T16:21:56' },
-          OrgnlGrpInfAndSts: [{ OrgnlMsgId: messageId, OrgnlMsgNmId: messageName, ...told.group }],
+          OrgnlGrpInfAndSts: [{ OrgnlMsgId: messageId, OrgnlMsgNmId: messageName, ...fields.group }],
           TxInfAndSts: [
             {
               OrgnlEndToEndId: endToEndId,
-              TxSts: told.TxSts,
-              ...(told.reason === undefined ? {} : { StsRsnInf: [{ Rsn: { Prtry: told.reason } }] }),
-              ...told.transaction,
+              TxSts: fields.TxSts,
+              ...(fields.reason === undefined ? {} : { StsRsnInf: [{ Rsn: { Prtry: fields.reason } }] }),
+              ...fields.transaction,
             },
           ],
         },
@@ -146,12 +146,12 @@ export function reportOn(request: HubRequest, told: Told): object {
 export const HOLDER = 'BUDI SANTOSO';
 
 /** A right report on an account enquiry: the account is active. */
-export function activeReport(request: HubRequest, told: Partial<Told> = {}): object {
-  const { messageId, accountNumber } = askedIn(request);
+export function activeReport(request: HubRequest, fields: Partial<ReportFields> = {}): object {
+  const { messageId, accountNumber } = fieldsOf(request);
   return reportOn(request, {
     TxSts: 'ACTC',
     reason: 'U000',
-    ...told,
+    ...fields,
     transaction: {
       OrgnlTxId: messageId,
       OrgnlTxRef: {
@@ -159,7 +159,7 @@ export function activeReport(request: HubRequest, told: Partial<Told> = {}): obj
         CdtrAcct: { Id: { Othr: { Id: accountNumber } }, Tp: { Prtry: 'SVGS' } },
       },
       SplmtryData: [{ Envlp: { Dtl: { Cdtr: { Tp: '01', Id: '3174', RsdntSts: '01', TwnNm: '0300' } } } }],
-      ...told.transaction,
+      ...fields.transaction,
     },
   });
 }

@@ -10,19 +10,19 @@ import { createSerials, writeMessage } from '../../apps/server/src/rails/bi-fast
 import { paymentStatusRequest } from '../../apps/server/src/rails/bi-fast/transfer-status.ts';
 import type { InquiryOutcome } from '../../apps/server/src/rails/rail.ts';
 import { readRailsFile } from '../../apps/server/src/rails/rails-file.ts';
-import { activeReport, askedIn, HOLDER, type HubAnswer, type HubRequest, startScriptedHub } from './bi-fast-hub.ts';
-import { ask } from './connection.ts';
+import { activeReport, fieldsOf, HOLDER, type HubReply, type HubRequest, startScriptedHub } from './bi-fast-hub.ts';
+import { inquireAccount } from './connection.ts';
 
 const ACCOUNT = '666111222';
-const active: HubAnswer = (request) => ({ body: activeReport(request) });
+const active: HubReply = (request) => ({ body: activeReport(request) });
 
 /** What an enquiry comes to when the hub answers so. */
-async function outcomeOf(context: TestContext, answer: HubAnswer): Promise<InquiryOutcome> {
+async function outcomeOf(context: TestContext, answer: HubReply): Promise<InquiryOutcome> {
   const hub = await startScriptedHub(context, answer);
-  return ask(hub.rail(), 'BRI', ACCOUNT);
+  return inquireAccount(hub.rail(), 'BRI', ACCOUNT);
 }
 
-const told = (outcome: InquiryOutcome): string =>
+const labelOf = (outcome: InquiryOutcome): string =>
   outcome.kind === 'verdict' ? outcome.verdict.status : outcome.reason;
 
 const page = await readFile(new URL('../../docs/bi-fast.md', import.meta.url), 'utf8');
@@ -146,9 +146,9 @@ describe('what the hub is sent', () => {
   it('goes as JSON to the address, or to a path below it', async (context) => {
     const hub = await startScriptedHub(context, active);
     const paths = { accountEnquiryPath: '/enquiry', paymentStatusPath: '/status' };
-    await ask(hub.rail(), 'BRI', ACCOUNT);
-    await ask(hub.rail({ baseUrl: `${hub.baseUrl}/cihub` }), 'BRI', ACCOUNT);
-    await ask(hub.rail({ baseUrl: `${hub.baseUrl}/cihub`, ...paths }), 'BRI', ACCOUNT);
+    await inquireAccount(hub.rail(), 'BRI', ACCOUNT);
+    await inquireAccount(hub.rail({ baseUrl: `${hub.baseUrl}/cihub` }), 'BRI', ACCOUNT);
+    await inquireAccount(hub.rail({ baseUrl: `${hub.baseUrl}/cihub`, ...paths }), 'BRI', ACCOUNT);
     assert.deepEqual(
       hub.requests.map(({ path }) => path),
       ['/', '/cihub', '/cihub/enquiry'],
@@ -178,8 +178,8 @@ describe('serials', () => {
       count += 1;
       return { body: activeReport(request, count === 1 ? { TxSts: 'RJCT', reason: 'U149' } : {}) };
     });
-    assert.equal(told(await ask(hub.rail(), 'BRI', ACCOUNT)), 'ACTIVE');
-    const [first, second, ...others] = hub.requests.map((request) => askedIn(request).endToEndId);
+    assert.equal(labelOf(await inquireAccount(hub.rail(), 'BRI', ACCOUNT)), 'ACTIVE');
+    const [first, second, ...others] = hub.requests.map((request) => fieldsOf(request).endToEndId);
     // The next ones may have been used as well.
     const serialOf = (endToEndId = ''): number => Number(endToEndId.slice(-8));
     assert.ok(Math.abs(serialOf(second) - serialOf(first)) > 1);
@@ -190,7 +190,7 @@ describe('serials', () => {
     const hub = await startScriptedHub(context, (request) => ({
       body: activeReport(request, { TxSts: 'RJCT', reason: 'U149' }),
     }));
-    assert.equal(told(await ask(hub.rail(), 'BRI', ACCOUNT)), 'credentials_rejected');
+    assert.equal(labelOf(await inquireAccount(hub.rail(), 'BRI', ACCOUNT)), 'credentials_rejected');
     assert.equal(hub.requests.length, 2);
   });
 });
@@ -238,7 +238,7 @@ describe('a reason code', () => {
       const outcome = await outcomeOf(context, (request) => ({
         body: activeReport(request, { TxSts: 'RJCT', reason, transaction: { OrgnlTxRef: undefined } }),
       }));
-      assert.equal(told(outcome), expected);
+      assert.equal(labelOf(outcome), expected);
       assert.equal(outcome.railCode, `RJCT ${reason}`);
     });
   }
@@ -266,7 +266,7 @@ describe('a reason code', () => {
   it('that rejects beside an acceptance is not believed', async (context) => {
     for (const reason of ['U101', 'U102', 'U110', undefined]) {
       const outcome = await outcomeOf(context, (request) => ({ body: activeReport(request, { reason }) }));
-      assert.equal(told(outcome), 'invalid_response');
+      assert.equal(labelOf(outcome), 'invalid_response');
     }
   });
 });
@@ -276,7 +276,7 @@ describe('the status', () => {
     it(`${TxSts} says nothing of an account`, async (context) => {
       for (const reason of ['U000', 'U101']) {
         const outcome = await outcomeOf(context, (request) => ({ body: activeReport(request, { TxSts, reason }) }));
-        assert.equal(told(outcome), 'invalid_response');
+        assert.equal(labelOf(outcome), 'invalid_response');
       }
     });
   }
@@ -295,7 +295,7 @@ describe('the status', () => {
         status: Number(status),
         body: activeReport(request, { TxSts: 'RJCT', reason: 'U101' }),
       }));
-      assert.equal(told(outcome), reason);
+      assert.equal(labelOf(outcome), reason);
     }
   });
 
@@ -307,10 +307,10 @@ describe('the status', () => {
   });
 });
 
-const changed = (changes: Parameters<typeof activeReport>[1]): HubAnswer => {
+const changed = (changes: Parameters<typeof activeReport>[1]): HubReply => {
   return (request) => ({ body: activeReport(request, changes) });
 };
-const rewritten = (rewrite: (right: string, request: HubRequest) => string): HubAnswer => {
+const rewritten = (rewrite: (right: string, request: HubRequest) => string): HubReply => {
   return (request) => {
     const right = JSON.stringify(activeReport(request));
     const wrong = rewrite(right, request);
@@ -318,14 +318,14 @@ const rewritten = (rewrite: (right: string, request: HubRequest) => string): Hub
     return { body: wrong };
   };
 };
-const about = (reference: object): HubAnswer => changed({ transaction: { OrgnlTxRef: reference } });
+const reportAbout = (reference: object): HubReply => changed({ transaction: { OrgnlTxRef: reference } });
 const holder = { Cdtr: { Pty: { Nm: HOLDER } } };
 const account = { CdtrAcct: { Id: { Othr: { Id: ACCOUNT } } } };
 const another = { CdtrAcct: { Id: { Othr: { Id: '666111223' } } } };
 const rejected = { TxSts: 'RJCT', reason: 'U101' };
 
 describe('a hub that lies about an account is never believed', () => {
-  const LIES: Readonly<Record<string, HubAnswer>> = {
+  const LIES: Readonly<Record<string, HubReply>> = {
     'another EndToEndId': changed({ transaction: { OrgnlEndToEndId: '20230324GNESIDJA510O0131081005' } }),
     'no EndToEndId': changed({ transaction: { OrgnlEndToEndId: undefined } }),
     'another TxId': changed({ transaction: { OrgnlTxId: '20230324GNESIDJA51031081005' } }),
@@ -333,19 +333,19 @@ describe('a hub that lies about an account is never believed', () => {
     'a rejection of another EndToEndId': changed({ ...rejected, transaction: { OrgnlEndToEndId: 'another' } }),
     'a rejection of another TxId': changed({ ...rejected, transaction: { OrgnlTxId: 'another' } }),
     'a rejection of another account': changed({ ...rejected, transaction: { OrgnlTxRef: another } }),
-    "another account's number": about({ ...holder, ...another }),
-    'the number with one more leading zero': about({
+    "another account's number": reportAbout({ ...holder, ...another }),
+    'the number with one more leading zero': reportAbout({
       ...holder,
       CdtrAcct: { Id: { Othr: { Id: `0${ACCOUNT}` } } },
     }),
-    'the number as a number': about({ ...holder, CdtrAcct: { Id: { Othr: { Id: Number(ACCOUNT) } } } }),
-    'no account': about(holder),
-    'no name': about(account),
-    'an empty name': about({ ...account, Cdtr: { Pty: { Nm: ' ' } } }),
-    'a name in an array': about({ ...account, Cdtr: { Pty: { Nm: [HOLDER] } } }),
-    'a name of 141 characters': about({ ...account, Cdtr: { Pty: { Nm: 'N'.repeat(141) } } }),
-    'a control character in the name': about({ ...account, Cdtr: { Pty: { Nm: 'BUDI\u0000SANTOSO' } } }),
-    'another bank': about({ ...holder, ...account, CdtrAgt: { FinInstnId: { Othr: { Id: 'BMRIIDJA' } } } }),
+    'the number as a number': reportAbout({ ...holder, CdtrAcct: { Id: { Othr: { Id: Number(ACCOUNT) } } } }),
+    'no account': reportAbout(holder),
+    'no name': reportAbout(account),
+    'an empty name': reportAbout({ ...account, Cdtr: { Pty: { Nm: ' ' } } }),
+    'a name in an array': reportAbout({ ...account, Cdtr: { Pty: { Nm: [HOLDER] } } }),
+    'a name of 141 characters': reportAbout({ ...account, Cdtr: { Pty: { Nm: 'N'.repeat(141) } } }),
+    'a control character in the name': reportAbout({ ...account, Cdtr: { Pty: { Nm: 'BUDI\u0000SANTOSO' } } }),
+    'another bank': reportAbout({ ...holder, ...account, CdtrAgt: { FinInstnId: { Othr: { Id: 'BMRIIDJA' } } } }),
     'a report to another participant': changed({
       header: { To: { FIId: { FinInstnId: { Othr: { Id: 'BMRIIDJA' } } } } },
     }),
@@ -379,11 +379,11 @@ describe('a hub that lies about an account is never believed', () => {
     'truncated JSON': rewritten((right) => right.slice(0, -1)),
   };
   for (const [name, lie] of Object.entries(LIES)) {
-    it(name, async (context) => assert.equal(told(await outcomeOf(context, lie)), 'invalid_response'));
+    it(name, async (context) => assert.equal(labelOf(await outcomeOf(context, lie)), 'invalid_response'));
   }
 
-  const TRUTHS: Readonly<Record<string, HubAnswer>> = {
-    'the bank that was asked': about({
+  const TRUTHS: Readonly<Record<string, HubReply>> = {
+    'the bank that was asked': reportAbout({
       ...holder,
       ...account,
       CdtrAgt: { FinInstnId: { Othr: { Id: 'BRINIDJA' } } },
@@ -393,6 +393,6 @@ describe('a hub that lies about an account is never believed', () => {
     'members that nobody knows': rewritten((right) => right.replace('{', '{"Sgntr":{"n":12345678901234567890},')),
   };
   for (const [name, truth] of Object.entries(TRUTHS)) {
-    it(`but is with ${name}`, async (context) => assert.equal(told(await outcomeOf(context, truth)), 'ACTIVE'));
+    it(`but is with ${name}`, async (context) => assert.equal(labelOf(await outcomeOf(context, truth)), 'ACTIVE'));
   }
 });

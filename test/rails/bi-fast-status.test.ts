@@ -5,29 +5,29 @@ import type { StatusInquiryOutcome } from '../../apps/server/src/rails/rail.ts';
 import { partnerSettings } from '../bank/partner.ts';
 import { rsaKeys } from '../support/rsa-keys.ts';
 import {
-  askedIn,
-  type HubAnswer,
+  fieldsOf,
+  type HubReply,
   openBiFastRail,
   PARTICIPANT,
+  type ReportFields,
   reportOn,
   startScriptedHub,
-  type Told,
 } from './bi-fast-hub.ts';
-import { askAboutTransfer, transferTo } from './connection.ts';
+import { inquireStatus, transferTo } from './connection.ts';
 
 const REFERENCE = '20230324GNESIDJA010O0100000007';
 const TRANSFER = 'pacs.008.001.08';
 const REQUEST = 'pacs.028.001.04';
 const transfer = transferTo('BRI', { reference: REFERENCE });
 
-async function outcomeOf(context: TestContext, answer: HubAnswer): Promise<StatusInquiryOutcome> {
+async function outcomeOf(context: TestContext, answer: HubReply): Promise<StatusInquiryOutcome> {
   const hub = await startScriptedHub(context, answer);
-  return askAboutTransfer(hub.rail(), transfer);
+  return inquireStatus(hub.rail(), transfer);
 }
 
 /** A right report on the payment that was asked about, as the hub kept it. */
-const saying =
-  (told: Told): HubAnswer =>
+const reporting =
+  (told: ReportFields): HubReply =>
   (request) => ({ body: reportOn(request, { group: { OrgnlMsgId: 'kept', OrgnlMsgNmId: TRANSFER }, ...told }) });
 
 /** What is done about an answer: the word, that the transfer is unknown, or nothing. */
@@ -60,17 +60,17 @@ describe('the status of a payment', () => {
   };
   for (const [TxSts, effect] of Object.entries(EFFECTS)) {
     it(`${TxSts || 'that is missing'} is ${effect}`, async (context) => {
-      assert.equal(effectOf(await outcomeOf(context, saying({ TxSts, reason: 'U000' }))), effect);
-      assert.equal(effectOf(await outcomeOf(context, saying({ TxSts }))), effect);
+      assert.equal(effectOf(await outcomeOf(context, reporting({ TxSts, reason: 'U000' }))), effect);
+      assert.equal(effectOf(await outcomeOf(context, reporting({ TxSts }))), effect);
     });
   }
 
   it('is a success only when no reason stands against it', async (context) => {
     for (const reason of ['U000', 'U002', undefined]) {
-      assert.equal(effectOf(await outcomeOf(context, saying({ TxSts: 'ACSC', reason }))), 'SUCCESS');
+      assert.equal(effectOf(await outcomeOf(context, reporting({ TxSts: 'ACSC', reason }))), 'SUCCESS');
     }
     for (const reason of ['U101', 'U107', 'U900', 'AC04']) {
-      assert.equal(effectOf(await outcomeOf(context, saying({ TxSts: 'ACSC', reason }))), 'invalid_response');
+      assert.equal(effectOf(await outcomeOf(context, reporting({ TxSts: 'ACSC', reason }))), 'invalid_response');
     }
   });
 });
@@ -110,16 +110,16 @@ describe('a rejection', () => {
   for (const [code, [ofPayment, unsaid, ofRequest]] of Object.entries(REJECTIONS)) {
     const told = { TxSts: 'RJCT', reason: code || undefined };
     it(`with ${code || 'no code'} is ${ofPayment} of a payment, ${unsaid} of nobody knows what, ${ofRequest} of the request`, async (context) => {
-      assert.equal(effectOf(await outcomeOf(context, saying(told))), ofPayment);
+      assert.equal(effectOf(await outcomeOf(context, reporting(told))), ofPayment);
       const silent = { OrgnlMsgId: undefined, OrgnlMsgNmId: undefined };
-      assert.equal(effectOf(await outcomeOf(context, saying({ ...told, group: silent }))), unsaid);
+      assert.equal(effectOf(await outcomeOf(context, reporting({ ...told, group: silent }))), unsaid);
       const onRequest = { OrgnlMsgNmId: REQUEST };
-      assert.equal(effectOf(await outcomeOf(context, saying({ ...told, group: onRequest }))), ofRequest);
+      assert.equal(effectOf(await outcomeOf(context, reporting({ ...told, group: onRequest }))), ofRequest);
     });
   }
 
   it('names its code to the operator', async (context) => {
-    const outcome = await outcomeOf(context, saying({ TxSts: 'RJCT', reason: 'U102' }));
+    const outcome = await outcomeOf(context, reporting({ TxSts: 'RJCT', reason: 'U102' }));
     assert.deepEqual(outcome, {
       kind: 'status',
       status: 'FAILED',
@@ -129,15 +129,19 @@ describe('a rejection', () => {
   });
 
   it('for a payment that was not found may come with a status that is none, as a mock of the hub says it', async (context) => {
-    const outcome = await outcomeOf(context, saying({ TxSts: 'OTHR', reason: 'U106' }));
+    const outcome = await outcomeOf(context, reporting({ TxSts: 'OTHR', reason: 'U106' }));
     assert.deepEqual(outcome, { kind: 'unknown_transfer', railCode: 'OTHR U106' });
   });
 });
 
 describe('a hub that lies about a payment is never believed', () => {
-  const reference = (about: object): Told => ({ TxSts: 'RJCT', reason: 'U101', transaction: { OrgnlTxRef: about } });
-  const amount = (given: object): Told => reference({ IntrBkSttlmAmt: given });
-  const LIES: Readonly<Record<string, Told>> = {
+  const reference = (about: object): ReportFields => ({
+    TxSts: 'RJCT',
+    reason: 'U101',
+    transaction: { OrgnlTxRef: about },
+  });
+  const amount = (given: object): ReportFields => reference({ IntrBkSttlmAmt: given });
+  const LIES: Readonly<Record<string, ReportFields>> = {
     'another EndToEndId': {
       TxSts: 'ACSC',
       transaction: { OrgnlEndToEndId: '20230324GNESIDJA010O0100000008' },
@@ -161,23 +165,23 @@ describe('a hub that lies about a payment is never believed', () => {
     },
   };
   for (const [name, lie] of Object.entries(LIES)) {
-    it(name, async (context) => assert.equal(effectOf(await outcomeOf(context, saying(lie))), 'invalid_response'));
+    it(name, async (context) => assert.equal(effectOf(await outcomeOf(context, reporting(lie))), 'invalid_response'));
   }
 
-  const TRUTHS: Readonly<Record<string, Told>> = {
+  const TRUTHS: Readonly<Record<string, ReportFields>> = {
     'the account that was asked about': reference({ CdtrAcct: { Id: { Othr: { Id: '1234567890' } } } }),
     'the amount': amount({ value: '150000.00', Ccy: 'IDR' }),
     'the amount in the other spelling, as a number': amount({ Value: 150000, Ccy: 'IDR' }),
   };
   for (const [name, truth] of Object.entries(TRUTHS)) {
     it(`but is with ${name}`, async (context) => {
-      assert.equal(effectOf(await outcomeOf(context, saying(truth))), 'FAILED ACCOUNT_NOT_FOUND');
+      assert.equal(effectOf(await outcomeOf(context, reporting(truth))), 'FAILED ACCOUNT_NOT_FOUND');
     });
   }
 
   it('nor one that says it twice, or with another status of HTTP', async (context) => {
-    const right: HubAnswer = saying({ TxSts: 'ACSC', reason: 'U000' });
-    const twice: HubAnswer = (request) => ({
+    const right: HubReply = reporting({ TxSts: 'ACSC', reason: 'U000' });
+    const twice: HubReply = (request) => ({
       body: JSON.stringify(right(request).body).replace('"TxSts":', '"TxSts":"RJCT","TxSts":'),
     });
     assert.equal(effectOf(await outcomeOf(context, twice)), 'invalid_response');
@@ -187,19 +191,19 @@ describe('a hub that lies about a payment is never believed', () => {
       [404, 'credentials_rejected'],
       [201, 'invalid_response'],
     ] as const) {
-      const answer: HubAnswer = (request) => ({ ...right(request), status });
+      const answer: HubReply = (request) => ({ ...right(request), status });
       assert.equal(effectOf(await outcomeOf(context, answer)), reason);
     }
   });
 });
 
 it('the request names the payment and nothing else of it', async (context) => {
-  const hub = await startScriptedHub(context, saying({ TxSts: 'ACSC', reason: 'U000' }));
-  await askAboutTransfer(hub.rail(), transfer);
+  const hub = await startScriptedHub(context, reporting({ TxSts: 'ACSC', reason: 'U000' }));
+  await inquireStatus(hub.rail(), transfer);
   const [request] = hub.requests;
   assert.ok(request !== undefined);
-  assert.equal(askedIn(request).endToEndId, REFERENCE);
-  assert.equal(askedIn(request).messageName, REQUEST);
+  assert.equal(fieldsOf(request).endToEndId, REFERENCE);
+  assert.equal(fieldsOf(request).messageName, REQUEST);
   assert.doesNotMatch(request.body, /1234567890|150000/);
 });
 
@@ -237,12 +241,12 @@ describe('the simulated hub is asked about payments', () => {
     context.after(() => rail.close());
     for (const [ending, effect] of Object.entries(ENDINGS)) {
       const reference = `20230324GNESIDJA010O010000${ending}`;
-      assert.equal(effectOf(await askAboutTransfer(rail, { ...transfer, reference })), effect, ending);
+      assert.equal(effectOf(await inquireStatus(rail, { ...transfer, reference })), effect, ending);
     }
     const silent = { ...transfer, reference: '20230324GNESIDJA010O0100000504' };
     const outcome = await rail.inquireStatus?.(silent, AbortSignal.timeout(300));
     assert.deepEqual(outcome, { kind: 'no_status', reason: 'timeout', railCode: null });
-    const malformed = await askAboutTransfer(rail, { ...transfer, reference: 'PAY-1' });
+    const malformed = await inquireStatus(rail, { ...transfer, reference: 'PAY-1' });
     assert.deepEqual(malformed, { kind: 'no_status', reason: 'rejected_by_bank', railCode: 'admi.002' });
   });
 });

@@ -1,7 +1,7 @@
 import { generate } from 'selfsigned';
 
 /** PEM. */
-export interface Certified {
+export interface IssuedCertificate {
   readonly certificate: string;
   readonly privateKey: string;
 }
@@ -12,7 +12,7 @@ const named = (name: string) => [{ name: 'commonName', value: name }];
 /** An authority that vouches for whom a test wants. */
 export async function createAuthority(): Promise<{
   readonly certificate: string;
-  vouchFor(name: string): Promise<Certified>;
+  issue(name: string): Promise<IssuedCertificate>;
 }> {
   const authority = await generate(named('Test authority'), {
     ...KEYS,
@@ -23,7 +23,7 @@ export async function createAuthority(): Promise<{
   });
   return {
     certificate: authority.cert,
-    async vouchFor(name) {
+    async issue(name) {
       const made = await generate(named(name), {
         ...KEYS,
         ca: { key: authority.private, cert: authority.cert },

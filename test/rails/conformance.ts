@@ -5,10 +5,10 @@ import fc from 'fast-check';
 import type { Verdict } from '../../apps/server/src/domain/account.ts';
 import type { InquiryOutcome, NoVerdictReason, Rail } from '../../apps/server/src/rails/rail.ts';
 import { inquiryOf } from './connection.ts';
-import { type Lie, rewritten, startLiar } from './faulty-bank-proxy.ts';
+import { type Fault, rewritten, startFaultyBankProxy } from './faulty-bank-proxy.ts';
 
 /** What a protocol must bring to be held against the port. */
-export interface RailForm {
+export interface RailUnderTest {
   readonly name: string;
   /** The simulated bank in this form. It is closed with the test. */
   startBank(context: TestContext): Promise<{ readonly baseUrl: string }>;
@@ -17,11 +17,13 @@ export interface RailForm {
   readonly bankCode: string;
   readonly accountPrefix: string;
   /** What becomes of the accounts that the simulated bank holds to be so; `none` where the protocol cannot tell. */
-  readonly tells: Readonly<Record<Exclude<Verdict['status'], 'ACTIVE'>, Verdict['status'] | 'none'>>;
+  readonly verdicts: Readonly<Record<Exclude<Verdict['status'], 'ACTIVE'>, Verdict['status'] | 'none'>>;
   /** Whether a request is an inquiry about an account. */
   readonly isInquiry: (path: string) => boolean;
   /** Replies that are right in everything but one thing, by what it is; they come from right ones about an active account. */
-  readonly lies: Readonly<Record<'another account' | 'an unknown code' | 'a field twice' | 'no name', RewriteReply>>;
+  readonly wrongReplies: Readonly<
+    Record<'another account' | 'an unknown code' | 'a field twice' | 'no name', RewriteReply>
+  >;
 }
 
 type RewriteReply = (text: string) => string;
@@ -40,7 +42,7 @@ const ENDINGS = {
 
 const DEADLINE_MS = 10_000;
 /** How long somebody waits for what never comes. */
-const PATIENCE_MS = 700;
+const SHORT_DEADLINE_MS = 700;
 /** Packed parts, one behind the other, are packed as a whole (RFC 1952, section 2.2): 200 MB. */
 const BOMB_PARTS = 100;
 const BOMB_PART = gzipSync(Buffer.alloc(2 * 1024 * 1024));
@@ -57,46 +59,46 @@ const REASONS: ReadonlySet<NoVerdictReason> = new Set([
   'invalid_response',
 ]);
 
-const html: Lie = (_reply, response) =>
+const html: Fault = (_reply, response) =>
   void response
     .writeHead(200, { 'content-type': 'text/html' })
     .end('<html><body>Rekening tidak ditemukan</body></html>');
 
-const redirect: Lie = ({ body }, response) => void response.writeHead(307, { location: '/elsewhere' }).end(body);
+const redirect: Fault = ({ body }, response) => void response.writeHead(307, { location: '/elsewhere' }).end(body);
 
-const silence: Lie = () => {};
+const silence: Fault = () => {};
 
 /** One byte a second. */
-const drip: Lie = ({ status, body }, response) => {
+const drip: Fault = ({ status, body }, response) => {
   response.writeHead(status, { 'content-length': body.length });
   let sent = 0;
   const timer = setInterval(() => response.write(body.subarray(sent, (sent += 1))), 1_000);
   response.once('close', () => clearInterval(timer));
 };
 
-const cutShort: Lie = ({ status, body }, response) => {
+const cutShort: Fault = ({ status, body }, response) => {
   response.writeHead(status, { 'content-length': body.length });
   response.write(body.subarray(0, body.length / 2), () => response.destroy());
 };
 
-const tooLong: Lie = ({ status, body }, response) =>
+const tooLong: Fault = ({ status, body }, response) =>
   void response.writeHead(status).end(Buffer.concat([body, Buffer.alloc(REPLY_BYTES_MAX, ' ')]));
 
-const notUtf8: Lie = ({ status, body }, response) =>
+const notUtf8: Fault = ({ status, body }, response) =>
   void response
     .writeHead(status)
     .end(Buffer.concat([body.subarray(0, -2), Buffer.from([0xff, 0xfe]), body.subarray(-2)]));
 
 /** What every rail must do, whatever its bank does. */
-export function conforms(form: RailForm): void {
-  const { name, bankCode, accountPrefix, tells, lies } = form;
+export function testRailConformance(form: RailUnderTest): void {
+  const { name, bankCode, accountPrefix, verdicts, wrongReplies } = form;
 
   describe(`${name} as a rail`, () => {
     const account = (what: keyof typeof ENDINGS): string => `${accountPrefix}${ENDINGS[what]}`;
 
     async function open(context: TestContext) {
       const bank = await form.startBank(context);
-      const liar = await startLiar(context, bank.baseUrl, form.isInquiry);
+      const liar = await startFaultyBankProxy(context, bank.baseUrl, form.isInquiry);
       const rail = form.openRail(liar.baseUrl);
       context.after(() => rail.close());
       const ask = (what: keyof typeof ENDINGS, patienceMs = DEADLINE_MS): Promise<InquiryOutcome> =>
@@ -112,7 +114,7 @@ export function conforms(form: RailForm): void {
     });
 
     for (const status of ['NOT_FOUND', 'INACTIVE', 'BLOCKED'] as const) {
-      const told = tells[status];
+      const told = verdicts[status];
       it(`${told === 'none' ? 'gives no verdict' : `says ${told}`} of an account that is ${status}`, async (context) => {
         const { ask } = await open(context);
         const outcome = await ask(status);
@@ -125,11 +127,11 @@ export function conforms(form: RailForm): void {
       const unavailable = await ask('unavailable');
       assert.deepEqual(reasonOf(unavailable), 'bank_unavailable');
       assert.deepEqual(reasonOf(await ask('throttled')), 'throttled');
-      assert.deepEqual(reasonOf(await ask('silent', PATIENCE_MS)), 'timeout');
+      assert.deepEqual(reasonOf(await ask('silent', SHORT_DEADLINE_MS)), 'timeout');
       assert.ok(['invalid_response', 'bank_unavailable'].includes(reasonOf(await ask('garbage'))));
     });
 
-    const LIES: Readonly<Record<string, [lie: Lie, reason: NoVerdictReason]>> = {
+    const FAULTS: Readonly<Record<string, [lie: Fault, reason: NoVerdictReason]>> = {
       'answers nothing': [silence, 'timeout'],
       'answers one byte a second': [drip, 'timeout'],
       'answers HTML with 200': [html, 'invalid_response'],
@@ -138,17 +140,20 @@ export function conforms(form: RailForm): void {
       'answers more than 64 KiB': [tooLong, 'invalid_response'],
       'answers what is not UTF-8': [notUtf8, 'invalid_response'],
       ...Object.fromEntries(
-        Object.entries(lies).map(([what, rewrite]) => [`answers ${what}`, [rewritten(rewrite), 'invalid_response']]),
+        Object.entries(wrongReplies).map(([what, rewrite]) => [
+          `answers ${what}`,
+          [rewritten(rewrite), 'invalid_response'],
+        ]),
       ),
     };
-    for (const [what, [lie, reason]] of Object.entries(LIES)) {
+    for (const [what, [lie, reason]] of Object.entries(FAULTS)) {
       it(`believes nothing of a bank that ${what}, and the next answer again`, async (context) => {
         const { liar, ask } = await open(context);
         // What it needs once, such as a token, is there.
         assert.equal((await ask('ACTIVE')).kind, 'verdict');
-        liar.lie = lie;
-        assert.equal(reasonOf(await ask('ACTIVE', reason === 'timeout' ? PATIENCE_MS : DEADLINE_MS)), reason);
-        liar.lie = null;
+        liar.fault = lie;
+        assert.equal(reasonOf(await ask('ACTIVE', reason === 'timeout' ? SHORT_DEADLINE_MS : DEADLINE_MS)), reason);
+        liar.fault = null;
         assert.equal((await ask('ACTIVE')).kind, 'verdict');
       });
     }
@@ -158,7 +163,7 @@ export function conforms(form: RailForm): void {
       const packed = Buffer.concat(Array.from({ length: BOMB_PARTS }, () => BOMB_PART));
       assert.equal((await ask('ACTIVE')).kind, 'verdict');
       const before = process.memoryUsage.rss();
-      liar.lie = (_reply, response) =>
+      liar.fault = (_reply, response) =>
         void response
           .writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
           .end(packed)
@@ -180,7 +185,7 @@ export function conforms(form: RailForm): void {
       );
       await fc.assert(
         fc.asyncProperty(damage, async ([at, length, bytes, status]) => {
-          liar.lie = ({ body }, response) => {
+          liar.fault = ({ body }, response) => {
             const from = at % body.length;
             response
               .writeHead(status)

@@ -43,7 +43,7 @@ export function inquiryOf(bankCode: string, accountNumber: string): AccountInqui
 }
 
 /** Asks as the service does, with a deadline that no answer of a test needs. */
-export const ask = (rail: Rail, bankCode: string, accountNumber: string): Promise<InquiryOutcome> =>
+export const inquireAccount = (rail: Rail, bankCode: string, accountNumber: string): Promise<InquiryOutcome> =>
   rail.inquireAccount(inquiryOf(bankCode, accountNumber), AbortSignal.timeout(20_000));
 
 /** A transfer of 150000.00 to an account of this bank. */
@@ -56,7 +56,7 @@ export const transferTo = (bankCode: string, changes: Partial<StatusInquiry> = {
   ...changes,
 });
 
-export function askAboutTransfer(rail: Rail, inquiry: StatusInquiry): Promise<StatusInquiryOutcome> {
+export function inquireStatus(rail: Rail, inquiry: StatusInquiry): Promise<StatusInquiryOutcome> {
   if (rail.inquireStatus === undefined) throw new Error(`${rail.name} cannot be asked about transfers`);
   return rail.inquireStatus(inquiry, AbortSignal.timeout(20_000));
 }

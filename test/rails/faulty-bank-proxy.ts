@@ -4,27 +4,27 @@ import { buffer } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
 
 /** What the bank answered, before anybody changed it. */
-export interface TrueReply {
+export interface OriginalReply {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
 }
 
 /** What is answered instead. It may never end. */
-export type Lie = (reply: TrueReply, response: ServerResponse) => void;
+export type Fault = (reply: OriginalReply, response: ServerResponse) => void;
 
 /** Stands between a rail and its bank, passes everything on, and lies where it is told to. */
-export interface Liar {
+export interface FaultyBankProxy {
   readonly baseUrl: string;
   /** About the requests that `isLiedAbout` picks; null passes the truth on. */
-  lie: Lie | null;
+  fault: Fault | null;
 }
 
-export async function startLiar(
+export async function startFaultyBankProxy(
   context: TestContext,
   bankUrl: string,
-  isLiedAbout: (path: string) => boolean,
-): Promise<Liar> {
+  isFaulty: (path: string) => boolean,
+): Promise<FaultyBankProxy> {
   const server = createServer((request, response) => {
     const { method = 'POST', url: path = '/' } = request;
     buffer(request)
@@ -36,9 +36,13 @@ export async function startLiar(
           body: new Uint8Array(body),
           redirect: 'manual',
         });
-        const truth = { status: reply.status, headers: Object.fromEntries(reply.headers), body: await bytesOf(reply) };
-        if (liar.lie !== null && isLiedAbout(path)) liar.lie(truth, response);
-        else response.writeHead(truth.status, { 'content-type': contentTypeOf(truth) }).end(truth.body);
+        const original = {
+          status: reply.status,
+          headers: Object.fromEntries(reply.headers),
+          body: await bytesOf(reply),
+        };
+        if (proxy.fault !== null && isFaulty(path)) proxy.fault(original, response);
+        else response.writeHead(original.status, { 'content-type': contentTypeOf(original) }).end(original.body);
       })
       .catch(() => response.destroy());
   });
@@ -51,8 +55,8 @@ export async function startLiar(
   });
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('the liar listens on no port');
-  const liar: Liar = { baseUrl: `http://127.0.0.1:${address.port}`, lie: null };
-  return liar;
+  const proxy: FaultyBankProxy = { baseUrl: `http://127.0.0.1:${address.port}`, fault: null };
+  return proxy;
 }
 
 const HOP_BY_HOP = new Set([
@@ -67,11 +71,11 @@ const HOP_BY_HOP = new Set([
 
 const bytesOf = async (reply: Response): Promise<Buffer> => Buffer.from(await reply.arrayBuffer());
 
-const contentTypeOf = ({ headers }: TrueReply): string => headers['content-type'] ?? 'application/octet-stream';
+const contentTypeOf = ({ headers }: OriginalReply): string => headers['content-type'] ?? 'application/octet-stream';
 
 /** A reply that is right in everything but its text. */
 export const rewritten =
-  (rewrite: (text: string) => string): Lie =>
+  (rewrite: (text: string) => string): Fault =>
   (reply, response) => {
     const right = reply.body.toString();
     const wrong = rewrite(right);

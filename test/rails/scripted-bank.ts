@@ -32,7 +32,7 @@ export interface ScriptedBank {
   readonly tokenRequests: readonly BankRequest[];
   readonly inquiries: readonly BankRequest[];
   /** Those about transfers. */
-  readonly transferInquiries: readonly BankRequest[];
+  readonly statusInquiries: readonly BankRequest[];
   /** A rail to this bank, which is BCA unless told otherwise; closed with it. */
   rail(keys: RsaKeys, changes?: Partial<SnapSettings>): Rail;
   close(): Promise<void>;
@@ -42,7 +42,7 @@ export interface Script {
   readonly token?: BankAnswer;
   readonly inquiry?: BankAnswer;
   /** By default every transfer has succeeded. */
-  readonly transfer?: BankAnswer;
+  readonly status?: BankAnswer;
   /** What any other path is answered with. */
   readonly other?: BankAnswer;
 }
@@ -52,7 +52,7 @@ export async function startScriptedBank(script: Script = {}): Promise<ScriptedBa
   const rails: Rail[] = [];
   const isInquiry = ({ path }: BankRequest): boolean => path.includes('/account-inquiry-');
   const isTransfer = ({ path }: BankRequest): boolean => path.endsWith(TRANSFER_STATUS_PATH);
-  const tokens = giveToken();
+  const tokens = issueToken();
   const isToken = ({ path }: BankRequest): boolean => path.endsWith('/access-token/b2b');
 
   async function handle(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -62,7 +62,7 @@ export async function startScriptedBank(script: Script = {}): Promise<ScriptedBa
     requests.push(request);
     if (isToken(request)) await (script.token ?? tokens)(request, response);
     else if (isInquiry(request)) await (script.inquiry ?? answerActive)(request, response);
-    else if (isTransfer(request)) await (script.transfer ?? answerSucceeded)(request, response);
+    else if (isTransfer(request)) await (script.status ?? answerSuccess)(request, response);
     else await (script.other ?? notFound)(request, response);
   }
 
@@ -82,7 +82,7 @@ export async function startScriptedBank(script: Script = {}): Promise<ScriptedBa
     get inquiries() {
       return requests.filter(isInquiry);
     },
-    get transferInquiries() {
+    get statusInquiries() {
       return requests.filter(isTransfer);
     },
     rail(keys, changes) {
@@ -105,7 +105,7 @@ export function answer(response: ServerResponse, status: number, body: string | 
 }
 
 /** Tokens `token-1`, `token-2` … */
-export function giveToken(expiresIn = '900'): BankAnswer {
+export function issueToken(expiresIn = '900'): BankAnswer {
   let count = 0;
   return (_request, response) => {
     count += 1;
@@ -150,7 +150,7 @@ export const drip: BankAnswer = (request, response) => {
 export const referenceOf = ({ fields }: BankRequest): string => fields['originalPartnerReferenceNo'] ?? '';
 
 /** A well-formed answer about the transfer that was asked about: its `latestTransactionStatus`. */
-export const transferOf = ({ body }: BankRequest, status: string): Record<string, unknown> => {
+export const statusReplyOf = ({ body }: BankRequest, status: string): Record<string, unknown> => {
   const { originalPartnerReferenceNo, serviceCode, transactionDate, amount } = JSON.parse(body);
   return {
     responseCode: '2003600',
@@ -165,11 +165,11 @@ export const transferOf = ({ body }: BankRequest, status: string): Record<string
   };
 };
 
-export const answerTransfer =
+export const answerStatus =
   (status: string, changes: Record<string, unknown> = {}): BankAnswer =>
   (request, response) =>
-    answer(response, 200, { ...transferOf(request, status), ...changes });
+    answer(response, 200, { ...statusReplyOf(request, status), ...changes });
 
-const answerSucceeded = answerTransfer('00');
+const answerSuccess = answerStatus('00');
 
 const notFound: BankAnswer = (_request, response) => answer(response, 404, {});

@@ -5,7 +5,7 @@ import type { Rail, StatusInquiryOutcome } from '../../apps/server/src/rails/rai
 import { createClock, createPartner, type Partner, partnerSettings } from '../bank/partner.ts';
 import { orderTransfer, pushClock } from '../bank/transfers.ts';
 import { rsaKeys } from '../support/rsa-keys.ts';
-import { askAboutTransfer, createRail, inquiryOf, transferTo } from './connection.ts';
+import { createRail, inquireStatus, inquiryOf, transferTo } from './connection.ts';
 
 /** What the last four digits of an account make of a transfer at the simulated bank (docs/simulated-bank.md), after an hour. */
 const ENDINGS: Readonly<Record<string, string>> = {
@@ -45,33 +45,37 @@ after(async () => {
   await bank?.close();
 });
 
-const ask = (reference: string, ending: string): Promise<StatusInquiryOutcome> =>
-  askAboutTransfer(rail, transferTo('BRI', { ...inquiryOf('BRI', `88880100${ending}`), reference }));
+const inquire = (reference: string, ending: string): Promise<StatusInquiryOutcome> =>
+  inquireStatus(rail, transferTo('BRI', { ...inquiryOf('BRI', `88880100${ending}`), reference }));
 
-const told = (outcome: StatusInquiryOutcome): string =>
+const labelOf = (outcome: StatusInquiryOutcome): string =>
   outcome.kind === 'status' ? [outcome.status, outcome.failureReason].join(' ').trim() : outcome.kind;
 
 describe('asking the simulated bank about transfers', () => {
   it('finds each of them pending at first, and then as its account says', async () => {
     for (const ending of Object.keys(ENDINGS)) await orderTransfer(partner, `PAY-${ending}`, ending);
     for (const [ending, last] of Object.entries(ENDINGS)) {
-      assert.equal(told(await ask(`PAY-${ending}`, ending)), last === 'unknown_transfer' ? last : 'PROCESS', ending);
+      assert.equal(
+        labelOf(await inquire(`PAY-${ending}`, ending)),
+        last === 'unknown_transfer' ? last : 'PROCESS',
+        ending,
+      );
     }
     await pushClock(bank.baseUrl, 3_600);
     for (const [ending, last] of Object.entries(ENDINGS)) {
-      assert.equal(told(await ask(`PAY-${ending}`, ending)), last, ending);
+      assert.equal(labelOf(await inquire(`PAY-${ending}`, ending)), last, ending);
     }
   });
 
   it('knows nothing of one that was never ordered, or by another service', async () => {
-    assert.equal(told(await ask('PAY-NEVER', '0000')), 'unknown_transfer');
+    assert.equal(labelOf(await inquire('PAY-NEVER', '0000')), 'unknown_transfer');
     const inquiry = transferTo('BCA', { ...inquiryOf('BRI', '888801000000'), reference: 'PAY-0000' });
     const toOwnBank = { ...inquiry, bank: inquiryOf('BCA', '8888010000').bank };
-    assert.equal(told(await askAboutTransfer(rail, toOwnBank)), 'unknown_transfer');
+    assert.equal(labelOf(await inquireStatus(rail, toOwnBank)), 'unknown_transfer');
   });
 
   it('believes nothing of one whose amount is another', async () => {
     const inquiry = transferTo('BRI', { ...inquiryOf('BRI', '888801000000'), reference: 'PAY-0000', amount: '1.00' });
-    assert.equal((await askAboutTransfer(rail, inquiry)).kind, 'no_status');
+    assert.equal((await inquireStatus(rail, inquiry)).kind, 'no_status');
   });
 });

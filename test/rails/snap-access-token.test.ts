@@ -4,13 +4,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { rsaKeys } from '../support/rsa-keys.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 import { timeLimitMs } from '../support/suite-environment.ts';
-import { ask } from './connection.ts';
+import { inquireAccount } from './connection.ts';
 import {
   answer,
   answerActive,
   type BankAnswer,
   type BankRequest,
-  giveToken,
+  issueToken,
   type Script,
   type ScriptedBank,
   startScriptedBank,
@@ -42,7 +42,7 @@ describe("the SNAP rail's access token", () => {
     const bank = await useBank(t, {});
     const rail = bank.rail(keys);
     for (let index = 0; index < 50; index += 1) {
-      assert.equal((await ask(rail, 'BRI', accountOf(index))).kind, 'verdict');
+      assert.equal((await inquireAccount(rail, 'BRI', accountOf(index))).kind, 'verdict');
     }
     assert.equal(bank.tokenRequests.length, 1);
     assert.equal(bank.inquiries.length, 50);
@@ -52,7 +52,7 @@ describe("the SNAP rail's access token", () => {
     const bank = await useBank(t, {});
     const rail = bank.rail(keys);
     const outcomes = await Promise.all(
-      Array.from({ length: 100 }, (_each, index) => ask(rail, 'BRI', accountOf(index))),
+      Array.from({ length: 100 }, (_each, index) => inquireAccount(rail, 'BRI', accountOf(index))),
     );
     assert.ok(outcomes.every(({ kind }) => kind === 'verdict'));
     assert.equal(bank.tokenRequests.length, 1);
@@ -69,12 +69,12 @@ describe("the SNAP rail's access token", () => {
       },
       inquiry: acceptOnly((token) => performance.now() - (issuedMs.get(token) ?? 0) < lifetimeMs),
     });
-    const giveNext = giveToken(String(lifetimeMs / 1000));
+    const giveNext = issueToken(String(lifetimeMs / 1000));
     const rail = bank.rail(keys);
     const deadlineMs = performance.now() + 10_000;
     while (bank.tokenRequests.length < 3) {
       assert.ok(performance.now() < deadlineMs, 'replaced within 10 s');
-      assert.equal((await ask(rail, 'BRI', ACCOUNT)).kind, 'verdict');
+      assert.equal((await inquireAccount(rail, 'BRI', ACCOUNT)).kind, 'verdict');
       await delay(20);
     }
     // A refused one would have been asked again with the next: more inquiries to the bank than questions.
@@ -93,7 +93,7 @@ describe("the SNAP rail's access token", () => {
         return acceptOnly((token) => token === 'token-2')(request, response);
       },
     });
-    const outcome = await ask(bank.rail(keys), 'BRI', ACCOUNT);
+    const outcome = await inquireAccount(bank.rail(keys), 'BRI', ACCOUNT);
     assert.equal(outcome.kind, 'verdict');
     assert.deepEqual(bank.inquiries.map(tokenOf), ['token-1', 'token-2']);
     const [first, second] = bank.inquiries as [BankRequest, BankRequest];
@@ -108,7 +108,7 @@ describe("the SNAP rail's access token", () => {
     const bank = await useBank(t, { inquiry: acceptOnly((token) => token === 'token-2') });
     const rail = bank.rail(keys);
     const outcomes = await Promise.all(
-      Array.from({ length: 100 }, (_each, index) => ask(rail, 'BRI', accountOf(index))),
+      Array.from({ length: 100 }, (_each, index) => inquireAccount(rail, 'BRI', accountOf(index))),
     );
     assert.ok(outcomes.every(({ kind }) => kind === 'verdict'));
     assert.equal(bank.tokenRequests.length, 2);
@@ -116,7 +116,7 @@ describe("the SNAP rail's access token", () => {
 
   it('refused a second time is no verdict, and no reason to go on asking', async (t) => {
     const bank = await useBank(t, { inquiry: acceptOnly(() => false, '00') });
-    const outcome = await ask(bank.rail(keys), 'BRI', ACCOUNT);
+    const outcome = await inquireAccount(bank.rail(keys), 'BRI', ACCOUNT);
     assert.deepEqual(outcome, { kind: 'no_verdict', reason: 'credentials_rejected', railCode: '4011600' });
     assert.equal(bank.inquiries.length, 2);
     assert.equal(bank.tokenRequests.length, 2);
@@ -127,7 +127,7 @@ describe("the SNAP rail's access token", () => {
       inquiry: (_request, response) => answer(response, 403, { responseCode: '4031601' }),
     });
     const rail = bank.rail(keys);
-    for (let index = 0; index < 3; index += 1) await ask(rail, 'BRI', ACCOUNT);
+    for (let index = 0; index < 3; index += 1) await inquireAccount(rail, 'BRI', ACCOUNT);
     assert.equal(bank.inquiries.length, 3);
     assert.equal(bank.tokenRequests.length, 1);
   });
@@ -160,7 +160,7 @@ describe("the SNAP rail's access token", () => {
   for (const [what, [body, status, reason]] of Object.entries(USELESS)) {
     it(`asked for and answered with ${what} is no verdict, and nothing is asked without it`, async (t) => {
       const bank = await useBank(t, { token: (_request, response) => answer(response, status, body) });
-      const outcome = await ask(bank.rail(keys), 'BRI', ACCOUNT);
+      const outcome = await inquireAccount(bank.rail(keys), 'BRI', ACCOUNT);
       assert.equal(outcome.kind === 'no_verdict' ? outcome.reason : outcome.kind, reason);
       assert.equal(bank.inquiries.length, 0);
     });
@@ -168,14 +168,14 @@ describe("the SNAP rail's access token", () => {
 
   it('is asked for again after the bank gave none', async (t) => {
     let isDown = true;
-    const give = giveToken();
+    const give = issueToken();
     const bank = await useBank(t, {
       token: (request, response) => (isDown ? answer(response, 500, '') : give(request, response)),
     });
     const rail = bank.rail(keys);
-    assert.equal((await ask(rail, 'BRI', ACCOUNT)).kind, 'no_verdict');
+    assert.equal((await inquireAccount(rail, 'BRI', ACCOUNT)).kind, 'no_verdict');
     isDown = false;
-    assert.equal((await ask(rail, 'BRI', ACCOUNT)).kind, 'verdict');
+    assert.equal((await inquireAccount(rail, 'BRI', ACCOUNT)).kind, 'verdict');
   });
 });
 

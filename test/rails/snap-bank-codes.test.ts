@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { PROFILES } from '../../apps/server/src/rails/snap/profiles/profiles.ts';
 import { createSnapRail } from '../../apps/server/src/rails/snap/snap-rail.ts';
 import { testBanks } from '../support/service.ts';
-import { ask } from './connection.ts';
+import { inquireAccount } from './connection.ts';
 import { SNAP_BANKS, snapSettingsFor, startSnapBank } from './snap-banks.ts';
 
 describe("the banks' codes on a SNAP rail", () => {
@@ -13,10 +13,10 @@ describe("the banks' codes on a SNAP rail", () => {
     context.after(() => rail.close());
     assert.ok(testBanks.list().every((each) => rail.reaches(each)));
     for (const code of ['BRI', 'MANDIRI', 'BNI', 'BCA', '451']) {
-      assert.equal((await ask(rail, code, '8888801234')).kind, 'verdict', code);
+      assert.equal((await inquireAccount(rail, code, '8888801234')).kind, 'verdict', code);
     }
     // The unit has its bank's clearing code and a branch of its own, which this bank does not list.
-    const { kind, railCode } = await ask(rail, 'SYBDIDJ1', '8888801234');
+    const { kind, railCode } = await inquireAccount(rail, 'SYBDIDJ1', '8888801234');
     assert.deepEqual([kind, railCode], ['no_verdict', '4001600']);
   });
 
@@ -26,8 +26,8 @@ describe("the banks' codes on a SNAP rail", () => {
     const rail = createSnapRail(snapSettingsFor('aspi', bank.baseUrl, { profile }));
     context.after(() => rail.close());
     for (const each of testBanks.list()) assert.equal(rail.reaches(each), each.unit !== 'sharia_unit', each.bic);
-    assert.equal((await ask(rail, 'BRI', '8888801234')).kind, 'verdict');
-    const { kind, railCode } = await ask(rail, 'SYBDIDJ1', '8888801234');
+    assert.equal((await inquireAccount(rail, 'BRI', '8888801234')).kind, 'verdict');
+    const { kind, railCode } = await inquireAccount(rail, 'SYBDIDJ1', '8888801234');
     assert.deepEqual([kind, railCode], ['no_verdict', null]);
   });
 });

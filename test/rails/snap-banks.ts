@@ -10,7 +10,7 @@ import { PROFILES, type ProfileName } from '../../apps/server/src/rails/snap/pro
 import type { SnapSettings } from '../../apps/server/src/rails/snap/settings.ts';
 import { partnerSettings } from '../bank/partner.ts';
 import { rsaKeys } from '../support/rsa-keys.ts';
-import { conforms } from './conformance.ts';
+import { testRailConformance } from './conformance.ts';
 import { createRail } from './connection.ts';
 
 type Negative = Exclude<Verdict['status'], 'ACTIVE'>;
@@ -31,9 +31,9 @@ export interface SnapBank {
   /** Another bank. */
   readonly other: string;
   readonly routes: Readonly<Record<string, SnapBankRoute>>;
-  readonly tells: Readonly<Record<Negative, Negative>>;
+  readonly verdicts: Readonly<Record<Negative, Negative>>;
   /** Its status inquiry wants the X-EXTERNAL-ID of the order. */
-  readonly wantsExternalId: boolean;
+  readonly needsExternalId: boolean;
 }
 
 export interface SnapBankRoute {
@@ -47,8 +47,8 @@ export interface SnapBankRoute {
   readonly confirmed?: { readonly by: string; readonly instead: string };
 }
 
-const EACH: SnapBank['tells'] = { NOT_FOUND: 'NOT_FOUND', INACTIVE: 'INACTIVE', BLOCKED: 'BLOCKED' };
-const ONE_FOR_ALL: SnapBank['tells'] = { NOT_FOUND: 'NOT_FOUND', INACTIVE: 'NOT_FOUND', BLOCKED: 'NOT_FOUND' };
+const DISTINCT: SnapBank['verdicts'] = { NOT_FOUND: 'NOT_FOUND', INACTIVE: 'INACTIVE', BLOCKED: 'BLOCKED' };
+const ALL_NOT_FOUND: SnapBank['verdicts'] = { NOT_FOUND: 'NOT_FOUND', INACTIVE: 'NOT_FOUND', BLOCKED: 'NOT_FOUND' };
 const PLAIN: SnapBankRoute = { digitsMax: 34, parameters: {}, wrong: {} };
 
 const STANDARD: SnapBank = {
@@ -59,8 +59,8 @@ const STANDARD: SnapBank = {
   own: { code: 'BCA', bic: 'CENAIDJA', digits: [5, 34], success: '2001500' },
   other: 'BRI',
   routes: { direct: PLAIN },
-  tells: EACH,
-  wantsExternalId: false,
+  verdicts: DISTINCT,
+  needsExternalId: false,
 };
 
 export const SNAP_BANKS: Readonly<Record<ProfileName, SnapBank>> = {
@@ -80,8 +80,8 @@ export const SNAP_BANKS: Readonly<Record<ProfileName, SnapBank>> = {
         wrong: { source_account_no: '888000100', amount: '10000', purpose_code: '04' },
       },
     },
-    tells: ONE_FOR_ALL,
-    wantsExternalId: true,
+    verdicts: ALL_NOT_FOUND,
+    needsExternalId: true,
   },
   bri: {
     ...STANDARD,
@@ -106,7 +106,7 @@ export const SNAP_BANKS: Readonly<Record<ProfileName, SnapBank>> = {
         confirmed: { by: 'ACTC', instead: 'RJCT' },
       },
     },
-    tells: ONE_FOR_ALL,
+    verdicts: ALL_NOT_FOUND,
   },
   midtrans: {
     ...STANDARD,
@@ -135,7 +135,7 @@ export async function startSnapBank(
 
 /** A connection to it, with its own profile unless told otherwise. */
 export function snapSettingsFor(name: ProfileName, baseUrl: string, changes: Partial<SnapSettings> = {}): SnapSettings {
-  const { channelId, own, wantsExternalId } = SNAP_BANKS[name];
+  const { channelId, own, needsExternalId } = SNAP_BANKS[name];
   const { clientKey, clientSecret, partnerId } = partnerSettings(keys);
   return {
     name: `snap-${name}`,
@@ -149,21 +149,21 @@ export function snapSettingsFor(name: ProfileName, baseUrl: string, changes: Par
     ownBank: own.bic,
     profile: PROFILES[name],
     ...changes,
-    choices: { origin: ORIGIN, externalIdIsReference: wantsExternalId, ...changes.choices },
+    choices: { origin: ORIGIN, externalIdIsReference: needsExternalId, ...changes.choices },
   };
 }
 
-export function snapConforms(name: ProfileName): void {
+export function testSnapConformance(name: ProfileName): void {
   const bank = SNAP_BANKS[name];
-  conforms({
+  testRailConformance({
     name: `SNAP as ${name} speaks it`,
     startBank: (context) => startSnapBank(context, bank),
     openRail: (baseUrl) => createRail(baseUrl, keys, snapSettingsFor(name, baseUrl)),
     bankCode: bank.other,
     accountPrefix: '826037',
-    tells: bank.tells,
+    verdicts: bank.verdicts,
     isInquiry: (path) => path.includes('/account-inquiry'),
-    lies: {
+    wrongReplies: {
       'another account': (text) => text.replace(/"beneficiaryAccountNo":"\d/, '"beneficiaryAccountNo":"9'),
       'an unknown code': (text) => text.replace('"2001600"', '"2001699"'),
       'a field twice': (text) => text.replace('{', '{"beneficiaryAccountName":"SOMEBODY ELSE",'),

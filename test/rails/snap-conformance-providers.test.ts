@@ -1,3 +1,3 @@
-import { snapConforms } from './snap-banks.ts';
+import { testSnapConformance } from './snap-banks.ts';
 
-snapConforms('midtrans');
+testSnapConformance('midtrans');

@@ -1,4 +1,4 @@
-import { snapConforms } from './snap-banks.ts';
+import { testSnapConformance } from './snap-banks.ts';
 
-snapConforms('bri');
-snapConforms('mandiri');
+testSnapConformance('bri');
+testSnapConformance('mandiri');

@@ -10,8 +10,8 @@ import type { ProfileName } from '../../apps/server/src/rails/snap/profiles/prof
 import type { SnapChoices } from '../../apps/server/src/rails/snap/settings.ts';
 import { createSnapRail } from '../../apps/server/src/rails/snap/snap-rail.ts';
 import { createSnapTransfers } from '../../apps/server/src/rails/snap/transfers.ts';
-import { ask, askAboutTransfer, inquiryOf, transferTo } from './connection.ts';
-import { type Lie, startLiar } from './faulty-bank-proxy.ts';
+import { inquireAccount, inquireStatus, inquiryOf, transferTo } from './connection.ts';
+import { type Fault, startFaultyBankProxy } from './faulty-bank-proxy.ts';
 import { startScriptedBank } from './scripted-bank.ts';
 import { SNAP_BANKS, type SnapBankRoute, snapSettingsFor, startSnapBank } from './snap-banks.ts';
 
@@ -29,7 +29,7 @@ export async function startChecks(context: TestContext, name: ProfileName): Prom
   const { own, other } = facts;
   const [firstRoute = ''] = Object.keys(facts.routes);
   const bank = await startSnapBank(context, facts);
-  const liar = await startLiar(context, bank.baseUrl, (path) => path.includes('/account-inquiry'));
+  const liar = await startFaultyBankProxy(context, bank.baseUrl, (path) => path.includes('/account-inquiry'));
   const scripted = await startScriptedBank();
   context.after(() => scripted.close());
   let references = 0;
@@ -55,17 +55,17 @@ export async function startChecks(context: TestContext, name: ProfileName): Prom
   async function isNotAsked(rail: Rail, code: string, digits: number): Promise<void> {
     // No account number is longer than SNAP allows, or shorter than the service does.
     if (digits > 34 || digits < 5) return;
-    const outcome = await ask(rail, code, account(digits));
+    const outcome = await inquireAccount(rail, code, account(digits));
     assert.deepEqual(outcome, { kind: 'no_verdict', reason: 'rejected_by_bank', railCode: null });
   }
 
   async function isDisbelieved(rail: Rail, lie: (fields: Record<string, unknown>) => object): Promise<void> {
-    liar.lie = relating(lie);
+    liar.fault = rewrittenJson(lie);
     try {
-      const outcome = await ask(rail, other, account(10));
+      const outcome = await inquireAccount(rail, other, account(10));
       assert.equal(outcome.kind === 'no_verdict' ? outcome.reason : outcome.kind, 'invalid_response');
     } finally {
-      liar.lie = null;
+      liar.fault = null;
     }
   }
 
@@ -77,7 +77,7 @@ export async function startChecks(context: TestContext, name: ProfileName): Prom
     const accepted = await orderTransfer(profile, recipient, reference);
     assert.equal(accepted, 'accepted');
     await onRail(profile, async (rail) => {
-      const outcome = await askAboutTransfer(rail, transferTo(code, { ...inquiryOf(code, account(10)), reference }));
+      const outcome = await inquireStatus(rail, transferTo(code, { ...inquiryOf(code, account(10)), reference }));
       assert.equal(outcome.kind, 'status', JSON.stringify(outcome));
     });
   }
@@ -104,8 +104,8 @@ export async function startChecks(context: TestContext, name: ProfileName): Prom
       'the own account',
       (profile) =>
         onRail(profile, async (rail) => {
-          const outcome = await ask(rail, own.code, account(10));
-          assert.deepEqual([kindOf(outcome), outcome.railCode], ['ACTIVE', own.success]);
+          const outcome = await inquireAccount(rail, own.code, account(10));
+          assert.deepEqual([labelOf(outcome), outcome.railCode], ['ACTIVE', own.success]);
         }),
     ],
     [
@@ -114,7 +114,7 @@ export async function startChecks(context: TestContext, name: ProfileName): Prom
         onRail(profile, async (rail) => {
           const [min, max] = own.digits;
           for (const digits of own.digits) {
-            assert.equal((await ask(rail, own.code, account(digits))).kind, 'verdict', `${digits} digits`);
+            assert.equal((await inquireAccount(rail, own.code, account(digits))).kind, 'verdict', `${digits} digits`);
           }
           await isNotAsked(rail, own.code, min - 1);
           await isNotAsked(rail, own.code, max + 1);
@@ -124,15 +124,17 @@ export async function startChecks(context: TestContext, name: ProfileName): Prom
       'a closed account',
       (profile) =>
         onRail(profile, async (rail) => {
-          const outcome = await ask(rail, other, account(10, CLOSED));
-          assert.equal(kindOf(outcome), facts.tells.INACTIVE);
-          assert.equal(rail.distinguishesClosed, facts.tells.INACTIVE !== 'NOT_FOUND');
+          const outcome = await inquireAccount(rail, other, account(10, CLOSED));
+          assert.equal(labelOf(outcome), facts.verdicts.INACTIVE);
+          assert.equal(rail.distinguishesClosed, facts.verdicts.INACTIVE !== 'NOT_FOUND');
         }),
     ],
     [
       'the limit of questions',
       (profile) =>
-        onRail(profile, async (rail) => assert.equal(kindOf(await ask(rail, other, account(10, LIMIT))), 'throttled')),
+        onRail(profile, async (rail) =>
+          assert.equal(labelOf(await inquireAccount(rail, other, account(10, LIMIT))), 'throttled'),
+        ),
     ],
     [
       'an answer to another question',
@@ -140,7 +142,7 @@ export async function startChecks(context: TestContext, name: ProfileName): Prom
         onRail(
           profile,
           async (rail) => {
-            assert.equal(kindOf(await ask(rail, other, account(10))), 'ACTIVE');
+            assert.equal(labelOf(await inquireAccount(rail, other, account(10))), 'ACTIVE');
             await isDisbelieved(rail, (fields) => ({ ...fields, partnerReferenceNo: '1' }));
           },
           choicesOf(firstRoute),
@@ -152,7 +154,7 @@ export async function startChecks(context: TestContext, name: ProfileName): Prom
     [
       'transfers of which the external id is unknown',
       (profile) =>
-        onRail(profile, async ({ inquireStatus }) => assert.equal(inquireStatus === undefined, facts.wantsExternalId), {
+        onRail(profile, async ({ inquireStatus }) => assert.equal(inquireStatus === undefined, facts.needsExternalId), {
           ...choicesOf(firstRoute),
           externalIdIsReference: false,
         }),
@@ -171,13 +173,17 @@ export async function startChecks(context: TestContext, name: ProfileName): Prom
   for (const [route, { digitsMax, wrong, confirmed, switcher }] of Object.entries(facts.routes)) {
     const choices = choicesOf(route);
     checks.set(`another bank's account by ${route}`, (profile) =>
-      onRail(profile, async (rail) => assert.equal(kindOf(await ask(rail, other, account(10))), 'ACTIVE'), choices),
+      onRail(
+        profile,
+        async (rail) => assert.equal(labelOf(await inquireAccount(rail, other, account(10))), 'ACTIVE'),
+        choices,
+      ),
     );
     checks.set(`lengths of accounts by ${route}`, (profile) =>
       onRail(
         profile,
         async (rail) => {
-          assert.equal(kindOf(await ask(rail, other, account(digitsMax))), 'ACTIVE');
+          assert.equal(labelOf(await inquireAccount(rail, other, account(digitsMax))), 'ACTIVE');
           await isNotAsked(rail, other, digitsMax + 1);
         },
         choices,
@@ -195,7 +201,7 @@ export async function startChecks(context: TestContext, name: ProfileName): Prom
         onRail(
           profile,
           async (rail) => {
-            await ask(rail, other, account(10));
+            await inquireAccount(rail, other, account(10));
             const said = JSON.parse(scripted.inquiries.at(-1)?.body ?? '{}');
             assert.equal(said.additionalInfo?.switcher, switcher);
           },
@@ -222,14 +228,14 @@ export async function startChecks(context: TestContext, name: ProfileName): Prom
   }
 }
 
-const kindOf = (outcome: InquiryOutcome): string =>
+const labelOf = (outcome: InquiryOutcome): string =>
   outcome.kind === 'verdict' ? outcome.verdict.status : outcome.reason;
 
 /** An account of so many digits; five are the fewest. */
 const account = (digits: number, ending = ACTIVE): string => `${'8'.repeat(digits - 4)}${ending}`;
 
-const relating =
-  (lie: (fields: Record<string, unknown>) => object): Lie =>
+const rewrittenJson =
+  (lie: (fields: Record<string, unknown>) => object): Fault =>
   ({ status, body }, response) =>
     void response
       .writeHead(status, { 'content-type': 'application/json' })

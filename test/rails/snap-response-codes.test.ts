@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import type { InquiryOutcome, Rail } from '../../apps/server/src/rails/rail.ts';
 import { accountVerdict } from '../../apps/server/src/rails/snap/account-inquiry.ts';
 import { rsaKeys } from '../support/rsa-keys.ts';
-import { ask } from './connection.ts';
+import { inquireAccount } from './connection.ts';
 import { answer, HOLDER, type ScriptedBank, serviceOf, startScriptedBank, successOf } from './scripted-bank.ts';
 import { SNAP_CASES } from './snap-cases.ts';
 
@@ -57,7 +57,7 @@ describe("a bank's response code", () => {
       const expected = VERDICTS[each] ?? null;
       it(`${each} of the ${kind} inquiry is ${expected ?? 'no verdict'}`, async () => {
         code = each;
-        const outcome = await ask(rail, bankCode, ACCOUNT);
+        const outcome = await inquireAccount(rail, bankCode, ACCOUNT);
         assert.equal(statusOf(outcome), expected);
         // The bank sends a name with every code: only an active account has one.
         const name =
@@ -99,7 +99,7 @@ describe("a bank's response code", () => {
     ];
     for (const [each, reason] of reasons) {
       code = each;
-      const outcome = await ask(rail, 'BRI', ACCOUNT);
+      const outcome = await inquireAccount(rail, 'BRI', ACCOUNT);
       assert.equal(outcome.kind === 'no_verdict' ? outcome.reason : null, reason, each);
     }
   });

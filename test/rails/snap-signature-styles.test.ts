@@ -4,7 +4,7 @@ import { SIGNATURE_STYLES, type SignatureStyle } from '../../apps/bank/src/snap/
 import type { SnapProfile } from '../../apps/server/src/rails/snap/profiles/profile.ts';
 import { PROFILES } from '../../apps/server/src/rails/snap/profiles/profiles.ts';
 import { createSnapRail } from '../../apps/server/src/rails/snap/snap-rail.ts';
-import { ask } from './connection.ts';
+import { inquireAccount } from './connection.ts';
 import { SNAP_BANKS, snapSettingsFor, startSnapBank } from './snap-banks.ts';
 
 const SIGNATURES: Readonly<Record<SignatureStyle, SnapProfile['signature']>> = {
@@ -22,7 +22,10 @@ describe('a bank that wants its requests signed', () => {
         const profile = { ...PROFILES.bri, signature: SIGNATURES[style] };
         const rail = createSnapRail(snapSettingsFor('bri', bank.baseUrl, { profile }));
         context.after(() => rail.close());
-        const outcomes = [await ask(rail, 'BNI', '8888801234'), await ask(rail, 'BRI', '888801000157508')];
+        const outcomes = [
+          await inquireAccount(rail, 'BNI', '8888801234'),
+          await inquireAccount(rail, 'BRI', '888801000157508'),
+        ];
         for (const { kind, railCode } of outcomes) {
           if (style === wanted) assert.equal(kind, 'verdict', String(railCode));
           else assert.match(`${kind} ${railCode}`, /^no_verdict 40[01]1[56]0[02]$/, style);

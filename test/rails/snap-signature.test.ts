@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { rsaKeys } from '../support/rsa-keys.ts';
-import { ask, CLIENT_KEY, CLIENT_SECRET } from './connection.ts';
+import { CLIENT_KEY, CLIENT_SECRET, inquireAccount } from './connection.ts';
 import {
   type BankRequest,
   EXTERNAL_PATH,
@@ -45,8 +45,8 @@ describe('what the SNAP rail really sends', () => {
     bank = await startScriptedBank();
     // The bank's address has a path of its own, which the signature covers too, and ends with a slash.
     const rail = bank.rail(keys, { baseUrl: `${bank.baseUrl}${PREFIX}/` });
-    assert.equal((await ask(rail, 'BRI', '888801000157508')).kind, 'verdict');
-    assert.equal((await ask(rail, 'BCA', '1234567890')).kind, 'verdict');
+    assert.equal((await inquireAccount(rail, 'BRI', '888801000157508')).kind, 'verdict');
+    assert.equal((await inquireAccount(rail, 'BCA', '1234567890')).kind, 'verdict');
     [tokenRequest, external, internal] = bank.requests as [BankRequest, BankRequest, BankRequest];
   });
   after(async () => {

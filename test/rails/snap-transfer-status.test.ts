@@ -2,31 +2,31 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Rail, StatusInquiryOutcome } from '../../apps/server/src/rails/rail.ts';
 import { rsaKeys } from '../support/rsa-keys.ts';
-import { askAboutTransfer, transferTo } from './connection.ts';
+import { inquireStatus, transferTo } from './connection.ts';
 import {
   answer,
-  answerTransfer,
+  answerStatus,
   type BankAnswer,
   type ScriptedBank,
   startScriptedBank,
+  statusReplyOf,
   TRANSFER_STATUS_PATH,
-  transferOf,
 } from './scripted-bank.ts';
 import { SNAP_CASES } from './snap-cases.ts';
 
 let bank: ScriptedBank;
 let rail: Rail;
-let script: BankAnswer = answerTransfer('00');
+let script: BankAnswer = answerStatus('00');
 
 before(async () => {
-  bank = await startScriptedBank({ transfer: (request, response) => script(request, response) });
+  bank = await startScriptedBank({ status: (request, response) => script(request, response) });
   rail = bank.rail(rsaKeys());
 });
 after(() => bank?.close());
 
 async function outcomeOf(answered: BankAnswer, inquiry = transferTo('BRI')): Promise<StatusInquiryOutcome> {
   script = answered;
-  return askAboutTransfer(rail, inquiry);
+  return inquireStatus(rail, inquiry);
 }
 
 /** What an outcome may do: `none` leaves everything as it is. */
@@ -39,8 +39,8 @@ describe('the question about a transfer', () => {
     ['BRI', '18'],
   ] as const) {
     it(`names the transfer by its reference, service ${service} to ${code}, and is signed like the others`, async () => {
-      await outcomeOf(answerTransfer('03'), transferTo(code));
-      const { method, path, headers, body } = bank.transferInquiries.at(-1) ?? assert.fail('it did not arrive');
+      await outcomeOf(answerStatus('03'), transferTo(code));
+      const { method, path, headers, body } = bank.statusInquiries.at(-1) ?? assert.fail('it did not arrive');
       assert.deepEqual([method, path], ['POST', TRANSFER_STATUS_PATH]);
       assert.deepEqual(JSON.parse(body), {
         originalPartnerReferenceNo: 'TRANSFER-1',
@@ -55,20 +55,20 @@ describe('the question about a transfer', () => {
   }
 
   it('names the service of another bank when the bank is in no directory', async () => {
-    await outcomeOf(answerTransfer('03'), transferTo('BCA', { bank: null }));
-    assert.equal(bank.transferInquiries.at(-1)?.fields['serviceCode'], '18');
+    await outcomeOf(answerStatus('03'), transferTo('BCA', { bank: null }));
+    assert.equal(bank.statusInquiries.at(-1)?.fields['serviceCode'], '18');
   });
 
   it('is put once more, with a new token and a new X-EXTERNAL-ID, to a bank that forgot the token', async () => {
-    const earlier = bank.transferInquiries.length;
+    const earlier = bank.statusInquiries.length;
     let refused = false;
     const outcome = await outcomeOf((request, response) => {
-      if (refused) return answerTransfer('00')(request, response);
+      if (refused) return answerStatus('00')(request, response);
       refused = true;
       return answer(response, 401, { responseCode: '4013601', responseMessage: 'Invalid Token (B2B)' });
     });
     assert.equal(effectOf(outcome), 'SUCCESS');
-    const [first, second, ...more] = bank.transferInquiries.slice(earlier);
+    const [first, second, ...more] = bank.statusInquiries.slice(earlier);
     assert.equal(more.length, 0);
     assert.notEqual(first?.headers.authorization, second?.headers.authorization);
     assert.notEqual(first?.headers['x-external-id'], second?.headers['x-external-id']);
@@ -94,12 +94,12 @@ describe('latestTransactionStatus', () => {
   };
   for (const [status, expected] of Object.entries(STATUSES)) {
     it(`${status} is ${effectOf(expected)}`, async () => {
-      assert.deepEqual(await outcomeOf(answerTransfer(status)), expected);
+      assert.deepEqual(await outcomeOf(answerStatus(status)), expected);
     });
   }
   for (const status of ['08', '0', '000', '99', '', ' 00', 'SUCCESS', 'toString', undefined, null, 0, ['00']]) {
     it(`${JSON.stringify(status)} moves nothing`, async () => {
-      const outcome = await outcomeOf(answerTransfer('00', { latestTransactionStatus: status }));
+      const outcome = await outcomeOf(answerStatus('00', { latestTransactionStatus: status }));
       assert.equal(effectOf(outcome), 'none: invalid_response');
     });
   }
@@ -132,7 +132,7 @@ describe('latestTransactionStatus', () => {
     for (const [http, cases] of Object.entries(SNAP_CASES)) {
       for (const each of cases) {
         const previousResponseCode = `${http}18${each}`;
-        assert.deepEqual(await outcomeOf(answerTransfer('06', { previousResponseCode })), {
+        assert.deepEqual(await outcomeOf(answerStatus('06', { previousResponseCode })), {
           kind: 'status',
           status: 'FAILED',
           failureReason: EXPLAINED[`${http} ${each}`] ?? 'REJECTED_BY_BANK',
@@ -143,7 +143,7 @@ describe('latestTransactionStatus', () => {
   });
 
   it('06 with a code that is none is REJECTED_BY_BANK, and the code is not passed on', async () => {
-    const outcome = await outcomeOf(answerTransfer('06', { previousResponseCode: 'account 1234567890 is closed' }));
+    const outcome = await outcomeOf(answerStatus('06', { previousResponseCode: 'account 1234567890 is closed' }));
     assert.deepEqual(outcome, {
       kind: 'status',
       status: 'FAILED',
@@ -171,10 +171,10 @@ describe('the response code of the inquiry', () => {
 });
 
 const changed = (changes: Record<string, unknown>, status = '06', http = 200): BankAnswer => {
-  return (request, response) => answer(response, http, { ...transferOf(request, status), ...changes });
+  return (request, response) => answer(response, http, { ...statusReplyOf(request, status), ...changes });
 };
 const rewritten = (rewrite: (right: string) => string): BankAnswer => {
-  return (request, response) => answer(response, 200, rewrite(JSON.stringify(transferOf(request, '06'))));
+  return (request, response) => answer(response, 200, rewrite(JSON.stringify(statusReplyOf(request, '06'))));
 };
 
 describe('a bank that lies about a transfer is never believed', () => {

@@ -8,12 +8,12 @@ import type { TLSSocket } from 'node:tls';
 import { type BankReply, createBankHttp, NoReply } from '../../apps/server/src/rails/bank-http.ts';
 import type { BankTransport } from '../../apps/server/src/rails/transport.ts';
 import { timeLimitMs } from '../support/suite-environment.ts';
-import { type Certified, createAuthority } from './certificates.ts';
+import { createAuthority, type IssuedCertificate } from './certificates.ts';
 
 const BODY = '{"beneficiaryAccountNo":"1234567890"}';
 
 /** A bank that lets in only whom the authority vouches for, and answers with the name it knows him by. */
-async function startStrictBank(own: Certified, authorities: string): Promise<Server> {
+async function startStrictBank(own: IssuedCertificate, authorities: string): Promise<Server> {
   const server = createTlsServer(
     { cert: own.certificate, key: own.privateKey, ca: authorities, requestCert: true, rejectUnauthorized: true },
     (request, response) => {
@@ -31,17 +31,17 @@ async function startStrictBank(own: Certified, authorities: string): Promise<Ser
 interface Proxy {
   readonly server: Server;
   /** What it was told to connect to. */
-  readonly told: (string | undefined)[];
+  readonly connectTargets: (string | undefined)[];
   /** Everything that it carried to the bank. */
-  readonly carried: Buffer[];
+  readonly tunneled: Buffer[];
   readonly sockets: Set<Socket>;
 }
 
 async function startProxy(): Promise<Proxy> {
-  const proxy: Proxy = { server: createServer(), told: [], carried: [], sockets: new Set() };
+  const proxy: Proxy = { server: createServer(), connectTargets: [], tunneled: [], sockets: new Set() };
   proxy.server.on('request', (_request, response) => response.writeHead(405).end());
   proxy.server.on('connect', (request, socket) => {
-    proxy.told.push(request.url);
+    proxy.connectTargets.push(request.url);
     const [host = '', port] = (request.url ?? '').split(':');
     const onward = connect(Number(port), host, () => socket.write('HTTP/1.1 200 OK\r\n\r\n'));
     for (const each of [socket as Socket, onward]) {
@@ -50,7 +50,7 @@ async function startProxy(): Promise<Proxy> {
       each.once('close', () => [socket, onward].map((other) => other.destroy()));
     }
     socket.on('data', (chunk: Buffer) => {
-      proxy.carried.push(chunk);
+      proxy.tunneled.push(chunk);
       onward.write(chunk);
     });
     onward.pipe(socket);
@@ -64,14 +64,14 @@ const portOf = (server: Server): number => (server.address() as AddressInfo).por
 
 describe('the way to a bank', () => {
   let authorities: string;
-  let client: Certified;
+  let client: IssuedCertificate;
   let bank: Server;
   let proxy: Proxy;
   before(async () => {
     const authority = await createAuthority();
     authorities = authority.certificate;
-    client = await authority.vouchFor('Tiba');
-    bank = await startStrictBank(await authority.vouchFor('bank.example'), authorities);
+    client = await authority.issue('Tiba');
+    bank = await startStrictBank(await authority.issue('bank.example'), authorities);
     proxy = await startProxy();
   });
   after(async () => {
@@ -106,7 +106,7 @@ describe('the way to a bank', () => {
   });
 
   it('does not lead into it with one that another authority vouches for', async () => {
-    const stranger = await (await createAuthority()).vouchFor('Tiba');
+    const stranger = await (await createAuthority()).issue('Tiba');
     const { certificate: clientCertificate, privateKey: clientPrivateKey } = stranger;
     await assert.rejects(post({ clientCertificate, clientPrivateKey, authorities }), isUnreachable);
   });
@@ -122,8 +122,8 @@ describe('the way to a bank', () => {
   it('goes through the proxy, which reads nothing of what it carries', async () => {
     const proxyUrl = `http://127.0.0.1:${portOf(proxy.server)}`;
     assert.deepEqual(await post({ ...identity(), proxyUrl }), { status: 200, body: 'Tiba' });
-    assert.deepEqual(proxy.told, [`127.0.0.1:${portOf(bank)}`]);
-    const carried = Buffer.concat(proxy.carried);
+    assert.deepEqual(proxy.connectTargets, [`127.0.0.1:${portOf(bank)}`]);
+    const carried = Buffer.concat(proxy.tunneled);
     assert.ok(carried.length > 0);
     assert.ok(!carried.includes('beneficiaryAccountNo'));
   });

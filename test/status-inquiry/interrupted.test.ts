@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { after, before, beforeEach, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import {
-  answerTransfer,
+  answerStatus,
   type BankAnswer,
   referenceOf,
   type ScriptedBank,
@@ -30,7 +30,7 @@ let script: BankAnswer;
 
 before(async () => {
   keys = rsaKeys();
-  bank = await startScriptedBank({ transfer: (request, response) => script(request, response) });
+  bank = await startScriptedBank({ status: (request, response) => script(request, response) });
   bench = await startInquiryBench();
 });
 after(async () => {
@@ -42,7 +42,7 @@ beforeEach(() => bench.database.query('delete from tiba.status_inquiries'));
 
 const DUE = later(6 * SECOND_MS);
 const questionsAbout = (id: string): number =>
-  bank.transferInquiries.filter((request) => referenceOf(request) === id).length;
+  bank.statusInquiries.filter((request) => referenceOf(request) === id).length;
 
 async function statusesOf(ids: readonly string[]): Promise<Set<string | undefined>> {
   const transactions = await transactionsIn(bench.database);
@@ -66,7 +66,7 @@ test('what a process was asking when it was killed is asked by another when its 
     await ended;
   }
 
-  script = answerTransfer('00');
+  script = answerStatus('00');
   const { inquiries } = bench.startProcess({ rails: [bank.rail(keys)] });
   assert.equal(await inquiries.poll(later(14 * SECOND_MS, DUE)), 0);
   assert.equal(questionsAbout(id), 1);
@@ -84,7 +84,7 @@ test('a process that stops gives back what it was asking: another asks at once',
   await stopping.close();
   await asked;
 
-  script = answerTransfer('00');
+  script = answerStatus('00');
   const { inquiries } = bench.startProcess({ rails: [bank.rail(keys)] });
   assert.equal(await inquiries.poll(later(SECOND_MS, DUE)), ids.length);
 });
@@ -94,14 +94,14 @@ test('an answer that comes after the claim has run out leaves the question to wh
   await bench.insertTransactions([id], START);
   let release = (): void => {};
   script = (request, response) => {
-    release = () => void answerTransfer('07')(request, response);
+    release = () => void answerStatus('07')(request, response);
   };
   const slow = bench.startProcess({ rails: [bank.rail(keys)] });
   const asked = slow.inquiries.poll(DUE);
   await until('the question has arrived', () => questionsAbout(id) === 1);
   // The same moment is a minute later for the other, as if the first had stood still meanwhile.
   const { inquiries } = bench.startProcess({ rails: [bank.rail(keys)] });
-  script = answerTransfer('03');
+  script = answerStatus('03');
   assert.equal(await inquiries.poll(later(MINUTE_MS, DUE)), 1);
   const read = () => bench.database.query('select * from tiba.status_inquiries');
   const settled = await read();
@@ -120,7 +120,7 @@ test('a bank that gave the money back: FAILED while that is news, a reversal whe
       const update = { clientId: 'alpha', transactionId, status: 'SUCCESS' } as const;
       await transactionUpdater.apply([{ line: 1, source: 'core', raw: '{}', update }], DUE);
     }
-    answerTransfer('04')(request, response);
+    answerStatus('04')(request, response);
   };
   await inquiries.poll(DUE);
   const transactions = await transactionsIn(bench.database);
@@ -148,7 +148,7 @@ test('a bank that lies leaves everything as it is, and is asked again', async ()
   let truthful = false;
   script = (request, response) => {
     const index = ids.indexOf(referenceOf(request));
-    const right = (changes = {}): unknown => answerTransfer('06', changes)(request, response);
+    const right = (changes = {}): unknown => answerStatus('06', changes)(request, response);
     if (truthful) return right();
     if (index < LIES.length) return right(LIES[index]);
     if (index === LIES.length) return response.end('<html>06</html>');
@@ -158,7 +158,7 @@ test('a bank that lies leaves everything as it is, and is asked again', async ()
   };
   const { inquiries } = bench.startProcess({ rails: [bank.rail(keys)] });
   await inquiries.poll(DUE);
-  assert.equal(bank.transferInquiries.filter((request) => ids.includes(referenceOf(request))).length, ids.length);
+  assert.equal(bank.statusInquiries.filter((request) => ids.includes(referenceOf(request))).length, ids.length);
   assert.deepEqual(await statusesOf(ids), new Set(['PROCESS']));
   const words = await bench.database.query(
     "select from tiba.status_updates where source like 'rail:%' and transaction_id like 'TY%'",
@@ -186,7 +186,7 @@ test('transactions of a rail that is not known are put off, said so once for eac
   const due = await bench.database.query('select from tiba.status_inquiries where next_at <= $1', [now.toISOString()]);
   assert.equal(due.length, 0);
 
-  script = answerTransfer('00');
+  script = answerStatus('00');
   const knowing = bench.startProcess({ rails: ['strange', 'stranger'].map((name) => bank.rail(keys, { name })) });
   assert.equal(await knowing.inquiries.poll(later(HALF_AN_HOUR_MS, now)), ids.length);
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Status } from '../../apps/server/src/domain/transaction.ts';
-import { answerTransfer, referenceOf, type ScriptedBank, startScriptedBank } from '../rails/scripted-bank.ts';
+import { answerStatus, referenceOf, type ScriptedBank, startScriptedBank } from '../rails/scripted-bank.ts';
 import { rsaKeys } from '../support/rsa-keys.ts';
 import {
   type InquiryBench,
@@ -46,12 +46,12 @@ let asker: InquiryProcess;
 
 before(async () => {
   bank = await startScriptedBank({
-    transfer(request, response) {
+    status(request, response) {
       const id = referenceOf(request);
       questions.set(id, (questions.get(id) ?? 0) + 1);
       const { endsMs, status } = courseOf(id);
       const ended = now.getTime() - START.getTime() >= endsMs;
-      return answerTransfer(ended ? status : '03', ended ? { previousResponseCode: '4041811' } : {})(request, response);
+      return answerStatus(ended ? status : '03', ended ? { previousResponseCode: '4041811' } : {})(request, response);
     },
   });
   bench = await startInquiryBench();
@@ -111,7 +111,7 @@ test('what a bank said stands in the observations, by the name of its rail', asy
 });
 
 test('nothing is asked any more about what is final', async () => {
-  const asked = bank.transferInquiries.length;
+  const asked = bank.statusInquiries.length;
   assert.equal(await asker.inquiries.poll(later(100 * MINUTE_MS)), 0);
-  assert.equal(bank.transferInquiries.length, asked);
+  assert.equal(bank.statusInquiries.length, asked);
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { REFRESH_TIMEOUT_MS } from '../../apps/server/src/status-inquiry/status-inquiries.ts';
 import {
-  answerTransfer,
+  answerStatus,
   type BankAnswer,
   type BankRequest,
   referenceOf,
@@ -30,12 +30,12 @@ let used = 0;
 let keys: RsaKeys;
 let bank: ScriptedBank;
 let bench: InquiryBench;
-let script: BankAnswer = answerTransfer('03');
+let script: BankAnswer = answerStatus('03');
 let now = START;
 
 before(async () => {
   keys = rsaKeys();
-  bank = await startScriptedBank({ transfer: (request, response) => script(request, response) });
+  bank = await startScriptedBank({ status: (request, response) => script(request, response) });
   bench = await startInquiryBench();
 });
 after(async () => {
@@ -43,7 +43,7 @@ after(async () => {
   await bank?.close();
 });
 beforeEach(() => {
-  script = answerTransfer('03');
+  script = answerStatus('03');
   now = START;
 });
 
@@ -57,7 +57,7 @@ const start = (options: Partial<InquiryProcessOptions> = {}): InquiryProcess =>
   bench.startProcess({ rails: [bank.rail(keys)], staleMs: STALE_MS, now: () => now, ...options });
 
 const questionsAbout = (id: string): readonly BankRequest[] =>
-  bank.transferInquiries.filter((request) => referenceOf(request) === id);
+  bank.statusInquiries.filter((request) => referenceOf(request) === id);
 
 const statusOf = async (id: string): Promise<string | undefined> =>
   (await transactionsIn(bench.database)).get(id)?.status;
@@ -68,7 +68,7 @@ function holding(status: string): { answer: BankAnswer; arrived: () => number; r
   let released = false;
   return {
     answer(request, response) {
-      const give = (): unknown => answerTransfer(status)(request, response);
+      const give = (): unknown => answerStatus(status)(request, response);
       if (released) give();
       else held.push(give);
     },
@@ -82,7 +82,7 @@ function holding(status: string): { answer: BankAnswer; arrived: () => number; r
 
 test('a reader of a transaction that was never asked about sees what its bank says now', async () => {
   const id = await begin();
-  script = answerTransfer('00');
+  script = answerStatus('00');
   await start().inquiries.refresh('alpha', id);
   assert.equal(await statusOf(id), 'SUCCESS');
   assert.equal(questionsAbout(id).length, 1);
@@ -192,7 +192,7 @@ test('reading the same transaction again and again costs no query', async () => 
 
 test('what cannot be asked about resolves: another client, a final one, a rail that is unknown or takes no questions', async () => {
   const id = await begin();
-  script = answerTransfer('00');
+  script = answerStatus('00');
   const { inquiries } = start();
   await inquiries.refresh('beta', id);
   assert.equal(questionsAbout(id).length, 0);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import {
-  answerTransfer,
+  answerStatus,
   type BankAnswer,
   referenceOf,
   type ScriptedBank,
@@ -36,7 +36,7 @@ const watched: BankAnswer = async (request, response) => {
   underWayMax = Math.max(underWayMax, underWay.size);
   for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
   underWay.delete(reference);
-  answerTransfer(said)(request, response);
+  answerStatus(said)(request, response);
 };
 
 let keys: RsaKeys;
@@ -44,7 +44,7 @@ let bank: ScriptedBank;
 let bench: InquiryBench;
 before(async () => {
   keys = rsaKeys();
-  bank = await startScriptedBank({ transfer: watched });
+  bank = await startScriptedBank({ status: watched });
   bench = await startInquiryBench();
 });
 after(async () => {

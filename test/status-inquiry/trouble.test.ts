@@ -1,12 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import {
-  answer,
-  answerTransfer,
-  type BankAnswer,
-  type ScriptedBank,
-  startScriptedBank,
-} from '../rails/scripted-bank.ts';
+import { answer, answerStatus, type BankAnswer, type ScriptedBank, startScriptedBank } from '../rails/scripted-bank.ts';
 import { type RsaKeys, rsaKeys } from '../support/rsa-keys.ts';
 import {
   HOUR_MS,
@@ -23,7 +17,7 @@ import {
 suite('a bank in trouble', () => {
   const FAILURES: Readonly<Record<string, BankAnswer>> = {
     'says that it cannot': (_request, response) => answer(response, 503, '<html>Service Unavailable</html>'),
-    'answers nonsense': answerTransfer('99'),
+    'answers nonsense': answerStatus('99'),
   };
   let keys: RsaKeys;
   let bank: ScriptedBank;
@@ -31,7 +25,7 @@ suite('a bank in trouble', () => {
   let script: BankAnswer;
   before(async () => {
     keys = rsaKeys();
-    bank = await startScriptedBank({ transfer: (request, response) => script(request, response) });
+    bank = await startScriptedBank({ status: (request, response) => script(request, response) });
     bench = await startInquiryBench();
   });
   after(async () => {
@@ -46,14 +40,14 @@ suite('a bank in trouble', () => {
       script = failure;
       await bench.insertTransactions(ids, START, rail);
       const { inquiries } = bench.startProcess({ rails: [bank.rail(keys, { name: rail })] });
-      const begun = bank.transferInquiries.length;
+      const begun = bank.statusInquiries.length;
       let now = START;
       for (; now < later(10 * MINUTE_MS); now = later(2 * SECOND_MS, now)) await inquiries.poll(now);
-      const asked = bank.transferInquiries.length - begun;
+      const asked = bank.statusInquiries.length - begun;
       // Each would have been asked about seven times.
       assert.ok(asked >= 40 && asked < 120, `${asked} questions in ten minutes of trouble`);
 
-      script = answerTransfer('00');
+      script = answerStatus('00');
       for (; now < later(25 * MINUTE_MS); now = later(5 * SECOND_MS, now)) await inquiries.poll(now);
       const transactions = await transactionsIn(bench.database);
       assert.deepEqual(new Set(ids.map((id) => transactions.get(id)?.status)), new Set(['SUCCESS']));
@@ -63,7 +57,7 @@ suite('a bank in trouble', () => {
 
   test('does not keep the others waiting', async () => {
     script = (request, response) =>
-      request.headers['x-partner-id'] === 'SILENT' ? undefined : answerTransfer('00')(request, response);
+      request.headers['x-partner-id'] === 'SILENT' ? undefined : answerStatus('00')(request, response);
     const [silent, well] = [idsOf('TX', 40), idsOf('TY', 40)];
     await bench.insertTransactions(silent, START, 'silent');
     await bench.insertTransactions(well, START, 'well');
@@ -87,22 +81,22 @@ suite('a bank in trouble', () => {
     let now = START;
     await bench.insertTransactions(ids, now, 'read');
     const { inquiries } = bench.startProcess({ rails: [bank.rail(keys, { name: 'read' })], now: () => now });
-    const begun = bank.transferInquiries.length;
+    const begun = bank.statusInquiries.length;
     for (; now < later(3 * MINUTE_MS); now = later(SECOND_MS, now)) {
       await Promise.all(ids.map((id) => inquiries.refresh('alpha', id)));
     }
-    const asked = bank.transferInquiries.length - begun;
+    const asked = bank.statusInquiries.length - begun;
     assert.ok(asked < 120, `${asked} questions`);
   });
 
   test('that fails on one transfer for ever is asked about it ever more rarely', async () => {
     const [id = ''] = idsOf('TQ', 1);
-    script = answerTransfer('99');
+    script = answerStatus('99');
     await bench.insertTransactions([id], START, 'poisoned');
     const { inquiries } = bench.startProcess({ rails: [bank.rail(keys, { name: 'poisoned' })] });
-    const begun = bank.transferInquiries.length;
+    const begun = bank.statusInquiries.length;
     for (let now = START; now < later(48 * HOUR_MS); now = later(5 * MINUTE_MS, now)) await inquiries.poll(now);
-    const asked = bank.transferInquiries.length - begun;
+    const asked = bank.statusInquiries.length - begun;
     assert.ok(asked > 20 && asked < 150, `${asked} questions in two days`);
     assert.equal((await transactionsIn(bench.database)).get(id)?.status, 'PROCESS');
   });

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { listInquiryReviews } from '../../apps/server/src/postgres/status-inquiries.ts';
 import {
   answer,
-  answerTransfer,
+  answerStatus,
   type BankAnswer,
   referenceOf,
   type ScriptedBank,
@@ -23,7 +23,7 @@ import {
 } from './harness.ts';
 
 const UNKNOWN: Readonly<Record<string, BankAnswer>> = {
-  TU0000000007: answerTransfer('07'),
+  TU0000000007: answerStatus('07'),
   TU0000000404: (_request, response) =>
     answer(response, 404, { responseCode: '4043601', responseMessage: 'Not found' }),
 };
@@ -38,11 +38,8 @@ let now = START;
 
 before(async () => {
   bank = await startScriptedBank({
-    transfer: (request, response) =>
-      (found === null ? (UNKNOWN[referenceOf(request)] ?? answerTransfer('00')) : answerTransfer(found))(
-        request,
-        response,
-      ),
+    status: (request, response) =>
+      (found === null ? (UNKNOWN[referenceOf(request)] ?? answerStatus('00')) : answerStatus(found))(request, response),
   });
   bench = await startInquiryBench();
   asker = bench.startProcess({ rails: [bank.rail(rsaKeys())], now: () => now });
@@ -55,9 +52,9 @@ after(async () => {
 
 /** How many questions there were in this time, asked a minute apart. */
 async function askUntil(end: Date): Promise<number> {
-  const asked = bank.transferInquiries.length;
+  const asked = bank.statusInquiries.length;
   for (; now < end; now = later(MINUTE_MS, now)) await asker.inquiries.poll(now);
-  return bank.transferInquiries.length - asked;
+  return bank.statusInquiries.length - asked;
 }
 
 const statuses = async (): Promise<Set<string>> =>
@@ -96,19 +93,19 @@ test('after the grace period it is for review: listed, counted, logged once, sti
 });
 
 test('then it is asked about rarely, but for ever, and whoever reads it does not change that', async () => {
-  const asked = bank.transferInquiries.length;
+  const asked = bank.statusInquiries.length;
   for (let read = 0; read < 60; read += 1) {
     now = later(30 * SECOND_MS, now);
     for (const id of IDS) await asker.inquiries.refresh('alpha', id);
   }
-  const byReaders = bank.transferInquiries.length - asked;
+  const byReaders = bank.statusInquiries.length - asked;
   assert.ok(byReaders <= IDS.length * 2, `${byReaders} questions of readers in half an hour`);
 
   for (let day = 0; day < 3; day += 1) {
-    const earlier = bank.transferInquiries.length;
+    const earlier = bank.statusInquiries.length;
     const end = later(24 * HOUR_MS, now);
     for (; now < end; now = later(HOUR_MS, now)) await asker.inquiries.poll(now);
-    const asked = bank.transferInquiries.length - earlier;
+    const asked = bank.statusInquiries.length - earlier;
     assert.ok(asked >= 2 * 3 && asked <= 2 * 5, `${asked} questions on day ${day}`);
   }
   assert.deepEqual(await statuses(), new Set(['PROCESS']));

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { InquiryOutcome } from '../../../apps/server/src/rails/rail.ts';
 import { PROTECTION } from '../../../apps/server/src/rails/resilience/settings.ts';
-import { choosing } from './choosing.ts';
+import { inquiriesOver } from './inquiries-over.ts';
 import { active, noVerdict, scriptedRail, silence } from './scripted-rail.ts';
 
 describe('how much a bank is asked', () => {
@@ -10,13 +10,13 @@ describe('how much a bank is asked', () => {
     const first = scriptedRail('first', silence);
     const second = scriptedRail('second', () => active('SECOND'));
     const protection = { ...PROTECTION, concurrencyMax: 5 };
-    const { inquire } = choosing([first, second], { protection });
+    const { inquire } = inquiriesOver([first, second], { protection });
     const outcomes = Array.from({ length: 10 }, () => inquire());
     assert.deepEqual(
       await Promise.all(outcomes.slice(5)),
       Array.from({ length: 5 }, () => active('SECOND')),
     );
-    assert.equal(first.asked.length, 5);
+    assert.equal(first.inquiries.length, 5);
     await Promise.all(outcomes);
   });
 
@@ -25,11 +25,11 @@ describe('how much a bank is asked', () => {
       inquiry.bank.bic === 'CENAIDJA' ? silence(inquiry, signal) : active('ALIVE'),
     );
     const contract = { perSecond: null, perDay: null, concurrencyMax: 4, isShared: true };
-    const { inquire } = choosing([rail], { contracts: new Map([['switch', contract]]) });
+    const { inquire } = inquiriesOver([rail], { contracts: new Map([['switch', contract]]) });
     const silent = Array.from({ length: 4 }, () => inquire('BCA'));
     assert.deepEqual(await inquire('BRI'), active('ALIVE'));
     assert.deepEqual(await silent[3], { ...noVerdict('bulkhead_full'), retryAfterMs: 1_000 });
-    assert.equal(rail.asked.length, 3);
+    assert.equal(rail.inquiries.length, 3);
     await Promise.all(silent);
   });
 
@@ -39,11 +39,11 @@ describe('how much a bank is asked', () => {
       const answer = new Promise<InquiryOutcome>((resolve) => (release = resolve));
       const rail = scriptedRail('switch', () => answer);
       const contract = { perSecond: null, perDay: null, concurrencyMax, isShared: true };
-      const { inquire, view } = choosing([rail], { contracts: new Map([['switch', contract]]) });
+      const { inquire, snapshot } = inquiriesOver([rail], { contracts: new Map([['switch', contract]]) });
       const told = () => [
-        view()[0]?.concurrencyMax,
-        view()[0]?.inFlight,
-        view()[0]?.banks.map((each) => each.health.inFlight),
+        snapshot()[0]?.concurrencyMax,
+        snapshot()[0]?.inFlight,
+        snapshot()[0]?.banks.map((each) => each.health.inFlight),
       ];
       assert.deepEqual(told(), [concurrencyMax, 0, []]);
       const underWay = [inquire('BCA'), inquire('BCA'), inquire('BRI')];
@@ -57,14 +57,14 @@ describe('how much a bank is asked', () => {
   it('per second is what the contract allows, over all its banks, and it is said when the next may go out', async () => {
     const rail = scriptedRail('switch', () => active('ALIVE'));
     const contract = { perSecond: 2, perDay: null, concurrencyMax: null, isShared: true };
-    const { inquire, push } = choosing([rail], { contracts: new Map([['switch', contract]]) });
+    const { inquire, advance } = inquiriesOver([rail], { contracts: new Map([['switch', contract]]) });
     await inquire('BCA');
     await inquire('BRI');
-    push(400);
+    advance(400);
     assert.deepEqual(await inquire('BNI'), { ...noVerdict('quota_exhausted'), retryAfterMs: 600 });
-    push(600);
+    advance(600);
     assert.deepEqual(await inquire('BNI'), active('ALIVE'));
-    assert.equal(rail.asked.length, 3);
+    assert.equal(rail.inquiries.length, 3);
   });
 
   it('per day ends at midnight in Jakarta', async () => {
@@ -72,10 +72,10 @@ describe('how much a bank is asked', () => {
     const rail = scriptedRail('only', () => active('ALIVE'));
     const contract = { perSecond: null, perDay: 1, concurrencyMax: null, isShared: true };
     const contracts = new Map([['only', contract]]);
-    const { inquire, view } = choosing([rail], { contracts, wallClock: () => wallMs });
+    const { inquire, snapshot } = inquiriesOver([rail], { contracts, wallClock: () => wallMs });
     await inquire();
     assert.deepEqual(await inquire(), { ...noVerdict('quota_exhausted'), retryAfterMs: 10_000 });
-    assert.deepEqual(view()[0]?.quotaLeft, { second: null, day: 0 });
+    assert.deepEqual(snapshot()[0]?.quotaLeft, { second: null, day: 0 });
     wallMs += 10_000;
     assert.deepEqual(await inquire(), active('ALIVE'));
   });

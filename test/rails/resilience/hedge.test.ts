@@ -10,13 +10,13 @@ import { seededRandom } from './seed.ts';
 
 const nextAccount = accounts();
 
-function hedging(rails: readonly Rail[], hedge = true) {
+function hedgedInquiries(rails: readonly Rail[], hedge = true) {
   const routes = new Map([['CENAIDJA', { rails: null, hedge }]]);
   const inquiries = createAccountInquiries(rails, createMetrics(), { routes });
   const inquire = async () => withoutRail(await inquiries.inquire(inquiryOf('BCA', nextAccount())));
   return {
     inquire,
-    view: inquiries.snapshot,
+    snapshot: inquiries.snapshot,
     /** The bank is known to answer at once, and so many extra questions are saved up. */
     async warmUp(extra: number): Promise<void> {
       for (let turn = 0; turn < extra * 50; turn += 1) await inquire();
@@ -25,7 +25,7 @@ function hedging(rails: readonly Rail[], hedge = true) {
 }
 
 /** These, one after the other, and the last one from then on. */
-const inTurn =
+const inSequence =
   (...scripts: readonly Script[]): Script =>
   (inquiry, signal) => {
     const [next, ...rest] = scripts;
@@ -36,22 +36,22 @@ const inTurn =
 describe('hedging', () => {
   it('asks again when the answer is slower than most; the first verdict wins, and nobody waits for the other', async () => {
     const rail = scriptedRail('only', () => active('FAST'));
-    const { inquire, warmUp, view } = hedging([rail]);
+    const { inquire, warmUp, snapshot } = hedgedInquiries([rail]);
     await warmUp(1);
-    const before = rail.asked.length;
-    rail.script = inTurn(silence, () => active('SECOND'));
+    const before = rail.inquiries.length;
+    rail.script = inSequence(silence, () => active('SECOND'));
     assert.deepEqual(await inquire(), active('SECOND'));
-    const [slow, second, ...more] = rail.asked.slice(before);
+    const [slow, second, ...more] = rail.inquiries.slice(before);
     assert.equal(slow?.account, second?.account);
     assert.ok(slow?.signal.aborted);
     assert.equal(more.length, 0);
-    assert.equal(view()[0]?.banks[0]?.health.inFlight, 0, 'and no place stays taken');
+    assert.equal(snapshot()[0]?.banks[0]?.health.inFlight, 0, 'and no place stays taken');
   });
 
   it('asks the next rail, where there is one', async () => {
     const first = scriptedRail('first', () => active('FIRST'));
     const second = scriptedRail('second', () => active('SECOND'));
-    const { inquire, warmUp } = hedging([first, second]);
+    const { inquire, warmUp } = hedgedInquiries([first, second]);
     await warmUp(1);
     first.script = silence;
     assert.deepEqual(await inquire(), active('SECOND'));
@@ -59,11 +59,11 @@ describe('hedging', () => {
 
   it('takes the first answer when it comes after all', async () => {
     const rail = scriptedRail('only', () => active('FAST'));
-    const { inquire, warmUp } = hedging([rail]);
+    const { inquire, warmUp } = hedgedInquiries([rail]);
     await warmUp(1);
     let secondIsAsked = (): void => {};
     const hedged = new Promise<void>((resolve) => (secondIsAsked = resolve));
-    rail.script = inTurn(
+    rail.script = inSequence(
       () => hedged.then(() => active('FIRST AFTER ALL')),
       (inquiry, signal) => {
         secondIsAsked();
@@ -71,14 +71,14 @@ describe('hedging', () => {
       },
     );
     assert.deepEqual(await inquire(), active('FIRST AFTER ALL'));
-    assert.ok(rail.asked.at(-1)?.signal.aborted);
+    assert.ok(rail.inquiries.at(-1)?.signal.aborted);
   });
 
   it('takes the verdict of one when the other has none, whichever comes first', async () => {
     const rail = scriptedRail('only', () => active('FAST'));
-    const { inquire, warmUp } = hedging([rail]);
+    const { inquire, warmUp } = hedgedInquiries([rail]);
     await warmUp(2);
-    rail.script = inTurn(
+    rail.script = inSequence(
       async () => {
         await wait(30);
         return active('LATE');
@@ -91,7 +91,7 @@ describe('hedging', () => {
   it('never sends more than one extra in fifty, however slow the bank becomes', async (t) => {
     const random = seededRandom(t);
     const rail = scriptedRail('only', () => active('FAST'));
-    const { inquire, warmUp } = hedging([rail]);
+    const { inquire, warmUp } = hedgedInquiries([rail]);
     await warmUp(2);
     rail.script = async () => {
       await wait(2 + random() * 30);
@@ -101,22 +101,22 @@ describe('hedging', () => {
     for (let round = 0; round < 30; round += 1) {
       await Promise.all(Array.from({ length: 20 }, inquire));
       asked += 20;
-      const extra = rail.asked.length - asked;
+      const extra = rail.inquiries.length - asked;
       assert.ok(extra <= asked / 50, `${extra} extra of ${asked}`);
     }
-    assert.ok(rail.asked.length > asked, 'but some');
+    assert.ok(rail.inquiries.length > asked, 'but some');
   });
 
   it('is off unless the operator wants it', async () => {
     const rail = scriptedRail('only', () => active('FAST'));
-    const { inquire, warmUp } = hedging([rail], false);
+    const { inquire, warmUp } = hedgedInquiries([rail], false);
     await warmUp(2);
     rail.script = async () => {
       await wait(30);
       return active('SLOW');
     };
-    const before = rail.asked.length;
+    const before = rail.inquiries.length;
     assert.deepEqual(await inquire(), active('SLOW'));
-    assert.equal(rail.asked.length, before + 1);
+    assert.equal(rail.inquiries.length, before + 1);
   });
 });

@@ -6,19 +6,19 @@ export type Script = (inquiry: AccountInquiry, signal: AbortSignal) => InquiryOu
 
 export interface ScriptedRail extends Rail {
   /** What it was asked, in order. */
-  readonly asked: readonly { readonly account: string; readonly bic: string; readonly signal: AbortSignal }[];
+  readonly inquiries: readonly { readonly account: string; readonly bic: string; readonly signal: AbortSignal }[];
   script: Script;
 }
 
 export function scriptedRail(name: string, script: Script, changes: Partial<Rail> = {}): ScriptedRail {
-  const asked: ScriptedRail['asked'][number][] = [];
+  const inquiries: ScriptedRail['inquiries'][number][] = [];
   const rail: ScriptedRail = {
     name,
-    asked,
+    inquiries,
     script,
     reaches: () => true,
     inquireAccount(inquiry, signal) {
-      asked.push({ account: inquiry.accountNumber.reveal(), bic: inquiry.bank.bic, signal });
+      inquiries.push({ account: inquiry.accountNumber.reveal(), bic: inquiry.bank.bic, signal });
       return Promise.resolve(rail.script(inquiry, signal));
     },
     close: () => Promise.resolve(),

@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
 import { type AccountOutcome, findAccount } from '../../../apps/bank/src/accounts.ts';
-import type { Certified } from '../certificates.ts';
+import type { IssuedCertificate } from '../certificates.ts';
 
 export const API_KEY = 'key-of-the-operator';
 // Yours: the path, as the bank's document has it.
@@ -17,7 +17,7 @@ export const INQUIRY_PATH = '/accounts/lookup';
 /** Closed with the test. It speaks TLS when it is given a certificate. */
 export async function startTemplateBank(
   context: TestContext,
-  identity?: Certified,
+  identity?: IssuedCertificate,
 ): Promise<{ readonly baseUrl: string }> {
   const handle: RequestListener = (request, response) =>
     void json(request)

@@ -1,8 +1,8 @@
 import { createTemplateRail } from '../../../apps/server/src/rails/template/template-rail.ts';
-import { conforms } from '../conformance.ts';
+import { testRailConformance } from '../conformance.ts';
 import { API_KEY, INQUIRY_PATH, startTemplateBank } from './bank.ts';
 
-conforms({
+testRailConformance({
   name: 'template',
   startBank: startTemplateBank,
   // Yours: the settings of a connection.
@@ -10,10 +10,10 @@ conforms({
   bankCode: 'BRI',
   accountPrefix: '826037',
   // Yours: what the protocol tells of accounts that are so; 'none' where it has no code for it.
-  tells: { NOT_FOUND: 'NOT_FOUND', INACTIVE: 'INACTIVE', BLOCKED: 'BLOCKED' },
+  verdicts: { NOT_FOUND: 'NOT_FOUND', INACTIVE: 'INACTIVE', BLOCKED: 'BLOCKED' },
   isInquiry: (path) => path === INQUIRY_PATH,
   // Yours: a right reply about account 8260371234, made wrong in one thing.
-  lies: {
+  wrongReplies: {
     'another account': (text) => text.replace('8260371234', '9260371234'),
     'an unknown code': (text) => text.replace('"A00"', '"A99"'),
     'a field twice': (text) => text.replace('"code":', '"code":"A04",$&'),

@@ -7,17 +7,17 @@ import { PROTOCOLS } from '../../../apps/server/src/rails/protocols.ts';
 import { type RailsFileResult, readRailsFile } from '../../../apps/server/src/rails/rails-file.ts';
 import { TEMPLATE } from '../../../apps/server/src/rails/template/protocol.ts';
 import { startTestService, testBanks } from '../../support/service.ts';
-import { type Certified, createAuthority } from '../certificates.ts';
+import { createAuthority, type IssuedCertificate } from '../certificates.ts';
 import { API_KEY, startTemplateBank } from './bank.ts';
 
 describe('template, from the rails file to an answer', () => {
   let directory: string;
-  let identity: Certified;
+  let identity: IssuedCertificate;
   before(async () => {
     directory = await mkdtemp(path.join(tmpdir(), 'tiba-template-'));
     const authority = await createAuthority();
     await writeFile(path.join(directory, 'authority.pem'), authority.certificate);
-    identity = await authority.vouchFor('bank');
+    identity = await authority.issue('bank');
   });
   after(() => rm(directory, { recursive: true, force: true }));
 

@@ -11,16 +11,16 @@ import { accounts, withoutRail } from './scripted-rail.ts';
 export const nextAccount = accounts();
 
 /** Account inquiries over these rails, with a clock that the test pushes; deadlines are in real time all the same. */
-export function choosing(rails: readonly Rail[], options: AccountInquiriesOptions = {}) {
+export function inquiriesOver(rails: readonly Rail[], options: AccountInquiriesOptions = {}) {
   let nowMs = 1_000;
   const metrics = createMetrics();
   const inquiries = createAccountInquiries(rails, metrics, { clock: () => nowMs, random: () => 0, ...options });
   return {
     metrics,
-    view: inquiries.snapshot,
-    push: (ms: number) => (nowMs += ms),
+    snapshot: inquiries.snapshot,
+    advance: (ms: number) => (nowMs += ms),
     inquire: async (code = 'BCA', account = nextAccount()) =>
       withoutRail(await inquiries.inquire(inquiryOf(code, account))),
-    askedOver: async (code = 'BCA') => (await inquiries.inquire(inquiryOf(code, nextAccount()))).rail,
+    railOf: async (code = 'BCA') => (await inquiries.inquire(inquiryOf(code, nextAccount()))).rail,
   };
 }

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { AccountInquiriesOptions } from '../../../apps/server/src/rails/account-inquiries.ts';
 import type { NoVerdictReason } from '../../../apps/server/src/rails/rail.ts';
 import { timeLimitMs } from '../../support/suite-environment.ts';
-import { choosing, nextAccount } from './choosing.ts';
+import { inquiriesOver, nextAccount } from './inquiries-over.ts';
 import { active, NOT_FOUND, noVerdict, scriptedRail, silence } from './scripted-rail.ts';
 
 const routeOf = (bic: string, rails: readonly string[] | null): AccountInquiriesOptions => ({
@@ -14,8 +14,8 @@ describe('choosing a rail', () => {
   it('the first one answers, and no other is asked', async () => {
     const first = scriptedRail('first', () => active('FIRST'));
     const second = scriptedRail('second', () => active('SECOND'));
-    assert.deepEqual(await choosing([first, second]).inquire(), active('FIRST'));
-    assert.equal(second.asked.length, 0);
+    assert.deepEqual(await inquiriesOver([first, second]).inquire(), active('FIRST'));
+    assert.equal(second.inquiries.length, 0);
   });
 
   const reasons: readonly NoVerdictReason[] = [
@@ -31,8 +31,8 @@ describe('choosing a rail', () => {
     it(`the next one is asked when the first says ${reason}`, async () => {
       const first = scriptedRail('first', () => noVerdict(reason));
       const second = scriptedRail('second', () => active('SECOND'));
-      assert.deepEqual(await choosing([first, second]).inquire(), active('SECOND'));
-      assert.equal(first.asked.length, 1);
+      assert.deepEqual(await inquiriesOver([first, second]).inquire(), active('SECOND'));
+      assert.equal(first.inquiries.length, 1);
     });
   }
 
@@ -40,33 +40,33 @@ describe('choosing a rail', () => {
     const first = scriptedRail('first', () => noVerdict('unreachable'));
     const second = scriptedRail('second', () => active('SECOND'));
     const third = scriptedRail('third', () => NOT_FOUND);
-    assert.equal(await choosing([first, second]).askedOver(), 'second');
-    assert.equal(await choosing([third]).askedOver(), 'third');
-    assert.equal(await choosing([second, first], routeOf('CENAIDJA', ['first'])).askedOver(), 'first');
-    assert.equal(await choosing([scriptedRail('none', silence, { reaches: () => false })]).askedOver(), undefined);
+    assert.equal(await inquiriesOver([first, second]).railOf(), 'second');
+    assert.equal(await inquiriesOver([third]).railOf(), 'third');
+    assert.equal(await inquiriesOver([second, first], routeOf('CENAIDJA', ['first'])).railOf(), 'first');
+    assert.equal(await inquiriesOver([scriptedRail('none', silence, { reaches: () => false })]).railOf(), undefined);
   });
 
   it('the second answers in time when the first is silent', async () => {
     const first = scriptedRail('first', silence);
     const second = scriptedRail('second', () => active('SECOND'));
     const startedMs = performance.now();
-    assert.deepEqual(await choosing([first, second]).inquire(), active('SECOND'));
+    assert.deepEqual(await inquiriesOver([first, second]).inquire(), active('SECOND'));
     assert.ok(performance.now() - startedMs < timeLimitMs(4_000));
-    assert.ok(first.asked[0]?.signal.aborted, 'and nobody waits for the first any more');
+    assert.ok(first.inquiries[0]?.signal.aborted, 'and nobody waits for the first any more');
   });
 
   it('a verdict ends it, and is never overruled, not even a negative one', async () => {
     const first = scriptedRail('first', () => NOT_FOUND);
     const second = scriptedRail('second', () => active('SECOND'));
-    const outcome = await choosing([first, second]).inquire();
+    const outcome = await inquiriesOver([first, second]).inquire();
     assert.equal(outcome.kind === 'verdict' ? outcome.verdict.status : null, 'NOT_FOUND');
-    assert.equal(second.asked.length, 0);
+    assert.equal(second.inquiries.length, 0);
   });
 
   it("the operator's order for a bank comes before that of the rails file, for that bank alone", async () => {
     const first = scriptedRail('first', () => active('FIRST'));
     const second = scriptedRail('second', () => active('SECOND'));
-    const { inquire } = choosing([first, second], routeOf('CENAIDJA', ['second', 'first']));
+    const { inquire } = inquiriesOver([first, second], routeOf('CENAIDJA', ['second', 'first']));
     assert.deepEqual(await inquire('BCA'), active('SECOND'));
     assert.deepEqual(await inquire('BRI'), active('FIRST'));
   });
@@ -74,14 +74,14 @@ describe('choosing a rail', () => {
   it("a rail that is not in the operator's order is not asked", async () => {
     const first = scriptedRail('first', () => noVerdict('credentials_rejected'));
     const second = scriptedRail('second', () => active('SECOND'));
-    const { inquire } = choosing([first, second], routeOf('CENAIDJA', ['first']));
+    const { inquire } = inquiriesOver([first, second], routeOf('CENAIDJA', ['first']));
     assert.deepEqual(await inquire('BCA'), noVerdict('credentials_rejected'));
   });
 
   it('a rail that does not reach the bank is not asked', async () => {
     const first = scriptedRail('first', () => active('FIRST'), { reaches: (bank) => bank.bic === 'BRINIDJA' });
     const second = scriptedRail('second', () => active('SECOND'));
-    assert.deepEqual(await choosing([first, second]).inquire('BCA'), active('SECOND'));
+    assert.deepEqual(await inquiriesOver([first, second]).inquire('BCA'), active('SECOND'));
   });
 
   it('when all fail, what the last one said is told', async () => {
@@ -89,7 +89,7 @@ describe('choosing a rail', () => {
       scriptedRail(reason, () => noVerdict(reason, `code of ${reason}`)),
     );
     assert.deepEqual(
-      await choosing(rails).inquire(),
+      await inquiriesOver(rails).inquire(),
       noVerdict('credentials_rejected', 'code of credentials_rejected'),
     );
   });
@@ -97,20 +97,20 @@ describe('choosing a rail', () => {
   it('a NOT_FOUND says that the account may be closed, unless the rail can tell', async () => {
     const cannot = scriptedRail('cannot', () => NOT_FOUND);
     const can = scriptedRail('can', () => NOT_FOUND, { distinguishesClosed: true });
-    assert.deepEqual(await choosing([cannot]).inquire(), { ...NOT_FOUND, mayBeClosed: true });
-    assert.deepEqual(await choosing([can]).inquire(), NOT_FOUND);
+    assert.deepEqual(await inquiriesOver([cannot]).inquire(), { ...NOT_FOUND, mayBeClosed: true });
+    assert.deepEqual(await inquiriesOver([can]).inquire(), NOT_FOUND);
   });
 
   it('the same question goes out once while it is under way, and anew after it ended without being sent', async () => {
     const rail = scriptedRail('only', () => noVerdict('unreachable'));
-    const { inquire, push } = choosing([rail]);
+    const { inquire, advance } = inquiriesOver([rail]);
     const account = nextAccount();
     for (let time = 0; time < 5; time += 1) await inquire('BCA', account);
     assert.equal((await inquire('BCA', account)).kind, 'no_verdict');
-    const askedBefore = rail.asked.length;
-    push(5_000);
+    const askedBefore = rail.inquiries.length;
+    advance(5_000);
     rail.script = () => active('BACK');
     assert.deepEqual(await inquire('BCA', account), active('BACK'));
-    assert.equal(rail.asked.length, askedBefore + 1);
+    assert.equal(rail.inquiries.length, askedBefore + 1);
   });
 });

@@ -17,7 +17,7 @@ function testBreaker() {
   const changes: BreakerState[] = [];
   const breaker = createCircuitBreaker(SETTINGS, (state) => changes.push(state));
   let nowMs = 4_711.5;
-  const answer = (health: BreakerOutcome, times = 1): void => {
+  const record = (health: BreakerOutcome, times = 1): void => {
     for (let time = 0; time < times; time += 1) {
       assert.equal(breaker.waitMs(nowMs), 0, 'a question may go out');
       breaker.end(breaker.begin(), health, nowMs);
@@ -26,8 +26,8 @@ function testBreaker() {
   return {
     breaker,
     changes,
-    answer,
-    push: (ms: number) => (nowMs += ms),
+    record,
+    advance: (ms: number) => (nowMs += ms),
     waitMs: () => breaker.waitMs(nowMs),
     now: () => nowMs,
   };
@@ -35,53 +35,53 @@ function testBreaker() {
 
 describe('a breaker', () => {
   it('opens after failures in a row, and says how long the bank rests', () => {
-    const { answer, waitMs, push, changes } = testBreaker();
-    answer('failure', consecutiveFailuresMax - 1);
+    const { record, waitMs, advance, changes } = testBreaker();
+    record('failure', consecutiveFailuresMax - 1);
     assert.equal(waitMs(), 0);
-    answer('failure');
+    record('failure');
     assert.equal(waitMs(), openMinMs);
-    push(1_500);
+    advance(1_500);
     assert.equal(waitMs(), openMinMs - 1_500);
     assert.deepEqual(changes, ['open']);
   });
 
   it('stays closed while an answer comes between failures, as long as most are answered', () => {
-    const { answer, changes } = testBreaker();
+    const { record, changes } = testBreaker();
     for (let time = 0; time < 100; time += 1) {
-      answer('success', 5);
-      answer('failure', consecutiveFailuresMax - 1);
+      record('success', 5);
+      record('failure', consecutiveFailuresMax - 1);
     }
     assert.deepEqual(changes, []);
   });
 
   it('opens when half of the answers in the window are failures, never so many in a row', () => {
-    const { answer, changes } = testBreaker();
+    const { record, changes } = testBreaker();
     for (let time = 0; time < 9; time += 1) {
-      answer('success');
-      answer('failure');
+      record('success');
+      record('failure');
     }
     assert.deepEqual(changes, [], 'of 18 answers nothing follows yet');
-    answer('success');
-    answer('failure');
+    record('success');
+    record('failure');
     assert.deepEqual(changes, ['open']);
   });
 
   it('forgets what is older than its window', () => {
-    const { answer, push, changes } = testBreaker();
+    const { record, advance, changes } = testBreaker();
     for (let time = 0; time < 9; time += 1) {
-      answer('success');
-      answer('failure');
+      record('success');
+      record('failure');
     }
-    push(windowMs);
-    answer('success');
-    answer('failure');
+    advance(windowMs);
+    record('success');
+    record('failure');
     assert.deepEqual(changes, []);
   });
 
   it('lets one probe through after the rest; its answer closes it', () => {
-    const { breaker, answer, push, waitMs, now, changes } = testBreaker();
-    answer('failure', consecutiveFailuresMax);
-    push(openMinMs);
+    const { breaker, record, advance, waitMs, now, changes } = testBreaker();
+    record('failure', consecutiveFailuresMax);
+    advance(openMinMs);
     assert.equal(waitMs(), 0);
     assert.equal(breaker.begin(), true, 'it is the probe');
     assert.ok(waitMs() > 0, 'and the only one');
@@ -92,26 +92,26 @@ describe('a breaker', () => {
   });
 
   it('rests twice as long after each probe that fails, a minute at most, and shortly again once it was closed', () => {
-    const { answer, push, waitMs } = testBreaker();
-    answer('failure', consecutiveFailuresMax);
+    const { record, advance, waitMs } = testBreaker();
+    record('failure', consecutiveFailuresMax);
     const rests = Array.from({ length: 6 }, () => {
       const rest = waitMs();
-      push(rest);
-      answer('failure');
+      advance(rest);
+      record('failure');
       return rest;
     });
     assert.deepEqual(rests, [5_000, 10_000, 20_000, 40_000, 60_000, 60_000]);
-    push(openMaxMs);
-    answer('success');
-    answer('failure', consecutiveFailuresMax);
+    advance(openMaxMs);
+    record('success');
+    record('failure', consecutiveFailuresMax);
     assert.equal(waitMs(), openMinMs);
   });
 
   it('is not changed by answers to what went out before the rest', () => {
-    const { breaker, answer, push, now, waitMs, changes } = testBreaker();
+    const { breaker, record, advance, now, waitMs, changes } = testBreaker();
     const early = [breaker.begin(), breaker.begin()];
-    answer('failure', consecutiveFailuresMax);
-    push(1_000);
+    record('failure', consecutiveFailuresMax);
+    advance(1_000);
     for (const isProbe of early) breaker.end(isProbe, 'success', now());
     for (const isProbe of early) breaker.end(isProbe, 'failure', now());
     assert.equal(waitMs(), openMinMs - 1_000);
@@ -119,27 +119,27 @@ describe('a breaker', () => {
   });
 
   it('waits for another probe when nobody waited for the first any more', () => {
-    const { answer, push, waitMs, breaker, changes } = testBreaker();
-    answer('failure', consecutiveFailuresMax);
-    push(openMinMs);
-    answer('ignored');
+    const { record, advance, waitMs, breaker, changes } = testBreaker();
+    record('failure', consecutiveFailuresMax);
+    advance(openMinMs);
+    record('ignored');
     assert.equal(breaker.state(), 'half_open');
     assert.equal(waitMs(), 0);
     assert.deepEqual(changes, ['open', 'half_open']);
   });
 
   it('gives a bank that wants fewer questions a short rest, however often it says so', () => {
-    const { answer, breaker, push, waitMs } = testBreaker();
+    const { record, breaker, advance, waitMs } = testBreaker();
     for (let time = 0; time < 5; time += 1) {
-      answer('throttled', time === 0 ? consecutiveThrottledMax : 1);
+      record('throttled', time === 0 ? consecutiveThrottledMax : 1);
       assert.equal(waitMs(), throttledOpenMs);
       assert.ok(breaker.isThrottled());
-      push(throttledOpenMs);
+      advance(throttledOpenMs);
     }
-    answer('success');
-    answer('throttled', consecutiveThrottledMax - 1);
-    answer('success');
-    answer('throttled', consecutiveThrottledMax - 1);
+    record('success');
+    record('throttled', consecutiveThrottledMax - 1);
+    record('success');
+    record('throttled', consecutiveThrottledMax - 1);
     assert.equal(waitMs(), 0, 'now and then is no reason');
   });
 
@@ -147,11 +147,11 @@ describe('a breaker', () => {
     const random = seededRandom(t);
     const healths: readonly BreakerOutcome[] = ['success', 'failure', 'throttled', 'credentials_rejected', 'ignored'];
     for (let run = 0; run < 200; run += 1) {
-      const { breaker, push, now } = testBreaker();
+      const { breaker, advance, now } = testBreaker();
       const failsOften = random();
       const underWay: boolean[] = [];
       for (let step = 0; step < 500; step += 1) {
-        push(random() * 800);
+        advance(random() * 800);
         if (breaker.waitMs(now()) === 0 && random() < 0.6) {
           const before: BreakerState = breaker.state();
           const isProbe = breaker.begin();
