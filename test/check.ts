@@ -8,9 +8,9 @@ import { startTestServer } from './support/database.ts';
 import { generateRsaKeys } from './support/rsa-keys.ts';
 import { RSA_KEYS_VARIABLE, TEST_SERVER_VARIABLE } from './support/suite-environment.ts';
 
-/** All checks, as CI runs them: types, lint, format, dead code, then the tests. Stops at the first that fails. */
+/** `npm run check`, as CI runs it: types, lint, format, dead code, then the tests. Stops at the first failure. */
 
-/** Far more than they need on any machine: what hangs is named and ended, instead of holding up whoever waits for the result. */
+/** Far more than the tests need on any machine: a test that hangs is reported and ended instead of blocking the run. */
 const ONE_TEST_MS_MAX = 5 * 60_000;
 const TESTS_MS_MAX = 25 * 60_000;
 
@@ -25,7 +25,7 @@ const STATIC_CHECKS: readonly (readonly [name: string, command: string, args: re
 
 for (const [name, command, args] of STATIC_CHECKS) await step(name, command, args);
 
-// Each test file is a process, and many start the service in more of them: what one has compiled, the next need not.
+// Each test file is a process, and many start the service in child processes: they share one compile cache.
 const compiled = await mkdtemp(path.join(tmpdir(), 'tiba-compiled-'));
 const server = await startTestServer();
 try {
@@ -63,7 +63,7 @@ async function step(
   if (process.exitCode !== undefined && process.exitCode !== 0) return;
   const startedMs = performance.now();
   process.stdout.write(`\n— ${name}\n`);
-  // Told to end, the test runner names the files that it still waits for, and ends them.
+  // At the timeout, SIGTERM makes the test runner report the files that still run, and end them.
   const child = spawn(command, args, {
     cwd: root,
     stdio: 'inherit',

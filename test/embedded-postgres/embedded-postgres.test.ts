@@ -24,33 +24,33 @@ import {
 } from './harness.ts';
 
 const isRoot = process.geteuid?.() === 0;
-const nobody = { uid: 65_534, gid: 65_534 };
-const firstStartWithinMs = timeLimitMs(5_000);
-const nothingLeft = ['postgres', 'postgres.lock', 'postgres.log'];
+const unprivileged = { uid: 65_534, gid: 65_534 };
+const firstStartMaxMs = timeLimitMs(5_000);
+const filesAfterStop = ['postgres', 'postgres.lock', 'postgres.log'];
 
 const templateParent = await mkdtemp(join(await realpath(tmpdir()), 'tiba-test-'));
 const template = join(templateParent, 'postgres');
 await chmod(templateParent, 0o755);
 
-// A clone in /root, for example.
+// Such as a clone in /root.
 const repository = fileURLToPath(new URL('../..', import.meta.url));
 const isRepositoryClosed =
-  isRoot && (await listClosedDirectories([repository, dirname(process.execPath)], nobody)).length > 0;
+  isRoot && (await listClosedDirectories([repository, dirname(process.execPath)], unprivileged)).length > 0;
 
-// Two at a time: most of a test is waiting for processes.
+// Two at a time: a test mostly waits for processes.
 describe('embedded PostgreSQL', { concurrency: 2 }, () => {
   before(async () => {
-    const began = performance.now();
+    const startedMs = performance.now();
     const server = await startEmbeddedPostgres({ dataDirectory: template });
-    const tookMs = performance.now() - began;
+    const tookMs = performance.now() - startedMs;
     await query(server.connectionString, "CREATE TABLE kept AS SELECT 'yes' AS answer");
     await server.stop();
-    assert(tookMs < firstStartWithinMs, `the first start, with initdb and durable, took ${tookMs} ms`);
+    assert(tookMs < firstStartMaxMs, `the first start, with initdb and durable, took ${tookMs} ms`);
   });
 
   after(() => rm(templateParent, { recursive: true }));
 
-  test('data is there again after a stop, and a stop leaves no process and no socket', async (t) => {
+  test('data survives a stop, and a stop leaves no process and no socket', async (t) => {
     const place = await useInitializedDirectory(t, template);
     const first = await start(place);
     assert.deepEqual(await query(first.connectionString, 'SELECT * FROM kept'), [{ answer: 'yes' }]);
@@ -61,10 +61,10 @@ describe('embedded PostgreSQL', { concurrency: 2 }, () => {
     assert.equal(await first.exited, 'exit code 0');
     const second = await start(place);
     assert.deepEqual(await query(second.connectionString, 'SELECT number FROM second'), [{ number: 2 }]);
-    assert.deepEqual(await listBeside(place.dataDirectory), nothingLeft);
+    assert.deepEqual(await listBeside(place.dataDirectory), filesAfterStop);
   });
 
-  test('nobody but the user of the server and root reaches it: no TCP, a closed socket directory, a closed log', async (t) => {
+  test("only the server's user and root can reach it: no TCP, a private socket directory, a private log", async (t) => {
     const server = await start(await useInitializedDirectory(t, template));
     assert.deepEqual(await query(server.connectionString, 'SHOW listen_addresses'), [{ listen_addresses: '' }]);
     const directory = await stat(socketDirectoryOf(server.connectionString));
@@ -72,7 +72,7 @@ describe('embedded PostgreSQL', { concurrency: 2 }, () => {
     assert.equal((await stat(server.logPath)).mode & 0o777, 0o600);
   });
 
-  test('texts are UTF-8 and sort alike on every machine', async (t) => {
+  test('text is UTF-8 and sorts the same on every machine', async (t) => {
     const server = await start(await useInitializedDirectory(t, template));
     const rows = await query(
       server.connectionString,
@@ -81,13 +81,13 @@ describe('embedded PostgreSQL', { concurrency: 2 }, () => {
     assert.deepEqual(rows, [{ datcollate: 'C', datlocprovider: 'b', datlocale: 'C.UTF-8', encoding: 'UTF8' }]);
   });
 
-  test('the server is in a session of its own, out of reach of Ctrl-C', async (t) => {
+  test('the server runs in its own session, so Ctrl-C does not reach it', async (t) => {
     const server = await start(await useInitializedDirectory(t, template));
-    // Signal 0 to the group that bears the server's id: the server leads it.
+    // Signal 0 to the group with the server's id: it exists only if the server leads it.
     assert.doesNotThrow(() => process.kill(-server.pid, 0));
   });
 
-  test('the log of the server quotes no values of failing statements', async (t) => {
+  test("the server's log quotes no values of failing statements", async (t) => {
     const server = await start(await useInitializedDirectory(t, template));
     await query(server.connectionString, 'CREATE TABLE account (number text PRIMARY KEY)');
     await query(server.connectionString, "INSERT INTO account VALUES ('1234509876')");
@@ -97,7 +97,7 @@ describe('embedded PostgreSQL', { concurrency: 2 }, () => {
     assert.doesNotMatch(log, /1234509876/);
   });
 
-  test('a server that outlives its killed Tiba is stopped, and its data is kept', async (t) => {
+  test('a server that a killed Tiba left running is stopped, and its data is kept', async (t) => {
     const place = await useInitializedDirectory(t, template);
     const killed = startService(place);
     const { pid, connectionString } = await killed.started;
@@ -110,7 +110,7 @@ describe('embedded PostgreSQL', { concurrency: 2 }, () => {
     assert.deepEqual(await query(server.connectionString, 'SELECT * FROM survived'), [{ number: 1 }]);
   });
 
-  test('a server that outlives its Tiba is not stopped under another program of ours', async (t) => {
+  test('a server that a killed Tiba left running is not stopped while another Tiba program uses it', async (t) => {
     const place = await useInitializedDirectory(t, template);
     const killed = startService(place);
     const { pid, connectionString } = await killed.started;
@@ -125,7 +125,7 @@ describe('embedded PostgreSQL', { concurrency: 2 }, () => {
     await start(place);
   });
 
-  test('a second Tiba on the same data directory is refused, and the first is not disturbed', async (t) => {
+  test('a second Tiba on the same data directory fails to start, and the first keeps working', async (t) => {
     const place = await useInitializedDirectory(t, template);
     const first = await start(place);
     await assert.rejects(start(place), { code: 'IN_USE' });
@@ -133,34 +133,34 @@ describe('embedded PostgreSQL', { concurrency: 2 }, () => {
     assert.deepEqual(await query(first.connectionString, 'SELECT * FROM kept'), [{ answer: 'yes' }]);
   });
 
-  test('of two Tibas that start at once on a fresh data directory, one runs and the other is refused', async (t) => {
+  test('of two Tibas that start at once on a new data directory, one runs and the other fails', async (t) => {
     const place = await useTestDirectory(t);
     const services = [startService(place), startService(place)];
     const answers = await Promise.all(services.map(({ started }) => started));
     assert.deepEqual(answers.map(({ code }) => code ?? 'RUNS').sort(), ['IN_USE', 'RUNS']);
-    assert.deepEqual(await listBeside(place.dataDirectory), nothingLeft);
+    assert.deepEqual(await listBeside(place.dataDirectory), filesAfterStop);
   });
 
-  test('a Tiba that is killed while it makes the data directory leaves nothing that the next one trips over', async (t) => {
+  test('a Tiba killed while it creates the data directory leaves nothing that stops the next start', async (t) => {
     const place = await useTestDirectory(t);
     const killed = startService(place);
-    await until('initdb is at work', async () => {
-      const work = (await listBeside(place.dataDirectory)).find((name) => name.includes('initialising'));
+    await until('initdb runs', async () => {
+      const work = (await listBeside(place.dataDirectory)).find((name) => name.includes('initializing'));
       return work !== undefined && (await readdir(join(place.dataDirectory, '..', work))).includes('base');
     });
     await killed.end();
     assert.equal(existsSync(place.dataDirectory), false);
     const server = await start(place);
     assert.deepEqual(await query(server.connectionString, 'SELECT 1 AS one'), [{ one: 1 }]);
-    assert.deepEqual(await listBeside(place.dataDirectory), nothingLeft);
+    assert.deepEqual(await listBeside(place.dataDirectory), filesAfterStop);
   });
 
-  test('a killed server recovers what was committed', async (t) => {
+  test('a killed server recovers the committed data', async (t) => {
     const place = await useInitializedDirectory(t, template);
     const killed = startService(place);
     const { pid, connectionString } = await killed.started;
     await query(connectionString, 'CREATE TABLE committed AS SELECT generate_series(1, 1000) AS number');
-    // Computing when the server is killed: it does not notice, and the next server may not start beside it.
+    // A process that executes a query does not notice the kill, and the next server cannot start while it runs.
     const busy = await connect(connectionString, 'test');
     const interrupted = busy
       .query('SELECT count(*) FROM generate_series(1, 100) a, generate_series(1, 10000000) b')
@@ -174,57 +174,61 @@ describe('embedded PostgreSQL', { concurrency: 2 }, () => {
     assert.deepEqual(rows, [{ rows: 1000 }]);
   });
 
-  test('a process that was given the id of a dead server does not block the start, and is left alone', async (t) => {
+  test('an unrelated process that has the id of a dead server does not block the start, and is not killed', async (t) => {
     const place = await useInitializedDirectory(t, template);
     const killed = startService(place);
     const { pid } = await killed.started;
     process.kill(pid, 'SIGKILL');
     await killed.end();
-    // As the user of the server: PostgreSQL itself overlooks the processes of others.
+    // With the server's user: PostgreSQL itself ignores the processes of other users.
     const { uid, gid } = await stat(place.dataDirectory);
-    const stranger = spawn('sleep', ['60'], isRoot ? { uid, gid, cwd: '/' } : {});
-    place.cleanups.push(() => endChild(stranger));
+    const unrelated = spawn('sleep', ['60'], isRoot ? { uid, gid, cwd: '/' } : {});
+    place.cleanups.push(() => endChild(unrelated));
     const path = join(place.dataDirectory, 'postmaster.pid');
-    await writeFile(path, (await readFile(path, 'utf8')).replace(String(pid), String(stranger.pid)));
+    await writeFile(path, (await readFile(path, 'utf8')).replace(String(pid), String(unrelated.pid)));
     await start(place);
-    assert.equal(stranger.exitCode, null);
-    assert.equal(stranger.signalCode, null);
+    assert.equal(unrelated.exitCode, null);
+    assert.equal(unrelated.signalCode, null);
   });
 
-  test('a server that dies is reported, and started again with its data, where it was', async (t) => {
+  test('a server that dies is reported and restarted, with the same data and connection string', async (t) => {
     const place = await useInitializedDirectory(t, template);
     const lines: string[] = [];
     const server = await start(place, (line) => lines.push(line));
     const { pid, connectionString } = server;
-    for (const died of [1, 2]) {
+    for (const restarts of [1, 2]) {
       process.kill(server.pid, 'SIGKILL');
-      await until('it runs again', async () => lines.filter((line) => line.includes('runs again')).length === died);
+      await until(
+        'it was restarted',
+        async () => lines.filter((line) => line.includes('was restarted')).length === restarts,
+      );
       assert.deepEqual(await query(connectionString, 'SELECT * FROM kept'), [{ answer: 'yes' }]);
     }
     assert.notEqual(server.pid, pid);
-    assert.match(lines.join('\n'), new RegExp(`process ${pid}\\) ended by itself \\(SIGKILL\\) and is started again`));
+    assert.match(lines.join('\n'), new RegExp(`process ${pid}\\) exited unexpectedly \\(SIGKILL\\); restarting it`));
     await server.stop();
     assert.equal(await server.exited, 'exit code 0');
-    assert.deepEqual(await listBeside(place.dataDirectory), nothingLeft);
+    assert.deepEqual(await listBeside(place.dataDirectory), filesAfterStop);
     assert.equal(existsSync(dirname(socketDirectoryOf(connectionString))), false);
   });
 
-  test('a server that dies while it is stopped, or is stopped before it runs again, is gone', async (t) => {
+  test('a server that dies while it is being stopped, or is stopped before its restart, stays stopped', async (t) => {
     const place = await useInitializedDirectory(t, template);
     const lines: string[] = [];
-    for (const isToldFirst of [false, true]) {
+    for (const isReportedFirst of [false, true]) {
       const server = await start(place, (line) => lines.push(line));
       process.kill(server.pid, 'SIGKILL');
-      if (isToldFirst) await until('its end is told', async () => lines.some((line) => line.includes('started again')));
+      if (isReportedFirst)
+        await until('its exit is reported', async () => lines.some((line) => line.includes('exited unexpectedly')));
       await server.stop();
       await server.exited;
       assert.equal(await isServerOf(place.dataDirectory, server.pid), false);
-      assert.deepEqual(await listBeside(place.dataDirectory), nothingLeft);
+      assert.deepEqual(await listBeside(place.dataDirectory), filesAfterStop);
       assert.equal(existsSync(dirname(socketDirectoryOf(server.connectionString))), false);
     }
   });
 
-  test('a server that cannot be started again is tried on until it can, or is stopped', async (t) => {
+  test('a failed restart is retried until it succeeds', async (t) => {
     const place = await useInitializedDirectory(t, template);
     const lines: string[] = [];
     const server = await start(place, (line) => lines.push(line));
@@ -232,14 +236,14 @@ describe('embedded PostgreSQL', { concurrency: 2 }, () => {
     const good = await readFile(conf);
     await writeFile(conf, 'no_such_setting = 1\n');
     process.kill(server.pid, 'SIGKILL');
-    const saying = (text: string) => lines.some((line) => line.includes(text));
-    await until('it is told why', async () => saying('no_such_setting'));
+    const hasLine = (text: string) => lines.some((line) => line.includes(text));
+    await until('the reason is reported', async () => hasLine('no_such_setting'));
     await writeFile(conf, good);
-    await until('it runs again', async () => saying('runs again'));
+    await until('it was restarted', async () => hasLine('was restarted'));
     assert.deepEqual(await query(server.connectionString, 'SELECT * FROM kept'), [{ answer: 'yes' }]);
   });
 
-  test('a server that cannot start says why, and leaves no lock', async (t) => {
+  test('a failed start reports the reason and leaves no lock', async (t) => {
     const place = await useInitializedDirectory(t, template);
     const path = join(place.dataDirectory, 'postgresql.conf');
     const good = await readFile(path);
@@ -249,7 +253,7 @@ describe('embedded PostgreSQL', { concurrency: 2 }, () => {
     await start(place);
   });
 
-  test('a directory with other files in it is refused and not touched', async (t) => {
+  test('a directory with other files in it is not changed, and the start fails', async (t) => {
     const place = await useTestDirectory(t);
     await mkdir(place.dataDirectory);
     await writeFile(join(place.dataDirectory, 'letter.txt'), 'mine');
@@ -257,7 +261,7 @@ describe('embedded PostgreSQL', { concurrency: 2 }, () => {
     assert.deepEqual(await readdir(place.dataDirectory), ['letter.txt']);
   });
 
-  test('as root the server runs as another user, who owns the data directory', { skip: !isRoot }, async (t) => {
+  test('as root, the server runs as another user, who owns the data directory', { skip: !isRoot }, async (t) => {
     const place = await useInitializedDirectory(t, template);
     const server = await start(place);
     const { uid } = await stat(place.dataDirectory);
@@ -266,8 +270,8 @@ describe('embedded PostgreSQL', { concurrency: 2 }, () => {
     if (!isRepositoryClosed) assert.equal(await readStatus(server.pid, 'CapEff'), '0000000000000000');
   });
 
-  test('as root in a directory closed to others the server may pass, may read, and may nothing else', async (t) => {
-    if (!(await mayPassClosedDirectories())) return t.skip('needs root with CAP_DAC_READ_SEARCH and CAP_SETPCAP');
+  test('as root, in a directory closed to others, the server has the capability to read and no other', async (t) => {
+    if (!(await canEnterClosedDirectories())) return t.skip('needs root with CAP_DAC_READ_SEARCH and CAP_SETPCAP');
     const place = await useTestDirectory(t, 0o700);
     const server = await start(place);
     assert.deepEqual(await query(server.connectionString, 'SELECT 1 AS one'), [{ one: 1 }]);
@@ -275,17 +279,17 @@ describe('embedded PostgreSQL', { concurrency: 2 }, () => {
       assert.equal(await readStatus(server.pid, set), '0000000000000004');
     }
     assert.equal(await readStatus(server.pid, 'NoNewPrivs'), '1');
-    // Not even other processes of the server's user may log in to a server that can read every file.
+    // Even other processes of the server's user must not log in to a server that can read every file.
     const outer = await stat(dirname(socketDirectoryOf(server.connectionString)));
     assert.deepEqual({ uid: outer.uid, mode: outer.mode & 0o777 }, { uid: 0, mode: 0o700 });
   });
 
-  test('an ordinary user starts, stops, and starts again after being killed', {
+  test('an ordinary user can start it, stop it, and start it after a kill', {
     skip: isRepositoryClosed,
   }, async (t) => {
-    const user = isRoot ? nobody : {};
+    const user = isRoot ? unprivileged : {};
     const place = await useTestDirectory(t);
-    if (isRoot) await chown(dirname(place.dataDirectory), nobody.uid, nobody.gid);
+    if (isRoot) await chown(dirname(place.dataDirectory), unprivileged.uid, unprivileged.gid);
     const first = startService(place, user);
     await query((await first.started).connectionString, 'CREATE TABLE mine AS SELECT 1 AS number');
     await first.end('SIGTERM');
@@ -299,18 +303,18 @@ describe('embedded PostgreSQL', { concurrency: 2 }, () => {
     assert.equal(third.child.exitCode, 0);
     assert.equal(existsSync(dirname(socketDirectoryOf(connectionString))), false);
     if (!isRoot) return;
-    // Started by root afterwards, it stays the user's.
+    // When root starts it afterwards, it still runs as that user.
     const { pid } = await start(place);
     assert.match(await readStatus(pid, 'Uid'), /^65534\b/);
   });
 
-  test('the data directory of another user is refused', { skip: !isRoot || isRepositoryClosed }, async (t) => {
+  test('the data directory of another user is an error', { skip: !isRoot || isRepositoryClosed }, async (t) => {
     const place = await useInitializedDirectory(t, template);
     await (await start(place)).stop();
-    await chown(dirname(place.dataDirectory), nobody.uid, nobody.gid);
+    await chown(dirname(place.dataDirectory), unprivileged.uid, unprivileged.gid);
     await rm(`${place.dataDirectory}.lock`);
     await chown(place.dataDirectory, 1, 1);
-    assert.equal((await startService(place, nobody).started).code, 'NO_ACCESS');
+    assert.equal((await startService(place, unprivileged).started).code, 'NO_ACCESS');
   });
 });
 
@@ -320,7 +324,7 @@ async function readStatus(pid: number | 'self', field: string): Promise<string> 
   return new RegExp(`^${field}:\\t(.*)$`, 'm').exec(status)?.[1] ?? '';
 }
 
-async function mayPassClosedDirectories(): Promise<boolean> {
+async function canEnterClosedDirectories(): Promise<boolean> {
   if (!isRoot || process.platform !== 'linux') return false;
   return (BigInt(`0x${await readStatus('self', 'CapEff')}`) & 0x104n) === 0x104n;
 }

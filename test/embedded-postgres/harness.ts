@@ -18,14 +18,14 @@ import { removeLeftoverSocketDirectories } from '../../apps/server/src/embedded-
 
 const servicePath = fileURLToPath(new URL('service-process.ts', import.meta.url));
 
-/** Where a test has its data directory, and what it started there. */
+/** A test's data directory, and the cleanups of everything that the test started there. */
 export interface TestDirectory {
   readonly dataDirectory: string;
   /** Run after the test, the last one first. */
   readonly cleanups: (() => Promise<unknown>)[];
 }
 
-/** A new directory for a data directory; afterwards no process and no file of it is left, whether the test passed or not. */
+/** Creates a directory for a test. After the test no process and no file of it is left, whether it passed or not. */
 export async function useTestDirectory(t: TestContext, parentMode = 0o755): Promise<TestDirectory> {
   const parent = await mkdtemp(join(await realpath(tmpdir()), 'tiba-test-'));
   await chmod(parent, parentMode);
@@ -41,14 +41,14 @@ export async function useTestDirectory(t: TestContext, parentMode = 0o755): Prom
   return { dataDirectory, cleanups };
 }
 
-/** A place with an initialised data directory: a copy of `template`. */
+/** The same with an initialized data directory: a copy of `template`. */
 export async function useInitializedDirectory(t: TestContext, template: string): Promise<TestDirectory> {
   const place = await useTestDirectory(t);
   await cp(template, place.dataDirectory, { recursive: true });
   return place;
 }
 
-/** Starts in this process, stopped after the test at the latest. */
+/** Starts PostgreSQL from this process; stops it after the test at the latest. */
 export async function start(
   { dataDirectory, cleanups }: TestDirectory,
   log: (line: string) => void = () => {},
@@ -66,13 +66,13 @@ interface StartReport {
 
 export interface Service {
   readonly child: ChildProcess;
-  /** What embedded-service.ts said. */
+  /** The line that service-process.ts printed. */
   readonly started: Promise<StartReport>;
-  /** SIGKILL by default; fulfils when the process has ended. */
+  /** Sends a signal, by default SIGKILL; resolves when the process has exited. */
   end(signal?: NodeJS.Signals): Promise<void>;
 }
 
-/** Starts in a process of its own, which is killed after the test at the latest. */
+/** Starts PostgreSQL from a child process, which is killed after the test at the latest. */
 export function startService(
   { dataDirectory, cleanups }: TestDirectory,
   user: { uid?: number; gid?: number } = {},
@@ -116,7 +116,7 @@ export async function connect(connectionString: string, applicationName: string)
 export async function until(what: string, condition: () => Promise<boolean>): Promise<void> {
   const deadline = performance.now() + 10_000;
   while (!(await condition())) {
-    assert(performance.now() < deadline, `not within 10 s: ${what}`);
+    assert(performance.now() < deadline, `not true within 10 s: ${what}`);
     await delay(2);
   }
 }
@@ -125,7 +125,7 @@ export function socketDirectoryOf(connectionString: string): string {
   return decodeURIComponent(/host=([^&]+)/.exec(connectionString)?.[1] ?? '');
 }
 
-/** The names beside the data directory: what was left over would show here. */
+/** The files next to the data directory, where leftovers would be. */
 export function listBeside(dataDirectory: string): Promise<string[]> {
   return readdir(join(dataDirectory, '..'));
 }

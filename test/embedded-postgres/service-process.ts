@@ -1,5 +1,5 @@
-// A service with nothing but an embedded PostgreSQL, for the tests to kill. Argument: the data directory. Prints one
-// line of JSON when it knows how starting went; SIGTERM stops it.
+// A process that starts an embedded PostgreSQL and nothing else, for tests that kill it. Argument: the data directory.
+// Prints one line of JSON when the start has succeeded or failed; SIGTERM stops it.
 import {
   EmbeddedPostgresError,
   startEmbeddedPostgres,

@@ -13,7 +13,9 @@ function assertNoDatabase({ code, stdout, stderr }: ManageEnd, dataDirectory: st
   assert.ok(stderr.includes(path.join(dataDirectory, 'postgres')), stderr);
 }
 
-/** Regression: during an incident, `client disable` created a new database and answered that the client does not exist. */
+/**
+ * Regression: during an incident, `client disable` created a new database and answered that the client does not exist.
+ */
 describe('manage never creates a database', { concurrency: 2 }, () => {
   it('without settings, in a directory without a sandbox', async (t) => {
     const directory = path.dirname((await useTestDirectory(t)).dataDirectory);

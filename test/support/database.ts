@@ -14,7 +14,7 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-/** On a machine that is busy with tests a query may take longer than a client would wait. */
+/** On a machine that is busy with tests, a query may take longer than the service's own timeouts allow. */
 const GENEROUS_TIMEOUTS = {
   connectionTimeoutMillis: 20_000,
   statement_timeout: 20_000,
@@ -27,7 +27,7 @@ export interface TestServer {
   stop(): Promise<void>;
 }
 
-/** A PostgreSQL of the tests' own, whose new databases have Tiba's tables. It need not survive a power cut. */
+/** Starts a PostgreSQL for the tests, whose new databases have Tiba's tables. Its data need not survive a power cut. */
 export async function startTestServer(): Promise<TestServer> {
   const directory = await mkdtemp(path.join(tmpdir(), 'tiba-test-'));
   const server = await startEmbeddedPostgres({ dataDirectory: path.join(directory, 'postgres'), durable: false });
@@ -51,10 +51,13 @@ async function migrateTemplate(connection: pg.ClientConfig): Promise<void> {
   }
 }
 
-/** A database with Tiba's tables: on the server of the whole run, or, for a file that is run alone, on its own. */
+/**
+ * A database with Tiba's tables: on the server of the whole test run or, for a file that is run alone, on a server of
+ * its own.
+ */
 export const createTestDatabase = (): Promise<TestDatabase> => createFrom('template1');
 
-/** With the service's own deadlines, for tests of them. */
+/** The same database with the service's own timeouts, for tests of these timeouts. */
 export const withServiceTimeouts = ({ connection: { connectionString = '' }, drop }: TestDatabase): TestDatabase => ({
   connection: { connectionString },
   drop,

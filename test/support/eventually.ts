@@ -4,7 +4,10 @@ import { timeLimitMs } from './suite-environment.ts';
 const DEADLINE_MS = timeLimitMs(15_000);
 const PAUSE_MS = 5;
 
-/** Asks again until it is so. @throws Error that names what was waited for in vain. */
+/**
+ * Polls until the condition is true.
+ * @throws Error that names `what` when it is not true within the time
+ */
 export async function eventually(
   what: string,
   condition: () => boolean | Promise<boolean>,
@@ -12,7 +15,7 @@ export async function eventually(
 ): Promise<void> {
   const deadlineMs = performance.now() + withinMs;
   while (!(await condition())) {
-    if (performance.now() >= deadlineMs) throw new Error(`waited ${withinMs} ms in vain for this: ${what}`);
+    if (performance.now() >= deadlineMs) throw new Error(`not true within ${withinMs} ms: ${what}`);
     await delay(PAUSE_MS);
   }
 }

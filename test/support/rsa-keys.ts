@@ -6,7 +6,7 @@ export interface RsaKeys {
   readonly privateKey: KeyObject;
 }
 
-/** More than one file asks for. */
+/** At least as many as any test file uses. */
 const COUNT = 4;
 
 export const generateRsaKeys = (): string =>
@@ -14,7 +14,7 @@ export const generateRsaKeys = (): string =>
 
 const prepared = JSON.parse(process.env[RSA_KEYS_VARIABLE] ?? '[]') as string[];
 
-/** A pair that no other call in this process has got. */
+/** A key pair that no other call in this process returns. */
 export function rsaKeys(): RsaKeys {
   const pem = prepared.pop();
   if (pem === undefined) return generate();

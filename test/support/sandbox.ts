@@ -15,30 +15,33 @@ const STOP_TIMEOUT_MS = 20_000;
 const POLL_MS = 20;
 
 export interface SandboxOptions {
-  /** Made if there is none. A later sandbox on the same directory finds what was stored. */
+  /** Created if it does not exist. A later sandbox on the same directory finds the stored data. */
   readonly dataDirectory: string;
-  /** Settings besides the free ports. */
+  /** Further settings; the ports are always free ones. */
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-/** `npm start` as a process of its own. */
+/** `npm start` as a child process. */
 export interface Sandbox {
-  /** sandbox.json. */
+  /** The content of sandbox.json. */
   readonly description: SandboxDescription;
-  /** The service's, to measure and to signal it. */
+  /** The process id of the service, to measure it and to send it signals. */
   readonly pid: number;
-  /** What it wrote to the terminal. */
+  /** Its output to the terminal so far. */
   output(): string;
-  /** As Ctrl-C does; fulfils with the exit code. Whatever a killed sandbox left behind is ended too: call it at the end of each test. */
+  /**
+   * Stops it as Ctrl-C does; resolves with the exit code. Also stops the processes that a killed sandbox left: call it
+   * at the end of each test.
+   */
   stop(): Promise<number | null>;
   /** kill -9: PostgreSQL is left running, for the next sandbox or `stop` to find. */
   kill(): Promise<void>;
 }
 
-/** Resolves when it is ready. When it does not get so far, nothing of it is left. */
+/** Resolves when the sandbox is ready. When the start fails, no process of it is left. */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   await mkdir(options.dataDirectory, { recursive: true });
-  // The kernel's words about processes, by which leftovers are found, are real paths.
+  // The kernel reports processes by real paths, and leftovers are found by them.
   const dataDirectory = await realpath(options.dataDirectory);
   const descriptionFile = path.join(dataDirectory, 'sandbox.json');
   // A killed sandbox leaves its description.
@@ -86,7 +89,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     };
   } catch (error) {
     await stop('SIGKILL');
-    throw new Error(`the sandbox did not become ready; it said:\n${output}`, { cause: error });
+    throw new Error(`the sandbox did not become ready; its output:\n${output}`, { cause: error });
   }
 }
 
@@ -102,11 +105,11 @@ async function untilDescribed(file: string, exited: Promise<number | null>): Pro
   throw new Error(`no ${file} within ${READY_TIMEOUT_MS} ms`);
 }
 
-/** A killed service leaves its PostgreSQL; a new one would adopt or end it, and the end of a test must too. */
+/** A killed service leaves its PostgreSQL running. The next service would stop it, and so must the end of a test. */
 async function stopLeftoverPostgres(dataDirectory: string): Promise<void> {
   const postmaster = await findPostmaster(dataDirectory).catch(() => null);
   if (postmaster !== null && (await isServerOf(dataDirectory, postmaster.pid))) {
-    // Immediate shutdown: nothing of it is wanted any more.
+    // Immediate shutdown: its data is not needed any more.
     process.kill(postmaster.pid, 'SIGQUIT');
     while (await isServerOf(dataDirectory, postmaster.pid)) await delay(POLL_MS);
   }

@@ -25,7 +25,7 @@ export interface TestClient {
   readonly token: string;
 }
 
-/** The service over real HTTP on free ports, with a real PostgreSQL and, unless told otherwise, the simulated bank. */
+/** The service over real HTTP on free ports, with a real PostgreSQL and, by default, the simulated bank. */
 export interface TestService {
   readonly app: App;
   readonly url: string;
@@ -58,7 +58,7 @@ export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** The parsed envelope; amounts lose their exactness here, `text` keeps it. */
+  /** The parsed envelope. Amounts become inexact here; `text` keeps them exact. */
   readonly json: Envelope;
 }
 
@@ -75,7 +75,7 @@ type TestLimits = Partial<Record<'check-status' | 'check-account' | 'accounts-pe
 export interface TestServiceOptions
   extends Pick<AppOptions, 'limitClock' | 'lookUp' | 'inquiries' | 'enumerationGuard' | 'longPoll'> {
   readonly settings?: Partial<Omit<Settings, 'secretKey'>>;
-  /** What each client may do per minute; by default far more than a test asks. */
+  /** The limits of each client per minute; by default far more than a test requests. */
   readonly limits?: TestLimits;
   /** Instead of the simulated bank. */
   readonly rails?: readonly Rail[];
@@ -84,7 +84,7 @@ export interface TestServiceOptions
   readonly database?: TestDatabase;
 }
 
-/** Those of a client that uses the whole public API. */
+/** The scopes of a client that uses the whole public API. */
 export const CLIENT_SCOPES = ['status:read', 'account:check', 'events:read', 'callbacks:manage'] as const;
 
 const PLENTY = { 'check-status': 1_000_000, 'check-account': 1_000_000 };
@@ -122,7 +122,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
       log: pino({ base: null, serializers: { err: describeError } }, collector(logged)),
       writeLine: (line) => void logged.push(JSON.parse(line)),
     },
-    // A machine that is busy with tests says nothing of who is let in: tests of that bound it by the same measure.
+    // A machine that is busy with tests is slow to hear of client changes; tests of that use the same time limit.
     notifications: { staleAfterMs: timeLimitMs(1_000) },
     ...(options.limitClock === undefined ? {} : { limitClock: options.limitClock }),
     ...(options.lookUp === undefined ? {} : { lookUp: options.lookUp }),
@@ -130,7 +130,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     ...(options.enumerationGuard === undefined ? {} : { enumerationGuard: options.enumerationGuard }),
     ...(options.longPoll === undefined ? {} : { longPoll: options.longPoll }),
   }).catch(async (error: unknown) => {
-    // What stayed open would keep the test from ever ending.
+    // Open handles would keep the test process from exiting.
     await releaseAll();
     throw error;
   });
@@ -199,7 +199,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   };
 }
 
-/** A complete first word about a transaction of alpha. */
+/** A complete first status update of a transaction of alpha. */
 export const statusUpdate = (changes: Record<string, unknown> = {}): Record<string, unknown> => ({
   client_id: 'alpha',
   transaction_id: 'TB0000000001',

@@ -1,18 +1,18 @@
-/** What the run of all tests (check.ts) tells each file. */
+/** The environment variables that a run of all tests (check.ts) sets for each test file. */
 
-/** Which PostgreSQL to use. */
+/** The connection string of the PostgreSQL to use. */
 export const TEST_SERVER_VARIABLE = 'TIBA_TEST_POSTGRES';
 /** RSA keys, a JSON array of PEMs: making one takes longer than most tests. */
 export const RSA_KEYS_VARIABLE = 'TIBA_TEST_RSA_KEYS';
 
-/** What a program that a test starts is given of this process's environment: none of its settings. */
+/** The part of this process's environment that a child process of a test gets: none of Tiba's settings. */
 export const INHERITED = {
   PATH: process.env['PATH'],
-  // A module that one process has compiled, the next one finds compiled.
+  // The compile cache: a module that one process has compiled is not compiled again by the next.
   NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
 };
 
 const LOAD_FACTOR = process.env[TEST_SERVER_VARIABLE] === undefined ? 1 : 3;
 
-/** A bound for how long something takes: as it is for a file that is run alone, three times that beside all others. */
+/** A limit for a duration: as given for a file that is run alone, three times that in a run of all tests. */
 export const timeLimitMs = (milliseconds: number): number => milliseconds * LOAD_FACTOR;

@@ -22,8 +22,8 @@ import { StartError } from './lib/start-error.ts';
 /**
  * Every setting, read once and in this file only. docs/configuration.md is generated from this table.
  *
- * `sandbox` is `npm start`: it needs no setting. `serve` is `npm run serve`, production: it starts only when no required
- * setting is missing. `manage` is `npm run manage`.
+ * `sandbox` is `npm start`: it needs no setting. `serve` is `npm run serve`, production: it starts only when no
+ * required setting is missing. `manage` is `npm run manage`.
  */
 export type Mode = 'sandbox' | 'serve' | 'manage';
 
@@ -119,7 +119,8 @@ export const SETTINGS = {
     'TIBA_ACCOUNTS_PER_DAY',
     '100000',
     wholeNumber(0, 10_000_000),
-    'Limit of different accounts that a client may check per day (Jakarta time), for clients without a limit of their own.',
+    'Limit of different accounts that a client may check per day (Jakarta time), ' +
+      'for clients without a limit of their own.',
   ),
   eventsPerMinute: withDefault(
     'TIBA_EVENTS_PER_MINUTE',

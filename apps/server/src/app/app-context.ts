@@ -20,7 +20,9 @@ export interface AppOptions {
   readonly connection: pg.ClientConfig;
   readonly banks: BankDirectory;
   readonly rails: readonly Rail[];
-  /** Routes and contracts of the rails. By default a bank is inquired over every rail that reaches it, in their order. */
+  /**
+   * Routes and contracts of the rails. By default a bank is inquired over every rail that reaches it, in their order.
+   */
   readonly inquiries?: AccountInquiriesOptions;
   readonly logging: Pick<LogSink, 'log' | 'writeLine'>;
   /** Further routes of the operator listener: the sandbox's. */

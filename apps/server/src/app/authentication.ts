@@ -14,16 +14,16 @@ import { createSlidingWindow } from '../rate-limit/sliding-window.ts';
 import type { AppContext } from './app-context.ts';
 import type { Store } from './store.ts';
 
-/** Who is let in, and how often. */
+/** Authenticates callers, and limits their requests. */
 export interface Authentication {
   readonly authorize: Authorize;
   readonly reauthorizeFor: (scope: Scope) => Reauthorize;
   readonly issue: IssueAccessToken;
-  /** Null when an external issuer gives the tokens. */
+  /** Null when an external issuer issues the access tokens. */
   readonly issuer: BuiltInIssuer | null;
 }
 
-/** `publicUrl` is known when the public listener is open, and asked for only then. */
+/** `publicUrl` is known once the public listener is open; it is called only after that. */
 export function openAuthentication(
   { options, metrics }: AppContext,
   store: Store,

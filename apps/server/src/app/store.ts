@@ -9,12 +9,12 @@ import { CHANGES_CHANNEL } from '../postgres/transaction-changes.ts';
 import { createTransactionChanges, type TransactionChanges } from '../transactions/transaction-changes.ts';
 import type { AppContext } from './app-context.ts';
 
-/** PostgreSQL, and what is kept in memory of it. */
+/** PostgreSQL, and the data that is cached from it in memory. */
 export interface Store {
   readonly database: Database;
-  /** Look-ups have connections of their own, so that no feed can keep a status check waiting. */
+  /** Status look-ups have their own connection pool, so that a feed cannot delay a status check. */
   readonly lookUpDatabase: Database;
-  /** So have deliveries: however many endpoints are owed something, a feed is stored and a client answered. */
+  /** Callbacks and validations have their own pool too, so that a backlog cannot starve the feed or the API. */
   readonly deliveryDatabase: Database;
   readonly seal: Seal;
   readonly clients: Clients;
@@ -23,7 +23,7 @@ export interface Store {
   readonly notifications: Notifications;
 }
 
-/** A retired signing key verifies for as long as the longest-lived token: the sandbox's. */
+/** A retired signing key verifies tokens for as long as the longest-lived token is valid: the sandbox's. */
 export const TOKEN_LIFETIME_MAX_SECONDS = 24 * 60 * 60;
 
 const LOOK_UP_CONNECTIONS = 4;
@@ -43,7 +43,7 @@ export async function openStore({ options, onClose }: AppContext): Promise<Store
   onClose(() => deliveryDatabase.close());
   await prepareDatabase(database, connection, environment);
 
-  // Over the look-ups' connections: whatever fills the others, who is let in is known.
+  // Uses the look-up pool, so that clients can be authenticated while the other pools are exhausted.
   const clients = createClients(lookUpDatabase, {
     'check-status': settings.checkStatusPerMinute,
     'check-account': settings.checkAccountPerMinute,

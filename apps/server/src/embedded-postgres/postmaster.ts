@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { codeOf } from './error.ts';
 
-/** What a running (or killed) server says about itself in `postmaster.pid`. */
+/** The content of `postmaster.pid`, which a running or killed server wrote. */
 export interface Postmaster {
   readonly pid: number;
   readonly socketDirectory: string | null;
-  /** `starting`, `ready`, `stopping` or `standby`; null while it is too young to say. */
+  /** `starting`, `ready`, `stopping` or `standby`; null until the server writes it. */
   readonly status: string | null;
 }
 
@@ -24,12 +24,12 @@ export async function findPostmaster(dataDirectory: string): Promise<Postmaster 
   }
   const lines = text.split('\n').map((line) => line.trim());
   const pid = Number(lines[0]);
-  // Every signal goes to this number, and 0, 1 and negative ones address more than one server.
+  // Signals are sent to this number, and 0, 1 and negative ones would reach other processes too.
   if (!Number.isSafeInteger(pid) || pid <= 1) return null;
   return { pid, socketDirectory: lines[4] || null, status: lines[7] || null };
 }
 
-/** True if a process has this id, no matter which, a dead one that nobody has waited for included. */
+/** True if any process has this id, including a dead one whose parent has not waited for it yet. */
 export function processExists(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -41,8 +41,8 @@ export function processExists(pid: number): boolean {
 
 /**
  * True if this process is a PostgreSQL of this data directory (real path), and not one that was given the id of a dead
- * server. PostgreSQL works in its data directory, which Linux shows to whoever may trace the process; in a container
- * root may not, and then, as on other systems, the command line decides: ours has the server's name in it.
+ * server. PostgreSQL's working directory is its data directory, which Linux shows to users who may trace the process.
+ * In a container root may not; then, as on other systems, the command line decides: it contains the server's name.
  */
 export async function isServerOf(dataDirectory: string, pid: number): Promise<boolean> {
   const commandLine = await readCommandLine(pid);
@@ -63,7 +63,7 @@ async function readCommandLine(pid: number): Promise<string> {
   }
 }
 
-/** Sends a signal to a process that may have ended in the meantime. */
+/** Sends a signal to a process that may have exited in the meantime. */
 export function sendSignal(signal: NodeJS.Signals, pid: number): void {
   try {
     process.kill(pid, signal);
@@ -72,9 +72,9 @@ export function sendSignal(signal: NodeJS.Signals, pid: number): void {
   }
 }
 
-// Fast shutdown ends connections and writes a checkpoint; immediate shutdown leaves that to the recovery at the next
-// start, and the postmaster itself kills what has not ended after 5 s. SIGKILL is for a postmaster that is stuck.
-// https://www.postgresql.org/docs/18/server-shutdown.html
+// Fast shutdown ends connections and writes a checkpoint. Immediate shutdown leaves that to the recovery at the next
+// start, and the postmaster itself kills the processes that have not exited after 5 s. SIGKILL is for a stuck
+// postmaster. https://www.postgresql.org/docs/18/server-shutdown.html
 const stopSteps = [
   { signal: 'SIGINT', waitMs: 8_000 },
   { signal: 'SIGQUIT', waitMs: 6_500 },
@@ -82,8 +82,8 @@ const stopSteps = [
 ] as const;
 
 /**
- * Shuts a server down, ever harder. `hasEnded` waits at most that long and says whether the server is gone.
- * False if it would not go.
+ * Shuts a server down, with a stronger signal each time. `hasEnded` waits at most `waitMs` and returns whether the
+ * server has exited. Returns false if it is still running at the end.
  */
 export async function stopPostmaster(pid: number, hasEnded: (waitMs: number) => Promise<boolean>): Promise<boolean> {
   for (const { signal, waitMs } of stopSteps) {
@@ -95,8 +95,8 @@ export async function stopPostmaster(pid: number, hasEnded: (waitMs: number) => 
 }
 
 /**
- * A short name that goes with a data directory (its real path). It is in the title of every process of the server and in
- * the name of its socket directory, so what a killed Tiba left can be told from everything else.
+ * A short name derived from a data directory (its real path). It is in the title of every process of the server and in
+ * the name of its socket directory, so that the leftovers of a killed Tiba can be recognized.
  */
 export function serverNameOf(dataDirectory: string): string {
   return `tiba-postgres-${createHash('sha256').update(dataDirectory).digest('hex').slice(0, 12)}`;

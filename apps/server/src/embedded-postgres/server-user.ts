@@ -9,8 +9,9 @@ export interface ServerUser {
 }
 
 /**
- * Who runs the server; null is Tiba's own user. As root: the owner of an existing data directory, so that a user's
- * directory stays that user's; else `postgres`, the account that exists for this; else `nobody`.
+ * The user who runs the server; null is Tiba's own user. When Tiba runs as root: the owner of an existing data
+ * directory, so that a user's directory stays that user's; otherwise the account `postgres`, which exists for this;
+ * otherwise `nobody`.
  */
 export async function chooseServerUser(dataDirectory: string): Promise<ServerUser | null> {
   const ownUid = process.geteuid?.();
@@ -37,8 +38,8 @@ export async function chooseServerUser(dataDirectory: string): Promise<ServerUse
 }
 
 /**
- * Gives the data directory to the server's user with mode 0700, which PostgreSQL insists on. The contents change hands
- * only if root owned the directory (a backup that root put back); links are never followed.
+ * Gives the data directory to the server's user with mode 0700, which PostgreSQL requires. The contents change owner
+ * only if root owned the directory (a backup that root restored); links are never followed.
  */
 export async function chownDataDirectory(dataDirectory: string, user: ServerUser | null): Promise<void> {
   if (user !== null && (await findOwner(dataDirectory)) === 0) {

@@ -9,7 +9,7 @@ import { findPostmaster, stopPostmaster } from './postmaster.ts';
 
 export interface Server {
   readonly pid: number;
-  /** Fulfils with a description when the process has ended, for whatever reason; never rejects. */
+  /** Resolves with a description when the process has exited, for any reason; never rejects. */
   readonly exited: Promise<string>;
   stop(): Promise<void>;
 }
@@ -18,7 +18,7 @@ const pollMs = 4;
 const readyTimeoutMs = 60_000;
 const reportIntervalMs = 10_000;
 
-/** Starts the server and waits until it takes connections. */
+/** Starts the server and waits until it accepts connections. */
 export async function startServer(
   command: Command,
   dataDirectory: string,
@@ -32,10 +32,10 @@ export async function startServer(
     const child = spawn(command.file, command.args, {
       ...command.options,
       stdio: ['ignore', logFile.fd, logFile.fd],
-      // A session of its own: Ctrl-C in the terminal must not end it before Tiba has finished its work.
+      // In a session of its own: Ctrl-C in the terminal must not end it before Tiba has finished its work.
       detached: true,
     });
-    // Listens before anything is awaited: a server that refuses to start ends within milliseconds.
+    // Listens before anything is awaited: a server that cannot start exits within milliseconds.
     const exited = exitOf(child);
     await once(child, 'spawn');
     server = createServer(child, exited);
@@ -63,8 +63,9 @@ function exitOf(child: ChildProcess): Promise<string> {
 
 function createServer(child: ChildProcess, exited: Promise<string>): Server {
   const { pid } = child;
-  if (pid === undefined) throw new Error('a spawned process has an id');
-  // A Tiba that ends without stopping (an uncaught error) takes its server with it; this cannot wait for the end.
+  if (pid === undefined) throw new Error('a spawned process has no id');
+  // When Tiba exits without stopping the server (an uncaught error), it takes the server with it. It cannot wait for
+  // it.
   const endWithProcess = () => child.kill('SIGINT');
   process.on('exit', endWithProcess);
   void exited.then(() => process.removeListener('exit', endWithProcess));
@@ -78,13 +79,15 @@ function createServer(child: ChildProcess, exited: Promise<string>): Server {
     }
   };
   const stop = async () => {
-    if (!(await stopPostmaster(pid, hasEnded))) throw new Error(`PostgreSQL (process ${pid}) does not end`);
+    if (!(await stopPostmaster(pid, hasEnded))) throw new Error(`PostgreSQL (process ${pid}) does not exit`);
   };
   let stopping: Promise<void> | null = null;
   return { pid, exited, stop: () => (stopping ??= stop()) };
 }
 
-/** Recovery after a crash takes as long as it takes: the limit counts only while the server does not say that it starts. */
+/**
+ * Recovery after a crash can take any time, so the timeout applies only while the server does not report `starting`.
+ */
 async function waitUntilReady(server: Server, dataDirectory: string, log: (line: string) => void): Promise<void> {
   const startedMs = performance.now();
   let nextReportMs = startedMs + reportIntervalMs;
@@ -96,23 +99,22 @@ async function waitUntilReady(server: Server, dataDirectory: string, log: (line:
       throw new EmbeddedPostgresError('START_FAILED', `PostgreSQL was not ready within ${readyTimeoutMs / 1000} s.`);
     }
     if (now > nextReportMs) {
-      log(
-        `waiting for PostgreSQL: ${postmaster?.status ?? 'no sign yet'} for ${Math.round((now - startedMs) / 1000)} s`,
-      );
+      const seconds = Math.round((now - startedMs) / 1000);
+      log(`waiting for PostgreSQL: ${postmaster?.status ?? 'no status yet'} for ${seconds} s`);
       nextReportMs = now + reportIntervalMs;
     }
     const end = await Promise.race([server.exited, delay(pollMs, null)]);
-    if (end !== null) throw new EmbeddedPostgresError('START_FAILED', `PostgreSQL ended while starting (${end}).`);
+    if (end !== null) throw new EmbeddedPostgresError('START_FAILED', `PostgreSQL exited while starting (${end}).`);
   }
 }
 
-/** The file may still be that of the server before, until the new one has replaced it. */
+/** The file may still be that of the previous server, until the new one has replaced it. */
 async function readOwnPostmaster(dataDirectory: string, pid: number) {
   const postmaster = await findPostmaster(dataDirectory);
   return postmaster?.pid === pid ? postmaster : null;
 }
 
-/** True for PostgreSQL's refusals to start that pass when the remains of the server before are gone. */
+/** True for start errors of PostgreSQL that disappear when the processes of the previous server have exited. */
 export function isBlockedByLeftovers(error: unknown): boolean {
   return (
     error instanceof EmbeddedPostgresError &&
@@ -123,18 +125,18 @@ export function isBlockedByLeftovers(error: unknown): boolean {
 const logBytesMax = 10_000_000;
 const tailLines = 8;
 
-/** Where the server writes its log: beside the data directory. */
+/** The server's log: a file next to the data directory. */
 export function logPathOf(dataDirectory: string): string {
   return `${dataDirectory}.log`;
 }
 
 /**
- * Opens the log for appending. It is a file and not a pipe to us: the server outlives a killed Tiba, and writing into a
- * pipe that nobody reads would block or kill it. A long log is put aside, once.
+ * Opens the log for appending. It is a file and not a pipe to Tiba: the server outlives a killed Tiba, and writing to a
+ * pipe without a reader would block or kill it. A log over the maximum is renamed; one old log is kept.
  */
 async function openLog(path: string): Promise<FileHandle> {
   if ((await sizeOf(path)) > logBytesMax) await rename(path, `${path}.1`);
-  // No link is followed: as root, Tiba may be writing into a directory of somebody else.
+  // No link is followed: as root, Tiba may write into another user's directory.
   const { O_APPEND, O_CREAT, O_NOFOLLOW, O_WRONLY } = constants;
   return open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW, 0o600);
 }
@@ -148,7 +150,7 @@ async function sizeOf(path: string): Promise<number> {
   }
 }
 
-/** The last lines that were written after `offset` (bytes). */
+/** The last lines written after `offset` (bytes). */
 async function tailOf(path: string, offset: number): Promise<string> {
   const written = (await readFile(path)).subarray(offset).toString('utf8');
   return written.trimEnd().split('\n').slice(-tailLines).join('\n');

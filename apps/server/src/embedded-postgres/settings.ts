@@ -1,39 +1,40 @@
 import { totalmem } from 'node:os';
 import { port } from './socket.ts';
 
-/** The server's settings, for its command line: there they win over whatever postgresql.conf says. */
+/** The server's settings as command-line arguments: these have priority over postgresql.conf. */
 export function settingsOf(serverName: string, socketDirectory: string, durable: boolean): string[] {
   const settings: Record<string, string | number> = {
     // No TCP: nothing to scan, no password to keep.
     listen_addresses: '',
-    // A list of directories, hence the quotes: the path may hold a comma.
+    // A list of directories, hence the quotes: the path may contain a comma.
     unix_socket_directories: `"${socketDirectory}"`,
-    // Together with the directory; root can connect anyway.
+    // In addition to the directory's permissions; root can connect anyway.
     unix_socket_permissions: '0700',
     port,
-    // In the title of every process of the server: how a killed one is recognised (postmaster.ts).
+    // In the title of every process of the server: a killed one is recognized by it (postmaster.ts).
     cluster_name: serverName,
-    // One service with one pool, and a few administrative commands beside it.
+    // For one service and a few administrative commands.
     max_connections: 50,
     shared_buffers: `${sharedBuffersMb()}MB`,
-    // For look-ups of microseconds JIT costs more than it gives.
+    // For look-ups of microseconds JIT costs more than it saves.
     jit: 'off',
-    // Nothing replicates from an embedded server, so its log need not carry what replicas need. As safe after a crash.
+    // An embedded server has no replicas, so its write-ahead log need not contain data for them. As safe after a crash.
     wal_level: 'minimal',
     max_wal_senders: 0,
-    // Times are UTC everywhere, in the log as well.
+    // Times are UTC everywhere, also in the log.
     timezone: 'UTC',
     log_timezone: 'UTC',
     // The messages are matched (server.ts) and searched for: always in English.
     lc_messages: 'C',
-    // Only what an operator would want to read; a checkpoint every few minutes is not.
+    // An operator does not need a line about a checkpoint every few minutes.
     log_checkpoints: 'off',
-    // Failing statements and the details of errors quote values: names and account numbers, which no log may hold.
+    // Failing statements and error details quote values: names and account numbers, which no log may contain.
     log_min_error_statement: 'panic',
     log_error_verbosity: 'terse',
     log_line_prefix: '%m [%p] ',
-    // Durable means that what was committed survives a power cut; these are the server's defaults, spelled out so that
-    // no postgresql.conf weakens them. Off is for tests, which throw their data away; a killed process loses nothing then.
+    // Durable: committed data survives a power cut. These are the server's defaults, set here so that no
+    // postgresql.conf weakens them. Off is for tests, which delete their data; even then a killed process loses
+    // nothing.
     fsync: durable ? 'on' : 'off',
     full_page_writes: durable ? 'on' : 'off',
     synchronous_commit: 'on',
@@ -45,9 +46,9 @@ const MB = 1024 * 1024;
 const SHARED_BUFFERS = { partOfMemory: 1 / 8, minMb: 128, maxMb: 1_024 };
 
 /**
- * What PostgreSQL keeps in memory of its own: a part of the machine's, or of what this process may use. It is taken as data
- * needs it, and the most holds a million transactions. With PostgreSQL's default of 128 MB a look-up among as many, most of which are
- * then copied in from the operating system's cache, costs half as much again.
+ * PostgreSQL's buffer cache: a part of the machine's memory, or of the memory limit of this process. It is allocated as
+ * data needs it, and the maximum holds a million transactions. With PostgreSQL's default of 128 MB a look-up among a
+ * million costs half as much again, because most pages are then copied in from the operating system's cache.
  */
 function sharedBuffersMb(): number {
   const { partOfMemory, minMb, maxMb } = SHARED_BUFFERS;

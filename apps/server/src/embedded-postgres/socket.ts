@@ -8,20 +8,20 @@ import { serverNameOf } from './postmaster.ts';
 import type { ServerUser } from './server-user.ts';
 
 export interface SocketDirectory {
-  /** Where the server puts its socket: the `host` of a connection. */
+  /** The directory in which the server creates its socket: the `host` of a connection. */
   readonly path: string;
-  /** Removes what a server that was killed has left in it. */
+  /** Removes the files that a killed server left in it. */
   clear(): Promise<void>;
   remove(): Promise<void>;
 }
 
-/** With no TCP, the port is only a part of the socket's name, `.s.PGSQL.5432`. */
+/** Without TCP, the port is only a part of the socket's name, `.s.PGSQL.5432`. */
 export const port = 5432;
 
-// The room for a socket's path, with its closing zero byte, in sockaddr_un of macOS; Linux has 108.
+// The maximum length of a socket's path, without its final zero byte, in sockaddr_un of macOS (104); Linux has 108.
 const socketPathBytesMax = 103;
 
-/** The temporary directory in which the socket's own is made: one that leaves room for the name and is open to `user`. */
+/** The temporary directory for the socket directory: its path is short enough for a socket, and `user` can enter it. */
 export async function chooseSocketBase(dataDirectory: string, user: ServerUser | null): Promise<string> {
   const base = await realpath(tmpdir());
   const longest = join(base, `${prefixOf(dataDirectory)}XXXXXX`, 's', `.s.PGSQL.${port}`);
@@ -31,9 +31,9 @@ export async function chooseSocketBase(dataDirectory: string, user: ServerUser |
 }
 
 /**
- * A socket's directory that only Tiba's user, root and the server's user can enter: the inner one is the server's with
- * mode 0700. When the server can pass closed directories, the outer one keeps out even other processes of the server's
- * user, because logging in to that server means reading every file (launcher.ts).
+ * Creates a directory that only Tiba's user, root and the server's user can enter: the inner one belongs to the
+ * server's user and has mode 0700. When the server can enter closed directories, the outer one keeps out even other
+ * processes of the server's user, because a login to that server can read every file (launcher.ts).
  */
 export async function makeSocketDirectory(
   base: string,
@@ -58,9 +58,9 @@ export async function makeSocketDirectory(
 }
 
 /**
- * Removes what killed Tibas left. The names tell which data directory they served, so the caller must hold its lock and
- * have stopped its server. Anybody can make such a name in a temporary directory: only our own are removed, but for the
- * one with `socket`, which is the caller's.
+ * Removes the socket directories that killed Tibas left. Their names show which data directory they belonged to, so the
+ * caller must hold its lock and have stopped its server. Any user can create such a name in a temporary directory: only
+ * those of this user are removed, except the one with `socket`, which is the caller's.
  */
 export async function removeLeftoverSocketDirectories(
   dataDirectory: string,
@@ -90,7 +90,7 @@ function prefixOf(dataDirectory: string): string {
   return `${serverNameOf(dataDirectory)}-`;
 }
 
-/** For `pg`, complete, so that no PGPORT, PGSSLMODE or PGPASSWORD of the environment takes part. */
+/** For `pg`. It is complete, so that PGPORT, PGSSLMODE or PGPASSWORD of the environment have no effect. */
 export function clientConfig(socketDirectory: string, database: string) {
   return {
     host: socketDirectory,
@@ -104,15 +104,17 @@ export function clientConfig(socketDirectory: string, database: string) {
   };
 }
 
-/** For DATABASE_URL's place: `pg` and every program that uses libpq understand it. */
+/** In the form of DATABASE_URL, for `pg` and every program that uses libpq. */
 export function connectionStringOf(socketDirectory: string): string {
   return `postgresql://tiba@/tiba?host=${encodeURIComponent(socketDirectory)}&port=${port}&sslmode=disable`;
 }
 
-/** Asked at every start, not only after initdb: the first start may have been killed before it got here. */
+/**
+ * Creates the database `tiba` if it does not exist. Needed at every start: the first start may have been killed before.
+ */
 export async function ensureDatabase(socketDirectory: string): Promise<void> {
   const client = new Client(clientConfig(socketDirectory, 'postgres'));
-  // Without a listener, the end of the connection while nothing is asked would end this process.
+  // Without a listener, losing the idle connection would end this process.
   client.on('error', () => {});
   try {
     await client.connect();

@@ -1,11 +1,11 @@
 import { createIsoClock } from '../lib/iso-clock.ts';
 
-/** One answered request. Whatever could name a person or an account is masked before it comes here. */
+/** One answered request. Anything that could identify a person or an account is masked before it reaches this log. */
 export interface AccessEntry {
   readonly listener: string;
   readonly requestId: string;
   readonly method: string;
-  /** The route's pattern, never what was asked for. */
+  /** The route's pattern, never the requested path: a path can contain IDs. */
   readonly route: string;
   readonly status: number;
   readonly durationMs: number;
@@ -19,12 +19,12 @@ export type AccessLog = (access: AccessEntry) => void;
 const INFO = 30;
 
 /**
- * One line per request, in the form of all other lines. It is put together by hand: there is one for every request, and
- * a general logger costs a third of what a bare HTTP server does for the whole of it.
+ * One line per request, in the format of all other log lines. The line is built by hand, because it is on the path of
+ * every request: a general logger would cost a third of the time that a bare HTTP server needs for the whole request.
  */
 export function createAccessLog(writeLine: (line: string) => void): AccessLog {
   const now = createIsoClock();
-  // Routes and clients are few, and the same text each time.
+  // There are few routes and clients, so their JSON text is cached.
   const quote = cached((text: string) => JSON.stringify(text));
   return ({ listener, requestId, method, route, status, durationMs, clientId, errorCode, fields }) => {
     let line =

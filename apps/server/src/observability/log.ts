@@ -2,23 +2,23 @@ import pino from 'pino';
 
 export type Log = pino.Logger;
 
-/** Where log lines go. */
+/** The destination of log lines. */
 export interface LogSink {
   readonly log: Log;
-  /** Takes a line that is ready, with its line end: access lines are too many for the general way. */
+  /** Writes a finished line, including its line end: access lines are too many for the general logger. */
   readonly writeLine: (line: string) => void;
-  /** Writes what is still gathered. */
+  /** Writes the lines that are still buffered. */
   close(): Promise<void>;
 }
 
-/** Lines are gathered and written together, so that the hot path does not pay for a write each. */
+/** Lines are buffered and written together, so that a request does not cost a write. */
 const BUFFERED_LINES_MAX = 256;
 /** A killed process loses at most this much of its log. */
 const FLUSH_INTERVAL_MS = 200;
 
 /**
- * Structured log lines (JSON) to `destination`: a file descriptor's number, or the path of a file, which only its owner can
- * read once it is made.
+ * Writes structured log lines (JSON) to `destination`: the number of a file descriptor, or the path of a file. The file
+ * is created with mode 0600, so that only its owner can read it.
  */
 export function createLog(destination: number | string, level: pino.LevelWithSilent = 'info'): LogSink {
   const stream = pino.destination({ dest: destination, sync: false, mkdir: true, mode: 0o600 });
@@ -31,7 +31,7 @@ export function createLog(destination: number | string, level: pino.LevelWithSil
 
   function flushBuffered(): void {
     if (buffered.length === 0) return;
-    // One join is one copy; adding line to line would leave a chain that is costly to write.
+    // One join copies once; appending line by line would build a rope of strings that is slow to write.
     stream.write(buffered.join(''));
     buffered = [];
   }
@@ -54,8 +54,8 @@ export function createLog(destination: number | string, level: pino.LevelWithSil
 }
 
 /**
- * What a log line may say of an error. PostgreSQL's `detail` and `where` quote the row they stumble on, names and
- * account numbers with it, so only the known harmless members are taken.
+ * The members of an error that a log line may contain. PostgreSQL's `detail` and `where` quote the row concerned, with
+ * names and account numbers, so only members that are known to be harmless are logged.
  */
 export function describeError(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { type: typeof error };

@@ -1,162 +1,188 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { createOutcomes, type Outcomes } from './outcomes.ts';
 
-/** Everything that Tiba counts. Names follow Prometheus' conventions: base units, `_total` for counters. */
+/** Every metric of Tiba. Names follow Prometheus' conventions: base units, `_total` for counters. */
 export interface Metrics {
-  /** Answered requests, by the route's pattern and HTTP status. */
+  /** HTTP requests answered, by the route's pattern and the HTTP status. */
   readonly requests: Outcomes;
-  /** Questions sent to a rail, by what came of them. */
+  /** Account inquiries sent to a rail, by outcome. */
   readonly inquiries: Outcomes;
-  /** Questions about transfers, by what came of them. */
+  /** Transaction status inquiries sent to a rail, by outcome. */
   readonly statusInquiries: Outcomes;
   readonly transfersForReview: Counter<'rail'>;
-  /** Attempts to deliver a callback, by the kind of event and by what came of them. */
+  /** Attempts to deliver a callback, by the kind of event and the outcome. */
   readonly callbacks: Outcomes;
   readonly callbackEndpointsDisabled: Counter<'reason'>;
   readonly lookUpBatchSize: Histogram;
   readonly inquiriesShared: Counter;
-  /** Questions that did not go out, by why. */
+  /** Account inquiries that were not sent, by reason. */
   readonly inquiriesNotSent: Counter<'rail' | 'reason'>;
   readonly inquiryRetries: Counter<'rail'>;
   readonly inquiryHedges: Counter<'rail'>;
   readonly auditRecordsPending: Gauge;
-  /** Clients that began to be slowed or refused, by the sign of harvesting. */
+  /** Clients that the enumeration guard began to restrict, by the signal that it saw. */
   readonly enumerationRestrictions: Counter<'signal' | 'level'>;
-  /** 0 closed, 1 half open, 2 open; of banks for which it has ever changed. */
+  /** 0 closed, 1 half open, 2 open; only for banks whose circuit breaker has changed its state since the start. */
   readonly breakerState: Gauge<'rail' | 'bank'>;
   readonly feedLines: Counter<'outcome'>;
-  /** Accounts of validations, by what came of them. */
+  /** Accounts of bulk validations, by result. */
   readonly validationRows: Counter<'result'>;
   readonly authenticationFailures: Counter<'outcome'>;
   readonly ready: Gauge;
-  /** The Prometheus text format. */
+  /** All metrics in the Prometheus text format. */
   render(): Promise<string>;
   readonly contentType: string;
 }
 
 export function createMetrics(): Metrics {
   const registry = new Registry();
-  const registers = [registry];
   collectDefaultMetrics({ register: registry });
-  const requests = createOutcomes({
-    counter: { name: 'tiba_http_requests_total', help: 'Requests answered, by route and HTTP status.' },
-    histogram: {
-      name: 'tiba_http_request_duration_seconds',
-      help: 'Time from the request head to the answer.',
-    },
-    subject: 'route',
-    outcome: 'status',
-  });
-  const inquiries = createOutcomes({
-    counter: { name: 'tiba_inquiries_total', help: 'Questions sent to a rail, by what came of them.' },
-    histogram: { name: 'tiba_inquiry_duration_seconds', help: 'Time a rail took to answer.' },
-    subject: 'rail',
-    outcome: 'outcome',
-  });
-  const callbacks = createOutcomes({
-    counter: {
-      name: 'tiba_callback_attempts_total',
-      help: 'Attempts to deliver a callback: delivered, failed and tried again later, or exhausted.',
-    },
-    histogram: { name: 'tiba_callback_attempt_duration_seconds', help: 'Time a receiver took to answer.' },
-    subject: 'kind',
-    outcome: 'outcome',
-  });
-  const statusInquiries = createOutcomes({
-    counter: { name: 'tiba_status_inquiries_total', help: 'Questions about transfers, by what came of them.' },
-    histogram: { name: 'tiba_status_inquiry_duration_seconds', help: 'Time a rail took to answer about a transfer.' },
-    subject: 'rail',
-    outcome: 'outcome',
-  });
-
+  const outcomes = createOutcomeMetrics();
   return {
-    requests,
-    inquiries,
-    statusInquiries,
-    transfersForReview: new Counter({
-      name: 'tiba_transfers_for_review_total',
-      help: 'Transfers in PROCESS that their bank knew nothing of for too long: a person has to look into each.',
-      labelNames: ['rail'],
-      registers,
-    }),
-    callbacks,
-    callbackEndpointsDisabled: new Counter({
-      name: 'tiba_callback_endpoints_disabled_total',
-      help: 'Callback endpoints that were disabled because they answered 410, or failed for too long.',
-      labelNames: ['reason'],
-      registers,
-    }),
-    lookUpBatchSize: new Histogram({
-      name: 'tiba_look_up_batch_size',
-      help: 'Status look-ups that went to PostgreSQL as one query.',
-      buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512],
-      registers,
-    }),
-    inquiriesShared: new Counter({
-      name: 'tiba_inquiries_shared_total',
-      help: 'Account checks answered by an inquiry that was already under way.',
-      registers,
-    }),
-    inquiriesNotSent: new Counter({
-      name: 'tiba_inquiries_not_sent_total',
-      help: 'Account inquiries that a rail was spared: the bank rests, too many are under way, or the quota is used up.',
-      labelNames: ['rail', 'reason'],
-      registers,
-    }),
-    inquiryRetries: new Counter({
-      name: 'tiba_inquiry_retries_total',
-      help: 'Account inquiries that were repeated after a failure.',
-      labelNames: ['rail'],
-      registers,
-    }),
-    inquiryHedges: new Counter({
-      name: 'tiba_inquiry_hedges_total',
-      help: 'Second account inquiries, sent because the first was slow.',
-      labelNames: ['rail'],
-      registers,
-    }),
-    auditRecordsPending: new Gauge({
-      name: 'tiba_audit_records_pending',
-      help: 'Records of account checks that wait to be written, as of the last time that some were.',
-      registers,
-    }),
-    enumerationRestrictions: new Counter({
-      name: 'tiba_enumeration_restrictions_total',
-      help: 'Times that a client began to be slowed or refused because it asked as if it were collecting accounts.',
-      labelNames: ['signal', 'level'],
-      registers,
-    }),
-    breakerState: new Gauge({
-      name: 'tiba_breaker_state',
-      help: 'Whether a bank is asked over a rail: 0 it is, 1 it is probed, 2 it is given a rest.',
-      labelNames: ['rail', 'bank'],
-      registers,
-    }),
-    feedLines: new Counter({
-      name: 'tiba_feed_lines_total',
-      help: 'Words of the feed, by what came of them.',
-      labelNames: ['outcome'],
-      registers,
-    }),
-    validationRows: new Counter({
-      name: 'tiba_account_validation_accounts_total',
-      help: 'Accounts of validations that were asked about, by what came of them.',
-      labelNames: ['result'],
-      registers,
-    }),
-    authenticationFailures: new Counter({
-      name: 'tiba_authentication_failures_total',
-      help: 'Requests turned away before their operation began.',
-      labelNames: ['outcome'],
-      registers,
-    }),
-    ready: new Gauge({ name: 'tiba_ready', help: '1 while the service can answer, as /readyz says.', registers }),
+    ...outcomes,
+    ...createTransactionMetrics(registry),
+    ...createInquiryMetrics(registry),
+    ...createAccountCheckMetrics(registry),
+    ...createRequestMetrics(registry),
     render: async () =>
       (await registry.metrics()) +
-      requests.render() +
-      inquiries.render() +
-      statusInquiries.render() +
-      callbacks.render(),
+      outcomes.requests.render() +
+      outcomes.inquiries.render() +
+      outcomes.statusInquiries.render() +
+      outcomes.callbacks.render(),
     contentType: registry.contentType,
   };
 }
+
+/** The metrics of what happens at every request (outcomes.ts). */
+const createOutcomeMetrics = () => ({
+  requests: createOutcomes({
+    counter: { name: 'tiba_http_requests_total', help: 'HTTP requests answered, by route and status.' },
+    histogram: {
+      name: 'tiba_http_request_duration_seconds',
+      help: 'Time from the request head to the response.',
+    },
+    subject: 'route',
+    outcome: 'status',
+  }),
+  inquiries: createOutcomes({
+    counter: { name: 'tiba_inquiries_total', help: 'Account inquiries sent to a rail, by outcome.' },
+    histogram: { name: 'tiba_inquiry_duration_seconds', help: 'Time until a rail answered an account inquiry.' },
+    subject: 'rail',
+    outcome: 'outcome',
+  }),
+  callbacks: createOutcomes({
+    counter: {
+      name: 'tiba_callback_attempts_total',
+      help: 'Attempts to deliver a callback, by outcome: delivered, failed (will retry), or exhausted.',
+    },
+    histogram: { name: 'tiba_callback_attempt_duration_seconds', help: 'Time until a receiver answered a callback.' },
+    subject: 'kind',
+    outcome: 'outcome',
+  }),
+  statusInquiries: createOutcomes({
+    counter: {
+      name: 'tiba_status_inquiries_total',
+      help: 'Transaction status inquiries sent to a rail, by outcome.',
+    },
+    histogram: {
+      name: 'tiba_status_inquiry_duration_seconds',
+      help: 'Time until a rail answered a transaction status inquiry.',
+    },
+    subject: 'rail',
+    outcome: 'outcome',
+  }),
+});
+
+const createTransactionMetrics = (registry: Registry) => ({
+  transfersForReview: new Counter({
+    name: 'tiba_transfers_for_review_total',
+    help: 'Transfers in PROCESS that stayed unknown to their bank for too long: each needs a manual review.',
+    labelNames: ['rail'],
+    registers: [registry],
+  }),
+  callbackEndpointsDisabled: new Counter({
+    name: 'tiba_callback_endpoints_disabled_total',
+    help: 'Callback endpoints disabled because they answered 410 or failed for too long.',
+    labelNames: ['reason'],
+    registers: [registry],
+  }),
+  lookUpBatchSize: new Histogram({
+    name: 'tiba_look_up_batch_size',
+    help: 'Number of status look-ups sent to PostgreSQL in one query.',
+    buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512],
+    registers: [registry],
+  }),
+});
+
+const createInquiryMetrics = (registry: Registry) => ({
+  inquiriesShared: new Counter({
+    name: 'tiba_inquiries_shared_total',
+    help: 'Account checks answered by an account inquiry that was already in flight.',
+    registers: [registry],
+  }),
+  inquiriesNotSent: new Counter({
+    name: 'tiba_inquiries_not_sent_total',
+    help: 'Account inquiries not sent to a rail, by reason: circuit breaker open, too many in flight, or quota used up.',
+    labelNames: ['rail', 'reason'],
+    registers: [registry],
+  }),
+  inquiryRetries: new Counter({
+    name: 'tiba_inquiry_retries_total',
+    help: 'Account inquiries that were retried after a failure.',
+    labelNames: ['rail'],
+    registers: [registry],
+  }),
+  inquiryHedges: new Counter({
+    name: 'tiba_inquiry_hedges_total',
+    help: 'Second (hedged) account inquiries, sent because the first one was slow.',
+    labelNames: ['rail'],
+    registers: [registry],
+  }),
+});
+
+const createAccountCheckMetrics = (registry: Registry) => ({
+  auditRecordsPending: new Gauge({
+    name: 'tiba_audit_records_pending',
+    help: 'Audit records of account checks that wait to be written, as of the last write.',
+    registers: [registry],
+  }),
+  enumerationRestrictions: new Counter({
+    name: 'tiba_enumeration_restrictions_total',
+    help: 'Restrictions (slowed or blocked) that the enumeration guard put on a client.',
+    labelNames: ['signal', 'level'],
+    registers: [registry],
+  }),
+  breakerState: new Gauge({
+    name: 'tiba_breaker_state',
+    help: 'State of the circuit breaker for a bank on a rail: 0 closed, 1 half open, 2 open.',
+    labelNames: ['rail', 'bank'],
+    registers: [registry],
+  }),
+});
+
+const createRequestMetrics = (registry: Registry) => ({
+  feedLines: new Counter({
+    name: 'tiba_feed_lines_total',
+    help: 'Status updates received in the feed, by outcome.',
+    labelNames: ['outcome'],
+    registers: [registry],
+  }),
+  validationRows: new Counter({
+    name: 'tiba_account_validation_accounts_total',
+    help: 'Accounts of bulk validations that were checked, by result.',
+    labelNames: ['result'],
+    registers: [registry],
+  }),
+  authenticationFailures: new Counter({
+    name: 'tiba_authentication_failures_total',
+    help: 'Requests rejected by authentication, before their operation began, by outcome.',
+    labelNames: ['outcome'],
+    registers: [registry],
+  }),
+  ready: new Gauge({
+    name: 'tiba_ready',
+    help: '1 while the service can answer requests, as /readyz reports.',
+    registers: [registry],
+  }),
+});

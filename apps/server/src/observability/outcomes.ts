@@ -1,4 +1,4 @@
-/** Counts and durations of one kind of event, by what it was about and what came of it. */
+/** Counts and durations of one kind of event, by subject (such as the route) and outcome (such as the status). */
 export interface Outcomes {
   record(subject: string, outcome: string | number, durationMs: number): void;
   /** The Prometheus text format. */
@@ -8,7 +8,7 @@ export interface Outcomes {
 export interface OutcomesOptions {
   readonly counter: Metric;
   readonly histogram: Metric;
-  /** The labels' names. Both labels must have few values, never what a caller chose. */
+  /** The names of the two labels. Both must have few values, and never a value that a caller chose. */
   readonly subject: string;
   readonly outcome: string;
 }
@@ -29,9 +29,8 @@ interface Counts {
 }
 
 /**
- * For what happens at every request, so it is done with plain arrays: a general histogram, which finds its labels and
- * buckets anew each time, costs the hot path several times as much. What is counted less often uses prom-client
- * (metrics.ts).
+ * Counts events that happen at every request, so it uses plain arrays: a general histogram looks up its labels and
+ * buckets each time and costs several times as much. Less frequent events use prom-client (metrics.ts).
  */
 export function createOutcomes({ counter, histogram, subject, outcome }: OutcomesOptions): Outcomes {
   const subjects = new Map<string, Counts>();

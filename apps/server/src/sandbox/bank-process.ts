@@ -21,7 +21,9 @@ export interface SimulatedBank {
   readonly rail: Rail;
   /** Orders transfers and reads the bank's notifications about them. */
   readonly transfers: SnapTransfers;
-  /** Advances the clock that its transfers follow. `answer` is the bank's JSON text; `done` is false when it rejects. */
+  /**
+   * Advances the clock that its transfers follow. `answer` is the bank's JSON text; `done` is false when it rejects.
+   */
   advanceClock(seconds: number): Promise<{ readonly done: boolean; readonly answer: string }>;
   stop(): Promise<void>;
 }

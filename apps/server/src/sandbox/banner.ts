@@ -8,6 +8,10 @@ export interface BannerOptions {
   readonly colors: boolean;
 }
 
+const JSON_BODY = '-H "Content-Type: application/json"';
+/** Prints the access token out of the token endpoint's JSON, with no tool beyond sed. */
+const EXTRACT_TOKEN = `sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/p;d'`;
+
 /** The terminal's text when the sandbox is ready: addresses, credentials, and commands to paste. */
 export function banner(sandbox: SandboxDescription, { descriptionFile, logFile, colors }: BannerOptions): string {
   const style = (format: Parameters<typeof styleText>[0], text: string): string =>
@@ -17,12 +21,14 @@ export function banner(sandbox: SandboxDescription, { descriptionFile, logFile, 
   const [shop, payroll] = sandbox.clients;
   const { success } = sandbox.transactions;
   const { active } = sandbox.accounts;
+  const disbursement = { account_number: active.account_number };
+  const disbursementsUrl = `${sandbox.operator_url}/sandbox/v1/disbursements`;
   const authorization = '-H "Authorization: Bearer $TOKEN"';
   const credentials = ({ client_id: id, client_secret: secret }: SandboxDescription['feed']): string =>
     `${id}  ${secret}`;
 
   const token = ({ client_id: id, client_secret: secret }: SandboxDescription['feed']): string =>
-    `$(curl -s -u ${id}:${secret} -d grant_type=client_credentials ${sandbox.token_url} | sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/p;d')`;
+    `$(curl -s -u ${id}:${secret} -d grant_type=client_credentials ${sandbox.token_url} | ${EXTRACT_TOKEN})`;
 
   return `
   ${style(['bold', 'green'], 'Tiba is ready.')}  A sandbox with a simulated bank and demo data: no real money moves.
@@ -39,11 +45,11 @@ ${comment('Paste these commands: get a token, check a status (by transaction ID,
 TOKEN=${token(shop)}
 curl ${authorization} ${sandbox.base_url}/api/v1/check-status/${success.transaction_id}
 curl ${authorization} "${sandbox.base_url}/api/v1/check-status?reference_id=${encodeURIComponent(success.reference_id)}"
-curl ${authorization} -H "Content-Type: application/json" -d '${JSON.stringify(active)}' ${sandbox.base_url}/api/v1/check-account
+curl ${authorization} ${JSON_BODY} -d '${JSON.stringify(active)}' ${sandbox.base_url}/api/v1/check-account
 
 ${comment('Create a disbursement at the simulated bank, then check its status with -H "Prefer: wait=30".')}
 CORE=${token(sandbox.feed)}
-curl -H "Authorization: Bearer $CORE" -H "Content-Type: application/json" -d '{"account_number":"1234567890"}' ${sandbox.operator_url}/sandbox/v1/disbursements
+curl -H "Authorization: Bearer $CORE" ${JSON_BODY} -d '${JSON.stringify(disbursement)}' ${disbursementsUrl}
 
   ${style('dim', `The same as JSON: ${relative(descriptionFile)}   Log: ${relative(logFile)}   Stop: Ctrl-C`)}
 `;

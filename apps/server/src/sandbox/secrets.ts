@@ -4,7 +4,9 @@ import path from 'node:path';
 import { generateSecret } from '../auth/secrets.ts';
 import { SECRET_KEY_BYTES } from '../config-values.ts';
 
-/** The secrets that a sandbox generates at its first start and keeps, so that credentials pasted yesterday still work. */
+/**
+ * The secrets that a sandbox generates at its first start and keeps, so that credentials pasted yesterday still work.
+ */
 export interface SandboxSecrets {
   readonly secretKey: Buffer;
   readonly bankClientSecret: string;
