@@ -14,10 +14,10 @@ let exhaustedWithoutScope: TestClient;
 
 before(async () => {
   service = await startTestService();
-  const nothing = { 'check-status': 0, 'check-account': 0 };
-  exhausted = await service.addClient('exhausted', ['status:read', 'account:check'], nothing);
+  const noRequests = { 'check-status': 0, 'check-account': 0 };
+  exhausted = await service.addClient('exhausted', ['status:read', 'account:check'], noRequests);
   withoutScope = await service.addClient('without-scope', ['feed:write']);
-  exhaustedWithoutScope = await service.addClient('exhausted-without-scope', ['feed:write'], nothing);
+  exhaustedWithoutScope = await service.addClient('exhausted-without-scope', ['feed:write'], noRequests);
 });
 after(() => service?.close());
 
@@ -86,7 +86,7 @@ function accountRequest(faults: Faults): Buffer {
 function testEveryPair(checks: readonly Check[], request: (faults: Faults) => Buffer): void {
   for (const [index, { name, code }] of checks.entries()) {
     const later = checks.slice(index + 1).map((check) => check.name);
-    test(`${name} is checked before ${later.join(', ') || 'nothing else'}`, async () => {
+    test(`${name} is checked before ${later.join(', ') || 'no other check'}`, async () => {
       for (const other of [name, ...later]) {
         assertError(await exchangeOne(service.url, request(new Set([name, other]))), code);
       }

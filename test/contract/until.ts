@@ -1,17 +1,20 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { eventually } from '../support/eventually.ts';
 import type { Answer } from '../support/service.ts';
 
 const DEADLINE_MS = 10_000;
-const PAUSE_MS = 10;
 
-/** Repeats the request until the answer is as expected. After 10 s, returns the last answer. */
+/** Repeats the request until the answer is as expected. @throws Error with the last answer after 10 s */
 export async function until(expected: (answer: Answer) => boolean, request: () => Promise<Answer>): Promise<Answer> {
-  const deadline = AbortSignal.timeout(DEADLINE_MS);
-  for (;;) {
-    const answer = await request();
-    if (expected(answer) || deadline.aborted) return answer;
-    await delay(PAUSE_MS);
-  }
+  let answer = await request();
+  if (expected(answer)) return answer;
+  const repeat = async (): Promise<boolean> => {
+    answer = await request();
+    return expected(answer);
+  };
+  await eventually('the expected answer', repeat, DEADLINE_MS).catch((cause: unknown) => {
+    throw new Error(`the last answer was ${answer.status} ${answer.text}`, { cause });
+  });
+  return answer;
 }
 
 /** Repeats the request until the answer has this HTTP status. */

@@ -11,7 +11,7 @@ before(async () => {
 });
 after(() => service?.close());
 
-const wait = (path: string, seconds: number | string, token?: string): Promise<Answer> =>
+const getWithWait = (path: string, seconds: number | string, token?: string): Promise<Answer> =>
   service.get(path, { headers: { prefer: `wait=${seconds}` }, ...(token === undefined ? {} : { token }) });
 
 /** Makes a change as soon as this many requests are waiting. */
@@ -24,7 +24,7 @@ suite('Prefer: wait', () => {
   for (const form of ['path', 'referencePath'] as const) {
     test(`answers as soon as the status is final, by ${form}`, async () => {
       const transaction = await createTransaction(service);
-      const waiting = wait(transaction[form], 30);
+      const waiting = getWithWait(transaction[form], 30);
       await whileWaiting(1, () => feedChange(service, transaction, { status: 'SUCCESS' }));
       const answer = await waiting;
       assert.equal(answer.status, 200);
@@ -38,7 +38,7 @@ suite('Prefer: wait', () => {
   test('answers after N seconds with the current state', async () => {
     const transaction = await createTransaction(service);
     const startedMs = performance.now();
-    const answer = await wait(transaction.path, 1);
+    const answer = await getWithWait(transaction.path, 1);
     const tookMs = performance.now() - startedMs;
     assert.ok(tookMs >= 990 && tookMs < timeLimitMs(3_000), `${tookMs} ms`);
     assert.equal(answer.json.data?.['status'], 'PROCESS');
@@ -48,14 +48,14 @@ suite('Prefer: wait', () => {
 
   test('answers at once when the status is already final', async () => {
     const transaction = await createTransaction(service, { status: 'SUCCESS' });
-    const answer = await wait(transaction.path, 30);
+    const answer = await getWithWait(transaction.path, 30);
     assert.equal(answer.json.data?.['status'], 'SUCCESS');
     assert.equal(answer.headers.get('preference-applied'), 'wait=30');
   });
 
   test('is capped at 60 seconds, which Preference-Applied says', async () => {
     const transaction = await createTransaction(service, { status: 'SUCCESS' });
-    assert.equal((await wait(transaction.path, 3600)).headers.get('preference-applied'), 'wait=60');
+    assert.equal((await getWithWait(transaction.path, 3600)).headers.get('preference-applied'), 'wait=60');
   });
 
   for (const [prefer, applied] of [
@@ -79,15 +79,15 @@ suite('Prefer: wait', () => {
 
   test('does not wait for a transaction that does not exist or belongs to another client', async () => {
     const transaction = await createTransaction(service);
-    assert.equal((await wait('/api/v1/check-status/TB9999999999', 30)).status, 404);
-    assert.equal((await wait(transaction.path, 30, service.beta.token)).status, 404);
+    assert.equal((await getWithWait('/api/v1/check-status/TB9999999999', 30)).status, 404);
+    assert.equal((await getWithWait(transaction.path, 30, service.beta.token)).status, 404);
   });
 
   test('a change answers all requests that wait for that transaction, and no others', async () => {
     const transaction = await createTransaction(service);
     const other = await createTransaction(service);
-    const waiting = Array.from({ length: 50 }, () => wait(transaction.path, 30));
-    const waitingForOther = wait(other.path, 30);
+    const waiting = Array.from({ length: 50 }, () => getWithWait(transaction.path, 30));
+    const waitingForOther = getWithWait(other.path, 30);
     await whileWaiting(51, () => feedChange(service, transaction, { status: 'SUCCESS' }));
     for (const answer of await Promise.all(waiting)) assert.equal(answer.json.data?.['status'], 'SUCCESS');
     assert.equal(service.app.longPollCount(), 1);
@@ -99,11 +99,11 @@ suite('Prefer: wait', () => {
   test('counts once for the rate limit', async () => {
     const limited = await service.addClient('waiting-limited', ['status:read'], { 'check-status': 2 });
     const transaction = await createTransaction(service, { client_id: 'waiting-limited' });
-    const waiting = wait(transaction.path, 30, limited.token);
+    const waiting = getWithWait(transaction.path, 30, limited.token);
     await whileWaiting(1, () => feedChange(service, transaction, { client_id: 'waiting-limited', status: 'SUCCESS' }));
     assert.match((await waiting).headers.get('ratelimit') ?? '', /r=1;/);
-    assert.equal((await wait(transaction.path, 1, limited.token)).status, 200);
-    assert.equal((await wait(transaction.path, 1, limited.token)).status, 429);
+    assert.equal((await getWithWait(transaction.path, 1, limited.token)).status, 200);
+    assert.equal((await getWithWait(transaction.path, 1, limited.token)).status, 429);
   });
 
   test('leaves nothing open when the client disconnects', async () => {
@@ -122,7 +122,7 @@ suite('Prefer: wait', () => {
   test('a client that was disabled during the wait gets 401', async () => {
     const gone = await service.addClient('waiting-gone', ['status:read']);
     const transaction = await createTransaction(service, { client_id: 'waiting-gone' });
-    const waiting = wait(transaction.path, 30, gone.token);
+    const waiting = getWithWait(transaction.path, 30, gone.token);
     await until(() => service.app.longPollCount() === 1, 'one waiting');
     await changeClient(service.app.database, 'waiting-gone', 'disable');
     await until(() => service.app.clients.find('waiting-gone')?.disabled === true, 'the client disabled');
@@ -132,7 +132,7 @@ suite('Prefer: wait', () => {
 
   test('survives the loss of the notification connection: missed changes are read after the reconnect', async () => {
     const transaction = await createTransaction(service);
-    const waiting = wait(transaction.path, 30);
+    const waiting = getWithWait(transaction.path, 30);
     await until(() => service.app.longPollCount() === 1, 'one waiting');
     await service.app.database.query(
       "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'tiba notifications' and " +

@@ -84,7 +84,7 @@ export function watchTransaction(
   }
 
   const unwatch = transactionChanges.watch(clientId, transactionId, onNotification);
-  const refreshing =
+  const refreshTimer =
     first.progress === 'inquirable' ? setInterval(() => void refresh(clientId, transactionId), refreshMs) : undefined;
   return {
     latest: () => latest,
@@ -95,7 +95,7 @@ export function watchTransaction(
     stop() {
       stopped = true;
       unwatch();
-      clearInterval(refreshing);
+      clearInterval(refreshTimer);
       clearTimeout(retry);
     },
   };
