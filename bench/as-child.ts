@@ -1,23 +1,36 @@
 import { once } from 'node:events';
 import { flushCompileCache } from 'node:module';
+import type { Server } from 'node:net';
 
-export interface Started<Address> {
+export interface StartedProgram<Address> {
   readonly address: Address;
   close(): Promise<void>;
 }
 
-/** Lives as a child of the benchmark: takes settings, starts, says where it is, and ends when the parent lets go. */
-export async function liveAsChild<Address>(start: (settings: unknown) => Promise<Started<Address>>): Promise<void> {
-  const letGo = Promise.withResolvers<void>();
-  process.once('disconnect', letGo.resolve);
+/**
+ * Runs a program as a child of the benchmark: receives its settings, starts, sends its address, and ends when the
+ * parent disconnects.
+ */
+export async function runAsChild<Address>(
+  start: (settings: unknown) => Promise<StartedProgram<Address>>,
+): Promise<void> {
+  const disconnected = Promise.withResolvers<void>();
+  process.once('disconnect', disconnected.resolve);
   const [settings] = await once(process, 'message');
   const { address, close } = await start(settings);
-  // For those that start next. At its end each of them would write everything again, over what another has written: a
-  // disk can take seconds for that.
+  // Stores compiled modules now, for the children that start next. Otherwise each child writes all of them when it
+  // ends, over the files of the others, which takes seconds on a slow disk.
   flushCompileCache();
-  // A parent that left in this moment makes sending fail; its leaving ends this process anyway.
+  // If the parent disconnects at this moment, sending fails; the disconnection ends this process anyway.
   if (process.connected) process.send?.(address, undefined, undefined, () => {});
-  else letGo.resolve();
-  await letGo.promise;
+  else disconnected.resolve();
+  await disconnected.promise;
   await close();
+}
+
+/** The URL of a server that listens on TCP, such as `http://127.0.0.1:40123`. */
+export function addressOf(server: Server): string {
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('the server listens on no TCP port');
+  return `http://127.0.0.1:${address.port}`;
 }

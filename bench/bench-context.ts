@@ -8,50 +8,52 @@ import {
   startEmbeddedPostgres,
 } from '../apps/server/src/embedded-postgres/embedded-postgres.ts';
 import { createLog, type Log } from '../apps/server/src/observability/log.ts';
-import { type Cores, takeCores } from './cores.ts';
-import { chooseLoad } from './load/choose.ts';
-import { type Load } from './load/load.ts';
-import type { Options } from './options.ts';
+import { type Cores, pinToCores } from './cores.ts';
+import { autocannonLoad } from './load/autocannon.ts';
+import type { Load } from './load/load.ts';
+import { findWrk } from './load/wrk.ts';
+import type { LoadName, Options } from './options.ts';
 
-/** What every variant plays on. Whatever is started for it is handed to `closers`, which stop the last first. */
+/** What all measurements share. Everything that is started is added to `closers`, which stop the last one first. */
 export interface BenchContext {
-  /** Temporary; gone at the end. */
+  /** Temporary; removed at the end. */
   readonly directory: string;
   readonly postgres: EmbeddedPostgres;
   readonly load: Load;
-  /** Null where nothing can be bound to a core. */
+  /** null where processes cannot be pinned to a core. */
   readonly cores: Cores | null;
-  /** Of the services, which share databases. */
+  /** The same for all services, because they share databases. */
   readonly secretKey: string;
   readonly log: Log;
   readonly signal: AbortSignal;
-  /** Tells the person who waits what happens. */
-  readonly say: (line: string) => void;
+  /** Prints a line of progress. */
+  readonly logProgress: (line: string) => void;
   readonly closers: AsyncDisposableStack;
 }
 
-export interface BenchContextDependencies extends Pick<BenchContext, 'signal' | 'say' | 'closers'> {
+export interface BenchContextDependencies extends Pick<BenchContext, 'signal' | 'logProgress' | 'closers'> {
   readonly options: Options;
 }
 
 export async function openBenchContext({
   options,
   signal,
-  say,
+  logProgress,
   closers,
 }: BenchContextDependencies): Promise<BenchContext> {
   if (process.platform !== 'linux')
     throw new Error('the benchmark reads CPU times from /proc, so it runs on Linux only');
   const load = await chooseLoad(options.load);
-  // Before anything is started, because what is started inherits the core.
-  const cores = await takeCores();
+  // First, because every process that is started later inherits the core.
+  const cores = await pinToCores();
 
   const directory = await mkdtemp(path.join(tmpdir(), 'tiba-bench-'));
   closers.defer(() => rm(directory, { recursive: true, force: true }));
   const { log, close: closeLog } = createLog(path.join(directory, 'bench.log'));
   closers.defer(closeLog);
-  say('starting PostgreSQL …');
-  // Nothing here outlives the run, so nothing need survive a power cut. It makes filling faster; reading does not differ.
+  logProgress('starting PostgreSQL …');
+  // The data does not outlive the run, so it need not survive a power cut. This makes filling faster; reads are the
+  // same.
   const postgres = await startEmbeddedPostgres({ dataDirectory: path.join(directory, 'postgres'), durable: false });
   closers.defer(() => postgres.stop());
   return {
@@ -62,7 +64,16 @@ export async function openBenchContext({
     secretKey: randomBytes(SECRET_KEY_BYTES).toString('base64'),
     log,
     signal,
-    say,
+    logProgress,
     closers,
   };
+}
+
+/** @throws Error when wrk is requested and not installed. */
+async function chooseLoad(name: LoadName | null): Promise<Load> {
+  if (name === 'autocannon') return autocannonLoad();
+  const wrk = await findWrk();
+  if (wrk !== null) return wrk;
+  if (name === 'wrk') throw new Error('wrk is not installed: install it, or use --load autocannon');
+  return autocannonLoad();
 }

@@ -4,12 +4,12 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Cores, onServerCore } from './cores.ts';
 
-/** A process of `processes/` that has said that it is ready. */
+/** A process of `processes/` that has reported that it is ready. */
 export interface Child<Address> {
   readonly pid: number;
-  /** What it said: where it can be reached, and the like. */
+  /** Its report: its URLs and the like. */
   readonly address: Address;
-  /** Resolves when it has ended by itself. @throws Error when it had to be killed, or ended with another code than 0. */
+  /** Resolves when it has ended by itself. @throws Error when it had to be killed, or its exit code was not 0. */
   stop(): Promise<void>;
 }
 
@@ -18,17 +18,20 @@ export interface ChildOptions {
   readonly file: string;
   /** Sent to it when it starts; see `as-child.ts`. */
   readonly settings: unknown;
-  /** Given for the server under test; anything else stays on this process's core. */
+  /** For the server under test; null for any other process, which stays on this process's core. */
   readonly cores: Cores | null;
   readonly nodeOptions?: readonly string[];
-  /** Temporary; children that share it start in half the time: the first leaves its compiled modules there (as-child.ts). */
+  /**
+   * Temporary. Children that share it start in half the time: the first stores its compiled modules there
+   * (as-child.ts).
+   */
   readonly directory: string;
 }
 
 type Exit = [code: number | null, signal: NodeJS.Signals | null];
 
 const READY_TIMEOUT_MS = 30_000;
-/** A service alone has ten seconds for requests under way (`app.ts`), and closes what they used after that. */
+/** A service waits up to ten seconds for requests in flight (`app/`), and then closes what they used. */
 const STOP_TIMEOUT_MS = 60_000;
 
 export async function startChild<Address>(options: ChildOptions): Promise<Child<Address>> {
@@ -36,13 +39,13 @@ export async function startChild<Address>(options: ChildOptions): Promise<Child<
   const module = fileURLToPath(new URL(`processes/${file}`, import.meta.url));
   const [command, args] = onServerCore(cores, process.execPath, [...nodeOptions, module]);
   const child = spawn(command, args, {
-    // Its own process group: Ctrl-C in the terminal must not end it before its parent has finished with it.
+    // Its own process group: Ctrl-C in the terminal must not end it before its parent does.
     detached: true,
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     env: { ...process.env, NODE_COMPILE_CACHE: path.join(directory, 'compiled') },
   });
   const exited = once(child, 'exit') as Promise<Exit>;
-  // Whoever waits for it is told; until somebody does, it must not count as unheard.
+  // `stop` reports a failure. Before that, it must not count as an unhandled rejection.
   exited.catch(() => {});
   try {
     await once(child, 'spawn');
@@ -56,7 +59,7 @@ export async function startChild<Address>(options: ChildOptions): Promise<Child<
   }
 }
 
-/** A child ends when its parent lets go of it, whether the parent meant to or was killed. */
+/** A child ends when its parent disconnects, on purpose or because it was killed. */
 async function stop(file: string, child: ChildProcess, exited: Promise<Exit>): Promise<void> {
   if (child.connected) child.disconnect();
   const killing = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS);

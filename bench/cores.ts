@@ -2,7 +2,9 @@ import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 
-/** One core for the server under test, another for everything else, so that neither takes time from the other. */
+/**
+ * One core for the server under test and another for everything else, so that neither takes CPU time from the other.
+ */
 export interface Cores {
   readonly server: number;
   readonly others: number;
@@ -11,10 +13,10 @@ export interface Cores {
 const run = promisify(execFile);
 
 /**
- * Binds this process, and with it whatever it starts from now on, to the second core that it may use.
- * Null where that is impossible: fewer than two cores, or no `taskset` (util-linux).
+ * Pins this process, and every process that it starts later, to the second core that it may use.
+ * Resolves to null where that is impossible: fewer than two cores, or no `taskset` (util-linux).
  */
-export async function takeCores(): Promise<Cores | null> {
+export async function pinToCores(): Promise<Cores | null> {
   const [server, others] = await allowedCores();
   if (server === undefined || others === undefined) return null;
   try {
@@ -25,12 +27,14 @@ export async function takeCores(): Promise<Cores | null> {
   }
 }
 
-/** The command that runs a program on the server's core. It replaces itself with the program, so the process id stays. */
+/**
+ * The command that runs a program on the server's core. `taskset` replaces itself with the program and keeps its PID.
+ */
 export function onServerCore(cores: Cores | null, file: string, args: readonly string[]): [string, string[]] {
   return cores === null ? [file, [...args]] : ['taskset', ['--cpu-list', String(cores.server), file, ...args]];
 }
 
-/** A list such as `0-3,8` (proc(5), Cpus_allowed_list of status). */
+/** Parses a list such as `0-3,8` (proc(5), Cpus_allowed_list of status). */
 async function allowedCores(): Promise<number[]> {
   const status = await readFile('/proc/self/status', 'utf8');
   const list = /^Cpus_allowed_list:\s*(\S+)$/m.exec(status)?.[1] ?? '';

@@ -1,6 +1,6 @@
 import { constants } from 'node:os';
 
-/** Somebody asked the run to stop: not a failure. */
+/** A signal interrupted the run. This is not a failure. */
 export class Interrupted extends Error {
   readonly signal: NodeJS.Signals;
 
@@ -9,7 +9,7 @@ export class Interrupted extends Error {
     this.signal = signal;
   }
 
-  /** As a shell would report a process that the signal ended. */
+  /** The exit code that a shell reports for a process that the signal ended. */
   get exitCode(): number {
     return 128 + constants.signals[this.signal];
   }
@@ -19,8 +19,8 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const REPEATED_SIGNAL_MS = 500;
 
 /**
- * Aborts at the first signal, so that the run can stop what it started; a later one ends this process at once.
- * One press of Ctrl-C counts once, though it arrives twice: npm passes it on.
+ * Aborts at the first signal, so that the run can stop what it started. A later signal ends this process at once.
+ * Ctrl-C counts once, although it arrives twice: npm forwards it.
  */
 export function onInterruption(closers: AsyncDisposableStack): AbortSignal {
   const controller = new AbortController();
@@ -34,7 +34,7 @@ export function onInterruption(closers: AsyncDisposableStack): AbortSignal {
     }
   };
   for (const signal of SIGNALS) process.on(signal, interrupt);
-  // Pushed first and so closed last: until then a signal must not end the process in the middle of its tidying.
+  // Added first and so closed last: until then, a signal must not end the process in the middle of its cleanup.
   closers.defer(() => {
     for (const signal of SIGNALS) process.off(signal, interrupt);
   });

@@ -2,15 +2,15 @@ import { cpus } from 'node:os';
 import pg from 'pg';
 import type { BenchContext } from './bench-context.ts';
 
-/** What the figures depend on, for whoever compares them with others. */
+/** What the figures depend on, for comparisons with other runs. */
 export async function describeMachine({ cores, load, postgres }: BenchContext): Promise<string> {
   const processors = cpus();
-  const placing =
+  const placement =
     cores === null
-      ? 'nothing is bound to a core, so the load takes time from the server: do not trust the figures'
+      ? 'no process is pinned to a core, so the load takes CPU time from the server: do not trust the figures'
       : `the server on core ${cores.server}; the load, PostgreSQL and the banks on core ${cores.others}`;
   return [
-    `${processors.length} cores (${processors[0]?.model.trim() ?? 'unknown'}): ${placing}`,
+    `${processors.length} cores (${processors[0]?.model.trim() ?? 'unknown'}): ${placement}`,
     `Node ${process.versions.node}, PostgreSQL ${await postgresVersion(postgres.connectionString)}, ${load.name}`,
   ].join('\n');
 }

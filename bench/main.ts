@@ -2,23 +2,25 @@ import { inspect } from 'node:util';
 import { openBenchContext } from './bench-context.ts';
 import { compare } from './compare.ts';
 import { measureEndToEnd } from './end-to-end/end-to-end.ts';
-import { arrivalRatios, arrivalRows, conditions } from './end-to-end/report.ts';
+import { conditions, endToEndRatios, endToEndRows } from './end-to-end/report.ts';
 import { Interrupted, onInterruption } from './interruption.ts';
 import { describeMachine } from './machine.ts';
 import { type Options, OptionsError, readOptions, USAGE } from './options.ts';
 import { profile } from './profile.ts';
 import { measureRails } from './rails/rails.ts';
-import { isMissed } from './ratios.ts';
+import { exceedsBudget } from './ratios.ts';
 import { ratioTable, rowTable } from './report.ts';
 
-/** `npm run bench`: what the service costs, held against a bare server and against its own budgets (docs/benchmarks.md). */
+/**
+ * `npm run bench`: measures what the service costs, against a baseline and against its budgets (docs/benchmarks.md).
+ */
 
-/** The 99.9th percentile needs many answers. */
+/** The 99.9th percentile needs many inquiries. */
 const RAILS_SECONDS = 30;
 const RAILS_QUICK_SECONDS = 4;
 
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
-const say = (text: string): void => void process.stderr.write(`${text}\n`);
+const logProgress = (text: string): void => void process.stderr.write(`${text}\n`);
 
 async function main(): Promise<number> {
   try {
@@ -29,9 +31,9 @@ async function main(): Promise<number> {
     }
     return await run(options);
   } catch (error) {
-    if (error instanceof Interrupted) say(`stopped by ${error.signal}; nothing is left behind`);
-    else if (error instanceof OptionsError) say(`${error.message}\n\n${USAGE}`);
-    else say(`the benchmark failed: ${describe(error)}`);
+    if (error instanceof Interrupted) logProgress(`stopped by ${error.signal}; all processes and files are removed`);
+    else if (error instanceof OptionsError) logProgress(`${error.message}\n\n${USAGE}`);
+    else logProgress(`the benchmark failed: ${describe(error)}`);
     return error instanceof Interrupted ? error.exitCode : 1;
   }
 }
@@ -41,41 +43,43 @@ async function run(options: Options): Promise<number> {
     const seconds = options.quick ? RAILS_QUICK_SECONDS : RAILS_SECONDS;
     const { text, ratios } = await measureRails({ seconds, rounds: options.rounds });
     print(`${text}\n\n${ratioTable(ratios)}`);
-    return end(options, ratios.some(isMissed));
+    return end(options, ratios.some(exceedsBudget));
   }
   await using closers = new AsyncDisposableStack();
   const signal = onInterruption(closers);
-  const stage = await openBenchContext({ options, signal, say, closers });
-  print(await describeMachine(stage));
+  const context = await openBenchContext({ options, signal, logProgress, closers });
+  print(await describeMachine(context));
 
   if (options.profile) {
-    print(await profile(stage, options));
+    print(await profile(context, options));
     return 0;
   }
-  if (options.arrival) {
-    const { measured, sizes } = await measureEndToEnd(stage, options);
-    const ratios = arrivalRatios(measured, sizes);
-    print(`\n${conditions(measured, sizes)}\n\n${arrivalRows(measured, sizes)}\n\n${ratioTable(ratios)}`);
-    return end(options, ratios.some(isMissed));
+  if (options.endToEnd) {
+    const { result, sizes } = await measureEndToEnd(context, options);
+    const ratios = endToEndRatios(result, sizes);
+    print(`\n${conditions(result, sizes)}\n\n${endToEndRows(result, sizes)}\n\n${ratioTable(ratios)}`);
+    return end(options, ratios.some(exceedsBudget));
   }
-  const { rows, ratios } = await compare(stage, options);
-  print(`\n${stage.load.connections} in flight, medians over ${options.rounds} × ${options.roundSeconds} s\n`);
+  const { rows, ratios } = await compare(context, options);
+  print(`\n${context.load.connections} in flight, medians over ${options.rounds} × ${options.roundSeconds} s\n`);
   print(rowTable(rows));
   print('');
   print(ratioTable(ratios));
   const failed = rows.some(({ figures }) => figures.failed > 0);
-  return end(options, failed || ratios.some(isMissed));
+  return end(options, failed || ratios.some(exceedsBudget));
 }
 
-function end({ quick, enforce }: Options, missed: boolean): number {
-  if (quick) print('\nA quick run shows that everything works. Its figures are too short to judge by.');
-  return enforce && missed ? 1 : 0;
+function end({ quick, enforce }: Options, failed: boolean): number {
+  if (quick) print('\nA quick run only shows that the benchmark works. It is too short for meaningful figures.');
+  return enforce && failed ? 1 : 0;
 }
 
-/** Stopping things after a failure may fail too; what came first is said first. Node shows neither of the two by itself. */
+/**
+ * The cleanup after a failure may fail too. Prints the first failure first; Node by itself prints neither of the two.
+ */
 const describe = (error: unknown): string =>
   error instanceof SuppressedError
-    ? `${describe(error.suppressed)}\nand after that: ${describe(error.error)}`
+    ? `${describe(error.suppressed)}\nthe cleanup then failed: ${describe(error.error)}`
     : inspect(error);
 
 process.exitCode = await main();

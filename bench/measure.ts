@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
 import { truncate } from 'node:fs/promises';
 import type { BenchContext } from './bench-context.ts';
-import { cpuSeconds } from './cpu-time.ts';
 import type { LoadResult, Requests } from './load/load.ts';
+import { cpuSeconds } from './process-stats.ts';
 import type { Service } from './services.ts';
 import { countInquiries } from './verify.ts';
 
-/** Something that answers requests, and the requests to send it. */
-export interface Variant {
+/** A server to measure, and the requests to send to it. */
+export interface Target {
   readonly title: string;
   /** The process whose CPU time counts. */
   readonly pid: number;
   readonly requests: Requests;
-  /** Absent for the bare server. */
+  /** Absent for the baseline server. */
   readonly service?: Service;
 }
 
@@ -22,7 +22,7 @@ export interface Measurement {
   readonly p99Ms: number;
   /** User and system time of the server process, in microseconds. */
   readonly cpuUsPerRequest: number;
-  /** Requests that were refused or got no answer. */
+  /** Requests that got an error status or no response. */
   readonly failed: number;
 }
 
@@ -35,37 +35,37 @@ export interface Durations {
 const FAILED_SHARE_MAX = 0.01;
 
 /**
- * Warms every variant up, then measures each in turn, round by round: what else happens on the machine meanwhile then
- * falls on all of them alike. The measurements of each variant, by round.
+ * Warms every target up, then measures each in turn, round by round, so that other load on the machine affects all of
+ * them equally. Resolves to the measurements of each target, by round.
  */
 export async function measureInRounds<Name extends string>(
-  stage: BenchContext,
-  variants: Readonly<Record<Name, Variant>>,
+  context: BenchContext,
+  targets: Readonly<Record<Name, Target>>,
   { warmUpSeconds, rounds, roundSeconds }: Durations,
 ): Promise<Record<Name, Measurement[]>> {
-  const names = Object.keys(variants) as Name[];
+  const names = Object.keys(targets) as Name[];
   const measurements = Object.fromEntries(names.map((name) => [name, []])) as unknown as Record<Name, Measurement[]>;
   let run = 0;
   for (let round = 0; round <= rounds; round += 1) {
-    stage.say(round === 0 ? 'warming up …' : `round ${round} of ${rounds} …`);
+    context.logProgress(round === 0 ? 'warming up …' : `round ${round} of ${rounds} …`);
     for (const name of names) {
       const seconds = round === 0 ? warmUpSeconds : roundSeconds;
-      const measurement = await measure(stage, variants[name], seconds, (run += 1));
+      const measurement = await measure(context, targets[name], seconds, (run += 1));
       if (round === 0) continue;
-      requireSuccess(variants[name], measurement, seconds);
+      requireSuccess(targets[name], measurement, seconds);
       measurements[name].push(measurement);
     }
   }
   return measurements;
 }
 
-async function measure(stage: BenchContext, variant: Variant, seconds: number, run: number): Promise<Measurement> {
-  const { signal } = stage;
+async function measure(context: BenchContext, target: Target, seconds: number, run: number): Promise<Measurement> {
+  const { signal } = context;
   signal.throwIfAborted();
-  const { title, pid, requests, service } = variant;
+  const { title, pid, requests, service } = target;
   const inquiries = service === undefined ? null : await countInquiries(service);
   const cpuBefore = await cpuSeconds(pid);
-  const result = await stage.load.run({ requests, seconds, run, signal }).catch((cause: unknown) => {
+  const result = await context.load.run({ requests, seconds, run, signal }).catch((cause: unknown) => {
     signal.throwIfAborted();
     throw new Error(`${title}: the load failed`, { cause });
   });
@@ -73,7 +73,7 @@ async function measure(stage: BenchContext, variant: Variant, seconds: number, r
   signal.throwIfAborted();
   if (service !== undefined && inquiries !== null) {
     if (requests.numbers.order === 'counting') await verifyInquiries(service, inquiries.sent, result);
-    // A minute of access log is some hundred megabytes, and nobody reads them.
+    // A minute of access log is some hundred megabytes, and it is not used.
     await truncate(service.logFile);
   }
   return {
@@ -85,19 +85,21 @@ async function measure(stage: BenchContext, variant: Variant, seconds: number, r
   };
 }
 
-/** A machine with too much to do makes the service refuse now and then; with more than that, something is wrong. */
-function requireSuccess({ title }: Variant, { perSecond, failed }: Measurement, seconds: number): void {
+/**
+ * On an overloaded machine the service rejects single requests. More failures than that mean that something is wrong.
+ */
+function requireSuccess({ title }: Target, { perSecond, failed }: Measurement, seconds: number): void {
   const answered = Math.round(perSecond * seconds);
   if (answered > 0 && failed <= answered * FAILED_SHARE_MAX) return;
   throw new Error(`${title}: ${failed} requests failed of about ${answered}`);
 }
 
-/** Every account check must have cost a call to the bank. */
+/** Checks that every account check sent an inquiry to the bank. */
 async function verifyInquiries(service: Service, sentBefore: number, { answered, failed }: LoadResult): Promise<void> {
   const { sent, shared } = await countInquiries(service);
-  assert.equal(shared, 0, 'account checks shared an inquiry: the accounts were not distinct');
+  assert.equal(shared, 0, 'account checks shared an inquiry: the account numbers were not distinct');
   assert.ok(
     sent - sentBefore >= answered - failed,
-    `${answered} account checks made only ${sent - sentBefore} calls to the bank`,
+    `${answered} account checks sent only ${sent - sentBefore} inquiries to the bank`,
   );
 }

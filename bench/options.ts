@@ -1,17 +1,17 @@
 import { parseArgs } from 'node:util';
 
 export interface Options {
-  /** One short round and a smaller large table: shows that everything works, measures nothing worth keeping. */
+  /** One short round, and a smaller large table: shows that the benchmark works; its figures mean nothing. */
   readonly quick: boolean;
-  /** Instead of what an answer costs, measures how a change arrives at clients. */
-  readonly arrival: boolean;
-  /** Instead, measures what a dead rail, slow answers and a dying bank cost, without the rest of the service. */
+  /** Measures how soon a change reaches clients, instead of what a request costs. */
+  readonly endToEnd: boolean;
+  /** Measures what a failed rail, slow responses and a faulty bank cost, without the rest of the service. */
   readonly rails: boolean;
-  /** A missed budget or a failed request ends the run with code 1. */
+  /** The exit code is 1 when a budget is exceeded or a request failed. */
   readonly enforce: boolean;
-  /** Instead of measuring, finds out where the server spends its time. */
+  /** Records where the server spends its time, instead of measuring. */
   readonly profile: boolean;
-  /** Null takes wrk where it is installed, else autocannon. */
+  /** null: wrk where it is installed, else autocannon. */
   readonly load: LoadName | null;
   readonly rounds: number;
   readonly roundSeconds: number;
@@ -24,26 +24,26 @@ export const LOAD_NAMES = ['wrk', 'autocannon'] as const;
 export type LoadName = (typeof LOAD_NAMES)[number];
 
 export const USAGE = `npm run bench -- [options]
-  --quick             one round of 2 s and 20 thousand instead of 1 million transactions: to see that it works
-  --arrival           how a change arrives at clients, by callback and with Prefer: wait, instead of what an answer costs
-  --rails             a dead first rail, hedging of slow answers, and what a dying bank costs the others
-  --rounds <number>   how often each variant is measured (5)
-  --seconds <number>  how long each time, in whole seconds (4)
+  --quick             one round of 2 s, and 20,000 instead of 1,000,000 transactions: only shows that it works
+  --end-to-end        how soon a change reaches clients, by callback and with Prefer: wait
+  --rails             what a failed first rail, slow responses and a faulty bank cost
+  --rounds <number>   how many times each target is measured (5)
+  --seconds <number>  length of each measurement in whole seconds (4)
   --load <program>    wrk or autocannon (wrk where it is installed)
-  --enforce           end with code 1 when a budget is missed or a request failed
+  --enforce           exit with code 1 when a budget is exceeded or a request failed
   --profile           write CPU profiles of the server to bench/results/ instead of measuring
 `;
 
 export class OptionsError extends Error {}
 
-/** @throws OptionsError for anything that is not in USAGE. Null asks for the usage. */
+/** Returns null for --help. @throws OptionsError for anything that is not in USAGE. */
 export function readOptions(args: readonly string[]): Options | null {
   const values = parse(args);
   if (values.help) return null;
-  const { quick, arrival, rails, enforce, profile } = values;
+  const { quick, rails, enforce, profile } = values;
   return {
     quick,
-    arrival,
+    endToEnd: values['end-to-end'],
     rails,
     enforce,
     profile,
@@ -65,7 +65,7 @@ function parse(args: readonly string[]) {
       options: {
         help: flag,
         quick: flag,
-        arrival: flag,
+        'end-to-end': flag,
         rails: flag,
         enforce: flag,
         profile: flag,

@@ -1,10 +1,10 @@
-/** V8's format: a tree of calls, and the node of the tree that each sample found itself in. */
+/** V8's format: a tree of calls, and for each sample the node of the tree that was running. */
 export interface CpuProfile {
   readonly nodes: readonly { readonly id: number; readonly callFrame: CallFrame }[];
-  /** In microseconds, on the clock of the machine. */
+  /** In microseconds, on the machine's monotonic clock. */
   readonly startTime: number;
   readonly samples: readonly number[];
-  /** From the sample before, or from the start, to each sample. */
+  /** From the previous sample, or from the start, to each sample. */
   readonly timeDeltas: readonly number[];
 }
 
@@ -16,10 +16,10 @@ interface CallFrame {
 }
 
 export interface SummaryOptions {
-  /** Only samples from this moment to that count: the start of a process and its warming up are another matter. */
+  /** Only samples in this range count, which leaves out the start of the process and the warm-up. */
   readonly fromUs: number;
   readonly toUs: number;
-  /** Where the files' names are shown from. */
+  /** File names are shown relative to this. */
   readonly root: string;
 }
 
@@ -27,10 +27,10 @@ const FUNCTIONS_MAX = 40;
 const ORIGINS_MAX = 16;
 
 /**
- * Where time was spent, not counting what was called from there, as shares of the time that was not idle: first by
- * package or folder, then by function.
+ * The self time (without called functions) as shares of the time that was not idle: first by package or folder, then by
+ * function.
  */
-export function summariseProfile(profile: CpuProfile, { fromUs, toUs, root }: SummaryOptions): string {
+export function summarizeProfile(profile: CpuProfile, { fromUs, toUs, root }: SummaryOptions): string {
   const frames = new Map(profile.nodes.map(({ id, callFrame }) => [id, callFrame]));
   const byFunction = new Map<string, number>();
   const byOrigin = new Map<string, number>();
@@ -56,7 +56,7 @@ function functionName({ functionName, lineNumber }: CallFrame, file: string): st
   return file === '' ? name : `${name}  ${file}:${lineNumber + 1}`;
 }
 
-/** A package, a folder of ours, Node's own JavaScript, or what has no source: native code and the engine itself. */
+/** A package, a folder of the repository, Node's JavaScript, or code without a source: native code and V8 itself. */
 function originOf({ functionName }: CallFrame, file: string): string {
   if (file.startsWith('node:')) return 'Node, JavaScript';
   const module = /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(file)?.[1];

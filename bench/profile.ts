@@ -5,31 +5,31 @@ import type { BenchContext } from './bench-context.ts';
 import { makeDatabase } from './database/databases.ts';
 import type { Requests } from './load/load.ts';
 import type { Options } from './options.ts';
-import { type CpuProfile, summariseProfile } from './profile-summary.ts';
+import { type CpuProfile, summarizeProfile } from './profile-summary.ts';
 import { checkAccountRequests, checkStatusRequests } from './requests.ts';
 import { type Service, type ServiceOptions, startInstantBank, startService } from './services.ts';
 
 const RESULTS = fileURLToPath(new URL('results', import.meta.url));
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-/** Fine enough to tell functions of microseconds apart. */
+/** Short enough to show functions that take microseconds. */
 const SAMPLING_INTERVAL_US = 200;
 
 /**
- * Puts load on the service while V8 takes samples of where it is. Writes the profiles, which Chrome's DevTools open, to
- * `results/`, and gives the functions that most of the time was spent in.
+ * Puts load on the service while V8 samples its call stack. Writes the profiles, which Chrome's DevTools can open, to
+ * `results/`, and resolves to a summary of the functions with the most self time.
  */
-export async function profile(stage: BenchContext, options: Options): Promise<string> {
-  const database = await makeDatabase(stage, 'bench_small', options.smallRows);
-  const status = await profileOne(stage, options, { name: 'check-status', database }, ({ address }) =>
+export async function profile(context: BenchContext, options: Options): Promise<string> {
+  const database = await makeDatabase(context, 'bench_small', options.smallRows);
+  const status = await profileOne(context, options, { name: 'check-status', database }, ({ address }) =>
     checkStatusRequests(address.publicUrl, address.token, database),
   );
-  const rail = await startInstantBank(stage);
-  const account = await profileOne(stage, options, { name: 'check-account', database, rail }, checkAccountRequests);
+  const rail = await startInstantBank(context);
+  const account = await profileOne(context, options, { name: 'check-account', database, rail }, checkAccountRequests);
   return `${status}\n\n${account}`;
 }
 
 async function profileOne(
-  stage: BenchContext,
+  context: BenchContext,
   { warmUpSeconds, roundSeconds }: Options,
   service: ServiceOptions,
   requestsFor: (service: Service) => Requests,
@@ -37,20 +37,20 @@ async function profileOne(
   const directory = path.join(RESULTS, `${service.name}-${new Date().toISOString().replaceAll(':', '-')}`);
   await mkdir(directory, { recursive: true });
   const nodeOptions = ['--cpu-prof', `--cpu-prof-dir=${directory}`, `--cpu-prof-interval=${SAMPLING_INTERVAL_US}`];
-  const running = await startService(stage, { ...service, nodeOptions });
+  const running = await startService(context, { ...service, nodeOptions });
   const requests = requestsFor(running);
-  const { signal } = stage;
-  stage.say(`profiling ${service.name} …`);
-  await stage.load.run({ requests, seconds: warmUpSeconds, run: 1, signal });
+  const { signal } = context;
+  context.logProgress(`profiling ${service.name} …`);
+  await context.load.run({ requests, seconds: warmUpSeconds, run: 1, signal });
   const fromUs = monotonicUs();
-  const { answered } = await stage.load.run({ requests, seconds: roundSeconds, run: 2, signal });
+  const { answered } = await context.load.run({ requests, seconds: roundSeconds, run: 2, signal });
   const toUs = monotonicUs();
-  // The profile is written when the process ends.
+  // V8 writes the profile when the process ends.
   await running.stop();
   const [file] = await readdir(directory);
   if (file === undefined) throw new Error(`no profile was written to ${directory}`);
   const written = path.join(directory, file);
-  const summary = summariseProfile(JSON.parse(await readFile(written, 'utf8')) as CpuProfile, {
+  const summary = summarizeProfile(JSON.parse(await readFile(written, 'utf8')) as CpuProfile, {
     fromUs,
     toUs,
     root: ROOT,
@@ -59,5 +59,5 @@ async function profileOne(
   return `${service.name}: ${count} requests after the warm-up; ${path.relative(ROOT, written)}\n${summary}`;
 }
 
-/** On the clock of the machine, which V8 stamps its samples with. */
+/** The machine's monotonic clock, which V8 uses for its samples. */
 const monotonicUs = (): number => Number(process.hrtime.bigint() / 1000n);

@@ -8,14 +8,14 @@ export interface Budget {
 export interface Ratio {
   readonly title: string;
   readonly value: number;
-  /** Null for what is only good to know. */
+  /** null for a figure without a limit. */
   readonly budget: Budget | null;
 }
 
-export const isMissed = ({ value, budget }: Ratio): boolean =>
+export const exceedsBudget = ({ value, budget }: Ratio): boolean =>
   budget !== null && !(budget.bound === 'at most' ? value <= budget.value : value >= budget.value);
 
-/** The ratio of two variants in each round, of which the median: both had the same machine to themselves by turns. */
+/** The median of the ratios of two targets in each round: within a round, both ran on the same machine in turn. */
 export function pairedRatio<Figure extends string>(
   ones: readonly Readonly<Record<Figure, number>>[],
   others: readonly Readonly<Record<Figure, number>>[],
@@ -24,7 +24,7 @@ export function pairedRatio<Figure extends string>(
   return median(ones.map((one, round) => one[figure] / (others[round]?.[figure] ?? Number.NaN)));
 }
 
-/** The median of each figure, and all failures. */
+/** The median of each figure, and the sum of the failures. */
 export const medians = (measurements: readonly Measurement[]): Measurement => ({
   perSecond: median(measurements.map(({ perSecond }) => perSecond)),
   p50Ms: median(measurements.map(({ p50Ms }) => p50Ms)),
@@ -33,7 +33,7 @@ export const medians = (measurements: readonly Measurement[]): Measurement => ({
   failed: measurements.reduce((sum, { failed }) => sum + failed, 0),
 });
 
-/** Of an even number, the mean of the two in the middle. NaN of none. */
+/** Of an even number of values, the mean of the two in the middle. NaN without values. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((one, other) => one - other);
   const middle = sorted.length / 2;

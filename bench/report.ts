@@ -1,5 +1,5 @@
 import type { Measurement } from './measure.ts';
-import { isMissed, type Ratio } from './ratios.ts';
+import { exceedsBudget, type Ratio } from './ratios.ts';
 
 export interface Row {
   readonly title: string;
@@ -25,16 +25,16 @@ export const ratioTable = (ratios: readonly Ratio[]): string =>
     ...ratios.map((ratio) => {
       const { title, value, budget } = ratio;
       if (budget === null) return [title, number(value), '', ''];
-      return [title, number(value), `${budget.bound} ${number(budget.value)}`, isMissed(ratio) ? '✗' : '✓'];
+      return [title, number(value), `${budget.bound} ${number(budget.value)}`, exceedsBudget(ratio) ? '✗' : '✓'];
     }),
   ]);
 
-/** A figure to compare: a ratio, or so many per second. */
+/** Formats a ratio, or a number per second. */
 const number = (value: number): string => (value >= 100 ? whole(value) : value.toFixed(2));
 
 export const whole = (value: number): string => Math.round(value).toLocaleString('en');
 
-/** Columns as wide as their widest cell: the first to the left, figures to the right. */
+/** Formats columns as wide as their widest cell: the first left-aligned, figures right-aligned. */
 export function table(lines: readonly (readonly string[])[]): string {
   const widths = lines[0]?.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0))) ?? [];
   return lines

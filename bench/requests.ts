@@ -5,7 +5,7 @@ import type { Service } from './services.ts';
 
 export const CHECK_STATUS_PATH = `/api/v1/check-status/${TRANSACTION_ID}`;
 
-/** Asks for random transactions among all, as the client that owns them. */
+/** Requests random transactions among all, as the client that owns them. */
 export const checkStatusRequests = (origin: string, token: string, database: BenchDatabase): Requests => ({
   origin,
   method: 'GET',
@@ -15,14 +15,14 @@ export const checkStatusRequests = (origin: string, token: string, database: Ben
   numbers: { order: 'random', below: database.rows },
 });
 
-/** Asks about accounts none of which comes twice, so that every answer needs a call to the bank. */
+/** Checks accounts that are all different, so that every response needs an inquiry to the bank. */
 export const checkAccountRequests = ({ address }: Service): Requests => ({
   origin: address.publicUrl,
   method: 'POST',
   path: '/api/v1/check-account',
   headers: { ...headers(address.token), 'Content-Type': 'application/json' },
-  // The last digits keep clear of the endings by which the simulated bank plays faults (docs/simulated-bank.md), and the
-  // accounts so far apart that nobody would take them for neighbours.
+  // The last digits avoid the endings for which the simulated bank injects faults (docs/simulated-bank.md). They also
+  // keep the numbers so far apart that the enumeration guard does not take them for sequential ones.
   body: `{"bank_code":"009","account_number":"${NUMBER}1117"}`,
   numbers: { order: 'counting' },
 });

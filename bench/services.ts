@@ -5,8 +5,8 @@ import type { BenchContext } from './bench-context.ts';
 import { type Child, startChild } from './child.ts';
 import type { BenchDatabase } from './database/databases.ts';
 import { CLIENT_ID } from './database/prototypes.ts';
-import type { RecordedAnswer } from './load/record.ts';
-import type { BareServerAddress } from './processes/bare-server.ts';
+import type { RecordedResponse } from './load/record.ts';
+import type { BaselineServerAddress } from './processes/baseline-server.ts';
 import type { InstantBankAddress } from './processes/instant-bank.ts';
 import type { BenchRail, TibaServerAddress, TibaServerSettings } from './processes/tiba-server.ts';
 
@@ -16,7 +16,7 @@ export interface Service extends Child<TibaServerAddress> {
 }
 
 export interface ServiceOptions {
-  /** Names its log. */
+  /** Names its log file. */
   readonly name: string;
   readonly database: BenchDatabase;
   readonly batchMax?: number;
@@ -24,18 +24,18 @@ export interface ServiceOptions {
   readonly nodeOptions?: readonly string[];
 }
 
-export async function startService(stage: BenchContext, options: ServiceOptions): Promise<Service> {
-  stage.signal.throwIfAborted();
-  const logFile = path.join(stage.directory, `${options.name}.log`);
+export async function startService(context: BenchContext, options: ServiceOptions): Promise<Service> {
+  context.signal.throwIfAborted();
+  const logFile = path.join(context.directory, `${options.name}.log`);
   const settings: TibaServerSettings = {
     connectionString: options.database.connectionString,
-    secretKey: stage.secretKey,
+    secretKey: context.secretKey,
     logFile,
     clientId: CLIENT_ID,
     batchMax: options.batchMax ?? null,
     rail: options.rail ?? null,
   };
-  const { cores, directory } = stage;
+  const { cores, directory } = context;
   const { nodeOptions = [] } = options;
   const child = await startChild<TibaServerAddress>({
     file: 'tiba-server.ts',
@@ -44,26 +44,30 @@ export async function startService(stage: BenchContext, options: ServiceOptions)
     nodeOptions,
     directory,
   });
-  stage.closers.defer(child.stop);
+  context.closers.defer(child.stop);
   return { ...child, logFile };
 }
 
-/** On the server's core too: it is what the service is measured against. */
-export async function startBareServer(stage: BenchContext, answer: RecordedAnswer): Promise<Child<BareServerAddress>> {
-  stage.signal.throwIfAborted();
-  const { cores, directory } = stage;
-  const child = await startChild<BareServerAddress>({ file: 'bare-server.ts', settings: answer, cores, directory });
-  stage.closers.defer(child.stop);
+/** Also on the server's core, because the service is compared with it. */
+export async function startBaselineServer(
+  context: BenchContext,
+  response: RecordedResponse,
+): Promise<Child<BaselineServerAddress>> {
+  context.signal.throwIfAborted();
+  const { cores, directory } = context;
+  const file = 'baseline-server.ts';
+  const child = await startChild<BaselineServerAddress>({ file, settings: response, cores, directory });
+  context.closers.defer(child.stop);
   return child;
 }
 
-/** A bank that answers at once and checks nothing, and the way to it. */
-export async function startInstantBank(stage: BenchContext): Promise<BenchRail> {
-  stage.signal.throwIfAborted();
-  const { directory } = stage;
-  const secrets = await bankSecrets(stage);
+/** Starts a bank that answers at once and checks nothing. Resolves to the rail to it. */
+export async function startInstantBank(context: BenchContext): Promise<BenchRail> {
+  context.signal.throwIfAborted();
+  const { directory } = context;
+  const secrets = await bankSecrets(context);
   const child = await startChild<InstantBankAddress>({ file: 'instant-bank.ts', settings: {}, cores: null, directory });
-  stage.closers.defer(child.stop);
+  context.closers.defer(child.stop);
   return {
     name: 'instant-bank',
     baseUrl: child.address.baseUrl,
@@ -76,14 +80,14 @@ export async function startInstantBank(stage: BenchContext): Promise<BenchRail> 
   };
 }
 
-/** The simulated bank of the sandbox, which checks every signature, and the way to it. */
-export async function startSignatureCheckingBank(stage: BenchContext): Promise<BenchRail> {
-  stage.signal.throwIfAborted();
-  const secrets = await bankSecrets(stage);
-  const bank = await startSimulatedBank(secrets, stage.log);
-  stage.closers.defer(bank.stop);
+/** Starts the simulated bank of the sandbox, which checks every signature. Resolves to the rail to it. */
+export async function startSignatureCheckingBank(context: BenchContext): Promise<BenchRail> {
+  context.signal.throwIfAborted();
+  const secrets = await bankSecrets(context);
+  const bank = await startSimulatedBank(secrets, context.log);
+  context.closers.defer(bank.stop);
   const { privateKey: _, banks: __, ...connection } = bank.connection;
   return { ...connection, privateKeyPem: secrets.bankPrivateKey };
 }
 
-const bankSecrets = (stage: BenchContext) => loadOrCreateSecrets(path.join(stage.directory, 'bank-secrets.json'));
+const bankSecrets = (context: BenchContext) => loadOrCreateSecrets(path.join(context.directory, 'bank-secrets.json'));

@@ -6,20 +6,24 @@ import type { BenchContext } from './bench-context.ts';
 import type { BenchDatabase } from './database/databases.ts';
 import { CLIENT_ID, REFERENCE_ID, TRANSACTION_ID } from './database/prototypes.ts';
 import { NUMBER, NUMBER_DIGITS } from './load/load.ts';
-import { type RecordedAnswer, recordAnswer } from './load/record.ts';
+import { type RecordedResponse, recordResponse } from './load/record.ts';
 import { headers } from './requests.ts';
 import type { Service } from './services.ts';
 
-// Figures of a service that answers wrongly are worth nothing, so each is looked at before it is measured.
+// Figures of a service with wrong responses are worth nothing, so each service is verified before it is measured.
 
 const numbered = (template: string, number: number): string =>
   template.replace(NUMBER, String(number).padStart(NUMBER_DIGITS, '0'));
 
-/** Asks for some transactions and holds the answers against the typed columns, as the feed would have rendered them. */
-export async function verifyCheckStatus(stage: BenchContext, service: Service, database: BenchDatabase): Promise<void> {
+/** Requests some transactions, and compares the responses with the typed columns, rendered as the feed renders them. */
+export async function verifyCheckStatus(
+  context: BenchContext,
+  service: Service,
+  database: BenchDatabase,
+): Promise<void> {
   const numbers = [0, 1, 2, 3, 4, Math.floor(database.rows / 2), database.rows - 1];
-  const stored = await readTransactions(stage, database, numbers);
-  const get = (path: string) => ask(service, path);
+  const stored = await readTransactions(context, database, numbers);
+  const get = (path: string) => request(service, path);
   for (const [transactionId, rendered] of stored) {
     const { status, text } = await get(`/api/v1/check-status/${transactionId}`);
     assert.equal(status, 200, text);
@@ -33,13 +37,13 @@ export async function verifyCheckStatus(stage: BenchContext, service: Service, d
   assert.equal(beyond.status, 404, beyond.text);
 }
 
-/** Rendered by transaction ID. */
+/** The rendered transactions, by transaction ID. */
 async function readTransactions(
-  stage: BenchContext,
+  context: BenchContext,
   { connectionString }: BenchDatabase,
   numbers: readonly number[],
 ): Promise<Map<string, string>> {
-  const database = openDatabase({ connection: { connectionString }, connectionsMax: 1, log: stage.log });
+  const database = openDatabase({ connection: { connectionString }, connectionsMax: 1, log: context.log });
   try {
     const keys = numbers.map((number) => ({ clientId: CLIENT_ID, transactionId: numbered(TRANSACTION_ID, number) }));
     const transactions = await database.transaction((query) => lockTransactions(query, keys));
@@ -50,18 +54,18 @@ async function readTransactions(
   }
 }
 
-/** The bare server must send what the service sent: the same bytes under the same headers, but for the date. */
-export async function verifyBareServer(url: string, recorded: RecordedAnswer): Promise<void> {
-  assert.deepEqual(await recordAnswer(`${url}/anything`, {}), recorded);
+/** The baseline server must send the service's response: the same body and headers, except for the date. */
+export async function verifyBaselineServer(url: string, recorded: RecordedResponse): Promise<void> {
+  assert.deepEqual(await recordResponse(`${url}/anything`, {}), recorded);
 }
 
 export interface Inquiries {
   readonly sent: number;
-  /** Answered from another's question, without a call of their own. */
+  /** Answered by the inquiry of another check, without an inquiry of their own. */
   readonly shared: number;
 }
 
-/** What the service counted of its calls to banks so far. */
+/** How many inquiries to banks the service has counted so far. */
 export async function countInquiries({ address }: Service): Promise<Inquiries> {
   const metrics = await (await fetch(`${address.operatorUrl}/metrics`)).text();
   const sum = (pattern: RegExp): number =>
@@ -72,7 +76,7 @@ export async function countInquiries({ address }: Service): Promise<Inquiries> {
   };
 }
 
-async function ask(service: Service, path: string): Promise<{ status: number; text: string }> {
+async function request(service: Service, path: string): Promise<{ status: number; text: string }> {
   const response = await fetch(service.address.publicUrl + path, { headers: headers(service.address.token) });
   return { status: response.status, text: await response.text() };
 }

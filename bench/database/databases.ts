@@ -15,22 +15,24 @@ export interface BenchDatabase {
 }
 
 const SCOPES: readonly Scope[] = ['status:read', 'account:check', 'callbacks:manage', 'feed:write'];
-/** Counted as exactly as any limit, and never reached. */
+/** Counted exactly like any limit, and never reached. */
 const REQUESTS_PER_MINUTE = 100_000_000;
 
-/** A database with the service's schema, the client that asks, and this many transactions of it. */
-export async function makeDatabase(stage: BenchContext, name: string, rows: number): Promise<BenchDatabase> {
-  const { signal, say } = stage;
-  const connectionString = await makeEmptyDatabase(stage, name);
+/**
+ * Creates a database with the service's schema, the client of the requests, and this many transactions of that client.
+ */
+export async function makeDatabase(context: BenchContext, name: string, rows: number): Promise<BenchDatabase> {
+  const { signal, logProgress } = context;
+  const connectionString = await makeEmptyDatabase(context, name);
   const startedMs = performance.now();
-  const sayProgress = (done: number): void => say(`  ${done.toLocaleString('en')} of ${rows.toLocaleString('en')}`);
-  say(`filling ${rows.toLocaleString('en')} transactions …`);
-  await fillTransactions({ connectionString, rows, signal, onProgress: sayEveryTenth(rows, sayProgress) });
-  say(`  filled in ${((performance.now() - startedMs) / 1000).toFixed(1)} s`);
+  const logRows = (done: number): void => logProgress(`  ${done.toLocaleString('en')} of ${rows.toLocaleString('en')}`);
+  logProgress(`filling ${rows.toLocaleString('en')} transactions …`);
+  await fillTransactions({ connectionString, rows, signal, onProgress: everyTenth(rows, logRows) });
+  logProgress(`  done after ${((performance.now() - startedMs) / 1000).toFixed(1)} s`);
   return { connectionString, rows };
 }
 
-/** A database with the service's schema and the client that asks. Gives its connection string. */
+/** Creates a database with the service's schema and the client of the requests. Resolves to its connection string. */
 export async function makeEmptyDatabase(
   { postgres, log, signal }: Pick<BenchContext, 'postgres' | 'log' | 'signal'>,
   name: string,
@@ -44,7 +46,7 @@ export async function makeEmptyDatabase(
     await insertClient(database, {
       clientId: CLIENT_ID,
       name: CLIENT_ID,
-      // Of a secret that nobody knows: tokens are issued without it.
+      // There is no secret with this hash: tokens are issued without one.
       secretHash: randomBytes(32),
       scopes: SCOPES,
       limits: { 'check-status': REQUESTS_PER_MINUTE, 'check-account': REQUESTS_PER_MINUTE },
@@ -65,11 +67,12 @@ async function createDatabase(connectionString: string, name: string): Promise<v
   }
 }
 
-function sayEveryTenth(rows: number, sayProgress: (done: number) => void): (done: number) => void {
-  let said = 0;
+/** Calls `logRows` each time another tenth is done. */
+function everyTenth(rows: number, logRows: (done: number) => void): (done: number) => void {
+  let logged = 0;
   return (done) => {
-    if (done >= rows || done - said < rows / 10) return;
-    said = done;
-    sayProgress(done);
+    if (done >= rows || done - logged < rows / 10) return;
+    logged = done;
+    logRows(done);
   };
 }

@@ -12,17 +12,17 @@ export interface FillOptions {
   readonly onProgress: (rows: number) => void;
 }
 
-/** Fills the table of transactions, whose client must exist, and leaves it as a table at rest: vacuumed and analysed. */
+/** Fills the table of transactions, whose client must exist, and then vacuums and analyzes it. */
 export async function fillTransactions({ connectionString, rows, signal, onProgress }: FillOptions): Promise<void> {
   const client = new pg.Client({ connectionString });
-  // Unheard, the loss of the connection between two statements would end this process; the next statement reports it.
+  // Without a listener, a connection lost between two statements would end this process; the next statement reports it.
   client.on('error', () => {});
   await client.connect();
   try {
     await client.query('begin');
-    // What is written in the transaction that empties a table needs no write-ahead log (wal_level = minimal).
+    // Rows that are written in the transaction that truncates the table need no write-ahead log (wal_level = minimal).
     await client.query('truncate tiba.transactions cascade');
-    // Without foreign key checks, which would take as long as all the rest: there is one client, and it exists.
+    // Turns foreign key checks off, which would double the time: there is only one client, and it exists.
     await client.query('set local session_replication_role = replica');
     const prototypes = prototypeRows();
     for (let from = 0; from < rows; from += ROWS_PER_STATEMENT) {
@@ -50,8 +50,8 @@ select client_id, replace(transaction_id, $5, digits), replace(reference_id, $5,
   from generate_series($1::bigint, $2::bigint) as number
   cross join lateral lpad(number::text, $6::integer, '0') as digits
   join json_to_recordset($3::json) as prototype (
-    turn bigint, client_id text, transaction_id text, reference_id text, status text, amount numeric, fee numeric,
+    ordinal bigint, client_id text, transaction_id text, reference_id text, status text, amount numeric, fee numeric,
     currency text, bank_code text, bank_name text, account_number text, account_name text, description text,
     created_at timestamptz, processed_at timestamptz, failure_reason text,
     version integer, expected_by timestamptz, rendered text)
-    on prototype.turn = number % $4::bigint`;
+    on prototype.ordinal = number % $4::bigint`;

@@ -2,7 +2,7 @@ import { publishedReason } from '../../apps/server/src/domain/failure-reason.ts'
 import { type Transaction, transactionJson } from '../../apps/server/src/domain/transaction.ts';
 import { NUMBER } from '../load/load.ts';
 
-/** The client that owns every transaction and asks for them. */
+/** The client that owns every transaction and sends the requests. */
 export const CLIENT_ID = 'bench-client';
 export const TRANSACTION_ID = `TB${NUMBER}`;
 export const REFERENCE_ID = `INV/2026/${NUMBER}`;
@@ -20,7 +20,7 @@ const COMMON = {
   rail: null,
   railReference: null,
   reversedAt: null,
-  // Far ahead: what is overdue would be told of while it is measured.
+  // In the far future: clients would be notified of overdue transactions during a measurement.
   expectedBy: '2099-11-21T05:02:26.123Z',
   overdueSince: null,
 } as const;
@@ -29,7 +29,7 @@ const SUCCESS = { status: 'SUCCESS', processedAt: '2026-11-21T04:32:31.402Z', fa
 const BCA = { bankCode: '014', bankName: 'Bank Central Asia' } as const;
 const MANDIRI = { bankCode: 'BMRIIDJA', bankName: 'Bank Mandiri (Persero)' } as const;
 
-/** What the transactions of the benchmark look like, in turn; NUMBER stands for the number of each. */
+/** Prototypes of the benchmark's transactions, used in turn. NUMBER stands for the number of the transaction. */
 const PROTOTYPES: readonly Transaction[] = [
   { ...COMMON, ...SUCCESS, ...BCA, amount: '150000.00', accountName: 'BUDI SANTOSO' },
   { ...COMMON, ...SUCCESS, ...MANDIRI, amount: '1275000.50', accountName: 'SITI RAHAYU' },
@@ -54,10 +54,10 @@ const PROTOTYPES: readonly Transaction[] = [
   },
 ];
 
-/** As rows for fill.ts, with the answer rendered by the service's own function. */
+/** As rows for fill.ts, with the response rendered by the service's own function. */
 export const prototypeRows = (): Record<string, unknown>[] =>
   PROTOTYPES.map((transaction, index) => ({
-    turn: index,
+    ordinal: index,
     client_id: transaction.clientId,
     transaction_id: transaction.transactionId,
     reference_id: transaction.referenceId,

@@ -1,53 +1,57 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { BenchContext } from '../bench-context.ts';
-import { cpuSeconds } from '../cpu-time.ts';
-import { atRate } from './at-rate.ts';
-import { begunAndEnded } from './feed-lines.ts';
+import { cpuSeconds } from '../process-stats.ts';
+import { createdSuccessUpdate } from './feed-updates.ts';
 import { type Figures, NO_FIGURES } from './figures.ts';
-import type { CallbackSubject } from './subject.ts';
+import type { CallbackServiceUnderTest } from './service-under-test.ts';
+import { atRate } from './timing.ts';
 
 export interface BacklogRound {
-  /** How many callbacks are due when it begins. */
+  /** How many callbacks are due when the round begins. */
   readonly backlog: number;
   readonly changesPerSecond: number;
   readonly seconds: number;
 }
 
-/** Until what was held back is answered and the work has its usual pace. */
+/** Until the paused requests are answered and deliveries have reached their usual pace. */
 const SETTLE_SECONDS = 0.2;
 const POLL_MS = 50;
-const LEFT_MIN = 200;
+const REMAINING_MIN = 200;
 
-/** How many callbacks arrive each second while many are due and more keep coming. */
+/** Measures how many callbacks arrive per second while a backlog is due and changes continue. */
 export async function measureBacklog(
   { signal }: BenchContext,
-  subject: CallbackSubject,
+  serviceUnderTest: CallbackServiceUnderTest,
   { backlog, changesPerSecond, seconds }: BacklogRound,
 ): Promise<Figures> {
-  const { service, feeder, words, receiver } = subject;
-  await receiver.hold();
-  const missing = Math.max(0, backlog - (subject.owed - (await receiver.count()).count));
-  await feeder.tellAll(words.newIds(missing).map(begunAndEnded));
-  subject.owed += missing;
+  const { service, feeder, transactionIds, receiver } = serviceUnderTest;
+  await receiver.pause();
+  const due = serviceUnderTest.expectedCallbacks - (await receiver.count()).count;
+  const missing = Math.max(0, backlog - due);
+  await feeder.feedAll(transactionIds.next(missing).map(createdSuccessUpdate));
+  serviceUnderTest.expectedCallbacks += missing;
 
-  const coming = words.newIds(Math.ceil(changesPerSecond * (SETTLE_SECONDS + seconds)));
-  const feeding = atRate(coming, changesPerSecond, signal, (id) => feeder.tell(begunAndEnded(id)));
-  // Whoever waits for it hears of its failure.
+  const ids = transactionIds.next(Math.ceil(changesPerSecond * (SETTLE_SECONDS + seconds)));
+  const feeding = atRate(ids, changesPerSecond, signal, (id) => feeder.feed(createdSuccessUpdate(id)));
+  // A failure is reported below, where the result is awaited.
   feeding.catch(() => {});
-  await receiver.release();
+  await receiver.resume();
   await wait(SETTLE_SECONDS * 1000, undefined, { signal });
 
   const [before, cpuBefore] = [await receiver.count(), await cpuSeconds(service.pid)];
   let after = before;
-  // No longer than there is more due than can be under way.
-  while (after.atMs - before.atMs < seconds * 1000 && subject.owed - after.count > LEFT_MIN) {
+  // Only while more callbacks are due than can be in flight.
+  while (
+    after.atMs - before.atMs < seconds * 1000 &&
+    serviceUnderTest.expectedCallbacks - after.count > REMAINING_MIN
+  ) {
     await wait(POLL_MS, undefined, { signal });
     after = await receiver.count();
   }
   const cpuAfter = await cpuSeconds(service.pid);
-  await receiver.hold();
-  subject.owed += (await feeding).items.length;
-  await receiver.arrivals();
+  await receiver.pause();
+  serviceUnderTest.expectedCallbacks += (await feeding).items.length;
+  await receiver.takeArrivals();
   const delivered = after.count - before.count;
   return {
     ...NO_FIGURES,

@@ -1,45 +1,44 @@
 import type { BenchContext } from '../bench-context.ts';
-import { cpuSeconds } from '../cpu-time.ts';
-import { atRate } from './at-rate.ts';
-import { begun, ended } from './feed-lines.ts';
+import { cpuSeconds } from '../process-stats.ts';
+import { createdUpdate, successUpdate } from './feed-updates.ts';
 import { type Figures, latencies, percentiles } from './figures.ts';
 import { commitTimes } from './postgres.ts';
-import type { CallbackSubject } from './subject.ts';
-import { until } from './until.ts';
+import type { CallbackServiceUnderTest } from './service-under-test.ts';
+import { atRate, until } from './timing.ts';
 
 export interface Rate {
   readonly perSecond: number;
   readonly seconds: number;
 }
 
-const ARRIVED_TIMEOUT_MS = 15_000;
+const ARRIVAL_TIMEOUT_MS = 15_000;
 
-/** From the commit of each change to its callback at the receiver, while changes come at this rate. */
-export async function measureNotices(
+/** Measures the time from the commit of each change to its callback at the receiver, at this rate of changes. */
+export async function measureCallbackLatency(
   { signal }: BenchContext,
-  subject: CallbackSubject,
+  serviceUnderTest: CallbackServiceUnderTest,
   { perSecond, seconds }: Rate,
 ): Promise<Figures> {
-  const { service, connectionString, feeder, words, receiver } = subject;
-  const ids = words.newIds(perSecond * seconds);
-  await feeder.tellAll(ids.map(begun));
+  const { service, connectionString, feeder, transactionIds, receiver } = serviceUnderTest;
+  const ids = transactionIds.next(perSecond * seconds);
+  await feeder.feedAll(ids.map(createdUpdate));
   const { count: countBefore } = await receiver.count();
-  await receiver.arrivals();
+  await receiver.takeArrivals();
 
   const cpuBefore = await cpuSeconds(service.pid);
-  const told = await atRate(ids, perSecond, signal, (id) => feeder.tell(ended(id)));
-  const count = told.items.length;
-  subject.owed += count;
-  await until('every change has arrived', ARRIVED_TIMEOUT_MS, signal, async () => {
+  const fed = await atRate(ids, perSecond, signal, (id) => feeder.feed(successUpdate(id)));
+  const count = fed.items.length;
+  serviceUnderTest.expectedCallbacks += count;
+  await until('every callback has arrived', ARRIVAL_TIMEOUT_MS, signal, async () => {
     return (await receiver.count()).count >= countBefore + count;
   });
   const cpuUsed = (await cpuSeconds(service.pid)) - cpuBefore;
 
-  const took = latencies(await eventTimes(connectionString, told.items), await receiver.arrivals());
-  return { perSecond: told.perSecond, ...percentiles(took), cpuUs: (cpuUsed / count) * 1e6 };
+  const latenciesMs = latencies(await eventTimes(connectionString, fed.items), await receiver.takeArrivals());
+  return { perSecond: fed.perSecond, ...percentiles(latenciesMs), cpuUs: (cpuUsed / count) * 1e6 };
 }
 
-/** When the last event of each transaction was committed, by its webhook-id. */
+/** When the events of each transaction were committed, by webhook-id. */
 const eventTimes = (connectionString: string, ids: readonly string[]): Promise<Map<string, number>> =>
   commitTimes(
     connectionString,

@@ -1,25 +1,25 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import { json } from 'node:stream/consumers';
-import { addressOf } from '../address-of.ts';
+import { addressOf } from '../as-child.ts';
 
-/** What a process of the benchmark can be told to do, by name. What is given and what comes back must fit into JSON. */
-export type Commands = Readonly<Record<string, (given: unknown) => unknown>>;
+/** The commands of a benchmark process, by name. Arguments and results must be JSON. */
+export type Commands = Readonly<Record<string, (argument: unknown) => unknown>>;
 
-export interface Control {
+export interface ControlServer {
   readonly url: string;
   close(): void;
 }
 
-/** Apart from what is measured: its own listener, and asked only before and after. */
-export async function startControl(commands: Commands): Promise<Control> {
-  async function obey(request: IncomingMessage): Promise<string> {
+/** A listener of its own, apart from what is measured. It gets requests only before and after a measurement. */
+export async function startControlServer(commands: Commands): Promise<ControlServer> {
+  async function execute(request: IncomingMessage): Promise<string> {
     const command = commands[request.url?.slice(1) ?? ''];
     if (command === undefined) throw new Error(`there is no command ${request.url}`);
     return JSON.stringify((await command(await json(request))) ?? null);
   }
   const server = createServer((request, response) => {
-    obey(request).then(
+    execute(request).then(
       (text) => response.end(text),
       (error: unknown) => response.writeHead(500).end(String(error)),
     );
@@ -35,14 +35,14 @@ export async function startControl(commands: Commands): Promise<Control> {
   };
 }
 
-export type Tell = <Answer>(name: string, given?: unknown) => Promise<Answer>;
+export type SendCommand = <Result>(name: string, argument?: unknown) => Promise<Result>;
 
-/** The way to a process's commands. */
-export const tellAt =
-  (url: string, signal: AbortSignal): Tell =>
-  async <Answer>(name: string, given: unknown = null) => {
-    const response = await fetch(`${url}/${name}`, { method: 'POST', body: JSON.stringify(given), signal });
+/** A function that sends commands to the control server of a process. */
+export const commandSender =
+  (url: string, signal: AbortSignal): SendCommand =>
+  async <Result>(name: string, argument: unknown = null) => {
+    const response = await fetch(`${url}/${name}`, { method: 'POST', body: JSON.stringify(argument), signal });
     const text = await response.text();
     if (!response.ok) throw new Error(`${name}: ${text}`);
-    return JSON.parse(text) as Answer;
+    return JSON.parse(text) as Result;
   };

@@ -1,88 +1,126 @@
 import type { BenchContext } from '../bench-context.ts';
 import type { Options } from '../options.ts';
 import { measureBacklog } from './backlog.ts';
-import { type BareNotices, measureBareNotices, measureBarePosts, startBare } from './bare.ts';
-import { measureNotices } from './callback-latency.ts';
+import { type BaselineLatency, measureBaselineLatency, measureBaselinePosts, startBaseline } from './baseline.ts';
+import { measureCallbackLatency } from './callback-latency.ts';
 import type { Figures } from './figures.ts';
-import { measureLongPolls, type Waiting } from './long-polls.ts';
+import { type LongPollResult, measureLongPolls } from './long-polls.ts';
 import { startPostgres } from './postgres.ts';
-import { inRounds } from './rounds.ts';
+import { startCallbackServiceUnderTest, startServiceUnderTest } from './service-under-test.ts';
 import { type Sizes, sizesOf } from './sizes.ts';
-import { startCallbackSubject, startSubject } from './subject.ts';
 
-/** By round: of the bare carrier, and of services with one endpoint, with another that answers too, and with one that hangs. */
-export interface Measured {
-  readonly notices: {
-    readonly bare: readonly BareNotices[];
-    readonly alone: readonly Figures[];
-    readonly answering: readonly Figures[];
-    readonly hanging: readonly Figures[];
+/**
+ * The figures of each round: of the baseline, and of services with one endpoint, with a second endpoint that answers,
+ * and with a second endpoint that hangs.
+ */
+export interface EndToEndResult {
+  readonly latency: {
+    readonly baseline: readonly BaselineLatency[];
+    readonly oneEndpoint: readonly Figures[];
+    readonly secondAnswers: readonly Figures[];
+    readonly secondHangs: readonly Figures[];
   };
   readonly backlog: {
-    readonly bare: readonly Figures[];
-    readonly alone: readonly Figures[];
-    readonly answering: readonly Figures[];
-    readonly hanging: readonly Figures[];
+    readonly baseline: readonly Figures[];
+    readonly oneEndpoint: readonly Figures[];
+    readonly secondAnswers: readonly Figures[];
+    readonly secondHangs: readonly Figures[];
   };
-  readonly flushed: Figures;
-  readonly waiting: Waiting;
+  /** Latency with a PostgreSQL that flushes every commit to disk. */
+  readonly durable: Figures;
+  readonly longPolls: LongPollResult;
 }
 
-/** Measures how a change arrives at clients: docs/benchmarks.md says what each row means. */
+/** Measures how soon a change reaches clients. docs/benchmarks.md explains each row. */
 export async function measureEndToEnd(
-  stage: BenchContext,
+  context: BenchContext,
   options: Options,
-): Promise<{ measured: Measured; sizes: Sizes }> {
+): Promise<{ result: EndToEndResult; sizes: Sizes }> {
   const sizes = sizesOf(options);
-  stage.say('starting a PostgreSQL that keeps the time of each commit …');
-  const postgres = await startPostgres(stage, 'postgres-of-arrival', false);
-  const callbacks = await measureCallbacks({ ...stage, postgres }, sizes);
+  context.logProgress('starting a PostgreSQL that records the time of each commit …');
+  const postgres = await startPostgres(context, 'postgres-end-to-end', false);
+  const callbacks = await measureCallbacks({ ...context, postgres }, sizes);
 
-  stage.say(`${sizes.waiting.toLocaleString('en')} wait with Prefer: wait …`);
-  const waiter = await startSubject({ ...stage, postgres }, { name: 'waiting', past: sizes.past });
-  const waiting = await measureLongPolls(stage, waiter, sizes);
+  context.logProgress(`${sizes.longPolls.toLocaleString('en')} clients with Prefer: wait …`);
+  const { existing } = sizes;
+  const serviceUnderTest = await startServiceUnderTest({ ...context, postgres }, { name: 'long_polls', existing });
+  const longPolls = await measureLongPolls(context, serviceUnderTest, sizes);
 
-  stage.say('callbacks again, with a PostgreSQL that flushes every commit to the disk …');
-  const flushed = await measureFlushed(stage, sizes);
-  return { measured: { ...callbacks, waiting, flushed }, sizes };
+  context.logProgress('callbacks again, with a PostgreSQL that flushes every commit to disk …');
+  const durable = await measureDurable(context, sizes);
+  return { result: { ...callbacks, longPolls, durable }, sizes };
 }
 
-async function measureCallbacks(stage: BenchContext, sizes: Sizes): Promise<Pick<Measured, 'notices' | 'backlog'>> {
-  const { past, rounds, backlogRounds, changesPerSecond, roundSeconds, shortSeconds, backlog: due } = sizes;
-  stage.say('starting the servers …');
-  const bare = await startBare(stage);
-  const alone = await startCallbackSubject(stage, { name: 'alone', past, other: 'none' });
-  const answering = await startCallbackSubject(stage, { name: 'answering', past, other: 'answers' });
-  const hanging = await startCallbackSubject(stage, { name: 'hanging', past, other: 'hangs' });
+async function measureCallbacks(
+  context: BenchContext,
+  sizes: Sizes,
+): Promise<Pick<EndToEndResult, 'latency' | 'backlog'>> {
+  const { existing, rounds, backlogRounds, changesPerSecond, roundSeconds, shortSeconds } = sizes;
+  context.logProgress('starting the servers …');
+  const baseline = await startBaseline(context);
+  const start = (name: string, secondEndpoint: 'none' | 'answers' | 'hangs') =>
+    startCallbackServiceUnderTest(context, { name, existing, secondEndpoint });
+  const oneEndpoint = await start('one_endpoint', 'none');
+  const secondAnswers = await start('second_answers', 'answers');
+  const secondHangs = await start('second_hangs', 'hangs');
 
-  stage.say(`callbacks, ${changesPerSecond} changes a second …`);
-  const long = { perSecond: changesPerSecond, seconds: roundSeconds };
-  const notices = await inRounds(stage, rounds, {
-    bare: () => measureBareNotices(stage, bare, { ...long, seconds: shortSeconds }),
-    alone: () => measureNotices(stage, alone, long),
-    answering: () => measureNotices(stage, answering, long),
-    hanging: () => measureNotices(stage, hanging, long),
+  context.logProgress(`callbacks, ${changesPerSecond} changes per second …`);
+  const rate = { perSecond: changesPerSecond, seconds: roundSeconds };
+  const latency = await inRounds(context, rounds, {
+    baseline: () => measureBaselineLatency(context, baseline, { ...rate, seconds: shortSeconds }),
+    oneEndpoint: () => measureCallbackLatency(context, oneEndpoint, rate),
+    secondAnswers: () => measureCallbackLatency(context, secondAnswers, rate),
+    secondHangs: () => measureCallbackLatency(context, secondHangs, rate),
   });
 
-  stage.say(`callbacks, ${due.toLocaleString('en')} due …`);
-  const round = { backlog: due, changesPerSecond, seconds: shortSeconds };
-  const backlog = await inRounds(stage, backlogRounds, {
-    bare: () => measureBarePosts(bare, shortSeconds),
-    alone: () => measureBacklog(stage, alone, round),
-    answering: () => measureBacklog(stage, answering, round),
-    hanging: () => measureBacklog(stage, hanging, round),
+  context.logProgress(`callbacks, backlog of ${sizes.backlog.toLocaleString('en')} …`);
+  const round = { backlog: sizes.backlog, changesPerSecond, seconds: shortSeconds };
+  const backlog = await inRounds(context, backlogRounds, {
+    baseline: () => measureBaselinePosts(baseline, shortSeconds),
+    oneEndpoint: () => measureBacklog(context, oneEndpoint, round),
+    secondAnswers: () => measureBacklog(context, secondAnswers, round),
+    secondHangs: () => measureBacklog(context, secondHangs, round),
   });
-  // What they still owe would take time from whatever comes next.
-  for (const subject of [alone, answering, hanging]) await subject.stop();
-  return { notices, backlog };
+  // Their remaining backlog would take CPU time from the next measurement.
+  for (const each of [oneEndpoint, secondAnswers, secondHangs]) await each.stop();
+  return { latency, backlog };
 }
 
-async function measureFlushed(
-  stage: BenchContext,
-  { past, flushedSeconds, changesPerSecond, warmUpSeconds }: Sizes,
+async function measureDurable(
+  context: BenchContext,
+  { existing, durableSeconds, changesPerSecond, warmUpSeconds }: Sizes,
 ): Promise<Figures> {
-  const postgres = await startPostgres(stage, 'postgres-that-flushes', true);
-  const subject = await startCallbackSubject({ ...stage, postgres }, { name: 'flushed', past, other: 'none' });
-  await measureNotices(stage, subject, { perSecond: changesPerSecond, seconds: warmUpSeconds });
-  return measureNotices(stage, subject, { perSecond: changesPerSecond, seconds: flushedSeconds });
+  const postgres = await startPostgres(context, 'postgres-durable', true);
+  const serviceUnderTest = await startCallbackServiceUnderTest(
+    { ...context, postgres },
+    { name: 'durable', existing, secondEndpoint: 'none' },
+  );
+  const measure = (seconds: number) =>
+    measureCallbackLatency(context, serviceUnderTest, { perSecond: changesPerSecond, seconds });
+  await measure(warmUpSeconds);
+  return measure(durableSeconds);
+}
+
+/**
+ * Runs each measurement in turn, round by round, so that other load on the machine affects all of them equally. The
+ * first round is a warm-up and does not count.
+ */
+async function inRounds<Results extends Record<string, unknown>>(
+  context: BenchContext,
+  rounds: number,
+  measurements: { readonly [Name in keyof Results]: () => Promise<Results[Name]> },
+): Promise<{ readonly [Name in keyof Results]: Results[Name][] }> {
+  const names: (keyof Results)[] = Object.keys(measurements);
+  const results = Object.fromEntries(names.map((name) => [name, []])) as unknown as {
+    [Name in keyof Results]: Results[Name][];
+  };
+  for (let round = 0; round <= rounds; round += 1) {
+    context.logProgress(round === 0 ? '  warming up …' : `  round ${round} of ${rounds} …`);
+    for (const name of names) {
+      context.signal.throwIfAborted();
+      const result = await measurements[name]();
+      if (round > 0) results[name].push(result);
+    }
+  }
+  return results;
 }

@@ -1,15 +1,15 @@
-/** What a round came to; NaN for what it does not measure. */
+/** The result of a round; NaN for what the round does not measure. */
 export interface Figures {
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** User and system time of the process under test for each change, in microseconds. */
+  /** User and system time of the measured process per change, in microseconds. */
   readonly cpuUs: number;
 }
 
 export const NO_FIGURES: Figures = { perSecond: Number.NaN, p50Ms: Number.NaN, p99Ms: Number.NaN, cpuUs: Number.NaN };
 
-/** How long it took from each time to the other, by identifier. @throws Error when one has not come. */
+/** The time from `from` to `to` for each identifier. @throws Error when an identifier is missing in `to`. */
 export function latencies(from: ReadonlyMap<string, number>, to: ReadonlyMap<string, number>): number[] {
   return [...from].map(([id, fromMs]) => {
     const toMs = to.get(id);

@@ -1,126 +1,133 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { BenchContext } from '../bench-context.ts';
 import { startChild } from '../child.ts';
-import { cpuSeconds } from '../cpu-time.ts';
-import type { Answer, WaitingClientsAddress, WaitingClientsSettings } from '../processes/waiting-clients.ts';
-import { atRate } from './at-rate.ts';
-import { type Tell, tellAt } from './control.ts';
-import { begun, ended } from './feed-lines.ts';
+import { cpuSeconds, openFilesMax, residentKib } from '../process-stats.ts';
+import type { FinalResponse, LongPollClientsAddress, LongPollClientsSettings } from '../processes/long-poll-clients.ts';
+import { commandSender, type SendCommand } from './control.ts';
+import { createdUpdate, successUpdate } from './feed-updates.ts';
 import { type Figures, latencies, percentiles } from './figures.ts';
 import { commitTimes } from './postgres.ts';
-import { openFilesMax, residentKib } from './process-facts.ts';
+import type { ServiceUnderTest } from './service-under-test.ts';
 import type { Sizes } from './sizes.ts';
-import type { Subject } from './subject.ts';
-import { until } from './until.ts';
+import { atRate, until } from './timing.ts';
 
-export interface Waiting {
+export interface LongPollResult {
   readonly figures: Figures;
   readonly kibPerClient: number;
   /** Shares of a core, from 0 to 1, while nothing changes. */
-  readonly idleCpu: { readonly withNobody: number; readonly withAll: number };
-  /** Of the service and of the clients, the lower. */
+  readonly idleCpu: { readonly withoutClients: number; readonly withClients: number };
+  /** The lower limit of the service's and of the clients' process. */
   readonly openFilesMax: number;
 }
 
 const WAIT_SECONDS = 30;
-/** What a process has open beside the connections of those who wait. */
+/** Files that a process has open in addition to the connections. */
 const OTHER_FILES = 200;
-const ANSWERED_TIMEOUT_MS = 15_000;
-const QUIET_TIMEOUT_MS = 20_000;
-const QUIET_WITHIN_MS = 500;
-const QUIET_SHARE = 0.1;
+const RESPONSE_TIMEOUT_MS = 15_000;
+const IDLE_TIMEOUT_MS = 20_000;
+const IDLE_WINDOW_MS = 500;
+const IDLE_CPU_SHARE = 0.1;
 
-/** Many wait, each for a transaction of its own: what that costs, and how soon each is answered when its transaction ends. */
-export async function measureLongPolls(stage: BenchContext, subject: Subject, sizes: Sizes): Promise<Waiting> {
-  const { service, feeder, words } = subject;
-  const { tell, pid } = await startClients(stage, subject);
+/**
+ * Many clients long-poll, each for a transaction of its own. Measures what they cost, and how soon each gets its
+ * response after its transaction becomes final.
+ */
+export async function measureLongPolls(
+  context: BenchContext,
+  serviceUnderTest: ServiceUnderTest,
+  sizes: Sizes,
+): Promise<LongPollResult> {
+  const { service, feeder, transactionIds } = serviceUnderTest;
+  const { send, pid } = await startClients(context, serviceUnderTest);
   const filesMax = Math.min(await openFilesMax(service.pid), await openFilesMax(pid));
-  if (filesMax < sizes.waiting + OTHER_FILES)
-    throw new Error(`${sizes.waiting} connections need more open files than ${filesMax}: raise it with ulimit -n`);
+  if (filesMax < sizes.longPolls + OTHER_FILES)
+    throw new Error(`${sizes.longPolls} connections need more open files than ${filesMax}: raise it with ulimit -n`);
 
-  const rate = { perSecond: sizes.waitingChangesPerSecond, seconds: sizes.waitingSeconds };
-  const warmUpIds = words.newIds(rate.perSecond * sizes.warmUpSeconds);
-  const ids = words.newIds(sizes.waiting);
-  await feeder.tellAll([...warmUpIds, ...ids].map(begun));
+  const rate = { perSecond: sizes.longPollChangesPerSecond, seconds: sizes.longPollSeconds };
+  const warmUpIds = transactionIds.next(rate.perSecond * sizes.warmUpSeconds);
+  const ids = transactionIds.next(sizes.longPolls);
+  await feeder.feedAll([...warmUpIds, ...ids].map(createdUpdate));
 
-  stage.say('  warming up …');
-  await tell('wait', warmUpIds);
-  await answersTo(stage, subject, tell, warmUpIds, rate.perSecond);
-  await tell('leave');
-  await untilQuiet(stage, service.pid);
+  context.logProgress('  warming up …');
+  await send('start', warmUpIds);
+  await measureResponses(context, serviceUnderTest, send, warmUpIds, rate.perSecond);
+  await send('disconnect');
+  await untilIdle(context, service.pid);
   const kibBefore = await residentKib(service.pid);
-  const withNobody = await cpuShare(stage, service.pid, sizes.idleSeconds);
+  const withoutClients = await cpuShare(context, service.pid, sizes.idleSeconds);
 
-  stage.say(`  ${sizes.waiting.toLocaleString('en')} begin to wait …`);
-  await tell('wait', ids);
-  await untilQuiet(stage, service.pid);
+  context.logProgress(`  connecting ${sizes.longPolls.toLocaleString('en')} clients …`);
+  await send('start', ids);
+  await untilIdle(context, service.pid);
   const kibAfter = await residentKib(service.pid);
-  const withAll = await cpuShare(stage, service.pid, sizes.idleSeconds);
+  const withClients = await cpuShare(context, service.pid, sizes.idleSeconds);
 
-  stage.say('  their transactions end …');
-  // From all over, as they would in life, and not in the order in which they began to wait.
-  const ending = everyNth(ids, Math.floor(ids.length / (rate.perSecond * rate.seconds)));
-  const figures = await answersTo(stage, subject, tell, ending, rate.perSecond);
-  await tell('leave');
+  context.logProgress('  their transactions become final …');
+  // Spread over all clients, as in production, and not in the order in which they connected.
+  const finalIds = everyNth(ids, Math.floor(ids.length / (rate.perSecond * rate.seconds)));
+  const figures = await measureResponses(context, serviceUnderTest, send, finalIds, rate.perSecond);
+  await send('disconnect');
   return {
     figures,
-    kibPerClient: (kibAfter - kibBefore) / sizes.waiting,
-    idleCpu: { withNobody, withAll },
+    kibPerClient: (kibAfter - kibBefore) / sizes.longPolls,
+    idleCpu: { withoutClients, withClients },
     openFilesMax: filesMax,
   };
 }
 
-async function startClients({ directory, closers, signal }: BenchContext, { service }: Subject) {
+async function startClients({ directory, closers, signal }: BenchContext, { service }: ServiceUnderTest) {
   const { publicUrl: url, token } = service.address;
-  const settings: WaitingClientsSettings = { url, token, waitSeconds: WAIT_SECONDS };
-  const child = await startChild<WaitingClientsAddress>({
-    file: 'waiting-clients.ts',
+  const settings: LongPollClientsSettings = { url, token, waitSeconds: WAIT_SECONDS };
+  const child = await startChild<LongPollClientsAddress>({
+    file: 'long-poll-clients.ts',
     settings,
     cores: null,
     directory,
   });
   closers.defer(child.stop);
-  return { pid: child.pid, tell: tellAt(child.address.controlUrl, signal) };
+  return { pid: child.pid, send: commandSender(child.address.controlUrl, signal) };
 }
 
-/** Ends these transactions at this rate. From the commit of each to the first byte of the answer to who waits for it. */
-async function answersTo(
+/**
+ * Makes these transactions final at this rate. Measures from each commit to the first byte of the client's response.
+ */
+async function measureResponses(
   { signal }: BenchContext,
-  { service, feeder, connectionString }: Subject,
-  tell: Tell,
+  { service, feeder, connectionString }: ServiceUnderTest,
+  send: SendCommand,
   ids: readonly string[],
   perSecond: number,
 ): Promise<Figures> {
-  const answers = new Map<string, number>();
+  const responses = new Map<string, number>();
   const cpuBefore = await cpuSeconds(service.pid);
-  const told = await atRate(ids, perSecond, signal, (id) => feeder.tell(ended(id)));
-  const count = told.items.length;
-  await until('all who wait for what has ended are answered', ANSWERED_TIMEOUT_MS, signal, async () => {
-    for (const [id, firstByteMs] of await tell<Answer[]>('answers')) answers.set(id, firstByteMs);
-    return answers.size >= count;
+  const fed = await atRate(ids, perSecond, signal, (id) => feeder.feed(successUpdate(id)));
+  const count = fed.items.length;
+  await until('every client of a final transaction has its response', RESPONSE_TIMEOUT_MS, signal, async () => {
+    for (const [id, firstByteMs] of await send<FinalResponse[]>('takeResponses')) responses.set(id, firstByteMs);
+    return responses.size >= count;
   });
   const cpuUsed = (await cpuSeconds(service.pid)) - cpuBefore;
   const committed = await commitTimes(
     connectionString,
     'select subject_id as id, xmin as written_by from tiba.events where subject_id = any ($1)',
-    told.items,
+    fed.items,
   );
-  const took = latencies(committed, answers);
-  return { perSecond: told.perSecond, ...percentiles(took), cpuUs: (cpuUsed / count) * 1e6 };
+  const latenciesMs = latencies(committed, responses);
+  return { perSecond: fed.perSecond, ...percentiles(latenciesMs), cpuUs: (cpuUsed / count) * 1e6 };
 }
 
 const everyNth = (ids: readonly string[], n: number): string[] =>
   ids.filter((_, index) => index % Math.max(1, n) === 0);
 
-/** Of one core, over so many seconds. */
+/** The share of a core that the process uses, measured for this many seconds. */
 async function cpuShare({ signal }: BenchContext, pid: number, seconds: number): Promise<number> {
   const [startedMs, before] = [performance.now(), await cpuSeconds(pid)];
   await wait(seconds * 1000, undefined, { signal });
   return (((await cpuSeconds(pid)) - before) * 1000) / (performance.now() - startedMs);
 }
 
-/** Until everything that was sent to it has been dealt with. */
-const untilQuiet = (stage: BenchContext, pid: number): Promise<void> =>
-  until('the service has nothing to do', QUIET_TIMEOUT_MS, stage.signal, async () => {
-    return (await cpuShare(stage, pid, QUIET_WITHIN_MS / 1000)) < QUIET_SHARE;
+/** Waits until the service has processed everything that it received. */
+const untilIdle = (context: BenchContext, pid: number): Promise<void> =>
+  until('the service is idle', IDLE_TIMEOUT_MS, context.signal, async () => {
+    return (await cpuShare(context, pid, IDLE_WINDOW_MS / 1000)) < IDLE_CPU_SHARE;
   });

@@ -1,22 +1,22 @@
 import type { BenchContext } from '../bench-context.ts';
 import { type Child, startChild } from '../child.ts';
-import type { Arrival, CallbackReceiverAddress, Count } from '../processes/callback-receiver.ts';
-import { tellAt } from './control.ts';
+import type { Arrival, CallbackReceiverAddress, RequestCount } from '../processes/callback-receiver.ts';
+import { commandSender } from './control.ts';
 
 /** A client's receiver of callbacks: a process of its own, on the core of the load. */
 export interface Receiver extends Pick<Child<CallbackReceiverAddress>, 'stop'> {
   readonly url: string;
-  /** When what came since this was last asked has arrived, by webhook-id. */
-  arrivals(): Promise<Map<string, number>>;
-  count(): Promise<Count>;
-  /** From now on it accepts and answers nothing. */
-  hold(): Promise<void>;
-  /** Answers what it has held back, and the rest at once. */
-  release(): Promise<void>;
+  /** When each callback since the last call arrived, by webhook-id. */
+  takeArrivals(): Promise<Map<string, number>>;
+  count(): Promise<RequestCount>;
+  /** From now on the receiver accepts requests and answers none. */
+  pause(): Promise<void>;
+  /** Answers the paused requests, and later ones at once. */
+  resume(): Promise<void>;
 }
 
-export async function startReceiver(stage: BenchContext): Promise<Receiver> {
-  const { directory, signal } = stage;
+export async function startReceiver(context: BenchContext): Promise<Receiver> {
+  const { directory, signal } = context;
   signal.throwIfAborted();
   const settings = {};
   const child = await startChild<CallbackReceiverAddress>({
@@ -25,14 +25,14 @@ export async function startReceiver(stage: BenchContext): Promise<Receiver> {
     cores: null,
     directory,
   });
-  stage.closers.defer(child.stop);
-  const tell = tellAt(child.address.controlUrl, signal);
+  context.closers.defer(child.stop);
+  const send = commandSender(child.address.controlUrl, signal);
   return {
     url: `${child.address.url}/callbacks`,
-    arrivals: async () => new Map(await tell<Arrival[]>('arrivals')),
-    count: () => tell<Count>('count'),
-    hold: () => tell('hold'),
-    release: () => tell('release'),
+    takeArrivals: async () => new Map(await send<Arrival[]>('takeArrivals')),
+    count: () => send<RequestCount>('count'),
+    pause: () => send('pause'),
+    resume: () => send('resume'),
     stop: child.stop,
   };
 }

@@ -1,31 +1,31 @@
 import type { Options } from '../options.ts';
 
-/** How much of everything. */
+/** The sizes of an end-to-end run. */
 export interface Sizes {
-  /** Transactions that each service knows before. */
-  readonly past: number;
+  /** Transactions that each service's database holds from the start. */
+  readonly existing: number;
   readonly rounds: number;
   readonly roundSeconds: number;
   /** While callbacks are measured. */
   readonly changesPerSecond: number;
-  /** So many callbacks are due at the beginning of each round. */
+  /** Callbacks that are due at the beginning of each backlog round. */
   readonly backlog: number;
   readonly backlogRounds: number;
-  /** Of rounds that begin with a backlog, and of what the service is compared with. */
+  /** Of backlog rounds, and of the baseline's rounds. */
   readonly shortSeconds: number;
-  /** Of what is measured once. */
+  /** Of measurements that are made once. */
   readonly warmUpSeconds: number;
-  readonly flushedSeconds: number;
-  /** How many wait at once. */
-  readonly waiting: number;
-  readonly waitingChangesPerSecond: number;
-  readonly waitingSeconds: number;
-  /** How long it is watched while nothing happens. */
+  readonly durableSeconds: number;
+  /** Clients that long-poll at the same time. */
+  readonly longPolls: number;
+  readonly longPollChangesPerSecond: number;
+  readonly longPollSeconds: number;
+  /** How long CPU time is measured while nothing changes. */
   readonly idleSeconds: number;
 }
 
 export const sizesOf = ({ quick, rounds, roundSeconds }: Options): Sizes => ({
-  past: quick ? 10_000 : 50_000,
+  existing: quick ? 10_000 : 50_000,
   rounds,
   roundSeconds,
   changesPerSecond: quick ? 50 : 200,
@@ -33,9 +33,9 @@ export const sizesOf = ({ quick, rounds, roundSeconds }: Options): Sizes => ({
   backlogRounds: Math.min(rounds, 3),
   shortSeconds: Math.max(1, Math.floor(roundSeconds / 2)),
   warmUpSeconds: quick ? 1 : 3,
-  flushedSeconds: quick ? 1 : 5,
-  waiting: quick ? 200 : 5_000,
-  waitingChangesPerSecond: quick ? 50 : 100,
-  waitingSeconds: quick ? 1 : 15,
+  durableSeconds: quick ? 1 : 5,
+  longPolls: quick ? 200 : 5_000,
+  longPollChangesPerSecond: quick ? 50 : 100,
+  longPollSeconds: quick ? 1 : 15,
   idleSeconds: quick ? 1 : 5,
 });

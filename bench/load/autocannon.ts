@@ -10,7 +10,7 @@ import {
   NUMBERS_PER_RUN,
 } from './load.ts';
 
-// autocannon brings no types; this is the part of it that is used.
+// autocannon has no types. This declares the part of it that is used.
 type Autocannon = (options: AutocannonOptions, done: (error: Error | null, result: AutocannonResult) => void) => Run;
 
 interface AutocannonOptions {
@@ -18,7 +18,7 @@ interface AutocannonOptions {
   readonly connections: number;
   /** In seconds. */
   readonly duration: number;
-  /** How often it looks whether the time is over, in milliseconds. */
+  /** Interval of its checks whether the time is over, in milliseconds. */
   readonly sampleInt: number;
   readonly requests: readonly { readonly setupRequest: (request: RequestFields) => RequestFields }[];
 }
@@ -45,7 +45,7 @@ const require = createRequire(import.meta.url);
 const autocannon = require('autocannon') as Autocannon;
 const { version } = require('autocannon/package.json') as { version: string };
 
-/** The load where wrk is not installed. It runs in this process and gets fewer requests out of a core. */
+/** The load where wrk is not installed. It runs in this process, and sends fewer requests per core than wrk. */
 export const autocannonLoad = (): Load => ({ name: `autocannon ${version}`, connections: CONNECTIONS, run });
 
 async function run({ requests, seconds: duration, run, signal }: LoadRun): Promise<LoadResult> {
@@ -80,7 +80,7 @@ async function run({ requests, seconds: duration, run, signal }: LoadRun): Promi
     },
     (error, result) => (error === null ? finished.resolve(result) : finished.reject(error)),
   );
-  // Its own percentiles are whole milliseconds.
+  // autocannon's percentiles are whole milliseconds.
   running.on('response', (_client, _status, _bytes, latencyMs: number) => latenciesMs.push(latencyMs));
   const stop = (): void => running.stop();
   signal.addEventListener('abort', stop, { once: true });

@@ -1,4 +1,4 @@
-/** Requests that differ in one number. Where it goes, once, stands NUMBER; it has NUMBER_DIGITS digits. */
+/** Requests that differ in one number. NUMBER stands for it, once; it has NUMBER_DIGITS digits. */
 export interface Requests {
   /** Such as `http://127.0.0.1:40123`. */
   readonly origin: string;
@@ -6,26 +6,26 @@ export interface Requests {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** `random` below a bound, so that all are asked for; `counting`, so that none comes twice. */
+  /** `random`: below a bound, so that all are requested. `counting`: none is requested twice. */
   readonly numbers: { readonly order: 'random'; readonly below: number } | { readonly order: 'counting' };
 }
 
 export const NUMBER = '{number}';
 export const NUMBER_DIGITS = 10;
-/** A run that counts begins here, times its own number: far above what any run gets to. */
+/** A counting run starts at this, times the number of the run: no run sends as many requests. */
 export const NUMBERS_PER_RUN = 10_000_000;
 
 export interface LoadRun {
   readonly requests: Requests;
   readonly seconds: number;
-  /** From 1, different for each run: decides which numbers it uses. */
+  /** From 1, different for each run; selects its numbers. */
   readonly run: number;
   readonly signal: AbortSignal;
 }
 
 export interface LoadResult {
   readonly answered: number;
-  /** Answered with another status than 2xx or 3xx, or not at all. */
+  /** Responses with a status other than 2xx or 3xx, and requests without a response. */
   readonly failed: number;
   readonly seconds: number;
   readonly p50Ms: number;

@@ -1,7 +1,7 @@
 -- Requests for wrk that differ in one number of ten digits. wrk.ts sets the environment:
 --   BENCH_BEFORE, BENCH_AFTER  the bytes of the request before and after the number
---   BENCH_BELOW                numbers are random, from 0 to below this; empty: they count up
---   BENCH_FROM                 where counting begins, and the seed of what is random
+--   BENCH_BELOW                numbers are random, from 0 to below this; if empty, they count up
+--   BENCH_FROM                 the start of counting, and the seed of random numbers
 
 local before = os.getenv('BENCH_BEFORE')
 local after = os.getenv('BENCH_AFTER')

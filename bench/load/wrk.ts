@@ -24,7 +24,7 @@ export async function findWrk(): Promise<Load | null> {
 
 async function readVersion(): Promise<string | null> {
   const usage = await execute('wrk', ['--version']).catch((error: NodeJS.ErrnoException & { stdout?: string }) =>
-    // It prints its version and then ends with code 1.
+    // wrk prints its version and then exits with code 1.
     error.code === 'ENOENT' || error.code === 'EACCES' ? null : { stdout: error.stdout ?? '' },
   );
   return usage === null ? null : (/\d+\.\d+\.\d+/.exec(usage.stdout)?.[0] ?? '');
@@ -50,7 +50,7 @@ async function run({ requests, seconds, run, signal }: LoadRun): Promise<LoadRes
   return parseResult(stdout);
 }
 
-/** The bytes of the request, with NUMBER where the number goes. Everything in it is ASCII. */
+/** The bytes of the request, with NUMBER in place of the number. All of them are ASCII. */
 function rawRequest({ origin, method, path, headers, body }: Requests): string {
   const length = body.length - NUMBER.length + NUMBER_DIGITS;
   const lines = [
@@ -62,7 +62,7 @@ function rawRequest({ origin, method, path, headers, body }: Requests): string {
   return `${lines.join('\r\n')}\r\n\r\n${body}`;
 }
 
-interface Counted {
+interface WrkResult {
   readonly answered: number;
   readonly failed: number;
   readonly durationUs: number;
@@ -72,7 +72,7 @@ interface Counted {
 
 function parseResult(output: string): LoadResult {
   const line = /^BENCH (.*)$/m.exec(output)?.[1];
-  if (line === undefined) throw new Error(`wrk said nothing of its result:\n${output}`);
-  const { answered, failed, durationUs, p50Us, p99Us } = JSON.parse(line) as Counted;
+  if (line === undefined) throw new Error(`wrk printed no result:\n${output}`);
+  const { answered, failed, durationUs, p50Us, p99Us } = JSON.parse(line) as WrkResult;
   return { answered, failed, seconds: durationUs / 1e6, p50Ms: p50Us / 1000, p99Ms: p99Us / 1000 };
 }

@@ -1,20 +1,19 @@
-// A client's receiver of callbacks that costs as little as one can: it notes when each arrived, and answers at once, unless
-// it was told to hold its answers back.
+// A client's receiver of callbacks that costs as little as possible: it records when each callback arrived, and answers
+// at once unless it is paused.
 
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
-import { addressOf } from '../address-of.ts';
-import { liveAsChild } from '../as-child.ts';
-import { requireSteadyClock, wallMs } from '../end-to-end/clock.ts';
-import { startControl } from '../end-to-end/control.ts';
+import { addressOf, runAsChild } from '../as-child.ts';
+import { startControlServer } from '../end-to-end/control.ts';
+import { requireSteadyClock, wallMs } from '../end-to-end/timing.ts';
 
 export interface CallbackReceiverAddress {
   readonly url: string;
   readonly controlUrl: string;
 }
 
-/** How many requests there have been by then. */
-export interface Count {
+/** How many requests had arrived by then, in milliseconds since 1970. */
+export interface RequestCount {
   readonly count: number;
   readonly atMs: number;
 }
@@ -24,10 +23,10 @@ export type Arrival = readonly [id: string, atMs: number];
 
 const KEEP_ALIVE_TIMEOUT_MS = 75_000;
 
-await liveAsChild<CallbackReceiverAddress>(async () => {
+await runAsChild<CallbackReceiverAddress>(async () => {
   let arrivals = new Map<string, number>();
   let count = 0;
-  let held: ServerResponse[] | null = null;
+  let paused: ServerResponse[] | null = null;
 
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS }, (request, response) => {
     const atMs = wallMs();
@@ -35,28 +34,28 @@ await liveAsChild<CallbackReceiverAddress>(async () => {
     if (!arrivals.has(id)) arrivals.set(id, atMs);
     count += 1;
     request.resume().once('end', () => {
-      if (held === null) response.end();
-      else held.push(response);
+      if (paused === null) response.end();
+      else paused.push(response);
     });
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
 
-  const control = await startControl({
-    /** What has arrived since this was last asked. */
-    arrivals(): Arrival[] {
+  const control = await startControlServer({
+    /** The arrivals since the last call. */
+    takeArrivals(): Arrival[] {
       requireSteadyClock();
       const taken = [...arrivals];
       arrivals = new Map();
       return taken;
     },
-    count: (): Count => ({ count, atMs: wallMs() }),
-    hold: () => {
-      held ??= [];
+    count: (): RequestCount => ({ count, atMs: wallMs() }),
+    pause: () => {
+      paused ??= [];
     },
-    release: () => {
-      for (const response of held ?? []) response.end();
-      held = null;
+    resume: () => {
+      for (const response of paused ?? []) response.end();
+      paused = null;
     },
   });
   return {

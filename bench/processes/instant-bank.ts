@@ -1,11 +1,10 @@
-// A SNAP bank that costs as little as a bank can: it reads the question and answers it at once, without checking tokens
-// or signatures, and writes HTTP by itself, so that what is measured is the service and not the bank. The answer's head is
-// that of a `node:http` server, line for line: the service has as much to read as from any other bank.
+// A SNAP bank that costs as little as possible, so that the service is measured and not the bank. It answers each
+// inquiry at once, checks neither tokens nor signatures, and writes HTTP itself. The head of its responses is that of a
+// `node:http` server, line for line: the service has as much to parse as with any other bank.
 
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
-import { addressOf } from '../address-of.ts';
-import { liveAsChild } from '../as-child.ts';
+import { addressOf, runAsChild } from '../as-child.ts';
 
 export interface InstantBankAddress {
   readonly baseUrl: string;
@@ -13,7 +12,7 @@ export interface InstantBankAddress {
 
 type Fields = Readonly<Record<string, string>>;
 
-/** By path: what each service answers to the fields of a request. */
+/** By path, the function that maps the fields of a request to those of the response. */
 const SERVICES: Readonly<Record<string, (fields: Fields) => Fields>> = {
   '/v1.0/access-token/b2b': () => ({
     responseCode: '2007300',
@@ -40,43 +39,43 @@ const account = (fields: Fields): Fields => ({
 
 const HEAD_END = '\r\n\r\n';
 
-/** What arrives on one connection, as requests: the path and the body of each. */
+/** Parses the requests of one connection, and answers each. */
 function answerRequests(socket: Socket): void {
-  let arrived = '';
+  let received = '';
   socket.setEncoding('latin1');
   socket.on('data', (chunk: string) => {
-    arrived += chunk;
+    received += chunk;
     for (;;) {
-      const headEnd = arrived.indexOf(HEAD_END);
+      const headEnd = received.indexOf(HEAD_END);
       if (headEnd === -1) return;
       const bodyStart = headEnd + HEAD_END.length;
-      const [head, body] = [arrived.slice(0, headEnd), arrived.slice(bodyStart)];
+      const [head, body] = [received.slice(0, headEnd), received.slice(bodyStart)];
       const length = Number(/^content-length: (\d+)$/im.exec(head)?.[1] ?? 0);
       if (body.length < length) return;
-      arrived = body.slice(length);
-      socket.write(answerTo(head.split(' ', 2)[1] ?? '', body.slice(0, length)), 'latin1');
+      received = body.slice(length);
+      socket.write(responseTo(head.split(' ', 2)[1] ?? '', body.slice(0, length)), 'latin1');
     }
   });
 }
 
-function answerTo(path: string, body: string): string {
+function responseTo(path: string, body: string): string {
   const service = SERVICES[path];
-  const answer = service === undefined ? '' : JSON.stringify(service(JSON.parse(body) as Fields));
+  const responseBody = service === undefined ? '' : JSON.stringify(service(JSON.parse(body) as Fields));
   return [
     service === undefined ? 'HTTP/1.1 404 Not Found' : 'HTTP/1.1 200 OK',
     'Content-Type: application/json',
-    `Content-Length: ${answer.length}`,
+    `Content-Length: ${responseBody.length}`,
     `Date: ${now}`,
     'Connection: keep-alive',
     'Keep-Alive: timeout=75',
     '',
-    answer,
+    responseBody,
   ].join('\r\n');
 }
 
 let now = new Date().toUTCString();
 
-await liveAsChild<InstantBankAddress>(async () => {
+await runAsChild<InstantBankAddress>(async () => {
   const connections = new Set<Socket>();
   const server = createServer({ noDelay: true }, (socket) => {
     connections.add(socket);

@@ -1,5 +1,5 @@
-// The service as production runs it, but for its data and its limits: with authentication, exact limits that nothing
-// exceeds, metrics, and an access log that goes to a file.
+// The service as in production, except for its data and its limits: with authentication, exact limits that are never
+// reached, metrics, and an access log that is written to a file.
 
 import { createPrivateKey } from 'node:crypto';
 import { startApp } from '../../apps/server/src/app/start-app.ts';
@@ -9,21 +9,21 @@ import bankEntries from '../../apps/server/src/domain/banks.json' with { type: '
 import { createLog } from '../../apps/server/src/observability/log.ts';
 import type { SnapSettings } from '../../apps/server/src/rails/snap/settings.ts';
 import { createSnapRail } from '../../apps/server/src/rails/snap/snap-rail.ts';
-import { liveAsChild } from '../as-child.ts';
+import { runAsChild } from '../as-child.ts';
 
 export interface TibaServerSettings {
   readonly connectionString: string;
-  /** In base64. The same for all that share a database. */
+  /** In base64. The same for all services that share a database. */
   readonly secretKey: string;
   readonly logFile: string;
   readonly clientId: string;
-  /** Null leaves it to the service. */
+  /** null for the service's default. */
   readonly batchMax: number | null;
-  /** Null for a service that is asked about transactions only. */
+  /** null for a service that gets only check-status requests. */
   readonly rail: BenchRail | null;
 }
 
-/** A connection to a bank in a form that can be sent to another process: the key as PEM. */
+/** A connection to a bank that can be sent to another process: the key as PEM. */
 export type BenchRail = Omit<SnapSettings, 'privateKey' | 'banks'> & { readonly privateKeyPem: string };
 
 export interface TibaServerAddress {
@@ -34,24 +34,24 @@ export interface TibaServerAddress {
 
 const TOKEN_SECONDS = 3_600;
 
-await liveAsChild<TibaServerAddress>(async (sent) => {
-  const given = sent as TibaServerSettings;
-  // Only what is named here: whatever stands in the environment would change what is measured.
+await runAsChild<TibaServerAddress>(async (sent) => {
+  const input = sent as TibaServerSettings;
+  // Only the settings named here: others in the environment would change what is measured.
   const settings = readSettings('sandbox', { TIBA_PORT: '0', TIBA_OPERATOR_PORT: '0' });
-  const logging = createLog(given.logFile, settings.logLevel);
+  const logging = createLog(input.logFile, settings.logLevel);
   const app = await startApp({
     environment: 'sandbox',
-    // Counted as exactly as any, and never reached.
-    settings: { ...settings, accountsPerDay: 10_000_000, secretKey: Buffer.from(given.secretKey, 'base64') },
-    connection: { connectionString: given.connectionString },
+    // Counted exactly like any limit, and never reached.
+    settings: { ...settings, accountsPerDay: 10_000_000, secretKey: Buffer.from(input.secretKey, 'base64') },
+    connection: { connectionString: input.connectionString },
     banks: createBankDirectory(bankEntries),
-    rails: given.rail === null ? [] : [createSnapRail(toSnapSettings(given.rail))],
+    rails: input.rail === null ? [] : [createSnapRail(toSnapSettings(input.rail))],
     logging,
-    ...(given.batchMax === null ? {} : { lookUp: { batchMax: given.batchMax } }),
+    ...(input.batchMax === null ? {} : { lookUp: { batchMax: input.batchMax } }),
   });
   await app.clients.reload();
-  const client = app.clients.find(given.clientId);
-  if (client === undefined) throw new Error(`the database has no client ${given.clientId}`);
+  const client = app.clients.find(input.clientId);
+  if (client === undefined) throw new Error(`the database has no client ${input.clientId}`);
   const token = await app.issue(client, [...client.scopes], TOKEN_SECONDS);
   return {
     address: { publicUrl: app.publicUrl, operatorUrl: app.operatorUrl, token },

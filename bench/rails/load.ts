@@ -6,10 +6,10 @@ import { createMetrics } from '../../apps/server/src/observability/metrics.ts';
 import { createAccountInquiries } from '../../apps/server/src/rails/account-inquiries.ts';
 import type { Rail } from '../../apps/server/src/rails/rail.ts';
 
-/** Inquiries come at this rate, whatever becomes of those before: clients do not wait for each other. */
+/** Inquiries start at this rate, whether or not earlier ones have ended: clients do not wait for each other. */
 export const PER_SECOND = 400;
 
-export interface Took {
+export interface TimedInquiry {
   readonly bic: string;
   readonly ms: number;
   readonly isVerdict: boolean;
@@ -19,25 +19,25 @@ export interface Load {
   readonly rails: readonly Rail[];
   readonly seconds: number;
   readonly hedge?: boolean;
-  /** Asked in turn. */
+  /** The banks that are inquired, in turn. */
   readonly bics?: readonly string[];
 }
 
-/** Asks about accounts of which none comes twice, with breakers that have seen nothing yet. */
-export async function load({ rails, seconds, hedge = false, bics = ['CENAIDJA'] }: Load): Promise<Took[]> {
+/** Inquires about accounts that are all different, with new circuit breakers. */
+export async function load({ rails, seconds, hedge = false, bics = ['CENAIDJA'] }: Load): Promise<TimedInquiry[]> {
   const banks = bics.map(bankOf);
   const routes = new Map(bics.map((bic) => [bic, { rails: null, hedge }]));
   const inquiries = createAccountInquiries(rails, createMetrics(), { routes });
   const startedMs = performance.now();
-  const running: Promise<Took>[] = [];
+  const running: Promise<TimedInquiry>[] = [];
 
-  async function inquire(index: number): Promise<Took> {
+  async function inquire(index: number): Promise<TimedInquiry> {
     const bank = banks[index % banks.length];
     const accountNumber = AccountNumber.parse(String(1_000_000_000 + index));
-    if (bank === undefined || accountNumber === null) throw new Error('no such inquiry');
-    const askedMs = performance.now();
+    if (bank === undefined || accountNumber === null) throw new Error(`there is no account for inquiry ${index}`);
+    const inquiryStartedMs = performance.now();
     const { kind } = await inquiries.inquire({ bank, accountNumber });
-    return { bic: bank.bic, ms: performance.now() - askedMs, isVerdict: kind === 'verdict' };
+    return { bic: bank.bic, ms: performance.now() - inquiryStartedMs, isVerdict: kind === 'verdict' };
   }
 
   while (performance.now() - startedMs < seconds * 1_000) {
@@ -56,8 +56,8 @@ function bankOf(bic: string): Bank {
   return bank;
 }
 
-/** The least value that so great a part of them does not exceed. NaN of none. */
-export function quantile(values: readonly number[], part: number): number {
+/** The smallest value that this share of the values does not exceed. NaN without values. */
+export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.min(Math.floor(sorted.length * part), sorted.length - 1)] ?? Number.NaN;
+  return sorted[Math.min(Math.floor(sorted.length * share), sorted.length - 1)] ?? Number.NaN;
 }

@@ -1,17 +1,19 @@
 import type { Ratio } from '../ratios.ts';
 import { load, PER_SECOND, quantile } from './load.ts';
-import { measureOneDeath } from './one-bank-dies.ts';
-import { ordinaryMs, startTimedBank } from './timed-bank.ts';
+import { measureFaultyBank } from './one-faulty-bank.ts';
+import { healthyDelayMs, startTimedBank } from './timed-bank.ts';
 
 const SLOW_SHARE = 0.01;
 const SLOW_MS = 2_000;
-/** The rounds of the last part are shorter by so much. */
+/** An inquiry that takes longer was sent to the failed rail. */
+const DETECTION_MS = 1_000;
+/** The rounds with a faulty bank are shorter than the other parts by this factor. */
 const ROUND_PARTS = 5;
 
-const sometimesSlowMs = (): number => (Math.random() < SLOW_SHARE ? SLOW_MS : ordinaryMs());
+const sometimesSlowMs = (): number => (Math.random() < SLOW_SHARE ? SLOW_MS : healthyDelayMs());
 const never = (): null => null;
 
-export interface RailsMeasured {
+export interface RailsResult {
   /** Lines of text. */
   readonly text: string;
   readonly ratios: readonly Ratio[];
@@ -19,48 +21,52 @@ export interface RailsMeasured {
 
 export interface RailsSizes {
   readonly seconds: number;
-  /** Of the last part, which compares what is close to each other. */
+  /** Of the last part, which compares figures that are close to each other. */
   readonly rounds: number;
 }
 
-/** Three promises of the rails, measured: a dead first choice, hedging, and a dying bank among others. */
-export async function measureRails({ seconds, rounds }: RailsSizes): Promise<RailsMeasured> {
-  const dead = await measureDead(seconds);
-  const plain = await measureSlow(seconds, false);
-  const hedged = await measureSlow(seconds, true);
+/**
+ * Measures three guarantees of the rails: with a failed first rail, with hedging, and with one faulty bank among
+ * others.
+ */
+export async function measureRails({ seconds, rounds }: RailsSizes): Promise<RailsResult> {
+  const failed = await measureFailedRail(seconds);
+  const plain = await measureSlowResponses(seconds, false);
+  const hedged = await measureSlowResponses(seconds, true);
   const roundSeconds = seconds / ROUND_PARTS;
-  const dying = await measureOneDeath(roundSeconds, rounds);
+  const faulty = await measureFaultyBank(roundSeconds, rounds);
   const text = [
-    `${PER_SECOND} inquiries a second for ${seconds} s; the bank answers within 40 to 90 ms`,
+    `${PER_SECOND} inquiries per second for ${seconds} s; the bank answers within 40 to 90 ms`,
     '',
-    `the second rail alone:              p50 ${ms(dead.alone, 0.5)}, p99 ${ms(dead.alone, 0.99)} ms`,
-    `behind a first one that is dead:    p50 ${ms(dead.behind, 0.5)}, p99 ${ms(dead.behind, 0.99)} ms, ` +
-      `${ratio(dead.behind, dead.alone, 0.99)} times, but for the first ${dead.first.length}, which found out ` +
-      `(${ms(dead.first, 1)} ms at most); without a verdict: ${dead.without}`,
+    `the second rail alone:          p50 ${ms(failed.alone, 0.5)}, p99 ${ms(failed.alone, 0.99)} ms`,
+    `behind a failed first rail:     p50 ${ms(failed.behind, 0.5)}, p99 ${ms(failed.behind, 0.99)} ms, ` +
+      `${ratio(failed.behind, failed.alone, 0.99)} times, without the ${failed.detecting.length} inquiries ` +
+      `that detected the failure (${ms(failed.detecting, 1)} ms at most); no verdict: ${failed.noVerdicts}`,
     '',
-    `1 % of answers after 2 s:           p99 ${ms(plain.took, 0.99)}, p99.9 ${ms(plain.took, 0.999)} ms`,
-    `the same with hedging:              p99 ${ms(hedged.took, 0.99)}, p99.9 ${ms(hedged.took, 0.999)} ms, ` +
-      `${((hedged.extra / hedged.took.length) * 100).toFixed(2)} % sent twice`,
+    `1 % of responses after 2 s:     p99 ${ms(plain.durationsMs, 0.99)}, p99.9 ${ms(plain.durationsMs, 0.999)} ms`,
+    `the same with hedging:          p99 ${ms(hedged.durationsMs, 0.99)}, p99.9 ${ms(hedged.durationsMs, 0.999)} ms, ` +
+      `${((hedged.extraInquiries / hedged.durationsMs.length) * 100).toFixed(2)} % sent twice`,
     '',
-    `one of five banks behind a switch:  p99 of the others ${Math.round(dying.p99Ms)} ms while it is well, ` +
-      `medians over ${rounds} × ${roundSeconds} s; without a verdict: ${dying.without}`,
+    `one of five banks at a switch:  p99 of the others ${Math.round(faulty.p99Ms)} ms while it is healthy, ` +
+      `medians over ${rounds} × ${roundSeconds} s; no verdict: ${faulty.noVerdicts}`,
   ].join('\n');
-  return { text, ratios: dying.ratios };
+  return { text, ratios: faulty.ratios };
 }
 
-async function measureDead(seconds: number) {
+async function measureFailedRail(seconds: number) {
   const first = await startTimedBank('first', never);
-  const second = await startTimedBank('second', ordinaryMs);
+  const second = await startTimedBank('second', healthyDelayMs);
   try {
     const alone = await load({ rails: [second.rail], seconds });
     const behind = await load({ rails: [first.rail, second.rail], seconds });
-    // Whoever was on the way to the dead rail, or to its probes, waits for it; the others pass it by.
-    const foundOut = behind.filter(({ ms }) => ms > 1_000);
+    // Inquiries that are sent to the failed rail before its circuit breaker opens, or as its probes, wait for it. The
+    // others skip it.
+    const detecting = behind.filter(({ ms }) => ms > DETECTION_MS);
     return {
       alone: alone.map(({ ms }) => ms),
-      behind: behind.filter(({ ms }) => ms <= 1_000).map(({ ms }) => ms),
-      first: foundOut.map(({ ms }) => ms),
-      without: behind.filter(({ isVerdict }) => !isVerdict).length,
+      behind: behind.filter(({ ms }) => ms <= DETECTION_MS).map(({ ms }) => ms),
+      detecting: detecting.map(({ ms }) => ms),
+      noVerdicts: behind.filter(({ isVerdict }) => !isVerdict).length,
     };
   } finally {
     await first.close();
@@ -68,17 +74,20 @@ async function measureDead(seconds: number) {
   }
 }
 
-async function measureSlow(seconds: number, hedge: boolean): Promise<{ took: number[]; extra: number }> {
+async function measureSlowResponses(
+  seconds: number,
+  hedge: boolean,
+): Promise<{ durationsMs: number[]; extraInquiries: number }> {
   const bank = await startTimedBank('bank', sometimesSlowMs);
   try {
-    const took = await load({ rails: [bank.rail], seconds, hedge });
-    return { took: took.map(({ ms }) => ms), extra: bank.asked() - took.length };
+    const inquiries = await load({ rails: [bank.rail], seconds, hedge });
+    return { durationsMs: inquiries.map(({ ms }) => ms), extraInquiries: bank.inquiryCount() - inquiries.length };
   } finally {
     await bank.close();
   }
 }
 
-const ms = (values: readonly number[], part: number): number => Math.round(quantile(values, part));
+const ms = (values: readonly number[], share: number): number => Math.round(quantile(values, share));
 
-const ratio = (values: readonly number[], others: readonly number[], part: number): string =>
-  (quantile(values, part) / quantile(others, part)).toFixed(2);
+const ratio = (values: readonly number[], others: readonly number[], share: number): string =>
+  (quantile(values, share) / quantile(others, share)).toFixed(2);

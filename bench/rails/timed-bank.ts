@@ -8,7 +8,7 @@ import type { InquiryOutcome, Rail } from '../../apps/server/src/rails/rail.ts';
 export interface TimedBank {
   readonly rail: Rail;
   /** How many inquiries have arrived. */
-  asked(): number;
+  inquiryCount(): number;
   close(): Promise<void>;
 }
 
@@ -18,27 +18,27 @@ const FOUND: InquiryOutcome = {
   railCode: '2001600',
 };
 
-/** From 40 to 90 ms, the later the rarer: what banks that are well show. */
-export const ordinaryMs = (): number => 40 + 50 * Math.random() ** 3;
+/** From 40 to 90 ms, longer delays are rarer: what healthy banks show. */
+export const healthyDelayMs = (): number => 40 + 50 * Math.random() ** 3;
 
-/** How a bank that is not well answers. */
-export type Answer = (response: ServerResponse) => void;
+/** The response of a faulty bank. */
+export type Respond = (response: ServerResponse) => void;
 
 /**
- * A bank over real HTTP that answers after `delayMs`, never for null; and a rail to it that speaks no protocol. As a switch
- * it answers for some banks, by BIC, otherwise.
+ * Starts a bank over real HTTP that answers after `delayMs`, or never when it is null, and a rail to it without a bank
+ * protocol. As a switch, it answers for each bank, by BIC, with the response of `faultFor` unless that is null.
  */
 export async function startTimedBank(
   name: string,
   delayMs: () => number | null,
-  otherwise: (bic: string) => Answer | null = () => null,
+  faultFor: (bic: string) => Respond | null = () => null,
 ): Promise<TimedBank> {
-  let asked = 0;
+  let inquiryCount = 0;
   const server = createServer((request, response) => {
-    asked += 1;
+    inquiryCount += 1;
     request.resume();
-    const answer = otherwise(request.url?.slice(1) ?? '');
-    if (answer !== null) return answer(response);
+    const fault = faultFor(request.url?.slice(1) ?? '');
+    if (fault !== null) return fault(response);
     const ms = delayMs();
     if (ms !== null) setTimeout(() => response.end('{}'), ms);
   });
@@ -57,7 +57,7 @@ export async function startTimedBank(
   };
   return {
     rail,
-    asked: () => asked,
+    inquiryCount: () => inquiryCount,
     async close() {
       await rail.close();
       server.closeAllConnections();

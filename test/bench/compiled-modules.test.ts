@@ -4,25 +4,26 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { startChild } from '../../bench/child.ts';
-import type { RecordedAnswer } from '../../bench/load/record.ts';
+import type { RecordedResponse } from '../../bench/load/record.ts';
 
-const ANSWER: RecordedAnswer = { status: 200, headers: [], body: '', keepAliveTimeoutMs: 1_000 };
+const RESPONSE: RecordedResponse = { status: 200, headers: [], body: '', keepAliveTimeoutMs: 1_000 };
 
-// Each wrote all of them at its end, one after another over the same files: a slow disk took longer than they are given.
-test('children of the benchmark find what the first has compiled, and do not write it again at their end', async (context) => {
+// Regression: each child wrote all compiled modules when it ended, over the same files. On a slow disk this took longer
+// than a child has to end.
+test('children of the benchmark share compiled modules, and only the first writes them', async (context) => {
   const directory = await mkdtemp(path.join(tmpdir(), 'tiba-bench-child-'));
   context.after(() => rm(directory, { recursive: true, force: true }));
-  const start = () => startChild({ file: 'bare-server.ts', settings: ANSWER, cores: null, directory });
+  const start = () => startChild({ file: 'baseline-server.ts', settings: RESPONSE, cores: null, directory });
 
   const first = await start();
-  const left = await compiledIn(directory);
-  assert.ok(left.length > 0, 'there as soon as the first is ready');
+  const compiled = await compiledIn(directory);
+  assert.ok(compiled.length > 0, 'the modules are stored as soon as the first child is ready');
   const second = await start();
   await Promise.all([first.stop(), second.stop()]);
-  assert.deepEqual(await compiledIn(directory), left);
+  assert.deepEqual(await compiledIn(directory), compiled);
 });
 
-/** A file that is written again is another file. */
+/** With the inode of each file: a file that is written again has another one. */
 async function compiledIn(directory: string): Promise<{ name: string; inode: number }[]> {
   const names = await readdir(path.join(directory, 'compiled'), { recursive: true });
   const files = await Promise.all(

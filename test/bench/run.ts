@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Runs of the benchmark, each with a folder of its own. */
+/** Runs of the benchmark, each with a directory of its own. */
 export interface Bench {
   start(name: string, args: readonly string[], environment?: Record<string, string>): Promise<Run>;
   close(): Promise<void>;
@@ -14,18 +14,18 @@ export interface Bench {
 
 export interface Run {
   readonly child: ChildProcess;
-  /** Its own, so that what it leaves there, and who was started with it, can be told. */
+  /** Used by this run only, so that files and processes that it leaves behind can be found. */
   readonly temporaryDirectory: string;
   readonly output: { stdout: string; stderr: string };
   readonly exited: Promise<number | null>;
-  /** Waits for a line of its progress. */
-  said(text: string): Promise<void>;
+  /** Waits until the run prints this text as progress. */
+  printed(text: string): Promise<void>;
 }
 
 const MAIN = fileURLToPath(new URL('../../bench/main.ts', import.meta.url));
 export const RUN_TIMEOUT_MS = 180_000;
 /** For a test's `skip`. */
-export const LINUX_ONLY = process.platform !== 'linux' && 'it runs on Linux only';
+export const LINUX_ONLY = process.platform !== 'linux' && 'the benchmark runs on Linux only';
 /** An environment in which neither wrk nor taskset is found. */
 export const WITHOUT_PROGRAMS = { PATH: '/nowhere' };
 
@@ -61,10 +61,10 @@ function startRun(temporaryDirectory: string, args: readonly string[], environme
     temporaryDirectory,
     output,
     exited,
-    async said(text) {
+    async printed(text) {
       while (!output.stderr.includes(text)) {
         const ended = await Promise.race([once(child.stderr, 'data').then(() => false), exited.then(() => true)]);
-        assert.ok(!ended, `it ended before it said "${text}":\n${output.stderr}`);
+        assert.ok(!ended, `the run ended before it printed "${text}":\n${output.stderr}`);
       }
     },
   };
@@ -84,7 +84,7 @@ async function processesOf(directory: string): Promise<string[]> {
   const found: string[] = [];
   for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
     const texts = await Promise.all(
-      // Gone meanwhile, or somebody else's: not one of ours.
+      // Has ended meanwhile, or belongs to another user: not a process of the run.
       ['cmdline', 'environ'].map((file) => readFile(`/proc/${pid}/${file}`, 'utf8').catch(() => '')),
     );
     if (texts.some((text) => text.includes(directory))) found.push(`${pid}: ${texts[0]?.replaceAll('\0', ' ')}`);

@@ -181,7 +181,7 @@ describe('faulty banks behind one switch', { timeout: 60_000 }, () => {
     assert.deepEqual([unknown[0]?.['rail_code'], unknown[0]?.['times']], ['4041699', INQUIRIES_PER_BANK]);
     const metrics = await (await fetch(`${service.operatorUrl}/metrics`)).text();
     assert.match(metrics, /tiba_breaker_state\{rail="scripted-bank",bank="BRINIDJA"\} 2/);
-    assert.match(metrics, /tiba_inquiries_not_sent_total\{rail="scripted-bank",reason="resting"\} \d/);
+    assert.match(metrics, /tiba_inquiries_not_sent_total\{rail="scripted-bank",reason="circuit_open"\} \d/);
   });
 
   /** The median duration of sequential checks at the healthy bank, in milliseconds. */

@@ -56,7 +56,7 @@ suite('a transaction look-up', () => {
     ['unknown-client', 'one', false, null],
   ];
 
-  test("matches the transaction ID before the reference ID, exactly, and only among the client's own transactions", async () => {
+  test('matches transaction IDs before reference IDs, exactly, and only of the same client', async () => {
     const lookUp = createTransactionLookUp(service.app.database);
     for (const [clientId, value, alsoTransactionId, expected] of cases) {
       assert.equal(await find(lookUp, clientId, value, alsoTransactionId), expected, `${clientId} ${value}`);

@@ -1,17 +1,17 @@
-// The measure of what HTTP alone costs in Node: no routing, no checks, one recorded answer to every request.
+// The baseline for requests, what HTTP alone costs in Node: no routing, no checks, one recorded response to every
+// request.
 
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { addressOf } from '../address-of.ts';
-import { liveAsChild } from '../as-child.ts';
-import type { RecordedAnswer } from '../load/record.ts';
+import { addressOf, runAsChild } from '../as-child.ts';
+import type { RecordedResponse } from '../load/record.ts';
 
-export interface BareServerAddress {
+export interface BaselineServerAddress {
   readonly url: string;
 }
 
-await liveAsChild<BareServerAddress>(async (settings) => {
-  const { status, headers, body, keepAliveTimeoutMs } = settings as RecordedAnswer;
+await runAsChild<BaselineServerAddress>(async (settings) => {
+  const { status, headers, body, keepAliveTimeoutMs } = settings as RecordedResponse;
   const server = createServer({ keepAliveTimeout: keepAliveTimeoutMs }, (_request, response) => {
     response.writeHead(status, headers as string[]);
     response.end(body);
