@@ -41,7 +41,8 @@ const QUEUE_MAX = 20_000;
 
 /**
  * Sends look-ups that arrive in the same turn of the event loop to PostgreSQL as one query. Nothing is cached: each
- * look-up reads the table. This batching was measured, so `lib/batcher.ts` does not replace it.
+ * look-up reads the table. This batching was measured (docs/decisions/0006-batched-look-ups.md), so
+ * `lib/batcher.ts` does not replace it.
  */
 export function createTransactionLookUp(database: Database, options: LookUpOptions = {}): TransactionLookUp {
   const { batchMax = BATCH_MAX, onBatch } = options;
