@@ -9,7 +9,7 @@ import { neverRespond, respondWith } from '../support/http-receiver.ts';
 import { type DeliverySetup, SECRET_KEY, setUpDeliveries } from './delivery-setup.ts';
 import { startCallbackReceiver, webhookId } from './webhook.ts';
 
-/** Whatever dies, and whenever: an event is delivered at least once, always under the same id. */
+/** After any crash at any moment, an event is delivered at least once, always with the same webhook-id. */
 
 let setup: DeliverySetup & { close(): Promise<void> };
 before(async () => {
@@ -34,7 +34,7 @@ async function kill(child: ChildProcess): Promise<void> {
   await exit;
 }
 
-test('killed before the receiver has answered: delivered again after the lease, under the same id', async (context) => {
+test('a callback is sent again with the same id when its process is killed before the answer', async (context) => {
   const receiver = await startCallbackReceiver(context, neverRespond);
   const endpoint = await setup.addEndpoint(receiver.callbackUrl);
   const child = await startProcess(context);
@@ -45,7 +45,7 @@ test('killed before the receiver has answered: delivered again after the lease, 
   receiver.respond = respondWith(200);
   const { wakeDueEndpoints } = setup.start(context);
   await wakeDueEndpoints();
-  // Until the lease ends it may still be in hand; what happens meanwhile goes out at once.
+  // Until the lease ends, the delivery may still be in flight elsewhere; new events are sent at once.
   const [other] = await setup.succeed(1);
   await receiver.untilReceived(2);
   assert.deepEqual(receiver.requests.map(webhookId), [id, other]);
@@ -58,7 +58,7 @@ test('killed before the receiver has answered: delivered again after the lease, 
   assert.ok(Number(again.headers['webhook-timestamp']) > Number(first?.headers['webhook-timestamp']));
   const [delivery] = await setup.untilAttempts(endpoint, 2);
   assert.equal(delivery?.state, 'delivered');
-  // The attempt that nobody lived to record is counted, not recorded.
+  // The attempt of the killed process is counted, but its result was never recorded.
   assert.equal(delivery.attempts, 2);
   assert.deepEqual(
     delivery.tries.map(({ attempt }) => attempt),
@@ -66,10 +66,10 @@ test('killed before the receiver has answered: delivered again after the lease, 
   );
 });
 
-test('killed after the receiver has answered, before it was recorded: delivered again under the same id', async (context) => {
+test('a callback is sent again with the same id when its process is killed before it records the answer', async (context) => {
   const child = await startProcess(context);
   const receiver = await startCallbackReceiver(context, (response) => {
-    // It stands still before the answer is there, so that it cannot have recorded it.
+    // The process is stopped before the answer arrives, so it cannot have recorded it.
     child.kill('SIGSTOP');
     response.end('thank you');
   });
@@ -89,7 +89,7 @@ test('killed after the receiver has answered, before it was recorded: delivered 
   assert.equal(delivery?.state, 'delivered');
 });
 
-test('nothing is lost when PostgreSQL cuts every connection, again and again', async (context) => {
+test('no delivery is lost when PostgreSQL closes every connection again and again', async (context) => {
   const receiver = await startCallbackReceiver(context);
   const endpoint = await setup.addEndpoint(receiver.callbackUrl);
   setup.start(context);

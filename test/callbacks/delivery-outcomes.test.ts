@@ -6,7 +6,7 @@ import { type Respond, respondWith } from '../support/http-receiver.ts';
 import { type DeliveryState, type Endpoint, setUpDeliveries } from './delivery-setup.ts';
 import { type CallbackReceiver, startCallbackReceiver, webhookId } from './webhook.ts';
 
-/** What becomes of a delivery after each attempt, and of its endpoint. */
+/** The state of a delivery and of its endpoint after each attempt. */
 
 const SECOND_MS = 1_000;
 const HOUR_MS = 3_600 * SECOND_MS;
@@ -18,12 +18,12 @@ before(async () => {
 });
 after(() => setup?.close());
 
-/** One endpoint, a running engine, and one thing that has happened. */
+/** Starts with one endpoint, a running dispatcher and one event. */
 async function begin(
   context: TestContext,
   answer: Respond,
 ): Promise<{ receiver: CallbackReceiver; endpoint: Endpoint; look: () => Promise<void> }> {
-  // What other tests' endpoints are still owed would fall due with each push of the clock.
+  // Pending deliveries of other tests would become due each time the clock advances.
   await setup.database.query('delete from tiba.callback_attempts');
   await setup.database.query('delete from tiba.callback_deliveries');
   await setup.database.query(`update tiba.callback_endpoints set disabled_at = now(), disabled_reason = 'client'
@@ -40,12 +40,12 @@ const only = <T>([first]: readonly T[]): T => {
   return first;
 };
 
-/** How long after its last attempt a delivery is due again. */
+/** The delay from the last attempt of a delivery to the next one. */
 function delayOf({ next_attempt_at: next, tries }: DeliveryState): number {
   return next.getTime() - (tries.at(-1)?.ended_ms ?? Number.NaN);
 }
 
-test('a delivery that always fails is tried ten times on the schedule, under one id, and then given up', async (context) => {
+test('a delivery that always fails is exhausted after ten attempts on the schedule with one id', async (context) => {
   const { receiver, endpoint, look } = await begin(context, respondWith(500, 'this is 500'));
   for (let attempt = 1; attempt <= 10; attempt += 1) {
     const delivery = only(await setup.untilAttempts(endpoint, attempt));
@@ -70,10 +70,10 @@ test('a delivery that always fails is tried ten times on the schedule, under one
     times.toSorted((one, other) => one - other),
     times,
   );
-  assert.ok((times.at(-1) ?? 0) - (times[0] ?? 0) > 67 * 3_600, 'the timestamp is that of the attempt');
+  assert.ok((times.at(-1) ?? 0) - (times[0] ?? 0) > 67 * 3_600, 'the timestamp is the time of the attempt');
 });
 
-test('what is not due yet is not sent', async (context) => {
+test('a delivery is not sent before it is due', async (context) => {
   const { receiver, endpoint, look } = await begin(context, respondWith(500));
   await setup.untilAttempts(endpoint, 1);
   setup.clock.push(5.5 * SECOND_MS);
@@ -81,7 +81,7 @@ test('what is not due yet is not sent', async (context) => {
   setup.clock.push(delayOf(failedTwice) - 20 * SECOND_MS);
   await look();
   await setup.succeed(1);
-  // Something later that is due arrives, and what is not due has not been sent before it.
+  // A newer delivery that is due arrives; the one that is not due was not sent before it.
   await receiver.untilReceived(3);
   assert.equal(receiver.requests.filter((request) => webhookId(request) === failedTwice.id).length, 2);
 });
@@ -92,7 +92,7 @@ for (const [name, retryAfter, leastMs, mostMs] of [
   ['that is longer than a day', () => '8000000', DAY_MS, DAY_MS + SECOND_MS],
   ['that is sooner than the schedule', () => '1', 4_500, 5_500],
 ] as const) {
-  test(`a Retry-After ${name} is honoured`, async (context) => {
+  test(`a Retry-After ${name} is respected`, async (context) => {
     const { endpoint } = await begin(context, (response) => {
       response.writeHead(429, { 'retry-after': retryAfter(setup.clock()) }).end();
     });
@@ -102,7 +102,7 @@ for (const [name, retryAfter, leastMs, mostMs] of [
   });
 }
 
-test('a redirect is a failure, and nobody follows it', async (context) => {
+test('a redirect is a failure and is not followed', async (context) => {
   const elsewhere = await startCallbackReceiver(context);
   const { endpoint } = await begin(context, respondWith(307, '', { location: elsewhere.callbackUrl }));
   const delivery = only(await setup.untilAttempts(endpoint, 1));
@@ -111,7 +111,7 @@ test('a redirect is a failure, and nobody follows it', async (context) => {
   assert.equal(elsewhere.requests.length, 0);
 });
 
-test('any 2xx is a success, with or without an answer', async (context) => {
+test('any 2xx is a success, with or without a body', async (context) => {
   const { endpoint, receiver } = await begin(context, respondWith(299, 'this is 299'));
   await setup.untilAttempts(endpoint, 1);
   receiver.respond = (response) => response.writeHead(204).end();
@@ -126,7 +126,7 @@ test('any 2xx is a success, with or without an answer', async (context) => {
   );
 });
 
-test('a receiver that nobody reaches is a failure with a reason that can be shown', async (context) => {
+test('an unreachable receiver is a failure with a reason that can be shown to the client', async (context) => {
   const { endpoint } = await begin(context, respondWith(200));
   const gone = await startCallbackReceiver(context);
   await setup.database.query('update tiba.callback_endpoints set url = $1 where endpoint_id = $2', [
@@ -140,7 +140,7 @@ test('a receiver that nobody reaches is a failure with a reason that can be show
   assert.match(delivery?.tries[0]?.error ?? '', /127\.0\.0\.1/);
 });
 
-test('410 disables the endpoint, the operator reads of it, and nothing more is sent', async (context) => {
+test('410 disables the endpoint, is logged for the operator, and stops all callbacks', async (context) => {
   const { endpoint, receiver, look } = await begin(context, respondWith(410));
   await setup.untilAttempts(endpoint, 1);
   const { disabled_reason: reason, failing_since: failingSince } = await setup.stateOf(endpoint);
@@ -150,14 +150,14 @@ test('410 disables the endpoint, the operator reads of it, and nothing more is s
   assert.equal(line?.['msg'], 'callback endpoint disabled');
   assert.equal(line?.['reason'], 'gone');
 
-  // What happens from now on is not owed to it, and what was stays pending and unsent.
+  // New events create no deliveries for it, and its pending delivery stays unsent.
   await setup.succeed(1);
   setup.clock.push(DAY_MS);
-  const witness = await startCallbackReceiver(context);
-  await setup.addEndpoint(witness.callbackUrl);
+  const healthy = await startCallbackReceiver(context);
+  await setup.addEndpoint(healthy.callbackUrl);
   await setup.succeed(1);
   await look();
-  await witness.untilReceived(1);
+  await healthy.untilReceived(1);
   assert.equal(receiver.requests.length, 1);
   assert.equal(only(await setup.deliveriesTo(endpoint)).state, 'pending');
 });
@@ -179,7 +179,7 @@ test('failing_since is set by the first failure and cleared by a success', async
   assert.equal((await setup.stateOf(endpoint)).failing_since, null);
 });
 
-test('an endpoint that has failed for five days is disabled by its next failure, not before', async (context) => {
+test('an endpoint that has failed for five days is disabled by its next failure, not earlier', async (context) => {
   const { endpoint } = await begin(context, respondWith(500));
   await setup.untilAttempts(endpoint, 1);
   setup.clock.push(5 * DAY_MS - 60 * SECOND_MS);
@@ -193,7 +193,7 @@ test('an endpoint that has failed for five days is disabled by its next failure,
   assert.equal((await setup.stateOf(endpoint)).disabled_reason, 'failing');
 });
 
-test('an endpoint that succeeded in between has not failed for five days', async (context) => {
+test('a success in between restarts the five days', async (context) => {
   const { endpoint, receiver } = await begin(context, respondWith(500));
   await setup.untilAttempts(endpoint, 1);
   setup.clock.push(4 * DAY_MS);
@@ -209,7 +209,7 @@ test('an endpoint that succeeded in between has not failed for five days', async
   assert.equal((await setup.stateOf(endpoint)).disabled_reason, null);
 });
 
-test('a replayed delivery begins the schedule anew, and counts its attempts on', async (context) => {
+test('a replay restarts the schedule of a delivery and continues its attempt numbers', async (context) => {
   const { endpoint, look } = await begin(context, respondWith(500));
   await setup.untilAttempts(endpoint, 1);
   await setup.database.query(
@@ -227,10 +227,10 @@ test('a replayed delivery begins the schedule anew, and counts its attempts on',
   const delivery = only(await setup.untilAttempts(endpoint, 2));
   assert.equal(delivery.state, 'pending');
   assert.equal(delivery.tries.at(-1)?.attempt, 11);
-  assert.ok(delayOf(delivery) <= 5_502, 'the second attempt of a schedule comes after five seconds');
+  assert.ok(delayOf(delivery) <= 5_502, 'the second attempt of a schedule is due after five seconds');
 });
 
-test('the log names no address, secret or name', async () => {
+test('the log contains no URL, secret or account holder', async () => {
   const text = JSON.stringify(setup.logged);
   assert.ok(setup.logged.length > 0);
   for (const kept of ['KEPT-OUT-OF-LOGS', 'whsec_', 'BUDI SANTOSO', '1234567890']) {

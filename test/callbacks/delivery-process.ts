@@ -6,7 +6,9 @@ import { createMetrics } from '../../apps/server/src/observability/metrics.ts';
 import { createGuardedHttp } from '../../apps/server/src/outbound/guarded-http.ts';
 import { openDatabase } from '../../apps/server/src/postgres/database.ts';
 
-/** A process that delivers until it is killed: its arguments are a database and the key of its secrets in base64. */
+/**
+ * A process that delivers until it is killed. Arguments: a connection string, and the base64 key that seals secrets.
+ */
 const [connectionString = '', secretKey = ''] = process.argv.slice(2);
 const connection = { connectionString };
 const log = pino({ level: 'silent' });
@@ -20,5 +22,5 @@ createDispatcher({
   metrics: createMetrics(),
 });
 process.send?.('ready');
-// Whoever started it may die first.
+// The parent process may die first.
 process.on('disconnect', () => process.exit());

@@ -6,7 +6,7 @@ import { eventually } from '../support/eventually.ts';
 import { type DeliverySetup, setUpDeliveries } from './delivery-setup.ts';
 import { startCallbackReceiver } from './webhook.ts';
 
-/** Each is named for the defect that it keeps away. */
+/** Each test is named for a defect that it prevents. */
 
 let setup: DeliverySetup & { close(): Promise<void> };
 before(async () => {
@@ -20,9 +20,9 @@ async function disableAll(): Promise<void> {
   );
 }
 
-// The results of many endpoints in one statement took the cross product of them all, met the deadline, and were tried
-// again for ever, while everything was sent again and again.
-test('results of 150 endpoints at once are recorded', async (context) => {
+// Recording the results of many endpoints in one statement built their cross product and ran into the statement
+// timeout. It was retried without end, and meanwhile every callback was sent again and again.
+test('results of 150 endpoints that end at once are recorded', async (context) => {
   const receiver = await startCallbackReceiver(context);
   for (let count = 0; count < 150; count += 1) await setup.addEndpoint(receiver.callbackUrl);
   setup.start(context);
@@ -33,18 +33,18 @@ test('results of 150 endpoints at once are recorded', async (context) => {
     );
     return Number(row?.count) === 450;
   });
-  assert.equal(receiver.requests.length, 450, 'each was sent once');
+  assert.equal(receiver.requests.length, 450, 'each callback was sent once');
   await disableAll();
 });
 
-// Only its API was closed to it: callbacks with names and account numbers went on.
-test('a client whose access was withdrawn is sent nothing, and what it is owed when it is let in again', async (context) => {
+// Disabling a client only closed the API: callbacks with names and account numbers continued.
+test('a disabled client is sent nothing until it is enabled again', async (context) => {
   const receiver = await startCallbackReceiver(context);
   const endpoint = await setup.addEndpoint(receiver.callbackUrl);
-  const engine = setup.start(context);
+  const dispatcher = setup.start(context);
   await changeClient(setup.database, 'alpha', 'disable');
   await setup.succeed(1);
-  await engine.wakeDueEndpoints();
+  await dispatcher.wakeDueEndpoints();
   assert.deepEqual(
     (await setup.deliveriesTo(endpoint)).map(({ state, attempts }) => [state, attempts]),
     [['pending', 0]],
@@ -55,8 +55,9 @@ test('a client whose access was withdrawn is sent nothing, and what it is owed w
   await disableAll();
 });
 
-// Its failure counted for the new run: what had just been replayed was exhausted, or put off for a day.
-test('a replay is not undone by an attempt that was in flight', async (context) => {
+// The failure counted for the new run: a delivery that had just been replayed became exhausted or was delayed for a
+// day.
+test('an attempt that was in flight during a replay does not undo it', async (context) => {
   const held: ServerResponse[] = [];
   const receiver = await startCallbackReceiver(context, (response) => void held.push(response));
   const endpoint = await setup.addEndpoint(receiver.callbackUrl);
@@ -72,6 +73,6 @@ test('a replay is not undone by an attempt that was in flight', async (context) 
   const [delivery] = await setup.untilAttempts(endpoint, 1);
   assert.equal(delivery?.state, 'pending');
   const minutes = ((delivery?.next_attempt_at.getTime() ?? 0) - Date.now()) / 60_000;
-  assert.ok(minutes > 50 && minutes < 61, `it is due as the replay had it, in ${minutes} minutes`);
+  assert.ok(minutes > 50 && minutes < 61, `the replay's due time is kept: ${minutes} minutes`);
   await disableAll();
 });

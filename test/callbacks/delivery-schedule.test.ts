@@ -5,7 +5,7 @@ import { ATTEMPT_DELAYS_MS, delayAfterMs, readRetryAfter } from '../../apps/serv
 
 const HOUR_MS = 3_600_000;
 
-test('ten attempts over 75 hours, 35 minutes and 5 seconds', () => {
+test('the schedule has ten attempts over 75 hours, 35 minutes and 5 seconds', () => {
   assert.equal(ATTEMPT_DELAYS_MS.length, 10);
   assert.equal(
     ATTEMPT_DELAYS_MS.reduce((sum, each) => sum + each),
@@ -15,7 +15,7 @@ test('ten attempts over 75 hours, 35 minutes and 5 seconds', () => {
   assert.equal(delayAfterMs(10, 1_000, 0.5), null);
 });
 
-test('each delay is within a tenth of the schedule, and reaches both ends', () => {
+test('jitter changes each delay by up to a tenth in both directions', () => {
   for (const [attempt, planned] of ATTEMPT_DELAYS_MS.entries()) {
     if (attempt === 0) continue;
     assert.equal(delayAfterMs(attempt, null, 0), planned * 0.9);
@@ -24,7 +24,7 @@ test('each delay is within a tenth of the schedule, and reaches both ends', () =
   }
 });
 
-test('never sooner than the receiver asked for, and never sooner than the schedule because it asked', () => {
+test('a retry is never earlier than Retry-After asks, nor earlier than the schedule because of it', () => {
   const attempts = fc.integer({ min: 1, max: 9 });
   const random = fc.double({ min: 0, max: 1, noNaN: true });
   fc.assert(
@@ -36,7 +36,7 @@ test('never sooner than the receiver asked for, and never sooner than the schedu
   );
 });
 
-test('Retry-After is read in seconds and as a date, up to a day', () => {
+test('Retry-After is read in seconds and as a date, up to one day', () => {
   const nowMs = Date.parse('2026-11-21T08:00:00Z');
   assert.equal(readRetryAfter('120', nowMs), 120_000);
   assert.equal(readRetryAfter(' 7 ', nowMs), 7_000);
@@ -49,7 +49,7 @@ test('Retry-After is read in seconds and as a date, up to a day', () => {
   assert.equal(readRetryAfter('Sat, 21 Nov 2126 09:00:00 GMT', nowMs), 24 * HOUR_MS);
 });
 
-test('a Retry-After that says nothing is as none', () => {
+test('an invalid Retry-After is ignored', () => {
   for (const value of [null, '', 'soon', '-5', '1.5', '1e3', '2026-11-21', 'Sat, never']) {
     assert.equal(readRetryAfter(value, 0), null, String(value));
   }

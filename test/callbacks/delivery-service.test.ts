@@ -28,13 +28,13 @@ async function addEndpoint(url: string, secret: string): Promise<string> {
   return endpointId;
 }
 
-let told = 0;
+let created = 0;
 function newId(): string {
-  told += 1;
-  return `TC${String(told).padStart(10, '0')}`;
+  created += 1;
+  return `TC${String(created).padStart(10, '0')}`;
 }
 
-/** Not long ago: a transaction that is overdue already is told of as such between two words. */
+/** Recent: a transaction that is overdue already would cause another event between two updates. */
 const CREATED_AT = new Date().toISOString();
 
 async function say(...words: readonly Record<string, unknown>[]): Promise<void> {
@@ -44,12 +44,12 @@ async function say(...words: readonly Record<string, unknown>[]): Promise<void> 
   assert.equal(answer.status, 200, answer.text);
 }
 
-test('a change is delivered at once: signed, and with the data that a status check gives, byte for byte', async (context) => {
+test('a change is delivered at once, signed, with the data of a status check byte for byte', async (context) => {
   const receiver = await startCallbackReceiver(context);
   const secret = newSecret();
   await addEndpoint(receiver.callbackUrl, secret);
   const id = newId();
-  // Amounts beyond what a JSON parser keeps, and text that has more than one spelling in JSON.
+  // An amount that a JSON parser would round, and text that JSON can write in several ways.
   const words = { transaction_id: id, reference_id: 'ü/"\\\u2028 1', amount: '90071992547409931.07' };
   await say(words);
   await say({ ...words, status: 'SUCCESS', processed_at: '2026-11-21T04:40:00.000Z' });
@@ -72,7 +72,7 @@ test('a change is delivered at once: signed, and with the data that a status che
   assert.ok(callback.body.endsWith(`,"data":${data}}`), callback.body);
 });
 
-test('each change of a transaction is told of, with its own id and version', async (context) => {
+test('each change of a transaction has its own callback with its own id and version', async (context) => {
   const receiver = await startCallbackReceiver(context);
   const secret = newSecret();
   await addEndpoint(receiver.callbackUrl, secret);
@@ -82,7 +82,7 @@ test('each change of a transaction is told of, with its own id and version', asy
   await say({ ...words, status: 'SUCCESS', reversed_at: '2026-11-21T05:00:00.000Z' });
   const callbacks = await receiver.untilReceived(2);
   assert.deepEqual(
-    // They may overtake each other; the version says which is newer.
+    // Callbacks may overtake each other; the version says which one is newer.
     new Map(callbacks.map((each) => [webhookId(each), verified(secret, each)['type']])),
     new Map([
       [`evt_${id}_1`, 'disbursement.succeeded'],
@@ -91,7 +91,7 @@ test('each change of a transaction is told of, with its own id and version', asy
   );
 });
 
-test('after a rotation both secrets sign until the former one ends', async (context) => {
+test('after a rotation both secrets sign until the former one expires', async (context) => {
   const receiver = await startCallbackReceiver(context);
   const [former, secret] = [newSecret(), newSecret()];
   const endpointId = await addEndpoint(receiver.callbackUrl, secret);
@@ -123,7 +123,7 @@ test('after a rotation both secrets sign until the former one ends', async (cont
   assert.throws(() => verified(former, one));
 });
 
-test('the operator sees how many attempts there were and what came of them', async (context) => {
+test('a metric counts attempts by their outcome', async (context) => {
   const receiver = await startCallbackReceiver(context);
   await addEndpoint(receiver.callbackUrl, newSecret());
   const id = newId();

@@ -24,7 +24,7 @@ export interface Endpoint extends EndpointKey {
   readonly secret: string;
 }
 
-/** A delivery as it stands, with its attempts. */
+/** A delivery with its attempts. */
 export interface DeliveryState {
   readonly id: string;
   readonly state: 'pending' | 'delivered' | 'exhausted';
@@ -46,25 +46,25 @@ export interface EndpointState {
   readonly disabled_reason: string | null;
 }
 
-/** A clock that tests push ahead; it runs by itself too. */
+/** A running clock that tests can advance. */
 export interface TestClock {
   (): number;
   push(ms: number): void;
 }
 
-/** Deliveries on a real database, with nothing of the service around them. */
+/** Deliveries on a real database, without the rest of the service. */
 export interface DeliverySetup {
   readonly database: Database;
   readonly testDatabase: TestDatabase;
   readonly logged: Record<string, unknown>[];
   readonly clock: TestClock;
   addEndpoint(url: string, kinds?: readonly string[]): Promise<Endpoint>;
-  /** The core says of so many new transactions that they have succeeded. Gives the webhook-ids to be expected. */
+  /** Applies updates that `count` new transactions have succeeded. Returns the expected webhook-ids. */
   succeed(count: number): Promise<string[]>;
-  /** An engine of its own, as another process would have it. It is closed with the test. */
+  /** Starts another dispatcher with its own connections, like another process. It closes with the test. */
   start(context: TestContext): CallbackDispatcher;
   deliveriesTo(endpoint: EndpointKey): Promise<readonly DeliveryState[]>;
-  /** Resolves with the deliveries when so many attempts in all are recorded. */
+  /** Resolves with the deliveries when `count` attempts in total are recorded. */
   untilAttempts(endpoint: EndpointKey, count: number): Promise<readonly DeliveryState[]>;
   stateOf(endpoint: EndpointKey): Promise<EndpointState>;
 }
@@ -76,13 +76,13 @@ export async function setUpDeliveries(): Promise<DeliverySetup & { close(): Prom
   const seal = createSeal(SECRET_KEY);
   const database = openDatabase({ connection: testDatabase.connection, connectionsMax: 4, log });
   await prepareDatabase(database, testDatabase.connection, 'sandbox');
-  const secretHash = hashSecret('nobody logs in here');
+  const secretHash = hashSecret('unused');
   const limits = { 'check-status': 0, 'check-account': 0 };
   await insertClient(database, { clientId: 'alpha', name: 'alpha', secretHash, scopes: [], limits });
   const ledger = createTransactionUpdater({ database, expectedMs: () => 1_800_000, firstInquiryMs: 5_000 });
   let ahead = 0;
   const clock: TestClock = Object.assign(() => Date.now() + ahead, { push: (ms: number) => void (ahead += ms) });
-  let told = 0;
+  let created = 0;
 
   async function deliveriesTo({ clientId, endpointId }: EndpointKey): Promise<readonly DeliveryState[]> {
     return database.query<DeliveryState & Record<string, unknown>>(
@@ -116,7 +116,7 @@ export async function setUpDeliveries(): Promise<DeliverySetup & { close(): Prom
       return { clientId: 'alpha', endpointId, secret };
     },
     async succeed(count) {
-      const ids = Array.from({ length: count }, () => `TB${String((told += 1)).padStart(10, '0')}`);
+      const ids = Array.from({ length: count }, () => `TB${String((created += 1)).padStart(10, '0')}`);
       const said = ids.map((id) =>
         statusUpdate({
           transaction_id: id,
@@ -167,7 +167,7 @@ export async function setUpDeliveries(): Promise<DeliverySetup & { close(): Prom
           where client_id = $1 and endpoint_id = $2`,
         [clientId, endpointId],
       );
-      if (state === undefined) throw new Error(`there is no endpoint ${endpointId}`);
+      if (state === undefined) throw new Error(`unknown endpoint ${endpointId}`);
       return state;
     },
     async close() {

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { Webhook } from 'standardwebhooks';
 import { secretKeyOf, sign } from '../../apps/server/src/callbacks/signature.ts';
 
-test('the test vector that Standard Webhooks publishes with its libraries is reproduced', () => {
+test('the published test vector of Standard Webhooks is reproduced', () => {
   const signature = sign([secretKeyOf('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw')], {
     id: 'msg_p5jXN8AQM9LWM0D4loKWxJek',
     unixSeconds: 1614265330,
@@ -14,7 +14,7 @@ test('the test vector that Standard Webhooks publishes with its libraries is rep
   assert.equal(signature, 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=');
 });
 
-test("any signature is the one that the specification's own library makes", () => {
+test("signatures equal those of the specification's own library", () => {
   const secrets = fc.uint8Array({ minLength: 24, maxLength: 64 }).map((bytes) => Buffer.from(bytes).toString('base64'));
   const contents = fc.record({
     id: fc.stringMatching(/^[a-z]{3}_[A-Za-z0-9]{1,20}_[0-9]{1,3}$/),
@@ -30,7 +30,7 @@ test("any signature is the one that the specification's own library makes", () =
   );
 });
 
-test('with two keys, a receiver that knows either secret believes it, and one that knows neither does not', () => {
+test('with two keys, a receiver with either secret accepts the signature, and one with another secret does not', () => {
   const [one, other, third] = Array.from({ length: 3 }, () => `whsec_${randomBytes(32).toString('base64')}`) as [
     string,
     string,
@@ -49,7 +49,7 @@ test('with two keys, a receiver that knows either secret believes it, and one th
   assert.throws(() => new Webhook(third).verify(body, headers));
 });
 
-test('an empty secret signs nothing', () => {
+test('an empty secret is rejected', () => {
   assert.throws(() => secretKeyOf('whsec_'), /empty/);
   assert.throws(() => secretKeyOf(''), /empty/);
 });

@@ -7,9 +7,9 @@ import { timeLimitMs } from '../support/suite-environment.ts';
 import { type DeliverySetup, type Endpoint, setUpDeliveries } from './delivery-setup.ts';
 import { startCallbackReceiver, webhookId } from './webhook.ts';
 
-/** Many at once: endpoints beside each other, and processes beside each other. */
+/** Many endpoints and many processes at the same time. */
 
-const PLACES = 32;
+const SLOTS = 32;
 
 let setup: DeliverySetup & { close(): Promise<void> };
 before(async () => {
@@ -30,7 +30,7 @@ async function disable(...endpoints: readonly Endpoint[]): Promise<void> {
   );
 }
 
-test('a receiver that hangs holds its own places and delays nobody else', async (context) => {
+test('a receiver that hangs holds only its own slots and delays no other endpoint', async (context) => {
   const hanging = await startCallbackReceiver(context, neverRespond);
   const healthy = await startCallbackReceiver(context);
   const hung = await setup.addEndpoint(hanging.callbackUrl);
@@ -38,18 +38,18 @@ test('a receiver that hangs holds its own places and delays nobody else', async 
   setup.start(context);
 
   await setup.succeed(100);
-  await hanging.untilReceived(PLACES);
+  await hanging.untilReceived(SLOTS);
   await eventually('all of the healthy one', async () => (await statesOf(well))['delivered'] === 100);
   await setup.succeed(1);
   const startedMs = performance.now();
   await healthy.untilReceived(101);
-  assert.ok(performance.now() - startedMs < timeLimitMs(2_000), 'it did not wait for the one that hangs');
-  assert.equal(hanging.requests.length, PLACES);
+  assert.ok(performance.now() - startedMs < timeLimitMs(2_000), 'it did not wait for the receiver that hangs');
+  assert.equal(hanging.requests.length, SLOTS);
   assert.deepEqual(await statesOf(hung), { pending: 101 });
   await disable(hung, well);
 });
 
-test('two processes deliver each event once, and what each endpoint is owed adds up', async (context) => {
+test('two processes deliver each event once to each endpoint that wants it', async (context) => {
   const receivers = await Promise.all([startCallbackReceiver(context), startCallbackReceiver(context)]);
   const [all, failuresOnly] = receivers;
   const everything = await setup.addEndpoint(all.callbackUrl);
@@ -66,7 +66,7 @@ test('two processes deliver each event once, and what each endpoint is owed adds
   await disable(everything, failures);
 });
 
-test('no two processes have the same delivery in hand at the same time', async (context) => {
+test('no two processes send the same delivery at the same time', async (context) => {
   const inHand = new Set<string>();
   let twice = 0;
   const failed = new Set<string>();
@@ -74,7 +74,7 @@ test('no two processes have the same delivery in hand at the same time', async (
     const id = webhookId(request);
     if (inHand.has(id)) twice += 1;
     inHand.add(id);
-    // Every third fails at first, so that there is something to be claimed again while others are in hand.
+    // Every third fails at first, so that deliveries are claimed again while others are in flight.
     const fails = Number(id.match(/(\d+)_1$/)?.[1]) % 3 === 0 && !failed.has(id);
     if (fails) failed.add(id);
     setTimeout(() => {
@@ -83,15 +83,15 @@ test('no two processes have the same delivery in hand at the same time', async (
     }, 20);
   });
   const endpoint = await setup.addEndpoint(receiver.callbackUrl);
-  const engines = [setup.start(context), setup.start(context), setup.start(context)];
+  const dispatchers = [setup.start(context), setup.start(context), setup.start(context)];
   for (let round = 1; round <= 6; round += 1) {
     await setup.succeed(20);
     setup.clock.push(3_000);
-    await Promise.all(engines.map(({ wakeDueEndpoints }) => wakeDueEndpoints()));
+    await Promise.all(dispatchers.map(({ wakeDueEndpoints }) => wakeDueEndpoints()));
     await setup.untilAttempts(endpoint, round * 20);
   }
   setup.clock.push(6_000);
-  await Promise.all(engines.map(({ wakeDueEndpoints }) => wakeDueEndpoints()));
+  await Promise.all(dispatchers.map(({ wakeDueEndpoints }) => wakeDueEndpoints()));
   await eventually('all to be delivered', async () => (await statesOf(endpoint))['delivered'] === 120);
   assert.equal(failed.size, 40);
   assert.equal(twice, 0);
@@ -110,7 +110,7 @@ test('no two processes have the same delivery in hand at the same time', async (
   await disable(endpoint);
 });
 
-test('events that no endpoint wants, and endpoints that are disabled, are owed nothing', async (context) => {
+test('a disabled endpoint gets no deliveries', async (context) => {
   const receiver = await startCallbackReceiver(context);
   const off = await setup.addEndpoint(receiver.callbackUrl);
   await disable(off);
@@ -120,7 +120,7 @@ test('events that no endpoint wants, and endpoints that are disabled, are owed n
   assert.deepEqual(await statesOf(off), {});
 });
 
-test('what an endpoint was owed when it was disabled is sent when it is enabled again', async (context) => {
+test('pending deliveries of a disabled endpoint are sent when it is enabled again', async (context) => {
   const receiver = await startCallbackReceiver(context);
   const endpoint = await setup.addEndpoint(receiver.callbackUrl);
   await setup.succeed(5);
@@ -138,25 +138,25 @@ test('what an endpoint was owed when it was disabled is sent when it is enabled 
   await disable(endpoint);
 });
 
-test('an engine that closes waits for what is in flight, and records it', async (context) => {
+test('a dispatcher that closes waits for attempts in flight and records them', async (context) => {
   const receiver = await startCallbackReceiver(context, neverRespond);
   const endpoint = await setup.addEndpoint(receiver.callbackUrl);
-  const engine = setup.start(context);
+  const dispatcher = setup.start(context);
   await setup.succeed(3);
   await receiver.untilReceived(3);
   const answered = Promise.withResolvers<void>();
   const late = await startCallbackReceiver(context, (response) => {
-    void answered.promise.then(() => response.end('late, but well'));
+    void answered.promise.then(() => response.end('late, but complete'));
   });
   const second = await setup.addEndpoint(late.callbackUrl);
   await setup.succeed(2);
   await late.untilReceived(2);
 
-  const closing = engine.close();
+  const closing = dispatcher.close();
   answered.resolve();
   await closing;
   assert.deepEqual(await statesOf(second), { delivered: 2 });
-  // Those that were not answered are left to whoever comes after the lease.
+  // Unanswered deliveries are left to the next dispatcher after the lease.
   assert.deepEqual(await statesOf(endpoint), { pending: 5 });
   receiver.respond = respondWith(200);
   setup.clock.push(LEASE_MS);

@@ -14,10 +14,10 @@ import {
 type Fields = Readonly<Record<string, unknown>>;
 
 export interface CallOptions {
-  /** By default alpha's. */
+  /** The token of alpha by default. */
   readonly token?: string | null;
   readonly headers?: Record<string, string>;
-  /** A string goes out as it is, anything else as JSON. */
+  /** A string is sent unchanged, anything else as JSON. */
   readonly body?: unknown;
 }
 
@@ -48,7 +48,7 @@ export const ENDPOINTS = '/api/v1/callback-endpoints';
 export const DELIVERIES = '/api/v1/callback-deliveries';
 export const EVENTS = '/api/v1/events';
 
-/** Registers an endpoint, at an address where nobody listens unless told otherwise, and gives its ID and secret. */
+/** Registers an endpoint, by default at a closed port. Returns its ID and secret. */
 export async function register(
   service: TestService,
   fields: Fields = {},
@@ -61,7 +61,7 @@ export async function register(
   return { endpointId: String(endpointId), secret: String(secret) };
 }
 
-/** Statements of the test's own, for what only time or a failing receiver would bring about. */
+/** Runs SQL of the test, for states that only time or a failing receiver would cause. */
 export async function openSql(
   service: TestService,
 ): Promise<{ (sql: string, values?: unknown[]): Promise<Record<string, unknown>[]>; end(): Promise<void> }> {
@@ -74,13 +74,13 @@ export async function openSql(
 
 let clients = 0;
 
-/** A client of one test alone: it has its own endpoints, and its events begin at 1. */
+/** Adds a client for one test: it has its own endpoints, and its events start at 1. */
 export const addOwnClient = (service: TestService): Promise<TestClient> =>
   service.addClient(`own-${(clients += 1)}`, CLIENT_SCOPES);
 
 let transactions = 0;
 
-/** Feeds so many transactions that have succeeded; each is an event. Gives their IDs. */
+/** Feeds `count` successful transactions, each of which is an event. Returns their IDs. */
 export async function feedSuccesses(service: TestService, count: number, changes: Fields = {}): Promise<string[]> {
   const ids = Array.from({ length: count }, () => `TC${String((transactions += 1)).padStart(10, '0')}`);
   const lines = ids.map((id) => statusUpdate({ transaction_id: id, reference_id: id, status: 'SUCCESS', ...changes }));

@@ -6,7 +6,7 @@ import { type HttpReceiver, startHttpReceiver } from '../support/http-receiver.t
 import { type Answer, startTestService, type TestService } from '../support/service.ts';
 import { call, DELIVERIES, ENDPOINTS, EVENTS, feedSuccesses, register } from './endpoints-harness.ts';
 
-/** The published description (/openapi.json) and the operations on callbacks and events say the same. */
+/** The operations on callbacks and events behave as the published description (/openapi.json) says. */
 
 interface Operation {
   readonly operationId: string;
@@ -45,24 +45,24 @@ function validatorOf(path: string, method: string, status: number): ValidateFunc
 }
 
 interface Case {
-  /** As it succeeds. */
+  /** A request that succeeds. */
   readonly target: string;
   readonly body?: unknown;
-  /** As it finds nothing. */
+  /** A request for an unknown resource. */
   readonly missing?: string;
   readonly missingBody?: unknown;
-  /** What it refuses beside that. */
+  /** Other requests that it rejects. */
   readonly wrong?: readonly (readonly [target: string, body?: unknown])[];
 }
 
 async function answersOf(method: string, { target, body, missing, missingBody, wrong = [] }: Case): Promise<Answer[]> {
   const verb = method.toUpperCase();
-  const { token: powerless } = await service.addClient(`powerless-${method}-${target.length}`, ['status:read']);
+  const { token: unauthorized } = await service.addClient(`unauthorized-${method}-${target.length}`, ['status:read']);
   const ask = (to: string, options: Parameters<typeof call>[3]): Promise<Answer> => call(service, verb, to, options);
   const answers = [
     await ask(target, { body }),
     await ask(target, { body, token: null }),
-    await ask(target, { body, token: powerless }),
+    await ask(target, { body, token: unauthorized }),
     await ask(target, { body, headers: { accept: 'text/html' } }),
   ];
   if (missing !== undefined) answers.push(await ask(missing, { body: missingBody ?? body }));
@@ -77,7 +77,7 @@ async function answersOf(method: string, { target, body, missing, missingBody, w
   return answers;
 }
 
-test('every answer is as described, and every described status occurs', async () => {
+test('every response matches its description, and every described status occurs', async () => {
   const { endpointId } = await register(service, { url: receiver.url });
   const { endpointId: disabled } = await register(service);
   await feedSuccesses(service, 2, { amount: '9007199254740993.01' });
@@ -120,7 +120,7 @@ test('every answer is as described, and every described status occurs', async ()
       ],
     },
     listEvents: { target: `${EVENTS}?limit=1`, wrong: [[`${EVENTS}?limit=0`]] },
-    // Last, because it registers as many as there can be.
+    // Last, because it registers the maximum number of endpoints.
     registerCallbackEndpoint: {
       target: ENDPOINTS,
       body: { url: receiver.url },
@@ -142,7 +142,7 @@ test('every answer is as described, and every described status occurs', async ()
       seen.add(`${operationId} ${answer.status}`);
     }
   }
-  // Brought about elsewhere, for the operations that have them in common.
+  // Other tests cause these; all operations share them.
   const elsewhere = /(?:408|429|431|500|503)$/;
   const described = operations.flatMap(({ operationId, responses }) =>
     Object.keys(responses).map((status) => `${operationId} ${status}`),
@@ -153,7 +153,7 @@ test('every answer is as described, and every described status occurs', async ()
   );
 });
 
-/** A delivery of a disabled endpoint: what was owed before it was disabled. */
+/** Creates a delivery of a disabled endpoint, from before it was disabled. */
 async function feedBefore(endpointId: string): Promise<void> {
   await call(service, 'PATCH', `${ENDPOINTS}/${endpointId}`, { body: { disabled: false } });
   const range = { endpoint_id: endpointId, from: '2020-01-01T00:00:00Z', to: '2099-01-01T00:00:00Z' };
@@ -161,7 +161,7 @@ async function feedBefore(endpointId: string): Promise<void> {
   await call(service, 'PATCH', `${ENDPOINTS}/${endpointId}`, { body: { disabled: true } });
 }
 
-test('each operation says which scope it needs', () => {
+test('each operation describes the scope that it needs', () => {
   for (const [path, methods] of Object.entries(paths)) {
     for (const { security } of Object.values(methods)) {
       assert.deepEqual(security, [{ bearer: [path === EVENTS ? 'events:read' : 'callbacks:manage'] }]);

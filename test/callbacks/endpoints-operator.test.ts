@@ -4,7 +4,7 @@ import { assertError, assertSuccess } from '../contract/assertions.ts';
 import { type Answer, send, startTestService, statusUpdate, type TestService } from '../support/service.ts';
 import { openSql, register } from './endpoints-harness.ts';
 
-/** What the operator sees of all clients: endpoints in trouble, and what is overdue. */
+/** The operator's lists over all clients: unhealthy endpoints and overdue transactions. */
 
 let service: TestService;
 let sql: Awaited<ReturnType<typeof openSql>>;
@@ -19,12 +19,12 @@ after(async () => {
   await service?.close();
 });
 
-const ask = (path: string, by: string | null = token): Promise<Answer> =>
+const ask = (path: string, bearer: string | null = token): Promise<Answer> =>
   send(`${service.operatorUrl}/operator/v1/${path}`, {
-    headers: by === null ? {} : { authorization: `Bearer ${by}` },
+    headers: bearer === null ? {} : { authorization: `Bearer ${bearer}` },
   });
 
-test('only a token of the scope operator:read opens them, and only on the operator listener', async () => {
+test('the lists need a token with the scope operator:read and the operator listener', async () => {
   for (const path of ['callback-endpoints', 'overdue']) {
     assertError(await ask(path, null), 'UNAUTHORIZED');
     for (const { token: other } of [service.alpha, service.core]) {
@@ -35,7 +35,7 @@ test('only a token of the scope operator:read opens them, and only on the operat
   }
 });
 
-test('wrong queries are refused', async () => {
+test('invalid queries are rejected', async () => {
   assertError(await ask('callback-endpoints?state=enabled'), 'INVALID_REQUEST', /disabled, failing/);
   assertError(await ask('callback-endpoints?state=failing&state=disabled'), 'INVALID_REQUEST', /at most once/);
   for (const path of ['callback-endpoints', 'overdue']) {
@@ -43,10 +43,10 @@ test('wrong queries are refused', async () => {
   }
 });
 
-suite('endpoints in trouble', () => {
+suite('the list of unhealthy endpoints', () => {
   const ids: Record<string, string> = {};
   before(async () => {
-    for (const name of ['well', 'failing', 'gone']) {
+    for (const name of ['healthy', 'failing', 'gone']) {
       const { endpointId } = await register(
         service,
         { url: `http://127.0.0.1:9/${name}?key=hush` },
@@ -58,7 +58,8 @@ suite('endpoints in trouble', () => {
       ids['failing'],
     ]);
     await sql(
-      `update tiba.callback_endpoints set disabled_reason = 'gone', disabled_at = '2026-11-19T00:00:00Z' where endpoint_id = $1`,
+      `update tiba.callback_endpoints set disabled_reason = 'gone', disabled_at = '2026-11-19T00:00:00Z'
+        where endpoint_id = $1`,
       [ids['gone']],
     );
   });
@@ -66,7 +67,7 @@ suite('endpoints in trouble', () => {
   const listed = async (query: string): Promise<Record<string, unknown>[]> =>
     assertSuccess(await ask(`callback-endpoints${query}`))['endpoints'] as Record<string, unknown>[];
 
-  test('are those of all clients, the longest first, with since when and why, and no query of a URL', async () => {
+  test('has those of all clients, the longest first, with time and reason, and no query of a URL', async () => {
     const endpoints = await listed('');
     assert.deepEqual(
       endpoints.map((each) => Object.fromEntries(Object.entries(each).filter(([name]) => name !== 'created_at'))),
@@ -93,7 +94,7 @@ suite('endpoints in trouble', () => {
     );
   });
 
-  test('can be asked for by their state, and some at a time', async () => {
+  test('can be filtered by state and limited', async () => {
     const only = async (query: string): Promise<unknown[]> => (await listed(query)).map((each) => each['endpoint_id']);
     assert.deepEqual(await only('?state=failing'), [ids['failing']]);
     assert.deepEqual(await only('?state=disabled'), [ids['gone']]);
@@ -102,7 +103,7 @@ suite('endpoints in trouble', () => {
   });
 });
 
-test('overdue: all clients, the longest first, amounts exact, account numbers masked', async () => {
+test('overdue transactions have exact amounts and masked account numbers, the longest overdue first', async () => {
   const feed = (id: string, more: Record<string, unknown>): Promise<Answer> =>
     service.feed([
       statusUpdate({ transaction_id: id, reference_id: `of ${id}`, created_at: '2026-01-01T00:00:00Z', ...more }),

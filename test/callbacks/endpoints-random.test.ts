@@ -6,7 +6,7 @@ import { createFastClient, type FastClient } from '../contract/fast-client.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 import { chooseSeed, DELIVERIES, ENDPOINTS, EVENTS, feedSuccesses, register } from './endpoints-harness.ts';
 
-/** Whatever is sent to the operations on callbacks and events, it is no fault of the service. FC_SEED repeats a run. */
+/** No request to the operations on callbacks and events causes an internal error. FC_SEED repeats a run. */
 
 const REQUESTS = 3_000;
 const AT_ONCE = 50;
@@ -35,7 +35,7 @@ const anyText = fc.oneof(fc.string({ unit: 'binary', maxLength: 40 }), fc.string
 const encoded = anyText.map((text) => encodeURIComponent(text.toWellFormed()));
 const brokenEncoding = fc.constantFrom('%', '%ff', '%00', '%zz', '%ed%a0%80', "'", '"', '\\');
 
-/** What an operation would take, something like it, or anything at all. */
+/** A valid value, a similar one, or an arbitrary one. */
 const about = (...good: readonly fc.Arbitrary<unknown>[]): fc.Arbitrary<unknown> =>
   fc.oneof(
     { weight: 20, arbitrary: fc.oneof(...good) },
@@ -43,7 +43,7 @@ const about = (...good: readonly fc.Arbitrary<unknown>[]): fc.Arbitrary<unknown>
     { weight: 1, arbitrary: fc.jsonValue() },
   );
 
-const moments = fc.oneof(
+const times = fc.oneof(
   fc.date({ noInvalidDate: true }).map((date) => date.toISOString()),
   fc.constantFrom('2026-11-21T00:00:00Z', '2099-01-01T00:00:00+14:00', '0001-01-01T00:00:00+01:00', '2026-11-21'),
 );
@@ -96,11 +96,11 @@ function requests(): fc.Arbitrary<RandomRequest> {
     {
       url: about(urls),
       kinds: about(kinds),
-      // Enabled it stays, or most of what follows would be refused for that alone.
+      // Never disabled, or most later requests would be rejected for that reason alone.
       disabled: about(fc.constant(false)).filter((value) => value !== true),
       endpoint_id: about(endpointIds),
-      from: about(moments),
-      to: about(moments),
+      from: about(times),
+      to: about(times),
       state: about(fc.constantFrom('pending', 'delivered', 'exhausted', 'missing')),
       after: about(numbers),
     },
@@ -118,7 +118,7 @@ function requests(): fc.Arbitrary<RandomRequest> {
   }));
 }
 
-test(`${REQUESTS} random requests: each is answered in the envelope, and none is a fault of the service`, async (t) => {
+test(`${REQUESTS} random requests are answered in the envelope, without an internal error`, async (t) => {
   const seed = chooseSeed();
   t.diagnostic(`FC_SEED=${seed}`);
   const counts = new Map<string, number>();
@@ -129,7 +129,7 @@ test(`${REQUESTS} random requests: each is answered in the envelope, and none is
         const { status, text, json } = await client.send(target, { method, headers, body });
         const outcome = json.error_code ?? `success ${method}`;
         counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
-        // A machine that stands still for seconds is bad weather.
+        // 503 is possible when the machine stalls for seconds.
         assert.ok(status < 500 || status === 503, `${method} ${target} ${body}: ${text}`);
         if (json.success) assert.deepEqual(Object.keys(json), ['success', 'message', 'data', 'meta']);
         else assert.equal(status, HTTP_STATUSES[outcome as keyof typeof HTTP_STATUSES], text);
@@ -149,7 +149,7 @@ test(`${REQUESTS} random requests: each is answered in the envelope, and none is
     'ENDPOINT_LIMIT_REACHED',
     'METHOD_NOT_ALLOWED',
   ]) {
-    assert.ok((counts.get(outcome) ?? 0) > 0, `the requests never came to ${outcome}`);
+    assert.ok((counts.get(outcome) ?? 0) > 0, `no request led to ${outcome}`);
   }
   assert.deepEqual(
     service.logged.filter((line) => Number(line['level']) >= 50),

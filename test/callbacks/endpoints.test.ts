@@ -17,7 +17,7 @@ import {
   register,
 } from './endpoints-harness.ts';
 
-/** Registering, looking at, changing and testing callback endpoints. */
+/** Registering, reading, changing and testing callback endpoints. */
 
 const KINDS = ['disbursement.succeeded', 'disbursement.failed', 'disbursement.overdue', 'disbursement.reversed'];
 const SECRET = /^whsec_[A-Za-z0-9+/]{43}=$/;
@@ -55,7 +55,7 @@ const change = async (endpointId: string, body: unknown): Promise<Readonly<Recor
   dataOf(await ask('PATCH', `${ENDPOINTS}/${endpointId}`, { body }));
 
 suite('registering', () => {
-  test('gives the endpoint with its secret, once: nothing shows the secret again, not even the log', async () => {
+  test('returns the secret once: no later response and no log line contains it', async () => {
     const answer = await ask('POST', ENDPOINTS, { body: { url: 'http://localhost:9/tiba?key=hush' } });
     assert.equal(answer.status, 201);
     const { secret, ...endpoint } = dataOf(answer);
@@ -82,17 +82,17 @@ suite('registering', () => {
     assert.deepEqual(dataOf(await ask('GET', ENDPOINTS)), { endpoints: [endpoint] });
     const logged = JSON.stringify(service.logged);
     assert.ok(!logged.includes(String(secret).slice(6)) && !logged.includes('hush'));
-    assert.ok(logged.includes(String(endpoint['endpoint_id'])), 'the log says which endpoint it was');
+    assert.ok(logged.includes(String(endpoint['endpoint_id'])), 'the log names the endpoint');
   });
 
-  test('keeps the secret sealed', async () => {
+  test('stores the secret sealed', async () => {
     const { endpointId, secret } = await registerOwn();
     const { secret_sealed: sealed } = await rowOf(endpointId);
     assert.ok(sealed instanceof Buffer && !sealed.includes(secret.slice(6)));
     assert.equal(createSeal(Buffer.alloc(32, 7)).open(sealed), secret);
   });
 
-  test('is told of kinds that are not about disbursements only when it names them', async () => {
+  test('without kinds, subscribes only to kinds about disbursements', async () => {
     const { endpointId } = await registerOwn();
     const kinds = async (): Promise<unknown> => dataOf(await ask('GET', `${ENDPOINTS}/${endpointId}`))['kinds'];
     assert.deepEqual(await kinds(), KINDS);
@@ -100,7 +100,7 @@ suite('registering', () => {
     assert.deepEqual(await kinds(), EVENT_KINDS);
   });
 
-  test('for chosen kinds, only events of those make deliveries', async () => {
+  test('with kinds, only events of these kinds create deliveries', async () => {
     const { endpointId: all } = await registerOwn();
     const { endpointId: failures } = await registerOwn({ kinds: ['disbursement.failed'] });
     await feedOwn(2);
@@ -118,20 +118,20 @@ suite('registering', () => {
     );
   });
 
-  test('at most ten, also when they come at once', async () => {
+  test('allows at most ten endpoints, even when they are registered at once', async () => {
     const body = { url: 'http://127.0.0.1:9/' };
     const answers = await Promise.all(Array.from({ length: 25 }, () => ask('POST', ENDPOINTS, { body })));
     assert.equal(answers.filter(({ status }) => status === 201).length, 10);
     for (const answer of answers.filter(({ status }) => status !== 201)) {
       assertError(answer, 'ENDPOINT_LIMIT_REACHED', /change the url/);
     }
-    // Another client has its own ten.
+    // The limit is per client.
     await register(service, {}, (await addOwnClient(service)).token);
   });
 });
 
 suite('changing', () => {
-  test('what is left out stays as it is', async () => {
+  test('leaves omitted fields unchanged', async () => {
     const { endpointId } = await registerOwn({ url: 'http://127.0.0.1:9/one' });
     const kinds = ['disbursement.failed'];
     const narrowed = await change(endpointId, { kinds });
@@ -141,7 +141,7 @@ suite('changing', () => {
     assert.deepEqual(dataOf(await ask('GET', `${ENDPOINTS}/${endpointId}`)), moved);
   });
 
-  test('disabled, nothing more is owed to it; why and since when stays what it was first', async () => {
+  test('a disabled endpoint gets no new deliveries, and keeps its first reason and time', async () => {
     const { endpointId } = await registerOwn();
     const { status, disabled_reason: reason } = await change(endpointId, { disabled: true });
     assert.deepEqual([status, reason], ['disabled', 'client']);
@@ -149,7 +149,8 @@ suite('changing', () => {
     assert.deepEqual(await sql('select from tiba.callback_deliveries where client_id = $1', [clientId]), []);
 
     await sql(
-      `update tiba.callback_endpoints set disabled_reason = 'gone', disabled_at = '2026-11-01T00:00:00Z' where endpoint_id = $1`,
+      `update tiba.callback_endpoints set disabled_reason = 'gone', disabled_at = '2026-11-01T00:00:00Z'
+        where endpoint_id = $1`,
       [endpointId],
     );
     assert.equal((await change(endpointId, { disabled: true }))['disabled_reason'], 'gone');
@@ -157,7 +158,7 @@ suite('changing', () => {
     assert.deepEqual(disabledAt, new Date('2026-11-01T00:00:00Z'));
   });
 
-  test('enabled again it begins anew, and what is pending is due at once, however much has gathered', async () => {
+  test('enabling clears failures and makes the whole backlog due at once', async () => {
     const { endpointId } = await registerOwn();
     await change(endpointId, { disabled: true });
     await feedOwn(1);
@@ -166,7 +167,7 @@ suite('changing', () => {
         where endpoint_id = $1`,
       [endpointId],
     );
-    // More than are woken at once: copies of the one event that there is.
+    // More than one statement makes due: copies of the only event.
     await sql(
       `insert into tiba.events
        select client_id, sequence + n, subject_id, version + n, kind, occurred_at, data
@@ -191,13 +192,13 @@ suite('changing', () => {
          from tiba.callback_deliveries where endpoint_id = $1`,
       [endpointId],
     );
-    // What was given up stays given up.
+    // Exhausted deliveries stay exhausted.
     assert.deepEqual(counts, [{ late: 0, exhausted: 25 }]);
-    // Nothing more is sent while the next tests run.
+    // Stops callbacks while the next tests run.
     await change(endpointId, { disabled: true });
   });
 
-  test('enabled when it is enabled, nothing is forgotten', async () => {
+  test('enabling an enabled endpoint keeps failing_since', async () => {
     const { endpointId } = await registerOwn();
     await sql(`update tiba.callback_endpoints set failing_since = '2026-11-20T00:00:00Z' where endpoint_id = $1`, [
       endpointId,
@@ -207,7 +208,7 @@ suite('changing', () => {
 });
 
 suite('rotating the secret', () => {
-  test('the new one is shown once, and the former one signs as well for 24 hours', async () => {
+  test('returns the new secret once, and the former one signs too for 24 hours', async () => {
     const { endpointId, secret: former } = await registerOwn();
     const data = dataOf(await ask('POST', `${ENDPOINTS}/${endpointId}/rotate-secret`));
     assert.deepEqual(Object.keys(data), ['endpoint_id', 'secret', 'former_secret_until']);
@@ -223,7 +224,7 @@ suite('rotating the secret', () => {
     assert.deepEqual(row['former_secret_until'], new Date(String(data['former_secret_until'])));
   });
 
-  test('twice: the one before the last signs no more', async () => {
+  test('twice: the secret before the previous one no longer signs', async () => {
     const { endpointId, secret: first } = await registerOwn({ url: receiver.url });
     const rotate = async (): Promise<string> =>
       String(dataOf(await ask('POST', `${ENDPOINTS}/${endpointId}/rotate-secret`))['secret']);
@@ -238,7 +239,7 @@ suite('rotating the secret', () => {
 });
 
 suite('testing', () => {
-  test('one signed callback is sent at once, and what came of it is told', async () => {
+  test('sends one signed callback at once and returns the result', async () => {
     const { endpointId, secret } = await registerOwn({ url: receiver.url });
     receiver.respond = respondWith(202, `${'é'.repeat(600)}tail`);
     const data = dataOf(await ask('POST', `${ENDPOINTS}/${endpointId}/test`));
@@ -263,11 +264,11 @@ suite('testing', () => {
     assert.deepEqual(sent['data'], { endpoint_id: endpointId });
   });
 
-  test('a refusal, and no answer at all, are told too and change nothing', async () => {
+  test('a rejected or unanswered test is returned as a result and does not disable the endpoint', async () => {
     const { endpointId } = await registerOwn({ url: receiver.url });
     receiver.respond = respondWith(410, '');
-    const refused = dataOf(await ask('POST', `${ENDPOINTS}/${endpointId}/test`));
-    assert.deepEqual([refused['succeeded'], refused['http_status'], refused['error']], [false, 410, null]);
+    const rejected = dataOf(await ask('POST', `${ENDPOINTS}/${endpointId}/test`));
+    assert.deepEqual([rejected['succeeded'], rejected['http_status'], rejected['error']], [false, 410, null]);
 
     const unreachable = await registerOwn({ url: 'http://127.0.0.1:1/' });
     const silent = dataOf(await ask('POST', `${ENDPOINTS}/${unreachable.endpointId}/test`));
@@ -280,13 +281,13 @@ suite('testing', () => {
     assert.equal(one?.['disabled'], 0);
   });
 
-  test('works for a disabled endpoint, so that it can be tried before it is enabled', async () => {
+  test('works for a disabled endpoint, so that it can be tested before it is enabled', async () => {
     const { endpointId } = await registerOwn({ url: receiver.url });
     await change(endpointId, { disabled: true });
     assert.equal(dataOf(await ask('POST', `${ENDPOINTS}/${endpointId}/test`))['succeeded'], true);
   });
 
-  test('is limited to 20 in a minute for each client', async () => {
+  test('is limited to 20 per minute for each client', async () => {
     const { endpointId } = await registerOwn({ url: receiver.url });
     const path = `${ENDPOINTS}/${endpointId}/test`;
     const answers = await Promise.all(Array.from({ length: 25 }, () => ask('POST', path)));
@@ -296,7 +297,7 @@ suite('testing', () => {
   });
 });
 
-test('operations without a body take an empty one, whatever it is called', async () => {
+test('operations without a body accept an empty one of any content type', async () => {
   const { endpointId } = await registerOwn();
   for (const type of ['application/json', 'application/x-www-form-urlencoded', 'text/plain']) {
     dataOf(await ask('POST', `${ENDPOINTS}/${endpointId}/rotate-secret`, { headers: { 'content-type': type } }));

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { type Answer, startTestService, statusUpdate, type TestService } from '../support/service.ts';
 import { call, dataOf, EVENTS, feedSuccesses } from './endpoints-harness.ts';
 
-/** What happened, in order and without gaps. */
+/** The list of events: in order and without gaps. */
 
 interface ListedEvent {
   readonly sequence: number;
@@ -29,12 +29,12 @@ const ask = (query: string, token?: string): Promise<Answer> =>
   call(service, 'GET', `${EVENTS}${query}`, token === undefined ? {} : { token });
 const page = async (query: string, token?: string): Promise<Page> => dataOf(await ask(query, token)) as unknown as Page;
 
-/** A client of this test alone, so that its events begin at 1. */
+/** Adds a client for one test, so that its events start at 1. */
 async function newClient(clientId: string): Promise<string> {
   return (await service.addClient(clientId, ['status:read', 'events:read'])).token;
 }
 
-test('an event says what happened, and tells the transaction as a status check did, to the last byte', async () => {
+test('an event has its kind and the transaction as a status check returned it, byte for byte', async () => {
   const token = await newClient('verbatim');
   const first = { client_id: 'verbatim', transaction_id: 'TV0000000001', reference_id: 'A "quoted" ü/1' };
   await service.feed([statusUpdate({ ...first, amount: '9007199254740993.01', fee: '0.10' })]);
@@ -55,7 +55,7 @@ test('an event says what happened, and tells the transaction as a status check d
   assert.ok(answer.text.includes(`"version":2,"data":${data}}`), answer.text);
 });
 
-test('every page follows the one before, and the last can be asked again for what is new', async () => {
+test('each page continues the previous one, and polling after the last page returns new events', async () => {
   const token = await newClient('paged');
   const ids = await feedSuccesses(service, 25, { client_id: 'paged' });
   const seen: ListedEvent[] = [];
@@ -75,11 +75,11 @@ test('every page follows the one before, and the last can be asked again for wha
   assert.deepEqual(await page('?after=25', token), { events: [], next_after: 25, has_more: false });
   await feedSuccesses(service, 1, { client_id: 'paged' });
   assert.equal((await page('?after=25', token)).next_after, 26);
-  // Exactly as many as asked for, and no more behind them.
+  // Exactly as many as the limit, and none after them.
   assert.equal((await page('?after=16&limit=10', token)).has_more, false);
 });
 
-test('the default is 100 at a time, and 1000 may be asked for', async () => {
+test('a page has 100 events by default and up to 1000', async () => {
   const token = await newClient('many');
   await feedSuccesses(service, 1_100, { client_id: 'many' });
   assert.equal((await page('', token)).events.length, 100);
@@ -87,7 +87,7 @@ test('the default is 100 at a time, and 1000 may be asked for', async () => {
   assert.deepEqual([events.length, hasMore], [1_000, true]);
 });
 
-test('while many feeds write at once, a reader that goes from next_after to next_after misses nothing', async () => {
+test('a reader that follows next_after misses no event while many feeds write at once', async () => {
   const token = await newClient('busy');
   const FEEDS = 8;
   const ROUNDS = 12;
@@ -114,7 +114,7 @@ test('while many feeds write at once, a reader that goes from next_after to next
   }
   await writers;
   const total = FEEDS * ROUNDS * EACH;
-  assert.ok(pages > total / 50, 'the reader was to read while the feeds were writing');
+  assert.ok(pages > total / 50, 'the reader reads while the feeds write');
   assert.deepEqual(
     seen.map(({ sequence }) => sequence),
     Array.from({ length: total }, (_, index) => index + 1),
@@ -122,7 +122,7 @@ test('while many feeds write at once, a reader that goes from next_after to next
   assert.equal(new Set(seen.map((event) => event.event_id)).size, total);
 });
 
-test("a client's events are its own: numbered for itself, and never seen by another", async () => {
+test('events are numbered for each client, and only that client can read them', async () => {
   const [one, other] = [await newClient('one'), await newClient('other')];
   const [ofOne] = await feedSuccesses(service, 1, { client_id: 'one' });
   const [ofOther] = await feedSuccesses(service, 1, { client_id: 'other' });
@@ -138,16 +138,16 @@ test("a client's events are its own: numbered for itself, and never seen by anot
   }
 });
 
-test('each kind of event is told with the version it made', async () => {
+test('each kind of event has the version that it created', async () => {
   const token = await newClient('kinds');
   const id = 'TK0000000001';
-  const about = { client_id: 'kinds', transaction_id: id, reference_id: id };
-  await service.feed([statusUpdate({ ...about, created_at: '2020-01-01T00:00:00Z' })]);
+  const fields = { client_id: 'kinds', transaction_id: id, reference_id: id };
+  await service.feed([statusUpdate({ ...fields, created_at: '2020-01-01T00:00:00Z' })]);
   await service.app.transactionUpdater.markOverdue(new Date(), 100);
-  await service.feed([statusUpdate({ ...about, created_at: '2020-01-01T00:00:00Z', status: 'SUCCESS' })]);
+  await service.feed([statusUpdate({ ...fields, created_at: '2020-01-01T00:00:00Z', status: 'SUCCESS' })]);
   await service.feed([
     statusUpdate({
-      ...about,
+      ...fields,
       created_at: '2020-01-01T00:00:00Z',
       status: 'SUCCESS',
       reversed_at: '2026-11-22T00:00:00Z',

@@ -16,7 +16,7 @@ import {
   register,
 } from './endpoints-harness.ts';
 
-/** Delivering again, and what was missed. */
+/** Replaying deliveries, and events that an endpoint missed. */
 
 let service: TestService;
 let sql: Awaited<ReturnType<typeof openSql>>;
@@ -51,14 +51,15 @@ async function replay(body: Row): Promise<Row> {
   return dataOf(await ask('POST', `${DELIVERIES}/replay`, body));
 }
 
-/** What is there of an endpoint's deliveries, by sequence. */
+/** The deliveries of an endpoint, by sequence. */
 const rows = (endpointId: string): Promise<Row[]> =>
   sql(
-    'select sequence::int, state, attempts, attempts_before from tiba.callback_deliveries where endpoint_id = $1 order by 1',
+    `select sequence::int, state, attempts, attempts_before from tiba.callback_deliveries
+      where endpoint_id = $1 order by 1`,
     [endpointId],
   );
 
-/** Delivered or given up long ago, after ten attempts. */
+/** Marks a delivery as delivered or exhausted long ago, after ten attempts. */
 async function end(endpointId: string, sequence: number, state: 'delivered' | 'exhausted'): Promise<void> {
   await sql(
     `update tiba.callback_deliveries set state = $3, attempts = 10, ended_at = '2026-11-01T00:00:00Z'
@@ -67,8 +68,8 @@ async function end(endpointId: string, sequence: number, state: 'delivered' | 'e
   );
 }
 
-/** Events without callbacks: what comes about is what the test replays. */
-async function feedUnseen(endpointId: string, count: number, changes: Row = {}): Promise<void> {
+/** Feeds events while the endpoint is disabled, so that only a replay creates deliveries. */
+async function feedWhileDisabled(endpointId: string, count: number, changes: Row = {}): Promise<void> {
   await sql(
     `update tiba.callback_endpoints set disabled_at = now(), disabled_reason = 'client' where endpoint_id = $1`,
     [endpointId],
@@ -79,28 +80,30 @@ async function feedUnseen(endpointId: string, count: number, changes: Row = {}):
   ]);
 }
 
-/** Somebody was told that something is due, or has seen to it already. */
+/** Waits until a job is queued for the endpoint or a delivery was already attempted. */
 async function untilWoken(endpointId: string): Promise<void> {
   const deadline = AbortSignal.timeout(10_000);
   for (;;) {
     const jobs = await sql(`select from graphile_worker.jobs where key = $1`, [`due ${clientId} ${endpointId}`]);
     const tried = await sql(
-      `select from tiba.callback_deliveries where endpoint_id = $1 and (attempts > attempts_before or state = 'delivered')`,
+      `select from tiba.callback_deliveries
+        where endpoint_id = $1 and (attempts > attempts_before or state = 'delivered')`,
       [endpointId],
     );
     if (jobs.length + tried.length > 0) return;
-    assert.ok(!deadline.aborted, 'nobody was woken');
+    assert.ok(!deadline.aborted, 'no dispatcher was woken');
     await delay(10);
   }
 }
 
-suite('one delivery', () => {
-  test('is pending again at once, its schedule begins anew, and its attempts are counted on', async () => {
+suite('a replay of one delivery', () => {
+  test('is pending again at once, with a new schedule and continued attempt numbers', async () => {
     const { endpointId } = await registerOwn({ url: receiver.url });
-    await feedUnseen(endpointId, 1);
+    await feedWhileDisabled(endpointId, 1);
     for (const state of ['exhausted', 'delivered'] as const) {
       await sql(
-        `insert into tiba.callback_deliveries (client_id, endpoint_id, sequence, next_attempt_at) values ($1, $2, 1, now())
+        `insert into tiba.callback_deliveries (client_id, endpoint_id, sequence, next_attempt_at)
+         values ($1, $2, 1, now())
          on conflict do nothing`,
         [clientId, endpointId],
       );
@@ -113,15 +116,15 @@ suite('one delivery', () => {
     }
   });
 
-  test("is refused for another client's as for none, and while the endpoint is disabled", async () => {
+  test("is rejected for another client's or an unknown delivery, and while the endpoint is disabled", async () => {
     const { endpointId } = await registerOwn();
-    await feedUnseen(endpointId, 1);
+    await feedWhileDisabled(endpointId, 1);
     await replay({ endpoint_id: endpointId, ...ALWAYS });
     const path = `${DELIVERIES}/${endpointId}-1/replay`;
     const { token: other } = await addOwnClient(service);
-    const foreign = await call(service, 'POST', path, { token: other });
-    assertError(foreign, 'DELIVERY_NOT_FOUND');
-    assert.equal(foreign.text, (await ask('POST', `${DELIVERIES}/${endpointId}-2/replay`)).text);
+    const otherClients = await call(service, 'POST', path, { token: other });
+    assertError(otherClients, 'DELIVERY_NOT_FOUND');
+    assert.equal(otherClients.text, (await ask('POST', `${DELIVERIES}/${endpointId}-2/replay`)).text);
     await sql(
       `update tiba.callback_endpoints set disabled_at = now(), disabled_reason = 'gone' where endpoint_id = $1`,
       [endpointId],
@@ -130,8 +133,8 @@ suite('one delivery', () => {
   });
 });
 
-suite('a range of time', () => {
-  test('makes the deliveries that were missed while the endpoint was disabled or not registered', async () => {
+suite('a replay of a time range', () => {
+  test('creates deliveries for events from before the endpoint was registered', async () => {
     await feedOwn(3);
     const { endpointId } = await registerOwn({ url: receiver.url });
     assert.deepEqual(await rows(endpointId), []);
@@ -155,7 +158,7 @@ suite('a range of time', () => {
     await untilWoken(endpointId);
   });
 
-  test('makes none of kinds that the endpoint does not want, and none of other endpoints or clients', async () => {
+  test('creates no deliveries for other kinds, endpoints or clients', async () => {
     const { endpointId: other } = await registerOwn();
     const { endpointId } = await registerOwn({ kinds: ['disbursement.failed'] });
     const failed = { status: 'FAILED', failure_reason: 'Closed' };
@@ -177,7 +180,7 @@ suite('a range of time', () => {
     assert.deepEqual(await rows(other), []);
   });
 
-  test('takes all states, or only the one that is asked for', async () => {
+  test('includes all states, or only the requested one', async () => {
     await feedOwn(4);
     for (const [state, replayed] of [
       ['delivered', [1]],
@@ -188,28 +191,30 @@ suite('a range of time', () => {
     ] as const) {
       const { endpointId } = await registerOwn({ url: receiver.url });
       await sql(
-        `insert into tiba.callback_deliveries (client_id, endpoint_id, sequence, next_attempt_at, attempts, state, ended_at)
+        `insert into tiba.callback_deliveries
+           (client_id, endpoint_id, sequence, next_attempt_at, attempts, state, ended_at)
          select $1, $2, n, now() + interval '1 day', 7, s, case when s <> 'pending' then now() end
            from (values (1, 'delivered'), (2, 'exhausted'), (3, 'pending')) v (n, s)`,
         [clientId, endpointId],
       );
       const data = await replay({ endpoint_id: endpointId, ...ALWAYS, state });
       assert.equal(data['replayed'], replayed.length);
-      const begun = (await rows(endpointId)).filter(
+      const restarted = (await rows(endpointId)).filter(
         ({ sequence, attempts_before: before }) => before === (sequence === 4 ? 0 : 7),
       );
       assert.deepEqual(
-        begun.map(({ sequence }) => sequence),
+        restarted.map(({ sequence }) => sequence),
         replayed,
       );
     }
   });
 
-  test('holds the moment it begins with, and not the one it ends with', async () => {
+  test('includes its start time and excludes its end time', async () => {
     const { endpointId } = await registerOwn();
-    await feedUnseen(endpointId, 3);
+    await feedWhileDisabled(endpointId, 3);
     await sql(
-      `update tiba.events set occurred_at = '2026-11-21T00:00:00Z'::timestamptz + sequence * interval '1 hour' where client_id = $1`,
+      `update tiba.events set occurred_at = '2026-11-21T00:00:00Z'::timestamptz + sequence * interval '1 hour'
+        where client_id = $1`,
       [clientId],
     );
     const at = (hour: number): string => `2026-11-21T0${hour}:00:00Z`;
@@ -226,10 +231,10 @@ suite('a range of time', () => {
     }
   });
 
-  test('however long goes on from next_after, also where many happened at the same moment, and none is left out', async () => {
+  test('of any length continues from next_after without a gap, even when many events have the same time', async () => {
     const { endpointId } = await registerOwn({ url: 'http://127.0.0.1:9/' });
-    await feedUnseen(endpointId, 1);
-    // Copies of the one event that there is, at two moments.
+    await feedWhileDisabled(endpointId, 1);
+    // Copies of the only event, at two times.
     await sql(
       `insert into tiba.events select client_id, sequence + n, subject_id, version + n, kind,
               occurred_at - case when n % 2 = 0 then interval '1 s' else interval '0' end, data
@@ -253,9 +258,9 @@ suite('a range of time', () => {
     }
   });
 
-  test('twice at once makes no delivery twice', async () => {
+  test('three times at once creates each delivery once', async () => {
     const { endpointId } = await registerOwn({ url: receiver.url });
-    await feedUnseen(endpointId, 50);
+    await feedWhileDisabled(endpointId, 50);
     const both = await Promise.all([1, 2, 3].map(() => replay({ endpoint_id: endpointId, ...ALWAYS })));
     assert.deepEqual(
       both.map((data) => data['replayed']),
@@ -265,7 +270,7 @@ suite('a range of time', () => {
   });
 });
 
-test('what was missed arrives after a replay, under the ID and with the data of its event', async () => {
+test('a missed event arrives after a replay, with the ID and the data of the event', async () => {
   const [transactionId] = await feedOwn(1, { amount: '9007199254740993.01' });
   const own = await startHttpReceiver();
   try {
@@ -273,7 +278,7 @@ test('what was missed arrives after a replay, under the ID and with the data of 
     await replay({ endpoint_id: endpointId, ...ALWAYS, state: 'missing' });
     const deadline = AbortSignal.timeout(10_000);
     while (own.requests.length === 0) {
-      assert.ok(!deadline.aborted, 'nothing arrived');
+      assert.ok(!deadline.aborted, 'no callback arrived');
       await delay(10);
     }
     const { headers, body } = own.requests[0] ?? assert.fail();

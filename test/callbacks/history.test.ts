@@ -4,7 +4,7 @@ import { assertError } from '../contract/assertions.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 import { call, DELIVERIES, dataOf, feedSuccesses, openSql, register } from './endpoints-harness.ts';
 
-/** What became of deliveries, as their client sees it. */
+/** The list of deliveries and their attempts, as the client reads them. */
 
 interface Listed {
   readonly delivery_id: string;
@@ -32,7 +32,7 @@ before(async () => {
   service = await startTestService({ rails: [] });
   sql = await openSql(service);
   endpoints = [(await register(service)).endpointId, (await register(service)).endpointId].toSorted();
-  // Nothing is sent to them, so that what is written here stays.
+  // Disabled, so that the dispatcher does not change the rows below.
   await sql(`update tiba.callback_endpoints set disabled_at = now(), disabled_reason = 'client'`);
   transactionIds = await feedSuccesses(service, EVENTS_FED);
   await sql(
@@ -69,7 +69,7 @@ const newestFirst = (wanted: (sequence: number) => boolean, of: readonly string[
     .flatMap((sequence) => of.toReversed().map((endpointId) => `${endpointId}-${sequence}`));
 
 suite('the list', () => {
-  test('has the latest first, with what became of each', async () => {
+  test('has the latest events first, with the state of each delivery', async () => {
     const { deliveries, has_more: hasMore, next_after: next } = await page('');
     assert.deepEqual([hasMore, next], [false, null]);
     assert.deepEqual(
@@ -107,7 +107,7 @@ suite('the list', () => {
     }
   });
 
-  test('pages neither repeat nor skip, whatever their size, also while new events come in', async () => {
+  test('pages of any size neither repeat nor skip deliveries, even while new events arrive', async () => {
     const whole = newestFirst(() => true, endpoints);
     for (const limit of [1, 2, 5, 24, 25]) {
       const seen = await allPages(`?limit=${limit}`);
@@ -151,7 +151,7 @@ suite('one delivery', () => {
     },
   ];
 
-  test('has all its attempts, in their order', async () => {
+  test('has all its attempts in order', async () => {
     const id = `${endpoints[0]}-3`;
     for (const each of attempts.toReversed()) {
       await sql(`insert into tiba.callback_attempts values ('alpha', $1, 3, $2, $3, $4, $5, $6, $7)`, [
@@ -169,9 +169,10 @@ suite('one delivery', () => {
     assert.deepEqual(data['attempts'], attempts);
   });
 
-  test('shows the latest hundred attempts when replays have made more', async () => {
+  test('shows the latest hundred attempts when replays have added more', async () => {
     await sql(
-      `insert into tiba.callback_attempts select 'alpha', $1, 2, n, now(), 1, 200, '', null from generate_series(1, 130) n`,
+      `insert into tiba.callback_attempts
+       select 'alpha', $1, 2, n, now(), 1, 200, '', null from generate_series(1, 130) n`,
       [endpoints[0]],
     );
     const data = dataOf(await call(service, 'GET', `${DELIVERIES}/${endpoints[0]}-2`));
@@ -179,7 +180,7 @@ suite('one delivery', () => {
     assert.deepEqual([numbers.length, numbers[0], numbers.at(-1)], [100, 31, 130]);
   });
 
-  test("another client's is as none", async () => {
+  test("another client's delivery looks like an unknown one", async () => {
     const { token } = service.beta;
     const [existing, missing] = [
       await call(service, 'GET', `${DELIVERIES}/${endpoints[0]}-3`, { token }),

@@ -22,7 +22,7 @@ const permits = createAddressGuard();
 const seed = Number(process.env['FC_SEED'] ?? randomInt(2 ** 31));
 const run = { seed, numRuns: 2_000 };
 
-test('public addresses beside the special networks are permitted', () => {
+test('public addresses next to the special networks are permitted', () => {
   const four = [
     '1.1.1.1',
     '9.255.255.255',
@@ -37,7 +37,7 @@ test('public addresses beside the special networks are permitted', () => {
   for (const address of [...four, ...more, ...six]) assert.equal(permits(address), true, address);
 });
 
-test('what is not an address in its usual spelling is refused', () => {
+test('a text that is no address in its usual spelling is blocked', () => {
   const others = [
     '',
     ' ',
@@ -65,7 +65,7 @@ test('what is not an address in its usual spelling is refused', () => {
   }
 });
 
-test('the first and the last address of every special network are refused', () => {
+test('the first and the last address of every special network are blocked', () => {
   for (const { first, last } of SPECIAL_V4) {
     for (const address of [first, last])
       assert.equal(permits(writeV4(Number(address))), false, writeV4(Number(address)));
@@ -76,25 +76,25 @@ test('the first and the last address of every special network are refused', () =
 });
 
 suite(`random addresses (seed ${seed}; repeat with FC_SEED)`, () => {
-  const refuses = (spelling: string): void => {
-    const judgement = validateDestination(`https://${spelling}/`, PUBLIC_ONLY);
-    assert.ok('fault' in judgement, `https://${spelling}/ was permitted`);
+  const isRejected = (spelling: string): void => {
+    const result = validateDestination(`https://${spelling}/`, PUBLIC_ONLY);
+    assert.ok('fault' in result, `https://${spelling}/ was permitted`);
   };
 
-  test('no IPv4 address of a special network is permitted, however it is spelled', () => {
+  test('no IPv4 address of a special network is permitted in any spelling', () => {
     const special = fc
       .oneof(...SPECIAL_V4.map(addressesV4))
       .chain((address) => fc.tuple(fc.constant(address), spellingsOfV4(address)));
     fc.assert(
       fc.property(special, ([address, spelling]) => {
         assert.equal(permits(writeV4(address)), false, writeV4(address));
-        refuses(spelling);
+        isRejected(spelling);
       }),
       run,
     );
   });
 
-  test('no IPv6 address of a special network is permitted, however it is spelled', () => {
+  test('no IPv6 address of a special network is permitted in any spelling', () => {
     const special = fc
       .oneof(...SPECIAL_V6.map(addressesV6))
       .chain((address) => fc.tuple(fc.constant(address), spellingsOfV6(address)));
@@ -102,13 +102,13 @@ suite(`random addresses (seed ${seed}; repeat with FC_SEED)`, () => {
       fc.property(special, ([address, spelling]) => {
         assert.equal(permits(writeV6(address)), false, writeV6(address));
         assert.equal(permits(spelling), false, spelling);
-        refuses(`[${spelling}]`);
+        isRejected(`[${spelling}]`);
       }),
       run,
     );
   });
 
-  test('an IPv4 address is permitted exactly when it is in no special network, in each spelling alike', () => {
+  test('an IPv4 address is permitted in all spellings if and only if it is in no special network', () => {
     const any = fc.nat(2 ** 32 - 1).chain((address) => fc.tuple(fc.constant(address), spellingsOfV4(address)));
     fc.assert(
       fc.property(any, ([address, spelling]) => {
@@ -120,7 +120,7 @@ suite(`random addresses (seed ${seed}; repeat with FC_SEED)`, () => {
     );
   });
 
-  test('an IPv6 address is permitted exactly when it is global unicast and in no special network', () => {
+  test('an IPv6 address is permitted if and only if it is global unicast and in no special network', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 2n ** 128n - 1n }), fc.boolean(), (number, isGlobal) => {
         const address = isGlobal ? (number & (2n ** 125n - 1n)) | (1n << 125n) : number;
@@ -134,7 +134,7 @@ suite(`random addresses (seed ${seed}; repeat with FC_SEED)`, () => {
 suite('the allowed networks', () => {
   const allowing = createAddressGuard(['10.1.0.0/16', '127.0.0.1', 'fd00::/8', '::1']);
 
-  test('are permitted, and nothing beside them', () => {
+  test('are permitted, and no address next to them', () => {
     for (const address of ['10.1.0.0', '10.1.255.255', '127.0.0.1', 'fd12::1', '::1', '1.1.1.1', '2606:4700::1']) {
       assert.equal(allowing(address), true, address);
     }
@@ -143,13 +143,13 @@ suite('the allowed networks', () => {
     }
   });
 
-  test('do not permit an IPv4 address that is disguised as an IPv6 address', () => {
+  test('do not permit the IPv6 forms of an IPv4 address', () => {
     for (const address of ['::ffff:10.1.0.1', '::10.1.0.1', '64:ff9b::10.1.0.1', '::ffff:127.0.0.1', '::ffff:a01:1']) {
       assert.equal(allowing(address), false, address);
     }
   });
 
-  test("never permit a cloud's metadata", () => {
+  test('never permit a cloud metadata service', () => {
     const careless = createAddressGuard(['0.0.0.0/0', '::/0']);
     for (const address of [
       '169.254.169.254',
@@ -164,8 +164,8 @@ suite('the allowed networks', () => {
     assert.equal(careless('10.0.0.1'), true);
   });
 
-  test("never permit a cloud's metadata in the dress of an IPv6 address, and what is beside it in the same dress", () => {
-    const dresses: readonly ((address: bigint) => bigint)[] = [
+  test('never permit the IPv6 forms of a cloud metadata address, but permit the addresses next to it', () => {
+    const forms: readonly ((address: bigint) => bigint)[] = [
       (address) => (0xffffn << 32n) | address, // mapped
       (address) => address, // compatible
       (address) => (0x64ff9bn << 96n) | address, // NAT64
@@ -173,7 +173,7 @@ suite('the allowed networks', () => {
     ];
     const careless = createAddressGuard(['0.0.0.0/0', '::/0']);
     const nat64 = createAddressGuard(['64:ff9b::/96']);
-    const judged: readonly (readonly [address: bigint, isPermitted: boolean])[] = [
+    const cases: readonly (readonly [address: bigint, isPermitted: boolean])[] = [
       [0xa9fe_a9fen, false], // 169.254.169.254
       [0xa9fe_0000n, false],
       [0xa9fd_ffffn, true],
@@ -185,9 +185,9 @@ suite('the allowed networks', () => {
       [0x0a00_0001n, true],
       [0x0808_0808n, true],
     ];
-    for (const [address, isPermitted] of judged) {
-      for (const dressed of dresses.map((dress) => writeV6(dress(address)))) {
-        assert.equal(careless(dressed), isPermitted, dressed);
+    for (const [address, isPermitted] of cases) {
+      for (const text of forms.map((form) => writeV6(form(address)))) {
+        assert.equal(careless(text), isPermitted, text);
       }
       const behindNat64 = writeV6((0x64ff9bn << 96n) | address);
       assert.equal(nat64(behindNat64), isPermitted, behindNat64);
@@ -198,7 +198,7 @@ suite('the allowed networks', () => {
     assert.equal(careless('::1'), true);
   });
 
-  test('that cannot be read are reported, not ignored', () => {
+  test('that are invalid throw instead of being ignored', () => {
     for (const text of [
       '',
       '10.0.0.0/33',

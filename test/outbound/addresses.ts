@@ -1,5 +1,5 @@
-// Special networks and their spellings, by arithmetic on whole numbers: nothing here parses or compares addresses the
-// way the guard does.
+// Special networks and the spellings of addresses, computed with integers, so that the tests do not share code with the
+// guard.
 
 import fc from 'fast-check';
 
@@ -14,7 +14,7 @@ const range = (start: bigint, prefixLength: number, bits: number): AddressRange 
 });
 const four = (a: number, b: number, c: number, d: number, prefixLength: number): AddressRange =>
   range(BigInt(((a * 256 + b) * 256 + c) * 256 + d), prefixLength, 32);
-/** From the groups with which the address begins; the others are zero. */
+/** From the leading groups of the address; the others are zero. */
 const six = (prefixLength: number, ...groups: number[]): AddressRange =>
   range(
     groups.reduce((sum, group, index) => sum + (BigInt(group) << BigInt(112 - 16 * index)), 0n),
@@ -73,7 +73,7 @@ const within = (address: bigint, { first, last }: AddressRange): boolean => addr
 
 export const isSpecialV4 = (address: bigint): boolean => SPECIAL_V4.some((network) => within(address, network));
 
-/** Also what has not been given out at all: everything that does not begin with the bits 001. */
+/** Includes unassigned addresses: all that do not begin with the bits 001. */
 export const isSpecialV6 = (address: bigint): boolean =>
   address >> 125n !== 1n || SPECIAL_V6.some((network) => within(address, network));
 
@@ -86,13 +86,13 @@ export const addressesV6 = ({ first, last }: AddressRange): fc.Arbitrary<bigint>
 export const writeV4 = (address: number): string =>
   [24, 16, 8, 0].map((shift) => Math.floor(address / 2 ** shift) % 256).join('.');
 
-/** All eight groups, nothing left out. */
+/** All eight groups, without compression. */
 export const writeV6 = (address: bigint): string =>
   groupsOf(address)
     .map((group) => group.toString(16))
     .join(':');
 
-/** Spellings that a URL's host may have (WHATWG URL, the IPv4 parser, and what comes before it). */
+/** Spellings that the host of a URL may have (WHATWG URL, the IPv4 parser and the steps before it). */
 export function spellingsOfV4(address: number): fc.Arbitrary<string> {
   const notation = fc.constantFrom<(part: number) => string>(
     (part) => `${part}`,
@@ -116,7 +116,7 @@ export function spellingsOfV4(address: number): fc.Arbitrary<string> {
       notations: fc.tuple(notation, notation, notation, notation),
     })
     .map(({ parts, dot, digits, notations }) => {
-      // The last part takes all bytes that the parts before it leave.
+      // The last part holds all remaining bytes.
       const heads = [24, 16, 8].slice(0, parts - 1).map((shift) => Math.floor(address / 2 ** shift) % 256);
       const tail = address % 2 ** (32 - 8 * (parts - 1));
       const written = [...heads, tail].map((part, index) => (notations[index] ?? String)(part)).join('.');
@@ -140,7 +140,7 @@ export function spellingsOfV6(address: bigint): fc.Arbitrary<string> {
 const groupsOf = (address: bigint): number[] =>
   [112n, 96n, 80n, 64n, 48n, 32n, 16n, 0n].map((shift) => Number((address >> shift) & 0xffffn));
 
-/** Leaves out the first run of zeros. */
+/** Omits the first run of zeros. */
 function compress(groups: readonly string[]): string {
   const isZero = (group: string): boolean => /^0+$/.test(group);
   const start = groups.findIndex(isZero);

@@ -9,7 +9,7 @@ export interface Certificate {
   readonly cert: string;
 }
 
-/** Made with the openssl command: Node has no way to make a certificate. */
+/** Uses the openssl command: Node cannot create certificates. */
 export function createCertificate(...alternativeNames: string[]): Certificate {
   const folder = mkdtempSync(path.join(tmpdir(), 'tiba-certificate-'));
   try {

@@ -13,22 +13,22 @@ const SANDBOX: OutboundPolicy = { ...PUBLIC_ONLY, loopbackHttp: true };
 const INTERNAL: OutboundPolicy = { ...PUBLIC_ONLY, allowed: ['10.0.0.0/8', '::1'] };
 const PUBLIC_ADDRESS = { address: '93.184.215.14', family: 4 };
 
-const judge = (text: string, policy = PUBLIC_ONLY): DestinationResult => validateDestination(text, policy);
-const accepted = (text: string, policy?: OutboundPolicy): void => assert.ok('url' in judge(text, policy), text);
+const validate = (text: string, policy = PUBLIC_ONLY): DestinationResult => validateDestination(text, policy);
+const accepted = (text: string, policy?: OutboundPolicy): void => assert.ok('url' in validate(text, policy), text);
 function faulty(text: string, fault: RegExp, policy?: OutboundPolicy): void {
-  const judgement = judge(text, policy);
-  assert.ok('fault' in judgement, `${text} was accepted`);
-  assert.match(judgement.fault, fault, text);
+  const result = validate(text, policy);
+  assert.ok('fault' in result, `${text} was accepted`);
+  assert.match(result.fault, fault, text);
 }
 
-/** Gives these addresses, and counts the questions. */
-function nameServer(...addresses: readonly string[]): ResolveName & { asked: string[] } {
-  const asked: string[] = [];
+/** Resolves every name to these addresses, and records the queries. */
+function nameServer(...addresses: readonly string[]): ResolveName & { queried: string[] } {
+  const queried: string[] = [];
   const resolveName = (hostname: string) => {
-    asked.push(hostname);
+    queried.push(hostname);
     return Promise.resolve(addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })));
   };
-  return Object.assign(resolveName, { asked });
+  return Object.assign(resolveName, { queried });
 }
 
 suite('a URL is accepted', () => {
@@ -45,12 +45,12 @@ suite('a URL is accepted', () => {
   });
 
   test('and comes back in its canonical spelling', () => {
-    const judgement = judge('https://BÜCHER.example:443/a b'.replace(' ', '%20'));
-    assert.equal('url' in judgement && judgement.url.href, 'https://xn--bcher-kva.example/a%20b');
+    const result = validate('https://BÜCHER.example:443/a b'.replace(' ', '%20'));
+    assert.equal('url' in result && result.url.href, 'https://xn--bcher-kva.example/a%20b');
   });
 });
 
-suite('a URL is a fault, and the sentence says what to do', () => {
+suite('a URL is rejected with a message that says what to do', () => {
   for (const spelling of [...USUAL_SPELLINGS, ...MORE_SPELLINGS]) {
     test(`with the host ${JSON.stringify(spelling)}`, () => {
       faulty(
@@ -109,7 +109,7 @@ suite('a URL is a fault, and the sentence says what to do', () => {
     faulty(start + 'é'.repeat(400), /^Use a URL of at most 2048 characters once/);
   });
 
-  test('with what a parser would drop or turn around in silence', () => {
+  test('with characters that a parser would silently drop or change', () => {
     for (const text of [
       ' https://example.com/',
       'https://example.com/ ',
@@ -127,7 +127,7 @@ suite('a URL is a fault, and the sentence says what to do', () => {
 });
 
 suite('in the sandbox', () => {
-  test('this machine may be called over http, at any port', () => {
+  test('this machine is permitted over http, at any port', () => {
     for (const host of ['localhost', 'receiver.localhost', '127.0.0.1', '127.9.9.9', '2130706433', '[::1]']) {
       accepted(`http://${host}:4000/tiba`, SANDBOX);
       accepted(`http://${host}/tiba`, SANDBOX);
@@ -135,7 +135,7 @@ suite('in the sandbox', () => {
     }
   });
 
-  test('nobody else may', () => {
+  test('no other host is permitted over http', () => {
     faulty('http://callbacks.example.com/', /^Use https: plain http is only for receivers on this machine/, SANDBOX);
     faulty('http://8.8.8.8/', /^Use https/, SANDBOX);
     faulty('http://localhost.example.com/', /^Use https/, SANDBOX);
@@ -145,7 +145,7 @@ suite('in the sandbox', () => {
     }
   });
 
-  test('localhost has to be this machine by its address too', async () => {
+  test('localhost must also resolve to this machine', async () => {
     for (const address of ['10.0.0.1', '93.184.215.14', '::ffff:127.0.0.1']) {
       const resolveName = nameServer('127.0.0.1', address);
       assert.ok('fault' in (await resolveDestination('http://localhost:4000/', SANDBOX, { resolveName })), address);
@@ -154,11 +154,11 @@ suite('in the sandbox', () => {
     assert.ok('url' in (await resolveDestination('http://localhost:4000/', SANDBOX, { resolveName })));
   });
 
-  test('a name of somebody else that resolves to this machine is refused', async () => {
-    const judgement = await resolveDestination('https://callbacks.example.com/', SANDBOX, {
+  test('another name that resolves to this machine is rejected', async () => {
+    const result = await resolveDestination('https://callbacks.example.com/', SANDBOX, {
       resolveName: nameServer('127.0.0.1'),
     });
-    assert.ok('fault' in judgement);
+    assert.ok('fault' in result);
   });
 });
 
@@ -173,7 +173,7 @@ suite('with networks allowed', () => {
     faulty('https://[::ffff:10.1.2.3]/', /^Use a host with a public address/, INTERNAL);
   });
 
-  test('a name is held to its addresses', async () => {
+  test('a name is permitted only if its addresses are', async () => {
     const at = (...addresses: string[]): Promise<DestinationResult> =>
       resolveDestination('https://receiver.internal/', INTERNAL, { resolveName: nameServer(...addresses) });
     assert.ok('url' in (await at('10.1.2.3')));
@@ -187,12 +187,12 @@ suite('at registration the name is resolved', () => {
 
   test('and accepted when all its addresses are public', async () => {
     const resolveName = nameServer('93.184.215.14', '2606:4700::1111');
-    const judgement = await resolveDestination(url, PUBLIC_ONLY, { resolveName });
-    assert.ok('url' in judgement && judgement.url.href === url);
-    assert.deepEqual(resolveName.asked, ['callbacks.example.com']);
+    const result = await resolveDestination(url, PUBLIC_ONLY, { resolveName });
+    assert.ok('url' in result && result.url.href === url);
+    assert.deepEqual(resolveName.queried, ['callbacks.example.com']);
   });
 
-  test('and refused when one address among many is not', async () => {
+  test('and rejected when one address among many is not', async () => {
     const others = [
       '127.0.0.1',
       '::1',
@@ -204,14 +204,14 @@ suite('at registration the name is resolved', () => {
     ];
     for (const address of [...others, '0177.0.0.1', '127.1', '2130706433', '', 'localhost']) {
       const resolveName = nameServer('93.184.215.14', address, '2606:4700::1111');
-      const judgement = await resolveDestination(url, PUBLIC_ONLY, { resolveName });
-      assert.ok('fault' in judgement, address);
-      assert.match(judgement.fault, /^Use a host with a public address.* callbacks\.example\.com has such an address$/);
-      assert.ok(address === '' || !judgement.fault.includes(address), "the address is nobody else's business");
+      const result = await resolveDestination(url, PUBLIC_ONLY, { resolveName });
+      assert.ok('fault' in result, address);
+      assert.match(result.fault, /^Use a host with a public address.* callbacks\.example\.com has such an address$/);
+      assert.ok(address === '' || !result.fault.includes(address), 'the message does not reveal the address');
     }
   });
 
-  test('and one that does not resolve has a sentence of its own', async () => {
+  test('and an unresolved name has its own message', async () => {
     const unresolved: Record<string, ResolveName> = {
       failing: () => Promise.reject(new Error('ENOTFOUND')),
       throwing: () => {
@@ -229,15 +229,15 @@ suite('at registration the name is resolved', () => {
     }
   });
 
-  test('by the system, unless another look-up is given', async () => {
+  test('by the operating system by default', async () => {
     assert.ok('url' in (await resolveDestination('http://localhost:4000/', SANDBOX)));
   });
 
-  test('but not asked about when the URL is a fault already, or names an address', async () => {
+  test('but not when the URL is invalid already or has a literal address', async () => {
     const resolveName = nameServer(PUBLIC_ADDRESS.address);
     assert.ok('fault' in (await resolveDestination('http://callbacks.example.com/', PUBLIC_ONLY, { resolveName })));
     assert.ok('fault' in (await resolveDestination('https://127.1/', PUBLIC_ONLY, { resolveName })));
     assert.ok('url' in (await resolveDestination('https://8.8.8.8/', PUBLIC_ONLY, { resolveName })));
-    assert.deepEqual(resolveName.asked, []);
+    assert.deepEqual(resolveName.queried, []);
   });
 });

@@ -16,7 +16,7 @@ import { MORE_SPELLINGS, USUAL_SPELLINGS } from './spellings.ts';
 import { startForbiddenReceiver, startTcpReceiver } from './tcp-receiver.ts';
 
 const PUBLIC_ADDRESS = '93.184.215.14';
-/** Long enough for whatever is not refused at once. */
+/** Long enough for every post that is not blocked at once. */
 const LIMIT = { timeoutMs: 10_000 };
 
 const strict = (port: number): OutboundPolicy => ({ ...PUBLIC_ONLY, ports: [port] });
@@ -41,7 +41,7 @@ const fails = (post: Promise<unknown>, reason: OutboundFailureReason, message?: 
 
 suite('a post never reaches this machine or its network', () => {
   for (const [kind, spellings] of Object.entries({ usual: USUAL_SPELLINGS, more: MORE_SPELLINGS })) {
-    test(`however its address is spelled (${kind})`, async (context) => {
+    test(`in any spelling of its address (${kind})`, async (context) => {
       const forbidden = await startForbiddenReceiver(context);
       const http = open(context, { policy: strict(forbidden.port) });
       for (const spelling of spellings) {
@@ -58,13 +58,13 @@ suite('a post never reaches this machine or its network', () => {
     const policy = { ...strict(forbidden.port), allowed: ['127.0.0.0/8'] };
     const http = open(context, { policy });
     for (const spelling of ['127.0.0.1', '2130706433', '0177.0.0.01']) {
-      // It speaks no TLS.
+      // The receiver does not use TLS.
       await fails(http.post(`https://${spelling}:${forbidden.port}/`, {}, '{}', { timeoutMs: 200 }), 'timeout');
     }
     assert.ok((await forbidden.countConnections()) > 0);
   });
 
-  test('whatever its name resolves to', async (context) => {
+  test('by a name that resolves to it', async (context) => {
     const forbidden = await startForbiddenReceiver(context);
     const machine = ['127.0.0.1', '::1', '::', '0.0.0.0', '127.1', '0x7f.1', '2130706433', '127.0.0.1.', '[::1]', ''];
     const disguised = ['::ffff:127.0.0.1', '::ffff:7f00:1', '::127.0.0.1', '64:ff9b::7f00:1', '::1%lo', 'localhost'];
@@ -76,7 +76,7 @@ suite('a post never reaches this machine or its network', () => {
     assert.equal(await forbidden.countConnections(), 0);
   });
 
-  test('when one address among several is its own, in whatever place', async (context) => {
+  test('by a name with one such address among several, in any order', async (context) => {
     const forbidden = await startForbiddenReceiver(context);
     for (const addresses of [
       [PUBLIC_ADDRESS, '127.0.0.1'],
@@ -90,7 +90,7 @@ suite('a post never reaches this machine or its network', () => {
     assert.equal(await forbidden.countConnections(), 0);
   });
 
-  test('when its name was public at registration and has changed its mind since', async (context) => {
+  test('by a name that was public at registration and resolves differently now', async (context) => {
     const forbidden = await startForbiddenReceiver(context);
     const answers = [PUBLIC_ADDRESS, '127.0.0.1'];
     const resolveName: ResolveName = async () => [{ address: answers.shift() ?? '127.0.0.1', family: 4 }];
@@ -102,16 +102,16 @@ suite('a post never reaches this machine or its network', () => {
     assert.equal(await forbidden.countConnections(), 0);
   });
 
-  test('when the look-up answers within the call', async (context) => {
+  test('when name resolution returns its result synchronously', async (context) => {
     const forbidden = await startForbiddenReceiver(context);
-    // Not what the type says, and what a cache in front of a resolver easily does.
+    // Contrary to the type, as a cache in front of a resolver might do.
     const resolveName = (() => [{ address: '127.0.0.1', family: 4 }]) as unknown as ResolveName;
     const http = open(context, { policy: strict(forbidden.port), resolveName });
     await fails(http.post(`https://callbacks.example.com:${forbidden.port}/`, {}, '{}', LIMIT), 'blocked_address');
     assert.equal(await forbidden.countConnections(), 0);
   });
 
-  test('by the name localhost in the sandbox, when that resolves elsewhere', async (context) => {
+  test('by the name localhost in the sandbox, when it resolves to another address', async (context) => {
     const forbidden = await startForbiddenReceiver(context);
     const policy = { ...PUBLIC_ONLY, loopbackHttp: true };
     for (const address of ['10.0.0.1', '169.254.169.254', '::ffff:127.0.0.1', PUBLIC_ADDRESS]) {
@@ -125,7 +125,7 @@ suite('a post never reaches this machine or its network', () => {
   });
 });
 
-test('every new connection resolves and judges again', async (context) => {
+test('every new connection resolves the name and checks its addresses again', async (context) => {
   const receiver = await startHttpReceiver({
     context,
     respond: (response) => {
@@ -134,11 +134,11 @@ test('every new connection resolves and judges again', async (context) => {
     },
   });
   const answers = ['127.0.0.1', '127.0.0.1', '10.0.0.1'];
-  const asked: string[] = [];
+  const queried: string[] = [];
   const http = open(context, {
     policy: { ...PUBLIC_ONLY, loopbackHttp: true },
     resolveName: async (hostname) => {
-      asked.push(hostname);
+      queried.push(hostname);
       return [{ address: answers.shift() ?? '10.0.0.1', family: 4 }];
     },
   });
@@ -146,7 +146,7 @@ test('every new connection resolves and judges again', async (context) => {
   assert.equal((await post()).status, 200);
   assert.equal((await post()).status, 200);
   await fails(post(), 'blocked_address');
-  assert.equal(asked.length, 3);
+  assert.equal(queried.length, 3);
   assert.equal(receiver.requests.length, 2);
 });
 
@@ -167,7 +167,7 @@ test('a redirect is a reply, and is not followed', async (context) => {
   assert.equal(await forbidden.countConnections(), 0);
 });
 
-test('an address that was reached without permission is sent no byte', async (context) => {
+test('an address that was reached without permission is sent no bytes', async (context) => {
   let received = 0;
   const closed = Promise.withResolvers<void>();
   const receiver = await startTcpReceiver(context, (socket) => {
@@ -177,7 +177,7 @@ test('an address that was reached without permission is sent no byte', async (co
   const reached = openSocket({
     hostname: 'callbacks.example.com',
     port: receiver.port,
-    // As though what resolved, or what connects, had not obeyed the guard.
+    // As if the resolver, or the socket layer, had ignored the guard.
     addresses: [{ address: '127.0.0.1', family: 4 }],
     permits: createAddressGuard(),
     signal: new AbortController().signal,
@@ -188,7 +188,7 @@ test('an address that was reached without permission is sent no byte', async (co
   assert.equal(received, 0);
 });
 
-test('no failure tells an address that a name has', async (context) => {
+test('no failure message reveals an address of a name', async (context) => {
   const secrets = ['10.11.12.13', 'fd00::abcd'];
   const http = open(context, { policy: PUBLIC_ONLY, resolveName: resolvingTo(...secrets) });
   await assert.rejects(http.post('https://callbacks.example.com/', {}, '{}', LIMIT), (error) => {

@@ -25,7 +25,7 @@ function open(context: TestContext, options: Partial<GuardedHttpOptions> = {}): 
   return http;
 }
 
-/** An operator's whose receivers are on this machine, over TLS. */
+/** The policy of an operator whose receivers are on this machine, over TLS. */
 const openInternal = (context: TestContext, port: number, options: Partial<GuardedHttpOptions> = {}): GuardedHttp =>
   open(context, {
     policy: { ports: [port], allowed: ['127.0.0.1'], loopbackHttp: false },
@@ -43,7 +43,7 @@ const fails = (post: Promise<unknown>, reason: OutboundFailureReason, message?: 
   });
 
 suite('over TLS', () => {
-  test('a post arrives as it was given, and the reply comes back', async (context) => {
+  test('a post arrives unchanged, and the reply comes back', async (context) => {
     const receiver = await startHttpReceiver({
       context,
       certificate,
@@ -73,17 +73,17 @@ suite('over TLS', () => {
     }
   });
 
-  test('a certificate that cannot be trusted is a failure, and not a byte of the request is sent', async (context) => {
+  test('an untrusted certificate is a failure, and no byte of the request is sent', async (context) => {
     const receiver = await startHttpReceiver({ context, certificate });
     const url = (host: string) => `https://${host}:${receiver.port}/`;
-    const strangers = openInternal(context, receiver.port, { certificateAuthorities: [] });
-    await fails(strangers.post(url('callbacks.example.com'), {}, '{}', LIMIT), 'tls', /certificate is self-signed$/);
+    const untrusting = openInternal(context, receiver.port, { certificateAuthorities: [] });
+    await fails(untrusting.post(url('callbacks.example.com'), {}, '{}', LIMIT), 'tls', /certificate is self-signed$/);
     const http = openInternal(context, receiver.port);
     await fails(http.post(url('other.example.com'), {}, '{}', LIMIT), 'tls', /certificate is for another host$/);
     assert.equal(receiver.requests.length, 0);
   });
 
-  test('certificates are verified although the environment says otherwise', async (context) => {
+  test('certificates are verified even with NODE_TLS_REJECT_UNAUTHORIZED=0', async (context) => {
     const receiver = await startHttpReceiver({ context, certificate });
     const http = openInternal(context, receiver.port, { certificateAuthorities: [] });
     const before = process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
@@ -96,7 +96,7 @@ suite('over TLS', () => {
     assert.equal(receiver.requests.length, 0);
   });
 
-  test('a receiver that speaks plain HTTP, or nothing, or hangs up, is a failure of its own kind', async (context) => {
+  test('plain HTTP, a closed connection and silence are failures with distinct reasons', async (context) => {
     const plain = await startHttpReceiver({ context });
     const hangingUp = await startTcpReceiver(context, (socket) => socket.end());
     const silent = await startTcpReceiver(context);
@@ -107,20 +107,20 @@ suite('over TLS', () => {
     await fails(to(silent.port).post(url(silent), {}, '{}', LIMIT), 'timeout', /^No connection to/);
   });
 
-  test('connections are kept', async (context) => {
+  test('connections are kept alive', async (context) => {
     const receiver = await startHttpReceiver({ context, certificate });
     const http = openInternal(context, receiver.port);
     for (let post = 0; post < 30; post += 1) {
       await http.post(`https://callbacks.example.com:${receiver.port}/`, {}, '{}', LIMIT);
     }
     assert.equal(receiver.requests.length, 30);
-    // Two, because undici waits a turn of the event loop before it trusts a connection again.
+    // Two, because undici waits one turn of the event loop before it reuses a connection.
     assert.ok(receiver.connections.length <= 2, `${receiver.connections.length} connections`);
   });
 });
 
 suite('connections', () => {
-  test('to one origin are as many as are wanted at once, and no more than the limit', async (context) => {
+  test('to one origin grow with concurrent posts up to the limit', async (context) => {
     const receiver = await startHttpReceiver({ context, respond: (response) => setImmediate(() => response.end()) });
     const http = open(context, { connectionsPerOriginMax: 8 });
     const url = `http://127.0.0.1:${receiver.port}/`;
@@ -130,7 +130,7 @@ suite('connections', () => {
     assert.equal(receiver.connections.length, 8);
   });
 
-  test('to a slow receiver keep nobody waiting but its own callbacks', async (context) => {
+  test('to a slow receiver delay only its own callbacks', async (context) => {
     const slow = await startHttpReceiver({ context, respond: neverRespond });
     const quick = await startHttpReceiver({ context });
     const http = open(context, { connectionsPerOriginMax: 4 });
@@ -147,7 +147,7 @@ suite('connections', () => {
     await Promise.all(hanging);
   });
 
-  test('of the origin used least recently are let go when there are too many origins', async (context) => {
+  test('of the least recently used origin are closed when there are too many origins', async (context) => {
     const receivers = await Promise.all([1, 2, 3].map(() => startHttpReceiver({ context })));
     const [first, second, third] = receivers;
     assert.ok(first !== undefined && second !== undefined && third !== undefined);
@@ -163,7 +163,7 @@ suite('connections', () => {
     assert.equal((await post(second)).status, 200);
   });
 
-  test('a post waits for one no longer than its deadline, and is then never sent', async (context) => {
+  test('are waited for until the timeout; the post is then never sent', async (context) => {
     const first = Promise.withResolvers<() => void>();
     const receiver = await startHttpReceiver({
       context,
@@ -178,31 +178,31 @@ suite('connections', () => {
     const release = await first.promise;
     const late = Array.from({ length: 20 }, () => http.post(url, {}, 'late', { timeoutMs: 50 }));
     await Promise.all(late.map((post) => fails(post, 'timeout', /^No connection to 127\.0\.0\.1 within 50 ms$/)));
-    const patient = http.post(url, {}, 'patient', LIMIT);
+    const later = http.post(url, {}, 'later', LIMIT);
     release();
     assert.equal((await holding).status, 200);
-    await patient;
+    await later;
     assert.deepEqual(
       receiver.requests.map(({ body }) => body),
-      ['first', 'patient'],
+      ['first', 'later'],
     );
   });
 
-  test('a name that is not answered is asked about once for all who wait for it', async (context) => {
-    let asked = 0;
+  test('that wait for an unanswered name share one query', async (context) => {
+    let queries = 0;
     const http = open(context, {
       connectTimeoutMs: 300,
       resolveName: () => {
-        asked += 1;
+        queries += 1;
         return new Promise(() => undefined);
       },
     });
     const posts = Array.from({ length: 50 }, () => http.post('https://callbacks.example.com/', {}, '{}', LIMIT));
     await Promise.all(posts.map((post) => fails(post, 'timeout', /in time$/)));
-    assert.equal(asked, 1);
+    assert.equal(queries, 1);
   });
 
-  test('are made to the next address of a name when one does not answer', async (context) => {
+  test('go to the next address of a name when one does not answer', async (context) => {
     const receiver = await startHttpReceiver({ context });
     const addresses = ['127.0.0.2', '::1', '127.0.0.1'];
     const resolveName: ResolveName = async () =>
@@ -213,7 +213,7 @@ suite('connections', () => {
 
   test('a closed port and an unknown name are failures that say so', async (context) => {
     const http = open(context);
-    // Port 1 is nobody's.
+    // No server listens on port 1.
     await fails(http.post('http://127.0.0.1:1/', {}, '{}', LIMIT), 'unreachable', /no server listens on this port$/);
     const unknown = open(context, { resolveName: () => Promise.reject(new Error('ENOTFOUND')) });
     await fails(unknown.post('https://callbacks.example.com/', {}, '{}', LIMIT), 'unreachable', /cannot be resolved$/);
@@ -221,7 +221,7 @@ suite('connections', () => {
 });
 
 suite('closing', () => {
-  test('cuts what is under way or waiting, without blaming the receiver', async (context) => {
+  test('ends posts in flight and waiting posts, without blaming the receiver', async (context) => {
     const receiver = await startHttpReceiver({ context, respond: neverRespond });
     const http = open(context, { connectionsPerOriginMax: 2 });
     const posts = Array.from({ length: 5_000 }, () =>
@@ -238,7 +238,7 @@ suite('closing', () => {
     assert.equal(receiver.requests.length, 2);
   });
 
-  test("a caller's mistake is no failure of the receiver", async (context) => {
+  test("a caller's mistake is not a failure of the receiver", async (context) => {
     const receiver = await startHttpReceiver({ context });
     const http = open(context);
     const post = http.post(`http://127.0.0.1:${receiver.port}/`, { 'bad header': 'x\r\ny' }, '{}', LIMIT);

@@ -25,29 +25,29 @@ const fails = (post: Promise<unknown>, reason: OutboundFailureReason): Promise<v
     return true;
   });
 
-/** Posts to a receiver that answers so. */
+/** Posts to a receiver with this response. */
 async function postTo(context: TestContext, respond: Respond): Promise<OutboundReply> {
   const { port } = await startHttpReceiver({ context, respond });
   return open(context).post(`http://127.0.0.1:${port}/`, {}, '{}', LIMIT);
 }
 
-/** Posts to a receiver that speaks so once it has been spoken to. */
+/** Posts to a receiver that writes raw bytes after the request arrives. */
 async function postRaw(
   context: TestContext,
-  speak: (socket: Socket) => void,
+  onRequest: (socket: Socket) => void,
   limit: { timeoutMs: number } = LIMIT,
 ): Promise<OutboundReply> {
-  const { port } = await startTcpReceiver(context, (socket) => socket.once('data', () => speak(socket)));
+  const { port } = await startTcpReceiver(context, (socket) => socket.once('data', () => onRequest(socket)));
   return open(context).post(`http://127.0.0.1:${port}/`, {}, '{}', limit);
 }
 
-/** Sends a byte of this every 20 ms, for ever. */
+/** Sends this text every 20 ms, without end. */
 function drip(socket: Socket, byte: string): void {
   const timer = setInterval(() => socket.write(byte), 20);
   socket.once('close', () => clearInterval(timer));
 }
 
-suite('the deadline', () => {
+suite('the timeout', () => {
   const drips: Record<string, (socket: Socket) => void> = {
     'before the status line': () => undefined,
     'in the headers': (socket) => {
@@ -64,15 +64,15 @@ suite('the deadline', () => {
     },
     'with one interim reply after the other': (socket) => drip(socket, 'HTTP/1.1 103 Early Hints\r\n\r\n'),
   };
-  for (const [where, speak] of Object.entries(drips)) {
-    test(`cuts a receiver that drips ${where}`, async (context) => {
+  for (const [where, onRequest] of Object.entries(drips)) {
+    test(`ends a reply that drips ${where}`, async (context) => {
       const cut = Promise.withResolvers<void>();
       const startedMs = performance.now();
       const post = postRaw(
         context,
         (socket) => {
           socket.once('close', () => cut.resolve());
-          speak(socket);
+          onRequest(socket);
         },
         { timeoutMs: 300 },
       );
@@ -84,8 +84,8 @@ suite('the deadline', () => {
   }
 });
 
-suite('a body that is too long', () => {
-  test('is cut off, and the reply counts by its status', async (context) => {
+suite('a body above the limit', () => {
+  test('is cut off, and the status of the reply counts', async (context) => {
     const sent = Promise.withResolvers<number>();
     const reply = await postRaw(context, (socket) => {
       socket.write('HTTP/1.1 202 Accepted\r\ntransfer-encoding: chunked\r\n\r\n');
@@ -99,11 +99,11 @@ suite('a body that is too long', () => {
     });
     assert.equal(reply.status, 202);
     assert.equal(reply.answer, 'a'.repeat(1024));
-    // What the two sockets hold between them, and not what the receiver has to say.
+    // Only as much as the buffers of both sockets hold.
     assert.ok((await sent.promise) < 32 * 1024 * 1024);
   });
 
-  test('costs no memory, from however many receivers at once', async (context) => {
+  test('costs no memory, even with many replies at once', async (context) => {
     const chunk = Buffer.alloc(64 * 1024, 'a');
     const receiver = await startHttpReceiver({
       context,
@@ -125,7 +125,7 @@ suite('a body that is too long', () => {
     assert.ok(grownMiB < 64, `${grownMiB} MiB more`);
   });
 
-  test('up to 64 KiB leaves the connection as it was', async (context) => {
+  test('up to 64 KiB keeps the connection', async (context) => {
     const receiver = await startHttpReceiver({ context, respond: (response) => response.end('a'.repeat(64 * 1024)) });
     const http = open(context);
     for (let post = 0; post < 10; post += 1) {
@@ -136,7 +136,7 @@ suite('a body that is too long', () => {
   });
 });
 
-test('a gzip bomb is not unpacked', async (context) => {
+test('a gzip bomb is not decompressed', async (context) => {
   const bomb = gzipSync(Buffer.alloc(40 * 1024 * 1024, 'a'));
   const reply = await postTo(context, (response) => {
     response.writeHead(200, { 'content-encoding': 'gzip' });
@@ -147,10 +147,10 @@ test('a gzip bomb is not unpacked', async (context) => {
   assert.ok(reply.answer.length <= 1024);
 });
 
-suite('a reply that is no reply', () => {
-  const lies: Record<string, [string, OutboundFailureReason]> = {
+suite('an invalid reply', () => {
+  const replies: Record<string, [string, OutboundFailureReason]> = {
     'not HTTP': ['220 mail.example.com ESMTP\r\n', 'bad_reply'],
-    'an upgrade that nobody asked for': [
+    'an upgrade that was not requested': [
       'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n',
       'bad_reply',
     ],
@@ -159,10 +159,10 @@ suite('a reply that is no reply', () => {
     'headers without end': [`HTTP/1.1 200 OK\r\nx-long: ${'a'.repeat(40_000)}\r\n\r\n`, 'too_large'],
     'nothing at all': ['', 'unreachable'],
   };
-  for (const [kind, [words, reason]] of Object.entries(lies)) {
+  for (const [kind, [bytes, reason]] of Object.entries(replies)) {
     test(`${kind} is a failure: ${reason}`, async (context) => {
       await fails(
-        postRaw(context, (socket) => socket.end(words)),
+        postRaw(context, (socket) => socket.end(bytes)),
         reason,
       );
     });
@@ -170,12 +170,12 @@ suite('a reply that is no reply', () => {
 });
 
 suite('the answer', () => {
-  test('is the beginning of the body, and whole characters of it', async (context) => {
+  test('is the start of the body, cut at a whole character', async (context) => {
     const { answer } = await postTo(context, (response) => response.end(`x${'é'.repeat(2_000)}`));
     assert.equal(answer, `x${'é'.repeat(511)}`);
   });
 
-  test('is the beginning although it comes in pieces', async (context) => {
+  test('is the start of the body even when it comes in pieces', async (context) => {
     const { answer } = await postRaw(context, (socket) => {
       socket.write('HTTP/1.1 200 OK\r\ncontent-length: 8000\r\n\r\n');
       const pieces = ['a'.repeat(1_000), 'b'.repeat(2_000), 'c'.repeat(5_000)];
@@ -185,7 +185,7 @@ suite('the answer', () => {
     assert.equal(answer, 'a'.repeat(1_000) + 'b'.repeat(24));
   });
 
-  test('has no control characters but line ends and tabs, and none that turn the text around', async (context) => {
+  test('has no control characters except line ends and tabs, and no bidirectional ones', async (context) => {
     const { answer } = await postTo(context, (response) =>
       response.end('a\u0000b\u001B[31mc\r\nd\te\rf\u009Bg\u202Eh\u2066i\u2028j\u007Fk 👍'),
     );
@@ -197,7 +197,7 @@ suite('the answer', () => {
     assert.equal(answer, 'a\uFFFDb\uFFFD');
   });
 
-  test('may be nothing, after whatever interim replies', async (context) => {
+  test('may be empty, after interim replies', async (context) => {
     const reply = await postRaw(context, (socket) => {
       socket.write('HTTP/1.1 103 Early Hints\r\nretry-after: 1\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n');
     });
@@ -205,7 +205,7 @@ suite('the answer', () => {
   });
 });
 
-test('Retry-After is given as it came, when it can be one', async (context) => {
+test('Retry-After is passed on unchanged unless it is too long', async (context) => {
   const cases: [string | string[], string | null][] = [
     ['120', '120'],
     ['Fri, 31 Dec 2027 23:59:59 GMT', 'Fri, 31 Dec 2027 23:59:59 GMT'],
@@ -221,7 +221,7 @@ test('Retry-After is given as it came, when it can be one', async (context) => {
   }
 });
 
-test('a reply that is followed by another is not taken for the answer to the next post', async (context) => {
+test('a second reply on a connection is not taken for the reply to the next post', async (context) => {
   const receiver = await startTcpReceiver(context, (socket) => {
     socket.on('data', () => {
       socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nokHTTP/1.1 410 Gone\r\ncontent-length: 0\r\n\r\n');

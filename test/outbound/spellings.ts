@@ -1,6 +1,6 @@
-/** Ways to write this machine, and networks behind it, into the host of a URL. */
+/** Spellings of this machine and of internal networks in the host of a URL. */
 
-/** The 13 against which guards are usually compared. */
+/** The 13 spellings against which SSRF guards are usually compared. */
 export const USUAL_SPELLINGS = [
   '127.0.0.1',
   '2130706433',

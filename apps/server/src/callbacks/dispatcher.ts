@@ -16,9 +16,9 @@ import { createEndpointQueue, type EndpointQueue } from './endpoint-queue.ts';
 import { ATTEMPT_TIMEOUT_MS, type SendCallback } from './send.ts';
 
 /**
- * Delivers events to callback endpoints. The outbox is the table `tiba.callback_deliveries`, and nothing else holds what
- * is due and when. A job only says that an endpoint may have deliveries due, and a look at the table each second finds
- * those without a job. So no crash, of this process or of its connection to PostgreSQL, loses a delivery.
+ * Delivers events to callback endpoints. The outbox is the table `tiba.callback_deliveries`, and nothing else holds
+ * what is due and when. A job only says that an endpoint may have deliveries due, and a look at the table each second
+ * finds those without a job. So no crash, of this process or of its connection to PostgreSQL, loses a delivery.
  */
 export interface CallbackDispatcher {
   /** Claims deliveries of this endpoint, if any are due. */
@@ -26,8 +26,8 @@ export interface CallbackDispatcher {
   /** Wakes every endpoint that has deliveries due. */
   wakeDueEndpoints(): Promise<void>;
   /**
-   * Claims nothing more, and waits some seconds for attempts in flight. Deliveries whose attempts do not end in time are
-   * sent again by another process after their lease. Safe to call twice.
+   * Claims nothing more, and waits some seconds for attempts in flight. Deliveries whose attempts do not end in time
+   * are sent again by another process after their lease. Safe to call twice.
    */
   close(): Promise<void>;
 }

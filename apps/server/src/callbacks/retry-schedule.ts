@@ -26,8 +26,8 @@ const JITTER = 0.1;
 const RETRY_AFTER_MS_MAX = 24 * HOUR_MS;
 
 /**
- * The delay after this attempt (from 1) has failed, in milliseconds; null when it was the last one. `random` is from 0 to
- * 1. The delay is never shorter than the receiver asked for.
+ * The delay after this attempt (from 1) has failed, in milliseconds; null when it was the last one. `random` is from 0
+ * to 1. The delay is never shorter than the receiver asked for.
  */
 export function delayAfterMs(attempt: number, retryAfterMs: number | null, random: number): number | null {
   const delayMs = ATTEMPT_DELAYS_MS[attempt];
@@ -36,8 +36,8 @@ export function delayAfterMs(attempt: number, retryAfterMs: number | null, rando
 }
 
 /**
- * Reads the header Retry-After, in seconds or as a date (RFC 9110, section 10.2.3). Returns milliseconds from `nowMs`, at
- * most a day; null for a header that is missing or invalid.
+ * Reads the header Retry-After, in seconds or as a date (RFC 9110, section 10.2.3). Returns milliseconds from `nowMs`,
+ * at most a day; null for a header that is missing or invalid.
  */
 export function readRetryAfter(value: string | null, nowMs: number): number | null {
   if (value === null) return null;
@@ -47,8 +47,8 @@ export function readRetryAfter(value: string | null, nowMs: number): number | nu
 }
 
 /**
- * Every form of an HTTP date begins with a weekday; Date.parse alone accepts many texts that are no HTTP date. The oldest
- * form names no time zone and means UTC, as the others do.
+ * Every form of an HTTP date begins with a weekday; Date.parse alone accepts many texts that are no HTTP date. The
+ * oldest form names no time zone and means UTC, as the others do.
  */
 function parseHttpDate(text: string): number {
   if (!/^[A-Z][a-z]{2,8},? /.test(text)) return Number.NaN;

@@ -28,8 +28,8 @@ export interface SignedContent {
 }
 
 /**
- * The header webhook-signature: HMAC-SHA256 with each key, separated by spaces. A receiver that knows one of the secrets
- * can verify it.
+ * The header webhook-signature: HMAC-SHA256 with each key, separated by spaces. A receiver that knows one of the
+ * secrets can verify it.
  */
 export function sign(keys: readonly Buffer[], { id, unixSeconds, body }: SignedContent): string {
   const content = `${id}.${unixSeconds}.${body}`;

@@ -32,8 +32,8 @@ const loopback = { ipv4: networks(['127.0.0.0/8']), ipv6: networks(['::1/128']) 
  */
 export function createAddressGuard(allowed: readonly string[] = []): AddressGuard {
   const parsed = allowed.map(readNetwork);
-  // One list for each family: BlockList treats an IPv4-mapped address as the IPv4 address in it, and receivers do not use
-  // that form.
+  // One list for each family: BlockList treats an IPv4-mapped address as the IPv4 address in it, and receivers do not
+  // use that form.
   const permitted = {
     ipv4: blockList(parsed.filter(({ family }) => family === 'ipv4')),
     ipv6: blockList(parsed.filter(({ family }) => family === 'ipv6')),

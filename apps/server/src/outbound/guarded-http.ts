@@ -41,8 +41,8 @@ export interface GuardedHttpOptions {
 const REPLY_HEADER_BYTES_MAX = 16 * 1024;
 
 /**
- * HTTP to URLs that clients choose. No connection is made to an address that the policy does not permit, regardless of the
- * registered URL and of the answers of its name servers at any moment (SSRF, DNS rebinding).
+ * HTTP to URLs that clients choose. No connection is made to an address that the policy does not permit, regardless of
+ * the registered URL and of the answers of its name servers at any moment (SSRF, DNS rebinding).
  */
 export function createGuardedHttp({
   policy,

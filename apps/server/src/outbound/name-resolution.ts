@@ -42,8 +42,8 @@ export type Resolution =
   | { readonly kind: 'unresolved'; readonly cause: unknown };
 
 /**
- * Resolves a host, which may be a literal address. One blocked address blocks the host: a name with a public and a private
- * address is either a mistake or an attack that relies on the second connection attempt.
+ * Resolves a host, which may be a literal address. One blocked address blocks the host: a name with a public and a
+ * private address is either a mistake or an attack that relies on the second connection attempt.
  */
 export async function resolveHost(host: string, permits: AddressGuard, resolveName: ResolveName): Promise<Resolution> {
   // Literals bypass the operating system's resolver, which accepts more spellings than the guard does.
@@ -63,8 +63,8 @@ export async function resolveHost(host: string, permits: AddressGuard, resolveNa
 
 /**
  * Concurrent resolutions of the same name share one query, and each has a timeout. The operating system's resolver
- * handles only a few queries at a time for the whole process: without sharing, many callbacks that wait for a name whose
- * servers are silent would block all other names.
+ * handles only a few queries at a time for the whole process: without sharing, many callbacks that wait for a name
+ * whose servers are silent would block all other names.
  */
 export function shareResolutions(resolveName: ResolveName, timeoutMs: number): ResolveName {
   const running = new Map<string, Promise<readonly ResolvedAddress[]>>();

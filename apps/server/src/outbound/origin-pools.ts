@@ -36,11 +36,11 @@ const REQUESTS_PER_CONNECTION_MAX = 1_000;
 
 /**
  * Keeps connections alive, in one pool for each origin, so that a slow receiver delays only its own posts. Above
- * `originsMax` the least recently used pool is destroyed. A pool in use is never destroyed, so the caller's number of posts
- * in flight limits how far the count exceeds the maximum. (undici's Agent would reject new origins instead.)
+ * `originsMax` the least recently used pool is destroyed. A pool in use is never destroyed, so the caller's number of
+ * posts in flight limits how far the count exceeds the maximum. (undici's Agent would reject new origins instead.)
  *
- * The queue is not undici's: undici keeps a request whose timeout has passed until a connection is free for it, and with
- * a receiver that cannot be connected to such requests would pile up.
+ * The queue is not undici's: undici keeps a request whose timeout has passed until a connection is free for it, and
+ * with a receiver that cannot be connected to such requests would pile up.
  */
 export function createOriginPools(connect: buildConnector.connector, limits: OriginPoolLimits): OriginPools {
   /** Least recently used first. */

@@ -13,8 +13,8 @@ import { TIMEOUT } from 'node:dns';
 export type OutboundFailureReason = 'blocked_address' | 'timeout' | 'unreachable' | 'tls' | 'too_large' | 'bad_reply';
 
 /**
- * A post without a reply. The message is for the client's developer: it names the host and no address, so that it does not
- * reveal how names resolve inside the operator's network. The cause is for the operator.
+ * A post without a reply. The message is for the client's developer: it names the host and no address, so that it does
+ * not reveal how names resolve inside the operator's network. The cause is for the operator.
  */
 export class OutboundFailure extends Error {
   readonly reason: OutboundFailureReason;

@@ -39,8 +39,8 @@ export function isPrivateName(host: string): boolean {
 }
 
 /**
- * The guard for the addresses of one host. In the sandbox, http is permitted because the host is this machine; then each
- * of its addresses must be a loopback address.
+ * The guard for the addresses of one host. In the sandbox, http is permitted because the host is this machine; then
+ * each of its addresses must be a loopback address.
  */
 export function guardOf(host: string, policy: OutboundPolicy, guard: AddressGuard): AddressGuard {
   return policy.loopbackHttp && isLoopbackHost(host) ? isLoopback : guard;

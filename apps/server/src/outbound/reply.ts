@@ -29,8 +29,8 @@ export interface ReplyOptions {
 }
 
 /**
- * Receives one reply. The timeout starts with this call. undici's `request` would create a stream for the body, which costs
- * more. Compressed bodies are not decompressed.
+ * Receives one reply. The timeout starts with this call. undici's `request` would create a stream for the body, which
+ * costs more. Compressed bodies are not decompressed.
  */
 export function createReplyHandler({
   host,
@@ -118,7 +118,8 @@ function retryAfterOf(headers: IncomingHttpHeaders): string | null {
 
 /**
  * Decodes leniently: invalid bytes become U+FFFD. So do control characters, which a terminal interprets and of which
- * PostgreSQL rejects U+0000, and characters that change the writing direction, which make a page display misleading text.
+ * PostgreSQL rejects U+0000, and characters that change the writing direction, which make a page display misleading
+ * text.
  */
 function toAnswer(kept: readonly Buffer[], bytes: number): string {
   const decoder = new StringDecoder('utf8');

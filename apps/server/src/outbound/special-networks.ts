@@ -1,7 +1,7 @@
 /**
- * Networks without receivers of callbacks, but perhaps with an internal database. From IANA's registries of special-purpose
- * addresses for IPv4 and IPv6 (RFC 6890). Every entry is blocked: the few that are globally reachable are infrastructure,
- * not receivers.
+ * Networks without receivers of callbacks, but perhaps with an internal database. From IANA's registries of
+ * special-purpose addresses for IPv4 and IPv6 (RFC 6890). Every entry is blocked: the few that are globally reachable
+ * are infrastructure, not receivers.
  */
 export const SPECIAL_NETWORKS_V4 = [
   '0.0.0.0/8', // this network, RFC 791; Linux connects 0.0.0.0 to itself
@@ -40,9 +40,9 @@ export const SPECIAL_NETWORKS_V6 = [
 ] as const;
 
 /**
- * Cloud metadata services, which give credentials to any caller inside the network. Blocked even when the operator permits
- * a network around them: an operator who permits fd00::/8 may not know of fd00:ec2::254. The IPv4 networks are blocked in
- * each of their IPv6 forms too.
+ * Cloud metadata services, which give credentials to any caller inside the network. Blocked even when the operator
+ * permits a network around them: an operator who permits fd00::/8 may not know of fd00:ec2::254. The IPv4 networks are
+ * blocked in each of their IPv6 forms too.
  */
 export const METADATA_NETWORKS_V4 = [
   '169.254.0.0/16', // 169.254.169.254 of nearly all clouds, and its neighbors for containers

@@ -28,8 +28,8 @@ export interface Claim {
 }
 
 /**
- * Claims up to `limit` due deliveries of an enabled endpoint, in the order in which they are due, and postpones each by the
- * lease. If this process dies, another sends them again after the lease. Rows that another process is claiming are
+ * Claims up to `limit` due deliveries of an enabled endpoint, in the order in which they are due, and postpones each by
+ * the lease. If this process dies, another sends them again after the lease. Rows that another process is claiming are
  * skipped, without waiting for them.
  */
 export async function claimDeliveries(
@@ -112,8 +112,8 @@ interface ClaimRow extends Record<string, unknown> {
 }
 
 /**
- * The endpoints with due deliveries, of all clients. The recursion steps from endpoint to endpoint through the index, so
- * the cost depends on the number of endpoints with pending deliveries, not on the number of deliveries.
+ * The endpoints with due deliveries, of all clients. The recursion steps from endpoint to endpoint through the index,
+ * so the cost depends on the number of endpoints with pending deliveries, not on the number of deliveries.
  */
 export async function findDueEndpoints(database: Database, now: Date): Promise<EndpointKey[]> {
   const rows = await database.query<{ client_id: string; endpoint_id: string }>(

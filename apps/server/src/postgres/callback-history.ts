@@ -45,8 +45,8 @@ export interface DeliveryRow extends Record<string, unknown> {
 }
 
 /** Columns of a delivery `d` and its event `v`. */
-export const DELIVERY_COLUMNS = `d.client_id, d.endpoint_id, d.sequence, v.subject_id, v.version, v.kind, d.state, d.attempts,
-            d.next_attempt_at, d.ended_at`;
+export const DELIVERY_COLUMNS = `d.client_id, d.endpoint_id, d.sequence, v.subject_id, v.version, v.kind,
+            d.state, d.attempts, d.next_attempt_at, d.ended_at`;
 
 export interface DeliveryFilter {
   readonly endpointId: string | null;

@@ -10,7 +10,10 @@ import type { Database, Query } from './database.ts';
 import type { EndpointKey } from './delivery-jobs.ts';
 import { addDeliveryJob } from './delivery-jobs.ts';
 
-/** Restarts the retry schedule of a delivery with an attempt at once. `disabled`: its endpoint is, so nothing is replayed. */
+/**
+ * Restarts the retry schedule of a delivery with an attempt at once. `disabled`: its endpoint is, so nothing is
+ * replayed.
+ */
 export function replayDelivery(database: Database, key: DeliveryKey): Promise<Delivery | 'not_found' | 'disabled'> {
   const { clientId, endpointId, sequence } = key;
   return database.transaction(async (query) => {
@@ -24,7 +27,8 @@ export function replayDelivery(database: Database, key: DeliveryKey): Promise<De
     if (rows[0].disabled) return 'disabled';
     const { rows: replayed } = await query<DeliveryRow>(
       `with d as (
-         update tiba.callback_deliveries set ${RESTART_SCHEDULE} where client_id = $1 and endpoint_id = $2 and sequence = $3
+         update tiba.callback_deliveries set ${RESTART_SCHEDULE}
+          where client_id = $1 and endpoint_id = $2 and sequence = $3
          returning *
        )
        select ${DELIVERY_COLUMNS} from d join tiba.events v on v.client_id = d.client_id and v.sequence = d.sequence`,
@@ -65,8 +69,8 @@ export type ReplayOutcome =
   | { readonly outcome: 'not_found' | 'disabled' | 'unknown_after' };
 
 /**
- * Makes the deliveries of a time range pending again, or creates missing ones, in the order of the events. The limit counts
- * examined events instead of replayed ones, so that the cost is bounded even when few of them match.
+ * Makes the deliveries of a time range pending again, or creates missing ones, in the order of the events. The limit
+ * counts examined events instead of replayed ones, so that the cost is bounded even when few of them match.
  */
 export function replayRange(database: Database, key: EndpointKey, range: ReplayRange): Promise<ReplayOutcome> {
   const { clientId, endpointId } = key;

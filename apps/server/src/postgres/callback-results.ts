@@ -37,11 +37,11 @@ export interface DisabledEndpoint extends EndpointKey {
 }
 
 /**
- * Records attempts, their deliveries and the health of their endpoints in one atomic statement. Returns the endpoints that
- * it disabled.
+ * Records attempts, their deliveries and the health of their endpoints in one atomic statement. Returns the endpoints
+ * that it disabled.
  *
- * A failure that is recorded after its lease has ended, when another process is already retrying, is stored and does not
- * change the delivery. A success always does.
+ * A failure that is recorded after its lease has ended, when another process is already retrying, is stored and does
+ * not change the delivery. A success always does.
  */
 export async function recordResults(
   database: Database,
@@ -136,7 +136,8 @@ with input as materialized (
           (d.state = 'pending' and d.attempts = i.attempt and i.attempt > d.attempts_before))
 ), evaluated as materialized (
   select e.client_id, e.endpoint_id, n.observed_at,
-         case when n.succeeded then n.failing_since else coalesce(e.failing_since, n.failing_since) end as failing_since,
+         case when n.succeeded then n.failing_since
+              else coalesce(e.failing_since, n.failing_since) end as failing_since,
          case when n.gone then 'gone'
               when not n.succeeded and e.failing_since <= n.too_long_since then 'failing' end as disabled_reason
     from unnest(${endpointParameter(1)}::text[], ${endpointParameter(2)}::text[], ${endpointParameter(3)}::boolean[],

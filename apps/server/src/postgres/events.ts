@@ -25,9 +25,9 @@ export interface Event extends NewEvent {
 const COLUMNS = ['client_id', 'subject_id', 'version', 'kind', 'occurred_at', 'data'] as const;
 
 /**
- * Numbers each event in its client's sequence, and adds deliveries and jobs for the endpoints that want it. The client's row
- * in `event_sequences` stays locked until the database transaction ends, so numbers become visible in order and without
- * gaps. Call it last, to hold the lock briefly.
+ * Numbers each event in its client's sequence, and adds deliveries and jobs for the endpoints that want it. The
+ * client's row in `event_sequences` stays locked until the database transaction ends, so numbers become visible in
+ * order and without gaps. Call it last, to hold the lock briefly.
  */
 export async function insertEvents(query: Query, events: readonly NewEvent[]): Promise<void> {
   if (events.length === 0) return;

@@ -37,7 +37,8 @@ const listSchema = {
     after: Type.Optional(
       Type.String({
         description:
-          'Continue after this delivery: the `next_after` of the previous response. Pages neither repeat nor skip deliveries.',
+          'Continue after this delivery: the `next_after` of the previous response. ' +
+          'Pages neither repeat nor skip deliveries.',
       }),
     ),
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: DELIVERIES_MAX, default: DELIVERIES_DEFAULT })),

@@ -13,7 +13,9 @@ import { errorResponses, successResponse } from '../schemas.ts';
 import { EndpointWithSecretSchema, endpointToJson, Kinds, readKinds, readUrl, Url } from './endpoint-resource.ts';
 import { type CallbackDependencies, callbackOperation, manageCallbacks } from './operation.ts';
 
-/** Kinds that were added later are only sent to endpoints that name them, so that existing receivers see no new kind. */
+/**
+ * Kinds that were added later are only sent to endpoints that name them, so that existing receivers see no new kind.
+ */
 const DEFAULT_KINDS = DISBURSEMENT_KINDS;
 const ENDPOINTS_MAX = 10;
 const ENDPOINT_ID_BYTES = 10;
@@ -22,7 +24,9 @@ const schema = {
   ...callbackOperation,
   operationId: 'registerCallbackEndpoint',
   summary: 'Register a callback endpoint',
-  description: `The endpoint receives events from now on: those in \`kinds\`, or all disbursement events when it is omitted. A client has at most ${ENDPOINTS_MAX} endpoints.`,
+  description:
+    'The endpoint receives events from now on: those in `kinds`, or all disbursement events when it is omitted. ' +
+    `A client has at most ${ENDPOINTS_MAX} endpoints.`,
   body: Type.Object({ url: Url, kinds: Type.Optional(Kinds) }),
   response: {
     201: successResponse(EndpointWithSecretSchema, 'Callback endpoint registered', 'The endpoint with its secret.'),
@@ -55,7 +59,7 @@ export function registerEndpoint(
     const endpoint = await insertEndpoint(database, created, ENDPOINTS_MAX);
     if (endpoint === null) {
       throw new ApiError('ENDPOINT_LIMIT_REACHED', {
-        message: `There are already ${ENDPOINTS_MAX} callback endpoints, the maximum: change the url of one that is no longer needed`,
+        message: `You already have ${ENDPOINTS_MAX} callback endpoints, the maximum: change the url of one you no longer need`,
       });
     }
     request.logFields = { endpoint: endpointId };

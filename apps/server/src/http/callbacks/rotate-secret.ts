@@ -16,7 +16,8 @@ const schema = {
   operationId: 'rotateCallbackSecret',
   summary: 'Rotate the secret of a callback endpoint',
   description:
-    'For 24 hours the previous secret signs callbacks too, so that the receiver can verify them during the change. A secret from before an earlier rotation stops signing at once.',
+    'For 24 hours the previous secret signs callbacks too, so that the receiver can verify them during the change. ' +
+    'A secret from before an earlier rotation stops signing at once.',
   params: endpointInPathSchema,
   response: {
     200: successResponse(

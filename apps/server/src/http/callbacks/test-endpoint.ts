@@ -21,7 +21,9 @@ const schema = {
   ...callbackOperation,
   operationId: 'testCallbackEndpoint',
   summary: 'Send a test callback to an endpoint',
-  description: `Sends one signed callback of type \`${TEST_KIND}\` at once and returns the result within 15 seconds. It is not retried and does not change the endpoint. At most ${TESTS_PER_MINUTE} tests per minute.`,
+  description:
+    `Sends one signed callback of type \`${TEST_KIND}\` at once and returns the result within 15 seconds. ` +
+    `It is not retried and does not change the endpoint. At most ${TESTS_PER_MINUTE} tests per minute.`,
   params: endpointInPathSchema,
   response: {
     200: successResponse(

@@ -4,27 +4,27 @@ import { assertError, type ErrorCode } from '../contract/assertions.ts';
 import { type Answer, startTestService, type TestClient, type TestService } from '../support/service.ts';
 import { call, DELIVERIES, ENDPOINTS, EVENTS, register } from './endpoints-harness.ts';
 
-/** What the operations on callbacks refuse, with which code and in which order; another client's is as none. */
+/** Which requests the callback operations reject, with which code and in which order of checks. */
 
 let service: TestService;
-let ofAlpha: string;
-let powerless: TestClient;
+let endpointOfAlpha: string;
+let unauthorized: TestClient;
 before(async () => {
   service = await startTestService({ rails: [] });
-  ({ endpointId: ofAlpha } = await register(service));
-  powerless = await service.addClient('powerless', ['status:read']);
+  ({ endpointId: endpointOfAlpha } = await register(service));
+  unauthorized = await service.addClient('unauthorized', ['status:read']);
 });
 after(() => service?.close());
 
-const GOOD_URL = 'http://127.0.0.1:9/';
+const VALID_URL = 'http://127.0.0.1:9/';
 const NONE = 'ep_00000000000000000000';
 const RANGE = { from: '2026-11-21T00:00:00Z', to: '2026-11-22T00:00:00Z' };
 
 type Request = readonly [method: string, path: string, body?: unknown];
 
-/** Every operation, as it succeeds or finds nothing. */
+/** A valid request for every operation. */
 const operations = (endpointId: string): readonly Request[] => [
-  ['POST', ENDPOINTS, { url: GOOD_URL }],
+  ['POST', ENDPOINTS, { url: VALID_URL }],
   ['GET', ENDPOINTS],
   ['GET', `${ENDPOINTS}/${endpointId}`],
   ['PATCH', `${ENDPOINTS}/${endpointId}`, { disabled: true }],
@@ -44,17 +44,17 @@ async function assertInvalid(request: Request, message: RegExp, code: ErrorCode 
   assertError(await ask(request), code, message);
 }
 
-test('each operation asks for a token, for its scope, and for an Accept that allows JSON, in this order', async () => {
-  for (const request of operations(ofAlpha)) {
+test('each operation checks token, scope and Accept, in this order', async () => {
+  for (const request of operations(endpointOfAlpha)) {
     const headers = { accept: 'text/html' };
     assertError(await ask(request, { token: null, headers }), 'UNAUTHORIZED');
     const scope = request[1] === EVENTS ? /events:read/ : /callbacks:manage/;
-    assertError(await ask(request, { token: powerless.token, headers }), 'FORBIDDEN', scope);
+    assertError(await ask(request, { token: unauthorized.token, headers }), 'FORBIDDEN', scope);
     assertError(await ask(request, { headers }), 'NOT_ACCEPTABLE');
   }
 });
 
-test('where a body is needed: content type, then size, then JSON, then fields, then the endpoint', async () => {
+test('operations with a body check content type, size, JSON, fields and endpoint, in this order', async () => {
   for (const [method, path] of operations(NONE).filter(([, , body]) => body !== undefined)) {
     const big = `{"filler":"${'x'.repeat(17_000)}"`;
     const text = { headers: { 'content-type': 'text/plain' }, body: big };
@@ -67,7 +67,7 @@ test('where a body is needed: content type, then size, then JSON, then fields, t
   }
 });
 
-suite('a URL is refused with what to do instead', () => {
+suite('an invalid URL is rejected with a message that says what to use instead', () => {
   const cases: readonly (readonly [url: unknown, message: RegExp])[] = [
     [undefined, /url must be a string/],
     [7, /url must be a string/],
@@ -89,28 +89,28 @@ suite('a URL is refused with what to do instead', () => {
   for (const [url, message] of cases) {
     test(JSON.stringify(url)?.slice(0, 60) ?? 'none', async () => {
       await assertInvalid(['POST', ENDPOINTS, { url }], message);
-      if (url !== undefined) await assertInvalid(['PATCH', `${ENDPOINTS}/${ofAlpha}`, { url }], message);
+      if (url !== undefined) await assertInvalid(['PATCH', `${ENDPOINTS}/${endpointOfAlpha}`, { url }], message);
     });
   }
 });
 
-test('kinds that are none, unknown, twice or not a list are refused', async () => {
+test('kinds that are empty, unknown, repeated or not a list are rejected', async () => {
   const kind = 'disbursement.failed';
   for (const kinds of [[], ['nope'], [kind, kind], [kind, 'nope'], kind, null, {}, [null], [[kind]], 1]) {
-    await assertInvalid(['POST', ENDPOINTS, { url: GOOD_URL, kinds }], /kinds must be a list/);
-    await assertInvalid(['PATCH', `${ENDPOINTS}/${ofAlpha}`, { kinds }], /kinds must be a list/);
+    await assertInvalid(['POST', ENDPOINTS, { url: VALID_URL, kinds }], /kinds must be a list/);
+    await assertInvalid(['PATCH', `${ENDPOINTS}/${endpointOfAlpha}`, { kinds }], /kinds must be a list/);
   }
 });
 
-test('a change without a change, and one of the wrong type, are refused', async () => {
-  await assertInvalid(['PATCH', `${ENDPOINTS}/${ofAlpha}`, {}], /at least one of/);
-  await assertInvalid(['PATCH', `${ENDPOINTS}/${ofAlpha}`, { disable: true }], /at least one of/);
+test('a PATCH without a known field, or with a field of the wrong type, is rejected', async () => {
+  await assertInvalid(['PATCH', `${ENDPOINTS}/${endpointOfAlpha}`, {}], /at least one of/);
+  await assertInvalid(['PATCH', `${ENDPOINTS}/${endpointOfAlpha}`, { disable: true }], /at least one of/);
   for (const disabled of ['true', 1, null, []]) {
-    await assertInvalid(['PATCH', `${ENDPOINTS}/${ofAlpha}`, { disabled }], /true or false/);
+    await assertInvalid(['PATCH', `${ENDPOINTS}/${endpointOfAlpha}`, { disabled }], /true or false/);
   }
 });
 
-test('queries out of bounds, unknown words and names given twice are refused', async () => {
+test('query parameters that are out of bounds, unknown or repeated are rejected', async () => {
   const cases: readonly (readonly [path: string, message: RegExp])[] = [
     [`${EVENTS}?after=-1`, /after must be a whole number/],
     [`${EVENTS}?after=`, /after must be a whole number/],
@@ -131,8 +131,8 @@ test('queries out of bounds, unknown words and names given twice are refused', a
   for (const [path, message] of cases) await assertInvalid(['GET', path], message);
 });
 
-test('a replay needs an endpoint, two times in their order, and words that are known', async () => {
-  const good = { endpoint_id: ofAlpha, ...RANGE };
+test('a replay needs an endpoint, from before to, and a known state', async () => {
+  const good = { endpoint_id: endpointOfAlpha, ...RANGE };
   const cases: readonly (readonly [body: Record<string, unknown>, message: RegExp])[] = [
     [{ ...good, endpoint_id: undefined }, /endpoint_id must be a string/],
     [{ ...good, endpoint_id: 1 }, /endpoint_id must be a string/],
@@ -152,43 +152,43 @@ test('a replay needs an endpoint, two times in their order, and words that are k
   for (const [body, message] of cases) await assertInvalid(['POST', `${DELIVERIES}/replay`, body], message);
 });
 
-test('nothing is replayed to a disabled endpoint: enable it first', async () => {
+test('a replay to a disabled endpoint is rejected', async () => {
   const { endpointId } = await register(service);
   await ask(['PATCH', `${ENDPOINTS}/${endpointId}`, { disabled: true }]);
   const range = { endpoint_id: endpointId, ...RANGE };
   assertError(await ask(['POST', `${DELIVERIES}/replay`, range]), 'ENDPOINT_DISABLED', /enable it first/);
 });
 
-test("another client's endpoint and none at all: the same bytes from every operation", async () => {
+test("another client's endpoint and an unknown one get the same bytes from every operation", async () => {
   const { token } = service.beta;
   const comparable = ({ status, text }: Answer): unknown => ({ status, text });
-  for (const [index, request] of operations(ofAlpha).entries()) {
+  for (const [index, request] of operations(endpointOfAlpha).entries()) {
     if (!request[1].includes('ep_') && !request[1].endsWith('/replay')) continue;
-    const refused = await ask(request, { token });
-    assert.equal(refused.status, 404, refused.text);
+    const response = await ask(request, { token });
+    assert.equal(response.status, 404, response.text);
     const ofNone = operations(NONE)[index] ?? assert.fail();
-    assert.deepEqual(comparable(refused), comparable(await ask(ofNone, { token })));
+    assert.deepEqual(comparable(response), comparable(await ask(ofNone, { token })));
   }
-  const filtered = await ask(['GET', `${DELIVERIES}?endpoint_id=${ofAlpha}`], { token });
+  const filtered = await ask(['GET', `${DELIVERIES}?endpoint_id=${endpointOfAlpha}`], { token });
   assertError(filtered, 'ENDPOINT_NOT_FOUND');
   assert.equal(filtered.text, (await ask(['GET', `${DELIVERIES}?endpoint_id=${NONE}`], { token })).text);
   assert.deepEqual((await ask(['GET', ENDPOINTS], { token })).json.data, { endpoints: [] });
-  // Nothing of what was asked for came about.
-  const { json } = await ask(['GET', `${ENDPOINTS}/${ofAlpha}`]);
+  // None of the requests had an effect.
+  const { json } = await ask(['GET', `${ENDPOINTS}/${endpointOfAlpha}`]);
   assert.equal(json.data?.['status'], 'enabled');
 });
 
-test('what cannot be an ID is not found, whatever it holds', async () => {
+test('a text that is no ID is not found', async () => {
   for (const id of ['x', '%00', '%ff', 'ep_%00', `${NONE}%0a`, 'EP_00000000000000000000', 'é', "'"]) {
     assertError(await ask(['GET', `${ENDPOINTS}/${id}`]), 'ENDPOINT_NOT_FOUND');
     assertError(await ask(['GET', `${DELIVERIES}/${id}`]), 'DELIVERY_NOT_FOUND');
     assertError(await ask(['GET', `${DELIVERIES}?endpoint_id=${id}`]), 'ENDPOINT_NOT_FOUND');
   }
-  assertError(await ask(['GET', `${DELIVERIES}/${ofAlpha}-9999999999999999`]), 'DELIVERY_NOT_FOUND');
-  assertError(await ask(['DELETE', `${ENDPOINTS}/${ofAlpha}`]), 'METHOD_NOT_ALLOWED');
+  assertError(await ask(['GET', `${DELIVERIES}/${endpointOfAlpha}-9999999999999999`]), 'DELIVERY_NOT_FOUND');
+  assertError(await ask(['DELETE', `${ENDPOINTS}/${endpointOfAlpha}`]), 'METHOD_NOT_ALLOWED');
 });
 
-test('while the store cannot answer, every operation says so, and none of them fails otherwise', async () => {
+test('every operation answers SERVICE_UNAVAILABLE while the database is unavailable', async () => {
   const other = await startTestService({ rails: [] });
   try {
     const { endpointId } = await register(other);
