@@ -66,7 +66,7 @@ test('a callback is sent again with the same id when its process is killed befor
   );
 });
 
-test('a callback is sent again with the same id when its process is killed before it records the answer', async (context) => {
+test('a callback is sent again with the same id when its process is killed before recording the answer', async (context) => {
   const child = await startProcess(context);
   const receiver = await startCallbackReceiver(context, (response) => {
     // The process is stopped before the answer arrives, so it cannot have recorded it.

@@ -25,8 +25,8 @@ const schema = {
   operationId: 'changeCallbackEndpoint',
   summary: 'Change, disable or enable a callback endpoint',
   description:
-    'Omitted fields stay unchanged. Enabling an endpoint clears its failures and sends its pending deliveries at once. ' +
-    'Events that happened while it was disabled are only sent when you replay them.',
+    'Omitted fields stay unchanged. Enabling an endpoint clears its failures and sends its pending deliveries at ' +
+    'once. Events that happened while it was disabled are only sent when you replay them.',
   params: endpointInPathSchema,
   body: Type.Object({
     url: Type.Optional(Url),

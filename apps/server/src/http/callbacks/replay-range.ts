@@ -23,8 +23,8 @@ const schema = {
   operationId: 'replayCallbackDeliveries',
   summary: 'Send all callbacks of a time range again',
   description:
-    'Includes events that the endpoint wants and was never sent, because it was not registered or was disabled when they ' +
-    'happened. A long range takes several requests: while `has_more` is true, repeat the request with `after`.',
+    'Includes events that the endpoint wants and was never sent, because it was not registered or was disabled when ' +
+    'they happened. A long range takes several requests: while `has_more` is true, repeat the request with `after`.',
   body: Type.Object({
     endpoint_id: EndpointId,
     from: Type.String({ format: 'date-time', description: 'RFC 3339: events from this time on.' }),
