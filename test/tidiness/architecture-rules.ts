@@ -23,7 +23,10 @@ const FLOOR_OF = new Map(FLOORS.flatMap((folders, floor) => folders.map((folder)
 
 const serverCode = (repository: Repository): string[] => select(repository, [SERVER], ['.ts']);
 /** The folder or, where the file lies in none, the file, directly below the service's source. */
-const partOf = (file: string): string => file.slice(SERVER.length).split('/')[0] ?? '';
+const partOf = (file: string): string => {
+  const [part = ''] = file.slice(SERVER.length).split('/');
+  return part === 'config-values.ts' ? 'config.ts' : part;
+};
 
 const floors: Rule = {
   name: 'a folder of the service imports only from the floors below it',

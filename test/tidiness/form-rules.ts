@@ -83,7 +83,7 @@ const sectionsExist: Rule = {
     return select(repository, ['apps/', 'test/', 'docs/', 'bench/'], ['.ts', '.sql', '.md'])
       .filter((file) => !file.startsWith('test/tidiness/'))
       .flatMap((file) =>
-        [...textOf(repository, file).matchAll(/docs\/contract\.md,? (?:sections? )?(\d(?:\.\d)?)/g)]
+        [...textOf(repository, file).matchAll(/docs\/contract\.md,? (?:sections? )?(\d+(?:\.\d+)?)/g)]
           .filter(([, section]) => !sections.has(section))
           .map(([cited]) => `${file}: ${cited}`),
       );
