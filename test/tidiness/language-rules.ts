@@ -38,8 +38,8 @@ function findAll(repository: Repository, files: readonly string[], pattern: RegE
  * user `nobody` of Unix is no such word.
  */
 const ARCHAIC_WORDS = [
-  ...['whoever', 'whomever', 'whosoever', 'whatsoever', 'somebody', 'for ever', 'henceforth', 'thereof', 'therein'],
-  ...['hitherto', 'in vain', 'so many', 'besides that', 'he', 'him', 'his', 'himself'],
+  'whoever|whomever|whosoever|whatsoever|somebody|for ever|henceforth|thereof|therein',
+  'hitherto|in vain|so many|besides that|he|him|his|himself',
 ];
 const ARCHAIC = new RegExp(String.raw`\b(?:${ARCHAIC_WORDS.join('|')})\b|(?<!['\x60"])\bnobody\b(?!['\x60"])`, 'i');
 
@@ -56,9 +56,9 @@ const plainEnglish: Rule = {
 
 /** The project's former words that stand for nothing in their ordinary sense here: they are gone from texts as well. */
 const FORMER = [
-  ...['harvest', 'bank[-_ ]?news', 'kept[-_ ]?verdict', 'check[-_ ]?record', 'said[-_ ]?word', 'also[-_ ]?rows'],
-  ...['patiently', 'mortal', 'asked[-_ ]?times', 'asked[-_ ]?rail', 'told[-_ ]?up[-_ ]?to', 'transfer[-_]inquir'],
-  ...['bank[-_]states', 'event[-_]counts', 'observation', 'ledger', 'suspects', 'neighbou?r', 'given a rest'],
+  'harvest|bank[-_ ]?news|kept[-_ ]?verdict|check[-_ ]?record|said[-_ ]?word|also[-_ ]?rows',
+  'patiently|mortal|asked[-_ ]?times|asked[-_ ]?rail|told[-_ ]?up[-_ ]?to|transfer[-_]inquir',
+  'bank[-_]states|event[-_]counts|observation|ledger|suspects|neighbou?r|given a rest',
 ];
 const FORMER_WORDS = new RegExp(String.raw`\b\w*(?:${FORMER.join('|')})\w*`, 'i');
 
@@ -78,11 +78,12 @@ const noFormerWords: Rule = {
 
 /** Ordinary words in a sentence, private ones as a name. */
 const FORMER_AS_NAMES = [
-  ...['said', 'told', 'heard', 'asked', 'asker', 'asking', 'fate', 'recently', 'refreshing', 'follower', 'followers'],
-  ...['endings', 'gate', 'trip', 'trips', 'weather', 'witness', 'liar', 'stranger', 'strangers', 'owed', 'patience'],
-  ...['goodbye', 'mortal', 'suspects'],
+  'said|told|heard|asked|asker|asking|fate|recently|refreshing|follower|followers',
+  'endings|gate|trip|trips|weather|witness|liar|stranger|strangers|owed|patience',
+  'goodbye|mortal|suspects',
 ];
 const FORMER_NAMES = new RegExp(String.raw`(?<![.\w$])(?:${FORMER_AS_NAMES.join('|')})\b(?!\s*\()|\b\w+Parts\b`);
+
 /** `parts` of a package (ECMA-376, part 2), of a request and the like are data, not what is passed in. */
 const DATA_PARTS = /\b(?:WorkbookParts|openParts|PackageParts)\b/g;
 
