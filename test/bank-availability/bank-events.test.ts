@@ -5,9 +5,9 @@ import { register } from '../callbacks/endpoints-harness.ts';
 import { startCallbackReceiver, verified, webhookId } from '../callbacks/webhook.ts';
 import { namesOf, openDatabase, startCheckingService, startStoppableBank } from './stoppable-bank.ts';
 
-/** That a bank is down, and that it is up again: who is told, and what. */
+/** The events bank.down and bank.up: which clients receive them, and what they say. */
 
-test('a bank that dies, is tried in vain and comes back is told of twice: signed, in order, to those it concerns', async (context) => {
+test('a bank that goes down, fails its trials and recovers causes two signed events, in order', async (context) => {
   const database = await openDatabase(context);
   const bank = await startStoppableBank(context);
   const {
@@ -29,8 +29,8 @@ test('a bank that dies, is tried in vain and comes back is told of twice: signed
   await check();
   bank.isStopped = true;
   await untilEvents(1);
-  const asked = bank.inquiryCount();
-  await checkUntil('three more questions in vain', () => bank.inquiryCount() >= asked + 3);
+  const inquiries = bank.inquiryCount();
+  await checkUntil('three more failed inquiries', () => bank.inquiryCount() >= inquiries + 3);
   bank.isStopped = false;
   const events = await untilEvents(2);
   assert.deepEqual(namesOf(events), [
@@ -42,11 +42,11 @@ test('a bank that dies, is tried in vain and comes back is told of twice: signed
   assert.deepEqual(callbacks.map(webhookId).toSorted(), ['evt_CENAIDJA_1', 'evt_CENAIDJA_2']);
   for (const callback of callbacks) {
     const version = Number(webhookId(callback).at(-1));
-    const { timestamp, ...believed } = verified(secret, callback);
+    const { timestamp, ...payload } = verified(secret, callback);
     assert.match(String(timestamp), /Z$/);
     const status = version === 1 ? 'DOWN' : 'UP';
     const data = events[version - 1]?.data ?? {};
-    assert.deepEqual(believed, { type: `bank.${status.toLowerCase()}`, version, data });
+    assert.deepEqual(payload, { type: `bank.${status.toLowerCase()}`, version, data });
     const { since, ...rest } = data;
     assert.match(String(since), /^\d{4}-\d\d-\d\dT.*Z$/);
     assert.deepEqual(rest, { bank_code: '014', bic: 'CENAIDJA', bank_name: 'Bank Central Asia', status });
@@ -54,5 +54,5 @@ test('a bank that dies, is tried in vain and comes back is told of twice: signed
   assert.deepEqual(namesOf(await eventsOf(service.beta.token)), namesOf(events));
   assert.deepEqual(await eventsOf(unconcerned.token), []);
   assert.deepEqual(await query(`select from tiba.events where client_id = 'former'`), []);
-  assert.deepEqual(other.requests, [], 'an endpoint that named no kinds is told of disbursements alone');
+  assert.deepEqual(other.requests, [], 'an endpoint without kinds receives events of disbursements only');
 });

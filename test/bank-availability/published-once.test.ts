@@ -10,12 +10,12 @@ import {
   startStoppableBank,
 } from './stoppable-bank.ts';
 
-/** However many processes there are, a bank's change is told once. */
+/** A bank's change is published once, whatever the number of processes. */
 
 const isDown = async ({ service, token }: CheckingService): Promise<boolean> =>
   (await call(service, 'GET', '/api/v1/banks/BCA', { token })).json.data?.['status'] === 'DOWN';
 
-test('several processes tell it once, and one that is started while the bank is DOWN tells that it is UP', async (context) => {
+test('several processes publish a change once, also one that was started while the bank was DOWN', async (context) => {
   const database = await openDatabase(context);
   const bank = await startStoppableBank(context);
   const first = await startCheckingService(context, database, bank);
@@ -29,8 +29,8 @@ test('several processes tell it once, and one that is started while the bank is 
   await third.checkUntil('DOWN', () => isDown(third));
   bank.isStopped = false;
   await third.untilEvents(2);
-  // The second has not been asked since, so the bank is DOWN for it. That is old, and no news; when it has told of
-  // another bank, it has had time to say so.
+  // The second has made no inquiry since, so the bank is DOWN for it. That is older than the published status and is
+  // not published; once it has published a change of another bank, it has had the time to do so.
   assert.ok(await isDown(second));
   bank.isStopped = true;
   await eventually('another bank is DOWN', async () => {

@@ -10,18 +10,18 @@ import { eventually } from '../support/eventually.ts';
 import { rsaKeys } from '../support/rsa-keys.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
-/** A database that ends with the test. */
+/** A database that is dropped after the test. */
 export async function openDatabase(context: TestContext): Promise<TestDatabase> {
   const database = await createTestDatabase();
   context.after(() => database.drop());
   return database;
 }
 
-/** A bank that dies and comes back. */
+/** A bank that can be stopped and started again. */
 export interface StoppableBank {
   isStopped: boolean;
   rail(): Rail;
-  /** How many inquiries have arrived. */
+  /** The number of inquiries that have arrived. */
   inquiryCount(): number;
 }
 
@@ -39,27 +39,27 @@ export async function startStoppableBank(context: TestContext): Promise<Stoppabl
   return bank;
 }
 
-/** Given up after three failures, and tried again soon. */
-const IMPATIENT: AccountInquiriesOptions = {
+/** The circuit breaker opens after three failures, and tries again soon. */
+const QUICK_BREAKER: AccountInquiriesOptions = {
   protection: {
     ...PROTECTION,
     breaker: { ...PROTECTION.breaker, consecutiveFailuresMax: 3, openMinMs: 200, openMaxMs: 400 },
   },
 };
 
-/** A process of the service, which can ask this bank. */
+/** A process of the service with this bank, and a client that checks accounts. */
 export interface CheckingService {
   readonly service: TestService;
-  /** Of a client that may use the whole public API. */
+  /** The token of a client that may use the whole public API. */
   readonly token: string;
-  /** Checks an account that nobody has asked about, by default BCA's. */
+  /** Checks a new account, by default one at BCA. */
   check(bankCode?: string): Promise<void>;
-  /** What a client, by default that one, was told so far. */
+  /** The events so far of a client, by default of that one. */
   events(token?: string): Promise<readonly PublishedEvent[]>;
-  /** Keeps checking accounts, as clients do, until it has been told so much. */
+  /** Keeps checking accounts until the client has this number of events. */
   untilEvents(count: number): Promise<readonly PublishedEvent[]>;
-  /** Keeps checking accounts until it is so. */
-  checkUntil(what: string, isSo: () => boolean | Promise<boolean>): Promise<void>;
+  /** Keeps checking accounts until the condition holds. */
+  checkUntil(what: string, condition: () => boolean | Promise<boolean>): Promise<void>;
 }
 
 export interface PublishedEvent {
@@ -68,40 +68,40 @@ export interface PublishedEvent {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** It ends with the test, or before. */
+/** It is closed after the test, if the test has not closed it. */
 export async function startCheckingService(
   context: TestContext,
   database: TestDatabase,
   bank: StoppableBank,
 ): Promise<CheckingService> {
-  const service = await startTestService({ rails: [bank.rail()], inquiries: IMPATIENT, database });
+  const service = await startTestService({ rails: [bank.rail()], inquiries: QUICK_BREAKER, database });
   context.after(() => service.close());
   const { token } = service.alpha;
 
-  const asker: CheckingService = {
+  const checking: CheckingService = {
     service,
     token,
     async check(bankCode = 'BCA') {
       accounts += 1;
       await service.checkAccount({ bank_code: bankCode, account_number: String(1_000_000_000 + accounts) });
     },
-    async events(by = token) {
-      const answer = await call(service, 'GET', EVENTS, { token: by });
+    async events(clientToken = token) {
+      const answer = await call(service, 'GET', EVENTS, { token: clientToken });
       assert.equal(answer.status, 200, answer.text);
       return answer.json.data?.['events'] as readonly PublishedEvent[];
     },
     async untilEvents(count) {
       let events: readonly PublishedEvent[] = [];
-      await asker.checkUntil(`${count} events`, async () => (events = await asker.events()).length >= count);
+      await checking.checkUntil(`${count} events`, async () => (events = await checking.events()).length >= count);
       return events;
     },
-    checkUntil: (what, isSo) =>
+    checkUntil: (what, condition) =>
       eventually(what, async () => {
-        await asker.check();
-        return isSo();
+        await checking.check();
+        return condition();
       }),
   };
-  return asker;
+  return checking;
 }
 
 let accounts = 0;

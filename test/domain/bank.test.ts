@@ -39,12 +39,12 @@ suite('finding a bank', () => {
     }
   });
 
-  test('the order of the entries does not decide who a shared clearing code means', () => {
+  test('the order of the entries does not decide which bank a shared clearing code means', () => {
     const reversed = createBankDirectory(entries.toReversed());
     for (const unit of shariaUnits) assert.equal(reversed.find(unit.clearingCode)?.unit, 'conventional');
   });
 
-  test('every BIC finds its bank, and so picks the sharia unit, in 8 and in 11 characters', () => {
+  test('every BIC finds its bank, also a sharia unit, with 8 and with 11 characters', () => {
     for (const bank of banks) {
       for (const branch of ['', 'XXX', '0A9']) assert.equal(directory.find(bank.bic + branch), bank);
     }
@@ -66,11 +66,7 @@ suite('finding a bank', () => {
 
   test('letters outside ASCII match nothing, though upper-casing turns them into ASCII', () => {
     for (const code of ['mandırı', 'bßpidsp', 'bſi']) {
-      assert.notEqual(
-        directory.find(code.toUpperCase()),
-        null,
-        'the example must be one that upper-casing would let in',
-      );
+      assert.notEqual(directory.find(code.toUpperCase()), null, 'upper-casing must turn the example into a valid code');
       assert.equal(directory.find(code), null);
     }
     for (const code of ['ＢＣＡ', 'BCÁ', 'BАNK BCA', '٠١٤', '０１４']) assert.equal(directory.find(code), null);
@@ -85,7 +81,7 @@ suite('finding a bank', () => {
     }
   });
 
-  test('nothing is guessed: what is near a code or a name is neither', () => {
+  test('only exact codes and names find a bank', () => {
     const nearCodes = ['', '14', '0014', '14.0', '999', 'CENAIDJ', 'CENAIDJAX', 'CENAIDJAXX', 'CENAIDJAXXXX'];
     const nearNames = ['BANK', 'BANK ', 'BANKBCA', 'BANK  BCA', 'BANK BANK BCA', 'BCA BANK', 'Bank Central Asia'];
     for (const code of [...nearCodes, ...nearNames]) {
@@ -93,11 +89,11 @@ suite('finding a bank', () => {
     }
   });
 
-  test('"Bank " stands before short names only', () => {
+  test('"Bank " may precede short names only', () => {
     for (const code of ['BANK 014', 'BANK CENAIDJA', 'BANK CENAIDJAXXX']) assert.equal(directory.find(code), null);
   });
 
-  test('a branch is cut off BICs only, and only when it is one', () => {
+  test('a branch is removed from BICs only, and only if it has three letters or digits', () => {
     for (const code of ['SINARMASXXX', 'CITIBANKXXX', 'CENAIDJA-XX', 'CENAIDJA   '])
       assert.equal(directory.find(code), null);
   });
@@ -109,8 +105,8 @@ suite('finding a bank', () => {
   });
 });
 
-suite('making a directory', () => {
-  test('a code that two banks claim is refused, whatever kind of code it is', () => {
+suite('creating a directory', () => {
+  test('a code that two banks claim is an error, whatever kind of code it is', () => {
     const rivals = [
       { clearing_code: '014' },
       { bic: 'CENAIDJA' },
@@ -124,7 +120,7 @@ suite('making a directory', () => {
     }
   });
 
-  test('an unknown unit is refused', () => {
+  test('an unknown unit is an error', () => {
     assert.throws(
       () => createBankDirectory([{ ...madeUpEntry, unit: 'islamic' }]),
       /MADEIDUP has the unknown unit islamic/,
@@ -147,7 +143,7 @@ suite('the directory of Indonesia', () => {
     assert.equal(new Set(banks.map((bank) => bank.clearingCode)).size, 106);
   });
 
-  test('codes, BICs and short names have their shapes', () => {
+  test('codes, BICs and short names have the right form', () => {
     for (const bank of banks) {
       assert.match(bank.clearingCode, /^\d{3}$/);
       assert.match(bank.bic, /^[A-Z]{4}ID[A-Z0-9]{2}$/);
@@ -162,7 +158,7 @@ suite('the directory of Indonesia', () => {
     assertDistinct(banks.map((bank) => bank.name.toUpperCase()));
   });
 
-  test('no short name carries the word "BANK", which may stand before any of them', () => {
+  test('no short name contains the word "BANK", which may precede any of them', () => {
     for (const shortName of shortNames) assert.ok(!shortName.split(' ').includes('BANK'), shortName);
   });
 
@@ -176,19 +172,19 @@ suite('the directory of Indonesia', () => {
       assert.equal(bank.name.endsWith(' Unit Usaha Syariah'), bank.unit === 'sharia_unit', bank.name);
   });
 
-  test('names carry no legal form of listing, no stray punctuation and no double spaces', () => {
+  test('names contain no legal form, no stray punctuation and no double spaces', () => {
     for (const { name } of banks) {
       assert.doesNotMatch(name, /\btbk\b|^PT\b|\bUUS\b/i);
       assert.match(name, /^[A-Za-z0-9]+(?: (?:[A-Za-z0-9]+|\([A-Za-z ]+\)|N\.A\.))*$/);
     }
   });
 
-  test('names shout no word but known abbreviations', () => {
-    const shouted = banks.flatMap((bank) => bank.name.match(/\b[A-Z]{2,}\b/g) ?? []);
-    assert.equal([...new Set(shouted)].toSorted().join(' '), abbreviations);
+  test('only known abbreviations are in capitals', () => {
+    const inCapitals = banks.flatMap((bank) => bank.name.match(/\b[A-Z]{2,}\b/g) ?? []);
+    assert.equal([...new Set(inCapitals)].toSorted().join(' '), abbreviations);
   });
 
-  test('account lengths stand only where the bank publishes them: BCA, 10 digits', () => {
+  test('only a bank that publishes its account number length has one: BCA, 10 digits', () => {
     const withLength = banks.filter((bank) => 'accountNumberLength' in bank);
     assert.deepEqual(withLength.map(lengthOf), ['CENAIDJA 10']);
   });
@@ -198,10 +194,10 @@ function lengthOf(bank: Bank): string {
   return `${bank.bic} ${bank.accountNumberLength}`;
 }
 
-function assertDistinct(words: readonly string[]): void {
+function assertDistinct(values: readonly string[]): void {
   const seen = new Set<string>();
-  for (const word of words) {
-    assert.ok(!seen.has(word), `${word} stands twice`);
-    seen.add(word);
+  for (const value of values) {
+    assert.ok(!seen.has(value), `${value} occurs twice`);
+    seen.add(value);
   }
 }

@@ -9,7 +9,7 @@ import {
 
 const CODES = Object.keys(FAILURE_REASONS) as FailureReason[];
 
-test('the published list has at least the reasons that clients were promised', () => {
+test('the published list has at least the reasons promised to clients', () => {
   const promised =
     `ACCOUNT_NOT_FOUND ACCOUNT_INACTIVE ACCOUNT_DORMANT ACCOUNT_BLOCKED NAME_MISMATCH AMOUNT_LIMIT_EXCEEDED
     INSUFFICIENT_FUNDS SUSPECTED_FRAUD BANK_UNAVAILABLE BANK_NOT_SUPPORTED CUT_OFF CANCELLED REFUNDED DUPLICATE
@@ -20,7 +20,7 @@ test('the published list has at least the reasons that clients were promised', (
   );
 });
 
-test('each reason is a code, what happened and what to do, in one line that the feed takes back', () => {
+test('each reason is a code, what happened and what to do, in one line that the feed accepts', () => {
   for (const code of CODES) {
     const text = publishedReason(code);
     assert.match(text, /^[A-Z]+(?:_[A-Z]+)*: [A-Z][^.:]+\. [A-Z][^.:]+\.$/);
@@ -31,7 +31,7 @@ test('each reason is a code, what happened and what to do, in one line that the 
   assert.equal(new Set(CODES.map(publishedReason)).size, CODES.length);
 });
 
-test('a text that is not published names no reason but OTHER', () => {
+test('a text that is not published is read as OTHER', () => {
   const text = publishedReason('CANCELLED');
   for (const other of [
     '',

@@ -59,14 +59,14 @@ suite('a reference ID', () => {
     assert.equal(isReferenceId(''), false);
   });
 
-  test('is counted right also where long and short code points mix', () => {
+  test('is counted correctly where code points of one and of two UTF-16 units mix', () => {
     const mixed = fc.array(fc.constantFrom('a', '\u{1f600}'), { minLength: 100, maxLength: 150 });
     fc.assert(
       fc.property(mixed, (characters) => assert.equal(isReferenceId(characters.join('')), characters.length <= 128)),
     );
   });
 
-  test('holds no control character, wherever it stands', () => {
+  test('contains no control character at any position', () => {
     assert.equal(CONTROL_CHARACTERS.length, 65);
     for (const control of CONTROL_CHARACTERS) {
       for (const value of [control, `a${control}`, `${control}a`, `a${control}b`, `é${control}`]) {
@@ -75,7 +75,7 @@ suite('a reference ID', () => {
     }
   });
 
-  test('holds no lone surrogate', () => {
+  test('contains no lone surrogate', () => {
     for (const value of ['\ud800', '\udc00', 'a\ud800', '\ud800a', '\udc00\ud800', '\u{1f600}\udc00']) {
       assert.equal(isReferenceId(value), false, JSON.stringify(value));
     }
@@ -83,7 +83,7 @@ suite('a reference ID', () => {
 });
 
 suite('plain text', () => {
-  test('may be empty, and as long as is said', () => {
+  test('may be empty, and has at most the given length', () => {
     assert.ok(isPlainText('', 0));
     assert.ok(isPlainText('abc', 3));
     assert.equal(isPlainText('abcd', 3), false);

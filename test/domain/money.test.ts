@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { addMoney, parseMoney } from '../../apps/server/src/domain/money.ts';
 
 suite('parsing money', () => {
-  test('gives the canonical text: two places, always', () => {
+  test('returns the canonical text with two places', () => {
     const forms = {
       0: '0.00',
       '0.0': '0.00',
@@ -18,7 +18,7 @@ suite('parsing money', () => {
     for (const [text, money] of Object.entries(forms)) assert.equal(parseMoney(text), money);
   });
 
-  test('takes nothing but a plain, non-negative decimal with two places at the most', () => {
+  test('accepts only a plain, non-negative decimal with at most two places', () => {
     const others = [
       '',
       ' ',
@@ -51,13 +51,13 @@ suite('parsing money', () => {
     for (const text of others) assert.equal(parseMoney(text), null, JSON.stringify(text));
   });
 
-  test('is the same again for what it gave', () => {
+  test('returns canonical text unchanged', () => {
     fc.assert(fc.property(money(), (text) => assert.equal(parseMoney(text), text)));
   });
 });
 
 suite('adding money', () => {
-  test('is exact, where binary floats are not', () => {
+  test('is exact where binary floating point is not', () => {
     assert.equal(addMoney('0.10', '0.20'), '0.30');
     assert.equal(addMoney('9007199254740993.01', '0.00'), '9007199254740993.01');
     assert.equal(addMoney('999999999999999999.99', '0.01'), '1000000000000000000.00');
@@ -65,7 +65,7 @@ suite('adding money', () => {
     assert.equal(addMoney('0.01', '0.04'), '0.05');
   });
 
-  test('counts hundredths', () => {
+  test('is the sum of the hundredths', () => {
     const hundredths = (text: string): bigint => BigInt(text.replace('.', ''));
     fc.assert(
       fc.property(money(), money(), (one, other) => {

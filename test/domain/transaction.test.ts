@@ -47,7 +47,7 @@ const failed: Transaction = {
 
 const at = (now: string) => ({ now, expectedMs: () => 30 * 60_000 });
 
-const say = (status: StatusUpdate['status'], rest: Partial<StatusUpdate> = {}): StatusUpdate => ({
+const updateTo = (status: StatusUpdate['status'], rest: Partial<StatusUpdate> = {}): StatusUpdate => ({
   clientId: 'alpha',
   transactionId: 'TB0000000001',
   status,
@@ -62,7 +62,7 @@ suite('the status of a transaction', () => {
 
   test('moves from PROCESS to SUCCESS or FAILED, and nowhere else', () => {
     const outcomes = [known, succeeded, failed].map((each) =>
-      STATUSES.map((status) => applyUpdate(each, say(status), at(LATER)).outcome),
+      STATUSES.map((status) => applyUpdate(each, updateTo(status), at(LATER)).outcome),
     );
     assert.deepEqual(outcomes, [
       ['unchanged', 'advanced', 'advanced'],
@@ -71,35 +71,35 @@ suite('the status of a transaction', () => {
     ]);
   });
 
-  test('takes its end from the word, and the time from now where the word has none', () => {
-    assert.deepEqual(applyUpdate(known, say('SUCCESS'), at(NOW)), {
+  test('takes its final fields from the update, and the current time if the update has none', () => {
+    assert.deepEqual(applyUpdate(known, updateTo('SUCCESS'), at(NOW)), {
       outcome: 'advanced',
       transaction: succeeded,
       events: ['disbursement.succeeded'],
     });
-    assert.deepEqual(applyUpdate(known, say('FAILED'), at(NOW)), {
+    assert.deepEqual(applyUpdate(known, updateTo('FAILED'), at(NOW)), {
       outcome: 'advanced',
       transaction: failed,
       events: ['disbursement.failed'],
     });
-    assert.deepEqual(applyUpdate(known, say('SUCCESS', { processedAt: LATER }), at(NOW)), {
+    assert.deepEqual(applyUpdate(known, updateTo('SUCCESS', { processedAt: LATER }), at(NOW)), {
       outcome: 'advanced',
       transaction: { ...succeeded, processedAt: LATER },
       events: ['disbursement.succeeded'],
     });
   });
 
-  test('never leaves a final state and changes nothing but the ending, whatever is said, while its version grows by one with each event', () => {
+  test('never leaves a final status; only final fields and rail change, and each event raises the version', () => {
     fc.assert(
-      fc.property(fc.array(words(), { maxLength: 12 }), (said) => {
+      fc.property(fc.array(anyUpdate(), { maxLength: 12 }), (updates) => {
         let state = null as Transaction | null;
-        let told = 0;
-        for (const each of said) {
+        let eventCount = 0;
+        for (const each of updates) {
           const before: Transaction | null = state;
-          const observed = applyUpdate(before, each, at(NOW));
-          if (!('transaction' in observed) || observed.transaction === undefined) continue;
-          state = observed.transaction;
-          told += 'events' in observed ? observed.events.length : 0;
+          const result = applyUpdate(before, each, at(NOW));
+          if (!('transaction' in result) || result.transaction === undefined) continue;
+          state = result.transaction;
+          eventCount += 'events' in result ? result.events.length : 0;
           if (before !== null && isFinal(before.status)) assert.equal(state.status, before.status);
           assert.equal(state.processedAt === null, state.status === 'PROCESS');
           assert.equal(state.failureReason === null, state.status !== 'FAILED');
@@ -115,18 +115,18 @@ suite('the status of a transaction', () => {
               rail,
               railReference,
             });
-            assert.equal(version - before.version, 'events' in observed ? observed.events.length : 0);
+            assert.equal(version - before.version, 'events' in result ? result.events.length : 0);
           }
         }
-        // Nothing is told of a first word that says PROCESS, and what happens next is number 2.
-        if (state !== null) assert.ok(state.version === told || state.version === told + 1);
+        // A first update with PROCESS causes no event, and the next event raises the version to 2.
+        if (state !== null) assert.ok(state.version === eventCount || state.version === eventCount + 1);
       }),
       { numRuns: 500 },
     );
   });
 
-  test('stays SUCCESS when the money comes back: a reversal is told once', () => {
-    const reversal = say('SUCCESS', { reversedAt: LATER });
+  test('stays SUCCESS when the bank returns the money: a reversal causes one event', () => {
+    const reversal = updateTo('SUCCESS', { reversedAt: LATER });
     const reversed: Transaction = { ...succeeded, reversedAt: LATER, version: 3 };
     assert.deepEqual(applyUpdate(succeeded, reversal, at(NOW)), {
       outcome: 'reversed',
@@ -134,32 +134,34 @@ suite('the status of a transaction', () => {
       events: ['disbursement.reversed'],
     });
     assert.deepEqual(applyUpdate(reversed, reversal, at(NOW)), { outcome: 'unchanged' });
-    assert.equal(applyUpdate(reversed, say('SUCCESS', { reversedAt: NOW }), at(NOW)).outcome, 'conflict');
+    assert.equal(applyUpdate(reversed, updateTo('SUCCESS', { reversedAt: NOW }), at(NOW)).outcome, 'conflict');
     const both = applyUpdate(known, reversal, at(NOW));
     assert.ok(both.outcome === 'advanced');
     assert.deepEqual(both.events, ['disbursement.succeeded', 'disbursement.reversed']);
     assert.equal(both.transaction.version, 3);
   });
 
-  test('keeps the end as the first final word had it: another time or reason for the same status contradicts nothing', () => {
-    assert.deepEqual(applyUpdate(succeeded, say('SUCCESS', { processedAt: LATER }), at(NOW)), { outcome: 'unchanged' });
-    assert.deepEqual(applyUpdate(failed, say('FAILED', { processedAt: LATER, failureReason: 'other' }), at(NOW)), {
+  test('keeps the final fields of the first final update: another time or reason is no conflict', () => {
+    assert.deepEqual(applyUpdate(succeeded, updateTo('SUCCESS', { processedAt: LATER }), at(NOW)), {
+      outcome: 'unchanged',
+    });
+    assert.deepEqual(applyUpdate(failed, updateTo('FAILED', { processedAt: LATER, failureReason: 'other' }), at(NOW)), {
       outcome: 'unchanged',
     });
   });
 
-  test('may learn of its rail later, which is no event, and contradicts another one', () => {
-    const carried = applyUpdate(known, say('PROCESS', { rail: 'bca', railReference: 'R1' }), at(NOW));
+  test('takes its rail from a later update without an event, and a different rail is a conflict', () => {
+    const carried = applyUpdate(known, updateTo('PROCESS', { rail: 'bca', railReference: 'R1' }), at(NOW));
     assert.deepEqual(carried, { outcome: 'unchanged', transaction: { ...known, rail: 'bca', railReference: 'R1' } });
     const onRail: Transaction = { ...known, rail: 'bca', railReference: 'R1' };
     assert.equal(
-      applyUpdate(onRail, say('PROCESS', { rail: 'bca', railReference: 'R2' }), at(NOW)).outcome,
+      applyUpdate(onRail, updateTo('PROCESS', { rail: 'bca', railReference: 'R2' }), at(NOW)).outcome,
       'conflict',
     );
-    assert.equal(applyUpdate(onRail, say('SUCCESS'), at(NOW)).outcome, 'advanced');
+    assert.equal(applyUpdate(onRail, updateTo('SUCCESS'), at(NOW)).outcome, 'advanced');
   });
 
-  test('is overdue once, when its bank has taken longer than expected, and never when it is final', () => {
+  test('is marked overdue once, when its bank has taken longer than expected, and never when it is final', () => {
     const late = markOverdue(known, NOW);
     assert.ok(late.outcome === 'overdue');
     assert.deepEqual(late.transaction, { ...known, overdueSince: NOW, version: 2 });
@@ -171,7 +173,7 @@ suite('the status of a transaction', () => {
 });
 
 suite('a transaction as JSON', () => {
-  test('has the fields of the document, all of them, in its order', () => {
+  test('has all fields of docs/contract.md 2.2, in that order', () => {
     assert.deepEqual(Object.keys(JSON.parse(transactionJson(known))), [
       'transaction_id',
       'reference_id',
@@ -209,11 +211,11 @@ suite('a transaction as JSON', () => {
   });
 });
 
-/** Words about one transaction: whole ones and short ones, agreeing and contradicting. */
-function words(): fc.Arbitrary<StatusUpdate> {
-  const { status: _, processedAt: __, failureReason: ___, ...whole } = known;
+/** Updates of one transaction: complete and partial ones, consistent and contradicting. */
+function anyUpdate(): fc.Arbitrary<StatusUpdate> {
+  const { status: _, processedAt: __, failureReason: ___, ...complete } = known;
   const rest = fc.oneof(
-    fc.constant(whole),
+    fc.constant(complete),
     fc.constant({}),
     fc.constantFrom<Partial<StatusUpdate>>(
       { amount: '1.00' },
@@ -222,5 +224,5 @@ function words(): fc.Arbitrary<StatusUpdate> {
       { totalAmount: '1.00' },
     ),
   );
-  return fc.tuple(fc.constantFrom(...STATUSES), rest).map(([status, fields]) => say(status, fields));
+  return fc.tuple(fc.constantFrom(...STATUSES), rest).map(([status, fields]) => updateTo(status, fields));
 }

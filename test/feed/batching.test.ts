@@ -11,7 +11,7 @@ after(() => service?.close());
 const idOf = (index: number): string => `TG${String(index).padStart(10, '0')}`;
 
 // Regression: 200 feeds a second of one line each waited for a connection of their own, and some got 503.
-test('many feeds of one line at once are stored together, and each is answered for itself', async () => {
+test('many concurrent feeds of one line are stored together, and each gets its own report', async () => {
   const count = 400;
   const answers = await Promise.all(
     Array.from({ length: count }, (_, index) => {
@@ -36,12 +36,13 @@ test('many feeds of one line at once are stored together, and each is answered f
     total.conflicts += (report['conflicts'] as unknown[]).length;
   }
   const stored = await service.app.database.query<{ count: string; sources: string }>(
-    "select count(distinct transaction_id), string_agg(distinct source, ',') as sources from tiba.status_updates where transaction_id like 'TG%' and source <> 'clock'",
+    `select count(distinct transaction_id), string_agg(distinct source, ',') as sources
+       from tiba.status_updates where transaction_id like 'TG%' and source <> 'clock'`,
   );
   assert.equal(total.inserted + total.unchanged + total.rejected + total.conflicts, count);
   assert.equal(Number(stored[0]?.count), total.inserted);
   assert.equal(stored[0]?.sources, 'core');
-  // Its own line number, not its place among all.
+  // The line number in its own feed, not the position in the batch.
   for (const answer of answers) {
     const { rejected } = answer.json.data as { rejected: { line: number }[] };
     for (const { line } of rejected) assert.equal(line, 1);

@@ -17,15 +17,15 @@ import { statusUpdate } from '../support/service.ts';
 import { only } from './harness.ts';
 import { processorTimeMs, sampleMemory } from './process-usage.ts';
 
-/** A file that the disbursement core feeds, far longer than a batch, into a service in its own process. */
+/** A feed that is far longer than a batch, to a service in its own process. */
 
 const MANY = 100_000;
 const MANY_WITHIN_MS = 20_000;
-/** What the service and its PostgreSQL can keep busy. */
+/** The number of processor cores that the service and its PostgreSQL can use. */
 const CORES = 2;
 /**
- * All that the service may hold of JavaScript's objects, half of which it needs without any feed. A kilobyte kept of each
- * transaction would be more than there is, and the service would die of it.
+ * The limit of the service's JavaScript heap, half of which it needs without any feed. If the service retained a
+ * kilobyte of each transaction, it would exceed the limit and crash.
  */
 const HEAP_MIB = 128;
 const GROWTH_MAX_MIB = 200;
@@ -53,43 +53,43 @@ suite('a feed of many lines', () => {
     }
   });
 
-  /** Processor time of the service and of its PostgreSQL; 0 where it is not known. */
-  async function usedMs(): Promise<number> {
+  /** Processor time of the service and of its PostgreSQL; 0 if unknown. */
+  async function processorMs(): Promise<number> {
     const postmaster = await findPostmaster(path.join(dataDirectory, 'postgres'));
     return (await processorTimeMs([sandbox.pid, postmaster?.pid ?? 0])) ?? 0;
   }
 
-  test(`${MANY} transactions are stored in less than ${MANY_WITHIN_MS / 1000} s, with memory that does not grow with their number`, async (t) => {
-    const usedBeforeMs = await usedMs();
+  test(`${MANY} transactions are stored in less than ${MANY_WITHIN_MS / 1000} s, in limited memory`, async (t) => {
+    const processorBeforeMs = await processorMs();
     const samples = sampleMemory(sandbox.pid);
     const startedMs = performance.now();
-    const report = await feed(sandbox, firstWords('TM', MANY));
+    const report = await feed(sandbox, firstUpdates('TM', MANY));
     const tookMs = performance.now() - startedMs;
     const memory = await samples.stop();
-    const costMs = (await usedMs()) - usedBeforeMs;
+    const costMs = (await processorMs()) - processorBeforeMs;
 
     reportUsage(t, tookMs, costMs, memory);
     assert.deepEqual(report, only({ inserted: MANY }));
-    // On a machine that others keep busy, the processor time tells what it would take without them.
+    // On a machine that is busy with other work, the processor time shows how long it would take without.
     const inTime = tookMs < MANY_WITHIN_MS || (costMs > 0 && costMs < CORES * MANY_WITHIN_MS);
     assert.ok(inTime, `took ${Math.round(tookMs)} ms and ${Math.round(costMs)} ms of processor time`);
-    if (memory.length === 0) return t.diagnostic('memory is read from /proc, which is not here');
+    if (memory.length === 0) return t.diagnostic('skipped: memory is read from /proc, which does not exist here');
     const [start = 0] = memory;
     assert.ok(Math.max(...memory) - start < GROWTH_MAX_MIB, `from ${start} to ${Math.max(...memory)} MiB`);
   });
 
-  test('what was acknowledged survives kill -9 in the middle of a feed, and repeating the feed stores each transaction once', async () => {
+  test('acknowledged updates survive kill -9 during a feed, and a repeated feed stores each transaction once', async () => {
     const acknowledged: string[] = [];
     let atKill = 0;
     for (let request = 0; request < REQUESTS; request += 1) {
-      const lines = bothWords(request);
+      const lines = bothUpdates(request);
       if (request < REQUESTS / 2) {
         const report = await feed(sandbox, lines);
         assert.deepEqual([report.inserted, report.advanced], [REQUEST_TRANSACTIONS, REQUEST_TRANSACTIONS]);
         acknowledged.push(...idsOf(request));
         continue;
       }
-      // Half of this request is on its way, and some of that is stored, when the service dies.
+      // The service is killed when half of this request has been sent and some of that half is stored.
       const half = lines.slice(0, lines.length / 2);
       const outcome = feed(sandbox, half, { endless: true }).then(
         () => 'answered',
@@ -104,11 +104,11 @@ suite('a feed of many lines', () => {
 
     sandbox = await startSandbox({ dataDirectory });
     const survived = new Map((await stored(dataDirectory)).map((row) => [row.transaction_id, row.status]));
-    for (const id of acknowledged) assert.equal(survived.get(id), statusAtLast(id), id);
+    for (const id of acknowledged) assert.equal(survived.get(id), finalStatus(id), id);
 
     const totals = { inserted: 0, advanced: 0, unchanged: 0 };
     for (let request = 0; request < REQUESTS; request += 1) {
-      const { inserted, advanced, unchanged, conflicts, rejected } = await feed(sandbox, bothWords(request));
+      const { inserted, advanced, unchanged, conflicts, rejected } = await feed(sandbox, bothUpdates(request));
       totals.inserted += inserted;
       totals.advanced += advanced;
       totals.unchanged += unchanged;
@@ -121,7 +121,7 @@ suite('a feed of many lines', () => {
     const rows = await stored(dataDirectory);
     assert.equal(rows.length, all);
     for (const row of rows) {
-      assert.equal(row.status, statusAtLast(row.transaction_id));
+      assert.equal(row.status, finalStatus(row.transaction_id));
       assert.match(row.rendered, new RegExp(`"status":"${row.status}"`));
     }
   });
@@ -129,37 +129,37 @@ suite('a feed of many lines', () => {
 
 const idOf = (prefix: string, number: number): string => `${prefix}${String(number).padStart(10, '0')}`;
 
-function* firstWords(prefix: string, count: number): Generator<string> {
-  for (let number = 0; number < count; number += 1) yield firstWord(idOf(prefix, number));
+function* firstUpdates(prefix: string, count: number): Generator<string> {
+  for (let number = 0; number < count; number += 1) yield firstUpdate(idOf(prefix, number));
 }
 
-const firstWord = (id: string): string =>
+const firstUpdate = (id: string): string =>
   `${JSON.stringify(statusUpdate({ client_id: 'demo-shop', transaction_id: id, reference_id: `INV/${id}` }))}\n`;
 
 const idsOf = (request: number): string[] =>
   Array.from({ length: REQUEST_TRANSACTIONS }, (_, index) => idOf('TK', request * REQUEST_TRANSACTIONS + index));
 
-/** For each transaction of this request a first and, some lines later, a last word. */
-function bothWords(request: number): string[] {
+/** For each transaction of this request a first update and, some lines later, a final one. */
+function bothUpdates(request: number): string[] {
   const ids = idsOf(request);
   const lines: string[] = [];
   for (let start = 0; start < ids.length; start += 10) {
     const some = ids.slice(start, start + 10);
-    lines.push(...some.map(firstWord), ...some.map(lastWord));
+    lines.push(...some.map(firstUpdate), ...some.map(finalUpdate));
   }
   return lines;
 }
 
-const statusAtLast = (id: string): string => (id.endsWith('7') ? 'FAILED' : 'SUCCESS');
+const finalStatus = (id: string): string => (id.endsWith('7') ? 'FAILED' : 'SUCCESS');
 
-function lastWord(id: string): string {
-  const status = statusAtLast(id);
+function finalUpdate(id: string): string {
+  const status = finalStatus(id);
   const reason = status === 'FAILED' ? { failure_reason: 'ACCOUNT_INACTIVE' } : {};
   const processedAt = '2026-11-21T04:32:31.402Z';
   return `${JSON.stringify({ client_id: 'demo-shop', transaction_id: id, status, processed_at: processedAt, ...reason })}\n`;
 }
 
-/** `endless`: the body never ends, as that of a core that is still writing. */
+/** `endless`: the body never ends, like that of a core that is still sending. */
 async function feed({ description }: Sandbox, lines: Iterable<string>, { endless = false } = {}): Promise<FeedReport> {
   const request = http.request(`${description.operator_url}/feed/v1/transactions`, {
     method: 'POST',
@@ -176,7 +176,7 @@ async function feed({ description }: Sandbox, lines: Iterable<string>, { endless
   return ((await json(answer)) as { data: FeedReport }).data;
 }
 
-/** A request per line would measure the system calls of the test. */
+/** One write per line would measure the system calls of the test. */
 function* chunksOf(lines: Iterable<string>): Generator<string> {
   let chunk = '';
   for (const line of lines) {
@@ -194,7 +194,7 @@ interface StoredRow {
   readonly rendered: string;
 }
 
-/** The transactions of the second feed, read past the service. */
+/** The transactions of the second feed, read directly from the database. */
 async function stored(dataDirectory: string): Promise<StoredRow[]> {
   const connectionString = await findRunningPostgres(path.join(dataDirectory, 'postgres'));
   assert.ok(connectionString !== null);

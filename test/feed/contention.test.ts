@@ -19,7 +19,7 @@ after(async () => {
   await service?.close();
 });
 
-/** Another feed in the middle of its work, statement by statement. */
+/** A statement of a concurrent feed's database transaction. */
 const insert = (id: string) =>
   rival.query(
     `insert into tiba.transactions
@@ -30,52 +30,53 @@ const insert = (id: string) =>
     [id, `ref ${id}`],
   );
 
-const about = (id: string, changes: Record<string, unknown> = {}) =>
+const firstUpdate = (id: string, changes: Record<string, unknown> = {}) =>
   statusUpdate({ transaction_id: id, reference_id: `ref ${id}`, ...changes });
 
-async function untilTheFeedWaits(): Promise<void> {
+async function untilFeedIsBlocked(): Promise<void> {
   for (const deadline = performance.now() + 5_000; performance.now() < deadline; await delay(2)) {
     const { rowCount } = await rival.query(
-      "select from pg_stat_activity where application_name = 'tiba' and wait_event_type = 'Lock' and datname = current_database()",
+      `select from pg_stat_activity
+        where application_name = 'tiba' and wait_event_type = 'Lock' and datname = current_database()`,
     );
     if (rowCount !== 0) return;
   }
-  throw new Error('the feed never waited for the other');
+  throw new Error('the feed was never blocked by the other');
 }
 
-suite('a feed that meets another at the same transactions', () => {
+suite('a feed that meets a concurrent feed of the same transactions', () => {
   before(async () => {
-    assert.equal((await service.feed(about('TT0000000000'))).status, 200);
+    assert.equal((await service.feed(firstUpdate('TT0000000000'))).status, 200);
   });
 
-  test('waits for it, and then finds the transaction known', async () => {
+  test('waits for it, and then finds the transaction stored', async () => {
     await rival.query('begin');
     await insert('TT0000000001');
-    const feeding = service.feed([about('TT0000000001'), about('TT0000000001', { status: 'SUCCESS' })]);
-    await untilTheFeedWaits();
+    const feeding = service.feed([firstUpdate('TT0000000001'), firstUpdate('TT0000000001', { status: 'SUCCESS' })]);
+    await untilFeedIsBlocked();
     await rival.query('commit');
     assert.deepEqual(reportOf(await feeding), only({ unchanged: 1, advanced: 1 }));
     assert.match(await statusOf(service, 'TT0000000001'), /"status":"SUCCESS"/);
   });
 
-  test('inserts what the other took back', async () => {
+  test('inserts what the other rolled back', async () => {
     await rival.query('begin');
     await insert('TT0000000002');
-    const feeding = service.feed([about('TT0000000002')]);
-    await untilTheFeedWaits();
+    const feeding = service.feed([firstUpdate('TT0000000002')]);
+    await untilFeedIsBlocked();
     await rival.query('rollback');
     assert.deepEqual(reportOf(await feeding), only({ inserted: 1 }));
   });
 
-  test('that advanced it to another final status finds a conflict', async () => {
-    await service.feed(about('TT0000000003'));
+  test('that advanced a transaction to another final status reports a conflict', async () => {
+    await service.feed(firstUpdate('TT0000000003'));
     await rival.query('begin');
     await rival.query(
       `update tiba.transactions set status = 'FAILED', processed_at = now(), failure_reason = 'closed',
               rendered = replace(rendered, 'PROCESS', 'FAILED') where transaction_id = 'TT0000000003'`,
     );
-    const feeding = service.feed([about('TT0000000003', { status: 'SUCCESS' })]);
-    await untilTheFeedWaits();
+    const feeding = service.feed([firstUpdate('TT0000000003', { status: 'SUCCESS' })]);
+    await untilFeedIsBlocked();
     await rival.query('commit');
     const { conflicts } = reportOf(await feeding);
     assert.deepEqual(
@@ -85,11 +86,11 @@ suite('a feed that meets another at the same transactions', () => {
     assert.deepEqual(await outcomesOf(service, 'TT0000000003'), ['inserted', 'conflict']);
   });
 
-  test('over a reference, finds who has it', async () => {
+  test('that took the reference reports the transaction that has it', async () => {
     await rival.query('begin');
     await insert('TT0000000004');
-    const feeding = service.feed([about('TT0000000005', { reference_id: 'ref TT0000000004' })]);
-    await untilTheFeedWaits();
+    const feeding = service.feed([firstUpdate('TT0000000005', { reference_id: 'ref TT0000000004' })]);
+    await untilFeedIsBlocked();
     await rival.query('commit');
     const { conflicts } = reportOf(await feeding);
     assert.deepEqual(
@@ -98,19 +99,19 @@ suite('a feed that meets another at the same transactions', () => {
     );
   });
 
-  // Regression: PostgreSQL ends one of two that wait for each other, and that was the end of the feed (503).
-  test('and each waits for the other, does its batch again', async () => {
+  // Regression: PostgreSQL aborts one side of a deadlock, and the feed answered 503.
+  test('and deadlocks with it applies its batch again', async () => {
     await rival.query('begin');
     await insert('TT0000000007');
-    const feeding = service.feed([about('TT0000000006'), about('TT0000000007')]);
-    await untilTheFeedWaits();
-    // Now the rival waits too. The feed has waited for longer, so it is the one that PostgreSQL ends.
+    const feeding = service.feed([firstUpdate('TT0000000006'), firstUpdate('TT0000000007')]);
+    await untilFeedIsBlocked();
+    // Now the rival waits too. The feed has waited longer, so PostgreSQL aborts the feed's transaction.
     await insert('TT0000000006');
     await rival.query('commit');
     assert.deepEqual(reportOf(await feeding), only({ unchanged: 2 }));
   });
 
-  test('and a look-up waits for neither', async () => {
+  test('does not block look-ups', async () => {
     await rival.query('begin');
     await rival.query("select from tiba.transactions where transaction_id = 'TT0000000000' for update");
     try {
@@ -123,11 +124,11 @@ suite('a feed that meets another at the same transactions', () => {
   });
 });
 
-test('many feeds of the same transactions at once store each once and count each word once', async () => {
+test('concurrent feeds of the same transactions store each transaction once and count each update once', async () => {
   const ids = Array.from({ length: 40 }, (_, index) => `TU${String(index).padStart(10, '0')}`);
   const feeds = Array.from({ length: 12 }, (_, feed) => {
-    const turned = [...ids.slice(feed * 3), ...ids.slice(0, feed * 3)];
-    return turned.map((id) => JSON.stringify(about(id))).join('\n');
+    const rotated = [...ids.slice(feed * 3), ...ids.slice(0, feed * 3)];
+    return rotated.map((id) => JSON.stringify(firstUpdate(id))).join('\n');
   });
   const answers = await Promise.all(feeds.map((lines) => service.feed(lines)));
   const reports = answers.map(reportOf);
@@ -139,9 +140,9 @@ test('many feeds of the same transactions at once store each once and count each
     reports.reduce((sum, { unchanged }) => sum + unchanged, 0),
     ids.length * (feeds.length - 1),
   );
-  const [kept] = await service.app.database.query<{ count: string }>(
-    // The clock may call them overdue meanwhile.
+  const [recorded] = await service.app.database.query<{ count: string }>(
+    // The clock may mark them overdue in the meantime.
     "select count(*) from tiba.status_updates where starts_with(transaction_id, 'TU') and source = 'core'",
   );
-  assert.equal(kept?.count, String(ids.length * feeds.length));
+  assert.equal(recorded?.count, String(ids.length * feeds.length));
 });

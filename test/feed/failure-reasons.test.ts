@@ -17,10 +17,10 @@ const ENDED = { status: 'FAILED', processed_at: '2026-11-21T04:40:00.500Z' };
 
 async function shownFor(reason: string): Promise<unknown> {
   const id = newId();
-  const said = statusUpdate({ transaction_id: id, reference_id: id, ...ENDED, failure_reason: reason });
-  assert.deepEqual(reportOf(await service.feed(said)), only({ inserted: 1 }));
-  const [observation] = await statusUpdatesOf(service, id);
-  assert.equal((JSON.parse(observation?.raw ?? '') as Record<string, unknown>)['failure_reason'], reason);
+  const update = statusUpdate({ transaction_id: id, reference_id: id, ...ENDED, failure_reason: reason });
+  assert.deepEqual(reportOf(await service.feed(update)), only({ inserted: 1 }));
+  const [record] = await statusUpdatesOf(service, id);
+  assert.equal((JSON.parse(record?.raw ?? '') as Record<string, unknown>)['failure_reason'], reason);
   return (JSON.parse(await statusOf(service, id)) as Record<string, unknown>)['failure_reason'];
 }
 
@@ -31,7 +31,7 @@ test('each published code is shown as its whole text, whether the feed gave the 
   }
 });
 
-test("the core's own words are kept in the observation, and its clients are shown OTHER", async () => {
+test("the core's own text is stored in the status update record, and clients see OTHER", async () => {
   const own = [
     'Rekening ditutup',
     'account_not_found',
@@ -45,7 +45,7 @@ test("the core's own words are kept in the observation, and its clients are show
   for (const text of own) assert.equal(await shownFor(text), publishedReason('OTHER'));
 });
 
-test('a code and its text say the same of a transaction; the first one that was given stands', async () => {
+test('a code and its text are the same reason, and the first reason that was given stays', async () => {
   const id = newId();
   const later = (reason: string) => ({ client_id: 'alpha', transaction_id: id, ...ENDED, failure_reason: reason });
   await service.feed(statusUpdate({ transaction_id: id, reference_id: id }));

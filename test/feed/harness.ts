@@ -27,7 +27,7 @@ export function reportOf(answer: Answer): FeedReport {
   return answer.json.data as unknown as FeedReport;
 }
 
-/** What the report of a feed says when nothing but this came of it. */
+/** The report of a feed with these results and no others. */
 export const only = (report: Partial<FeedReport>): FeedReport => ({
   inserted: 0,
   advanced: 0,
@@ -38,7 +38,7 @@ export const only = (report: Partial<FeedReport>): FeedReport => ({
   ...report,
 });
 
-/** An ID of a transaction that no other test of the file names. */
+/** Returns a new transaction ID with each call. */
 export function createIds(prefix: string): () => string {
   let count = 0;
   return () => `${prefix}${String((count += 1)).padStart(10, '0')}`;
@@ -59,7 +59,7 @@ export async function statusUpdatesOf(
 ): Promise<StoredStatusUpdate[]> {
   return service.app.database.query<StoredStatusUpdate & Record<string, unknown>>(
     `select source, raw::text as raw, outcome, reason from tiba.status_updates
-      -- The clock may call it overdue meanwhile.
+      -- The clock may mark it overdue in the meantime.
       where client_id = $1 and transaction_id = $2 and source <> 'clock' order by status_update_id`,
     [clientId, transactionId],
   );

@@ -11,27 +11,27 @@ before(async () => {
 });
 after(() => service?.close());
 
-const newWord = (): Record<string, unknown> => {
+const newUpdate = (): Record<string, unknown> => {
   const id = newId();
   return statusUpdate({ transaction_id: id, reference_id: id });
 };
-const newLine = (): string => JSON.stringify(newWord());
+const newLine = (): string => JSON.stringify(newUpdate());
 const JSON_TYPE = { type: 'application/json' };
 
-suite('who may feed', () => {
-  test('a token with feed:write', async () => {
+suite('access to the feed', () => {
+  test('a token with feed:write: 200', async () => {
     assert.equal((await post(service, newLine())).status, 200);
   });
 
-  test('nobody without a token, and nobody with a broken one: 401', async () => {
+  test('no token, or an invalid one: 401', async () => {
     for (const token of [null, 'x', `${service.core.token}x`]) {
       const answer = await post(service, newLine(), { token });
       assert.deepEqual([answer.status, answer.json.error_code], [401, 'UNAUTHORIZED']);
     }
   });
 
-  test('no client of the public API: 403, and nothing is stored', async () => {
-    const fed = newWord();
+  test('the token of a client of the public API: 403, and nothing is stored', async () => {
+    const fed = newUpdate();
     for (const { token } of [service.alpha, service.beta]) {
       const answer = await post(service, JSON.stringify(fed), { token });
       assert.deepEqual([answer.status, answer.json.error_code], [403, 'FORBIDDEN']);
@@ -41,13 +41,13 @@ suite('who may feed', () => {
     assert.equal(stored.status, 404);
   });
 
-  test("a feed's token reads nothing: 403 on both operations", async () => {
+  test("the feed's token on the operations of the public API: 403", async () => {
     const { token } = service.core;
     assert.equal((await service.get('/api/v1/check-status/TB0000000001', { token })).status, 403);
     assert.equal((await service.checkAccount({}, { token })).status, 403);
   });
 
-  test('nobody on the public listener: there is no such route, 404', async () => {
+  test('the public listener has no such route: 404', async () => {
     const answer = await send(`${service.url}/feed/v1/transactions`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: `Bearer ${service.core.token}` },
@@ -56,9 +56,9 @@ suite('who may feed', () => {
     assert.deepEqual([answer.status, answer.json.error_code], [404, 'NOT_FOUND']);
   });
 
-  test('the source of an observation is the client that fed it', async () => {
+  test('the source of a status update record is the client that fed it', async () => {
     const other = await service.addClient('second-core', ['feed:write']);
-    const fed = newWord();
+    const fed = newUpdate();
     await post(service, JSON.stringify(fed), { token: other.token });
     const [stored] = await service.app.database.query<{ source: string }>(
       "select source from tiba.status_updates where transaction_id = $1 and source <> 'clock'",
@@ -73,25 +73,25 @@ suite('JSON', () => {
     assert.deepEqual(reportOf(await post(service, newLine(), JSON_TYPE)), only({ inserted: 1 }));
   });
 
-  test('an array, its places counted from 1', async () => {
+  test('an array, its positions counted from 1', async () => {
     const answer = await post(service, `[${newLine()},{},${newLine()},7]`, JSON_TYPE);
     const { inserted, rejected } = reportOf(answer);
     assert.deepEqual([inserted, rejected.map(({ line }) => line)], [2, [2, 4]]);
     assert.equal(answer.json.message, 'Feed applied, but not every line: see conflicts and rejected');
   });
 
-  test('an empty array is a feed of nothing', async () => {
+  test('an empty array is an empty feed', async () => {
     const answer = await post(service, '[]', JSON_TYPE);
     assert.deepEqual(reportOf(answer), only({}));
     assert.equal(answer.json.message, 'Feed applied');
   });
 
   test('more than a batch', async () => {
-    const answer = await post(service, JSON.stringify(Array.from({ length: 1_201 }, newWord)), JSON_TYPE);
+    const answer = await post(service, JSON.stringify(Array.from({ length: 1_201 }, newUpdate)), JSON_TYPE);
     assert.deepEqual(reportOf(answer), only({ inserted: 1_201 }));
   });
 
-  test('of 1 MiB is taken, of more is 413', async () => {
+  test('1 MiB is accepted, and more is 413', async () => {
     const padded = (length: number) => {
       const line = newLine();
       return `${line}${' '.repeat(length - line.length)}`;
@@ -101,7 +101,7 @@ suite('JSON', () => {
     assert.deepEqual([answer.status, answer.json.error_code], [413, 'PAYLOAD_TOO_LARGE']);
   });
 
-  test('that is broken is INVALID_FORMAT as a whole', async () => {
+  test('an invalid body is INVALID_FORMAT as a whole', async () => {
     for (const body of [
       '',
       '{',
@@ -115,7 +115,7 @@ suite('JSON', () => {
     }
   });
 
-  test('nested beyond the stack is INVALID_FORMAT, and the service goes on', async () => {
+  test('nesting beyond the stack is INVALID_FORMAT, and the service keeps working', async () => {
     const answer = await post(service, '['.repeat(500_000) + ']'.repeat(500_000), JSON_TYPE);
     assert.deepEqual([answer.status, answer.json.error_code], [400, 'INVALID_FORMAT']);
     assert.equal((await post(service, newLine())).status, 200);
@@ -123,7 +123,7 @@ suite('JSON', () => {
 });
 
 suite('NDJSON', () => {
-  test('lines may end in CRLF or LF, the last one in nothing; blank lines count and are skipped', async () => {
+  test('lines may end in CRLF or LF, the last one also without; blank lines are counted and skipped', async () => {
     const lines = [newLine(), '', ' \t ', newLine(), '{', newLine()];
     for (const end of ['\n', '\r\n']) {
       for (const last of ['', end, `${end}${end}`]) {
@@ -134,7 +134,7 @@ suite('NDJSON', () => {
     }
   });
 
-  test('of nothing is a feed of nothing', async () => {
+  test('an empty body is an empty feed', async () => {
     for (const body of ['', '\n', '\r\n\r\n', '   ']) assert.deepEqual(reportOf(await post(service, body)), only({}));
   });
 
@@ -147,7 +147,7 @@ suite('NDJSON', () => {
   // Regression: one statement of 30 MB came too close to its deadline, and repeating the feed could not help.
   test('of the longest lines is stored in smaller batches', async () => {
     const note = 'x1y2'.repeat(15_000);
-    const body = Array.from({ length: 120 }, () => JSON.stringify({ ...newWord(), note })).join('\n');
+    const body = Array.from({ length: 120 }, () => JSON.stringify({ ...newUpdate(), note })).join('\n');
     assert.deepEqual(reportOf(await post(service, body)), only({ inserted: 120 }));
   });
 
@@ -193,7 +193,7 @@ test('the metrics count every line once, by what came of it', async () => {
     const lines = text.matchAll(/^tiba_feed_lines_total\{outcome="(\w+)"\} (\d+)$/gm);
     return Object.fromEntries(lines.map(([, outcome, value]) => [outcome, Number(value)]));
   };
-  const fed = newWord();
+  const fed = newUpdate();
   const id = fed['transaction_id'];
   const before = await count();
   await post(

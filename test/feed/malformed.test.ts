@@ -14,7 +14,7 @@ after(() => service?.close());
 const lineAbout = (id: string, changes: Record<string, unknown> = {}): string =>
   JSON.stringify(statusUpdate({ transaction_id: id, reference_id: id, ...changes }));
 
-/** The line is rejected for this reason and leaves nothing; the lines around it are stored all the same. */
+/** The line is rejected for this reason and nothing of it is stored; the lines around it are stored. */
 async function assertRejected(line: string | Buffer, reason: string | RegExp, id?: string): Promise<void> {
   const [above, below] = [newId(), newId()];
   const body = Buffer.concat([
@@ -29,13 +29,13 @@ async function assertRejected(line: string | Buffer, reason: string | RegExp, id
     rejected.map((each) => each.line),
     [2],
   );
-  const said = rejected[0]?.reason ?? '';
-  if (typeof reason === 'string') assert.equal(said, reason);
-  else assert.match(said, reason);
+  const reported = rejected[0]?.reason ?? '';
+  if (typeof reason === 'string') assert.equal(reported, reason);
+  else assert.match(reported, reason);
   if (id !== undefined) assert.deepEqual(await statusUpdatesOf(service, id), []);
 }
 
-/** `text` in place of the value of `field`, as it stands. */
+/** A line with `text`, unquoted, as the value of `field`. */
 const withRaw = (id: string, field: string, text: string): string =>
   lineAbout(id, { [field]: 'HERE' }).replace('"HERE"', () => text);
 
@@ -46,7 +46,7 @@ suite('a line that is not JSON is rejected by its number', () => {
     'a trailing comma': lineAbout('TX9000000001').replace(/\}$/, ',}'),
     'single quotes': "{'client_id':'alpha'}",
     'a comment': `${lineAbout('TX9000000001')} // first`,
-    'a word': 'transaction',
+    'a bare word': 'transaction',
     'a raw control character in a string': withRaw('TX9000000001', 'description', '"a\u0001b"'),
     'an unknown escape': withRaw('TX9000000001', 'description', String.raw`"\x41"`),
     NaN: withRaw('TX9000000001', 'amount', 'NaN'),
@@ -67,7 +67,7 @@ suite('a line that is not JSON is rejected by its number', () => {
     test(name, () => assertRejected(line, 'not valid JSON', 'TX9000000001'));
   }
 
-  test('one name twice with the same value says nothing wrong', async () => {
+  test('one name twice with the same value is accepted', async () => {
     const id = newId();
     const line = lineAbout(id).replace('{', '{"status":"PROCESS",');
     assert.deepEqual(reportOf(await post(service, line)), only({ inserted: 1 }));
@@ -98,14 +98,14 @@ suite('a line that is not JSON is rejected by its number', () => {
     }
   });
 
-  test('nesting so deep that reading it would exhaust the stack', async () => {
+  test('nesting deeper than the stack', async () => {
     const deep = '['.repeat(30_000) + ']'.repeat(30_000);
     await assertRejected(withRaw('TX9000000001', 'note', deep), 'nested too deeply', 'TX9000000001');
     const objects = `${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`;
     await assertRejected(withRaw('TX9000000001', 'note', objects), 'nested too deeply', 'TX9000000001');
   });
 
-  test('whatever reads as JSON here is JSON to PostgreSQL too: unknown fields cannot stop a feed', async () => {
+  test('all JSON that is accepted is JSON to PostgreSQL too: unknown fields cannot stop a feed', async () => {
     const oddities = [
       String.raw`"\u0000"`,
       String.raw`"\ud800"`,
@@ -128,12 +128,12 @@ suite('a line that is not JSON is rejected by its number', () => {
   });
 });
 
-suite('a line whose fields cannot be read is rejected by its number, and the field is named', () => {
+suite('a line with an invalid field is rejected by its number, and the reason names the field', () => {
   const MONEY = /^(amount|fee|total_amount) must be a plain decimal with at most 18 digits and two places/;
-  const moneys = ['1e3', '1E3', '1.005', '1.000', '-1', '-0.01', '9'.repeat(60), '1000000000000000000', '1e-2'];
+  const invalidAmounts = ['1e3', '1E3', '1.005', '1.000', '-1', '-0.01', '9'.repeat(60), '1000000000000000000', '1e-2'];
   for (const field of ['amount', 'fee', 'total_amount']) {
-    test(`${field}: ${moneys.join(', ')}, as a number and as a string, and what is no number at all`, async () => {
-      for (const money of moneys) {
+    test(`${field}: ${invalidAmounts.join(', ')}, as numbers and strings, and other values`, async () => {
+      for (const money of invalidAmounts) {
         await assertRejected(withRaw('TX9000000001', field, money), MONEY, 'TX9000000001');
         await assertRejected(withRaw('TX9000000001', field, `"${money}"`), MONEY, 'TX9000000001');
       }
@@ -158,7 +158,7 @@ suite('a line whose fields cannot be read is rejected by its number, and the fie
     });
   }
 
-  test('an amount of nothing', async () => {
+  test('an amount of zero', async () => {
     for (const zero of ['0', '0.0', '0.00', '"0"']) {
       await assertRejected(withRaw('TX9000000001', 'amount', zero), 'amount must be more than zero', 'TX9000000001');
     }
@@ -197,7 +197,7 @@ suite('a line whose fields cannot be read is rejected by its number, and the fie
     }
   });
 
-  // Regression: they reached PostgreSQL, which refused the whole batch, so that the feed was answered with 500 for ever.
+  // Regression: they reached PostgreSQL, which rejected the whole batch, and each retry of the feed got 500.
   test('years that PostgreSQL or four digits cannot hold do not stop the feed', async () => {
     for (const time of [
       '0000-01-01T00:00:00Z',
@@ -217,19 +217,19 @@ suite('a line whose fields cannot be read is rejected by its number, and the fie
     assert.deepEqual(reportOf(await post(service, extremes.join('\n'))), only({ inserted: 2 }));
   });
 
-  test('a time in any zone is the same moment in UTC, cut to milliseconds', async () => {
+  test('a time in any zone is stored in UTC, truncated to milliseconds', async () => {
     const id = newId();
     await post(service, lineAbout(id, { created_at: '2026-11-21 11:32:26.1239999+07:00' }));
     assert.match((await service.get(`/api/v1/check-status/${id}`)).text, /"created_at":"2026-11-21T04:32:26\.123Z"/);
   });
 
-  const wrong: readonly (readonly [field: string, values: readonly unknown[], reason: string])[] = [
+  const invalidValues: readonly (readonly [field: string, values: readonly unknown[], reason: string])[] = [
     [
       'client_id',
       [undefined, null, 7, '', 'a\u0000', 'x'.repeat(65)],
       'client_id must be a string: the client that owns it',
     ],
-    ['client_id', ['nobody', 'ALPHA', 'alpha '], 'client_id is not a client of this service'],
+    ['client_id', ['unknown', 'ALPHA', 'alpha '], 'client_id is not a client of this service'],
     [
       'transaction_id',
       [
@@ -284,7 +284,7 @@ suite('a line whose fields cannot be read is rejected by its number, and the fie
       'description must be a string of 0 to 500 characters without control characters',
     ],
   ];
-  for (const [field, values, reason] of wrong) {
+  for (const [field, values, reason] of invalidValues) {
     test(`${field}, ${values.length} ways: ${reason}`, async () => {
       for (const value of values) {
         const id = field === 'transaction_id' ? undefined : 'TX9000000001';
@@ -319,13 +319,13 @@ suite('a line whose fields cannot be read is rejected by its number, and the fie
       'TX9000000001',
     ));
 
-  test('what is no object', async () => {
+  test('values that are not objects', async () => {
     for (const line of ['null', '[]', '"text"', '7', 'true', '1e3', `[${lineAbout('TX9000000001')}]`]) {
       await assertRejected(line, 'a transaction must be a JSON object', 'TX9000000001');
     }
   });
 
-  test('fields that every object inherits are not fields of the word', async () => {
+  test('properties that every object inherits are not fields of the update', async () => {
     const inherited = JSON.stringify({ __proto__x: 1 })
       .replace('__proto__x', '__proto__')
       .replace('1', lineAbout('TX9000000001'));
@@ -333,10 +333,10 @@ suite('a line whose fields cannot be read is rejected by its number, and the fie
   });
 });
 
-test('faults of a whole feed are told in the order of its lines, 10,000 of them and how many more there are', async () => {
+test('the faults of a feed are listed in line order, 10,000 of them, with the number of further ones', async () => {
   const lines = Array.from({ length: 12_000 }, (_, index) => {
     if (index % 3 === 0) return '{';
-    // Some are seen to be wrong only when their batch is applied.
+    // These are rejected only when their batch is applied.
     return JSON.stringify({ client_id: 'alpha', transaction_id: 'TX9000000001', status: 'SUCCESS' });
   });
   const { rejected, unlisted } = reportOf(await post(service, lines.join('\n')));

@@ -7,7 +7,7 @@ import { type NdjsonLine, ndjsonLines } from '../../apps/server/src/lib/ndjson.t
 
 const LINE_BYTES_MAX = 8;
 
-/** The same, from the whole text at once. */
+/** The expected lines, computed from the whole text at once. */
 function expected(text: string): { line: number; text: string | null }[] {
   const lines = text.split('\n');
   if (lines.at(-1) === '') lines.pop();
@@ -28,18 +28,18 @@ async function* inChunks(text: string, cuts: readonly number[]): AsyncGenerator<
 const asText = ({ line, bytes }: NdjsonLine) => ({ line, text: bytes?.toString() ?? null });
 
 suite('splitting a stream into lines', () => {
-  test('does not depend on how the stream is cut into chunks', async () => {
+  test('does not depend on how the stream is divided into chunks', async () => {
     const text = fc.string({ unit: fc.constantFrom('a', 'b', ' ', '\r', '\n', '\n'), maxLength: 60 });
     await fc.assert(
-      fc.asyncProperty(text, fc.array(fc.nat({ max: 60 }), { maxLength: 12 }), async (given, cuts) => {
-        const lines = await Array.fromAsync(ndjsonLines(inChunks(given, cuts), LINE_BYTES_MAX), asText);
-        assert.deepEqual(lines, expected(given));
+      fc.asyncProperty(text, fc.array(fc.nat({ max: 60 }), { maxLength: 12 }), async (stream, cuts) => {
+        const lines = await Array.fromAsync(ndjsonLines(inChunks(stream, cuts), LINE_BYTES_MAX), asText);
+        assert.deepEqual(lines, expected(stream));
       }),
       { numRuns: 2_000, ...seed() },
     );
   });
 
-  test('keeps no more of a line that is too long than fits', async () => {
+  test('holds at most the permitted length of a line that is too long', async () => {
     let heldBytes = 0;
     async function* endless(): AsyncGenerator<Buffer> {
       for (let megabyte = 0; megabyte < 200; megabyte += 1) yield Buffer.alloc(1024 * 1024, 'x');

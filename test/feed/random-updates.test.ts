@@ -7,8 +7,8 @@ import { startTestService, statusUpdate, type TestClient, type TestService } fro
 import { post, reportOf } from './harness.ts';
 
 /**
- * Two disbursement cores feed at once, about the same few transactions, and contradict themselves and each other. The
- * seed is printed; the same run again: FC_SEED=<seed>.
+ * Two disbursement cores concurrently feed updates of the same few transactions, and contradict themselves and each
+ * other. The seed is printed; FC_SEED=<seed> repeats a run.
  */
 
 const RUNS = 40;
@@ -24,14 +24,14 @@ before(async () => {
 });
 after(() => service?.close());
 
-interface Said {
+interface RandomUpdate {
   readonly transaction: number;
   readonly status: 'PROCESS' | 'SUCCESS' | 'FAILED';
   readonly changes: Readonly<Record<string, unknown>>;
-  readonly short: boolean;
+  readonly isPartial: boolean;
 }
 
-const said: fc.Arbitrary<Said> = fc.record({
+const randomUpdate: fc.Arbitrary<RandomUpdate> = fc.record({
   transaction: fc.nat({ max: TRANSACTIONS.length - 1 }),
   status: fc.constantFrom('PROCESS', 'PROCESS', 'SUCCESS', 'FAILED'),
   changes: fc.oneof(
@@ -48,43 +48,43 @@ const said: fc.Arbitrary<Said> = fc.record({
       ),
     },
   ),
-  short: fc.boolean(),
+  isPartial: fc.boolean(),
 });
 
-/** The words of one feed, in the requests that carry them. */
-const requests = fc.array(fc.array(said, { minLength: 1, maxLength: 5 }), { minLength: 1, maxLength: 4 });
+/** The updates of one feed, by request. */
+const requests = fc.array(fc.array(randomUpdate, { minLength: 1, maxLength: 5 }), { minLength: 1, maxLength: 4 });
 
-test('whatever two feeds say at once, the store stays true', async (t) => {
+test('two concurrent feeds leave the stored transactions consistent, whatever they report', async (t) => {
   const seed = Number(process.env['FC_SEED'] ?? randomInt(2 ** 31));
   t.diagnostic(`seed ${seed}: FC_SEED=${seed} repeats this run`);
   const property = fc.asyncProperty(requests, requests, async (one, other) => {
-    // Each run has transactions and references of its own: one database for all is quicker, and shrinking replays.
+    // Each run has its own transactions and references, so one database serves all runs and shrinking can replay them.
     run += 1;
     const finals = new Map<string, string>();
     const reports = await Promise.all([feedAll(cores[0], one, finals), feedAll(cores[1], other, finals)]);
-    const words = [...one, ...other].flat();
-    await assertTrue(words.length, reports.flat(), finals);
+    const updates = [...one, ...other].flat();
+    await assertConsistent(updates.length, reports.flat(), finals);
   });
   await fc.assert(property, { seed, numRuns: RUNS, endOnFailure: false });
 });
 
 const idOf = (transaction: number): string => `${TRANSACTIONS[transaction] ?? ''}${String(run).padStart(6, '0')}`;
 
-function lineOf({ transaction, status, changes, short }: Said): string {
+function lineOf({ transaction, status, changes, isPartial }: RandomUpdate): string {
   const id = idOf(transaction);
   const reference = changes['reference_id'] ?? TRANSACTIONS[transaction];
-  const ending = status === 'FAILED' ? { failure_reason: 'ACCOUNT_INACTIVE' } : {};
+  const reason = status === 'FAILED' ? { failure_reason: 'ACCOUNT_INACTIVE' } : {};
   const times = status === 'PROCESS' ? {} : { processed_at: '2026-11-21T04:40:00.000Z' };
-  const given = status === 'PROCESS' && 'processed_at' in changes ? {} : changes;
-  const key = { client_id: 'alpha', transaction_id: id, status, ...ending, ...times, ...given };
+  const consistent = status === 'PROCESS' && 'processed_at' in changes ? {} : changes;
+  const key = { client_id: 'alpha', transaction_id: id, status, ...reason, ...times, ...consistent };
   const named = { ...key, reference_id: `${JSON.stringify(reference)} ${run}` };
-  return JSON.stringify(short ? key : statusUpdate(named));
+  return JSON.stringify(isPartial ? key : statusUpdate(named));
 }
 
-/** Sends one request after the other, and after each looks whether a final status that was seen is still there. */
+/** Sends one request after the other, and checks after each that no final status seen so far has changed. */
 async function feedAll(
   core: TestClient,
-  batches: readonly (readonly Said[])[],
+  batches: readonly (readonly RandomUpdate[])[],
   finals: Map<string, string>,
 ): Promise<FeedReport[]> {
   const reports: FeedReport[] = [];
@@ -105,7 +105,7 @@ interface StoredTransaction extends Record<string, unknown> {
   readonly status: string;
   readonly processed_at: Date | null;
   readonly rendered: string;
-  /** Rendered by PostgreSQL from the typed columns. */
+  /** The same JSON as PostgreSQL renders it from the typed columns. */
   readonly typed: Record<string, string | null>;
   readonly amount: string;
   readonly fee: string;
@@ -125,8 +125,8 @@ const storedTransactions = (): Promise<StoredTransaction[]> =>
     [TRANSACTIONS.map((_, transaction) => idOf(transaction))],
   );
 
-async function assertTrue(
-  words: number,
+async function assertConsistent(
+  updates: number,
   reports: readonly FeedReport[],
   finals: ReadonlyMap<string, string>,
 ): Promise<void> {
@@ -141,32 +141,33 @@ async function assertTrue(
   const rejected = sum(({ rejected }) => rejected.length);
   assert.equal(
     counts.inserted + counts.advanced + counts.unchanged + counts.conflict + rejected,
-    words,
+    updates,
     'counts add up',
   );
 
   const stored = await storedTransactions();
   assert.equal(stored.length, counts.inserted, 'each transaction was inserted once');
-  const kept = await service.app.database.query<{ outcome: string; count: number }>(
-    "select outcome, count(*)::integer as count from tiba.status_updates where transaction_id = any($1) and source <> 'clock' group by 1",
+  const recorded = await service.app.database.query<{ outcome: string; count: number }>(
+    `select outcome, count(*)::integer as count from tiba.status_updates
+      where transaction_id = any($1) and source <> 'clock' group by 1`,
     [TRANSACTIONS.map((_, transaction) => idOf(transaction))],
   );
-  const keptByOutcome = Object.fromEntries(kept.map(({ outcome, count }) => [outcome, count]));
+  const recordedByOutcome = Object.fromEntries(recorded.map(({ outcome, count }) => [outcome, count]));
   assert.deepEqual(
-    { inserted: 0, advanced: 0, unchanged: 0, conflict: 0, ...keptByOutcome },
+    { inserted: 0, advanced: 0, unchanged: 0, conflict: 0, ...recordedByOutcome },
     counts,
-    'every word was kept',
+    'every update was recorded',
   );
 
   for (const { transaction_id, status, rendered, typed, amount, fee } of stored) {
-    assert.equal(status === 'PROCESS', !finals.has(transaction_id), 'a final status was seen, and stayed');
-    assert.equal(asPostgres(rendered), JSON.stringify(typed), 'the rendered JSON is that of the columns');
+    assert.equal(status === 'PROCESS', !finals.has(transaction_id), 'a final status that was seen has not changed');
+    assert.equal(withNumbersAsStrings(rendered), JSON.stringify(typed), 'the rendered JSON agrees with the columns');
     const total = /"total_amount":(\d+)\.(\d\d),/.exec(rendered);
     const hundredths = (text: string): bigint => BigInt(text.replace('.', ''));
     assert.equal(BigInt(`${total?.[1]}${total?.[2]}`), hundredths(amount) + hundredths(fee));
   }
 }
 
-/** The rendered JSON with its numbers as the strings they are printed as. */
-const asPostgres = (rendered: string): string =>
+/** The rendered JSON with its numbers as strings. */
+const withNumbersAsStrings = (rendered: string): string =>
   rendered.replace(/"(amount|fee|total_amount)":([0-9.]+)/g, '"$1":"$2"');

@@ -12,12 +12,12 @@ before(async () => {
 });
 after(() => service?.close());
 
-const feed = async (...words: Record<string, unknown>[]) => reportOf(await service.feed(words));
-const aboutNew = (changes: Record<string, unknown> = {}) => {
+const feed = async (...updates: Record<string, unknown>[]) => reportOf(await service.feed(updates));
+const newTransaction = (changes: Record<string, unknown> = {}) => {
   const id = newId();
   return { id, first: statusUpdate({ transaction_id: id, reference_id: `ref ${id}`, ...changes }) };
 };
-const short = (id: string, changes: Record<string, unknown>) => ({
+const partial = (id: string, changes: Record<string, unknown>) => ({
   client_id: 'alpha',
   transaction_id: id,
   ...changes,
@@ -26,9 +26,9 @@ const without = (fields: Record<string, unknown>, ...names: string[]) =>
   Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)));
 const PROCESSED_AT = '2026-11-21T04:40:00.500Z';
 
-suite('the first word about a transaction', () => {
-  test('makes it, and everything that was said comes out of check-status', async () => {
-    const { id, first } = aboutNew();
+suite('the first update of a transaction', () => {
+  test('creates it, and check-status returns all of its fields', async () => {
+    const { id, first } = newTransaction();
     assert.deepEqual(await feed(first), only({ inserted: 1 }));
     assert.equal(
       await statusOf(service, id),
@@ -39,9 +39,9 @@ suite('the first word about a transaction', () => {
     );
   });
 
-  test('may be the last one already', async () => {
-    const failed = aboutNew({ status: 'FAILED', failure_reason: 'ACCOUNT_INACTIVE', processed_at: PROCESSED_AT });
-    const succeeded = aboutNew({ status: 'SUCCESS', processed_at: PROCESSED_AT });
+  test('may have a final status', async () => {
+    const failed = newTransaction({ status: 'FAILED', failure_reason: 'ACCOUNT_INACTIVE', processed_at: PROCESSED_AT });
+    const succeeded = newTransaction({ status: 'SUCCESS', processed_at: PROCESSED_AT });
     assert.deepEqual(await feed(failed.first, succeeded.first), only({ inserted: 2 }));
     assert.match(
       await statusOf(service, failed.id),
@@ -53,8 +53,8 @@ suite('the first word about a transaction', () => {
     );
   });
 
-  test('leaves out what has a default: no fee, IDR, no description, created now', async () => {
-    const { id, first } = aboutNew();
+  test('may omit fields with a default: no fee, IDR, no description, created now', async () => {
+    const { id, first } = newTransaction();
     const before = new Date().toISOString();
     assert.deepEqual(await feed(without(first, 'fee', 'description', 'created_at')), only({ inserted: 1 }));
     const data = await statusOf(service, id);
@@ -69,22 +69,22 @@ suite('the first word about a transaction', () => {
     assert.equal(stored?.currency, 'IDR');
   });
 
-  test('is processed now when it is final and does not say when', async () => {
-    const { id, first } = aboutNew({ status: 'SUCCESS' });
+  test('is processed now if it is final and has no processed_at', async () => {
+    const { id, first } = newTransaction({ status: 'SUCCESS' });
     const before = new Date().toISOString();
     await feed(first);
     const processedAt = /"processed_at":"([^"]+)"/.exec(await statusOf(service, id))?.[1] ?? '';
     assert.ok(processedAt >= before && processedAt <= new Date().toISOString(), processedAt);
   });
 
-  test('a null field counts as left out', async () => {
-    const { first } = aboutNew({ fee: null, description: null, processed_at: null, failure_reason: null });
+  test('a null field counts as omitted', async () => {
+    const { first } = newTransaction({ fee: null, description: null, processed_at: null, failure_reason: null });
     assert.deepEqual(await feed(first), only({ inserted: 1 }));
   });
 
   for (const field of ['reference_id', 'amount', 'bank_code', 'account_number', 'account_name']) {
-    test(`is rejected without ${field}, and named as what is missing`, async () => {
-      const { id, first } = aboutNew();
+    test(`is rejected without ${field}, and the reason names the missing field`, async () => {
+      const { id, first } = newTransaction();
       const missing = field === 'bank_code' ? 'bank_code, bank_name' : field;
       assert.deepEqual(
         await feed(without(first, field)),
@@ -95,9 +95,9 @@ suite('the first word about a transaction', () => {
     });
   }
 
-  test('a last word alone names everything that is missing', async () => {
+  test('a final update of an unknown transaction is rejected with all missing fields', async () => {
     assert.deepEqual(
-      await feed(short(newId(), { status: 'SUCCESS' })),
+      await feed(partial(newId(), { status: 'SUCCESS' })),
       only({
         rejected: [
           {
@@ -110,9 +110,9 @@ suite('the first word about a transaction', () => {
     );
   });
 
-  test('may name a bank that the directory does not know, with its name', async () => {
-    const known = aboutNew({ bank_code: 'NEWBANK', bank_name: 'A Bank of Tomorrow' });
-    const unknown = aboutNew({ bank_code: 'NEWBANK' });
+  test('may use a bank code that the directory does not contain, with a bank_name', async () => {
+    const known = newTransaction({ bank_code: 'NEWBANK', bank_name: 'A Bank of Tomorrow' });
+    const unknown = newTransaction({ bank_code: 'NEWBANK' });
     assert.deepEqual(
       await feed(known.first, unknown.first),
       only({
@@ -123,10 +123,10 @@ suite('the first word about a transaction', () => {
     assert.match(await statusOf(service, known.id), /"bank_code":"NEWBANK","bank_name":"A Bank of Tomorrow"/);
   });
 
-  test('is rejected when its total is not amount + fee, also when the fee is the default', async () => {
-    const wrong = aboutNew({ total_amount: '152500.01' });
-    const feeless = aboutNew({ total_amount: '152500.00', fee: null });
-    const right = aboutNew({ total_amount: '152500.00' });
+  test('is rejected if its total is not amount + fee, also with the default fee', async () => {
+    const wrong = newTransaction({ total_amount: '152500.01' });
+    const feeless = newTransaction({ total_amount: '152500.00', fee: null });
+    const right = newTransaction({ total_amount: '152500.00' });
     assert.deepEqual(
       await feed(wrong.first, feeless.first, right.first),
       only({ inserted: 1, rejected: [1, 2].map((line) => ({ line, reason: 'total_amount must be amount + fee' })) }),
@@ -134,14 +134,14 @@ suite('the first word about a transaction', () => {
   });
 
   test('the same transaction ID of two clients is two transactions', async () => {
-    const { id, first } = aboutNew();
+    const { id, first } = newTransaction();
     assert.deepEqual(await feed(first, { ...first, client_id: 'beta', amount: '1.00' }), only({ inserted: 2 }));
     assert.match(await statusOf(service, id), /"amount":150000\.00/);
   });
 
-  test('amounts beyond a binary float go in and come out unchanged, as a number and as a string', async () => {
-    const asNumber = aboutNew();
-    const asString = aboutNew({ amount: '9007199254740993.01' });
+  test('amounts that a binary float cannot represent stay exact, as a number and as a string', async () => {
+    const asNumber = newTransaction();
+    const asString = newTransaction({ amount: '9007199254740993.01' });
     const number = JSON.stringify(asNumber.first).replace('"150000.00"', '9007199254740993.01');
     const report = reportOf(await service.feed(`${number}\n${JSON.stringify(asString.first)}`));
     assert.deepEqual(report, only({ inserted: 2 }));
@@ -153,21 +153,21 @@ suite('the first word about a transaction', () => {
     }
   });
 
-  test('the greatest amount and the greatest fee have their exact sum', async () => {
-    const { id, first } = aboutNew({ amount: '999999999999999999.99', fee: '999999999999999999.99' });
+  test('the largest amount and the largest fee have an exact sum', async () => {
+    const { id, first } = newTransaction({ amount: '999999999999999999.99', fee: '999999999999999999.99' });
     assert.deepEqual(await feed(first), only({ inserted: 1 }));
     assert.match(await statusOf(service, id), /"total_amount":1999999999999999999\.98,/);
   });
 });
 
-suite('a later word', () => {
+suite('a later update', () => {
   for (const [status, ending] of [
     ['SUCCESS', {}],
     ['FAILED', { failure_reason: 'ACCOUNT_INACTIVE' }],
   ] as const) {
-    test(`takes PROCESS to ${status}`, async () => {
-      const { id, first } = aboutNew();
-      const last = short(id, { status, processed_at: PROCESSED_AT, ...ending });
+    test(`changes PROCESS to ${status}`, async () => {
+      const { id, first } = newTransaction();
+      const last = partial(id, { status, processed_at: PROCESSED_AT, ...ending });
       assert.deepEqual(await feed(first), only({ inserted: 1 }));
       assert.deepEqual(await feed(last), only({ advanced: 1 }));
       const reason = status === 'FAILED' ? JSON.stringify(publishedReason('ACCOUNT_INACTIVE')) : 'null';
@@ -176,9 +176,9 @@ suite('a later word', () => {
     });
   }
 
-  test('that repeats what is known changes nothing, however often, and is kept', async () => {
-    const { id, first } = aboutNew();
-    const last = short(id, { status: 'SUCCESS', processed_at: PROCESSED_AT });
+  test('that repeats what is stored changes nothing, however often, and is recorded', async () => {
+    const { id, first } = newTransaction();
+    const last = partial(id, { status: 'SUCCESS', processed_at: PROCESSED_AT });
     await feed(first, last);
     const known = await statusOf(service, id);
     for (const repeated of [first, last]) assert.deepEqual(await feed(repeated), only({ unchanged: 1 }));
@@ -191,38 +191,38 @@ suite('a later word', () => {
     ]);
   });
 
-  test('PROCESS that arrives late is unchanged, never a step back', async () => {
-    const { id, first } = aboutNew({ status: 'SUCCESS', processed_at: PROCESSED_AT });
+  test('PROCESS that arrives late changes nothing', async () => {
+    const { id, first } = newTransaction({ status: 'SUCCESS', processed_at: PROCESSED_AT });
     await feed(first);
-    assert.deepEqual(await feed(short(id, { status: 'PROCESS' })), only({ unchanged: 1 }));
+    assert.deepEqual(await feed(partial(id, { status: 'PROCESS' })), only({ unchanged: 1 }));
     assert.match(await statusOf(service, id), /"status":"SUCCESS"/);
   });
 
-  test('that names the fee once more does not have to name the amount, and the other way round', async () => {
-    const { id, first } = aboutNew();
+  test('with a total may repeat the amount, the fee, or neither', async () => {
+    const { id, first } = newTransaction();
     await feed(first);
     const totals = [{ amount: '150000.00' }, { fee: 2500 }, {}].map((part) =>
-      short(id, { status: 'PROCESS', total_amount: '152500.00', ...part }),
+      partial(id, { status: 'PROCESS', total_amount: '152500.00', ...part }),
     );
     assert.deepEqual(await feed(...totals), only({ unchanged: 3 }));
   });
 
-  test('names written decomposed are the same names', async () => {
-    const { first } = aboutNew({ account_name: 'JOSÉ' });
+  test('names in decomposed Unicode are the same names', async () => {
+    const { first } = newTransaction({ account_name: 'JOSÉ' });
     const report = await feed(first, { ...first, account_name: 'JOSE\u0301' });
     assert.deepEqual(report, only({ inserted: 1, unchanged: 1 }));
   });
 });
 
-suite('several words about one transaction in one feed', () => {
-  test('are applied in their order, each by what the ones before it left', async () => {
-    const { id, first } = aboutNew();
+suite('several updates of one transaction in one feed', () => {
+  test('are applied in order, each to the result of the one before it', async () => {
+    const { id, first } = newTransaction();
     const report = await feed(
       first,
       first,
-      short(id, { status: 'FAILED', failure_reason: 'ACCOUNT_INACTIVE', processed_at: PROCESSED_AT }),
-      short(id, { status: 'SUCCESS' }),
-      short(id, { status: 'PROCESS' }),
+      partial(id, { status: 'FAILED', failure_reason: 'ACCOUNT_INACTIVE', processed_at: PROCESSED_AT }),
+      partial(id, { status: 'SUCCESS' }),
+      partial(id, { status: 'PROCESS' }),
     );
     assert.deepEqual(
       report,
@@ -239,26 +239,26 @@ suite('several words about one transaction in one feed', () => {
     assert.match(await statusOf(service, id), /"status":"FAILED"/);
   });
 
-  test('a word that came too early is rejected, and those after it are not', async () => {
-    const { id, first } = aboutNew();
-    const report = await feed(short(id, { status: 'SUCCESS' }), first, short(id, { status: 'SUCCESS' }));
+  test('an update before the first complete one is rejected, and later ones are not', async () => {
+    const { id, first } = newTransaction();
+    const report = await feed(partial(id, { status: 'SUCCESS' }), first, partial(id, { status: 'SUCCESS' }));
     assert.deepEqual([report.inserted, report.advanced, report.rejected.map(({ line }) => line)], [1, 1, [1]]);
   });
 
-  test('keep their order over batches of 500 lines', async () => {
+  test('keep their order across batches of 500 lines', async () => {
     const ids = Array.from({ length: 1_300 }, newId);
     const firsts = ids.map((id) => statusUpdate({ transaction_id: id, reference_id: id }));
-    const lasts = ids.map((id) => short(id, { status: 'SUCCESS', processed_at: PROCESSED_AT }));
-    // The conflicts stand on both sides of two boundaries.
+    const lasts = ids.map((id) => partial(id, { status: 'SUCCESS', processed_at: PROCESSED_AT }));
+    // The conflicts are on both sides of two batch boundaries.
     const failed = [499, 500, 999, 1_000].map((index) =>
-      short(ids[index] ?? '', { status: 'FAILED', failure_reason: 'ACCOUNT_INACTIVE' }),
+      partial(ids[index] ?? '', { status: 'FAILED', failure_reason: 'ACCOUNT_INACTIVE' }),
     );
     const lines = [...firsts, ...lasts, ...failed].map((each) => JSON.stringify(each));
     const report = reportOf(await service.feed(lines.join('\n')));
     assert.deepEqual([report.inserted, report.advanced, report.unchanged, report.rejected], [1_300, 1_300, 0, []]);
     assert.deepEqual(
       report.conflicts.map(({ line, transaction_id }) => [line, transaction_id]),
-      [499, 500, 999, 1_000].map((index, place) => [2_601 + place, ids[index]]),
+      [499, 500, 999, 1_000].map((index, position) => [2_601 + position, ids[index]]),
     );
     const stored = await service.app.database.query<{ status: string; count: string }>(
       'select status, count(*) from tiba.transactions where transaction_id = any($1) group by 1',

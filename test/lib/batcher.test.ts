@@ -29,7 +29,7 @@ const itemsOf = (batches: readonly { readonly items: readonly number[] }[]): (re
   batches.map(({ items }) => items);
 
 suite('a batcher', () => {
-  test('writes together the items of one turn of the event loop, and then those that arrived during the write', async () => {
+  test('writes the items of one turn of the event loop together, and those that arrive during the write after it', async () => {
     const { add, batches } = createControlledWriter(10);
     const first = [add(1), add(2)];
     await nextTurn();
@@ -58,7 +58,7 @@ suite('a batcher', () => {
     assert.equal((await results)[3], 'wrote 30');
   });
 
-  test('writes the items of a failed batch again one by one where that is wanted, and only the faulty item fails', async () => {
+  test('writes the items of a failed batch again one by one on request, so that only the faulty item fails', async () => {
     const isolated = createBatcher<number>(
       async (items) => {
         if (items.includes(2)) throw new Error('2 cannot be written');

@@ -4,7 +4,7 @@ import { type Pair, readHeldOutPairs, readPairs } from './pairs.ts';
 import { byKindTable, heldOutTable, overallTable } from './tables.ts';
 import { timeMatchers } from './timing.ts';
 
-/** Prints how well names are matched, against three general measures, and at what cost. `--misses` lists what went wrong. */
+/** Prints the quality and cost of name matching, compared with three general measures. `--misses` lists the errors. */
 
 const counted = (pairs: readonly Pair[]): string =>
   `${pairs.length} pairs, ${pairs.filter((pair) => !pair.isSame).length} of them different holders with similar names`;

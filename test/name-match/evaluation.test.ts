@@ -14,7 +14,7 @@ const evaluation = evaluate();
 const page = readFileSync(new URL('../../docs/name-match.md', import.meta.url), 'utf8');
 
 suite('the pairs', () => {
-  test('are 640 at least besides those held out, half of all of different holders, and none stands there twice', () => {
+  test('are at least 640 without the held-out ones, half of all have different holders, and none occurs twice', () => {
     const pairs = readPairs();
     const all = [...pairs, ...readHeldOutPairs()];
     assert.ok(pairs.length >= 640);
@@ -36,7 +36,7 @@ suite('names are matched', () => {
     });
   }
 
-  test('for MATCH not by being silent: more than half of what is the same is a MATCH', () => {
+  test('with more than half of the same holders as a MATCH', () => {
     assert.ok(own.match.recall > 0.5 && ownHeldOut.match.recall > 0.5);
   });
 
@@ -53,7 +53,7 @@ suite('names are matched', () => {
       assert.ok(own.match.f1 > bestF1.figures.f1 && own.matchOrClose.f1 > bestF1.figures.f1);
     });
 
-    test(`with more recall of MATCH alone than ${peer.name} where that is as precise`, () => {
+    test(`with more recall of MATCH alone than ${peer.name} at the same precision`, () => {
       assert.ok(own.match.recall > (precise?.figures.recall ?? 0));
       assert.ok(ownHeldOut.match.recall > (precise?.heldOut.recall ?? 0));
     });
@@ -67,11 +67,11 @@ suite('names are matched', () => {
 });
 
 suite('docs/name-match.md', () => {
-  test('has the figures that the evaluation comes to', () => {
+  test('has the figures of the evaluation', () => {
     for (const part of summaryOf(evaluation)) assert.ok(page.includes(part), `is not in the page:\n${part}`);
   });
 
-  test('has the reasons that are exported, in their order and words', () => {
+  test('has the exported reasons, in the same order and with the same text', () => {
     const rows = [...page.matchAll(/^\| `([A-Z_]+)` +\| (.+?) +\|$/gm)].map(([, code = '', means = '']) => [
       code,
       means,

@@ -12,7 +12,7 @@ export interface OwnFigures {
   readonly matchOrClose: Figures;
 }
 
-/** A peer at one threshold, on the pairs by kind and on those held out. */
+/** A peer at one threshold, on the pairs by kind and on the held-out pairs. */
 export interface PeerAtThreshold {
   readonly threshold: number;
   readonly figures: Figures;
@@ -23,7 +23,7 @@ export interface PeerFigures {
   readonly peer: Peer;
   readonly bestF1: PeerAtThreshold;
   readonly balanced: PeerAtThreshold;
-  /** Null where no threshold reaches `PRECISION_MIN`. */
+  /** Null if no threshold reaches `PRECISION_MIN`. */
   readonly precise: PeerAtThreshold | null;
   /** At the balanced threshold. */
   readonly byKind: ReadonlyMap<string, Figures>;
@@ -36,7 +36,10 @@ export interface Evaluation {
   readonly peers: readonly PeerFigures[];
 }
 
-/** Peers' thresholds are chosen on the very pairs they are measured on, which flatters them, and kept for the held-out ones. */
+/**
+ * Peers' thresholds are chosen on the pairs by kind, on which the peers are then measured. That favors the peers. The
+ * same thresholds are used for the held-out pairs.
+ */
 export function evaluate(): Evaluation {
   const pairs = readPairs();
   const heldOut = readHeldOutPairs();
@@ -44,7 +47,7 @@ export function evaluate(): Evaluation {
   const ofKind = new Map(kinds.map((kind) => [kind, pairs.filter((pair) => pair.kind === kind)]));
   return {
     own: ownFigures(pairs),
-    ownByKind: new Map([...ofKind].map(([kind, some]) => [kind, ownFigures(some)])),
+    ownByKind: new Map([...ofKind].map(([kind, subset]) => [kind, ownFigures(subset)])),
     ownHeldOut: ownFigures(heldOut),
     peers: PEERS.map((peer) => peerFigures(peer, pairs, heldOut, ofKind)),
   };
@@ -52,9 +55,9 @@ export function evaluate(): Evaluation {
 
 function ownFigures(pairs: readonly Pair[]): OwnFigures {
   const results = resultsOf(pairs);
-  const are = (...wanted: NameMatchResult[]) =>
+  const figuresFor = (...wanted: NameMatchResult[]) =>
     figuresOf(pairs, (index) => wanted.some((result) => result === results[index]));
-  return { pairs, match: are('MATCH'), matchOrClose: are('MATCH', 'CLOSE_MATCH') };
+  return { pairs, match: figuresFor('MATCH'), matchOrClose: figuresFor('MATCH', 'CLOSE_MATCH') };
 }
 
 function peerFigures(
@@ -64,9 +67,9 @@ function peerFigures(
   ofKind: ReadonlyMap<string, readonly Pair[]>,
 ): PeerFigures {
   const thresholds = chooseThresholds(pairs, similaritiesOf(peer, pairs), PRECISION_MIN);
-  const figuresAt = (threshold: number, some: readonly Pair[]) => {
-    const similarities = similaritiesOf(peer, some);
-    return figuresOf(some, (index) => (similarities[index] ?? 0) >= threshold);
+  const figuresAt = (threshold: number, subset: readonly Pair[]) => {
+    const similarities = similaritiesOf(peer, subset);
+    return figuresOf(subset, (index) => (similarities[index] ?? 0) >= threshold);
   };
   const at = (threshold: number): PeerAtThreshold => ({
     threshold,
@@ -78,6 +81,6 @@ function peerFigures(
     bestF1: at(thresholds.bestF1),
     balanced: at(thresholds.balanced),
     precise: thresholds.precise === null ? null : at(thresholds.precise),
-    byKind: new Map([...ofKind].map(([kind, some]) => [kind, figuresAt(thresholds.balanced, some)])),
+    byKind: new Map([...ofKind].map(([kind, subset]) => [kind, figuresAt(thresholds.balanced, subset)])),
   };
 }

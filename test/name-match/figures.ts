@@ -1,22 +1,22 @@
 import type { Pair } from './pairs.ts';
 
-/** What a way of comparing comes to on pairs, when it says yes to some of them. */
+/** The quality of a matcher on a set of pairs. */
 export interface Figures {
-  /** Of what it takes for the same, how much is; 1 where it takes nothing. */
+  /** The share of same holders among the pairs that it matches; 1 if it matches none. */
   readonly precision: number;
-  /** Of what is the same, how much it takes for it; 1 where nothing is. */
+  /** The share of the same holders that it matches; 1 if there are none. */
   readonly recall: number;
-  /** Of what is different, how much it takes for the same. */
+  /** The share of the different holders that it matches. */
   readonly falsePositiveRate: number;
   /** The harmonic mean of precision and recall. */
   readonly f1: number;
 }
 
-export function figuresOf(pairs: readonly Pair[], saysYes: (index: number) => boolean): Figures {
+export function figuresOf(pairs: readonly Pair[], isMatch: (index: number) => boolean): Figures {
   let [truePositives, falsePositives, same] = [0, 0, 0];
   for (const [index, pair] of pairs.entries()) {
     if (pair.isSame) same++;
-    if (!saysYes(index)) continue;
+    if (!isMatch(index)) continue;
     if (pair.isSame) truePositives++;
     else falsePositives++;
   }
@@ -33,12 +33,12 @@ export function figuresOf(pairs: readonly Pair[], saysYes: (index: number) => bo
 
 const share = (part: number, whole: number, otherwise: number): number => (whole === 0 ? otherwise : part / whole);
 
-/** The similarities from which a peer says yes: each the best for some purpose. */
+/** The similarities from which a peer counts as a match, each the best for one purpose. */
 export interface Thresholds {
   readonly bestF1: number;
-  /** With the greatest difference between recall and false positives: it does not depend on how many pairs are different. */
+  /** The largest difference of recall and false-positive rate. Independent of how many pairs are different. */
   readonly balanced: number;
-  /** The one with the most recall of those that reach the precision; null where none does with any recall. */
+  /** The most recall among those that reach the precision; null if none reaches it with any recall. */
   readonly precise: number | null;
 }
 
@@ -51,8 +51,8 @@ export function chooseThresholds(
     threshold,
     figures: figuresOf(pairs, (index) => (similarities[index] ?? 0) >= threshold),
   }));
-  const best = (worth: (figures: Figures) => number) =>
-    candidates.toSorted((one, other) => worth(other.figures) - worth(one.figures))[0];
+  const best = (score: (figures: Figures) => number) =>
+    candidates.toSorted((one, other) => score(other.figures) - score(one.figures))[0];
   const precise = best(({ precision, recall }) => (precision >= precisionMin ? recall : 0));
   return {
     bestF1: best(({ f1 }) => f1)?.threshold ?? 1,

@@ -5,7 +5,7 @@ import untypedJaroWinkler from 'jaro-winkler';
 import { matchNames, type NameMatchResult } from '../../apps/server/src/name-match/name-match.ts';
 import type { Pair } from './pairs.ts';
 
-/** A general measure of how alike two texts are, 0 to 1. */
+/** A general measure of the similarity of two texts, 0 to 1. */
 export interface Peer {
   readonly name: string;
   readonly similarity: (expected: string, held: string) => number;
@@ -13,7 +13,7 @@ export interface Peer {
 
 const jaroWinkler = untypedJaroWinkler as (one: string, other: string) => number;
 
-/** Each sees upper-case names, as any of its users would give it. */
+/** Each gets upper-case names, as its users would pass them. */
 export const PEERS: readonly Peer[] = [
   {
     name: 'Jaro-Winkler',

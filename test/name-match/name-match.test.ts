@@ -3,7 +3,7 @@ import { suite, test } from 'node:test';
 import { matchNames } from '../../apps/server/src/name-match/name-match.ts';
 import { NAME_MATCH_REASONS } from '../../apps/server/src/name-match/reasons.ts';
 
-/** Each line: what is expected, what the bank holds, what it comes to, and reasons that must be among those given. */
+/** Each line: the expected name, the name at the bank, the result, and reasons that must be among those returned. */
 type Line = readonly [expected: string, held: string, result: string, reasons?: string];
 
 function holds(...lines: readonly Line[]): () => void {
@@ -12,15 +12,16 @@ function holds(...lines: readonly Line[]): () => void {
       const match = matchNames(expected, held);
       const context = `${expected} / ${held}: ${match.result} ${match.reasons.join(' ')}`;
       assert.equal(match.result, result, context);
-      const given: readonly string[] = match.reasons;
-      for (const reason of reasons.split(' ').filter((code) => code !== '')) assert.ok(given.includes(reason), context);
+      const reported: readonly string[] = match.reasons;
+      for (const reason of reasons.split(' ').filter((code) => code !== ''))
+        assert.ok(reported.includes(reason), context);
     }
   };
 }
 
 suite('the same name, written differently, is a MATCH', () => {
   test(
-    'titles before and behind the name are left out',
+    'titles before and after the name are ignored',
     holds(
       ['Bpk. H. Drs. Mulyadi Tanjung', 'MULYADI TANJUNG', 'MATCH', 'TITLE_IGNORED'],
       ['Rosmawati Harahap', 'HJ ROSMAWATI HARAHAP', 'MATCH', 'TITLE_IGNORED'],
@@ -29,7 +30,7 @@ suite('the same name, written differently, is a MATCH', () => {
     ),
   );
   test(
-    'degrees are left out, with dots, without them and in two halves',
+    'degrees are ignored, with dots, without them and in two halves',
     holds(
       ['Rina Marlina, S.E., M.M.', 'RINA MARLINA', 'MATCH', 'DEGREE_IGNORED'],
       ['Grace Pangaribuan, Sp.PD', 'GRACE PANGARIBUAN SPPD', 'MATCH', 'EXACT'],
@@ -37,7 +38,7 @@ suite('the same name, written differently, is a MATCH', () => {
     ),
   );
   test(
-    'a company form may stand in front, behind, be spelled out or have Tbk beside it',
+    'a company form may precede or follow the name, be spelled out, or have Tbk added',
     holds(
       ['PT Cipta Karya', 'CIPTA KARYA, PT', 'MATCH', 'COMPANY_FORM_IGNORED'],
       ['Perseroan Terbatas Karya Nusantara', 'P.T. KARYA NUSANTARA', 'MATCH', 'COMPANY_FORM_IGNORED'],
@@ -46,7 +47,7 @@ suite('the same name, written differently, is a MATCH', () => {
     ),
   );
   test(
-    'usual abbreviations stand for their names beside a full word',
+    'common abbreviations match their names if there is also a full word',
     holds(
       ['M. Rizky', 'MUHAMMAD RIZKY', 'MATCH', 'ABBREVIATED'],
       ['Abd. Rahman Saleh', 'ABDUL RAHMAN SALEH', 'MATCH', 'ABBREVIATED'],
@@ -54,7 +55,7 @@ suite('the same name, written differently, is a MATCH', () => {
     ),
   );
   test(
-    'the old spelling is read as the new one',
+    'the old spelling matches the new one',
     holds(
       ['Cipto Mangunkusumo', 'TJIPTO MANGOENKOESOEMO', 'MATCH', 'SPELLING_VARIANT'],
       ['Wijaya Kusuma', 'WIDJAJA KOESOEMA', 'MATCH', 'SPELLING_VARIANT'],
@@ -62,7 +63,7 @@ suite('the same name, written differently, is a MATCH', () => {
     ),
   );
   test(
-    'names that are written by ear are read aloud',
+    'names that are spelled by ear match by pronunciation',
     holds(
       ['Mohamad Syaiful', 'MUHAMMAD SAEFUL', 'MATCH', 'SPELLING_VARIANT'],
       ['Akhmad Chaerul', 'AHMAD KHAIRUL', 'MATCH', 'SPELLING_VARIANT'],
@@ -81,7 +82,7 @@ suite('the same name, written differently, is a MATCH', () => {
     ),
   );
   test(
-    'accents, apostrophes, width and punctuation do not count',
+    'accents, apostrophes, width and punctuation are ignored',
     holds(
       ['José Da Costa', 'JOSE DA-COSTA', 'MATCH', 'EXACT'],
       ["Ma'ruf Amin", 'MARUF AMIN', 'MATCH', 'EXACT'],
@@ -89,7 +90,7 @@ suite('the same name, written differently, is a MATCH', () => {
     ),
   );
   test(
-    'a name that a bank broke off within a word is the same',
+    'a name that a bank truncated within a word matches',
     holds(
       ['Muhammad Rizky Pratama Saputra', 'MUHAMMAD RIZKY PRATA', 'MATCH', 'CUT_OFF'],
       ['PT Indofood Sukses Makmur Tbk', 'PT INDOFOOD SUKSES MAKM', 'MATCH', 'CUT_OFF'],
@@ -97,16 +98,16 @@ suite('the same name, written differently, is a MATCH', () => {
   );
 });
 
-suite('what may be the same is a CLOSE_MATCH', () => {
+suite('names that may be the same are a CLOSE_MATCH', () => {
   test(
-    'a word that is missing, beside two that are there',
+    'a missing word, with two that are present',
     holds(
       ['Siti Nurhaliza Tarudin', 'SITI NURHALIZA', 'CLOSE_MATCH', 'WORD_MISSING'],
       ['I Ketut Sukerta', 'KETUT SUKERTA', 'CLOSE_MATCH', 'WORD_MISSING'],
     ),
   );
   test(
-    'another order of the words, an initial, a slip in typing',
+    'another word order, an initial, a typo',
     holds(
       ['Budi Santoso', 'SANTOSO BUDI', 'CLOSE_MATCH', 'WORD_ORDER'],
       ['Michael R. Sinaga', 'MICHAEL RICHARD SINAGA', 'CLOSE_MATCH', 'INITIAL'],
@@ -116,18 +117,18 @@ suite('what may be the same is a CLOSE_MATCH', () => {
     ),
   );
   test(
-    'a spelling that joins different names as well',
+    'a spelling that different names share',
     holds(
       ['Yusuf Bakri', 'JUSUF BAKRI', 'CLOSE_MATCH', 'SIMILAR_SPELLING'],
       ['Azis Rahman', 'AZIZ ROHMAN', 'CLOSE_MATCH', 'SIMILAR_SPELLING'],
     ),
   );
   test(
-    'a company form that only one of the names has',
+    'a company form in only one of the names',
     holds(['PT Maju Jaya', 'MAJU JAYA', 'CLOSE_MATCH', 'COMPANY_FORM_MISSING']),
   );
   test(
-    'hidden letters of which all that can be seen fits',
+    'masked letters, if all visible ones match',
     holds(
       ['John Doe', 'JO** D**', 'CLOSE_MATCH', 'MASKED'],
       ['Dewi Lestari', 'DEXX LEXXXXX', 'CLOSE_MATCH', 'MASKED'],
@@ -136,7 +137,7 @@ suite('what may be the same is a CLOSE_MATCH', () => {
     ),
   );
   test(
-    'a joint account, an account held for somebody, one of the dead',
+    'a joint account, an account held for another party, a deceased person',
     holds(
       ['Budi Santoso', 'BUDI SANTOSO QQ RINA SANTOSO', 'CLOSE_MATCH', 'JOINT_ACCOUNT'],
       ['Lily Kurnia', 'HENRY KURNIA ATAU LILY KURNIA', 'CLOSE_MATCH', 'JOINT_ACCOUNT'],
@@ -145,7 +146,7 @@ suite('what may be the same is a CLOSE_MATCH', () => {
     ),
   );
   test(
-    'a name that was broken off where whole words, a gender or a number may be lost',
+    'a truncated name that may have lost whole words, a gender or a number',
     holds(
       ['Sugeng Hadiprayitno Kusumo', 'SUGENG HADIPRAYITNO', 'CLOSE_MATCH', 'CUT_OFF'],
       ['Muhammad Rizky Putra', 'MUHAMMAD RIZKY PUT', 'NO_MATCH'],
@@ -154,14 +155,14 @@ suite('what may be the same is a CLOSE_MATCH', () => {
     ),
   );
   test(
-    'one title of a man and one of a woman',
+    'a male title and a female title',
     holds(['Bpk Budi Santoso', 'IBU BUDI SANTOSO', 'CLOSE_MATCH', 'TITLE_DIFFERS']),
   );
 });
 
 suite('different holders with similar names are NO_MATCH', () => {
   test(
-    'persons whose names differ by little',
+    'persons with slightly different names',
     holds(
       ['Budi Santoso', 'BUDI SUSANTO', 'NO_MATCH', 'DIFFERENT_WORD'],
       ['Dewi Lestari', 'DEWI LESTIANI', 'NO_MATCH', 'DIFFERENT_WORD'],
@@ -169,7 +170,7 @@ suite('different holders with similar names are NO_MATCH', () => {
     ),
   );
   test(
-    'men and women of one name',
+    'male and female forms of a name',
     holds(
       ['Aditya Pratama Putra', 'ADITYA PRATAMA PUTRI', 'NO_MATCH'],
       ['Agus Setiawan', 'AGUS SETYAWATI', 'NO_MATCH'],
@@ -184,7 +185,7 @@ suite('different holders with similar names are NO_MATCH', () => {
     ),
   );
   test(
-    'single names that are not nearly equal, and a single name against a longer one',
+    'single names that are not nearly equal, and a single name and a longer one',
     holds(
       ['Andi', 'ADI', 'NO_MATCH'],
       ['Sumarno', 'SUMARSONO', 'NO_MATCH'],
@@ -192,7 +193,7 @@ suite('different holders with similar names are NO_MATCH', () => {
     ),
   );
   test(
-    'companies of another form, number, branch, or with another word',
+    'companies with another form, number, branch or word',
     holds(
       ['PT Maju Jaya', 'CV MAJU JAYA', 'NO_MATCH', 'COMPANY_FORM_DIFFERS'],
       ['PT Maju 1', 'PT MAJU 2', 'NO_MATCH', 'NUMBER_DIFFERS'],
@@ -204,7 +205,7 @@ suite('different holders with similar names are NO_MATCH', () => {
     ),
   );
   test(
-    'a visible letter that contradicts',
+    'a visible letter that differs',
     holds(
       ['John Doe', 'JA** D**', 'NO_MATCH', 'MASKED'],
       ['Hendra Wijaya', 'HE***O WI***A', 'NO_MATCH', 'MASKED'],
@@ -213,9 +214,9 @@ suite('different holders with similar names are NO_MATCH', () => {
   );
 });
 
-suite('where nothing can be said it is NOT_POSSIBLE', () => {
+suite('names that cannot be compared are NOT_POSSIBLE', () => {
   test(
-    'nothing there, nothing to be seen, only initials, another script',
+    'an empty name, nothing visible, only initials, another script',
     holds(
       ['Budi', '', 'NOT_POSSIBLE', 'EMPTY'],
       ['Budi', ' .,- ', 'NOT_POSSIBLE', 'EMPTY'],
@@ -227,7 +228,7 @@ suite('where nothing can be said it is NOT_POSSIBLE', () => {
   );
 });
 
-test('a name that a bank broke off is a MATCH, and no MATCH where something else follows the beginning', () => {
+test('a name that a bank truncated is a MATCH, and another name with the same beginning is not', () => {
   const expected = 'Muhammad Rizky Pratama Saputra';
   assert.equal(matchNames(expected, 'MUHAMMAD RIZKY PRATA').result, 'MATCH');
   assert.equal(matchNames(expected, 'MUHAMMAD RIZKY PRASE').result, 'NO_MATCH');

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
 /**
- * Hand-written pairs of names: what a client expects, what a bank holds, and whether a fair person takes them for the same
- * person or company. `pairs/` has a file for each kind; `held-out.tsv` was written with them and not looked at while the
- * rules were made.
+ * Hand-written pairs of names: the expected name, the name at the bank, and whether a fair reader considers them the
+ * same person or company. `pairs/` has a file for each kind; `held-out.tsv` was written together with them and was not used
+ * while the rules were developed.
  */
 export interface Pair {
   readonly kind: string;

@@ -6,7 +6,7 @@ import { matchNames, NAME_MATCH_RESULTS } from '../../apps/server/src/name-match
 import { NAME_MATCH_REASONS } from '../../apps/server/src/name-match/reasons.ts';
 import { readHeldOutPairs, readPairs } from './pairs.ts';
 
-/** What holds of any two texts. `NAME_MATCH_SEED` replays a run. */
+/** Properties that hold for any two texts. `NAME_MATCH_SEED` repeats a run. */
 const seed = Number(process.env['NAME_MATCH_SEED'] ?? randomInt(2 ** 31));
 const runs = { seed, numRuns: 2000 };
 
@@ -72,7 +72,7 @@ test('case, spaces and hyphens for spaces make no difference', (t) => {
   );
 });
 
-test('who is expected and who is held does not matter, where nothing was broken off', (t) => {
+test('the two names may be swapped, unless one is truncated', (t) => {
   t.diagnostic(`NAME_MATCH_SEED=${seed}`);
   fc.assert(
     fc.property(fc.oneof(realPair, fc.record({ expected: nameLike, held: nameLike })), ({ expected, held }) => {
@@ -85,7 +85,7 @@ test('who is expected and who is held does not matter, where nothing was broken 
   );
 });
 
-test('what is no MATCH does not become one by titles, degrees or company forms on one side', (t) => {
+test('titles, degrees or company forms on one side do not turn another result into a MATCH', (t) => {
   t.diagnostic(`NAME_MATCH_SEED=${seed}`);
   const around = fc.constantFrom<(name: string) => string>(
     (name) => `Bapak ${name}`,
@@ -102,7 +102,7 @@ test('what is no MATCH does not become one by titles, degrees or company forms o
   );
 });
 
-test('texts of any length and make cost less than 50 ms', () => {
+test('texts of any length and content cost less than 50 ms', () => {
   const long = 1_000_000;
   const texts = [
     'A '.repeat(long),

@@ -1,7 +1,7 @@
 import type { Evaluation, OwnFigures, PeerAtThreshold, PeerFigures } from './evaluation.ts';
 import type { Figures } from './figures.ts';
 
-/** The evaluation as tables of Markdown. docs/name-match.md carries the first two. */
+/** The evaluation as Markdown tables. docs/name-match.md contains the first two. */
 
 const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
 
@@ -20,15 +20,15 @@ const figures = ({ precision, recall, falsePositiveRate }: Figures): string[] =>
 /** On the pairs by kind. */
 export const overallTable = ({ own, peers }: Evaluation): string => summary(own, peers, 'figures');
 
-/** On the held-out pairs, with the thresholds of the others. */
+/** On the held-out pairs, with the thresholds that were chosen on the pairs by kind. */
 export const heldOutTable = ({ ownHeldOut, peers }: Evaluation): string => summary(ownHeldOut, peers, 'heldOut');
 
 function summary(own: OwnFigures, peers: readonly PeerFigures[], set: 'figures' | 'heldOut'): string {
-  const rowsOf = (why: string, choose: (peer: PeerFigures) => PeerAtThreshold | null) =>
+  const rowsOf = (purpose: string, choose: (peer: PeerFigures) => PeerAtThreshold | null) =>
     peers.map((peer) => {
       const chosen = choose(peer);
-      if (chosen === null) return [`${peer.peer.name}, ${why}: no threshold`, '-', '-', '-'];
-      return [`${peer.peer.name}, ${why}: ${chosen.threshold.toFixed(3)}`, ...figures(chosen[set])];
+      if (chosen === null) return [`${peer.peer.name}, ${purpose}: no threshold`, '-', '-', '-'];
+      return [`${peer.peer.name}, ${purpose}: ${chosen.threshold.toFixed(3)}`, ...figures(chosen[set])];
     });
   return table(
     ['taken for the same', 'precision', 'recall', 'false positives'],

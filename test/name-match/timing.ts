@@ -6,16 +6,19 @@ const ROUNDS = 15;
 const WARM_UP_ROUNDS = 10;
 const REPEATS = 4;
 
-/** What a pair costs in microseconds of the processor's time, which other programs disturb least: the median of rounds that alternate between the ways of comparing. */
+/**
+ * The cost of a pair in microseconds of processor time, which other programs disturb least: the median of rounds that
+ * alternate between the matchers.
+ */
 export function timeMatchers(): ReadonlyMap<string, number> {
   const pairs = readPairs();
-  const ways: readonly (readonly [string, (expected: string, held: string) => unknown])[] = [
+  const matchers: readonly (readonly [string, (expected: string, held: string) => unknown])[] = [
     ['Tiba', matchNames],
     ...PEERS.map(({ name, similarity }) => [name, similarity] as const),
   ];
-  const rounds = new Map<string, number[]>(ways.map(([name]) => [name, []]));
+  const rounds = new Map<string, number[]>(matchers.map(([name]) => [name, []]));
   for (let round = 0; round < WARM_UP_ROUNDS + ROUNDS; round++) {
-    for (const [name, compare] of ways) {
+    for (const [name, compare] of matchers) {
       const costUs = timeRound(pairs, compare);
       if (round >= WARM_UP_ROUNDS) rounds.get(name)?.push(costUs);
     }

@@ -17,7 +17,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { testBanks } from '../support/service.ts';
 
-/** Where virtual time begins. */
+/** The start of virtual time. */
 export const START = new Date('2026-11-21T04:32:26.123Z');
 export const SECOND_MS = 1_000;
 export const MINUTE_MS = 60_000;
@@ -27,7 +27,7 @@ const DEADLINE_MS = 20_000;
 
 export const later = (ms: number, than = START): Date => new Date(than.getTime() + ms);
 
-/** One process that asks: its own connections, log and metrics. */
+/** One process that makes status inquiries: its own connections, log and metrics. */
 export interface InquiryProcess {
   readonly inquiries: StatusInquiries;
   readonly transactionUpdater: TransactionUpdater;
@@ -40,11 +40,11 @@ export interface InquiryProcess {
 export interface InquiryProcessOptions {
   readonly rails: readonly Rail[];
   readonly staleMs?: number;
-  /** As long as the test takes, unless told otherwise. */
+  /** By default longer than any test takes. */
   readonly refreshTimeoutMs?: number;
   readonly unknownGraceMs?: number;
   readonly now?: () => Date;
-  /** Counts the statements that are sent outside transactions. */
+  /** Called with each statement that is sent outside a database transaction. */
   readonly onQuery?: () => void;
 }
 
@@ -52,25 +52,25 @@ export interface InquiryBench {
   readonly database: Database;
   readonly connection: TestDatabase['connection'];
   startProcess(options: InquiryProcessOptions): InquiryProcess;
-  /** Has the ledger hear of transactions in PROCESS at `at`, carried by `rail` under their own IDs. */
+  /** Inserts transactions in PROCESS at `at`, carried by `rail`, with their own IDs as rail references. */
   insertTransactions(transactionIds: readonly string[], at: Date, rail?: string): Promise<void>;
   close(): Promise<void>;
 }
 
-/** A database with a client, and as many processes as a test starts. */
+/** A database with one client, and the processes that a test starts. */
 export async function startInquiryBench(): Promise<InquiryBench> {
   const testDatabase = await createTestDatabase();
   const { connection } = testDatabase;
   const log = pino({ level: 'silent' });
   const database = openDatabase({ connection, connectionsMax: 2, log });
-  const ledger = createTestUpdater(database);
+  const transactionUpdater = createTestUpdater(database);
   const processes: InquiryProcess[] = [];
-  const letGo = async (): Promise<void> => {
+  const releaseAll = async (): Promise<void> => {
     await database.close();
     await testDatabase.drop();
   };
   await prepareDatabase(database, connection, 'sandbox').catch(async (error: unknown) => {
-    await letGo();
+    await releaseAll();
     throw error;
   });
   await insertClient(database, { clientId: 'alpha', name: 'alpha', secretHash: Buffer.alloc(32), scopes: [] });
@@ -84,16 +84,18 @@ export async function startInquiryBench(): Promise<InquiryBench> {
       return process;
     },
     async insertTransactions(transactionIds, at, rail = 'scripted-bank') {
-      const words = transactionIds.map((id, index) => firstUpdate(id, at, rail, index));
-      for (let from = 0; from < words.length; from += 500) {
-        const applied = await ledger.apply(words.slice(from, from + 500), at);
-        const refused = applied.find(({ outcome }) => outcome !== 'inserted');
-        if (refused !== undefined) throw new Error(`${refused.transactionId}: ${refused.outcome} ${refused.reason}`);
+      const updates = transactionIds.map((id, index) => firstUpdate(id, at, rail, index));
+      for (let from = 0; from < updates.length; from += 500) {
+        const applied = await transactionUpdater.apply(updates.slice(from, from + 500), at);
+        const unexpected = applied.find(({ outcome }) => outcome !== 'inserted');
+        if (unexpected !== undefined) {
+          throw new Error(`${unexpected.transactionId}: ${unexpected.outcome} ${unexpected.reason}`);
+        }
       }
     },
     async close() {
       for (const process of processes) await process.close();
-      await letGo();
+      await releaseAll();
     },
   };
 }
@@ -108,7 +110,7 @@ function startProcess(connection: TestDatabase['connection'], options: InquiryPr
   let ended: Promise<void> | undefined;
   const database: Database = {
     ...opened,
-    // A test may lose the database before its process ends.
+    // A test may close the database before its process ends.
     close: () => (ended ??= opened.close()),
     query: (sql, values, name) => {
       options.onQuery?.();
@@ -179,7 +181,7 @@ export async function transactionsIn(database: Database): Promise<Map<string, St
   return new Map(rows.map((row) => [row.transaction_id, row]));
 }
 
-/** When the next question is due; null when none is. */
+/** When the next status inquiry is due; null if none is. */
 export async function nextDue(database: Database): Promise<Date | null> {
   const [row] = await database.query<{ next_at: Date | null }>(
     'select min(next_at) as next_at from tiba.status_inquiries',
@@ -197,6 +199,6 @@ function collectingLog(lines: Record<string, unknown>[]): Log {
   return pino({ base: null }, collector);
 }
 
-/** Resolves when the condition holds; rejects when it does not within 20 s. */
+/** Resolves when the condition holds; rejects if it does not within 20 s. */
 export const until = (what: string, holds: () => boolean | Promise<boolean>): Promise<void> =>
   eventually(what, holds, DEADLINE_MS);

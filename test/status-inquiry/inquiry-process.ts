@@ -1,4 +1,4 @@
-// A process of its own that asks once what is due, for tests that kill it meanwhile.
+// A process that makes the due status inquiries once, for tests that kill it in the meantime.
 // Arguments: the database's connection string, the bank's address, the time (ISO 8601).
 
 import pino from 'pino';
@@ -13,7 +13,7 @@ import { createTestUpdater } from './harness.ts';
 const [connectionString = '', bankUrl = '', now = ''] = process.argv.slice(2);
 const log = pino();
 const database = openDatabase({ connection: { connectionString }, connectionsMax: 2, log });
-const asking = createStatusInquiries({
+const inquiries = createStatusInquiries({
   database,
   transactionUpdater: createTestUpdater(database),
   rails: [createRail(bankUrl, rsaKeys())],
@@ -22,4 +22,4 @@ const asking = createStatusInquiries({
   log,
   staleMs: 10_000,
 });
-await asking.poll(new Date(now));
+await inquiries.poll(new Date(now));

@@ -37,11 +37,11 @@ after(async () => {
   await bench?.close();
   await bank?.close();
 });
-// What one test leaves is not due in the next.
+// Inquiries left by one test are not due in the next.
 beforeEach(() => bench.database.query('delete from tiba.status_inquiries'));
 
 const DUE = later(6 * SECOND_MS);
-const questionsAbout = (id: string): number =>
+const inquiriesAbout = (id: string): number =>
   bank.statusInquiries.filter((request) => referenceOf(request) === id).length;
 
 async function statusesOf(ids: readonly string[]): Promise<Set<string | undefined>> {
@@ -49,7 +49,7 @@ async function statusesOf(ids: readonly string[]): Promise<Set<string | undefine
   return new Set(ids.map((id) => transactions.get(id)?.status));
 }
 
-test('what a process was asking when it was killed is asked by another when its claim has run out, and not before', async () => {
+test('an inquiry of a killed process is repeated by another when its lease has ended, and not before', async () => {
   const [id = ''] = idsOf('TK', 1);
   await bench.insertTransactions([id], START);
   script = () => {};
@@ -60,7 +60,7 @@ test('what a process was asking when it was killed is asked by another when its 
   });
   const ended = once(child, 'exit');
   try {
-    await until('the question has arrived', () => questionsAbout(id) === 1);
+    await until('the inquiry has arrived', () => inquiriesAbout(id) === 1);
   } finally {
     child.kill('SIGKILL');
     await ended;
@@ -69,27 +69,27 @@ test('what a process was asking when it was killed is asked by another when its 
   script = answerStatus('00');
   const { inquiries } = bench.startProcess({ rails: [bank.rail(keys)] });
   assert.equal(await inquiries.poll(later(14 * SECOND_MS, DUE)), 0);
-  assert.equal(questionsAbout(id), 1);
+  assert.equal(inquiriesAbout(id), 1);
   assert.equal(await inquiries.poll(later(16 * SECOND_MS, DUE)), 1);
   assert.equal((await transactionsIn(bench.database)).get(id)?.status, 'SUCCESS');
 });
 
-test('a process that stops gives back what it was asking: another asks at once', async () => {
+test('a process that stops releases its claims: another inquires at once', async () => {
   const ids = idsOf('TS', 3);
   await bench.insertTransactions(ids, START);
   script = () => {};
   const stopping = bench.startProcess({ rails: [bank.rail(keys)] });
-  const asked = stopping.inquiries.poll(DUE);
-  await until('the questions have arrived', () => ids.every((id) => questionsAbout(id) === 1));
+  const polled = stopping.inquiries.poll(DUE);
+  await until('the inquiries have arrived', () => ids.every((id) => inquiriesAbout(id) === 1));
   await stopping.close();
-  await asked;
+  await polled;
 
   script = answerStatus('00');
   const { inquiries } = bench.startProcess({ rails: [bank.rail(keys)] });
   assert.equal(await inquiries.poll(later(SECOND_MS, DUE)), ids.length);
 });
 
-test('an answer that comes after the claim has run out leaves the question to whoever asks now', async () => {
+test('an answer after the end of the lease leaves the inquiry to the process that has claimed it since', async () => {
   const [id = ''] = idsOf('TE', 1);
   await bench.insertTransactions([id], START);
   let release = (): void => {};
@@ -97,20 +97,20 @@ test('an answer that comes after the claim has run out leaves the question to wh
     release = () => void answerStatus('07')(request, response);
   };
   const slow = bench.startProcess({ rails: [bank.rail(keys)] });
-  const asked = slow.inquiries.poll(DUE);
-  await until('the question has arrived', () => questionsAbout(id) === 1);
-  // The same moment is a minute later for the other, as if the first had stood still meanwhile.
+  const polled = slow.inquiries.poll(DUE);
+  await until('the inquiry has arrived', () => inquiriesAbout(id) === 1);
+  // For the other process it is a minute later, as if the first had been suspended in the meantime.
   const { inquiries } = bench.startProcess({ rails: [bank.rail(keys)] });
   script = answerStatus('03');
   assert.equal(await inquiries.poll(later(MINUTE_MS, DUE)), 1);
   const read = () => bench.database.query('select * from tiba.status_inquiries');
-  const settled = await read();
+  const released = await read();
   release();
-  await asked;
-  assert.deepEqual(await read(), settled);
+  await polled;
+  assert.deepEqual(await read(), released);
 });
 
-test('a bank that gave the money back: FAILED while that is news, a reversal when somebody had said SUCCESS meanwhile', async () => {
+test('money returned by the bank: FAILED from PROCESS, a reversal if another source has reported SUCCESS', async () => {
   const [first = '', second = ''] = idsOf('TG', 2);
   await bench.insertTransactions([first, second], START);
   const { inquiries, transactionUpdater } = bench.startProcess({ rails: [bank.rail(keys)] });
@@ -133,8 +133,8 @@ test('a bank that gave the money back: FAILED while that is news, a reversal whe
   assert.equal(await inquiries.poll(later(MINUTE_MS, DUE)), 0);
 });
 
-test('a bank that lies leaves everything as it is, and is asked again', async () => {
-  const LIES: readonly Record<string, unknown>[] = [
+test('contradictory or malformed answers change nothing, and the inquiry is repeated', async () => {
+  const WRONG_ANSWERS: readonly Record<string, unknown>[] = [
     { originalPartnerReferenceNo: 'TY0000000099' },
     { amount: { value: '150000.01', currency: 'IDR' } },
     { amount: { value: '150000.00', currency: 'USD' } },
@@ -143,16 +143,16 @@ test('a bank that lies leaves everything as it is, and is asked again', async ()
     { latestTransactionStatus: '42' },
     { responseCode: '2001800' },
   ];
-  const ids = idsOf('TY', LIES.length + 3);
+  const ids = idsOf('TY', WRONG_ANSWERS.length + 3);
   await bench.insertTransactions(ids, START);
-  let truthful = false;
+  let isCorrect = false;
   script = (request, response) => {
     const index = ids.indexOf(referenceOf(request));
-    const right = (changes = {}): unknown => answerStatus('06', changes)(request, response);
-    if (truthful) return right();
-    if (index < LIES.length) return right(LIES[index]);
-    if (index === LIES.length) return response.end('<html>06</html>');
-    if (index === LIES.length + 1)
+    const correct = (changes = {}): unknown => answerStatus('06', changes)(request, response);
+    if (isCorrect) return correct();
+    if (index < WRONG_ANSWERS.length) return correct(WRONG_ANSWERS[index]);
+    if (index === WRONG_ANSWERS.length) return response.end('<html>06</html>');
+    if (index === WRONG_ANSWERS.length + 1)
       return response.end('{"responseCode":"2003600","latestTransactionStatus":"06","latestTransactionStatus":"00"}');
     return response.writeHead(302, { location: '/v1.0/transfer/status' }).end();
   };
@@ -160,35 +160,35 @@ test('a bank that lies leaves everything as it is, and is asked again', async ()
   await inquiries.poll(DUE);
   assert.equal(bank.statusInquiries.filter((request) => ids.includes(referenceOf(request))).length, ids.length);
   assert.deepEqual(await statusesOf(ids), new Set(['PROCESS']));
-  const words = await bench.database.query(
+  const updates = await bench.database.query(
     "select from tiba.status_updates where source like 'rail:%' and transaction_id like 'TY%'",
   );
-  assert.equal(words.length, 0);
+  assert.equal(updates.length, 0);
 
-  truthful = true;
+  isCorrect = true;
   for (let now = DUE; now < later(5 * MINUTE_MS); now = later(5 * SECOND_MS, now)) await inquiries.poll(now);
   assert.deepEqual(await statusesOf(ids), new Set(['FAILED']));
 });
 
-test('transactions of a rail that is not known are put off, said so once for each name, and asked when it is known', async () => {
+test('inquiries at an unknown rail are postponed, logged once per rail, and made when the rail is known', async () => {
   const ids = idsOf('TN', 20);
-  await bench.insertTransactions(ids.slice(0, 10), START, 'strange');
-  await bench.insertTransactions(ids.slice(10), START, 'stranger');
-  const asker = bench.startProcess({ rails: [bank.rail(keys)] });
+  await bench.insertTransactions(ids.slice(0, 10), START, 'unknown-1');
+  await bench.insertTransactions(ids.slice(10), START, 'unknown-2');
+  const process = bench.startProcess({ rails: [bank.rail(keys)] });
   let now = DUE;
   for (; now < later(HALF_AN_HOUR_MS); now = later(20 * SECOND_MS, now))
-    assert.equal(await asker.inquiries.poll(now), 0);
-  const said = asker.logged.filter(({ msg }) => /name a rail without status inquiries/.test(String(msg)));
+    assert.equal(await process.inquiries.poll(now), 0);
+  const warnings = process.logged.filter(({ msg }) => /name a rail without status inquiries/.test(String(msg)));
   assert.deepEqual(
-    said.map(({ rail }) => rail),
-    ['strange', 'stranger'],
+    warnings.map(({ rail }) => rail),
+    ['unknown-1', 'unknown-2'],
   );
   const due = await bench.database.query('select from tiba.status_inquiries where next_at <= $1', [now.toISOString()]);
   assert.equal(due.length, 0);
 
   script = answerStatus('00');
-  const knowing = bench.startProcess({ rails: ['strange', 'stranger'].map((name) => bank.rail(keys, { name })) });
-  assert.equal(await knowing.inquiries.poll(later(HALF_AN_HOUR_MS, now)), ids.length);
+  const configured = bench.startProcess({ rails: ['unknown-1', 'unknown-2'].map((name) => bank.rail(keys, { name })) });
+  assert.equal(await configured.inquiries.poll(later(HALF_AN_HOUR_MS, now)), ids.length);
 });
 
 const HALF_AN_HOUR_MS = 30 * MINUTE_MS;

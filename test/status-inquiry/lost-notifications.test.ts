@@ -16,9 +16,9 @@ import {
   transactionsIn,
 } from './harness.ts';
 
-/** What becomes of a transfer, and how long its bank takes; nobody is told of it. */
+/** The outcome of a transfer and how long its bank takes; all notifications about it are lost. */
 interface Course {
-  readonly endsMs: number;
+  readonly durationMs: number;
   readonly status: string;
   readonly expected: Status;
 }
@@ -26,12 +26,12 @@ interface Course {
 const IDS = idsOf('TL', 1_000);
 const HALF_AN_HOUR = IDS.slice(0, 100);
 
-/** Most banks take seconds, some take minutes, and a tenth of the transfers takes the half hour. */
+/** Most transfers take seconds, some take minutes, and a tenth takes half an hour. */
 const courseOf = (id: string): Course => {
   const number = Number(id.slice(2));
   const fails = number % 5 === 0;
   return {
-    endsMs: number < HALF_AN_HOUR.length ? 30 * MINUTE_MS : 2 * SECOND_MS + ((number * 7_919) % (3 * MINUTE_MS)),
+    durationMs: number < HALF_AN_HOUR.length ? 30 * MINUTE_MS : 2 * SECOND_MS + ((number * 7_919) % (3 * MINUTE_MS)),
     status: fails ? '06' : '00',
     expected: fails ? 'FAILED' : 'SUCCESS',
   };
@@ -39,56 +39,56 @@ const courseOf = (id: string): Course => {
 
 const STEP_MS = 5 * SECOND_MS;
 let now = START;
-const questions = new Map<string, number>();
+const inquiriesById = new Map<string, number>();
 let bank: ScriptedBank;
 let bench: InquiryBench;
-let asker: InquiryProcess;
+let polling: InquiryProcess;
 
 before(async () => {
   bank = await startScriptedBank({
     status(request, response) {
       const id = referenceOf(request);
-      questions.set(id, (questions.get(id) ?? 0) + 1);
-      const { endsMs, status } = courseOf(id);
-      const ended = now.getTime() - START.getTime() >= endsMs;
+      inquiriesById.set(id, (inquiriesById.get(id) ?? 0) + 1);
+      const { durationMs, status } = courseOf(id);
+      const ended = now.getTime() - START.getTime() >= durationMs;
       return answerStatus(ended ? status : '03', ended ? { previousResponseCode: '4041811' } : {})(request, response);
     },
   });
   bench = await startInquiryBench();
-  asker = bench.startProcess({ rails: [bank.rail(rsaKeys())] });
+  polling = bench.startProcess({ rails: [bank.rail(rsaKeys())] });
 });
 after(async () => {
   await bench?.close();
   await bank?.close();
 });
 
-test('1,000 transfers whose notifications are all lost end as the bank knows them, none known much later than it took, and fewer than 15 questions are asked about those that take half an hour', async () => {
+test('1,000 transfers without notifications become final in time, with fewer than 15 inquiries in half an hour', async () => {
   await bench.insertTransactions(IDS, START);
   const end = later(40 * MINUTE_MS);
   for (let due = await nextDue(bench.database); due !== null; due = await nextDue(bench.database)) {
-    assert.ok(due < end, `something is still asked at ${due.toISOString()}`);
-    // In steps, as time comes to a loop.
+    assert.ok(due < end, `an inquiry is still due at ${due.toISOString()}`);
+    // In steps, as in a loop that polls.
     now = later(Math.ceil((Math.max(due.getTime(), now.getTime()) - START.getTime()) / STEP_MS) * STEP_MS);
-    await asker.inquiries.poll(now);
+    await polling.inquiries.poll(now);
   }
 
   const transactions = await transactionsIn(bench.database);
   for (const id of IDS) {
-    const { expected, endsMs } = courseOf(id);
+    const { expected, durationMs } = courseOf(id);
     const stored = transactions.get(id);
     assert.equal(stored?.status, expected, id);
     if (expected === 'FAILED') assert.match(stored.failure_reason ?? '', /^ACCOUNT_NOT_FOUND: /);
-    const lateMs = (stored.processed_at?.getTime() ?? Infinity) - START.getTime() - endsMs;
-    assert.ok(lateMs <= endsMs + 30 * SECOND_MS, `${id} is known ${lateMs} ms after its end`);
-    assert.ok(lateMs <= 6 * MINUTE_MS, `${id} is known ${lateMs} ms after its end`);
+    const lateMs = (stored.processed_at?.getTime() ?? Infinity) - START.getTime() - durationMs;
+    assert.ok(lateMs <= durationMs + 30 * SECOND_MS, `${id} is final ${lateMs} ms after the bank completed it`);
+    assert.ok(lateMs <= 6 * MINUTE_MS, `${id} is final ${lateMs} ms after the bank completed it`);
   }
   for (const id of HALF_AN_HOUR) {
-    const asked = questions.get(id) ?? 0;
-    assert.ok(asked > 5 && asked < 15, `${id} was asked about ${asked} times`);
+    const count = inquiriesById.get(id) ?? 0;
+    assert.ok(count > 5 && count < 15, `${count} inquiries about ${id}`);
   }
 });
 
-test('what a bank said stands in the observations, by the name of its rail', async () => {
+test('answers of a bank are stored as status update records, with the name of the rail as source', async () => {
   const rows = await bench.database.query<{ raw: string; outcome: string; source: string }>(
     `select source, raw::text as raw, outcome from tiba.status_updates
       where transaction_id = $1 order by status_update_id desc limit 2`,
@@ -110,8 +110,8 @@ test('what a bank said stands in the observations, by the name of its rail', asy
   );
 });
 
-test('nothing is asked any more about what is final', async () => {
-  const asked = bank.statusInquiries.length;
-  assert.equal(await asker.inquiries.poll(later(100 * MINUTE_MS)), 0);
-  assert.equal(bank.statusInquiries.length, asked);
+test('there are no inquiries about final transactions', async () => {
+  const count = bank.statusInquiries.length;
+  assert.equal(await polling.inquiries.poll(later(100 * MINUTE_MS)), 0);
+  assert.equal(bank.statusInquiries.length, count);
 });

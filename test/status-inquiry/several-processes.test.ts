@@ -20,23 +20,23 @@ import {
   until,
 } from './harness.ts';
 
-/** Every question, and whether another about the same transfer was under way when it came. */
-const asked = new Map<string, number>();
-const underWay = new Set<string>();
+/** Inquiries by transfer, and whether another about the same transfer was in flight when one arrived. */
+const inquiriesById = new Map<string, number>();
+const inFlight = new Set<string>();
 let overlapping = 0;
-let underWayMax = 0;
-let said = '00';
+let inFlightMax = 0;
+let bankStatus = '00';
 
-/** Answers when the next turns of the event loop have brought whatever else was on its way. */
-const watched: BankAnswer = async (request, response) => {
+/** Answers some turns of the event loop later, when concurrent inquiries have arrived. */
+const delayedAnswer: BankAnswer = async (request, response) => {
   const reference = referenceOf(request);
-  asked.set(reference, (asked.get(reference) ?? 0) + 1);
-  if (underWay.has(reference)) overlapping += 1;
-  underWay.add(reference);
-  underWayMax = Math.max(underWayMax, underWay.size);
+  inquiriesById.set(reference, (inquiriesById.get(reference) ?? 0) + 1);
+  if (inFlight.has(reference)) overlapping += 1;
+  inFlight.add(reference);
+  inFlightMax = Math.max(inFlightMax, inFlight.size);
   for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-  underWay.delete(reference);
-  answerStatus(said)(request, response);
+  inFlight.delete(reference);
+  answerStatus(bankStatus)(request, response);
 };
 
 let keys: RsaKeys;
@@ -44,7 +44,7 @@ let bank: ScriptedBank;
 let bench: InquiryBench;
 before(async () => {
   keys = rsaKeys();
-  bank = await startScriptedBank({ status: watched });
+  bank = await startScriptedBank({ status: delayedAnswer });
   bench = await startInquiryBench();
 });
 after(async () => {
@@ -52,13 +52,13 @@ after(async () => {
   await bank?.close();
 });
 beforeEach(() => {
-  asked.clear();
+  inquiriesById.clear();
   overlapping = 0;
-  underWayMax = 0;
-  said = '00';
+  inFlightMax = 0;
+  bankStatus = '00';
 });
 
-test('several processes that ask what is due at the same moment ask about each transfer once', async () => {
+test('several processes that poll at the same moment make one inquiry about each transfer', async () => {
   const ids = idsOf('TP', 150);
   await bench.insertTransactions(ids, START);
   const processes = [1, 2, 3].map(() => bench.startProcess({ rails: [bank.rail(keys)] }));
@@ -68,33 +68,33 @@ test('several processes that ask what is due at the same moment ask about each t
     counts.reduce((sum, each) => sum + each, 0),
     ids.length,
   );
-  assert.ok(counts.filter((count) => count > 0).length > 1, `one process alone asked: ${counts.join(', ')}`);
-  assert.deepEqual(new Set(asked.values()), new Set([1]));
-  assert.equal(asked.size, ids.length);
+  assert.ok(counts.filter((count) => count > 0).length > 1, `only one process made inquiries: ${counts.join(', ')}`);
+  assert.deepEqual(new Set(inquiriesById.values()), new Set([1]));
+  assert.equal(inquiriesById.size, ids.length);
   const transactions = await transactionsIn(bench.database);
   assert.deepEqual(new Set(ids.map((id) => transactions.get(id)?.status)), new Set(['SUCCESS']));
 });
 
-test('no transfer is asked about twice at a time, whoever reads it and whatever is due', async () => {
+test('no two inquiries about a transfer are in flight at once, whether reads or the schedule cause them', async () => {
   const ids = idsOf('TR', 24);
   await bench.insertTransactions(ids, START);
-  said = '03';
+  bankStatus = '03';
   let now = START;
   const processes = [1, 2].map(() => bench.startProcess({ rails: [bank.rail(keys)], staleMs: 1_000, now: () => now }));
   for (let round = 1; round <= 12; round += 1) {
     now = later(round * 5 * SECOND_MS);
-    const rounds = processes.map(({ inquiries }) => inquiries.poll(now));
+    const polls = processes.map(({ inquiries }) => inquiries.poll(now));
     const readers = processes.flatMap(({ inquiries }) => ids.map((id) => inquiries.refresh('alpha', id)));
-    await Promise.all([...rounds, ...readers]);
+    await Promise.all([...polls, ...readers]);
   }
   assert.equal(overlapping, 0);
-  assert.ok(underWayMax > 1, 'nothing was asked at the same time at all');
-  assert.deepEqual([...asked.keys()].toSorted(), ids);
-  const questions = [...asked.values()].reduce((sum, each) => sum + each, 0);
-  assert.ok(questions > ids.length * 6, `${questions} questions in twelve rounds`);
+  assert.ok(inFlightMax > 1, 'no two inquiries were in flight at the same time');
+  assert.deepEqual([...inquiriesById.keys()].toSorted(), ids);
+  const count = [...inquiriesById.values()].reduce((sum, each) => sum + each, 0);
+  assert.ok(count > ids.length * 6, `${count} inquiries in twelve rounds`);
 });
 
-test('two whole services on one database ask each transfer to its end, and never two questions at a time', async () => {
+test('two services on one database complete each transfer, with one inquiry at a time', async () => {
   const services = [];
   try {
     for (let count = 0; count < 2; count += 1) {
@@ -108,21 +108,21 @@ test('two whole services on one database ask each transfer to its end, and never
     const [service] = services;
     assert.ok(service);
     const ids = idsOf('TW', 60);
-    const words = ids.map((id) =>
+    const updates = ids.map((id) =>
       statusUpdate({ transaction_id: id, reference_id: id, rail: 'scripted-bank', rail_reference: id }),
     );
-    assert.equal((await service.feed(words)).json.data?.['inserted'], ids.length);
-    // A bank is left alone for five seconds: not in a test.
+    assert.equal((await service.feed(updates)).json.data?.['inserted'], ids.length);
+    // The first inquiry is due after five seconds; the test does not wait for it.
     await bench.database.query('update tiba.status_inquiries set next_at = $1 where transaction_id = any ($2)', [
       START,
       ids,
     ]);
-    await until('all have ended', async () => {
+    await until('all are final', async () => {
       const transactions = await transactionsIn(bench.database);
       return ids.every((id) => transactions.get(id)?.status === 'SUCCESS');
     });
     assert.equal(overlapping, 0);
-    assert.deepEqual(new Set(asked.values()), new Set([1]));
+    assert.deepEqual(new Set(inquiriesById.values()), new Set([1]));
   } finally {
     for (const service of services) await service.close();
   }

@@ -32,7 +32,7 @@ const GRACE_MS = HOUR_MS;
 
 let bank: ScriptedBank;
 let bench: InquiryBench;
-let asker: InquiryProcess;
+let polling: InquiryProcess;
 let found: string | null = null;
 let now = START;
 
@@ -42,7 +42,7 @@ before(async () => {
       (found === null ? (UNKNOWN[referenceOf(request)] ?? answerStatus('00')) : answerStatus(found))(request, response),
   });
   bench = await startInquiryBench();
-  asker = bench.startProcess({ rails: [bank.rail(rsaKeys())], now: () => now });
+  polling = bench.startProcess({ rails: [bank.rail(rsaKeys())], now: () => now });
   await bench.insertTransactions(IDS, START);
 });
 after(async () => {
@@ -50,74 +50,74 @@ after(async () => {
   await bank?.close();
 });
 
-/** How many questions there were in this time, asked a minute apart. */
-async function askUntil(end: Date): Promise<number> {
-  const asked = bank.statusInquiries.length;
-  for (; now < end; now = later(MINUTE_MS, now)) await asker.inquiries.poll(now);
-  return bank.statusInquiries.length - asked;
+/** Polls once a minute until `end`. Returns the number of inquiries. */
+async function pollUntil(end: Date): Promise<number> {
+  const before = bank.statusInquiries.length;
+  for (; now < end; now = later(MINUTE_MS, now)) await polling.inquiries.poll(now);
+  return bank.statusInquiries.length - before;
 }
 
 const statuses = async (): Promise<Set<string>> =>
   new Set([...(await transactionsIn(bench.database)).values()].map(({ status }) => status));
 const reviews = () => listInquiryReviews(bench.database, 10);
 const counted = async (): Promise<string | undefined> =>
-  /tiba_transfers_for_review_total\{rail="scripted-bank"\} (\d+)/.exec(await asker.metrics.render())?.[1];
-const complaints = (): readonly string[] =>
-  asker.logged
+  /tiba_transfers_for_review_total\{rail="scripted-bank"\} (\d+)/.exec(await polling.metrics.render())?.[1];
+const reviewLogs = (): readonly string[] =>
+  polling.logged
     .filter(({ msg }) => /does not know a transfer/.test(String(msg)))
     .map((line) => String(line['transactionId']));
 
-test('a transfer that its bank knows nothing of stays in PROCESS and is asked about as usual while the grace period lasts', async () => {
-  const asked = await askUntil(later(GRACE_MS - MINUTE_MS));
-  assert.ok(asked >= 2 * 10 && asked < 2 * 16, `${asked} questions`);
+test('during the grace period, a transfer that its bank does not know stays in PROCESS with inquiries as usual', async () => {
+  const count = await pollUntil(later(GRACE_MS - MINUTE_MS));
+  assert.ok(count >= 2 * 10 && count < 2 * 16, `${count} inquiries`);
   assert.deepEqual(await statuses(), new Set(['PROCESS']));
   assert.deepEqual(await reviews(), []);
   assert.equal(await counted(), undefined);
 });
 
-test('after the grace period it is for review: listed, counted, logged once, still in PROCESS', async () => {
-  await askUntil(later(GRACE_MS + 3 * MINUTE_MS));
+test('after the grace period it is in review: listed, counted, logged once, still in PROCESS', async () => {
+  await pollUntil(later(GRACE_MS + 3 * MINUTE_MS));
   const listed = await reviews();
   assert.deepEqual(listed.map(({ transactionId }) => transactionId).toSorted(), IDS.toSorted());
   for (const review of listed) {
     assert.equal(review.rail, 'scripted-bank');
     assert.equal(review.railReference, review.transactionId);
     const lastedMs = Date.parse(review.reviewSince) - Date.parse(review.unknownSince);
-    assert.ok(lastedMs >= GRACE_MS && lastedMs < GRACE_MS + 2 * MINUTE_MS, `it lasted ${lastedMs} ms`);
+    assert.ok(lastedMs >= GRACE_MS && lastedMs < GRACE_MS + 2 * MINUTE_MS, `it was unknown for ${lastedMs} ms`);
   }
   assert.deepEqual(await statuses(), new Set(['PROCESS']));
   assert.equal(await counted(), '2');
-  assert.deepEqual(complaints().toSorted(), IDS.toSorted());
-  // No more than the limit, for the operator's page.
+  assert.deepEqual(reviewLogs().toSorted(), IDS.toSorted());
+  // No more than the limit of the operator's list.
   assert.equal((await listInquiryReviews(bench.database, 1)).length, 1);
 });
 
-test('then it is asked about rarely, but for ever, and whoever reads it does not change that', async () => {
-  const asked = bank.statusInquiries.length;
+test('in review it gets few inquiries, without end and however often it is read', async () => {
+  const before = bank.statusInquiries.length;
   for (let read = 0; read < 60; read += 1) {
     now = later(30 * SECOND_MS, now);
-    for (const id of IDS) await asker.inquiries.refresh('alpha', id);
+    for (const id of IDS) await polling.inquiries.refresh('alpha', id);
   }
-  const byReaders = bank.statusInquiries.length - asked;
-  assert.ok(byReaders <= IDS.length * 2, `${byReaders} questions of readers in half an hour`);
+  const byReaders = bank.statusInquiries.length - before;
+  assert.ok(byReaders <= IDS.length * 2, `${byReaders} inquiries for readers in half an hour`);
 
   for (let day = 0; day < 3; day += 1) {
     const earlier = bank.statusInquiries.length;
     const end = later(24 * HOUR_MS, now);
-    for (; now < end; now = later(HOUR_MS, now)) await asker.inquiries.poll(now);
-    const asked = bank.statusInquiries.length - earlier;
-    assert.ok(asked >= 2 * 3 && asked <= 2 * 5, `${asked} questions on day ${day}`);
+    for (; now < end; now = later(HOUR_MS, now)) await polling.inquiries.poll(now);
+    const count = bank.statusInquiries.length - earlier;
+    assert.ok(count >= 2 * 3 && count <= 2 * 5, `${count} inquiries on day ${day}`);
   }
   assert.deepEqual(await statuses(), new Set(['PROCESS']));
   assert.equal(await counted(), '2');
-  assert.equal(complaints().length, 2);
+  assert.equal(reviewLogs().length, 2);
 });
 
-test('when the bank finds it after all it is no longer for review, and ends as the bank says', async () => {
+test('a transfer that the bank finds later leaves review and gets the status at the bank', async () => {
   found = '03';
-  await asker.inquiries.poll((now = later(7 * HOUR_MS, now)));
+  await polling.inquiries.poll((now = later(7 * HOUR_MS, now)));
   assert.deepEqual(await reviews(), []);
   found = '00';
-  await asker.inquiries.poll((now = later(7 * HOUR_MS, now)));
+  await polling.inquiries.poll((now = later(7 * HOUR_MS, now)));
   assert.deepEqual(await statuses(), new Set(['SUCCESS']));
 });

@@ -14,10 +14,10 @@ import {
   transactionsIn,
 } from './harness.ts';
 
-suite('a bank in trouble', () => {
+suite('a failing bank', () => {
   const FAILURES: Readonly<Record<string, BankAnswer>> = {
-    'says that it cannot': (_request, response) => answer(response, 503, '<html>Service Unavailable</html>'),
-    'answers nonsense': answerStatus('99'),
+    'answers 503': (_request, response) => answer(response, 503, '<html>Service Unavailable</html>'),
+    'answers with an unknown status': answerStatus('99'),
   };
   let keys: RsaKeys;
   let bank: ScriptedBank;
@@ -34,18 +34,18 @@ suite('a bank in trouble', () => {
   });
 
   for (const [index, [name, failure]] of Object.entries(FAILURES).entries()) {
-    test(`that ${name} gets less than a tenth of the questions, and all of them once it is well again`, async () => {
+    test(`that ${name} gets less than a tenth of the inquiries, and all of them once it has recovered`, async () => {
       const rail = `bank-${index}`;
       const ids = idsOf(`T${'ABCD'[index]}`, 200);
       script = failure;
       await bench.insertTransactions(ids, START, rail);
       const { inquiries } = bench.startProcess({ rails: [bank.rail(keys, { name: rail })] });
-      const begun = bank.statusInquiries.length;
+      const before = bank.statusInquiries.length;
       let now = START;
       for (; now < later(10 * MINUTE_MS); now = later(2 * SECOND_MS, now)) await inquiries.poll(now);
-      const asked = bank.statusInquiries.length - begun;
-      // Each would have been asked about seven times.
-      assert.ok(asked >= 40 && asked < 120, `${asked} questions in ten minutes of trouble`);
+      const count = bank.statusInquiries.length - before;
+      // Without failures there would be seven inquiries about each.
+      assert.ok(count >= 40 && count < 120, `${count} inquiries in ten minutes of failures`);
 
       script = answerStatus('00');
       for (; now < later(25 * MINUTE_MS); now = later(5 * SECOND_MS, now)) await inquiries.poll(now);
@@ -55,49 +55,49 @@ suite('a bank in trouble', () => {
     });
   }
 
-  test('does not keep the others waiting', async () => {
+  test('does not delay inquiries at other banks', async () => {
     script = (request, response) =>
       request.headers['x-partner-id'] === 'SILENT' ? undefined : answerStatus('00')(request, response);
-    const [silent, well] = [idsOf('TX', 40), idsOf('TY', 40)];
+    const [silent, healthy] = [idsOf('TX', 40), idsOf('TY', 40)];
     await bench.insertTransactions(silent, START, 'silent');
-    await bench.insertTransactions(well, START, 'well');
+    await bench.insertTransactions(healthy, START, 'healthy');
     const { inquiries } = bench.startProcess({
-      rails: [bank.rail(keys, { name: 'silent', partnerId: 'SILENT' }), bank.rail(keys, { name: 'well' })],
+      rails: [bank.rail(keys, { name: 'silent', partnerId: 'SILENT' }), bank.rail(keys, { name: 'healthy' })],
     });
     let done = false;
-    const asked = inquiries.poll(later(6 * SECOND_MS)).then(() => (done = true));
+    const polled = inquiries.poll(later(6 * SECOND_MS)).then(() => (done = true));
     for (;;) {
       const transactions = await transactionsIn(bench.database);
-      if (well.every((id) => transactions.get(id)?.status === 'SUCCESS')) break;
-      assert.equal(done, false, 'the silent bank was waited for first');
+      if (healthy.every((id) => transactions.get(id)?.status === 'SUCCESS')) break;
+      assert.equal(done, false, 'the poll waited for the silent bank first');
     }
     assert.equal(done, false);
-    await asked;
+    await polled;
   });
 
-  test('is not asked by readers either', async () => {
+  test('gets few inquiries from readers too', async () => {
     const ids = idsOf('TZ', 60);
-    script = FAILURES['says that it cannot'] ?? assert.fail();
+    script = FAILURES['answers 503'] ?? assert.fail();
     let now = START;
     await bench.insertTransactions(ids, now, 'read');
     const { inquiries } = bench.startProcess({ rails: [bank.rail(keys, { name: 'read' })], now: () => now });
-    const begun = bank.statusInquiries.length;
+    const before = bank.statusInquiries.length;
     for (; now < later(3 * MINUTE_MS); now = later(SECOND_MS, now)) {
       await Promise.all(ids.map((id) => inquiries.refresh('alpha', id)));
     }
-    const asked = bank.statusInquiries.length - begun;
-    assert.ok(asked < 120, `${asked} questions`);
+    const count = bank.statusInquiries.length - before;
+    assert.ok(count < 120, `${count} inquiries`);
   });
 
-  test('that fails on one transfer for ever is asked about it ever more rarely', async () => {
+  test('that always fails on one transfer gets inquiries about it at growing intervals', async () => {
     const [id = ''] = idsOf('TQ', 1);
     script = answerStatus('99');
     await bench.insertTransactions([id], START, 'poisoned');
     const { inquiries } = bench.startProcess({ rails: [bank.rail(keys, { name: 'poisoned' })] });
-    const begun = bank.statusInquiries.length;
+    const before = bank.statusInquiries.length;
     for (let now = START; now < later(48 * HOUR_MS); now = later(5 * MINUTE_MS, now)) await inquiries.poll(now);
-    const asked = bank.statusInquiries.length - begun;
-    assert.ok(asked > 20 && asked < 150, `${asked} questions in two days`);
+    const count = bank.statusInquiries.length - before;
+    assert.ok(count > 20 && count < 150, `${count} inquiries in two days`);
     assert.equal((await transactionsIn(bench.database)).get(id)?.status, 'PROCESS');
   });
 });

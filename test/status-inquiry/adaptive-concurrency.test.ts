@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { beforeEach, suite, test } from 'node:test';
+import {
+  type AdaptiveConcurrency,
+  CONCURRENCY_MAX,
+  createAdaptiveConcurrency,
+} from '../../apps/server/src/status-inquiry/adaptive-concurrency.ts';
+
+suite('the concurrency limit of one bank', () => {
+  let concurrency: AdaptiveConcurrency;
+  let changes: boolean[];
+  beforeEach(() => {
+    changes = [];
+    concurrency = createAdaptiveConcurrency((reduced) => changes.push(reduced));
+  });
+
+  /** Starts as many inquiries as possible and ends them. Returns how many there were. */
+  function round(answered: boolean, nowMs: number): number {
+    const slots = concurrency.acquire(1_000, 'reader', nowMs);
+    const ends = Array.from({ length: slots }, () => concurrency.start());
+    assert.equal(concurrency.acquire(1, 'reader', nowMs), 0);
+    for (const end of ends) end(answered, nowMs);
+    return slots;
+  }
+
+  /** The next moment at which an inquiry may start, in steps of a tenth of a second. */
+  function nextStartMs(fromMs: number): number {
+    for (let nowMs = fromMs; nowMs <= fromMs + 61_000; nowMs += 100) {
+      if (concurrency.acquire(1, 'reader', nowMs) === 0) continue;
+      concurrency.release(1);
+      return nowMs;
+    }
+    return assert.fail('no inquiry may start within a minute');
+  }
+
+  test('is 32; each failure halves it, down to one, and doubles the pause, from 1 s to 60 s', () => {
+    const rounds: [number, number][] = [];
+    let nowMs = 0;
+    for (let failed = 0; failed < 9; failed += 1) {
+      const slots = round(false, nowMs);
+      const startMs = nextStartMs(nowMs);
+      rounds.push([slots, (startMs - nowMs) / 1_000]);
+      nowMs = startMs;
+    }
+    assert.deepEqual(rounds, [
+      [32, 1],
+      [16, 2],
+      [8, 4],
+      [4, 8],
+      [2, 16],
+      [1, 32],
+      [1, 60],
+      [1, 60],
+      [1, 60],
+    ]);
+    assert.deepEqual(changes, [true]);
+  });
+
+  test('rises by one with each answer', () => {
+    let nowMs = 0;
+    for (let failed = 0; failed < 7; failed += 1) {
+      round(false, nowMs);
+      nowMs = nextStartMs(nowMs);
+    }
+    const slots: number[] = [];
+    for (;;) {
+      slots.push(round(true, nowMs));
+      nowMs = nextStartMs(nowMs);
+      if (slots.at(-1) === CONCURRENCY_MAX) break;
+    }
+    assert.deepEqual(slots, [1, 2, 4, 8, 16, 32]);
+    assert.deepEqual(changes, [true, false]);
+  });
+
+  test('counts inquiries that were in flight together as one failure', () => {
+    const [one, other] = [concurrency.start, concurrency.start].map((start) => {
+      concurrency.acquire(1, 'reader', 0);
+      return start();
+    });
+    one?.(false, 0);
+    other?.(false, 0);
+    assert.equal(concurrency.acquire(1_000, 'reader', 1_000), CONCURRENCY_MAX / 2);
+  });
+
+  test('never grants more than its slots, and leaves a quarter of them to readers', () => {
+    assert.equal(concurrency.acquire(20, 'schedule', 0), 20);
+    assert.equal(concurrency.acquire(20, 'schedule', 0), 4);
+    assert.equal(concurrency.acquire(1, 'schedule', 0), 0);
+    assert.equal(concurrency.acquire(20, 'reader', 0), 8);
+    assert.equal(concurrency.acquire(1, 'reader', 0), 0);
+    concurrency.release(5);
+    assert.equal(concurrency.acquire(20, 'schedule', 0), 0);
+    assert.equal(concurrency.acquire(20, 'reader', 0), 5);
+  });
+});
