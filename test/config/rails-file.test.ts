@@ -51,7 +51,7 @@ describe('the rails file', () => {
   }
   const faultsOf = async (...rails: object[]): Promise<string[]> => (await read({ rails })).faults;
 
-  it('describes each connection: secrets come from files next to it, banks may be named by any of their codes', async () => {
+  it('describes each connection: secrets are files next to it, banks are named by any of their codes', async () => {
     const { connections, faults } = await read({
       rails: [RAIL, { ...RAIL, name: 'other', own_bank: undefined, banks: '*' }],
     });

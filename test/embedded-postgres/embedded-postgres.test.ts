@@ -51,17 +51,17 @@ describe('embedded PostgreSQL', { concurrency: 2 }, () => {
   after(() => rm(templateParent, { recursive: true }));
 
   test('data survives a stop, and a stop leaves no process and no socket', async (t) => {
-    const place = await useInitializedDirectory(t, template);
-    const first = await start(place);
+    const testDirectory = await useInitializedDirectory(t, template);
+    const first = await start(testDirectory);
     assert.deepEqual(await query(first.connectionString, 'SELECT * FROM kept'), [{ answer: 'yes' }]);
     await query(first.connectionString, 'CREATE TABLE second AS SELECT 2 AS number');
     await Promise.all([first.stop(), first.stop()]);
-    assert.equal(await isServerOf(place.dataDirectory, first.pid), false);
+    assert.equal(await isServerOf(testDirectory.dataDirectory, first.pid), false);
     assert.equal(existsSync(dirname(socketDirectoryOf(first.connectionString))), false);
     assert.equal(await first.exited, 'exit code 0');
-    const second = await start(place);
+    const second = await start(testDirectory);
     assert.deepEqual(await query(second.connectionString, 'SELECT number FROM second'), [{ number: 2 }]);
-    assert.deepEqual(await listBeside(place.dataDirectory), filesAfterStop);
+    assert.deepEqual(await listBeside(testDirectory.dataDirectory), filesAfterStop);
   });
 
   test("only the server's user and root can reach it: no TCP, a private socket directory, a private log", async (t) => {
@@ -76,7 +76,8 @@ describe('embedded PostgreSQL', { concurrency: 2 }, () => {
     const server = await start(await useInitializedDirectory(t, template));
     const rows = await query(
       server.connectionString,
-      'SELECT datcollate, datlocprovider, datlocale, pg_encoding_to_char(encoding) AS encoding FROM pg_database WHERE datname = current_database()',
+      `SELECT datcollate, datlocprovider, datlocale, pg_encoding_to_char(encoding) AS encoding
+         FROM pg_database WHERE datname = current_database()`,
     );
     assert.deepEqual(rows, [{ datcollate: 'C', datlocprovider: 'b', datlocale: 'C.UTF-8', encoding: 'UTF8' }]);
   });
@@ -98,66 +99,69 @@ describe('embedded PostgreSQL', { concurrency: 2 }, () => {
   });
 
   test('a server that a killed Tiba left running is stopped, and its data is kept', async (t) => {
-    const place = await useInitializedDirectory(t, template);
-    const killed = startService(place);
+    const testDirectory = await useInitializedDirectory(t, template);
+    const killed = startService(testDirectory);
     const { pid, connectionString } = await killed.started;
     await query(connectionString, 'CREATE TABLE survived AS SELECT 1 AS number');
     await killed.end();
-    assert.equal(await isServerOf(place.dataDirectory, pid), true);
-    const server = await start(place);
-    assert.equal(await isServerOf(place.dataDirectory, pid), false);
+    assert.equal(await isServerOf(testDirectory.dataDirectory, pid), true);
+    const server = await start(testDirectory);
+    assert.equal(await isServerOf(testDirectory.dataDirectory, pid), false);
     assert.equal(existsSync(dirname(socketDirectoryOf(connectionString))), false);
     assert.deepEqual(await query(server.connectionString, 'SELECT * FROM survived'), [{ number: 1 }]);
   });
 
   test('a server that a killed Tiba left running is not stopped while another Tiba program uses it', async (t) => {
-    const place = await useInitializedDirectory(t, template);
-    const killed = startService(place);
+    const testDirectory = await useInitializedDirectory(t, template);
+    const killed = startService(testDirectory);
     const { pid, connectionString } = await killed.started;
     const client = await connect(connectionString, 'tiba manage');
     try {
       await killed.end();
-      await assert.rejects(start(place), { code: 'IN_USE', message: /Another Tiba .*"tiba manage".* TIBA_DATA_DIR/ });
-      assert.equal(await isServerOf(place.dataDirectory, pid), true);
+      await assert.rejects(start(testDirectory), {
+        code: 'IN_USE',
+        message: /Another Tiba .*"tiba manage".* TIBA_DATA_DIR/,
+      });
+      assert.equal(await isServerOf(testDirectory.dataDirectory, pid), true);
     } finally {
       await client.end();
     }
-    await start(place);
+    await start(testDirectory);
   });
 
   test('a second Tiba on the same data directory fails to start, and the first keeps working', async (t) => {
-    const place = await useInitializedDirectory(t, template);
-    const first = await start(place);
-    await assert.rejects(start(place), { code: 'IN_USE' });
-    assert.equal((await startService(place).started).code, 'IN_USE');
+    const testDirectory = await useInitializedDirectory(t, template);
+    const first = await start(testDirectory);
+    await assert.rejects(start(testDirectory), { code: 'IN_USE' });
+    assert.equal((await startService(testDirectory).started).code, 'IN_USE');
     assert.deepEqual(await query(first.connectionString, 'SELECT * FROM kept'), [{ answer: 'yes' }]);
   });
 
   test('of two Tibas that start at once on a new data directory, one runs and the other fails', async (t) => {
-    const place = await useTestDirectory(t);
-    const services = [startService(place), startService(place)];
+    const testDirectory = await useTestDirectory(t);
+    const services = [startService(testDirectory), startService(testDirectory)];
     const answers = await Promise.all(services.map(({ started }) => started));
     assert.deepEqual(answers.map(({ code }) => code ?? 'RUNS').sort(), ['IN_USE', 'RUNS']);
-    assert.deepEqual(await listBeside(place.dataDirectory), filesAfterStop);
+    assert.deepEqual(await listBeside(testDirectory.dataDirectory), filesAfterStop);
   });
 
   test('a Tiba killed while it creates the data directory leaves nothing that stops the next start', async (t) => {
-    const place = await useTestDirectory(t);
-    const killed = startService(place);
+    const testDirectory = await useTestDirectory(t);
+    const killed = startService(testDirectory);
     await until('initdb runs', async () => {
-      const work = (await listBeside(place.dataDirectory)).find((name) => name.includes('initializing'));
-      return work !== undefined && (await readdir(join(place.dataDirectory, '..', work))).includes('base');
+      const work = (await listBeside(testDirectory.dataDirectory)).find((name) => name.includes('initializing'));
+      return work !== undefined && (await readdir(join(testDirectory.dataDirectory, '..', work))).includes('base');
     });
     await killed.end();
-    assert.equal(existsSync(place.dataDirectory), false);
-    const server = await start(place);
+    assert.equal(existsSync(testDirectory.dataDirectory), false);
+    const server = await start(testDirectory);
     assert.deepEqual(await query(server.connectionString, 'SELECT 1 AS one'), [{ one: 1 }]);
-    assert.deepEqual(await listBeside(place.dataDirectory), filesAfterStop);
+    assert.deepEqual(await listBeside(testDirectory.dataDirectory), filesAfterStop);
   });
 
   test('a killed server recovers the committed data', async (t) => {
-    const place = await useInitializedDirectory(t, template);
-    const killed = startService(place);
+    const testDirectory = await useInitializedDirectory(t, template);
+    const killed = startService(testDirectory);
     const { pid, connectionString } = await killed.started;
     await query(connectionString, 'CREATE TABLE committed AS SELECT generate_series(1, 1000) AS number');
     // A process that executes a query does not notice the kill, and the next server cannot start while it runs.
@@ -167,34 +171,34 @@ describe('embedded PostgreSQL', { concurrency: 2 }, () => {
       .catch(() => 'interrupted');
     process.kill(pid, 'SIGKILL');
     await killed.end();
-    const server = await start(place);
+    const server = await start(testDirectory);
     assert.equal(await interrupted, 'interrupted');
     await busy.end();
     const rows = await query(server.connectionString, 'SELECT count(*)::int AS rows FROM committed');
     assert.deepEqual(rows, [{ rows: 1000 }]);
   });
 
-  test('an unrelated process that has the id of a dead server does not block the start, and is not killed', async (t) => {
-    const place = await useInitializedDirectory(t, template);
-    const killed = startService(place);
+  test('an unrelated process with the id of a dead server does not block the start, and is not killed', async (t) => {
+    const testDirectory = await useInitializedDirectory(t, template);
+    const killed = startService(testDirectory);
     const { pid } = await killed.started;
     process.kill(pid, 'SIGKILL');
     await killed.end();
     // With the server's user: PostgreSQL itself ignores the processes of other users.
-    const { uid, gid } = await stat(place.dataDirectory);
+    const { uid, gid } = await stat(testDirectory.dataDirectory);
     const unrelated = spawn('sleep', ['60'], isRoot ? { uid, gid, cwd: '/' } : {});
-    place.cleanups.push(() => endChild(unrelated));
-    const path = join(place.dataDirectory, 'postmaster.pid');
+    testDirectory.cleanups.push(() => endChild(unrelated));
+    const path = join(testDirectory.dataDirectory, 'postmaster.pid');
     await writeFile(path, (await readFile(path, 'utf8')).replace(String(pid), String(unrelated.pid)));
-    await start(place);
+    await start(testDirectory);
     assert.equal(unrelated.exitCode, null);
     assert.equal(unrelated.signalCode, null);
   });
 
   test('a server that dies is reported and restarted, with the same data and connection string', async (t) => {
-    const place = await useInitializedDirectory(t, template);
+    const testDirectory = await useInitializedDirectory(t, template);
     const lines: string[] = [];
-    const server = await start(place, (line) => lines.push(line));
+    const server = await start(testDirectory, (line) => lines.push(line));
     const { pid, connectionString } = server;
     for (const restarts of [1, 2]) {
       process.kill(server.pid, 'SIGKILL');
@@ -208,31 +212,31 @@ describe('embedded PostgreSQL', { concurrency: 2 }, () => {
     assert.match(lines.join('\n'), new RegExp(`process ${pid}\\) exited unexpectedly \\(SIGKILL\\); restarting it`));
     await server.stop();
     assert.equal(await server.exited, 'exit code 0');
-    assert.deepEqual(await listBeside(place.dataDirectory), filesAfterStop);
+    assert.deepEqual(await listBeside(testDirectory.dataDirectory), filesAfterStop);
     assert.equal(existsSync(dirname(socketDirectoryOf(connectionString))), false);
   });
 
   test('a server that dies while it is being stopped, or is stopped before its restart, stays stopped', async (t) => {
-    const place = await useInitializedDirectory(t, template);
+    const testDirectory = await useInitializedDirectory(t, template);
     const lines: string[] = [];
     for (const isReportedFirst of [false, true]) {
-      const server = await start(place, (line) => lines.push(line));
+      const server = await start(testDirectory, (line) => lines.push(line));
       process.kill(server.pid, 'SIGKILL');
       if (isReportedFirst)
         await until('its exit is reported', async () => lines.some((line) => line.includes('exited unexpectedly')));
       await server.stop();
       await server.exited;
-      assert.equal(await isServerOf(place.dataDirectory, server.pid), false);
-      assert.deepEqual(await listBeside(place.dataDirectory), filesAfterStop);
+      assert.equal(await isServerOf(testDirectory.dataDirectory, server.pid), false);
+      assert.deepEqual(await listBeside(testDirectory.dataDirectory), filesAfterStop);
       assert.equal(existsSync(dirname(socketDirectoryOf(server.connectionString))), false);
     }
   });
 
   test('a failed restart is retried until it succeeds', async (t) => {
-    const place = await useInitializedDirectory(t, template);
+    const testDirectory = await useInitializedDirectory(t, template);
     const lines: string[] = [];
-    const server = await start(place, (line) => lines.push(line));
-    const conf = join(place.dataDirectory, 'postgresql.conf');
+    const server = await start(testDirectory, (line) => lines.push(line));
+    const conf = join(testDirectory.dataDirectory, 'postgresql.conf');
     const good = await readFile(conf);
     await writeFile(conf, 'no_such_setting = 1\n');
     process.kill(server.pid, 'SIGKILL');
@@ -244,27 +248,27 @@ describe('embedded PostgreSQL', { concurrency: 2 }, () => {
   });
 
   test('a failed start reports the reason and leaves no lock', async (t) => {
-    const place = await useInitializedDirectory(t, template);
-    const path = join(place.dataDirectory, 'postgresql.conf');
+    const testDirectory = await useInitializedDirectory(t, template);
+    const path = join(testDirectory.dataDirectory, 'postgresql.conf');
     const good = await readFile(path);
     await writeFile(path, 'no_such_setting = 1\n');
-    await assert.rejects(start(place), { code: 'START_FAILED', message: /no_such_setting/ });
+    await assert.rejects(start(testDirectory), { code: 'START_FAILED', message: /no_such_setting/ });
     await writeFile(path, good);
-    await start(place);
+    await start(testDirectory);
   });
 
   test('a directory with other files in it is not changed, and the start fails', async (t) => {
-    const place = await useTestDirectory(t);
-    await mkdir(place.dataDirectory);
-    await writeFile(join(place.dataDirectory, 'letter.txt'), 'mine');
-    await assert.rejects(start(place), { code: 'NOT_OUR_DATA_DIRECTORY' });
-    assert.deepEqual(await readdir(place.dataDirectory), ['letter.txt']);
+    const testDirectory = await useTestDirectory(t);
+    await mkdir(testDirectory.dataDirectory);
+    await writeFile(join(testDirectory.dataDirectory, 'letter.txt'), 'mine');
+    await assert.rejects(start(testDirectory), { code: 'NOT_OUR_DATA_DIRECTORY' });
+    assert.deepEqual(await readdir(testDirectory.dataDirectory), ['letter.txt']);
   });
 
   test('as root, the server runs as another user, who owns the data directory', { skip: !isRoot }, async (t) => {
-    const place = await useInitializedDirectory(t, template);
-    const server = await start(place);
-    const { uid } = await stat(place.dataDirectory);
+    const testDirectory = await useInitializedDirectory(t, template);
+    const server = await start(testDirectory);
+    const { uid } = await stat(testDirectory.dataDirectory);
     assert.notEqual(uid, 0);
     assert.equal(await readStatus(server.pid, 'Uid'), [uid, uid, uid, uid].join('\t'));
     if (!isRepositoryClosed) assert.equal(await readStatus(server.pid, 'CapEff'), '0000000000000000');
@@ -272,8 +276,8 @@ describe('embedded PostgreSQL', { concurrency: 2 }, () => {
 
   test('as root, in a directory closed to others, the server has the capability to read and no other', async (t) => {
     if (!(await canEnterClosedDirectories())) return t.skip('needs root with CAP_DAC_READ_SEARCH and CAP_SETPCAP');
-    const place = await useTestDirectory(t, 0o700);
-    const server = await start(place);
+    const testDirectory = await useTestDirectory(t, 0o700);
+    const server = await start(testDirectory);
     assert.deepEqual(await query(server.connectionString, 'SELECT 1 AS one'), [{ one: 1 }]);
     for (const set of ['CapEff', 'CapPrm', 'CapAmb']) {
       assert.equal(await readStatus(server.pid, set), '0000000000000004');
@@ -288,15 +292,15 @@ describe('embedded PostgreSQL', { concurrency: 2 }, () => {
     skip: isRepositoryClosed,
   }, async (t) => {
     const user = isRoot ? unprivileged : {};
-    const place = await useTestDirectory(t);
-    if (isRoot) await chown(dirname(place.dataDirectory), unprivileged.uid, unprivileged.gid);
-    const first = startService(place, user);
+    const testDirectory = await useTestDirectory(t);
+    if (isRoot) await chown(dirname(testDirectory.dataDirectory), unprivileged.uid, unprivileged.gid);
+    const first = startService(testDirectory, user);
     await query((await first.started).connectionString, 'CREATE TABLE mine AS SELECT 1 AS number');
     await first.end('SIGTERM');
-    const second = startService(place, user);
+    const second = startService(testDirectory, user);
     await second.started;
     await second.end('SIGKILL');
-    const third = startService(place, user);
+    const third = startService(testDirectory, user);
     const { connectionString } = await third.started;
     assert.deepEqual(await query(connectionString, 'SELECT * FROM mine'), [{ number: 1 }]);
     await third.end('SIGTERM');
@@ -304,17 +308,17 @@ describe('embedded PostgreSQL', { concurrency: 2 }, () => {
     assert.equal(existsSync(dirname(socketDirectoryOf(connectionString))), false);
     if (!isRoot) return;
     // When root starts it afterwards, it still runs as that user.
-    const { pid } = await start(place);
+    const { pid } = await start(testDirectory);
     assert.match(await readStatus(pid, 'Uid'), /^65534\b/);
   });
 
   test('the data directory of another user is an error', { skip: !isRoot || isRepositoryClosed }, async (t) => {
-    const place = await useInitializedDirectory(t, template);
-    await (await start(place)).stop();
-    await chown(dirname(place.dataDirectory), unprivileged.uid, unprivileged.gid);
-    await rm(`${place.dataDirectory}.lock`);
-    await chown(place.dataDirectory, 1, 1);
-    assert.equal((await startService(place, unprivileged).started).code, 'NO_ACCESS');
+    const testDirectory = await useInitializedDirectory(t, template);
+    await (await start(testDirectory)).stop();
+    await chown(dirname(testDirectory.dataDirectory), unprivileged.uid, unprivileged.gid);
+    await rm(`${testDirectory.dataDirectory}.lock`);
+    await chown(testDirectory.dataDirectory, 1, 1);
+    assert.equal((await startService(testDirectory, unprivileged).started).code, 'NO_ACCESS');
   });
 });
 

@@ -43,9 +43,9 @@ export async function useTestDirectory(t: TestContext, parentMode = 0o755): Prom
 
 /** The same with an initialized data directory: a copy of `template`. */
 export async function useInitializedDirectory(t: TestContext, template: string): Promise<TestDirectory> {
-  const place = await useTestDirectory(t);
-  await cp(template, place.dataDirectory, { recursive: true });
-  return place;
+  const testDirectory = await useTestDirectory(t);
+  await cp(template, testDirectory.dataDirectory, { recursive: true });
+  return testDirectory;
 }
 
 /** Starts PostgreSQL from this process; stops it after the test at the latest. */

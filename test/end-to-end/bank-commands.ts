@@ -11,168 +11,175 @@ import { applyUpdate, type Model, TIME_APPLIED, type Update } from './model.ts';
 const REASON: FailureReason = 'ACCOUNT_BLOCKED';
 const PROCESSED_AT = '2026-01-02T03:04:05.678Z';
 
-/** What a bank may say, as a word of the model; null where it says nothing. */
-const ANSWERS: Readonly<Record<string, { readonly answer: BankAnswer; readonly word: Partial<Update> | null }>> = {
-  success: { answer: { kind: 'status', status: 'SUCCESS', railCode: '00' }, word: { status: 'SUCCESS' } },
+/** The answers of a bank, each with the status update of the model that follows from it; null where none does. */
+const ANSWERS: Readonly<Record<string, { readonly answer: BankAnswer; readonly update: Partial<Update> | null }>> = {
+  success: { answer: { kind: 'status', status: 'SUCCESS', railCode: '00' }, update: { status: 'SUCCESS' } },
   'success with its time': {
     answer: { kind: 'status', status: 'SUCCESS', processedAt: PROCESSED_AT, railCode: '00' },
-    word: { status: 'SUCCESS', processedAt: PROCESSED_AT },
+    update: { status: 'SUCCESS', processedAt: PROCESSED_AT },
   },
   failed: {
     answer: { kind: 'status', status: 'FAILED', failureReason: REASON, railCode: '06' },
-    word: { status: 'FAILED', failureReason: publishedReason(REASON) },
+    update: { status: 'FAILED', failureReason: publishedReason(REASON) },
   },
-  'given back': {
+  reversed: {
     answer: { kind: 'status', status: 'FAILED', failureReason: REASON, reversed: true, railCode: '04' },
-    word: { status: 'FAILED', failureReason: publishedReason(REASON) },
+    update: { status: 'FAILED', failureReason: publishedReason(REASON) },
   },
-  pending: { answer: { kind: 'status', status: 'PROCESS', railCode: '03' }, word: null },
-  'not found': { answer: { kind: 'unknown_transfer', railCode: '4041701' }, word: null },
-  'no answer': { answer: { kind: 'no_status', reason: 'timeout', railCode: null }, word: null },
-  garbage: { answer: 'garbage', word: null },
+  pending: { answer: { kind: 'status', status: 'PROCESS', railCode: '03' }, update: null },
+  'not found': { answer: { kind: 'unknown_transfer', railCode: '4041701' }, update: null },
+  timeout: { answer: { kind: 'no_status', reason: 'timeout', railCode: null }, update: null },
+  garbage: { answer: 'garbage', update: null },
 };
 const answerNames = fc.constantFrom(...Object.keys(ANSWERS));
 
 /**
- * The bank's word comes in, and where it says that money came back which is known to have arrived, that it did. How many
- * words are kept of it, beside those that say nothing new.
+ * Applies the bank's answer to the model. When the bank reports a reversal of a transfer that has succeeded, the
+ * reversal is a second update. Returns how many final updates the service must store.
  */
 function applyBankAnswer(model: Model, index: number, name: string): number {
-  const word = ANSWERS[name]?.word ?? null;
-  if (word === null) return 0;
-  const outcome = applyUpdate(model, { ...BARE_UPDATE, index, status: 'PROCESS', ...word });
-  if (name !== 'given back' || outcome !== 'conflict') return 1;
+  const update = ANSWERS[name]?.update ?? null;
+  if (update === null) return 0;
+  const outcome = applyUpdate(model, { ...BARE_UPDATE, index, status: 'PROCESS', ...update });
+  if (name !== 'reversed' || outcome !== 'conflict') return 1;
   applyUpdate(model, { ...BARE_UPDATE, index, status: 'SUCCESS', reversedAt: TIME_APPLIED });
   return 2;
 }
 
-const canBeInquired = (model: Readonly<Model>, place: number): boolean => {
-  const known = model.transactions.get(place);
-  return known?.status === 'PROCESS' && known.rail === railOf(place);
+const canBeInquired = (model: Readonly<Model>, index: number): boolean => {
+  const transaction = model.transactions.get(index);
+  return transaction?.status === 'PROCESS' && transaction.rail === railOf(index);
 };
 
-/** How often its bank has said that it is final. */
-async function countUpdates({ database, context }: History, place: number): Promise<number> {
+/** How many final status updates of its bank are stored. */
+async function countUpdates({ database, context }: History, index: number): Promise<number> {
   const [row] = await database.query<{ count: number }>(
-    `select count(*)::int as count from tiba.status_updates where client_id = $1 and transaction_id = $2 and source = $3 and raw->>'status' <> 'PROCESS'`,
-    [context.clientId, detailsOf(place).transactionId, `rail:${railOf(place)}`],
+    `select count(*)::int as count from tiba.status_updates
+      where client_id = $1 and transaction_id = $2 and source = $3 and raw->>'status' <> 'PROCESS'`,
+    [context.clientId, detailsOf(index).transactionId, `rail:${railOf(index)}`],
   );
   return row?.count ?? 0;
 }
 
-/** Somebody is still waiting for the bank, or storing what it said. */
-async function isClaimed({ database, context }: History, place: number): Promise<boolean> {
+/** Whether the service still waits for the bank's answer, or is storing it. */
+async function isClaimed({ database, context }: History, index: number): Promise<boolean> {
   const rows = await database.query(
     `select from tiba.status_inquiries where client_id = $1 and transaction_id = $2 and claimed_until is not null`,
-    [context.clientId, detailsOf(place).transactionId],
+    [context.clientId, detailsOf(index).transactionId],
   );
   return rows.length > 0;
 }
 
 /**
- * Somebody reads, so the bank is asked; false when it is not, because it was in trouble. `meanwhile` runs before it
- * answers, `afterwards` as soon as it has.
+ * Reads the transaction so that the service inquires at the bank. Returns false when it sends no inquiry because the
+ * bank failed before. `beforeAnswer` runs before the bank answers, `afterAnswer` as soon as it has answered.
  */
 async function inquire(
   history: History,
-  place: number,
+  index: number,
   name: string,
-  { meanwhile = async () => {}, afterwards = () => {} }: Partial<Interruptions> = {},
+  { beforeAnswer = async () => {}, afterAnswer = () => {} }: Partial<Interruptions> = {},
 ): Promise<boolean> {
-  const reference = railReferenceOf(place, history.context);
+  const reference = railReferenceOf(index, history.context);
   const answer: BankAnswer = ANSWERS[name]?.answer ?? 'garbage';
   const answering = Promise.withResolvers<BankAnswer>();
-  let wasAsked = false;
+  let wasInquired = false;
   await makeInquiriesDue(history);
   history.banks.set(reference, () => {
     history.banks.delete(reference);
-    wasAsked = true;
-    meanwhile().then(() => {
+    wasInquired = true;
+    beforeAnswer().then(() => {
       answering.resolve(answer);
-      // Behind the sending of the answer.
-      setImmediate(afterwards);
+      // setImmediate: after the answer was sent.
+      setImmediate(afterAnswer);
     }, answering.reject);
     return answering.promise;
   });
-  // Answered without it when it takes long; cut off when the service is killed.
-  await history.caller.call('GET', `/api/v1/check-status/${detailsOf(place).transactionId}`).catch(() => {});
+  // The service answers without the bank when that takes long. The request fails when the service is killed.
+  await history.caller.call('GET', `/api/v1/check-status/${detailsOf(index).transactionId}`).catch(() => {});
   history.banks.delete(reference);
-  if (wasAsked) await answering.promise;
-  return wasAsked;
+  if (wasInquired) await answering.promise;
+  return wasInquired;
 }
 
 interface Interruptions {
-  readonly meanwhile: () => Promise<void>;
-  readonly afterwards: () => void;
+  readonly beforeAnswer: () => Promise<void>;
+  readonly afterAnswer: () => void;
 }
 
-/** Until there are so many words of its bank, and nobody waits for it any more. */
-async function untilStored(history: History, place: number, words: number): Promise<void> {
-  await until(`${words} words of the bank are stored`, async () => (await countUpdates(history, place)) >= words);
-  await until('nobody waits for the bank', async () => !(await isClaimed(history, place)));
+/** Waits until this many updates of the bank are stored and no inquiry is in flight. */
+async function untilStored(history: History, index: number, count: number): Promise<void> {
+  await until(`${count} updates of the bank are stored`, async () => (await countUpdates(history, index)) >= count);
+  await until('no inquiry is in flight', async () => !(await isClaimed(history, index)));
 }
 
-const bankAnswers = fc.record({ place: anyIndex, name: answerNames }).map(
-  ({ place, name }): Command => ({
-    check: (model) => canBeInquired(model, place),
+const bankAnswers = fc.record({ index: anyIndex, name: answerNames }).map(
+  ({ index, name }): Command => ({
+    check: (model) => canBeInquired(model, index),
     async run(model, history) {
-      const before = await countUpdates(history, place);
-      if (await inquire(history, place, name))
-        await untilStored(history, place, before + applyBankAnswer(model, place, name));
-      await readAndCompare(history, model, place);
+      const before = await countUpdates(history, index);
+      if (await inquire(history, index, name))
+        await untilStored(history, index, before + applyBankAnswer(model, index, name));
+      await readAndCompare(history, model, index);
     },
-    toString: () => `ask about ${place}: ${name}`,
+    toString: () => `inquire about ${index}: ${name}`,
   }),
 );
 
 const lateAnswer = fc
-  // What a bank gives back that was known to have arrived is the one that only this order of things brings about.
+  // Only this order can produce a reversal of a transfer that has already succeeded.
   .record({
-    place: anyIndex,
-    name: fc.oneof(fc.constant('given back'), answerNames),
-    words: fc.array(anyUpdate(fc.boolean()), { minLength: 1, maxLength: 3 }),
+    index: anyIndex,
+    name: fc.oneof(fc.constant('reversed'), answerNames),
+    updates: fc.array(anyUpdate(fc.boolean()), { minLength: 1, maxLength: 3 }),
   })
-  .map(({ place, name, words }): Command => {
-    const meant = words.map((word) => ({ ...word, about: place, rail: null }));
+  .map(({ index, name, updates: any }): Command => {
+    const updates = any.map((update) => ({ ...update, index, rail: null }));
     return {
-      check: (model) => canBeInquired(model, place),
+      check: (model) => canBeInquired(model, index),
       async run(model, history) {
-        const before = await countUpdates(history, place);
-        const meanwhile = async (): Promise<void> => {
-          for (const word of meant) applyUpdate(model, word);
-          await feed(history, meant);
+        const before = await countUpdates(history, index);
+        const beforeAnswer = async (): Promise<void> => {
+          for (const update of updates) applyUpdate(model, update);
+          await feed(history, updates);
         };
-        const asked = await inquire(history, place, name, { meanwhile });
-        if (asked) await untilStored(history, place, before + applyBankAnswer(model, place, name));
-        await readAndCompare(history, model, place);
+        const inquired = await inquire(history, index, name, { beforeAnswer });
+        if (inquired) await untilStored(history, index, before + applyBankAnswer(model, index, name));
+        await readAndCompare(history, model, index);
       },
-      toString: () => `ask about ${place}, hear ${JSON.stringify(meant)}, then the bank: ${name}`,
+      toString: () => `inquire about ${index}, feed ${JSON.stringify(updates)}, then the bank answers: ${name}`,
     };
   });
 
-const killedDuringInquiry = fc.record({ place: anyIndex, name: answerNames, answeredForMs: fc.option(fc.nat(8)) }).map(
-  ({ place, name, answeredForMs }): Command => ({
-    check: (model) => canBeInquired(model, place),
+const killedDuringInquiry = fc.record({ index: anyIndex, name: answerNames, msAfterAnswer: fc.option(fc.nat(8)) }).map(
+  ({ index, name, msAfterAnswer }): Command => ({
+    check: (model) => canBeInquired(model, index),
     async run(model, history) {
       const { service } = history;
-      const killing =
-        answeredForMs === null
-          ? { meanwhile: service.kill }
-          : { afterwards: () => void setTimeout(() => void service.kill(), answeredForMs) };
-      if (await inquire(history, place, name, killing)) {
+      const interruption =
+        msAfterAnswer === null
+          ? { beforeAnswer: service.kill }
+          : { afterAnswer: () => void setTimeout(() => void service.kill(), msAfterAnswer) };
+      if (await inquire(history, index, name, interruption)) {
         await service.ended();
         await restart(history);
-        const words = applyBankAnswer(model, place, name);
-        // Either it was stored, or it can be asked again.
-        if ((await countUpdates(history, place)) < words) {
-          assert.ok(await inquire(history, place, name), 'what the killed process has not stored is asked again');
+        const count = applyBankAnswer(model, index, name);
+        // Either the answer was stored, or the bank can be inquired again.
+        if ((await countUpdates(history, index)) < count) {
+          assert.ok(
+            await inquire(history, index, name),
+            'an answer that the killed process did not store is inquired again',
+          );
         }
-        await untilStored(history, place, words);
+        await untilStored(history, index, count);
       }
-      await readAndCompare(history, model, place);
+      await readAndCompare(history, model, index);
     },
-    toString: () => `kill -9 ${answeredForMs ?? 'instead of'} ms after the answer about ${place}: ${name}`,
+    toString: () =>
+      msAfterAnswer === null
+        ? `kill -9 before the answer about ${index}: ${name}`
+        : `kill -9 ${msAfterAnswer} ms after the answer about ${index}: ${name}`,
   }),
 );
 
-export const bankCommands = { bankAnswers, answerComesLate: lateAnswer, killedWhileAsking: killedDuringInquiry };
+export const bankCommands = { bankAnswers, lateAnswer, killedDuringInquiry };

@@ -13,13 +13,13 @@ const ENDPOINTS_MAX = 4;
 const ENDPOINTS = '/api/v1/callback-endpoints';
 const DELIVERIES = '/api/v1/callback-deliveries';
 
-/** Which of the endpoints, or of the deliveries, that there are. */
+/** Chooses one of the existing endpoints or deliveries. */
 const which = fc.nat(7);
 const kinds = fc.oneof(fc.constant([...EVENT_KINDS]), fc.subarray([...EVENT_KINDS], { minLength: 1 }));
 
-function chosen<Item>(items: readonly Item[], choice: number): Item {
+function choose<Item>(items: readonly Item[], choice: number): Item {
   const item = items[choice % items.length];
-  assert.ok(item !== undefined, 'the command needs one to choose');
+  assert.ok(item !== undefined, 'the command needs at least one to choose from');
   return item;
 }
 
@@ -50,7 +50,7 @@ const change = fc.record({ which, kinds: fc.option(kinds), enabled: fc.boolean()
   ({ which, kinds, enabled }): Command => ({
     check: hasEndpoints,
     async run({ endpoints }, { caller }) {
-      const endpoint = chosen(endpoints, which);
+      const endpoint = choose(endpoints, which);
       const changes = { disabled: !enabled, ...(kinds === null ? {} : { kinds }) };
       const answer = await caller.call('PATCH', `${ENDPOINTS}/${endpoint.endpointId}`, changes);
       assert.equal(answer.json.data?.['status'], enabled ? 'enabled' : 'disabled', answer.text);
@@ -66,7 +66,7 @@ const rotate = which.map(
   (which): Command => ({
     check: hasEndpoints,
     async run({ endpoints }, { caller }) {
-      const { endpointId, secrets } = chosen(endpoints, which);
+      const { endpointId, secrets } = choose(endpoints, which);
       const answer = await caller.call('POST', `${ENDPOINTS}/${endpointId}/rotate-secret`);
       assert.equal(answer.status, 200, answer.text);
       secrets.push({ secret: String(answer.json.data?.['secret']), from: Date.now() });
@@ -81,7 +81,7 @@ const changeReceiver = fc
     ({ which, behavior }): Command => ({
       check: hasEndpoints,
       async run({ endpoints }, { receiver }) {
-        receiver.setBehavior(chosen(endpoints, which).path, behavior);
+        receiver.setBehavior(choose(endpoints, which).path, behavior);
       },
       toString: () => `the receiver of endpoint ${which} ${behavior}`,
     }),
@@ -94,34 +94,34 @@ async function deliveryOf(
 ): Promise<ListedDelivery> {
   const deliveries = await readDeliveries(caller, endpointId);
   const delivery = deliveries.find((each) => each.event_id === eventId);
-  assert.ok(delivery !== undefined, `${eventId} is to be delivered to ${endpointId}`);
+  assert.ok(delivery !== undefined, `${eventId} has no delivery to ${endpointId}`);
   return delivery;
 }
 
-export const arrivalsOf = ({ receiver }: History, { path }: ModelEndpoint, eventId: string): number =>
+export const countArrivals = ({ receiver }: History, { path }: ModelEndpoint, eventId: string): number =>
   receiver.requests.filter((request) => request.path === path && webhookId(request) === eventId).length;
 
 const hasDueEvents = ({ endpoints }: Readonly<Model>, choice: number): boolean =>
-  endpoints.length > 0 && chosen(endpoints, choice).due.size > 0;
+  endpoints.length > 0 && choose(endpoints, choice).due.size > 0;
 
-const replayOne = fc.record({ which, owed: which }).map(
-  ({ which, owed }): Command => ({
+const replayOne = fc.record({ which, dueEvent: which }).map(
+  ({ which, dueEvent }): Command => ({
     check: (model) => hasDueEvents(model, which),
     async run({ endpoints }, history) {
-      const endpoint = chosen(endpoints, which);
-      const eventId = chosen([...endpoint.due], owed);
+      const endpoint = choose(endpoints, which);
+      const eventId = choose([...endpoint.due], dueEvent);
       const delivery = await deliveryOf(history, endpoint, eventId);
-      const arrivals = arrivalsOf(history, endpoint, eventId);
+      const arrivals = countArrivals(history, endpoint, eventId);
       const answer = await history.caller.call('POST', `${DELIVERIES}/${delivery.delivery_id}/replay`);
       if (!endpoint.enabled) {
         assert.equal(answer.json.error_code, 'ENDPOINT_DISABLED', answer.text);
         return;
       }
       assert.equal(answer.json.data?.['state'], 'pending', answer.text);
-      // What was still under way may have come already.
+      // A delivery that was still pending may have arrived already.
       if (delivery.state !== 'pending') endpoint.replays.push({ eventId, arrivals });
     },
-    toString: () => `replay delivery ${owed} of endpoint ${which}`,
+    toString: () => `replay delivery ${dueEvent} of endpoint ${which}`,
   }),
 );
 
@@ -131,7 +131,7 @@ const replayRange = fc
     ({ which, state }): Command => ({
       check: hasEndpoints,
       async run(model, { caller }) {
-        const endpoint = chosen(model.endpoints, which);
+        const endpoint = choose(model.endpoints, which);
         const missing = missingEvents(model, endpoint);
         const answer = await caller.call('POST', `${DELIVERIES}/replay`, {
           endpoint_id: endpoint.endpointId,
@@ -150,25 +150,25 @@ const replayRange = fc
         else assert.ok(replayed <= endpoint.due.size, answer.text);
         if (state === null || state === 'missing') for (const eventId of missing) endpoint.due.add(eventId);
       },
-      toString: () => `replay what is ${state ?? 'there or missing'} at endpoint ${which}`,
+      toString: () => `replay ${state ?? 'all'} deliveries of endpoint ${which}`,
     }),
   );
 
 const makeDue = fc.constant<Command>({
   check: hasEndpoints,
   run: (_model, history) => makeDeliveriesDue(history),
-  toString: () => 'everything that is pending is due',
+  toString: () => 'make pending deliveries due',
 });
 
-const gone = which.map(
+const receiverGone = which.map(
   (which): Command => ({
-    check: (model) => hasDueEvents(model, which) && chosen(model.endpoints, which).enabled,
+    check: (model) => hasDueEvents(model, which) && choose(model.endpoints, which).enabled,
     async run({ endpoints }, history) {
       const { caller, receiver } = history;
-      const endpoint = chosen(endpoints, which);
+      const endpoint = choose(endpoints, which);
       receiver.setBehavior(endpoint.path, 'is gone');
-      const delivery = await deliveryOf(history, endpoint, chosen([...endpoint.due], 0));
-      // Refused when something else came to the receiver first.
+      const delivery = await deliveryOf(history, endpoint, choose([...endpoint.due], 0));
+      // An error when another delivery has reached the receiver first and disabled the endpoint.
       await caller.call('POST', `${DELIVERIES}/${delivery.delivery_id}/replay`);
       await until(`${endpoint.endpointId} is disabled because its receiver answered 410`, async () => {
         const answer = await caller.call('GET', `${ENDPOINTS}/${endpoint.endpointId}`);
@@ -176,14 +176,17 @@ const gone = which.map(
       });
       endpoint.enabled = false;
       receiver.setBehavior(endpoint.path, 'accepts');
-      await untilGoneIsKnown(history, endpoint);
+      await untilGoneIsRecorded(history, endpoint);
     },
     toString: () => `the receiver of endpoint ${which} is gone`,
   }),
 );
 
-/** An answer 410 that were recorded later would disable an endpoint that has been enabled again. */
-async function untilGoneIsKnown({ database, receiver }: History, { endpointId, path }: ModelEndpoint): Promise<void> {
+/** A 410 that is recorded only later would disable the endpoint after a command has enabled it again. */
+async function untilGoneIsRecorded(
+  { database, receiver }: History,
+  { endpointId, path }: ModelEndpoint,
+): Promise<void> {
   await until('each 410 is recorded', async () => {
     const [row] = await database.query<{ count: number }>(
       'select count(*)::int as count from tiba.callback_attempts where endpoint_id = $1 and http_status = 410',
@@ -194,79 +197,79 @@ async function untilGoneIsKnown({ database, receiver }: History, { endpointId, p
   });
 }
 
-const giveUp = which.map(
+const exhaustDeliveries = which.map(
   (which): Command => ({
-    check: (model) => hasDueEvents(model, which) && chosen(model.endpoints, which).enabled,
+    check: (model) => hasDueEvents(model, which) && choose(model.endpoints, which).enabled,
     async run({ endpoints }, history) {
-      const { endpointId, path } = chosen(endpoints, which);
+      const { endpointId, path } = choose(endpoints, which);
       history.receiver.setBehavior(path, 'fails');
       await until(`nothing is pending for ${endpointId}`, async () => {
         await makeDeliveriesDue(history);
         return (await readDeliveries(history.caller, endpointId)).every(({ state }) => state !== 'pending');
       });
     },
-    toString: () => `the receiver of endpoint ${which} fails until it is given up`,
+    toString: () => `the receiver of endpoint ${which} fails until no delivery is pending`,
   }),
 );
 
 const succeeds = (index: number): Update => ({ ...BARE_UPDATE, index, status: 'SUCCESS', complete: true });
 
-/** Between the sending of a callback and the recording of what came of it. */
+/** Kills the service after it has sent a callback and before it has recorded the outcome. */
 const killedWhileSending = fc
   .record({ which, moment: fc.constantFrom('before its answer' as const, 'after its answer' as const) })
   .map(
     ({ which, moment }): Command => ({
       check: (model) =>
-        hasEndpoints(model) && freshPlace(model) !== null && wantsSuccesses(chosen(model.endpoints, which)),
+        hasEndpoints(model) && unusedIndex(model) !== null && wantsSuccesses(choose(model.endpoints, which)),
       async run(model, history) {
         const { service, receiver } = history;
-        const { path } = chosen(model.endpoints, which);
-        const place = freshPlace(model) ?? 0;
-        const word = succeeds(place);
-        applyUpdate(model, word);
+        const { path } = choose(model.endpoints, which);
+        const index = unusedIndex(model) ?? 0;
+        const update = succeeds(index);
+        applyUpdate(model, update);
         receiver.setBehavior(path, 'accepts');
         receiver.onNext(path, moment, () => void service.kill());
-        await feed(history, [word], async () => {
-          await until('the callback has come, and the service was killed', () => !service.isRunning());
+        await feed(history, [update], async () => {
+          await until('the callback has arrived, and the service was killed', () => !service.isRunning());
         });
       },
-      toString: () => `kill -9 when a callback has come to endpoint ${which}, ${moment}`,
+      toString: () => `kill -9 when a callback has arrived at endpoint ${which}, ${moment}`,
     }),
   );
 
 const wantsSuccesses = ({ enabled, kinds }: ModelEndpoint): boolean =>
   enabled && kinds.includes('disbursement.succeeded');
 
-/** A transaction that nothing was said of yet. */
-function freshPlace({ transactions }: Readonly<Model>): number | null {
-  const place = DETAILS.findIndex((_, index) => index >= FIRST_PLAIN && !transactions.has(index));
-  return place === -1 ? null : place;
+/** The index of a transaction without any status update so far. */
+function unusedIndex({ transactions }: Readonly<Model>): number | null {
+  const found = DETAILS.findIndex((_, index) => index >= FIRST_PLAIN && !transactions.has(index));
+  return found === -1 ? null : found;
 }
 
-/** Between the commit of an event and its delivery. */
+/** Kills the service after it has committed an event and before it delivers it. */
 const killedAfterCommit = fc.constant<Command>({
-  check: (model) => freshPlace(model) !== null,
+  check: (model) => unusedIndex(model) !== null,
   async run(model, history) {
-    const place = freshPlace(model) ?? 0;
-    const word = succeeds(place);
-    applyUpdate(model, word);
-    await feed(history, [word]);
+    const index = unusedIndex(model) ?? 0;
+    const update = succeeds(index);
+    applyUpdate(model, update);
+    await feed(history, [update]);
     await history.service.kill();
     await restart(history);
   },
-  toString: () => 'kill -9 as soon as an event is acknowledged',
+  toString: () => 'kill -9 as soon as an update is acknowledged',
 });
 
 export const callbackCommands = {
   register,
   change,
   rotate,
-  receiverTurns: changeReceiver,
+  changeReceiver,
   replayOne,
   replayRange,
-  comeDue: makeDue,
-  gone,
-  giveUp,
+  makeDue,
+  receiverGone,
+  exhaustDeliveries,
   killedWhileSending,
   killedAfterCommit,
 };

@@ -9,16 +9,15 @@ import { type Answer, send } from '../support/service.ts';
 import type { KillableService } from './killable-service.ts';
 import { dataOf, type ListedEvent, readListedEvents } from './received-callbacks.ts';
 
-/** Somebody who calls the service, through all its deaths. What was under way when it was killed rejects. */
+/** A client that calls the service across kills. A request that is in flight at a kill rejects. */
 export interface Caller {
   readonly clientId: string;
   call(method: string, path: string, body?: unknown): Promise<Answer>;
   /** The same on the operator listener. */
-  feed(words: readonly unknown[]): Promise<Answer>;
+  feed(updates: readonly unknown[]): Promise<Answer>;
 }
 
-/** Each process of the service issues its own tokens. */
-const LOGIN_WITHIN_MS = 10_000;
+const LOGIN_TIMEOUT_MS = 10_000;
 const TRIES_MAX = 10;
 const RETRY_MS = 50;
 
@@ -38,7 +37,7 @@ export async function createCaller(
     const starts = service.starts();
     if (issuedBy === starts) return;
     const body = new URLSearchParams({ grant_type: 'client_credentials', client_id: clientId, client_secret: secret });
-    const deadlineMs = performance.now() + LOGIN_WITHIN_MS;
+    const deadlineMs = performance.now() + LOGIN_TIMEOUT_MS;
     for (;;) {
       const answer = await send(`${service.address().publicUrl}/oauth/token`, { method: 'POST', body });
       if (answer.status === 200) {
@@ -46,7 +45,7 @@ export async function createCaller(
         issuedBy = starts;
         return;
       }
-      // A client that was just created is not known yet.
+      // The service may not have loaded the new client yet.
       assert.ok(performance.now() < deadlineMs, answer.text);
       await delay(10);
     }
@@ -64,9 +63,9 @@ export async function createCaller(
     });
   }
 
-  // From then on the service knows the client, and takes words about its transactions.
+  // A successful login shows that the service has loaded the client, so it accepts updates of its transactions.
   await login();
-  /** A machine with much else to do may make PostgreSQL too slow for once. */
+  /** Retries a GET that is answered 503: on a busy machine PostgreSQL may be too slow once. */
   async function call(method: string, path: string, body?: unknown): Promise<Answer> {
     for (let tries = 1; ; tries += 1) {
       const answer = await request(() => service.address().publicUrl + path, method, body);
@@ -78,7 +77,7 @@ export async function createCaller(
   return {
     clientId,
     call,
-    feed: (words) => request(() => `${service.address().operatorUrl}/feed/v1/transactions`, 'POST', words),
+    feed: (updates) => request(() => `${service.address().operatorUrl}/feed/v1/transactions`, 'POST', updates),
   };
 }
 
@@ -88,7 +87,7 @@ export interface ReadStatus {
   readonly version: number;
 }
 
-/** Check status, as a client does it; the ETag is the version. */
+/** Checks a status as a client does. The ETag is the version. */
 export async function readStatus(caller: Caller, transactionId: string): Promise<ReadStatus> {
   const answer = await caller.call('GET', `/api/v1/check-status/${transactionId}`);
   assert.equal(answer.status, 200, answer.text);

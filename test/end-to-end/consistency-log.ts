@@ -1,36 +1,36 @@
-/** A transaction as somebody was told of it. */
+/** A transaction as the service reported it once. */
 export interface Entry {
   readonly transactionId: string;
   readonly version: number;
   /** Its JSON text, byte for byte. */
   readonly data: string;
-  /** By what it was told, such as `GET`. */
+  /** The channel that reported it, such as `GET`. */
   readonly by: string;
 }
 
-/** Remembers all that was ever said about transactions, and says where it does not agree. */
+/** Records everything that the service reported about transactions, and finds contradictions in it. */
 export interface ConsistencyLog {
-  record(sighting: Entry): void;
+  record(entry: Entry): void;
   contradictions(): string[];
 }
 
 export function createConsistencyLog(): ConsistencyLog {
-  const seen = new Map<string, Entry[]>();
+  const entries = new Map<string, Entry[]>();
   return {
-    record(sighting) {
-      const own = seen.get(sighting.transactionId) ?? [];
-      seen.set(sighting.transactionId, own);
-      own.push(sighting);
+    record(entry) {
+      const own = entries.get(entry.transactionId) ?? [];
+      entries.set(entry.transactionId, own);
+      own.push(entry);
     },
-    contradictions: () => [...seen.values()].flatMap((own) => disagreements(own).concat(versionDecreases(own))),
+    contradictions: () => [...entries.values()].flatMap((own) => disagreements(own).concat(versionDecreases(own))),
   };
 }
 
-/** PROCESS as often as it is told, then for ever one final status with the same data, whoever tells of it. */
-function disagreements(sightings: readonly Entry[]): string[] {
+/** The data may differ only while the status is PROCESS; a final status has the same data on every channel. */
+function disagreements(entries: readonly Entry[]): string[] {
   const found: string[] = [];
-  let [latest] = sightings;
-  for (const each of sightings.toSorted((one, other) => one.version - other.version)) {
+  let [latest] = entries;
+  for (const each of entries.toSorted((one, other) => one.version - other.version)) {
     const earlier = latest ?? each;
     const mayDiffer = each.version > earlier.version && statusOf(earlier) === 'PROCESS';
     if (each.data !== earlier.data && !mayDiffer) found.push(`${describe(earlier)} but then ${describe(each)}`);
@@ -39,17 +39,17 @@ function disagreements(sightings: readonly Entry[]): string[] {
   return found;
 }
 
-/** Whoever has read a version never reads an older one after it. */
-function versionDecreases(sightings: readonly Entry[]): string[] {
-  const read = sightings.filter(({ by }) => by === 'GET');
+/** A GET never returns an older version than an earlier GET did. */
+function versionDecreases(entries: readonly Entry[]): string[] {
+  const read = entries.filter(({ by }) => by === 'GET');
   return read.flatMap((each, index) => {
     const earlier = read[index - 1];
     return earlier === undefined || earlier.version <= each.version
       ? []
-      : [`GET told of version ${earlier.version}, and later: ${describe(each)}`];
+      : [`GET returned version ${earlier.version}, and later: ${describe(each)}`];
   });
 }
 
 const statusOf = ({ data }: Entry): string | undefined => /"status":"(\w+)"/.exec(data)?.[1];
 
-const describe = ({ by, version, data }: Entry): string => `${by} of version ${version} said ${data}`;
+const describe = ({ by, version, data }: Entry): string => `${by} reported version ${version} as ${data}`;

@@ -7,19 +7,19 @@ import { type ClientReceiver, startClientReceiver } from './client-receiver.ts';
 import { createKillableService, type KillableService } from './killable-service.ts';
 import type { BankAnswer, ServiceSettings } from './messages.ts';
 
-/** A service that can be killed, with everything around it: PostgreSQL, the core, a bank, a receiver of callbacks. */
+/** A service that can be killed, and its environment: PostgreSQL, the core, banks, a receiver of callbacks. */
 export interface EndToEndContext {
   readonly service: KillableService;
-  /** The same as the service's, for what a test looks at or moves in time by itself. */
+  /** The service's database, for what a test inspects, or makes due, by itself. */
   readonly database: Database;
   readonly core: Caller;
   readonly receiver: ClientReceiver;
-  /** What banks answer to a question about the transfer of this reference, where it is not the usual. */
+  /** The banks' answers to a status inquiry, by the transfer's reference; others get `defaultAnswer`. */
   readonly banks: Map<string, () => BankAnswer | Promise<BankAnswer>>;
   close(): Promise<void>;
 }
 
-/** Builds it up and starts the service once. `usual` is what banks answer. */
+/** Starts everything, and the service for the first time. */
 export async function createContext(
   settings: Omit<ServiceSettings, 'connectionString'>,
   defaultAnswer: (reference: string) => BankAnswer,

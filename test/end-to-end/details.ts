@@ -1,11 +1,11 @@
-/** What is fixed about the transactions of a history, with text and amounts that are easily spoilt on the way. */
+/** The fixed details of a history's transactions, with text and amounts that encoding errors would corrupt. */
 export interface Details {
   readonly transactionId: string;
   readonly referenceId: string;
   readonly amount: string;
   readonly fee: string;
   readonly total: string;
-  /** With OTHER_AMOUNT instead. */
+  /** The total with OTHER_AMOUNT instead of `amount`. */
   readonly otherTotal: string;
   readonly accountName: string;
   readonly description: string;
@@ -50,10 +50,10 @@ const SPECIAL: readonly Omit<Details, 'transactionId'>[] = [
   },
 ];
 
-/** Further ones that nothing is special about: some commands each need one of their own. */
+/** Further transactions with plain details: some commands each need one of their own. */
 const PLAIN_COUNT = 60;
 
-/** In those a command may take, nothing was said yet. */
+/** The index of the first plain one. Only commands that need an unused transaction use the plain ones. */
 export const FIRST_PLAIN = SPECIAL.length;
 
 const withId = (details: Omit<Details, 'transactionId'>, index: number): Details => ({
@@ -61,7 +61,7 @@ const withId = (details: Omit<Details, 'transactionId'>, index: number): Details
   ...details,
 });
 
-/** A transaction is named by its place here. */
+/** The tests identify a transaction by its index here. */
 export const DETAILS: readonly Details[] = [
   ...SPECIAL,
   ...Array.from({ length: PLAIN_COUNT }, (_, index) => ({
@@ -75,12 +75,12 @@ export const DETAILS: readonly Details[] = [
   })),
 ].map(withId);
 
-/** What words say that contradict the details. */
+/** Values of status updates that contradict the details. */
 export const OTHER_AMOUNT = '77.00';
-export const OTHER_NAME = 'SOMEBODY ELSE';
+export const OTHER_NAME = 'ANOTHER NAME';
 export const WRONG_TOTAL = '1.23';
 
-/** How long after each other they become overdue. */
+/** The time between one transaction becoming overdue and the next. */
 export const OVERDUE_STEP_MS = 60 * 60_000;
 export const OVERDUE_MINUTES = 100_000;
 
@@ -88,6 +88,6 @@ export const BANK = { code: '014', name: 'Bank Central Asia', accountNumber: '01
 
 export const detailsOf = (index: number): Details => {
   const details = DETAILS[index];
-  if (details === undefined) throw new Error(`there are no details ${index}`);
+  if (details === undefined) throw new Error(`there are no details with index ${index}`);
   return details;
 };

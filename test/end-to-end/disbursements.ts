@@ -3,17 +3,17 @@ import { statusUpdate } from '../support/service.ts';
 import type { Caller } from './caller.ts';
 import type { BankAnswer } from './messages.ts';
 
-/** A transaction whose end is known in advance, so that nobody has to be asked what became of it. */
+/** A transaction whose outcome is decided in advance, so that a test can check it without asking the service. */
 export interface Disbursement {
   readonly transactionId: string;
   readonly outcome: 'SUCCESS' | 'FAILED';
-  /** Its core says how it ended; otherwise only its bank does, when it is asked. */
+  /** The core feeds the outcome; otherwise only its bank reports it, when it is inquired. */
   readonly outcomeIsFed: boolean;
-  /** What its core has been told is known: the service must never know less. */
-  acknowledged: 'nothing' | 'PROCESS' | 'its end';
+  /** What the service has acknowledged to the core: it must never report less. */
+  acknowledged: 'nothing' | 'PROCESS' | 'its outcome';
 }
 
-/** Every fourth one fails, and as many are left to their bank. */
+/** Every fourth one fails, and for as many only the bank reports the outcome. */
 export const createDisbursements = (count: number): Disbursement[] =>
   Array.from({ length: count }, (_, index) => ({
     transactionId: `TK${String(index).padStart(8, '0')}`,
@@ -28,7 +28,7 @@ const REASON = 'ACCOUNT_NOT_FOUND';
 const SUCCEEDED: BankAnswer = { kind: 'status', status: 'SUCCESS', railCode: '00' };
 const FAILED: BankAnswer = { kind: 'status', status: 'FAILED', failureReason: REASON, railCode: '06' };
 
-/** The bank knows it by the reference, which begins with how it ends. */
+/** The bank's answer follows from the reference, which begins with the outcome. */
 export const bankAnswer = (reference: string): BankAnswer => (reference.startsWith('SUCCESS') ? SUCCEEDED : FAILED);
 
 const firstUpdate = (
@@ -50,24 +50,27 @@ const finalUpdate = ({ transactionId, outcome }: Disbursement, clientId: string)
   ...(outcome === 'FAILED' ? { failure_reason: REASON } : {}),
 });
 
-/** How a core feeds its disbursements, whatever becomes of the service. */
+/** How the core feeds its disbursements while the service is killed and restarted. */
 export interface FeedOptions {
   readonly core: Caller;
   readonly clientId: string;
-  /** Resolves when the next batch, at this part (0 to 1) of them all, may begin. */
-  readonly waitForTurn: (part: number) => Promise<void>;
-  /** Words that were acknowledged, and batches that had to be sent again. */
+  /** Resolves when the batch at this fraction (0 to 1) of all disbursements may begin. */
+  readonly waitForTurn: (fraction: number) => Promise<void>;
+  /** How many updates were acknowledged, and how many batches were sent again. */
   readonly counts: { updates: number; retries: number };
-  /** Nobody needs it any more. */
+  /** Aborted when the test is over. */
   readonly signal: AbortSignal;
 }
 
 const BATCH = 20;
 const RETRY_MS = 20;
 
-/** In batches: that some begin and that those before them end. What is not acknowledged is sent again. */
-export async function feedAll(disbursements: readonly Disbursement[], feeding: FeedOptions): Promise<void> {
-  const { clientId, waitForTurn } = feeding;
+/**
+ * Feeds in batches: the first updates of some disbursements and the final updates of those of the batch before. A batch
+ * that is not acknowledged is sent again.
+ */
+export async function feedAll(disbursements: readonly Disbursement[], options: FeedOptions): Promise<void> {
+  const { clientId, waitForTurn } = options;
   let previous: readonly Disbursement[] = [];
   for (let start = 0; start < disbursements.length + BATCH; start += BATCH) {
     await waitForTurn(start / disbursements.length);
@@ -77,14 +80,17 @@ export async function feedAll(disbursements: readonly Disbursement[], feeding: F
       ...ended.map((each) => finalUpdate(each, clientId)),
       ...batch.map((each) => firstUpdate(each, clientId)),
     ];
-    if (updates.length > 0) await untilAcknowledged(updates, feeding);
-    for (const each of ended) each.acknowledged = 'its end';
+    if (updates.length > 0) await feedUntilAcknowledged(updates, options);
+    for (const each of ended) each.acknowledged = 'its outcome';
     for (const each of batch) each.acknowledged = 'PROCESS';
     previous = batch;
   }
 }
 
-async function untilAcknowledged(updates: readonly unknown[], { core, counts, signal }: FeedOptions): Promise<void> {
+async function feedUntilAcknowledged(
+  updates: readonly unknown[],
+  { core, counts, signal }: FeedOptions,
+): Promise<void> {
   for (;;) {
     signal.throwIfAborted();
     const answer = await core.feed(updates).catch(() => null);

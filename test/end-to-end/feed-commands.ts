@@ -8,20 +8,20 @@ import { FIRST_PLAIN, OVERDUE_MINUTES, OVERDUE_STEP_MS } from './details.ts';
 import { feed, type History, readAndCompare } from './history.ts';
 import { applyUpdate, type Model, markOverdue, type Outcome, type Update } from './model.ts';
 
-/** What happens to a history; fast-check makes them up, and takes away what a failure does not need. */
+/** One step of a history. fast-check generates the steps, and removes those that a failure does not need. */
 export type Command = fc.AsyncCommand<Model, History>;
 
-/** Few, so that words meet. */
+/** Few indexes, so that several updates concern the same transaction. */
 export const anyIndex = fc.nat(FIRST_PLAIN - 1);
 
-/** The rail that can be asked about the transaction of this place: of its own, so that no other waits for its bank. */
+/** Each transaction has a rail of its own, so that an inquiry about one never delays another. */
 export const railOf = (index: number): string => `bank-${index}`;
 
 const PROCESSED_AT = ['2026-01-02T03:04:05.678Z', '2026-01-02T03:04:05.679Z'] as const;
 const REVERSED_AT = ['2026-02-03T04:05:06.789Z', '2026-02-03T04:05:06.790Z'] as const;
 const REASONS = [publishedReason('ACCOUNT_NOT_FOUND'), publishedReason('BANK_UNAVAILABLE')] as const;
 
-/** A word that says nothing besides its status. */
+/** A status update with nothing but its status. */
 export const BARE_UPDATE: Omit<Update, 'index' | 'status'> = {
   complete: false,
   flaw: 'none',
@@ -69,7 +69,7 @@ export const anyUpdate = (complete: fc.Arbitrary<boolean>): fc.Arbitrary<Update>
 const batch = (complete: fc.Arbitrary<boolean>): fc.Arbitrary<Update[]> =>
   fc.array(anyUpdate(complete), { minLength: 1, maxLength: 6 });
 
-/** Null where nothing can be said, because the words had to be sent again. */
+/** `answer` is null when the batch was sent again: then its report is about a repetition. */
 function assertReport(answer: Answer | null, outcomes: readonly Outcome[]): void {
   if (answer === null) return;
   const report = answer.json.data as unknown as FeedReport;
@@ -94,61 +94,61 @@ function assertReport(answer: Answer | null, outcomes: readonly Outcome[]): void
   );
 }
 
-const readAllAndCompare = async (history: History, model: Model, words: readonly Update[]): Promise<void> => {
-  for (const place of new Set(words.map((word) => word.index))) await readAndCompare(history, model, place);
+const readAllAndCompare = async (history: History, model: Model, updates: readonly Update[]): Promise<void> => {
+  for (const index of new Set(updates.map((update) => update.index))) await readAndCompare(history, model, index);
 };
 
 const feedUpdates = batch(fc.boolean()).map(
-  (words): Command => ({
+  (updates): Command => ({
     check: () => true,
     async run(model, history) {
-      const outcomes = words.map((word) => applyUpdate(model, word));
-      const answer = await feed(history, words);
+      const outcomes = updates.map((update) => applyUpdate(model, update));
+      const answer = await feed(history, updates);
       assertReport(answer, outcomes);
-      await readAllAndCompare(history, model, words);
+      await readAllAndCompare(history, model, updates);
     },
-    toString: () => `feed ${JSON.stringify(words)}`,
+    toString: () => `feed ${JSON.stringify(updates)}`,
   }),
 );
 
 /**
- * All words are complete: one that is refused because nothing is known yet would be understood when the batch comes
- * again, and then a batch would not be the same twice.
+ * All updates are complete: an incomplete one is rejected when its transaction does not exist yet and accepted when the
+ * batch is sent again, so the batch would not have the same effect twice.
  */
-const feedUpdatesAndKill = fc.record({ words: batch(fc.constant(true)), afterMs: fc.nat(12) }).map(
-  ({ words, afterMs }): Command => ({
+const feedUpdatesAndKill = fc.record({ updates: batch(fc.constant(true)), afterMs: fc.nat(12) }).map(
+  ({ updates, afterMs }): Command => ({
     check: () => true,
     async run(model, history) {
-      for (const word of words) applyUpdate(model, word);
-      await feed(history, words, async () => {
+      for (const update of updates) applyUpdate(model, update);
+      await feed(history, updates, async () => {
         await delay(afterMs);
         await history.service.kill();
       });
-      await readAllAndCompare(history, model, words);
+      await readAllAndCompare(history, model, updates);
     },
-    toString: () => `kill -9 ${afterMs} ms into feed ${JSON.stringify(words)}`,
+    toString: () => `kill -9 ${afterMs} ms into feed ${JSON.stringify(updates)}`,
   }),
 );
 
-/** A disbursement begins as most do: its bank can be asked. */
+/** A disbursement starts as most do: with a rail over which its bank can be inquired. */
 const startTransaction = anyIndex.map(
   (index): Command => ({
     check: ({ transactions }) => !transactions.has(index),
     async run(model, history) {
-      const word: Update = { ...BARE_UPDATE, index, status: 'PROCESS', complete: true, rail: railOf(index) };
-      const outcome = applyUpdate(model, word);
-      const answer = await feed(history, [word]);
+      const update: Update = { ...BARE_UPDATE, index, status: 'PROCESS', complete: true, rail: railOf(index) };
+      const outcome = applyUpdate(model, update);
+      const answer = await feed(history, [update]);
       assertReport(answer, [outcome]);
     },
-    toString: () => `${index} begins`,
+    toString: () => `start transaction ${index}`,
   }),
 );
 
 const readOne = anyIndex.map(
-  (place): Command => ({
+  (index): Command => ({
     check: () => true,
-    run: (model, history) => readAndCompare(history, model, place),
-    toString: () => `look at ${place}`,
+    run: (model, history) => readAndCompare(history, model, index),
+    toString: () => `read ${index}`,
   }),
 );
 
@@ -159,16 +159,16 @@ const passDeadlines = anyIndex.map(
       markOverdue(model, upTo);
       const lastExpectedMs = history.context.startedMs + upTo * OVERDUE_STEP_MS + OVERDUE_MINUTES * 60_000;
       await history.service.markOverdue(new Date(lastExpectedMs + 60_000));
-      for (let place = 0; place < FIRST_PLAIN; place += 1) await readAndCompare(history, model, place);
+      for (let index = 0; index < FIRST_PLAIN; index += 1) await readAndCompare(history, model, index);
     },
     toString: () => `overdue up to ${upTo}`,
   }),
 );
 
 export const feedCommands = {
-  feedWords: feedUpdates,
-  feedWordsAndKill: feedUpdatesAndKill,
-  beginOne: startTransaction,
-  lookAt: readOne,
-  letTimePass: passDeadlines,
+  feedUpdates,
+  feedUpdatesAndKill,
+  startTransaction,
+  readOne,
+  passDeadlines,
 };

@@ -1,10 +1,10 @@
 import { BANK, detailsOf, OVERDUE_STEP_MS } from './details.ts';
 import { detailsOfUpdate, type ModelTransaction, TIME_APPLIED, totalOfUpdate, type Update } from './model.ts';
 
-/** What belongs to one history and is the same for all its transactions. */
+/** What all transactions of one history have in common. */
 export interface HistoryContext {
   readonly clientId: string;
-  /** When its first transaction was created; the others later and later. */
+  /** When its first transaction was created; each further one is created OVERDUE_STEP_MS later. */
   readonly startedMs: number;
 }
 
@@ -13,7 +13,7 @@ const createdAtOf = (index: number, { startedMs }: HistoryContext): string =>
 
 export const railReferenceOf = (index: number, { clientId }: HistoryContext): string => `${clientId}-${index}`;
 
-/** The word as the disbursement core puts it. */
+/** The status update in the form in which a disbursement core feeds it. */
 export function feedMessage(update: Update, circumstances: HistoryContext): Record<string, unknown> {
   const { referenceId, amount, accountName } = detailsOfUpdate(update);
   const { transactionId, fee, description } = detailsOf(update.index);
@@ -45,11 +45,14 @@ export function feedMessage(update: Update, circumstances: HistoryContext): Reco
   };
 }
 
-/** The transaction as it has to be told, byte for byte (docs/contract.md 2.2). `told` shows what only the service knows. */
+/**
+ * The transaction's JSON as the service has to report it, byte for byte (docs/contract.md 2.2). `actual` provides the
+ * time that only the service knows.
+ */
 export function expectedData(transaction: ModelTransaction, circumstances: HistoryContext, actual: string): string {
   const { referenceId, amount, total, accountName } = transaction.details;
   const { transactionId, fee, description } = detailsOf(transaction.index);
-  const whenApplied = /"processed_at":"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)"/.exec(actual)?.[1] ?? 'a time';
+  const timeApplied = /"processed_at":"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)"/.exec(actual)?.[1] ?? 'a time';
   const text = (value: string | null): string => JSON.stringify(value);
   return `{${[
     `"transaction_id":${text(transactionId)}`,
@@ -64,7 +67,7 @@ export function expectedData(transaction: ModelTransaction, circumstances: Histo
     `"account_name":${text(accountName)}`,
     `"description":${text(description)}`,
     `"created_at":${text(createdAtOf(transaction.index, circumstances))}`,
-    `"processed_at":${text(transaction.processedAt === TIME_APPLIED ? whenApplied : transaction.processedAt)}`,
+    `"processed_at":${text(transaction.processedAt === TIME_APPLIED ? timeApplied : transaction.processedAt)}`,
     `"failure_reason":${text(transaction.failureReason)}`,
   ].join(',')}}`;
 }

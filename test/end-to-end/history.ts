@@ -10,7 +10,7 @@ import { detailsOf } from './details.ts';
 import { expectedData, feedMessage, type HistoryContext } from './feed-message.ts';
 import type { Model, Update } from './model.ts';
 
-/** One history: a client of its own, and what happens to it. */
+/** One history: a client of its own and everything that happens to its transactions. */
 export interface History extends EndToEndContext {
   readonly context: HistoryContext;
   readonly caller: Caller;
@@ -19,29 +19,29 @@ export interface History extends EndToEndContext {
 
 const CREATED_BEFORE_MS = 100 * 60 * 60_000;
 
-export async function startHistory(stage: EndToEndContext): Promise<History> {
+export async function startHistory(environment: EndToEndContext): Promise<History> {
   const clientId = `client-${randomBytes(5).toString('hex')}`;
   return {
-    ...stage,
+    ...environment,
     context: { clientId, startedMs: Date.now() - CREATED_BEFORE_MS },
-    caller: await createCaller(stage.service, stage.database, clientId, CLIENT_SCOPES),
+    caller: await createCaller(environment.service, environment.database, clientId, CLIENT_SCOPES),
     consistencyLog: createConsistencyLog(),
   };
 }
 
-/** Starts the service again on what the killed process has left. */
+/** Kills the service if it runs, and starts it again on the same database. */
 export async function restart({ service }: EndToEndContext): Promise<void> {
   await service.kill();
   assert.ok(await service.start(), 'the service starts after it was killed');
 }
 
-/** Feeds as a core does: what was not acknowledged is sent again. Null when the first try was not acknowledged. */
+/** Feeds as a core does: an unacknowledged batch is sent again. Null when the first attempt was not acknowledged. */
 export async function feed(
   history: History,
   updates: readonly Update[],
   kill?: () => Promise<void>,
 ): Promise<Answer | null> {
-  const messages = updates.map((word) => feedMessage(word, history.context));
+  const messages = updates.map((update) => feedMessage(update, history.context));
   const sent = history.core.feed(messages).catch((error: unknown) => {
     if (kill === undefined) throw error;
     return null;
@@ -60,7 +60,7 @@ export async function feed(
   return null;
 }
 
-/** Reads a transaction and holds it against the model. */
+/** Reads a transaction and compares it with the model. */
 export async function readAndCompare(history: History, model: Model, index: number): Promise<void> {
   const transaction = model.transactions.get(index);
   const { transactionId } = detailsOf(index);
@@ -76,8 +76,8 @@ export async function readAndCompare(history: History, model: Model, index: numb
 }
 
 /**
- * Time passes until everything that is pending is due: leases of killed processes end, retries come up. The rows are
- * moved, not the clock.
+ * Makes all pending deliveries due, as if the leases of killed processes had expired and the retry delays had passed.
+ * It changes the rows, not the clock.
  */
 export async function makeDeliveriesDue({ database, context: { clientId } }: History): Promise<void> {
   await database.transaction(async (query) => {
@@ -94,16 +94,17 @@ export async function makeDeliveriesDue({ database, context: { clientId } }: His
   });
 }
 
-/** So much time passes that what a killed process was asking may be asked by another. */
+/** Makes all status inquiries due, as if the claims of killed processes had expired. */
 export async function makeInquiriesDue({ database, context: { clientId } }: History): Promise<void> {
   await database.query(
-    `update tiba.status_inquiries set claimed_until = null, last_inquired_at = null, next_at = now() where client_id = $1`,
+    `update tiba.status_inquiries set claimed_until = null, last_inquired_at = null, next_at = now()
+      where client_id = $1`,
     [clientId],
   );
 }
 
 const DEADLINE_MS = 30_000;
 
-/** Asks again until it holds. */
+/** Polls until the condition is true. */
 export const until = (what: string, condition: () => boolean | Promise<boolean>): Promise<void> =>
   eventually(what, condition, DEADLINE_MS);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { arrivalsOf } from './callback-commands.ts';
+import { countArrivals } from './callback-commands.ts';
 import { readDeliveries, readEvents } from './caller.ts';
 import {
   assertCallbacksMatchEvents,
@@ -12,13 +12,13 @@ import { type History, makeDeliveriesDue, readAndCompare, until } from './histor
 import { eventIdOf, type Model } from './model.ts';
 import type { ListedEvent } from './received-callbacks.ts';
 
-/** Brings a history to its end, and holds all that anybody was ever told in it against the model, and against itself. */
+/** Finishes a history; compares everything that the service reported in it with the model and with itself. */
 export async function assertInvariants(history: History, model: Model): Promise<void> {
   await finishHistory(history, model);
   const { caller, receiver, consistencyLog, context } = history;
 
-  for (const place of new Set([...Array(FIRST_PLAIN).keys(), ...model.transactions.keys()])) {
-    await readAndCompare(history, model, place);
+  for (const index of new Set([...Array(FIRST_PLAIN).keys(), ...model.transactions.keys()])) {
+    await readAndCompare(history, model, index);
   }
   const events = await readEvents(caller);
   assertInOrder(events, consistencyLog);
@@ -37,17 +37,17 @@ export async function assertInvariants(history: History, model: Model): Promise<
     const exhausted = new Set(deliveries.filter(({ state }) => state === 'exhausted').map((each) => each.event_id));
     for (const { eventId, arrivals: before } of endpoint.replays) {
       if (exhausted.has(eventId)) continue;
-      assert.ok(arrivalsOf(history, endpoint, eventId) > before, `${eventId} was replayed, and did not come again`);
+      assert.ok(countArrivals(history, endpoint, eventId) > before, `${eventId} was replayed but did not arrive again`);
     }
   }
   assert.deepEqual(consistencyLog.contradictions(), []);
-  // The witness has held what was told of one version against each other, whoever told it: this is the latest.
+  // The consistency log has compared all reports of each version; this checks that the latest version has an event.
   for (const { index, status, version } of model.transactions.values()) {
     if (status !== 'PROCESS') assert.ok(byId.has(eventIdOf(index, version)), 'the latest version is that of an event');
   }
 }
 
-/** Receivers are well again, and time passes until nothing is pending where it can be delivered. */
+/** Lets all receivers accept, and makes deliveries due until none is pending for an enabled endpoint. */
 async function finishHistory(history: History, model: Model): Promise<void> {
   for (const { path } of model.endpoints) history.receiver.setBehavior(path, 'accepts');
   for (const { endpointId } of model.endpoints.filter(({ enabled }) => enabled)) {

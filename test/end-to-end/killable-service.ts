@@ -9,22 +9,25 @@ import type { BankAnswer, FromService, ServiceAddress, ServiceSettings, ToServic
 
 const PROGRAM = fileURLToPath(new URL('service-process.ts', import.meta.url));
 
-/** The service in a process that is killed and started again, always on the same database. */
+/** The service in a child process that is killed and started again, always on the same database. */
 export interface KillableService {
-  /** Resolves when it answers, with true; with false when it was killed before that. */
+  /** Resolves with true when it is ready, with false when it was killed before. */
   start(): Promise<boolean>;
-  /** kill -9: from now on nothing runs. Resolves when the process is gone; at once when there is none. */
+  /** kill -9. Resolves when the process has exited; at once when none is running. */
   kill(): Promise<void>;
   isRunning(): boolean;
-  /** How often it was started: what was learnt from one process does not hold for the next. */
+  /** How often it was started: a token of one process is not valid for the next. */
   starts(): number;
-  /** Of the process that runs. */
+  /** The address of the running process. */
   address(): ServiceAddress;
-  /** Resolves when the process that runs, or was killed last, is gone. */
+  /** Resolves when the process that runs, or was killed last, has exited. */
   ended(): Promise<void>;
-  /** Lets it look for what is overdue at this moment. */
+  /** Makes it mark the transactions that are overdue at this time. */
   markOverdue(now: Date): Promise<void>;
-  /** Kills it and what waits to become the next one. @throws Error when it ended once without being killed. */
+  /**
+   * Kills it and the process that waits to become the next one.
+   * @throws Error when a process exited without being killed
+   */
   close(): Promise<void>;
 }
 
@@ -34,111 +37,141 @@ interface Running {
   readonly address: ServiceAddress;
 }
 
-const OBSERVED_AT_ONCE = 500;
-const COMPLAINTS_LENGTH_MAX = 4_000;
+/** The bank's answer to a status inquiry about the transfer with this reference. */
+type AnswerInquiry = (reference: string) => BankAnswer | Promise<BankAnswer>;
 
-/** `answer` is what the bank says to a question about the transfer of this reference. */
+interface State {
+  readonly directory: string;
+  readonly answer: AnswerInquiry;
+  /** Has loaded its modules, which takes most of a start, and waits for its settings. */
+  next: ChildProcess;
+  running: Running | undefined;
+  starting: ChildProcess | undefined;
+  lastKill: Promise<void>;
+  starts: number;
+  stderr: string;
+  readonly unexpectedExits: string[];
+}
+
+const OVERDUE_BATCH = 500;
+const STDERR_LENGTH_MAX = 4_000;
+
 export async function createKillableService(
   settings: ServiceSettings,
-  answer: (reference: string) => BankAnswer | Promise<BankAnswer>,
+  answer: AnswerInquiry,
 ): Promise<KillableService> {
-  const directory = await mkdtemp(path.join(tmpdir(), 'tiba-test-'));
-  /** Has loaded its modules, which takes most of a start, and waits to be told its settings. */
-  let next = spawn();
-  let running: Running | undefined;
-  let starting: ChildProcess | undefined;
-  let dying = Promise.resolve();
-  let starts = 0;
-  let complaints = '';
-  const unexpected: string[] = [];
-
-  function spawn(): ChildProcess {
-    const child = fork(PROGRAM, {
-      execArgv: [],
-      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-      env: { ...INHERITED, NODE_COMPILE_CACHE: INHERITED.NODE_COMPILE_CACHE ?? path.join(directory, 'compiled') },
-    });
-    child.stderr?.on('data', (chunk: Buffer) => {
-      complaints = (complaints + chunk.toString()).slice(-COMPLAINTS_LENGTH_MAX);
-    });
-    child.on('exit', (code, signal) => {
-      if (running?.child === child) running = undefined;
-      if (signal !== 'SIGKILL') unexpected.push(`it ended with ${signal ?? code}; it had said:\n${complaints}`);
-    });
-    child.on('message', (message: FromService) => {
-      if (message.kind === 'question') void answerTo(child, message.question, message.reference);
-    });
-    return child;
-  }
-
-  async function answerTo(child: ChildProcess, question: number, reference: string): Promise<void> {
-    send(child, { kind: 'answer', question, outcome: await answer(reference) });
-  }
-
-  const current = (): Running => {
-    if (running === undefined) throw new Error('the service does not run');
-    return running;
+  const state: Omit<State, 'next'> = {
+    directory: await mkdtemp(path.join(tmpdir(), 'tiba-test-')),
+    answer,
+    running: undefined,
+    starting: undefined,
+    lastKill: Promise.resolve(),
+    starts: 0,
+    stderr: '',
+    unexpectedExits: [],
   };
-
+  const service: State = Object.assign(state, { next: spawnService(state) });
   return {
-    async start() {
-      await dying;
-      const child = next;
-      const ended = once(child, 'exit');
-      starting = child;
-      starts += 1;
-      next = spawn();
-      send(child, settings);
-      const ready = nextMessage(child, 'ready');
-      const first = await Promise.race([ready, ended.then(() => null)]);
-      if (starting === child) starting = undefined;
-      if (first === null || child.killed) return false;
-      running = { child, ended, address: first.address };
-      return true;
-    },
-    kill() {
-      const child = running?.child ?? starting;
-      running = undefined;
-      starting = undefined;
-      if (child !== undefined) dying = killed(child);
-      return dying;
-    },
-    isRunning: () => running !== undefined,
-    starts: () => starts,
-    address: () => current().address,
+    start: () => start(service, settings),
+    kill: () => kill(service),
+    isRunning: () => service.running !== undefined,
+    starts: () => service.starts,
+    address: () => runningOf(service).address,
     async ended() {
-      await (running?.ended ?? dying);
+      await (service.running?.ended ?? service.lastKill);
     },
-    async markOverdue(now) {
-      const { child, ended } = current();
-      for (let count: number | null = OBSERVED_AT_ONCE; count === OBSERVED_AT_ONCE; ) {
-        const observed = nextMessage(child, 'observed');
-        send(child, { kind: 'observe time', now: now.toISOString(), limit: OBSERVED_AT_ONCE });
-        count = (await Promise.race([observed, ended.then(() => ({ count: null }))])).count;
-      }
-    },
-    async close() {
-      const children = [next, starting, running?.child].filter((child) => child !== undefined);
-      await Promise.all([dying, ...children.map(killed)]);
-      await rm(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 20 });
-      if (unexpected.length > 0) throw new Error(`the service ended without being killed:\n${unexpected.join('\n')}`);
-    },
+    markOverdue: (now) => markOverdue(runningOf(service), now),
+    close: () => close(service),
   };
 }
 
-async function killed(child: ChildProcess): Promise<void> {
+function spawnService(state: Omit<State, 'next'>): ChildProcess {
+  const compileCache = INHERITED.NODE_COMPILE_CACHE ?? path.join(state.directory, 'compiled');
+  const child = fork(PROGRAM, {
+    execArgv: [],
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    env: { ...INHERITED, NODE_COMPILE_CACHE: compileCache },
+  });
+  child.stderr?.on('data', (chunk: Buffer) => {
+    state.stderr = (state.stderr + chunk.toString()).slice(-STDERR_LENGTH_MAX);
+  });
+  child.on('exit', (code, signal) => {
+    if (state.running?.child === child) state.running = undefined;
+    if (signal !== 'SIGKILL') state.unexpectedExits.push(`it exited with ${signal ?? code}; stderr:\n${state.stderr}`);
+  });
+  child.on('message', (message: FromService) => {
+    if (message.kind === 'inquiry') void answerInquiry(child, message, state.answer);
+  });
+  return child;
+}
+
+async function answerInquiry(
+  child: ChildProcess,
+  { inquiry, reference }: Extract<FromService, { kind: 'inquiry' }>,
+  answer: AnswerInquiry,
+): Promise<void> {
+  send(child, { kind: 'answer', inquiry, outcome: await answer(reference) });
+}
+
+function runningOf({ running }: State): Running {
+  if (running === undefined) throw new Error('the service is not running');
+  return running;
+}
+
+async function start(state: State, settings: ServiceSettings): Promise<boolean> {
+  await state.lastKill;
+  const child = state.next;
+  const ended = once(child, 'exit');
+  state.starting = child;
+  state.starts += 1;
+  state.next = spawnService(state);
+  send(child, settings);
+  const ready = nextMessage(child, 'ready');
+  const first = await Promise.race([ready, ended.then(() => null)]);
+  if (state.starting === child) state.starting = undefined;
+  if (first === null || child.killed) return false;
+  state.running = { child, ended, address: first.address };
+  return true;
+}
+
+function kill(state: State): Promise<void> {
+  const child = state.running?.child ?? state.starting;
+  state.running = undefined;
+  state.starting = undefined;
+  if (child !== undefined) state.lastKill = killChild(child);
+  return state.lastKill;
+}
+
+async function markOverdue({ child, ended }: Running, now: Date): Promise<void> {
+  for (let count: number | null = OVERDUE_BATCH; count === OVERDUE_BATCH; ) {
+    const marked = nextMessage(child, 'marked overdue');
+    send(child, { kind: 'mark overdue', now: now.toISOString(), limit: OVERDUE_BATCH });
+    count = (await Promise.race([marked, ended.then(() => ({ count: null }))])).count;
+  }
+}
+
+async function close({ next, starting, running, lastKill, directory, unexpectedExits }: State): Promise<void> {
+  const children = [next, starting, running?.child].filter((child) => child !== undefined);
+  await Promise.all([lastKill, ...children.map(killChild)]);
+  await rm(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 20 });
+  if (unexpectedExits.length > 0) {
+    throw new Error(`the service exited without being killed:\n${unexpectedExits.join('\n')}`);
+  }
+}
+
+async function killChild(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = once(child, 'exit');
   child.kill('SIGKILL');
   await ended;
 }
 
-/** What a killed process is not told any more, nobody misses. */
+/** Does nothing when the process has been killed. */
 function send(child: ChildProcess, message: ToService | ServiceSettings): void {
   if (child.connected) child.send(message, () => {});
 }
 
-/** The next message of this kind; never resolves when the process ends before. */
+/** The next message of this kind; never resolves when the process exits before. */
 function nextMessage<Kind extends FromService['kind']>(
   child: ChildProcess,
   kind: Kind,

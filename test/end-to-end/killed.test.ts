@@ -24,8 +24,8 @@ import {
 import { killRepeatedly } from './killer.ts';
 
 /**
- * The service is killed at random moments while disbursements come to their end. KILLS and TRANSACTIONS make it more
- * than the suite has time for; FC_SEED repeats the moments, as far as a machine repeats anything.
+ * Kills the service at random moments while disbursements reach their outcomes. KILLS and TRANSACTIONS make the run
+ * longer than in the suite; FC_SEED repeats the moments, as far as timing can be repeated.
  */
 
 const KILLS = Number(process.env['KILLS'] ?? 5);
@@ -33,21 +33,21 @@ const TRANSACTIONS = Number(process.env['TRANSACTIONS'] ?? 150);
 const FEEDERS = 4;
 const READERS = 2;
 const PATHS = ['/one', '/two'];
-const READ_AT_ONCE = 50;
+const READ_CONCURRENCY = 50;
 const POLL_MS = 10;
-/** What a killed process held is free again after 20 s. */
+/** The claims of a killed process expire after 20 s. */
 const SETTLE_TIMEOUT_MS = 90_000;
 
-let stage: EndToEndContext;
+let context: EndToEndContext;
 let client: Caller;
 before(async () => {
-  // Nothing is overdue, and whoever reads has the bank asked.
-  stage = await createContext({ rails: [RAIL], overdueMinutes: 100_000, staleSeconds: 1 }, bankAnswer);
-  client = await createCaller(stage.service, stage.database, 'client', CLIENT_SCOPES);
+  // No transaction becomes overdue, and every read starts a status inquiry.
+  context = await createContext({ rails: [RAIL], overdueMinutes: 100_000, staleSeconds: 1 }, bankAnswer);
+  client = await createCaller(context.service, context.database, 'client', CLIENT_SCOPES);
 });
-after(() => stage?.close());
+after(() => context?.close());
 
-const witness = createConsistencyLog();
+const consistencyLog = createConsistencyLog();
 
 interface Endpoint {
   readonly path: string;
@@ -56,36 +56,36 @@ interface Endpoint {
 }
 
 async function register(path: string): Promise<Endpoint> {
-  const answer = await client.call('POST', '/api/v1/callback-endpoints', { url: stage.receiver.url(path) });
+  const answer = await client.call('POST', '/api/v1/callback-endpoints', { url: context.receiver.url(path) });
   assert.equal(answer.status, 201, answer.text);
   const { endpoint_id: endpointId, secret } = answer.json.data as { endpoint_id: string; secret: string };
   return { path, endpointId, secret };
 }
 
-/** Reads what was acknowledged, as clients do all the time: it is there, and says no less than what was acknowledged. */
+/** Reads acknowledged disbursements until the end: each exists and reports no less than was acknowledged. */
 async function readUntil(ended: AbortSignal, disbursements: readonly Disbursement[], random: () => number) {
   while (!ended.aborted) {
     const chosen = disbursements[Math.floor(random() * disbursements.length)];
-    if (chosen !== undefined && chosen.acknowledged !== 'nothing' && stage.service.isRunning()) await read(chosen);
+    if (chosen !== undefined && chosen.acknowledged !== 'nothing' && context.service.isRunning()) await read(chosen);
     else await delay(POLL_MS);
   }
 }
 
 async function read({ transactionId, acknowledged, outcome }: Disbursement): Promise<void> {
-  const starts = stage.service.starts();
+  const starts = context.service.starts();
   try {
     const { data, version } = await readStatus(client, transactionId);
-    witness.record({ transactionId, version, data, by: 'GET' });
-    if (acknowledged === 'its end') assert.match(data, new RegExp(`"status":"${outcome}"`));
+    consistencyLog.record({ transactionId, version, data, by: 'GET' });
+    if (acknowledged === 'its outcome') assert.match(data, new RegExp(`"status":"${outcome}"`));
   } catch (error) {
-    // An answer that was cut off says nothing. Any other has to be right.
-    if (stage.service.isRunning() && stage.service.starts() === starts) throw error;
+    // A response that a kill interrupted proves nothing. Any other must be correct.
+    if (context.service.isRunning() && context.service.starts() === starts) throw error;
   }
 }
 
 async function assertEnded({ transactionId, outcome }: Disbursement): Promise<void> {
   const { data, version } = await readStatus(client, transactionId);
-  witness.record({ transactionId, version, data, by: 'GET' });
+  consistencyLog.record({ transactionId, version, data, by: 'GET' });
   assert.match(data, new RegExp(`"status":"${outcome}"`));
   assert.equal(version, 2, `PROCESS, then ${outcome}`);
 }
@@ -93,12 +93,12 @@ async function assertEnded({ transactionId, outcome }: Disbursement): Promise<vo
 async function untilSettled(): Promise<void> {
   const deadlineMs = performance.now() + SETTLE_TIMEOUT_MS;
   for (;;) {
-    const [left] = await stage.database.query<{ open: number; pending: number }>(
+    const [left] = await context.database.query<{ open: number; pending: number }>(
       `select (select count(*) from tiba.transactions where status = 'PROCESS')::int as open,
               (select count(*) from tiba.callback_deliveries where state = 'pending')::int as pending`,
     );
     if (left?.open === 0 && left.pending === 0) return;
-    assert.ok(performance.now() < deadlineMs, `still in PROCESS, and still pending: ${JSON.stringify(left)}`);
+    assert.ok(performance.now() < deadlineMs, `still in PROCESS or pending: ${JSON.stringify(left)}`);
     await delay(20 * POLL_MS);
   }
 }
@@ -112,28 +112,28 @@ async function feedWhileKilling(
   const { signal } = over;
   const counts = { updates: 0, retries: 0 };
   const progress = { killed: 0 };
-  /** Work is spread over all the lives there are. */
-  async function waitForTurn(part: number): Promise<void> {
-    while (progress.killed < Math.min(part, 1) * KILLS) {
+  /** Spreads the work over all processes of the service. */
+  async function waitForTurn(fraction: number): Promise<void> {
+    while (progress.killed < Math.min(fraction, 1) * KILLS) {
       signal.throwIfAborted();
       await delay(POLL_MS);
     }
   }
 
   const share = Math.ceil(disbursements.length / FEEDERS);
-  const fed = Array.from({ length: FEEDERS }, (_, feeder) => {
+  const feeders = Array.from({ length: FEEDERS }, (_, feeder) => {
     const own = disbursements.slice(feeder * share, (feeder + 1) * share);
-    return feedAll(own, { core: stage.core, clientId: client.clientId, waitForTurn, counts, signal: signal });
+    return feedAll(own, { core: context.core, clientId: client.clientId, waitForTurn, counts, signal: signal });
   });
   const reading = Array.from({ length: READERS }, () => readUntil(signal, disbursements, createRandom(seed + 1)));
   const killing = killRepeatedly({
-    service: stage.service,
+    service: context.service,
     kills: KILLS,
     random: createRandom(seed),
     onKilled: () => void (progress.killed += 1),
     signal: signal,
   });
-  const work = Promise.all([killing, ...fed]);
+  const work = Promise.all([killing, ...feeders]);
   try {
     await Promise.race([work, Promise.all(reading)]);
   } finally {
@@ -145,7 +145,9 @@ async function feedWhileKilling(
   return counts;
 }
 
-test(`${TRANSACTIONS} disbursements end while the service is killed ${KILLS} times: nothing is lost, nothing told twice`, async (t) => {
+const TEST_NAME = `${TRANSACTIONS} disbursements, ${KILLS} kills: no status update is lost, no event is lost or doubled`;
+
+test(TEST_NAME, async (t) => {
   const startedMs = performance.now();
   const endpoints = await Promise.all(PATHS.map(register));
   const disbursements = createDisbursements(TRANSACTIONS);
@@ -154,7 +156,7 @@ test(`${TRANSACTIONS} disbursements end while the service is killed ${KILLS} tim
   await untilSettled();
   const settledForMs = performance.now() - startedMs - killedForMs;
 
-  const [stored] = await stage.database.query<{ updates: number }>(
+  const [stored] = await context.database.query<{ updates: number }>(
     `select count(*)::int as updates from tiba.status_updates where source = 'core'`,
   );
   assert.ok(
@@ -162,16 +164,16 @@ test(`${TRANSACTIONS} disbursements end while the service is killed ${KILLS} tim
     `${updates} updates were acknowledged, ${stored?.updates} are stored`,
   );
 
-  for (let at = 0; at < disbursements.length; at += READ_AT_ONCE) {
-    await Promise.all(disbursements.slice(at, at + READ_AT_ONCE).map(assertEnded));
+  for (let at = 0; at < disbursements.length; at += READ_CONCURRENCY) {
+    await Promise.all(disbursements.slice(at, at + READ_CONCURRENCY).map(assertEnded));
   }
   const events = await readEvents(client);
-  assertInOrder(events, witness);
+  assertInOrder(events, consistencyLog);
   const ids = new Set(events.map(({ eventId }) => eventId));
   assert.deepEqual([...ids].sort(), disbursements.map(({ transactionId }) => `evt_${transactionId}_2`).sort());
 
-  const { requests } = stage.receiver;
-  assertCallbacksMatchEvents(requests, new Map(events.map((event) => [event.eventId, event])), witness);
+  const { requests } = context.receiver;
+  assertCallbacksMatchEvents(requests, new Map(events.map((event) => [event.eventId, event])), consistencyLog);
   for (const { path, endpointId, secret } of endpoints) {
     const own = requests.filter((request) => request.path === path);
     for (const request of own) assertSigned(request, [{ secret, from: 0 }]);
@@ -179,9 +181,10 @@ test(`${TRANSACTIONS} disbursements end while the service is killed ${KILLS} tim
     assert.ok(deliveries.every(({ state }) => state === 'delivered'));
     assertDeliveriesComplete(deliveries, ids, own);
   }
-  assert.deepEqual(witness.contradictions(), []);
+  assert.deepEqual(consistencyLog.contradictions(), []);
   t.diagnostic(
-    `${updates} updates acknowledged, ${stored.updates} stored, ${retries} batches sent again; ${events.length} events, ` +
+    `${updates} updates acknowledged, ${stored.updates} stored, ${retries} batches sent again; ` +
+      `${events.length} events, ` +
       `${requests.length} callbacks, ${requests.length - events.length * endpoints.length} of them once more`,
   );
   t.diagnostic(`killed for ${Math.round(killedForMs / 1000)} s, settled ${Math.round(settledForMs / 1000)} s later`);

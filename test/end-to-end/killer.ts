@@ -7,17 +7,17 @@ export interface KillerDependencies {
   /** From 0 to 1. */
   readonly random: () => number;
   readonly onKilled: () => void;
-  /** Nobody needs it any more. */
+  /** Aborted when the test is over. */
   readonly signal: AbortSignal;
 }
 
-/** How many are killed so soon after they were begun that they may not have started yet. */
+/** The fraction of processes that are killed so soon after their start that they may not be ready yet. */
 const KILLED_WHILE_STARTING = 0.3;
 const STARTING_MAX_MS = 600;
-/** Most lives are short, some last for seconds. */
+/** How long a process lives: mostly short, sometimes seconds. */
 const lifeMs = (random: number): number => 3_000 * random ** 3;
 
-/** Kills the running service again and again, and leaves it running. How many starts were cut short. */
+/** Kills the service repeatedly, and leaves it running. Returns how many starts were interrupted. */
 export async function killRepeatedly({
   service,
   kills,
@@ -26,7 +26,7 @@ export async function killRepeatedly({
   signal,
 }: KillerDependencies): Promise<number> {
   let starting = Promise.resolve(true);
-  let cutShort = 0;
+  let interrupted = 0;
   for (let count = 0; count < kills; count += 1) {
     signal.throwIfAborted();
     if (random() < KILLED_WHILE_STARTING) {
@@ -36,10 +36,10 @@ export async function killRepeatedly({
       await delay(lifeMs(random()));
     }
     await service.kill();
-    if (!(await starting)) cutShort += 1;
+    if (!(await starting)) interrupted += 1;
     onKilled();
     starting = service.start();
   }
   await starting;
-  return cutShort;
+  return interrupted;
 }

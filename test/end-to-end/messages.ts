@@ -1,15 +1,15 @@
 import type { StatusInquiryOutcome } from '../../apps/server/src/rails/rail.ts';
 
-/** What a test and the service in its own process say to each other. */
+/** The messages between a test and the service in its child process. */
 
-/** The first message to it. */
+/** The first message to the service. */
 export interface ServiceSettings {
   readonly connectionString: string;
-  /** Names of rails; what their banks answer, the test decides question by question. */
+  /** Names of rails. The test decides the bank's answer to each inquiry. */
   readonly rails: readonly string[];
   /** Minutes until a transaction is overdue. */
   readonly overdueMinutes: number;
-  /** May be a fraction: how long ago a transaction was asked about that is asked about again when it is read. */
+  /** Reading a transaction starts a new status inquiry if the last one is older than this. May be a fraction. */
   readonly staleSeconds: number;
 }
 
@@ -18,16 +18,16 @@ export interface ServiceAddress {
   readonly operatorUrl: string;
 }
 
-/** What a bank answers; `garbage` breaks the port's promise never to reject. */
+/** A bank's answer. `garbage` makes the rail reject, which its interface forbids. */
 export type BankAnswer = StatusInquiryOutcome | 'garbage';
 
 export type ToService =
-  | { readonly kind: 'answer'; readonly question: number; readonly outcome: BankAnswer }
-  /** Look for what is overdue at this moment (ISO 8601 UTC). */
-  | { readonly kind: 'observe time'; readonly now: string; readonly limit: number };
+  | { readonly kind: 'answer'; readonly inquiry: number; readonly outcome: BankAnswer }
+  /** Mark the transactions that are overdue at this time (ISO 8601 UTC). */
+  | { readonly kind: 'mark overdue'; readonly now: string; readonly limit: number };
 
 export type FromService =
   | { readonly kind: 'ready'; readonly address: ServiceAddress }
-  | { readonly kind: 'question'; readonly question: number; readonly reference: string }
-  /** How many were overdue; null when it could not be found out. */
-  | { readonly kind: 'observed'; readonly count: number | null };
+  | { readonly kind: 'inquiry'; readonly inquiry: number; readonly reference: string }
+  /** How many were marked; null when that failed. */
+  | { readonly kind: 'marked overdue'; readonly count: number | null };

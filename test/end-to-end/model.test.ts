@@ -12,50 +12,50 @@ import { assertInvariants } from './invariants.ts';
 import { createModel } from './model.ts';
 
 /**
- * Histories that fast-check makes up run against the service and against a plain model of its rules. A failure prints
- * what repeats it: FC_SEED, FC_PATH and FC_REPLAY_PATH. MODEL_SECONDS runs it for longer than the suite does.
+ * Runs histories that fast-check generates against the service and against a plain model of its rules. A failure prints
+ * how to repeat it: FC_SEED, FC_PATH and FC_REPLAY_PATH. MODEL_SECONDS makes the run longer than in the suite.
  */
 
 const SECONDS = Number(process.env['MODEL_SECONDS'] ?? 12);
 const COMMANDS_MAX = 40;
-/** Each history begins with these, and may register more. */
+/** Each history starts with this many, and may register more. */
 const ENDPOINTS = 2;
-/** A failure is made shorter for so long. */
+/** How long a failing history may be shrunk. */
 const SHRINK_MS = 0;
 
 const { FC_SEED, FC_PATH, FC_REPLAY_PATH } = process.env;
 const seed = Number(FC_SEED ?? randomInt(2 ** 31));
 
-let stage: EndToEndContext;
+let context: EndToEndContext;
 before(async () => {
-  stage = await createContext(
+  context = await createContext(
     {
-      rails: Array.from({ length: FIRST_PLAIN }, (_, place) => railOf(place)),
+      rails: Array.from({ length: FIRST_PLAIN }, (_, index) => railOf(index)),
       overdueMinutes: OVERDUE_MINUTES,
       staleSeconds: 0.001,
     },
     () => ({ kind: 'status', status: 'PROCESS', railCode: '03' }),
   );
 });
-after(() => stage?.close());
+after(() => context?.close());
 
 const all = { ...feedCommands, ...bankCommands, ...callbackCommands };
-/** How many times more often than the others: words first, and last what kills, because starting again takes long. */
-const more: Partial<Record<keyof typeof all, number>> = {
-  feedWords: 4,
-  beginOne: 3,
-  lookAt: 1,
+/** How many times more often than the others. Kills get none, because a restart takes long. */
+const extraWeights: Partial<Record<keyof typeof all, number>> = {
+  feedUpdates: 4,
+  startTransaction: 3,
+  readOne: 1,
   bankAnswers: 2,
-  answerComesLate: 3,
+  lateAnswer: 3,
   change: 2,
-  receiverTurns: 1,
-  comeDue: 1,
+  changeReceiver: 1,
+  makeDue: 1,
   replayOne: 1,
   replayRange: 3,
 };
 const histories = fc.commands(
   Object.entries<fc.Arbitrary<Command>>(all).flatMap(([name, command]) =>
-    Array.from({ length: 1 + (more[name as keyof typeof all] ?? 0) }, () => command),
+    Array.from({ length: 1 + (extraWeights[name as keyof typeof all] ?? 0) }, () => command),
   ),
   {
     maxCommands: COMMANDS_MAX,
@@ -67,9 +67,9 @@ const histories = fc.commands(
 let failedAtMs = Number.POSITIVE_INFINITY;
 const property = fc.asyncProperty(histories, async (commands) => {
   if (performance.now() > failedAtMs + SHRINK_MS) return;
-  if (!stage.service.isRunning()) await restart(stage);
+  if (!context.service.isRunning()) await restart(context);
   const model = createModel();
-  const real = await startHistory(stage);
+  const real = await startHistory(context);
   try {
     for (let count = 0; count < ENDPOINTS; count += 1) await registerEndpoint(model, real, [...EVENT_KINDS]);
     await fc.asyncModelRun(() => ({ model, real }), commands);
@@ -80,8 +80,8 @@ const property = fc.asyncProperty(histories, async (commands) => {
   }
 });
 
-test('statuses stay true and every event arrives, whatever is said and wherever the service is killed', async (t) => {
-  // A path leads to one history.
+test('statuses stay correct and every event arrives, for all updates and wherever the service is killed', async (t) => {
+  // With a path there is one history to repeat.
   const deadlineMs = performance.now() + (FC_PATH === undefined ? SECONDS * 1000 : 0);
   let count = 0;
   do {
@@ -90,5 +90,5 @@ test('statuses stay true and every event arrives, whatever is said and wherever 
     if (result.failed) throw new Error(fc.defaultReportMessage(result), { cause: result.errorInstance });
     count += 1;
   } while (performance.now() < deadlineMs);
-  t.diagnostic(`FC_SEED=${seed}: ${count} histories, ${stage.service.starts() - 1} kills`);
+  t.diagnostic(`FC_SEED=${seed}: ${count} histories, ${context.service.starts() - 1} kills`);
 });

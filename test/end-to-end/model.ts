@@ -3,19 +3,19 @@ import type { EventKind } from '../../apps/server/src/domain/event.ts';
 import { DETAILS, detailsOf, FIRST_PLAIN, OTHER_AMOUNT, OTHER_NAME, WRONG_TOTAL } from './details.ts';
 
 /**
- * The rules that statuses and events follow, put as plainly as possible and without a look at how the service has them:
- * where the two disagree, one of them is wrong.
+ * The rules for statuses and events, written as plainly as possible and independently of the service's code: where the
+ * two disagree, one of them is wrong.
  */
 
 export type Outcome = 'inserted' | 'advanced' | 'unchanged' | 'conflict' | 'rejected';
 
-/** What somebody says about a transaction. `about` and the others that name a transaction are places in DETAILS. */
+/** A status update of a transaction. `index` is the transaction's index in DETAILS, here and in the other types. */
 export interface Update {
   readonly index: number;
   readonly status: 'PROCESS' | 'SUCCESS' | 'FAILED';
-  /** With all that a first word needs. */
+  /** Has all the fields that a first update needs. */
   readonly complete: boolean;
-  /** What is wrong with it; all but `right total` contradict what is known, or the word itself. */
+  /** Its flaw, if any: every one except `right total` contradicts the stored transaction, or the update itself. */
   readonly flaw: 'none' | 'right total' | 'wrong total' | 'other amount' | 'other name' | 'reference of another';
   readonly processedAt: string | null;
   readonly failureReason: string | null;
@@ -23,7 +23,7 @@ export interface Update {
   readonly rail: string | null;
 }
 
-/** What can never differ between two words about one transaction. */
+/** The details that must be equal in all updates of one transaction. */
 export interface UpdateDetails {
   readonly referenceId: string;
   readonly amount: string;
@@ -31,8 +31,8 @@ export interface UpdateDetails {
   readonly accountName: string;
 }
 
-/** A time that only the service knows: when it applied the word. */
-export const TIME_APPLIED = 'when applied';
+/** Stands for a time that only the service knows: when it applied the update. */
+export const TIME_APPLIED = 'time applied';
 
 export interface ModelTransaction {
   readonly index: number;
@@ -57,17 +57,17 @@ export interface ModelEndpoint {
   readonly path: string;
   kinds: readonly EventKind[];
   enabled: boolean;
-  /** Each with the moment from which on it signs; the one before it goes on signing for a day. */
+  /** Each with the time (Unix ms) from which it signs; the one before it also signs for another day. */
   readonly secrets: { readonly secret: string; readonly from: number }[];
-  /** IDs of the events that it has to be told of. */
+  /** IDs of the events that have to be delivered to it. */
   readonly due: Set<string>;
-  /** Events that were to be delivered again, with how often they had come before. */
+  /** Replayed events, with how often each had arrived before. */
   readonly replays: { readonly eventId: string; readonly arrivals: number }[];
 }
 
 export interface Model {
   readonly transactions: Map<number, ModelTransaction>;
-  /** By their IDs. */
+  /** By event ID. */
   readonly events: Map<string, ModelEvent>;
   readonly endpoints: ModelEndpoint[];
 }
@@ -85,94 +85,96 @@ export function detailsOfUpdate({ index, flaw }: Update): UpdateDetails {
   };
 }
 
-/** The total that a word claims, if it does. */
+/** The total that an update states, or null. */
 export function totalOfUpdate({ index, flaw }: Update): string | null {
   if (flaw === 'wrong total') return WRONG_TOTAL;
   return flaw === 'right total' ? detailsOf(index).total : null;
 }
 
-/** A word comes in. */
-export function applyUpdate(model: Model, word: Update): Outcome {
-  const known = model.transactions.get(word.index);
-  return known === undefined ? insert(model, word) : advance(model, known, word);
+/** Applies a status update. */
+export function applyUpdate(model: Model, update: Update): Outcome {
+  const transaction = model.transactions.get(update.index);
+  return transaction === undefined ? insert(model, update) : advance(model, transaction, update);
 }
 
-function insert(model: Model, word: Update): Outcome {
-  if (!word.complete || word.flaw === 'wrong total') return 'rejected';
-  const details = detailsOfUpdate(word);
+function insert(model: Model, update: Update): Outcome {
+  if (!update.complete || update.flaw === 'wrong total') return 'rejected';
+  const details = detailsOfUpdate(update);
   const others = [...model.transactions.values()];
   if (others.some((other) => other.details.referenceId === details.referenceId)) return 'conflict';
-  const known: ModelTransaction = {
-    index: word.index,
+  const transaction: ModelTransaction = {
+    index: update.index,
     details,
     status: 'PROCESS',
     processedAt: null,
     failureReason: null,
     reversedAt: null,
-    rail: word.rail,
+    rail: update.rail,
     overdue: false,
-    // Something that is final when it is first heard of has its first event with version 1.
-    version: word.status === 'PROCESS' ? 1 : 0,
+    // `finish` adds 1: a transaction whose first update is final has its first event with version 1.
+    version: update.status === 'PROCESS' ? 1 : 0,
   };
-  model.transactions.set(word.index, known);
-  if (word.status !== 'PROCESS') finish(model, known, word);
+  model.transactions.set(update.index, transaction);
+  if (update.status !== 'PROCESS') finish(model, transaction, update);
   return 'inserted';
 }
 
-function advance(model: Model, known: ModelTransaction, word: Update): Outcome {
-  const total = totalOfUpdate(word);
-  if (total !== null && total !== known.details.total) return 'conflict';
-  if (word.complete && !isDeepStrictEqual(detailsOfUpdate(word), known.details)) return 'conflict';
-  if (word.rail !== null && known.rail !== null && word.rail !== known.rail) return 'conflict';
+function advance(model: Model, transaction: ModelTransaction, update: Update): Outcome {
+  const total = totalOfUpdate(update);
+  if (total !== null && total !== transaction.details.total) return 'conflict';
+  if (update.complete && !isDeepStrictEqual(detailsOfUpdate(update), transaction.details)) return 'conflict';
+  if (update.rail !== null && transaction.rail !== null && update.rail !== transaction.rail) return 'conflict';
 
-  if (known.status === 'PROCESS') {
-    if (word.status === 'PROCESS') known.rail ??= word.rail;
-    else finish(model, known, word);
-    return word.status === 'PROCESS' ? 'unchanged' : 'advanced';
+  if (transaction.status === 'PROCESS') {
+    if (update.status === 'PROCESS') transaction.rail ??= update.rail;
+    else finish(model, transaction, update);
+    return update.status === 'PROCESS' ? 'unchanged' : 'advanced';
   }
-  // It is final. An old word that comes late says nothing; another final word is wrong.
-  if (word.status === 'PROCESS') return 'unchanged';
-  if (word.status !== known.status) return 'conflict';
-  // When it ended, and why it failed, is as the first final word had it.
-  if (word.reversedAt === null || word.reversedAt === known.reversedAt) return 'unchanged';
-  if (known.reversedAt !== null) return 'conflict';
-  known.reversedAt = word.reversedAt;
-  recordEvent(model, known, 'disbursement.reversed');
+  // The status is final. A late PROCESS changes nothing; another final status is a conflict.
+  if (update.status === 'PROCESS') return 'unchanged';
+  if (update.status !== transaction.status) return 'conflict';
+  // The processing time and the failure reason stay those of the first final update.
+  if (update.reversedAt === null || update.reversedAt === transaction.reversedAt) return 'unchanged';
+  if (transaction.reversedAt !== null) return 'conflict';
+  transaction.reversedAt = update.reversedAt;
+  recordEvent(model, transaction, 'disbursement.reversed');
   return 'advanced';
 }
 
-function finish(model: Model, known: ModelTransaction, word: Update): void {
-  known.status = word.status;
-  known.processedAt = word.processedAt ?? TIME_APPLIED;
-  known.failureReason = word.failureReason;
-  recordEvent(model, known, word.status === 'SUCCESS' ? 'disbursement.succeeded' : 'disbursement.failed');
-  if (word.reversedAt === null) return;
-  known.reversedAt = word.reversedAt;
-  recordEvent(model, known, 'disbursement.reversed');
+function finish(model: Model, transaction: ModelTransaction, update: Update): void {
+  transaction.status = update.status;
+  transaction.processedAt = update.processedAt ?? TIME_APPLIED;
+  transaction.failureReason = update.failureReason;
+  recordEvent(model, transaction, update.status === 'SUCCESS' ? 'disbursement.succeeded' : 'disbursement.failed');
+  if (update.reversedAt === null) return;
+  transaction.reversedAt = update.reversedAt;
+  recordEvent(model, transaction, 'disbursement.reversed');
 }
 
-/** So much time has passed that those up to this place in DETAILS should have been done with. */
+/** Marks the transactions up to this index that are still in PROCESS as overdue. */
 export function markOverdue(model: Model, upTo: number): void {
-  for (const known of model.transactions.values()) {
-    if (known.index > upTo || known.status !== 'PROCESS' || known.overdue) continue;
-    known.overdue = true;
-    recordEvent(model, known, 'disbursement.overdue');
+  for (const transaction of model.transactions.values()) {
+    if (transaction.index > upTo || transaction.status !== 'PROCESS' || transaction.overdue) continue;
+    transaction.overdue = true;
+    recordEvent(model, transaction, 'disbursement.overdue');
   }
 }
 
 export const eventIdOf = (index: number, version: number): string =>
   `evt_${DETAILS[index]?.transactionId ?? ''}_${version}`;
 
-/** Something happened: it is numbered, and owed to every endpoint that wants it and is enabled now. */
-function recordEvent(model: Model, known: ModelTransaction, kind: EventKind): void {
-  known.version += 1;
-  const eventId = eventIdOf(known.index, known.version);
-  model.events.set(eventId, { index: known.index, version: known.version, kind });
+/** Records an event: it gets the next version, and is due at every enabled endpoint that subscribes to its kind. */
+function recordEvent(model: Model, transaction: ModelTransaction, kind: EventKind): void {
+  transaction.version += 1;
+  const eventId = eventIdOf(transaction.index, transaction.version);
+  model.events.set(eventId, { index: transaction.index, version: transaction.version, kind });
   for (const endpoint of model.endpoints) {
     if (endpoint.enabled && endpoint.kinds.includes(kind)) endpoint.due.add(eventId);
   }
 }
 
-/** What an endpoint wants and is not owed, because it was not there or disabled when it happened. */
+/**
+ * Events that an endpoint subscribes to and has no delivery of: it did not exist or was disabled when they happened.
+ */
 export const missingEvents = (model: Model, { kinds, due }: ModelEndpoint): string[] =>
   [...model.events].filter(([id, { kind }]) => kinds.includes(kind) && !due.has(id)).map(([id]) => id);

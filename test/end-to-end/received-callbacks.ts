@@ -1,9 +1,9 @@
-/** Reads what the service tells as text, because parsing and writing anew could hide a difference. */
+/** Reads the service's output as text, because parsing it and writing it again could hide a difference. */
 
-/** A flat JSON object: strings may hold brackets. */
+/** A flat JSON object; its strings may contain braces. */
 const OBJECT = String.raw`\{(?:[^"{}]|"(?:[^"\\]|\\.)*")*\}`;
 
-/** An event as the list of events or a callback tells of it. */
+/** An event as the list of events or a callback reports it. */
 export interface NotifiedEvent {
   readonly type: string;
   readonly timestamp: string;
@@ -17,7 +17,7 @@ export interface ListedEvent extends NotifiedEvent {
   readonly eventId: string;
 }
 
-/** `data` of a status check. */
+/** The `data` of a status check. */
 export function dataOf(answer: string): string {
   return required(new RegExp(`^\\{"success":true,"message":"[^"]*","data":(${OBJECT}),"meta"`).exec(answer), answer, 1);
 }
@@ -54,6 +54,6 @@ export const transactionIdOf = (data: string): string => required(/^\{"transacti
 
 function required(match: RegExpExecArray | null, text: string, group: number): string {
   const found = match?.[group];
-  if (found === undefined) throw new Error(`not of the expected form: ${text}`);
+  if (found === undefined) throw new Error(`unexpected format: ${text}`);
   return found;
 }

@@ -1,5 +1,5 @@
-// The service as a process of its own, which a test can kill at any moment and start again on the same database. What
-// its banks answer is asked of the test.
+// The service in a child process, which a test can kill at any moment and start again on the same database. The test
+// decides the answers of its banks.
 
 import { once } from 'node:events';
 import { flushCompileCache } from 'node:module';
@@ -11,7 +11,7 @@ import type { Rail } from '../../apps/server/src/rails/rail.ts';
 import { warningsOnly } from '../support/warnings.ts';
 import type { FromService, ServiceAddress, ServiceSettings, ToService } from './messages.ts';
 
-// A process that is killed would leave nothing of it to the next one.
+// A killed process would not write its compile cache for the next one.
 flushCompileCache();
 
 const parentGone = new AbortController();
@@ -21,9 +21,9 @@ const [settings] = (await once(process, 'message', { signal: parentGone.signal }
 ];
 
 const answers = new Map<number, (answer: Extract<ToService, { kind: 'answer' }>) => void>();
-let questions = 0;
+let inquiries = 0;
 
-/** A process that outlives its parent by a moment has nobody to tell. */
+/** The parent may have exited a moment before this process. */
 const send = (message: FromService): void => {
   if (process.connected) process.send?.(message, undefined, undefined, () => {});
 };
@@ -32,16 +32,16 @@ const scriptedRail = (name: string): Rail => ({
   name,
   reaches: () => false,
   inquireAccount: async () => ({ kind: 'no_verdict', reason: 'credentials_rejected', railCode: null }),
-  // The signal is not heard: the test answers each question, in its own time.
+  // Ignores the abort signal: the test answers each inquiry at a time of its choice.
   inquireStatus: ({ reference }) =>
     new Promise((resolve, reject) => {
-      const question = (questions += 1);
-      answers.set(question, ({ outcome }) => {
-        answers.delete(question);
-        if (outcome === 'garbage') reject(new Error('what the bank sent cannot be read'));
+      const inquiry = (inquiries += 1);
+      answers.set(inquiry, ({ outcome }) => {
+        answers.delete(inquiry);
+        if (outcome === 'garbage') reject(new Error('the bank sent an unreadable answer'));
         else resolve(outcome);
       });
-      send({ kind: 'question', question, reference });
+      send({ kind: 'inquiry', inquiry, reference });
     }),
   close: async () => {},
 });
@@ -66,11 +66,11 @@ const app = await startApp({
 });
 
 process.on('message', (message: ToService) => {
-  if (message.kind === 'answer') answers.get(message.question)?.(message);
+  if (message.kind === 'answer') answers.get(message.inquiry)?.(message);
   else
     app.transactionUpdater.markOverdue(new Date(message.now), message.limit).then(
-      (count) => send({ kind: 'observed', count }),
-      () => send({ kind: 'observed', count: null }),
+      (count) => send({ kind: 'marked overdue', count }),
+      () => send({ kind: 'marked overdue', count: null }),
     );
 });
 const address: ServiceAddress = { publicUrl: app.publicUrl, operatorUrl: app.operatorUrl };

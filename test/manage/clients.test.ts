@@ -6,7 +6,7 @@ import { startTestService } from '../support/service.ts';
 import { databaseUrlOf, manage, useDatabaseUrl } from './manage-process.ts';
 
 /** Regression: each command reset the limits that it did not name to their defaults, the documented ones too. */
-test('client limits keeps the limits that it does not name, resets one with default, and shows all without options', async (t) => {
+test('client limits keeps limits that it does not name, resets one with default, shows all without options', async (t) => {
   const environment = { DATABASE_URL: await useDatabaseUrl(t) };
   const run = async (...args: string[]): Promise<string> => {
     const { code, stdout, stderr } = await manage(args, { environment });
@@ -38,7 +38,7 @@ test('client limits keeps the limits that it does not name, resets one with defa
   );
 });
 
-test("client scopes replaces a client's scopes: a removed one ends for issued tokens too, a new one comes with the next token", async (t) => {
+test('client scopes: a removed scope ends for issued tokens too, a new one comes with the next token', async (t) => {
   const database = await createTestDatabase();
   t.after(database.drop);
   const service = await startTestService({ rails: [], database });

@@ -47,15 +47,15 @@ describe('manage prints which database it uses', { concurrency: 2 }, () => {
   });
 
   it('the embedded one, while a service runs on it and after it has stopped, also by default', async (t) => {
-    const place = await useTestDirectory(t);
-    const directory = path.dirname(place.dataDirectory);
-    const defaultPlace = { ...place, dataDirectory: path.join(directory, '.tiba', 'postgres') };
-    await mkdir(path.dirname(defaultPlace.dataDirectory));
-    const server = await start(defaultPlace);
+    const testDirectory = await useTestDirectory(t);
+    const directory = path.dirname(testDirectory.dataDirectory);
+    const defaultDirectory = { ...testDirectory, dataDirectory: path.join(directory, '.tiba', 'postgres') };
+    await mkdir(path.dirname(defaultDirectory.dataDirectory));
+    const server = await start(defaultDirectory);
     const create = ['client', 'create', 'shop', '--scope', 'status:read'];
     const created = await manage(create, { cwd: directory });
     assert.equal(created.code, 0, created.stderr);
-    assert.equal(created.stderr, `database: ${defaultPlace.dataDirectory}\n`);
+    assert.equal(created.stderr, `database: ${defaultDirectory.dataDirectory}\n`);
     await server.stop();
     const { code, stdout, stderr } = await manage(['client', 'list'], { cwd: directory });
     assert.equal(code, 0, stderr);

@@ -12,7 +12,7 @@ import { until } from '../long-poll/transactions.ts';
 import { type Sandbox, startSandbox } from '../support/sandbox.ts';
 import { type Answer, send } from '../support/service.ts';
 
-/** The whole way of a disbursement, through the sandbox as a newcomer runs it. */
+/** A disbursement from its creation to its callbacks, in the sandbox as a newcomer runs it. */
 
 interface Received {
   readonly headers: IncomingHttpHeaders;
@@ -76,7 +76,7 @@ const dataOf = (body: string): string => /"data":(\{.*?\})(?:,"meta"|\}$)/s.exec
 
 let secret: string;
 
-test('an endpoint is registered at a loopback address, which only the sandbox lets through', async () => {
+test('an endpoint can be registered at a loopback address, which only the sandbox allows', async () => {
   const { port } = receiver.address() as AddressInfo;
   const { base_url: url, clients } = sandbox.description;
   const answer = await post(`${url}/api/v1/callback-endpoints`, clients[0].access_token, {
@@ -86,7 +86,7 @@ test('an endpoint is registered at a loopback address, which only the sandbox le
   secret = String(answer.json.data?.['secret']);
 });
 
-test('a disbursement made before kill -9 becomes SUCCESS by itself after it, and its callback says what GET says', async () => {
+test('a disbursement made before kill -9 becomes SUCCESS after the restart; its callback and GET have equal data', async () => {
   const transactionId = await disburse('1234567890');
   await sandbox.kill();
   sandbox = await startSandbox({ dataDirectory });
@@ -106,29 +106,29 @@ test('a disbursement made before kill -9 becomes SUCCESS by itself after it, and
   assert.throws(() => new Webhook(secret).verify(`${callback.body} `, callback.headers as Record<string, string>));
 });
 
-test('of a transfer whose notification is lost, the bank is asked', async () => {
+test('a lost notification: the bank is inquired', async () => {
   const transactionId = await disburse('1234567600');
   const answer = await status(transactionId, { prefer: 'wait=60' });
   assert.equal(answer.json.data?.['status'], 'SUCCESS', answer.text);
 });
 
-test('a word that contradicts a success, and one that is said twice, change nothing', async () => {
+test('a contradicting notification and a repeated one change nothing', async () => {
   const ids = [await disburse('1234567606'), await disburse('1234567602')];
   for (const id of ids) {
     assert.equal((await status(id, { prefer: 'wait=30' })).json.data?.['status'], 'SUCCESS');
   }
   const [contradicted = ''] = ids;
-  const contradictions = (): Promise<Answer> => send(`${sandbox.description.operator_url}/metrics`, {});
+  const readMetrics = (): Promise<Answer> => send(`${sandbox.description.operator_url}/metrics`, {});
   await until(
-    async () => /tiba_feed_lines_total\{outcome="conflict"\} [1-9]/.test((await contradictions()).text),
-    'the contradiction',
+    async () => /tiba_feed_lines_total\{outcome="conflict"\} [1-9]/.test((await readMetrics()).text),
+    'the conflict is counted',
   );
   const answer = await status(contradicted);
   assert.equal(answer.json.data?.['status'], 'SUCCESS');
   assert.equal(answer.headers.get('etag'), '"2"');
 });
 
-test('money that comes back after SUCCESS is an event, and no change of status', async () => {
+test('money returned after SUCCESS is an event, and the status does not change', async () => {
   const transactionId = await disburse('1234567604');
   assert.equal((await status(transactionId, { prefer: 'wait=30' })).json.data?.['status'], 'SUCCESS');
   await until(() => about(transactionId).length === 2, 'the reversal');
@@ -139,15 +139,15 @@ test('money that comes back after SUCCESS is an event, and no change of status',
   assert.equal(answer.headers.get('etag'), '"3"');
 });
 
-test("a transfer that takes 30 minutes is there as soon as the bank's clock is pushed forward", async () => {
+test("a transfer of 30 minutes succeeds as soon as the bank's clock is advanced", async () => {
   const transactionId = await disburse('1234562030');
   const { operator_url: operatorUrl, feed } = sandbox.description;
-  const pushed = await post(`${operatorUrl}/sandbox/v1/clock`, feed.access_token, { advance_seconds: 1_800 });
-  assert.equal(pushed.status, 200, pushed.text);
+  const advanced = await post(`${operatorUrl}/sandbox/v1/clock`, feed.access_token, { advance_seconds: 1_800 });
+  assert.equal(advanced.status, 200, advanced.text);
   assert.equal((await status(transactionId, { prefer: 'wait=60' })).json.data?.['status'], 'SUCCESS');
 });
 
-test('each way to fail has its published reason', async () => {
+test('each kind of failure has its published reason', async () => {
   const reasons = [
     ['4411', 'ACCOUNT_NOT_FOUND'],
     ['4309', 'ACCOUNT_DORMANT'],
@@ -164,16 +164,16 @@ test('each way to fail has its published reason', async () => {
   );
 });
 
-test('what is wrong with a disbursement is said', async () => {
+test('a wrong disbursement is answered INVALID_REQUEST', async () => {
   const { operator_url: operatorUrl, feed } = sandbox.description;
-  for (const wrong of [
+  for (const disbursement of [
     { amount: '0' },
     { amount: 'much' },
     { account_number: 'x' },
     { bank_code: '999' },
-    { client_id: 'nobody' },
+    { client_id: 'unknown' },
   ]) {
-    const answer = await post(`${operatorUrl}/sandbox/v1/disbursements`, feed.access_token, wrong);
+    const answer = await post(`${operatorUrl}/sandbox/v1/disbursements`, feed.access_token, disbursement);
     assert.equal(answer.status, 400, answer.text);
     assert.equal(answer.json.error_code, 'INVALID_REQUEST');
   }

@@ -11,33 +11,33 @@ import { type ProcessInfo, processTreeOf, untilEnded } from './processes.ts';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const DEADLINE_MS = 60_000;
 
-/** `npm start` or `npm run …` as from a terminal: npm leads a process group, which Ctrl-C reaches as a whole. */
+/** `npm start` or `npm run …` as from a terminal: npm leads a process group, and Ctrl-C reaches the whole group. */
 export interface NpmProcess {
   readonly pid: number;
-  /** What was written to the terminal. */
+  /** The output to the terminal so far. */
   stdout(): string;
   stderr(): string;
-  /** Resolves when the output holds this text; rejects when the process ends before. */
+  /** Resolves when stdout contains this text; rejects when the process exits before. */
   untilOutput(text: string): Promise<void>;
-  /** npm's exit code; a signal's name when one ended it. */
+  /** npm's exit code, or the name of the signal that ended it. */
   readonly exited: Promise<number | string>;
-  /** npm and everything below it now. */
+  /** npm and all its current descendants. */
   processTree(): Promise<ProcessInfo[]>;
-  /** What npm runs. */
+  /** The program that npm runs. */
   program(): Promise<ProcessInfo>;
-  /** A signal for npm alone, as a supervisor sends it. */
+  /** Sends a signal to npm alone, as a supervisor does. */
   signal(signal: NodeJS.Signals): void;
-  /** A signal for the whole group, as Ctrl-C sends it. */
+  /** Sends a signal to the whole process group, as Ctrl-C does. */
   signalGroup(signal: NodeJS.Signals): void;
-  /** Takes no more output, as a terminal that is gone. */
+  /** Reads no more output, like a closed terminal. */
   closeTerminal(): void;
 }
 
-export const dataDirectoryOf = (place: TestDirectory): string => path.dirname(place.dataDirectory);
+export const dataDirectoryOf = (testDirectory: TestDirectory): string => path.dirname(testDirectory.dataDirectory);
 
-/** Runs in the place's data directory, on free ports. Whatever is left of it after the test is killed. */
+/** Starts npm with the test's data directory, on free ports. Processes left after the test are killed. */
 export function startNpm(
-  place: TestDirectory,
+  testDirectory: TestDirectory,
   args: readonly string[],
   environment: Record<string, string> = {},
 ): NpmProcess {
@@ -47,12 +47,12 @@ export function startNpm(
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       ...INHERITED,
-      // npm keeps its own log there.
-      HOME: dataDirectoryOf(place),
+      // npm writes its own log there.
+      HOME: dataDirectoryOf(testDirectory),
       npm_config_update_notifier: 'false',
       TIBA_PORT: '0',
       TIBA_OPERATOR_PORT: '0',
-      TIBA_DATA_DIR: dataDirectoryOf(place),
+      TIBA_DATA_DIR: dataDirectoryOf(testDirectory),
       ...environment,
     },
   });
@@ -73,7 +73,7 @@ export function startNpm(
     started.push(...now);
     return now;
   };
-  place.cleanups.push(async () => {
+  testDirectory.cleanups.push(async () => {
     if (!hasEnded) await processTree();
     for (const { pid: left } of started) sendTo(left, 'SIGKILL');
     await untilEnded(started);
@@ -96,7 +96,7 @@ export function startNpm(
     },
     async program() {
       const program = (await processTree()).find(({ parentPid }) => parentPid === pid);
-      if (program === undefined) throw new Error('npm runs nothing');
+      if (program === undefined) throw new Error('npm runs no program');
       return program;
     },
     signal: (signal) => sendTo(pid, signal),
@@ -109,14 +109,14 @@ export interface RunningSandbox extends NpmProcess {
   readonly description: SandboxDescription;
 }
 
-/** `npm start`, ready. */
+/** Runs `npm start` and waits until it is ready. */
 export async function startNpmSandbox(
-  place: TestDirectory,
+  testDirectory: TestDirectory,
   environment: Record<string, string> = {},
 ): Promise<RunningSandbox> {
-  const npm = startNpm(place, ['start'], environment);
+  const npm = startNpm(testDirectory, ['start'], environment);
   await npm.untilOutput('Stop: Ctrl-C');
-  const file = path.join(dataDirectoryOf(place), 'sandbox.json');
+  const file = path.join(dataDirectoryOf(testDirectory), 'sandbox.json');
   return { ...npm, description: JSON.parse(await readFile(file, 'utf8')) as SandboxDescription };
 }
 
@@ -124,6 +124,6 @@ function sendTo(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // It has ended in the meantime.
+    // It has exited in the meantime.
   }
 }

@@ -9,7 +9,7 @@ export interface ProcessInfo {
   readonly command: string;
 }
 
-/** All processes of this machine that still run: one that has ended and waits to be noticed does not. */
+/** All running processes of this machine, without zombies. */
 async function listProcesses(): Promise<ProcessInfo[]> {
   if (process.platform !== 'linux') return listWithPs();
   const pids = (await readdir('/proc')).map(Number).filter((pid) => pid > 0);
@@ -17,7 +17,7 @@ async function listProcesses(): Promise<ProcessInfo[]> {
   return found.filter((each) => each !== null);
 }
 
-/** The process and everything that it started, and so on down. */
+/** The process and all its descendants. */
 export async function processTreeOf(pid: number): Promise<ProcessInfo[]> {
   const all = await listProcesses();
   const family = all.filter((each) => each.pid === pid);
@@ -25,7 +25,7 @@ export async function processTreeOf(pid: number): Promise<ProcessInfo[]> {
   return family;
 }
 
-/** Resolves when none of them runs any more; rejects with those that do. */
+/** Resolves when all of them have exited; rejects with those that have not. */
 export async function untilEnded(processes: readonly ProcessInfo[], withinMs = 15_000): Promise<void> {
   const pids = new Set(processes.map(({ pid }) => pid));
   const deadlineMs = performance.now() + withinMs;
@@ -39,7 +39,7 @@ export async function untilEnded(processes: readonly ProcessInfo[], withinMs = 1
   }
 }
 
-// proc(5), "stat": pid, name in brackets, state, parent. A name may hold anything, so the last bracket counts.
+// proc(5), "stat": pid, name in parentheses, state, parent. A name may contain any character, so the last one counts.
 const STAT = /^\d+ \(.*\) (\S) (\d+)/s;
 
 async function readProcess(pid: number): Promise<ProcessInfo | null> {
@@ -52,7 +52,7 @@ async function readProcess(pid: number): Promise<ProcessInfo | null> {
     if (state === undefined || 'ZX'.includes(state)) return null;
     return { pid, parentPid: Number(parentPid), command: commandLine.replaceAll('\0', ' ').trim() };
   } catch {
-    // It has ended in the meantime.
+    // It has exited in the meantime.
     return null;
   }
 }

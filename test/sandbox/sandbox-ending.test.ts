@@ -11,13 +11,13 @@ import { assertAllStopped, assertFailedStart } from './assertions.ts';
 import { dataDirectoryOf, type RunningSandbox, startNpmSandbox } from './npm-process.ts';
 import { untilEnded } from './processes.ts';
 
-const READY_AGAIN_WITHIN_MS = 5_000;
+const RESTART_MAX_MS = 5_000;
 
-test('the sandbox ends as a whole, and comes back', async (t) => {
-  const place = await useTestDirectory(t);
-  let sandbox = await startNpmSandbox(place);
+test('the sandbox stops completely, and starts again with its data', async (t) => {
+  const testDirectory = await useTestDirectory(t);
+  let sandbox = await startNpmSandbox(testDirectory);
   const first = sandbox.description;
-  let refusedAfterMs = 0;
+  let failedStartMs = 0;
   const fed = await send(`${first.operator_url}/feed/v1/transactions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${first.feed.access_token}`, 'content-type': 'application/json' },
@@ -25,7 +25,7 @@ test('the sandbox ends as a whole, and comes back', async (t) => {
   });
   assert.equal(fed.status, 200, fed.text);
 
-  /** The same credentials, and what was stored. */
+  /** The credentials and the stored data are those of the first start. */
   async function assertSameAsBefore({ description }: RunningSandbox): Promise<void> {
     const secrets = ({ clients, feed }: typeof first) => [...clients, feed].map((each) => each.client_secret);
     assert.deepEqual(secrets(description), secrets(first));
@@ -35,65 +35,68 @@ test('the sandbox ends as a whole, and comes back', async (t) => {
     assert.equal(json.data?.['reference_id'], 'KEPT');
   }
 
-  await t.test('is not disturbed by a second one on its data directory, which says why it cannot start', async () => {
-    const file = path.join(dataDirectoryOf(place), 'sandbox.json');
-    const before = await readFile(file, 'utf8');
-    const reason = /Another Tiba is already running on the data directory .*TIBA_DATA_DIR/;
-    const startedMs = performance.now();
-    await assertFailedStart(place, ['start'], {}, reason);
-    refusedAfterMs = performance.now() - startedMs;
-    assert.equal(await readFile(file, 'utf8'), before);
-    await assertSameAsBefore(sandbox);
-  });
+  await t.test(
+    'a second sandbox on its data directory fails to start with the reason, and does not disturb it',
+    async () => {
+      const file = path.join(dataDirectoryOf(testDirectory), 'sandbox.json');
+      const before = await readFile(file, 'utf8');
+      const reason = /Another Tiba is already running on the data directory .*TIBA_DATA_DIR/;
+      const startedMs = performance.now();
+      await assertFailedStart(testDirectory, ['start'], {}, reason);
+      failedStartMs = performance.now() - startedMs;
+      assert.equal(await readFile(file, 'utf8'), before);
+      await assertSameAsBefore(sandbox);
+    },
+  );
 
-  await t.test('Ctrl-C ends the service, the bank and PostgreSQL, with exit code 0', async () => {
-    const family = await sandbox.processTree();
+  await t.test('Ctrl-C stops the service, the bank and PostgreSQL, with exit code 0', async () => {
+    const processes = await sandbox.processTree();
     for (const part of ['main.ts sandbox', 'apps/bank', 'postgres -D']) {
       assert.ok(
-        family.some(({ command }) => command.includes(part)),
+        processes.some(({ command }) => command.includes(part)),
         part,
       );
     }
     sandbox.signalGroup('SIGINT');
     assert.equal(await sandbox.exited, 0);
-    await assertAllStopped(place, family);
+    await assertAllStopped(testDirectory, processes);
   });
 
   await t.test('the next start is ready within 5 s, with the same credentials and data', async () => {
     const startedMs = performance.now();
-    sandbox = await startNpmSandbox(place);
+    sandbox = await startNpmSandbox(testDirectory);
     const tookMs = performance.now() - startedMs;
     await assertSameAsBefore(sandbox);
-    // On a machine so busy that loading the program alone takes seconds, starting may take some times as long.
-    const limitMs = Math.max(READY_AGAIN_WITHIN_MS, 3 * refusedAfterMs);
+    // On a machine so busy that loading the program alone takes seconds, a start may take several times as long.
+    const limitMs = Math.max(RESTART_MAX_MS, 3 * failedStartMs);
     assert.ok(tookMs < limitMs, `took ${Math.round(tookMs)} ms, more than ${Math.round(limitMs)} ms`);
   });
 
   await t.test(
-    'kill -9 of the service ends the bank, and the next start takes over the PostgreSQL that is left',
+    'kill -9 of the service ends the bank, and the next start replaces the PostgreSQL that is left',
     async () => {
-      const family = await sandbox.processTree();
+      const processes = await sandbox.processTree();
       const service = await sandbox.program();
-      const left = await findPostmaster(place.dataDirectory);
+      const left = await findPostmaster(testDirectory.dataDirectory);
       process.kill(service.pid, 'SIGKILL');
       await sandbox.exited;
-      await untilEnded(family.filter(({ command }) => command.includes('apps/bank')));
-      sandbox = await startNpmSandbox(place);
-      await untilEnded(family);
-      assert.notEqual((await findPostmaster(place.dataDirectory))?.pid, left?.pid);
+      await untilEnded(processes.filter(({ command }) => command.includes('apps/bank')));
+      sandbox = await startNpmSandbox(testDirectory);
+      await untilEnded(processes);
+      assert.notEqual((await findPostmaster(testDirectory.dataDirectory))?.pid, left?.pid);
       await assertSameAsBefore(sandbox);
     },
   );
 
-  await t.test('SIGTERM for npm alone ends everything too, also when the terminal is gone', async () => {
-    const family = await sandbox.processTree();
+  await t.test('SIGTERM to npm alone also stops everything, even when the terminal is closed', async () => {
+    const processes = await sandbox.processTree();
     sandbox.closeTerminal();
     sandbox.signal('SIGTERM');
     assert.equal(await sandbox.exited, 0);
-    await assertAllStopped(place, family);
+    await assertAllStopped(testDirectory, processes);
   });
 
-  await t.test('a port that is taken is said with what to do, and nothing is left running', async () => {
+  await t.test('the error for a port in use says what to do, and no process is left running', async () => {
     const occupant = createServer().listen(0, '127.0.0.1');
     await once(occupant, 'listening');
     const address = occupant.address();
@@ -101,8 +104,8 @@ test('the sandbox ends as a whole, and comes back', async (t) => {
     const port = String(address.port);
     try {
       const reason = new RegExp(`port ${port} on 127\\.0\\.0\\.1 is taken by another program.*set TIBA_PORT `);
-      await assertFailedStart(place, ['start'], { TIBA_PORT: port }, reason);
-      await assertAllStopped(place, []);
+      await assertFailedStart(testDirectory, ['start'], { TIBA_PORT: port }, reason);
+      await assertAllStopped(testDirectory, []);
     } finally {
       occupant.close();
     }

@@ -8,47 +8,47 @@ import { assertAllStopped } from './assertions.ts';
 import { startNpm, startNpmSandbox } from './npm-process.ts';
 import { processTreeOf, untilEnded } from './processes.ts';
 
-test('the sandbox that is interrupted', async (t) => {
-  const place = await useTestDirectory(t);
+test('an interrupted sandbox', async (t) => {
+  const testDirectory = await useTestDirectory(t);
 
-  await t.test('with Ctrl-C while it is being made leaves nothing running', async () => {
-    const npm = startNpm(place, ['start']);
-    await npm.untilOutput('making a new PostgreSQL data directory');
-    const family = await npm.processTree();
+  await t.test('leaves no process running after Ctrl-C during its first start', async () => {
+    const npm = startNpm(testDirectory, ['start']);
+    await npm.untilOutput('creating a new PostgreSQL data directory');
+    const processes = await npm.processTree();
     npm.signalGroup('SIGINT');
     assert.equal(await npm.exited, 0);
-    await assertAllStopped(place, family);
+    await assertAllStopped(testDirectory, processes);
   });
 
   await t.test(
-    'by a second Ctrl-C does not wait for requests under way, and still leaves nothing running',
+    'exits at a second Ctrl-C without waiting for requests in flight, and leaves no process running',
     async () => {
-      const sandbox = await startNpmSandbox(place);
+      const sandbox = await startNpmSandbox(testDirectory);
       const { base_url: url, operator_url: operatorUrl, clients, accounts } = sandbox.description;
-      const family = await sandbox.processTree();
+      const processes = await sandbox.processTree();
       const check = (): Promise<unknown> =>
         send(`${url}/api/v1/check-account`, {
           method: 'POST',
           headers: { authorization: `Bearer ${clients[0].access_token}`, 'content-type': 'application/json' },
           body: JSON.stringify(accounts.silent),
         }).catch(() => null);
-      const asked = [check(), check()];
-      // The second question joins the first, and so tells that the first is on its way to the silent bank.
-      await until('the bank is asked', async () =>
+      const requests = [check(), check()];
+      // The second check shares the inquiry of the first, which shows that an inquiry to the silent bank is in flight.
+      await until('an inquiry is in flight', async () =>
         /tiba_inquiries_shared_total 1/.test((await send(`${operatorUrl}/metrics`, {})).text),
       );
 
       const program = await sandbox.program();
       const startedMs = performance.now();
-      // One that came when its program has ended would end npm, which could not tell how that ended.
+      // A signal after the program's exit would end npm, which then could not report the program's exit code.
       while ((await processTreeOf(program.pid)).length > 0) {
         sandbox.signalGroup('SIGINT');
         await delay(50);
       }
       assert.equal(await sandbox.exited, 1);
       assert.ok(performance.now() - startedMs < timeLimitMs(3_000));
-      await Promise.all(asked);
-      await untilEnded(family);
+      await Promise.all(requests);
+      await untilEnded(processes);
     },
   );
 });

@@ -18,16 +18,16 @@ const OUTCOMES: Readonly<Record<keyof SandboxDescription['accounts'], string>> =
 };
 
 test('npm start', async (t) => {
-  const place = await useTestDirectory(t);
-  const sandbox = await startNpmSandbox(place);
+  const testDirectory = await useTestDirectory(t);
+  const sandbox = await startNpmSandbox(testDirectory);
   const { description } = sandbox;
   const [shop, payroll] = description.clients;
   const get = (token: string, apiPath: string): Promise<Answer> =>
     send(description.base_url + apiPath, { headers: { authorization: `Bearer ${token}` } });
 
-  await t.test('describes itself in sandbox.json; its files nobody but their owner can read', async () => {
+  await t.test('describes itself in sandbox.json; only their owner can read its files', async () => {
     for (const name of ['sandbox.json', 'sandbox-secrets.json', 'sandbox.lock', 'bank-journal.ndjson', 'tiba.log']) {
-      const { mode } = await stat(path.join(dataDirectoryOf(place), name));
+      const { mode } = await stat(path.join(dataDirectoryOf(testDirectory), name));
       assert.equal(mode & 0o777, 0o600, name);
     }
     assert.deepEqual(Object.keys(description), [
@@ -47,7 +47,7 @@ test('npm start', async (t) => {
     assert.deepEqual(Object.keys(description.accounts), Object.keys(OUTCOMES));
   });
 
-  await t.test('hands out tokens that are good for 24 hours', () => {
+  await t.test('issues tokens that are valid for 24 hours', () => {
     for (const { access_token: token, client_id: clientId } of [...description.clients, description.feed]) {
       const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
       assert.equal(claims.exp - claims.iat, 24 * 60 * 60);
@@ -56,7 +56,7 @@ test('npm start', async (t) => {
     }
   });
 
-  await t.test('hands out credentials that obtain tokens', async () => {
+  await t.test('has credentials that obtain tokens', async () => {
     for (const { client_id: id, client_secret: secret } of [shop, payroll, description.feed]) {
       const response = await fetch(description.token_url, {
         method: 'POST',
@@ -68,39 +68,39 @@ test('npm start', async (t) => {
   });
 
   for (const [key, ids] of Object.entries(description.transactions)) {
-    await t.test(`has a transaction of its first client that is ${key}, by either ID, and of nobody else`, async () => {
-      const reference = encodeURIComponent(ids.reference_id);
-      for (const form of [`/${ids.transaction_id}`, `/${reference}`, `?reference_id=${reference}`]) {
-        const { status, json } = await get(shop.access_token, `/api/v1/check-status${form}`);
-        assert.equal(status, 200);
-        assert.equal(json.data?.['transaction_id'], ids.transaction_id);
-        assert.equal(json.data['reference_id'], ids.reference_id);
-        assert.equal(json.data['status'], key.toUpperCase());
-        assert.equal(typeof json.data['failure_reason'], key === 'failed' ? 'string' : 'object');
-        const foreign = await get(payroll.access_token, `/api/v1/check-status${form}`);
-        assert.equal(foreign.json.error_code, 'TRANSACTION_NOT_FOUND');
-      }
-    });
+    await t.test(
+      `has a transaction in ${key.toUpperCase()} that only its first client finds, by either ID`,
+      async () => {
+        const reference = encodeURIComponent(ids.reference_id);
+        for (const form of [`/${ids.transaction_id}`, `/${reference}`, `?reference_id=${reference}`]) {
+          const { status, json } = await get(shop.access_token, `/api/v1/check-status${form}`);
+          assert.equal(status, 200);
+          assert.equal(json.data?.['transaction_id'], ids.transaction_id);
+          assert.equal(json.data['reference_id'], ids.reference_id);
+          assert.equal(json.data['status'], key.toUpperCase());
+          assert.equal(typeof json.data['failure_reason'], key === 'failed' ? 'string' : 'object');
+          const foreign = await get(payroll.access_token, `/api/v1/check-status${form}`);
+          assert.equal(foreign.json.error_code, 'TRANSACTION_NOT_FOUND');
+        }
+      },
+    );
   }
 
-  /** Regression: money had arrived with BUDI SANTOSO, and the account was somebody else's. */
-  await t.test(
-    'says of the account of a transaction what the transaction says: its holder, or that it is not there',
-    async () => {
-      const { access_token: token } = shop;
-      for (const { reference_id: reference } of Object.values(description.transactions)) {
-        const { json } = await get(token, `/api/v1/check-status?reference_id=${encodeURIComponent(reference)}`);
-        const recipient = json.data ?? {};
-        const account = await send(`${description.base_url}/api/v1/check-account`, {
-          method: 'POST',
-          headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-          body: JSON.stringify({ bank_code: recipient['bank_code'], account_number: recipient['account_number'] }),
-        });
-        if (recipient['status'] === 'FAILED') assert.equal(account.json.data?.['status'], 'NOT_FOUND');
-        else assert.equal(account.json.data?.['account_name'], recipient['account_name']);
-      }
-    },
-  );
+  /** Regression: a transaction had succeeded for BUDI SANTOSO, but the account had another holder. */
+  await t.test('checks the account of a transaction with the same result: its holder, or NOT_FOUND', async () => {
+    const { access_token: token } = shop;
+    for (const { reference_id: reference } of Object.values(description.transactions)) {
+      const { json } = await get(token, `/api/v1/check-status?reference_id=${encodeURIComponent(reference)}`);
+      const recipient = json.data ?? {};
+      const account = await send(`${description.base_url}/api/v1/check-account`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ bank_code: recipient['bank_code'], account_number: recipient['account_number'] }),
+      });
+      if (recipient['status'] === 'FAILED') assert.equal(account.json.data?.['status'], 'NOT_FOUND');
+      else assert.equal(account.json.data?.['account_name'], recipient['account_name']);
+    }
+  });
 
   await t.test('has an account for each outcome', { concurrency: true }, async (accounts) => {
     const tests = Object.entries(OUTCOMES).map(([key, outcome]) =>
@@ -117,7 +117,7 @@ test('npm start', async (t) => {
     await Promise.all(tests);
   });
 
-  await t.test('prints lines that answer as documented when they are pasted', (context) => {
+  await t.test('prints commands that work when they are pasted', (context) => {
     if (!hasCurl(context)) return;
     const [token = '', byId, byReference, account, core = '', disbursement, ...others] = pastedLines(sandbox);
     assert.deepEqual(others, []);
@@ -140,7 +140,7 @@ test('npm start', async (t) => {
   });
 });
 
-/** The command lines of the banner. */
+/** The commands in the banner. */
 const pastedLines = (sandbox: RunningSandbox): string[] =>
   sandbox
     .stdout()
@@ -150,6 +150,6 @@ const pastedLines = (sandbox: RunningSandbox): string[] =>
 function hasCurl(context: TestContext): boolean {
   if (spawnSync('curl', ['--version']).error === undefined) return true;
   assert.notEqual(process.env['CI'], 'true', 'the curl command is missing; CI must have it');
-  context.skip('the curl command is not installed, so the printed lines were not tried');
+  context.skip('the curl command is not installed, so the printed commands were not run');
   return false;
 }

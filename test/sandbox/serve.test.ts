@@ -11,8 +11,8 @@ import { timeLimitMs } from '../support/suite-environment.ts';
 import { assertAllStopped, assertFailedStart } from './assertions.ts';
 import { dataDirectoryOf, type NpmProcess, startNpm } from './npm-process.ts';
 
-/** A bank that takes connections and never says a word, not even of TLS. */
-async function startMuteBank() {
+/** A bank that accepts connections and never sends a byte, not even of TLS. */
+async function startSilentBank() {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket);
@@ -35,7 +35,7 @@ function portOf(server: ReturnType<typeof createServer>): number {
   return address.port;
 }
 
-/** The public listener does not tell its port, only the address that clients use: so it is chosen here. */
+/** The service logs only the public URL of clients, not the port that it listens on, so the test chooses the port. */
 async function findFreePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -45,8 +45,8 @@ async function findFreePort(): Promise<number> {
   return port;
 }
 
-async function writeConfiguration(place: TestDirectory, bankPort: number): Promise<Record<string, string>> {
-  const directory = dataDirectoryOf(place);
+async function writeConfiguration(testDirectory: TestDirectory, bankPort: number): Promise<Record<string, string>> {
+  const directory = dataDirectoryOf(testDirectory);
   const { privateKey } = rsaKeys();
   await writeFile(path.join(directory, 'secret.txt'), 'the client secret');
   await writeFile(path.join(directory, 'key.pem'), privateKey.export({ type: 'pkcs8', format: 'pem' }));
@@ -80,18 +80,28 @@ const logOf = (npm: NpmProcess): Record<string, unknown>[] =>
     .map((line) => JSON.parse(line));
 
 test('npm run serve, with a real configuration and the embedded PostgreSQL', async (t) => {
-  const place = await useTestDirectory(t);
-  const bank = await startMuteBank();
+  const testDirectory = await useTestDirectory(t);
+  const bank = await startSilentBank();
   t.after(() => bank.close());
   const port = await findFreePort();
-  const environment = await writeConfiguration(place, bank.port);
-  const service = startNpm(place, ['run', 'serve'], { ...environment, TIBA_PORT: String(port) });
+  const environment = await writeConfiguration(testDirectory, bank.port);
+  const service = startNpm(testDirectory, ['run', 'serve'], { ...environment, TIBA_PORT: String(port) });
   await service.untilOutput('"ready"');
   const url = `http://127.0.0.1:${port}`;
   const operatorUrl = String(logOf(service).find(({ msg }) => msg === 'ready')?.['operatorUrl']);
 
   async function createClient(id: string, scope: string): Promise<string> {
-    const manage = startNpm(place, ['run', '--silent', 'manage', '--', 'client', 'create', id, '--scope', scope]);
+    const manage = startNpm(testDirectory, [
+      'run',
+      '--silent',
+      'manage',
+      '--',
+      'client',
+      'create',
+      id,
+      '--scope',
+      scope,
+    ]);
     assert.equal(await manage.exited, 0, manage.stderr());
     const secret = /client_secret\s+(\S+)/.exec(manage.stdout())?.[1] ?? '';
     const { text } = await send(`${url}/oauth/token`, {
@@ -114,7 +124,7 @@ test('npm run serve, with a real configuration and the embedded PostgreSQL', asy
       body: JSON.stringify({ bank_code: 'BCA', account_number: '1234567890' }),
     });
 
-  await t.test('lives, is ready and counts, on the operator listener alone', async () => {
+  await t.test('serves health and metrics on the operator listener only', async () => {
     for (const page of ['/livez', '/readyz']) assert.equal((await send(operatorUrl + page, {})).status, 200, page);
     assert.match((await send(`${operatorUrl}/metrics`, {})).text, /^tiba_http_requests_total/m);
     for (const page of ['/livez', '/readyz', '/metrics']) {
@@ -122,7 +132,7 @@ test('npm run serve, with a real configuration and the embedded PostgreSQL', asy
     }
   });
 
-  await t.test('takes a transaction from the feed and tells its status', async () => {
+  await t.test('accepts a transaction from the feed and returns its status', async () => {
     const fed = await send(`${operatorUrl}/feed/v1/transactions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${core}`, 'content-type': 'application/json' },
@@ -146,26 +156,26 @@ test('npm run serve, with a real configuration and the embedded PostgreSQL', asy
     assert.equal(status, 401);
   });
 
-  await t.test('answers what is under way when SIGTERM comes, then ends as a whole with exit code 0', async () => {
-    const family = await service.processTree();
+  await t.test('answers requests in flight at SIGTERM, then stops completely with exit code 0', async () => {
+    const processes = await service.processTree();
     const connected = once(bank.server, 'connection');
-    const asked = checkAccount();
+    const inFlight = checkAccount();
     await connected;
     service.signal('SIGTERM');
-    const { status, json } = await asked;
+    const { status, json } = await inFlight;
     assert.equal(status, 503);
     assert.equal(json.error_code, 'SERVICE_UNAVAILABLE');
     const answeredMs = performance.now();
     assert.equal(await service.exited, 0);
-    assert.ok(performance.now() - answeredMs < timeLimitMs(5_000), 'a connection that is kept alive is not waited for');
-    await assertAllStopped(place, family);
+    assert.ok(performance.now() - answeredMs < timeLimitMs(5_000), 'it does not wait for keep-alive connections');
+    await assertAllStopped(testDirectory, processes);
     assert.ok(logOf(service).some(({ msg, signal }) => msg === 'stopping' && signal === 'SIGTERM'));
     assert.doesNotMatch(service.stdout() + service.stderr(), /123456789/);
   });
 
-  await t.test('keeps its database from the sandbox', async () => {
+  await t.test('does not let the sandbox use its database', async () => {
     const reason = /this database belongs to a production installation, and this is sandbox: use another/;
-    await assertFailedStart(place, ['start'], {}, reason);
-    await assertAllStopped(place, []);
+    await assertFailedStart(testDirectory, ['start'], {}, reason);
+    await assertAllStopped(testDirectory, []);
   });
 });

@@ -28,8 +28,8 @@ export async function serve(): Promise<void> {
   try {
     const postgres = await openPostgres(
       settings,
-      (line) => log.info(line),
-      (line) => log.error(line),
+      (detail) => log.info({ detail }, 'embedded postgresql event'),
+      (detail) => log.error({ detail }, 'embedded postgresql problem'),
     );
     closers.push(postgres.stop);
     const app = await startApp({
