@@ -16,7 +16,7 @@ import { eventually } from '../support/eventually.ts';
 import { type Answer, startTestService, type TestService } from '../support/service.ts';
 import { storedChecks } from './stored-checks.ts';
 
-/** PostgreSQL comes and goes: no check that a bank was asked for is left without its record, and none has two. */
+/** While PostgreSQL fails and recovers, each inquiry that was sent leaves exactly one audit record. */
 
 let server: PostgresServer;
 let service: TestService;
@@ -24,15 +24,15 @@ let database: Database;
 const log = pino({ level: 'silent' });
 const metrics = createMetrics();
 
-/** It notes whom it was asked about, and knows nobody. While it is held it answers nobody. */
-const asked: string[] = [];
-let held: PromiseWithResolvers<void> | undefined;
+/** A rail that records the account numbers of its inquiries. While it is blocked it answers none of them. */
+const inquired: string[] = [];
+let blocked: PromiseWithResolvers<void> | undefined;
 const rail: Rail = {
-  name: 'noting',
+  name: 'recording',
   reaches: () => true,
   async inquireAccount({ accountNumber }) {
-    asked.push(accountNumber.reveal());
-    await held?.promise;
+    inquired.push(accountNumber.reveal());
+    await blocked?.promise;
     return { kind: 'verdict', verdict: { status: 'INACTIVE' }, railCode: '0' };
   },
   close: async () => {},
@@ -66,88 +66,88 @@ after(async () => {
   await server?.remove();
 });
 
-const written = async (): Promise<number> => (await storedChecks(server.database.connection)).length;
+const storedCount = async (): Promise<number> => (await storedChecks(server.database.connection)).length;
 
-const AT_A_TIME = 8;
+const CONCURRENCY = 8;
 
-/** Whoever asks has got as far as the bank, and hears of nothing before `letGo`. */
-async function holdAllAtTheBank(): Promise<void> {
-  held = Promise.withResolvers();
-  const before = asked.length;
-  await eventually('all are asked about', () => asked.length >= before + AT_A_TIME);
+/** Resolves when all inquiries under way have reached the bank, which answers none of them before `unblock`. */
+async function blockInquiries(): Promise<void> {
+  blocked = Promise.withResolvers();
+  const before = inquired.length;
+  await eventually('all inquiries have reached the bank', () => inquired.length >= before + CONCURRENCY);
 }
 
-function letGo(): void {
-  held?.resolve();
-  held = undefined;
+function unblock(): void {
+  blocked?.resolve();
+  blocked = undefined;
 }
 
 const isReady = async (ready: boolean): Promise<boolean> => ((await probeStatus(service, '/readyz')) === 200) === ready;
 
-test('what was asked while PostgreSQL went away, was frozen, and came back, is recorded once each', async (t) => {
-  t.after(letGo);
-  const asking = requestContinuously(t, check, AT_A_TIME);
-  await eventually('some are written', async () => (await written()) > 50);
-  await holdAllAtTheBank();
+test('checks during an outage and a freeze of PostgreSQL leave one audit record each', async (t) => {
+  t.after(unblock);
+  const asking = requestContinuously(t, check, CONCURRENCY);
+  await eventually('some records are stored', async () => (await storedCount()) > 50);
+  await blockInquiries();
   await server.stop();
-  letGo();
-  await eventually('PostgreSQL is missed', () => isReady(false));
+  unblock();
+  await eventually('the service is not ready', () => isReady(false));
   await server.start();
   await assertRecovers(check);
-  await holdAllAtTheBank();
+  await blockInquiries();
   await server.freeze();
-  letGo();
-  await eventually('PostgreSQL is missed', () => isReady(false));
+  unblock();
+  await eventually('the service is not ready', () => isReady(false));
   server.resume();
   await assertRecovers(check);
   const answers = await asking.stop();
   const ids = answers
     .filter(({ answer }) => answer.status === 200)
     .map(({ answer }) => answer.headers.get('x-request-id'));
-  await eventually('all are written', async () => (await written()) >= asked.length);
+  await eventually('all records are stored', async () => (await storedCount()) >= inquired.length);
   const records = await storedChecks(server.database.connection);
-  assert.equal(records.length, asked.length);
+  assert.equal(records.length, inquired.length);
   const recorded = new Set(records.map(({ request_id: id }) => id));
   assert.equal(recorded.size, records.length);
   assert.ok(ids.length > 50 && ids.every((id) => recorded.has(id)));
 });
 
-test('when too many wait to be written, nothing more is let in until PostgreSQL is back', async () => {
-  const records = createAuditLog({ database, log, metrics, pendingMax: 2 });
-  const before = await written();
+test('when too many audit records are pending, checks are rejected until PostgreSQL recovers', async () => {
+  const auditLog = createAuditLog({ database, log, metrics, pendingMax: 2 });
+  const before = await storedCount();
   await server.stop();
-  records.add(record());
-  records.requireCapacity();
-  records.add(record());
-  assert.throws(() => records.requireCapacity(), DatabaseUnavailable);
+  auditLog.add(record());
+  auditLog.requireCapacity();
+  auditLog.add(record());
+  assert.throws(() => auditLog.requireCapacity(), DatabaseUnavailable);
   await server.start();
-  await eventually('there is room again', () => {
+  await eventually('there is capacity again', () => {
     try {
-      records.requireCapacity();
+      auditLog.requireCapacity();
       return true;
     } catch {
       return false;
     }
   });
-  await records.close();
-  assert.equal(await written(), before + 2);
+  await auditLog.close();
+  assert.equal(await storedCount(), before + 2);
 });
 
-test('a batch of which it is not known whether it was written is there once when it is written again', async () => {
-  const before = await written();
+test('a batch that is inserted twice, because its first outcome is unknown, is stored once', async () => {
+  const before = await storedCount();
   await insertAccountChecks(database, 1, [record(), record()]);
   await insertAccountChecks(database, 1, [record(), record(), record()]);
-  assert.equal(await written(), before + 3);
+  assert.equal(await storedCount(), before + 3);
 });
 
-test('old records are deleted little by little, and no others', async () => {
-  const records = createAuditLog({ database, log, metrics });
-  const before = await written();
-  // More than a batch, all of the same moment.
-  for (let count = 0; count < 600; count += 1) records.add(record('2020-01-01T00:00:00.000Z'));
-  await records.close();
-  assert.equal(await written(), before + 600);
-  const deleted = () => deleteAccountChecks(database, '2020-01-01T00:00:00.001Z', 400);
-  assert.deepEqual([await deleted(), await deleted(), await deleted()], [400, 200, 0]);
-  assert.equal(await written(), before);
+test('old records are deleted in batches, and no others', async () => {
+  const auditLog = createAuditLog({ database, log, metrics });
+  const before = await storedCount();
+  // More than a batch, all with the same time.
+  for (let count = 0; count < 600; count += 1) auditLog.add(record('2020-01-01T00:00:00.000Z'));
+  await auditLog.close();
+  assert.equal(await storedCount(), before + 600);
+  const deleteBatch = () => deleteAccountChecks(database, '2020-01-01T00:00:00.001Z', 400);
+  assert.deepEqual([await deleteBatch(), await deleteBatch(), await deleteBatch()], [400, 200, 0]);
+  assert.equal(await storedCount(), before);
 });

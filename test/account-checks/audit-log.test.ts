@@ -8,10 +8,10 @@ import { eventually } from '../support/eventually.ts';
 import { type Answer, startTestService, type TestService } from '../support/service.ts';
 import { checksIn, type StoredCheck, searchChecks, storedChecks } from './stored-checks.ts';
 
-/** Every question about an account leaves a record: of who asked, and of which account only by its keyed hash. */
+/** Every account check leaves an audit record: its client, and its account as a keyed hash only. */
 
 const ACTIVE = '7391046528';
-/** Which ending gives which verdict: docs/simulated-bank.md. */
+/** The last digits determine the verdict: docs/simulated-bank.md. */
 const ACCOUNTS = { ACTIVE, BLOCKED: '5739040403', NOT_FOUND: '5739040404', INACTIVE: '5739040410' };
 const UNAVAILABLE = '5739040503';
 
@@ -26,10 +26,10 @@ const check = async (account: string, headers: Record<string, string> = {}, toke
   return { answer, requestId: answer.headers.get('x-request-id') };
 };
 
-/** The record of this request, as soon as it is there. */
+/** Waits for the audit record of this request. */
 async function recordOf({ requestId }: { readonly requestId: string | null }): Promise<StoredCheck> {
   let found: StoredCheck | undefined;
-  await eventually('the record is there', async () => {
+  await eventually('the audit record is stored', async () => {
     found = (await storedChecks(database.connection)).find(({ request_id: id }) => id === requestId);
     return found !== undefined;
   });
@@ -47,9 +47,9 @@ after(async () => {
   await database?.drop();
 });
 
-suite('a record', () => {
+suite('an audit record', () => {
   for (const [verdict, account] of Object.entries(ACCOUNTS)) {
-    test(`is left by the verdict ${verdict}, with the rail that gave it`, async () => {
+    test(`is written for the verdict ${verdict}, with the rail that gave it`, async () => {
       const { client_id, bic, outcome, rail, age_seconds } = await recordOf(await check(account));
       assert.deepEqual(
         { client_id, bic, outcome, rail, age_seconds },
@@ -58,22 +58,22 @@ suite('a record', () => {
     });
   }
 
-  test('is left by a bank that cannot say, with the reason', async () => {
-    const asked = await check(UNAVAILABLE);
-    assertError(asked.answer, 'SERVICE_UNAVAILABLE');
-    const { outcome, rail } = await recordOf(asked);
+  test('is written when there is no verdict, with the reason', async () => {
+    const unavailable = await check(UNAVAILABLE);
+    assertError(unavailable.answer, 'SERVICE_UNAVAILABLE');
+    const { outcome, rail } = await recordOf(unavailable);
     assert.deepEqual([outcome, rail], ['bank_unavailable', 'simulated-bank']);
   });
 
-  test('is left by a verdict that was kept, with its age', async () => {
+  test('is written for a verdict from the cache, with its age', async () => {
     const fresh = await recordOf(await check(ACTIVE, {}, service.beta.token));
-    const kept = await recordOf(await check(ACTIVE, { 'cache-control': 'max-age=60' }, service.beta.token));
+    const cached = await recordOf(await check(ACTIVE, { 'cache-control': 'max-age=60' }, service.beta.token));
     assert.equal(fresh.age_seconds, null);
-    assert.deepEqual([kept.client_id, kept.outcome, kept.rail], ['beta', 'ACTIVE', 'simulated-bank']);
-    assert.ok(kept.age_seconds !== null);
+    assert.deepEqual([cached.client_id, cached.outcome, cached.rail], ['beta', 'ACTIVE', 'simulated-bank']);
+    assert.ok(cached.age_seconds !== null);
   });
 
-  test('is not left by what is refused before any account is looked at', async () => {
+  test('is not written for a request that is rejected before its account is known', async () => {
     const before = (await storedChecks(database.connection)).length;
     assertError(await service.checkAccount({ bank_code: 'BCA', account_number: '12' }), 'INVALID_FORMAT');
     assertError((await check(ACTIVE, {}, service.core.token)).answer, 'FORBIDDEN');
@@ -85,7 +85,7 @@ suite('a record', () => {
 suite('the operator', () => {
   const ids = (answer: Answer) => checksIn(answer).map((each) => each['request_id']);
 
-  test('finds who has asked about an account, by any code of its bank, the latest first', async () => {
+  test('finds who has checked an account, by any code of its bank, the newest first', async () => {
     const account = '6482951730';
     const first = await check(account);
     const second = await check(account, {}, service.beta.token);
@@ -106,7 +106,7 @@ suite('the operator', () => {
     assert.deepEqual(ids(elsewhere), []);
   });
 
-  test('finds what a client has asked, in a range of time, and is told when there is more', async () => {
+  test('finds the checks of a client in a time range, and whether there are more', async () => {
     const all = await searchChecks(service, operator, { client_id: 'alpha' });
     const found = checksIn(all);
     assert.ok(found.length > 3);
@@ -119,13 +119,13 @@ suite('the operator', () => {
     }
     const some = await searchChecks(service, operator, { client_id: 'alpha', limit: 2 });
     assert.deepEqual([ids(some), some.json.data?.['has_more']], [ids(all).slice(0, 2), true]);
-    const moment = String(found[1]?.['checked_at']);
-    const then = await searchChecks(service, operator, { client_id: 'alpha', from: moment, to: moment });
+    const time = String(found[1]?.['checked_at']);
+    const then = await searchChecks(service, operator, { client_id: 'alpha', from: time, to: time });
     assert.ok(ids(then).includes(found[1]?.['request_id']));
-    assert.ok(checksIn(then).every((each) => each['checked_at'] === moment));
+    assert.ok(checksIn(then).every((each) => each['checked_at'] === time));
   });
 
-  test('alone may look, and is told what is wrong with a question', async () => {
+  test('alone may search, and gets a message about each invalid field', async () => {
     assertError(await searchChecks(service, null, { client_id: 'alpha' }), 'UNAUTHORIZED');
     for (const { token } of [service.alpha, service.core])
       assertError(await searchChecks(service, token, { client_id: 'alpha' }), 'FORBIDDEN', /operator:read/);
@@ -143,26 +143,26 @@ suite('the operator', () => {
   });
 });
 
-test('no account number and no name is in the records or in the log', async () => {
+test('the audit records and the log contain no account number and no name', async () => {
   const numbers = [...Object.values(ACCOUNTS), UNAVAILABLE, '6482951730'];
   const names = answers.map(({ json }) => json.data?.['account_name']).filter((name) => typeof name === 'string');
   assert.ok(names.length > 0);
   const records = (await storedChecks(database.connection)).map(({ whole }) => whole);
   assert.ok(records.length > numbers.length);
-  const said = [...records, ...service.logged.map((line) => JSON.stringify(line))].join('\n');
-  for (const number of numbers) assert.ok(!said.includes(number.slice(0, 7)), number);
-  for (const name of names) assert.ok(!said.includes(name), name);
+  const text = [...records, ...service.logged.map((line) => JSON.stringify(line))].join('\n');
+  for (const number of numbers) assert.ok(!text.includes(number.slice(0, 7)), number);
+  for (const name of names) assert.ok(!text.includes(name), name);
 });
 
-test('what has not been written yet is written when the service stops', async () => {
+test('pending audit records are written when the service stops', async () => {
   const other = await startTestService({ database });
-  const answered = await other.checkAccount({ bank_code: 'BCA', account_number: ACTIVE });
+  const answer = await other.checkAccount({ bank_code: 'BCA', account_number: ACTIVE });
   await other.close();
   const records = await storedChecks(database.connection);
-  assert.ok(records.some(({ request_id: id }) => id === answered.headers.get('x-request-id')));
+  assert.ok(records.some(({ request_id: id }) => id === answer.headers.get('x-request-id')));
 });
 
-test('an account is hashed as NIST SP 800-56C has it, with a key of its own', () => {
+test('the hash of an account follows NIST SP 800-56C, with a key derived from the secret key', () => {
   const secretKey = Buffer.alloc(32, 9);
   const key = Buffer.from(hkdfSync('sha256', secretKey, '', 'tiba account hash', 32)).toString('hex');
   const hashAccount = createAccountHash(secretKey);

@@ -9,24 +9,24 @@ import { eventually } from '../support/eventually.ts';
 import { type Answer, send, startTestService, type TestClient, type TestService } from '../support/service.ts';
 import { storedChecks } from './stored-checks.ts';
 
-/** Against the harvesting of names, over HTTP: who goes through accounts is slowed, then refused, and nobody else is. */
+/** The enumeration guard over HTTP: a client that enumerates accounts is slowed, then blocked; other clients are not. */
 
 const PAUSE_MS = 30 * 60_000;
-const AT_ONCE = 4;
+const CONCURRENCY = 4;
 
 let database: TestDatabase;
 let service: TestService;
 let operator: TestClient;
 let nowMs = 0;
 
-/** It knows everybody but those whose number ends in 404. */
-const asked: string[] = [];
+/** A rail that records its inquiries. Account numbers that end in 404 do not exist. */
+const inquired: string[] = [];
 const rail: Rail = {
-  name: 'noting',
+  name: 'recording',
   reaches: () => true,
   async inquireAccount({ accountNumber }) {
     const number = accountNumber.reveal();
-    asked.push(number);
+    inquired.push(number);
     return number.endsWith('404')
       ? { kind: 'verdict', verdict: { status: 'NOT_FOUND' }, railCode: '1' }
       : { kind: 'verdict', verdict: { status: 'ACTIVE', accountName: 'BUDI' }, railCode: '0' };
@@ -53,13 +53,13 @@ const addClient = (clientId: string, accountsPerDay = 100_000): Promise<TestClie
 const check = ({ token }: TestClient, account: number | string, bank = 'BRI'): Promise<Answer> =>
   service.checkAccount({ bank_code: bank, account_number: String(account) }, { token });
 
-/** Some at a time, in their order. */
+/** Checks the accounts in order, some at the same time. */
 async function checkAll(client: TestClient, accounts: readonly (number | string)[]): Promise<Answer[]> {
   const answers: Answer[] = [];
-  const left = accounts.values();
+  const remaining = accounts.values();
   await Promise.all(
-    Array.from({ length: AT_ONCE }, async () => {
-      for (const account of left) answers.push(await check(client, account));
+    Array.from({ length: CONCURRENCY }, async () => {
+      for (const account of remaining) answers.push(await check(client, account));
     }),
   );
   return answers;
@@ -68,45 +68,45 @@ async function checkAll(client: TestClient, accounts: readonly (number | string)
 const countOf = (answers: readonly Answer[], status: number): number =>
   answers.filter((answer) => answer.status === status).length;
 
-interface Held {
+interface RestrictedJson {
   readonly client_id: string;
   readonly accounts_today: number;
   readonly signals: readonly { readonly signal: string; readonly level: string; readonly figure: number }[];
 }
 
-async function held(client: TestClient): Promise<Held | undefined> {
+async function restrictionOf(client: TestClient): Promise<RestrictedJson | undefined> {
   const headers = { authorization: `Bearer ${operator.token}` };
   const answer = await send(`${service.operatorUrl}/operator/v1/enumeration`, { headers });
   assertSuccess(answer);
-  const clients = answer.json.data?.['clients'] as Held[];
+  const clients = answer.json.data?.['clients'] as RestrictedJson[];
   return clients.find((each) => each.client_id === client.clientId);
 }
 
-const said = (client: TestClient, level: number): Record<string, unknown>[] =>
+const logLinesOf = (client: TestClient, level: number): Record<string, unknown>[] =>
   service.logged.filter((line) => line['level'] === level && line['clientId'] === client.clientId && 'signal' in line);
 const INFO = 30;
 const WARN = 40;
 
-test('1,000 account numbers, one after the other: slowed, then refused, seen, and free half an hour later', async () => {
-  const harvester = await addClient('harvester');
-  const neighbours = Array.from({ length: 1_000 }, (_, index) => 7_000_000_000 + index);
-  const before = asked.length;
-  const answers = await checkAll(harvester, neighbours);
-  assert.equal(asked.length - before, 200, 'the bank was asked about so many');
+test('1,000 sequential account numbers: slowed, then blocked, listed, and free half an hour later', async () => {
+  const enumerator = await addClient('enumerator');
+  const sequence = Array.from({ length: 1_000 }, (_, index) => 7_000_000_000 + index);
+  const before = inquired.length;
+  const answers = await checkAll(enumerator, sequence);
+  assert.equal(inquired.length - before, 200, 'inquiries to the bank');
   assert.deepEqual([countOf(answers, 200), countOf(answers, 429)], [200, 800]);
-  const refused = await check(harvester, 7_000_000_999);
-  assertError(refused, 'RATE_LIMIT_EXCEEDED', /look like account enumeration.*Retry-After.*operator/);
-  assert.equal(refused.headers.get('retry-after'), String(PAUSE_MS / 1000));
+  const blocked = await check(enumerator, 7_000_000_999);
+  assertError(blocked, 'RATE_LIMIT_EXCEEDED', /look like account enumeration.*Retry-After.*operator/);
+  assert.equal(blocked.headers.get('retry-after'), String(PAUSE_MS / 1000));
 
-  assert.equal((await check(harvester, 7_000_000_000)).status, 200, 'what it has asked, it may ask again');
-  assert.equal((await check(service.beta, 7_000_000_500)).status, 200, 'others are not held');
+  assert.equal((await check(enumerator, 7_000_000_000)).status, 200, 'accounts that were checked today stay available');
+  assert.equal((await check(service.beta, 7_000_000_500)).status, 200, 'other clients are not restricted');
   assert.deepEqual(
-    (await held(harvester))?.signals.map(({ signal, level, figure }) => ({ signal, level, figure })),
+    (await restrictionOf(enumerator))?.signals.map(({ signal, level, figure }) => ({ signal, level, figure })),
     [{ signal: 'sequential_numbers', level: 'blocked', figure: 200 }],
   );
-  assert.equal(await held(service.beta), undefined);
+  assert.equal(await restrictionOf(service.beta), undefined);
   assert.deepEqual(
-    said(harvester, WARN).map(({ restriction, figure }) => [restriction, figure]),
+    logLinesOf(enumerator, WARN).map(({ restriction, figure }) => [restriction, figure]),
     [
       ['slowed', 50],
       ['blocked', 200],
@@ -114,22 +114,22 @@ test('1,000 account numbers, one after the other: slowed, then refused, seen, an
   );
   const metrics = await (await fetch(`${service.operatorUrl}/metrics`)).text();
   assert.match(metrics, /tiba_enumeration_restrictions_total\{signal="sequential_numbers",level="blocked"\} 1/);
-  await eventually('each refusal has its record', async () => {
+  await eventually('each blocked check has its audit record', async () => {
     const records = await storedChecks(database.connection);
     return (
-      records.filter(({ client_id: id, outcome }) => id === 'harvester' && outcome === 'sequential_numbers').length ===
+      records.filter(({ client_id: id, outcome }) => id === 'enumerator' && outcome === 'sequential_numbers').length ===
       801
     );
   });
 
   nowMs += PAUSE_MS;
-  assert.equal((await check(harvester, 7_000_000_999)).status, 200);
-  assert.equal(await held(harvester), undefined);
-  assert.equal(said(harvester, INFO).length, 1);
+  assert.equal((await check(enumerator, 7_000_000_999)).status, 200);
+  assert.equal(await restrictionOf(enumerator), undefined);
+  assert.equal(logLinesOf(enumerator, INFO).length, 1);
 });
 
-test('a day as honest clients have it, with old accounts and a payroll, is not held', async (t) => {
-  const honest = await addClient('honest');
+test('a legitimate client with old accounts and a payroll is not restricted', async (t) => {
+  const legitimate = await addClient('legitimate');
   const random = seededRandom(t);
   const far = (): number => 10 ** 9 + Math.floor(random() * 8 * 10 ** 9);
   const payroll = Array.from({ length: 45 }, (_, index) => 5_000_000_000 + index);
@@ -137,55 +137,58 @@ test('a day as honest clients have it, with old accounts and a payroll, is not h
     if (index % 40 === 0) return payroll[index / 40] ?? far();
     return random() < 0.3 ? `${far()}404` : far();
   });
-  const answers = await checkAll(honest, accounts);
-  // And all over again: what has been asked today costs nothing.
-  answers.push(...(await checkAll(honest, accounts.slice(0, 500))));
+  const answers = await checkAll(legitimate, accounts);
+  // Checks of accounts that were checked today count for nothing.
+  answers.push(...(await checkAll(legitimate, accounts.slice(0, 500))));
   assert.equal(countOf(answers, 200), 2_500);
-  assert.equal(await held(honest), undefined);
-  assert.deepEqual(said(honest, WARN), []);
+  assert.equal(await restrictionOf(legitimate), undefined);
+  assert.deepEqual(logLinesOf(legitimate, WARN), []);
 });
 
-test('accounts of which nearly none is there: refused, until the operator trusts the client', async (t) => {
-  const guesser = await addClient('guesser');
+test('a client whose accounts mostly do not exist is blocked, until the operator trusts it', async (t) => {
+  const guessing = await addClient('guessing');
   const random = seededRandom(t);
   const guesses = Array.from({ length: 250 }, () => `${10 ** 9 + Math.floor(random() * 8 * 10 ** 9)}404`);
-  const answers = await checkAll(guesser, guesses);
+  const answers = await checkAll(guessing, guesses);
   assert.ok(countOf(answers, 429) >= 40);
   assert.deepEqual(
-    (await held(guesser))?.signals.map(({ signal, level }) => [signal, level]),
+    (await restrictionOf(guessing))?.signals.map(({ signal, level }) => [signal, level]),
     [['not_found_ratio', 'blocked']],
   );
-  await changeClient(service.app.database, 'guesser', 'trust');
+  await changeClient(service.app.database, 'guessing', 'trust');
   await service.app.clients.reload();
-  assert.equal((await check(guesser, '9999999404')).status, 200);
-  assert.equal(await held(guesser), undefined);
+  assert.equal((await check(guessing, '9999999404')).status, 200);
+  assert.equal(await restrictionOf(guessing), undefined);
 });
 
-suite('the bound of a day', () => {
+suite('the accounts per day', () => {
   const account = (index: number): number => 2_000_000_000 + index * 1_000;
 
-  test('is refused beyond, may be raised while it runs, and does not begin anew with the process', async () => {
-    const client = await addClient('bounded', 20);
+  test('are limited; the limit may be raised at any time, and survives a restart', async () => {
+    const client = await addClient('limited', 20);
     const accounts = Array.from({ length: 20 }, (_, index) => account(index));
     assert.equal(countOf(await checkAll(client, accounts), 200), 20);
-    const refused = await check(client, account(20));
-    assertError(refused, 'RATE_LIMIT_EXCEEDED', /Too many different accounts in one day.*operator/);
-    assert.ok(Number(refused.headers.get('retry-after')) <= 24 * 60 * 60);
+    const overLimit = await check(client, account(20));
+    assertError(overLimit, 'RATE_LIMIT_EXCEEDED', /Too many different accounts in one day.*operator/);
+    assert.ok(Number(overLimit.headers.get('retry-after')) <= 24 * 60 * 60);
     assert.equal((await check(client, account(0))).status, 200);
-    assert.equal((await held(client))?.accounts_today, 20);
+    assert.equal((await restrictionOf(client))?.accounts_today, 20);
 
     const limits = { 'check-account': 1_000_000, 'accounts-per-day': 30 };
-    await setClientLimits(service.app.database, 'bounded', limits);
+    await setClientLimits(service.app.database, 'limited', limits);
     await service.app.clients.reload();
     for (let index = 20; index < 30; index += 1) assert.equal((await check(client, account(index))).status, 200);
     assertError(await check(client, account(30)), 'RATE_LIMIT_EXCEEDED');
 
     await service.close();
     service = await start();
-    const again = await addClient('bounded');
+    const again = await addClient('limited');
     let next = 31;
-    await eventually('the day is known again', async () => (await check(again, account((next += 1)))).status === 429);
-    assert.ok(next < 40, 'and soon');
+    await eventually(
+      'the checks of today are restored',
+      async () => (await check(again, account((next += 1)))).status === 429,
+    );
+    assert.ok(next < 40, 'restored within a few checks');
     assert.equal((await check(again, account(5))).status, 200);
   });
 });

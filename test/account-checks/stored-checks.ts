@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { type Answer, send, type TestService } from '../support/service.ts';
 
-/** What the table of account checks holds, by SQL of the test's own, and what the operator finds in it. */
+/** The audit records in the database, read with SQL of the test, and as the operator finds them. */
 
 export interface StoredCheck extends Record<string, unknown> {
   readonly client_id: string;

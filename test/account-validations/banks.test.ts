@@ -11,18 +11,21 @@ import { dataOf, type Job, jobsOf } from './jobs.ts';
 
 const keys = rsaKeys();
 
-interface Stage {
+interface BankContext {
   readonly service: TestService;
   readonly jobs: ReturnType<typeof jobsOf>;
-  /** How often the bank was asked. */
-  asked(): number;
+  /** How many inquiries the bank has received. */
+  inquiries(): number;
   /** How the bank answers from now on. */
   answer: BankAnswer;
 }
 
-async function open(context: TestContext, quota: { perSecond: number | null; perDay: number | null }): Promise<Stage> {
-  const stage = { answer: answerActive };
-  const bank = await startScriptedBank({ inquiry: (request, response) => stage.answer(request, response) });
+async function startWithBank(
+  context: TestContext,
+  quota: { perSecond: number | null; perDay: number | null },
+): Promise<BankContext> {
+  const behavior = { answer: answerActive };
+  const bank = await startScriptedBank({ inquiry: (request, response) => behavior.answer(request, response) });
   context.after(() => bank.close());
   const rail = bank.rail(keys);
   const contract = { ...quota, concurrencyMax: null, isShared: false };
@@ -31,11 +34,11 @@ async function open(context: TestContext, quota: { perSecond: number | null; per
     inquiries: { contracts: new Map([[rail.name, contract]]) },
   });
   context.after(() => service.close());
-  return Object.assign(stage, { service, jobs: jobsOf(service), asked: () => bank.inquiries.length });
+  return Object.assign(behavior, { service, jobs: jobsOf(service), inquiries: () => bank.inquiries.length });
 }
 
 const NO_QUOTA = { perSecond: null, perDay: null };
-/** Far enough from each other not to look like a collection. */
+/** Far enough apart not to be sequential numbers. */
 const rowsOf = (count: number) =>
   Array.from({ length: count }, (_, row) => ({
     bank_code: 'BCA',
@@ -45,102 +48,102 @@ const rowsOf = (count: number) =>
 const unavailable: BankAnswer = (_request, response) =>
   answer(response, 503, { responseCode: '5031500', responseMessage: 'Service Unavailable' });
 
-test('a bank that is down keeps its rows waiting, and the job says so; they are asked about when it is back', async (context) => {
-  const stage = await open(context, NO_QUOTA);
-  stage.answer = unavailable;
-  const id = await stage.jobs.create(rowsOf(200));
-  await eventually('the bank is seen to be down', async () => {
-    const { waiting } = await stage.jobs.look(id);
+test('the rows of a bank that is down wait and are shown as waiting; they are checked when it recovers', async (context) => {
+  const bank = await startWithBank(context, NO_QUOTA);
+  bank.answer = unavailable;
+  const id = await bank.jobs.create(rowsOf(200));
+  await eventually('the bank is shown as down', async () => {
+    const { waiting } = await bank.jobs.progress(id);
     return waiting[0]?.['bank_status'] === 'DOWN';
   });
-  const { waiting, counts } = await stage.jobs.look(id);
+  const { waiting, counts } = await bank.jobs.progress(id);
   assert.equal(waiting[0]?.['bank_code'], '014');
-  // Those that it was asked about before it was given a rest.
+  // The rows whose inquiries were sent before the circuit breaker opened.
   assert.ok((counts['no_verdict'] ?? 0) < 50, `${counts['no_verdict']} without a verdict`);
-  stage.answer = answerActive;
-  const job = await stage.jobs.untilEnded(id);
+  bank.answer = answerActive;
+  const job = await bank.jobs.untilEnded(id);
   assert.equal((job.counts['active'] ?? 0) + (job.counts['no_verdict'] ?? 0), 200);
   assert.ok((job.counts['active'] ?? 0) > 150);
 });
 
-test("a job leaves room: whoever was refused for the bank's quota is answered when he comes again", async (context) => {
-  const { service, jobs } = await open(context, { perSecond: 5, perDay: null });
+test("a job leaves capacity: a check rejected for the bank's quota succeeds when it is repeated", async (context) => {
+  const { service, jobs } = await startWithBank(context, { perSecond: 5, perDay: null });
   const id = await jobs.create(rowsOf(200));
-  await eventually('the job has begun', async () => (await jobs.look(id)).results > 0);
-  let refused = 0;
+  await eventually('the job has first results', async () => (await jobs.progress(id)).results > 0);
+  let rejected = 0;
   for (let check = 0; check < 5; check += 1) {
     const body = { bank_code: 'BCA', account_number: String(7_000_000_000 + check) };
     const first = await service.checkAccount(body);
     if (first.status === 200) continue;
-    refused += 1;
+    rejected += 1;
     assert.equal(first.headers.get('retry-after'), '1');
-    await eventually('there is room', async () => (await service.checkAccount(body)).status === 200, 2_500);
+    await eventually('there is capacity', async () => (await service.checkAccount(body)).status === 200, 2_500);
   }
-  context.diagnostic(`${refused} of 5 checks were refused first`);
+  context.diagnostic(`${rejected} of 5 checks were rejected first`);
   await jobs.cancel(id);
 });
 
-test('cancelled, a job asks no more, and its end is told once', async (context) => {
-  const { jobs, asked, service } = await open(context, { perSecond: 20, perDay: null });
+test('a cancelled job sends no more inquiries, and its end is one event', async (context) => {
+  const { jobs, inquiries, service } = await startWithBank(context, { perSecond: 20, perDay: null });
   const id = await jobs.create(rowsOf(500));
-  await eventually('the job has begun', async () => (await jobs.look(id)).results > 0);
+  await eventually('the job has first results', async () => (await jobs.progress(id)).results > 0);
   for (let again = 0; again < 2; again += 1) {
     const { state, ended_at: endedAt } = dataOf<Record<string, unknown>>(await jobs.cancel(id));
     assert.equal(state, 'CANCELLED');
     assert.notEqual(endedAt, null);
   }
-  const before = asked();
+  const before = inquiries();
   const next = await jobs.create(rowsOf(1));
   assert.equal((await jobs.untilEnded(next)).state, 'COMPLETED');
-  // What was being asked about is let through; then only the other job's.
-  assert.ok(asked() <= before + 9, `${asked() - before} more questions`);
-  assert.equal((await jobs.results(id)).length, (await jobs.look(id)).results);
+  // The inquiries in flight end; after that, only the other job sends one.
+  assert.ok(inquiries() <= before + 9, `${inquiries() - before} more inquiries`);
+  assert.equal((await jobs.results(id)).length, (await jobs.progress(id)).results);
   const { events } = dataOf<{ events: { data: unknown }[] }>(await service.get('/api/v1/events'));
-  const told = events.map(({ data }) => (data as Job).validation_id);
-  assert.deepEqual(told.toSorted(), [id, next].toSorted());
+  const ended = events.map(({ data }) => (data as Job).validation_id);
+  assert.deepEqual(ended.toSorted(), [id, next].toSorted());
 });
 
-test("a day's quota: the rest waits for tomorrow, and some of the quota is left to single checks", async (context) => {
-  const { jobs, asked, service } = await open(context, { perSecond: null, perDay: 80 });
+test("a day's quota: the remaining rows wait for tomorrow, and part of the quota is left to single checks", async (context) => {
+  const { jobs, inquiries, service } = await startWithBank(context, { perSecond: null, perDay: 80 });
   const id = await jobs.create(rowsOf(100));
-  await eventually('most of the quota is used', () => asked() >= 78);
-  assert.equal((await jobs.look(id)).state, 'RUNNING');
+  await eventually('most of the quota is used', () => inquiries() >= 78);
+  assert.equal((await jobs.progress(id)).state, 'RUNNING');
   const single = await service.checkAccount({ bank_code: 'BCA', account_number: '7000000000' });
   assert.equal(single.status, 200);
-  assert.equal(asked(), 79);
+  assert.equal(inquiries(), 79);
 });
 
-/** A client that may ask about so many accounts a day, of a bank that knows none of them. */
-async function openBounded(context: TestContext, accountsPerDay: number) {
+/** A client with a limit of accounts per day, at a bank that has none of the accounts. */
+async function startWithLimit(context: TestContext, accountsPerDay: number) {
   const rail = scriptedRail('only', () => NOT_FOUND);
   const service = await startTestService({ rails: [rail] });
   context.after(() => service.close());
-  const client = await service.addClient('bounded', ['account:check'], { 'accounts-per-day': accountsPerDay });
+  const client = await service.addClient('limited', ['account:check'], { 'accounts-per-day': accountsPerDay });
   return { rail, jobs: jobsOf(service, client) };
 }
 
-test('a job of a few rows is held too, and not tried again and again', async (context) => {
-  const { jobs } = await openBounded(context, 1);
+test('a job of a few rows is paused too, and not retried in a loop', async (context) => {
+  const { jobs } = await startWithLimit(context, 1);
   const id = await jobs.create(rowsOf(5));
-  await eventually('the job is held', async () => {
-    const { held_until: heldUntil, results } = await jobs.look(id);
+  await eventually('the job is paused', async () => {
+    const { held_until: heldUntil, results } = await jobs.progress(id);
     return heldUntil !== null && results === 1;
   });
   assert.equal(dataOf<Job>(await jobs.cancel(id)).state, 'CANCELLED');
 });
 
-test('a client that is over a bound of its checks: the job says until when it is held, and nothing is lost', async (context) => {
-  const { rail, jobs } = await openBounded(context, 30);
+test('the job of a client at its limit shows until when it is paused, and loses no row', async (context) => {
+  const { rail, jobs } = await startWithLimit(context, 30);
   const id = await jobs.create(rowsOf(50));
-  await eventually('the job is held', async () => {
-    const { held_until: heldUntil, results, state } = await jobs.look(id);
+  await eventually('the job is paused', async () => {
+    const { held_until: heldUntil, results, state } = await jobs.progress(id);
     return heldUntil !== null && results === 30 && state === 'RUNNING';
   });
   assert.equal(rail.inquiries.length, 30);
   assert.equal(dataOf<Job>(await jobs.cancel(id)).state, 'CANCELLED');
 });
 
-test('two processes share a job: both ask, and each account is asked about once', async (context) => {
+test('two processes share a job: both send inquiries, and each account is inquired about once', async (context) => {
   const database = await createTestDatabase();
   const rails = [scriptedRail('shared', () => active('BUDI')), scriptedRail('shared', () => active('BUDI'))];
   const services: TestService[] = [];
@@ -153,14 +156,14 @@ test('two processes share a job: both ask, and each account is asked about once'
   const id = await jobs.create(rowsOf(1_500));
   const { counts } = await jobs.untilEnded(id);
   assert.equal(counts['active'], 1_500);
-  for (const { inquiries } of rails) assert.ok(inquiries.length > 0, 'one of them did nothing');
+  for (const { inquiries } of rails) assert.ok(inquiries.length > 0, 'one process sent no inquiry');
   const accounts = rails.flatMap(({ inquiries }) => inquiries.map(({ account }) => account));
   assert.equal(accounts.length, 1_500);
   assert.equal(new Set(accounts).size, 1_500);
 });
 
-test('what has ended is forgotten after some days, rows and all', async (context) => {
-  const { jobs, service } = await open(context, NO_QUOTA);
+test('a job that has ended is deleted after some days, with its rows', async (context) => {
+  const { jobs, service } = await startWithBank(context, NO_QUOTA);
   const id = await jobs.create(rowsOf(30));
   await jobs.untilEnded(id);
   const { database } = service.app;
@@ -172,7 +175,7 @@ test('what has ended is forgotten after some days, rows and all', async (context
   assert.deepEqual(await database.query('select * from tiba.account_validation_rows'), []);
 });
 
-test('the rows of a bank that no rail reaches end at once, and say that it was not asked', async (context) => {
+test('the rows of a bank without a rail end at once, with a message that it was not asked', async (context) => {
   const rail = scriptedRail('only', () => active('SITI AMINAH'), { reaches: ({ bic }) => bic === 'CENAIDJA' });
   const service = await startTestService({ rails: [rail] });
   context.after(() => service.close());

@@ -11,8 +11,8 @@ import { active, scriptedRail } from '../rails/resilience/scripted-rail.ts';
 import { startTestService } from '../support/service.ts';
 import { jobsOf } from './jobs.ts';
 
-test('a row that was given back and taken again is not given back by the same claim twice', async (context) => {
-  // No rail has room, so that the service itself takes none.
+test('a row that was released and claimed again is not released by its first claim', async (context) => {
+  // The rail has no capacity, so the service itself claims no row.
   const contracts = new Map([['only', { perSecond: null, perDay: 0, concurrencyMax: null, isShared: true }]]);
   const service = await startTestService({
     rails: [scriptedRail('only', () => active('BUDI'))],
@@ -23,16 +23,16 @@ test('a row that was given back and taken again is not given back by the same cl
   await jobsOf(service).create([{ bank_code: 'BRI', account_number: '5550001112' }]);
   const queue = await onlyQueue(database);
 
-  const take = async () => (await claimRows(database, [{ ...queue, limit: 5 }]))[0];
-  const first = await take();
+  const claim = async () => (await claimRows(database, [{ ...queue, limit: 5 }]))[0];
+  const first = await claim();
   assert.ok(first !== undefined);
-  assert.equal(await take(), undefined, 'it is taken');
+  assert.equal(await claim(), undefined, 'it is claimed');
   await releaseRows(database, [first]);
-  const second = await take();
+  const second = await claim();
   assert.notEqual(second?.claimedAt, first.claimedAt);
-  // Whether the first time had taken effect was not known.
+  // The release is repeated, as when the outcome of the first one is unknown.
   await releaseRows(database, [first]);
-  assert.equal(await take(), undefined, 'it is still taken');
+  assert.equal(await claim(), undefined, 'it is still claimed');
 });
 
 async function onlyQueue(database: Database): Promise<ValidationQueue> {
@@ -41,7 +41,7 @@ async function onlyQueue(database: Database): Promise<ValidationQueue> {
   return queue;
 }
 
-test('banks behind one rail share what it has: no question of a job is refused', async (context) => {
+test('banks behind one rail share its capacity: no inquiry of a job is rejected', async (context) => {
   const contracts = new Map([['switch', { perSecond: 20, perDay: null, concurrencyMax: 10, isShared: true }]]);
   const rail = scriptedRail('switch', () => active('BUDI'));
   const service = await startTestService({ rails: [rail], inquiries: { contracts } });

@@ -1,28 +1,28 @@
 import type { TestContext } from 'node:test';
 import { answerActive, startScriptedBank } from '../rails/scripted-bank.ts';
 
-/** Banks that answer at once, and count how often each account was asked about. */
+/** Banks that answer at once and count the inquiries for each account. */
 export interface CountingBanks {
   readonly banks: readonly { readonly bic: string; readonly baseUrl: string }[];
-  /** By `BIC number`. */
-  readonly asked: ReadonlyMap<string, number>;
+  /** The inquiries for each account, by BIC and number with a space between. */
+  readonly byAccount: ReadonlyMap<string, number>;
   total(): number;
-  /** How much one of them was asked in a second, at most. */
+  /** The largest number of inquiries that one bank received within a second. */
   busiestSecond(): number;
 }
 
 export async function startCountingBanks(context: TestContext, bics: readonly string[]): Promise<CountingBanks> {
-  const asked = new Map<string, number>();
-  const times = new Map<string, number[]>(bics.map((bic) => [bic, []]));
+  const byAccount = new Map<string, number>();
+  const timesByBank = new Map<string, number[]>(bics.map((bic) => [bic, []]));
   let total = 0;
   const banks = await Promise.all(
     bics.map(async (bic) => {
       const bank = await startScriptedBank({
         inquiry(request, response) {
           const account = `${bic} ${request.fields['beneficiaryAccountNo']}`;
-          asked.set(account, (asked.get(account) ?? 0) + 1);
+          byAccount.set(account, (byAccount.get(account) ?? 0) + 1);
           total += 1;
-          times.get(bic)?.push(performance.now());
+          timesByBank.get(bic)?.push(performance.now());
           return answerActive(request, response);
         },
       });
@@ -30,8 +30,8 @@ export async function startCountingBanks(context: TestContext, bics: readonly st
       return { bic, baseUrl: bank.baseUrl };
     }),
   );
-  const busiestSecond = (): number => Math.max(...[...times.values()].map(mostWithinASecond));
-  return { banks, asked, total: () => total, busiestSecond };
+  const busiestSecond = (): number => Math.max(...[...timesByBank.values()].map(mostWithinASecond));
+  return { banks, byAccount, total: () => total, busiestSecond };
 }
 
 function mostWithinASecond(timesMs: readonly number[]): number {

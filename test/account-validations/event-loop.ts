@@ -1,18 +1,18 @@
 /**
- * Watches for how long this thread is busy without a turn for anybody else, in processor time: a machine with other work does
- * not disturb it. Ends with the longest stretch, in ms.
+ * Measures how long this thread blocks its event loop, in processor time, so that other work on the machine does not
+ * count. Call the result to stop; it returns the longest block in ms.
  */
 export function watchEventLoop(): () => number {
   let before = process.threadCpuUsage();
   let longestMs = 0;
-  function look(): void {
+  function sample(): void {
     const { user, system } = process.threadCpuUsage(before);
     before = process.threadCpuUsage();
     longestMs = Math.max(longestMs, (user + system) / 1_000);
   }
-  const timer = setInterval(look, 1);
+  const timer = setInterval(sample, 1);
   return () => {
-    look();
+    sample();
     clearInterval(timer);
     return longestMs;
   };

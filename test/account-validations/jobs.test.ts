@@ -4,7 +4,7 @@ import { eventually } from '../support/eventually.ts';
 import { send, startTestService, type TestService } from '../support/service.ts';
 import { dataOf, type Job, jobsOf, type Result } from './jobs.ts';
 
-describe('many accounts checked at once', () => {
+describe('account validations', () => {
   let service: TestService;
   let jobs: ReturnType<typeof jobsOf>;
   before(async () => {
@@ -13,7 +13,7 @@ describe('many accounts checked at once', () => {
   });
   after(() => service?.close());
 
-  test('each row gets what a single check would have said, and what is wrong with it', async () => {
+  test('each row gets the result of a single check, or its fault', async () => {
     const sent = [
       { bank_code: '014', account_number: '1234567890', reference: 'INV-1' },
       { bank_code: 'bri', account_number: '8260370404', reference: '=1+1' },
@@ -54,13 +54,13 @@ describe('many accounts checked at once', () => {
       const { bank_code, bank_name, account_number, account_name, is_valid, status } = results[index] as Result;
       assert.deepEqual({ bank_code, bank_name, account_number, account_name, is_valid, status }, single);
     }
-    // No verdict is neither valid nor invalid.
+    // Without a verdict an account is neither valid nor invalid.
     assert.equal(results[4]?.['is_valid'], null);
     assert.match(String(results[4]?.['message']), /check it again/);
     assert.match(String(results[6]?.['message']), /have 10 digits/);
   });
 
-  test('rows with the same account share one question, however the bank is called', async () => {
+  test('rows with the same account share one inquiry, whichever code they have for the bank', async () => {
     const before = await inquiriesSent();
     const codes = ['BRI', '002', 'BRINIDJA', 'bri'];
     const id = await jobs.create(
@@ -71,7 +71,7 @@ describe('many accounts checked at once', () => {
     assert.equal((await inquiriesSent()) - before, 1);
   });
 
-  test('an account in thousands of rows: a thousand and one have its verdict, the others are told to send it once', async () => {
+  test('of thousands of rows with one account, 1,001 get its verdict and the others are invalid', async () => {
     const id = await jobs.create(
       Array.from({ length: 3_000 }, () => ({ bank_code: 'BRI', account_number: '7770005678' })),
     );
@@ -79,7 +79,7 @@ describe('many accounts checked at once', () => {
     assert.deepEqual([counts['active'], counts['invalid']], [1_001, 1_999]);
   });
 
-  test('JSON, NDJSON and CSV say the same, and a page goes on where the last one ended', async () => {
+  test('JSON, NDJSON and CSV have the same results, and a page continues after the last one', async () => {
     const id = await jobs.create(
       Array.from({ length: 25 }, (_, row) => ({
         bank_code: 'BRI',
@@ -115,7 +115,7 @@ describe('many accounts checked at once', () => {
     );
   });
 
-  test('a spreadsheet takes nothing in the CSV for a formula', async () => {
+  test('no cell of the CSV is a formula for a spreadsheet program', async () => {
     const id = await jobs.create([
       { bank_code: 'BRI', account_number: '5551234567', reference: '=HYPERLINK("x"); +1' },
     ]);
@@ -124,8 +124,8 @@ describe('many accounts checked at once', () => {
     assert.match(text.split('\r\n')[1] ?? '', /^1,1,"'=HYPERLINK\(""x""\);' \+1",/);
   });
 
-  /** Regression: only the plain signs were quoted. */
-  test('nor full-width signs', async () => {
+  /** Regression: only plain signs were escaped. */
+  test('no cell of the CSV is a formula with full-width signs', async () => {
     const references = ['＝1+1', '＠SUM(1)', '＋1', ' －1', 'x;＝1'];
     const id = await jobs.create(
       references.map((reference) => ({ bank_code: 'BRI', account_number: '5551234567', reference })),
@@ -138,7 +138,7 @@ describe('many accounts checked at once', () => {
     );
   });
 
-  test('a stream that follows ends with the job, and has every result', async () => {
+  test('a stream that follows a job has every result and ends with the job', async () => {
     const rows = Array.from({ length: 300 }, (_, row) => ({
       bank_code: 'BNI',
       account_number: String(6_000_000 + row * 7_919),
@@ -146,10 +146,10 @@ describe('many accounts checked at once', () => {
     const id = await jobs.create(rows);
     const { text } = await jobs.read(id, '/results?follow=true', 'application/x-ndjson');
     assert.equal(text.trimEnd().split('\n').length, 300);
-    assert.equal((await jobs.look(id)).state, 'COMPLETED');
+    assert.equal((await jobs.progress(id)).state, 'COMPLETED');
   });
 
-  test('whoever left before the first result takes no place among those who follow', async () => {
+  test('a client that disconnects before the first result does not count as a follower', async () => {
     const id = await jobs.create([{ bank_code: 'BNI', account_number: '6123456789' }]);
     await jobs.untilEnded(id);
     const { query, transaction } = service.app.database;
@@ -160,7 +160,7 @@ describe('many accounts checked at once', () => {
         await inTransaction('lock table tiba.account_validations');
         const leaving = new AbortController();
         const left = assert.rejects(fetch(url, { headers, signal: leaving.signal }));
-        await eventually('the job is being looked up', async () => {
+        await eventually('the job is being read', async () => {
           const waiting = await query(
             `select from pg_stat_activity
               where wait_event_type = 'Lock' and query like '%account_validations where client_id = $1 and validation_id = $2'`,
@@ -169,12 +169,12 @@ describe('many accounts checked at once', () => {
         });
         leaving.abort();
         await left;
-        // The service has heard of it by the time it answers somebody else.
+        // By the time it answers another request, the service has noticed the disconnect.
         assert.equal((await service.get('/api/v1/check-status/NONE')).status, 404);
       });
     }
     await eventually(
-      'their places are free',
+      'the followers are admitted',
       async () => {
         const answers = await Promise.all([1, 2, 3, 4].map(() => send(url, { headers })));
         return answers.every(({ status }) => status === 200);
@@ -183,20 +183,20 @@ describe('many accounts checked at once', () => {
     );
   });
 
-  test('cancelling needs no body, also where a content type is named', async () => {
+  test('cancelling needs no body, even with a content type', async () => {
     const id = await jobs.create([{ bank_code: 'BNI', account_number: '6123456789' }]);
     await jobs.untilEnded(id);
     const headers = { 'content-type': 'application/json' };
     assert.equal((await jobs.post(`/api/v1/account-validations/${id}/cancel`, '', headers)).status, 200);
   });
 
-  test('the end is told once: as an event, with the job', async () => {
-    const client = await service.addClient('teller', ['account:check', 'events:read']);
+  test('the end of a job is one event, with the job as its data', async () => {
+    const client = await service.addClient('subscriber', ['account:check', 'events:read']);
     const own = jobsOf(service, client);
     const id = await own.create([{ bank_code: 'BRI', account_number: '5559876543' }]);
     await own.untilEnded(id);
-    const invalid = await own.create([{ bank_code: 'nobody', account_number: '5559876543' }]);
-    assert.equal((await own.look(invalid)).state, 'COMPLETED');
+    const invalid = await own.create([{ bank_code: 'unknown', account_number: '5559876543' }]);
+    assert.equal((await own.progress(invalid)).state, 'COMPLETED');
     const { events } = dataOf<{ events: { event_id: string; type: string; data: Job }[] }>(
       await service.get('/api/v1/events', { token: client.token }),
     );
@@ -209,17 +209,17 @@ describe('many accounts checked at once', () => {
     );
   });
 
-  test("another client's job is as one that does not exist", async () => {
+  test("another client's job looks like one that does not exist", async () => {
     const id = await jobs.create([{ bank_code: 'BRI', account_number: '5550001111' }]);
     const other = jobsOf(service, service.beta);
     const none = 'av_00000000000000000000';
-    for (const [there, absent] of [
+    for (const [existing, missing] of [
       [await other.read(id), await other.read(none)],
       [await other.read(id, '/results'), await other.read(none, '/results')],
       [await other.cancel(id), await other.cancel(none)],
     ] as const) {
-      assert.equal(there.status, 404);
-      assert.equal(there.text, absent.text);
+      assert.equal(existing.status, 404);
+      assert.equal(existing.text, missing.text);
     }
     const { validations } = dataOf<{ validations: Job[] }>(
       await service.get('/api/v1/account-validations', { token: service.beta.token }),
@@ -227,7 +227,7 @@ describe('many accounts checked at once', () => {
     assert.deepEqual(validations, []);
   });
 
-  test('with an Idempotency-Key, what is sent six times at once is one job; something else with it is refused', async () => {
+  test('six equal requests with one Idempotency-Key create one job; a different one is rejected', async () => {
     const rows = [{ bank_code: 'BRI', account_number: '5552223333' }];
     const headers = { 'idempotency-key': '"payroll-2026-11"' };
     const answers = await Promise.all(Array.from({ length: 6 }, () => jobs.sendRows(rows, headers)));
@@ -236,12 +236,12 @@ describe('many accounts checked at once', () => {
 
     const other = await jobs.sendRows([{ bank_code: 'BRI', account_number: '5552223334' }], headers);
     assert.deepEqual([other.status, other.json.error_code], [422, 'IDEMPOTENCY_KEY_REUSED']);
-    // Keys are each client's own.
+    // Each client has its own keys.
     const beta = await jobsOf(service, service.beta).sendRows(rows, headers);
     assert.equal(beta.status, 202);
   });
 
-  test('account numbers and names are in no log line', async () => {
+  test('no log line contains an account number or a name', async () => {
     const id = await jobs.create([
       { bank_code: 'BRI', account_number: '5554443332', expected_account_name: 'SECRETIVE PERSON' },
     ]);

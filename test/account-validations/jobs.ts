@@ -25,7 +25,7 @@ export interface Result extends Record<string, unknown> {
   readonly error_code: string | null;
 }
 
-/** A client of the service that validates many accounts at once. */
+/** A client of the service, with helpers for its account validations. */
 export function jobsOf(service: TestService, client: TestClient = service.alpha) {
   const path = (id: string): string => `/api/v1/account-validations/${id}`;
 
@@ -42,16 +42,16 @@ export function jobsOf(service: TestService, client: TestClient = service.alpha)
       ...headers,
     });
 
-  const read = (id: string, more = '', accept = 'application/json'): Promise<Answer> =>
-    service.get(path(id) + more, { token: client.token, headers: { accept } });
+  const read = (id: string, suffix = '', accept = 'application/json'): Promise<Answer> =>
+    service.get(path(id) + suffix, { token: client.token, headers: { accept } });
 
-  const look = async (id: string): Promise<Job> => dataOf<Job>(await read(id));
+  const progress = async (id: string): Promise<Job> => dataOf<Job>(await read(id));
 
   return {
     post,
     sendRows,
     read,
-    look,
+    progress,
     async create(rows: readonly SentRow[]): Promise<string> {
       const answer = await sendRows(rows);
       assert.equal(answer.status, 202, answer.text);
@@ -59,8 +59,8 @@ export function jobsOf(service: TestService, client: TestClient = service.alpha)
     },
     cancel: (id: string): Promise<Answer> => post(`${path(id)}/cancel`),
     async untilEnded(id: string): Promise<Job> {
-      await eventually('the job has ended', async () => (await look(id)).state !== 'RUNNING', 30_000);
-      return look(id);
+      await eventually('the job has ended', async () => (await progress(id)).state !== 'RUNNING', 30_000);
+      return progress(id);
     },
     async results(id: string): Promise<Result[]> {
       const { text } = await read(id, '/results', 'application/x-ndjson');
@@ -72,7 +72,7 @@ export function jobsOf(service: TestService, client: TestClient = service.alpha)
   };
 }
 
-/** T is the caller's word for what the operation answers. */
+/** The data of an answer. The caller states its type. */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters
 export const dataOf = <T>({ json, text }: Answer): T => {
   assert.ok(json.data !== undefined, text);

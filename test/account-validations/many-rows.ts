@@ -10,7 +10,7 @@ const cellsOf = (index: number): readonly string[] => [
   `PAYROLL-2026-11/${index}`,
 ];
 
-/** The same accounts in each format. */
+/** The same accounts in each upload format. */
 export async function manyRows(count: number): Promise<Readonly<Record<UploadMediaType, Buffer>>> {
   const rows = Array.from({ length: count }, (_, index) => cellsOf(index));
   const accounts = rows.map((row) => Object.fromEntries(COLUMNS.map((column, place) => [column, row[place]])));

@@ -6,7 +6,7 @@ import { TIMESTAMP } from '../contract/assertions.ts';
 import { type Answer, startTestService, type TestService } from '../support/service.ts';
 import { dataOf, type Job, jobsOf } from './jobs.ts';
 
-/** The published description (/openapi.json) and the operations on account validations say the same. */
+/** The operations on account validations answer as the published description (/openapi.json) says. */
 
 interface Operation {
   readonly responses: Readonly<Record<string, { content: { 'application/json': { schema: object } } }>>;
@@ -29,7 +29,7 @@ before(async () => {
 });
 after(() => service?.close());
 
-function isAsDescribed([path, method, status, answer]: readonly [string, string, number, Answer]): void {
+function assertDescribed([path, method, status, answer]: readonly [string, string, number, Answer]): void {
   const name = `${method} ${path} ${status}`;
   assert.equal(answer.status, status, `${name}: ${answer.text}`);
   const schema = paths[path]?.[method]?.responses[status]?.content['application/json'].schema;
@@ -38,7 +38,7 @@ function isAsDescribed([path, method, status, answer]: readonly [string, string,
   assert.ok(validate(answer.json), `${name}: ${JSON.stringify(validate.errors)} in ${answer.text}`);
 }
 
-test('each answer of each operation is one that its description allows', async () => {
+test('each answer of each operation matches its description', async () => {
   const jobs = jobsOf(service);
   const rows = [
     { bank_code: 'BCA', account_number: '1234567890', expected_account_name: 'Budi', reference: 'one' },
@@ -50,7 +50,7 @@ test('each answer of each operation is one that its description allows', async (
   const id = dataOf<Job>(created).validation_id;
   const running = await jobs.read(id);
   await jobs.untilEnded(id);
-  const { token: powerless } = await service.addClient('powerless', ['status:read']);
+  const { token: unprivileged } = await service.addClient('unprivileged', ['status:read']);
   const get = (path: string, token: string | null) => service.get(path, { token });
 
   for (const each of [
@@ -64,7 +64,7 @@ test('each answer of each operation is one that its description allows', async (
     [ALL, 'get', 200, await get(ALL, service.alpha.token)],
     [ALL, 'get', 400, await get(`${ALL}?limit=0`, service.alpha.token)],
     [ALL, 'get', 401, await get(ALL, null)],
-    [ALL, 'get', 403, await get(ALL, powerless)],
+    [ALL, 'get', 403, await get(ALL, unprivileged)],
     [ONE, 'get', 200, running],
     [ONE, 'get', 200, await jobs.read(id)],
     [ONE, 'get', 404, await jobs.read(NONE)],
@@ -78,51 +78,51 @@ test('each answer of each operation is one that its description allows', async (
     [`${ONE}/cancel`, 'post', 404, await jobs.cancel(NONE)],
     ['/api/v1/events', 'get', 200, await get('/api/v1/events', service.alpha.token)],
   ] as const) {
-    isAsDescribed(each);
+    assertDescribed(each);
   }
 });
 
-test('no more than ten jobs of a client run at a time', async () => {
+test('at most ten jobs of a client run at a time', async () => {
   const { clientId } = service.beta;
   const jobs = jobsOf(service, service.beta);
-  // Running, and never to end: nobody has these rows.
+  // Running jobs that never end, because they have no rows.
   await service.app.database.query(
     `insert into tiba.account_validations (client_id, validation_id, row_count)
      select $1, 'av_' || lpad(to_hex(each), 20, '0'), 1 from generate_series(1, $2::int) as each`,
     [clientId, RUNNING_MAX],
   );
-  isAsDescribed([ALL, 'post', 409, await jobs.sendRows([{ bank_code: 'BCA', account_number: '1234567890' }])]);
+  assertDescribed([ALL, 'post', 409, await jobs.sendRows([{ bank_code: 'BCA', account_number: '1234567890' }])]);
   await jobs.cancel('av_00000000000000000001');
   const { status } = await jobs.sendRows([{ bank_code: 'BCA', account_number: '1234567890' }]);
   assert.equal(status, 202);
 });
 
-test('no more rows are kept of a client than ten times the accounts that it may check in a day', async () => {
-  const client = await service.addClient('hoarder', ['account:check']);
-  const keptMax = 10 * 6_000;
+test('at most ten times the accounts per day are stored as rows of a client', async () => {
+  const client = await service.addClient('storing', ['account:check']);
+  const storedMax = 10 * 6_000;
   await setClientLimits(service.app.database, client.clientId, { 'accounts-per-day': 6_000 });
   await service.app.clients.reload();
   await service.app.database.query(
     `insert into tiba.account_validations (client_id, validation_id, row_count, state, ended_at)
      values ($1, 'av_0000000000000000000a', $2, 'COMPLETED', now())`,
-    [client.clientId, keptMax - 10],
+    [client.clientId, storedMax - 10],
   );
   const jobs = jobsOf(service, client);
-  // Of no bank: they end at once, and are kept all the same.
+  // Without a bank, the rows end at once; they are stored all the same.
   const rows = (count: number) => Array.from({ length: count }, () => ({ bank_code: 'NONE', account_number: '1' }));
   assert.equal((await jobs.sendRows(rows(11))).status, 409);
   assert.equal((await jobs.sendRows(rows(9))).status, 202);
-  const refused = await jobs.sendRows(rows(2));
-  isAsDescribed([ALL, 'post', 409, refused]);
-  assert.match(refused.json.message, /more than 60000 rows/);
+  const rejected = await jobs.sendRows(rows(2));
+  assertDescribed([ALL, 'post', 409, rejected]);
+  assert.match(rejected.json.message, /more than 60000 rows/);
   assert.equal((await jobs.sendRows(rows(1))).status, 202);
 });
 
-/** Regression: each counted before any of the others was stored, and 60 sent at once made 32. */
-test('nor where many are sent at once: the others are told so, with a key too', async () => {
-  const client = await service.addClient('hasty', ['account:check']);
+/** Regression: each request counted before the others were stored, and 60 concurrent requests created 32 jobs. */
+test('concurrent requests do not exceed ten running jobs, with or without an Idempotency-Key', async () => {
+  const client = await service.addClient('concurrent', ['account:check']);
   const jobs = jobsOf(service, client);
-  // The bank is silent: they run for a while.
+  // The bank does not answer, so the jobs run for a while.
   const rows = [{ bank_code: 'BRI', account_number: '8260370504' }];
   const answers = await Promise.all(
     Array.from({ length: 40 }, (_, index) =>
@@ -135,5 +135,5 @@ test('nor where many are sent at once: the others are told so, with a key too', 
   );
   assert.ok(count <= RUNNING_MAX, `${count} are running`);
   assert.ok(answers.filter(({ status }) => status === 202).length >= RUNNING_MAX);
-  for (const answer of answers.filter(({ status }) => status !== 202)) isAsDescribed([ALL, 'post', 409, answer]);
+  for (const answer of answers.filter(({ status }) => status !== 202)) assertDescribed([ALL, 'post', 409, answer]);
 });

@@ -11,7 +11,7 @@ import { watchEventLoop } from './event-loop.ts';
 import { jobsOf } from './jobs.ts';
 import { storeResultsOf } from './stored-results.ts';
 
-describe('results of many accounts', () => {
+describe('results of account validations', () => {
   let service: TestService;
   before(async () => {
     service = await startTestService();
@@ -27,17 +27,20 @@ describe('results of many accounts', () => {
     return response;
   }
 
-  /** Regression: a download was judged at its beginning only, and one that was read slowly went on for as long as it liked. */
+  /** Regression: a download was authorized only at its start, so a client that read slowly kept it open without end. */
   for (const accept of ['application/x-ndjson', 'text/csv']) {
-    test(`a client that is disabled reads no further in ${accept}, and is not told that this was all`, async () => {
+    test(`a client that is disabled gets no more in ${accept}, and its download is aborted`, async () => {
       const client = await service.addClient(`slow-${accept.replace(/\W/g, '-')}`, ['account:check']);
-      // Far more than the sockets between hold.
+      // Far more than the socket buffers take.
       const count = 25_000;
       const id = await storeResultsOf(service, client, { count, expectedName: 'x'.repeat(1_000) });
       const response = await download(id, client, accept);
       await once(response, 'readable');
       await changeClient(service.app.database, client.clientId, 'disable');
-      await eventually('it is known', () => service.app.clients.find(client.clientId)?.disabled === true);
+      await eventually(
+        'the service knows that the client is disabled',
+        () => service.app.clients.find(client.clientId)?.disabled === true,
+      );
       let lines = 0;
       await assert.rejects(async () => {
         for await (const piece of response) lines += String(piece).split('\n').length - 1;
@@ -46,9 +49,9 @@ describe('results of many accounts', () => {
     });
   }
 
-  /** Regression: a page of rows whose names were written for it held up everybody for the best part of a second. */
+  /** Regression: a page of names that are slow to compare blocked all other requests for almost a second. */
   for (const accept of ['application/json', 'application/x-ndjson', 'text/csv']) {
-    test(`names that are slow to compare hold nobody up in ${accept}, also where many read them`, async (t) => {
+    test(`names that are slow to compare do not block the event loop in ${accept}, even for many readers`, async (t) => {
       const count = 1_000;
       const id = await storeResultsOf(service, service.alpha, { count, ...SLOW_NAMES });
       const answer = (): Promise<Answer> => jobsOf(service).read(id, `/results?limit=${count}`, accept);
@@ -67,5 +70,5 @@ describe('results of many accounts', () => {
   }
 });
 
-/** Words that are all a little alike. */
+/** Words that are all a little similar, which is the slowest case. */
 const SLOW_NAMES = { expectedName: 'abc abd acd bcd '.repeat(8), heldName: 'abcd bcda cdab dabc acdb bdca' };

@@ -1,4 +1,4 @@
-// The service as a process of its own, which a test kills and starts again on the same database.
+// The service as a process that a test kills and restarts on the same database.
 
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { startApp } from '../../apps/server/src/app/start-app.ts';
@@ -8,18 +8,18 @@ import { createRail } from '../rails/connection.ts';
 import { testBanks } from '../support/service.ts';
 import { warningsOnly } from '../support/warnings.ts';
 
-/** The first message to it. */
+/** The first message to the process. */
 export interface ServiceSettings {
   readonly connectionString: string;
   /** PEM. */
   readonly privateKey: string;
-  /** Of each bank. */
+  /** The quota of each bank. */
   readonly perSecond: number;
-  /** A rail to each. */
+  /** Each bank gets a rail. */
   readonly banks: readonly { readonly bic: string; readonly baseUrl: string }[];
 }
 
-/** What it says when it can answer. */
+/** The message of the process when it is ready. */
 export interface ServiceReady {
   readonly publicUrl: string;
   readonly token: string;

@@ -2,12 +2,12 @@ import type { TestClient, TestService } from '../support/service.ts';
 
 export interface StoredResults {
   readonly count: number;
-  /** In each row with its number in front. */
+  /** Each row has its number in front of it. */
   readonly expectedName?: string;
   readonly heldName?: string;
 }
 
-/** A job that has ended, with so many results, put into the database as it would stand there. Its ID. */
+/** Stores a job that has ended, with its results, as the service would. Returns its ID. */
 export async function storeResultsOf(
   { app }: TestService,
   { clientId }: TestClient,

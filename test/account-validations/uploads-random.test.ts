@@ -7,10 +7,10 @@ import { COLUMNS } from '../../apps/server/src/account-validations/uploads/rows.
 import type { UploadMediaType } from '../../apps/server/src/account-validations/uploads/upload.ts';
 import { CSV_TYPE, JSON_TYPE, readRows, XLSX_TYPE } from './uploads.ts';
 
-/** Null or text that may stand in a cell. */
+/** Text that a cell may contain, or null. */
 type Value = string | null;
 
-const nasty = fc.constantFrom(
+const special = fc.constantFrom(
   '"',
   ',',
   ';',
@@ -28,15 +28,15 @@ const nasty = fc.constantFrom(
   'é',
 );
 const text = fc
-  .array(fc.oneof(nasty, fc.string({ unit: 'binary', maxLength: 5 })), { maxLength: 8 })
-  // The library leaves out what Unicode has as no character, and what it puts in its place; a byte order mark that begins
-  // a file is none of its text.
+  .array(fc.oneof(special, fc.string({ unit: 'binary', maxLength: 5 })), { maxLength: 8 })
+  // The library that writes workbooks drops noncharacters and their replacement character. A byte order mark at the start
+  // of a file is not part of its text.
   .map((parts) => parts.join('').replaceAll(/[\p{Cc}\p{Noncharacter_Code_Point}\ufffd\ufeff]/gu, ''));
 const value: fc.Arbitrary<Value> = fc.oneof(
   { weight: 5, arbitrary: text.map((each) => (each === '' ? null : each)) },
   { weight: 1, arbitrary: fc.constant(null) },
 );
-// A row has something to say, or a table leaves it out.
+// Blank rows of a table are skipped, so no row is blank here.
 const row = fc.tuple(value, value, value, value).filter((cells) => cells.some((cell) => (cell ?? '').trim() !== ''));
 const table = fc.record({
   rows: fc.array(row, { minLength: 1, maxLength: 30 }),
@@ -57,7 +57,7 @@ async function assertRead(mediaType: UploadMediaType, body: Buffer | string, row
 
 const quoted = (cell: string): string => `"${cell.replaceAll('"', '""')}"`;
 
-/** Excel does it; the library leaves it to its caller. */
+/** Excel escapes this; the library leaves it to its caller. */
 const escaped = (cell: string): string => cell.replaceAll(/_(?=x[\dA-Fa-f]{4}_)/g, '_x005F_');
 
 test('any table of text, written as CSV, JSON or XLSX, is read back unchanged', async (t) => {

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it, test } from 'node:test';
-import { assertRejected, brief, CSV_TYPE, JSON_TYPE, readRows } from './uploads.ts';
+import { assertRejected, CSV_TYPE, JSON_TYPE, readRows, summaryOf } from './uploads.ts';
 
 const csv = (...lines: readonly string[]): Promise<string[]> =>
-  readRows(CSV_TYPE, lines.join('\n')).then((rows) => rows.map(brief));
+  readRows(CSV_TYPE, lines.join('\n')).then((rows) => rows.map(summaryOf));
 const accounts = (...list: readonly unknown[]): string => JSON.stringify({ accounts: list });
 
-test('the examples of the documentation are read as the same accounts', async () => {
+test('the CSV and JSON examples of the documentation are the same accounts', async () => {
   const page = readFileSync(new URL('../../docs/account-validations.md', import.meta.url), 'utf8');
   const example = (language: string): string => new RegExp(`\`\`\`${language}\n([^]*?)\`\`\``).exec(page)?.[1] ?? '';
   const fromJson = await readRows(JSON_TYPE, example('json'));
@@ -26,7 +26,7 @@ test('the examples of the documentation are read as the same accounts', async ()
 });
 
 describe('a CSV', () => {
-  it('has its columns in any order and case, and others between them', async () => {
+  it('may have its columns in any order and case, with other columns between them', async () => {
     assert.deepEqual(await csv(' Account_Number ,No,BANK_CODE', '0012345678,1,014', '0023456789,2,BCA'), [
       '2 014 0012345678 - -',
       '3 BCA 0023456789 - -',
@@ -36,26 +36,26 @@ describe('a CSV', () => {
   it('may come as spreadsheet programs write it: byte order mark, semicolons, CRLF, blank rows', async () => {
     const text =
       '\uFEFFbank_code;account_number;expected_account_name\r\n014;0012345678;"BUDI; ""B"" S, SH"\r\n;;\r\n\r\n008;1;\r\n';
-    assert.deepEqual((await readRows(CSV_TYPE, text)).map(brief), [
+    assert.deepEqual((await readRows(CSV_TYPE, text)).map(summaryOf), [
       '2 014 0012345678 BUDI; "B" S, SH -',
       '5 008 1 - -',
     ]);
   });
 
-  it('counts rows by the line on which they begin, also after a cell of several lines', async () => {
+  it('numbers a row by the line on which it starts, also after a cell of several lines', async () => {
     const rows = await readRows(CSV_TYPE, 'bank_code,account_number\r\n"0\r\n14",1\r\n\r\n008,2');
-    assert.deepEqual(rows.map(brief), ['2 - 1 - -', '5 008 2 - -']);
+    assert.deepEqual(rows.map(summaryOf), ['2 - 1 - -', '5 008 2 - -']);
     assert.equal(rows[0]?.fault, 'bank_code contains a character that cannot be printed');
   });
 
-  it('may leave out cells at the end of a row, and a cell too many is a fault of its row', async () => {
+  it('may omit cells at the end of a row; an extra cell is a fault of its row', async () => {
     const rows = await readRows(CSV_TYPE, 'bank_code,account_number,reference\n014,1\n014,2,A,B\n014,3,C,,');
-    assert.deepEqual(rows.map(brief), ['2 014 1 - -', '3 014 2 - A', '4 014 3 - C']);
+    assert.deepEqual(rows.map(summaryOf), ['2 014 1 - -', '3 014 2 - A', '4 014 3 - C']);
     assert.match(rows[1]?.fault ?? '', /more cells than the header row/);
     assert.equal(rows[2]?.fault, null);
   });
 
-  it('is refused as a whole, with the line, for what cannot be read', async () => {
+  it('is rejected as a whole, with the line of the fault', async () => {
     const header = 'bank_code,account_number';
     await assertRejected(CSV_TYPE, '', /the file is empty/);
     await assertRejected(CSV_TYPE, '\n \n', /the file is empty/);
@@ -80,14 +80,14 @@ describe('JSON', () => {
       { bank_code: '014', account_number: null, reference: '', other: [1] },
       {},
     );
-    assert.deepEqual((await readRows(JSON_TYPE, body)).map(brief), [
+    assert.deepEqual((await readRows(JSON_TYPE, body)).map(summaryOf), [
       '1 014 0012345678 Budi Santoso A-1',
       '2 014 - - -',
       '3 - - - -',
     ]);
   });
 
-  it('coerces nothing: a value that is no string is a fault of its row, and every fault is said', async () => {
+  it('converts nothing: every value that is not a string is named in the fault of its row', async () => {
     const list = [{ bank_code: 14, account_number: 12345678 }, { bank_code: true, account_number: {} }, 7, null];
     const rows = await readRows(JSON_TYPE, accounts(...list));
     assert.deepEqual(
@@ -102,14 +102,14 @@ describe('JSON', () => {
     assert.ok(rows.every(({ bankCode, accountNumber }) => bankCode === null && accountNumber === null));
   });
 
-  it('lets no text through that is too long or cannot be printed', async () => {
+  it('rejects text that is too long or cannot be printed, row by row', async () => {
     const bad = ['1'.repeat(513), '12\u00003', '12\t3', '12\u009f3', '12\ud8003'];
     const rows = await readRows(
       JSON_TYPE,
       accounts(...bad.map((each) => ({ bank_code: '014', account_number: each }))),
     );
     assert.deepEqual(
-      rows.map(brief),
+      rows.map(summaryOf),
       bad.map((_, index) => `${index + 1} 014 - - -`),
     );
     assert.ok(rows.every(({ fault }) => fault?.startsWith('account_number ')));
@@ -117,7 +117,7 @@ describe('JSON', () => {
     assert.equal(longest?.fault, null);
   });
 
-  it('is refused as a whole for what cannot be read', async () => {
+  it('is rejected as a whole when it cannot be read', async () => {
     await assertRejected(JSON_TYPE, '', /not valid JSON/);
     await assertRejected(JSON_TYPE, '{"accounts":[{"bank_code":"014",}]}', /line 1 column 33/);
     await assertRejected(JSON_TYPE, '[]', /object with an array accounts/);

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { assertRejected, brief, readRows, XLSX_TYPE } from './uploads.ts';
+import { assertRejected, readRows, summaryOf, XLSX_TYPE } from './uploads.ts';
 import { HEADER_ROW, sheetOf, type WorkbookParts, workbook } from './workbook.ts';
 import { zip } from './zip.ts';
 
 const read = (parts: WorkbookParts): Promise<string[]> =>
-  readRows(XLSX_TYPE, workbook(parts)).then((rows) => rows.map(brief));
+  readRows(XLSX_TYPE, workbook(parts)).then((rows) => rows.map(summaryOf));
 
 describe('a workbook', () => {
-  it('is read as Excel writes it: shared strings, rich text, rows and cells left out', async () => {
+  it('is read as Excel writes it: shared strings, rich text, omitted rows and cells', async () => {
     const sharedStrings =
       '<si><t>bank_code</t></si><si><t xml:space="preserve"> Account_Number </t></si><si><t>Catatan</t></si>' +
       '<si><t>014</t></si><si><r><rPr><b/></rPr><t>00123</t></r><r><t>45678</t></r><rPh sb="0" eb="1"><t>x</t></rPh></si>' +
@@ -32,7 +32,7 @@ describe('a workbook', () => {
     assert.deepEqual(await read({ sheets, others }), ['2 014 00<1>A - -']);
   });
 
-  it('takes the text that a formula came to, and coerces nothing that is no text', async () => {
+  it('takes the text result of a formula, and converts nothing that is not text', async () => {
     const cell = (row: number, attributes: string, value: string): string =>
       `<row r="${row}"><c r="A${row}" t="inlineStr"><is><t>014</t></is></c><c r="B${row}"${attributes}>${value}</c></row>`;
     const rows =
@@ -45,7 +45,10 @@ describe('a workbook', () => {
       cell(7, ' t="d"', '<v>2026-11-21</v>') +
       cell(8, ' t="inlineStr"', `<is><t>${'1'.repeat(513)}</t></is>`);
     const all = await readRows(XLSX_TYPE, workbook({ rows }));
-    assert.deepEqual(all.map(brief), ['2 014 0012345678 - -', ...[3, 4, 5, 6, 7, 8].map((row) => `${row} 014 - - -`)]);
+    assert.deepEqual(all.map(summaryOf), [
+      '2 014 0012345678 - -',
+      ...[3, 4, 5, 6, 7, 8].map((row) => `${row} 014 - - -`),
+    ]);
     const faults = all.map(({ fault }) => fault?.replace(/^account_number (.*?):.*$/, '$1') ?? null);
     assert.deepEqual(faults.slice(0, 6), [
       null,
@@ -58,8 +61,8 @@ describe('a workbook', () => {
     assert.equal(faults[6], 'account_number is longer than 512 characters');
   });
 
-  it('is refused as a whole for what cannot be read', async () => {
-    const refuse = (parts: WorkbookParts, says: RegExp): Promise<void> =>
+  it('is rejected as a whole when it cannot be read', async () => {
+    const assertPartsRejected = (parts: WorkbookParts, says: RegExp): Promise<void> =>
       assertRejected(XLSX_TYPE, workbook(parts), says);
     const unreadable = /not a readable workbook/;
     await assertRejected(XLSX_TYPE, '', unreadable);
@@ -72,14 +75,14 @@ describe('a workbook', () => {
       Buffer.concat([Buffer.from('d0cf11e0a1b11ae1', 'hex'), Buffer.alloc(512)]),
       /password/,
     );
-    await refuse({}, /first sheet is empty/);
-    await refuse({ rows: HEADER_ROW }, /contains no accounts/);
-    await refuse({ sheets: '' }, /no sheet with cells/);
-    await refuse({ rows: HEADER_ROW.replace('account_number', 'bank_code') }, /has bank_code twice/);
-    await refuse({ rows: HEADER_ROW.replace('account_number', 'account') }, /lacks account_number/);
-    await refuse({ sheet: '<worksheet><sheetData>' }, unreadable);
-    await refuse({ sheet: Buffer.from(sheetOf(HEADER_ROW), 'utf16le') }, unreadable);
-    await refuse({ others: [{ name: 'XL/Workbook.xml', data: '' }] }, unreadable);
+    await assertPartsRejected({}, /first sheet is empty/);
+    await assertPartsRejected({ rows: HEADER_ROW }, /contains no accounts/);
+    await assertPartsRejected({ sheets: '' }, /no sheet with cells/);
+    await assertPartsRejected({ rows: HEADER_ROW.replace('account_number', 'bank_code') }, /has bank_code twice/);
+    await assertPartsRejected({ rows: HEADER_ROW.replace('account_number', 'account') }, /lacks account_number/);
+    await assertPartsRejected({ sheet: '<worksheet><sheetData>' }, unreadable);
+    await assertPartsRejected({ sheet: Buffer.from(sheetOf(HEADER_ROW), 'utf16le') }, unreadable);
+    await assertPartsRejected({ others: [{ name: 'XL/Workbook.xml', data: '' }] }, unreadable);
     const broken = [
       '<row r="0"/>',
       '<row r="1048577"/>',
@@ -91,6 +94,6 @@ describe('a workbook', () => {
       '<row r="2"><c r="A2" t="other"><v>0</v></c></row>',
       '<row r="2"><c r="A2" t="inlineStr"><is><t>&nbsp;</t></is></c></row>',
     ];
-    for (const row of broken) await refuse({ rows: HEADER_ROW + row }, unreadable);
+    for (const row of broken) await assertPartsRejected({ rows: HEADER_ROW + row }, unreadable);
   });
 });

@@ -11,7 +11,7 @@ import {
 } from '../../apps/server/src/account-validations/uploads/upload-reader.ts';
 import { eventually } from '../support/eventually.ts';
 import { watchEventLoop } from './event-loop.ts';
-import { BLOCK_MS_MAX } from './harmless.ts';
+import { BLOCK_MS_MAX } from './hostile-upload.ts';
 import { manyRows } from './many-rows.ts';
 import { CSV_TYPE, JSON_TYPE, rowsOf } from './uploads.ts';
 
@@ -19,7 +19,7 @@ const ROWS = 50_000;
 
 const BUSY = { kind: 'busy' };
 const small = Buffer.from('bank_code,account_number\n014,0012345678\n');
-/** Takes a second or two. */
+/** Reading it takes a second or two. */
 let large: Buffer;
 
 function start(options: Partial<UploadReaderOptions> = {}): UploadReader & AsyncDisposable {
@@ -27,15 +27,15 @@ function start(options: Partial<UploadReaderOptions> = {}): UploadReader & Async
   return { ...reader, [Symbol.asyncDispose]: () => reader.close() };
 }
 
-/** Those that this process started to read uploads: their numbers. */
+/** The process IDs of the reader processes that this process has started. */
 function readingProcesses(): readonly number[] {
   const all = execFileSync('ps', ['-A', '-ww', '-o', 'ppid=,pid=,args='], { encoding: 'utf8' });
   const ours = new RegExp(String.raw`^\s*${process.pid}\s+(\d+)\s.*reader-process\.ts`, 'gm');
   return [...all.matchAll(ours)].map(([, pid]) => Number(pid));
 }
 
-const areReading = (count: number): Promise<void> =>
-  eventually(`${count} processes`, () => readingProcesses().length === count);
+const waitForReaders = (count: number): Promise<void> =>
+  eventually(`${count} reader processes`, () => readingProcesses().length === count);
 
 describe('reading uploads', () => {
   let bodies: Readonly<Record<UploadMediaType, Buffer>>;
@@ -45,7 +45,7 @@ describe('reading uploads', () => {
   });
 
   for (const mediaType of UPLOAD_MEDIA_TYPES) {
-    it(`takes ${ROWS} rows of ${mediaType} in seconds, while this process does other things`, async (t) => {
+    it(`takes ${ROWS} rows of ${mediaType} in seconds, without blocking this process`, async (t) => {
       await using reader = start();
       const stopWatching = watchEventLoop();
       const startedMs = performance.now();
@@ -60,7 +60,7 @@ describe('reading uploads', () => {
     });
   }
 
-  it('is done for two at a time, for others in their turn, and for no more than can wait', async () => {
+  it('reads two at a time, others in their order, and none beyond the queue', async () => {
     await using reader = start({ queueMax: 3 });
     const order: number[] = [];
     const read = async (id: number): Promise<string> => {
@@ -70,22 +70,22 @@ describe('reading uploads', () => {
     };
     const reading = [0, 1, 2, 3, 4, 5].map(read);
     assert.equal(await reading[5], 'busy');
-    await areReading(2);
+    await waitForReaders(2);
     assert.deepEqual(await Promise.all(reading), [...Array(5).fill('rows'), 'busy']);
-    // When one of them is done, only one of those before it can still be read: it had the other place.
+    // When one upload ends, at most one earlier upload is still being read, in the other slot.
     for (const [place, id] of order.slice(1).entries()) {
       const earlier = order.slice(1, 1 + place).filter((done) => done < id).length;
-      assert.ok(earlier >= id - 1, `who came first is read first: ${order.join(' ')}`);
+      assert.ok(earlier >= id - 1, `read in the order of arrival: ${order.join(' ')}`);
     }
     const more = ['one', 'two', 'three'].map((client) => reader.read(client, JSON_TYPE, large));
     await nextTurn();
-    assert.equal(readingProcesses().length, 2, 'a place was handed on and left free too');
+    assert.equal(readingProcesses().length, 2, 'a slot was passed on and freed as well');
     await reader.close();
     await Promise.all(more);
   });
 
-  /** Regression: six workbooks that took long to read made another client's forty bytes wait for all of them. */
-  it('has one place for a client, and the next is of whoever has not been served', async () => {
+  /** Regression: an upload of forty bytes waited for six slow workbooks of another client. */
+  it('has one slot for each client, and clients that were not served come first', async () => {
     await using reader = start({ queueMax: 8 });
     const order: string[] = [];
     const read = async (client: string, body: Buffer): Promise<string> => {
@@ -94,8 +94,8 @@ describe('reading uploads', () => {
       return kind;
     };
     const greedy = Array.from({ length: 4 }, () => read('greedy', bodies[CSV_TYPE]));
-    assert.equal(await greedy[3], 'busy', 'it has a quarter of those that may wait');
-    await areReading(1);
+    assert.equal(await greedy[3], 'busy', 'a client has a quarter of the queue');
+    await waitForReaders(1);
     const others = ['other', 'third', 'fourth'].map((client) => read(client, small));
     assert.deepEqual(await Promise.all([...greedy, ...others]), [
       'rows',
@@ -110,40 +110,40 @@ describe('reading uploads', () => {
     assert.ok(order.indexOf('fourth') < order.indexOf('greedy', order.indexOf('greedy', 1) + 1), order.join(' '));
   });
 
-  it('ends with the service: what is under way is busy, and no process is left', async () => {
+  it('ends with the service: uploads in progress are busy, and no process is left', async () => {
     const reader = start();
     const reading = ['one', 'two', 'three'].map((client) => reader.read(client, JSON_TYPE, large));
-    await areReading(2);
+    await waitForReaders(2);
     await reader.close();
     assert.deepEqual(readingProcesses(), []);
     assert.deepEqual(await Promise.all(reading), [BUSY, BUSY, BUSY]);
     assert.deepEqual(await reader.read('one', CSV_TYPE, small), BUSY);
   });
 
-  it('ends in a fault when it takes too long or its process is killed, and the next is read', async () => {
-    await using hurried = start({ timeoutMs: 100 });
-    const late = await hurried.read('one', JSON_TYPE, large);
+  it('is a fault when it takes too long or its process is killed, and the next one is read', async () => {
+    await using impatient = start({ timeoutMs: 100 });
+    const late = await impatient.read('one', JSON_TYPE, large);
     assert.match(late.kind === 'fault' ? late.message : late.kind, /too much time or memory/);
 
     await using reader = start({ concurrencyMax: 1 });
     const reading = reader.read('one', JSON_TYPE, large);
     const next = reader.read('two', CSV_TYPE, small);
-    await areReading(1);
+    await waitForReaders(1);
     for (const pid of readingProcesses()) process.kill(pid, 'SIGKILL');
     const killed = await reading;
     assert.equal(killed.kind === 'fault' ? killed.code : killed.kind, 'PAYLOAD_TOO_LARGE');
     assert.equal(rowsOf(await next).length, 1);
   });
 
-  it('is done where nothing can be written, reached or started, and no secret is known', async (t) => {
+  it('runs in a process that cannot write, connect or start processes, and has no secrets', async (t) => {
     process.env['TIBA_TEST_SECRET'] = 'known';
     t.after(() => delete process.env['TIBA_TEST_SECRET']);
     await using reader = start();
     void reader.read('one', JSON_TYPE, large);
-    await areReading(1);
+    await waitForReaders(1);
     const [pid] = readingProcesses();
-    const said = execFileSync('ps', ['eww', '-o', 'args=', '-p', String(pid)], { encoding: 'utf8' });
-    assert.match(said, / --permission --allow-fs-read=\* [^]*reader-process\.ts application\/json/);
-    assert.doesNotMatch(said, /--allow-(?!fs-read)|TIBA_TEST_SECRET/);
+    const command = execFileSync('ps', ['eww', '-o', 'args=', '-p', String(pid)], { encoding: 'utf8' });
+    assert.match(command, / --permission --allow-fs-read=\* [^]*reader-process\.ts application\/json/);
+    assert.doesNotMatch(command, /--allow-(?!fs-read)|TIBA_TEST_SECRET/);
   });
 });

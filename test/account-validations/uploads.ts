@@ -20,20 +20,20 @@ export async function readRows(mediaType: UploadMediaType, body: Buffer | string
   return rowsOf(await readUpload(mediaType, Buffer.from(body)));
 }
 
-/** The upload is refused as a whole, with this code, and this in the message. */
+/** The upload is rejected as a whole, with this code and a message that matches. */
 export async function assertRejected(
   mediaType: UploadMediaType,
   body: Buffer | string,
-  says: RegExp,
+  message: RegExp,
   code: UploadFault['code'] = 'INVALID_FORMAT',
 ): Promise<void> {
   const result = await readUpload(mediaType, Buffer.from(body));
   assert.equal(result.kind, 'fault', JSON.stringify(result).slice(0, 500));
   if (result.kind !== 'fault') return;
   assert.equal(result.code, code, result.message);
-  assert.match(result.message, says);
+  assert.match(result.message, message);
 }
 
-/** What a row is, in one line: easier to compare by eye. */
-export const brief = ({ rowNumber, bankCode, accountNumber, expectedAccountName, reference }: UploadRow): string =>
+/** A row in one line, which is easier to compare by eye. */
+export const summaryOf = ({ rowNumber, bankCode, accountNumber, expectedAccountName, reference }: UploadRow): string =>
   [rowNumber, bankCode, accountNumber, expectedAccountName, reference].map((each) => each ?? '-').join(' ');

@@ -1,6 +1,6 @@
 import { type ZipEntry, zip } from './zip.ts';
 
-/** A workbook as ECMA-376 has it, put together by hand: what is inside `sheetData` and `sst`, and what stands around them. */
+/** A workbook (ECMA-376) that is assembled by hand: the content of `sheetData` and `sst`, and the parts around them. */
 export interface WorkbookParts {
   readonly rows?: string;
   readonly sharedStrings?: string;

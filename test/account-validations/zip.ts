@@ -1,12 +1,12 @@
 import { crc32, deflateRawSync } from 'node:zlib';
 
-/** A zip written by hand, so that it can lie where no library would. */
+/** A zip that is written by hand, so that it can contain what no library would write. */
 export interface ZipEntry {
   readonly name: string;
   readonly data: Buffer | string;
-  /** What the zip says it holds; without it, the truth. */
+  /** The size that the directory states; by default the real one. */
   readonly declaredSize?: number;
-  /** Bit 0 says that it is encrypted. */
+  /** Bit 0 marks the entry as encrypted. */
   readonly flags?: number;
 }
 
@@ -28,9 +28,9 @@ export function zip(entries: readonly ZipEntry[]): Buffer {
     common.writeUInt32LE(declaredSize ?? bytes.length, 18);
     common.writeUInt16LE(fileName.length, 22);
     const file = Buffer.concat([Buffer.from('PK\x03\x04'), common, fileName, deflated]);
-    const place = Buffer.alloc(14);
-    place.writeUInt32LE(offset, 10);
-    directory.push(Buffer.concat([Buffer.from('PK\x01\x02\x14\x00', 'latin1'), common, place, fileName]));
+    const location = Buffer.alloc(14);
+    location.writeUInt32LE(offset, 10);
+    directory.push(Buffer.concat([Buffer.from('PK\x01\x02\x14\x00', 'latin1'), common, location, fileName]));
     files.push(file);
     offset += file.length;
   }

@@ -8,15 +8,15 @@ import {
 import { watchEventLoop } from './event-loop.ts';
 
 export const MIB = 1024 * 1024;
-/** The body itself, its copies on the way, and garbage. */
+/** For the body, its copies, and garbage. */
 const GROWTH_MAX = 128 * MIB;
-/** Time that every other request waits. A spawn alone takes ten where the machine is busy; reading a body would take seconds. */
+/** The time that other requests wait. A spawn alone takes 10 ms on a busy machine; reading a body would take seconds. */
 export const BLOCK_MS_MAX = 100;
 
 export const createTestReader = (): UploadReader => createUploadReader({ log: pino({ level: 'silent' }) });
 
-/** The upload of somebody who means harm is refused, here with its message, while this process goes on undisturbed and does not grow. */
-export async function assertHarmless(
+/** Asserts that a hostile upload is rejected while this process is neither blocked nor grows. Returns the message. */
+export async function assertRejectedSafely(
   reader: UploadReader,
   mediaType: UploadMediaType,
   body: Buffer | string,
@@ -27,7 +27,7 @@ export async function assertHarmless(
   const stopWatching = watchEventLoop();
   const result = await reader.read('alpha', mediaType, bytes);
   const longestMs = stopWatching();
-  assert.ok(result.kind === 'fault', `it was not refused: ${result.kind}`);
+  assert.ok(result.kind === 'fault', `it was not rejected: ${result.kind}`);
   assert.equal(result.code, code, result.message);
   assert.ok(longestMs < BLOCK_MS_MAX, `blocked for ${longestMs} ms`);
   assert.ok(process.memoryUsage().rss - before < GROWTH_MAX, 'this process grew');
