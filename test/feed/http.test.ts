@@ -31,13 +31,13 @@ suite('access to the feed', () => {
   });
 
   test('the token of a client of the public API: 403, and nothing is stored', async () => {
-    const fed = newUpdate();
+    const update = newUpdate();
     for (const { token } of [service.alpha, service.beta]) {
-      const answer = await post(service, JSON.stringify(fed), { token });
+      const answer = await post(service, JSON.stringify(update), { token });
       assert.deepEqual([answer.status, answer.json.error_code], [403, 'FORBIDDEN']);
       assert.match(answer.headers.get('www-authenticate') ?? '', /error="insufficient_scope", scope="feed:write"/);
     }
-    const stored = await service.get(`/api/v1/check-status/${String(fed['transaction_id'])}`);
+    const stored = await service.get(`/api/v1/check-status/${String(update['transaction_id'])}`);
     assert.equal(stored.status, 404);
   });
 
@@ -58,11 +58,11 @@ suite('access to the feed', () => {
 
   test('the source of a status update record is the client that fed it', async () => {
     const other = await service.addClient('second-core', ['feed:write']);
-    const fed = newUpdate();
-    await post(service, JSON.stringify(fed), { token: other.token });
+    const update = newUpdate();
+    await post(service, JSON.stringify(update), { token: other.token });
     const [stored] = await service.app.database.query<{ source: string }>(
       "select source from tiba.status_updates where transaction_id = $1 and source <> 'clock'",
-      [fed['transaction_id']],
+      [update['transaction_id']],
     );
     assert.equal(stored?.source, 'second-core');
   });
@@ -138,14 +138,14 @@ suite('NDJSON', () => {
     for (const body of ['', '\n', '\r\n\r\n', '   ']) assert.deepEqual(reportOf(await post(service, body)), only({}));
   });
 
-  test('may be longer than JSON may', async () => {
+  test('may be longer than the limit of JSON', async () => {
     const body = Array.from({ length: 4_000 }, newLine).join('\n');
     assert.ok(body.length > 1024 * 1024);
     assert.deepEqual(reportOf(await post(service, body)), only({ inserted: 4_000 }));
   });
 
-  // Regression: one statement of 30 MB came too close to its deadline, and repeating the feed could not help.
-  test('of the longest lines is stored in smaller batches', async () => {
+  // Regression: one statement of 30 MB came too close to its timeout, and a repeated feed failed again.
+  test('long lines are stored in smaller batches', async () => {
     const note = 'x1y2'.repeat(15_000);
     const body = Array.from({ length: 120 }, () => JSON.stringify({ ...newUpdate(), note })).join('\n');
     assert.deepEqual(reportOf(await post(service, body)), only({ inserted: 120 }));
@@ -158,8 +158,8 @@ suite('NDJSON', () => {
   });
 });
 
-suite('anything else', () => {
-  test('is 415', async () => {
+suite('other requests', () => {
+  test('other media types are 415', async () => {
     for (const type of [
       'text/plain',
       'application/xml',
@@ -187,20 +187,20 @@ suite('anything else', () => {
   });
 });
 
-test('the metrics count every line once, by what came of it', async () => {
+test('the metrics count every line once, by its outcome', async () => {
   const count = async (): Promise<Record<string, number>> => {
     const text = await (await fetch(`${service.operatorUrl}/metrics`)).text();
     const lines = text.matchAll(/^tiba_feed_lines_total\{outcome="(\w+)"\} (\d+)$/gm);
     return Object.fromEntries(lines.map(([, outcome, value]) => [outcome, Number(value)]));
   };
-  const fed = newUpdate();
-  const id = fed['transaction_id'];
+  const first = newUpdate();
+  const id = first['transaction_id'];
   const before = await count();
   await post(
     service,
     [
-      fed,
-      fed,
+      first,
+      first,
       { client_id: 'alpha', transaction_id: id, status: 'SUCCESS' },
       { client_id: 'alpha', transaction_id: id, status: 'SUCCESS', amount: '1' },
       { client_id: 'alpha', transaction_id: newId(), status: 'SUCCESS' },
@@ -214,8 +214,8 @@ test('the metrics count every line once, by what came of it', async () => {
   assert.deepEqual(Object.fromEntries(grown), { inserted: 1, unchanged: 1, advanced: 1, conflict: 1, rejected: 2 });
 });
 
-// Regression: refusals wait for nothing, and so many of them held up every other request for seconds.
-test('a feed that is wrong from end to end leaves room for other requests', async () => {
+// Regression: rejected lines cause no I/O, and a long run of them blocked every other request for seconds.
+test('a feed in which every line is wrong does not block other requests', async () => {
   const pending = new AbortController();
   const wrong = post(service, `[${'{},'.repeat(60_000)}{}]`, JSON_TYPE).finally(() => pending.abort());
   let answered = 0;
@@ -223,5 +223,5 @@ test('a feed that is wrong from end to end leaves room for other requests', asyn
     assert.equal((await fetch(`${service.operatorUrl}/livez`)).status, 200);
   }
   assert.equal((await wrong).status, 200);
-  assert.ok(answered > 10, `${answered} requests were answered meanwhile`);
+  assert.ok(answered > 10, `${answered} requests were answered during the feed`);
 });
