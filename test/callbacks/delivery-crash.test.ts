@@ -43,13 +43,13 @@ test('a callback is sent again with the same id when its process is killed befor
   await kill(child);
 
   receiver.respond = respondWith(200);
-  const { wakeDueEndpoints } = setup.start(context);
+  const { wakeDueEndpoints } = setup.startDispatcher(context);
   await wakeDueEndpoints();
   // Until the lease ends, the delivery may still be in flight elsewhere; new events are sent at once.
   const [other] = await setup.succeed(1);
   await receiver.untilReceived(2);
   assert.deepEqual(receiver.requests.map(webhookId), [id, other]);
-  setup.clock.push(LEASE_MS);
+  setup.clock.advance(LEASE_MS);
   await wakeDueEndpoints();
   const [first, , again] = await receiver.untilReceived(3);
   assert.ok(again !== undefined);
@@ -79,8 +79,8 @@ test('a callback is sent again with the same id when its process is killed befor
   await kill(child);
 
   receiver.respond = respondWith(200);
-  setup.clock.push(LEASE_MS);
-  const { wakeDueEndpoints } = setup.start(context);
+  setup.clock.advance(LEASE_MS);
+  const { wakeDueEndpoints } = setup.startDispatcher(context);
   await wakeDueEndpoints();
   const [, again] = await receiver.untilReceived(2);
   assert.ok(again !== undefined);
@@ -92,7 +92,7 @@ test('a callback is sent again with the same id when its process is killed befor
 test('no delivery is lost when PostgreSQL closes every connection again and again', async (context) => {
   const receiver = await startCallbackReceiver(context);
   const endpoint = await setup.addEndpoint(receiver.callbackUrl);
-  setup.start(context);
+  setup.startDispatcher(context);
   const administrator = new pg.Client(setup.testDatabase.connection);
   await administrator.connect();
   context.after(() => administrator.end());
@@ -115,7 +115,7 @@ test('no delivery is lost when PostgreSQL closes every connection again and agai
     await cut();
   }
   await eventually('all to be delivered', async () => {
-    setup.clock.push(500);
+    setup.clock.advance(500);
     const found = await setup.deliveriesTo(endpoint).catch(() => []);
     return found.length >= expected.size && found.every(({ state }) => state === 'delivered');
   });

@@ -22,7 +22,7 @@ after(() => setup?.close());
 async function begin(
   context: TestContext,
   answer: Respond,
-): Promise<{ receiver: CallbackReceiver; endpoint: Endpoint; look: () => Promise<void> }> {
+): Promise<{ receiver: CallbackReceiver; endpoint: Endpoint; wakeDueEndpoints: () => Promise<void> }> {
   // Pending deliveries of other tests would become due each time the clock advances.
   await setup.database.query('delete from tiba.callback_attempts');
   await setup.database.query('delete from tiba.callback_deliveries');
@@ -30,9 +30,9 @@ async function begin(
                                where disabled_at is null`);
   const receiver = await startCallbackReceiver(context, answer);
   const endpoint = await setup.addEndpoint(receiver.callbackUrl);
-  const { wakeDueEndpoints } = setup.start(context);
+  const { wakeDueEndpoints } = setup.startDispatcher(context);
   await setup.succeed(1);
-  return { receiver, endpoint, look: wakeDueEndpoints };
+  return { receiver, endpoint, wakeDueEndpoints };
 }
 
 const only = <T>([first]: readonly T[]): T => {
@@ -46,7 +46,7 @@ function delayOf({ next_attempt_at: next, tries }: DeliveryState): number {
 }
 
 test('a delivery that always fails is exhausted after ten attempts on the schedule with one id', async (context) => {
-  const { receiver, endpoint, look } = await begin(context, respondWith(500, 'this is 500'));
+  const { receiver, endpoint, wakeDueEndpoints } = await begin(context, respondWith(500, 'this is 500'));
   for (let attempt = 1; attempt <= 10; attempt += 1) {
     const delivery = only(await setup.untilAttempts(endpoint, attempt));
     assert.equal(delivery.attempts, attempt);
@@ -60,8 +60,8 @@ test('a delivery that always fails is exhausted after ten attempts on the schedu
     const plannedMs = ATTEMPT_DELAYS_MS[attempt] ?? 0;
     const delayMs = delayOf(delivery);
     assert.ok(delayMs >= plannedMs * 0.9 - 2 && delayMs <= plannedMs * 1.1 + 2, `${delayMs} ms after ${attempt}`);
-    setup.clock.push(delayMs);
-    await look();
+    setup.clock.advance(delayMs);
+    await wakeDueEndpoints();
   }
   assert.equal(receiver.requests.length, 10);
   assert.equal(new Set(receiver.requests.map(webhookId)).size, 1);
@@ -74,12 +74,12 @@ test('a delivery that always fails is exhausted after ten attempts on the schedu
 });
 
 test('a delivery is not sent before it is due', async (context) => {
-  const { receiver, endpoint, look } = await begin(context, respondWith(500));
+  const { receiver, endpoint, wakeDueEndpoints } = await begin(context, respondWith(500));
   await setup.untilAttempts(endpoint, 1);
-  setup.clock.push(5.5 * SECOND_MS);
+  setup.clock.advance(5.5 * SECOND_MS);
   const failedTwice = only(await setup.untilAttempts(endpoint, 2));
-  setup.clock.push(delayOf(failedTwice) - 20 * SECOND_MS);
-  await look();
+  setup.clock.advance(delayOf(failedTwice) - 20 * SECOND_MS);
+  await wakeDueEndpoints();
   await setup.succeed(1);
   // A newer delivery that is due arrives; the one that is not due was not sent before it.
   await receiver.untilReceived(3);
@@ -141,9 +141,9 @@ test('an unreachable receiver is a failure with a reason that can be shown to th
 });
 
 test('410 disables the endpoint, is logged for the operator, and stops all callbacks', async (context) => {
-  const { endpoint, receiver, look } = await begin(context, respondWith(410));
+  const { endpoint, receiver, wakeDueEndpoints } = await begin(context, respondWith(410));
   await setup.untilAttempts(endpoint, 1);
-  const { disabled_reason: reason, failing_since: failingSince } = await setup.stateOf(endpoint);
+  const { disabled_reason: reason, failing_since: failingSince } = await setup.endpointState(endpoint);
   assert.equal(reason, 'gone');
   assert.ok(failingSince instanceof Date);
   const line = setup.logged.find(({ endpointId }) => endpointId === endpoint.endpointId);
@@ -152,65 +152,68 @@ test('410 disables the endpoint, is logged for the operator, and stops all callb
 
   // New events create no deliveries for it, and its pending delivery stays unsent.
   await setup.succeed(1);
-  setup.clock.push(DAY_MS);
+  setup.clock.advance(DAY_MS);
   const healthy = await startCallbackReceiver(context);
   await setup.addEndpoint(healthy.callbackUrl);
   await setup.succeed(1);
-  await look();
+  await wakeDueEndpoints();
   await healthy.untilReceived(1);
   assert.equal(receiver.requests.length, 1);
   assert.equal(only(await setup.deliveriesTo(endpoint)).state, 'pending');
 });
 
 test('failing_since is set by the first failure and cleared by a success', async (context) => {
-  const { endpoint, receiver, look } = await begin(context, respondWith(503));
+  const { endpoint, receiver, wakeDueEndpoints } = await begin(context, respondWith(503));
   const first = only(await setup.untilAttempts(endpoint, 1));
-  const { failing_since: failingSince } = await setup.stateOf(endpoint);
+  const { failing_since: failingSince } = await setup.endpointState(endpoint);
   assert.ok(Math.abs((failingSince?.getTime() ?? 0) - (first.tries[0]?.ended_ms ?? 0)) < 5);
 
-  setup.clock.push(6 * SECOND_MS);
-  await look();
+  setup.clock.advance(6 * SECOND_MS);
+  await wakeDueEndpoints();
   await setup.untilAttempts(endpoint, 2);
-  assert.deepEqual((await setup.stateOf(endpoint)).failing_since, failingSince);
+  assert.deepEqual((await setup.endpointState(endpoint)).failing_since, failingSince);
 
   receiver.respond = respondWith(200);
   await setup.succeed(1);
   await setup.untilAttempts(endpoint, 3);
-  assert.equal((await setup.stateOf(endpoint)).failing_since, null);
+  assert.equal((await setup.endpointState(endpoint)).failing_since, null);
 });
 
 test('an endpoint that has failed for five days is disabled by its next failure, not earlier', async (context) => {
   const { endpoint } = await begin(context, respondWith(500));
   await setup.untilAttempts(endpoint, 1);
-  setup.clock.push(5 * DAY_MS - 60 * SECOND_MS);
+  setup.clock.advance(5 * DAY_MS - 60 * SECOND_MS);
   await setup.succeed(1);
   await setup.untilAttempts(endpoint, 2);
-  assert.equal((await setup.stateOf(endpoint)).disabled_reason, null);
+  assert.equal((await setup.endpointState(endpoint)).disabled_reason, null);
 
-  setup.clock.push(60 * SECOND_MS);
+  setup.clock.advance(60 * SECOND_MS);
   await setup.succeed(1);
-  await eventually('the endpoint to be disabled', async () => (await setup.stateOf(endpoint)).disabled_at !== null);
-  assert.equal((await setup.stateOf(endpoint)).disabled_reason, 'failing');
+  await eventually(
+    'the endpoint to be disabled',
+    async () => (await setup.endpointState(endpoint)).disabled_at !== null,
+  );
+  assert.equal((await setup.endpointState(endpoint)).disabled_reason, 'failing');
 });
 
 test('a success in between restarts the five days', async (context) => {
   const { endpoint, receiver } = await begin(context, respondWith(500));
   await setup.untilAttempts(endpoint, 1);
-  setup.clock.push(4 * DAY_MS);
+  setup.clock.advance(4 * DAY_MS);
   receiver.respond = respondWith(200);
   await setup.succeed(1);
   await eventually('the success', async () =>
     (await setup.deliveriesTo(endpoint)).some(({ state }) => state === 'delivered'),
   );
   receiver.respond = respondWith(500);
-  setup.clock.push(2 * DAY_MS);
+  setup.clock.advance(2 * DAY_MS);
   await setup.succeed(1);
-  await eventually('another failure', async () => (await setup.stateOf(endpoint)).failing_since !== null);
-  assert.equal((await setup.stateOf(endpoint)).disabled_reason, null);
+  await eventually('another failure', async () => (await setup.endpointState(endpoint)).failing_since !== null);
+  assert.equal((await setup.endpointState(endpoint)).disabled_reason, null);
 });
 
 test('a replay restarts the schedule of a delivery and continues its attempt numbers', async (context) => {
-  const { endpoint, look } = await begin(context, respondWith(500));
+  const { endpoint, wakeDueEndpoints } = await begin(context, respondWith(500));
   await setup.untilAttempts(endpoint, 1);
   await setup.database.query(
     `update tiba.callback_deliveries
@@ -223,7 +226,7 @@ test('a replay restarts the schedule of a delivery and continues its attempt num
       where endpoint_id = $1`,
     [endpoint.endpointId],
   );
-  await look();
+  await wakeDueEndpoints();
   const delivery = only(await setup.untilAttempts(endpoint, 2));
   assert.equal(delivery.state, 'pending');
   assert.equal(delivery.tries.at(-1)?.attempt, 11);

@@ -25,7 +25,7 @@ async function disableAll(): Promise<void> {
 test('results of 150 endpoints that end at once are recorded', async (context) => {
   const receiver = await startCallbackReceiver(context);
   for (let count = 0; count < 150; count += 1) await setup.addEndpoint(receiver.callbackUrl);
-  setup.start(context);
+  setup.startDispatcher(context);
   await setup.succeed(3);
   await eventually('all to be delivered', async () => {
     const [row] = await setup.database.query<{ count: string }>(
@@ -41,7 +41,7 @@ test('results of 150 endpoints that end at once are recorded', async (context) =
 test('a disabled client is sent nothing until it is enabled again', async (context) => {
   const receiver = await startCallbackReceiver(context);
   const endpoint = await setup.addEndpoint(receiver.callbackUrl);
-  const dispatcher = setup.start(context);
+  const dispatcher = setup.startDispatcher(context);
   await changeClient(setup.database, 'alpha', 'disable');
   await setup.succeed(1);
   await dispatcher.wakeDueEndpoints();
@@ -61,7 +61,7 @@ test('an attempt that was in flight during a replay does not undo it', async (co
   const held: ServerResponse[] = [];
   const receiver = await startCallbackReceiver(context, (response) => void held.push(response));
   const endpoint = await setup.addEndpoint(receiver.callbackUrl);
-  setup.start(context);
+  setup.startDispatcher(context);
   await setup.succeed(1);
   await receiver.untilReceived(1);
   await setup.database.query(

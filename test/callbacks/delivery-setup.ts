@@ -2,10 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { Writable } from 'node:stream';
 import type { TestContext } from 'node:test';
 import pino from 'pino';
-import { createSeal, hashSecret } from '../../apps/server/src/auth/secrets.ts';
+import { createSeal, hashSecret, type Seal } from '../../apps/server/src/auth/secrets.ts';
 import { type CallbackDispatcher, createDispatcher } from '../../apps/server/src/callbacks/dispatcher.ts';
 import { createCallbackSender } from '../../apps/server/src/callbacks/send.ts';
 import { parseUpdate } from '../../apps/server/src/feed/parse-update.ts';
+import type { Log } from '../../apps/server/src/observability/log.ts';
 import { createMetrics } from '../../apps/server/src/observability/metrics.ts';
 import { createGuardedHttp } from '../../apps/server/src/outbound/guarded-http.ts';
 import { insertClient } from '../../apps/server/src/postgres/clients.ts';
@@ -49,7 +50,7 @@ export interface EndpointState {
 /** A running clock that tests can advance. */
 export interface TestClock {
   (): number;
-  push(ms: number): void;
+  advance(ms: number): void;
 }
 
 /** Deliveries on a real database, without the rest of the service. */
@@ -62,11 +63,11 @@ export interface DeliverySetup {
   /** Applies updates that `count` new transactions have succeeded. Returns the expected webhook-ids. */
   succeed(count: number): Promise<string[]>;
   /** Starts another dispatcher with its own connections, like another process. It closes with the test. */
-  start(context: TestContext): CallbackDispatcher;
+  startDispatcher(context: TestContext): CallbackDispatcher;
   deliveriesTo(endpoint: EndpointKey): Promise<readonly DeliveryState[]>;
   /** Resolves with the deliveries when `count` attempts in total are recorded. */
   untilAttempts(endpoint: EndpointKey, count: number): Promise<readonly DeliveryState[]>;
-  stateOf(endpoint: EndpointKey): Promise<EndpointState>;
+  endpointState(endpoint: EndpointKey): Promise<EndpointState>;
 }
 
 export async function setUpDeliveries(): Promise<DeliverySetup & { close(): Promise<void> }> {
@@ -79,26 +80,7 @@ export async function setUpDeliveries(): Promise<DeliverySetup & { close(): Prom
   const secretHash = hashSecret('unused');
   const limits = { 'check-status': 0, 'check-account': 0 };
   await insertClient(database, { clientId: 'alpha', name: 'alpha', secretHash, scopes: [], limits });
-  const ledger = createTransactionUpdater({ database, expectedMs: () => 1_800_000, firstInquiryMs: 5_000 });
-  let ahead = 0;
-  const clock: TestClock = Object.assign(() => Date.now() + ahead, { push: (ms: number) => void (ahead += ms) });
-  let created = 0;
-
-  async function deliveriesTo({ clientId, endpointId }: EndpointKey): Promise<readonly DeliveryState[]> {
-    return database.query<DeliveryState & Record<string, unknown>>(
-      `select 'evt_' || v.subject_id || '_' || v.version as id, d.state, d.attempts, d.next_attempt_at,
-              coalesce((select json_agg(json_build_object('attempt', a.attempt, 'http_status', a.http_status,
-                                          'answer', a.answer, 'error', a.error,
-                                          'ended_ms', extract(epoch from a.started_at) * 1000 + a.duration_ms)
-                                        order by a.attempt)
-                          from tiba.callback_attempts a
-                         where a.client_id = d.client_id and a.endpoint_id = d.endpoint_id and a.sequence = d.sequence),
-                       '[]') as tries
-         from tiba.callback_deliveries d join tiba.events v using (client_id, sequence)
-        where d.client_id = $1 and d.endpoint_id = $2 order by d.sequence`,
-      [clientId, endpointId],
-    );
-  }
+  const clock = createTestClock();
 
   return {
     database,
@@ -115,66 +97,102 @@ export async function setUpDeliveries(): Promise<DeliverySetup & { close(): Prom
       );
       return { clientId: 'alpha', endpointId, secret };
     },
-    async succeed(count) {
-      const ids = Array.from({ length: count }, () => `TB${String((created += 1)).padStart(10, '0')}`);
-      const said = ids.map((id) =>
-        statusUpdate({
-          transaction_id: id,
-          reference_id: id,
-          status: 'SUCCESS',
-          processed_at: '2026-11-21T04:40:00.000Z',
-        }),
-      );
-      const words = said.map((each, index) => ({
-        line: index + 1,
-        source: 'core',
-        raw: JSON.stringify(each),
-        update: parseUpdate(each, testBanks),
-      }));
-      await ledger.apply(words);
-      return ids.map((id) => `evt_${id}_1`);
-    },
-    start(context) {
-      const http = createGuardedHttp({ policy: { ports: [], allowed: [], loopbackHttp: true } });
-      const ownDatabase = openDatabase({ connection: testDatabase.connection, connectionsMax: 3, log });
-      const deliveries = createDispatcher({
-        connection: testDatabase.connection,
-        database: ownDatabase,
-        send: createCallbackSender({ http, seal, now: clock }),
-        log,
-        metrics: createMetrics(),
-        now: clock,
-      });
-      context.after(async () => {
-        await deliveries.close();
-        await ownDatabase.close();
-        await http.close();
+    succeed: createSuccesses(database),
+    startDispatcher: (context) => startDispatcher(context, { testDatabase, seal, log, clock }),
+    deliveriesTo: (endpoint) => deliveriesTo(database, endpoint),
+    async untilAttempts(endpoint, count) {
+      let deliveries = await deliveriesTo(database, endpoint);
+      await eventually(`${count} recorded attempts`, async () => {
+        deliveries = await deliveriesTo(database, endpoint);
+        return deliveries.reduce((sum, { tries }) => sum + tries.length, 0) >= count;
       });
       return deliveries;
     },
-    deliveriesTo,
-    async untilAttempts(endpoint, count) {
-      let found = await deliveriesTo(endpoint);
-      await eventually(`${count} recorded attempts`, async () => {
-        found = await deliveriesTo(endpoint);
-        return found.reduce((sum, { tries }) => sum + tries.length, 0) >= count;
-      });
-      return found;
-    },
-    async stateOf({ clientId, endpointId }) {
-      const [state] = await database.query<EndpointState & Record<string, unknown>>(
-        `select failing_since, disabled_at, disabled_reason from tiba.callback_endpoints
-          where client_id = $1 and endpoint_id = $2`,
-        [clientId, endpointId],
-      );
-      if (state === undefined) throw new Error(`unknown endpoint ${endpointId}`);
-      return state;
-    },
+    endpointState: (endpoint) => endpointState(database, endpoint),
     async close() {
       await database.close();
       await testDatabase.drop();
     },
   };
+}
+
+function createTestClock(): TestClock {
+  let aheadMs = 0;
+  return Object.assign(() => Date.now() + aheadMs, { advance: (ms: number) => void (aheadMs += ms) });
+}
+
+function createSuccesses(database: Database): DeliverySetup['succeed'] {
+  const updater = createTransactionUpdater({ database, expectedMs: () => 1_800_000, firstInquiryMs: 5_000 });
+  let created = 0;
+  return async (count) => {
+    const ids = Array.from({ length: count }, () => `TB${String((created += 1)).padStart(10, '0')}`);
+    const messages = ids.map((id) =>
+      statusUpdate({
+        transaction_id: id,
+        reference_id: id,
+        status: 'SUCCESS',
+        processed_at: '2026-11-21T04:40:00.000Z',
+      }),
+    );
+    const updates = messages.map((message, index) => ({
+      line: index + 1,
+      source: 'core',
+      raw: JSON.stringify(message),
+      update: parseUpdate(message, testBanks),
+    }));
+    await updater.apply(updates);
+    return ids.map((id) => `evt_${id}_1`);
+  };
+}
+
+interface DispatcherSetup {
+  readonly testDatabase: TestDatabase;
+  readonly seal: Seal;
+  readonly log: Log;
+  readonly clock: TestClock;
+}
+
+function startDispatcher(
+  context: TestContext,
+  { testDatabase, seal, log, clock }: DispatcherSetup,
+): CallbackDispatcher {
+  const { connection } = testDatabase;
+  const http = createGuardedHttp({ policy: { ports: [], allowed: [], loopbackHttp: true } });
+  const database = openDatabase({ connection, connectionsMax: 3, log });
+  const send = createCallbackSender({ http, seal, now: clock });
+  const dispatcher = createDispatcher({ connection, database, send, log, metrics: createMetrics(), now: clock });
+  context.after(async () => {
+    await dispatcher.close();
+    await database.close();
+    await http.close();
+  });
+  return dispatcher;
+}
+
+function deliveriesTo(database: Database, { clientId, endpointId }: EndpointKey): Promise<readonly DeliveryState[]> {
+  return database.query<DeliveryState & Record<string, unknown>>(
+    `select 'evt_' || v.subject_id || '_' || v.version as id, d.state, d.attempts, d.next_attempt_at,
+            coalesce((select json_agg(json_build_object('attempt', a.attempt, 'http_status', a.http_status,
+                                        'answer', a.answer, 'error', a.error,
+                                        'ended_ms', extract(epoch from a.started_at) * 1000 + a.duration_ms)
+                                      order by a.attempt)
+                        from tiba.callback_attempts a
+                       where a.client_id = d.client_id and a.endpoint_id = d.endpoint_id and a.sequence = d.sequence),
+                     '[]') as tries
+       from tiba.callback_deliveries d join tiba.events v using (client_id, sequence)
+      where d.client_id = $1 and d.endpoint_id = $2 order by d.sequence`,
+    [clientId, endpointId],
+  );
+}
+
+async function endpointState(database: Database, { clientId, endpointId }: EndpointKey): Promise<EndpointState> {
+  const [state] = await database.query<EndpointState & Record<string, unknown>>(
+    `select failing_since, disabled_at, disabled_reason from tiba.callback_endpoints
+      where client_id = $1 and endpoint_id = $2`,
+    [clientId, endpointId],
+  );
+  if (state === undefined) throw new Error(`unknown endpoint ${endpointId}`);
+  return state;
 }
 
 function collector(lines: Record<string, unknown>[]): Writable {

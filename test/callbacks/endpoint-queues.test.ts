@@ -35,7 +35,7 @@ test('a receiver that hangs holds only its own slots and delays no other endpoin
   const healthy = await startCallbackReceiver(context);
   const hung = await setup.addEndpoint(hanging.callbackUrl);
   const well = await setup.addEndpoint(healthy.callbackUrl);
-  setup.start(context);
+  setup.startDispatcher(context);
 
   await setup.succeed(100);
   await hanging.untilReceived(SLOTS);
@@ -54,8 +54,8 @@ test('two processes deliver each event once to each endpoint that wants it', asy
   const [all, failuresOnly] = receivers;
   const everything = await setup.addEndpoint(all.callbackUrl);
   const failures = await setup.addEndpoint(failuresOnly.callbackUrl, ['disbursement.failed']);
-  setup.start(context);
-  setup.start(context);
+  setup.startDispatcher(context);
+  setup.startDispatcher(context);
 
   const expected: string[] = [];
   for (let round = 0; round < 10; round += 1) expected.push(...(await setup.succeed(30)));
@@ -83,14 +83,14 @@ test('no two processes send the same delivery at the same time', async (context)
     }, 20);
   });
   const endpoint = await setup.addEndpoint(receiver.callbackUrl);
-  const dispatchers = [setup.start(context), setup.start(context), setup.start(context)];
+  const dispatchers = [setup.startDispatcher(context), setup.startDispatcher(context), setup.startDispatcher(context)];
   for (let round = 1; round <= 6; round += 1) {
     await setup.succeed(20);
-    setup.clock.push(3_000);
+    setup.clock.advance(3_000);
     await Promise.all(dispatchers.map(({ wakeDueEndpoints }) => wakeDueEndpoints()));
     await setup.untilAttempts(endpoint, round * 20);
   }
-  setup.clock.push(6_000);
+  setup.clock.advance(6_000);
   await Promise.all(dispatchers.map(({ wakeDueEndpoints }) => wakeDueEndpoints()));
   await eventually('all to be delivered', async () => (await statesOf(endpoint))['delivered'] === 120);
   assert.equal(failed.size, 40);
@@ -114,7 +114,7 @@ test('a disabled endpoint gets no deliveries', async (context) => {
   const receiver = await startCallbackReceiver(context);
   const off = await setup.addEndpoint(receiver.callbackUrl);
   await disable(off);
-  const { wakeDueEndpoints } = setup.start(context);
+  const { wakeDueEndpoints } = setup.startDispatcher(context);
   await setup.succeed(3);
   await wakeDueEndpoints();
   assert.deepEqual(await statesOf(off), {});
@@ -125,7 +125,7 @@ test('pending deliveries of a disabled endpoint are sent when it is enabled agai
   const endpoint = await setup.addEndpoint(receiver.callbackUrl);
   await setup.succeed(5);
   await disable(endpoint);
-  const { wakeDueEndpoints } = setup.start(context);
+  const { wakeDueEndpoints } = setup.startDispatcher(context);
   await wakeDueEndpoints();
   assert.deepEqual(await statesOf(endpoint), { pending: 5 });
   await setup.database.query(
@@ -141,7 +141,7 @@ test('pending deliveries of a disabled endpoint are sent when it is enabled agai
 test('a dispatcher that closes waits for attempts in flight and records them', async (context) => {
   const receiver = await startCallbackReceiver(context, neverRespond);
   const endpoint = await setup.addEndpoint(receiver.callbackUrl);
-  const dispatcher = setup.start(context);
+  const dispatcher = setup.startDispatcher(context);
   await setup.succeed(3);
   await receiver.untilReceived(3);
   const answered = Promise.withResolvers<void>();
@@ -159,8 +159,8 @@ test('a dispatcher that closes waits for attempts in flight and records them', a
   // Unanswered deliveries are left to the next dispatcher after the lease.
   assert.deepEqual(await statesOf(endpoint), { pending: 5 });
   receiver.respond = respondWith(200);
-  setup.clock.push(LEASE_MS);
-  const { wakeDueEndpoints } = setup.start(context);
+  setup.clock.advance(LEASE_MS);
+  const { wakeDueEndpoints } = setup.startDispatcher(context);
   await wakeDueEndpoints();
   await eventually('all of them', async () => (await statesOf(endpoint))['delivered'] === 5);
   await disable(endpoint, second);

@@ -77,15 +77,11 @@ async function answersOf(method: string, { target, body, missing, missingBody, w
   return answers;
 }
 
-test('every response matches its description, and every described status occurs', async () => {
-  const { endpointId } = await register(service, { url: receiver.url });
-  const { endpointId: disabled } = await register(service);
-  await feedSuccesses(service, 2, { amount: '9007199254740993.01' });
-  await call(service, 'PATCH', `${ENDPOINTS}/${disabled}`, { body: { disabled: true } });
-  await call(service, 'POST', `${DELIVERIES}/${endpointId}-1/replay`);
+/** Requests to every operation, by its operationId. `disabled` is the ID of a disabled endpoint. */
+function casesFor(endpointId: string, disabled: string): Readonly<Record<string, Case>> {
   const none = 'ep_00000000000000000000';
   const range = { endpoint_id: endpointId, from: '2020-01-01T00:00:00Z', to: '2099-01-01T00:00:00Z' };
-  const cases: Readonly<Record<string, Case>> = {
+  return {
     listCallbackEndpoints: { target: ENDPOINTS },
     getCallbackEndpoint: { target: `${ENDPOINTS}/${endpointId}`, missing: `${ENDPOINTS}/${none}` },
     changeCallbackEndpoint: {
@@ -127,6 +123,15 @@ test('every response matches its description, and every described status occurs'
       wrong: [[ENDPOINTS, {}], ...Array.from({ length: 9 }, () => [ENDPOINTS, { url: receiver.url }] as const)],
     },
   };
+}
+
+test('every response matches its description, and every described status occurs', async () => {
+  const { endpointId } = await register(service, { url: receiver.url });
+  const { endpointId: disabled } = await register(service);
+  await feedSuccesses(service, 2, { amount: '9007199254740993.01' });
+  await call(service, 'PATCH', `${ENDPOINTS}/${disabled}`, { body: { disabled: true } });
+  await call(service, 'POST', `${DELIVERIES}/${endpointId}-1/replay`);
+  const cases = casesFor(endpointId, disabled);
   await feedBefore(disabled);
 
   const seen = new Set<string>();
