@@ -37,20 +37,20 @@ const operations = (endpointId: string): readonly Request[] => [
   ['GET', EVENTS],
 ];
 
-const ask = ([method, path, body]: Request, options: Parameters<typeof call>[3] = {}): Promise<Answer> =>
+const sendRequest = ([method, path, body]: Request, options: Parameters<typeof call>[3] = {}): Promise<Answer> =>
   call(service, method, path, { ...options, ...(body === undefined ? {} : { body }) });
 
 async function assertInvalid(request: Request, message: RegExp, code: ErrorCode = 'INVALID_REQUEST'): Promise<void> {
-  assertError(await ask(request), code, message);
+  assertError(await sendRequest(request), code, message);
 }
 
 test('each operation checks token, scope and Accept, in this order', async () => {
   for (const request of operations(endpointOfAlpha)) {
     const headers = { accept: 'text/html' };
-    assertError(await ask(request, { token: null, headers }), 'UNAUTHORIZED');
+    assertError(await sendRequest(request, { token: null, headers }), 'UNAUTHORIZED');
     const scope = request[1] === EVENTS ? /events:read/ : /callbacks:manage/;
-    assertError(await ask(request, { token: unauthorized.token, headers }), 'FORBIDDEN', scope);
-    assertError(await ask(request, { headers }), 'NOT_ACCEPTABLE');
+    assertError(await sendRequest(request, { token: unauthorized.token, headers }), 'FORBIDDEN', scope);
+    assertError(await sendRequest(request, { headers }), 'NOT_ACCEPTABLE');
   }
 });
 
@@ -154,9 +154,9 @@ test('a replay needs an endpoint, from before to, and a known state', async () =
 
 test('a replay to a disabled endpoint is rejected', async () => {
   const { endpointId } = await register(service);
-  await ask(['PATCH', `${ENDPOINTS}/${endpointId}`, { disabled: true }]);
+  await sendRequest(['PATCH', `${ENDPOINTS}/${endpointId}`, { disabled: true }]);
   const range = { endpoint_id: endpointId, ...RANGE };
-  assertError(await ask(['POST', `${DELIVERIES}/replay`, range]), 'ENDPOINT_DISABLED', /enable it first/);
+  assertError(await sendRequest(['POST', `${DELIVERIES}/replay`, range]), 'ENDPOINT_DISABLED', /enable it first/);
 });
 
 test("another client's endpoint and an unknown one get the same bytes from every operation", async () => {
@@ -164,28 +164,28 @@ test("another client's endpoint and an unknown one get the same bytes from every
   const comparable = ({ status, text }: Answer): unknown => ({ status, text });
   for (const [index, request] of operations(endpointOfAlpha).entries()) {
     if (!request[1].includes('ep_') && !request[1].endsWith('/replay')) continue;
-    const response = await ask(request, { token });
+    const response = await sendRequest(request, { token });
     assert.equal(response.status, 404, response.text);
     const ofNone = operations(NONE)[index] ?? assert.fail();
-    assert.deepEqual(comparable(response), comparable(await ask(ofNone, { token })));
+    assert.deepEqual(comparable(response), comparable(await sendRequest(ofNone, { token })));
   }
-  const filtered = await ask(['GET', `${DELIVERIES}?endpoint_id=${endpointOfAlpha}`], { token });
+  const filtered = await sendRequest(['GET', `${DELIVERIES}?endpoint_id=${endpointOfAlpha}`], { token });
   assertError(filtered, 'ENDPOINT_NOT_FOUND');
-  assert.equal(filtered.text, (await ask(['GET', `${DELIVERIES}?endpoint_id=${NONE}`], { token })).text);
-  assert.deepEqual((await ask(['GET', ENDPOINTS], { token })).json.data, { endpoints: [] });
+  assert.equal(filtered.text, (await sendRequest(['GET', `${DELIVERIES}?endpoint_id=${NONE}`], { token })).text);
+  assert.deepEqual((await sendRequest(['GET', ENDPOINTS], { token })).json.data, { endpoints: [] });
   // None of the requests had an effect.
-  const { json } = await ask(['GET', `${ENDPOINTS}/${endpointOfAlpha}`]);
+  const { json } = await sendRequest(['GET', `${ENDPOINTS}/${endpointOfAlpha}`]);
   assert.equal(json.data?.['status'], 'enabled');
 });
 
 test('a text that is no ID is not found', async () => {
   for (const id of ['x', '%00', '%ff', 'ep_%00', `${NONE}%0a`, 'EP_00000000000000000000', 'é', "'"]) {
-    assertError(await ask(['GET', `${ENDPOINTS}/${id}`]), 'ENDPOINT_NOT_FOUND');
-    assertError(await ask(['GET', `${DELIVERIES}/${id}`]), 'DELIVERY_NOT_FOUND');
-    assertError(await ask(['GET', `${DELIVERIES}?endpoint_id=${id}`]), 'ENDPOINT_NOT_FOUND');
+    assertError(await sendRequest(['GET', `${ENDPOINTS}/${id}`]), 'ENDPOINT_NOT_FOUND');
+    assertError(await sendRequest(['GET', `${DELIVERIES}/${id}`]), 'DELIVERY_NOT_FOUND');
+    assertError(await sendRequest(['GET', `${DELIVERIES}?endpoint_id=${id}`]), 'ENDPOINT_NOT_FOUND');
   }
-  assertError(await ask(['GET', `${DELIVERIES}/${endpointOfAlpha}-9999999999999999`]), 'DELIVERY_NOT_FOUND');
-  assertError(await ask(['DELETE', `${ENDPOINTS}/${endpointOfAlpha}`]), 'METHOD_NOT_ALLOWED');
+  assertError(await sendRequest(['GET', `${DELIVERIES}/${endpointOfAlpha}-9999999999999999`]), 'DELIVERY_NOT_FOUND');
+  assertError(await sendRequest(['DELETE', `${ENDPOINTS}/${endpointOfAlpha}`]), 'METHOD_NOT_ALLOWED');
 });
 
 test('every operation answers SERVICE_UNAVAILABLE while the database is unavailable', async () => {

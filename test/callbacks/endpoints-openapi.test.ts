@@ -58,20 +58,21 @@ interface Case {
 async function answersOf(method: string, { target, body, missing, missingBody, wrong = [] }: Case): Promise<Answer[]> {
   const verb = method.toUpperCase();
   const { token: unauthorized } = await service.addClient(`unauthorized-${method}-${target.length}`, ['status:read']);
-  const ask = (to: string, options: Parameters<typeof call>[3]): Promise<Answer> => call(service, verb, to, options);
+  const sendRequest = (to: string, options: Parameters<typeof call>[3]): Promise<Answer> =>
+    call(service, verb, to, options);
   const answers = [
-    await ask(target, { body }),
-    await ask(target, { body, token: null }),
-    await ask(target, { body, token: unauthorized }),
-    await ask(target, { body, headers: { accept: 'text/html' } }),
+    await sendRequest(target, { body }),
+    await sendRequest(target, { body, token: null }),
+    await sendRequest(target, { body, token: unauthorized }),
+    await sendRequest(target, { body, headers: { accept: 'text/html' } }),
   ];
-  if (missing !== undefined) answers.push(await ask(missing, { body: missingBody ?? body }));
-  for (const [to, wrongBody] of wrong) answers.push(await ask(to, { body: wrongBody }));
+  if (missing !== undefined) answers.push(await sendRequest(missing, { body: missingBody ?? body }));
+  for (const [to, wrongBody] of wrong) answers.push(await sendRequest(to, { body: wrongBody }));
   if (method !== 'get') {
     answers.push(
-      await ask(target, { body: '{' }),
-      await ask(target, { body: 'x'.repeat(17_000) }),
-      await ask(target, { body: 'text', headers: { 'content-type': 'text/plain' } }),
+      await sendRequest(target, { body: '{' }),
+      await sendRequest(target, { body: 'x'.repeat(17_000) }),
+      await sendRequest(target, { body: 'text', headers: { 'content-type': 'text/plain' } }),
     );
   }
   return answers;

@@ -19,27 +19,27 @@ after(async () => {
   await service?.close();
 });
 
-const ask = (path: string, bearer: string | null = token): Promise<Answer> =>
+const sendRequest = (path: string, bearer: string | null = token): Promise<Answer> =>
   send(`${service.operatorUrl}/operator/v1/${path}`, {
     headers: bearer === null ? {} : { authorization: `Bearer ${bearer}` },
   });
 
 test('the lists need a token with the scope operator:read and the operator listener', async () => {
   for (const path of ['callback-endpoints', 'overdue']) {
-    assertError(await ask(path, null), 'UNAUTHORIZED');
+    assertError(await sendRequest(path, null), 'UNAUTHORIZED');
     for (const { token: other } of [service.alpha, service.core]) {
-      assertError(await ask(path, other), 'FORBIDDEN', /operator:read/);
+      assertError(await sendRequest(path, other), 'FORBIDDEN', /operator:read/);
     }
-    assertSuccess(await ask(path));
+    assertSuccess(await sendRequest(path));
     assertError(await service.get(`/operator/v1/${path}`, { token }), 'NOT_FOUND');
   }
 });
 
 test('invalid queries are rejected', async () => {
-  assertError(await ask('callback-endpoints?state=enabled'), 'INVALID_REQUEST', /disabled, failing/);
-  assertError(await ask('callback-endpoints?state=failing&state=disabled'), 'INVALID_REQUEST', /at most once/);
+  assertError(await sendRequest('callback-endpoints?state=enabled'), 'INVALID_REQUEST', /disabled, failing/);
+  assertError(await sendRequest('callback-endpoints?state=failing&state=disabled'), 'INVALID_REQUEST', /at most once/);
   for (const path of ['callback-endpoints', 'overdue']) {
-    assertError(await ask(`${path}?limit=0`), 'INVALID_REQUEST', /from 1 to 1000/);
+    assertError(await sendRequest(`${path}?limit=0`), 'INVALID_REQUEST', /from 1 to 1000/);
   }
 });
 
@@ -65,7 +65,7 @@ suite('the list of unhealthy endpoints', () => {
   });
 
   const listed = async (query: string): Promise<Record<string, unknown>[]> =>
-    assertSuccess(await ask(`callback-endpoints${query}`))['endpoints'] as Record<string, unknown>[];
+    assertSuccess(await sendRequest(`callback-endpoints${query}`))['endpoints'] as Record<string, unknown>[];
 
   test('has those of all clients, the longest first, with time and reason, and no query of a URL', async () => {
     const endpoints = await listed('');
@@ -98,7 +98,7 @@ suite('the list of unhealthy endpoints', () => {
     const only = async (query: string): Promise<unknown[]> => (await listed(query)).map((each) => each['endpoint_id']);
     assert.deepEqual(await only('?state=failing'), [ids['failing']]);
     assert.deepEqual(await only('?state=disabled'), [ids['gone']]);
-    const { endpoints, has_more: hasMore } = assertSuccess(await ask('callback-endpoints?limit=1'));
+    const { endpoints, has_more: hasMore } = assertSuccess(await sendRequest('callback-endpoints?limit=1'));
     assert.deepEqual([(endpoints as unknown[]).length, hasMore], [1, true]);
   });
 });
@@ -114,7 +114,7 @@ test('overdue transactions have exact amounts and masked account numbers, the lo
   await feed('TO0000000003', { created_at: new Date().toISOString() });
   await service.app.transactionUpdater.markOverdue(new Date(), 10);
 
-  const answer = await ask('overdue');
+  const answer = await sendRequest('overdue');
   const { transactions, has_more: hasMore } = assertSuccess(answer);
   const [first, second, ...others] = transactions as Record<string, unknown>[];
   assert.deepEqual([others, hasMore], [[], false]);
@@ -137,5 +137,5 @@ test('overdue transactions have exact amounts and masked account numbers, the lo
   assert.equal(second?.['account_number'], '******1234');
   assert.ok(!answer.text.includes('9876501234'));
   assert.equal(first?.['expected_by'], '2026-01-01T00:30:00.000Z');
-  assert.equal(assertSuccess(await ask('overdue?limit=1'))['has_more'], true);
+  assert.equal(assertSuccess(await sendRequest('overdue?limit=1'))['has_more'], true);
 });

@@ -41,7 +41,7 @@ beforeEach(async () => {
 });
 afterEach(() => receiver?.close());
 
-const ask = (method: string, path: string, options: CallOptions = {}): Promise<Answer> =>
+const sendRequest = (method: string, path: string, options: CallOptions = {}): Promise<Answer> =>
   call(service, method, path, { token, ...options });
 const registerOwn = (fields: Record<string, unknown> = {}): ReturnType<typeof register> =>
   register(service, fields, token);
@@ -52,11 +52,11 @@ const rowOf = async (endpointId: string): Promise<Record<string, unknown>> =>
   (await sql('select * from tiba.callback_endpoints where endpoint_id = $1', [endpointId]))[0] ?? {};
 
 const change = async (endpointId: string, body: unknown): Promise<Readonly<Record<string, unknown>>> =>
-  dataOf(await ask('PATCH', `${ENDPOINTS}/${endpointId}`, { body }));
+  dataOf(await sendRequest('PATCH', `${ENDPOINTS}/${endpointId}`, { body }));
 
 suite('registering', () => {
   test('returns the secret once: no later response and no log line contains it', async () => {
-    const answer = await ask('POST', ENDPOINTS, { body: { url: 'http://localhost:9/tiba?key=hush' } });
+    const answer = await sendRequest('POST', ENDPOINTS, { body: { url: 'http://localhost:9/tiba?key=hush' } });
     assert.equal(answer.status, 201);
     const { secret, ...endpoint } = dataOf(answer);
     assert.match(String(secret), SECRET);
@@ -78,8 +78,8 @@ suite('registering', () => {
     assert.match(String(endpoint['created_at']), TIMESTAMP);
 
     const path = `${ENDPOINTS}/${String(endpoint['endpoint_id'])}`;
-    assert.deepEqual(dataOf(await ask('GET', path)), endpoint);
-    assert.deepEqual(dataOf(await ask('GET', ENDPOINTS)), { endpoints: [endpoint] });
+    assert.deepEqual(dataOf(await sendRequest('GET', path)), endpoint);
+    assert.deepEqual(dataOf(await sendRequest('GET', ENDPOINTS)), { endpoints: [endpoint] });
     const logged = JSON.stringify(service.logged);
     assert.ok(!logged.includes(String(secret).slice(6)) && !logged.includes('hush'));
     assert.ok(logged.includes(String(endpoint['endpoint_id'])), 'the log names the endpoint');
@@ -94,7 +94,7 @@ suite('registering', () => {
 
   test('without kinds, subscribes only to kinds about disbursements', async () => {
     const { endpointId } = await registerOwn();
-    const kinds = async (): Promise<unknown> => dataOf(await ask('GET', `${ENDPOINTS}/${endpointId}`))['kinds'];
+    const kinds = async (): Promise<unknown> => dataOf(await sendRequest('GET', `${ENDPOINTS}/${endpointId}`))['kinds'];
     assert.deepEqual(await kinds(), KINDS);
     await change(endpointId, { kinds: [...EVENT_KINDS] });
     assert.deepEqual(await kinds(), EVENT_KINDS);
@@ -120,7 +120,7 @@ suite('registering', () => {
 
   test('allows at most ten endpoints, even when they are registered at once', async () => {
     const body = { url: 'http://127.0.0.1:9/' };
-    const answers = await Promise.all(Array.from({ length: 25 }, () => ask('POST', ENDPOINTS, { body })));
+    const answers = await Promise.all(Array.from({ length: 25 }, () => sendRequest('POST', ENDPOINTS, { body })));
     assert.equal(answers.filter(({ status }) => status === 201).length, 10);
     for (const answer of answers.filter(({ status }) => status !== 201)) {
       assertError(answer, 'ENDPOINT_LIMIT_REACHED', /change the url/);
@@ -138,7 +138,7 @@ suite('changing', () => {
     assert.deepEqual([narrowed['url'], narrowed['kinds']], ['http://127.0.0.1:9/one', kinds]);
     const moved = await change(endpointId, { url: 'http://127.0.0.1:9/two' });
     assert.deepEqual([moved['url'], moved['kinds'], moved['status']], ['http://127.0.0.1:9/two', kinds, 'enabled']);
-    assert.deepEqual(dataOf(await ask('GET', `${ENDPOINTS}/${endpointId}`)), moved);
+    assert.deepEqual(dataOf(await sendRequest('GET', `${ENDPOINTS}/${endpointId}`)), moved);
   });
 
   test('a disabled endpoint gets no new deliveries, and keeps its first reason and time', async () => {
@@ -210,7 +210,7 @@ suite('changing', () => {
 suite('rotating the secret', () => {
   test('returns the new secret once, and the former one signs too for 24 hours', async () => {
     const { endpointId, secret: former } = await registerOwn();
-    const data = dataOf(await ask('POST', `${ENDPOINTS}/${endpointId}/rotate-secret`));
+    const data = dataOf(await sendRequest('POST', `${ENDPOINTS}/${endpointId}/rotate-secret`));
     assert.deepEqual(Object.keys(data), ['endpoint_id', 'secret', 'former_secret_until']);
     assert.match(String(data['secret']), SECRET);
     assert.notEqual(data['secret'], former);
@@ -227,9 +227,9 @@ suite('rotating the secret', () => {
   test('twice: the secret before the previous one no longer signs', async () => {
     const { endpointId, secret: first } = await registerOwn({ url: receiver.url });
     const rotate = async (): Promise<string> =>
-      String(dataOf(await ask('POST', `${ENDPOINTS}/${endpointId}/rotate-secret`))['secret']);
+      String(dataOf(await sendRequest('POST', `${ENDPOINTS}/${endpointId}/rotate-secret`))['secret']);
     const [second, third] = [await rotate(), await rotate()];
-    await ask('POST', `${ENDPOINTS}/${endpointId}/test`);
+    await sendRequest('POST', `${ENDPOINTS}/${endpointId}/test`);
     const { body, headers } = receiver.requests[0] ?? assert.fail('nothing was sent');
     const verify = (secret: string): unknown => new Webhook(secret).verify(body, headers as Record<string, string>);
     verify(third);
@@ -242,7 +242,7 @@ suite('testing', () => {
   test('sends one signed callback at once and returns the result', async () => {
     const { endpointId, secret } = await registerOwn({ url: receiver.url });
     receiver.respond = respondWith(202, `${'é'.repeat(600)}tail`);
-    const data = dataOf(await ask('POST', `${ENDPOINTS}/${endpointId}/test`));
+    const data = dataOf(await sendRequest('POST', `${ENDPOINTS}/${endpointId}/test`));
     assert.deepEqual(Object.keys(data), [
       'succeeded',
       'webhook_id',
@@ -267,11 +267,11 @@ suite('testing', () => {
   test('a rejected or unanswered test is returned as a result and does not disable the endpoint', async () => {
     const { endpointId } = await registerOwn({ url: receiver.url });
     receiver.respond = respondWith(410, '');
-    const rejected = dataOf(await ask('POST', `${ENDPOINTS}/${endpointId}/test`));
+    const rejected = dataOf(await sendRequest('POST', `${ENDPOINTS}/${endpointId}/test`));
     assert.deepEqual([rejected['succeeded'], rejected['http_status'], rejected['error']], [false, 410, null]);
 
     const unreachable = await registerOwn({ url: 'http://127.0.0.1:1/' });
-    const silent = dataOf(await ask('POST', `${ENDPOINTS}/${unreachable.endpointId}/test`));
+    const silent = dataOf(await sendRequest('POST', `${ENDPOINTS}/${unreachable.endpointId}/test`));
     assert.deepEqual([silent['succeeded'], silent['http_status'], silent['answer']], [false, null, null]);
     assert.match(String(silent['error']), /\w/);
     const [one] = await sql(
@@ -284,13 +284,13 @@ suite('testing', () => {
   test('works for a disabled endpoint, so that it can be tested before it is enabled', async () => {
     const { endpointId } = await registerOwn({ url: receiver.url });
     await change(endpointId, { disabled: true });
-    assert.equal(dataOf(await ask('POST', `${ENDPOINTS}/${endpointId}/test`))['succeeded'], true);
+    assert.equal(dataOf(await sendRequest('POST', `${ENDPOINTS}/${endpointId}/test`))['succeeded'], true);
   });
 
   test('is limited to 20 per minute for each client', async () => {
     const { endpointId } = await registerOwn({ url: receiver.url });
     const path = `${ENDPOINTS}/${endpointId}/test`;
-    const answers = await Promise.all(Array.from({ length: 25 }, () => ask('POST', path)));
+    const answers = await Promise.all(Array.from({ length: 25 }, () => sendRequest('POST', path)));
     assert.equal(answers.filter(({ status }) => status === 200).length, 20);
     assert.equal(receiver.requests.length, 20);
     for (const answer of answers.filter(({ status }) => status !== 200)) assertError(answer, 'RATE_LIMIT_EXCEEDED');
@@ -300,7 +300,9 @@ suite('testing', () => {
 test('operations without a body accept an empty one of any content type', async () => {
   const { endpointId } = await registerOwn();
   for (const type of ['application/json', 'application/x-www-form-urlencoded', 'text/plain']) {
-    dataOf(await ask('POST', `${ENDPOINTS}/${endpointId}/rotate-secret`, { headers: { 'content-type': type } }));
+    dataOf(
+      await sendRequest('POST', `${ENDPOINTS}/${endpointId}/rotate-secret`, { headers: { 'content-type': type } }),
+    );
   }
-  dataOf(await ask('POST', `${ENDPOINTS}/${endpointId}/rotate-secret`, { body: {} }));
+  dataOf(await sendRequest('POST', `${ENDPOINTS}/${endpointId}/rotate-secret`, { body: {} }));
 });

@@ -25,9 +25,10 @@ before(async () => {
 });
 after(() => service?.close());
 
-const ask = (query: string, token?: string): Promise<Answer> =>
+const requestEvents = (query: string, token?: string): Promise<Answer> =>
   call(service, 'GET', `${EVENTS}${query}`, token === undefined ? {} : { token });
-const page = async (query: string, token?: string): Promise<Page> => dataOf(await ask(query, token)) as unknown as Page;
+const page = async (query: string, token?: string): Promise<Page> =>
+  dataOf(await requestEvents(query, token)) as unknown as Page;
 
 /** Adds a client for one test, so that its events start at 1. */
 async function newClient(clientId: string): Promise<string> {
@@ -41,7 +42,7 @@ test('an event has its kind and the transaction as a status check returned it, b
   assert.deepEqual(await page('', token), { events: [], next_after: 0, has_more: false });
   await service.feed([statusUpdate({ ...first, amount: '9007199254740993.01', fee: '0.10', status: 'SUCCESS' })]);
 
-  const answer = await ask('', token);
+  const answer = await requestEvents('', token);
   const { events, ...rest } = dataOf(answer) as unknown as Page;
   assert.deepEqual(rest, { next_after: 1, has_more: false });
   const [event] = events;

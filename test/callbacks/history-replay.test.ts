@@ -37,7 +37,7 @@ beforeEach(async () => {
   ({ clientId, token } = await addOwnClient(service));
 });
 
-const ask = (method: string, path: string, body?: unknown): Promise<Answer> =>
+const sendRequest = (method: string, path: string, body?: unknown): Promise<Answer> =>
   call(service, method, path, { token, body });
 const registerOwn = (fields: Row = {}): ReturnType<typeof register> => register(service, fields, token);
 const feedOwn = (count: number, changes: Row = {}): Promise<string[]> =>
@@ -48,7 +48,7 @@ type Row = Record<string, unknown>;
 const ALWAYS = { from: '2020-01-01T00:00:00Z', to: '2099-01-01T00:00:00+07:00' };
 
 async function replay(body: Row): Promise<Row> {
-  return dataOf(await ask('POST', `${DELIVERIES}/replay`, body));
+  return dataOf(await sendRequest('POST', `${DELIVERIES}/replay`, body));
 }
 
 /** The deliveries of an endpoint, by sequence. */
@@ -108,7 +108,7 @@ suite('a replay of one delivery', () => {
         [clientId, endpointId],
       );
       await end(endpointId, 1, state);
-      const data = dataOf(await ask('POST', `${DELIVERIES}/${endpointId}-1/replay`));
+      const data = dataOf(await sendRequest('POST', `${DELIVERIES}/${endpointId}-1/replay`));
       assert.deepEqual([data['state'], data['attempt_count'], data['ended_at']], ['pending', 10, null]);
       assert.ok(Math.abs(Date.parse(String(data['next_attempt_at'])) - Date.now()) < 10_000);
       assert.equal((await rows(endpointId))[0]?.['attempts_before'], 10);
@@ -124,12 +124,12 @@ suite('a replay of one delivery', () => {
     const { token: other } = await addOwnClient(service);
     const otherClients = await call(service, 'POST', path, { token: other });
     assertError(otherClients, 'DELIVERY_NOT_FOUND');
-    assert.equal(otherClients.text, (await ask('POST', `${DELIVERIES}/${endpointId}-2/replay`)).text);
+    assert.equal(otherClients.text, (await sendRequest('POST', `${DELIVERIES}/${endpointId}-2/replay`)).text);
     await sql(
       `update tiba.callback_endpoints set disabled_at = now(), disabled_reason = 'gone' where endpoint_id = $1`,
       [endpointId],
     );
-    assertError(await ask('POST', path), 'ENDPOINT_DISABLED');
+    assertError(await sendRequest('POST', path), 'ENDPOINT_DISABLED');
   });
 });
 
@@ -284,7 +284,7 @@ test('a missed event arrives after a replay, with the ID and the data of the eve
     const { headers, body } = own.requests[0] ?? assert.fail();
     new Webhook(secret).verify(body, headers as Record<string, string>);
     assert.equal(headers['webhook-id'], `evt_${transactionId}_1`);
-    const { text } = await ask('GET', EVENTS);
+    const { text } = await sendRequest('GET', EVENTS);
     const data = /"data":(\{"transaction_id".*?\})/.exec(text)?.[1] ?? assert.fail(text);
     assert.ok(data.includes('"amount":9007199254740993.01'));
     assert.ok(body.includes(data), body);

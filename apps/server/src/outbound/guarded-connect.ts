@@ -44,22 +44,22 @@ export function createGuardedConnect(dependencies: GuardedConnectDependencies): 
 
   async function open(options: buildConnector.Options): Promise<Socket> {
     const { hostname, protocol } = options;
-    const limit = new AbortController();
-    const timer = setTimeout(() => limit.abort(), dependencies.connectTimeoutMs);
-    pending.add(limit);
+    const timeout = new AbortController();
+    const timer = setTimeout(() => timeout.abort(), dependencies.connectTimeoutMs);
+    pending.add(timeout);
     try {
       const permits = dependencies.guardOf(hostname);
       const addresses = await permittedAddresses(hostname, permits, dependencies.resolveName);
-      limit.signal.throwIfAborted();
+      timeout.signal.throwIfAborted();
       const port = Number(options.port) || (protocol === 'https:' ? 443 : 80);
-      const socket = await openSocket({ hostname, port, addresses, permits, signal: limit.signal });
+      const socket = await openSocket({ hostname, port, addresses, permits, signal: timeout.signal });
       return protocol === 'https:' ? await startTlsOver(socket, options, startTls) : socket;
     } catch (error) {
-      if (limit.signal.aborted) throw new OutboundFailure('timeout', `No connection to ${hostname} in time`, error);
+      if (timeout.signal.aborted) throw new OutboundFailure('timeout', `No connection to ${hostname} in time`, error);
       throw error;
     } finally {
       clearTimeout(timer);
-      pending.delete(limit);
+      pending.delete(timeout);
     }
   }
 
@@ -68,7 +68,7 @@ export function createGuardedConnect(dependencies: GuardedConnectDependencies): 
       void report(open(options), callback);
     },
     abort() {
-      for (const limit of pending) limit.abort();
+      for (const timeout of pending) timeout.abort();
     },
   };
 }

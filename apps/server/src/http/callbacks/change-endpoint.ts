@@ -11,11 +11,11 @@ import {
   endpointInPath,
   endpointInPathSchema,
   endpointToJson,
-  found,
   Kinds,
   readDisabled,
   readKinds,
   readUrl,
+  requireEndpoint,
   Url,
 } from './endpoint-resource.ts';
 import { type CallbackDependencies, callbackOperation, manageCallbacks } from './operation.ts';
@@ -60,7 +60,7 @@ export function changeEndpoint(app: FastifyInstance, { authorize, database, vali
       ...(disabled === undefined ? {} : { disabled: readDisabled(disabled) }),
       ...(url === undefined ? {} : { url: await readUrl(url, validateUrl) }),
     };
-    const endpoint = found(await endpoints.changeEndpoint(database, key, changes));
+    const endpoint = requireEndpoint(await endpoints.changeEndpoint(database, key, changes));
     const data = JSON.stringify(endpointToJson(endpoint));
     return sendSuccess(reply, 'Callback endpoint changed', data);
   });

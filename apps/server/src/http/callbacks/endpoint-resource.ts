@@ -65,7 +65,7 @@ export function endpointInPath(request: FastifyRequest): EndpointKey {
 }
 
 /** @throws ApiError ENDPOINT_NOT_FOUND, the same for another client's endpoint as for an unknown one. */
-export const found = foundOr('ENDPOINT_NOT_FOUND');
+export const requireEndpoint = foundOr('ENDPOINT_NOT_FOUND');
 
 /** @throws ApiError INVALID_REQUEST with a message that says which URL to use instead. */
 export async function readUrl(

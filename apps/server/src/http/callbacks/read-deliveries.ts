@@ -20,7 +20,7 @@ import {
   deliveryToJson,
   parseDeliveryId,
 } from './delivery-resource.ts';
-import { EndpointId, found, isEndpointId } from './endpoint-resource.ts';
+import { EndpointId, isEndpointId, requireEndpoint } from './endpoint-resource.ts';
 import { type CallbackDependencies, callbackOperation, manageCallbacks } from './operation.ts';
 
 const DELIVERIES_MAX = 1_000;
@@ -119,7 +119,7 @@ async function answerList(database: Database, request: FastifyRequest, reply: Fa
   const endpointId = parameters.endpoint_id ?? null;
   if (endpointId !== null) {
     if (!isEndpointId(endpointId)) throw new ApiError('ENDPOINT_NOT_FOUND');
-    found(await findEndpoint(database, { clientId, endpointId }));
+    requireEndpoint(await findEndpoint(database, { clientId, endpointId }));
   }
   const rows = await listDeliveries(database, clientId, { endpointId, state, after, limit: limit + 1 });
   const deliveries = rows.slice(0, limit);

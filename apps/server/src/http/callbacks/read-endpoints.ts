@@ -4,7 +4,13 @@ import { findEndpoint, listEndpoints } from '../../postgres/callback-endpoints.t
 import { callerOf } from '../authorize.ts';
 import { sendSuccess } from '../envelope.ts';
 import { errorResponses, successResponse } from '../schemas.ts';
-import { EndpointSchema, endpointInPath, endpointInPathSchema, endpointToJson, found } from './endpoint-resource.ts';
+import {
+  EndpointSchema,
+  endpointInPath,
+  endpointInPathSchema,
+  endpointToJson,
+  requireEndpoint,
+} from './endpoint-resource.ts';
 import { type CallbackDependencies, callbackOperation, manageCallbacks } from './operation.ts';
 
 const listSchema = {
@@ -42,7 +48,7 @@ export function readEndpoints(app: FastifyInstance, { authorize, database }: Cal
   });
 
   app.get('/api/v1/callback-endpoints/:endpoint_id', { onRequest, schema: oneSchema }, async (request, reply) => {
-    const endpoint = found(await findEndpoint(database, endpointInPath(request)));
+    const endpoint = requireEndpoint(await findEndpoint(database, endpointInPath(request)));
     const data = JSON.stringify(endpointToJson(endpoint));
     return sendSuccess(reply, 'Callback endpoint found', data);
   });

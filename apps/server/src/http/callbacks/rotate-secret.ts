@@ -5,7 +5,7 @@ import { rotateEndpointSecret } from '../../postgres/callback-endpoints.ts';
 import { sendSuccess } from '../envelope.ts';
 import { allowEmptyBody } from '../request-body.ts';
 import { errorResponses, successResponse, Timestamp } from '../schemas.ts';
-import { EndpointId, endpointInPath, endpointInPathSchema, found, Secret } from './endpoint-resource.ts';
+import { EndpointId, endpointInPath, endpointInPathSchema, requireEndpoint, Secret } from './endpoint-resource.ts';
 import { type CallbackDependencies, callbackOperation, manageCallbacks } from './operation.ts';
 
 /** Long enough for people to configure the new secret at the receiver. */
@@ -38,7 +38,7 @@ export function rotateSecret(app: FastifyInstance, { authorize, database, seal }
   app.post('/api/v1/callback-endpoints/:endpoint_id/rotate-secret', { onRequest, schema }, async (request, reply) => {
     const key = endpointInPath(request);
     const secret = newCallbackSecret();
-    const until = found(await rotateEndpointSecret(database, key, seal.seal(secret), OVERLAP_SECONDS));
+    const until = requireEndpoint(await rotateEndpointSecret(database, key, seal.seal(secret), OVERLAP_SECONDS));
     const data = JSON.stringify({ endpoint_id: key.endpointId, secret, former_secret_until: until });
     return sendSuccess(reply, 'Secret rotated', data);
   });

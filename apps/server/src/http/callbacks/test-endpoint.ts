@@ -10,7 +10,7 @@ import { tooManyRequests } from '../errors.ts';
 import { allowEmptyBody } from '../request-body.ts';
 import { errorResponses, successResponse } from '../schemas.ts';
 import { attemptFields } from './delivery-resource.ts';
-import { endpointInPath, endpointInPathSchema, found } from './endpoint-resource.ts';
+import { endpointInPath, endpointInPathSchema, requireEndpoint } from './endpoint-resource.ts';
 import { type CallbackDependencies, callbackOperation, manageCallbacks } from './operation.ts';
 
 /** Each test sends a request to an address that the client chose, so the number is limited. */
@@ -50,7 +50,7 @@ export function testEndpoint(
 
   app.post('/api/v1/callback-endpoints/:endpoint_id/test', { onRequest, schema }, async (request, reply) => {
     const key = endpointInPath(request);
-    const endpoint = found(await findSealedEndpoint(database, key));
+    const endpoint = requireEndpoint(await findSealedEndpoint(database, key));
     await limitTests(testLimiter, callerOf(request).client.clientId);
 
     const message = testMessage(key.endpointId);
