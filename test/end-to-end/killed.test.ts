@@ -145,7 +145,7 @@ async function feedWhileKilling(
   return counts;
 }
 
-const TEST_NAME = `${TRANSACTIONS} disbursements, ${KILLS} kills: no status update is lost, no event is lost or doubled`;
+const TEST_NAME = `${TRANSACTIONS} disbursements, ${KILLS} kills: no update is lost, no event is lost or doubled`;
 
 test(TEST_NAME, async (t) => {
   const startedMs = performance.now();

@@ -35,7 +35,8 @@ export function readCallback(body: string): NotifiedEvent {
 }
 
 const LISTED = new RegExp(
-  `\\{"sequence":(\\d+),"event_id":"([^"]+)","type":"([^"]+)","timestamp":"([^"]+)","version":(\\d+),"data":(${OBJECT})\\}`,
+  String.raw`\{"sequence":(\d+),"event_id":"([^"]+)","type":"([^"]+)","timestamp":"([^"]+)",` +
+    String.raw`"version":(\d+),"data":(${OBJECT})\}`,
   'g',
 );
 

@@ -6,7 +6,7 @@ import { startTestService } from '../support/service.ts';
 import { databaseUrlOf, manage, useDatabaseUrl } from './manage-process.ts';
 
 /** Regression: each command reset the limits that it did not name to their defaults, the documented ones too. */
-test('client limits keeps limits that it does not name, resets one with default, shows all without options', async (t) => {
+test('client limits keeps limits that it does not name, resets with default, shows all without options', async (t) => {
   const environment = { DATABASE_URL: await useDatabaseUrl(t) };
   const run = async (...args: string[]): Promise<string> => {
     const { code, stdout, stderr } = await manage(args, { environment });

@@ -86,7 +86,7 @@ test('an endpoint can be registered at a loopback address, which only the sandbo
   secret = String(answer.json.data?.['secret']);
 });
 
-test('a disbursement made before kill -9 becomes SUCCESS after the restart; its callback and GET have equal data', async () => {
+test('a disbursement made before kill -9 becomes SUCCESS after it; its callback and GET have equal data', async () => {
   const transactionId = await disburse('1234567890');
   await sandbox.kill();
   sandbox = await startSandbox({ dataDirectory });

@@ -100,95 +100,26 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     await bank?.close();
     if (options.database === undefined) await database.drop();
   };
-  const app = await startApp({
-    environment: 'sandbox',
-    settings: {
-      ...readSettings('sandbox', {
-        TIBA_PORT: '0',
-        TIBA_OPERATOR_PORT: '0',
-        TIBA_AUTHENTICATION_FAILURES_PER_MINUTE: '1000000',
-        TIBA_EVENTS_PER_MINUTE: '1000000',
-        TIBA_CALLBACKS_PER_MINUTE: '1000000',
-        TIBA_BANKS_PER_MINUTE: '1000000',
-        TIBA_ACCOUNT_VALIDATIONS_PER_MINUTE: '1000000',
-      }),
-      secretKey: Buffer.alloc(32, 7),
-      ...options.settings,
-    },
-    connection: database.connection,
-    banks: testBanks,
-    rails,
-    logging: {
-      log: pino({ base: null, serializers: { err: describeError } }, collector(logged)),
-      writeLine: (line) => void logged.push(JSON.parse(line)),
-    },
-    // A machine that is busy with tests is slow to hear of client changes; tests of that use the same time limit.
-    notifications: { staleAfterMs: timeLimitMs(1_000) },
-    ...(options.limitClock === undefined ? {} : { limitClock: options.limitClock }),
-    ...(options.lookUp === undefined ? {} : { lookUp: options.lookUp }),
-    ...(options.inquiries === undefined ? {} : { inquiries: options.inquiries }),
-    ...(options.enumerationGuard === undefined ? {} : { enumerationGuard: options.enumerationGuard }),
-    ...(options.longPoll === undefined ? {} : { longPoll: options.longPoll }),
-  }).catch(async (error: unknown) => {
+  const app = await startApp(appOptions(options, database, rails, logged)).catch(async (error: unknown) => {
     // Open handles would keep the test process from exiting.
     await releaseAll();
     throw error;
   });
-
-  async function addClient(
-    clientId: string,
-    scopes: readonly Scope[],
-    limits: TestLimits = PLENTY,
-  ): Promise<TestClient> {
-    const clientSecret = randomBytes(32).toString('base64url');
-    await insertClient(app.database, {
-      clientId,
-      name: clientId,
-      secretHash: hashSecret(clientSecret),
-      scopes,
-      limits,
-    });
-    await app.clients.reload();
-    const client = app.clients.find(clientId);
-    if (client === undefined) throw new Error(`client ${clientId} was not created`);
-    return { clientId, clientSecret, token: await app.issue(client, [...client.scopes], 900) };
-  }
-
   const limits = options.limits ?? PLENTY;
-  const alpha = await addClient('alpha', CLIENT_SCOPES, limits);
-  const beta = await addClient('beta', CLIENT_SCOPES, limits);
-  const core = await addClient('core', ['feed:write']);
-
-  const authorization = (token: string | null | undefined, fallback: TestClient): Record<string, string> =>
-    token === null ? {} : { authorization: `Bearer ${token ?? fallback.token}` };
-
+  const clients = {
+    alpha: await addClient(app, 'alpha', CLIENT_SCOPES, limits),
+    beta: await addClient(app, 'beta', CLIENT_SCOPES, limits),
+    core: await addClient(app, 'core', ['feed:write'], PLENTY),
+  };
   return {
     app,
     url: app.publicUrl,
     operatorUrl: app.operatorUrl,
     database,
     logged,
-    alpha,
-    beta,
-    core,
-    addClient,
-    get: (path, { token, headers, method = 'GET' } = {}) =>
-      send(app.publicUrl + path, { method, headers: { ...authorization(token, alpha), ...headers } }),
-    checkAccount: (body, { token, headers, method = 'POST' } = {}) =>
-      send(`${app.publicUrl}/api/v1/check-account`, {
-        method,
-        headers: { 'content-type': 'application/json', ...authorization(token, alpha), ...headers },
-        body: typeof body === 'string' ? body : JSON.stringify(body),
-      }),
-    feed: (words) =>
-      send(`${app.operatorUrl}/feed/v1/transactions`, {
-        method: 'POST',
-        headers: {
-          'content-type': typeof words === 'string' ? 'application/x-ndjson' : 'application/json',
-          authorization: `Bearer ${core.token}`,
-        },
-        body: typeof words === 'string' ? words : JSON.stringify(words),
-      }),
+    ...clients,
+    addClient: (clientId, scopes, clientLimits = PLENTY) => addClient(app, clientId, scopes, clientLimits),
+    ...createRequests(app, clients),
     async close() {
       try {
         await app.close();
@@ -196,6 +127,90 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
         await releaseAll();
       }
     },
+  };
+}
+
+const appOptions = (
+  options: TestServiceOptions,
+  database: TestDatabase,
+  rails: readonly Rail[],
+  logged: Record<string, unknown>[],
+): AppOptions => ({
+  environment: 'sandbox',
+  settings: {
+    ...readSettings('sandbox', {
+      TIBA_PORT: '0',
+      TIBA_OPERATOR_PORT: '0',
+      TIBA_AUTHENTICATION_FAILURES_PER_MINUTE: '1000000',
+      TIBA_EVENTS_PER_MINUTE: '1000000',
+      TIBA_CALLBACKS_PER_MINUTE: '1000000',
+      TIBA_BANKS_PER_MINUTE: '1000000',
+      TIBA_ACCOUNT_VALIDATIONS_PER_MINUTE: '1000000',
+    }),
+    secretKey: Buffer.alloc(32, 7),
+    ...options.settings,
+  },
+  connection: database.connection,
+  banks: testBanks,
+  rails,
+  logging: {
+    log: pino({ base: null, serializers: { err: describeError } }, collector(logged)),
+    writeLine: (line) => void logged.push(JSON.parse(line)),
+  },
+  // On a machine that is busy with tests PostgreSQL's notifications are late, and without them no client is
+  // authenticated. Tests of this use the same limit.
+  notifications: { staleAfterMs: timeLimitMs(1_000) },
+  ...(options.limitClock === undefined ? {} : { limitClock: options.limitClock }),
+  ...(options.lookUp === undefined ? {} : { lookUp: options.lookUp }),
+  ...(options.inquiries === undefined ? {} : { inquiries: options.inquiries }),
+  ...(options.enumerationGuard === undefined ? {} : { enumerationGuard: options.enumerationGuard }),
+  ...(options.longPoll === undefined ? {} : { longPoll: options.longPoll }),
+});
+
+async function addClient(
+  app: App,
+  clientId: string,
+  scopes: readonly Scope[],
+  limits: TestLimits,
+): Promise<TestClient> {
+  const clientSecret = randomBytes(32).toString('base64url');
+  await insertClient(app.database, {
+    clientId,
+    name: clientId,
+    secretHash: hashSecret(clientSecret),
+    scopes,
+    limits,
+  });
+  await app.clients.reload();
+  const client = app.clients.find(clientId);
+  if (client === undefined) throw new Error(`client ${clientId} was not created`);
+  return { clientId, clientSecret, token: await app.issue(client, [...client.scopes], 900) };
+}
+
+function createRequests(
+  app: App,
+  { alpha, core }: Pick<TestService, 'alpha' | 'core'>,
+): Pick<TestService, 'get' | 'checkAccount' | 'feed'> {
+  const authorization = (token: string | null | undefined): Record<string, string> =>
+    token === null ? {} : { authorization: `Bearer ${token ?? alpha.token}` };
+  return {
+    get: (path, { token, headers, method = 'GET' } = {}) =>
+      send(app.publicUrl + path, { method, headers: { ...authorization(token), ...headers } }),
+    checkAccount: (body, { token, headers, method = 'POST' } = {}) =>
+      send(`${app.publicUrl}/api/v1/check-account`, {
+        method,
+        headers: { 'content-type': 'application/json', ...authorization(token), ...headers },
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+      }),
+    feed: (updates) =>
+      send(`${app.operatorUrl}/feed/v1/transactions`, {
+        method: 'POST',
+        headers: {
+          'content-type': typeof updates === 'string' ? 'application/x-ndjson' : 'application/json',
+          authorization: `Bearer ${core.token}`,
+        },
+        body: typeof updates === 'string' ? updates : JSON.stringify(updates),
+      }),
   };
 }
 

@@ -1,4 +1,4 @@
-import { fork } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -43,19 +43,14 @@ export async function startSimulatedBank(
 ): Promise<SimulatedBank> {
   const privateKey = createPrivateKey(secrets.bankPrivateKey);
   const identity = { clientKey: 'tiba-sandbox', partnerId: 'TIBA', channelId: '95221' };
-  const child = fork(BANK, {
-    // Ctrl-C in the terminal must not end the bank while the service still has inquiries in flight.
-    detached: true,
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-    env: {
-      BANK_CLIENT_KEY: identity.clientKey,
-      BANK_CLIENT_SECRET: secrets.bankClientSecret,
-      BANK_CLIENT_PUBLIC_KEY: createPublicKey(privateKey).export({ type: 'spki', format: 'pem' }),
-      BANK_PARTNER_ID: identity.partnerId,
-      BANK_CHANNEL_ID: identity.channelId,
-      ...(journalFile === undefined ? {} : { BANK_JOURNAL_FILE: journalFile }),
-      ...(notifyUrl === undefined ? {} : { BANK_NOTIFY_URL: notifyUrl }),
-    },
+  const child = forkBank({
+    BANK_CLIENT_KEY: identity.clientKey,
+    BANK_CLIENT_SECRET: secrets.bankClientSecret,
+    BANK_CLIENT_PUBLIC_KEY: createPublicKey(privateKey).export({ type: 'spki', format: 'pem' }),
+    BANK_PARTNER_ID: identity.partnerId,
+    BANK_CHANNEL_ID: identity.channelId,
+    ...(journalFile === undefined ? {} : { BANK_JOURNAL_FILE: journalFile }),
+    ...(notifyUrl === undefined ? {} : { BANK_NOTIFY_URL: notifyUrl }),
   });
   const exited = once(child, 'exit');
   let stopping = false;
@@ -107,3 +102,11 @@ export async function startSimulatedBank(
     },
   };
 }
+
+const forkBank = (env: NodeJS.ProcessEnv): ChildProcess =>
+  fork(BANK, {
+    // Ctrl-C in the terminal must not end the bank while the service still has inquiries in flight.
+    detached: true,
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    env,
+  });
