@@ -21,8 +21,8 @@ describe('account inquiries', () => {
     bank = await startScriptedBank();
     other = await startScriptedBank();
     const bca = bank.rail(keys, { name: 'bca', banks: new Set(['CENAIDJA', 'SYCAIDJ1', 'BRINIDJA']) });
-    const rest = other.rail(keys, { name: 'rest', ownBank: null, banks: new Set(['BRINIDJA', 'BMRIIDJA']) });
-    inquiries = createAccountInquiries([bca, rest], createMetrics());
+    const switchRail = other.rail(keys, { name: 'switch', ownBank: null, banks: new Set(['BRINIDJA', 'BMRIIDJA']) });
+    inquiries = createAccountInquiries([bca, switchRail], createMetrics());
   });
   after(async () => {
     await bank.close();
@@ -37,35 +37,35 @@ describe('account inquiries', () => {
   const inquire = (code: string, account: string): Promise<InquiryOutcome> =>
     inquiries.inquire(inquiryOf(code, account));
 
-  it('of the same account at the same time make one call to the bank, and all get its answer', async () => {
+  it('for the same account at the same time make one request to the bank, and all get its outcome', async () => {
     const outcomes = await Promise.all(Array.from({ length: 100 }, () => inquire('BRI', ACCOUNT)));
     assert.equal(sent().length, 1);
     for (const outcome of outcomes) assert.deepEqual(outcome, outcomes[0]);
     assert.equal(outcomes[0]?.kind, 'verdict');
   });
 
-  it('of the same account by another code of its bank are the same question', async () => {
+  it('for the same account by another code of its bank share one request', async () => {
     await Promise.all(['BRI', '002', 'brinidja', 'BRINIDJAXXX'].map((code) => inquire(code, ACCOUNT)));
     assert.equal(sent().length, 1);
   });
 
-  it('of different accounts make one call each', async () => {
+  it('for different accounts make one request each', async () => {
     await Promise.all(Array.from({ length: 60 }, (_each, index) => inquire('BRI', accountOf(index))));
     assert.equal(sent().length, 60);
     assert.equal(new Set(sent().map(({ fields }) => fields['beneficiaryAccountNo'])).size, 60);
   });
 
-  it('of the same number at different banks, or with another leading zero, are different questions', async () => {
+  it('for the same number at different banks, or with another leading zero, make separate requests', async () => {
     await Promise.all([inquire('BRI', ACCOUNT), inquire('BCA', ACCOUNT), inquire('BRI', `0${ACCOUNT}`)]);
     assert.equal(sent().length, 3);
   });
 
-  it('of the same account later make a new call: no answer is kept', async () => {
+  it('for the same account later make a new request: no outcome is cached', async () => {
     for (let time = 0; time < 3; time += 1) await inquire('BRI', ACCOUNT);
     assert.equal(sent().length, 3);
   });
 
-  it('about the own bank are internal, and name no bank', async () => {
+  it('to the own bank are internal, and name no bank', async () => {
     await inquire('BCA', ACCOUNT);
     assert.deepEqual(
       sent().map(({ path, fields }) => [path, fields['beneficiaryBankCode']]),
@@ -73,7 +73,7 @@ describe('account inquiries', () => {
     );
   });
 
-  it('about other banks are external, and name the bank by its BIC whatever the client called it', async () => {
+  it('to other banks are external, and name the bank by its BIC, whichever code the client used', async () => {
     for (const code of ['002', 'BRI', 'bank bri', 'BRINIDJA']) await inquire(code, ACCOUNT);
     assert.deepEqual(
       sent().map(({ path, fields }) => [path, fields['beneficiaryBankCode']]),
@@ -81,7 +81,7 @@ describe('account inquiries', () => {
     );
   });
 
-  it('about a sharia unit are external and name its own BIC, though it shares the clearing code', async () => {
+  it('to a sharia unit are external and name its own BIC, although it shares the clearing code', async () => {
     await inquire('SYCAIDJ1', ACCOUNT);
     assert.deepEqual(
       sent().map(({ path, fields }) => [path, fields['beneficiaryBankCode']]),
@@ -89,7 +89,7 @@ describe('account inquiries', () => {
     );
   });
 
-  it('go over the first rail that reaches the bank', async () => {
+  it('are sent over the first rail that reaches the bank', async () => {
     const before = other.inquiries.length;
     await inquire('BRI', ACCOUNT);
     assert.equal(other.inquiries.length, before);
@@ -100,15 +100,15 @@ describe('account inquiries', () => {
     );
   });
 
-  it('about a bank that no rail reaches are no verdict, and nobody is said to be unreachable', async () => {
+  it('to a bank that no rail reaches are no verdict, with the reason no_rail', async () => {
     assert.equal(inquiries.canReach(inquiryOf('BNI', ACCOUNT).bank), false);
     assert.deepEqual(await inquire('BNI', ACCOUNT), { kind: 'no_verdict', reason: 'no_rail', railCode: null });
     assert.deepEqual(sent(), []);
   });
 });
 
-describe('an account inquiry whose bank is silent', () => {
-  it('ends by itself within 5 s and not before 3 s, and the next one is asked anew', async () => {
+describe('an account inquiry to a silent bank', () => {
+  it('ends after 3 s to 5 s, and the next one is sent anew', async () => {
     let isSilent = true;
     const bank = await startScriptedBank({
       inquiry: (request, response) => (isSilent ? undefined : answerActive(request, response)),

@@ -8,7 +8,7 @@ const keys = rsaKeys();
 
 const SCHEMES: readonly [name: string, form: BankProfileName, changes: Partial<AcmtSettings>][] = [
   ['acmt V03', 'acmt-03', {}],
-  ['acmt V03, names as Nexus has them,', 'acmt-03', { nameElement: 'Acct/Nm' }],
+  ['acmt V03, names as in Nexus,', 'acmt-03', { nameElement: 'Acct/Nm' }],
   ['acmt V04', 'acmt-04', { version: '04', accountElement: 'IBAN', accountScheme: null }],
 ];
 

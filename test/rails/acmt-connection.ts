@@ -1,4 +1,4 @@
-// A rail that speaks acmt to the simulated bank, or to whatever a test puts in its place.
+// An acmt rail to the simulated bank, or to a server of the test.
 
 import type { TestContext } from 'node:test';
 import type { BankProfileName } from '../../apps/bank/src/profile-names.ts';

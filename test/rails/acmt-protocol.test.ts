@@ -21,7 +21,7 @@ const ENTRY = {
   name_element: 'Pty/Nm',
 };
 
-describe('an entry of the rails file that speaks acmt', () => {
+describe('an entry of the rails file with the protocol acmt', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'tiba-acmt-'));
   after(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -39,11 +39,11 @@ describe('an entry of the rails file that speaks acmt', () => {
     const rail = connection.open();
     const bank = createBankDirectory(bankEntries).find('BRI');
     assert.ok(bank !== null && rail.reaches(bank));
-    assert.equal(rail.inquireStatus, undefined, 'it cannot be asked about transfers');
+    assert.equal(rail.inquireStatus, undefined, 'it has no status inquiry');
     await rail.close();
   });
 
-  it('may leave out the numbering scheme of accounts', () => {
+  it('may omit the numbering scheme of accounts', () => {
     assert.ok('connections' in read({ account_scheme: undefined, account_element: 'IBAN', version: '04' }));
   });
 
@@ -70,7 +70,7 @@ describe('an entry of the rails file that speaks acmt', () => {
     ['name_element', undefined],
     ['client_key', 'x'],
   ] as const) {
-    it(`is refused with ${field} ${wrong === undefined ? 'left out' : JSON.stringify(wrong)}`, () => {
+    it(`is invalid with ${field} ${wrong === undefined ? 'missing' : JSON.stringify(wrong)}`, () => {
       const result = read({ [field]: wrong });
       assert.ok('faults' in result);
       assert.ok(

@@ -1,4 +1,4 @@
-// Reports (acmt.024) as schemes write them, by hand: nothing here comes from the code under test.
+// Reports (acmt.024) as schemes write them. They are written by hand, without the code under test.
 
 import { type SentAccountInquiry } from '../../apps/server/src/rails/acmt/read-report.ts';
 
@@ -17,7 +17,7 @@ export const NAMESPACE = 'urn:iso:std:iso:20022:tech:xsd:acmt.024.001.03';
 export const ACCOUNT = '<Acct><Id><Othr><Id>0012345678</Id><SchmeNm><Prtry>ACCT</Prtry></SchmeNm></Othr></Id></Acct>';
 export const BANK = '<Agt><FinInstnId><BICFI>BRINIDJA</BICFI></FinInstnId></Agt>';
 
-/** What a verified account's report says of it, below `Rpt`. */
+/** The content of `Rpt` for a verified account. */
 export const VERIFIED =
   `<OrgnlId>${SENT.verificationId}</OrgnlId><Vrfctn>true</Vrfctn>` +
   `<OrgnlPtyAndAcctId>${ACCOUNT}${BANK}</OrgnlPtyAndAcctId>` +
@@ -29,7 +29,7 @@ export const unverified = (reason: string): string =>
 
 const AGENT = '<Agt><FinInstnId><Othr><Id>SCHEME</Id></Othr></FinInstnId></Agt>';
 
-/** A whole report around what stands in its `Rpt`. */
+/** A whole report with this content in its `Rpt`. */
 export const reportOf = (content: string): string =>
   `<?xml version="1.0" encoding="UTF-8"?>
 <Document xmlns="${NAMESPACE}">
@@ -46,10 +46,10 @@ export const reportOf = (content: string): string =>
 </Document>
 `;
 
-/** The right report about a verified account, with one thing replaced. */
+/** A valid report on a verified account, with one part replaced. */
 export function changed(part: string | RegExp, replacement: string): string {
-  const right = reportOf(VERIFIED);
-  const wrong = typeof part === 'string' ? right.replaceAll(part, replacement) : right.replace(part, replacement);
-  if (wrong === right) throw new Error(`the change of ${String(part)} changes nothing`);
-  return wrong;
+  const valid = reportOf(VERIFIED);
+  const result = typeof part === 'string' ? valid.replaceAll(part, replacement) : valid.replace(part, replacement);
+  if (result === valid) throw new Error(`replacing ${String(part)} changes nothing`);
+  return result;
 }

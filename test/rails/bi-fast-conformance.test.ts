@@ -16,13 +16,13 @@ testRailConformance({
   openRail: (baseUrl) => openBiFastRail(baseUrl, { accountEnquiryPath: '/bi-fast', paymentStatusPath: '/bi-fast' }),
   bankCode: 'BRI',
   accountPrefix: '826037',
-  // No code for a blocked account is known: the hub says only that it does not accept the payment.
+  // No code for a blocked account is known: the hub only rejects the payment.
   verdicts: { NOT_FOUND: 'NOT_FOUND', INACTIVE: 'INACTIVE', BLOCKED: 'none' },
   isInquiry: (path) => path === '/bi-fast',
   wrongReplies: {
     'another account': (text) => text.replace(/("CdtrAcct":\{"Id":\{"Othr":\{"Id":")\d/, '$19'),
     'an unknown code': (text) => text.replace('"U000"', '"U777"'),
-    'a field twice': (text) => text.replace('"Nm":', '"Nm":"SOMEBODY ELSE",$&'),
+    'a field twice': (text) => text.replace('"Nm":', '"Nm":"ANOTHER HOLDER",$&'),
     'no name': (text) => text.replace(/"Nm":"[^"]*"/, '"Nm":""'),
   },
 });

@@ -1,5 +1,5 @@
-// A BI-FAST hub that answers whatever a test tells it to, truths and lies, and remembers what it was sent. It checks
-// nothing and knows nothing of the rail's code.
+// A BI-FAST hub whose replies the test scripts, valid and invalid ones. It records the requests, validates nothing and
+// shares no code with the rail.
 
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -32,7 +32,7 @@ export interface HubRequest {
   readonly body: string;
 }
 
-/** What the hub sends back: a whole body, or an object that becomes one. */
+/** The reply: a whole body, or an object that becomes one. */
 export type HubReply = (request: HubRequest) => { readonly status?: number; readonly body: string | object };
 
 export interface ScriptedHub {
@@ -51,9 +51,9 @@ export async function startScriptedHub(context: TestContext, reply: HubReply): P
       .then((body) => {
         const request = { path: incoming.url ?? '', contentType: incoming.headers['content-type'], body };
         requests.push(request);
-        const { status = 200, body: told } = hub.reply(request);
+        const { status = 200, body: content } = hub.reply(request);
         response.writeHead(status, { 'content-type': 'application/json' });
-        response.end(typeof told === 'string' ? told : JSON.stringify(told));
+        response.end(typeof content === 'string' ? content : JSON.stringify(content));
       })
       .catch(() => response.destroy());
   });
@@ -66,7 +66,7 @@ export async function startScriptedHub(context: TestContext, reply: HubReply): P
     await once(server, 'close');
   });
   const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('the hub listens on no port');
+  if (address === null || typeof address === 'string') throw new Error('the hub has no port');
   const baseUrl = `http://127.0.0.1:${address.port}`;
   const hub: ScriptedHub = {
     baseUrl,
@@ -81,7 +81,7 @@ export async function startScriptedHub(context: TestContext, reply: HubReply): P
   return hub;
 }
 
-/** What a report says; undefined leaves a member out. */
+/** The fields of a report; undefined omits a member. */
 export interface ReportFields {
   readonly TxSts: string;
   readonly reason?: string | undefined;
@@ -97,7 +97,7 @@ interface RequestFields {
   readonly accountNumber: string | undefined;
 }
 
-/** What a request asked, read as the hub reads it. */
+/** The fields of a request, as the hub reads them. */
 export function fieldsOf({ body }: HubRequest): RequestFields {
   const { AppHdr, Document } = JSON.parse(body).BusMsg;
   const transfer = Document.FIToFICstmrCdtTrf;
@@ -145,7 +145,7 @@ export function reportOn(request: HubRequest, fields: ReportFields): object {
 
 export const HOLDER = 'BUDI SANTOSO';
 
-/** A right report on an account enquiry: the account is active. */
+/** A valid report on an account enquiry: the account is active. */
 export function activeReport(request: HubRequest, fields: Partial<ReportFields> = {}): object {
   const { messageId, accountNumber } = fieldsOf(request);
   return reportOn(request, {

@@ -16,9 +16,9 @@ import { inquireAccount } from './connection.ts';
 const ACCOUNT = '666111222';
 const active: HubReply = (request) => ({ body: activeReport(request) });
 
-/** What an enquiry comes to when the hub answers so. */
-async function outcomeOf(context: TestContext, answer: HubReply): Promise<InquiryOutcome> {
-  const hub = await startScriptedHub(context, answer);
+/** The outcome of an enquiry when the hub sends this reply. */
+async function outcomeOf(context: TestContext, reply: HubReply): Promise<InquiryOutcome> {
+  const hub = await startScriptedHub(context, reply);
   return inquireAccount(hub.rail(), 'BRI', ACCOUNT);
 }
 
@@ -40,7 +40,7 @@ describe('a connection in the rails file', () => {
     return 'faults' in read ? read.faults : [];
   }
 
-  it('is as documented, and nearly everything may be left out', async (context) => {
+  it('is valid as documented, and nearly every field is optional', async (context) => {
     assert.deepEqual(await faultsOf(context, {}), []);
     const optional = [
       'channel',
@@ -53,8 +53,8 @@ describe('a connection in the rails file', () => {
     assert.deepEqual(await faultsOf(context, Object.fromEntries(optional.map((name) => [name, undefined]))), []);
   });
 
-  it('is refused with a setting that the hub would refuse', async (context) => {
-    const WRONG = {
+  it('is invalid with a setting that the hub would reject', async (context) => {
+    const INVALID = {
       bic: 'GNESIDJX',
       channel: '04',
       purpose: '51001',
@@ -64,21 +64,21 @@ describe('a connection in the rails file', () => {
       payment_status_path: '/status?x=1',
       password: 'x',
     };
-    for (const [name, value] of Object.entries(WRONG)) {
+    for (const [name, value] of Object.entries(INVALID)) {
       assert.equal((await faultsOf(context, { [name]: value })).length > 0, true, name);
     }
     assert.ok((await faultsOf(context, { bic: undefined })).length > 0);
   });
 });
 
-describe('what the hub is sent', () => {
+describe('a message to the hub', () => {
   const at = { atMs: Date.parse('2023-03-24T09:21:55Z'), serial: '31081005' };
   const participant = { bic: 'GNESIDJA', channel: '01' } as const;
   const enquiry = { bic: 'GNESIDJA', purpose: '01', enquiryAmount: '1234.56', amountMember: 'value' } as const;
 
-  it('is an account enquiry as published, its local time in Jakarta', () => {
-    const question = accountEnquiry('/', enquiry, { bic: 'ARTGIDJA', accountNumber: '666111' });
-    assert.deepEqual(JSON.parse(writeMessage(question, participant, at).body), {
+  it('is an account enquiry as published, with the local time of Jakarta', () => {
+    const request = accountEnquiry('/', enquiry, { bic: 'ARTGIDJA', accountNumber: '666111' });
+    assert.deepEqual(JSON.parse(writeMessage(request, participant, at).body), {
       BusMsg: {
         AppHdr: {
           Fr: { FIId: { FinInstnId: { Othr: { Id: 'GNESIDJA' } } } },
@@ -114,17 +114,17 @@ describe('what the hub is sent', () => {
     });
   });
 
-  it('has the amount in the other spelling where that is set', () => {
-    const asked = { bic: 'ARTGIDJA', accountNumber: '666111' };
-    const question = accountEnquiry('/', { ...enquiry, amountMember: 'Value' }, asked);
-    const message = writeMessage(question, participant, at);
+  it('has the other spelling of the amount where the settings say so', () => {
+    const sent = { bic: 'ARTGIDJA', accountNumber: '666111' };
+    const request = accountEnquiry('/', { ...enquiry, amountMember: 'Value' }, sent);
+    const message = writeMessage(request, participant, at);
     assert.match(message.body, /"IntrBkSttlmAmt":\{"Value":"1234\.56","Ccy":"IDR"\}/);
   });
 
   it('is a payment status request as published', () => {
     const reference = '20230324GNESIDJA010O0100000007';
-    const asked = { reference, amount: '1.00', currency: 'IDR', accountNumber: '666111' };
-    const { BusMsg } = JSON.parse(writeMessage(paymentStatusRequest('/', asked), participant, at).body);
+    const sent = { reference, amount: '1.00', currency: 'IDR', accountNumber: '666111' };
+    const { BusMsg } = JSON.parse(writeMessage(paymentStatusRequest('/', sent), participant, at).body);
     assert.equal(BusMsg.AppHdr.MsgDefIdr, 'pacs.028.001.04');
     assert.equal(BusMsg.AppHdr.BizMsgIdr, '20230324GNESIDJA000O0131081005');
     assert.deepEqual(BusMsg.Document, {
@@ -135,15 +135,15 @@ describe('what the hub is sent', () => {
     });
   });
 
-  it("carries the hub's day, which begins seven hours before that of UTC", () => {
-    const question = accountEnquiry('/', enquiry, { bic: 'ARTGIDJA', accountNumber: '666111' });
+  it("has the hub's day, which begins seven hours before that of UTC", () => {
+    const request = accountEnquiry('/', enquiry, { bic: 'ARTGIDJA', accountNumber: '666111' });
     const dayOf = (time: string): string =>
-      writeMessage(question, participant, { ...at, atMs: Date.parse(time) }).head.endToEndId.slice(0, 8);
+      writeMessage(request, participant, { ...at, atMs: Date.parse(time) }).head.endToEndId.slice(0, 8);
     assert.equal(dayOf('2023-12-31T16:59:59Z'), '20231231');
     assert.equal(dayOf('2023-12-31T17:00:00Z'), '20240101');
   });
 
-  it('goes as JSON to the address, or to a path below it', async (context) => {
+  it('is sent as JSON to the base address, or to a path below it', async (context) => {
     const hub = await startScriptedHub(context, active);
     const paths = { accountEnquiryPath: '/enquiry', paymentStatusPath: '/status' };
     await inquireAccount(hub.rail(), 'BRI', ACCOUNT);
@@ -158,12 +158,12 @@ describe('what the hub is sent', () => {
 });
 
 describe('serials', () => {
-  it('are eight digits, and none comes twice before all were there', () => {
+  it('have eight digits, and none is repeated before all were used', () => {
     const serials = createSerials(() => 99_999_997);
     assert.deepEqual([serials.next(), serials.next(), serials.next()], ['99999998', '99999999', '00000000']);
   });
 
-  it('begin somewhere else in each process, and after a leap', () => {
+  it('start at another number in each process, and after a restart', () => {
     const starts = Array.from({ length: 50 }, () => createSerials().next());
     assert.ok(new Set(starts).size > 45);
     const serials = createSerials();
@@ -172,7 +172,7 @@ describe('serials', () => {
     assert.notEqual(Number(serials.next()), before + 1);
   });
 
-  it('that somebody has used already are replaced, and the question is asked once more', async (context) => {
+  it('that another process has used are replaced, and the request is sent once more', async (context) => {
     let count = 0;
     const hub = await startScriptedHub(context, (request) => {
       count += 1;
@@ -180,13 +180,13 @@ describe('serials', () => {
     });
     assert.equal(labelOf(await inquireAccount(hub.rail(), 'BRI', ACCOUNT)), 'ACTIVE');
     const [first, second, ...others] = hub.requests.map((request) => fieldsOf(request).endToEndId);
-    // The next ones may have been used as well.
+    // The following numbers may have been used as well.
     const serialOf = (endToEndId = ''): number => Number(endToEndId.slice(-8));
     assert.ok(Math.abs(serialOf(second) - serialOf(first)) > 1);
     assert.deepEqual(others, []);
   });
 
-  it('are not tried for ever', async (context) => {
+  it('are replaced only once', async (context) => {
     const hub = await startScriptedHub(context, (request) => ({
       body: activeReport(request, { TxSts: 'RJCT', reason: 'U149' }),
     }));
@@ -195,7 +195,7 @@ describe('serials', () => {
   });
 });
 
-/** What a rejection with each code comes to. */
+/** The outcome of a rejection with each code. */
 const REJECTIONS: Readonly<Record<string, string>> = {
   U101: 'NOT_FOUND',
   U102: 'INACTIVE',
@@ -243,7 +243,7 @@ describe('a reason code', () => {
     });
   }
 
-  it('is in the documentation, with what it comes to', () => {
+  it('is in the documentation, with its outcome', () => {
     const rows = page.split('\n').filter((line) => line.startsWith('| U'));
     for (const [reason, expected] of Object.entries(REJECTIONS)) {
       const row = rows.find((line) => line.split('|')[1]?.includes(reason));
@@ -252,7 +252,7 @@ describe('a reason code', () => {
     }
   });
 
-  it('that accepts, by the bank itself or by who stands in for it, makes an account ACTIVE', async (context) => {
+  it('that accepts, from the bank or from a stand-in for it, makes an account ACTIVE', async (context) => {
     for (const reason of ['U000', 'U002']) {
       const outcome = await outcomeOf(context, (request) => ({ body: activeReport(request, { reason }) }));
       assert.deepEqual(outcome, {
@@ -263,7 +263,7 @@ describe('a reason code', () => {
     }
   });
 
-  it('that rejects beside an acceptance is not believed', async (context) => {
+  it('that rejects is not believed with an accepting status', async (context) => {
     for (const reason of ['U101', 'U102', 'U110', undefined]) {
       const outcome = await outcomeOf(context, (request) => ({ body: activeReport(request, { reason }) }));
       assert.equal(labelOf(outcome), 'invalid_response');
@@ -273,7 +273,7 @@ describe('a reason code', () => {
 
 describe('the status', () => {
   for (const TxSts of ['ACSC', 'ACCC', 'ACSP', 'ACCP', 'PDNG', 'RCVD', 'BLCK', 'CANC', 'XXXX', 'actc']) {
-    it(`${TxSts} says nothing of an account`, async (context) => {
+    it(`${TxSts} is no verdict on an account`, async (context) => {
       for (const reason of ['U000', 'U101']) {
         const outcome = await outcomeOf(context, (request) => ({ body: activeReport(request, { TxSts, reason }) }));
         assert.equal(labelOf(outcome), 'invalid_response');
@@ -281,7 +281,7 @@ describe('the status', () => {
     });
   }
 
-  it('429, 504, 503, 400 and 403 of HTTP say why there is no verdict, whatever the body is', async (context) => {
+  it('429, 504, 503, 400 and 403 of HTTP give the reason for no verdict, whatever the body is', async (context) => {
     const reasons = {
       429: 'throttled',
       504: 'timeout',
@@ -310,12 +310,12 @@ describe('the status', () => {
 const changed = (changes: Parameters<typeof activeReport>[1]): HubReply => {
   return (request) => ({ body: activeReport(request, changes) });
 };
-const rewritten = (rewrite: (right: string, request: HubRequest) => string): HubReply => {
+const rewritten = (rewrite: (valid: string, request: HubRequest) => string): HubReply => {
   return (request) => {
-    const right = JSON.stringify(activeReport(request));
-    const wrong = rewrite(right, request);
-    assert.notEqual(wrong, right, 'the lie changes something');
-    return { body: wrong };
+    const valid = JSON.stringify(activeReport(request));
+    const body = rewrite(valid, request);
+    assert.notEqual(body, valid, 'the rewriting changes something');
+    return { body };
   };
 };
 const reportAbout = (reference: object): HubReply => changed({ transaction: { OrgnlTxRef: reference } });
@@ -324,8 +324,8 @@ const account = { CdtrAcct: { Id: { Othr: { Id: ACCOUNT } } } };
 const another = { CdtrAcct: { Id: { Othr: { Id: '666111223' } } } };
 const rejected = { TxSts: 'RJCT', reason: 'U101' };
 
-describe('a hub that lies about an account is never believed', () => {
-  const LIES: Readonly<Record<string, HubReply>> = {
+describe('an invalid report on an account is not believed', () => {
+  const INVALID_REPORTS: Readonly<Record<string, HubReply>> = {
     'another EndToEndId': changed({ transaction: { OrgnlEndToEndId: '20230324GNESIDJA510O0131081005' } }),
     'no EndToEndId': changed({ transaction: { OrgnlEndToEndId: undefined } }),
     'another TxId': changed({ transaction: { OrgnlTxId: '20230324GNESIDJA51031081005' } }),
@@ -351,48 +351,49 @@ describe('a hub that lies about an account is never believed', () => {
     }),
     'another message': changed({ header: { MsgDefIdr: 'pacs.008.001.08' } }),
     'another version of the message': changed({ header: { MsgDefIdr: 'pacs.002.001.12' } }),
-    'two transactions': rewritten((right) =>
-      right.replace(/"TxInfAndSts":\[(.*)\]\}\}\}\}$/, '"TxInfAndSts":[$1,$1]}}}}'),
+    'two transactions': rewritten((valid) =>
+      valid.replace(/"TxInfAndSts":\[(.*)\]\}\}\}\}$/, '"TxInfAndSts":[$1,$1]}}}}'),
     ),
-    'no transaction': rewritten((right) => right.replace(/"TxInfAndSts":.*$/, '"TxInfAndSts":[]}}}}')),
-    'two reasons': rewritten((right) => right.replace('"StsRsnInf":[', '"StsRsnInf":[{"Rsn":{"Prtry":"U101"}},')),
-    'a reason of another list': rewritten((right) => right.replace('"Prtry":"U000"', '"Prtry":"U000","Cd":"AC04"')),
-    'two statuses': rewritten((right) => right.replace('"TxSts":', '"TxSts":"RJCT","TxSts":')),
-    'two names': rewritten((right) => right.replace('"Nm":', '"Nm":"SITI","Nm":')),
-    'two names, one spelled with an escape': rewritten((right) =>
-      right.replace('"Nm":', String.raw`"N\u006d":"SITI","Nm":`),
+    'no transaction': rewritten((valid) => valid.replace(/"TxInfAndSts":.*$/, '"TxInfAndSts":[]}}}}')),
+    'two reasons': rewritten((valid) => valid.replace('"StsRsnInf":[', '"StsRsnInf":[{"Rsn":{"Prtry":"U101"}},')),
+    'a reason of another list': rewritten((valid) => valid.replace('"Prtry":"U000"', '"Prtry":"U000","Cd":"AC04"')),
+    'two statuses': rewritten((valid) => valid.replace('"TxSts":', '"TxSts":"RJCT","TxSts":')),
+    'two names': rewritten((valid) => valid.replace('"Nm":', '"Nm":"SITI","Nm":')),
+    'two names, one spelled with an escape': rewritten((valid) =>
+      valid.replace('"Nm":', String.raw`"N\u006d":"SITI","Nm":`),
     ),
-    'two accounts': rewritten((right) =>
-      right.replace('"CdtrAcct":', '"CdtrAcct":{"Id":{"Othr":{"Id":"1"}}},"CdtrAcct":'),
+    'two accounts': rewritten((valid) =>
+      valid.replace('"CdtrAcct":', '"CdtrAcct":{"Id":{"Othr":{"Id":"1"}}},"CdtrAcct":'),
     ),
-    'two documents': rewritten((right) => right.replace('"Document":', '"Document":{},"Document":')),
-    'half a surrogate pair in the name': rewritten((right) => right.replace('BUDI', String.raw`\ud800`)),
+    'two documents': rewritten((valid) => valid.replace('"Document":', '"Document":{},"Document":')),
+    'half a surrogate pair in the name': rewritten((valid) => valid.replace('BUDI', String.raw`\ud800`)),
     'arrays in arrays, 30,000 deep': rewritten(() => '['.repeat(30_000)),
     'objects in objects, 8,000 deep': rewritten(() => `${'{"BusMsg":'.repeat(8_000)}1${'}'.repeat(8_000)}`),
-    'what every object inherits': rewritten(() => '{"__proto__":{"BusMsg":{}},"constructor":1}'),
+    'the names of inherited members': rewritten(() => '{"__proto__":{"BusMsg":{}},"constructor":1}'),
     'an empty object': rewritten(() => '{}'),
-    'an array': rewritten((right) => `[${right}]`),
-    'a text': rewritten((right) => JSON.stringify(right)),
+    'an array': rewritten((valid) => `[${valid}]`),
+    'a text': rewritten((valid) => JSON.stringify(valid)),
     null: rewritten(() => 'null'),
     'an empty body': rewritten(() => ''),
-    'NaN for a number': rewritten((right) => right.replace('{', '{"n":NaN,')),
-    'truncated JSON': rewritten((right) => right.slice(0, -1)),
+    'NaN for a number': rewritten((valid) => valid.replace('{', '{"n":NaN,')),
+    'truncated JSON': rewritten((valid) => valid.slice(0, -1)),
   };
-  for (const [name, lie] of Object.entries(LIES)) {
-    it(name, async (context) => assert.equal(labelOf(await outcomeOf(context, lie)), 'invalid_response'));
+  for (const [name, reply] of Object.entries(INVALID_REPORTS)) {
+    it(name, async (context) => assert.equal(labelOf(await outcomeOf(context, reply)), 'invalid_response'));
   }
 
-  const TRUTHS: Readonly<Record<string, HubReply>> = {
-    'the bank that was asked': reportAbout({
+  const VALID_REPORTS: Readonly<Record<string, HubReply>> = {
+    'the bank of the enquiry': reportAbout({
       ...holder,
       ...account,
       CdtrAgt: { FinInstnId: { Othr: { Id: 'BRINIDJA' } } },
     }),
     'no TxId': changed({ transaction: { OrgnlTxId: undefined } }),
-    'no word about the message': rewritten((right) => right.replace(/"OrgnlGrpInfAndSts":\[[^\]]*\],/, '')),
-    'members that nobody knows': rewritten((right) => right.replace('{', '{"Sgntr":{"n":12345678901234567890},')),
+    'no reference to the message': rewritten((valid) => valid.replace(/"OrgnlGrpInfAndSts":\[[^\]]*\],/, '')),
+    'unknown members': rewritten((valid) => valid.replace('{', '{"Sgntr":{"n":12345678901234567890},')),
   };
-  for (const [name, truth] of Object.entries(TRUTHS)) {
-    it(`but is with ${name}`, async (context) => assert.equal(labelOf(await outcomeOf(context, truth)), 'ACTIVE'));
+  for (const [name, reply] of Object.entries(VALID_REPORTS)) {
+    it(`a report with ${name} is believed`, async (context) =>
+      assert.equal(labelOf(await outcomeOf(context, reply)), 'ACTIVE'));
   }
 });

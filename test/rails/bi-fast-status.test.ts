@@ -25,12 +25,12 @@ async function outcomeOf(context: TestContext, answer: HubReply): Promise<Status
   return inquireStatus(hub.rail(), transfer);
 }
 
-/** A right report on the payment that was asked about, as the hub kept it. */
+/** A valid report on the payment of the inquiry, as the hub stored it. */
 const reporting =
-  (told: ReportFields): HubReply =>
-  (request) => ({ body: reportOn(request, { group: { OrgnlMsgId: 'kept', OrgnlMsgNmId: TRANSFER }, ...told }) });
+  (fields: ReportFields): HubReply =>
+  (request) => ({ body: reportOn(request, { group: { OrgnlMsgId: 'kept', OrgnlMsgNmId: TRANSFER }, ...fields }) });
 
-/** What is done about an answer: the word, that the transfer is unknown, or nothing. */
+/** The effect of an outcome: the status, `unknown`, or the reason why there is no status. */
 function effectOf(outcome: StatusInquiryOutcome): string {
   if (outcome.kind === 'status') return [outcome.status, outcome.failureReason].join(' ').trim();
   return outcome.kind === 'no_status' ? outcome.reason : 'unknown';
@@ -65,7 +65,7 @@ describe('the status of a payment', () => {
     });
   }
 
-  it('is a success only when no reason stands against it', async (context) => {
+  it('is a success only when no reason contradicts it', async (context) => {
     for (const reason of ['U000', 'U002', undefined]) {
       assert.equal(effectOf(await outcomeOf(context, reporting({ TxSts: 'ACSC', reason }))), 'SUCCESS');
     }
@@ -75,8 +75,8 @@ describe('the status of a payment', () => {
   });
 });
 
-/** Of a rejection: what it is when the report is on the payment, when it does not say on what, and when it is on the request. */
-const REJECTIONS: Readonly<Record<string, readonly [ofPayment: string, unsaid: string, ofRequest: string]>> = {
+/** The effect of a rejection of the payment, of one whose subject is not given, and of one of the status request. */
+const REJECTIONS: Readonly<Record<string, readonly [ofPayment: string, unspecified: string, ofRequest: string]>> = {
   U101: ['FAILED ACCOUNT_NOT_FOUND', 'FAILED ACCOUNT_NOT_FOUND', 'invalid_response'],
   U102: ['FAILED ACCOUNT_INACTIVE', 'FAILED ACCOUNT_INACTIVE', 'invalid_response'],
   U106: ['unknown', 'unknown', 'unknown'],
@@ -107,18 +107,18 @@ const REJECTIONS: Readonly<Record<string, readonly [ofPayment: string, unsaid: s
 };
 
 describe('a rejection', () => {
-  for (const [code, [ofPayment, unsaid, ofRequest]] of Object.entries(REJECTIONS)) {
-    const told = { TxSts: 'RJCT', reason: code || undefined };
-    it(`with ${code || 'no code'} is ${ofPayment} of a payment, ${unsaid} of nobody knows what, ${ofRequest} of the request`, async (context) => {
-      assert.equal(effectOf(await outcomeOf(context, reporting(told))), ofPayment);
-      const silent = { OrgnlMsgId: undefined, OrgnlMsgNmId: undefined };
-      assert.equal(effectOf(await outcomeOf(context, reporting({ ...told, group: silent }))), unsaid);
+  for (const [code, [ofPayment, unspecified, ofRequest]] of Object.entries(REJECTIONS)) {
+    const fields = { TxSts: 'RJCT', reason: code || undefined };
+    it(`with ${code || 'no code'} is ${ofPayment}, ${unspecified} without a subject, ${ofRequest} for the request`, async (context) => {
+      assert.equal(effectOf(await outcomeOf(context, reporting(fields))), ofPayment);
+      const noSubject = { OrgnlMsgId: undefined, OrgnlMsgNmId: undefined };
+      assert.equal(effectOf(await outcomeOf(context, reporting({ ...fields, group: noSubject }))), unspecified);
       const onRequest = { OrgnlMsgNmId: REQUEST };
-      assert.equal(effectOf(await outcomeOf(context, reporting({ ...told, group: onRequest }))), ofRequest);
+      assert.equal(effectOf(await outcomeOf(context, reporting({ ...fields, group: onRequest }))), ofRequest);
     });
   }
 
-  it('names its code to the operator', async (context) => {
+  it('has its code as the rail code', async (context) => {
     const outcome = await outcomeOf(context, reporting({ TxSts: 'RJCT', reason: 'U102' }));
     assert.deepEqual(outcome, {
       kind: 'status',
@@ -128,20 +128,20 @@ describe('a rejection', () => {
     });
   });
 
-  it('for a payment that was not found may come with a status that is none, as a mock of the hub says it', async (context) => {
+  it('of an unknown payment may have a status that does not exist, as a mock of the hub sends it', async (context) => {
     const outcome = await outcomeOf(context, reporting({ TxSts: 'OTHR', reason: 'U106' }));
     assert.deepEqual(outcome, { kind: 'unknown_transfer', railCode: 'OTHR U106' });
   });
 });
 
-describe('a hub that lies about a payment is never believed', () => {
-  const reference = (about: object): ReportFields => ({
+describe('an invalid report on a payment is not believed', () => {
+  const reference = (original: object): ReportFields => ({
     TxSts: 'RJCT',
     reason: 'U101',
-    transaction: { OrgnlTxRef: about },
+    transaction: { OrgnlTxRef: original },
   });
   const amount = (given: object): ReportFields => reference({ IntrBkSttlmAmt: given });
-  const LIES: Readonly<Record<string, ReportFields>> = {
+  const INVALID_REPORTS: Readonly<Record<string, ReportFields>> = {
     'another EndToEndId': {
       TxSts: 'ACSC',
       transaction: { OrgnlEndToEndId: '20230324GNESIDJA010O0100000008' },
@@ -164,25 +164,27 @@ describe('a hub that lies about a payment is never believed', () => {
       header: { To: { FIId: { FinInstnId: { Othr: { Id: 'BMRIIDJA' } } } } },
     },
   };
-  for (const [name, lie] of Object.entries(LIES)) {
-    it(name, async (context) => assert.equal(effectOf(await outcomeOf(context, reporting(lie))), 'invalid_response'));
+  for (const [name, fields] of Object.entries(INVALID_REPORTS)) {
+    it(name, async (context) =>
+      assert.equal(effectOf(await outcomeOf(context, reporting(fields))), 'invalid_response'),
+    );
   }
 
-  const TRUTHS: Readonly<Record<string, ReportFields>> = {
-    'the account that was asked about': reference({ CdtrAcct: { Id: { Othr: { Id: '1234567890' } } } }),
+  const VALID_REPORTS: Readonly<Record<string, ReportFields>> = {
+    'the account of the inquiry': reference({ CdtrAcct: { Id: { Othr: { Id: '1234567890' } } } }),
     'the amount': amount({ value: '150000.00', Ccy: 'IDR' }),
     'the amount in the other spelling, as a number': amount({ Value: 150000, Ccy: 'IDR' }),
   };
-  for (const [name, truth] of Object.entries(TRUTHS)) {
-    it(`but is with ${name}`, async (context) => {
-      assert.equal(effectOf(await outcomeOf(context, reporting(truth))), 'FAILED ACCOUNT_NOT_FOUND');
+  for (const [name, fields] of Object.entries(VALID_REPORTS)) {
+    it(`a report with ${name} is believed`, async (context) => {
+      assert.equal(effectOf(await outcomeOf(context, reporting(fields))), 'FAILED ACCOUNT_NOT_FOUND');
     });
   }
 
-  it('nor one that says it twice, or with another status of HTTP', async (context) => {
-    const right: HubReply = reporting({ TxSts: 'ACSC', reason: 'U000' });
+  it('a duplicate member, or another HTTP status', async (context) => {
+    const valid: HubReply = reporting({ TxSts: 'ACSC', reason: 'U000' });
     const twice: HubReply = (request) => ({
-      body: JSON.stringify(right(request).body).replace('"TxSts":', '"TxSts":"RJCT","TxSts":'),
+      body: JSON.stringify(valid(request).body).replace('"TxSts":', '"TxSts":"RJCT","TxSts":'),
     });
     assert.equal(effectOf(await outcomeOf(context, twice)), 'invalid_response');
     for (const [status, reason] of [
@@ -191,13 +193,13 @@ describe('a hub that lies about a payment is never believed', () => {
       [404, 'credentials_rejected'],
       [201, 'invalid_response'],
     ] as const) {
-      const answer: HubReply = (request) => ({ ...right(request), status });
+      const answer: HubReply = (request) => ({ ...valid(request), status });
       assert.equal(effectOf(await outcomeOf(context, answer)), reason);
     }
   });
 });
 
-it('the request names the payment and nothing else of it', async (context) => {
+it('the request contains the id of the payment and nothing else about it', async (context) => {
   const hub = await startScriptedHub(context, reporting({ TxSts: 'ACSC', reason: 'U000' }));
   await inquireStatus(hub.rail(), transfer);
   const [request] = hub.requests;
@@ -207,7 +209,7 @@ it('the request names the payment and nothing else of it', async (context) => {
   assert.doesNotMatch(request.body, /1234567890|150000/);
 });
 
-describe('the simulated hub is asked about payments', () => {
+describe('a status inquiry to the simulated hub', () => {
   /** By the last four digits of the EndToEndId (docs/simulated-bank.md). */
   const ENDINGS: Readonly<Record<string, string>> = {
     '0007': 'SUCCESS',
@@ -233,7 +235,7 @@ describe('the simulated hub is asked about payments', () => {
     '0901': 'bank_unavailable',
   };
 
-  it('and says what the last four digits of the EndToEndId stand for', async (context) => {
+  it('has the outcome that the last four digits of the EndToEndId stand for', async (context) => {
     const settings = partnerSettings(rsaKeys());
     const bank = await startBank({ ...settings, form: 'bi-fast', partnerId: PARTICIPANT });
     context.after(() => bank.close());

@@ -9,7 +9,7 @@ export interface IssuedCertificate {
 const KEYS = { keyType: 'ec', algorithm: 'sha256' } as const;
 const named = (name: string) => [{ name: 'commonName', value: name }];
 
-/** An authority that vouches for whom a test wants. */
+/** A certificate authority that issues certificates for a test. */
 export async function createAuthority(): Promise<{
   readonly certificate: string;
   issue(name: string): Promise<IssuedCertificate>;
@@ -24,7 +24,7 @@ export async function createAuthority(): Promise<{
   return {
     certificate: authority.cert,
     async issue(name) {
-      const made = await generate(named(name), {
+      const issued = await generate(named(name), {
         ...KEYS,
         ca: { key: authority.private, cert: authority.cert },
         extensions: [
@@ -39,7 +39,7 @@ export async function createAuthority(): Promise<{
           },
         ],
       });
-      return { certificate: made.cert, privateKey: made.private };
+      return { certificate: issued.cert, privateKey: issued.private };
     },
   };
 }

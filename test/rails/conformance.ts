@@ -7,20 +7,20 @@ import type { InquiryOutcome, NoVerdictReason, Rail } from '../../apps/server/sr
 import { inquiryOf } from './connection.ts';
 import { type Fault, rewritten, startFaultyBankProxy } from './faulty-bank-proxy.ts';
 
-/** What a protocol must bring to be held against the port. */
+/** What the conformance suite needs of a protocol. */
 export interface RailUnderTest {
   readonly name: string;
-  /** The simulated bank in this form. It is closed with the test. */
+  /** The simulated bank with this protocol. Closed with the test. */
   startBank(context: TestContext): Promise<{ readonly baseUrl: string }>;
   openRail(baseUrl: string): Rail;
-  /** A code of the bank that is asked, and the first digits of an account of it: four more are put behind them. */
+  /** A code of the bank, and the first digits of an account number at it. Four more digits are appended. */
   readonly bankCode: string;
   readonly accountPrefix: string;
-  /** What becomes of the accounts that the simulated bank holds to be so; `none` where the protocol cannot tell. */
+  /** The verdict on accounts in each status at the simulated bank; `none` where the protocol has no code for it. */
   readonly verdicts: Readonly<Record<Exclude<Verdict['status'], 'ACTIVE'>, Verdict['status'] | 'none'>>;
-  /** Whether a request is an inquiry about an account. */
+  /** Whether the request is an account inquiry. */
   readonly isInquiry: (path: string) => boolean;
-  /** Replies that are right in everything but one thing, by what it is; they come from right ones about an active account. */
+  /** Rewrites a valid reply on an active account so that one thing in it is wrong. */
   readonly wrongReplies: Readonly<
     Record<'another account' | 'an unknown code' | 'a field twice' | 'no name', RewriteReply>
   >;
@@ -41,9 +41,9 @@ const ENDINGS = {
 } as const;
 
 const DEADLINE_MS = 10_000;
-/** How long somebody waits for what never comes. */
+/** For replies that never come. */
 const SHORT_DEADLINE_MS = 700;
-/** Packed parts, one behind the other, are packed as a whole (RFC 1952, section 2.2): 200 MB. */
+/** Concatenated gzip members are a valid gzip file (RFC 1952, section 2.2): 200 MB. */
 const BOMB_PARTS = 100;
 const BOMB_PART = gzipSync(Buffer.alloc(2 * 1024 * 1024));
 const REPLY_BYTES_MAX = 64 * 1024;
@@ -68,7 +68,7 @@ const redirect: Fault = ({ body }, response) => void response.writeHead(307, { l
 
 const silence: Fault = () => {};
 
-/** One byte a second. */
+/** Sends one byte a second. */
 const drip: Fault = ({ status, body }, response) => {
   response.writeHead(status, { 'content-length': body.length });
   let sent = 0;
@@ -89,7 +89,7 @@ const notUtf8: Fault = ({ status, body }, response) =>
     .writeHead(status)
     .end(Buffer.concat([body.subarray(0, -2), Buffer.from([0xff, 0xfe]), body.subarray(-2)]));
 
-/** What every rail must do, whatever its bank does. */
+/** The tests that every rail must pass, whatever its bank sends. */
 export function testRailConformance(form: RailUnderTest): void {
   const { name, bankCode, accountPrefix, verdicts, wrongReplies } = form;
 
@@ -98,83 +98,84 @@ export function testRailConformance(form: RailUnderTest): void {
 
     async function open(context: TestContext) {
       const bank = await form.startBank(context);
-      const liar = await startFaultyBankProxy(context, bank.baseUrl, form.isInquiry);
-      const rail = form.openRail(liar.baseUrl);
+      const proxy = await startFaultyBankProxy(context, bank.baseUrl, form.isInquiry);
+      const rail = form.openRail(proxy.baseUrl);
       context.after(() => rail.close());
-      const ask = (what: keyof typeof ENDINGS, patienceMs = DEADLINE_MS): Promise<InquiryOutcome> =>
-        rail.inquireAccount(inquiryOf(bankCode, account(what)), AbortSignal.timeout(patienceMs));
-      return { liar, rail, ask };
+      const inquire = (what: keyof typeof ENDINGS, deadlineMs = DEADLINE_MS): Promise<InquiryOutcome> =>
+        rail.inquireAccount(inquiryOf(bankCode, account(what)), AbortSignal.timeout(deadlineMs));
+      return { proxy, rail, inquire };
     }
 
-    it('tells an active account and its holder', async (context) => {
-      const { ask } = await open(context);
-      const outcome = await ask('ACTIVE');
+    it('reports an active account and its holder', async (context) => {
+      const { inquire } = await open(context);
+      const outcome = await inquire('ACTIVE');
       assert.ok(outcome.kind === 'verdict' && outcome.verdict.status === 'ACTIVE', JSON.stringify(outcome));
       assert.match(outcome.verdict.accountName, /^[A-Z][A-Z .,']+$/);
     });
 
     for (const status of ['NOT_FOUND', 'INACTIVE', 'BLOCKED'] as const) {
-      const told = verdicts[status];
-      it(`${told === 'none' ? 'gives no verdict' : `says ${told}`} of an account that is ${status}`, async (context) => {
-        const { ask } = await open(context);
-        const outcome = await ask(status);
-        assert.equal(outcome.kind === 'verdict' ? outcome.verdict.status : 'none', told, JSON.stringify(outcome));
+      const expected = verdicts[status];
+      const result = expected === 'none' ? 'gives no verdict' : `reports ${expected}`;
+      it(`${result} for an account that is ${status}`, async (context) => {
+        const { inquire } = await open(context);
+        const outcome = await inquire(status);
+        assert.equal(outcome.kind === 'verdict' ? outcome.verdict.status : 'none', expected, JSON.stringify(outcome));
       });
     }
 
-    it('says why there is no verdict of a bank that cannot answer, asks for fewer questions, or says nothing', async (context) => {
-      const { ask } = await open(context);
-      const unavailable = await ask('unavailable');
+    it('gives the reason when the bank is unavailable, throttles, or does not reply', async (context) => {
+      const { inquire } = await open(context);
+      const unavailable = await inquire('unavailable');
       assert.deepEqual(reasonOf(unavailable), 'bank_unavailable');
-      assert.deepEqual(reasonOf(await ask('throttled')), 'throttled');
-      assert.deepEqual(reasonOf(await ask('silent', SHORT_DEADLINE_MS)), 'timeout');
-      assert.ok(['invalid_response', 'bank_unavailable'].includes(reasonOf(await ask('garbage'))));
+      assert.deepEqual(reasonOf(await inquire('throttled')), 'throttled');
+      assert.deepEqual(reasonOf(await inquire('silent', SHORT_DEADLINE_MS)), 'timeout');
+      assert.ok(['invalid_response', 'bank_unavailable'].includes(reasonOf(await inquire('garbage'))));
     });
 
-    const FAULTS: Readonly<Record<string, [lie: Fault, reason: NoVerdictReason]>> = {
-      'answers nothing': [silence, 'timeout'],
-      'answers one byte a second': [drip, 'timeout'],
-      'answers HTML with 200': [html, 'invalid_response'],
-      'answers a redirect': [redirect, 'invalid_response'],
-      'answers half and hangs up': [cutShort, 'unreachable'],
-      'answers more than 64 KiB': [tooLong, 'invalid_response'],
-      'answers what is not UTF-8': [notUtf8, 'invalid_response'],
+    const FAULTS: Readonly<Record<string, [fault: Fault, reason: NoVerdictReason]>> = {
+      'sends nothing': [silence, 'timeout'],
+      'sends one byte a second': [drip, 'timeout'],
+      'sends HTML with 200': [html, 'invalid_response'],
+      'sends a redirect': [redirect, 'invalid_response'],
+      'sends half a reply and closes the connection': [cutShort, 'unreachable'],
+      'sends more than 64 KiB': [tooLong, 'invalid_response'],
+      'sends bytes that are not UTF-8': [notUtf8, 'invalid_response'],
       ...Object.fromEntries(
         Object.entries(wrongReplies).map(([what, rewrite]) => [
-          `answers ${what}`,
+          `sends ${what}`,
           [rewritten(rewrite), 'invalid_response'],
         ]),
       ),
     };
-    for (const [what, [lie, reason]] of Object.entries(FAULTS)) {
-      it(`believes nothing of a bank that ${what}, and the next answer again`, async (context) => {
-        const { liar, ask } = await open(context);
-        // What it needs once, such as a token, is there.
-        assert.equal((await ask('ACTIVE')).kind, 'verdict');
-        liar.fault = lie;
-        assert.equal(reasonOf(await ask('ACTIVE', reason === 'timeout' ? SHORT_DEADLINE_MS : DEADLINE_MS)), reason);
-        liar.fault = null;
-        assert.equal((await ask('ACTIVE')).kind, 'verdict');
+    for (const [what, [fault, reason]] of Object.entries(FAULTS)) {
+      it(`gives no verdict when the bank ${what}, and believes its next valid reply`, async (context) => {
+        const { proxy, inquire } = await open(context);
+        // After this inquiry, the rail has what it needs once, such as a token.
+        assert.equal((await inquire('ACTIVE')).kind, 'verdict');
+        proxy.fault = fault;
+        assert.equal(reasonOf(await inquire('ACTIVE', reason === 'timeout' ? SHORT_DEADLINE_MS : DEADLINE_MS)), reason);
+        proxy.fault = null;
+        assert.equal((await inquire('ACTIVE')).kind, 'verdict');
       });
     }
 
-    it('reads no more than it must of 200 MB, packed or not', async (context) => {
-      const { liar, ask } = await open(context);
-      const packed = Buffer.concat(Array.from({ length: BOMB_PARTS }, () => BOMB_PART));
-      assert.equal((await ask('ACTIVE')).kind, 'verdict');
+    it('does not decompress a reply of 200 MB', async (context) => {
+      const { proxy, inquire } = await open(context);
+      const compressed = Buffer.concat(Array.from({ length: BOMB_PARTS }, () => BOMB_PART));
+      assert.equal((await inquire('ACTIVE')).kind, 'verdict');
       const before = process.memoryUsage.rss();
-      liar.fault = (_reply, response) =>
+      proxy.fault = (_reply, response) =>
         void response
           .writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
-          .end(packed)
+          .end(compressed)
           .on('error', () => {});
-      for (let count = 0; count < 5; count += 1) assert.equal(reasonOf(await ask('ACTIVE')), 'invalid_response');
-      assert.ok(process.memoryUsage.rss() - before < MEMORY_BYTES_MAX, 'memory stays flat');
+      for (let count = 0; count < 5; count += 1) assert.equal(reasonOf(await inquire('ACTIVE')), 'invalid_response');
+      assert.ok(process.memoryUsage.rss() - before < MEMORY_BYTES_MAX, 'memory use stays flat');
     });
 
-    it('never rejects, and never says more than the port has words for, whatever the bank sends', async (context) => {
-      const { liar, ask } = await open(context);
-      assert.equal((await ask('ACTIVE')).kind, 'verdict');
+    it('never rejects, and has a reason of the port, whatever the bank sends', async (context) => {
+      const { proxy, inquire } = await open(context);
+      assert.equal((await inquire('ACTIVE')).kind, 'verdict');
       const seed = Math.trunc(Math.random() * 2 ** 31);
       context.diagnostic(`seed ${seed}`);
       const damage = fc.tuple(
@@ -185,33 +186,37 @@ export function testRailConformance(form: RailUnderTest): void {
       );
       await fc.assert(
         fc.asyncProperty(damage, async ([at, length, bytes, status]) => {
-          liar.fault = ({ body }, response) => {
+          proxy.fault = ({ body }, response) => {
             const from = at % body.length;
             response
               .writeHead(status)
               .end(Buffer.concat([body.subarray(0, from), bytes, body.subarray(from + length)]));
           };
-          const outcome = await ask('ACTIVE');
+          const outcome = await inquire('ACTIVE');
           if (outcome.kind === 'no_verdict') assert.ok(REASONS.has(outcome.reason));
-          // Damage may hit the name, or nothing that is read; it must not make another verdict out of it.
+          // The damage may be in the name, or in nothing that is read. It must not lead to another verdict.
           else assert.equal(outcome.verdict.status, 'ACTIVE');
-          assert.doesNotMatch(outcome.railCode ?? '', new RegExp(account('ACTIVE')), 'codes name no account');
+          assert.doesNotMatch(
+            outcome.railCode ?? '',
+            new RegExp(account('ACTIVE')),
+            'rail codes contain no account number',
+          );
         }),
         { seed, numRuns: 150 },
       );
     });
 
-    it('gives up at once when nobody waits any more', async (context) => {
+    it('ends at once when its signal has fired', async (context) => {
       const { rail } = await open(context);
       const outcome = await rail.inquireAccount(inquiryOf(bankCode, account('ACTIVE')), AbortSignal.abort());
       assert.equal(reasonOf(outcome), 'timeout');
     });
 
-    it('answers many at once, each about its own account', async (context) => {
+    it('reports each of many concurrent inquiries on its own account', async (context) => {
       const { rail } = await open(context);
-      const asked = Array.from({ length: 40 }, (_, index) => `${accountPrefix}${String(1000 + index)}`);
+      const accounts = Array.from({ length: 40 }, (_, index) => `${accountPrefix}${String(1000 + index)}`);
       const names = await Promise.all(
-        asked.map(async (number) => {
+        accounts.map(async (number) => {
           const outcome = await rail.inquireAccount(inquiryOf(bankCode, number), AbortSignal.timeout(DEADLINE_MS));
           assert.ok(outcome.kind === 'verdict' && outcome.verdict.status === 'ACTIVE', JSON.stringify(outcome));
           return outcome.verdict.accountName;

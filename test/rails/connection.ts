@@ -13,7 +13,7 @@ import { createSnapRail } from '../../apps/server/src/rails/snap/snap-rail.ts';
 import type { RsaKeys } from '../support/rsa-keys.ts';
 
 export const CLIENT_KEY = '962489e9-de5d-4eb7-92a4-b07d44d64bf4';
-// Not ASCII alone: the key of the signatures is its UTF-8.
+// Not only ASCII: the key of the signatures is its UTF-8.
 export const CLIENT_SECRET = 'kunci rahasia é/+=';
 
 /** A rail to the bank at `baseUrl`, as BCA's partner. */
@@ -34,7 +34,7 @@ export function createRail(baseUrl: string, { privateKey }: RsaKeys, changes: Pa
 
 const banks = createBankDirectory(bankEntries);
 
-/** An inquiry about an account of the bank with this code. */
+/** An inquiry for an account at the bank with this code. */
 export function inquiryOf(bankCode: string, accountNumber: string): AccountInquiry {
   const bank = banks.find(bankCode);
   const parsed = AccountNumber.parse(accountNumber);
@@ -42,11 +42,11 @@ export function inquiryOf(bankCode: string, accountNumber: string): AccountInqui
   return { bank, accountNumber: parsed };
 }
 
-/** Asks as the service does, with a deadline that no answer of a test needs. */
+/** Inquires as the service does, with a deadline longer than any reply of a test needs. */
 export const inquireAccount = (rail: Rail, bankCode: string, accountNumber: string): Promise<InquiryOutcome> =>
   rail.inquireAccount(inquiryOf(bankCode, accountNumber), AbortSignal.timeout(20_000));
 
-/** A transfer of 150000.00 to an account of this bank. */
+/** A transfer of 150000.00 to an account at this bank. */
 export const transferTo = (bankCode: string, changes: Partial<StatusInquiry> = {}): StatusInquiry => ({
   reference: 'TRANSFER-1',
   amount: '150000.00',
@@ -57,6 +57,6 @@ export const transferTo = (bankCode: string, changes: Partial<StatusInquiry> = {
 });
 
 export function inquireStatus(rail: Rail, inquiry: StatusInquiry): Promise<StatusInquiryOutcome> {
-  if (rail.inquireStatus === undefined) throw new Error(`${rail.name} cannot be asked about transfers`);
+  if (rail.inquireStatus === undefined) throw new Error(`${rail.name} has no status inquiry`);
   return rail.inquireStatus(inquiry, AbortSignal.timeout(20_000));
 }

@@ -3,20 +3,20 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import { buffer } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
 
-/** What the bank answered, before anybody changed it. */
+/** The bank's own reply. */
 export interface OriginalReply {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
 }
 
-/** What is answered instead. It may never end. */
+/** Sends something else than the bank's reply. It may never end. */
 export type Fault = (reply: OriginalReply, response: ServerResponse) => void;
 
-/** Stands between a rail and its bank, passes everything on, and lies where it is told to. */
+/** A proxy between a rail and its bank. It forwards everything, and replaces replies on demand. */
 export interface FaultyBankProxy {
   readonly baseUrl: string;
-  /** About the requests that `isLiedAbout` picks; null passes the truth on. */
+  /** Replaces the replies to the requests that `isFaulty` selects; null forwards them. */
   fault: Fault | null;
 }
 
@@ -54,7 +54,7 @@ export async function startFaultyBankProxy(
     await once(server, 'close');
   });
   const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('the liar listens on no port');
+  if (address === null || typeof address === 'string') throw new Error('the proxy has no port');
   const proxy: FaultyBankProxy = { baseUrl: `http://127.0.0.1:${address.port}`, fault: null };
   return proxy;
 }
@@ -73,12 +73,12 @@ const bytesOf = async (reply: Response): Promise<Buffer> => Buffer.from(await re
 
 const contentTypeOf = ({ headers }: OriginalReply): string => headers['content-type'] ?? 'application/octet-stream';
 
-/** A reply that is right in everything but its text. */
+/** The bank's reply with a rewritten body. */
 export const rewritten =
   (rewrite: (text: string) => string): Fault =>
   (reply, response) => {
-    const right = reply.body.toString();
-    const wrong = rewrite(right);
-    if (wrong === right) throw new Error(`the lie changes nothing in ${right}`);
-    response.writeHead(reply.status, { 'content-type': contentTypeOf(reply) }).end(wrong);
+    const original = reply.body.toString();
+    const body = rewrite(original);
+    if (body === original) throw new Error(`the rewriting changes nothing in ${original}`);
+    response.writeHead(reply.status, { 'content-type': contentTypeOf(reply) }).end(body);
   };

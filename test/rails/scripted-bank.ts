@@ -1,5 +1,5 @@
-// A bank that answers whatever a test tells it to, truths and lies, and remembers what it was sent. It checks nothing
-// and knows nothing of the rail's code.
+// A bank whose replies the test scripts, valid and invalid ones. It records the requests, validates nothing and shares
+// no code with the rail.
 
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -22,18 +22,17 @@ export interface BankRequest {
   readonly fields: Readonly<Record<string, string>>;
 }
 
-/** Waited for, when it is a promise. */
+/** Awaited when it returns a promise. */
 export type BankAnswer = (request: BankRequest, response: ServerResponse) => unknown;
 
 export interface ScriptedBank {
   readonly baseUrl: string;
-  /** Every request in the order of arrival. */
+  /** Every request in the order of its arrival. */
   readonly requests: readonly BankRequest[];
   readonly tokenRequests: readonly BankRequest[];
   readonly inquiries: readonly BankRequest[];
-  /** Those about transfers. */
   readonly statusInquiries: readonly BankRequest[];
-  /** A rail to this bank, which is BCA unless told otherwise; closed with it. */
+  /** A rail to this bank, with the settings of BCA by default. Closed with the bank. */
   rail(keys: RsaKeys, changes?: Partial<SnapSettings>): Rail;
   close(): Promise<void>;
 }
@@ -41,9 +40,9 @@ export interface ScriptedBank {
 export interface Script {
   readonly token?: BankAnswer;
   readonly inquiry?: BankAnswer;
-  /** By default every transfer has succeeded. */
+  /** By default every transfer has the status SUCCESS. */
   readonly status?: BankAnswer;
-  /** What any other path is answered with. */
+  /** The reply on any other path. */
   readonly other?: BankAnswer;
 }
 
@@ -51,7 +50,7 @@ export async function startScriptedBank(script: Script = {}): Promise<ScriptedBa
   const requests: BankRequest[] = [];
   const rails: Rail[] = [];
   const isInquiry = ({ path }: BankRequest): boolean => path.includes('/account-inquiry-');
-  const isTransfer = ({ path }: BankRequest): boolean => path.endsWith(TRANSFER_STATUS_PATH);
+  const isStatusInquiry = ({ path }: BankRequest): boolean => path.endsWith(TRANSFER_STATUS_PATH);
   const tokens = issueToken();
   const isToken = ({ path }: BankRequest): boolean => path.endsWith('/access-token/b2b');
 
@@ -62,7 +61,7 @@ export async function startScriptedBank(script: Script = {}): Promise<ScriptedBa
     requests.push(request);
     if (isToken(request)) await (script.token ?? tokens)(request, response);
     else if (isInquiry(request)) await (script.inquiry ?? answerActive)(request, response);
-    else if (isTransfer(request)) await (script.status ?? answerSuccess)(request, response);
+    else if (isStatusInquiry(request)) await (script.status ?? answerSuccess)(request, response);
     else await (script.other ?? notFound)(request, response);
   }
 
@@ -70,7 +69,7 @@ export async function startScriptedBank(script: Script = {}): Promise<ScriptedBa
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('the bank listens on no port');
+  if (address === null || typeof address === 'string') throw new Error('the bank has no port');
   const baseUrl = `http://127.0.0.1:${address.port}`;
 
   return {
@@ -83,7 +82,7 @@ export async function startScriptedBank(script: Script = {}): Promise<ScriptedBa
       return requests.filter(isInquiry);
     },
     get statusInquiries() {
-      return requests.filter(isTransfer);
+      return requests.filter(isStatusInquiry);
     },
     rail(keys, changes) {
       const rail = createRail(baseUrl, keys, changes);
@@ -123,7 +122,7 @@ export const HOLDER = 'BUDI SANTOSO';
 
 export const serviceOf = ({ path }: BankRequest): string => (path.endsWith('-internal') ? '15' : '16');
 
-/** A well-formed success for the account that was asked. */
+/** A well-formed success for the account of the inquiry. */
 export const successOf = (request: BankRequest): Record<string, unknown> => ({
   responseCode: `200${serviceOf(request)}00`,
   responseMessage: 'Successful',
@@ -137,7 +136,7 @@ export const successOf = (request: BankRequest): Record<string, unknown> => ({
 
 export const answerActive: BankAnswer = (request, response) => answer(response, 200, successOf(request));
 
-/** A right reply, one byte a second. */
+/** A valid reply, one byte a second. */
 export const drip: BankAnswer = (request, response) => {
   const bytes = Buffer.from(JSON.stringify(successOf(request)));
   response.writeHead(200, { 'content-type': 'application/json', 'content-length': bytes.length });
@@ -146,10 +145,10 @@ export const drip: BankAnswer = (request, response) => {
   response.once('close', () => clearInterval(timer));
 };
 
-/** The reference of the transfer that was asked about. */
+/** The reference of the transfer in a status inquiry. */
 export const referenceOf = ({ fields }: BankRequest): string => fields['originalPartnerReferenceNo'] ?? '';
 
-/** A well-formed answer about the transfer that was asked about: its `latestTransactionStatus`. */
+/** A well-formed reply to a status inquiry, with this `latestTransactionStatus`. */
 export const statusReplyOf = ({ body }: BankRequest, status: string): Record<string, unknown> => {
   const { originalPartnerReferenceNo, serviceCode, transactionDate, amount } = JSON.parse(body);
   return {

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { startTestService, type TestService } from '../support/service.ts';
 import { timeLimitMs } from '../support/suite-environment.ts';
 
-/** What the last four digits of an account make the simulated bank do (docs/simulated-bank.md). */
+/** The verdicts of the simulated bank, by the last four digits of an account (docs/simulated-bank.md). */
 const VERDICTS: Readonly<Record<string, string>> = {
   '0001': 'ACTIVE',
   '0403': 'BLOCKED',
@@ -51,7 +51,7 @@ describe('the service and the simulated bank', { concurrency: true }, () => {
 });
 
 describe('the log of account checks', () => {
-  it('tells how each went, and no account number or name', async () => {
+  it('has the outcome of each check, and no account number or name', async () => {
     const service = await startTestService();
     const names: string[] = [];
     const accounts = BANKS.flatMap((bankCode, index) =>
@@ -63,7 +63,7 @@ describe('the log of account checks', () => {
         const name = json.data?.['account_name'];
         if (typeof name === 'string') names.push(name);
       }
-      // Refused before it is an account number, and so never masked by its type.
+      // Rejected before it is parsed as an account number, so its type never masks it.
       await service.checkAccount({ bank_code: 'BRI', account_number: '8362519999 or so' });
     } finally {
       await service.close();

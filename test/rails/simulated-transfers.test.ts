@@ -7,7 +7,10 @@ import { orderTransfer, pushClock } from '../bank/transfers.ts';
 import { rsaKeys } from '../support/rsa-keys.ts';
 import { createRail, inquireStatus, inquiryOf, transferTo } from './connection.ts';
 
-/** What the last four digits of an account make of a transfer at the simulated bank (docs/simulated-bank.md), after an hour. */
+/**
+ * The status of a transfer at the simulated bank after an hour, by the last four digits of its account
+ * (docs/simulated-bank.md).
+ */
 const ENDINGS: Readonly<Record<string, string>> = {
   '0000': 'SUCCESS',
   '2030': 'SUCCESS',
@@ -33,7 +36,7 @@ let rail: Rail;
 before(async () => {
   const keys = rsaKeys();
   const settings = partnerSettings(keys);
-  // Its clock stands still, so that nothing ends while it is asked the first time.
+  // Its clock stands still, so that no transfer ends during the first inquiries.
   bank = await startBank(settings, createClock(new Date().toISOString()).now);
   partner = createPartner(bank.baseUrl, settings, keys);
   await partner.authorise();
@@ -51,8 +54,8 @@ const inquire = (reference: string, ending: string): Promise<StatusInquiryOutcom
 const labelOf = (outcome: StatusInquiryOutcome): string =>
   outcome.kind === 'status' ? [outcome.status, outcome.failureReason].join(' ').trim() : outcome.kind;
 
-describe('asking the simulated bank about transfers', () => {
-  it('finds each of them pending at first, and then as its account says', async () => {
+describe('status inquiries to the simulated bank', () => {
+  it('report each transfer as pending at first, and then as its account determines', async () => {
     for (const ending of Object.keys(ENDINGS)) await orderTransfer(partner, `PAY-${ending}`, ending);
     for (const [ending, last] of Object.entries(ENDINGS)) {
       assert.equal(
@@ -67,14 +70,14 @@ describe('asking the simulated bank about transfers', () => {
     }
   });
 
-  it('knows nothing of one that was never ordered, or by another service', async () => {
+  it('report a transfer that was never ordered, or by another service, as unknown', async () => {
     assert.equal(labelOf(await inquire('PAY-NEVER', '0000')), 'unknown_transfer');
     const inquiry = transferTo('BCA', { ...inquiryOf('BRI', '888801000000'), reference: 'PAY-0000' });
     const toOwnBank = { ...inquiry, bank: inquiryOf('BCA', '8888010000').bank };
     assert.equal(labelOf(await inquireStatus(rail, toOwnBank)), 'unknown_transfer');
   });
 
-  it('believes nothing of one whose amount is another', async () => {
+  it('give no status for a transfer with another amount', async () => {
     const inquiry = transferTo('BRI', { ...inquiryOf('BRI', '888801000000'), reference: 'PAY-0000', amount: '1.00' });
     assert.equal((await inquireStatus(rail, inquiry)).kind, 'no_status');
   });

@@ -29,16 +29,16 @@ async function useBank(t: TestContext, script: Script): Promise<ScriptedBank> {
   return bank;
 }
 
-/** Answers only to these tokens; 401 to all others. */
+/** Accepts only these tokens; replies 401 to all others. */
 const acceptOnly =
-  (isGood: (token: string) => boolean, caseCode = '01'): BankAnswer =>
+  (isValid: (token: string) => boolean, caseCode = '01'): BankAnswer =>
   (request, response) => {
-    if (isGood(tokenOf(request))) return answerActive(request, response);
+    if (isValid(tokenOf(request))) return answerActive(request, response);
     return answer(response, 401, { responseCode: `40116${caseCode}`, responseMessage: 'Unauthorized' });
   };
 
 describe("the SNAP rail's access token", () => {
-  it('is kept: many inquiries need one', async (t) => {
+  it('is cached: many inquiries need one', async (t) => {
     const bank = await useBank(t, {});
     const rail = bank.rail(keys);
     for (let index = 0; index < 50; index += 1) {
@@ -48,7 +48,7 @@ describe("the SNAP rail's access token", () => {
     assert.equal(bank.inquiries.length, 50);
   });
 
-  it('is asked for once by 100 inquiries at the same time', async (t) => {
+  it('is requested once for 100 concurrent inquiries', async (t) => {
     const bank = await useBank(t, {});
     const rail = bank.rail(keys);
     const outcomes = await Promise.all(
@@ -64,12 +64,12 @@ describe("the SNAP rail's access token", () => {
     const issuedMs = new Map<string, number>();
     const bank = await useBank(t, {
       token(request, response) {
-        giveNext(request, response);
+        issueNext(request, response);
         issuedMs.set(`token-${issuedMs.size + 1}`, performance.now());
       },
       inquiry: acceptOnly((token) => performance.now() - (issuedMs.get(token) ?? 0) < lifetimeMs),
     });
-    const giveNext = issueToken(String(lifetimeMs / 1000));
+    const issueNext = issueToken(String(lifetimeMs / 1000));
     const rail = bank.rail(keys);
     const deadlineMs = performance.now() + 10_000;
     while (bank.tokenRequests.length < 3) {
@@ -77,17 +77,17 @@ describe("the SNAP rail's access token", () => {
       assert.equal((await inquireAccount(rail, 'BRI', ACCOUNT)).kind, 'verdict');
       await delay(20);
     }
-    // A refused one would have been asked again with the next: more inquiries to the bank than questions.
+    // An inquiry with an expired token would have been rejected and repeated with the next one.
     assert.ok(bank.inquiries.every((each) => issuedMs.has(tokenOf(each))));
     const [first = 0, second = 0] = issuedMs.values();
-    assert.ok(second - first < lifetimeMs, 'before its end');
-    assert.ok(second - first > lifetimeMs / 4, 'and not with every inquiry');
+    assert.ok(second - first < lifetimeMs, 'before it expires');
+    assert.ok(second - first > lifetimeMs / 4, 'not with every inquiry');
   });
 
-  it('that the bank has forgotten is replaced, and the question asked once more with new marks', async (t) => {
+  it('that the bank has revoked is replaced, and the inquiry is repeated with a new id and signature', async (t) => {
     const bank = await useBank(t, {
       async inquiry(request, response) {
-        // Refused only when the second that the request was signed in is over: the next one has another.
+        // Rejected only when the second of the signature is over, so that the next timestamp differs.
         const signedMs = Date.parse(String(request.headers['x-timestamp']));
         while (tokenOf(request) === 'token-1' && Date.now() < signedMs + 1_000) await delay(20);
         return acceptOnly((token) => token === 'token-2')(request, response);
@@ -104,7 +104,7 @@ describe("the SNAP rail's access token", () => {
     assert.equal(first.fields['beneficiaryAccountNo'], second.fields['beneficiaryAccountNo']);
   });
 
-  it('that the bank has forgotten is replaced once for 100 inquiries at the same time', async (t) => {
+  it('that the bank has revoked is replaced once for 100 concurrent inquiries', async (t) => {
     const bank = await useBank(t, { inquiry: acceptOnly((token) => token === 'token-2') });
     const rail = bank.rail(keys);
     const outcomes = await Promise.all(
@@ -114,7 +114,7 @@ describe("the SNAP rail's access token", () => {
     assert.equal(bank.tokenRequests.length, 2);
   });
 
-  it('refused a second time is no verdict, and no reason to go on asking', async (t) => {
+  it('that is rejected a second time is no verdict, and the inquiry is not repeated again', async (t) => {
     const bank = await useBank(t, { inquiry: acceptOnly(() => false, '00') });
     const outcome = await inquireAccount(bank.rail(keys), 'BRI', ACCOUNT);
     assert.deepEqual(outcome, { kind: 'no_verdict', reason: 'credentials_rejected', railCode: '4011600' });
@@ -122,7 +122,7 @@ describe("the SNAP rail's access token", () => {
     assert.equal(bank.tokenRequests.length, 2);
   });
 
-  it('is not asked for again because of any other refusal', async (t) => {
+  it('is not replaced after any other rejection', async (t) => {
     const bank = await useBank(t, {
       inquiry: (_request, response) => answer(response, 403, { responseCode: '4031601' }),
     });
@@ -132,13 +132,13 @@ describe("the SNAP rail's access token", () => {
     assert.equal(bank.tokenRequests.length, 1);
   });
 
-  const USELESS: Readonly<Record<string, [body: string, status: number, reason: string]>> = {
-    'a refusal': [
+  const UNUSABLE: Readonly<Record<string, [body: string, status: number, reason: string]>> = {
+    'a rejection': [
       '{"responseCode":"4017300","responseMessage":"Unauthorized. [Signature]"}',
       401,
       'credentials_rejected',
     ],
-    'a question it finds fault with': ['{"responseCode":"4007300"}', 400, 'credentials_rejected'],
+    'a malformed request': ['{"responseCode":"4007300"}', 400, 'credentials_rejected'],
     'an outage': ['{"responseCode":"5047300"}', 504, 'timeout'],
     'too many requests': ['{"responseCode":"4297300"}', 429, 'throttled'],
     'no token': ['{"responseCode":"2007300","tokenType":"Bearer","expiresIn":"900"}', 200, 'invalid_response'],
@@ -151,14 +151,14 @@ describe("the SNAP rail's access token", () => {
     'a token of 3 KB': [`{"accessToken":"${'x'.repeat(3_072)}","expiresIn":"900"}`, 200, 'invalid_response'],
     'a token without a lifetime': ['{"accessToken":"x"}', 200, 'invalid_response'],
     'a token that has expired already': ['{"accessToken":"x","expiresIn":"0"}', 200, 'invalid_response'],
-    'a token for ever': ['{"accessToken":"x","expiresIn":"Infinity"}', 200, 'invalid_response'],
+    'a token without expiry': ['{"accessToken":"x","expiresIn":"Infinity"}', 200, 'invalid_response'],
     'a token with HTTP 500': ['{"accessToken":"x","expiresIn":"900"}', 500, 'bank_unavailable'],
     'two tokens': ['{"accessToken":"x","accessToken":"y","expiresIn":"900"}', 200, 'invalid_response'],
     HTML: ['<html></html>', 200, 'invalid_response'],
   };
 
-  for (const [what, [body, status, reason]] of Object.entries(USELESS)) {
-    it(`asked for and answered with ${what} is no verdict, and nothing is asked without it`, async (t) => {
+  for (const [what, [body, status, reason]] of Object.entries(UNUSABLE)) {
+    it(`request that ends in ${what} is no verdict, and no inquiry is sent`, async (t) => {
       const bank = await useBank(t, { token: (_request, response) => answer(response, status, body) });
       const outcome = await inquireAccount(bank.rail(keys), 'BRI', ACCOUNT);
       assert.equal(outcome.kind === 'no_verdict' ? outcome.reason : outcome.kind, reason);
@@ -166,11 +166,11 @@ describe("the SNAP rail's access token", () => {
     });
   }
 
-  it('is asked for again after the bank gave none', async (t) => {
+  it('is requested again after the bank issued none', async (t) => {
     let isDown = true;
-    const give = issueToken();
+    const issue = issueToken();
     const bank = await useBank(t, {
-      token: (request, response) => (isDown ? answer(response, 500, '') : give(request, response)),
+      token: (request, response) => (isDown ? answer(response, 500, '') : issue(request, response)),
     });
     const rail = bank.rail(keys);
     assert.equal((await inquireAccount(rail, 'BRI', ACCOUNT)).kind, 'no_verdict');
@@ -179,30 +179,30 @@ describe("the SNAP rail's access token", () => {
   });
 });
 
-describe('a bank without tokens is SERVICE_UNAVAILABLE', { concurrency: true }, () => {
-  let refusing: ScriptedBank;
+describe('a bank that issues no token is SERVICE_UNAVAILABLE', { concurrency: true }, () => {
+  let rejecting: ScriptedBank;
   let silent: ScriptedBank;
   let service: TestService;
   before(async () => {
-    refusing = await startScriptedBank({
+    rejecting = await startScriptedBank({
       token: (_request, response) => answer(response, 401, { responseCode: '4017300' }),
     });
     silent = await startScriptedBank({ token: () => {} });
     service = await startTestService({
       rails: [
-        refusing.rail(keys, { banks: new Set(['BRINIDJA']) }),
+        rejecting.rail(keys, { banks: new Set(['BRINIDJA']) }),
         silent.rail(keys, { banks: new Set(['BMRIIDJA']) }),
       ],
     });
   });
   after(async () => {
     await service?.close();
-    await refusing?.close();
+    await rejecting?.close();
     await silent?.close();
   });
 
-  it('when it refuses one', () => isUnavailable('BRINIDJA'));
-  it('when it never answers', () => isUnavailable('BMRIIDJA'));
+  it('when it rejects the token request', () => isUnavailable('BRINIDJA'));
+  it('when it never replies', () => isUnavailable('BMRIIDJA'));
 
   async function isUnavailable(bankCode: string): Promise<void> {
     const startedMs = performance.now();
@@ -211,6 +211,6 @@ describe('a bank without tokens is SERVICE_UNAVAILABLE', { concurrency: true }, 
     assert.equal(json.error_code, 'SERVICE_UNAVAILABLE');
     assert.match(headers.get('retry-after') ?? '', /^[1-9]\d*$/);
     assert.ok(performance.now() - startedMs < timeLimitMs(5_000), 'answered within 5 s');
-    assert.deepEqual([...refusing.inquiries, ...silent.inquiries], []);
+    assert.deepEqual([...rejecting.inquiries, ...silent.inquiries], []);
   }
 });

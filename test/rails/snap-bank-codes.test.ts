@@ -7,7 +7,7 @@ import { inquireAccount } from './connection.ts';
 import { SNAP_BANKS, snapSettingsFor, startSnapBank } from './snap-banks.ts';
 
 describe("the banks' codes on a SNAP rail", () => {
-  it('by seven digits name every bank of the directory, and no two banks alike', async (context) => {
+  it('of seven digits exist for every bank of the directory, and identify each uniquely', async (context) => {
     const bank = await startSnapBank(context, SNAP_BANKS.midtrans);
     const rail = createSnapRail(snapSettingsFor('midtrans', bank.baseUrl));
     context.after(() => rail.close());
@@ -15,12 +15,12 @@ describe("the banks' codes on a SNAP rail", () => {
     for (const code of ['BRI', 'MANDIRI', 'BNI', 'BCA', '451']) {
       assert.equal((await inquireAccount(rail, code, '8888801234')).kind, 'verdict', code);
     }
-    // The unit has its bank's clearing code and a branch of its own, which this bank does not list.
+    // The unit has its bank's clearing code and its own branch code, which this bank does not list.
     const { kind, railCode } = await inquireAccount(rail, 'SYBDIDJ1', '8888801234');
     assert.deepEqual([kind, railCode], ['no_verdict', '4001600']);
   });
 
-  it("by clearing code leave out sharia units, in whose stead their bank's accounts would be asked about", async (context) => {
+  it('as clearing codes exclude sharia units, which would be inquired as their bank', async (context) => {
     const bank = await startSnapBank(context, SNAP_BANKS.aspi);
     const profile = { ...PROFILES.aspi, bankCode: { sent: 'clearing_code', echoed: 'clearing_code' } } as const;
     const rail = createSnapRail(snapSettingsFor('aspi', bank.baseUrl, { profile }));

@@ -1,5 +1,5 @@
-// What a test knows of the banks that speak SNAP, stated once more: neither the service's profiles nor the simulated bank's
-// rules are asked for it.
+// The rules of the SNAP banks, stated independently for the tests: they come neither from the service's profiles nor
+// from the simulated bank.
 
 import type { TestContext } from 'node:test';
 import type { BankProfileName } from '../../apps/bank/src/profile-names.ts';
@@ -17,11 +17,11 @@ type Negative = Exclude<Verdict['status'], 'ACTIVE'>;
 
 export interface SnapBank {
   readonly form: BankProfileName;
-  /** What the operator was given; empty where the bank has one for everybody. */
+  /** As agreed with the operator; empty where the bank has one for all partners. */
   readonly channelId: string;
   readonly partnerIdLengthMax: number;
   readonly externalIdDigitsMax: number;
-  /** A bank with accounts of its own, as the service is told; the last is what its success is called. */
+  /** The own bank in the service's settings; `success` is the response code of its successful inquiry. */
   readonly own: {
     readonly code: string;
     readonly bic: string;
@@ -32,24 +32,24 @@ export interface SnapBank {
   readonly other: string;
   readonly routes: Readonly<Record<string, SnapBankRoute>>;
   readonly verdicts: Readonly<Record<Negative, Negative>>;
-  /** Its status inquiry wants the X-EXTERNAL-ID of the order. */
+  /** Its status inquiry needs the X-EXTERNAL-ID of the order. */
   readonly needsExternalId: boolean;
 }
 
 export interface SnapBankRoute {
   readonly digitsMax: number;
   readonly parameters: Readonly<Record<string, string>>;
-  /** The switcher that must be named, where the bank would choose one by itself. */
+  /** The switcher in the request, where the bank would otherwise choose one. */
   readonly switcher?: string;
-  /** Values that this bank does not take. */
-  readonly wrong: Readonly<Record<string, string>>;
-  /** How its replies say that a success is one after all, and what they say otherwise. */
-  readonly confirmed?: { readonly by: string; readonly instead: string };
+  /** Parameter values that this bank rejects. */
+  readonly invalid: Readonly<Record<string, string>>;
+  /** The value that confirms a success in its replies, and the value that denies it. */
+  readonly confirmation?: { readonly confirmed: string; readonly denied: string };
 }
 
 const DISTINCT: SnapBank['verdicts'] = { NOT_FOUND: 'NOT_FOUND', INACTIVE: 'INACTIVE', BLOCKED: 'BLOCKED' };
 const ALL_NOT_FOUND: SnapBank['verdicts'] = { NOT_FOUND: 'NOT_FOUND', INACTIVE: 'NOT_FOUND', BLOCKED: 'NOT_FOUND' };
-const PLAIN: SnapBankRoute = { digitsMax: 34, parameters: {}, wrong: {} };
+const PLAIN: SnapBankRoute = { digitsMax: 34, parameters: {}, invalid: {} };
 
 const STANDARD: SnapBank = {
   form: 'snap',
@@ -77,7 +77,7 @@ export const SNAP_BANKS: Readonly<Record<ProfileName, SnapBank>> = {
       bifast: {
         digitsMax: 34,
         parameters: { source_account_no: '8880001000', amount: '10000.00', purpose_code: '99' },
-        wrong: { source_account_no: '888000100', amount: '10000', purpose_code: '04' },
+        invalid: { source_account_no: '888000100', amount: '10000', purpose_code: '04' },
       },
     },
     verdicts: ALL_NOT_FOUND,
@@ -102,8 +102,8 @@ export const SNAP_BANKS: Readonly<Record<ProfileName, SnapBank>> = {
         ...PLAIN,
         switcher: 'BIFAST',
         parameters: { category_purpose: '51001' },
-        wrong: { category_purpose: '' },
-        confirmed: { by: 'ACTC', instead: 'RJCT' },
+        invalid: { category_purpose: '' },
+        confirmation: { confirmed: 'ACTC', denied: 'RJCT' },
       },
     },
     verdicts: ALL_NOT_FOUND,
@@ -111,7 +111,7 @@ export const SNAP_BANKS: Readonly<Record<ProfileName, SnapBank>> = {
   midtrans: {
     ...STANDARD,
     form: 'snap-midtrans',
-    // It keeps no accounts: those of "its own" bank are asked about like any other.
+    // It has no accounts: those of "its own" bank are inquired like any other.
     own: { ...STANDARD.own, digits: [5, 20], success: '2001600' },
     routes: { direct: { ...PLAIN, digitsMax: 20 } },
   },
@@ -121,7 +121,7 @@ const ORIGIN = 'tiba.example';
 
 const keys = rsaKeys();
 
-/** The simulated bank as this one; it is closed with the test. */
+/** The simulated bank with the rules of this one. Closed with the test. */
 export async function startSnapBank(
   context: TestContext,
   { form, channelId }: SnapBank,
@@ -133,7 +133,7 @@ export async function startSnapBank(
   return bank;
 }
 
-/** A connection to it, with its own profile unless told otherwise. */
+/** A connection to it, by default with its own profile. */
 export function snapSettingsFor(name: ProfileName, baseUrl: string, changes: Partial<SnapSettings> = {}): SnapSettings {
   const { channelId, own, needsExternalId } = SNAP_BANKS[name];
   const { clientKey, clientSecret, partnerId } = partnerSettings(keys);
@@ -156,7 +156,7 @@ export function snapSettingsFor(name: ProfileName, baseUrl: string, changes: Par
 export function testSnapConformance(name: ProfileName): void {
   const bank = SNAP_BANKS[name];
   testRailConformance({
-    name: `SNAP as ${name} speaks it`,
+    name: `SNAP with the profile ${name}`,
     startBank: (context) => startSnapBank(context, bank),
     openRail: (baseUrl) => createRail(baseUrl, keys, snapSettingsFor(name, baseUrl)),
     bankCode: bank.other,
@@ -166,7 +166,7 @@ export function testSnapConformance(name: ProfileName): void {
     wrongReplies: {
       'another account': (text) => text.replace(/"beneficiaryAccountNo":"\d/, '"beneficiaryAccountNo":"9'),
       'an unknown code': (text) => text.replace('"2001600"', '"2001699"'),
-      'a field twice': (text) => text.replace('{', '{"beneficiaryAccountName":"SOMEBODY ELSE",'),
+      'a field twice': (text) => text.replace('{', '{"beneficiaryAccountName":"ANOTHER HOLDER",'),
       'no name': (text) => text.replace(/"beneficiaryAccountName":"[^"]*"/, '"beneficiaryAccountName":""'),
     },
   });

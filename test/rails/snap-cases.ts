@@ -1,4 +1,4 @@
-// Every case code of SNAP BI by HTTP status, as the ASPI developer site lists them (2025): 63 in all.
+// Every case code of SNAP BI by HTTP status, from the ASPI developer site (2025): 63 in all.
 
 export const SNAP_CASES: Readonly<Record<number, readonly string[]>> = {
   200: ['00'],

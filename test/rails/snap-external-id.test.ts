@@ -3,18 +3,18 @@ import { describe, it } from 'node:test';
 import { createExternalIds } from '../../apps/server/src/rails/snap/message-fields.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-// Midnight in Jakarta, where the banks' day begins.
+// Midnight in Jakarta, when the banks' day begins.
 const MIDNIGHT_MS = Date.parse('2026-11-21T00:00:00+07:00');
 
 describe('X-EXTERNAL-ID', () => {
-  it('is numeric, of 19 digits at most, and never twice in 200,000', () => {
+  it('is numeric, has at most 19 digits, and is unique among 200,000', () => {
     const next = createExternalIds();
     const ids = Array.from({ length: 200_000 }, () => next());
     assert.equal(new Set(ids).size, ids.length);
     assert.ok(ids.every((id) => /^\d{1,19}$/.test(id)));
   });
 
-  it('is never twice in a day of the bank, however it is spread over the day', () => {
+  it('is unique within a day of the bank, at any time of the day', () => {
     let nowMs = MIDNIGHT_MS;
     const next = createExternalIds(() => nowMs);
     const ids = new Set<string>();
@@ -26,9 +26,9 @@ describe('X-EXTERNAL-ID', () => {
     assert.equal(ids.size, count);
   });
 
-  it('is another in each process, also when they start in the same second', () => {
+  it('differs between processes, also when they start in the same second', () => {
     const first = Array.from({ length: 20 }, () => createExternalIds(() => MIDNIGHT_MS)());
-    // Of 20 processes two may be given the same number once in some 5,000 runs: then they are asked once more.
+    // Two of 20 processes may get the same random number once in some 5,000 runs, so there is a second try.
     const again = Array.from({ length: 20 }, () => createExternalIds(() => MIDNIGHT_MS)());
     assert.ok([first, again].some((ids) => new Set(ids).size === ids.length));
   });

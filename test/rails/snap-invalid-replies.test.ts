@@ -20,15 +20,15 @@ import {
 } from './scripted-bank.ts';
 import { UNPROTECTED } from './unprotected.ts';
 
-/** A reply that is right in everything but these fields. */
+/** A valid reply with these fields changed. */
 const changed =
   (changes: Record<string, unknown>, status = 200): BankAnswer =>
   (request, response) =>
     answer(response, status, { ...successOf(request), ...changes });
 
-/** A reply made of the text of a right one. */
+/** A valid reply with a rewritten text. */
 const rewritten =
-  (rewrite: (right: string, request: BankRequest) => string | Buffer): BankAnswer =>
+  (rewrite: (valid: string, request: BankRequest) => string | Buffer): BankAnswer =>
   (request, response) =>
     answer(response, 200, rewrite(JSON.stringify(successOf(request)), request));
 
@@ -40,38 +40,38 @@ const withHeaders =
   };
 
 const closeAfter =
-  (part: (right: string) => string): BankAnswer =>
+  (part: (valid: string) => string): BankAnswer =>
   (request, response: ServerResponse) => {
-    const right = JSON.stringify(successOf(request));
-    response.writeHead(200, { 'content-length': Buffer.byteLength(right) });
-    response.write(part(right), () => response.destroy());
+    const valid = JSON.stringify(successOf(request));
+    response.writeHead(200, { 'content-length': Buffer.byteLength(valid) });
+    response.write(part(valid), () => response.destroy());
   };
 
 const MEBIBYTE = 1024 * 1024;
 
-// Not in this thread: the service under test runs in it, and is timed.
+// Not in this thread, where the service under test runs and is timed.
 const compress = promisify(gzip);
 
 const compressed =
-  (unpacked: (right: string) => string): BankAnswer =>
+  (rewrite: (valid: string) => string): BankAnswer =>
   async (request, response) => {
-    const packed = await compress(unpacked(JSON.stringify(successOf(request))));
+    const body = await compress(rewrite(JSON.stringify(successOf(request))));
     response.writeHead(200, { 'content-encoding': 'gzip' });
-    response.end(packed);
+    response.end(body);
   };
 
-const LIES: Readonly<Record<string, BankAnswer>> = {
+const INVALID_REPLIES: Readonly<Record<string, BankAnswer>> = {
   'HTML with 200': (_request, response) => answer(response, 200, `<html><body>${HOLDER}</body></html>`),
   'an empty body': (_request, response) => answer(response, 200, ''),
-  'truncated JSON': rewritten((right) => right.slice(0, -1)),
-  'two JSON objects': rewritten((right) => right + right),
-  'a JSON array': rewritten((right) => `[${right}]`),
+  'truncated JSON': rewritten((valid) => valid.slice(0, -1)),
+  'two JSON objects': rewritten((valid) => valid + valid),
+  'a JSON array': rewritten((valid) => `[${valid}]`),
   'JSON null': (_request, response) => answer(response, 200, 'null'),
-  'NaN for a number': rewritten((right) => right.replace(/\}$/, ',"amount":NaN}')),
+  'NaN for a number': rewritten((valid) => valid.replace(/\}$/, ',"amount":NaN}')),
   'arrays in arrays, 60,000 deep': (_request, response) => answer(response, 200, '['.repeat(60_000)),
-  'a name that is not UTF-8': rewritten((right) => Buffer.from(right.replace('BUDI', 'BUDI\u00e9'), 'latin1')),
+  'a name that is not UTF-8': rewritten((valid) => Buffer.from(valid.replace('BUDI', 'BUDI\u00e9'), 'latin1')),
   "another account's number": changed({ beneficiaryAccountNo: '9876543210' }),
-  'the number with one more leading zero': rewritten((right) => right.replace('"beneficiaryAccountNo":"', '$&0')),
+  'the number with one more leading zero': rewritten((valid) => valid.replace('"beneficiaryAccountNo":"', '$&0')),
   'the number in an array': (request, response) =>
     answer(response, 200, { ...successOf(request), beneficiaryAccountNo: [request.fields['beneficiaryAccountNo']] }),
   'no account number': changed({ beneficiaryAccountNo: undefined }),
@@ -87,11 +87,11 @@ const LIES: Readonly<Record<string, BankAnswer>> = {
   'a success with HTTP 404': changed({}, 404),
   'a success with HTTP 500': changed({}, 500),
   'a success with HTTP 202': changed({}, 202),
-  'two response codes': rewritten((right) => right.replace('{', '{"responseCode":"4041611",')),
-  'two names': rewritten((right) => right.replace('{', '{"beneficiaryAccountName":"SITI",')),
-  'two account numbers': rewritten((right) => right.replace('{', '{"beneficiaryAccountNo":"1",')),
-  'two account numbers, one spelled with an escape': rewritten((right) =>
-    right.replace('{', String.raw`{"beneficiaryAccountN\u006f":"1",`),
+  'two response codes': rewritten((valid) => valid.replace('{', '{"responseCode":"4041611",')),
+  'two names': rewritten((valid) => valid.replace('{', '{"beneficiaryAccountName":"SITI",')),
+  'two account numbers': rewritten((valid) => valid.replace('{', '{"beneficiaryAccountNo":"1",')),
+  'two account numbers, one spelled with an escape': rewritten((valid) =>
+    valid.replace('{', String.raw`{"beneficiaryAccountN\u006f":"1",`),
   ),
   'no name': changed({ beneficiaryAccountName: undefined }),
   'an empty name': changed({ beneficiaryAccountName: '' }),
@@ -99,40 +99,40 @@ const LIES: Readonly<Record<string, BankAnswer>> = {
   'a name in an array': changed({ beneficiaryAccountName: [HOLDER] }),
   'a name of 10 KB': changed({ beneficiaryAccountName: 'N'.repeat(10_240) }),
   'a control character in the name': changed({ beneficiaryAccountName: 'BUDI\u0000SANTOSO' }),
-  'half a surrogate pair in the name': rewritten((right) => right.replace('BUDI', String.raw`\ud800`)),
+  'half a surrogate pair in the name': rewritten((valid) => valid.replace('BUDI', String.raw`\ud800`)),
   'an unknown account status': changed({ beneficiaryAccountStatus: 'Menunggu' }),
   'an account status in an array': changed({ beneficiaryAccountStatus: ['Rekening diblokir'] }),
   'an account status that is false': changed({ beneficiaryAccountStatus: false }),
   'a redirect': withHeaders({ location: '/elsewhere' }, 302),
   'a redirect that keeps the method': withHeaders({ location: '/elsewhere' }, 307),
-  'a right reply of more than 64 KiB': changed({ additionalInfo: { padding: 'x'.repeat(64 * 1024) } }),
-  'a right reply, compressed': compressed((right) => right),
-  'a gzip bomb': compressed((right) => right + ' '.repeat(32 * MEBIBYTE)),
+  'a valid reply of more than 64 KiB': changed({ additionalInfo: { padding: 'x'.repeat(64 * 1024) } }),
+  'a valid reply, compressed': compressed((valid) => valid),
+  'a gzip bomb': compressed((valid) => valid + ' '.repeat(32 * MEBIBYTE)),
   'headers of 32 KB': withHeaders({ 'x-padding': 'x'.repeat(32 * 1024) }),
-  'a reply cut off': closeAfter((right) => right.slice(0, 20)),
-  'a connection closed without a word': (_request, response) => response.destroy(),
+  'a truncated reply': closeAfter((valid) => valid.slice(0, 20)),
+  'a connection closed without a reply': (_request, response) => response.destroy(),
   'something that is not HTTP': (_request, response) => response.socket?.end('220 mail.bank.example ESMTP\r\n'),
 };
 
-/** These last as long as the service lets them. */
+/** These last until the service's deadline. */
 const DELAYS: Readonly<Record<string, BankAnswer>> = {
   'one byte a second': drip,
-  'headers and then nothing': (_request, response) => response.writeHead(200).flushHeaders(),
-  'no answer at all': () => {},
+  'headers without a body': (_request, response) => response.writeHead(200).flushHeaders(),
+  'no reply': () => {},
 };
 
-const MISDEEDS = Object.entries({ ...LIES, ...DELAYS });
+const FAULTS = Object.entries({ ...INVALID_REPLIES, ...DELAYS });
 const accountOf = (index: number): string => `70001000${String(index).padStart(2, '0')}`;
 
-describe('a bank that lies or fails is never believed', () => {
+describe('an invalid reply of a bank is not believed', () => {
   let bank: ScriptedBank;
   let service: TestService;
 
   before(async () => {
     bank = await startScriptedBank({
       inquiry(request, response) {
-        const misdeed = MISDEEDS.find((_each, index) => accountOf(index) === request.fields['beneficiaryAccountNo']);
-        (misdeed?.[1] ?? answerActive)(request, response);
+        const fault = FAULTS.find((_each, index) => accountOf(index) === request.fields['beneficiaryAccountNo']);
+        (fault?.[1] ?? answerActive)(request, response);
       },
       other: (_request, response) => answer(response, 200, { responseCode: '2001600' }),
     });
@@ -146,27 +146,27 @@ describe('a bank that lies or fails is never believed', () => {
     await bank?.close();
   });
 
-  it('but a right reply is', async () => {
-    const { json } = await check(accountOf(MISDEEDS.length));
+  it('a valid reply is believed', async () => {
+    const { json } = await check(accountOf(FAULTS.length));
     assert.equal(json.data?.['status'], 'ACTIVE');
     assert.equal(json.data['account_name'], HOLDER);
   });
 
-  for (const name of Object.keys(LIES)) it(name, () => refuses(name));
+  for (const name of Object.keys(INVALID_REPLIES)) it(name, () => expectUnavailable(name));
 
-  describe('or takes its time', { concurrency: true }, () => {
-    for (const name of Object.keys(DELAYS)) it(name, { timeout: 20_000 }, () => refuses(name));
+  describe('a slow reply ends at the deadline', { concurrency: true }, () => {
+    for (const name of Object.keys(DELAYS)) it(name, { timeout: 20_000 }, () => expectUnavailable(name));
   });
 
-  it('and no redirect is ever followed', () => {
+  it('no redirect is followed', () => {
     assert.deepEqual(
       bank.requests.filter(({ path }) => path === '/elsewhere'),
       [],
     );
   });
 
-  async function refuses(name: string): Promise<void> {
-    const account = accountOf(MISDEEDS.findIndex(([each]) => each === name));
+  async function expectUnavailable(name: string): Promise<void> {
+    const account = accountOf(FAULTS.findIndex(([each]) => each === name));
     const startedMs = performance.now();
     const { status, headers, json } = await check(account);
     assert.equal(status, 503);

@@ -1,4 +1,4 @@
-// What must hold between a rail with some profile and the strict bank that the profile is of.
+// What must hold between a rail with some profile and the strict bank of that profile.
 
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
@@ -11,11 +11,11 @@ import type { SnapChoices } from '../../apps/server/src/rails/snap/settings.ts';
 import { createSnapRail } from '../../apps/server/src/rails/snap/snap-rail.ts';
 import { createSnapTransfers } from '../../apps/server/src/rails/snap/transfers.ts';
 import { inquireAccount, inquireStatus, inquiryOf, transferTo } from './connection.ts';
-import { type Fault, startFaultyBankProxy } from './faulty-bank-proxy.ts';
-import { startScriptedBank } from './scripted-bank.ts';
-import { SNAP_BANKS, type SnapBankRoute, snapSettingsFor, startSnapBank } from './snap-banks.ts';
+import { type Fault, type FaultyBankProxy, startFaultyBankProxy } from './faulty-bank-proxy.ts';
+import { type ScriptedBank, startScriptedBank } from './scripted-bank.ts';
+import { SNAP_BANKS, type SnapBank, type SnapBankRoute, snapSettingsFor, startSnapBank } from './snap-banks.ts';
 
-/** Rejects when it does not hold. */
+/** Rejects when the profile does not fit the bank. */
 export type Check = (profile: SnapProfile) => Promise<void>;
 
 /** The simulated bank's accounts, by their last four digits (docs/simulated-bank.md). */
@@ -23,87 +23,52 @@ const ACTIVE = '1234';
 const CLOSED = '0410';
 const LIMIT = '0429';
 
-/** Every check of this bank by its name. The bank, and a liar before it, are closed with the test. */
+interface CheckContext {
+  readonly name: ProfileName;
+  readonly facts: SnapBank;
+  readonly bankUrl: string;
+  /** Forwards to the bank. */
+  readonly proxy: FaultyBankProxy;
+  readonly scripted: ScriptedBank;
+  /** The bank's default route. */
+  readonly firstRoute: string;
+  /** A reference that no other transfer has. */
+  readonly nextReference: () => string;
+}
+
+/** Every check of this bank by its name. The bank, and a faulty proxy before it, are closed with the test. */
 export async function startChecks(context: TestContext, name: ProfileName): Promise<Map<string, Check>> {
   const facts = SNAP_BANKS[name];
-  const { own, other } = facts;
-  const [firstRoute = ''] = Object.keys(facts.routes);
   const bank = await startSnapBank(context, facts);
-  const liar = await startFaultyBankProxy(context, bank.baseUrl, (path) => path.includes('/account-inquiry'));
+  const proxy = await startFaultyBankProxy(context, bank.baseUrl, (path) => path.includes('/account-inquiry'));
   const scripted = await startScriptedBank();
   context.after(() => scripted.close());
-  let references = 0;
+  let references = 1_000_000;
+  const [firstRoute = ''] = Object.keys(facts.routes);
+  const checks: CheckContext = {
+    name,
+    facts,
+    bankUrl: bank.baseUrl,
+    proxy,
+    scripted,
+    firstRoute,
+    nextReference: () => String((references += 1)),
+  };
+  return new Map([
+    ...accountChecks(checks),
+    ...transferChecks(checks),
+    ...Object.entries(facts.routes).flatMap(([route, rules]) => routeChecks(checks, route, rules)),
+  ]);
+}
 
-  function choicesOf(route: string): SnapChoices {
-    return { route, routeParameters: facts.routes[route]?.parameters ?? {} };
-  }
-
-  async function onRail(
-    profile: SnapProfile,
-    use: (rail: Rail) => Promise<void>,
-    choices: SnapChoices = choicesOf(firstRoute),
-    baseUrl = bank.baseUrl,
-  ): Promise<void> {
-    const rail = createSnapRail(snapSettingsFor(name, baseUrl, { profile, choices }));
-    try {
-      await use(rail);
-    } finally {
-      await rail.close();
-    }
-  }
-
-  async function isNotAsked(rail: Rail, code: string, digits: number): Promise<void> {
-    // No account number is longer than SNAP allows, or shorter than the service does.
-    if (digits > 34 || digits < 5) return;
-    const outcome = await inquireAccount(rail, code, account(digits));
-    assert.deepEqual(outcome, { kind: 'no_verdict', reason: 'rejected_by_bank', railCode: null });
-  }
-
-  async function isDisbelieved(rail: Rail, lie: (fields: Record<string, unknown>) => object): Promise<void> {
-    liar.fault = rewrittenJson(lie);
-    try {
-      const outcome = await inquireAccount(rail, other, account(10));
-      assert.equal(outcome.kind === 'no_verdict' ? outcome.reason : outcome.kind, 'invalid_response');
-    } finally {
-      liar.fault = null;
-    }
-  }
-
-  /** Ordered and then asked about, under a number that no other has. */
-  async function transfers(profile: SnapProfile, code: string): Promise<void> {
-    references += 1;
-    const reference = `${1_000_000 + references}`;
-    const { bank: recipient } = inquiryOf(code, account(10));
-    const accepted = await orderTransfer(profile, recipient, reference);
-    assert.equal(accepted, 'accepted');
-    await onRail(profile, async (rail) => {
-      const outcome = await inquireStatus(rail, transferTo(code, { ...inquiryOf(code, account(10)), reference }));
-      assert.equal(outcome.kind, 'status', JSON.stringify(outcome));
-    });
-  }
-
-  async function orderTransfer(profile: SnapProfile, recipient: Bank, partnerReferenceNo: string): Promise<string> {
-    const core = createSnapTransfers(snapSettingsFor(name, bank.baseUrl, { profile }));
-    const order = {
-      partnerReferenceNo,
-      amount: '150000.00',
-      bank: recipient,
-      accountNumber: account(10),
-      accountName: 'BUDI SANTOSO',
-      createdAt: '2026-11-21T04:32:26.123Z',
-    };
-    try {
-      return (await core.order(order)).kind;
-    } finally {
-      await core.close();
-    }
-  }
-
-  const checks = new Map<string, Check>([
+function accountChecks(context: CheckContext): [string, Check][] {
+  const { facts, firstRoute, proxy } = context;
+  const { own, other } = facts;
+  return [
     [
       'the own account',
       (profile) =>
-        onRail(profile, async (rail) => {
+        onRail(context, profile, async (rail) => {
           const outcome = await inquireAccount(rail, own.code, account(10));
           assert.deepEqual([labelOf(outcome), outcome.railCode], ['ACTIVE', own.success]);
         }),
@@ -111,132 +76,222 @@ export async function startChecks(context: TestContext, name: ProfileName): Prom
     [
       'lengths of own accounts',
       (profile) =>
-        onRail(profile, async (rail) => {
+        onRail(context, profile, async (rail) => {
           const [min, max] = own.digits;
           for (const digits of own.digits) {
-            assert.equal((await inquireAccount(rail, own.code, account(digits))).kind, 'verdict', `${digits} digits`);
+            const { kind } = await inquireAccount(rail, own.code, account(digits));
+            assert.equal(kind, 'verdict', `${digits} digits`);
           }
-          await isNotAsked(rail, own.code, min - 1);
-          await isNotAsked(rail, own.code, max + 1);
+          await assertNotSent(rail, own.code, min - 1);
+          await assertNotSent(rail, own.code, max + 1);
         }),
     ],
     [
       'a closed account',
       (profile) =>
-        onRail(profile, async (rail) => {
+        onRail(context, profile, async (rail) => {
           const outcome = await inquireAccount(rail, other, account(10, CLOSED));
           assert.equal(labelOf(outcome), facts.verdicts.INACTIVE);
           assert.equal(rail.distinguishesClosed, facts.verdicts.INACTIVE !== 'NOT_FOUND');
         }),
     ],
     [
-      'the limit of questions',
+      'the limit of inquiries',
       (profile) =>
-        onRail(profile, async (rail) =>
+        onRail(context, profile, async (rail) =>
           assert.equal(labelOf(await inquireAccount(rail, other, account(10, LIMIT))), 'throttled'),
         ),
     ],
     [
-      'an answer to another question',
+      'a reply to another inquiry',
       (profile) =>
         onRail(
+          context,
           profile,
           async (rail) => {
             assert.equal(labelOf(await inquireAccount(rail, other, account(10))), 'ACTIVE');
-            await isDisbelieved(rail, (fields) => ({ ...fields, partnerReferenceNo: '1' }));
+            await assertNotBelieved(context, rail, (fields) => ({ ...fields, partnerReferenceNo: '1' }));
           },
-          choicesOf(firstRoute),
-          liar.baseUrl,
+          choicesOf(facts, firstRoute),
+          proxy.baseUrl,
         ),
-    ],
-    ['a transfer within the bank', (profile) => transfers(profile, own.code)],
-    ['a transfer to another bank', (profile) => transfers(profile, other)],
-    [
-      'transfers of which the external id is unknown',
-      (profile) =>
-        onRail(profile, async ({ inquireStatus }) => assert.equal(inquireStatus === undefined, facts.needsExternalId), {
-          ...choicesOf(firstRoute),
-          externalIdIsReference: false,
-        }),
     ],
     [
       'lengths of the partner id',
       async (profile) => {
         const faults = (length: number): string[] =>
-          profileFaults(profile, choicesOf(firstRoute), 'T'.repeat(length), facts.channelId || undefined);
+          profileFaults(profile, choicesOf(facts, firstRoute), 'T'.repeat(length), facts.channelId || undefined);
         assert.deepEqual(faults(facts.partnerIdLengthMax), []);
         assert.equal(faults(facts.partnerIdLengthMax + 1).length, 1);
       },
     ],
-  ]);
+  ];
+}
 
-  for (const [route, { digitsMax, wrong, confirmed, switcher }] of Object.entries(facts.routes)) {
-    const choices = choicesOf(route);
-    checks.set(`another bank's account by ${route}`, (profile) =>
-      onRail(
-        profile,
-        async (rail) => assert.equal(labelOf(await inquireAccount(rail, other, account(10))), 'ACTIVE'),
-        choices,
-      ),
-    );
-    checks.set(`lengths of accounts by ${route}`, (profile) =>
-      onRail(
-        profile,
-        async (rail) => {
-          assert.equal(labelOf(await inquireAccount(rail, other, account(digitsMax))), 'ACTIVE');
-          await isNotAsked(rail, other, digitsMax + 1);
-        },
-        choices,
-      ),
-    );
-    for (const [parameter, value] of Object.entries(wrong)) {
-      checks.set(`a wrong ${parameter} for ${route}`, async (profile) => {
+function transferChecks(context: CheckContext): [string, Check][] {
+  const { facts, firstRoute } = context;
+  return [
+    ['a transfer within the bank', (profile) => assertTransferStatus(context, profile, facts.own.code)],
+    ['a transfer to another bank', (profile) => assertTransferStatus(context, profile, facts.other)],
+    [
+      'transfers whose external id is unknown',
+      (profile) =>
+        onRail(
+          context,
+          profile,
+          async (rail) => assert.equal(rail.inquireStatus === undefined, facts.needsExternalId),
+          { ...choicesOf(facts, firstRoute), externalIdIsReference: false },
+        ),
+    ],
+  ];
+}
+
+function routeChecks(context: CheckContext, route: string, rules: SnapBankRoute): [string, Check][] {
+  const { facts, proxy, scripted } = context;
+  const { digitsMax, invalid, confirmation, switcher } = rules;
+  const { other } = facts;
+  const choices = choicesOf(facts, route);
+  const checks: [string, Check][] = [
+    [
+      `another bank's account by ${route}`,
+      (profile) =>
+        onRail(
+          context,
+          profile,
+          async (rail) => assert.equal(labelOf(await inquireAccount(rail, other, account(10))), 'ACTIVE'),
+          choices,
+        ),
+    ],
+    [
+      `lengths of accounts by ${route}`,
+      (profile) =>
+        onRail(
+          context,
+          profile,
+          async (rail) => {
+            assert.equal(labelOf(await inquireAccount(rail, other, account(digitsMax))), 'ACTIVE');
+            await assertNotSent(rail, other, digitsMax + 1);
+          },
+          choices,
+        ),
+    ],
+  ];
+  for (const [parameter, value] of Object.entries(invalid)) {
+    checks.push([
+      `an invalid ${parameter} for ${route}`,
+      async (profile) => {
         const routeParameters = { ...choices.routeParameters, [parameter]: value };
         const faults = profileFaults(profile, { route, routeParameters }, 'T', facts.channelId || undefined);
         assert.match(faults.join(), new RegExp(`^route_parameters\\.${parameter} `));
-      });
-    }
-    if (switcher !== undefined) {
-      checks.set(`the switcher of ${route}`, (profile) =>
-        onRail(
-          profile,
-          async (rail) => {
-            await inquireAccount(rail, other, account(10));
-            const said = JSON.parse(scripted.inquiries.at(-1)?.body ?? '{}');
-            assert.equal(said.additionalInfo?.switcher, switcher);
-          },
-          choices,
-          scripted.baseUrl,
-        ),
-      );
-    }
-    if (confirmed !== undefined) checks.set(`a success that is none by ${route}`, (p) => denied(p, choices, confirmed));
+      },
+    ]);
+  }
+  if (switcher !== undefined) {
+    const sendsSwitcher = async (rail: Rail): Promise<void> => {
+      await inquireAccount(rail, other, account(10));
+      const sent = JSON.parse(scripted.inquiries.at(-1)?.body ?? '{}');
+      assert.equal(sent.additionalInfo?.switcher, switcher);
+    };
+    checks.push([
+      `the switcher of ${route}`,
+      (profile) => onRail(context, profile, sendsSwitcher, choices, scripted.baseUrl),
+    ]);
+  }
+  if (confirmation !== undefined) {
+    const { confirmed, denied } = confirmation;
+    const deny = (fields: Record<string, unknown>): object =>
+      JSON.parse(JSON.stringify(fields).replace(`"${confirmed}"`, `"${denied}"`));
+    checks.push([
+      `a denied success by ${route}`,
+      (profile) => onRail(context, profile, (rail) => assertNotBelieved(context, rail, deny), choices, proxy.baseUrl),
+    ]);
   }
   return checks;
+}
 
-  async function denied(
-    profile: SnapProfile,
-    choices: SnapChoices,
-    { by, instead }: NonNullable<SnapBankRoute['confirmed']>,
-  ): Promise<void> {
-    await onRail(
-      profile,
-      (rail) => isDisbelieved(rail, (fields) => JSON.parse(JSON.stringify(fields).replace(`"${by}"`, `"${instead}"`))),
-      choices,
-      liar.baseUrl,
-    );
+const choicesOf = ({ routes }: SnapBank, route: string): SnapChoices => ({
+  route,
+  routeParameters: routes[route]?.parameters ?? {},
+});
+
+async function onRail(
+  { name, facts, bankUrl, firstRoute }: CheckContext,
+  profile: SnapProfile,
+  use: (rail: Rail) => Promise<void>,
+  choices: SnapChoices = choicesOf(facts, firstRoute),
+  baseUrl = bankUrl,
+): Promise<void> {
+  const rail = createSnapRail(snapSettingsFor(name, baseUrl, { profile, choices }));
+  try {
+    await use(rail);
+  } finally {
+    await rail.close();
+  }
+}
+
+async function assertNotSent(rail: Rail, code: string, digits: number): Promise<void> {
+  // No account number is longer than SNAP allows, or shorter than the service does.
+  if (digits > 34 || digits < 5) return;
+  const outcome = await inquireAccount(rail, code, account(digits));
+  assert.deepEqual(outcome, { kind: 'no_verdict', reason: 'rejected_by_bank', railCode: null });
+}
+
+async function assertNotBelieved(
+  { facts, proxy }: CheckContext,
+  rail: Rail,
+  rewrite: (fields: Record<string, unknown>) => object,
+): Promise<void> {
+  proxy.fault = rewrittenJson(rewrite);
+  try {
+    const outcome = await inquireAccount(rail, facts.other, account(10));
+    assert.equal(outcome.kind === 'no_verdict' ? outcome.reason : outcome.kind, 'invalid_response');
+  } finally {
+    proxy.fault = null;
+  }
+}
+
+/** Orders a transfer with a new reference, and then inquires its status. */
+async function assertTransferStatus(context: CheckContext, profile: SnapProfile, code: string): Promise<void> {
+  const reference = context.nextReference();
+  const { bank: recipient } = inquiryOf(code, account(10));
+  assert.equal(await orderTransfer(context, profile, recipient, reference), 'accepted');
+  await onRail(context, profile, async (rail) => {
+    const outcome = await inquireStatus(rail, transferTo(code, { ...inquiryOf(code, account(10)), reference }));
+    assert.equal(outcome.kind, 'status', JSON.stringify(outcome));
+  });
+}
+
+async function orderTransfer(
+  { name, bankUrl }: CheckContext,
+  profile: SnapProfile,
+  recipient: Bank,
+  partnerReferenceNo: string,
+): Promise<string> {
+  const core = createSnapTransfers(snapSettingsFor(name, bankUrl, { profile }));
+  const order = {
+    partnerReferenceNo,
+    amount: '150000.00',
+    bank: recipient,
+    accountNumber: account(10),
+    accountName: 'BUDI SANTOSO',
+    createdAt: '2026-11-21T04:32:26.123Z',
+  };
+  try {
+    return (await core.order(order)).kind;
+  } finally {
+    await core.close();
   }
 }
 
 const labelOf = (outcome: InquiryOutcome): string =>
   outcome.kind === 'verdict' ? outcome.verdict.status : outcome.reason;
 
-/** An account of so many digits; five are the fewest. */
+/** An account number with this many digits, at least five. */
 const account = (digits: number, ending = ACTIVE): string => `${'8'.repeat(digits - 4)}${ending}`;
 
 const rewrittenJson =
-  (lie: (fields: Record<string, unknown>) => object): Fault =>
+  (rewrite: (fields: Record<string, unknown>) => object): Fault =>
   ({ status, body }, response) =>
     void response
       .writeHead(status, { 'content-type': 'application/json' })
-      .end(JSON.stringify(lie(JSON.parse(body.toString()))));
+      .end(JSON.stringify(rewrite(JSON.parse(body.toString()))));

@@ -1,20 +1,20 @@
-// Every rule of a profile, and for each what it may be replaced by so that the bank does not answer any more.
+// Every rule of a profile, and for each rule the replacements that break the exchange with the bank.
 
 import type { SnapProfile } from '../../apps/server/src/rails/snap/profiles/profile.ts';
 import { PROFILES, type ProfileName } from '../../apps/server/src/rails/snap/profiles/profiles.ts';
 import { SNAP_BANKS } from './snap-banks.ts';
 
-/** The names that lead to a rule. */
+/** The member names on the way to a rule. */
 export type RulePath = readonly string[];
 
 export interface Mutation {
   readonly what: string;
   readonly profile: SnapProfile;
-  /** The check that must not hold any more. */
+  /** The check that must fail. */
   readonly breaks: string;
 }
 
-/** Every value of the profile that holds no others: a rule that is added to it is found by itself. */
+/** Every value of the profile that contains no others. A rule that is added later is found without a change here. */
 export function rulesOf(value: unknown, path: RulePath = []): RulePath[] {
   const inner = typeof value === 'object' && value !== null && !(value instanceof RegExp) ? Object.entries(value) : [];
   return inner.length === 0 ? [path] : inner.flatMap(([name, each]) => rulesOf(each, [...path, name]));
@@ -25,8 +25,8 @@ interface Replacement {
   readonly breaks: string;
 }
 
-/** What a rule is taken away with. */
-const NOTHING = Symbol('nothing');
+/** Removes a rule. */
+const REMOVED = Symbol('removed');
 
 const ROUTE_NEEDS_MORE = PROFILES.bca.routes['bifast']?.additionalInfo;
 const CONFIRMED_BY_ANOTHER = { field: 'beneficiaryAccountName', value: 'ACTC' };
@@ -34,7 +34,7 @@ const CONFIRMED_BY_ANOTHER = { field: 'beneficiaryAccountName', value: 'ACTC' };
 export function mutationsOf(name: ProfileName, path: RulePath): Mutation[] {
   const profile = PROFILES[name];
   return replacementsOf(name, path).map(({ by, breaks }) => ({
-    what: by === NOTHING ? 'is taken away' : `is ${by instanceof RegExp ? String(by) : JSON.stringify(by)}`,
+    what: by === REMOVED ? 'is removed' : `is ${by instanceof RegExp ? String(by) : JSON.stringify(by)}`,
     profile: replaced(profile, path, by),
     breaks,
   }));
@@ -44,7 +44,7 @@ function replacementsOf(name: ProfileName, path: RulePath): Replacement[] {
   const bank = SNAP_BANKS[name];
   const value = valueAt(PROFILES[name], path);
   const [firstRoute = ''] = Object.keys(bank.routes);
-  const asked = `another bank's account by ${firstRoute}`;
+  const inquiry = `another bank's account by ${firstRoute}`;
   const [area, ...rest] = path;
   const standardOrNot = (): unknown => {
     const standard = valueAt(PROFILES.aspi, path);
@@ -57,40 +57,40 @@ function replacementsOf(name: ProfileName, path: RulePath): Replacement[] {
     case 'routes':
       return routeReplacements(name, rest, value);
     case 'bankCode.sent':
-      // Both: else it would only be the echo that is not understood.
-      return [{ by: wrongBankCode(name), breaks: asked }];
+      // Both codes are replaced: otherwise only the repeated code would not fit.
+      return [{ by: wrongBankCode(name), breaks: inquiry }];
     case 'bankCode.echoed':
-      return [{ by: name === 'midtrans' ? 'bic' : 'clearing_code', breaks: asked }];
+      return [{ by: name === 'midtrans' ? 'bic' : 'clearing_code', breaks: inquiry }];
     case 'channelId':
-      return [{ by: standardOrNot(), breaks: asked }];
+      return [{ by: standardOrNot(), breaks: inquiry }];
     case 'partnerIdLengthMax':
       return [-1, 1].map((more) => ({ by: bank.partnerIdLengthMax + more, breaks: 'lengths of the partner id' }));
     case 'externalIdDigits':
-      return [{ by: bank.externalIdDigitsMax + 1, breaks: asked }];
+      return [{ by: bank.externalIdDigitsMax + 1, breaks: inquiry }];
     case 'originHeader':
-      return [{ by: 'x-origin', breaks: asked }];
+      return [{ by: 'x-origin', breaks: inquiry }];
     case 'signature.kind':
-      return [{ by: 'asymmetric', breaks: asked }];
+      return [{ by: 'asymmetric', breaks: inquiry }];
     case 'signature.encoding':
-      return [{ by: 'hex', breaks: asked }];
+      return [{ by: 'hex', breaks: inquiry }];
     case 'timestamp':
-      return (name === 'midtrans' ? ['jakarta', 'utc'] : ['utc_milliseconds']).map((by) => ({ by, breaks: asked }));
+      return (name === 'midtrans' ? ['jakarta', 'utc'] : ['utc_milliseconds']).map((by) => ({ by, breaks: inquiry }));
     case 'sendsPartnerReferenceNo':
-      return [{ by: false, breaks: 'an answer to another question' }];
+      return [{ by: false, breaks: 'a reply to another inquiry' }];
     case 'codes':
-      return [{ by: { '16 200 00': 'credentials_rejected' }, breaks: asked }];
+      return [{ by: { '16 200 00': 'credentials_rejected' }, breaks: inquiry }];
     case 'codes.16 404 02':
-      return [NOTHING, 'NOT_FOUND', 'credentials_rejected'].map((by) => ({ by, breaks: 'the limit of questions' }));
+      return [REMOVED, 'NOT_FOUND', 'credentials_rejected'].map((by) => ({ by, breaks: 'the limit of inquiries' }));
     case 'distinguishesClosed':
       return [{ by: value === false, breaks: 'a closed account' }];
     case 'statusInquiryNeedsExternalId':
-      return [{ by: value === false, breaks: 'transfers of which the external id is unknown' }];
+      return [{ by: value === false, breaks: 'transfers whose external id is unknown' }];
     default:
       return [];
   }
 }
 
-/** A form that this bank does not take. */
+/** A form that this bank rejects. */
 function wrongBankCode(name: ProfileName): string {
   if (name === 'bca') return 'clearing_code';
   return name === 'midtrans' ? 'bic' : 'clearing_and_branch';
@@ -111,7 +111,7 @@ function serviceReplacements(name: ProfileName, path: RulePath, other: unknown):
   if (broken === undefined) return [];
   switch (rule.join('.')) {
     case 'path':
-    case '': // There is none here: the standard's is put in its place.
+    case '': // The bank has none: it is replaced by the standard's.
       return [{ by: other, breaks: broken }];
     case 'code':
       return [{ by: '99', breaks: broken }];
@@ -126,13 +126,13 @@ function serviceReplacements(name: ProfileName, path: RulePath, other: unknown):
 
 function routeReplacements(name: ProfileName, path: RulePath, value: unknown): Replacement[] {
   const [route = '', rule = '', ...member] = path;
-  const asked = `another bank's account by ${route}`;
+  const inquiry = `another bank's account by ${route}`;
   switch (rule) {
     case 'accountDigitsMax':
       return [{ by: value === 34 ? 33 : 34, breaks: `lengths of accounts by ${route}` }];
     case 'confirmation':
-      if (value === null) return [{ by: CONFIRMED_BY_ANOTHER, breaks: asked }];
-      return [{ by: 'another', breaks: member[0] === 'field' ? `a success that is none by ${route}` : asked }];
+      if (value === null) return [{ by: CONFIRMED_BY_ANOTHER, breaks: inquiry }];
+      return [{ by: 'another', breaks: member[0] === 'field' ? `a denied success by ${route}` : inquiry }];
     case 'additionalInfo':
       return infoReplacements(name, route, member, value);
     default:
@@ -141,24 +141,24 @@ function routeReplacements(name: ProfileName, path: RulePath, value: unknown): R
 }
 
 function infoReplacements(name: ProfileName, route: string, member: RulePath, value: unknown): Replacement[] {
-  const asked = `another bank's account by ${route}`;
-  // Null: nothing is needed.
-  if (value === null) return [{ by: ROUTE_NEEDS_MORE, breaks: asked }];
+  const inquiry = `another bank's account by ${route}`;
+  // Null: the route needs none.
+  if (value === null) return [{ by: ROUTE_NEEDS_MORE, breaks: inquiry }];
   if (value instanceof RegExp) {
     const parameter = String(
       valueAt(PROFILES[name], ['routes', route, 'additionalInfo', ...member.slice(0, -1), 'parameter']),
     );
     return [
-      { by: /^never$/, breaks: asked },
-      { by: /^/, breaks: `a wrong ${parameter} for ${route}` },
+      { by: /^never$/, breaks: inquiry },
+      { by: /^/, breaks: `an invalid ${parameter} for ${route}` },
     ];
   }
-  if (member.at(-1) === 'parameter') return [{ by: 'another', breaks: asked }];
-  // A bank that is told of no switcher chooses one by itself, and answers.
-  const silently = member.join() === 'switcher' ? `the switcher of ${route}` : asked;
+  if (member.at(-1) === 'parameter') return [{ by: 'another', breaks: inquiry }];
+  // Without a switcher in the request, the bank chooses one and answers.
+  const withoutMember = member.join() === 'switcher' ? `the switcher of ${route}` : inquiry;
   return [
-    { by: 'another', breaks: asked },
-    { by: NOTHING, breaks: silently },
+    { by: 'another', breaks: inquiry },
+    { by: REMOVED, breaks: withoutMember },
   ];
 }
 
@@ -167,7 +167,7 @@ function valueAt(value: unknown, [name, ...rest]: RulePath): unknown {
   return typeof value === 'object' && value !== null ? valueAt(Reflect.get(value, name), rest) : undefined;
 }
 
-/** The profile with another rule at the path. What the rule is of is for the test to find out, hence the cast. */
+/** The profile with another value at the path. The value may have the wrong type on purpose, hence the cast. */
 function replaced(profile: SnapProfile, path: RulePath, by: unknown): SnapProfile {
   const changed = structuredProfile(profile, path, by) as SnapProfile;
   return path.join('.') === 'bankCode.sent'
@@ -178,7 +178,7 @@ function replaced(profile: SnapProfile, path: RulePath, by: unknown): SnapProfil
 function structuredProfile(value: unknown, [name, ...rest]: RulePath, by: unknown): unknown {
   if (name === undefined) return by;
   const { [name]: old, ...others } = value as Record<string, unknown>;
-  return rest.length === 0 && by === NOTHING
+  return rest.length === 0 && by === REMOVED
     ? others
     : { ...(value as object), [name]: structuredProfile(old, rest, by) };
 }

@@ -12,20 +12,22 @@ for (const name of Object.keys(PROFILES) as ProfileName[]) {
     const checks = await startChecks(context, name);
 
     for (const [what, check] of checks) {
-      await context.test(`${what}: they understand each other`, () => check(PROFILES[name]));
+      await context.test(`${what}: the exchange works`, () => check(PROFILES[name]));
     }
 
     for (const path of rulesOf(PROFILES[name])) {
       const rule = path.join('.');
       const mutations = mutationsOf(name, path);
-      await context.test(`the rule ${rule} is tried`, () => assert.ok(mutations.length > 0, 'nothing replaces it'));
+      await context.test(`the rule ${rule} has a replacement`, () =>
+        assert.ok(mutations.length > 0, 'there is no replacement for it'),
+      );
       for (const { what, profile, breaks } of mutations) {
-        await context.test(`not when ${rule} ${what}: ${breaks}`, async () => {
+        await context.test(`it fails when ${rule} ${what}: ${breaks}`, async () => {
           const check = checks.get(breaks);
           assert.ok(check !== undefined, `there is no check ${breaks}`);
           await assert.rejects(
             async () => check(profile),
-            // The bank's refusal must not read as a word about the account.
+            // The bank's rejection must not become a verdict on the account.
             (error: { actual?: unknown }) => !breaks.startsWith('another bank') || !NEGATIVE.has(error.actual),
           );
         });

@@ -7,7 +7,7 @@ import { inquireAccount } from './connection.ts';
 import { answer, HOLDER, type ScriptedBank, serviceOf, startScriptedBank, successOf } from './scripted-bank.ts';
 import { SNAP_CASES } from './snap-cases.ts';
 
-/** All the codes that are a bank's word about an account. */
+/** All the codes that are a verdict on an account. */
 const VERDICTS: Readonly<Record<string, string>> = {
   '200 00': 'ACTIVE',
   '403 05': 'BLOCKED',
@@ -44,7 +44,7 @@ describe("a bank's response code", () => {
   });
   after(() => bank.close());
 
-  it('is one of the 63 that SNAP knows, and each verdict has one', () => {
+  it('is one of the 63 codes of SNAP, and each verdict has one', () => {
     assert.equal(new Set(CODES).size, 63);
     assert.deepEqual(
       Object.keys(VERDICTS).filter((each) => !CODES.includes(each)),
@@ -68,7 +68,7 @@ describe("a bank's response code", () => {
     }
   }
 
-  it('that nobody ever agreed on is no verdict, whatever its number', () => {
+  it('that SNAP does not define is no verdict, whatever its number', () => {
     for (const service of ['15', '16']) {
       for (const status of [100, 200, 201, 202, 204, 302, 400, 401, 403, 404, 409, 410, 422, 429, 500, 502, 503, 504]) {
         for (let number = 0; number < 100; number += 1) {
@@ -85,7 +85,7 @@ describe("a bank's response code", () => {
     }
   });
 
-  it('says why there is no verdict, so that the operator knows what to do', async () => {
+  it('gives the reason for no verdict, which tells the operator what to do', async () => {
     const reasons: [string, string][] = [
       ['202 00', 'bank_unavailable'],
       ['400 01', 'rejected_by_bank'],
@@ -106,7 +106,7 @@ describe("a bank's response code", () => {
 });
 
 describe("the internal inquiry's account status", () => {
-  const WORDS: [string, string | null][] = [
+  const TEXTS: [string, string | null][] = [
     ['Rekening aktif', 'ACTIVE'],
     [' ACTIVE ', 'ACTIVE'],
     ['Rekening tidak aktif', 'INACTIVE'],
@@ -118,13 +118,13 @@ describe("the internal inquiry's account status", () => {
     ['__proto__', null],
     ['1', null],
   ];
-  for (const [word, expected] of WORDS) {
-    it(`"${word}" is ${expected ?? 'no verdict'}`, () => {
+  for (const [text, expected] of TEXTS) {
+    it(`"${text}" is ${expected ?? 'no verdict'}`, () => {
       const body = JSON.stringify({
         responseCode: '2001500',
         beneficiaryAccountName: HOLDER,
         beneficiaryAccountNo: ACCOUNT,
-        beneficiaryAccountStatus: word,
+        beneficiaryAccountStatus: text,
       });
       const outcome = accountVerdict(200, body, { service: '15', accountNumber: ACCOUNT, bankCode: null });
       assert.equal(statusOf(outcome), expected);

@@ -14,9 +14,9 @@ const SIGNATURES: Readonly<Record<SignatureStyle, SnapProfile['signature']>> = {
   'asymmetric-hex': { kind: 'asymmetric', encoding: 'hex' },
 };
 
-describe('a bank that wants its requests signed', () => {
+describe('a bank that requires the signature style', () => {
   for (const wanted of SIGNATURE_STYLES) {
-    it(`${wanted} answers a rail that signs so, and no other`, async (context) => {
+    it(`${wanted} accepts that style and rejects the others`, async (context) => {
       const bank = await startSnapBank(context, SNAP_BANKS.bri, { signature: wanted });
       for (const style of SIGNATURE_STYLES) {
         const profile = { ...PROFILES.bri, signature: SIGNATURES[style] };

@@ -15,7 +15,7 @@ import {
   startScriptedBank,
 } from './scripted-bank.ts';
 
-/** The two functions of midtrans-client that sign; the package brings no types. */
+/** The two signing functions of midtrans-client. The package has no types. */
 interface MidtransSigner {
   getAsymmetricSignatureSha256WithRsa(clientId: string, timestamp: string, privateKey: string): string;
   getSymmetricSignatureHmacSh512(
@@ -33,7 +33,7 @@ const keys = rsaKeys();
 const PREFIX = '/openapi';
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+07:00$/;
 
-describe('what the SNAP rail really sends', () => {
+describe('the requests of the SNAP rail', () => {
   let bank: ScriptedBank;
   let tokenRequest: BankRequest;
   let external: BankRequest;
@@ -43,7 +43,7 @@ describe('what the SNAP rail really sends', () => {
   before(async () => {
     directory = await mkdtemp(path.join(tmpdir(), 'tiba-signature-'));
     bank = await startScriptedBank();
-    // The bank's address has a path of its own, which the signature covers too, and ends with a slash.
+    // The bank's address has a path, which the signature covers too, and ends with a slash.
     const rail = bank.rail(keys, { baseUrl: `${bank.baseUrl}${PREFIX}/` });
     assert.equal((await inquireAccount(rail, 'BRI', '888801000157508')).kind, 'verdict');
     assert.equal((await inquireAccount(rail, 'BCA', '1234567890')).kind, 'verdict');
@@ -54,14 +54,14 @@ describe('what the SNAP rail really sends', () => {
     await rm(directory, { recursive: true });
   });
 
-  it('is signed for the token as midtrans-client signs it, byte for byte', () => {
+  it('have the token signature of midtrans-client, byte for byte', () => {
     assert.equal(
       header(tokenRequest, 'x-signature'),
       SnapBi.getAsymmetricSignatureSha256WithRsa(CLIENT_KEY, header(tokenRequest, 'x-timestamp'), privateKeyPem()),
     );
   });
 
-  it('is signed for both inquiries as midtrans-client signs them, byte for byte', () => {
+  it('have the inquiry signatures of midtrans-client, byte for byte', () => {
     for (const request of [external, internal]) {
       const signature = SnapBi.getSymmetricSignatureHmacSh512(
         tokenOf(request),
@@ -75,7 +75,7 @@ describe('what the SNAP rail really sends', () => {
     }
   });
 
-  it("is verified for the token by OpenSSL's command line", async (context) => {
+  it("have a token signature that OpenSSL's command line verifies", async (context) => {
     if (!hasOpenSsl(context)) return;
     const publicKeyFile = path.join(directory, 'public.pem');
     const signatureFile = path.join(directory, 'signature');
@@ -85,7 +85,7 @@ describe('what the SNAP rail really sends', () => {
     assert.match(openssl(verify, `${CLIENT_KEY}|${header(tokenRequest, 'x-timestamp')}`).toString(), /Verified OK/);
   });
 
-  it("is signed for both inquiries as OpenSSL's command line signs them, byte for byte", (context) => {
+  it("have the inquiry signatures of OpenSSL's command line, byte for byte", (context) => {
     if (!hasOpenSsl(context)) return;
     for (const request of [external, internal]) {
       const bodyHash = openssl(['dgst', '-sha256', '-binary'], request.body).toString('hex');
@@ -96,7 +96,7 @@ describe('what the SNAP rail really sends', () => {
     }
   });
 
-  it('has the paths, headers and bodies of the standard', () => {
+  it('have the paths, headers and bodies of the standard', () => {
     assert.equal(tokenRequest.path, `${PREFIX}/v1.0/access-token/b2b`);
     assert.equal(tokenRequest.body, '{"grantType":"client_credentials"}');
     assert.equal(header(tokenRequest, 'x-client-key'), CLIENT_KEY);
@@ -107,7 +107,7 @@ describe('what the SNAP rail really sends', () => {
       assert.equal(header(request, 'content-type'), 'application/json');
       assert.match(header(request, 'x-timestamp'), TIMESTAMP);
       assert.ok(Math.abs(Date.parse(header(request, 'x-timestamp')) - Date.now()) < 30_000);
-      // Nothing may be compressed: nothing is unpacked.
+      // The rail does not decompress replies, so it must not accept compressed ones.
       assert.equal(request.headers['accept-encoding'], undefined);
     }
     for (const request of [external, internal]) {
@@ -119,12 +119,12 @@ describe('what the SNAP rail really sends', () => {
     assert.notEqual(header(external, 'x-external-id'), header(internal, 'x-external-id'));
   });
 
-  it('is minified JSON that says what is asked, and nothing of the own bank code in an internal inquiry', () => {
+  it('are minified JSON with the fields of the inquiry, without a bank code in an internal inquiry', () => {
     for (const request of [external, internal]) assert.equal(request.body, JSON.stringify(JSON.parse(request.body)));
-    const { partnerReferenceNo: externalReference = '', ...externalQuestion } = external.fields;
-    const { partnerReferenceNo: internalReference = '', ...internalQuestion } = internal.fields;
-    assert.deepEqual(externalQuestion, { beneficiaryBankCode: 'BRINIDJA', beneficiaryAccountNo: '888801000157508' });
-    assert.deepEqual(internalQuestion, { beneficiaryAccountNo: '1234567890' });
+    const { partnerReferenceNo: externalReference = '', ...externalFields } = external.fields;
+    const { partnerReferenceNo: internalReference = '', ...internalFields } = internal.fields;
+    assert.deepEqual(externalFields, { beneficiaryBankCode: 'BRINIDJA', beneficiaryAccountNo: '888801000157508' });
+    assert.deepEqual(internalFields, { beneficiaryAccountNo: '1234567890' });
     assert.match(externalReference, /^.{1,64}$/);
     assert.notEqual(externalReference, internalReference);
   });
@@ -137,7 +137,7 @@ const tokenOf = (request: BankRequest): string => header(request, 'authorization
 function hasOpenSsl(context: TestContext): boolean {
   if (spawnSync('openssl', ['version']).error === undefined) return true;
   assert.notEqual(process.env['CI'], 'true', 'the openssl command is missing; CI must have it');
-  context.skip('the openssl command is not installed, so nothing was compared with it');
+  context.skip('the openssl command is not installed, so there is no comparison with it');
   return false;
 }
 

@@ -24,23 +24,23 @@ before(async () => {
 });
 after(() => bank?.close());
 
-async function outcomeOf(answered: BankAnswer, inquiry = transferTo('BRI')): Promise<StatusInquiryOutcome> {
-  script = answered;
+async function outcomeOf(scripted: BankAnswer, inquiry = transferTo('BRI')): Promise<StatusInquiryOutcome> {
+  script = scripted;
   return inquireStatus(rail, inquiry);
 }
 
-/** What an outcome may do: `none` leaves everything as it is. */
+/** The effect of an outcome: `none` changes nothing. */
 const effectOf = (outcome: StatusInquiryOutcome): string =>
   outcome.kind === 'status' ? outcome.status : outcome.kind === 'no_status' ? `none: ${outcome.reason}` : outcome.kind;
 
-describe('the question about a transfer', () => {
+describe('a status inquiry', () => {
   for (const [code, service] of [
     ['BCA', '17'],
     ['BRI', '18'],
   ] as const) {
-    it(`names the transfer by its reference, service ${service} to ${code}, and is signed like the others`, async () => {
+    it(`is signed, and has the reference and the service ${service} of a transfer to ${code}`, async () => {
       await outcomeOf(answerStatus('03'), transferTo(code));
-      const { method, path, headers, body } = bank.statusInquiries.at(-1) ?? assert.fail('it did not arrive');
+      const { method, path, headers, body } = bank.statusInquiries.at(-1) ?? assert.fail('it was not received');
       assert.deepEqual([method, path], ['POST', TRANSFER_STATUS_PATH]);
       assert.deepEqual(JSON.parse(body), {
         originalPartnerReferenceNo: 'TRANSFER-1',
@@ -54,17 +54,17 @@ describe('the question about a transfer', () => {
     });
   }
 
-  it('names the service of another bank when the bank is in no directory', async () => {
+  it('has the service for another bank when the bank is not in the directory', async () => {
     await outcomeOf(answerStatus('03'), transferTo('BCA', { bank: null }));
     assert.equal(bank.statusInquiries.at(-1)?.fields['serviceCode'], '18');
   });
 
-  it('is put once more, with a new token and a new X-EXTERNAL-ID, to a bank that forgot the token', async () => {
+  it('is repeated with a new token and a new X-EXTERNAL-ID when the bank has revoked the token', async () => {
     const earlier = bank.statusInquiries.length;
-    let refused = false;
+    let isRejected = false;
     const outcome = await outcomeOf((request, response) => {
-      if (refused) return answerStatus('00')(request, response);
-      refused = true;
+      if (isRejected) return answerStatus('00')(request, response);
+      isRejected = true;
       return answer(response, 401, { responseCode: '4013601', responseMessage: 'Invalid Token (B2B)' });
     });
     assert.equal(effectOf(outcome), 'SUCCESS');
@@ -74,7 +74,7 @@ describe('the question about a transfer', () => {
     assert.notEqual(first?.headers['x-external-id'], second?.headers['x-external-id']);
   });
 
-  it('is given up when nobody waits any more', async () => {
+  it('ends when its signal fires', async () => {
     script = () => {};
     const outcome = await rail.inquireStatus?.(transferTo('BRI'), AbortSignal.timeout(50));
     assert.deepEqual(outcome, { kind: 'no_status', reason: 'timeout', railCode: null });
@@ -98,14 +98,14 @@ describe('latestTransactionStatus', () => {
     });
   }
   for (const status of ['08', '0', '000', '99', '', ' 00', 'SUCCESS', 'toString', undefined, null, 0, ['00']]) {
-    it(`${JSON.stringify(status)} moves nothing`, async () => {
+    it(`${JSON.stringify(status)} changes nothing`, async () => {
       const outcome = await outcomeOf(answerStatus('00', { latestTransactionStatus: status }));
       assert.equal(effectOf(outcome), 'none: invalid_response');
     });
   }
 
-  it('06 is explained by the code that the transfer was refused with', async () => {
-    const EXPLAINED: Readonly<Record<string, string>> = {
+  it('06 has the failure reason of the response code that rejected the transfer', async () => {
+    const FAILURE_REASONS: Readonly<Record<string, string>> = {
       '403 02': 'AMOUNT_LIMIT_EXCEEDED',
       '403 03': 'SUSPECTED_FRAUD',
       '403 04': 'ACTIVITY_LIMIT_EXCEEDED',
@@ -135,14 +135,14 @@ describe('latestTransactionStatus', () => {
         assert.deepEqual(await outcomeOf(answerStatus('06', { previousResponseCode })), {
           kind: 'status',
           status: 'FAILED',
-          failureReason: EXPLAINED[`${http} ${each}`] ?? 'REJECTED_BY_BANK',
+          failureReason: FAILURE_REASONS[`${http} ${each}`] ?? 'REJECTED_BY_BANK',
           railCode: `2003600 06 ${previousResponseCode}`,
         });
       }
     }
   });
 
-  it('06 with a code that is none is REJECTED_BY_BANK, and the code is not passed on', async () => {
+  it('06 with a malformed code is REJECTED_BY_BANK, and the code is not in the rail code', async () => {
     const outcome = await outcomeOf(answerStatus('06', { previousResponseCode: 'account 1234567890 is closed' }));
     assert.deepEqual(outcome, {
       kind: 'status',
@@ -159,7 +159,7 @@ describe('the response code of the inquiry', () => {
       const meaning = `${http} ${each}`;
       if (meaning === '200 00' || http === '401') continue;
       const expected = meaning === '404 01' ? 'unknown_transfer' : 'none';
-      it(`${meaning} is ${expected}, whatever status stands beside it`, async () => {
+      it(`${meaning} is ${expected}, whatever status comes with it`, async () => {
         for (const status of [undefined, '00', '06']) {
           const body = { latestTransactionStatus: status, responseCode: `${http}36${each}`, responseMessage: 'x' };
           const outcome = await outcomeOf((_request, response) => answer(response, Number(http), body));
@@ -173,41 +173,41 @@ describe('the response code of the inquiry', () => {
 const changed = (changes: Record<string, unknown>, status = '06', http = 200): BankAnswer => {
   return (request, response) => answer(response, http, { ...statusReplyOf(request, status), ...changes });
 };
-const rewritten = (rewrite: (right: string) => string): BankAnswer => {
+const rewritten = (rewrite: (valid: string) => string): BankAnswer => {
   return (request, response) => answer(response, 200, rewrite(JSON.stringify(statusReplyOf(request, '06'))));
 };
 
-describe('a bank that lies about a transfer is never believed', () => {
-  const LIES: Readonly<Record<string, BankAnswer>> = {
+describe('an invalid reply about a transfer is not believed', () => {
+  const INVALID_REPLIES: Readonly<Record<string, BankAnswer>> = {
     'another reference': changed({ originalPartnerReferenceNo: 'TRANSFER-2' }),
     'the reference in small letters': changed({ originalPartnerReferenceNo: 'transfer-1' }),
     'the reference in an array': changed({ originalPartnerReferenceNo: ['TRANSFER-1'] }),
-    'another reference of ours beside the right one of theirs': changed({
+    'another partner reference next to the right bank reference': changed({
       originalPartnerReferenceNo: 'TRANSFER-2',
       originalReferenceNo: 'TRANSFER-1',
     }),
-    'only a reference of theirs that was not asked for': changed({ originalPartnerReferenceNo: undefined }),
+    'only a bank reference that is not the one of the inquiry': changed({ originalPartnerReferenceNo: undefined }),
     'no reference at all': changed({ originalPartnerReferenceNo: undefined, originalReferenceNo: undefined }),
     'another service': changed({ serviceCode: '17' }),
     'no service': changed({ serviceCode: undefined }),
     'another amount': changed({ amount: { value: '150000.01', currency: 'IDR' } }),
     'another currency': changed({ amount: { value: '150000.00', currency: 'USD' } }),
     'an amount without a currency': changed({ amount: { value: '150000.00' } }),
-    'an amount that is NaN': rewritten((right) => right.replace('"150000.00"', 'NaN')),
-    'an amount with an exponent': rewritten((right) => right.replace('"150000.00"', '15e4')),
+    'an amount that is NaN': rewritten((valid) => valid.replace('"150000.00"', 'NaN')),
+    'an amount with an exponent': rewritten((valid) => valid.replace('"150000.00"', '15e4')),
     'an amount that is no object': changed({ amount: '150000.00' }),
     'an amount in an array': changed({ amount: [{ value: '150000.00', currency: 'IDR' }] }),
-    'two amounts': rewritten((right) => right.replace('"amount":', '"amount":{"value":"1.00","currency":"IDR"},$&')),
-    'two values in the amount': rewritten((right) => right.replace('"value":', '"value":"1.00",$&')),
-    'another currency beside the amount': changed({ currency: 'USD' }),
+    'two amounts': rewritten((valid) => valid.replace('"amount":', '"amount":{"value":"1.00","currency":"IDR"},$&')),
+    'two values in the amount': rewritten((valid) => valid.replace('"value":', '"value":"1.00",$&')),
+    'another currency next to the amount': changed({ currency: 'USD' }),
     "another account's number": changed({ beneficiaryAccountNo: '9876543210' }),
     'a refund in an object': changed({ previousResponseCode: {} }),
-    'two statuses': rewritten((right) => right.replace('{', '{"latestTransactionStatus":"00",')),
-    'two references': rewritten((right) => right.replace('{', '{"originalPartnerReferenceNo":"TRANSFER-2",')),
+    'two statuses': rewritten((valid) => valid.replace('{', '{"latestTransactionStatus":"00",')),
+    'two references': rewritten((valid) => valid.replace('{', '{"originalPartnerReferenceNo":"TRANSFER-2",')),
     'HTML with 200': (_request, response) => answer(response, 200, '<html><body>06</body></html>'),
     'an empty body': (_request, response) => answer(response, 200, ''),
-    'a JSON array': rewritten((right) => `[${right}]`),
-    'truncated JSON': rewritten((right) => right.slice(0, -1)),
+    'a JSON array': rewritten((valid) => `[${valid}]`),
+    'truncated JSON': rewritten((valid) => valid.slice(0, -1)),
     'the code of another service': changed({ responseCode: '2001800' }),
     'no response code': changed({ responseCode: undefined }),
     'a success with HTTP 404': changed({}, '06', 404),
@@ -221,23 +221,23 @@ describe('a bank that lies about a transfer is never believed', () => {
     'not found, of another service': changed({ responseCode: '4041801' }, '', 404),
     'not found with HTTP 200': changed({ responseCode: '4043601' }, ''),
     'more than 64 KiB': changed({ additionalInfo: { padding: 'x'.repeat(64 * 1024) } }),
-    'a connection closed without a word': (_request, response) => response.destroy(),
+    'a connection closed without a reply': (_request, response) => response.destroy(),
   };
-  for (const [name, lie] of Object.entries(LIES)) {
-    it(name, async () => assert.equal((await outcomeOf(lie)).kind, 'no_status'));
+  for (const [name, reply] of Object.entries(INVALID_REPLIES)) {
+    it(name, async () => assert.equal((await outcomeOf(reply)).kind, 'no_status'));
   }
 
-  const TRUTHS: Readonly<Record<string, BankAnswer>> = {
-    'their reference alone, when it is what was asked for': changed({
+  const VALID_REPLIES: Readonly<Record<string, BankAnswer>> = {
+    'only a bank reference that is the one of the inquiry': changed({
       originalPartnerReferenceNo: undefined,
       originalReferenceNo: 'TRANSFER-1',
     }),
     'no amount': changed({ amount: undefined }),
     'null for an amount': changed({ amount: null }),
-    'the amount as a number': rewritten((right) => right.replace('"150000.00"', '150000.00')),
-    'the account that was asked about': changed({ beneficiaryAccountNo: '1234567890', currency: 'IDR' }),
+    'the amount as a number': rewritten((valid) => valid.replace('"150000.00"', '150000.00')),
+    'the account of the inquiry': changed({ beneficiaryAccountNo: '1234567890', currency: 'IDR' }),
   };
-  for (const [name, truth] of Object.entries(TRUTHS)) {
-    it(`but is with ${name}`, async () => assert.equal(effectOf(await outcomeOf(truth)), 'FAILED'));
+  for (const [name, reply] of Object.entries(VALID_REPLIES)) {
+    it(`a reply with ${name} is believed`, async () => assert.equal(effectOf(await outcomeOf(reply)), 'FAILED'));
   }
 });

@@ -12,7 +12,7 @@ import { createAuthority, type IssuedCertificate } from './certificates.ts';
 
 const BODY = '{"beneficiaryAccountNo":"1234567890"}';
 
-/** A bank that lets in only whom the authority vouches for, and answers with the name it knows him by. */
+/** A bank that accepts only clients with a certificate of the authority, and replies with the client's name. */
 async function startStrictBank(own: IssuedCertificate, authorities: string): Promise<Server> {
   const server = createTlsServer(
     { cert: own.certificate, key: own.privateKey, ca: authorities, requestCert: true, rejectUnauthorized: true },
@@ -21,7 +21,7 @@ async function startStrictBank(own: IssuedCertificate, authorities: string): Pro
       response.end((request.socket as TLSSocket).getPeerCertificate().subject.CN);
     },
   );
-  // Whoever comes without a certificate is sent away, which the bank takes for an error of its own.
+  // A client without a certificate is rejected, which the server reports as an error of its own.
   server.on('tlsClientError', () => {});
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -30,9 +30,9 @@ async function startStrictBank(own: IssuedCertificate, authorities: string): Pro
 
 interface Proxy {
   readonly server: Server;
-  /** What it was told to connect to. */
+  /** The targets of its CONNECT requests. */
   readonly connectTargets: (string | undefined)[];
-  /** Everything that it carried to the bank. */
+  /** Everything that it forwarded to the bank. */
   readonly tunneled: Buffer[];
   readonly sockets: Set<Socket>;
 }
@@ -43,17 +43,17 @@ async function startProxy(): Promise<Proxy> {
   proxy.server.on('connect', (request, socket) => {
     proxy.connectTargets.push(request.url);
     const [host = '', port] = (request.url ?? '').split(':');
-    const onward = connect(Number(port), host, () => socket.write('HTTP/1.1 200 OK\r\n\r\n'));
-    for (const each of [socket as Socket, onward]) {
+    const upstream = connect(Number(port), host, () => socket.write('HTTP/1.1 200 OK\r\n\r\n'));
+    for (const each of [socket as Socket, upstream]) {
       proxy.sockets.add(each);
       each.on('error', () => {});
-      each.once('close', () => [socket, onward].map((other) => other.destroy()));
+      each.once('close', () => [socket, upstream].map((other) => other.destroy()));
     }
     socket.on('data', (chunk: Buffer) => {
       proxy.tunneled.push(chunk);
-      onward.write(chunk);
+      upstream.write(chunk);
     });
-    onward.pipe(socket);
+    upstream.pipe(socket);
   });
   proxy.server.listen(0, '127.0.0.1');
   await once(proxy.server, 'listening');
@@ -62,7 +62,7 @@ async function startProxy(): Promise<Proxy> {
 
 const portOf = (server: Server): number => (server.address() as AddressInfo).port;
 
-describe('the way to a bank', () => {
+describe('the transport to a bank', () => {
   let authorities: string;
   let client: IssuedCertificate;
   let bank: Server;
@@ -97,49 +97,49 @@ describe('the way to a bank', () => {
   });
   const isUnreachable = (error: unknown): boolean => error instanceof NoReply && error.reason === 'unreachable';
 
-  it("leads into a bank that demands a client's certificate, with the operator's", async () => {
+  it("presents the operator's certificate to a bank that requires one", async () => {
     assert.deepEqual(await post(identity()), { status: 200, body: 'Tiba' });
   });
 
-  it('does not lead into it without', async () => {
+  it('fails without a client certificate', async () => {
     await assert.rejects(post({ authorities }), isUnreachable);
   });
 
-  it('does not lead into it with one that another authority vouches for', async () => {
-    const stranger = await (await createAuthority()).issue('Tiba');
-    const { certificate: clientCertificate, privateKey: clientPrivateKey } = stranger;
+  it('fails with a client certificate of another authority', async () => {
+    const foreign = await (await createAuthority()).issue('Tiba');
+    const { certificate: clientCertificate, privateKey: clientPrivateKey } = foreign;
     await assert.rejects(post({ clientCertificate, clientPrivateKey, authorities }), isUnreachable);
   });
 
-  it('does not lead to a bank for which no authority vouches that the operator believes', async () => {
+  it("fails when no trusted authority issued the bank's certificate", async () => {
     const { certificate: others } = await createAuthority();
     await assert.rejects(post({ ...identity(), authorities: others }), isUnreachable);
     const { clientCertificate, clientPrivateKey } = identity();
-    const bare = { clientCertificate: clientCertificate ?? '', clientPrivateKey: clientPrivateKey ?? '' };
-    await assert.rejects(post(bare), isUnreachable);
+    const untrusting = { clientCertificate: clientCertificate ?? '', clientPrivateKey: clientPrivateKey ?? '' };
+    await assert.rejects(post(untrusting), isUnreachable);
   });
 
-  it('goes through the proxy, which reads nothing of what it carries', async () => {
+  it('uses the proxy, which cannot read the traffic', async () => {
     const proxyUrl = `http://127.0.0.1:${portOf(proxy.server)}`;
     assert.deepEqual(await post({ ...identity(), proxyUrl }), { status: 200, body: 'Tiba' });
     assert.deepEqual(proxy.connectTargets, [`127.0.0.1:${portOf(bank)}`]);
-    const carried = Buffer.concat(proxy.tunneled);
-    assert.ok(carried.length > 0);
-    assert.ok(!carried.includes('beneficiaryAccountNo'));
+    const tunneled = Buffer.concat(proxy.tunneled);
+    assert.ok(tunneled.length > 0);
+    assert.ok(!tunneled.includes('beneficiaryAccountNo'));
   });
 
-  it('does not go around a proxy that is down, that refuses, or that says nothing', async () => {
+  it('does not bypass a proxy that is down, that rejects, or that is silent', async () => {
     const down = await startProxy();
     const proxyUrl = `http://127.0.0.1:${portOf(down.server)}`;
     down.server.close();
     await assert.rejects(post({ ...identity(), proxyUrl }), isUnreachable);
 
-    const refusing = createServer();
-    refusing.on('connect', (_request, socket) => socket.end('HTTP/1.1 403 Forbidden\r\n\r\n'));
-    refusing.listen(0, '127.0.0.1');
-    await once(refusing, 'listening');
-    await assert.rejects(post({ ...identity(), proxyUrl: `http://127.0.0.1:${portOf(refusing)}` }), isUnreachable);
-    refusing.close();
+    const rejecting = createServer();
+    rejecting.on('connect', (_request, socket) => socket.end('HTTP/1.1 403 Forbidden\r\n\r\n'));
+    rejecting.listen(0, '127.0.0.1');
+    await once(rejecting, 'listening');
+    await assert.rejects(post({ ...identity(), proxyUrl: `http://127.0.0.1:${portOf(rejecting)}` }), isUnreachable);
+    rejecting.close();
 
     const silent = createServer();
     const held: Socket[] = [];

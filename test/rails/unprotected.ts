@@ -2,7 +2,7 @@ import { PROTECTION, type Protection } from '../../apps/server/src/rails/resilie
 
 const NEVER = Number.POSITIVE_INFINITY;
 
-/** For tests that have a bank misbehave again and again, and want every question to reach it, once. */
+/** For tests in which a bank fails again and again, and every inquiry must reach it once. */
 export const UNPROTECTED: Protection = {
   ...PROTECTION,
   breaker: {

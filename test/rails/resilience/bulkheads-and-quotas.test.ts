@@ -5,8 +5,8 @@ import { PROTECTION } from '../../../apps/server/src/rails/resilience/settings.t
 import { inquiriesOver } from './inquiries-over.ts';
 import { active, noVerdict, scriptedRail, silence } from './scripted-rail.ts';
 
-describe('how much a bank is asked', () => {
-  it('at once is bounded; what is more is turned away at once, and goes to the next rail', async () => {
+describe('the limit of inquiries to a bank', () => {
+  it('in flight is enforced: further inquiries fail fast and go to the next rail', async () => {
     const first = scriptedRail('first', silence);
     const second = scriptedRail('second', () => active('SECOND'));
     const protection = { ...PROTECTION, concurrencyMax: 5 };
@@ -20,7 +20,7 @@ describe('how much a bank is asked', () => {
     await Promise.all(outcomes);
   });
 
-  it('at once over a shared connection leaves places for other banks', async () => {
+  it('in flight over a shared connection leaves slots for other banks', async () => {
     const rail = scriptedRail('switch', (inquiry, signal) =>
       inquiry.bank.bic === 'CENAIDJA' ? silence(inquiry, signal) : active('ALIVE'),
     );
@@ -33,28 +33,28 @@ describe('how much a bank is asked', () => {
     await Promise.all(silent);
   });
 
-  it('at once is told of the whole rail and of each bank, also where the contract does not limit it', async () => {
+  it('in flight is reported for the rail and for each bank, also where the contract has no limit', async () => {
     for (const concurrencyMax of [null, 10]) {
       let release = (_outcome: InquiryOutcome): void => {};
       const answer = new Promise<InquiryOutcome>((resolve) => (release = resolve));
       const rail = scriptedRail('switch', () => answer);
       const contract = { perSecond: null, perDay: null, concurrencyMax, isShared: true };
       const { inquire, snapshot } = inquiriesOver([rail], { contracts: new Map([['switch', contract]]) });
-      const told = () => [
+      const reported = () => [
         snapshot()[0]?.concurrencyMax,
         snapshot()[0]?.inFlight,
         snapshot()[0]?.banks.map((each) => each.health.inFlight),
       ];
-      assert.deepEqual(told(), [concurrencyMax, 0, []]);
-      const underWay = [inquire('BCA'), inquire('BCA'), inquire('BRI')];
-      assert.deepEqual(told(), [concurrencyMax, 3, [2, 1]]);
+      assert.deepEqual(reported(), [concurrencyMax, 0, []]);
+      const inFlight = [inquire('BCA'), inquire('BCA'), inquire('BRI')];
+      assert.deepEqual(reported(), [concurrencyMax, 3, [2, 1]]);
       release(active('ALIVE'));
-      await Promise.all(underWay);
-      assert.deepEqual(told(), [concurrencyMax, 0, [0, 0]]);
+      await Promise.all(inFlight);
+      assert.deepEqual(reported(), [concurrencyMax, 0, [0, 0]]);
     }
   });
 
-  it('per second is what the contract allows, over all its banks, and it is said when the next may go out', async () => {
+  it('per second is that of the contract, over all banks, and Retry-After says when the next may be sent', async () => {
     const rail = scriptedRail('switch', () => active('ALIVE'));
     const contract = { perSecond: 2, perDay: null, concurrencyMax: null, isShared: true };
     const { inquire, advance } = inquiriesOver([rail], { contracts: new Map([['switch', contract]]) });

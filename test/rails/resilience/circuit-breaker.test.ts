@@ -12,15 +12,15 @@ import { seededRandom } from './seed.ts';
 const { breaker: SETTINGS } = PROTECTION;
 const { consecutiveFailuresMax, openMinMs, openMaxMs, consecutiveThrottledMax, throttledOpenMs, windowMs } = SETTINGS;
 
-/** A breaker with a clock that a test pushes. */
+/** A breaker with a clock that the test advances. */
 function testBreaker() {
   const changes: BreakerState[] = [];
   const breaker = createCircuitBreaker(SETTINGS, (state) => changes.push(state));
   let nowMs = 4_711.5;
-  const record = (health: BreakerOutcome, times = 1): void => {
+  const record = (outcome: BreakerOutcome, times = 1): void => {
     for (let time = 0; time < times; time += 1) {
-      assert.equal(breaker.waitMs(nowMs), 0, 'a question may go out');
-      breaker.end(breaker.begin(), health, nowMs);
+      assert.equal(breaker.waitMs(nowMs), 0, 'an inquiry may be sent');
+      breaker.end(breaker.begin(), outcome, nowMs);
     }
   };
   return {
@@ -33,8 +33,8 @@ function testBreaker() {
   };
 }
 
-describe('a breaker', () => {
-  it('opens after failures in a row, and says how long the bank rests', () => {
+describe('a circuit breaker', () => {
+  it('opens after consecutive failures, and says for how long', () => {
     const { record, waitMs, advance, changes } = testBreaker();
     record('failure', consecutiveFailuresMax - 1);
     assert.equal(waitMs(), 0);
@@ -45,7 +45,7 @@ describe('a breaker', () => {
     assert.deepEqual(changes, ['open']);
   });
 
-  it('stays closed while an answer comes between failures, as long as most are answered', () => {
+  it('stays closed while successes interrupt the failures and most inquiries succeed', () => {
     const { record, changes } = testBreaker();
     for (let time = 0; time < 100; time += 1) {
       record('success', 5);
@@ -54,19 +54,19 @@ describe('a breaker', () => {
     assert.deepEqual(changes, []);
   });
 
-  it('opens when half of the answers in the window are failures, never so many in a row', () => {
+  it('opens when half of the outcomes in the window are failures, with few of them consecutive', () => {
     const { record, changes } = testBreaker();
     for (let time = 0; time < 9; time += 1) {
       record('success');
       record('failure');
     }
-    assert.deepEqual(changes, [], 'of 18 answers nothing follows yet');
+    assert.deepEqual(changes, [], '18 outcomes are too few');
     record('success');
     record('failure');
     assert.deepEqual(changes, ['open']);
   });
 
-  it('forgets what is older than its window', () => {
+  it('does not count outcomes that are older than its window', () => {
     const { record, advance, changes } = testBreaker();
     for (let time = 0; time < 9; time += 1) {
       record('success');
@@ -78,36 +78,36 @@ describe('a breaker', () => {
     assert.deepEqual(changes, []);
   });
 
-  it('lets one probe through after the rest; its answer closes it', () => {
+  it('sends one probe after the open time, and closes when the probe succeeds', () => {
     const { breaker, record, advance, waitMs, now, changes } = testBreaker();
     record('failure', consecutiveFailuresMax);
     advance(openMinMs);
     assert.equal(waitMs(), 0);
     assert.equal(breaker.begin(), true, 'it is the probe');
-    assert.ok(waitMs() > 0, 'and the only one');
+    assert.ok(waitMs() > 0, 'the only one');
     breaker.end(true, 'success', now());
     assert.equal(waitMs(), 0);
     assert.equal(breaker.begin(), false);
     assert.deepEqual(changes, ['open', 'half_open', 'closed']);
   });
 
-  it('rests twice as long after each probe that fails, a minute at most, and shortly again once it was closed', () => {
+  it('doubles the open time after each failed probe up to a minute, and starts anew once it was closed', () => {
     const { record, advance, waitMs } = testBreaker();
     record('failure', consecutiveFailuresMax);
-    const rests = Array.from({ length: 6 }, () => {
-      const rest = waitMs();
-      advance(rest);
+    const openTimes = Array.from({ length: 6 }, () => {
+      const openMs = waitMs();
+      advance(openMs);
       record('failure');
-      return rest;
+      return openMs;
     });
-    assert.deepEqual(rests, [5_000, 10_000, 20_000, 40_000, 60_000, 60_000]);
+    assert.deepEqual(openTimes, [5_000, 10_000, 20_000, 40_000, 60_000, 60_000]);
     advance(openMaxMs);
     record('success');
     record('failure', consecutiveFailuresMax);
     assert.equal(waitMs(), openMinMs);
   });
 
-  it('is not changed by answers to what went out before the rest', () => {
+  it('ignores the outcomes of inquiries that were sent before it opened', () => {
     const { breaker, record, advance, now, waitMs, changes } = testBreaker();
     const early = [breaker.begin(), breaker.begin()];
     record('failure', consecutiveFailuresMax);
@@ -118,7 +118,7 @@ describe('a breaker', () => {
     assert.deepEqual(changes, ['open']);
   });
 
-  it('waits for another probe when nobody waited for the first any more', () => {
+  it('waits for another probe when the first was canceled', () => {
     const { record, advance, waitMs, breaker, changes } = testBreaker();
     record('failure', consecutiveFailuresMax);
     advance(openMinMs);
@@ -128,7 +128,7 @@ describe('a breaker', () => {
     assert.deepEqual(changes, ['open', 'half_open']);
   });
 
-  it('gives a bank that wants fewer questions a short rest, however often it says so', () => {
+  it('opens for a short time when the bank throttles, however often', () => {
     const { record, breaker, advance, waitMs } = testBreaker();
     for (let time = 0; time < 5; time += 1) {
       record('throttled', time === 0 ? consecutiveThrottledMax : 1);
@@ -140,36 +140,36 @@ describe('a breaker', () => {
     record('throttled', consecutiveThrottledMax - 1);
     record('success');
     record('throttled', consecutiveThrottledMax - 1);
-    assert.equal(waitMs(), 0, 'now and then is no reason');
+    assert.equal(waitMs(), 0, 'throttling that other outcomes interrupt does not open it');
   });
 
-  it('never lets more than one probe through, whatever happens and whenever', (t) => {
+  it('never has more than one probe in flight, in any order of events', (t) => {
     const random = seededRandom(t);
-    const healths: readonly BreakerOutcome[] = ['success', 'failure', 'throttled', 'credentials_rejected', 'ignored'];
+    const outcomes: readonly BreakerOutcome[] = ['success', 'failure', 'throttled', 'credentials_rejected', 'ignored'];
     for (let run = 0; run < 200; run += 1) {
       const { breaker, advance, now } = testBreaker();
-      const failsOften = random();
-      const underWay: boolean[] = [];
+      const failureRate = random();
+      const inFlight: boolean[] = [];
       for (let step = 0; step < 500; step += 1) {
         advance(random() * 800);
         if (breaker.waitMs(now()) === 0 && random() < 0.6) {
           const before: BreakerState = breaker.state();
           const isProbe = breaker.begin();
-          assert.equal(isProbe, before !== 'closed', 'what goes out while it is not closed is a probe');
-          underWay.push(isProbe);
-        } else if (underWay.length > 0) {
-          const [isProbe = false] = underWay.splice(Math.floor(random() * underWay.length), 1);
-          const health = random() < failsOften ? 'failure' : healths[Math.floor(random() * healths.length)];
-          breaker.end(isProbe, health ?? 'failure', now());
+          assert.equal(isProbe, before !== 'closed', 'an inquiry sent while the breaker is not closed is a probe');
+          inFlight.push(isProbe);
+        } else if (inFlight.length > 0) {
+          const [isProbe = false] = inFlight.splice(Math.floor(random() * inFlight.length), 1);
+          const outcome = random() < failureRate ? 'failure' : outcomes[Math.floor(random() * outcomes.length)];
+          breaker.end(isProbe, outcome ?? 'failure', now());
         }
-        assert.ok(underWay.filter(Boolean).length <= 1, `two probes in run ${run}`);
+        assert.ok(inFlight.filter(Boolean).length <= 1, `two probes in run ${run}`);
         assertNeverStuck(breaker, now());
       }
     }
   });
 });
 
-/** It always says when to come again, and that is never longer than the longest rest. */
+/** There is always a time until the next inquiry, and it is never longer than the longest open time. */
 function assertNeverStuck(breaker: CircuitBreaker, nowMs: number): void {
   const waitMs = breaker.waitMs(nowMs);
   assert.ok(waitMs >= 0 && waitMs <= openMaxMs, `waits ${waitMs} ms`);

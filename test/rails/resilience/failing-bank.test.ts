@@ -7,7 +7,7 @@ import { inquiriesOver, nextAccount } from './inquiries-over.ts';
 import { active, noVerdict, scriptedRail } from './scripted-rail.ts';
 
 describe('a bank that fails', () => {
-  it('is not asked any more, and it is said when it will be', async () => {
+  it('opens the circuit breaker, and Retry-After says when it is probed', async () => {
     const rail = scriptedRail('only', () => noVerdict('unreachable'));
     const { inquire, advance } = inquiriesOver([rail]);
     for (let time = 0; time < 5; time += 1) await inquire();
@@ -16,7 +16,7 @@ describe('a bank that fails', () => {
     assert.equal(rail.inquiries.length, 5);
   });
 
-  it('is passed by: the next rail answers at once', async () => {
+  it('is skipped: the next rail answers at once', async () => {
     const first = scriptedRail('first', () => noVerdict('invalid_response'));
     const second = scriptedRail('second', () => active('SECOND'));
     const { inquire } = inquiriesOver([first, second]);
@@ -25,7 +25,7 @@ describe('a bank that fails', () => {
     assert.equal(second.inquiries.length, 50);
   });
 
-  it('costs other banks on the same rail nothing', async () => {
+  it('does not affect other banks on the same rail', async () => {
     const rail = scriptedRail('switch', ({ bank }) =>
       bank.bic === 'CENAIDJA' ? noVerdict('bank_unavailable') : active('ALIVE'),
     );
@@ -35,7 +35,7 @@ describe('a bank that fails', () => {
     assert.equal((await inquire('BCA')).kind, 'no_verdict');
   });
 
-  it('is asked one question after its rest, and all of them once that has an answer', async () => {
+  it('gets one probe after the open time, and all inquiries once the probe succeeded', async () => {
     const rail = scriptedRail('only', () => noVerdict('unreachable'));
     const { inquire, advance } = inquiriesOver([rail]);
     for (let time = 0; time < 5; time += 1) await inquire();
@@ -55,7 +55,7 @@ describe('a bank that fails', () => {
     assert.deepEqual(await inquire(), active('BACK'));
   });
 
-  it('is not given up for one account that it stumbles over', async () => {
+  it('keeps its breaker closed when only one account fails', async () => {
     const rail = scriptedRail('only', () => noVerdict('invalid_response'));
     const { inquire } = inquiriesOver([rail]);
     const account = nextAccount();
@@ -64,19 +64,19 @@ describe('a bank that fails', () => {
   });
 
   for (const reason of ['bank_unavailable', 'timeout', 'invalid_response'] as const) {
-    it(`is not given up for a few accounts of which it says ${reason}, in whatever order, nor said to be down`, async () => {
+    it(`stays UP when only a few accounts end in ${reason}, in any order`, async () => {
       const rail = scriptedRail('only', () => noVerdict(reason));
       const { inquire, snapshot } = inquiriesOver([rail]);
-      const poisoned = Array.from({ length: 4 }, () => nextAccount());
-      for (let time = 0; time < 40; time += 1) await inquire('BCA', poisoned[0]);
-      for (let time = 0; time < 40; time += 1) await inquire('BCA', poisoned[time % 4]);
+      const failing = Array.from({ length: 4 }, () => nextAccount());
+      for (let time = 0; time < 40; time += 1) await inquire('BCA', failing[0]);
+      for (let time = 0; time < 40; time += 1) await inquire('BCA', failing[time % 4]);
       assert.ok(rail.inquiries.length >= 80);
       assert.equal(bankHealths(snapshot()).get('CENAIDJA')?.status, 'UP');
       rail.script = () => active('FINE');
       assert.deepEqual(await inquire(), active('FINE'));
     });
 
-    it(`is given up when it says ${reason} of five accounts, and of the same five the next time`, async () => {
+    it(`is DOWN when five accounts end in ${reason}, and again when the same five do so later`, async () => {
       const rail = scriptedRail('only', () => noVerdict(reason));
       const { inquire, snapshot, advance } = inquiriesOver([rail]);
       const status = () => bankHealths(snapshot()).get('CENAIDJA')?.status ?? 'UP';
@@ -89,7 +89,7 @@ describe('a bank that fails', () => {
         assert.equal(status(), 'DOWN');
         advance(5_000);
         await inquire('BCA', five[0]);
-        assert.equal(status(), 'DOWN', 'also when one of them is the first to be asked about again');
+        assert.equal(status(), 'DOWN', 'also when the probe is for one of them');
         advance(10_000);
         rail.script = () => active('BACK');
         await inquire('BCA', five[0]);
@@ -98,8 +98,8 @@ describe('a bank that fails', () => {
     });
   }
 
-  /** Regression: five questions of one client that a bank left unanswered took it away from all others, whom it answered. */
-  it('is not given up for questions that end together while it answers others', async () => {
+  /** Regression: five unanswered inquiries of one client opened the breaker for all others, which the bank answered. */
+  it('keeps its breaker closed when inquiries time out together while it answers others', async () => {
     const silent = Promise.withResolvers<InquiryOutcome>();
     const rail = scriptedRail('only', () => silent.promise);
     const { inquire, snapshot, advance } = inquiriesOver([rail]);
@@ -114,8 +114,10 @@ describe('a bank that fails', () => {
     assert.deepEqual(await inquire(), active('FINE'));
   });
 
-  /** Regression: the probe of an account that had failed before counted for nothing, and a dead bank was asked without pause. */
-  it('is given its rest also when one account is asked about again and again', async () => {
+  /**
+   * Regression: a probe for an account that had failed before was ignored, so a dead bank was inquired without pause.
+   */
+  it('opens its breaker again when every probe is for the same account', async () => {
     const rail = scriptedRail('only', () => noVerdict('bank_unavailable'));
     const { inquire, snapshot, advance } = inquiriesOver([rail]);
     const five = Array.from({ length: 5 }, () => nextAccount());
@@ -125,11 +127,14 @@ describe('a bank that fails', () => {
       assert.equal(bankHealths(snapshot()).get('CENAIDJA')?.status, 'DOWN');
       advance(1_000);
     }
-    assert.ok(rail.inquiries.length < 25, `asked ${rail.inquiries.length} times in ten minutes`);
+    assert.ok(rail.inquiries.length < 25, `inquired ${rail.inquiries.length} times in ten minutes`);
   });
 
-  /** Regression: eight accounts in turn never counted as more than one refusal, while a bank may lock the operator out. */
-  it('is given up when it refuses the operator, however few accounts it is asked about', async () => {
+  /**
+   * Regression: eight accounts in turn never counted as more than one rejection, while a bank may lock the operator
+   * out.
+   */
+  it('opens its breaker when it rejects the credentials, for however few accounts', async () => {
     const rail = scriptedRail('only', () => noVerdict('credentials_rejected'));
     const { inquire } = inquiriesOver([rail]);
     const few = Array.from({ length: 8 }, () => nextAccount());
@@ -137,7 +142,7 @@ describe('a bank that fails', () => {
     assert.equal(rail.inquiries.length, PROTECTION.breaker.consecutiveRejectionsMax);
   });
 
-  it('is not given up for refusing now and then, but for doing so all the time', async () => {
+  it('opens its breaker for rejected credentials only when they are consecutive', async () => {
     let turn = 0;
     const rail = scriptedRail('only', () =>
       (turn += 1) % 10 === 0 ? active('FINE') : noVerdict('credentials_rejected'),
@@ -150,7 +155,7 @@ describe('a bank that fails', () => {
     assert.equal(rail.inquiries.length, 110);
   });
 
-  it('is not given up for questions that it finds fault with: any client can put such ones', async () => {
+  it('keeps its breaker closed when it rejects inquiries, which any client can cause', async () => {
     const rail = scriptedRail('only', () => noVerdict('rejected_by_bank', '4001601'));
     const { inquire, snapshot } = inquiriesOver([rail]);
     for (let time = 0; time < 50; time += 1) await inquire();
@@ -160,11 +165,11 @@ describe('a bank that fails', () => {
     assert.deepEqual(
       health?.recentFailures.map(({ reason, railCode, count }) => [reason, railCode, count]),
       [['rejected_by_bank', '4001601', 50]],
-      'and the operator sees them',
+      'the operator sees them',
     );
   });
 
-  it('is not down for wanting fewer questions, also when none is put to it after that', async () => {
+  it('is DEGRADED and not DOWN when it throttles, also when no inquiry follows', async () => {
     const rail = scriptedRail('only', () => noVerdict('throttled'));
     const { inquire, snapshot, advance } = inquiriesOver([rail]);
     const status = () => bankHealths(snapshot()).get('CENAIDJA')?.status;
@@ -175,10 +180,10 @@ describe('a bank that fails', () => {
     assert.equal(status(), 'DEGRADED');
     rail.script = () => noVerdict('unreachable');
     await inquire();
-    assert.equal(status(), 'DOWN', 'the trial failed');
+    assert.equal(status(), 'DOWN', 'the probe failed');
   });
 
-  it('is not held to account for numbers that it has no room for: they are not put to it, and take no quota', async () => {
+  it('gets no inquiry for an account number that the rail does not support, and no quota is used', async () => {
     const first = scriptedRail('first', () => active('FIRST'), {
       supportsAccountNumber: ({ accountNumber }) => accountNumber.length <= 10,
     });
@@ -195,20 +200,20 @@ describe('a bank that fails', () => {
     assert.deepEqual(await inquiriesOver([first, second]).inquire('BCA', `99${nextAccount()}`), active('SECOND'));
   });
 
-  it('is asked again one moment later, for one in ten questions and no more', async () => {
+  it('gets a retry for at most one in ten inquiries', async () => {
     let isFailing = false;
     const rail = scriptedRail('only', () => (isFailing ? noVerdict('unreachable') : active('FINE')));
     const { inquire, metrics } = inquiriesOver([rail]);
     for (let time = 0; time < 20; time += 1) await inquire();
     isFailing = true;
     for (let time = 0; time < 2; time += 1) await inquire();
-    assert.equal(rail.inquiries.length, 20 + 2 + 2, 'both are repeated');
+    assert.equal(rail.inquiries.length, 20 + 2 + 2, 'both are retried');
     await inquire();
     assert.equal(rail.inquiries.length, 20 + 2 + 2 + 1, 'the third is not');
     assert.match(await metrics.render(), /tiba_inquiry_retries_total\{rail="only"\} 2/);
   });
 
-  it('whose second answer is a verdict, is believed', async () => {
+  it('that answers the retry gives the verdict', async () => {
     const answers = [noVerdict('timeout', '5041600'), active('SECOND TRY')];
     const rail = scriptedRail('only', () => active('FINE'));
     const { inquire } = inquiriesOver([rail]);
@@ -217,7 +222,7 @@ describe('a bank that fails', () => {
     assert.deepEqual(await inquire(), active('SECOND TRY'));
   });
 
-  it('is not asked again about what it refused, throttled or said unintelligibly', async () => {
+  it('gets no retry after a rejection, throttling or an invalid response', async () => {
     for (const reason of ['credentials_rejected', 'rejected_by_bank', 'throttled', 'invalid_response'] as const) {
       const rail = scriptedRail('only', () => active('FINE'));
       const { inquire } = inquiriesOver([rail]);

@@ -10,8 +10,8 @@ const routeOf = (bic: string, rails: readonly string[] | null): AccountInquiries
   routes: new Map([[bic, { rails, hedge: false }]]),
 });
 
-describe('choosing a rail', () => {
-  it('the first one answers, and no other is asked', async () => {
+describe('failover between rails', () => {
+  it('the first rail answers, and no other is inquired', async () => {
     const first = scriptedRail('first', () => active('FIRST'));
     const second = scriptedRail('second', () => active('SECOND'));
     assert.deepEqual(await inquiriesOver([first, second]).inquire(), active('FIRST'));
@@ -28,7 +28,7 @@ describe('choosing a rail', () => {
     'invalid_response',
   ];
   for (const reason of reasons) {
-    it(`the next one is asked when the first says ${reason}`, async () => {
+    it(`the next rail is inquired when the first reports ${reason}`, async () => {
       const first = scriptedRail('first', () => noVerdict(reason));
       const second = scriptedRail('second', () => active('SECOND'));
       assert.deepEqual(await inquiriesOver([first, second]).inquire(), active('SECOND'));
@@ -36,7 +36,7 @@ describe('choosing a rail', () => {
     });
   }
 
-  it('the outcome names the rail that was asked last, if any was', async () => {
+  it('the outcome names the rail that was inquired last, if any was', async () => {
     const first = scriptedRail('first', () => noVerdict('unreachable'));
     const second = scriptedRail('second', () => active('SECOND'));
     const third = scriptedRail('third', () => NOT_FOUND);
@@ -46,16 +46,16 @@ describe('choosing a rail', () => {
     assert.equal(await inquiriesOver([scriptedRail('none', silence, { reaches: () => false })]).railOf(), undefined);
   });
 
-  it('the second answers in time when the first is silent', async () => {
+  it('the second answers before the deadline when the first is silent', async () => {
     const first = scriptedRail('first', silence);
     const second = scriptedRail('second', () => active('SECOND'));
     const startedMs = performance.now();
     assert.deepEqual(await inquiriesOver([first, second]).inquire(), active('SECOND'));
     assert.ok(performance.now() - startedMs < timeLimitMs(4_000));
-    assert.ok(first.inquiries[0]?.signal.aborted, 'and nobody waits for the first any more');
+    assert.ok(first.inquiries[0]?.signal.aborted, 'the inquiry over the first rail is canceled');
   });
 
-  it('a verdict ends it, and is never overruled, not even a negative one', async () => {
+  it('a verdict is final, also a negative one', async () => {
     const first = scriptedRail('first', () => NOT_FOUND);
     const second = scriptedRail('second', () => active('SECOND'));
     const outcome = await inquiriesOver([first, second]).inquire();
@@ -63,7 +63,7 @@ describe('choosing a rail', () => {
     assert.equal(second.inquiries.length, 0);
   });
 
-  it("the operator's order for a bank comes before that of the rails file, for that bank alone", async () => {
+  it("the operator's route for a bank replaces the order of the rails file for that bank only", async () => {
     const first = scriptedRail('first', () => active('FIRST'));
     const second = scriptedRail('second', () => active('SECOND'));
     const { inquire } = inquiriesOver([first, second], routeOf('CENAIDJA', ['second', 'first']));
@@ -71,20 +71,20 @@ describe('choosing a rail', () => {
     assert.deepEqual(await inquire('BRI'), active('FIRST'));
   });
 
-  it("a rail that is not in the operator's order is not asked", async () => {
+  it("a rail that is not in the operator's route is not inquired", async () => {
     const first = scriptedRail('first', () => noVerdict('credentials_rejected'));
     const second = scriptedRail('second', () => active('SECOND'));
     const { inquire } = inquiriesOver([first, second], routeOf('CENAIDJA', ['first']));
     assert.deepEqual(await inquire('BCA'), noVerdict('credentials_rejected'));
   });
 
-  it('a rail that does not reach the bank is not asked', async () => {
+  it('a rail that does not reach the bank is not inquired', async () => {
     const first = scriptedRail('first', () => active('FIRST'), { reaches: (bank) => bank.bic === 'BRINIDJA' });
     const second = scriptedRail('second', () => active('SECOND'));
     assert.deepEqual(await inquiriesOver([first, second]).inquire('BCA'), active('SECOND'));
   });
 
-  it('when all fail, what the last one said is told', async () => {
+  it('when all rails fail, the outcome is that of the last one', async () => {
     const rails = (['unreachable', 'credentials_rejected'] as const).map((reason) =>
       scriptedRail(reason, () => noVerdict(reason, `code of ${reason}`)),
     );
@@ -94,23 +94,23 @@ describe('choosing a rail', () => {
     );
   });
 
-  it('a NOT_FOUND says that the account may be closed, unless the rail can tell', async () => {
+  it('NOT_FOUND is marked as possibly closed, unless the rail distinguishes closed accounts', async () => {
     const cannot = scriptedRail('cannot', () => NOT_FOUND);
     const can = scriptedRail('can', () => NOT_FOUND, { distinguishesClosed: true });
     assert.deepEqual(await inquiriesOver([cannot]).inquire(), { ...NOT_FOUND, mayBeClosed: true });
     assert.deepEqual(await inquiriesOver([can]).inquire(), NOT_FOUND);
   });
 
-  it('the same question goes out once while it is under way, and anew after it ended without being sent', async () => {
+  it('an inquiry that was not sent does not keep later ones for the same account from being sent', async () => {
     const rail = scriptedRail('only', () => noVerdict('unreachable'));
     const { inquire, advance } = inquiriesOver([rail]);
     const account = nextAccount();
     for (let time = 0; time < 5; time += 1) await inquire('BCA', account);
     assert.equal((await inquire('BCA', account)).kind, 'no_verdict');
-    const askedBefore = rail.inquiries.length;
+    const sentBefore = rail.inquiries.length;
     advance(5_000);
     rail.script = () => active('BACK');
     assert.deepEqual(await inquire('BCA', account), active('BACK'));
-    assert.equal(rail.inquiries.length, askedBefore + 1);
+    assert.equal(rail.inquiries.length, sentBefore + 1);
   });
 });

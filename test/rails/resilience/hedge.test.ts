@@ -17,14 +17,14 @@ function hedgedInquiries(rails: readonly Rail[], hedge = true) {
   return {
     inquire,
     snapshot: inquiries.snapshot,
-    /** The bank is known to answer at once, and so many extra questions are saved up. */
+    /** Records fast replies of the bank, and saves up this many hedged inquiries. */
     async warmUp(extra: number): Promise<void> {
       for (let turn = 0; turn < extra * 50; turn += 1) await inquire();
     },
   };
 }
 
-/** These, one after the other, and the last one from then on. */
+/** Runs these scripts one after the other, and the last one from then on. */
 const inSequence =
   (...scripts: readonly Script[]): Script =>
   (inquiry, signal) => {
@@ -33,8 +33,8 @@ const inSequence =
     return (next ?? silence)(inquiry, signal);
   };
 
-describe('hedging', () => {
-  it('asks again when the answer is slower than most; the first verdict wins, and nobody waits for the other', async () => {
+describe('a hedged inquiry', () => {
+  it('is sent when the first is slower than most; the first verdict wins and cancels the other', async () => {
     const rail = scriptedRail('only', () => active('FAST'));
     const { inquire, warmUp, snapshot } = hedgedInquiries([rail]);
     await warmUp(1);
@@ -45,10 +45,10 @@ describe('hedging', () => {
     assert.equal(slow?.account, second?.account);
     assert.ok(slow?.signal.aborted);
     assert.equal(more.length, 0);
-    assert.equal(snapshot()[0]?.banks[0]?.health.inFlight, 0, 'and no place stays taken');
+    assert.equal(snapshot()[0]?.banks[0]?.health.inFlight, 0, 'no slot stays occupied');
   });
 
-  it('asks the next rail, where there is one', async () => {
+  it('goes to the next rail, where there is one', async () => {
     const first = scriptedRail('first', () => active('FIRST'));
     const second = scriptedRail('second', () => active('SECOND'));
     const { inquire, warmUp } = hedgedInquiries([first, second]);
@@ -57,16 +57,16 @@ describe('hedging', () => {
     assert.deepEqual(await inquire(), active('SECOND'));
   });
 
-  it('takes the first answer when it comes after all', async () => {
+  it('is canceled when the first inquiry gives its verdict sooner', async () => {
     const rail = scriptedRail('only', () => active('FAST'));
     const { inquire, warmUp } = hedgedInquiries([rail]);
     await warmUp(1);
-    let secondIsAsked = (): void => {};
-    const hedged = new Promise<void>((resolve) => (secondIsAsked = resolve));
+    let hedgeIsSent = (): void => {};
+    const hedged = new Promise<void>((resolve) => (hedgeIsSent = resolve));
     rail.script = inSequence(
       () => hedged.then(() => active('FIRST AFTER ALL')),
       (inquiry, signal) => {
-        secondIsAsked();
+        hedgeIsSent();
         return silence(inquiry, signal);
       },
     );
@@ -74,7 +74,7 @@ describe('hedging', () => {
     assert.ok(rail.inquiries.at(-1)?.signal.aborted);
   });
 
-  it('takes the verdict of one when the other has none, whichever comes first', async () => {
+  it('does not hide the verdict of the other when it ends without one', async () => {
     const rail = scriptedRail('only', () => active('FAST'));
     const { inquire, warmUp } = hedgedInquiries([rail]);
     await warmUp(2);
@@ -88,7 +88,7 @@ describe('hedging', () => {
     assert.deepEqual(await inquire(), active('LATE'));
   });
 
-  it('never sends more than one extra in fifty, however slow the bank becomes', async (t) => {
+  it('is sent for at most one in fifty inquiries, however slow the bank becomes', async (t) => {
     const random = seededRandom(t);
     const rail = scriptedRail('only', () => active('FAST'));
     const { inquire, warmUp } = hedgedInquiries([rail]);
@@ -97,17 +97,17 @@ describe('hedging', () => {
       await wait(2 + random() * 30);
       return active('SLOW');
     };
-    let asked = 100;
+    let ordinary = 100;
     for (let round = 0; round < 30; round += 1) {
       await Promise.all(Array.from({ length: 20 }, inquire));
-      asked += 20;
-      const extra = rail.inquiries.length - asked;
-      assert.ok(extra <= asked / 50, `${extra} extra of ${asked}`);
+      ordinary += 20;
+      const extra = rail.inquiries.length - ordinary;
+      assert.ok(extra <= ordinary / 50, `${extra} hedged of ${ordinary}`);
     }
-    assert.ok(rail.inquiries.length > asked, 'but some');
+    assert.ok(rail.inquiries.length > ordinary, 'some are hedged');
   });
 
-  it('is off unless the operator wants it', async () => {
+  it('is not sent unless the route asks for hedging', async () => {
     const rail = scriptedRail('only', () => active('FAST'));
     const { inquire, warmUp } = hedgedInquiries([rail], false);
     await warmUp(2);

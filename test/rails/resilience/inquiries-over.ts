@@ -7,10 +7,10 @@ import type { Rail } from '../../../apps/server/src/rails/rail.ts';
 import { inquiryOf } from '../connection.ts';
 import { accounts, withoutRail } from './scripted-rail.ts';
 
-/** A number that no test has asked about yet. */
+/** An account number that no test has used yet. */
 export const nextAccount = accounts();
 
-/** Account inquiries over these rails, with a clock that the test pushes; deadlines are in real time all the same. */
+/** Account inquiries over these rails, with a clock that the test advances. Deadlines use real time nevertheless. */
 export function inquiriesOver(rails: readonly Rail[], options: AccountInquiriesOptions = {}) {
   let nowMs = 1_000;
   const metrics = createMetrics();

@@ -3,8 +3,8 @@ import { describe, it } from 'node:test';
 import { createBulkhead, createRetryBudget } from '../../../apps/server/src/rails/resilience/limits.ts';
 import { seededRandom } from './seed.ts';
 
-describe('a budget', () => {
-  it('gives one extra for every ten, and none before', () => {
+describe('a retry budget', () => {
+  it('allows one extra for every ten, and none before', () => {
     const budget = createRetryBudget(10, 10);
     for (let turn = 0; turn < 9; turn += 1) budget.earn();
     assert.equal(budget.spend(), false);
@@ -13,7 +13,7 @@ describe('a budget', () => {
     assert.equal(budget.spend(), false);
   });
 
-  it('saves up no more than it may', () => {
+  it('saves up no more than its maximum', () => {
     const budget = createRetryBudget(10, 3);
     for (let turn = 0; turn < 1_000; turn += 1) budget.earn();
     assert.deepEqual(
@@ -22,19 +22,19 @@ describe('a budget', () => {
     );
   });
 
-  it('keeps what shall be kept', () => {
+  it('keeps the reserve', () => {
     const budget = createRetryBudget(10, 3);
     for (let turn = 0; turn < 30; turn += 1) budget.earn();
     assert.deepEqual([budget.spend(2), budget.spend(2), budget.spend(1), budget.spend(0)], [true, false, true, true]);
   });
 
-  it('of one in Infinity gives nothing', () => {
+  it('of one in Infinity allows none', () => {
     const budget = createRetryBudget(Number.POSITIVE_INFINITY, 10);
     for (let turn = 0; turn < 1_000; turn += 1) budget.earn();
     assert.equal(budget.spend(), false);
   });
 
-  it('is never exceeded: from the start on, and from any moment on by no more than was saved up', (t) => {
+  it('is never exceeded: not from the start, and from any later moment only by the saved maximum', (t) => {
     const random = seededRandom(t);
     for (const oneIn of [10, 50]) {
       const savedMax = 3;
@@ -54,15 +54,15 @@ describe('a budget', () => {
       let least = 0;
       for (const balance of balances) {
         least = Math.min(least, balance);
-        assert.ok(balance - least <= savedMax + 1e-6, 'a burst of what was never saved');
+        assert.ok(balance - least <= savedMax + 1e-6, 'a burst of more than was saved');
       }
-      assert.ok(spent > 0.9 * Math.floor(earned / oneIn), 'and it is not withheld either');
+      assert.ok(spent > 0.9 * Math.floor(earned / oneIn), 'the budget is available');
     }
   });
 });
 
 describe('a bulkhead', () => {
-  it('is full at its maximum, and has a place again for each that leaves', () => {
+  it('is full at its maximum, and has a free slot again for each inquiry that ends', () => {
     const bulkhead = createBulkhead(2);
     bulkhead.enter();
     assert.equal(bulkhead.isFull(), false);

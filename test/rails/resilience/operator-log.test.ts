@@ -3,12 +3,12 @@ import { test } from 'node:test';
 import { startTestService } from '../../support/service.ts';
 import { NOT_FOUND, noVerdict, scriptedRail } from './scripted-rail.ts';
 
-test('the access log marks a NOT_FOUND that may mean a closed account, and none that does not', async () => {
+test('the access log marks NOT_FOUND only when the account may be closed', async () => {
   for (const distinguishesClosed of [false, true]) {
     const service = await startTestService({ rails: [scriptedRail('only', () => NOT_FOUND, { distinguishesClosed })] });
     try {
       const { json } = await service.checkAccount({ bank_code: 'BCA', account_number: '1234567890' });
-      assert.equal(json.data?.['status'], 'NOT_FOUND', 'the client is told what the document knows');
+      assert.equal(json.data?.['status'], 'NOT_FOUND', 'the client sees NOT_FOUND');
       const line = service.logged.find((each) => each['outcome'] === 'NOT_FOUND');
       assert.equal(line?.['may_be_closed'], distinguishesClosed ? undefined : true);
     } finally {
@@ -17,7 +17,7 @@ test('the access log marks a NOT_FOUND that may mean a closed account, and none 
   }
 });
 
-test('a rest and its end are logged once each, with the rail and the bank', async () => {
+test('each change of a circuit breaker is logged once, with the rail and the bank', async () => {
   const rail = scriptedRail('only', () => noVerdict('unreachable'));
   let nowMs = 0;
   const service = await startTestService({ rails: [rail], inquiries: { clock: () => nowMs } });
@@ -28,15 +28,15 @@ test('a rest and its end are logged once each, with the rail and the bank', asyn
     };
     for (let account = 0; account < 4; account += 1) assert.equal(await check(account), '5');
     nowMs += 100;
-    assert.equal(await check(4), '5', 'the fifth failure is told when its rest ends');
+    assert.equal(await check(4), '5', 'the fifth failure says when the bank is probed');
     nowMs += 3_500;
-    assert.equal(await check(5), '2', 'and the next ones, too: 1.5 s, rounded up');
+    assert.equal(await check(5), '2', 'and so do the next ones: 1.5 s, rounded up');
     nowMs += 1_500;
     rail.script = () => NOT_FOUND;
     assert.equal(await check(6), null);
-    const told = service.logged.filter((each) => each['msg'] !== undefined && each['rail'] === 'only');
+    const changes = service.logged.filter((each) => each['msg'] !== undefined && each['rail'] === 'only');
     assert.deepEqual(
-      told.map(({ level, msg }) => [level, String(msg).split(':')[0]]),
+      changes.map(({ level, msg }) => [level, String(msg).split(':')[0]]),
       [
         [40, 'circuit breaker opened'],
         [30, 'circuit breaker half open'],

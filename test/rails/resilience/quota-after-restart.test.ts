@@ -4,7 +4,7 @@ import { createTestDatabase } from '../../support/database.ts';
 import { send, startTestService } from '../../support/service.ts';
 import { NOT_FOUND, scriptedRail } from './scripted-rail.ts';
 
-test('a service that is started again goes on with what is left of the day', async (context) => {
+test('a restarted service continues with the remainder of the daily quota', async (context) => {
   const database = await createTestDatabase();
   const contracts = new Map([['only', { perSecond: null, perDay: 10, concurrencyMax: null, isShared: true }]]);
   const start = () =>

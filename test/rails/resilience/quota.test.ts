@@ -6,7 +6,7 @@ import { seededRandom } from './seed.ts';
 const at = (iso: string): number => Date.parse(iso);
 
 describe('a quota', () => {
-  it('per second is exact over any second, and lets through all that it allows', (t) => {
+  it('per second is exact over any second, and allows every inquiry within it', (t) => {
     const random = seededRandom(t);
     for (const perSecond of [1, 3, 20]) {
       const quota = createQuota({ perSecond, perDay: null }, () => 0);
@@ -19,7 +19,7 @@ describe('a quota', () => {
         assert.equal(waitMs === 0, recent < perSecond, `${recent} of ${perSecond} in the last second`);
         if (waitMs > 0) {
           assert.equal(quota.left(nowMs).second, 0);
-          assert.ok(quota.waitMs(nowMs + waitMs) < 1e-6, 'and then it lets one through');
+          assert.ok(quota.waitMs(nowMs + waitMs) < 1e-6, 'one may be sent then');
           continue;
         }
         quota.take(nowMs);
@@ -32,7 +32,7 @@ describe('a quota', () => {
     }
   });
 
-  it('per day ends with the day in Jakarta, not with that of UTC', () => {
+  it('per day ends at midnight in Jakarta, not in UTC', () => {
     let wallMs = at('2026-11-21T16:59:58.000Z');
     const quota = createQuota({ perSecond: null, perDay: 2 }, () => wallMs);
     quota.take(0);
@@ -45,10 +45,10 @@ describe('a quota', () => {
     quota.take(0);
     quota.take(0);
     wallMs = at('2026-11-22T00:00:00.000Z');
-    assert.equal(quota.waitMs(0), 17 * 60 * 60 * 1_000, 'midnight in Greenwich changes nothing');
+    assert.equal(quota.waitMs(0), 17 * 60 * 60 * 1_000, 'midnight in UTC changes nothing');
   });
 
-  it('is not given twice by a clock that is set back over midnight', () => {
+  it('is not granted twice when the clock is set back over midnight', () => {
     let wallMs = at('2026-11-21T17:00:01.000Z');
     const quota = createQuota({ perSecond: null, perDay: 1 }, () => wallMs);
     assert.equal(quota.waitMs(0), 0);
@@ -59,14 +59,14 @@ describe('a quota', () => {
     assert.ok(quota.waitMs(0) > 0);
   });
 
-  it('that is not there limits nothing', () => {
+  it('without limits allows everything', () => {
     const quota = createQuota({ perSecond: null, perDay: null }, () => 0);
     for (let turn = 0; turn < 1_000; turn += 1) quota.take(0);
     assert.equal(quota.waitMs(0), 0);
     assert.deepEqual(quota.left(0), { second: null, day: null });
   });
 
-  it('per second and per day hold both', () => {
+  it('enforces the limits per second and per day together', () => {
     let wallMs = at('2026-11-21T10:00:00.000Z');
     const quota = createQuota({ perSecond: 1, perDay: 2 }, () => wallMs);
     quota.take(0);

@@ -4,7 +4,7 @@ import { createLatencies } from '../../../apps/server/src/rails/resilience/recen
 import { seededRandom } from './seed.ts';
 
 describe('the latencies of a bank', () => {
-  it('say nothing until enough are known', () => {
+  it('have no quantiles until enough are known', () => {
     const latencies = createLatencies();
     for (let turn = 0; turn < 19; turn += 1) latencies.record(10);
     assert.equal(latencies.quantile(0.95), null);
@@ -12,7 +12,7 @@ describe('the latencies of a bank', () => {
     assert.equal(latencies.quantile(0.95), 10);
   });
 
-  it('have the quantiles of what was recorded, in whatever order', (t) => {
+  it('have the quantiles of the recorded durations, in any order', (t) => {
     const random = seededRandom(t);
     const latencies = createLatencies();
     const order = Array.from({ length: 1_000 }, (_each, index) => ({ ms: index, at: random() }));
@@ -21,7 +21,7 @@ describe('the latencies of a bank', () => {
     assert.equal(latencies.quantile(1), 999);
   });
 
-  it('forget what is long ago', () => {
+  it('drop the oldest durations', () => {
     const latencies = createLatencies();
     for (let turn = 0; turn < 5_000; turn += 1) latencies.record(1_000);
     assert.equal(latencies.quantile(0.5), 1_000);
@@ -30,7 +30,7 @@ describe('the latencies of a bank', () => {
     assert.equal(latencies.count(), 1_024);
   });
 
-  it('notice a change soon', () => {
+  it('reflect a change soon', () => {
     const latencies = createLatencies();
     for (let turn = 0; turn < 20; turn += 1) latencies.record(10);
     assert.equal(latencies.quantile(0.95), 10);

@@ -1,11 +1,11 @@
-// A rail whose answers a test gives: what chooses and protects rails knows nothing of them but the port.
+// A rail whose outcomes the test scripts. The code that chooses and protects rails knows nothing but the port.
 
 import type { AccountInquiry, InquiryOutcome, NoVerdictReason, Rail } from '../../../apps/server/src/rails/rail.ts';
 
 export type Script = (inquiry: AccountInquiry, signal: AbortSignal) => InquiryOutcome | Promise<InquiryOutcome>;
 
 export interface ScriptedRail extends Rail {
-  /** What it was asked, in order. */
+  /** The inquiries in the order of their arrival. */
   readonly inquiries: readonly { readonly account: string; readonly bic: string; readonly signal: AbortSignal }[];
   script: Script;
 }
@@ -41,16 +41,16 @@ export const noVerdict = (reason: NoVerdictReason, railCode: string | null = nul
   railCode,
 });
 
-/** What it says, whichever rail said it. */
+/** The outcome without the name of its rail. */
 export const withoutRail = ({ rail: _name, ...outcome }: InquiryOutcome): InquiryOutcome => outcome;
 
-/** Nothing, until nobody waits any more. */
+/** Ends only when the inquiry is canceled. */
 export const silence: Script = (_inquiry, signal) =>
   new Promise((resolve) => {
     signal.addEventListener('abort', () => resolve(noVerdict('timeout')), { once: true });
   });
 
-/** Different each time. */
+/** A generator of different account numbers. */
 export function accounts(): () => string {
   let last = 1_000_000_000;
   return () => String((last += 1));

@@ -1,5 +1,5 @@
-// The other side, as the bank's document has it, and as strict. It shares no code with the rail: two statements of the
-// same facts, so that an error in one shows.
+// The bank according to its document, and as strict. It shares no code with the rail: with two statements of the same
+// facts, an error in one shows.
 
 import { once } from 'node:events';
 import { createServer, type RequestListener, type ServerResponse } from 'node:http';
@@ -11,17 +11,17 @@ import { type AccountOutcome, findAccount } from '../../../apps/bank/src/account
 import type { IssuedCertificate } from '../certificates.ts';
 
 export const API_KEY = 'key-of-the-operator';
-// Yours: the path, as the bank's document has it.
+// Yours: the path in the bank's document.
 export const INQUIRY_PATH = '/accounts/lookup';
 
-/** Closed with the test. It speaks TLS when it is given a certificate. */
+/** Closed with the test. Uses TLS when it gets a certificate. */
 export async function startTemplateBank(
   context: TestContext,
   identity?: IssuedCertificate,
 ): Promise<{ readonly baseUrl: string }> {
   const handle: RequestListener = (request, response) =>
     void json(request)
-      .then((question) => answer(request.url, request.headers.authorization, question, response))
+      .then((inquiry) => answer(request.url, request.headers.authorization, inquiry, response))
       .catch(() => response.writeHead(400).end());
   const server =
     identity === undefined
@@ -41,25 +41,25 @@ export async function startTemplateBank(
 function answer(
   path: string | undefined,
   authorization: string | undefined,
-  question: unknown,
+  inquiry: unknown,
   response: ServerResponse,
 ): void {
-  // Yours: what the bank refuses, and how: the path, who asks, the fields of the question.
+  // Yours: what the bank rejects, and how: the path, the credentials, the fields of the inquiry.
   if (path !== INQUIRY_PATH) return void response.writeHead(404).end();
   if (authorization !== `Bearer ${API_KEY}`) return void response.writeHead(401).end();
-  const asked = question as Readonly<Record<'request_id' | 'bank' | 'account', string>>;
-  if (Object.keys(asked).join() !== 'request_id,bank,account') return void response.writeHead(422).end();
+  const fields = inquiry as Readonly<Record<'request_id' | 'bank' | 'account', string>>;
+  if (Object.keys(fields).join() !== 'request_id,bank,account') return void response.writeHead(422).end();
 
   // By the account's last four digits: docs/simulated-bank.md.
-  const outcome = findAccount(asked.bank, asked.account);
+  const outcome = findAccount(fields.bank, fields.account);
   if (outcome.kind === 'silence') return;
-  // Yours: how the bank says that it is asked too often, and what it says of an account.
+  // Yours: the bank's reply when it throttles, and its reply about an account.
   if (outcome.kind === 'too-many-requests') return void response.writeHead(429).end();
   if (outcome.kind === 'garbage') return void response.writeHead(200).end('<html>');
   const holder = outcome.kind === 'active' ? { holder: outcome.holderName } : {};
   response
     .writeHead(200, { 'content-type': 'application/json' })
-    .end(JSON.stringify({ ...asked, code: CODES[outcome.kind], ...holder }));
+    .end(JSON.stringify({ ...fields, code: CODES[outcome.kind], ...holder }));
 }
 
 // Yours: the bank's codes.

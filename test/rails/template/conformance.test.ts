@@ -9,10 +9,10 @@ testRailConformance({
   openRail: (baseUrl) => createTemplateRail({ name: 'template', baseUrl, banks: null, apiKey: API_KEY }),
   bankCode: 'BRI',
   accountPrefix: '826037',
-  // Yours: what the protocol tells of accounts that are so; 'none' where it has no code for it.
+  // Yours: the verdict on accounts in each status; 'none' where the protocol has no code for it.
   verdicts: { NOT_FOUND: 'NOT_FOUND', INACTIVE: 'INACTIVE', BLOCKED: 'BLOCKED' },
   isInquiry: (path) => path === INQUIRY_PATH,
-  // Yours: a right reply about account 8260371234, made wrong in one thing.
+  // Yours: a valid reply on account 8260371234, with one thing made wrong.
   wrongReplies: {
     'another account': (text) => text.replace('8260371234', '9260371234'),
     'an unknown code': (text) => text.replace('"A00"', '"A99"'),

@@ -10,7 +10,7 @@ import { startTestService, testBanks } from '../../support/service.ts';
 import { createAuthority, type IssuedCertificate } from '../certificates.ts';
 import { API_KEY, startTemplateBank } from './bank.ts';
 
-describe('template, from the rails file to an answer', () => {
+describe('template, from the rails file to a verdict', () => {
   let directory: string;
   let identity: IssuedCertificate;
   before(async () => {
@@ -22,13 +22,13 @@ describe('template, from the rails file to an answer', () => {
   after(() => rm(directory, { recursive: true, force: true }));
 
   async function read(baseUrl: string, apiKey: string): Promise<RailsFileResult> {
-    // Yours: an entry as the operator writes it, and the files that it names.
+    // Yours: an entry as the operator writes it, and the files that it refers to.
     const entry = { api_key_file: 'api-key.txt', ca_file: 'authority.pem' };
     await writeFile(path.join(directory, 'api-key.txt'), apiKey);
     const common = { name: 'bank', protocol: 'template', base_url: baseUrl, banks: ['BRI'] };
     const file = path.join(directory, 'rails.json');
     await writeFile(file, JSON.stringify({ rails: [{ ...common, ...entry }] }));
-    // Yours: leave the list out, and its imports, when your protocol's line stands in protocols.ts.
+    // Yours: remove the list and its imports once protocols.ts has your protocol's line.
     return readRailsFile(file, testBanks, [...PROTOCOLS, TEMPLATE]);
   }
 
@@ -41,7 +41,7 @@ describe('template, from the rails file to an answer', () => {
     return service;
   }
 
-  it('a check-account over HTTP is answered with what the bank says', async (context) => {
+  it('a check-account request over HTTP returns the verdict of the bank', async (context) => {
     const service = await startServiceAndBank(context);
     const check = async (accountNumber: string) =>
       (await service.checkAccount({ bank_code: 'BRI', account_number: accountNumber })).json.data;
@@ -49,7 +49,7 @@ describe('template, from the rails file to an answer', () => {
     assert.equal((await check('8260370404'))?.['status'], 'NOT_FOUND');
   });
 
-  it('what is missing in the rails file is told before anything starts, without the secret', async () => {
+  it('a fault of the rails file is reported before the start, without the secret', async () => {
     for (const apiKey of ['', 'two words']) {
       const result = await read('https://bank.example', apiKey);
       assert.ok('faults' in result);
