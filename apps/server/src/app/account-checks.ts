@@ -75,8 +75,8 @@ export function openAccountChecks(
       const client = clients.find(clientId);
       return { accountsPerDay: client?.limits['accounts-per-day'] ?? 0, trusted: client?.trusted ?? false };
     },
-    readCheckedAccounts: (clientId, since, tell) =>
-      readCheckedAccounts(database, { clientId, since, excludedOutcomes: SIGNALS }, tell),
+    readCheckedAccounts: (clientId, since, onAccount) =>
+      readCheckedAccounts(database, { clientId, since, excludedOutcomes: SIGNALS }, onAccount),
     log,
     metrics,
     ...(options.limitClock === undefined ? {} : { clock: options.limitClock }),

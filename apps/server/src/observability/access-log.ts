@@ -11,10 +11,11 @@ export interface AccessEntry {
   readonly durationMs: number;
   readonly clientId: string | undefined;
   readonly errorCode: string | null;
+  /** Further log fields of the request. */
   readonly fields: Readonly<Record<string, unknown>> | null;
 }
 
-export type AccessLog = (access: AccessEntry) => void;
+export type AccessLog = (entry: AccessEntry) => void;
 
 const INFO = 30;
 
@@ -40,13 +41,13 @@ export function createAccessLog(writeLine: (line: string) => void): AccessLog {
 
 const CACHED_MAX = 10_000;
 
-function cached(make: (text: string) => string): (text: string) => string {
-  const made = new Map<string, string>();
+function cached(compute: (text: string) => string): (text: string) => string {
+  const results = new Map<string, string>();
   return (text) => {
-    let result = made.get(text);
+    let result = results.get(text);
     if (result === undefined) {
-      result = make(text);
-      if (made.size < CACHED_MAX) made.set(text, result);
+      result = compute(text);
+      if (results.size < CACHED_MAX) results.set(text, result);
     }
     return result;
   };
