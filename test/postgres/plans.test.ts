@@ -48,14 +48,14 @@ test('connections that were opened on an empty database use the keys when it has
   try {
     await client.connect();
     for (let from = 0; from < 3_000; from += 100) {
-      const words = Array.from({ length: 100 }, (_, index) =>
+      const updates = Array.from({ length: 100 }, (_, index) =>
         statusUpdate({
           transaction_id: `TQ${String(from + index).padStart(10, '0')}`,
           reference_id: `fresh ${from + index}`,
           status: 'SUCCESS',
         }),
       );
-      assert.equal((await fresh.feed(words)).status, 200);
+      assert.equal((await fresh.feed(updates)).status, 200);
     }
     await fresh.app.close();
     const { indexed } = await rowsRead(client);

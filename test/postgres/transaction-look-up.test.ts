@@ -10,7 +10,7 @@ let service: TestService;
 
 before(async () => {
   service = await startTestService({ rails: [] });
-  const words = [
+  const updates = [
     statusUpdate({ transaction_id: 'TL0000000001', reference_id: 'one' }),
     statusUpdate({ transaction_id: 'TL0000000002', reference_id: 'two', client_id: 'beta' }),
     // A reference ID that equals another transaction's ID, and one that only has the form of a transaction ID.
@@ -20,7 +20,7 @@ before(async () => {
       statusUpdate({ transaction_id: `TM000000000${index}`, reference_id: reference }),
     ),
   ];
-  assert.equal((await service.feed(words)).json.data?.['inserted'], words.length);
+  assert.equal((await service.feed(updates)).json.data?.['inserted'], updates.length);
 });
 after(() => service?.close());
 
