@@ -39,7 +39,7 @@ The \`failure_reason\` of a [status update](feed.md) is a code or a whole text o
 
 ## From a bank
 
-A bank's reason for a failed transfer becomes one of these codes. A reason whose meaning is not known for certain becomes
+A bank's reason for a failed transfer becomes one of these codes. A reason whose meaning is uncertain becomes
 \`REJECTED_BY_BANK\`. See [SNAP](snap.md) and [BI-FAST](bi-fast.md).
 `;
 }

@@ -43,7 +43,7 @@ function accountFault(accountNumber: unknown): string {
   return typeof accountNumber === 'string' ? fault : `${fault}, and is not a string`;
 }
 
-/** Validates in the order of docs/contract.md 7.1: bank code, then account number. */
+/** Validates in the order of docs/contract.md 7.2: bank code, then account number. */
 export function parseAccountCheck(
   fields: AccountCheckFields,
   banks: BankDirectory,
