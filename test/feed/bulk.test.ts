@@ -7,11 +7,11 @@ import { Readable } from 'node:stream';
 import { json } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { after, before, suite, type TestContext, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { findRunningPostgres } from '../../apps/server/src/embedded-postgres/embedded-postgres.ts';
 import { findPostmaster } from '../../apps/server/src/embedded-postgres/postmaster.ts';
 import type { FeedReport } from '../../apps/server/src/feed/feed.ts';
+import { eventually } from '../support/eventually.ts';
 import { type Sandbox, startSandbox } from '../support/sandbox.ts';
 import { statusUpdate } from '../support/service.ts';
 import { only } from './harness.ts';
@@ -210,12 +210,12 @@ async function stored(dataDirectory: string): Promise<StoredRow[]> {
   }
 }
 
+/** The number of stored transactions, as soon as there are more than `count`. */
 async function untilMoreThan(dataDirectory: string, count: number): Promise<number> {
-  for (const deadline = performance.now() + 20_000; performance.now() < deadline; await delay(5)) {
-    const rows = await stored(dataDirectory);
-    if (rows.length > count) return rows.length;
-  }
-  throw new Error(`never more than ${count} transactions were stored`);
+  let storedCount = 0;
+  const isMore = async (): Promise<boolean> => (storedCount = (await stored(dataDirectory)).length) > count;
+  await eventually(`more than ${count} transactions are stored`, isMore, 20_000);
+  return storedCount;
 }
 
 function reportUsage(t: TestContext, tookMs: number, costMs: number, memory: readonly number[]): void {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
+import { eventually } from '../support/eventually.ts';
 import { startTestService, statusUpdate, type TestService } from '../support/service.ts';
 import { timeLimitMs } from '../support/suite-environment.ts';
 import { only, outcomesOf, reportOf, statusOf } from './harness.ts';
@@ -33,16 +33,14 @@ const insert = (id: string) =>
 const firstUpdate = (id: string, changes: Record<string, unknown> = {}) =>
   statusUpdate({ transaction_id: id, reference_id: `ref ${id}`, ...changes });
 
-async function untilFeedIsBlocked(): Promise<void> {
-  for (const deadline = performance.now() + 5_000; performance.now() < deadline; await delay(2)) {
+const untilFeedIsBlocked = (): Promise<void> =>
+  eventually('the feed is blocked by the other', async () => {
     const { rowCount } = await rival.query(
       `select from pg_stat_activity
         where application_name = 'tiba' and wait_event_type = 'Lock' and datname = current_database()`,
     );
-    if (rowCount !== 0) return;
-  }
-  throw new Error('the feed was never blocked by the other');
-}
+    return rowCount !== 0;
+  });
 
 suite('a feed that meets a concurrent feed of the same transactions', () => {
   before(async () => {
