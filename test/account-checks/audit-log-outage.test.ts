@@ -86,7 +86,7 @@ const isReady = async (ready: boolean): Promise<boolean> => ((await probeStatus(
 
 test('checks during an outage and a freeze of PostgreSQL leave one audit record each', async (t) => {
   t.after(unblock);
-  const asking = requestContinuously(t, check, CONCURRENCY);
+  const requests = requestContinuously(t, check, CONCURRENCY);
   await eventually('some records are stored', async () => (await storedCount()) > 50);
   await blockInquiries();
   await server.stop();
@@ -100,7 +100,7 @@ test('checks during an outage and a freeze of PostgreSQL leave one audit record 
   await eventually('the service is not ready', () => isReady(false));
   server.resume();
   await assertRecovers(check);
-  const answers = await asking.stop();
+  const answers = await requests.stop();
   const ids = answers
     .filter(({ answer }) => answer.status === 200)
     .map(({ answer }) => answer.headers.get('x-request-id'));

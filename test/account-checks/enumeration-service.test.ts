@@ -9,7 +9,9 @@ import { eventually } from '../support/eventually.ts';
 import { type Answer, send, startTestService, type TestClient, type TestService } from '../support/service.ts';
 import { storedChecks } from './stored-checks.ts';
 
-/** The enumeration guard over HTTP: a client that enumerates accounts is slowed, then blocked; other clients are not. */
+/**
+ * The enumeration guard over HTTP: a client that enumerates accounts is slowed, then blocked; other clients are not.
+ */
 
 const PAUSE_MS = 30 * 60_000;
 const CONCURRENCY = 4;

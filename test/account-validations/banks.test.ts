@@ -48,7 +48,7 @@ const rowsOf = (count: number) =>
 const unavailable: BankAnswer = (_request, response) =>
   answer(response, 503, { responseCode: '5031500', responseMessage: 'Service Unavailable' });
 
-test('the rows of a bank that is down wait and are shown as waiting; they are checked when it recovers', async (context) => {
+test('the rows of a bank that is down are shown as waiting, and are checked when it recovers', async (context) => {
   const bank = await startWithBank(context, NO_QUOTA);
   bank.answer = unavailable;
   const id = await bank.jobs.create(rowsOf(200));
@@ -103,7 +103,7 @@ test('a cancelled job sends no more inquiries, and its end is one event', async 
   assert.deepEqual(ended.toSorted(), [id, next].toSorted());
 });
 
-test("a day's quota: the remaining rows wait for tomorrow, and part of the quota is left to single checks", async (context) => {
+test("a day's quota: rows wait for tomorrow, and part of the quota is left to single checks", async (context) => {
   const { jobs, inquiries, service } = await startWithBank(context, { perSecond: null, perDay: 80 });
   const id = await jobs.create(rowsOf(100));
   await eventually('most of the quota is used', () => inquiries() >= 78);
@@ -175,7 +175,7 @@ test('a job that has ended is deleted after some days, with its rows', async (co
   assert.deepEqual(await database.query('select * from tiba.account_validation_rows'), []);
 });
 
-test('the rows of a bank without a rail end at once, with a message that it was not asked', async (context) => {
+test('the rows of a bank without a rail end at once, with a message that no inquiry was sent', async (context) => {
   const rail = scriptedRail('only', () => active('SITI AMINAH'), { reaches: ({ bic }) => bic === 'CENAIDJA' });
   const service = await startTestService({ rails: [rail] });
   context.after(() => service.close());
@@ -193,7 +193,7 @@ test('the rows of a bank without a rail end at once, with a message that it was 
   );
   assert.match(
     String(results[1]?.['message']),
-    /^Accounts of this bank cannot be checked here, so the bank was not asked/,
+    /^Accounts of this bank cannot be checked here, so no inquiry was sent/,
   );
   assert.equal(rail.inquiries.length, 1);
 });

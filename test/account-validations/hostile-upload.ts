@@ -10,7 +10,9 @@ import { watchEventLoop } from './event-loop.ts';
 export const MIB = 1024 * 1024;
 /** For the body, its copies, and garbage. */
 const GROWTH_MAX = 128 * MIB;
-/** The time that other requests wait. A spawn alone takes 10 ms on a busy machine; reading a body would take seconds. */
+/**
+ * The time that other requests wait. A spawn alone takes 10 ms on a busy machine; reading a body would take seconds.
+ */
 export const BLOCK_MS_MAX = 100;
 
 export const createTestReader = (): UploadReader => createUploadReader({ log: pino({ level: 'silent' }) });

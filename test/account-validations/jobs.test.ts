@@ -163,7 +163,8 @@ describe('account validations', () => {
         await eventually('the job is being read', async () => {
           const waiting = await query(
             `select from pg_stat_activity
-              where wait_event_type = 'Lock' and query like '%account_validations where client_id = $1 and validation_id = $2'`,
+              where wait_event_type = 'Lock'
+                and query like '%account_validations where client_id = $1 and validation_id = $2'`,
           );
           return waiting.length === 1;
         });

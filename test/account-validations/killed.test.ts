@@ -27,7 +27,7 @@ interface Running extends ServiceReady {
   kill(): Promise<void>;
 }
 
-test(`${ROWS} rows at ${BANKS} banks, with ${KILLS} kills: one inquiry for each account, one result for each row`, async (context) => {
+test(`${ROWS} rows, ${KILLS} kills: one inquiry for each account, one result for each row`, async (context) => {
   const bics = testBanks
     .list()
     .filter(({ accountNumberLength }) => accountNumberLength === undefined)
@@ -91,8 +91,8 @@ interface JobRun {
 }
 
 /**
- * Kills and restarts the service several times while the job runs, and waits for its end. `upMs` is how long the service
- * could send inquiries: from when it was ready until it was killed or had no more rows.
+ * Kills and restarts the service several times while the job runs, and waits for its end. `upMs` is how long the
+ * service could send inquiries: from when it was ready until it was killed or had no more rows.
  */
 async function runWithKills(
   context: TestContext,

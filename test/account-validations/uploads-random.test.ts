@@ -29,8 +29,8 @@ const special = fc.constantFrom(
 );
 const text = fc
   .array(fc.oneof(special, fc.string({ unit: 'binary', maxLength: 5 })), { maxLength: 8 })
-  // The library that writes workbooks drops noncharacters and their replacement character. A byte order mark at the start
-  // of a file is not part of its text.
+  // The library that writes workbooks drops noncharacters and their replacement character. A byte order mark at the
+  // start of a file is not part of its text.
   .map((parts) => parts.join('').replaceAll(/[\p{Cc}\p{Noncharacter_Code_Point}\ufffd\ufeff]/gu, ''));
 const value: fc.Arbitrary<Value> = fc.oneof(
   { weight: 5, arbitrary: text.map((each) => (each === '' ? null : each)) },

@@ -35,7 +35,8 @@ describe('a CSV', () => {
 
   it('may come as spreadsheet programs write it: byte order mark, semicolons, CRLF, blank rows', async () => {
     const text =
-      '\uFEFFbank_code;account_number;expected_account_name\r\n014;0012345678;"BUDI; ""B"" S, SH"\r\n;;\r\n\r\n008;1;\r\n';
+      '\uFEFFbank_code;account_number;expected_account_name\r\n' +
+      '014;0012345678;"BUDI; ""B"" S, SH"\r\n;;\r\n\r\n008;1;\r\n';
     assert.deepEqual((await readRows(CSV_TYPE, text)).map(summaryOf), [
       '2 014 0012345678 BUDI; "B" S, SH -',
       '5 008 1 - -',

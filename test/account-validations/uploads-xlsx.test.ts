@@ -11,12 +11,15 @@ describe('a workbook', () => {
   it('is read as Excel writes it: shared strings, rich text, omitted rows and cells', async () => {
     const sharedStrings =
       '<si><t>bank_code</t></si><si><t xml:space="preserve"> Account_Number </t></si><si><t>Catatan</t></si>' +
-      '<si><t>014</t></si><si><r><rPr><b/></rPr><t>00123</t></r><r><t>45678</t></r><rPh sb="0" eb="1"><t>x</t></rPh></si>' +
+      '<si><t>014</t></si>' +
+      '<si><r><rPr><b/></rPr><t>00123</t></r><r><t>45678</t></r><rPh sb="0" eb="1"><t>x</t></rPh></si>' +
       '<si><t>reference</t></si><si><t>A &amp; B &#x2F; 1</t></si><si><t/></si>';
     const rows =
-      '<row r="2" spans="1:4"><c r="A2" s="1" t="s"><v>0</v></c><c r="B2" t="s"><v>2</v></c><c r="C2" t="s"><v>1</v></c><c r="D2" t="s"><v>5</v></c></row>' +
+      '<row r="2" spans="1:4"><c r="A2" s="1" t="s"><v>0</v></c><c r="B2" t="s"><v>2</v></c>' +
+      '<c r="C2" t="s"><v>1</v></c><c r="D2" t="s"><v>5</v></c></row>' +
       '<row r="3"/>' +
-      '<row r="4"><c r="A4" t="s"><v>3</v></c><c r="B4"><v>44927</v></c><c r="C4" t="s"><v>4</v></c><c r="D4" t="s"><v>6</v></c></row>' +
+      '<row r="4"><c r="A4" t="s"><v>3</v></c><c r="B4"><v>44927</v></c>' +
+      '<c r="C4" t="s"><v>4</v></c><c r="D4" t="s"><v>6</v></c></row>' +
       '<row r="5"><c r="A5" s="3"/><c r="B5" t="s"><v>2</v></c><c r="C5" t="s"><v>7</v></c></row>' +
       '<row r="1048576"><c r="C1048576" t="s"><v>4</v></c><c r="XFD1048576" s="3"/></row>';
     assert.deepEqual(await read({ rows, sharedStrings }), ['4 014 0012345678 - A & B / 1', '1048576 - 0012345678 - -']);
@@ -25,16 +28,20 @@ describe('a workbook', () => {
   it('is read as other programs write it: inline strings, no references, prefixes, other sheets first', async () => {
     const row = (...cells: string[]): string =>
       `<x:row>${cells.map((cell) => `<x:c t="inlineStr"><x:is><x:t>${cell}</x:t></x:is></x:c>`).join('')}</x:row>`;
-    const sheet = `<x:worksheet xmlns:x="urn:any"><x:sheetData>${row('bank_code', 'account_number')}${row('014', '00<![CDATA[<1>]]>_x0041_')}</x:sheetData></x:worksheet>`;
+    const inSheet = row('bank_code', 'account_number') + row('014', '00<![CDATA[<1>]]>_x0041_');
+    const sheet = `<x:worksheet xmlns:x="urn:any"><x:sheetData>${inSheet}</x:sheetData></x:worksheet>`;
     const sheets =
-      '<sheet name="Chart" sheetId="3" r:id="rId3"/><sheet name="Hidden" sheetId="1" state="hidden" r:id="rId1"/><sheet name="Rows" sheetId="2" r:id="rId2"/>';
+      '<sheet name="Chart" sheetId="3" r:id="rId3"/>' +
+      '<sheet name="Hidden" sheetId="1" state="hidden" r:id="rId1"/>' +
+      '<sheet name="Rows" sheetId="2" r:id="rId2"/>';
     const others = [{ name: 'XL/worksheets/Sheet2.xml', data: sheet }];
     assert.deepEqual(await read({ sheets, others }), ['2 014 00<1>A - -']);
   });
 
   it('takes the text result of a formula, and converts nothing that is not text', async () => {
     const cell = (row: number, attributes: string, value: string): string =>
-      `<row r="${row}"><c r="A${row}" t="inlineStr"><is><t>014</t></is></c><c r="B${row}"${attributes}>${value}</c></row>`;
+      `<row r="${row}"><c r="A${row}" t="inlineStr"><is><t>014</t></is></c>` +
+      `<c r="B${row}"${attributes}>${value}</c></row>`;
     const rows =
       HEADER_ROW +
       cell(2, ' t="str"', '<f>TEXT(C2,"0000000000")</f><v>0012345678</v>') +

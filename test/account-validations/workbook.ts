@@ -18,10 +18,13 @@ const PACKAGE = 'http://schemas.openxmlformats.org/package/2006/relationships';
 const DECLARATION = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\r\n';
 
 export const HEADER_ROW =
-  '<row r="1" spans="1:4"><c r="A1" t="inlineStr"><is><t>bank_code</t></is></c><c r="B1" t="inlineStr"><is><t>account_number</t></is></c></row>';
+  '<row r="1" spans="1:4"><c r="A1" t="inlineStr"><is><t>bank_code</t></is></c>' +
+  '<c r="B1" t="inlineStr"><is><t>account_number</t></is></c></row>';
 
 export const sheetOf = (rows: string): string =>
-  `${DECLARATION}<worksheet xmlns="${MAIN}"><dimension ref="A1:D3"/><sheetViews><sheetView workbookViewId="0"/></sheetViews><sheetData>${rows}</sheetData><pageMargins left="0.7"/></worksheet>`;
+  `${DECLARATION}<worksheet xmlns="${MAIN}"><dimension ref="A1:D3"/>` +
+  `<sheetViews><sheetView workbookViewId="0"/></sheetViews>` +
+  `<sheetData>${rows}</sheetData><pageMargins left="0.7"/></worksheet>`;
 
 const sharedStringsOf = (items: string): string =>
   `${DECLARATION}<sst xmlns="${MAIN}" count="3" uniqueCount="3">${items}</sst>`;
@@ -31,7 +34,7 @@ export function workbook({
   sharedStrings,
   sheet,
   sheetDeclaredSize,
-  sheets,
+  sheets = '<sheet name="Sheet1" sheetId="1" r:id="rId1"/>',
   others = [],
 }: WorkbookParts): Buffer {
   const relationship = (id: string, type: string, target: string): string =>
@@ -43,7 +46,7 @@ export function workbook({
     { name: '_rels/.rels', data: relationships(relationship('rId1', 'officeDocument', 'xl/workbook.xml')) },
     {
       name: 'xl/workbook.xml',
-      data: `${DECLARATION}<workbook xmlns="${MAIN}" xmlns:r="${OFFICE}"><sheets>${sheets ?? '<sheet name="Sheet1" sheetId="1" r:id="rId1"/>'}</sheets></workbook>`,
+      data: `${DECLARATION}<workbook xmlns="${MAIN}" xmlns:r="${OFFICE}"><sheets>${sheets}</sheets></workbook>`,
     },
     {
       name: 'xl/_rels/workbook.xml.rels',

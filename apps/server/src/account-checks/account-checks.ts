@@ -24,7 +24,9 @@ export interface CheckOptions {
   readonly requestId?: string;
 }
 
-/** The one way from a client to an account inquiry, for single checks and for bulk validations. Each check is audited. */
+/**
+ * The one way from a client to an account inquiry, for single checks and for bulk validations. Each check is audited.
+ */
 export interface AccountChecks {
   /** @throws DatabaseUnavailable when the audit log is full. No inquiry is sent then. */
   check(client: { readonly clientId: string }, inquiry: AccountInquiry, options?: CheckOptions): Promise<CheckOutcome>;

@@ -6,8 +6,8 @@ import { insertAccountChecks, type NewAccountCheck } from '../postgres/account-c
 import { type Database, DatabaseUnavailable } from '../postgres/database.ts';
 
 /**
- * One audit record for each account check. Records are written in batches, so a process that is killed loses the records
- * of its last tenth of a second. While PostgreSQL is unavailable the records wait in memory.
+ * One audit record for each account check. Records are written in batches, so a process that is killed loses the
+ * records of its last tenth of a second. While PostgreSQL is unavailable the records wait in memory.
  */
 export interface AuditLog {
   /** @throws DatabaseUnavailable when too many records are pending: no check without its audit record. */

@@ -3,8 +3,8 @@ import type { InquiryOutcome } from '../rails/rail.ts';
 export type CachedOutcome = Extract<InquiryOutcome, { kind: 'verdict' }>;
 
 /**
- * Recent verdicts, for clients that accept an older one. Keys include the client: a shared cache would reveal through the
- * age which accounts other clients have checked.
+ * Recent verdicts, for clients that accept an older one. Keys include the client: a shared cache would reveal through
+ * the age which accounts other clients have checked.
  */
 export interface VerdictCache {
   put(key: string, outcome: CachedOutcome): void;

@@ -41,7 +41,7 @@ export const NO_VERDICT = withoutVerdict(
 );
 
 const NO_RAIL = withoutVerdict(
-  'Accounts of this bank cannot be checked here, so the bank was not asked: ' +
+  'Accounts of this bank cannot be checked here, so no inquiry was sent: ' +
     'check_account of GET /api/v1/banks tells which banks can be checked',
 );
 

@@ -11,8 +11,8 @@ const ABANDONED_AFTER_MS = 15_000;
 const BATCH_MAX = 500;
 
 /**
- * Ends rows that a killed process had claimed, without a verdict: their banks may have been asked already, and no bank is
- * asked twice about an account of one job.
+ * Ends rows that a killed process had claimed, without a verdict: their banks may have been asked already, and no bank
+ * is asked twice about an account of one job.
  */
 export async function endAbandonedRows(
   database: Database,

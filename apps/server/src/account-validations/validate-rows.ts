@@ -11,7 +11,9 @@ const DUPLICATE_ROWS_MAX = 1_000;
 /** Validated within some milliseconds; the event loop gets a turn after each batch. */
 const BATCH_MAX = 1_000;
 
-/** Finds the fault of each row, and rows about the same account: the first is checked, the others are its duplicates. */
+/**
+ * Finds the fault of each row, and rows about the same account: the first is checked, the others are its duplicates.
+ */
 export async function validateRows(rows: readonly UploadRow[], banks: BankDirectory): Promise<NewRow[]> {
   const duplicatesByAccount = new Map<string, number[]>();
   const validated: NewRow[] = [];

@@ -98,7 +98,8 @@ with given as materialized (
 ), counts as materialized (
   select client_id as client, validation_id as validation, count(*)::int as results,
          ${countWhere("= 'ACTIVE'")} as active, ${countWhere("= 'INACTIVE'")} as inactive,
-         ${countWhere("= 'NOT_FOUND'")} as not_found, ${countWhere("= 'BLOCKED'")} as blocked, ${countWhere("like 'INVALID%'")} as invalid,
+         ${countWhere("= 'NOT_FOUND'")} as not_found, ${countWhere("= 'BLOCKED'")} as blocked,
+         ${countWhere("like 'INVALID%'")} as invalid,
          ${countWhere("= 'SERVICE_UNAVAILABLE'")} as no_verdict
     from numbered group by 1, 2
 )
@@ -138,8 +139,8 @@ export async function listResults(
   { after, limit }: { readonly after: number; readonly limit: number },
 ): Promise<ValidationResult[]> {
   const rows = await database.query<ResultRow>(
-    `select sequence, row_number, reference, bank_code, account_number, expected_account_name, bic, result, account_name,
-            message, checked_at
+    `select sequence, row_number, reference, bank_code, account_number, expected_account_name, bic, result,
+            account_name, message, checked_at
        from tiba.account_validation_rows
       where client_id = $1 and validation_id = $2 and sequence > $3
       order by sequence limit $4`,

@@ -50,8 +50,8 @@ export async function insertRows(
 
 const INSERT_SQL = `
 insert into tiba.account_validation_rows
-  (client_id, validation_id, row_number, reference, bank_code, account_number, expected_account_name, bic, duplicate_rows,
-   state)
+  (client_id, validation_id, row_number, reference, bank_code, account_number, expected_account_name, bic,
+   duplicate_rows, state)
 select $${NEW_COLUMNS.length + 1}, $${NEW_COLUMNS.length + 2}, row_number::int, nullif(reference, ''),
        nullif(bank_code, ''), nullif(account_number, ''), nullif(expected_account_name, ''), nullif(bic, ''),
        duplicate_rows::integer[], state

@@ -45,8 +45,8 @@ export interface ValidationRow extends Record<string, unknown> {
   ended_at: Date | null;
 }
 
-export const VALIDATION_COLUMNS = `client_id, validation_id, state, row_count, last_sequence, active_count, inactive_count,
-  not_found_count, blocked_count, invalid_count, no_verdict_count,
+export const VALIDATION_COLUMNS = `client_id, validation_id, state, row_count, last_sequence, active_count,
+  inactive_count, not_found_count, blocked_count, invalid_count, no_verdict_count,
   case when held_until > now() and state = 'RUNNING' then held_until end as held_until, created_at, ended_at`;
 
 export interface NewValidation extends ValidationKey {

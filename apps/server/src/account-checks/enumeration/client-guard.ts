@@ -59,7 +59,9 @@ export interface ClientGuardDependencies {
 /** How long a restriction lasts after its signal was last seen. */
 const RESTRICTION_MS = 30 * 60_000;
 
-/** Checks of one client that may be delayed at the same time. With `slowedMs` of 500 that lets eight a second through. */
+/**
+ * Checks of one client that may be delayed at the same time. With `slowedMs` of 500 that lets eight a second through.
+ */
 const DELAYED_MAX = 4;
 
 const KNOWN: Admission = { kind: 'known' };

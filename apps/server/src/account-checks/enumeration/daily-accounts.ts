@@ -15,8 +15,8 @@ export interface DailyAccounts {
 }
 
 /**
- * The first 32 bits of an account's hash. A set of small integers takes a fraction of the memory of a set of strings. Of
- * 100,000 accounts about two share a short hash with another one and are not counted.
+ * The first 32 bits of an account's hash. A set of small integers takes a fraction of the memory of a set of strings.
+ * Of 100,000 accounts about two share a short hash with another one and are not counted.
  */
 export function shortHash(hash: string): number {
   let number = 0;

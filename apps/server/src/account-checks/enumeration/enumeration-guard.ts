@@ -57,7 +57,10 @@ export interface EnumerationGuardDependencies extends EnumerationGuardOptions {
   readonly metrics: Pick<Metrics, 'enumerationRestrictions'>;
 }
 
-/** With the inquiry's own deadline (rails/account-inquiries.ts) the answer stays within the 5 s that a client is promised. */
+/**
+ * With the inquiry's own deadline (rails/account-inquiries.ts) the answer stays within the 5 s that a client is
+ * promised.
+ */
 const SLOWED_MS = 500;
 const SWEEP_INTERVAL_MS = 5_000;
 

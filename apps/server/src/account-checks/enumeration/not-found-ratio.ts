@@ -1,9 +1,9 @@
 import type { Thresholds } from './restrictions.ts';
 
 /**
- * The share of NOT_FOUND among a client's recent verdicts. A client that guesses account numbers gets NOT_FOUND more often
- * than not; a client that is about to pay gets it now and then. A legitimate client with an old list of accounts gets
- * many, so the ratio needs hundreds of verdicts before it says anything.
+ * The share of NOT_FOUND among a client's recent verdicts. A client that guesses account numbers gets NOT_FOUND more
+ * often than not; a client that is about to pay gets it now and then. A legitimate client with an old list of accounts
+ * gets many, so the ratio needs hundreds of verdicts before it says anything.
  */
 export interface NotFoundRatio {
   /** Returns the share of NOT_FOUND among the last verdicts, including this one; 0 while there are too few verdicts. */

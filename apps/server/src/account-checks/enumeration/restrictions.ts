@@ -2,14 +2,18 @@
 export const SIGNALS = ['accounts_per_day', 'not_found_ratio', 'sequential_numbers'] as const;
 export type Signal = (typeof SIGNALS)[number];
 
-/** How the client's checks of new accounts are treated: delayed, or rejected. Accounts checked earlier today are free. */
+/**
+ * How the client's checks of new accounts are treated: delayed, or rejected. Accounts checked earlier today are free.
+ */
 export type RestrictionLevel = 'slowed' | 'blocked';
 
 /** A signal that restricts a client, and until when. */
 export interface Restriction {
   readonly signal: Signal;
   readonly level: RestrictionLevel;
-  /** The value that led to the restriction: a number of accounts, a ratio from 0 to 1, or a number of sequential ones. */
+  /**
+   * The value that led to the restriction: a number of accounts, a ratio from 0 to 1, or a number of sequential ones.
+   */
   readonly figure: number;
   /** ISO 8601 UTC. */
   readonly since: string;

@@ -6,8 +6,8 @@ import type { Thresholds } from './restrictions.ts';
  */
 export interface SequentialNumbers {
   /**
-   * Returns how many accounts have come in runs of sequential numbers up to this one; 0 when this one is in no run. Call
-   * it once for each account.
+   * Returns how many accounts have come in runs of sequential numbers up to this one; 0 when this one is in no run.
+   * Call it once for each account.
    */
   recordCheck(bic: string, accountNumber: string, nowMs: number): number;
   /** Starts to count again from zero. */

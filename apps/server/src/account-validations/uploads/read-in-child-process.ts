@@ -19,8 +19,8 @@ const READER_PROCESS = fileURLToPath(new URL('reader-process.ts', import.meta.ur
 
 /**
  * The child process may read files, which it needs for its code. It cannot write files, use the network or start
- * processes, and its environment is empty, because the environment of this process contains secrets. Its heap is several
- * times what 50,000 rows need.
+ * processes, and its environment is empty, because the environment of this process contains secrets. Its heap is
+ * several times what 50,000 rows need.
  */
 const CHILD_FLAGS = ['--permission', '--allow-fs-read=*', '--max-old-space-size=192'];
 
@@ -28,8 +28,9 @@ const CHILD_FLAGS = ['--permission', '--allow-fs-read=*', '--max-old-space-size=
 const EXHAUSTION_SIGNALS: ReadonlySet<NodeJS.Signals> = new Set(['SIGKILL', 'SIGABRT'] as const);
 
 /**
- * Reads an upload in a process of its own. A thread does not isolate enough: when the heap of a thread exceeds its limit,
- * V8 may end the whole process instead of the thread, and the sender of an upload controls what is put on the heap.
+ * Reads an upload in a process of its own. A thread does not isolate enough: when the heap of a thread exceeds its
+ * limit, V8 may end the whole process instead of the thread, and the sender of an upload controls what is put on the
+ * heap.
  * @throws Error when `signal` aborts it, or when no process can be started
  */
 export async function readInChildProcess(

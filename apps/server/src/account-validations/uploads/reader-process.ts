@@ -5,7 +5,9 @@ import { type Rows, resultOf } from './rows.ts';
 import type { UploadFault, UploadMediaType, UploadResult, UploadRow } from './upload.ts';
 import { readXlsx } from './xlsx/read-xlsx.ts';
 
-/** Run as a process of its own, this module reads one upload: the body arrives on stdin, the result leaves on stdout. */
+/**
+ * Run as a process of its own, this module reads one upload: the body arrives on stdin, the result leaves on stdout.
+ */
 
 const READERS: Readonly<Record<UploadMediaType, (body: Buffer, rows: Rows) => void | Promise<void>>> = {
   'application/json': readJson,

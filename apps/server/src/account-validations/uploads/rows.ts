@@ -46,8 +46,8 @@ export interface Rows {
 
 export const CELL_LENGTH_MAX = 512;
 /**
- * The text of all rows together. The cells of a compressed workbook may all refer to one shared text; this keeps the text
- * that is read as short as text that is sent uncompressed.
+ * The text of all rows together. The cells of a compressed workbook may all refer to one shared text; this keeps the
+ * text that is read as short as text that is sent uncompressed.
  */
 const TEXT_LENGTH_MAX = UPLOAD_BYTES_MAX;
 

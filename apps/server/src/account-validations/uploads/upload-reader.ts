@@ -12,8 +12,9 @@ interface Busy {
 
 export interface UploadReader {
   /**
-   * Resolves for every body. It does not check the size: reject bodies over `UPLOAD_BYTES_MAX` before they are in memory.
-   * One upload of a client is read at a time, and the clients in the queue take turns, however much each has sent.
+   * Resolves for every body. It does not check the size: reject bodies over `UPLOAD_BYTES_MAX` before they are in
+   * memory. One upload of a client is read at a time, and the clients in the queue take turns, however much each has
+   * sent.
    */
   read(clientId: string, mediaType: UploadMediaType, body: Buffer): Promise<UploadResult | Busy>;
   /** Uploads that are being read or are in the queue resolve as 'busy'. Resolves when no child process is left. */

@@ -1,4 +1,6 @@
-/** An upload of many accounts, and the result of reading it. The formats are described in docs/account-validations.md. */
+/**
+ * An upload of many accounts, and the result of reading it. The formats are described in docs/account-validations.md.
+ */
 
 export const UPLOAD_MEDIA_TYPES = [
   'application/json',

@@ -15,8 +15,8 @@ export const STREAM_TYPES = ['application/x-ndjson', 'text/csv'] as const;
 const BATCH_MAX = 250;
 const POLL_INTERVAL_MS = 1_000;
 /** Streams of one client that follow results at the same time. Each of them polls PostgreSQL. */
-const FOLLOWERS_MAX = 4;
-const FOLLOWERS_RETRY_AFTER_MS = 60_000;
+const FOLLOWING_MAX = 4;
+const FOLLOWING_RETRY_AFTER_MS = 60_000;
 /** A stream ends after this time. The client continues after its last sequence. */
 const STREAM_MAX_MS = 10 * 60_000;
 
@@ -33,12 +33,12 @@ type StreamDependencies = Pick<AccountValidationDependencies, 'database' | 'reau
 
 /** Returns a function that answers with a stream. @throws ApiError RATE_LIMIT_EXCEEDED when too many streams follow */
 export function createResultStreams(dependencies: StreamDependencies, serialize: SerializeResults) {
-  const followers = createOpenWaits();
+  const openStreams = createOpenWaits();
 
   return (request: FastifyRequest, reply: FastifyReply, stream: ResultStream): FastifyReply => {
     const { key, follow, type } = stream;
     request.route += ' (streaming)';
-    if (follow) admitFollower(followers, key.clientId, reply);
+    if (follow) admitFollowing(openStreams, key.clientId, reply);
     const mayContinue = createContinuation(request, stream, dependencies);
     const lines = readLines(stream, { ...dependencies, serialize, mayContinue, abort: () => reply.raw.destroy() });
     return reply
@@ -47,11 +47,11 @@ export function createResultStreams(dependencies: StreamDependencies, serialize:
   };
 }
 
-function admitFollower(followers: OpenWaits, clientId: string, reply: FastifyReply): void {
-  if (!followers.admit(clientId, FOLLOWERS_MAX, reply)) {
+function admitFollowing(openStreams: OpenWaits, clientId: string, reply: FastifyReply): void {
+  if (!openStreams.admit(clientId, FOLLOWING_MAX, reply)) {
     throw tooManyRequests(
-      FOLLOWERS_RETRY_AFTER_MS,
-      `At most ${FOLLOWERS_MAX} streams may follow results at a time: close one, or read page by page`,
+      FOLLOWING_RETRY_AFTER_MS,
+      `At most ${FOLLOWING_MAX} streams may follow results at a time: close one, or read page by page`,
     );
   }
   // While a bank is down the stream sends nothing, for longer than the server's timeout for idle connections.

@@ -4,7 +4,9 @@ import { damaged, type Parts } from './parts.ts';
 import { readXml } from './xml.ts';
 
 const AS_TEXT = 'format the column as text and type the values again';
-/** Nothing is converted to text: a number has lost the leading zeros of the account and, past 15 digits, its last ones. */
+/**
+ * Nothing is converted to text: a number has lost the leading zeros of the account and, past 15 digits, its last ones.
+ */
 const NUMBER = { fault: `is a number: ${AS_TEXT}` };
 const BOOLEAN = { fault: `is TRUE or FALSE: ${AS_TEXT}` };
 const DATE = { fault: `is a date: ${AS_TEXT}` };
@@ -47,7 +49,9 @@ const unescapeText = (text: string): string =>
 const STRINGS_MAX = 500_000;
 const TEXT_LENGTH_MAX = UPLOAD_BYTES_MAX;
 
-/** The texts that cells refer to by index (ECMA-376, part 1, section 18.4). Longer texts than a cell may have are cut. */
+/**
+ * The texts that cells refer to by index (ECMA-376, part 1, section 18.4). Longer texts than a cell may have are cut.
+ */
 export async function readSharedStrings(parts: Parts, name: string | null): Promise<readonly string[]> {
   const part = name === null ? null : await parts.open(name);
   const strings: string[] = [];

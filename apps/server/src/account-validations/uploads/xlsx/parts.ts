@@ -15,8 +15,8 @@ const PARTS_MAX = 4_096;
 /** All parts that are read, uncompressed. 50,000 rows of twelve columns take 45 MB. */
 const BYTES_MAX = 64 * 1024 * 1024;
 /**
- * Elements and attributes of all parts that are read. 50,000 rows of twelve columns have 3.6 million. Each takes about a
- * microsecond.
+ * Elements and attributes of all parts that are read. 50,000 rows of twelve columns have 3.6 million. Each takes about
+ * a microsecond.
  */
 const MARKUP_MAX = 5_000_000;
 

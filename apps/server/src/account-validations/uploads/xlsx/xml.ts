@@ -31,8 +31,8 @@ const TOKEN_LENGTH_MAX = 1024 * 1024;
 const OPTIONS = { strictEntities: true, position: false };
 
 /**
- * Reads a part as a stream, with one element in memory at a time. A DOCTYPE is rejected, and with it every entity that the
- * sender defines. @throws UnreadableUpload when the XML is not well-formed, and what `readers` throw
+ * Reads a part as a stream, with one element in memory at a time. A DOCTYPE is rejected, and with it every entity that
+ * the sender defines. @throws UnreadableUpload when the XML is not well-formed, and what `readers` throw
  */
 export async function readXml(
   part: Readable,
