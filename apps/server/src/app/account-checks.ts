@@ -23,8 +23,8 @@ export async function openAccountInquiries(
   return createAccountInquiries(options.rails, metrics, {
     onBreakerChange({ rail, bank, state }) {
       if (state === 'open')
-        log.warn({ rail, bank }, 'circuit breaker opened: account inquiries to this bank are paused');
-      else if (state === 'half_open') log.info({ rail, bank }, 'circuit breaker half open: sending one trial inquiry');
+        log.warn({ rail, bank }, 'circuit breaker opened: account inquiries to this bank are paused; will probe');
+      else if (state === 'half_open') log.info({ rail, bank }, 'circuit breaker half open: sending one probe inquiry');
       else log.info({ rail, bank }, 'circuit breaker closed: account inquiries to this bank resume');
     },
     // A restart during the day must not grant the day's quota a second time.
