@@ -45,15 +45,15 @@ describe('the access token', () => {
   });
 
   it('is another one each time', async () => {
-    assert.notEqual(await partner.authorise(), await partner.authorise());
+    assert.notEqual(await partner.authorize(), await partner.authorize());
   });
 
   it('opens the inquiries for its lifetime and not a moment longer', async () => {
-    await partner.authorise();
+    await partner.authorize();
     clock.advance(900_000 - 1);
-    assert.equal((await partner.inquire(EXTERNAL_PATH, BRI_ACCOUNT)).status, 200);
+    assert.equal((await partner.send(EXTERNAL_PATH, BRI_ACCOUNT)).status, 200);
     clock.advance(1);
-    const answer = await partner.inquire(EXTERNAL_PATH, BRI_ACCOUNT);
+    const answer = await partner.send(EXTERNAL_PATH, BRI_ACCOUNT);
     assert.equal(outcomeOf(answer), '401 4011601 Invalid Token (B2B)');
   });
 

@@ -7,16 +7,16 @@ describe('the account inquiries', () => {
   let close: () => Promise<void>;
   before(async () => {
     ({ partner, close } = await startBankWithPartner());
-    await partner.authorise();
+    await partner.authorize();
   });
   after(() => close());
 
   function inquireExternal(beneficiaryBankCode: unknown, beneficiaryAccountNo: unknown, others: object = {}) {
-    return partner.inquire(EXTERNAL_PATH, { beneficiaryBankCode, beneficiaryAccountNo, ...others });
+    return partner.send(EXTERNAL_PATH, { beneficiaryBankCode, beneficiaryAccountNo, ...others });
   }
 
   function inquireInternal(beneficiaryAccountNo: unknown, others: object = {}) {
-    return partner.inquire(INTERNAL_PATH, { beneficiaryAccountNo, ...others });
+    return partner.send(INTERNAL_PATH, { beneficiaryAccountNo, ...others });
   }
 
   it('describe an active account of this bank with its status and type (service 15)', async () => {
@@ -170,7 +170,7 @@ describe('the account inquiries', () => {
 
   it('refuse a signed body that is no JSON object', async () => {
     for (const bodyText of ['', 'null', '[]', '"text"', '{"beneficiaryAccountNo":"8888010001"', '{"a":1,}']) {
-      const answer = await partner.inquire(INTERNAL_PATH, {}, { bodyText });
+      const answer = await partner.send(INTERNAL_PATH, {}, { bodyText });
       assert.equal(outcomeOf(answer), '400 4001500 Bad Request', bodyText);
     }
   });
@@ -179,7 +179,7 @@ describe('the account inquiries', () => {
     const bodyText = Uint8Array.from(
       Buffer.from('{"beneficiaryAccountNo":"8888010001","partnerReferenceNo":"\xe9"}', 'latin1'),
     );
-    const answer = await partner.inquire(INTERNAL_PATH, {}, { bodyText });
+    const answer = await partner.send(INTERNAL_PATH, {}, { bodyText });
     assert.equal(outcomeOf(answer), '400 4001500 Bad Request');
   });
 });

@@ -21,7 +21,7 @@ const ACCOUNTS: Readonly<Record<Version, string>> = {
 let messages = 0;
 
 /** A right request, each time with new ids. */
-function rightRequest(version: Version, account = '8260371234'): string {
+function validRequest(version: Version, account = '8260371234'): string {
   messages += 1;
   return (
     '<?xml version="1.0" encoding="UTF-8"?>' +
@@ -38,7 +38,7 @@ function rightRequest(version: Version, account = '8260371234'): string {
 
 /** A right request with one thing replaced. */
 function changed(version: Version, part: string | RegExp, replacement: string): string {
-  const right = rightRequest(version);
+  const right = validRequest(version);
   const wrong = right.replace(part, replacement);
   assert.notEqual(wrong, right, `${String(part)} changes nothing`);
   return wrong;
@@ -48,7 +48,7 @@ for (const version of VERSIONS) {
   describe(`the simulated bank in the form acmt-${version}`, () => {
     let bank: RunningBank;
     before(async () => {
-      bank = await startBank({ ...partnerSettings(keys), form: `acmt-${version}`, partnerId: BIC }, clock.now);
+      bank = await startBank({ ...partnerSettings(keys), profile: `acmt-${version}`, partnerId: BIC }, clock.now);
     });
     after(() => bank.close());
 
@@ -72,7 +72,7 @@ for (const version of VERSIONS) {
     }
 
     it('reports an active account with its holder, and repeats what it was asked', async () => {
-      const request = rightRequest(version, '8888010001');
+      const request = validRequest(version, '8888010001');
       const { status, type, text } = await post(request);
       assert.equal(`${status} ${type}`, '200 application/xml; charset=utf-8');
       const account = ACCOUNTS[version].replace('8260371234', '8888010001');
@@ -100,17 +100,17 @@ for (const version of VERSIONS) {
     };
     for (const [ending, expected] of Object.entries(ENDINGS)) {
       it(`answers ${expected} for an account that ends in ${ending}`, async () => {
-        assert.equal(await outcome(rightRequest(version, `826037${ending}`)), expected);
+        assert.equal(await outcome(validRequest(version, `826037${ending}`)), expected);
       });
     }
 
     it('answers HTML for an account that ends in 0500, and nothing for one that ends in 0504', async () => {
-      const { status, type } = await post(rightRequest(version, '8260370500'));
+      const { status, type } = await post(validRequest(version, '8260370500'));
       assert.equal(`${status} ${type}`, '200 text/html; charset=utf-8');
       const silent = fetch(bank.baseUrl + PATH, {
         method: 'POST',
         headers: { 'Content-Type': 'application/xml' },
-        body: rightRequest(version, '8260370504'),
+        body: validRequest(version, '8260370504'),
         signal: AbortSignal.timeout(300),
       });
       await assert.rejects(silent, { name: 'TimeoutError' });
@@ -118,18 +118,18 @@ for (const version of VERSIONS) {
 
     it('takes what is left open: no declaration, line ends, blanks in tags, entities, a time five minutes off', async () => {
       assert.equal(await outcome(changed(version, /^<\?xml.*?\?>/, '')), '200 true');
-      assert.equal(await outcome(rightRequest(version).replaceAll('><', '>\n  <')), '200 true');
+      assert.equal(await outcome(validRequest(version).replaceAll('><', '>\n  <')), '200 true');
       assert.equal(await outcome(changed(version, '</MsgId>', '&amp;</MsgId >')), '200 true');
       assert.equal(await outcome(changed(version, 'T04:32:26', 'T04:27:27')), '200 true');
     });
 
     // Every element of a right request, by the text that it is.
-    const elements = [...rightRequest(version).matchAll(/<([A-Za-z]+)[^>]*>/g)].map(([, name = '']) => name).slice(1);
+    const elements = [...validRequest(version).matchAll(/<([A-Za-z]+)[^>]*>/g)].map(([, name = '']) => name).slice(1);
     for (const [index, name] of elements.entries()) {
       const nth = elements.slice(0, index).filter((each) => each === name).length;
 
       it(`refuses a request without its element ${index + 1}, ${name}`, async () => {
-        const editions = editionsOf(rightRequest(version), name, nth);
+        const editions = mutationsOf(validRequest(version), name, nth);
         for (const wrong of Object.values(editions)) assert.equal(await outcome(wrong), '400 FF01', wrong);
       });
     }
@@ -202,15 +202,15 @@ for (const version of VERSIONS) {
         'application/xmlx',
         '',
       ]) {
-        assert.equal(await outcome(rightRequest(version), { 'Content-Type': type }), '415 FF01', type);
+        assert.equal(await outcome(validRequest(version), { 'Content-Type': type }), '415 FF01', type);
       }
       const type = 'application/xml; charset="UTF-8"';
-      assert.equal(await outcome(rightRequest(version), { 'Content-Type': type }), '200 true');
+      assert.equal(await outcome(validRequest(version), { 'Content-Type': type }), '200 true');
     });
 
     it('refuses more than 16 KiB, and other paths', async () => {
       assert.equal(await outcome(changed(version, '<Assgnmt>', `<Assgnmt>${' '.repeat(16 * 1024)}`)), '413 FF01');
-      assert.equal((await post(rightRequest(version), {}, '/v1.0/account-inquiry-external')).status, 404);
+      assert.equal((await post(validRequest(version), {}, '/v1.0/account-inquiry-external')).status, 404);
     });
 
     it('reports that it does not know the agent, the scheme, or the bank', async () => {
@@ -220,7 +220,7 @@ for (const version of VERSIONS) {
     });
 
     it('reports a MsgId that was used before on the same day, but not one that it never took', async () => {
-      const request = rightRequest(version);
+      const request = validRequest(version);
       assert.equal(await outcome(request.replace(BIC, 'TIBAIDJY')), '200 false BNOR');
       assert.equal(await outcome(request), '200 true');
       assert.equal(await outcome(request), '200 false DUPL');
@@ -235,7 +235,7 @@ for (const version of VERSIONS) {
 }
 
 /** A request that breaks the rules of its `nth` element (from 0) of this name in each way that there is. */
-function editionsOf(request: string, name: string, nth: number) {
+function mutationsOf(request: string, name: string, nth: number) {
   const start = [...request.matchAll(new RegExp(`<${name}>`, 'g'))][nth]?.index ?? -1;
   assert.notEqual(start, -1);
   let depth = 0;

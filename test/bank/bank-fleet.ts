@@ -8,31 +8,31 @@ import { rsaKeys } from '../support/rsa-keys.ts';
 import { type ForkedBank, forkBank } from './bank-process.ts';
 import { createPartner, type Partner, partnerSettings } from './partner.ts';
 
-export function createFleet() {
+export function createBankProcesses() {
   const keys = rsaKeys();
   const folder = mkdtempSync(path.join(tmpdir(), 'tiba-bank-'));
   const started: number[] = [];
 
-  function remember(pid: number | undefined): void {
+  function track(pid: number | undefined): void {
     if (pid !== undefined) started.push(pid);
   }
 
   /** A partner with a token. */
-  async function meet(baseUrl: string): Promise<Partner> {
+  async function connectPartner(baseUrl: string): Promise<Partner> {
     const partner = createPartner(baseUrl, partnerSettings(keys), keys);
-    await partner.authorise();
+    await partner.authorize();
     return partner;
   }
 
   return {
     keys,
-    meet,
-    remember,
+    connectPartner,
+    track,
     pathOf: (file: string) => path.join(folder, file),
     async start(changes: NodeJS.ProcessEnv): Promise<ForkedBank & { partner: Partner }> {
       const bank = await forkBank(keys, changes);
-      remember(bank.child.pid);
-      return { ...bank, partner: await meet(bank.baseUrl) };
+      track(bank.child.pid);
+      return { ...bank, partner: await connectPartner(bank.baseUrl) };
     },
     async kill({ child }: ForkedBank): Promise<void> {
       const ended = once(child, 'exit');

@@ -12,13 +12,13 @@ const LOCAL_NOW = '2026-11-21T11:30:00';
 
 type Json = { [name: string]: unknown };
 
-interface HubAnswer {
+interface HubResponse {
   readonly status: number;
   readonly text: string;
   /** What the message is, by its header. */
   readonly definition: string;
   /** TxSts and reason of a report, or the location of a fault. */
-  readonly said: string;
+  readonly result: string;
 }
 
 const clock = createClock(NOW);
@@ -27,7 +27,7 @@ let serials = 0;
 
 before(async () => {
   const settings = partnerSettings(rsaKeys());
-  bank = await startBank({ ...settings, form: 'bi-fast', partnerId: PARTICIPANT }, clock.now);
+  bank = await startBank({ ...settings, profile: 'bi-fast', partnerId: PARTICIPANT }, clock.now);
 });
 after(() => bank?.close());
 
@@ -109,7 +109,7 @@ function changed(message: Json, path: string, value: unknown): Json {
 async function send(
   message: Json | string | Uint8Array<ArrayBuffer>,
   contentType = 'application/json',
-): Promise<HubAnswer> {
+): Promise<HubResponse> {
   const body =
     message instanceof Uint8Array ? message : typeof message === 'string' ? message : JSON.stringify(message);
   const response = await fetch(`${bank.baseUrl}/bi-fast`, {
@@ -120,14 +120,14 @@ async function send(
   });
   const text = await response.text();
   const answered = { status: response.status, text };
-  if (!text.startsWith('{"BusMsg"')) return { ...answered, definition: '', said: '' };
+  if (!text.startsWith('{"BusMsg"')) return { ...answered, definition: '', result: '' };
   const { AppHdr, Document } = JSON.parse(text).BusMsg;
   const transaction = Document.FIToFIPmtStsRpt?.TxInfAndSts[0];
-  const said =
+  const result =
     transaction === undefined
       ? Document.MessageReject.Rsn.ErrLctn
       : [transaction.TxSts, transaction.StsRsnInf?.[0].Rsn.Prtry].join(' ');
-  return { ...answered, definition: AppHdr.MsgDefIdr, said };
+  return { ...answered, definition: AppHdr.MsgDefIdr, result };
 }
 
 describe('an account enquiry', () => {
@@ -158,7 +158,7 @@ describe('an account enquiry', () => {
   it('is answered by what the last four digits of the account stand for', async () => {
     const told = { '0404': 'RJCT U101', '0410': 'RJCT U102', '0403': 'RJCT U110', '0503': 'RJCT U129' };
     for (const [ending, said] of Object.entries(told))
-      assert.equal((await send(enquiry(`826037${ending}`))).said, said);
+      assert.equal((await send(enquiry(`826037${ending}`))).result, said);
     assert.equal((await send(enquiry('8260370429'))).status, 429);
     const garbage = await send(enquiry('8260370500'));
     assert.match(`${garbage.status} ${garbage.text}`, /^200 <!DOCTYPE html>/);
@@ -167,8 +167,8 @@ describe('an account enquiry', () => {
   it('about an account of BCA finds none unless it has ten digits', async () => {
     const toBca = (account: string): Json =>
       changed(enquiry(account), 'BusMsg.Document.FIToFICstmrCdtTrf.CdtTrfTxInf.0.CdtrAgt', institution('CENAIDJA'));
-    assert.equal((await send(toBca('8888010001'))).said, 'ACTC U000');
-    assert.equal((await send(toBca('888801000'))).said, 'RJCT U101');
+    assert.equal((await send(toBca('8888010001'))).result, 'ACTC U000');
+    assert.equal((await send(toBca('888801000'))).result, 'RJCT U101');
   });
 });
 
@@ -259,34 +259,34 @@ for (const [what, write, members] of [
         for (const value of [undefined, null, ...values]) {
           const answered = await send(changed(write(), path, value));
           assert.equal(answered.definition, 'admi.002.001.01', JSON.stringify(value));
-          assert.equal(answered.said, path, JSON.stringify(value));
+          assert.equal(answered.result, path, JSON.stringify(value));
           assert.equal(answered.status, 200);
         }
-        assert.match((await send(write())).said, /^AC/);
+        assert.match((await send(write())).result, /^AC/);
       });
     }
 
     it('when it holds two transactions, or is of another kind', async () => {
       const at = what === 'an account enquiry' ? `${TRANSFER}.CdtTrfTxInf` : `${REQUEST}.TxInf`;
-      assert.equal((await send(changed(write(), at, [{}, {}]))).said, at);
+      assert.equal((await send(changed(write(), at, [{}, {}]))).result, at);
       for (const definition of ['pacs.008.001.10', 'pacs.002.001.10', 'acmt.023.001.03', '', undefined]) {
         const answered = await send(changed(write(), 'BusMsg.AppHdr.MsgDefIdr', definition));
-        assert.equal(answered.said, 'BusMsg.AppHdr.MsgDefIdr');
+        assert.equal(answered.result, 'BusMsg.AppHdr.MsgDefIdr');
       }
     });
 
     it('when it is no JSON object in UTF-8, or is not called so', async () => {
       const right = JSON.stringify(write());
       for (const body of [`[${right}]`, right.slice(1), 'null', '']) {
-        const { status, said } = await send(body);
-        assert.equal(`${status} ${said}`, '400 body');
+        const { status, result } = await send(body);
+        assert.equal(`${status} ${result}`, '400 body');
       }
       const { status } = await send(new Uint8Array(Buffer.from(right.replace('GNESIDJA', 'GN\u00c9SIDJA'), 'latin1')));
       assert.equal(status, 400);
       for (const contentType of ['text/plain', 'application/xml', 'application/json; charset=latin1']) {
         assert.equal((await send(right, contentType)).status, 415);
       }
-      assert.match((await send(right, 'application/json; charset=utf-8')).said, /^AC/);
+      assert.match((await send(right, 'application/json; charset=utf-8')).result, /^AC/);
     });
 
     it('when it is longer than 16 KiB, or comes to another address', async () => {
@@ -300,11 +300,11 @@ for (const [what, write, members] of [
 describe('a right message is rejected', () => {
   it('when its identifiers were used before on the same day: U149', async () => {
     const first = enquiry();
-    assert.equal((await send(first)).said, 'ACTC U000');
-    assert.equal((await send(first)).said, 'RJCT U149');
+    assert.equal((await send(first)).result, 'ACTC U000');
+    assert.equal((await send(first)).result, 'RJCT U149');
     const request = statusRequest();
-    assert.equal((await send(request)).said, 'ACSC U000');
-    assert.equal((await send(request)).said, 'RJCT U149');
+    assert.equal((await send(request)).result, 'ACSC U000');
+    assert.equal((await send(request)).result, 'RJCT U149');
   });
 
   it('when only one of its two identifiers is new: U149', async () => {
@@ -318,34 +318,34 @@ describe('a right message is rejected', () => {
       const first = enquiry();
       await send(first);
       const used = valueIn(first, one);
-      assert.equal((await send(changed(changed(enquiry(), one, used), other, used))).said, 'RJCT U149', one);
+      assert.equal((await send(changed(changed(enquiry(), one, used), other, used))).result, 'RJCT U149', one);
     }
   });
 
   it('and one that was none has used nothing up', async () => {
     const message = enquiry();
     assert.equal((await send(changed(message, `${TRANSACTION}.ChrgBr`, 'CRED'))).definition, 'admi.002.001.01');
-    assert.equal((await send(message)).said, 'ACTC U000');
+    assert.equal((await send(message)).result, 'ACTC U000');
   });
 
   it('when its sender is not the participant: U128', async () => {
     for (const message of [enquiry(), statusRequest()]) {
       const other = JSON.parse(JSON.stringify(message).replaceAll(PARTICIPANT, 'BMRIIDJA'));
       // The payment that is asked about may be anybody's.
-      assert.equal((await send(other)).said, 'RJCT U128');
+      assert.equal((await send(other)).result, 'RJCT U128');
     }
   });
 
   it('when the bank is not Indonesian: U124', async () => {
     const agent = `${TRANSACTION}.CdtrAgt.FinInstnId.Othr.Id`;
-    assert.equal((await send(changed(enquiry(), agent, 'DEUTDEFF'))).said, 'RJCT U124');
+    assert.equal((await send(changed(enquiry(), agent, 'DEUTDEFF'))).result, 'RJCT U124');
   });
 
   it('when its amount is none, or more than BI-FAST moves at once: U111, U112', async () => {
     const amount = `${TRANSACTION}.IntrBkSttlmAmt.value`;
-    assert.equal((await send(changed(enquiry(), amount, '0.00'))).said, 'RJCT U111');
-    assert.equal((await send(changed(enquiry(), amount, '250000000.00'))).said, 'ACTC U000');
-    assert.equal((await send(changed(enquiry(), amount, '250000000.01'))).said, 'RJCT U112');
+    assert.equal((await send(changed(enquiry(), amount, '0.00'))).result, 'RJCT U111');
+    assert.equal((await send(changed(enquiry(), amount, '250000000.00'))).result, 'ACTC U000');
+    assert.equal((await send(changed(enquiry(), amount, '250000000.01'))).result, 'RJCT U112');
   });
 });
 

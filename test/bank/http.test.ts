@@ -13,7 +13,7 @@ describe('the bank over HTTP', () => {
   let close: () => Promise<void>;
   before(async () => {
     ({ bank, partner, close } = await startBankWithPartner());
-    await partner.authorise();
+    await partner.authorize();
   });
   after(() => close());
 
@@ -47,8 +47,8 @@ describe('the bank over HTTP', () => {
       beneficiaryAccountNo: '8888010001',
       additionalInfo: { note: 'n'.repeat(bytes - frame) },
     });
-    assert.equal((await partner.inquire(INTERNAL_PATH, bodyOf(16 * 1024))).status, 200);
-    const answer = await partner.inquire(INTERNAL_PATH, bodyOf(16 * 1024 + 1));
+    assert.equal((await partner.send(INTERNAL_PATH, bodyOf(16 * 1024))).status, 200);
+    const answer = await partner.send(INTERNAL_PATH, bodyOf(16 * 1024 + 1));
     assert.equal(outcomeOf(answer), '400 4001500 Bad Request');
     assert.equal(answer.headers.get('connection'), 'close');
   });
@@ -59,8 +59,8 @@ describe('the bank over HTTP', () => {
       [EXTERNAL_PATH, { ...SILENT_ACCOUNT, beneficiaryBankCode: '002' }],
     ] as const) {
       const leaving = new AbortController();
-      const silent = partner.inquire(path, fields, { signal: leaving.signal });
-      const other = await partner.inquire(INTERNAL_PATH, { beneficiaryAccountNo: '8888010001' });
+      const silent = partner.send(path, fields, { signal: leaving.signal });
+      const other = await partner.send(INTERNAL_PATH, { beneficiaryAccountNo: '8888010001' });
       assert.equal(other.status, 200);
       leaving.abort();
       await assert.rejects(silent, { name: 'AbortError' });
@@ -82,10 +82,10 @@ describe('the bank over HTTP', () => {
 describe('close', () => {
   it('ends at once with requests hanging, and is harmless twice', async () => {
     const { partner, close } = await startBankWithPartner();
-    await partner.authorise();
-    const hanging = assert.rejects(partner.inquire(INTERNAL_PATH, SILENT_ACCOUNT), TypeError);
+    await partner.authorize();
+    const hanging = assert.rejects(partner.send(INTERNAL_PATH, SILENT_ACCOUNT), TypeError);
     // An answered request shows that the bank has taken the one before it.
-    await partner.inquire(INTERNAL_PATH, { beneficiaryAccountNo: '8888010001' });
+    await partner.send(INTERNAL_PATH, { beneficiaryAccountNo: '8888010001' });
     await close();
     await hanging;
     await close();

@@ -44,7 +44,7 @@ describe('an independent implementation agrees', () => {
     const { SnapBi }: { SnapBi: MidtransSigner } = createRequire(import.meta.url)('midtrans-client');
     const time = partner.timestamp();
     await assertTokenGiven(time, SnapBi.getAsymmetricSignatureSha256WithRsa(settings.clientKey, time, privateKeyPem));
-    const token = await partner.authorise();
+    const token = await partner.authorize();
     const { clientSecret } = settings;
     const signature = SnapBi.getSymmetricSignatureHmacSh512(token, ACCOUNT, 'post', EXTERNAL_PATH, clientSecret, time);
     await assertInquiryAnswered(time, signature);
@@ -58,7 +58,7 @@ describe('an independent implementation agrees', () => {
     }
     const time = partner.timestamp();
     await assertTokenGiven(time, signWithPrivateKey(`${settings.clientKey}|${time}`));
-    const token = await partner.authorise();
+    const token = await partner.authorize();
     const bodyHash = openssl(['dgst', '-sha256', '-binary'], JSON.stringify(ACCOUNT)).toString('hex');
     const signed = ['POST', EXTERNAL_PATH, token, bodyHash, time].join(':');
     const signature = openssl(['dgst', '-sha512', '-hmac', settings.clientSecret, '-binary'], signed);
@@ -72,7 +72,7 @@ describe('an independent implementation agrees', () => {
 
   async function assertInquiryAnswered(time: string, signature: string): Promise<void> {
     const headers = { 'X-TIMESTAMP': time, 'X-SIGNATURE': signature };
-    const answer = await partner.inquire(EXTERNAL_PATH, ACCOUNT, { headers });
+    const answer = await partner.send(EXTERNAL_PATH, ACCOUNT, { headers });
     assert.equal(answer.fields['responseCode'], '2001600');
   }
 });

@@ -5,11 +5,11 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, describe, it } from 'node:test';
-import { createFleet } from './bank-fleet.ts';
+import { createBankProcesses } from './bank-fleet.ts';
 import { BANK_MAIN, bankEnvironment } from './bank-process.ts';
-import { INTERBANK_ORDER, INTERBANK_PATH, orderTransfer, pushClock, sendToClock, statusOf } from './transfers.ts';
+import { advanceClock, INTERBANK_ORDER, INTERBANK_PATH, orderTransfer, sendToClock, statusOf } from './transfers.ts';
 
-const fleet = createFleet();
+const fleet = createBankProcesses();
 after(() => fleet.endAll());
 
 describe('a journal without room', () => {
@@ -22,16 +22,16 @@ describe('a journal without room', () => {
       env: { ...bankEnvironment(fleet.keys), BANK_JOURNAL_FILE: journal },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    fleet.remember(child.pid);
+    fleet.track(child.pid);
     const stderr = text(child.stderr);
     const [line] = await once(child.stdout, 'data', { signal: AbortSignal.timeout(20_000) });
     const [baseUrl = ''] = /http:\S+/.exec(String(line)) ?? [];
-    const partner = await fleet.meet(baseUrl);
+    const partner = await fleet.connectPartner(baseUrl);
 
     const codes: unknown[] = [];
     for (let index = 0; index < 40; index += 1) {
       const order = { ...INTERBANK_ORDER, partnerReferenceNo: `T-${index}` };
-      codes.push((await partner.inquire(INTERBANK_PATH, order)).fields['responseCode']);
+      codes.push((await partner.send(INTERBANK_PATH, order)).fields['responseCode']);
     }
     const taken = codes.indexOf('5001800');
     assert.ok(taken > 5 && taken < 35, `${taken} taken`);
@@ -44,14 +44,14 @@ describe('a journal without room', () => {
     let pushed = 0;
     while ((await sendToClock(baseUrl, '{"advance_seconds":1}')).status === 200) pushed += 1;
     assert.ok(pushed < 40);
-    assert.equal((await pushClock(baseUrl, 0)).advanced_seconds, pushed);
+    assert.equal((await advanceClock(baseUrl, 0)).advanced_seconds, pushed);
     const ended = once(child, 'exit');
     child.kill('SIGTERM');
     assert.deepEqual(await ended, [0, null]);
     assert.match(await stderr, /^The simulated bank cannot write to BANK_JOURNAL_FILE: /);
 
     const again = await fleet.start({ BANK_JOURNAL_FILE: journal });
-    assert.equal((await pushClock(again.baseUrl, 0)).advanced_seconds, pushed);
+    assert.equal((await advanceClock(again.baseUrl, 0)).advanced_seconds, pushed);
     assert.notEqual(await statusOf(again.partner, `T-${taken - 1}`), '4043601');
     await orderTransfer(again.partner, `T-${taken}`, '0001');
     await fleet.kill(again);
@@ -71,7 +71,7 @@ describe('a journal that cannot be used', () => {
         env: { ...bankEnvironment(fleet.keys), BANK_JOURNAL_FILE: file },
         stdio: ['ignore', 'ignore', 'pipe'],
       });
-      fleet.remember(child.pid);
+      fleet.track(child.pid);
       const [stderr, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
       assert.equal(code, 1);
       assert.match(stderr, sentence);

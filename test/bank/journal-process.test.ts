@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { createFleet } from './bank-fleet.ts';
+import { createBankProcesses } from './bank-fleet.ts';
 import { fieldsOf, startNotificationReceiver } from './notified-bank.ts';
-import { orderTransfer, pushClock, statusOf } from './transfers.ts';
+import { advanceClock, orderTransfer, statusOf } from './transfers.ts';
 
-const fleet = createFleet();
+const fleet = createBankProcesses();
 after(() => fleet.endAll());
 
 describe('the process of the bank, killed and started again', () => {
@@ -29,7 +29,7 @@ describe('the process of the bank, killed and started again', () => {
     assert.ok(answered.length >= 100);
 
     const again = await fleet.start({ BANK_JOURNAL_FILE: journal });
-    await pushClock(again.baseUrl, 20);
+    await advanceClock(again.baseUrl, 20);
     for (const reference of answered) assert.equal(await statusOf(again.partner, reference), '00', reference);
     await assert.rejects(orderTransfer(again.partner, answered[0] ?? '', '2020'), /4091801/);
     await fleet.kill(again);
@@ -42,9 +42,9 @@ describe('the process of the bank, killed and started again', () => {
       BANK_NOTIFY_URL: receiver.notifyUrl.href,
     };
     const bank = await fleet.start(settings);
-    await pushClock(bank.baseUrl, 60);
+    await advanceClock(bank.baseUrl, 60);
     await orderTransfer(bank.partner, 'SENT', '0001');
-    await pushClock(bank.baseUrl, 2);
+    await advanceClock(bank.baseUrl, 2);
     await receiver.untilReceived(1);
     await orderTransfer(bank.partner, 'LATER', '2030');
     await orderTransfer(bank.partner, 'MISSED', '0001');
@@ -56,10 +56,10 @@ describe('the process of the bank, killed and started again', () => {
     const again = await fleet.start(settings);
     assert.equal(await statusOf(again.partner, 'MISSED'), '00');
     assert.equal(await statusOf(again.partner, 'LATER'), '03');
-    assert.equal((await pushClock(again.baseUrl, 1800)).advanced_seconds, 1862);
+    assert.equal((await advanceClock(again.baseUrl, 1800)).advanced_seconds, 1862);
     await receiver.untilReceived(2);
     await orderTransfer(again.partner, 'MARKER', '0001');
-    await pushClock(again.baseUrl, 2);
+    await advanceClock(again.baseUrl, 2);
     await receiver.untilReceived(3);
     assert.deepEqual(
       receiver.requests.map((request) => fieldsOf(request)['originalPartnerReferenceNo']),

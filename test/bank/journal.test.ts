@@ -10,7 +10,7 @@ import { TRANSFER_SCENARIOS } from '../../apps/bank/src/transfers/scenario.ts';
 import { openTransfers, type Transfers } from '../../apps/bank/src/transfers/transfers.ts';
 import { rsaKeys } from '../support/rsa-keys.ts';
 import { createClock, createPartner, partnerSettings } from './partner.ts';
-import { INTERBANK_ORDER, orderTransfer, pushClock, statusOf } from './transfers.ts';
+import { advanceClock, INTERBANK_ORDER, orderTransfer, statusOf } from './transfers.ts';
 
 const START = '2026-11-21T10:30:24+07:00';
 const seed = Number(process.env['FC_SEED'] ?? Date.now() % 2 ** 31);
@@ -52,22 +52,22 @@ describe('the journal', () => {
     const settings = { ...partnerSettings(keys), journalFile: newFile() };
     const first = await startBank(settings, clock.now);
     const before = createPartner(first.baseUrl, settings, keys, clock.now);
-    await before.authorise();
+    await before.authorize();
     await orderTransfer(before, 'FAST', '4309');
     const referenceNo = await orderTransfer(before, 'SLOW "ß\n\u2028', '2030');
-    const pushed = await pushClock(first.baseUrl, 1700);
+    const pushed = await advanceClock(first.baseUrl, 1700);
     await first.close();
 
     const second = await startBank(settings, clock.now);
     try {
       const partner = createPartner(second.baseUrl, settings, keys, clock.now);
-      await partner.authorise();
-      assert.deepEqual(await pushClock(second.baseUrl, 0), pushed);
+      await partner.authorize();
+      assert.deepEqual(await advanceClock(second.baseUrl, 0), pushed);
       assert.equal(await statusOf(partner, 'FAST'), '06 4031809');
       assert.equal(await statusOf(partner, 'SLOW "ß\n\u2028'), '03');
       await assert.rejects(orderTransfer(partner, 'FAST', '4309'), /4091801/);
       clock.advance(100_000);
-      const { fields } = await partner.inquire('/v1.0/transfer/status', {
+      const { fields } = await partner.send('/v1.0/transfer/status', {
         originalReferenceNo: referenceNo,
         serviceCode: '18',
       });

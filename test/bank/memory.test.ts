@@ -28,7 +28,7 @@ describe('what the bank remembers', () => {
     const tokens = createTokens(HOUR_MS, 3);
     const issued = Array.from({ length: 4 }, () => tokens.issue(NOON_MS));
     assert.deepEqual(
-      issued.map((token) => tokens.isAlive(token, NOON_MS)),
+      issued.map((token) => tokens.isValid(token, NOON_MS)),
       [false, true, true, true],
     );
   });
@@ -36,8 +36,8 @@ describe('what the bank remembers', () => {
   it('of tokens ends with their lifetime', () => {
     const tokens = createTokens(HOUR_MS);
     const token = tokens.issue(NOON_MS);
-    assert.ok(tokens.isAlive(token, NOON_MS + HOUR_MS - 1));
-    assert.equal(tokens.isAlive(token, NOON_MS + HOUR_MS), false);
+    assert.ok(tokens.isValid(token, NOON_MS + HOUR_MS - 1));
+    assert.equal(tokens.isValid(token, NOON_MS + HOUR_MS), false);
   });
 
   it('of transfers are the latest ones, up to a ceiling, by either reference', () => {

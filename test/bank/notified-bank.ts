@@ -5,7 +5,7 @@ import type { TestContext } from 'node:test';
 import type { BankSettings } from '../../apps/bank/src/settings.ts';
 import { type HttpReceiver, type ReceivedRequest, startHttpReceiver } from '../support/http-receiver.ts';
 import { createClock, startBankWithPartner } from './partner.ts';
-import { pushClock } from './transfers.ts';
+import { advanceClock } from './transfers.ts';
 
 export const START = '2026-11-21T10:30:24+07:00';
 
@@ -57,6 +57,6 @@ export async function setUp(context: TestContext, options: { react?: Reaction; n
     notifyUrl: receiver.notifyUrl,
   });
   context.after(() => close());
-  await partner.authorise();
-  return { receiver, partner, bank, push: (seconds: number) => pushClock(bank.baseUrl, seconds) };
+  await partner.authorize();
+  return { receiver, partner, bank, push: (seconds: number) => advanceClock(bank.baseUrl, seconds) };
 }

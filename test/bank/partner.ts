@@ -10,7 +10,7 @@ export const TOKEN_PATH = '/v1.0/access-token/b2b';
 export const INTERNAL_PATH = '/v1.0/account-inquiry-internal';
 export const EXTERNAL_PATH = '/v1.0/account-inquiry-external';
 
-export interface BankAnswer {
+export interface BankResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
@@ -33,7 +33,7 @@ export function partnerSettings(keys: RsaKeys): BankSettings {
   return {
     host: '127.0.0.1',
     port: 0,
-    form: 'snap',
+    profile: 'snap',
     clientKey: 'tiba-test-client',
     clientSecret: 'a secret of the test partner',
     clientPublicKey: keys.publicKey,
@@ -96,7 +96,7 @@ export function createPartner(
     return new Date(now()).toISOString().replace(/\.\d{3}Z$/, 'Z');
   }
 
-  async function requestToken(change: Change = {}): Promise<BankAnswer> {
+  async function requestToken(change: Change = {}): Promise<BankResponse> {
     const time = change.headers?.['X-TIMESTAMP'] ?? timestamp();
     const signed = Buffer.from(`${settings.clientKey}|${time}`);
     const headers = {
@@ -109,7 +109,7 @@ export function createPartner(
     return post(tokenPath, { ...headers, ...change.headers }, body, change.signal);
   }
 
-  async function authorise(change: Change = {}): Promise<string> {
+  async function authorize(change: Change = {}): Promise<string> {
     const { fields } = await requestToken(change);
     accessToken = String(fields['accessToken']);
     return accessToken;
@@ -123,7 +123,7 @@ export function createPartner(
   }
 
   /** An inquiry that is right in everything but what `change` says; the token comes from `authorise`. */
-  async function inquire(endpoint: string, fields: object, change: Change = {}): Promise<BankAnswer> {
+  async function send(endpoint: string, fields: object, change: Change = {}): Promise<BankResponse> {
     const body = change.bodyText ?? JSON.stringify(fields);
     const time = change.headers?.['X-TIMESTAMP'] ?? timestamp();
     externalIds += 1;
@@ -144,7 +144,7 @@ export function createPartner(
     headers: HeaderChanges,
     body: string | Uint8Array<ArrayBuffer>,
     signal?: AbortSignal,
-  ): Promise<BankAnswer> {
+  ): Promise<BankResponse> {
     const present = Object.entries(headers).filter((entry): entry is [string, string] => entry[1] !== undefined);
     const response = await fetch(baseUrl + endpoint, {
       method: 'POST',
@@ -157,7 +157,7 @@ export function createPartner(
     return { status: response.status, headers: response.headers, text, fields: parseFields(text) };
   }
 
-  return { settings, requestToken, authorise, inquire, timestamp, symmetricSignature };
+  return { settings, requestToken, authorize, send, timestamp, symmetricSignature };
 }
 
 function parseFields(text: string): Readonly<Record<string, unknown>> {
@@ -165,6 +165,6 @@ function parseFields(text: string): Readonly<Record<string, unknown>> {
 }
 
 /** HTTP status, response code and message in one line, for comparing. */
-export function outcomeOf(answer: BankAnswer): string {
-  return [answer.status, answer.fields['responseCode'], answer.fields['responseMessage']].join(' ');
+export function outcomeOf(response: BankResponse): string {
+  return [response.status, response.fields['responseCode'], response.fields['responseMessage']].join(' ');
 }

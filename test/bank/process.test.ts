@@ -46,9 +46,9 @@ async function ending(child: ChildProcess): Promise<{ code: unknown; stdout: str
 /** Leaves a request hanging at the bank; resolves once the bank has taken it. */
 async function leaveHanging(baseUrl: string): Promise<void> {
   const partner = createPartner(baseUrl, partnerSettings(keys), keys);
-  await partner.authorise();
-  partner.inquire(INTERNAL_PATH, { beneficiaryAccountNo: '8888010504' }).catch(() => {});
-  await partner.inquire(INTERNAL_PATH, { beneficiaryAccountNo: '8888010001' });
+  await partner.authorize();
+  partner.send(INTERNAL_PATH, { beneficiaryAccountNo: '8888010504' }).catch(() => {});
+  await partner.send(INTERNAL_PATH, { beneficiaryAccountNo: '8888010001' });
 }
 
 describe('the bank as a process', () => {

@@ -9,7 +9,7 @@ import {
 } from '../../apps/bank/src/transfers/scenario.ts';
 
 /** One line for each course, the usual one last. */
-export function courseRows(): string[] {
+export function scenarioRows(): string[] {
   return [...TRANSFER_SCENARIOS, DEFAULT_SCENARIO].map((course) => {
     const ending = course === DEFAULT_SCENARIO ? course.ending : `\`${course.ending}\``;
     const cells = [ending, course.outcome, printSteps(course.inquiry), printReason(course), printNotifications(course)];

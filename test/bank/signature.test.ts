@@ -18,59 +18,59 @@ describe('the symmetric signature', () => {
   let close: () => Promise<void>;
   before(async () => {
     ({ partner, close } = await startBankWithPartner());
-    await partner.authorise();
+    await partner.authorize();
   });
   after(() => close());
 
   it('covers the minified body: the sent one may be printed with whitespace', async () => {
     const bodySent = JSON.stringify(ACCOUNT, null, '\r\n\t ');
-    assert.equal((await partner.inquire(EXTERNAL_PATH, ACCOUNT, { bodySent })).status, 200);
+    assert.equal((await partner.send(EXTERNAL_PATH, ACCOUNT, { bodySent })).status, 200);
   });
 
   it('covers whitespace inside strings', async () => {
     const bodySent = JSON.stringify({ ...ACCOUNT, partnerReferenceNo: 'AB' });
-    const answer = await partner.inquire(EXTERNAL_PATH, { ...ACCOUNT, partnerReferenceNo: 'A B' }, { bodySent });
+    const answer = await partner.send(EXTERNAL_PATH, { ...ACCOUNT, partnerReferenceNo: 'A B' }, { bodySent });
     assert.equal(outcomeOf(answer), REFUSED);
   });
 
   it('covers the order of members', async () => {
     const bodySent = JSON.stringify(Object.fromEntries(Object.entries(ACCOUNT).toReversed()));
-    assert.equal(outcomeOf(await partner.inquire(EXTERNAL_PATH, ACCOUNT, { bodySent })), REFUSED);
+    assert.equal(outcomeOf(await partner.send(EXTERNAL_PATH, ACCOUNT, { bodySent })), REFUSED);
   });
 
   it('covers every value: a changed digit is refused', async () => {
     const bodySent = JSON.stringify({ ...ACCOUNT, beneficiaryAccountNo: '888801000157509' });
-    assert.equal(outcomeOf(await partner.inquire(EXTERNAL_PATH, ACCOUNT, { bodySent })), REFUSED);
+    assert.equal(outcomeOf(await partner.send(EXTERNAL_PATH, ACCOUNT, { bodySent })), REFUSED);
   });
 
   it('covers names outside ASCII', async () => {
-    const answer = await partner.inquire(EXTERNAL_PATH, { ...ACCOUNT, partnerReferenceNo: 'gaji é 給料 💸' });
+    const answer = await partner.send(EXTERNAL_PATH, { ...ACCOUNT, partnerReferenceNo: 'gaji é 給料 💸' });
     assert.equal(answer.fields['partnerReferenceNo'], 'gaji é 給料 💸');
   });
 
   it('covers the query of the path', async () => {
-    assert.equal((await partner.inquire(`${EXTERNAL_PATH}?trace=1&b=%2F`, ACCOUNT)).status, 200);
+    assert.equal((await partner.send(`${EXTERNAL_PATH}?trace=1&b=%2F`, ACCOUNT)).status, 200);
     const { headers } = signedFor(`${EXTERNAL_PATH}?trace=1`);
-    assert.equal(outcomeOf(await partner.inquire(`${EXTERNAL_PATH}?trace=2`, ACCOUNT, { headers })), REFUSED);
+    assert.equal(outcomeOf(await partner.send(`${EXTERNAL_PATH}?trace=2`, ACCOUNT, { headers })), REFUSED);
   });
 
   it('covers the path: one for the internal inquiry is refused at the external one', async () => {
     const { headers } = signedFor(INTERNAL_PATH);
-    assert.equal(outcomeOf(await partner.inquire(EXTERNAL_PATH, ACCOUNT, { headers })), REFUSED);
+    assert.equal(outcomeOf(await partner.send(EXTERNAL_PATH, ACCOUNT, { headers })), REFUSED);
   });
 
   it('covers X-TIMESTAMP', async () => {
     const time = partner.timestamp();
     const headers = { 'X-SIGNATURE': partner.symmetricSignature(EXTERNAL_PATH, JSON.stringify(ACCOUNT), time) };
     const other = new Date(Date.parse(time) + 1000).toISOString().replace('.000Z', 'Z');
-    const answer = await partner.inquire(EXTERNAL_PATH, ACCOUNT, { headers: { ...headers, 'X-TIMESTAMP': other } });
+    const answer = await partner.send(EXTERNAL_PATH, ACCOUNT, { headers: { ...headers, 'X-TIMESTAMP': other } });
     assert.equal(outcomeOf(answer), REFUSED);
   });
 
   it('covers the token: another living one is refused', async () => {
     const { headers } = signedFor(EXTERNAL_PATH);
-    await partner.authorise();
-    assert.equal(outcomeOf(await partner.inquire(EXTERNAL_PATH, ACCOUNT, { headers })), REFUSED);
+    await partner.authorize();
+    assert.equal(outcomeOf(await partner.send(EXTERNAL_PATH, ACCOUNT, { headers })), REFUSED);
   });
 
   const spellings: [name: string, respell: (signature: string) => string][] = [
@@ -91,14 +91,14 @@ describe('the symmetric signature', () => {
           return respell(signature);
         });
         if (headers['X-SIGNATURE'] === right) continue;
-        assert.equal(outcomeOf(await partner.inquire(endpoint, ACCOUNT, { headers })), REFUSED);
+        assert.equal(outcomeOf(await partner.send(endpoint, ACCOUNT, { headers })), REFUSED);
         break;
       }
     });
   }
 
   it('is judged before the body: a stranger learns nothing about fields', async () => {
-    const answer = await partner.inquire(EXTERNAL_PATH, {}, withHeader('X-SIGNATURE', 'forged'));
+    const answer = await partner.send(EXTERNAL_PATH, {}, withHeader('X-SIGNATURE', 'forged'));
     assert.equal(outcomeOf(answer), REFUSED);
   });
 

@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import type { RunningBank } from '../../apps/bank/src/server.ts';
 import { isLoopback } from '../../apps/bank/src/simulation/advance-clock.ts';
 import { createClock, type Partner, startBankWithPartner } from './partner.ts';
-import { orderTransfer, pushClock, sendToClock, statusOf } from './transfers.ts';
+import { advanceClock, orderTransfer, sendToClock, statusOf } from './transfers.ts';
 
 const START = '2026-11-21T03:30:24.000Z';
 const HUNDRED_YEARS_SECONDS = 100 * 365 * 24 * 60 * 60;
@@ -16,21 +16,21 @@ describe('the clock of transfers', () => {
   let close: () => Promise<void>;
   before(async () => {
     ({ bank, partner, close } = await startBankWithPartner(clock.now));
-    await partner.authorise();
+    await partner.authorize();
   });
   after(() => close());
 
   it('shows the real time until it is pushed, then what it was pushed by in all', async () => {
-    assert.deepEqual(await pushClock(bank.baseUrl, 0), { now: START, advanced_seconds: 0 });
-    const first = await pushClock(bank.baseUrl, 90);
+    assert.deepEqual(await advanceClock(bank.baseUrl, 0), { now: START, advanced_seconds: 0 });
+    const first = await advanceClock(bank.baseUrl, 90);
     assert.deepEqual(first, { now: '2026-11-21T03:31:54.000Z', advanced_seconds: 90 });
     clock.advance(1500);
-    const second = await pushClock(bank.baseUrl, 1800);
+    const second = await advanceClock(bank.baseUrl, 1800);
     assert.deepEqual(second, { now: '2026-11-21T04:01:55.500Z', advanced_seconds: 1890 });
   });
 
   it('leaves the real time to timestamps, tokens and external ids', async () => {
-    await pushClock(bank.baseUrl, 7 * 24 * 60 * 60);
+    await advanceClock(bank.baseUrl, 7 * 24 * 60 * 60);
     const answer = await partner.requestToken();
     assert.equal(answer.status, 200);
     assert.equal(answer.headers.get('x-timestamp'), '2026-11-21T10:30:25+07:00');
@@ -53,13 +53,13 @@ describe('the clock of transfers', () => {
     `{"advance_seconds":60,"note":"${'n'.repeat(16 * 1024)}"}`,
   ];
   it('is not moved by a malformed push', async () => {
-    const before = await pushClock(bank.baseUrl, 0);
+    const before = await advanceClock(bank.baseUrl, 0);
     for (const body of malformed) {
       const response = await sendToClock(bank.baseUrl, body);
       assert.equal(response.status, 400, body.slice(0, 60));
       assert.match(await response.text(), /^\{"error":"advance_seconds must be a whole number from 0 to \d+\."\}$/);
     }
-    assert.deepEqual(await pushClock(bank.baseUrl, 0), before);
+    assert.deepEqual(await advanceClock(bank.baseUrl, 0), before);
   });
 
   it('is not moved by what a web page may send unasked', async () => {
@@ -73,8 +73,8 @@ describe('the clock of transfers', () => {
   });
 
   it('goes a hundred years at the most', async () => {
-    const { advanced_seconds: pushedSeconds } = await pushClock(bank.baseUrl, 0);
-    await pushClock(bank.baseUrl, HUNDRED_YEARS_SECONDS - pushedSeconds);
+    const { advanced_seconds: pushedSeconds } = await advanceClock(bank.baseUrl, 0);
+    await advanceClock(bank.baseUrl, HUNDRED_YEARS_SECONDS - pushedSeconds);
     assert.equal((await sendToClock(bank.baseUrl, '{"advance_seconds":1}')).status, 400);
   });
 });

@@ -19,7 +19,7 @@ const BI_FAST = {
 const MANDIRI_BI_FAST = { switcher: 'BIFAST', inquiryType: '1', categoryPurpose: '51001' };
 
 /** The bank in one of its forms, and the right requests to it. */
-interface Form {
+interface ProfileFixture {
   readonly form: BankProfileName;
   readonly token: string;
   readonly internal: string | null;
@@ -29,7 +29,7 @@ interface Form {
   readonly other: Record<string, unknown>;
 }
 
-const STANDARD: Form = {
+const STANDARD: ProfileFixture = {
   form: 'snap',
   token: '/v1.0/access-token/b2b',
   internal: '/v1.0/account-inquiry-internal',
@@ -39,7 +39,7 @@ const STANDARD: Form = {
   other: { ...OTHER_ACCOUNT, beneficiaryBankCode: 'BNINIDJA' },
 };
 
-const BCA: Form = {
+const BCA: ProfileFixture = {
   ...STANDARD,
   form: 'snap-bca',
   token: '/openapi/v1.0/access-token/b2b',
@@ -48,22 +48,26 @@ const BCA: Form = {
   headers: { 'CHANNEL-ID': '95051' },
   other: { ...STANDARD.other, additionalInfo: SWITCHER },
 };
-const BRI: Form = { ...STANDARD, form: 'snap-bri', internal: '/intrabank/snap/v1.0/account-inquiryinternal' };
-const MANDIRI: Form = { ...STANDARD, form: 'snap-mandiri' };
-const MIDTRANS: Form = {
+const BRI: ProfileFixture = { ...STANDARD, form: 'snap-bri', internal: '/intrabank/snap/v1.0/account-inquiryinternal' };
+const MANDIRI: ProfileFixture = { ...STANDARD, form: 'snap-mandiri' };
+const MIDTRANS: ProfileFixture = {
   ...STANDARD,
   form: 'snap-midtrans',
   internal: null,
   other: { ...OTHER_ACCOUNT, beneficiaryBankCode: '0090010' },
 };
 
-interface Meeting {
+interface ProfileClient {
   own(fields?: object, change?: Change): Promise<string>;
   other(fields?: object, change?: Change): Promise<string>;
   at(path: string): Promise<string>;
 }
 
-async function meet(context: TestContext, form: Form, changes: Partial<BankSettings> = {}): Promise<Meeting> {
+async function startProfile(
+  context: TestContext,
+  form: ProfileFixture,
+  changes: Partial<BankSettings> = {},
+): Promise<ProfileClient> {
   const settings = { ...partnerSettings(keys), form: form.form, ...changes };
   const bank = await startBank(settings);
   context.after(() => bank.close());
@@ -71,9 +75,9 @@ async function meet(context: TestContext, form: Form, changes: Partial<BankSetti
   const time = (): Record<string, string> =>
     form.form === 'snap-midtrans' ? { 'X-TIMESTAMP': new Date().toISOString() } : {};
   const change: Change = { headers: { ...form.headers, ...time() } };
-  await partner.authorise({ headers: time() });
+  await partner.authorize({ headers: time() });
   const inquire = async (path: string, body: object, more: Change = {}): Promise<string> =>
-    outcomeOf(await partner.inquire(path, body, { ...more, headers: { ...change.headers, ...more.headers } }));
+    outcomeOf(await partner.send(path, body, { ...more, headers: { ...change.headers, ...more.headers } }));
   return {
     own: (body = {}, more) => inquire(form.internal ?? STANDARD.internal ?? '', { ...form.own, ...body }, more),
     other: (body = {}, more) => inquire(form.external, { ...form.other, ...body }, more),
@@ -86,14 +90,14 @@ const withHeaders = (headers: Record<string, string>): Change => ({ headers });
 describe('the simulated bank in the form', () => {
   for (const form of [STANDARD, BCA, BRI, MANDIRI, MIDTRANS]) {
     it(`${form.form} answers what is right`, async (context) => {
-      const { own, other } = await meet(context, form);
+      const { own, other } = await startProfile(context, form);
       assert.equal(await other(), '200 2001600 Successful');
       const withoutOwn = '404 4040002 Invalid Routing';
       assert.equal(await own(), form.internal === null ? withoutOwn : '200 2001500 Successful');
     });
 
     it(`${form.form} wants the ORIGIN that was agreed, if one was`, async (context) => {
-      const { other } = await meet(context, form, { origin: 'tiba.example' });
+      const { other } = await startProfile(context, form, { origin: 'tiba.example' });
       assert.equal(await other(), '400 4001602 Invalid Mandatory Field {ORIGIN}');
       assert.equal(await other({}, withHeaders({ ORIGIN: 'else.example' })), '401 4011600 Unauthorized. [ORIGIN]');
       assert.equal(
@@ -105,7 +109,7 @@ describe('the simulated bank in the form', () => {
   }
 
   it('snap-bca is as strict as BCA', async (context) => {
-    const { own, other, at } = await meet(context, BCA);
+    const { own, other, at } = await startProfile(context, BCA);
     const format = (field: string): string => `400 4001601 Invalid Field Format {${field}}`;
     const missing = (field: string): string => `400 4001602 Invalid Mandatory Field {${field}}`;
     const refused: readonly [Promise<string>, string][] = [
@@ -141,7 +145,7 @@ describe('the simulated bank in the form', () => {
   });
 
   it('snap-bri is as strict as BRI', async (context) => {
-    const { own, at } = await meet(context, BRI);
+    const { own, at } = await startProfile(context, BRI);
     assert.equal(await at('/v1.0/account-inquiry-internal'), '404 4040002 Invalid Routing');
     assert.equal(
       await own({ beneficiaryAccountNo: '8888010001575081' }),
@@ -151,7 +155,7 @@ describe('the simulated bank in the form', () => {
   });
 
   it('snap-mandiri is as strict as Mandiri', async (context) => {
-    const { other } = await meet(context, MANDIRI);
+    const { other } = await startProfile(context, MANDIRI);
     const format = (field: string): string => `400 4001601 Invalid Field Format {${field}}`;
     assert.equal(await other({}, withHeaders({ 'X-EXTERNAL-ID': '1'.repeat(20) })), format('X-EXTERNAL-ID'));
     assert.equal(await other({}, withHeaders({ 'X-PARTNER-ID': 'T'.repeat(17) })), format('X-PARTNER-ID'));
@@ -170,7 +174,7 @@ describe('the simulated bank in the form', () => {
   });
 
   it('snap-midtrans is as strict as Midtrans', async (context) => {
-    const { other } = await meet(context, MIDTRANS);
+    const { other } = await startProfile(context, MIDTRANS);
     const format = (field: string): string => `400 4001601 Invalid Field Format {${field}}`;
     assert.equal(await other({}, withHeaders({ 'X-TIMESTAMP': '2026-11-21T10:30:24+07:00' })), format('X-TIMESTAMP'));
     assert.equal(await other({}, withHeaders({ 'X-TIMESTAMP': '2026-11-21T03:30:24Z' })), format('X-TIMESTAMP'));

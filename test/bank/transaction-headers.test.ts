@@ -20,7 +20,7 @@ describe('the headers of an inquiry', () => {
   let close: () => Promise<void>;
   before(async () => {
     ({ partner, close } = await startBankWithPartner(clock.now));
-    await partner.authorise();
+    await partner.authorize();
   });
   after(() => close());
 
@@ -34,7 +34,7 @@ describe('the headers of an inquiry', () => {
     'CHANNEL-ID',
   ]) {
     it(`must have ${name}`, async () => {
-      const answer = await partner.inquire(INTERNAL_PATH, ACCOUNT, withHeader(name));
+      const answer = await partner.send(INTERNAL_PATH, ACCOUNT, withHeader(name));
       assert.equal(outcomeOf(answer), `400 4001502 Invalid Mandatory Field {${name}}`);
     });
   }
@@ -62,12 +62,12 @@ describe('the headers of an inquiry', () => {
   ];
   for (const [guarantee, change, outcome] of refusals) {
     it(guarantee, async () => {
-      assert.equal(outcomeOf(await partner.inquire(INTERNAL_PATH, ACCOUNT, change)), outcome);
+      assert.equal(outcomeOf(await partner.send(INTERNAL_PATH, ACCOUNT, change)), outcome);
     });
   }
 
   it('allow an X-EXTERNAL-ID of 36 digits', async () => {
-    const answer = await partner.inquire(INTERNAL_PATH, ACCOUNT, withHeader('X-EXTERNAL-ID', '2'.repeat(36)));
+    const answer = await partner.send(INTERNAL_PATH, ACCOUNT, withHeader('X-EXTERNAL-ID', '2'.repeat(36)));
     assert.equal(answer.status, 200);
   });
 });
@@ -78,7 +78,7 @@ describe('X-TIMESTAMP', () => {
   let close: () => Promise<void>;
   before(async () => {
     ({ partner, close } = await startBankWithPartner(() => clock.now()));
-    await partner.authorise();
+    await partner.authorize();
   });
   after(() => close());
 
@@ -95,21 +95,21 @@ describe('X-TIMESTAMP', () => {
   ];
   for (const time of malformed) {
     it(`is refused in the form ${time}`, async () => {
-      const answer = await partner.inquire(INTERNAL_PATH, ACCOUNT, withHeader('X-TIMESTAMP', time));
+      const answer = await partner.send(INTERNAL_PATH, ACCOUNT, withHeader('X-TIMESTAMP', time));
       assert.equal(outcomeOf(answer), '400 4001501 Invalid Field Format {X-TIMESTAMP}');
     });
   }
 
   for (const time of ['2026-11-21T10:35:24+07:00', '2026-11-21T10:25:24+07:00', '2026-11-21T03:35:24Z']) {
     it(`is accepted at the edge of the tolerance, ${time}`, async () => {
-      const answer = await partner.inquire(INTERNAL_PATH, ACCOUNT, withHeader('X-TIMESTAMP', time));
+      const answer = await partner.send(INTERNAL_PATH, ACCOUNT, withHeader('X-TIMESTAMP', time));
       assert.equal(answer.status, 200);
     });
   }
 
   for (const time of ['2026-11-21T10:35:25+07:00', '2026-11-21T10:25:23+07:00', '2026-11-21T10:30:24Z']) {
     it(`is refused beyond the tolerance, ${time}, although signed`, async () => {
-      const inquiry = await partner.inquire(INTERNAL_PATH, ACCOUNT, withHeader('X-TIMESTAMP', time));
+      const inquiry = await partner.send(INTERNAL_PATH, ACCOUNT, withHeader('X-TIMESTAMP', time));
       assert.equal(outcomeOf(inquiry), '401 4011500 Unauthorized. [X-TIMESTAMP]');
       const token = await partner.requestToken(withHeader('X-TIMESTAMP', time));
       assert.equal(outcomeOf(token), '401 4017300 Unauthorized. [X-TIMESTAMP]');
@@ -117,7 +117,7 @@ describe('X-TIMESTAMP', () => {
   }
 
   it('of an answer is the time in Jakarta, also when the request is refused', async () => {
-    const answer = await partner.inquire(INTERNAL_PATH, {}, withHeader('X-TIMESTAMP', 'never'));
+    const answer = await partner.send(INTERNAL_PATH, {}, withHeader('X-TIMESTAMP', 'never'));
     assert.equal(answer.headers.get('x-timestamp'), START);
     clock = createClock('2026-12-31T23:00:00Z');
     assert.equal((await partner.requestToken()).headers.get('x-timestamp'), '2027-01-01T06:00:00+07:00');
@@ -130,40 +130,40 @@ describe('X-EXTERNAL-ID', () => {
   let close: () => Promise<void>;
   before(async () => {
     ({ partner, close } = await startBankWithPartner(clock.now));
-    await partner.authorise();
+    await partner.authorize();
   });
   after(() => close());
 
   it('may be used once a day, whatever the service', async () => {
     const change = withHeader('X-EXTERNAL-ID', '777');
-    assert.equal((await partner.inquire(INTERNAL_PATH, ACCOUNT, change)).status, 200);
-    assert.equal(outcomeOf(await partner.inquire(INTERNAL_PATH, ACCOUNT, change)), '409 4091500 Conflict');
-    const elsewhere = await partner.inquire(EXTERNAL_PATH, { ...ACCOUNT, beneficiaryBankCode: '002' }, change);
+    assert.equal((await partner.send(INTERNAL_PATH, ACCOUNT, change)).status, 200);
+    assert.equal(outcomeOf(await partner.send(INTERNAL_PATH, ACCOUNT, change)), '409 4091500 Conflict');
+    const elsewhere = await partner.send(EXTERNAL_PATH, { ...ACCOUNT, beneficiaryBankCode: '002' }, change);
     assert.equal(outcomeOf(elsewhere), '409 4091600 Conflict');
   });
 
   it('is a text: leading zeros make another one', async () => {
-    assert.equal((await partner.inquire(INTERNAL_PATH, ACCOUNT, withHeader('X-EXTERNAL-ID', '0777'))).status, 200);
+    assert.equal((await partner.send(INTERNAL_PATH, ACCOUNT, withHeader('X-EXTERNAL-ID', '0777'))).status, 200);
   });
 
   it('is used up by a signed request with a wrong body', async () => {
     const change = withHeader('X-EXTERNAL-ID', '778');
-    assert.equal((await partner.inquire(INTERNAL_PATH, {}, change)).status, 400);
-    assert.equal(outcomeOf(await partner.inquire(INTERNAL_PATH, ACCOUNT, change)), '409 4091500 Conflict');
+    assert.equal((await partner.send(INTERNAL_PATH, {}, change)).status, 400);
+    assert.equal(outcomeOf(await partner.send(INTERNAL_PATH, ACCOUNT, change)), '409 4091500 Conflict');
   });
 
   it('is not used up by a request whose signature is wrong', async () => {
     const forged = { headers: { 'X-EXTERNAL-ID': '779', 'X-SIGNATURE': 'forged' } };
-    assert.equal((await partner.inquire(INTERNAL_PATH, ACCOUNT, forged)).status, 401);
-    assert.equal((await partner.inquire(INTERNAL_PATH, ACCOUNT, withHeader('X-EXTERNAL-ID', '779'))).status, 200);
+    assert.equal((await partner.send(INTERNAL_PATH, ACCOUNT, forged)).status, 401);
+    assert.equal((await partner.send(INTERNAL_PATH, ACCOUNT, withHeader('X-EXTERNAL-ID', '779'))).status, 200);
   });
 
   it('may be used again when the day has changed in Jakarta', async () => {
     const change = withHeader('X-EXTERNAL-ID', '780');
-    assert.equal((await partner.inquire(INTERNAL_PATH, ACCOUNT, change)).status, 200);
+    assert.equal((await partner.send(INTERNAL_PATH, ACCOUNT, change)).status, 200);
     clock.advance(9_999);
-    assert.equal((await partner.inquire(INTERNAL_PATH, ACCOUNT, change)).status, 409);
+    assert.equal((await partner.send(INTERNAL_PATH, ACCOUNT, change)).status, 409);
     clock.advance(1);
-    assert.equal((await partner.inquire(INTERNAL_PATH, ACCOUNT, change)).status, 200);
+    assert.equal((await partner.send(INTERNAL_PATH, ACCOUNT, change)).status, 200);
   });
 });

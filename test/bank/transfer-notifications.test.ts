@@ -43,7 +43,7 @@ describe('a notification', () => {
   it('tells of a failure with its reason, for either service', async (context) => {
     const { receiver, partner, push } = await setUp(context);
     await orderTransfer(partner, 'FAILURE', '4309');
-    await partner.inquire(INTRABANK_PATH, { ...INTRABANK_ORDER, beneficiaryAccountNo: '8888014404' });
+    await partner.send(INTRABANK_PATH, { ...INTRABANK_ORDER, beneficiaryAccountNo: '8888014404' });
     await push(2);
     await receiver.untilReceived(2);
     const reasons = receiver.requests

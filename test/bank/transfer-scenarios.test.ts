@@ -4,15 +4,15 @@ import { after, before, describe, it } from 'node:test';
 import type { RunningBank } from '../../apps/bank/src/server.ts';
 import { TRANSFER_SCENARIOS } from '../../apps/bank/src/transfers/scenario.ts';
 import { createClock, EXTERNAL_PATH, INTERNAL_PATH, type Partner, startBankWithPartner } from './partner.ts';
-import { courseRows } from './scenarios-table.ts';
+import { scenarioRows } from './scenarios-table.ts';
 import {
+  advanceClock,
   INTERBANK_ORDER,
   INTERBANK_PATH,
   INTRABANK_ORDER,
   INTRABANK_PATH,
   inquireStatus,
   orderTransfer,
-  pushClock,
   statusOf,
 } from './transfers.ts';
 
@@ -141,7 +141,7 @@ describe('the course of a transfer', () => {
   let close: () => Promise<void>;
   before(async () => {
     ({ bank, partner, close } = await startBankWithPartner(clock.now));
-    await partner.authorise();
+    await partner.authorize();
   });
   after(() => close());
 
@@ -150,7 +150,7 @@ describe('the course of a transfer', () => {
       await orderTransfer(partner, `COURSE-${ending}`, ending);
       let ageSeconds = 0;
       for (const [atSeconds, status] of says) {
-        await pushClock(bank.baseUrl, atSeconds - ageSeconds);
+        await advanceClock(bank.baseUrl, atSeconds - ageSeconds);
         ageSeconds = atSeconds;
         assert.equal(await statusOf(partner, `COURSE-${ending}`), status, `at ${atSeconds} s`);
       }
@@ -175,13 +175,13 @@ describe('the course of a transfer', () => {
     clock.advance(2000);
     assert.equal(await statusOf(partner, 'BACK'), '00');
     clock.advance(-3_600_000);
-    await partner.authorise();
+    await partner.authorize();
     assert.equal(await statusOf(partner, 'BACK'), '00');
     await orderTransfer(partner, 'AFTER-BACK', '2030');
-    await pushClock(bank.baseUrl, 1800);
+    await advanceClock(bank.baseUrl, 1800);
     assert.equal(await statusOf(partner, 'AFTER-BACK'), '00');
     clock.advance(3_600_000);
-    await partner.authorise();
+    await partner.authorize();
   });
 
   for (const [ending, code] of [
@@ -191,7 +191,7 @@ describe('the course of a transfer', () => {
   ] as const) {
     it(`fails with ${code} for an account that inquiries refuse by its ending ${ending}`, async () => {
       await orderTransfer(partner, `REFUSED-${ending}`, ending);
-      await pushClock(bank.baseUrl, 2);
+      await advanceClock(bank.baseUrl, 2);
       assert.equal(await statusOf(partner, `REFUSED-${ending}`), `06 ${code}`);
     });
   }
@@ -199,7 +199,7 @@ describe('the course of a transfer', () => {
   for (const ending of ['0429', '0500', '0503', '0504']) {
     it(`is success for the ending ${ending}, which only disturbs inquiries`, async () => {
       await orderTransfer(partner, `DISTURBED-${ending}`, ending);
-      await pushClock(bank.baseUrl, 2);
+      await advanceClock(bank.baseUrl, 2);
       assert.equal(await statusOf(partner, `DISTURBED-${ending}`), '00');
     });
   }
@@ -209,8 +209,8 @@ describe('the course of a transfer', () => {
       [INTRABANK_PATH, { ...INTRABANK_ORDER, beneficiaryAccountNo: '888802030' }, '17'],
       [INTERBANK_PATH, { ...INTERBANK_ORDER, beneficiaryAccountNo: '2030' }, '18'],
     ] as const) {
-      assert.equal((await partner.inquire(path, order)).status, 200);
-      await pushClock(bank.baseUrl, 2);
+      assert.equal((await partner.send(path, order)).status, 200);
+      await advanceClock(bank.baseUrl, 2);
       const { fields } = await inquireStatus(partner, order.partnerReferenceNo, serviceCode);
       assert.equal(fields['latestTransactionStatus'], '06');
       assert.equal(fields['previousResponseCode'], `404${serviceCode}11`);
@@ -219,8 +219,8 @@ describe('the course of a transfer', () => {
 
   it('gives its reason with the code of its own service', async () => {
     const order = { ...INTRABANK_ORDER, partnerReferenceNo: 'OWN-CODE', beneficiaryAccountNo: '8888014309' };
-    await partner.inquire(INTRABANK_PATH, order);
-    await pushClock(bank.baseUrl, 2);
+    await partner.send(INTRABANK_PATH, order);
+    await advanceClock(bank.baseUrl, 2);
     const { fields } = await inquireStatus(partner, 'OWN-CODE', '17');
     assert.equal(fields['previousResponseCode'], '4031709');
     assert.equal(fields['transactionStatusDesc'], 'Failed');
@@ -228,10 +228,10 @@ describe('the course of a transfer', () => {
 
   it('is nothing that an inquiry about the account knows', async () => {
     for (const { ending } of TRANSFER_SCENARIOS) {
-      const internal = await partner.inquire(INTERNAL_PATH, { beneficiaryAccountNo: `888801${ending}` });
+      const internal = await partner.send(INTERNAL_PATH, { beneficiaryAccountNo: `888801${ending}` });
       const external = { beneficiaryBankCode: '002', beneficiaryAccountNo: `88880100${ending}` };
       assert.equal(internal.fields['responseCode'], '2001500', ending);
-      assert.equal((await partner.inquire(EXTERNAL_PATH, external)).fields['responseCode'], '2001600', ending);
+      assert.equal((await partner.send(EXTERNAL_PATH, external)).fields['responseCode'], '2001600', ending);
     }
   });
 
@@ -243,7 +243,7 @@ describe('the course of a transfer', () => {
         references.slice(start, start + 50).map((reference) => orderTransfer(partner, reference, '2030')),
       );
     }
-    await pushClock(bank.baseUrl, 1800);
+    await advanceClock(bank.baseUrl, 1800);
     for (let start = 0; start < references.length; start += 50) {
       const statuses = references.slice(start, start + 50).map((reference) => statusOf(partner, reference));
       assert.deepEqual(new Set(await Promise.all(statuses)), new Set(['00']));
@@ -261,6 +261,6 @@ describe('the documentation of the simulated bank', () => {
       .split('\n##')[0]
       ?.split('\n')
       .filter((line) => /^\| (?:`\d|any)/.test(line));
-    assert.deepEqual(rows, courseRows());
+    assert.deepEqual(rows, scenarioRows());
   });
 });

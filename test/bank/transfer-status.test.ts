@@ -3,13 +3,13 @@ import { after, before, describe, it } from 'node:test';
 import type { RunningBank } from '../../apps/bank/src/server.ts';
 import { outcomeOf, type Partner, startBankWithPartner, withHeader } from './partner.ts';
 import {
+  advanceClock,
   INTERBANK_ORDER,
   INTERBANK_PATH,
   INTRABANK_ORDER,
   INTRABANK_PATH,
   inquireStatus,
   orderTransfer,
-  pushClock,
   STATUS_PATH,
   statusOf,
 } from './transfers.ts';
@@ -24,16 +24,16 @@ describe('the transfer status inquiry', () => {
   let intrabankReference = '';
   before(async () => {
     ({ bank, partner, close } = await startBankWithPartner());
-    await partner.authorise();
-    const interbank = await partner.inquire(INTERBANK_PATH, INTERBANK_ORDER);
-    const intrabank = await partner.inquire(INTRABANK_PATH, INTRABANK_ORDER);
+    await partner.authorize();
+    const interbank = await partner.send(INTERBANK_PATH, INTERBANK_ORDER);
+    const intrabank = await partner.send(INTRABANK_PATH, INTRABANK_ORDER);
     interbankReference = String(interbank.fields['referenceNo']);
     intrabankReference = String(intrabank.fields['referenceNo']);
   });
   after(() => close());
 
   function inquire(fields: object) {
-    return partner.inquire(STATUS_PATH, { originalPartnerReferenceNo: 'PAY-18', serviceCode: '18', ...fields });
+    return partner.send(STATUS_PATH, { originalPartnerReferenceNo: 'PAY-18', serviceCode: '18', ...fields });
   }
 
   it('describes a transfer with its status, first pending, then final', async () => {
@@ -41,7 +41,7 @@ describe('the transfer status inquiry', () => {
     const pending = await inquireStatus(partner, 'DESCRIBED');
     assert.equal(pending.fields['latestTransactionStatus'], '03');
     assert.equal(pending.fields['transactionStatusDesc'], 'Pending');
-    await pushClock(bank.baseUrl, 2);
+    await advanceClock(bank.baseUrl, 2);
     const { status, fields } = await inquire({});
     assert.equal(status, 200);
     assert.deepEqual(fields, {
@@ -65,7 +65,7 @@ describe('the transfer status inquiry', () => {
     const partnerReference = { originalPartnerReferenceNo: 'PAY-17' };
     const bankReference = { originalReferenceNo: intrabankReference };
     for (const references of [partnerReference, bankReference, { ...partnerReference, ...bankReference }]) {
-      const { fields } = await partner.inquire(STATUS_PATH, { ...references, serviceCode: '17' });
+      const { fields } = await partner.send(STATUS_PATH, { ...references, serviceCode: '17' });
       assert.equal(fields['originalReferenceNo'], intrabankReference);
       assert.equal(fields['originalPartnerReferenceNo'], 'PAY-17');
       assert.equal(fields['beneficiaryBankCode'], 'CENAIDJA');
@@ -122,21 +122,21 @@ describe('the transfer status inquiry', () => {
 
   it('is refused without a valid token or signature, and with an external id used before', async () => {
     const fields = { originalPartnerReferenceNo: 'PAY-18', serviceCode: '18' };
-    const token = await partner.inquire(STATUS_PATH, fields, withHeader('Authorization', 'Bearer unknown'));
+    const token = await partner.send(STATUS_PATH, fields, withHeader('Authorization', 'Bearer unknown'));
     assert.equal(outcomeOf(token), '401 4013601 Invalid Token (B2B)');
-    const signature = await partner.inquire(STATUS_PATH, fields, withHeader('X-SIGNATURE', 'forged'));
+    const signature = await partner.send(STATUS_PATH, fields, withHeader('X-SIGNATURE', 'forged'));
     assert.equal(outcomeOf(signature), '401 4013600 Unauthorized. [Signature]');
     const used = withHeader('X-EXTERNAL-ID', '990036');
-    assert.equal((await partner.inquire(STATUS_PATH, fields, used)).status, 200);
-    assert.equal(outcomeOf(await partner.inquire(STATUS_PATH, fields, used)), '409 4093600 Conflict');
+    assert.equal((await partner.send(STATUS_PATH, fields, used)).status, 200);
+    assert.equal(outcomeOf(await partner.send(STATUS_PATH, fields, used)), '409 4093600 Conflict');
   });
 
   it('forgets a transfer when it is 31 days old, and lets its reference be used again', async () => {
     const secondsKept = 31 * 24 * 60 * 60;
     await orderTransfer(partner, 'OLD', '0001');
-    await pushClock(bank.baseUrl, secondsKept - 60);
+    await advanceClock(bank.baseUrl, secondsKept - 60);
     assert.equal(await statusOf(partner, 'OLD'), '00');
-    await pushClock(bank.baseUrl, 60);
+    await advanceClock(bank.baseUrl, 60);
     assert.equal(await statusOf(partner, 'OLD'), '4043601');
     await orderTransfer(partner, 'OLD', '0001');
     assert.equal(await statusOf(partner, 'OLD'), '03');

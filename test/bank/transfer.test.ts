@@ -14,18 +14,18 @@ describe('a transfer', () => {
   let references = 0;
   before(async () => {
     ({ partner, close } = await startBankWithPartner());
-    await partner.authorise();
+    await partner.authorize();
   });
   after(() => close());
 
   /** An order with a reference of its own, unless `changes` brings one. */
   function order(service: (typeof SERVICES)[number], changes: object = {}) {
     references += 1;
-    return partner.inquire(service.path, { ...service.order, partnerReferenceNo: `REF-${references}`, ...changes });
+    return partner.send(service.path, { ...service.order, partnerReferenceNo: `REF-${references}`, ...changes });
   }
 
   it('within the bank is taken with its reference (service 17)', async () => {
-    const answer = await partner.inquire(INTRABANK_PATH, INTRABANK_ORDER);
+    const answer = await partner.send(INTRABANK_PATH, INTRABANK_ORDER);
     const { referenceNo, ...others } = answer.fields;
     assert.equal(answer.status, 200);
     assert.match(String(referenceNo), /^\d{22}$/);
@@ -41,7 +41,7 @@ describe('a transfer', () => {
   });
 
   it('to another bank is taken with its reference (service 18)', async () => {
-    const answer = await partner.inquire(INTERBANK_PATH, INTERBANK_ORDER);
+    const answer = await partner.send(INTERBANK_PATH, INTERBANK_ORDER);
     const { referenceNo, ...others } = answer.fields;
     assert.equal(answer.status, 200);
     assert.match(String(referenceNo), /^\d{22}$/);
@@ -131,19 +131,16 @@ describe('a transfer', () => {
         [withHeader('X-EXTERNAL-ID'), `400 400${service}02 Invalid Mandatory Field {X-EXTERNAL-ID}`],
       ] as const;
       for (const [change, outcome] of refusals) {
-        assert.equal(outcomeOf(await partner.inquire(path, each.order, change)), outcome);
+        assert.equal(outcomeOf(await partner.send(path, each.order, change)), outcome);
       }
       const used = withHeader('X-EXTERNAL-ID', `9900${service}`);
-      assert.equal(
-        (await partner.inquire(path, { ...each.order, partnerReferenceNo: `X-${service}` }, used)).status,
-        200,
-      );
-      assert.equal(outcomeOf(await partner.inquire(path, each.order, used)), `409 409${service}00 Conflict`);
+      assert.equal((await partner.send(path, { ...each.order, partnerReferenceNo: `X-${service}` }, used)).status, 200);
+      assert.equal(outcomeOf(await partner.send(path, each.order, used)), `409 409${service}00 Conflict`);
     });
 
     it(`is refused when its body is no JSON object (service ${service})`, async () => {
       for (const bodyText of ['', '[]', '{"amount":']) {
-        assert.equal(outcomeOf(await partner.inquire(path, {}, { bodyText })), `400 400${service}00 Bad Request`);
+        assert.equal(outcomeOf(await partner.send(path, {}, { bodyText })), `400 400${service}00 Bad Request`);
       }
     });
 

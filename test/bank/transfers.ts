@@ -1,7 +1,7 @@
 // Transfers, as the bank's partner orders and follows them in the tests.
 
 import assert from 'node:assert/strict';
-import { type BankAnswer, type Partner } from './partner.ts';
+import { type BankResponse, type Partner } from './partner.ts';
 
 export const INTRABANK_PATH = '/v1.0/transfer-intrabank';
 export const INTERBANK_PATH = '/v1.0/transfer-interbank';
@@ -28,7 +28,7 @@ export const INTERBANK_ORDER = {
 /** Orders an interbank transfer to an account with this ending, and returns the bank's reference. */
 export async function orderTransfer(partner: Partner, partnerReferenceNo: string, ending: string): Promise<string> {
   const beneficiaryAccountNo = `88880100${ending}`;
-  const answer = await partner.inquire(INTERBANK_PATH, {
+  const answer = await partner.send(INTERBANK_PATH, {
     ...INTERBANK_ORDER,
     partnerReferenceNo,
     beneficiaryAccountNo,
@@ -37,8 +37,8 @@ export async function orderTransfer(partner: Partner, partnerReferenceNo: string
   return String(answer.fields['referenceNo']);
 }
 
-export function inquireStatus(partner: Partner, partnerReferenceNo: string, serviceCode = '18'): Promise<BankAnswer> {
-  return partner.inquire(STATUS_PATH, { originalPartnerReferenceNo: partnerReferenceNo, serviceCode });
+export function inquireStatus(partner: Partner, partnerReferenceNo: string, serviceCode = '18'): Promise<BankResponse> {
+  return partner.send(STATUS_PATH, { originalPartnerReferenceNo: partnerReferenceNo, serviceCode });
 }
 
 /** `latestTransactionStatus`, followed by `previousResponseCode` where there is one; the code of a refused inquiry. */
@@ -48,16 +48,16 @@ export async function statusOf(partner: Partner, partnerReferenceNo: string): Pr
   return [fields['latestTransactionStatus'], fields['previousResponseCode']].join(' ').trim();
 }
 
-export interface ClockAnswer {
+export interface ClockResponse {
   readonly now: string;
   readonly advanced_seconds: number;
 }
 
 /** Pushes the clock of transfers. */
-export async function pushClock(baseUrl: string, seconds: number): Promise<ClockAnswer> {
+export async function advanceClock(baseUrl: string, seconds: number): Promise<ClockResponse> {
   const response = await sendToClock(baseUrl, JSON.stringify({ advance_seconds: seconds }));
   assert.equal(response.status, 200);
-  return (await response.json()) as ClockAnswer;
+  return (await response.json()) as ClockResponse;
 }
 
 export function sendToClock(baseUrl: string, body: string, contentType = 'application/json'): Promise<Response> {

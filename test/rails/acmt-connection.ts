@@ -28,8 +28,8 @@ export const openAcmtRail = (baseUrl: string, changes: Partial<AcmtSettings> = {
   createAcmtRail({ ...ACMT_SETTINGS, baseUrl, ...changes });
 
 /** The simulated bank as a scheme; closed with the test. */
-export async function startScheme(context: TestContext, form: BankProfileName, keys: RsaKeys): Promise<RunningBank> {
-  const bank = await startBank({ ...partnerSettings(keys), form, partnerId: AGENT_BIC });
+export async function startScheme(context: TestContext, profile: BankProfileName, keys: RsaKeys): Promise<RunningBank> {
+  const bank = await startBank({ ...partnerSettings(keys), profile, partnerId: AGENT_BIC });
   context.after(() => bank.close());
   return bank;
 }

@@ -237,7 +237,7 @@ describe('a status inquiry to the simulated hub', () => {
 
   it('has the outcome that the last four digits of the EndToEndId stand for', async (context) => {
     const settings = partnerSettings(rsaKeys());
-    const bank = await startBank({ ...settings, form: 'bi-fast', partnerId: PARTICIPANT });
+    const bank = await startBank({ ...settings, profile: 'bi-fast', partnerId: PARTICIPANT });
     context.after(() => bank.close());
     const rail = openBiFastRail(`${bank.baseUrl}/bi-fast`);
     context.after(() => rail.close());

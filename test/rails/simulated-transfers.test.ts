@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { type RunningBank, startBank } from '../../apps/bank/src/server.ts';
 import type { Rail, StatusInquiryOutcome } from '../../apps/server/src/rails/rail.ts';
 import { createClock, createPartner, type Partner, partnerSettings } from '../bank/partner.ts';
-import { orderTransfer, pushClock } from '../bank/transfers.ts';
+import { advanceClock, orderTransfer } from '../bank/transfers.ts';
 import { rsaKeys } from '../support/rsa-keys.ts';
 import { createRail, inquireStatus, inquiryOf, transferTo } from './connection.ts';
 
@@ -39,7 +39,7 @@ before(async () => {
   // Its clock stands still, so that no transfer ends during the first inquiries.
   bank = await startBank(settings, createClock(new Date().toISOString()).now);
   partner = createPartner(bank.baseUrl, settings, keys);
-  await partner.authorise();
+  await partner.authorize();
   const { clientKey, clientSecret, partnerId, channelId } = settings;
   rail = createRail(bank.baseUrl, keys, { clientKey, clientSecret, partnerId, channelId });
 });
@@ -64,7 +64,7 @@ describe('status inquiries to the simulated bank', () => {
         ending,
       );
     }
-    await pushClock(bank.baseUrl, 3_600);
+    await advanceClock(bank.baseUrl, 3_600);
     for (const [ending, last] of Object.entries(ENDINGS)) {
       assert.equal(labelOf(await inquire(`PAY-${ending}`, ending)), last, ending);
     }

@@ -124,10 +124,10 @@ const keys = rsaKeys();
 /** The simulated bank with the rules of this one. Closed with the test. */
 export async function startSnapBank(
   context: TestContext,
-  { form, channelId }: SnapBank,
+  { form: profile, channelId }: SnapBank,
   changes: Partial<BankSettings> = {},
 ): Promise<RunningBank> {
-  const settings: BankSettings = { ...partnerSettings(keys), form, origin: ORIGIN, ...changes };
+  const settings: BankSettings = { ...partnerSettings(keys), profile, origin: ORIGIN, ...changes };
   const bank = await startBank(channelId === '' ? { ...settings, channelId: 'other' } : { ...settings, channelId });
   context.after(() => bank.close());
   return bank;

@@ -10,18 +10,18 @@ export type AccountOutcome =
   | { readonly kind: 'unavailable' }
   | { readonly kind: 'too-many-requests' }
   /** Success by its HTTP status, but no JSON. */
-  | { readonly kind: 'garbage' }
+  | { readonly kind: 'malformed' }
   /** The bank takes the request and never answers. */
-  | { readonly kind: 'silence' };
+  | { readonly kind: 'no-response' };
 
 const OUTCOMES_BY_ENDING: ReadonlyMap<string, AccountOutcome> = new Map([
   ['0403', { kind: 'blocked' }],
   ['0404', { kind: 'not-found' }],
   ['0410', { kind: 'inactive' }],
   ['0429', { kind: 'too-many-requests' }],
-  ['0500', { kind: 'garbage' }],
+  ['0500', { kind: 'malformed' }],
   ['0503', { kind: 'unavailable' }],
-  ['0504', { kind: 'silence' }],
+  ['0504', { kind: 'no-response' }],
 ]);
 
 /** The bank that this one plays. */

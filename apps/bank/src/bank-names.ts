@@ -33,6 +33,6 @@ const BICS: ReadonlyMap<string, string> = new Map(
 );
 
 /** BIC of a bank by its clearing code, alone or with its head office's branch; null for one that is not listed. */
-export function listedBank(code: string): string | null {
+export function findBic(code: string): string | null {
   return BICS.get(code) ?? null;
 }

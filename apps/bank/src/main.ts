@@ -7,7 +7,7 @@ import { JournalError } from './transfers/journal.ts';
 
 const result = readSettings();
 if ('faults' in result) {
-  report(result.faults);
+  reportFaults(result.faults);
 } else {
   await run(result.settings);
 }
@@ -19,7 +19,7 @@ async function run(settings: BankSettings): Promise<void> {
   if (process.send !== undefined && !process.connected) return;
   const bank = await start(settings);
   if (bank !== null) {
-    announce(bank.baseUrl);
+    reportReady(bank.baseUrl);
     await stop.promise;
     await bank.close();
   }
@@ -32,16 +32,16 @@ async function start(settings: BankSettings): Promise<RunningBank | null> {
     return await startBank(settings);
   } catch (error) {
     if (error instanceof JournalError) {
-      report([error.message]);
+      reportFaults([error.message]);
       return null;
     }
     const reason = error instanceof Error ? error.message : String(error);
-    report([`The simulated bank cannot listen on BANK_HOST and BANK_PORT: ${reason}.`]);
+    reportFaults([`The simulated bank cannot listen on BANK_HOST and BANK_PORT: ${reason}.`]);
     return null;
   }
 }
 
-function announce(baseUrl: string): void {
+function reportReady(baseUrl: string): void {
   if (process.send === undefined) {
     process.stdout.write(`The simulated bank listens on ${baseUrl}\n`);
     return;
@@ -50,7 +50,7 @@ function announce(baseUrl: string): void {
   process.send({ type: 'ready', baseUrl }, undefined, undefined, () => {});
 }
 
-function report(faults: readonly string[]): void {
+function reportFaults(faults: readonly string[]): void {
   for (const fault of faults) process.stderr.write(`${fault}\n`);
   process.exitCode = 1;
 }

@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { type Answer, jsonAnswer } from './answer.ts';
+import { type BankResponse, jsonResponse } from './answer.ts';
 import { type Bank, createBank } from './bank.ts';
 import { BANK_PROFILES } from './bank-profiles.ts';
 import { formatJakartaTime } from './jakarta-time.ts';
 import { BODY_BYTES_MAX, readBody } from './read-body.ts';
 import type { BankSettings } from './settings.ts';
-import { answerClockAdvance, CLOCK_PATH, isLoopback } from './simulation/advance-clock.ts';
+import { CLOCK_PATH, handleClockAdvance, isLoopback } from './simulation/advance-clock.ts';
 
 export interface RunningBank {
   /** Without a slash at the end, such as `http://127.0.0.1:40123`. */
@@ -19,7 +19,7 @@ export interface RunningBank {
 // at the moment in which the partner sends on it.
 const KEEP_ALIVE_TIMEOUT_MS = 75_000;
 
-const HEALTH_ANSWER = jsonAnswer(200, { status: 'up' });
+const HEALTH_RESPONSE = jsonResponse(200, { status: 'up' });
 
 /**
  * Starts the simulated bank in this process. `now` gives milliseconds since 1970 (tests move this clock). Rejects with a
@@ -44,39 +44,42 @@ function handle(bank: Bank, request: IncomingMessage, response: ServerResponse):
   const endpoint = request.url ?? '/';
   const queryStart = endpoint.indexOf('?');
   const path = queryStart === -1 ? endpoint : endpoint.slice(0, queryStart);
-  if (request.method === 'GET' && path === '/healthz') return send(bank, response, HEALTH_ANSWER);
+  if (request.method === 'GET' && path === '/healthz') return send(bank, response, HEALTH_RESPONSE);
 
   if (path === CLOCK_PATH && request.method === 'POST' && isLoopback(request.socket.localAddress)) {
     const contentType = request.headers['content-type'] ?? '';
     return readBody(request, BODY_BYTES_MAX, (body) =>
-      send(bank, response, answerClockAdvance(bank.transfers, contentType, body)),
+      send(bank, response, handleClockAdvance(bank.transfers, contentType, body)),
     );
   }
 
-  const form = BANK_PROFILES[bank.settings.form];
-  const operation = request.method === 'POST' ? form.findOperation(path) : undefined;
-  if (operation === undefined) return send(bank, response, form.unknownRoute);
+  const profile = BANK_PROFILES[bank.settings.profile];
+  const operation = request.method === 'POST' ? profile.findOperation(path) : undefined;
+  if (operation === undefined) return send(bank, response, profile.unknownRoute);
 
   readBody(request, BODY_BYTES_MAX, (body) => {
-    const answer =
+    const result =
       body === null
-        ? hangUpAfter(operation.tooLong)
-        : operation.answer(bank, { endpoint, headers: request.headers, body });
-    if (answer !== 'never') send(bank, response, answer);
+        ? closingConnection(operation.bodyTooLong)
+        : operation.handle(bank, { endpoint, headers: request.headers, body });
+    if (result !== 'no-response') send(bank, response, result);
   });
 }
 
 /** Closing the connection spares the bank the rest of the body. */
-const hangUpAfter = (answer: Answer): Answer => ({ ...answer, headers: { ...answer.headers, Connection: 'close' } });
+const closingConnection = (response: BankResponse): BankResponse => ({
+  ...response,
+  headers: { ...response.headers, Connection: 'close' },
+});
 
-function send(bank: Bank, response: ServerResponse, answer: Answer): void {
-  response.writeHead(answer.status, {
-    'Content-Type': answer.contentType,
-    'Content-Length': Buffer.byteLength(answer.body),
+function send(bank: Bank, response: ServerResponse, body: BankResponse): void {
+  response.writeHead(body.status, {
+    'Content-Type': body.contentType,
+    'Content-Length': Buffer.byteLength(body.body),
     'X-TIMESTAMP': formatJakartaTime(bank.now()),
-    ...answer.headers,
+    ...body.headers,
   });
-  response.end(answer.body);
+  response.end(body.body);
 }
 
 function baseUrlOf(server: Server, host: string): string {

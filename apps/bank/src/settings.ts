@@ -1,5 +1,5 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
-import { findProductionSettings } from './production-guard.ts';
+import { findProductionFault } from './production-guard.ts';
 import { BANK_PROFILE_NAMES, type BankProfileName, isBankProfileName } from './profile-names.ts';
 import { SIGNATURE_STYLES, type SignatureStyle } from './snap/signature.ts';
 
@@ -8,7 +8,7 @@ export interface BankSettings {
   /** 0 lets the operating system choose a free port. */
   readonly port: number;
   /** What it speaks. */
-  readonly form: BankProfileName;
+  readonly profile: BankProfileName;
   /** What the one partner of this bank sends as X-CLIENT-KEY. */
   readonly clientKey: string;
   /** Key of the symmetric signatures (HMAC_SHA512). */
@@ -40,8 +40,8 @@ const LOOPBACK_IPV4 = /^127(?:\.\d{1,3}){3}$/;
 
 /** Reads the environment once and reports all its faults together. The only place that looks at `process.env`. */
 export function readSettings(environment: NodeJS.ProcessEnv = process.env): SettingsResult {
-  const refusal = findProductionSettings(environment);
-  if (refusal !== null) return { faults: [refusal] };
+  const productionFault = findProductionFault(environment);
+  if (productionFault !== null) return { faults: [productionFault] };
 
   const faults: string[] = [];
   const reader = createReader(environment, faults);
@@ -49,7 +49,7 @@ export function readSettings(environment: NodeJS.ProcessEnv = process.env): Sett
   const settings = {
     host: reader.text('BANK_HOST', { fallback: '127.0.0.1' }),
     port: reader.wholeNumber('BANK_PORT', { fallback: 0, min: 0, max: 65_535 }),
-    form: reader.form('BANK_FORM'),
+    profile: reader.profile('BANK_FORM'),
     clientKey: reader.text('BANK_CLIENT_KEY'),
     clientSecret: reader.text('BANK_CLIENT_SECRET'),
     partnerId: reader.text('BANK_PARTNER_ID', { lengthMax: 36 }),
@@ -104,7 +104,7 @@ function createReader(environment: NodeJS.ProcessEnv, faults: string[]) {
     return null;
   }
 
-  function form(name: string): BankProfileName {
+  function profile(name: string): BankProfileName {
     const value = environment[name] || 'snap';
     if (isBankProfileName(value)) return value;
     faults.push(`${name} must be one of ${BANK_PROFILE_NAMES.join(', ')}.`);
@@ -130,7 +130,7 @@ function createReader(environment: NodeJS.ProcessEnv, faults: string[]) {
     return null;
   }
 
-  return { text, wholeNumber, publicKey, form, signature, loopbackUrl };
+  return { text, wholeNumber, publicKey, profile, signature, loopbackUrl };
 }
 
 /** The key, or what is wrong with the text as the rest of a sentence. */

@@ -52,10 +52,10 @@ function answer(
 
   // By the account's last four digits: docs/simulated-bank.md.
   const outcome = findAccount(fields.bank, fields.account);
-  if (outcome.kind === 'silence') return;
+  if (outcome.kind === 'no-response') return;
   // Yours: the bank's reply when it throttles, and its reply about an account.
   if (outcome.kind === 'too-many-requests') return void response.writeHead(429).end();
-  if (outcome.kind === 'garbage') return void response.writeHead(200).end('<html>');
+  if (outcome.kind === 'malformed') return void response.writeHead(200).end('<html>');
   const holder = outcome.kind === 'active' ? { holder: outcome.holderName } : {};
   response
     .writeHead(200, { 'content-type': 'application/json' })
@@ -63,7 +63,9 @@ function answer(
 }
 
 // Yours: the bank's codes.
-const CODES: Readonly<Record<Exclude<AccountOutcome['kind'], 'silence' | 'too-many-requests' | 'garbage'>, string>> = {
+const CODES: Readonly<
+  Record<Exclude<AccountOutcome['kind'], 'no-response' | 'too-many-requests' | 'malformed'>, string>
+> = {
   active: 'A00',
   blocked: 'A03',
   'not-found': 'A04',

@@ -1,4 +1,4 @@
-import type { Answer } from '../answer.ts';
+import type { BankResponse } from '../answer.ts';
 import type { Version } from './request-rules.ts';
 import type { VerificationRequest } from './verification-request.ts';
 import { copyAs, element, elementAt, textElement } from './xml.ts';
@@ -20,9 +20,9 @@ export interface ReportHead {
 }
 
 /** The report (acmt.024) on an account: verified and whose it is, or not verified and why. */
-export function reportAnswer(head: ReportHead, request: VerificationRequest, found: Reason | string): Answer {
-  const verified = typeof found === 'string';
-  return xmlAnswer(
+export function reportResponse(head: ReportHead, request: VerificationRequest, result: Reason | string): BankResponse {
+  const verified = typeof result === 'string';
+  return xmlResponse(
     200,
     `urn:iso:std:iso:20022:tech:xsd:acmt.024.001.${head.version}`,
     element(
@@ -39,16 +39,16 @@ export function reportAnswer(head: ReportHead, request: VerificationRequest, fou
         'Rpt',
         textElement('OrgnlId', request.verificationId),
         textElement('Vrfctn', String(verified)),
-        verified ? '' : element('Rsn', textElement(found.kind, found.code)),
+        verified ? '' : element('Rsn', textElement(result.kind, result.code)),
         copyAs('OrgnlPtyAndAcctId', request.partyAndAccount),
-        verified ? updated(request, found) : '',
+        verified ? updatedPartyAndAccount(request, result) : '',
       ),
     ),
   );
 }
 
 /** The full name belongs to the party, the one that may be shown to a payer to the account (Nexus). */
-function updated({ partyAndAccount }: VerificationRequest, holderName: string): string {
+function updatedPartyAndAccount({ partyAndAccount }: VerificationRequest, holderName: string): string {
   const id = elementAt(partyAndAccount, 'Acct', 'Id');
   return element(
     'UpdtdPtyAndAcctId',
@@ -65,8 +65,8 @@ const displayName = (holderName: string): string => {
 };
 
 /** The rejection (admi.002) of what is no request at all. `location` is the path of the element, if it is about one. */
-export function rejectionAnswer(status: number, description: string, location = ''): Answer {
-  return xmlAnswer(
+export function rejectionResponse(status: number, description: string, location = ''): BankResponse {
+  return xmlResponse(
     status,
     'urn:iso:std:iso:20022:tech:xsd:admi.002.001.01',
     element(
@@ -83,7 +83,7 @@ export function rejectionAnswer(status: number, description: string, location = 
   );
 }
 
-const xmlAnswer = (status: number, namespace: string, content: string): Answer => ({
+const xmlResponse = (status: number, namespace: string, content: string): BankResponse => ({
   status,
   contentType: 'application/xml; charset=utf-8',
   body: `<?xml version="1.0" encoding="UTF-8"?>\n<Document xmlns="${namespace}">${content}</Document>\n`,

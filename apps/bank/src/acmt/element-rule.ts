@@ -9,15 +9,15 @@ export type ElementRule =
  * The path of the first element that breaks the rules, or lacks; null when there is none. No element below the first has
  * attributes.
  */
-export function faultIn(element: XmlElement, rule: ElementRule): string | null {
+export function findFault(element: XmlElement, rule: ElementRule): string | null {
   const { name } = rule;
   if (element.name !== name) return element.name;
   if ('text' in rule) return rule.text.test(element.text) ? null : name;
   for (const [index, each] of rule.content.entries()) {
     const child = element.children[index];
-    const fault = child === undefined || child.attributes !== '' ? each.name : faultIn(child, each);
+    const fault = child === undefined || child.attributes !== '' ? each.name : findFault(child, each);
     if (fault !== null) return `${name}/${fault}`;
   }
-  const tooMuch = element.children[rule.content.length];
-  return tooMuch === undefined ? null : `${name}/${tooMuch.name}`;
+  const unexpected = element.children[rule.content.length];
+  return unexpected === undefined ? null : `${name}/${unexpected.name}`;
 }

@@ -1,6 +1,6 @@
 import type { BankProfile, Operation } from '../bank-profile.ts';
-import { answerVerification } from './account-verification.ts';
-import { rejectionAnswer } from './answers.ts';
+import { handleVerification } from './account-verification.ts';
+import { rejectionResponse } from './answers.ts';
 import type { Version } from './request-rules.ts';
 
 /** Where requests go, in both versions. */
@@ -8,12 +8,12 @@ const PATH = '/v1/account-verification';
 
 const acmt = (version: Version): BankProfile => {
   const operation: Operation = {
-    answer: (bank, request) => answerVerification(bank, request, version),
-    tooLong: rejectionAnswer(413, 'longer than this scheme reads'),
+    handle: (bank, request) => handleVerification(bank, request, version),
+    bodyTooLong: rejectionResponse(413, 'longer than this scheme reads'),
   };
   return {
     findOperation: (path) => (path === PATH ? operation : undefined),
-    unknownRoute: rejectionAnswer(404, 'nothing is answered here'),
+    unknownRoute: rejectionResponse(404, 'nothing is answered here'),
   };
 };
 

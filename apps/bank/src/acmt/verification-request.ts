@@ -1,4 +1,4 @@
-import { faultIn } from './element-rule.ts';
+import { findFault } from './element-rule.ts';
 import { parseDateTime, requestRule, type Version } from './request-rules.ts';
 import { elementAt, parseXml, type XmlElement } from './xml.ts';
 
@@ -28,7 +28,7 @@ export function readRequest(body: Buffer, version: Version): VerificationRequest
   if (document?.attributes !== `xmlns="urn:iso:std:iso:20022:tech:xsd:acmt.023.001.${version}"`) {
     return { location: 'Document' };
   }
-  const location = faultIn(document, requestRule(version));
+  const location = findFault(document, requestRule(version));
   if (location !== null) return { location };
 
   const message = elementAt(document, 'IdVrfctnReq');

@@ -26,15 +26,15 @@ export function parseXml(body: Buffer): XmlElement | null {
   TOKEN.lastIndex = 0;
   while (TOKEN.lastIndex < content.length) {
     const token = TOKEN.exec(content)?.groups;
-    if (token === undefined || !take(open, token)) return null;
+    if (token === undefined || !addToken(open, token)) return null;
   }
   const [root, ...others] = above.children;
   const whole = open.length === 1 && others.length === 0 && above.text === '';
-  return whole && root !== undefined && isClean(root) ? root : null;
+  return whole && root !== undefined && decodeTexts(root) ? root : null;
 }
 
 /** False when the token cannot stand where it does. */
-function take(open: XmlElement[], token: Readonly<Record<string, string | undefined>>): boolean {
+function addToken(open: XmlElement[], token: Readonly<Record<string, string | undefined>>): boolean {
   const current = open.at(-1);
   const { name = '', attributes = '', text } = token;
   if (current === undefined) return false;
@@ -50,7 +50,7 @@ function take(open: XmlElement[], token: Readonly<Record<string, string | undefi
 }
 
 /** Text stands in elements without children only, and knows no entities but the five that XML has of itself. */
-function isClean(root: XmlElement): boolean {
+function decodeTexts(root: XmlElement): boolean {
   const elements = [root];
   for (const element of elements) {
     if (element.children.length > 0 && element.text.trim() !== '') return false;

@@ -1,15 +1,15 @@
 import { type AccountOutcome, findAccount } from '../accounts.ts';
-import type { Answer } from '../answer.ts';
+import type { BankResponse } from '../answer.ts';
 import type { Bank } from '../bank.ts';
-import { GARBAGE, report, TOO_MANY_REQUESTS } from './answers.ts';
+import { MALFORMED_RESPONSE, statusReport, TOO_MANY_REQUESTS } from './answers.ts';
 import { type Message, textAt } from './message.ts';
 import {
   BUSINESS_MESSAGE_ID,
   groupRules,
   hasOneElement,
   headerRules,
-  isAnObject,
   isBic,
+  isJsonObject,
   isOneOf,
   isSameAs,
   PARTICIPANT_RULE,
@@ -35,30 +35,30 @@ const AMOUNT_MAX = 250_000_000;
 export const ENQUIRY_RULES: readonly Rule[] = [
   ...headerRules(TYPE),
   ...groupRules(`${TRANSFER}.GrpHdr`, TYPE),
-  { at: `${TRANSFER}.GrpHdr.NbOfTxs`, holds: isOneOf('1') },
-  { at: `${TRANSFER}.GrpHdr.SttlmInf.SttlmMtd`, holds: isOneOf('CLRG') },
-  { at: `${TRANSFER}.CdtTrfTxInf`, holds: hasOneElement },
-  { at: `${TRANSACTION}.PmtId.EndToEndId`, holds: isSameAs(BUSINESS_MESSAGE_ID) },
-  { at: `${TRANSACTION}.PmtId.TxId`, holds: isSameAs(MESSAGE_ID) },
-  { at: `${TRANSACTION}.PmtTpInf.CtgyPurp.Prtry`, holds: isOneOf('51001', '51002', '51003', '51099') },
-  { at: AMOUNT, holds: (value) => typeof value === 'string' && DECIMAL.test(value) },
-  { at: `${TRANSACTION}.IntrBkSttlmAmt.Ccy`, holds: isOneOf('IDR') },
-  { at: `${TRANSACTION}.ChrgBr`, holds: isOneOf('DEBT') },
-  { at: `${TRANSACTION}.Dbtr`, holds: isAnObject },
-  { at: `${TRANSACTION}.DbtrAgt.FinInstnId.Othr.Id`, holds: isSameAs(SENDER) },
-  { at: CREDITOR_AGENT, holds: isBic },
-  { at: `${TRANSACTION}.Cdtr`, holds: isAnObject },
-  { at: ACCOUNT, holds: (value) => typeof value === 'string' && ACCOUNT_NUMBER.test(value) },
+  { path: `${TRANSFER}.GrpHdr.NbOfTxs`, isValid: isOneOf('1') },
+  { path: `${TRANSFER}.GrpHdr.SttlmInf.SttlmMtd`, isValid: isOneOf('CLRG') },
+  { path: `${TRANSFER}.CdtTrfTxInf`, isValid: hasOneElement },
+  { path: `${TRANSACTION}.PmtId.EndToEndId`, isValid: isSameAs(BUSINESS_MESSAGE_ID) },
+  { path: `${TRANSACTION}.PmtId.TxId`, isValid: isSameAs(MESSAGE_ID) },
+  { path: `${TRANSACTION}.PmtTpInf.CtgyPurp.Prtry`, isValid: isOneOf('51001', '51002', '51003', '51099') },
+  { path: AMOUNT, isValid: (value) => typeof value === 'string' && DECIMAL.test(value) },
+  { path: `${TRANSACTION}.IntrBkSttlmAmt.Ccy`, isValid: isOneOf('IDR') },
+  { path: `${TRANSACTION}.ChrgBr`, isValid: isOneOf('DEBT') },
+  { path: `${TRANSACTION}.Dbtr`, isValid: isJsonObject },
+  { path: `${TRANSACTION}.DbtrAgt.FinInstnId.Othr.Id`, isValid: isSameAs(SENDER) },
+  { path: CREDITOR_AGENT, isValid: isBic },
+  { path: `${TRANSACTION}.Cdtr`, isValid: isJsonObject },
+  { path: ACCOUNT, isValid: (value) => typeof value === 'string' && ACCOUNT_NUMBER.test(value) },
   PARTICIPANT_RULE,
-  { at: CREDITOR_AGENT, holds: (value) => INDONESIAN_BIC.test(String(value)), reason: 'U124' },
-  { at: AMOUNT, holds: (value) => Number(value) > 0, reason: 'U111' },
-  { at: AMOUNT, holds: (value) => Number(value) <= AMOUNT_MAX, reason: 'U112' },
+  { path: CREDITOR_AGENT, isValid: (value) => INDONESIAN_BIC.test(String(value)), reason: 'U124' },
+  { path: AMOUNT, isValid: (value) => Number(value) > 0, reason: 'U111' },
+  { path: AMOUNT, isValid: (value) => Number(value) <= AMOUNT_MAX, reason: 'U112' },
 ];
 
-type Refused = Exclude<AccountOutcome['kind'], 'active' | 'garbage' | 'silence' | 'too-many-requests'>;
+type RejectedAccount = Exclude<AccountOutcome['kind'], 'active' | 'malformed' | 'no-response' | 'too-many-requests'>;
 
 /** U101 and U102 as a mock of the hub uses them. No code of its own is known for a blocked account. */
-const REASONS: Readonly<Record<Refused, string>> = {
+const REASONS: Readonly<Record<RejectedAccount, string>> = {
   'not-found': 'U101',
   inactive: 'U102',
   blocked: 'U110',
@@ -66,20 +66,26 @@ const REASONS: Readonly<Record<Refused, string>> = {
 };
 
 /** `reason` rejects the enquiry whatever its account is; null lets the account decide. */
-export function answerEnquiry(bank: Bank, message: Message, reason: string | null): Answer | 'never' {
-  if (reason !== null) return tell(bank, message, 'RJCT', reason);
+export function handleEnquiry(bank: Bank, message: Message, reason: string | null): BankResponse | 'no-response' {
+  if (reason !== null) return accountReport(bank, message, 'RJCT', reason);
   const outcome = findAccount(textAt(message, CREDITOR_AGENT), textAt(message, ACCOUNT));
-  if (outcome.kind === 'silence') return 'never';
-  if (outcome.kind === 'garbage') return GARBAGE;
+  if (outcome.kind === 'no-response') return 'no-response';
+  if (outcome.kind === 'malformed') return MALFORMED_RESPONSE;
   if (outcome.kind === 'too-many-requests') return TOO_MANY_REQUESTS;
-  if (outcome.kind !== 'active') return tell(bank, message, 'RJCT', REASONS[outcome.kind]);
-  return tell(bank, message, 'ACTC', 'U000', { Cdtr: { Pty: { Nm: outcome.holderName } } });
+  if (outcome.kind !== 'active') return accountReport(bank, message, 'RJCT', REASONS[outcome.kind]);
+  return accountReport(bank, message, 'ACTC', 'U000', { Cdtr: { Pty: { Nm: outcome.holderName } } });
 }
 
-function tell(bank: Bank, message: Message, status: string, reason: string, holder: object = {}): Answer {
+function accountReport(
+  bank: Bank,
+  message: Message,
+  status: string,
+  reason: string,
+  holder: object = {},
+): BankResponse {
   const messageId = textAt(message, MESSAGE_ID);
   const accountType = status === 'ACTC' ? 'SVGS' : 'OTHR';
-  return report(
+  return statusReport(
     bank,
     { type: TYPE },
     {
@@ -89,7 +95,7 @@ function tell(bank: Bank, message: Message, status: string, reason: string, hold
       transactionId: messageId,
       messageId,
       messageName: 'pacs.008.001.08',
-      about: {
+      originalTransaction: {
         ...holder,
         CdtrAcct: { Id: { Othr: { Id: textAt(message, ACCOUNT) } }, Tp: { Prtry: accountType } },
       },

@@ -1,4 +1,4 @@
-import { type Answer, jsonAnswer } from '../answer.ts';
+import { type BankResponse, jsonResponse } from '../answer.ts';
 import type { Bank } from '../bank.ts';
 import { type Message, textAt } from './message.ts';
 import { BUSINESS_MESSAGE_ID, MESSAGE_DEFINITION } from './rules.ts';
@@ -14,24 +14,24 @@ export interface TransactionReport {
   readonly reason?: string;
   readonly endToEndId: string;
   readonly transactionId?: string;
-  readonly about?: object;
+  readonly originalTransaction?: object;
   /** Of the message that is reported on. */
   readonly messageId?: string;
   readonly messageName: string;
 }
 
-interface ReportForm {
+interface ReportType {
   /** The identifiers' digits for the type of message. */
   readonly type: string;
   readonly service?: string;
 }
 
 /** pacs.002.001.10 about one transaction. */
-export function report(bank: Bank, { type, service }: ReportForm, transaction: TransactionReport): Answer {
+export function statusReport(bank: Bank, { type, service }: ReportType, transaction: TransactionReport): BankResponse {
   const nowMs = bank.now();
   const serial = bank.nextReferenceNo().slice(-8);
   const start = `${localDay(nowMs)}${HUB}${type}`;
-  return answer(bank, `${start}H99${serial}`, 'pacs.002.001.10', service, {
+  return businessMessage(bank, `${start}H99${serial}`, 'pacs.002.001.10', service, {
     FIToFIPmtStsRpt: {
       GrpHdr: { MsgId: `${start}${serial}`, CreDtTm: localTime(nowMs) },
       OrgnlGrpInfAndSts: [{ OrgnlMsgId: transaction.messageId, OrgnlMsgNmId: transaction.messageName }],
@@ -41,7 +41,7 @@ export function report(bank: Bank, { type, service }: ReportForm, transaction: T
           OrgnlTxId: transaction.transactionId,
           TxSts: transaction.status,
           StsRsnInf: transaction.reason === undefined ? undefined : [{ Rsn: { Prtry: transaction.reason } }],
-          OrgnlTxRef: transaction.about,
+          OrgnlTxRef: transaction.originalTransaction,
         },
       ],
     },
@@ -49,10 +49,10 @@ export function report(bank: Bank, { type, service }: ReportForm, transaction: T
 }
 
 /** admi.002.001.01: the message is none. `location` is what is wrong with it. */
-export function reject(bank: Bank, message: Message, location: string, status = 200): Answer {
+export function reject(bank: Bank, message: Message, location: string, status = 200): BankResponse {
   const nowMs = bank.now();
   const id = `${localDay(nowMs)}${HUB}000H99${bank.nextReferenceNo().slice(-8)}`;
-  const rejected = answer(bank, id, 'admi.002.001.01', undefined, {
+  const rejected = businessMessage(bank, id, 'admi.002.001.01', undefined, {
     MessageReject: {
       RltdRef: { Ref: textAt(message, BUSINESS_MESSAGE_ID) || 'UNKNOWN' },
       Rsn: {
@@ -67,9 +67,15 @@ export function reject(bank: Bank, message: Message, location: string, status = 
 }
 
 /** JSON leaves out what is undefined. */
-function answer(bank: Bank, id: string, definition: string, service: string | undefined, document: object): Answer {
+function businessMessage(
+  bank: Bank,
+  id: string,
+  definition: string,
+  service: string | undefined,
+  document: object,
+): BankResponse {
   const institution = (bic: string): object => ({ FIId: { FinInstnId: { Othr: { Id: bic } } } });
-  return jsonAnswer(200, {
+  return jsonResponse(200, {
     BusMsg: {
       AppHdr: {
         Fr: institution(HUB),
@@ -85,10 +91,10 @@ function answer(bank: Bank, id: string, definition: string, service: string | un
 }
 
 /** Success by its HTTP status, but no JSON. */
-export const GARBAGE: Answer = {
+export const MALFORMED_RESPONSE: BankResponse = {
   status: 200,
   contentType: 'text/html; charset=utf-8',
   body: '<!DOCTYPE html>\n<html><head><title>CI Connector</title></head><body>Layanan sedang sibuk.</body></html>\n',
 };
 
-export const TOO_MANY_REQUESTS: Answer = jsonAnswer(429, {});
+export const TOO_MANY_REQUESTS: BankResponse = jsonResponse(429, {});

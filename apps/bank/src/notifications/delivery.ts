@@ -13,26 +13,26 @@ export interface Delivery {
 }
 
 const ATTEMPTS_MAX = 3;
-const PAUSE_MS = 1000;
-const ANSWER_TIMEOUT_MS = 5000;
+const RETRY_DELAY_MS = 1000;
+const RESPONSE_TIMEOUT_MS = 5000;
 // A push of the clock makes thousands of notifications due at once; the receiver shall not get as many connections.
-const POSTS_AT_ONCE = 16;
+const CONCURRENT_POSTS_MAX = 16;
 
 export function createDelivery(url: URL): Delivery {
   const closing = new AbortController();
-  const slots = createSlots(POSTS_AT_ONCE);
+  const slots = createSlots(CONCURRENT_POSTS_MAX);
   const lastBySubject = new Map<string, Promise<void>>();
 
   async function deliver(write: () => Message): Promise<void> {
     for (let attempt = 1; !closing.signal.aborted; attempt += 1) {
       if ((await slots.run(() => attemptOnce(write))) || attempt === ATTEMPTS_MAX) return;
       // Rejects only when the bank closes, which the loop then sees.
-      await pause(PAUSE_MS, undefined, { signal: closing.signal }).catch(() => {});
+      await pause(RETRY_DELAY_MS, undefined, { signal: closing.signal }).catch(() => {});
     }
   }
 
   async function attemptOnce(write: () => Message): Promise<boolean> {
-    return closing.signal.aborted || post(url, write(), ANSWER_TIMEOUT_MS, closing.signal);
+    return closing.signal.aborted || post(url, write(), RESPONSE_TIMEOUT_MS, closing.signal);
   }
 
   return {

@@ -1,5 +1,5 @@
 import { isIPv4 } from 'node:net';
-import { type Answer, jsonAnswer } from '../answer.ts';
+import { type BankResponse, jsonResponse } from '../answer.ts';
 import { parseObject } from '../json.ts';
 import type { Transfers } from '../transfers/transfers.ts';
 
@@ -7,20 +7,22 @@ import type { Transfers } from '../transfers/transfers.ts';
 export const CLOCK_PATH = '/simulation/clock';
 
 // A hundred years in all keep every time within the four digits of a year.
-const PUSHED_SECONDS_MAX = 100 * 365 * 24 * 60 * 60;
+const ADVANCED_SECONDS_MAX = 100 * 365 * 24 * 60 * 60;
 
 /** Takes `{"advance_seconds": n}`; `body` is null when it was too long to be read. */
-export function answerClockAdvance(transfers: Transfers, contentType: string, body: Buffer | null): Answer {
+export function handleClockAdvance(transfers: Transfers, contentType: string, body: Buffer | null): BankResponse {
   // A web page may send other types to any address without asking, but not this one.
-  if (!/^application\/json(?:\s*;|$)/i.test(contentType)) return fault(415, 'Content-Type must be application/json.');
+  if (!/^application\/json(?:\s*;|$)/i.test(contentType))
+    return errorResponse(415, 'Content-Type must be application/json.');
   const seconds = (body === null ? null : parseObject(body))?.['advance_seconds'];
-  const secondsMax = PUSHED_SECONDS_MAX - transfers.clock().pushedSeconds;
+  const secondsMax = ADVANCED_SECONDS_MAX - transfers.clock().advancedSeconds;
   if (typeof seconds !== 'number' || !Number.isSafeInteger(seconds) || seconds < 0 || seconds > secondsMax) {
-    return fault(400, `advance_seconds must be a whole number from 0 to ${secondsMax}.`);
+    return errorResponse(400, `advance_seconds must be a whole number from 0 to ${secondsMax}.`);
   }
-  if (!transfers.advanceClock(seconds)) return fault(500, 'The journal cannot be written, so nothing was pushed.');
-  const { nowMs, pushedSeconds } = transfers.clock();
-  return jsonAnswer(200, { now: new Date(nowMs).toISOString(), advanced_seconds: pushedSeconds });
+  if (!transfers.advanceClock(seconds))
+    return errorResponse(500, 'The journal cannot be written, so nothing was pushed.');
+  const { nowMs, advancedSeconds } = transfers.clock();
+  return jsonResponse(200, { now: new Date(nowMs).toISOString(), advanced_seconds: advancedSeconds });
 }
 
 /** Whether a connection has come in at a loopback address, that is, from this machine. */
@@ -30,6 +32,6 @@ export function isLoopback(localAddress = ''): boolean {
   return address === '::1' || (isIPv4(address) && address.startsWith('127.'));
 }
 
-function fault(status: number, error: string): Answer {
-  return jsonAnswer(status, { error });
+function errorResponse(status: number, error: string): BankResponse {
+  return jsonResponse(status, { error });
 }

@@ -1,4 +1,4 @@
-import type { Answer } from '../answer.ts';
+import type { BankResponse } from '../answer.ts';
 import type { Bank } from '../bank.ts';
 import { parseObject } from '../json.ts';
 import { type BankRequest, header } from '../request.ts';
@@ -10,10 +10,10 @@ import { isAsymmetricSignature } from './signature.ts';
 const SERVICE = '73';
 
 /** Access token B2B (SNAP BI, service 73): a bearer token against proof that the partner holds its private key. */
-export function answerAccessToken(bank: Bank, rules: SnapRules, request: BankRequest): Answer {
+export function handleAccessToken(bank: Bank, rules: SnapRules, request: BankRequest): BankResponse {
   const { clientKey, clientPublicKey, tokenLifetimeSeconds } = bank.settings;
-  const refusal = checkHeaders(bank, rules, SERVICE, request, TOKEN_HEADERS);
-  if (refusal !== null) return refusal;
+  const rejection = checkHeaders(bank, rules, SERVICE, request, TOKEN_HEADERS);
+  if (rejection !== null) return rejection;
 
   if (header(request, 'x-client-key') !== clientKey) {
     return reject(SERVICE, SNAP_CASES.unauthorized, 'Unknown client');
@@ -30,11 +30,11 @@ export function answerAccessToken(bank: Bank, rules: SnapRules, request: BankReq
   // BCA answers a wrong grantType with 4007300, not with an invalid field format.
   if (grantType !== 'client_credentials') return reject(SERVICE, SNAP_CASES.badRequest);
 
-  const answer = succeed(SERVICE, {
+  const response = succeed(SERVICE, {
     accessToken: bank.tokens.issue(bank.now()),
     tokenType: 'Bearer',
     // A string, as the standard has it.
     expiresIn: String(tokenLifetimeSeconds),
   });
-  return { ...answer, headers: { 'X-CLIENT-KEY': clientKey } };
+  return { ...response, headers: { 'X-CLIENT-KEY': clientKey } };
 }

@@ -1,12 +1,16 @@
-import type { Answer } from '../answer.ts';
+import type { BankResponse } from '../answer.ts';
 import type { Bank } from '../bank.ts';
 import type { BankRequest } from '../request.ts';
-import { answerInquiry } from './account-inquiry.ts';
+import { handleInquiry } from './account-inquiry.ts';
 import type { SnapRules } from './rules/rules.ts';
 
 /** Internal account inquiry (SNAP BI, service 15): an account of this bank itself. */
-export function answerInternalInquiry(bank: Bank, rules: SnapRules, request: BankRequest): Answer | 'never' {
-  return answerInquiry(bank, rules, request, {
+export function handleInternalInquiry(
+  bank: Bank,
+  rules: SnapRules,
+  request: BankRequest,
+): BankResponse | 'no-response' {
+  return handleInquiry(bank, rules, request, {
     service: '15',
     rules: [],
     accountNo: rules.ownAccountNo,

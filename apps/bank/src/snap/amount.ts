@@ -1,4 +1,4 @@
-import type { Answer } from '../answer.ts';
+import type { BankResponse } from '../answer.ts';
 import { isObject } from '../json.ts';
 import type { Amount } from '../transfers/transfer.ts';
 import { type BodyFields, checkFields, type FieldRule } from './body-fields.ts';
@@ -11,7 +11,7 @@ const RULES: readonly FieldRule[] = [
 ];
 
 /** `amount`, if it is there, as a refusal when it has the wrong form. */
-export function checkAmount(service: ServiceCode, fields: BodyFields): Answer | null {
+export function checkAmount(service: ServiceCode, fields: BodyFields): BankResponse | null {
   const amount = fields['amount'] ?? '';
   if (amount === '') return null;
   if (!isObject(amount)) return reject(service, SNAP_CASES.invalidFieldFormat, 'amount');

@@ -1,4 +1,4 @@
-import type { Answer } from '../answer.ts';
+import type { BankResponse } from '../answer.ts';
 import { isObject, type JsonObject } from '../json.ts';
 import { reject, type ServiceCode, SNAP_CASES } from './response-codes.ts';
 
@@ -12,7 +12,11 @@ export interface FieldRule {
 }
 
 /** The first rule that the fields break, as a refusal. SNAP BI knows no null: it counts as absent, as does ''. */
-export function checkFields(service: ServiceCode, fields: BodyFields, rules: readonly FieldRule[]): Answer | null {
+export function checkFields(
+  service: ServiceCode,
+  fields: BodyFields,
+  rules: readonly FieldRule[],
+): BankResponse | null {
   for (const { name, mandatory, pattern } of rules) {
     const value = fields[name] ?? '';
     if (value === '') {
@@ -25,7 +29,7 @@ export function checkFields(service: ServiceCode, fields: BodyFields, rules: rea
 }
 
 /** `additionalInfo`, which every SNAP BI body may carry, is an object whatever is in it. */
-export function checkAdditionalInfo(service: ServiceCode, fields: BodyFields): Answer | null {
+export function checkAdditionalInfo(service: ServiceCode, fields: BodyFields): BankResponse | null {
   const additionalInfo = fields['additionalInfo'] ?? {};
   return isObject(additionalInfo) ? null : reject(service, SNAP_CASES.invalidFieldFormat, 'additionalInfo');
 }

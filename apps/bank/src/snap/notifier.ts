@@ -28,7 +28,7 @@ export function createNotifier(url: URL, recipient: Recipient, now: () => number
   const nextExternalId = createReferenceNumbers();
   const endpoint = url.pathname + url.search;
 
-  function write(body: string): Message {
+  function createMessage(body: string): Message {
     const timestamp = formatJakartaTime(now());
     const signed = { endpoint, accessToken: '', body: Buffer.from(body), timestamp };
     return {
@@ -47,7 +47,7 @@ export function createNotifier(url: URL, recipient: Recipient, now: () => number
   return {
     notify(transfer, status) {
       const body = JSON.stringify(describeTransfer(transfer, status));
-      delivery.send(transfer.referenceNo, () => write(body));
+      delivery.send(transfer.referenceNo, () => createMessage(body));
     },
     close: () => delivery.close(),
   };

@@ -1,10 +1,10 @@
-import type { Answer } from '../answer.ts';
+import type { BankResponse } from '../answer.ts';
 import type { Bank } from '../bank.ts';
 import type { BankProfile, Operation } from '../bank-profile.ts';
 import type { BankRequest } from '../request.ts';
-import { answerAccessToken } from './access-token.ts';
-import { answerExternalInquiry } from './account-inquiry-external.ts';
-import { answerInternalInquiry } from './account-inquiry-internal.ts';
+import { handleAccessToken } from './access-token.ts';
+import { handleExternalInquiry } from './account-inquiry-external.ts';
+import { handleInternalInquiry } from './account-inquiry-internal.ts';
 import { reject, type ServiceCode, SNAP_CASES } from './response-codes.ts';
 import { ASPI } from './rules/aspi.ts';
 import { BCA } from './rules/bca.ts';
@@ -12,29 +12,29 @@ import { BRI } from './rules/bri.ts';
 import { MANDIRI } from './rules/mandiri.ts';
 import { MIDTRANS } from './rules/midtrans.ts';
 import type { SnapRules } from './rules/rules.ts';
-import { answerInterbankTransfer } from './transfer-interbank.ts';
-import { answerIntrabankTransfer } from './transfer-intrabank.ts';
-import { answerTransferStatus } from './transfer-status.ts';
+import { handleInterbankTransfer } from './transfer-interbank.ts';
+import { handleIntrabankTransfer } from './transfer-intrabank.ts';
+import { handleTransferStatus } from './transfer-status.ts';
 
-type AnswerTo = (bank: Bank, rules: SnapRules, request: BankRequest) => Answer | 'never';
+type ServiceHandler = (bank: Bank, rules: SnapRules, request: BankRequest) => BankResponse | 'no-response';
 
-const SERVICES: readonly (readonly [ServiceCode, AnswerTo])[] = [
-  ['73', answerAccessToken],
-  ['15', answerInternalInquiry],
-  ['16', answerExternalInquiry],
-  ['17', answerIntrabankTransfer],
-  ['18', answerInterbankTransfer],
-  ['36', answerTransferStatus],
+const SERVICES: readonly (readonly [ServiceCode, ServiceHandler])[] = [
+  ['73', handleAccessToken],
+  ['15', handleInternalInquiry],
+  ['16', handleExternalInquiry],
+  ['17', handleIntrabankTransfer],
+  ['18', handleInterbankTransfer],
+  ['36', handleTransferStatus],
 ];
 
-function createForm(rules: SnapRules): BankProfile {
+function createProfile(rules: SnapRules): BankProfile {
   const operations = new Map<string, Operation>();
-  for (const [service, answer] of SERVICES) {
+  for (const [service, handle] of SERVICES) {
     const path = rules.paths[service];
     if (path === undefined) continue;
     operations.set(path, {
-      answer: (bank, request) => answer(bank, rules, request),
-      tooLong: reject(service, SNAP_CASES.badRequest),
+      handle: (bank, request) => handle(bank, rules, request),
+      bodyTooLong: reject(service, SNAP_CASES.badRequest),
     });
   }
   return {
@@ -46,9 +46,9 @@ function createForm(rules: SnapRules): BankProfile {
 
 /** The banks that speak SNAP, each in its own way. */
 export const SNAP_PROFILES = {
-  snap: createForm(ASPI),
-  'snap-bca': createForm(BCA),
-  'snap-bri': createForm(BRI),
-  'snap-mandiri': createForm(MANDIRI),
-  'snap-midtrans': createForm(MIDTRANS),
+  snap: createProfile(ASPI),
+  'snap-bca': createProfile(BCA),
+  'snap-bri': createProfile(BRI),
+  'snap-mandiri': createProfile(MANDIRI),
+  'snap-midtrans': createProfile(MIDTRANS),
 } as const;

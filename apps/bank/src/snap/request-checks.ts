@@ -1,4 +1,4 @@
-import type { Answer } from '../answer.ts';
+import type { BankResponse } from '../answer.ts';
 import type { Bank } from '../bank.ts';
 import { isJson } from '../json.ts';
 import { type BankRequest, header } from '../request.ts';
@@ -35,7 +35,7 @@ export function checkHeaders(
   service: ServiceCode,
   request: BankRequest,
   mandatory: readonly HeaderName[],
-): Answer | null {
+): BankResponse | null {
   const contentType = header(request, 'content-type');
   if (contentType === '') return reject(service, SNAP_CASES.invalidMandatoryField, 'Content-Type');
   if (!isJson(contentType)) return reject(service, SNAP_CASES.invalidFieldFormat, 'Content-Type');
@@ -63,17 +63,17 @@ export function checkTransaction(
   rules: SnapRules,
   service: ServiceCode,
   request: BankRequest,
-): Answer | null {
+): BankResponse | null {
   const { settings } = bank;
-  const refusal = checkHeaders(bank, rules, service, request, mandatoryHeaders(settings));
-  if (refusal !== null) return refusal;
+  const rejection = checkHeaders(bank, rules, service, request, mandatoryHeaders(settings));
+  if (rejection !== null) return rejection;
 
   const accessToken = bearerToken(header(request, 'authorization'));
-  if (needsToken(settings.signature) && !bank.tokens.isAlive(accessToken, bank.now())) {
+  if (needsToken(settings.signature) && !bank.tokens.isValid(accessToken, bank.now())) {
     return reject(service, SNAP_CASES.invalidToken);
   }
-  const stranger = checkPartner(settings, rules, service, request);
-  if (stranger !== null) return stranger;
+  const partnerRejection = checkPartner(settings, rules, service, request);
+  if (partnerRejection !== null) return partnerRejection;
 
   const signed = {
     endpoint: request.endpoint,
@@ -109,7 +109,7 @@ function checkPartner(
   rules: SnapRules,
   service: ServiceCode,
   request: BankRequest,
-): Answer | null {
+): BankResponse | null {
   const partnerId = header(request, 'x-partner-id');
   if (partnerId.length > rules.partnerIdLengthMax)
     return reject(service, SNAP_CASES.invalidFieldFormat, 'X-PARTNER-ID');

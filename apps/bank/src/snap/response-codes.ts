@@ -1,4 +1,4 @@
-import { type Answer, jsonAnswer } from '../answer.ts';
+import { type BankResponse, jsonResponse } from '../answer.ts';
 
 /**
  * Internal and external account inquiry, intrabank and interbank transfer, transfer status inquiry, access token B2B;
@@ -46,17 +46,17 @@ export const SNAP_CASES = {
 export type SnapCaseName = keyof typeof SNAP_CASES;
 
 /** A refusal; `detail` is the field or the reason that the case's message names. */
-export function reject(service: ServiceCode, snapCase: SnapCase, detail = ''): Answer {
-  return jsonAnswer(snapCase.status, {
+export function reject(service: ServiceCode, snapCase: SnapCase, detail = ''): BankResponse {
+  return jsonResponse(snapCase.status, {
     responseCode: responseCode(service, snapCase),
     responseMessage: snapCase.message.replace('?', detail),
   });
 }
 
-export function succeed(service: ServiceCode, fields: object): Answer {
+export function succeed(service: ServiceCode, fields: object): BankResponse {
   const { status, message } = SNAP_CASES.successful;
   const code = responseCode(service, SNAP_CASES.successful);
-  return jsonAnswer(status, { responseCode: code, responseMessage: message, ...fields });
+  return jsonResponse(status, { responseCode: code, responseMessage: message, ...fields });
 }
 
 /** Seven characters: HTTP status, service code, case code. */

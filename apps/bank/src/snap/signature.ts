@@ -59,12 +59,12 @@ const bodyHash = ({ body }: SignedRequest): string => hash('sha256', minify(body
 const withoutToken = (request: SignedRequest): string =>
   `POST:${request.endpoint}:${bodyHash(request)}:${request.timestamp}`;
 
-function isSymmetricSignature(signature: string, right: string): boolean {
-  const expected = Buffer.from(right, 'latin1');
-  const given = Buffer.from(signature, 'latin1');
+function isSymmetricSignature(signature: string, expectedSignature: string): boolean {
+  const expected = Buffer.from(expectedSignature, 'latin1');
+  const actual = Buffer.from(signature, 'latin1');
   // Compared as text: one signature has exactly one accepted spelling. Constant time, so that nobody can guess
   // it character by character; its length is no secret.
-  return given.length === expected.length && timingSafeEqual(given, expected);
+  return actual.length === expected.length && timingSafeEqual(actual, expected);
 }
 
 /** Whether a text is signed with the partner's private key (SNAP BI, asymmetric): SHA256withRSA. */

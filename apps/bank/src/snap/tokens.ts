@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 
 export interface Tokens {
   issue(nowMs: number): string;
-  isAlive(token: string, nowMs: number): boolean;
+  isValid(token: string, nowMs: number): boolean;
 }
 
 // A partner needs one at a time; the ceiling keeps a partner that asks without end from filling the memory.
@@ -13,7 +13,7 @@ export function createTokens(lifetimeMs: number, tokensMax = TOKENS_MAX): Tokens
   // The order of insertion is the order of expiry: what has to be forgotten stands in front.
   const expiries = new Map<string, number>();
 
-  function forget(nowMs: number): void {
+  function deleteExpired(nowMs: number): void {
     for (const [token, expiresAtMs] of expiries) {
       if (expiresAtMs > nowMs && expiries.size < tokensMax) return;
       expiries.delete(token);
@@ -22,12 +22,12 @@ export function createTokens(lifetimeMs: number, tokensMax = TOKENS_MAX): Tokens
 
   return {
     issue(nowMs) {
-      forget(nowMs);
+      deleteExpired(nowMs);
       const token = randomBytes(32).toString('base64url');
       expiries.set(token, nowMs + lifetimeMs);
       return token;
     },
-    isAlive(token, nowMs) {
+    isValid(token, nowMs) {
       return (expiries.get(token) ?? 0) > nowMs;
     },
   };

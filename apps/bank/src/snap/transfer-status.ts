@@ -1,4 +1,4 @@
-import type { Answer } from '../answer.ts';
+import type { BankResponse } from '../answer.ts';
 import type { Bank } from '../bank.ts';
 import { parseObject } from '../json.ts';
 import type { BankRequest } from '../request.ts';
@@ -22,17 +22,17 @@ const RULES: readonly FieldRule[] = [
 ];
 
 /** Transfer status inquiry (SNAP BI, service 36). Its response code is about the inquiry, never about the transfer. */
-export function answerTransferStatus(bank: Bank, rules: SnapRules, request: BankRequest): Answer {
-  const refusal = checkTransaction(bank, rules, SERVICE, request);
-  if (refusal !== null) return refusal;
+export function handleTransferStatus(bank: Bank, rules: SnapRules, request: BankRequest): BankResponse {
+  const rejection = checkTransaction(bank, rules, SERVICE, request);
+  if (rejection !== null) return rejection;
   const fields = parseObject(request.body);
   if (fields === null) return reject(SERVICE, SNAP_CASES.badRequest);
-  const fault =
+  const fieldRejection =
     checkFields(SERVICE, fields, rules.statusInquiry) ??
     checkFields(SERVICE, fields, RULES) ??
     checkAmount(SERVICE, fields) ??
     checkAdditionalInfo(SERVICE, fields);
-  if (fault !== null) return fault;
+  if (fieldRejection !== null) return fieldRejection;
   const partnerReferenceNo = textField(fields, 'originalPartnerReferenceNo');
   const referenceNo = textField(fields, 'originalReferenceNo');
   // SNAP BI makes each of them optional, but without any there is nothing to look for.

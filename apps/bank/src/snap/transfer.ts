@@ -1,4 +1,4 @@
-import type { Answer } from '../answer.ts';
+import type { BankResponse } from '../answer.ts';
 import type { Bank } from '../bank.ts';
 import { parseObject } from '../json.ts';
 import type { BankRequest } from '../request.ts';
@@ -28,23 +28,23 @@ const COMMON_RULES: readonly FieldRule[] = [
 ];
 
 /** Takes an order, or refuses it for its form. What becomes of the transfer is for the status inquiry to say. */
-export function answerTransfer(
+export function handleTransfer(
   bank: Bank,
   rules: SnapRules,
   request: BankRequest,
   operation: TransferOperation,
-): Answer {
+): BankResponse {
   const { service } = operation;
-  const refusal = checkTransaction(bank, rules, service, request);
-  if (refusal !== null) return refusal;
+  const rejection = checkTransaction(bank, rules, service, request);
+  if (rejection !== null) return rejection;
   const fields = parseObject(request.body);
   if (fields === null) return reject(service, SNAP_CASES.badRequest);
-  const fault =
+  const fieldRejection =
     checkFields(service, fields, COMMON_RULES) ??
     checkFields(service, fields, operation.rules) ??
     checkAmount(service, fields) ??
     checkAdditionalInfo(service, fields);
-  if (fault !== null) return fault;
+  if (fieldRejection !== null) return fieldRejection;
   const amount = findAmount(fields);
   if (amount === null) return reject(service, SNAP_CASES.invalidMandatoryField, 'amount');
   if (Number(amount.value) === 0) return reject(service, SNAP_CASES.invalidAmount);
@@ -61,7 +61,7 @@ export function answerTransfer(
   // Whether the repeated request says the same makes no difference: the first one stands, and no second transfer comes
   // of it.
   if (acceptance.kind === 'duplicate') return reject(service, SNAP_CASES.duplicatePartnerReferenceNo);
-  if (acceptance.kind === 'not-kept') return reject(service, SNAP_CASES.generalError);
+  if (acceptance.kind === 'not-stored') return reject(service, SNAP_CASES.generalError);
   const { transfer } = acceptance;
   return succeed(service, {
     referenceNo: transfer.referenceNo,

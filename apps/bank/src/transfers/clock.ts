@@ -14,21 +14,21 @@ export interface TransferClock {
 
 /** `realNow` gives milliseconds since 1970. */
 export function createTransferClock(realNow: () => number): TransferClock {
-  let pushedMs = 0;
+  let advancedMs = 0;
   let latestMs = 0;
   return {
     now() {
-      latestMs = Math.max(latestMs, realNow() + pushedMs);
+      latestMs = Math.max(latestMs, realNow() + advancedMs);
       return latestMs;
     },
     advance(milliseconds) {
       // What is shown must move even while it waits for a machine's clock that went back.
       latestMs += milliseconds;
-      pushedMs += milliseconds;
+      advancedMs += milliseconds;
     },
     advanceTo(timeMs) {
       latestMs = Math.max(latestMs, timeMs);
     },
-    advancedMs: () => pushedMs,
+    advancedMs: () => advancedMs,
   };
 }

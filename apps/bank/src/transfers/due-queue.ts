@@ -23,21 +23,21 @@ export function createDueQueue<Item>(): DueQueue<Item> {
       count += 1;
       const entry = { dueAtMs, number: count, item };
       heap.push(entry);
-      rise(heap, entry);
+      siftUp(heap, entry);
     },
     firstDueAtMs: () => heap[0]?.dueAtMs ?? null,
     takeFirst() {
       const [first] = heap;
       const last = heap.pop();
       if (first === undefined || last === undefined) return null;
-      if (first !== last) sink(heap, last);
+      if (first !== last) siftDown(heap, last);
       return first.item;
     },
   };
 }
 
 /** Moves an entry up from the end to its place. */
-function rise<Item>(heap: Entry<Item>[], entry: Entry<Item>): void {
+function siftUp<Item>(heap: Entry<Item>[], entry: Entry<Item>): void {
   let index = heap.length - 1;
   while (index > 0) {
     const parentIndex = (index - 1) >> 1;
@@ -50,7 +50,7 @@ function rise<Item>(heap: Entry<Item>[], entry: Entry<Item>): void {
 }
 
 /** Moves an entry down from the top, where it takes the place of the first one. */
-function sink<Item>(heap: Entry<Item>[], entry: Entry<Item>): void {
+function siftDown<Item>(heap: Entry<Item>[], entry: Entry<Item>): void {
   let index = 0;
   for (;;) {
     const childIndex = earlierChild(heap, index);

@@ -9,7 +9,7 @@ export type JournalEntry =
 export const ENTRY_START = '{"entry":"';
 
 /** One line of JSON with its end. JSON escapes line ends inside texts, so that a line end always ends an entry. */
-export function printEntry(entry: JournalEntry): string {
+export function serializeEntry(entry: JournalEntry): string {
   return `${JSON.stringify(entry)}\n`;
 }
 

@@ -1,5 +1,5 @@
 import { closeSync, createReadStream, fstatSync, ftruncateSync, openSync, writeSync } from 'node:fs';
-import { ENTRY_START, type JournalEntry, parseEntry, printEntry } from './journal-entry.ts';
+import { ENTRY_START, type JournalEntry, parseEntry, serializeEntry } from './journal-entry.ts';
 
 /** A file that outlives the bank's process: one line for each entry. */
 export interface Journal {
@@ -23,10 +23,10 @@ export const NO_JOURNAL: Journal = { append: () => true, close: () => {} };
  * Opens a journal, making the file if there is none, and hands over its entries in their order. What stands after the
  * last line end was torn off by a death in the middle of writing and never answered: it is cut off.
  */
-export async function openJournal(file: string, take: (entry: JournalEntry) => void): Promise<Journal> {
+export async function openJournal(file: string, onEntry: (entry: JournalEntry) => void): Promise<Journal> {
   const descriptor = open(file);
   try {
-    ftruncateSync(descriptor, await readEntries(file, take));
+    ftruncateSync(descriptor, await readEntries(file, onEntry));
   } catch (error) {
     closeSync(descriptor);
     throw error instanceof JournalError ? error : cannotUse(error);
@@ -43,26 +43,26 @@ function open(file: string): number {
 }
 
 /** Length in bytes of all whole lines. */
-async function readEntries(file: string, take: (entry: JournalEntry) => void): Promise<number> {
-  let wholeBytes = 0;
+async function readEntries(file: string, onEntry: (entry: JournalEntry) => void): Promise<number> {
+  let completeBytes = 0;
   let lineNumber = 0;
-  let rest: Buffer = Buffer.alloc(0);
+  let partialLine: Buffer = Buffer.alloc(0);
   for await (const chunk of createReadStream(file)) {
-    const bytes: Buffer = Buffer.concat([rest, chunk]);
+    const bytes: Buffer = Buffer.concat([partialLine, chunk]);
     let start = 0;
     for (let end = bytes.indexOf(LINE_FEED); end !== -1; end = bytes.indexOf(LINE_FEED, start)) {
       lineNumber += 1;
-      take(readEntry(bytes.toString('utf8', start, end), lineNumber));
+      onEntry(readEntry(bytes.toString('utf8', start, end), lineNumber));
       start = end + 1;
     }
-    wholeBytes += start;
-    rest = bytes.subarray(start);
-    if (rest.length > LINE_BYTES_MAX) throw notAnEntry(lineNumber + 1);
+    completeBytes += start;
+    partialLine = bytes.subarray(start);
+    if (partialLine.length > LINE_BYTES_MAX) throw notAnEntry(lineNumber + 1);
   }
   // Somebody else's file, given by mistake, must not lose its last line.
-  const restStart = rest.toString('utf8', 0, ENTRY_START.length);
-  if (!ENTRY_START.startsWith(restStart)) throw notAnEntry(lineNumber + 1);
-  return wholeBytes;
+  const partialLineStart = partialLine.toString('utf8', 0, ENTRY_START.length);
+  if (!ENTRY_START.startsWith(partialLineStart)) throw notAnEntry(lineNumber + 1);
+  return completeBytes;
 }
 
 function readEntry(line: string, lineNumber: number): JournalEntry {
@@ -81,7 +81,7 @@ function notAnEntry(lineNumber: number): JournalError {
 
 /** Waits for the system call, so that the entry survives the process before anybody is answered. */
 function append(descriptor: number, entry: JournalEntry): boolean {
-  const line = Buffer.from(printEntry(entry));
+  const line = Buffer.from(serializeEntry(entry));
   try {
     const written = writeSync(descriptor, line);
     if (written === line.length) return true;

@@ -32,7 +32,7 @@ export interface TransferScenario {
   readonly reason: SnapCaseName | null;
 }
 
-const ENDS_AFTER_SECONDS = 2;
+const FINAL_AFTER_SECONDS = 2;
 const PENDING: TransferStatus = '03';
 
 /** The course of every account whose ending has none of its own. */
@@ -107,12 +107,12 @@ function step(afterSeconds: number, status: TransferStatus): Step {
   return { afterSeconds, status };
 }
 
-function success(ending: string, outcome: string, afterSeconds = ENDS_AFTER_SECONDS): TransferScenario {
+function success(ending: string, outcome: string, afterSeconds = FINAL_AFTER_SECONDS): TransferScenario {
   const steps = [step(afterSeconds, '00')];
   return { ending, outcome, inquiry: steps, notifications: steps, reason: null };
 }
 
 function failure(ending: string, outcome: string, status: TransferStatus, reason: SnapCaseName): TransferScenario {
-  const steps = [step(ENDS_AFTER_SECONDS, status)];
+  const steps = [step(FINAL_AFTER_SECONDS, status)];
   return { ending, outcome, inquiry: steps, notifications: steps, reason };
 }

@@ -20,15 +20,15 @@ export function createSchedule<Item>(now: () => number, run: (item: Item) => voi
   let closed = false;
 
   /** Sets the timer for the first item, unless it is set for that or an earlier time already. */
-  function arm(): void {
+  function setTimer(): void {
     const dueAtMs = queue.firstDueAtMs();
     if (dueAtMs === null || closed || timerDueAtMs <= dueAtMs) return;
     clearTimeout(timer);
     timerDueAtMs = dueAtMs;
-    timer = setTimeout(wake, Math.min(Math.max(dueAtMs - now(), 1), TIMEOUT_MS_MAX));
+    timer = setTimeout(onTimer, Math.min(Math.max(dueAtMs - now(), 1), TIMEOUT_MS_MAX));
   }
 
-  function wake(): void {
+  function onTimer(): void {
     timerDueAtMs = Number.POSITIVE_INFINITY;
     runDue();
   }
@@ -42,13 +42,13 @@ export function createSchedule<Item>(now: () => number, run: (item: Item) => voi
     // The timer may stand for an item that has just run, or for a time that a push has brought nearer.
     clearTimeout(timer);
     timerDueAtMs = Number.POSITIVE_INFINITY;
-    arm();
+    setTimer();
   }
 
   return {
     add(dueAtMs, item) {
       queue.add(dueAtMs, item);
-      arm();
+      setTimer();
     },
     runDue,
     close() {

@@ -17,7 +17,7 @@ export interface TransferStore {
 }
 
 // The window in which BCA answers about a transfer.
-const KEPT_MS = 31 * 24 * 60 * 60 * 1000;
+const RETENTION_MS = 31 * 24 * 60 * 60 * 1000;
 
 // Only a load test has more; the ceiling keeps it from filling the memory.
 const TRANSFERS_MAX = 500_000;
@@ -27,9 +27,9 @@ export function createTransferStore(transfersMax = TRANSFERS_MAX): TransferStore
   const byPartnerReference = new Map<string, Transfer>();
   const byReference = new Map<string, Transfer>();
 
-  function forget(nowMs: number, countMax: number): void {
+  function deleteOld(nowMs: number, countMax: number): void {
     for (const transfer of byReference.values()) {
-      if (nowMs - transfer.acceptedAtMs < KEPT_MS && byReference.size <= countMax) return;
+      if (nowMs - transfer.acceptedAtMs < RETENTION_MS && byReference.size <= countMax) return;
       byReference.delete(transfer.referenceNo);
       byPartnerReference.delete(transfer.partnerReferenceNo);
     }
@@ -37,16 +37,16 @@ export function createTransferStore(transfersMax = TRANSFERS_MAX): TransferStore
 
   return {
     add(transfer, nowMs) {
-      forget(nowMs, transfersMax - 1);
+      deleteOld(nowMs, transfersMax - 1);
       byPartnerReference.set(transfer.partnerReferenceNo, transfer);
       byReference.set(transfer.referenceNo, transfer);
     },
     has(partnerReferenceNo, nowMs) {
-      forget(nowMs, transfersMax);
+      deleteOld(nowMs, transfersMax);
       return byPartnerReference.has(partnerReferenceNo);
     },
     find({ partnerReferenceNo, referenceNo }, nowMs) {
-      forget(nowMs, transfersMax);
+      deleteOld(nowMs, transfersMax);
       const transfer = byPartnerReference.get(partnerReferenceNo) ?? byReference.get(referenceNo) ?? null;
       if (transfer === null) return null;
       const isMeant =

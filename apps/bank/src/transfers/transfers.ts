@@ -14,7 +14,7 @@ export interface Transfers {
   statusOf(transfer: Transfer): TransferStatus;
   /** Pushes the clock forward; false when the journal could not keep it, and nothing was pushed. */
   advanceClock(seconds: number): boolean;
-  clock(): { readonly nowMs: number; readonly pushedSeconds: number };
+  clock(): { readonly nowMs: number; readonly advancedSeconds: number };
   close(): void;
 }
 
@@ -23,7 +23,7 @@ export type Acceptance =
   /** The bank has a transfer with this `partnerReferenceNo`. */
   | { readonly kind: 'duplicate' }
   /** The journal could not keep it: there is no transfer. */
-  | { readonly kind: 'not-kept' };
+  | { readonly kind: 'not-stored' };
 
 export interface TransfersDependencies {
   /** Null keeps the transfers in memory alone. */
@@ -71,7 +71,7 @@ export async function openTransfers(dependencies: TransfersDependencies): Promis
       const acceptedAtMs = clock.now();
       if (store.has(order.partnerReferenceNo, acceptedAtMs)) return { kind: 'duplicate' };
       const transfer = { ...order, referenceNo: dependencies.nextReferenceNo(), acceptedAtMs };
-      if (!journal.append({ entry: 'transfer', transfer })) return { kind: 'not-kept' };
+      if (!journal.append({ entry: 'transfer', transfer })) return { kind: 'not-stored' };
       store.add(transfer, acceptedAtMs);
       scheduleAfter(acceptedAtMs, transfer);
       return { kind: 'accepted', transfer };
@@ -84,7 +84,7 @@ export async function openTransfers(dependencies: TransfersDependencies): Promis
       schedule.runDue();
       return true;
     },
-    clock: () => ({ nowMs: clock.now(), pushedSeconds: clock.advancedMs() / 1000 }),
+    clock: () => ({ nowMs: clock.now(), advancedSeconds: clock.advancedMs() / 1000 }),
     close() {
       schedule.close();
       journal.close();

@@ -5,7 +5,7 @@ import type { InfoRules, RejectedAccount, SnapRules } from './rules.ts';
 /** Nothing is asked of it but that it is an object. */
 const ANY_INFO: InfoRules = { mandatory: false, members: () => [], accountNo: () => null, reply: () => undefined };
 
-export const REFUSALS = {
+export const REJECTIONS = {
   'not-found': SNAP_CASES.invalidAccount,
   inactive: SNAP_CASES.inactiveAccount,
   blocked: SNAP_CASES.doNotHonor,
@@ -34,6 +34,6 @@ export const ASPI: SnapRules = {
   otherAccountNo: BENEFICIARY_ACCOUNT_NO,
   partnerReferenceNo: referenceRule('partnerReferenceNo'),
   info: ANY_INFO,
-  refusals: { '15': REFUSALS, '16': REFUSALS },
+  rejections: { '15': REJECTIONS, '16': REJECTIONS },
   statusInquiry: [],
 };

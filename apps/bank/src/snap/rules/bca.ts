@@ -1,4 +1,4 @@
-import { listedBank } from '../../bank-names.ts';
+import { findBic } from '../../bank-names.ts';
 import type { BodyFields } from '../body-fields.ts';
 import { accountNoRule, BANK_CODE, referenceRule } from '../field-rules.ts';
 import { SNAP_CASES } from '../response-codes.ts';
@@ -9,7 +9,7 @@ const SWITCHER = '1';
 const BI_FAST = '2';
 
 /** Of service 16: everything that is wrong with an account is one code, and a limit is said as a wrong routing. */
-const EXTERNAL_REFUSALS = {
+const EXTERNAL_REJECTIONS = {
   'not-found': SNAP_CASES.invalidAccount,
   inactive: SNAP_CASES.invalidAccount,
   blocked: SNAP_CASES.invalidAccount,
@@ -17,8 +17,8 @@ const EXTERNAL_REFUSALS = {
   'too-many-requests': SNAP_CASES.invalidRouting,
 } as const satisfies Record<RejectedAccount, unknown>;
 
-const INTERNAL_REFUSALS = {
-  ...EXTERNAL_REFUSALS,
+const INTERNAL_REJECTIONS = {
+  ...EXTERNAL_REJECTIONS,
   inactive: SNAP_CASES.inactiveAccount,
   unavailable: SNAP_CASES.internalServerError,
   'too-many-requests': SNAP_CASES.tooManyRequests,
@@ -60,12 +60,12 @@ export const BCA: SnapRules = {
   bankCode: {
     ...BANK_CODE,
     // A clearing code only of a bank that has no BIC.
-    pattern: { test: (code) => /^[A-Z0-9]{8}$/.test(code) || (/^\d{3}$/.test(code) && listedBank(code) === null) },
+    pattern: { test: (code) => /^[A-Z0-9]{8}$/.test(code) || (/^\d{3}$/.test(code) && findBic(code) === null) },
   },
   ownAccountNo: accountNoRule(10, 10),
   partnerReferenceNo: referenceRule('partnerReferenceNo', true),
   info: INFO,
-  refusals: { '15': INTERNAL_REFUSALS, '16': EXTERNAL_REFUSALS },
+  rejections: { '15': INTERNAL_REJECTIONS, '16': EXTERNAL_REJECTIONS },
   statusInquiry: [
     { name: 'originalExternalId', mandatory: true, pattern: /^\d{1,32}$/ },
     { name: 'transactionDate', mandatory: true, pattern: /./ },

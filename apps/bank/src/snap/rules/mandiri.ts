@@ -1,7 +1,7 @@
 import type { BodyFields } from '../body-fields.ts';
 import { BANK_CODE } from '../field-rules.ts';
 import { SNAP_CASES } from '../response-codes.ts';
-import { ASPI, REFUSALS } from './aspi.ts';
+import { ASPI, REJECTIONS } from './aspi.ts';
 import type { InfoRules, SnapRules } from './rules.ts';
 
 /** PRIMA unless another switcher is named. */
@@ -31,8 +31,8 @@ export const MANDIRI: SnapRules = {
   bankCode: { ...BANK_CODE, pattern: /^(?:\d{3}|[A-Z]{6}[A-Z0-9]{2})$/ },
   info: INFO,
   // Of service 16 no other code about an account is published.
-  refusals: {
-    '15': REFUSALS,
-    '16': { ...REFUSALS, inactive: SNAP_CASES.invalidAccount, blocked: SNAP_CASES.invalidAccount },
+  rejections: {
+    '15': REJECTIONS,
+    '16': { ...REJECTIONS, inactive: SNAP_CASES.invalidAccount, blocked: SNAP_CASES.invalidAccount },
   },
 };

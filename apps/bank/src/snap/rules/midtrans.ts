@@ -1,4 +1,4 @@
-import { listedBank } from '../../bank-names.ts';
+import { findBic } from '../../bank-names.ts';
 import { accountNoRule, BANK_CODE } from '../field-rules.ts';
 import { ASPI } from './aspi.ts';
 import type { SnapRules } from './rules.ts';
@@ -13,6 +13,6 @@ export const MIDTRANS: SnapRules = {
   timestamp: 'utc-with-milliseconds',
   // Three digits of the bank and four of a branch.
   bankCode: { ...BANK_CODE, pattern: /^\d{7}$/ },
-  readBankCode: listedBank,
+  readBankCode: findBic,
   otherAccountNo: accountNoRule(1, 20),
 };

@@ -25,12 +25,12 @@ export interface SnapRules {
   /** `additionalInfo` of external inquiries. */
   readonly info: InfoRules;
   /** How account inquiries are refused. */
-  readonly refusals: Readonly<Record<'15' | '16', Readonly<Record<RejectedAccount, SnapCase>>>>;
+  readonly rejections: Readonly<Record<'15' | '16', Readonly<Record<RejectedAccount, SnapCase>>>>;
   /** Rules of the status inquiry that not every bank has. */
   readonly statusInquiry: readonly FieldRule[];
 }
 
-export type RejectedAccount = Exclude<AccountOutcome['kind'], 'active' | 'garbage' | 'silence'>;
+export type RejectedAccount = Exclude<AccountOutcome['kind'], 'active' | 'malformed' | 'no-response'>;
 
 export interface InfoRules {
   readonly mandatory: boolean;
