@@ -61,7 +61,7 @@ test('a callback is sent again with the same id when its process is killed befor
   // The attempt of the killed process is counted, but its result was never recorded.
   assert.equal(delivery.attempts, 2);
   assert.deepEqual(
-    delivery.tries.map(({ attempt }) => attempt),
+    delivery.results.map(({ attempt }) => attempt),
     [2],
   );
 });

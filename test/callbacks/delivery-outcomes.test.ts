@@ -41,8 +41,8 @@ const only = <T>([first]: readonly T[]): T => {
 };
 
 /** The delay from the last attempt of a delivery to the next one. */
-function delayOf({ next_attempt_at: next, tries }: DeliveryState): number {
-  return next.getTime() - (tries.at(-1)?.ended_ms ?? Number.NaN);
+function delayOf({ next_attempt_at: next, results }: DeliveryState): number {
+  return next.getTime() - (results.at(-1)?.ended_ms ?? Number.NaN);
 }
 
 test('a delivery that always fails is exhausted after ten attempts on the schedule with one id', async (context) => {
@@ -50,8 +50,8 @@ test('a delivery that always fails is exhausted after ten attempts on the schedu
   for (let attempt = 1; attempt <= 10; attempt += 1) {
     const delivery = only(await setup.untilAttempts(endpoint, attempt));
     assert.equal(delivery.attempts, attempt);
-    assert.deepEqual(delivery.tries.at(-1)?.http_status, 500);
-    assert.equal(delivery.tries.at(-1)?.answer, 'this is 500');
+    assert.deepEqual(delivery.results.at(-1)?.http_status, 500);
+    assert.equal(delivery.results.at(-1)?.answer, 'this is 500');
     if (attempt === 10) {
       assert.equal(delivery.state, 'exhausted');
       break;
@@ -107,7 +107,7 @@ test('a redirect is a failure and is not followed', async (context) => {
   const { endpoint } = await begin(context, respondWith(307, '', { location: elsewhere.callbackUrl }));
   const delivery = only(await setup.untilAttempts(endpoint, 1));
   assert.equal(delivery.state, 'pending');
-  assert.equal(delivery.tries[0]?.http_status, 307);
+  assert.equal(delivery.results[0]?.http_status, 307);
   assert.equal(elsewhere.requests.length, 0);
 });
 
@@ -118,7 +118,7 @@ test('any 2xx is a success, with or without a body', async (context) => {
   await setup.succeed(1);
   const deliveries = await setup.untilAttempts(endpoint, 2);
   assert.deepEqual(
-    deliveries.map(({ state, tries }) => [state, tries[0]?.http_status, tries[0]?.answer, tries[0]?.error]),
+    deliveries.map(({ state, results }) => [state, results[0]?.http_status, results[0]?.answer, results[0]?.error]),
     [
       ['delivered', 299, 'this is 299', null],
       ['delivered', 204, '', null],
@@ -135,9 +135,9 @@ test('an unreachable receiver is a failure with a reason that can be shown to th
   ]);
   await setup.succeed(1);
   const delivery = (await setup.untilAttempts(endpoint, 2)).at(-1);
-  assert.equal(delivery?.tries[0]?.http_status, null);
-  assert.equal(delivery?.tries[0]?.answer, null);
-  assert.match(delivery?.tries[0]?.error ?? '', /127\.0\.0\.1/);
+  assert.equal(delivery?.results[0]?.http_status, null);
+  assert.equal(delivery?.results[0]?.answer, null);
+  assert.match(delivery?.results[0]?.error ?? '', /127\.0\.0\.1/);
 });
 
 test('410 disables the endpoint, is logged for the operator, and stops all callbacks', async (context) => {
@@ -166,7 +166,7 @@ test('failing_since is set by the first failure and cleared by a success', async
   const { endpoint, receiver, wakeDueEndpoints } = await begin(context, respondWith(503));
   const first = only(await setup.untilAttempts(endpoint, 1));
   const { failing_since: failingSince } = await setup.endpointState(endpoint);
-  assert.ok(Math.abs((failingSince?.getTime() ?? 0) - (first.tries[0]?.ended_ms ?? 0)) < 5);
+  assert.ok(Math.abs((failingSince?.getTime() ?? 0) - (first.results[0]?.ended_ms ?? 0)) < 5);
 
   setup.clock.advance(6 * SECOND_MS);
   await wakeDueEndpoints();
@@ -229,7 +229,7 @@ test('a replay restarts the schedule of a delivery and continues its attempt num
   await wakeDueEndpoints();
   const delivery = only(await setup.untilAttempts(endpoint, 2));
   assert.equal(delivery.state, 'pending');
-  assert.equal(delivery.tries.at(-1)?.attempt, 11);
+  assert.equal(delivery.results.at(-1)?.attempt, 11);
   assert.ok(delayOf(delivery) <= 5_502, 'the second attempt of a schedule is due after five seconds');
 });
 

@@ -37,9 +37,9 @@ function newId(): string {
 /** Recent: a transaction that is overdue already would cause another event between two updates. */
 const CREATED_AT = new Date().toISOString();
 
-async function say(...words: readonly Record<string, unknown>[]): Promise<void> {
+async function feedUpdates(...updates: readonly Record<string, unknown>[]): Promise<void> {
   const answer = await service.feed(
-    words.map((each) => JSON.stringify(statusUpdate({ created_at: CREATED_AT, ...each }))).join('\n'),
+    updates.map((each) => JSON.stringify(statusUpdate({ created_at: CREATED_AT, ...each }))).join('\n'),
   );
   assert.equal(answer.status, 200, answer.text);
 }
@@ -50,9 +50,9 @@ test('a change is delivered at once, signed, with the data of a status check byt
   await addEndpoint(receiver.callbackUrl, secret);
   const id = newId();
   // An amount that a JSON parser would round, and text that JSON can write in several ways.
-  const words = { transaction_id: id, reference_id: 'ü/"\\\u2028 1', amount: '90071992547409931.07' };
-  await say(words);
-  await say({ ...words, status: 'SUCCESS', processed_at: '2026-11-21T04:40:00.000Z' });
+  const fields = { transaction_id: id, reference_id: 'ü/"\\\u2028 1', amount: '90071992547409931.07' };
+  await feedUpdates(fields);
+  await feedUpdates({ ...fields, status: 'SUCCESS', processed_at: '2026-11-21T04:40:00.000Z' });
 
   const [callback] = await receiver.untilReceived(1);
   assert.ok(callback !== undefined);
@@ -60,11 +60,11 @@ test('a change is delivered at once, signed, with the data of a status check byt
   assert.equal(callback.headers['content-type'], 'application/json');
   assert.equal(callback.headers['user-agent'], 'Tiba');
   assert.ok(Math.abs(Number(callback.headers['webhook-timestamp']) - Date.now() / 1000) < 60);
-  const believed = verified(secret, callback);
-  assert.deepEqual(Object.keys(believed), ['type', 'timestamp', 'version', 'data']);
-  assert.equal(believed['type'], 'disbursement.succeeded');
-  assert.equal(believed['version'], 2);
-  assert.ok(Math.abs(Date.parse(String(believed['timestamp'])) - Date.now()) < 60_000);
+  const payload = verified(secret, callback);
+  assert.deepEqual(Object.keys(payload), ['type', 'timestamp', 'version', 'data']);
+  assert.equal(payload['type'], 'disbursement.succeeded');
+  assert.equal(payload['version'], 2);
+  assert.ok(Math.abs(Date.parse(String(payload['timestamp'])) - Date.now()) < 60_000);
 
   const { text } = await service.get(`/api/v1/check-status/${id}`);
   const data = /"data":(\{.*?\}),"meta"/s.exec(text)?.[1];
@@ -77,9 +77,9 @@ test('each change of a transaction has its own callback with its own id and vers
   const secret = newSecret();
   await addEndpoint(receiver.callbackUrl, secret);
   const id = newId();
-  const words = { transaction_id: id, reference_id: id };
-  await say({ ...words, status: 'SUCCESS', processed_at: '2026-11-21T04:40:00.000Z' });
-  await say({ ...words, status: 'SUCCESS', reversed_at: '2026-11-21T05:00:00.000Z' });
+  const fields = { transaction_id: id, reference_id: id };
+  await feedUpdates({ ...fields, status: 'SUCCESS', processed_at: '2026-11-21T04:40:00.000Z' });
+  await feedUpdates({ ...fields, status: 'SUCCESS', reversed_at: '2026-11-21T05:00:00.000Z' });
   const callbacks = await receiver.untilReceived(2);
   assert.deepEqual(
     // Callbacks may overtake each other; the version says which one is newer.
@@ -108,7 +108,7 @@ test('after a rotation both secrets sign until the former one expires', async (c
     status: 'SUCCESS',
     processed_at: '2026-11-21T04:40:00.000Z',
   });
-  await say(success(newId()));
+  await feedUpdates(success(newId()));
   const [both] = await receiver.untilReceived(1);
   assert.ok(both !== undefined);
   assert.equal(String(both.headers['webhook-signature']).split(' ').length, 2);
@@ -116,7 +116,7 @@ test('after a rotation both secrets sign until the former one expires', async (c
   verified(secret, both);
 
   await rotatedUntil('-1 second');
-  await say(success(newId()));
+  await feedUpdates(success(newId()));
   const [, one] = await receiver.untilReceived(2);
   assert.ok(one !== undefined);
   verified(secret, one);
@@ -127,7 +127,7 @@ test('a metric counts attempts by their outcome', async (context) => {
   const receiver = await startCallbackReceiver(context);
   await addEndpoint(receiver.callbackUrl, newSecret());
   const id = newId();
-  await say({ transaction_id: id, reference_id: id, status: 'FAILED', failure_reason: 'ACCOUNT_CLOSED' });
+  await feedUpdates({ transaction_id: id, reference_id: id, status: 'FAILED', failure_reason: 'ACCOUNT_CLOSED' });
   await receiver.untilReceived(1);
   await eventually('the metric', async () => {
     const metrics = await (await fetch(`${service.operatorUrl}/metrics`)).text();

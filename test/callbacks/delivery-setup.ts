@@ -31,7 +31,7 @@ export interface DeliveryState {
   readonly state: 'pending' | 'delivered' | 'exhausted';
   readonly attempts: number;
   readonly next_attempt_at: Date;
-  readonly tries: readonly {
+  readonly results: readonly {
     readonly attempt: number;
     readonly http_status: number | null;
     readonly answer: string | null;
@@ -104,7 +104,7 @@ export async function setUpDeliveries(): Promise<DeliverySetup & { close(): Prom
       let deliveries = await deliveriesTo(database, endpoint);
       await eventually(`${count} recorded attempts`, async () => {
         deliveries = await deliveriesTo(database, endpoint);
-        return deliveries.reduce((sum, { tries }) => sum + tries.length, 0) >= count;
+        return deliveries.reduce((sum, { results }) => sum + results.length, 0) >= count;
       });
       return deliveries;
     },
@@ -178,7 +178,7 @@ function deliveriesTo(database: Database, { clientId, endpointId }: EndpointKey)
                                       order by a.attempt)
                         from tiba.callback_attempts a
                        where a.client_id = d.client_id and a.endpoint_id = d.endpoint_id and a.sequence = d.sequence),
-                     '[]') as tries
+                     '[]') as results
        from tiba.callback_deliveries d join tiba.events v using (client_id, sequence)
       where d.client_id = $1 and d.endpoint_id = $2 order by d.sequence`,
     [clientId, endpointId],

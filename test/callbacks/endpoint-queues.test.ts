@@ -67,18 +67,18 @@ test('two processes deliver each event once to each endpoint that wants it', asy
 });
 
 test('no two processes send the same delivery at the same time', async (context) => {
-  const inHand = new Set<string>();
+  const inFlight = new Set<string>();
   let twice = 0;
   const failed = new Set<string>();
   const receiver = await startCallbackReceiver(context, (response, request) => {
     const id = webhookId(request);
-    if (inHand.has(id)) twice += 1;
-    inHand.add(id);
+    if (inFlight.has(id)) twice += 1;
+    inFlight.add(id);
     // Every third fails at first, so that deliveries are claimed again while others are in flight.
     const fails = Number(id.match(/(\d+)_1$/)?.[1]) % 3 === 0 && !failed.has(id);
     if (fails) failed.add(id);
     setTimeout(() => {
-      inHand.delete(id);
+      inFlight.delete(id);
       respondWith(fails ? 500 : 200)(response, request);
     }, 20);
   });
@@ -96,9 +96,9 @@ test('no two processes send the same delivery at the same time', async (context)
   assert.equal(failed.size, 40);
   assert.equal(twice, 0);
   const deliveries = await setup.deliveriesTo(endpoint);
-  for (const { tries, attempts } of deliveries) {
+  for (const { results, attempts } of deliveries) {
     assert.deepEqual(
-      tries.map(({ attempt }) => attempt),
+      results.map(({ attempt }) => attempt),
       Array.from({ length: attempts }, (_, index) => index + 1),
       'each attempt is recorded once',
     );

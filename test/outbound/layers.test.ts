@@ -26,7 +26,7 @@ function connectTo(hostname: string, port: number, resolveName: ResolveName): Pr
   });
 }
 
-suite('the connector alone', () => {
+suite('the connector', () => {
   const isBlocked = (error: unknown): boolean => error instanceof OutboundFailure && error.reason === 'blocked_address';
 
   test('blocks literal addresses, for which no name resolution happens', async (context) => {

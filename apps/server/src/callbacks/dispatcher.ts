@@ -78,7 +78,7 @@ export function createDispatcher(dependencies: DispatcherDependencies): Callback
   function wake({ clientId, endpointId }: EndpointKey): void {
     if (closing) return;
     const key = keyOf(clientId, endpointId);
-    // An idle queue is dropped, so that memory holds only endpoints with deliveries in hand.
+    // An idle queue is dropped, so that memory holds only active endpoints.
     const queue = queues.get(key) ?? openQueue({ clientId, endpointId }, () => queues.delete(key));
     queues.set(key, queue);
     queue.wake();

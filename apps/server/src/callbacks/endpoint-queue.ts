@@ -16,18 +16,18 @@ export interface QueueOptions<Delivery, Attempt> {
   /** Records the attempt; the slot is free meanwhile. Never rejects. */
   readonly record: (attempt: Attempt) => Promise<void>;
   readonly onClaimFailed: (error: unknown) => void;
-  /** Nothing is in hand, and no more was due. */
+  /** Every claimed delivery is recorded, and no more was due. */
   readonly onIdle: () => void;
 }
 
-/** Deliveries in hand at most, for each slot: when recording falls behind, sending waits for it. */
-const IN_HAND_PER_SLOT_MAX = 4;
+/** Claimed and unrecorded deliveries at most, for each slot: when recording falls behind, sending waits for it. */
+const UNRECORDED_PER_SLOT_MAX = 4;
 
 export function createEndpointQueue<Delivery, Attempt>(options: QueueOptions<Delivery, Attempt>): EndpointQueue {
   const { slots, claim, send, record, onClaimFailed, onIdle } = options;
   let inFlight = 0;
   /** In flight, or being recorded. */
-  let inHand = 0;
+  let unrecorded = 0;
   let claiming = false;
   /** Deliveries may be due that no claim has looked for yet. */
   let claimNeeded = false;
@@ -44,7 +44,7 @@ export function createEndpointQueue<Delivery, Attempt>(options: QueueOptions<Del
 
   async function fillSlots(): Promise<void> {
     scheduled = false;
-    const free = Math.min(slots - inFlight, IN_HAND_PER_SLOT_MAX * slots - inHand);
+    const free = Math.min(slots - inFlight, UNRECORDED_PER_SLOT_MAX * slots - unrecorded);
     if (!claiming && claimNeeded && !stopped && free > 0) {
       claiming = true;
       claimNeeded = false;
@@ -64,18 +64,18 @@ export function createEndpointQueue<Delivery, Attempt>(options: QueueOptions<Del
 
   async function deliver(delivery: Delivery): Promise<void> {
     inFlight += 1;
-    inHand += 1;
+    unrecorded += 1;
     const attempt = await send(delivery);
     inFlight -= 1;
     schedule();
     await record(attempt);
-    inHand -= 1;
+    unrecorded -= 1;
     schedule();
   }
 
   function finishIfDrained(): void {
     // A scheduled claim calls this again, so only the last call reports idle.
-    if (inHand > 0 || claiming || scheduled) return;
+    if (unrecorded > 0 || claiming || scheduled) return;
     if (stopped) drained.resolve();
     else if (!claimNeeded) onIdle();
   }
