@@ -56,7 +56,7 @@ const VERIFIED = 'true';
 
 /**
  * The outcome of a reply. A verdict needs a report on the account that was sent. With `Vrfctn` true, the report must
- * have the holder's name and the account number, and a reason beside them contradicts it.
+ * have the holder's name and the account number, and a reason in addition contradicts it.
  */
 export function accountVerdict(
   { status, body }: BankReply,

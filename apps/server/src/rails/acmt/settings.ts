@@ -27,7 +27,7 @@ export interface AcmtSettings extends RailSettings {
   /** Below the base address, with a leading slash. */
   readonly path: string;
   readonly accountElement: AccountElement;
-  /** `SchmeNm/Prtry` beside an account in `Othr`, such as `ACCT`; null omits it. */
+  /** `SchmeNm/Prtry` next to an account in `Othr`, such as `ACCT`; null omits it. */
   readonly accountScheme: string | null;
   readonly nameElement: NameElement;
 }

@@ -117,26 +117,23 @@ export function createGuardedRail({ connection, protection, wallMs, onState }: G
       if (tookMs !== null) latencies.record(tookMs);
       breaker.end(isProbe, 'ignored', nowMs);
     },
-    snapshot(nowMs) {
-      const lastVerdictMs = classifier.lastVerdictMs();
-      return {
-        state: breaker.state(),
-        isThrottled: breaker.isThrottled(),
-        since,
-        waitMs: breaker.waitMs(nowMs),
-        inFlight: bulkhead.inFlight(),
-        answers: latencies.count(),
-        lastVerdictAgoMs: lastVerdictMs === null ? null : nowMs - lastVerdictMs,
-        p50Ms: latencies.quantile(0.5),
-        p95Ms: latencies.quantile(0.95),
-        recentFailures: failures.list(),
-      };
-    },
+    snapshot: (nowMs) => ({
+      state: breaker.state(),
+      isThrottled: breaker.isThrottled(),
+      since,
+      waitMs: breaker.waitMs(nowMs),
+      inFlight: bulkhead.inFlight(),
+      answers: latencies.count(),
+      lastVerdictAgoMs: classifier.lastVerdictAgoMs(nowMs),
+      p50Ms: latencies.quantile(0.5),
+      p95Ms: latencies.quantile(0.95),
+      recentFailures: failures.list(),
+    }),
   };
 }
 
 interface OutcomeClassifier {
-  /** What the outcome says about the bank. Records a failure. */
+  /** Classifies the outcome for the breaker, and records it when it is a failure. */
   classify(
     outcome: InquiryOutcome,
     inquiry: AccountInquiry,
@@ -144,7 +141,7 @@ interface OutcomeClassifier {
     sentMs: number,
     nowMs: number,
   ): BreakerOutcome;
-  lastVerdictMs(): number | null;
+  lastVerdictAgoMs(nowMs: number): number | null;
   /** The accounts that opened the breaker may open it again. */
   forgetFailingAccounts(): void;
 }
@@ -173,7 +170,7 @@ function createOutcomeClassifier(failures: RecentFailures): OutcomeClassifier {
       if (reason === 'credentials_rejected') return 'credentials_rejected';
       return lastVerdictMs !== null && lastVerdictMs > sentMs ? 'overlapping_failure' : 'failure';
     },
-    lastVerdictMs: () => lastVerdictMs,
+    lastVerdictAgoMs: (nowMs) => (lastVerdictMs === null ? null : nowMs - lastVerdictMs),
     forgetFailingAccounts: () => failingAccounts.clear(),
   };
 }
