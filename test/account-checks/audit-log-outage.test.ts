@@ -70,7 +70,7 @@ const storedCount = async (): Promise<number> => (await storedChecks(server.data
 
 const CONCURRENCY = 8;
 
-/** Resolves when all inquiries under way have reached the bank, which answers none of them before `unblock`. */
+/** Resolves when all inquiries in progress have reached the bank, which answers none of them before `unblock`. */
 async function blockInquiries(): Promise<void> {
   blocked = Promise.withResolvers();
   const before = inquired.length;

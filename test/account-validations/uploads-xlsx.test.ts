@@ -69,8 +69,8 @@ describe('a workbook', () => {
   });
 
   it('is rejected as a whole when it cannot be read', async () => {
-    const assertPartsRejected = (parts: WorkbookParts, says: RegExp): Promise<void> =>
-      assertRejected(XLSX_TYPE, workbook(parts), says);
+    const assertPartsRejected = (parts: WorkbookParts, message: RegExp): Promise<void> =>
+      assertRejected(XLSX_TYPE, workbook(parts), message);
     const unreadable = /not a readable workbook/;
     await assertRejected(XLSX_TYPE, '', unreadable);
     await assertRejected(XLSX_TYPE, 'bank_code,account_number', unreadable);

@@ -11,7 +11,7 @@ import { type CapacityShare, type JobQueues, queueKey, shareCapacity } from './q
 export interface ClaimLoop {
   /** Starts to claim, unless the loop runs already, no row waits, or the loop was stopped. */
   start(): void;
-  /** Claims nothing more. Resolves when the claim under way has ended. */
+  /** Claims nothing more. Resolves when the claim in progress has ended. */
   stop(): Promise<void>;
 }
 
