@@ -94,7 +94,7 @@ suite('PostgreSQL fails in the middle of a long feed', () => {
 
       assert.equal(status, 503, body);
       assert.match(retryAfter, /^[1-9]\d*$/);
-      const inserted = /\((\d+) inserted, .* are stored\): send the whole feed again/.exec(body)?.[1];
+      const inserted = /\(stored so far: (\d+) inserted, .*\): send the whole feed again/.exec(body)?.[1];
       assert.ok(inserted !== undefined, body);
 
       if (name === 'stopped') await server.start();
