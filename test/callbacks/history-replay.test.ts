@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, suite, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
 import { assertError } from '../contract/assertions.ts';
+import { eventually } from '../support/eventually.ts';
 import { type HttpReceiver, startHttpReceiver } from '../support/http-receiver.ts';
 import { type Answer, startTestService, type TestService } from '../support/service.ts';
 import {
@@ -81,20 +81,16 @@ async function feedWhileDisabled(endpointId: string, count: number, changes: Row
 }
 
 /** Waits until a job is queued for the endpoint or a delivery was already attempted. */
-async function untilWoken(endpointId: string): Promise<void> {
-  const deadline = AbortSignal.timeout(10_000);
-  for (;;) {
-    const jobs = await sql(`select from graphile_worker.jobs where key = $1`, [`due ${clientId} ${endpointId}`]);
+const untilWoken = (endpointId: string): Promise<void> =>
+  eventually('a dispatcher is woken', async () => {
+    const jobs = await sql(`select from graphile_worker.jobs where key = $1`, [`due ${clientId}`]);
     const tried = await sql(
       `select from tiba.callback_deliveries
         where endpoint_id = $1 and (attempts > attempts_before or state = 'delivered')`,
       [endpointId],
     );
-    if (jobs.length + tried.length > 0) return;
-    assert.ok(!deadline.aborted, 'no dispatcher was woken');
-    await delay(10);
-  }
-}
+    return jobs.length + tried.length > 0;
+  });
 
 suite('a replay of one delivery', () => {
   test('is pending again at once, with a new schedule and continued attempt numbers', async () => {
@@ -276,11 +272,7 @@ test('a missed event arrives after a replay, with the ID and the data of the eve
   try {
     const { endpointId, secret } = await registerOwn({ url: own.url });
     await replay({ endpoint_id: endpointId, ...ALWAYS, state: 'missing' });
-    const deadline = AbortSignal.timeout(10_000);
-    while (own.requests.length === 0) {
-      assert.ok(!deadline.aborted, 'no callback arrived');
-      await delay(10);
-    }
+    await eventually('a callback arrives', () => own.requests.length > 0);
     const { headers, body } = own.requests[0] ?? assert.fail();
     new Webhook(secret).verify(body, headers as Record<string, string>);
     assert.equal(headers['webhook-id'], `evt_${transactionId}_1`);

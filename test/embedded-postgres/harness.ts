@@ -6,7 +6,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { TestContext } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Client, type QueryResultRow } from 'pg';
 import {
@@ -19,6 +18,8 @@ import { removeLeftoverSocketDirectories } from '../../apps/server/src/embedded-
 const servicePath = fileURLToPath(new URL('service-process.ts', import.meta.url));
 
 /** A test's data directory, and the cleanups of everything that the test started there. */
+import { eventually } from '../support/eventually.ts';
+
 export interface TestDirectory {
   readonly dataDirectory: string;
   /** Run after the test, the last one first. */
@@ -113,13 +114,8 @@ export async function connect(connectionString: string, applicationName: string)
   return client;
 }
 
-export async function until(what: string, condition: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 10_000;
-  while (!(await condition())) {
-    assert(performance.now() < deadline, `not true within 10 s: ${what}`);
-    await delay(2);
-  }
-}
+export const until = (what: string, condition: () => Promise<boolean>): Promise<void> =>
+  eventually(what, condition, 10_000);
 
 export function socketDirectoryOf(connectionString: string): string {
   return decodeURIComponent(/host=([^&]+)/.exec(connectionString)?.[1] ?? '');

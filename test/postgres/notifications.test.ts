@@ -6,6 +6,7 @@ import pino from 'pino';
 import { singleFlight } from '../../apps/server/src/lib/single-flight.ts';
 import { listen, type Notifications } from '../../apps/server/src/postgres/notifications.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
 import { timeLimitMs } from '../support/suite-environment.ts';
 
 const log = pino({ level: 'silent' });
@@ -39,10 +40,7 @@ const listeners = async (): Promise<number[]> => {
 
 async function until(what: string, condition: () => boolean | Promise<boolean>, withinMs = 3_000): Promise<number> {
   const startedMs = performance.now();
-  while (!(await condition())) {
-    assert.ok(performance.now() - startedMs < withinMs, `not within ${withinMs} ms: ${what}`);
-    await delay(2);
-  }
+  await eventually(what, condition, withinMs);
   return performance.now() - startedMs;
 }
 

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
-import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { eventually } from '../support/eventually.ts';
 
 export interface ProcessInfo {
   readonly pid: number;
@@ -28,15 +28,14 @@ export async function processTreeOf(pid: number): Promise<ProcessInfo[]> {
 /** Resolves when all of them have exited; rejects with those that have not. */
 export async function untilEnded(processes: readonly ProcessInfo[], withinMs = 15_000): Promise<void> {
   const pids = new Set(processes.map(({ pid }) => pid));
-  const deadlineMs = performance.now() + withinMs;
-  for (;;) {
-    const left = (await listProcesses()).filter(({ pid }) => pids.has(pid));
-    if (left.length === 0) return;
-    if (performance.now() > deadlineMs) {
-      throw new Error(`left running:\n${left.map(({ pid, command }) => `${pid} ${command}`).join('\n')}`);
-    }
-    await delay(20);
-  }
+  let left: ProcessInfo[] = [];
+  const areEnded = async (): Promise<boolean> => {
+    left = (await listProcesses()).filter(({ pid }) => pids.has(pid));
+    return left.length === 0;
+  };
+  await eventually('all processes have ended', areEnded, withinMs).catch((cause: unknown) => {
+    throw new Error(`left running:\n${left.map(({ pid, command }) => `${pid} ${command}`).join('\n')}`, { cause });
+  });
 }
 
 // proc(5), "stat": pid, name in parentheses, state, parent. A name may contain any character, so the last one counts.

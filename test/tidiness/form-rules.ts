@@ -51,14 +51,32 @@ const kebabCase: Rule = {
 
 /** A pause of a fixed time, whatever its time is made of. To wait for something, poll for it with `eventually`. */
 const SLEEP = /await (?:sleep|delay|wait|pause|setTimeout)\(|new Promise(?:<\w+>)?\(\((\w+)\) => setTimeout\(\1\b/;
-/** What waits between two looks, or spreads load; each with its reason. */
-const SLEEPS_ALLOWED: Readonly<Record<string, string>> = {};
+/** Where a pause is no wait for something else to happen, or stands between two polls: each with its reason. */
+const SLEEPS_ALLOWED: Readonly<Record<string, string>> = {
+  'test/support/eventually.ts': 'polls: this is what other tests wait with',
+  'test/support/sandbox.ts': 'polls while it cleans up, where nothing may be thrown',
+  'test/end-to-end/caller.ts': 'repeats a request that is answered 503, as a client does',
+  'test/end-to-end/disbursements.ts': 'repeats a feed that is answered 503, as a core does',
+  'test/end-to-end/feed-commands.ts': 'the random time after which the service is killed',
+  'test/end-to-end/killer.ts': 'the random times between two kills',
+  'test/end-to-end/killed.test.ts': 'polls until the kills are over, with a deadline of its own',
+  'test/fault-injection/disabled-client.test.ts': 'asks again and again for as long as the guarantee runs',
+  'test/fault-injection/request-monitor.ts': 'spreads the requests of a monitor',
+  'test/feed/process-usage.ts': 'samples memory at an interval',
+  'test/postgres/notifications.test.ts': 'holds a condition against a stretch of time',
+  'test/rails/resilience/hedge.test.ts': 'the time that a simulated bank takes',
+  'test/rails/snap-access-token.test.ts': 'the time that a simulated bank takes, and inquiries at an interval',
+  'test/sandbox/sandbox-interrupted.test.ts': 'repeats Ctrl-C at an interval',
+};
 
 const testsDoNotSleep: Rule = {
   name: 'tests do not sleep, also where the time is an expression',
   check: (repository) =>
     select(repository, ['test/'], ['.ts']).filter(
-      (file) => !(file in SLEEPS_ALLOWED) && !file.startsWith('test/tidiness/') && SLEEP.test(textOf(repository, file)),
+      (file) =>
+        !Object.hasOwn(SLEEPS_ALLOWED, file) &&
+        !file.startsWith('test/tidiness/') &&
+        SLEEP.test(textOf(repository, file)),
     ),
   planted: [
     { 'test/planted.test.ts': 'await delay(2_000);\n' },

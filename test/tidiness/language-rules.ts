@@ -58,7 +58,7 @@ const plainEnglish: Rule = {
 const FORMER = [
   'harvest|bank[-_ ]?news|kept[-_ ]?verdict|check[-_ ]?record|said[-_ ]?word|also[-_ ]?rows',
   'patiently|mortal|asked[-_ ]?times|asked[-_ ]?rail|told[-_ ]?up[-_ ]?to|transfer[-_]inquir',
-  'bank[-_]states|event[-_]counts|observation|ledger|suspects|neighbou?r|given a rest',
+  'bank[-_]states|event[-_]counts|observations|ledger|neighbours|given a rest',
 ];
 const FORMER_WORDS = new RegExp(String.raw`\b\w*(?:${FORMER.join('|')})\w*`, 'i');
 
