@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createDailyIds } from '../../apps/bank/src/daily-ids.ts';
+import { createDailyIds } from '../../apps/bank/src/identifiers.ts';
 import { createTokens } from '../../apps/bank/src/snap/tokens.ts';
 import { createTransferStore } from '../../apps/bank/src/transfers/transfer-store.ts';
 import { INTERBANK_ORDER } from './transfers.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { networkInterfaces } from 'node:os';
 import { after, before, describe, it } from 'node:test';
 import type { RunningBank } from '../../apps/bank/src/server.ts';
-import { isLoopback } from '../../apps/bank/src/simulation/advance-clock.ts';
+import { isLoopback } from '../../apps/bank/src/simulation-clock.ts';
 import { createClock, type Partner, startBankWithPartner } from './partner.ts';
 import { advanceClock, orderTransfer, sendToClock, statusOf } from './transfers.ts';
 

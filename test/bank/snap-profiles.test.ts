@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import type { BankProfileName } from '../../apps/bank/src/profile-names.ts';
 import { startBank } from '../../apps/bank/src/server.ts';
-import type { BankSettings } from '../../apps/bank/src/settings.ts';
+import type { BankProfileName, BankSettings } from '../../apps/bank/src/settings.ts';
 import { rsaKeys } from '../support/rsa-keys.ts';
 import { type Change, createPartner, outcomeOf, partnerSettings } from './partner.ts';
 
@@ -68,7 +67,7 @@ async function startProfile(
   form: ProfileFixture,
   changes: Partial<BankSettings> = {},
 ): Promise<ProfileClient> {
-  const settings = { ...partnerSettings(keys), form: form.form, ...changes };
+  const settings = { ...partnerSettings(keys), profile: form.form, ...changes };
   const bank = await startBank(settings);
   context.after(() => bank.close());
   const partner = createPartner(bank.baseUrl, settings, keys, Date.now, form.token);

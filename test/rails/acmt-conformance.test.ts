@@ -1,4 +1,4 @@
-import type { BankProfileName } from '../../apps/bank/src/profile-names.ts';
+import type { BankProfileName } from '../../apps/bank/src/settings.ts';
 import type { AcmtSettings } from '../../apps/server/src/rails/acmt/settings.ts';
 import { rsaKeys } from '../support/rsa-keys.ts';
 import { openAcmtRail, startScheme } from './acmt-connection.ts';

@@ -1,8 +1,8 @@
 // An acmt rail to the simulated bank, or to a server of the test.
 
 import type { TestContext } from 'node:test';
-import type { BankProfileName } from '../../apps/bank/src/profile-names.ts';
 import { type RunningBank, startBank } from '../../apps/bank/src/server.ts';
+import type { BankProfileName } from '../../apps/bank/src/settings.ts';
 import { createAcmtRail } from '../../apps/server/src/rails/acmt/acmt-rail.ts';
 import type { AcmtSettings } from '../../apps/server/src/rails/acmt/settings.ts';
 import type { Rail } from '../../apps/server/src/rails/rail.ts';

@@ -4,7 +4,7 @@ import { rsaKeys } from '../support/rsa-keys.ts';
 import { openBiFastRail, PARTICIPANT } from './bi-fast-hub.ts';
 import { testRailConformance } from './conformance.ts';
 
-const settings = { ...partnerSettings(rsaKeys()), form: 'bi-fast', partnerId: PARTICIPANT } as const;
+const settings = { ...partnerSettings(rsaKeys()), profile: 'bi-fast', partnerId: PARTICIPANT } as const;
 
 testRailConformance({
   name: 'BI-FAST',

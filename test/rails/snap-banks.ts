@@ -2,9 +2,8 @@
 // from the simulated bank.
 
 import type { TestContext } from 'node:test';
-import type { BankProfileName } from '../../apps/bank/src/profile-names.ts';
 import { type RunningBank, startBank } from '../../apps/bank/src/server.ts';
-import type { BankSettings } from '../../apps/bank/src/settings.ts';
+import type { BankProfileName, BankSettings } from '../../apps/bank/src/settings.ts';
 import type { Verdict } from '../../apps/server/src/domain/account.ts';
 import { PROFILES, type ProfileName } from '../../apps/server/src/rails/snap/profiles/profiles.ts';
 import type { SnapSettings } from '../../apps/server/src/rails/snap/settings.ts';

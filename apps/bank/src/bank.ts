@@ -1,6 +1,6 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
-import { createDailyIds, type DailyIds } from './daily-ids.ts';
-import { createReferenceNumbers } from './reference-numbers.ts';
+import type { BankRequest, BankResponse } from './http.ts';
+import { createDailyIds, createReferenceNumbers, type DailyIds } from './identifiers.ts';
 import type { BankSettings } from './settings.ts';
 import { createNotifier } from './snap/notifier.ts';
 import { createTokens, type Tokens } from './snap/tokens.ts';
@@ -48,4 +48,18 @@ export async function createBank(settings: BankSettings, now: () => number): Pro
       await notifier?.close();
     },
   };
+}
+
+export interface Operation {
+  /** `'no-response'` leaves the client waiting. */
+  readonly handle: (bank: Bank, request: BankRequest) => BankResponse | 'no-response';
+  /** The refusal of a body that is longer than this bank reads. */
+  readonly bodyTooLong: BankResponse;
+}
+
+/** What the bank speaks, and how. */
+export interface BankProfile {
+  /** What is asked for at a path (without query), always by POST. */
+  readonly findOperation: (path: string) => Operation | undefined;
+  readonly unknownRoute: BankResponse;
 }

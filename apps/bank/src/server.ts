@@ -1,12 +1,13 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { type BankResponse, jsonResponse } from './answer.ts';
-import { type Bank, createBank } from './bank.ts';
-import { BANK_PROFILES } from './bank-profiles.ts';
-import { formatJakartaTime } from './jakarta-time.ts';
-import { BODY_BYTES_MAX, readBody } from './read-body.ts';
-import type { BankSettings } from './settings.ts';
-import { CLOCK_PATH, handleClockAdvance, isLoopback } from './simulation/advance-clock.ts';
+import { ACMT_03, ACMT_04 } from './acmt/account-verification.ts';
+import { type Bank, type BankProfile, createBank } from './bank.ts';
+import { BI_FAST } from './bi-fast/operations.ts';
+import { type BankResponse, BODY_BYTES_MAX, jsonResponse, readBody } from './http.ts';
+import type { BankProfileName, BankSettings } from './settings.ts';
+import { CLOCK_PATH, handleClockAdvance, isLoopback } from './simulation-clock.ts';
+import { SNAP_PROFILES } from './snap/operations.ts';
+import { formatJakartaTime } from './time.ts';
 
 export interface RunningBank {
   /** Without a slash at the end, such as `http://127.0.0.1:40123`. */
@@ -18,6 +19,13 @@ export interface RunningBank {
 // Longer than a partner's connection pool keeps a quiet connection, so that the bank never closes one
 // at the moment in which the partner sends on it.
 const KEEP_ALIVE_TIMEOUT_MS = 75_000;
+
+const BANK_PROFILES: Readonly<Record<BankProfileName, BankProfile>> = {
+  ...SNAP_PROFILES,
+  'acmt-03': ACMT_03,
+  'acmt-04': ACMT_04,
+  'bi-fast': BI_FAST,
+};
 
 const HEALTH_RESPONSE = jsonResponse(200, { status: 'up' });
 

@@ -1,6 +1,4 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
-import { findProductionFault } from './production-guard.ts';
-import { BANK_PROFILE_NAMES, type BankProfileName, isBankProfileName } from './profile-names.ts';
 import { SIGNATURE_STYLES, type SignatureStyle } from './snap/signature.ts';
 
 export interface BankSettings {
@@ -145,4 +143,45 @@ function parsePublicKey(pem: string): KeyObject | string {
   } catch {
     return 'is not a public key in PEM format.';
   }
+}
+
+/** The banks that this one can be, as `BANK_FORM` names them. */
+export const BANK_PROFILE_NAMES = [
+  'snap',
+  'snap-bca',
+  'snap-bri',
+  'snap-mandiri',
+  'snap-midtrans',
+  'acmt-03',
+  'acmt-04',
+  'bi-fast',
+] as const;
+export type BankProfileName = (typeof BANK_PROFILE_NAMES)[number];
+
+const isBankProfileName = (name: string): name is BankProfileName =>
+  (BANK_PROFILE_NAMES as readonly string[]).includes(name);
+
+/**
+ * Why the simulated bank must not start here, or null. It invents account holders: one real check answered by it
+ * would send real money to an account that nobody looked at. Names of variables only: their values may be secrets.
+ */
+function findProductionFault(environment: NodeJS.ProcessEnv): string | null {
+  const variables = [
+    ...(isProduction(environment['NODE_ENV']) ? ['NODE_ENV'] : []),
+    ...['DATABASE_URL', 'TIBA_RAILS_FILE'].filter((name) => isSet(environment[name])),
+  ];
+  if (variables.length === 0) return null;
+  return (
+    `The simulated bank refuses to start next to a production configuration (${variables.join(', ')}), because it invents ` +
+    'account holders that real payments must never rely on. Start it in an environment without NODE_ENV=production, ' +
+    'DATABASE_URL and TIBA_RAILS_FILE.'
+  );
+}
+
+function isProduction(value: string | undefined): boolean {
+  return value?.trim().toLowerCase() === 'production';
+}
+
+function isSet(value: string | undefined): boolean {
+  return value !== undefined && value !== '';
 }

@@ -1,11 +1,9 @@
 import { type AccountOutcome, findAccount } from '../accounts.ts';
-import type { BankResponse } from '../answer.ts';
-import type { Bank } from '../bank.ts';
+import type { Bank, BankProfile, Operation } from '../bank.ts';
 import { findBankName } from '../bank-names.ts';
-import { type BankRequest, header } from '../request.ts';
-import { type Reason, rejectionResponse, reportResponse, SCHEME_ID } from './answers.ts';
-import type { Version } from './request-rules.ts';
-import { readRequest, type VerificationRequest } from './verification-request.ts';
+import { type BankRequest, type BankResponse, header } from '../http.ts';
+import { type Reason, rejectionResponse, reportResponse, SCHEME_ID } from './responses.ts';
+import { readRequest, type VerificationRequest, type Version } from './verification-request.ts';
 
 const XML_CONTENT_TYPE = /^application\/xml(?:\s*;\s*charset="?utf-8"?)?$/i;
 
@@ -29,7 +27,7 @@ const MALFORMED_RESPONSE: BankResponse = {
 };
 
 /** Identification verification (acmt.023, acmt.024): whether an account can be paid into, and whose it is. */
-export function handleVerification(bank: Bank, request: BankRequest, version: Version): BankResponse | 'no-response' {
+function handleVerification(bank: Bank, request: BankRequest, version: Version): BankResponse | 'no-response' {
   if (!XML_CONTENT_TYPE.test(header(request, 'content-type'))) return rejectionResponse(415, 'not application/xml');
   const verification = readRequest(request.body, version);
   if ('location' in verification)
@@ -59,3 +57,20 @@ function rejectionReason(bank: Bank, verification: VerificationRequest): Reason 
   if (findBankName(verification.bankBic) === undefined) return standardReason('RC04');
   return bank.requestIds.claim(verification.messageId, bank.now()) ? null : standardReason('DUPL');
 }
+
+/** Where requests go, in both versions. */
+const PATH = '/v1/account-verification';
+
+const acmt = (version: Version): BankProfile => {
+  const operation: Operation = {
+    handle: (bank, request) => handleVerification(bank, request, version),
+    bodyTooLong: rejectionResponse(413, 'longer than this scheme reads'),
+  };
+  return {
+    findOperation: (path) => (path === PATH ? operation : undefined),
+    unknownRoute: rejectionResponse(404, 'nothing is answered here'),
+  };
+};
+
+export const ACMT_03 = acmt('03');
+export const ACMT_04 = acmt('04');

@@ -1,8 +1,8 @@
 import { type AccountOutcome, findAccount } from '../accounts.ts';
-import type { BankResponse } from '../answer.ts';
 import type { Bank } from '../bank.ts';
-import { MALFORMED_RESPONSE, statusReport, TOO_MANY_REQUESTS } from './answers.ts';
+import type { BankResponse } from '../http.ts';
 import { type Message, textAt } from './message.ts';
+import { MALFORMED_RESPONSE, statusReport, TOO_MANY_REQUESTS } from './responses.ts';
 import {
   BUSINESS_MESSAGE_ID,
   groupRules,

@@ -1,12 +1,9 @@
-import { type BankResponse, jsonResponse } from '../answer.ts';
-import type { Bank } from '../bank.ts';
-import type { BankProfile, Operation } from '../bank-profile.ts';
-import { isJson, parseObject } from '../json.ts';
-import { type BankRequest, header } from '../request.ts';
+import type { Bank, BankProfile, Operation } from '../bank.ts';
+import { type BankRequest, type BankResponse, header, isJson, jsonResponse, parseObject } from '../http.ts';
 import { ENQUIRY_RULES, handleEnquiry } from './account-enquiry.ts';
-import { reject } from './answers.ts';
 import { type Message, textAt } from './message.ts';
 import { handleStatusRequest, STATUS_RULES } from './payment-status.ts';
+import { reject } from './responses.ts';
 import { BUSINESS_MESSAGE_ID, findBrokenRule, MESSAGE_DEFINITION, type Rule } from './rules.ts';
 
 const DUPLICATE = 'U149';

@@ -1,7 +1,7 @@
-import type { BankResponse } from '../answer.ts';
 import type { Bank } from '../bank.ts';
-import { MALFORMED_RESPONSE, statusReport, TOO_MANY_REQUESTS } from './answers.ts';
+import type { BankResponse } from '../http.ts';
 import { type Message, textAt } from './message.ts';
+import { MALFORMED_RESPONSE, statusReport, TOO_MANY_REQUESTS } from './responses.ts';
 import { groupRules, hasOneElement, headerRules, isEndToEndId, PARTICIPANT_RULE, type Rule } from './rules.ts';
 
 const TYPE = '000';

@@ -1,6 +1,5 @@
-import { isObject } from '../json.ts';
-import { type Message, textAt, valueAt } from './message.ts';
-import { localDay, parseLocalTime, parseUtcTime } from './times.ts';
+import { isObject } from '../http.ts';
+import { localDay, type Message, parseLocalTime, parseUtcTime, textAt, valueAt } from './message.ts';
 
 /** What a message is held against besides itself. */
 export interface RuleContext {

@@ -1,7 +1,5 @@
-import type { BankResponse } from '../answer.ts';
 import type { Bank } from '../bank.ts';
-import { parseObject } from '../json.ts';
-import { type BankRequest, header } from '../request.ts';
+import { type BankRequest, type BankResponse, header, parseObject } from '../http.ts';
 import { checkHeaders, TOKEN_HEADERS } from './request-checks.ts';
 import { reject, SNAP_CASES, succeed } from './response-codes.ts';
 import type { SnapRules } from './rules/rules.ts';

@@ -1,11 +1,10 @@
 import { type AccountOutcome, findAccount } from '../accounts.ts';
-import type { BankResponse } from '../answer.ts';
 import type { Bank } from '../bank.ts';
-import { parseObject } from '../json.ts';
-import type { BankRequest } from '../request.ts';
+import { findBankName } from '../bank-names.ts';
+import { type BankRequest, type BankResponse, isObject, parseObject } from '../http.ts';
 import { type BodyFields, checkAdditionalInfo, checkFields, type FieldRule, textField } from './body-fields.ts';
 import { checkTransaction } from './request-checks.ts';
-import { reject, SNAP_CASES, succeed } from './response-codes.ts';
+import { reject, type ServiceCode, SNAP_CASES, succeed } from './response-codes.ts';
 import type { SnapRules } from './rules/rules.ts';
 
 /** What tells one account inquiry from the other. */
@@ -28,7 +27,7 @@ const MALFORMED_RESPONSE: BankResponse = {
   body: '<!DOCTYPE html>\n<html><head><title>Gateway</title></head><body>Sistem sedang sibuk.</body></html>\n',
 };
 
-export function handleInquiry(
+function handleInquiry(
   bank: Bank,
   rules: SnapRules,
   request: BankRequest,
@@ -62,4 +61,71 @@ export function handleInquiry(
     ...inquiry.describe(fields),
     currency: 'IDR',
   });
+}
+
+/** Internal account inquiry (SNAP BI, service 15): an account of this bank itself. */
+export function handleInternalInquiry(
+  bank: Bank,
+  rules: SnapRules,
+  request: BankRequest,
+): BankResponse | 'no-response' {
+  return handleInquiry(bank, rules, request, {
+    service: '15',
+    rules: [],
+    accountNo: rules.ownAccountNo,
+    checkInfo: () => null,
+    bankCodeOf: () => rules.ownBic,
+    // A savings account ("S").
+    describe: () => ({ beneficiaryAccountStatus: 'Rekening aktif', beneficiaryAccountType: 'S' }),
+  });
+}
+
+/** External account inquiry (SNAP BI, service 16): an account of any bank, asked for through this one. */
+export function handleExternalInquiry(
+  bank: Bank,
+  rules: SnapRules,
+  request: BankRequest,
+): BankResponse | 'no-response' {
+  const bankCodeSent = (fields: BodyFields): string => textField(fields, rules.bankCode.name);
+  const bankCodeOf = (fields: BodyFields): string | null => rules.readBankCode(bankCodeSent(fields));
+  return handleInquiry(bank, rules, request, {
+    service: '16',
+    rules: [rules.bankCode],
+    accountNo: rules.otherAccountNo,
+    checkInfo: (fields) => checkInquiryInfo('16', fields, rules),
+    bankCodeOf,
+    describe: (fields) => ({
+      beneficiaryBankCode: bankCodeSent(fields),
+      beneficiaryBankName: findBankName(bankCodeOf(fields) ?? ''),
+      additionalInfo: rules.info.reply(additionalInfoOf(fields)),
+    }),
+  });
+}
+
+/** `additionalInfo`, or an empty object where there is none. */
+function additionalInfoOf(fields: BodyFields): BodyFields {
+  const info = fields['additionalInfo'];
+  return isObject(info) ? info : {};
+}
+
+/** The first rule that an inquiry's `additionalInfo` breaks, or that the account number breaks because of it. */
+function checkInquiryInfo(service: ServiceCode, fields: BodyFields, { info: rules }: SnapRules): BankResponse | null {
+  const info = additionalInfoOf(fields);
+  if (rules.mandatory && Object.keys(info).length === 0) {
+    return reject(service, SNAP_CASES.invalidMandatoryField, 'additionalInfo');
+  }
+  const accountNo = rules.accountNo(info);
+  return (
+    checkFields(service, flatten(info), rules.members(info)) ??
+    checkFields(service, fields, accountNo === null ? [] : [accountNo])
+  );
+}
+
+/** The members of objects in it by their names with a dot. */
+function flatten(info: BodyFields): BodyFields {
+  return Object.fromEntries(
+    Object.entries(info).flatMap(([name, member]) =>
+      isObject(member) ? Object.entries(member).map(([inner, value]) => [`${name}.${inner}`, value]) : [[name, member]],
+    ),
+  );
 }

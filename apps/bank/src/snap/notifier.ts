@@ -1,11 +1,10 @@
 import type { KeyObject } from 'node:crypto';
-import { formatJakartaTime } from '../jakarta-time.ts';
-import { createDelivery } from '../notifications/delivery.ts';
-import type { Message } from '../notifications/post.ts';
-import { createReferenceNumbers } from '../reference-numbers.ts';
+import { createReferenceNumbers } from '../identifiers.ts';
 import type { BankSettings } from '../settings.ts';
+import { formatJakartaTime } from '../time.ts';
 import type { TransferStatus } from '../transfers/scenario.ts';
 import type { Transfer } from '../transfers/transfer.ts';
+import { createDelivery, type Message } from './notification-delivery.ts';
 import { symmetricSignature } from './signature.ts';
 import { describeTransfer } from './transfer-description.ts';
 

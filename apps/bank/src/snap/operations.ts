@@ -1,10 +1,7 @@
-import type { BankResponse } from '../answer.ts';
-import type { Bank } from '../bank.ts';
-import type { BankProfile, Operation } from '../bank-profile.ts';
-import type { BankRequest } from '../request.ts';
+import type { Bank, BankProfile, Operation } from '../bank.ts';
+import type { BankRequest, BankResponse } from '../http.ts';
 import { handleAccessToken } from './access-token.ts';
-import { handleExternalInquiry } from './account-inquiry-external.ts';
-import { handleInternalInquiry } from './account-inquiry-internal.ts';
+import { handleExternalInquiry, handleInternalInquiry } from './account-inquiry.ts';
 import { reject, type ServiceCode, SNAP_CASES } from './response-codes.ts';
 import { ASPI } from './rules/aspi.ts';
 import { BCA } from './rules/bca.ts';
@@ -12,8 +9,7 @@ import { BRI } from './rules/bri.ts';
 import { MANDIRI } from './rules/mandiri.ts';
 import { MIDTRANS } from './rules/midtrans.ts';
 import type { SnapRules } from './rules/rules.ts';
-import { handleInterbankTransfer } from './transfer-interbank.ts';
-import { handleIntrabankTransfer } from './transfer-intrabank.ts';
+import { handleInterbankTransfer, handleIntrabankTransfer } from './transfer.ts';
 import { handleTransferStatus } from './transfer-status.ts';
 
 type ServiceHandler = (bank: Bank, rules: SnapRules, request: BankRequest) => BankResponse | 'no-response';

@@ -1,9 +1,7 @@
-import type { BankResponse } from '../answer.ts';
 import type { Bank } from '../bank.ts';
-import { isJson } from '../json.ts';
-import { type BankRequest, header } from '../request.ts';
+import { type BankRequest, type BankResponse, header, isJson } from '../http.ts';
 import type { BankSettings } from '../settings.ts';
-import { parseTimestamp, parseUtcTimestamp } from '../timestamp.ts';
+import { parseTimestamp, parseUtcTimestamp } from '../time.ts';
 import { reject, type ServiceCode, SNAP_CASES } from './response-codes.ts';
 import type { SnapRules } from './rules/rules.ts';
 import { isTransactionSignature, type SignatureStyle } from './signature.ts';

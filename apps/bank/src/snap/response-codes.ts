@@ -1,4 +1,4 @@
-import { type BankResponse, jsonResponse } from '../answer.ts';
+import { type BankResponse, jsonResponse } from '../http.ts';
 
 /**
  * Internal and external account inquiry, intrabank and interbank transfer, transfer status inquiry, access token B2B;

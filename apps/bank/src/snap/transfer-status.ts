@@ -1,11 +1,17 @@
-import type { BankResponse } from '../answer.ts';
 import type { Bank } from '../bank.ts';
-import { parseObject } from '../json.ts';
-import type { BankRequest } from '../request.ts';
+import { type BankRequest, type BankResponse, parseObject } from '../http.ts';
 import type { Transfer } from '../transfers/transfer.ts';
-import { checkAmount, findAmount } from './amount.ts';
-import { type BodyFields, checkAdditionalInfo, checkFields, type FieldRule, textField } from './body-fields.ts';
-import { referenceRule, transactionDateRule } from './field-rules.ts';
+import {
+  type BodyFields,
+  checkAdditionalInfo,
+  checkAmount,
+  checkFields,
+  type FieldRule,
+  findAmount,
+  referenceRule,
+  textField,
+  transactionDateRule,
+} from './body-fields.ts';
 import { checkTransaction } from './request-checks.ts';
 import { reject, SNAP_CASES, succeed } from './response-codes.ts';
 import type { SnapRules } from './rules/rules.ts';

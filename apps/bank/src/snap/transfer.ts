@@ -1,11 +1,19 @@
-import type { BankResponse } from '../answer.ts';
+import { OWN_BIC } from '../accounts.ts';
 import type { Bank } from '../bank.ts';
-import { parseObject } from '../json.ts';
-import type { BankRequest } from '../request.ts';
+import { type BankRequest, type BankResponse, parseObject } from '../http.ts';
 import type { TransferService } from '../transfers/transfer.ts';
-import { checkAmount, findAmount } from './amount.ts';
-import { type BodyFields, checkAdditionalInfo, checkFields, type FieldRule, textField } from './body-fields.ts';
-import { BENEFICIARY_ACCOUNT_NO, referenceRule, transactionDateRule } from './field-rules.ts';
+import {
+  BENEFICIARY_ACCOUNT_NO,
+  type BodyFields,
+  checkAdditionalInfo,
+  checkAmount,
+  checkFields,
+  type FieldRule,
+  findAmount,
+  referenceRule,
+  textField,
+  transactionDateRule,
+} from './body-fields.ts';
 import { checkTransaction } from './request-checks.ts';
 import { reject, SNAP_CASES, succeed } from './response-codes.ts';
 import type { SnapRules } from './rules/rules.ts';
@@ -28,7 +36,7 @@ const COMMON_RULES: readonly FieldRule[] = [
 ];
 
 /** Takes an order, or refuses it for its form. What becomes of the transfer is for the status inquiry to say. */
-export function handleTransfer(
+function handleTransfer(
   bank: Bank,
   rules: SnapRules,
   request: BankRequest,
@@ -70,5 +78,28 @@ export function handleTransfer(
     beneficiaryAccountNo: transfer.beneficiaryAccountNo,
     sourceAccountNo: transfer.sourceAccountNo,
     ...operation.describe(fields),
+  });
+}
+
+/** Intrabank transfer (SNAP BI, service 17): to an account of this bank itself. */
+export function handleIntrabankTransfer(bank: Bank, rules: SnapRules, request: BankRequest): BankResponse {
+  return handleTransfer(bank, rules, request, {
+    service: '17',
+    rules: [],
+    bankCodeOf: () => rules.ownBic ?? OWN_BIC,
+    describe: (fields) => ({ transactionDate: textField(fields, 'transactionDate') }),
+  });
+}
+
+const BENEFICIARY_NAME: FieldRule = { name: 'beneficiaryAccountName', mandatory: true, pattern: /^.{1,100}$/su };
+
+/** Interbank transfer (SNAP BI, service 18): to an account of any bank, through this one. */
+export function handleInterbankTransfer(bank: Bank, rules: SnapRules, request: BankRequest): BankResponse {
+  const bankCodeSent = (fields: BodyFields): string => textField(fields, rules.bankCode.name);
+  return handleTransfer(bank, rules, request, {
+    service: '18',
+    rules: [BENEFICIARY_NAME, rules.bankCode],
+    bankCodeOf: bankCodeSent,
+    describe: (fields) => ({ beneficiaryBankCode: bankCodeSent(fields) }),
   });
 }

@@ -1,4 +1,4 @@
-import { BANK_CODE, BENEFICIARY_ACCOUNT_NO, referenceRule } from '../field-rules.ts';
+import { BANK_CODE, BENEFICIARY_ACCOUNT_NO, referenceRule } from '../body-fields.ts';
 import { SNAP_CASES } from '../response-codes.ts';
 import type { InfoRules, RejectedAccount, SnapRules } from './rules.ts';
 

@@ -1,6 +1,5 @@
 import { findBic } from '../../bank-names.ts';
-import type { BodyFields } from '../body-fields.ts';
-import { accountNoRule, BANK_CODE, referenceRule } from '../field-rules.ts';
+import { accountNoRule, BANK_CODE, type BodyFields, referenceRule } from '../body-fields.ts';
 import { SNAP_CASES } from '../response-codes.ts';
 import { ASPI } from './aspi.ts';
 import type { InfoRules, RejectedAccount, SnapRules } from './rules.ts';

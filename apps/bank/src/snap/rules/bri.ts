@@ -1,4 +1,4 @@
-import { accountNoRule } from '../field-rules.ts';
+import { accountNoRule } from '../body-fields.ts';
 import { ASPI } from './aspi.ts';
 import type { SnapRules } from './rules.ts';
 

@@ -1,5 +1,4 @@
-import type { BodyFields } from '../body-fields.ts';
-import { BANK_CODE } from '../field-rules.ts';
+import { BANK_CODE, type BodyFields } from '../body-fields.ts';
 import { SNAP_CASES } from '../response-codes.ts';
 import { ASPI, REJECTIONS } from './aspi.ts';
 import type { InfoRules, SnapRules } from './rules.ts';

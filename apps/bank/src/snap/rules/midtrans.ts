@@ -1,5 +1,5 @@
 import { findBic } from '../../bank-names.ts';
-import { accountNoRule, BANK_CODE } from '../field-rules.ts';
+import { accountNoRule, BANK_CODE } from '../body-fields.ts';
 import { ASPI } from './aspi.ts';
 import type { SnapRules } from './rules.ts';
 

@@ -1,7 +1,6 @@
 import { isIPv4 } from 'node:net';
-import { type BankResponse, jsonResponse } from '../answer.ts';
-import { parseObject } from '../json.ts';
-import type { Transfers } from '../transfers/transfers.ts';
+import { type BankResponse, jsonResponse, parseObject } from './http.ts';
+import type { Transfers } from './transfers/transfers.ts';
 
 /** Where the clock of transfers is pushed forward. No operation of SNAP BI: a bank has no such thing. */
 export const CLOCK_PATH = '/simulation/clock';

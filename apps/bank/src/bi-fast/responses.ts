@@ -1,8 +1,7 @@
-import { type BankResponse, jsonResponse } from '../answer.ts';
 import type { Bank } from '../bank.ts';
-import { type Message, textAt } from './message.ts';
+import { type BankResponse, jsonResponse } from '../http.ts';
+import { localDay, localTime, type Message, textAt, utcTime } from './message.ts';
 import { BUSINESS_MESSAGE_ID, MESSAGE_DEFINITION } from './rules.ts';
-import { localDay, localTime, utcTime } from './times.ts';
 
 const HUB = 'FASTIDJA';
 

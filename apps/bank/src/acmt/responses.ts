@@ -1,6 +1,5 @@
-import type { BankResponse } from '../answer.ts';
-import type { Version } from './request-rules.ts';
-import type { VerificationRequest } from './verification-request.ts';
+import type { BankResponse } from '../http.ts';
+import type { VerificationRequest, Version } from './verification-request.ts';
 import { copyAs, element, elementAt, textElement } from './xml.ts';
 
 /** What this scheme calls itself. */

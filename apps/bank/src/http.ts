@@ -1,0 +1,79 @@
+import { isUtf8 } from 'node:buffer';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+
+/** One HTTP answer of the bank. */
+export interface BankResponse {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export function jsonResponse(status: number, body: object): BankResponse {
+  return { status, contentType: 'application/json', body: JSON.stringify(body) };
+}
+
+/** A POST that has been read to its end. */
+export interface BankRequest {
+  /** Path with query, exactly as the request line has it: signatures cover this text. */
+  readonly endpoint: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+/** The value of a header (name in lower case), or ''. Node joins a header sent twice, which then fits no format. */
+export function header(request: BankRequest, name: string): string {
+  return String(request.headers[name] ?? '');
+}
+
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+const CONTENT_TYPE = /^application\/json(?:\s*;\s*charset="?utf-8"?)?$/i;
+
+/** Whether a content type says JSON in UTF-8. */
+export const isJson = (contentType: string): boolean => CONTENT_TYPE.test(contentType);
+
+/** The members of a body that is a JSON object in UTF-8, or null. */
+export function parseObject(body: Buffer): JsonObject | null {
+  if (!isUtf8(body)) return null;
+  try {
+    const value: unknown = JSON.parse(body.toString('utf8'));
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export const BODY_BYTES_MAX = 16 * 1024;
+
+/**
+ * Collects a request's body and calls `done` once: with the body, or with null as soon as it is longer than `bytesMax`.
+ * A client that leaves before the end gets no call. A callback and not a promise: this runs for every request.
+ */
+export function readBody(request: IncomingMessage, bytesMax: number, done: (body: Buffer | null) => void): void {
+  const chunks: Buffer[] = [];
+  let length = 0;
+
+  function collect(chunk: Buffer): void {
+    length += chunk.length;
+    if (length > bytesMax) return finish(null);
+    chunks.push(chunk);
+  }
+
+  function end(): void {
+    const [first = Buffer.alloc(0)] = chunks;
+    finish(chunks.length > 1 ? Buffer.concat(chunks, length) : first);
+  }
+
+  function finish(body: Buffer | null): void {
+    request.off('data', collect).off('end', end);
+    request.resume();
+    done(body);
+  }
+
+  request.on('data', collect).on('end', end);
+}
