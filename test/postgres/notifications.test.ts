@@ -80,14 +80,14 @@ suite('notifications', () => {
     let cached = -1;
     let running = 0;
     let reads = 0;
-    const gate = Promise.withResolvers<void>();
+    const blockedRead = Promise.withResolvers<void>();
     await start(t, {
       changes: singleFlight(async () => {
         running += 1;
         reads += 1;
         assert.equal(running, 1, 'two reads at once');
         const value = stored;
-        if (reads > 1) await gate.promise;
+        if (reads > 1) await blockedRead.promise;
         cached = value;
         running -= 1;
       }),
@@ -97,23 +97,23 @@ suite('notifications', () => {
     await until('a read is running', () => reads === 2);
     stored = 2;
     await admin.query("select pg_notify('changes', n::text) from generate_series(1, 100) as n");
-    gate.resolve();
+    blockedRead.resolve();
     await until('the newest value is cached', () => cached === 2);
     assert.ok(reads < 10, 'a hundred notifications at once do not cause a hundred reads');
   });
 
   // Regression: heartbeats continued meanwhile, and a disabled client was accepted for as long as the read took.
   test('while the read after a notification takes long, isCurrent is true for at most a second', async (t) => {
-    let gate: PromiseWithResolvers<void> | null = null;
-    const notifications = await start(t, { changes: async () => gate?.promise });
-    gate = Promise.withResolvers();
+    let blockedRead: PromiseWithResolvers<void> | null = null;
+    const notifications = await start(t, { changes: async () => blockedRead?.promise });
+    blockedRead = Promise.withResolvers();
     const notifiedMs = performance.now();
     await notify();
     await until('it is not current', () => !notifications.isCurrent(), 2_000);
     assert.ok(performance.now() - notifiedMs < timeLimitMs(1_100));
     await always('it is not current', () => !notifications.isCurrent());
-    gate.resolve();
-    gate = null;
+    blockedRead.resolve();
+    blockedRead = null;
     await until('it is current', () => notifications.isCurrent(), 1_000);
   });
 
@@ -155,23 +155,23 @@ suite('notifications', () => {
 
   // Regression: a connection that was being opened during `close` stayed open, and the process did not end.
   test('closing leaves no connection, not even one that is being opened', async () => {
-    let gate: PromiseWithResolvers<void> | null = null;
+    let blockedRead: PromiseWithResolvers<void> | null = null;
     let waiting = false;
     const notifications = await listen({
       connection: database.connection,
       channels: {
         changes: async () => {
-          waiting = gate !== null;
-          await gate?.promise;
+          waiting = blockedRead !== null;
+          await blockedRead?.promise;
         },
       },
       log,
     });
-    gate = Promise.withResolvers();
+    blockedRead = Promise.withResolvers();
     await admin.query('select pg_terminate_backend($1, 1000)', await listeners());
     await until('a new connection reads', () => waiting);
     await notifications.close();
-    gate.resolve();
+    blockedRead.resolve();
     await until('no connection is left', async () => (await listeners()).length === 0);
     await always('no connection is opened', async () => (await listeners()).length === 0);
   });

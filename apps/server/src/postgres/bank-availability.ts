@@ -28,7 +28,7 @@ export const listBankAvailability = (database: Database): Promise<PublishedAvail
 
 /**
  * Stores a changed status, about which clients are then notified. Returns false if nothing was stored: the status is
- * not new, the observation is older than the stored one, or clients are still being notified of the previous change. Of
+ * not new, it was seen earlier than the stored one, or clients are still being notified of the previous change. Of
  * several processes that observe a change, only the first gets true.
  */
 export async function changeBankAvailability(
