@@ -14,12 +14,11 @@ import {
 } from '../../apps/server/src/embedded-postgres/embedded-postgres.ts';
 import { findPostmaster, isServerOf } from '../../apps/server/src/embedded-postgres/postmaster.ts';
 import { removeLeftoverSocketDirectories } from '../../apps/server/src/embedded-postgres/socket.ts';
+import { eventually } from '../support/eventually.ts';
 
 const servicePath = fileURLToPath(new URL('service-process.ts', import.meta.url));
 
 /** A test's data directory, and the cleanups of everything that the test started there. */
-import { eventually } from '../support/eventually.ts';
-
 export interface TestDirectory {
   readonly dataDirectory: string;
   /** Run after the test, the last one first. */

@@ -5,6 +5,7 @@ import type { Scope } from '../../apps/server/src/auth/scopes.ts';
 import { hashSecret } from '../../apps/server/src/auth/secrets.ts';
 import { insertClient } from '../../apps/server/src/postgres/clients.ts';
 import type { Database } from '../../apps/server/src/postgres/database.ts';
+import { eventually } from '../support/eventually.ts';
 import { type Answer, send } from '../support/service.ts';
 import type { KillableService } from './killable-service.ts';
 import { dataOf, type ListedEvent, readListedEvents } from './received-callbacks.ts';
@@ -37,18 +38,18 @@ export async function createCaller(
     const starts = service.starts();
     if (issuedBy === starts) return;
     const body = new URLSearchParams({ grant_type: 'client_credentials', client_id: clientId, client_secret: secret });
-    const deadlineMs = performance.now() + LOGIN_TIMEOUT_MS;
-    for (;;) {
-      const answer = await send(`${service.address().publicUrl}/oauth/token`, { method: 'POST', body });
-      if (answer.status === 200) {
+    // The service may not have loaded the new client yet.
+    await eventually(
+      `${clientId} obtains a token`,
+      async () => {
+        const answer = await send(`${service.address().publicUrl}/oauth/token`, { method: 'POST', body });
+        if (answer.status !== 200) return false;
         token = (JSON.parse(answer.text) as { access_token: string }).access_token;
         issuedBy = starts;
-        return;
-      }
-      // The service may not have loaded the new client yet.
-      assert.ok(performance.now() < deadlineMs, answer.text);
-      await delay(10);
-    }
+        return true;
+      },
+      LOGIN_TIMEOUT_MS,
+    );
   }
 
   async function request(url: () => string, method: string, body?: unknown): Promise<Answer> {

@@ -5,11 +5,12 @@ import { createServer } from 'node:net';
 import path from 'node:path';
 import { test } from 'node:test';
 import { findPostmaster } from '../../apps/server/src/embedded-postgres/postmaster.ts';
-import { useTestDirectory } from '../embedded-postgres/harness.ts';
+import type { SandboxDescription } from '../../apps/server/src/sandbox/description.ts';
+import { type TestDirectory, useTestDirectory } from '../embedded-postgres/harness.ts';
 import { send, statusUpdate } from '../support/service.ts';
 import { assertAllStopped, assertFailedStart } from './assertions.ts';
 import { dataDirectoryOf, type RunningSandbox, startNpmSandbox } from './npm-process.ts';
-import { untilEnded } from './processes.ts';
+import { type ProcessInfo, untilEnded } from './processes.ts';
 
 const RESTART_MAX_MS = 5_000;
 
@@ -25,38 +26,20 @@ test('the sandbox stops completely, and starts again with its data', async (t) =
   });
   assert.equal(fed.status, 200, fed.text);
 
-  /** The credentials and the stored data are those of the first start. */
-  async function assertSameAsBefore({ description }: RunningSandbox): Promise<void> {
-    const secrets = ({ clients, feed }: typeof first) => [...clients, feed].map((each) => each.client_secret);
-    assert.deepEqual(secrets(description), secrets(first));
-    const { json } = await send(`${description.base_url}/api/v1/check-status?reference_id=KEPT`, {
-      headers: { authorization: `Bearer ${description.clients[0].access_token}` },
-    });
-    assert.equal(json.data?.['reference_id'], 'KEPT');
-  }
-
-  await t.test(
-    'a second sandbox on its data directory fails to start with the reason, and does not disturb it',
-    async () => {
-      const file = path.join(dataDirectoryOf(testDirectory), 'sandbox.json');
-      const before = await readFile(file, 'utf8');
-      const reason = /Another Tiba is already running on the data directory .*TIBA_DATA_DIR/;
-      const startedMs = performance.now();
-      await assertFailedStart(testDirectory, ['start'], {}, reason);
-      failedStartMs = performance.now() - startedMs;
-      assert.equal(await readFile(file, 'utf8'), before);
-      await assertSameAsBefore(sandbox);
-    },
-  );
+  await t.test('a second sandbox on its data directory fails with the reason, and does not disturb it', async () => {
+    const file = path.join(dataDirectoryOf(testDirectory), 'sandbox.json');
+    const before = await readFile(file, 'utf8');
+    const reason = /Another Tiba is already running on the data directory .*TIBA_DATA_DIR/;
+    const startedMs = performance.now();
+    await assertFailedStart(testDirectory, ['start'], {}, reason);
+    failedStartMs = performance.now() - startedMs;
+    assert.equal(await readFile(file, 'utf8'), before);
+    await assertSameAs(first, sandbox);
+  });
 
   await t.test('Ctrl-C stops the service, the bank and PostgreSQL, with exit code 0', async () => {
     const processes = await sandbox.processTree();
-    for (const part of ['main.ts sandbox', 'apps/bank', 'postgres -D']) {
-      assert.ok(
-        processes.some(({ command }) => command.includes(part)),
-        part,
-      );
-    }
+    assertAllRunning(processes);
     sandbox.signalGroup('SIGINT');
     assert.equal(await sandbox.exited, 0);
     await assertAllStopped(testDirectory, processes);
@@ -66,27 +49,24 @@ test('the sandbox stops completely, and starts again with its data', async (t) =
     const startedMs = performance.now();
     sandbox = await startNpmSandbox(testDirectory);
     const tookMs = performance.now() - startedMs;
-    await assertSameAsBefore(sandbox);
+    await assertSameAs(first, sandbox);
     // On a machine so busy that loading the program alone takes seconds, a start may take several times as long.
     const limitMs = Math.max(RESTART_MAX_MS, 3 * failedStartMs);
     assert.ok(tookMs < limitMs, `took ${Math.round(tookMs)} ms, more than ${Math.round(limitMs)} ms`);
   });
 
-  await t.test(
-    'kill -9 of the service ends the bank, and the next start replaces the PostgreSQL that is left',
-    async () => {
-      const processes = await sandbox.processTree();
-      const service = await sandbox.program();
-      const left = await findPostmaster(testDirectory.dataDirectory);
-      process.kill(service.pid, 'SIGKILL');
-      await sandbox.exited;
-      await untilEnded(processes.filter(({ command }) => command.includes('apps/bank')));
-      sandbox = await startNpmSandbox(testDirectory);
-      await untilEnded(processes);
-      assert.notEqual((await findPostmaster(testDirectory.dataDirectory))?.pid, left?.pid);
-      await assertSameAsBefore(sandbox);
-    },
-  );
+  await t.test('kill -9 of the service ends the bank, and the next start replaces its PostgreSQL', async () => {
+    const processes = await sandbox.processTree();
+    const service = await sandbox.program();
+    const left = await findPostmaster(testDirectory.dataDirectory);
+    process.kill(service.pid, 'SIGKILL');
+    await sandbox.exited;
+    await untilEnded(processes.filter(({ command }) => command.includes('apps/bank')));
+    sandbox = await startNpmSandbox(testDirectory);
+    await untilEnded(processes);
+    assert.notEqual((await findPostmaster(testDirectory.dataDirectory))?.pid, left?.pid);
+    await assertSameAs(first, sandbox);
+  });
 
   await t.test('SIGTERM to npm alone also stops everything, even when the terminal is closed', async () => {
     const processes = await sandbox.processTree();
@@ -96,18 +76,41 @@ test('the sandbox stops completely, and starts again with its data', async (t) =
     await assertAllStopped(testDirectory, processes);
   });
 
-  await t.test('the error for a port in use says what to do, and no process is left running', async () => {
-    const occupant = createServer().listen(0, '127.0.0.1');
-    await once(occupant, 'listening');
-    const address = occupant.address();
-    assert.ok(address !== null && typeof address === 'object');
-    const port = String(address.port);
-    try {
-      const reason = new RegExp(`port ${port} on 127\\.0\\.0\\.1 is taken by another program.*set TIBA_PORT `);
-      await assertFailedStart(testDirectory, ['start'], { TIBA_PORT: port }, reason);
-      await assertAllStopped(testDirectory, []);
-    } finally {
-      occupant.close();
-    }
-  });
+  await t.test('the error for a port in use says what to do, and no process is left running', () =>
+    assertFailsWithPortInUse(testDirectory),
+  );
 });
+
+/** The credentials and the stored data are those of the first start. */
+async function assertSameAs(first: SandboxDescription, { description }: RunningSandbox): Promise<void> {
+  const secrets = ({ clients, feed }: SandboxDescription) => [...clients, feed].map((each) => each.client_secret);
+  assert.deepEqual(secrets(description), secrets(first));
+  const { json } = await send(`${description.base_url}/api/v1/check-status?reference_id=KEPT`, {
+    headers: { authorization: `Bearer ${description.clients[0].access_token}` },
+  });
+  assert.equal(json.data?.['reference_id'], 'KEPT');
+}
+
+function assertAllRunning(processes: readonly ProcessInfo[]): void {
+  for (const part of ['main.ts sandbox', 'apps/bank', 'postgres -D']) {
+    assert.ok(
+      processes.some(({ command }) => command.includes(part)),
+      part,
+    );
+  }
+}
+
+async function assertFailsWithPortInUse(testDirectory: TestDirectory): Promise<void> {
+  const occupant = createServer().listen(0, '127.0.0.1');
+  await once(occupant, 'listening');
+  const address = occupant.address();
+  assert.ok(address !== null && typeof address === 'object');
+  const port = String(address.port);
+  try {
+    const reason = new RegExp(`port ${port} on 127\\.0\\.0\\.1 is taken by another program.*set TIBA_PORT `);
+    await assertFailedStart(testDirectory, ['start'], { TIBA_PORT: port }, reason);
+    await assertAllStopped(testDirectory, []);
+  } finally {
+    occupant.close();
+  }
+}

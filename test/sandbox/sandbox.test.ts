@@ -20,14 +20,15 @@ const OUTCOMES: Readonly<Record<keyof SandboxDescription['accounts'], string>> =
 test('npm start', async (t) => {
   const testDirectory = await useTestDirectory(t);
   const sandbox = await startNpmSandbox(testDirectory);
-  const { description } = sandbox;
-  const [shop, payroll] = description.clients;
-  const get = (token: string, apiPath: string): Promise<Answer> =>
-    send(description.base_url + apiPath, { headers: { authorization: `Bearer ${token}` } });
+  await testDescription(t, sandbox, dataDirectoryOf(testDirectory));
+  await testTransactions(t, sandbox);
+  await testAccountsAndCommands(t, sandbox);
+});
 
+async function testDescription(t: TestContext, { description }: RunningSandbox, dataDirectory: string): Promise<void> {
   await t.test('describes itself in sandbox.json; only their owner can read its files', async () => {
     for (const name of ['sandbox.json', 'sandbox-secrets.json', 'sandbox.lock', 'bank-journal.ndjson', 'tiba.log']) {
-      const { mode } = await stat(path.join(dataDirectoryOf(testDirectory), name));
+      const { mode } = await stat(path.join(dataDirectory, name));
       assert.equal(mode & 0o777, 0o600, name);
     }
     assert.deepEqual(Object.keys(description), [
@@ -57,7 +58,7 @@ test('npm start', async (t) => {
   });
 
   await t.test('has credentials that obtain tokens', async () => {
-    for (const { client_id: id, client_secret: secret } of [shop, payroll, description.feed]) {
+    for (const { client_id: id, client_secret: secret } of [...description.clients, description.feed]) {
       const response = await fetch(description.token_url, {
         method: 'POST',
         headers: { authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}` },
@@ -66,6 +67,12 @@ test('npm start', async (t) => {
       assert.equal(response.status, 200);
     }
   });
+}
+
+async function testTransactions(t: TestContext, { description }: RunningSandbox): Promise<void> {
+  const [shop, payroll] = description.clients;
+  const get = (token: string, apiPath: string): Promise<Answer> =>
+    send(description.base_url + apiPath, { headers: { authorization: `Bearer ${token}` } });
 
   for (const [key, ids] of Object.entries(description.transactions)) {
     await t.test(
@@ -101,6 +108,11 @@ test('npm start', async (t) => {
       else assert.equal(account.json.data?.['account_name'], recipient['account_name']);
     }
   });
+}
+
+async function testAccountsAndCommands(t: TestContext, sandbox: RunningSandbox): Promise<void> {
+  const { description } = sandbox;
+  const [shop] = description.clients;
 
   await t.test('has an account for each outcome', { concurrency: true }, async (accounts) => {
     const tests = Object.entries(OUTCOMES).map(([key, outcome]) =>
@@ -138,7 +150,7 @@ test('npm start', async (t) => {
     assert.equal(checked['status'], 'ACTIVE');
     assert.equal(data(disbursement)['bank'], 'accepted');
   });
-});
+}
 
 /** The commands in the banner. */
 const pastedLines = (sandbox: RunningSandbox): string[] =>

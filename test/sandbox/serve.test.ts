@@ -79,6 +79,26 @@ const logOf = (npm: NpmProcess): Record<string, unknown>[] =>
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line));
 
+/** Creates a client with `npm run manage`; returns an access token of it. */
+async function createClient(testDirectory: TestDirectory, url: string, id: string, scope: string): Promise<string> {
+  const manage = startNpm(testDirectory, ['run', '--silent', 'manage', '--', 'client', 'create', id, '--scope', scope]);
+  assert.equal(await manage.exited, 0, manage.stderr());
+  const secret = /client_secret\s+(\S+)/.exec(manage.stdout())?.[1] ?? '';
+  const { text } = await send(`${url}/oauth/token`, {
+    method: 'POST',
+    headers: { authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}` },
+    body: new URLSearchParams({ grant_type: 'client_credentials' }),
+  });
+  return JSON.parse(text).access_token;
+}
+
+const checkAccount = (url: string, token: string): Promise<Answer> =>
+  send(`${url}/api/v1/check-account`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ bank_code: 'BCA', account_number: '1234567890' }),
+  });
+
 test('npm run serve, with a real configuration and the embedded PostgreSQL', async (t) => {
   const testDirectory = await useTestDirectory(t);
   const bank = await startSilentBank();
@@ -90,39 +110,8 @@ test('npm run serve, with a real configuration and the embedded PostgreSQL', asy
   const url = `http://127.0.0.1:${port}`;
   const operatorUrl = String(logOf(service).find(({ msg }) => msg === 'ready')?.['operatorUrl']);
 
-  async function createClient(id: string, scope: string): Promise<string> {
-    const manage = startNpm(testDirectory, [
-      'run',
-      '--silent',
-      'manage',
-      '--',
-      'client',
-      'create',
-      id,
-      '--scope',
-      scope,
-    ]);
-    assert.equal(await manage.exited, 0, manage.stderr());
-    const secret = /client_secret\s+(\S+)/.exec(manage.stdout())?.[1] ?? '';
-    const { text } = await send(`${url}/oauth/token`, {
-      method: 'POST',
-      headers: { authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}` },
-      body: new URLSearchParams({ grant_type: 'client_credentials' }),
-    });
-    return JSON.parse(text).access_token;
-  }
-
-  const [shop, core] = await Promise.all([
-    createClient('shop', 'status:read account:check'),
-    createClient('core', 'feed:write'),
-  ]);
-
-  const checkAccount = (): Promise<Answer> =>
-    send(`${url}/api/v1/check-account`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${shop}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ bank_code: 'BCA', account_number: '1234567890' }),
-    });
+  const shop = await createClient(testDirectory, url, 'shop', 'status:read account:check');
+  const core = await createClient(testDirectory, url, 'core', 'feed:write');
 
   await t.test('serves health and metrics on the operator listener only', async () => {
     for (const page of ['/livez', '/readyz']) assert.equal((await send(operatorUrl + page, {})).status, 200, page);
@@ -159,7 +148,7 @@ test('npm run serve, with a real configuration and the embedded PostgreSQL', asy
   await t.test('answers requests in flight at SIGTERM, then stops completely with exit code 0', async () => {
     const processes = await service.processTree();
     const connected = once(bank.server, 'connection');
-    const inFlight = checkAccount();
+    const inFlight = checkAccount(url, shop);
     await connected;
     service.signal('SIGTERM');
     const { status, json } = await inFlight;

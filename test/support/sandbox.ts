@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { findPostmaster, isServerOf } from '../../apps/server/src/embedded-postgres/postmaster.ts';
 import { removeLeftoverSocketDirectories } from '../../apps/server/src/embedded-postgres/socket.ts';
 import type { SandboxDescription } from '../../apps/server/src/sandbox/description.ts';
+import { eventually } from './eventually.ts';
 import { INHERITED } from './suite-environment.ts';
 
 const MAIN = fileURLToPath(new URL('../../apps/server/src/main.ts', import.meta.url));
@@ -111,7 +112,7 @@ async function stopLeftoverPostgres(dataDirectory: string): Promise<void> {
   if (postmaster !== null && (await isServerOf(dataDirectory, postmaster.pid))) {
     // Immediate shutdown: its data is not needed any more.
     process.kill(postmaster.pid, 'SIGQUIT');
-    while (await isServerOf(dataDirectory, postmaster.pid)) await delay(POLL_MS);
+    await eventually('PostgreSQL exits', async () => !(await isServerOf(dataDirectory, postmaster.pid)));
   }
   await removeLeftoverSocketDirectories(dataDirectory, postmaster?.socketDirectory ?? null);
 }

@@ -123,7 +123,7 @@ const createInquiryMetrics = (registry: Registry) => ({
   }),
   inquiriesNotSent: new Counter({
     name: 'tiba_inquiries_not_sent_total',
-    help: 'Account inquiries not sent to a rail, by reason: circuit breaker open, too many in flight, or quota used up.',
+    help: 'Account inquiries not sent to a rail, by reason: circuit breaker open, too many in flight, quota used up.',
     labelNames: ['rail', 'reason'],
     registers: [registry],
   }),
