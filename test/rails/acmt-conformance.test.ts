@@ -6,16 +6,16 @@ import { testRailConformance } from './conformance.ts';
 
 const keys = rsaKeys();
 
-const SCHEMES: readonly [name: string, form: BankProfileName, changes: Partial<AcmtSettings>][] = [
+const SCHEMES: readonly [name: string, profile: BankProfileName, changes: Partial<AcmtSettings>][] = [
   ['acmt V03', 'acmt-03', {}],
   ['acmt V03, names as in Nexus,', 'acmt-03', { nameElement: 'Acct/Nm' }],
   ['acmt V04', 'acmt-04', { version: '04', accountElement: 'IBAN', accountScheme: null }],
 ];
 
-for (const [name, form, changes] of SCHEMES) {
+for (const [name, profile, changes] of SCHEMES) {
   testRailConformance({
     name,
-    startBank: (context) => startScheme(context, form, keys),
+    startBank: (context) => startScheme(context, profile, keys),
     openRail: (baseUrl) => openAcmtRail(baseUrl, changes),
     bankCode: 'BRI',
     accountPrefix: '826037',

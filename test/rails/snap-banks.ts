@@ -15,7 +15,7 @@ import { createRail } from './connection.ts';
 type Negative = Exclude<Verdict['status'], 'ACTIVE'>;
 
 export interface SnapBank {
-  readonly form: BankProfileName;
+  readonly profile: BankProfileName;
   /** As agreed with the operator; empty where the bank has one for all partners. */
   readonly channelId: string;
   readonly partnerIdLengthMax: number;
@@ -51,7 +51,7 @@ const ALL_NOT_FOUND: SnapBank['verdicts'] = { NOT_FOUND: 'NOT_FOUND', INACTIVE: 
 const PLAIN: SnapBankRoute = { digitsMax: 34, parameters: {}, invalid: {} };
 
 const STANDARD: SnapBank = {
-  form: 'snap',
+  profile: 'snap',
   channelId: '95221',
   partnerIdLengthMax: 36,
   externalIdDigitsMax: 36,
@@ -66,7 +66,7 @@ export const SNAP_BANKS: Readonly<Record<ProfileName, SnapBank>> = {
   aspi: STANDARD,
   bca: {
     ...STANDARD,
-    form: 'snap-bca',
+    profile: 'snap-bca',
     channelId: '',
     partnerIdLengthMax: 10,
     externalIdDigitsMax: 32,
@@ -84,13 +84,13 @@ export const SNAP_BANKS: Readonly<Record<ProfileName, SnapBank>> = {
   },
   bri: {
     ...STANDARD,
-    form: 'snap-bri',
+    profile: 'snap-bri',
     own: { ...STANDARD.own, code: 'BRI', bic: 'BRINIDJA', digits: [5, 15] },
     other: 'BNI',
   },
   mandiri: {
     ...STANDARD,
-    form: 'snap-mandiri',
+    profile: 'snap-mandiri',
     partnerIdLengthMax: 16,
     externalIdDigitsMax: 19,
     own: { ...STANDARD.own, code: 'MANDIRI', bic: 'BMRIIDJA' },
@@ -109,7 +109,7 @@ export const SNAP_BANKS: Readonly<Record<ProfileName, SnapBank>> = {
   },
   midtrans: {
     ...STANDARD,
-    form: 'snap-midtrans',
+    profile: 'snap-midtrans',
     // It has no accounts: those of "its own" bank are inquired like any other.
     own: { ...STANDARD.own, digits: [5, 20], success: '2001600' },
     routes: { direct: { ...PLAIN, digitsMax: 20 } },
@@ -123,7 +123,7 @@ const keys = rsaKeys();
 /** The simulated bank with the rules of this one. Closed with the test. */
 export async function startSnapBank(
   context: TestContext,
-  { form: profile, channelId }: SnapBank,
+  { profile, channelId }: SnapBank,
   changes: Partial<BankSettings> = {},
 ): Promise<RunningBank> {
   const settings: BankSettings = { ...partnerSettings(keys), profile, origin: ORIGIN, ...changes };

@@ -8,7 +8,7 @@ import { mutationsOf, rulesOf } from './snap-profile-mutations.ts';
 const NEGATIVE: ReadonlySet<unknown> = new Set(['NOT_FOUND', 'INACTIVE', 'BLOCKED']);
 
 for (const name of Object.keys(PROFILES) as ProfileName[]) {
-  test(`between a rail with the profile ${name} and a bank in the form ${SNAP_BANKS[name].form}`, async (context) => {
+  test(`between a rail with the profile ${name} and a bank with the profile ${SNAP_BANKS[name].profile}`, async (context) => {
     const checks = await startChecks(context, name);
 
     for (const [what, check] of checks) {

@@ -79,10 +79,7 @@ describe('a hedged inquiry', () => {
     const { inquire, warmUp } = hedgedInquiries([rail]);
     await warmUp(2);
     rail.script = inSequence(
-      async () => {
-        await wait(30);
-        return active('LATE');
-      },
+      () => wait(30, active('LATE')),
       () => noVerdict('bank_unavailable'),
     );
     assert.deepEqual(await inquire(), active('LATE'));
@@ -93,10 +90,7 @@ describe('a hedged inquiry', () => {
     const rail = scriptedRail('only', () => active('FAST'));
     const { inquire, warmUp } = hedgedInquiries([rail]);
     await warmUp(2);
-    rail.script = async () => {
-      await wait(2 + random() * 30);
-      return active('SLOW');
-    };
+    rail.script = () => wait(2 + random() * 30, active('SLOW'));
     let ordinary = 100;
     for (let round = 0; round < 30; round += 1) {
       await Promise.all(Array.from({ length: 20 }, inquire));
@@ -111,10 +105,7 @@ describe('a hedged inquiry', () => {
     const rail = scriptedRail('only', () => active('FAST'));
     const { inquire, warmUp } = hedgedInquiries([rail], false);
     await warmUp(2);
-    rail.script = async () => {
-      await wait(30);
-      return active('SLOW');
-    };
+    rail.script = () => wait(30, active('SLOW'));
     const before = rail.inquiries.length;
     assert.deepEqual(await inquire(), active('SLOW'));
     assert.equal(rail.inquiries.length, before + 1);
