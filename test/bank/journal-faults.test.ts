@@ -65,7 +65,7 @@ describe('a journal that cannot be used', () => {
     for (const [file, sentence] of [
       [path.dirname(other), /^The simulated bank cannot use BANK_JOURNAL_FILE: EISDIR.*\n$/],
       [fleet.pathOf('missing/journal'), /^The simulated bank cannot use BANK_JOURNAL_FILE: ENOENT.*\n$/],
-      [other, /^Line 1 of BANK_JOURNAL_FILE is no entry of the simulated bank's journal\.\n$/],
+      [other, /^Line 1 of BANK_JOURNAL_FILE is not an entry of the simulated bank's journal\.\n$/],
     ] as const) {
       const child = spawn(process.execPath, [BANK_MAIN], {
         env: { ...bankEnvironment(fleet.keys), BANK_JOURNAL_FILE: file },

@@ -169,7 +169,7 @@ describe('the journal', () => {
         open(file, Date.now),
         (error) =>
           error instanceof JournalError &&
-          error.message === `Line ${lineNumber} of BANK_JOURNAL_FILE is no entry of the simulated bank's journal.`,
+          error.message === `Line ${lineNumber} of BANK_JOURNAL_FILE is not an entry of the simulated bank's journal.`,
         content.slice(0, 50),
       );
       assert.equal(readFileSync(file, 'utf8'), content);

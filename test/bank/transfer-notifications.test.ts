@@ -4,7 +4,9 @@ import { fieldsOf, isSigned, START, setUp } from './notified-bank.ts';
 import type { Partner } from './partner.ts';
 import { INTRABANK_ORDER, INTRABANK_PATH, orderTransfer, statusOf } from './transfers.ts';
 
-/** Orders a transfer whose notification shows that all before it have come: they are sent in the order of their times. */
+/**
+ * Orders a transfer whose notification shows that all before it have come: they are sent in the order of their times.
+ */
 async function orderMarker(partner: Partner, name: string): Promise<void> {
   await orderTransfer(partner, name, '0001');
 }

@@ -18,7 +18,9 @@ import {
 
 const DAY_SECONDS = 24 * 60 * 60;
 
-/** What the inquiry says at these ages in seconds; written down here again, so that a slip in the bank's table shows. */
+/**
+ * What the inquiry says at these ages in seconds; written down here again, so that a slip in the bank's table shows.
+ */
 const EXPECTED: Record<string, readonly [ageSeconds: number, status: string][]> = {
   '1234': [
     [0, '03'],

@@ -1,15 +1,15 @@
-/** What an inquiry about an account comes to. */
+/** The outcome of an account inquiry. */
 export type AccountOutcome =
   | { readonly kind: 'active'; readonly holderName: string }
   | { readonly kind: 'not-found' }
   | { readonly kind: 'inactive' }
   | { readonly kind: 'blocked' }
-  /** The bank answers that it cannot say. */
+  /** The bank reports that it cannot answer now. */
   | { readonly kind: 'unavailable' }
   | { readonly kind: 'too-many-requests' }
-  /** Success by its HTTP status, but no JSON. */
+  /** HTTP status 200, but the body is HTML, not JSON. */
   | { readonly kind: 'malformed' }
-  /** The bank takes the request and never answers. */
+  /** The bank accepts the request and never responds. */
   | { readonly kind: 'no-response' };
 
 const OUTCOMES_BY_ENDING: ReadonlyMap<string, AccountOutcome> = new Map([
@@ -22,19 +22,19 @@ const OUTCOMES_BY_ENDING: ReadonlyMap<string, AccountOutcome> = new Map([
   ['0504', { kind: 'no-response' }],
 ]);
 
-/** The bank that this one plays. */
+/** BIC of the bank that the standard profile simulates. */
 export const OWN_BIC = 'CENAIDJA';
 const OWN_CLEARING_CODE = '014';
 // The one length that the bank publishes: BCA's accounts have exactly ten digits.
 const OWN_DIGITS = 10;
 const OTHER_DIGITS_MIN = 5;
 
-/** An account of this bank itself. `accountNo` has digits only. */
+/** An account at this bank. `accountNo` has digits only. */
 function findOwnAccount(accountNo: string): AccountOutcome {
   return accountNo.length === OWN_DIGITS ? findByEnding(accountNo) : { kind: 'not-found' };
 }
 
-/** An account of any bank; `bankCode` is a three-digit clearing code or a BIC. `accountNo` has digits only. */
+/** An account at any bank; `bankCode` is a three-digit clearing code or a BIC. `accountNo` has digits only. */
 export function findAccount(bankCode: string, accountNo: string): AccountOutcome {
   if (bankCode === OWN_CLEARING_CODE || bankCode.startsWith(OWN_BIC)) return findOwnAccount(accountNo);
   return accountNo.length >= OTHER_DIGITS_MIN ? findByEnding(accountNo) : { kind: 'not-found' };
@@ -44,9 +44,10 @@ function findByEnding(accountNo: string): AccountOutcome {
   return OUTCOMES_BY_ENDING.get(accountNo.slice(-4)) ?? { kind: 'active', holderName: holderNameOf(accountNo) };
 }
 
-// The bank prints holders in capitals, in at most 24 characters (BCA, account inquiry): keep both lists short enough.
+// The bank prints holders in capitals, in at most 24 characters (BCA, account inquiry): both lists must stay short
+// enough.
 
-// biome-ignore format: a list of words reads best as a paragraph
+// biome-ignore format: a list of names reads best as a paragraph
 const FIRST_NAMES = [
   'ADI', 'AGUS', 'ANDI', 'ANISA', 'ARIF', 'BAMBANG', 'BUDI', 'CITRA', 'DEDI', 'DEWI',
   'DIAN', 'EKA', 'ENDANG', 'FAJAR', 'FITRI', 'GALIH', 'HENDRA', 'INDAH', 'IRFAN', 'JOKO',
@@ -54,7 +55,7 @@ const FIRST_NAMES = [
   'RINA', 'RIZKI', 'SITI', 'SLAMET', 'SRI', 'TEGUH', 'TRI', 'WAHYU', 'YOHANES', 'YULIA',
 ];
 
-// biome-ignore format: a list of words reads best as a paragraph
+// biome-ignore format: a list of names reads best as a paragraph
 const LAST_NAMES = [
   'ANGGRAINI', 'ARDIANSYAH', 'BASUKI', 'DAMANIK', 'FIRMANSYAH', 'GINTING', 'GUNAWAN', 'HALIM', 'HANDAYANI', 'HARAHAP',
   'HARTONO', 'HIDAYAT', 'IRAWAN', 'KURNIAWAN', 'KUSUMA', 'LUBIS', 'MAHENDRA', 'MAULANA', 'NASUTION', 'NUGROHO',
@@ -62,7 +63,7 @@ const LAST_NAMES = [
   'SIMANJUNTAK', 'SIREGAR', 'SUHARTO', 'SURYADI', 'SUSANTI', 'SUTRISNO', 'TANJUNG', 'UTAMI', 'WIBOWO', 'WIJAYA',
 ];
 
-/** The same invented person for the same number, on every machine and in every version. */
+/** The same account number gives the same invented name, on every machine and in every version. */
 function holderNameOf(accountNo: string): string {
   const number = fnv1a(accountNo);
   const first = FIRST_NAMES[number % FIRST_NAMES.length];
@@ -70,7 +71,7 @@ function holderNameOf(accountNo: string): string {
   return `${first} ${last}`;
 }
 
-/** FNV-1a in 32 bits: neighbouring account numbers get unrelated names. */
+/** FNV-1a in 32 bits: sequential account numbers get unrelated names. */
 function fnv1a(text: string): number {
   let value = 0x811c9dc5;
   for (let index = 0; index < text.length; index += 1) {

@@ -1,5 +1,5 @@
-// Enough banks for `beneficiaryBankName`, which SNAP BI leaves optional; others are answered without a name. The last column is
-// the branch of the head office, which providers want behind the clearing code.
+// Enough banks for `beneficiaryBankName`, which SNAP BI leaves optional; responses about other banks have no name. The
+// last column is the branch code of the head office, which payment providers require after the clearing code.
 const BANKS = [
   ['002', 'BRINIDJA', 'BANK BRI', '0307'],
   ['008', 'BMRIIDJA', 'BANK MANDIRI', '0017'],
@@ -20,7 +20,7 @@ const NAMES: ReadonlyMap<string, string> = new Map(
   ]),
 );
 
-/** Name of a bank by its clearing code or its BIC (the three characters of a branch do not count). */
+/** Name of a bank by its clearing code or its BIC (the three characters of a branch are ignored). */
 export function findBankName(bankCode: string): string | undefined {
   return NAMES.get(bankCode.slice(0, 8));
 }
@@ -32,7 +32,9 @@ const BICS: ReadonlyMap<string, string> = new Map(
   ]),
 );
 
-/** BIC of a bank by its clearing code, alone or with its head office's branch; null for one that is not listed. */
+/**
+ * BIC of a bank by its clearing code, alone or with its head office's branch code; null for a bank that is not listed.
+ */
 export function findBic(code: string): string | null {
   return BICS.get(code) ?? null;
 }

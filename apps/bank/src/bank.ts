@@ -6,19 +6,19 @@ import { createNotifier } from './snap/notifier.ts';
 import { createTokens, type Tokens } from './snap/tokens.ts';
 import { openTransfers, type Transfers } from './transfers/transfers.ts';
 
-/** Everything that one running bank knows and remembers. */
+/** The settings and the state of one running bank. */
 export interface Bank {
   readonly settings: BankSettings;
   readonly clientSecretKey: KeyObject;
   readonly tokens: Tokens;
-  /** Of requests: SNAP's X-EXTERNAL-ID, ISO 20022's message identifiers. */
+  /** Identifiers of requests: X-EXTERNAL-ID of SNAP, message identifiers of ISO 20022. */
   readonly requestIds: DailyIds;
-  /** A `referenceNo` that no other answer of this bank carries. */
+  /** Returns a `referenceNo` that is unique among the responses of this bank. */
   readonly nextReferenceNo: () => string;
   readonly transfers: Transfers;
   /** The real time, in milliseconds since 1970. */
   readonly now: () => number;
-  /** Stops everything that would still happen by itself. */
+  /** Closes the journal and cancels scheduled notifications and running deliveries. */
   close(): Promise<void>;
 }
 
@@ -51,15 +51,15 @@ export async function createBank(settings: BankSettings, now: () => number): Pro
 }
 
 export interface Operation {
-  /** `'no-response'` leaves the client waiting. */
+  /** `'no-response'` keeps the connection open and never responds. */
   readonly handle: (bank: Bank, request: BankRequest) => BankResponse | 'no-response';
-  /** The refusal of a body that is longer than this bank reads. */
+  /** The response to a body over `BODY_BYTES_MAX`. */
   readonly bodyTooLong: BankResponse;
 }
 
-/** What the bank speaks, and how. */
+/** The protocol of a bank: its paths and how it handles requests to them. */
 export interface BankProfile {
-  /** What is asked for at a path (without query), always by POST. */
+  /** The operation at a path (without query). Every operation is a POST. */
   readonly findOperation: (path: string) => Operation | undefined;
   readonly unknownRoute: BankResponse;
 }

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 
-/** One HTTP answer of the bank. */
+/** An HTTP response of the bank. */
 export interface BankResponse {
   readonly status: number;
   readonly contentType: string;
@@ -13,15 +13,18 @@ export function jsonResponse(status: number, body: object): BankResponse {
   return { status, contentType: 'application/json', body: JSON.stringify(body) };
 }
 
-/** A POST that has been read to its end. */
+/** A POST request whose body has been read completely. */
 export interface BankRequest {
-  /** Path with query, exactly as the request line has it: signatures cover this text. */
+  /** Path with query, exactly as in the request line: signatures cover this text. */
   readonly endpoint: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
 }
 
-/** The value of a header (name in lower case), or ''. Node joins a header sent twice, which then fits no format. */
+/**
+ * The value of a header (name in lower case), or ''. Node joins the values of a repeated header; the result matches no
+ * format.
+ */
 export function header(request: BankRequest, name: string): string {
   return String(request.headers[name] ?? '');
 }
@@ -30,7 +33,7 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 
 const CONTENT_TYPE = /^application\/json(?:\s*;\s*charset="?utf-8"?)?$/i;
 
-/** Whether a content type says JSON in UTF-8. */
+/** Whether a content type is JSON, in UTF-8 where it names a charset. */
 export const isJson = (contentType: string): boolean => CONTENT_TYPE.test(contentType);
 
 /** The members of a body that is a JSON object in UTF-8, or null. */
@@ -52,7 +55,8 @@ export const BODY_BYTES_MAX = 16 * 1024;
 
 /**
  * Collects a request's body and calls `done` once: with the body, or with null as soon as it is longer than `bytesMax`.
- * A client that leaves before the end gets no call. A callback and not a promise: this runs for every request.
+ * `done` is not called if the client disconnects before the end. A callback, not a promise: this runs for every
+ * request.
  */
 export function readBody(request: IncomingMessage, bytesMax: number, done: (body: Buffer | null) => void): void {
   const chunks: Buffer[] = [];

@@ -1,5 +1,5 @@
-// The simulated bank as a process: settings from the environment, start, stop.
-// A parent that forks it gets `{ type: 'ready', baseUrl }` over IPC; a parent that dies takes the bank with it.
+// The process of the simulated bank: reads settings from the environment, starts, and stops on a signal.
+// A parent that forks it receives `{ type: 'ready', baseUrl }` over IPC. The bank stops when its parent exits.
 
 import { type RunningBank, startBank } from './server.ts';
 import { type BankSettings, readSettings } from './settings.ts';
@@ -15,7 +15,7 @@ if ('faults' in result) {
 async function run(settings: BankSettings): Promise<void> {
   const stop = Promise.withResolvers<void>();
   for (const event of ['SIGTERM', 'SIGINT', 'disconnect']) process.once(event, () => stop.resolve());
-  // A parent that was killed while this file was being loaded has disconnected before anybody listened.
+  // A parent that was killed while this file was loading disconnected before the listener above existed.
   if (process.send !== undefined && !process.connected) return;
   const bank = await start(settings);
   if (bank !== null) {
@@ -23,7 +23,7 @@ async function run(settings: BankSettings): Promise<void> {
     await stop.promise;
     await bank.close();
   }
-  // An open channel to the parent would keep this process alive.
+  // An open IPC channel to the parent would keep this process alive.
   if (process.connected) process.disconnect?.();
 }
 
@@ -46,7 +46,7 @@ function reportReady(baseUrl: string): void {
     process.stdout.write(`The simulated bank listens on ${baseUrl}\n`);
     return;
   }
-  // A parent that left in this moment makes sending fail; its leaving ends the bank anyway.
+  // Sending fails if the parent exits at this moment; the disconnect stops the bank anyway.
   process.send({ type: 'ready', baseUrl }, undefined, undefined, () => {});
 }
 

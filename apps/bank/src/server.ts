@@ -10,14 +10,14 @@ import { SNAP_PROFILES } from './snap/operations.ts';
 import { formatJakartaTime } from './time.ts';
 
 export interface RunningBank {
-  /** Without a slash at the end, such as `http://127.0.0.1:40123`. */
+  /** Without a trailing slash, such as `http://127.0.0.1:40123`. */
   readonly baseUrl: string;
-  /** Stops listening and destroys every socket, also those of requests that hang. */
+  /** Stops listening and destroys every socket, including those of requests without a response. */
   close(): Promise<void>;
 }
 
-// Longer than a partner's connection pool keeps a quiet connection, so that the bank never closes one
-// at the moment in which the partner sends on it.
+// Longer than a partner's connection pool keeps an idle connection, so that the bank never closes a connection while
+// the partner sends a request on it.
 const KEEP_ALIVE_TIMEOUT_MS = 75_000;
 
 const BANK_PROFILES: Readonly<Record<BankProfileName, BankProfile>> = {
@@ -30,7 +30,7 @@ const BANK_PROFILES: Readonly<Record<BankProfileName, BankProfile>> = {
 const HEALTH_RESPONSE = jsonResponse(200, { status: 'up' });
 
 /**
- * Starts the simulated bank in this process. `now` gives milliseconds since 1970 (tests move this clock). Rejects with a
+ * Starts the simulated bank in this process. `now` gives milliseconds since 1970 (tests replace it). Rejects with a
  * `JournalError` when the journal cannot be used, and with the system's error when it cannot listen.
  */
 export async function startBank(settings: BankSettings, now: () => number = Date.now): Promise<RunningBank> {
@@ -74,7 +74,7 @@ function handle(bank: Bank, request: IncomingMessage, response: ServerResponse):
   });
 }
 
-/** Closing the connection spares the bank the rest of the body. */
+/** Closing the connection stops the client from sending the rest of the body. */
 const closingConnection = (response: BankResponse): BankResponse => ({
   ...response,
   headers: { ...response.headers, Connection: 'close' },
@@ -92,7 +92,8 @@ function send(bank: Bank, response: ServerResponse, body: BankResponse): void {
 
 function baseUrlOf(server: Server, host: string): string {
   const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('The bank listens on no TCP port.');
+  if (address === null || typeof address === 'string')
+    throw new Error('The simulated bank is not listening on a TCP port.');
   return `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`;
 }
 

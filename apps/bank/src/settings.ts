@@ -5,38 +5,38 @@ export interface BankSettings {
   readonly host: string;
   /** 0 lets the operating system choose a free port. */
   readonly port: number;
-  /** What it speaks. */
+  /** The protocol and the bank that it simulates (`BANK_FORM`). */
   readonly profile: BankProfileName;
-  /** What the one partner of this bank sends as X-CLIENT-KEY. */
+  /** The X-CLIENT-KEY of this bank's only partner. */
   readonly clientKey: string;
   /** Key of the symmetric signatures (HMAC_SHA512). */
   readonly clientSecret: string;
   /** RSA key that checks the signature of token requests (SHA256withRSA). */
   readonly clientPublicKey: KeyObject;
-  /** What the partner sends as X-PARTNER-ID. */
+  /** The partner's X-PARTNER-ID. */
   readonly partnerId: string;
-  /** What the partner sends as CHANNEL-ID. */
+  /** The partner's CHANNEL-ID. */
   readonly channelId: string;
-  /** What the partner sends as ORIGIN; null for a partner that need not. */
+  /** The ORIGIN header that the partner must send; null requires none. */
   readonly origin: string | null;
-  /** How transaction requests are signed, where it speaks SNAP. */
+  /** How transaction requests are signed; for the SNAP profiles only. */
   readonly signature: SignatureStyle;
   readonly tokenLifetimeSeconds: number;
   /** How far X-TIMESTAMP may be from the bank's clock, before or after it. */
   readonly clockToleranceSeconds: number;
-  /** Where transfers outlive the process; null keeps them in memory. */
+  /** File that stores transfers across restarts; null keeps them in memory only. */
   readonly journalFile: string | null;
-  /** Where notifications of transfers go, at a loopback address; null sends none. */
+  /** Receiver of transfer notifications, at a loopback address; null sends none. */
   readonly notifyUrl: URL | null;
 }
 
 export type SettingsResult = { readonly settings: BankSettings } | { readonly faults: readonly string[] };
 
 const RSA_BITS_MIN = 2048;
-// URLs spell every form of an IPv4 address in this one.
+// A parsed URL normalizes every notation of an IPv4 address to this one.
 const LOOPBACK_IPV4 = /^127(?:\.\d{1,3}){3}$/;
 
-/** Reads the environment once and reports all its faults together. The only place that looks at `process.env`. */
+/** Reads the environment once and reports all faults together. The only place that reads `process.env`. */
 export function readSettings(environment: NodeJS.ProcessEnv = process.env): SettingsResult {
   const productionFault = findProductionFault(environment);
   if (productionFault !== null) return { faults: [productionFault] };
@@ -117,7 +117,7 @@ function createReader(environment: NodeJS.ProcessEnv, faults: string[]) {
     return 'symmetric-base64';
   }
 
-  /** Null without a value, too. A name is refused: what it stands for may change. */
+  /** Null without a value, too. Host names are rejected, because the address that a name resolves to may change. */
   function loopbackUrl(name: string): URL | null {
     const value = environment[name] || null;
     if (value === null) return null;
@@ -131,7 +131,7 @@ function createReader(environment: NodeJS.ProcessEnv, faults: string[]) {
   return { text, wholeNumber, publicKey, profile, signature, loopbackUrl };
 }
 
-/** The key, or what is wrong with the text as the rest of a sentence. */
+/** The key, or the fault as the rest of a sentence that begins with the setting's name. */
 function parsePublicKey(pem: string): KeyObject | string {
   // createPublicKey accepts a private key and derives the public one; a bank never holds its partner's private key.
   if (pem.includes('PRIVATE KEY')) return 'holds a private key: give the public one only, and replace the key pair.';
@@ -145,7 +145,7 @@ function parsePublicKey(pem: string): KeyObject | string {
   }
 }
 
-/** The banks that this one can be, as `BANK_FORM` names them. */
+/** The banks that it can simulate: the values of `BANK_FORM`. */
 export const BANK_PROFILE_NAMES = [
   'snap',
   'snap-bca',
@@ -162,8 +162,9 @@ const isBankProfileName = (name: string): name is BankProfileName =>
   (BANK_PROFILE_NAMES as readonly string[]).includes(name);
 
 /**
- * Why the simulated bank must not start here, or null. It invents account holders: one real check answered by it
- * would send real money to an account that nobody looked at. Names of variables only: their values may be secrets.
+ * The reason why the simulated bank must not start in this environment, or null. It invents account holders: if it
+ * answered one real check, real money would be sent to an account that was never verified. The message names variables
+ * only, because their values may be secrets.
  */
 function findProductionFault(environment: NodeJS.ProcessEnv): string | null {
   const variables = [

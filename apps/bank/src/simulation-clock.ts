@@ -2,15 +2,15 @@ import { isIPv4 } from 'node:net';
 import { type BankResponse, jsonResponse, parseObject } from './http.ts';
 import type { Transfers } from './transfers/transfers.ts';
 
-/** Where the clock of transfers is pushed forward. No operation of SNAP BI: a bank has no such thing. */
+/** The path that advances the clock of transfers. It is not part of SNAP BI: real banks have no such operation. */
 export const CLOCK_PATH = '/simulation/clock';
 
-// A hundred years in all keep every time within the four digits of a year.
+// A total of a hundred years keeps every year within four digits.
 const ADVANCED_SECONDS_MAX = 100 * 365 * 24 * 60 * 60;
 
-/** Takes `{"advance_seconds": n}`; `body` is null when it was too long to be read. */
+/** Accepts `{"advance_seconds": n}`; `body` is null when it was longer than `BODY_BYTES_MAX`. */
 export function handleClockAdvance(transfers: Transfers, contentType: string, body: Buffer | null): BankResponse {
-  // A web page may send other types to any address without asking, but not this one.
+  // A web page can send other content types to any address without a CORS preflight, but not this one.
   if (!/^application\/json(?:\s*;|$)/i.test(contentType))
     return errorResponse(415, 'Content-Type must be application/json.');
   const seconds = (body === null ? null : parseObject(body))?.['advance_seconds'];
@@ -19,14 +19,14 @@ export function handleClockAdvance(transfers: Transfers, contentType: string, bo
     return errorResponse(400, `advance_seconds must be a whole number from 0 to ${secondsMax}.`);
   }
   if (!transfers.advanceClock(seconds))
-    return errorResponse(500, 'The journal cannot be written, so nothing was pushed.');
+    return errorResponse(500, 'The journal cannot be written, so the clock was not advanced.');
   const { nowMs, advancedSeconds } = transfers.clock();
   return jsonResponse(200, { now: new Date(nowMs).toISOString(), advanced_seconds: advancedSeconds });
 }
 
-/** Whether a connection has come in at a loopback address, that is, from this machine. */
+/** Whether a connection arrived at a loopback address, that is, from this machine. */
 export function isLoopback(localAddress = ''): boolean {
-  // A listener for both families shows an IPv4 address inside an IPv6 one.
+  // A dual-stack listener reports an IPv4 address as an IPv4-mapped IPv6 address.
   const address = localAddress.replace(/^::ffff:/i, '');
   return address === '::1' || (isIPv4(address) && address.startsWith('127.'));
 }

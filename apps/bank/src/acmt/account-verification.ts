@@ -12,7 +12,10 @@ const proprietaryReason = (code: string): Reason => ({ kind: 'Prtry', code });
 
 type RejectedAccount = Exclude<AccountOutcome['kind'], 'active' | 'malformed' | 'no-response' | 'too-many-requests'>;
 
-/** The set of codes for verifications has none for closed and blocked accounts: AC04 and AC06 are the scheme's words. */
+/**
+ * The external code set for verifications has no codes for closed and blocked accounts: AC04 and AC06 are proprietary
+ * codes of the scheme.
+ */
 const REASONS: Readonly<Record<RejectedAccount, Reason>> = {
   'not-found': standardReason('AC01'),
   inactive: proprietaryReason('AC04'),
@@ -26,14 +29,14 @@ const MALFORMED_RESPONSE: BankResponse = {
   body: '<!DOCTYPE html>\n<html><head><title>Gateway</title></head><body>The system is busy.</body></html>\n',
 };
 
-/** Identification verification (acmt.023, acmt.024): whether an account can be paid into, and whose it is. */
+/** Identification verification (acmt.023, acmt.024): whether an account can receive payments, and its holder. */
 function handleVerification(bank: Bank, request: BankRequest, version: Version): BankResponse | 'no-response' {
   if (!XML_CONTENT_TYPE.test(header(request, 'content-type'))) return rejectionResponse(415, 'not application/xml');
   const verification = readRequest(request.body, version);
   if ('location' in verification)
-    return rejectionResponse(400, 'missing, malformed, or out of place', verification.location);
+    return rejectionResponse(400, 'missing, malformed, or in the wrong position', verification.location);
   if (!(Math.abs(bank.now() - verification.createdAtMs) <= bank.settings.clockToleranceSeconds * 1000)) {
-    return rejectionResponse(400, 'not the time that it is', 'Document/IdVrfctnReq/Assgnmt/CreDtTm');
+    return rejectionResponse(400, 'too far from the current time', 'Document/IdVrfctnReq/Assgnmt/CreDtTm');
   }
 
   const report = (result: Reason | string): BankResponse => {
@@ -50,7 +53,7 @@ function handleVerification(bank: Bank, request: BankRequest, version: Version):
   return report(outcome.kind === 'active' ? outcome.holderName : REASONS[outcome.kind]);
 }
 
-/** Why a request is not looked into. Its id is remembered last: a stranger cannot use up the partner's. */
+/** Why a request is rejected, or null. Its id is claimed last: an attacker cannot use up the partner's ids. */
 function rejectionReason(bank: Bank, verification: VerificationRequest): Reason | null {
   if (verification.assignerBic !== bank.settings.partnerId) return standardReason('BNOR');
   if (verification.assigneeId !== SCHEME_ID) return standardReason('AGNT');
@@ -58,17 +61,17 @@ function rejectionReason(bank: Bank, verification: VerificationRequest): Reason 
   return bank.requestIds.claim(verification.messageId, bank.now()) ? null : standardReason('DUPL');
 }
 
-/** Where requests go, in both versions. */
+/** The path of requests, in both versions. */
 const PATH = '/v1/account-verification';
 
 const acmt = (version: Version): BankProfile => {
   const operation: Operation = {
     handle: (bank, request) => handleVerification(bank, request, version),
-    bodyTooLong: rejectionResponse(413, 'longer than this scheme reads'),
+    bodyTooLong: rejectionResponse(413, 'the message is longer than 16 KiB'),
   };
   return {
     findOperation: (path) => (path === PATH ? operation : undefined),
-    unknownRoute: rejectionResponse(404, 'nothing is answered here'),
+    unknownRoute: rejectionResponse(404, 'unknown path'),
   };
 };
 

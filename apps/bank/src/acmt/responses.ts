@@ -2,10 +2,10 @@ import type { BankResponse } from '../http.ts';
 import type { VerificationRequest, Version } from './verification-request.ts';
 import { copyAs, element, elementAt, textElement } from './xml.ts';
 
-/** What this scheme calls itself. */
+/** The identifier of this scheme. */
 export const SCHEME_ID = 'TIBASCHEME';
 
-/** Why an account is not verified: `Cd` a code of ExternalVerificationReason1Code, `Prtry` one that the set lacks. */
+/** Why an account is not verified: `Cd` is a code of ExternalVerificationReason1Code, `Prtry` a proprietary one. */
 export interface Reason {
   readonly kind: 'Cd' | 'Prtry';
   readonly code: string;
@@ -14,11 +14,11 @@ export interface Reason {
 export interface ReportHead {
   readonly version: Version;
   readonly messageId: string;
-  /** With its zone. */
+  /** ISO 8601 with its time zone. */
   readonly createdAt: string;
 }
 
-/** The report (acmt.024) on an account: verified and whose it is, or not verified and why. */
+/** The report (acmt.024) on an account: verified with its holder (a string), or not verified with the reason. */
 export function reportResponse(head: ReportHead, request: VerificationRequest, result: Reason | string): BankResponse {
   const verified = typeof result === 'string';
   return xmlResponse(
@@ -46,7 +46,7 @@ export function reportResponse(head: ReportHead, request: VerificationRequest, r
   );
 }
 
-/** The full name belongs to the party, the one that may be shown to a payer to the account (Nexus). */
+/** The full name belongs to the party; the name that may be shown to a payer belongs to the account (Nexus). */
 function updatedPartyAndAccount({ partyAndAccount }: VerificationRequest, holderName: string): string {
   const id = elementAt(partyAndAccount, 'Acct', 'Id');
   return element(
@@ -57,20 +57,20 @@ function updatedPartyAndAccount({ partyAndAccount }: VerificationRequest, holder
   );
 }
 
-/** The first name, and of the others the first letter. */
+/** The first name, and the initials of the other names. */
 const displayName = (holderName: string): string => {
   const [first = '', ...others] = holderName.split(' ');
   return [first, ...others.map((name) => `${name.slice(0, 1)}.`)].join(' ');
 };
 
-/** The rejection (admi.002) of what is no request at all. `location` is the path of the element, if it is about one. */
+/** The rejection (admi.002) of an invalid message. `location` is the path of the invalid element, if there is one. */
 export function rejectionResponse(status: number, description: string, location = ''): BankResponse {
   return xmlResponse(
     status,
     'urn:iso:std:iso:20022:tech:xsd:admi.002.001.01',
     element(
       'admi.002.001.01',
-      // Mandatory, and there may be none that can be read.
+      // Mandatory, although the request may have no readable reference.
       element('RltdRef', textElement('Ref', 'NOTPROVIDED')),
       element(
         'Rsn',

@@ -1,10 +1,10 @@
 import { parseTimestamp } from '../time.ts';
 import { elementAt, parseXml, type XmlElement } from './xml.ts';
 
-/** What a request (acmt.023) asks, with the ids that the report repeats. */
+/** The content of a request (acmt.023), with the ids that the report repeats. */
 export interface VerificationRequest {
   readonly messageId: string;
-  /** As it is written. */
+  /** The unparsed text. */
   readonly createdAt: string;
   readonly createdAtMs: number;
   readonly assignerBic: string;
@@ -17,11 +17,11 @@ export interface VerificationRequest {
 }
 
 export interface RequestFault {
-  /** Where: the path of an element, or `Document` for what is none. */
+  /** The path of the invalid element; `Document` if the body is not such a message. */
   readonly location: string;
 }
 
-/** Reads a request, or says what is wrong with it first. */
+/** Parses a request, or returns its first fault. */
 export function readRequest(body: Buffer, version: Version): VerificationRequest | RequestFault {
   const document = parseXml(body);
   if (document?.attributes !== `xmlns="urn:iso:std:iso:20022:tech:xsd:acmt.023.001.${version}"`) {
@@ -47,7 +47,7 @@ export function readRequest(body: Buffer, version: Version): VerificationRequest
   };
 }
 
-/** The versions of acmt.023 and acmt.024 that are played. */
+/** The versions of acmt.023 and acmt.024 that the scheme supports. */
 export type Version = '03' | '04';
 
 const parentRule = (name: string, ...content: readonly ElementRule[]): ElementRule => ({ name, content });
@@ -62,13 +62,15 @@ const FRACTION = /\.\d{1,9}(?=Z|[+-])/;
 /** ISODateTime with its zone, in milliseconds since 1970; null without one. */
 const parseDateTime = (text: string): number | null => parseTimestamp(text.replace(FRACTION, ''));
 
-/** How the account is put: in version 03 as EthSwitch has it, in 04 as Hydrogen does, whose `IBAN` holds any number. */
+/** The account identification: version 03 as at EthSwitch, version 04 as at Hydrogen, whose `IBAN` holds any number. */
 const ACCOUNT_IDS: Readonly<Record<Version, ElementRule>> = {
   '03': parentRule('Othr', textRule('Id', ACCOUNT_NUMBER), parentRule('SchmeNm', textRule('Prtry', /^ACCT$/))),
   '04': textRule('IBAN', ACCOUNT_NUMBER),
 };
 
-/** acmt.023 as this scheme takes it: one verification, and all that it needs of what the standard leaves optional. */
+/**
+ * acmt.023 as this scheme accepts it: one verification, with the optional elements of the standard that it requires.
+ */
 const requestRule = (version: Version): ElementRule =>
   parentRule(
     'Document',
@@ -93,13 +95,13 @@ const requestRule = (version: Version): ElementRule =>
     ),
   );
 
-/** What a schema says of one element: the text that it holds, or the elements, all of them and in this order. */
+/** The rule of one element: the text that it holds, or its child elements, all mandatory and in this order. */
 export type ElementRule =
   | { readonly name: string; readonly text: Pick<RegExp, 'test'> }
   | { readonly name: string; readonly content: readonly ElementRule[] };
 
 /**
- * The path of the first element that breaks the rules, or lacks; null when there is none. No element below the first has
+ * The path of the first element that is invalid or missing; null if there is none. Only the root element may have
  * attributes.
  */
 function findFault(element: XmlElement, rule: ElementRule): string | null {

@@ -1,23 +1,23 @@
 import { isUtf8 } from 'node:buffer';
 
-/** An element of the little XML that a scheme takes: no prefixes, and nothing but elements and text. */
+/** An element of the subset of XML that a scheme accepts: no prefixes, only elements and text. */
 export interface XmlElement {
   readonly name: string;
-  /** As they are written, without blanks around them. */
+  /** The unparsed attributes, trimmed. */
   readonly attributes: string;
   readonly children: XmlElement[];
-  /** '' where there are children. */
+  /** '' if there are children. */
   text: string;
 }
 
 const DECLARATION = /^<\?xml version="1\.0" encoding="UTF-8"\?>\s*/;
-// A tag with its slashes and attributes, or text. Comments, CDATA, instructions and DOCTYPE are neither.
+// A tag with its slashes and attributes, or text. Comments, CDATA, processing instructions and DOCTYPE do not match.
 const TOKEN =
   /<(?<closing>\/?)(?<name>[A-Za-z][A-Za-z0-9.]*)(?<attributes>(?:\s+[A-Za-z:]+="[^"<&]*")*)\s*(?<empty>\/?)>|(?<text>[^<]+)/y;
 const ENTITY = /&(?:(?<name>amp|lt|gt|quot|apos);)?/g;
 const CHARACTERS: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
-/** The root of a message in UTF-8, or null. */
+/** The root element of a message in UTF-8, or null. */
 export function parseXml(body: Buffer): XmlElement | null {
   if (!isUtf8(body)) return null;
   const content = body.toString('utf8').replace(DECLARATION, '').trimEnd();
@@ -33,7 +33,7 @@ export function parseXml(body: Buffer): XmlElement | null {
   return whole && root !== undefined && decodeTexts(root) ? root : null;
 }
 
-/** False when the token cannot stand where it does. */
+/** Adds a token to the innermost open element; false if the token is not allowed there. */
 function addToken(open: XmlElement[], token: Readonly<Record<string, string | undefined>>): boolean {
   const current = open.at(-1);
   const { name = '', attributes = '', text } = token;
@@ -49,7 +49,10 @@ function addToken(open: XmlElement[], token: Readonly<Record<string, string | un
   return true;
 }
 
-/** Text stands in elements without children only, and knows no entities but the five that XML has of itself. */
+/**
+ * Decodes the text of every element. False if an element has both text and children, or a text has an entity other than
+ * the five that XML predefines.
+ */
 function decodeTexts(root: XmlElement): boolean {
   const elements = [root];
   for (const element of elements) {
@@ -71,23 +74,23 @@ function decode(text: string): string | null {
   return known ? decoded : null;
 }
 
-/** An element with text. */
+/** An XML element with text. */
 export const textElement = (name: string, text: string): string =>
   `<${name}>${text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')}</${name}>`;
 
-/** An element with others in it. */
+/** An XML element with child elements. */
 export const element = (name: string, ...content: readonly string[]): string =>
   `<${name}>${content.join('')}</${name}>`;
 
-/** What was read, written again under this name. */
+/** A parsed element, serialized under another name. */
 export const copyAs = (name: string, { children, text }: XmlElement): string =>
   children.length === 0 ? textElement(name, text) : element(name, ...children.map((each) => copyAs(each.name, each)));
 
-/** The element at the end of the path, which a rule has let pass. */
+/** The element at a path. Throws if it is missing: the rules must have been checked before. */
 export function elementAt(from: XmlElement, ...path: readonly string[]): XmlElement {
   return path.reduce((parent, name) => {
     const found = parent.children.find((each) => each.name === name);
-    if (found === undefined) throw new Error(`no ${name} in ${parent.name}`);
+    if (found === undefined) throw new Error(`The element ${name} is missing in ${parent.name}.`);
     return found;
   }, from);
 }

@@ -28,10 +28,10 @@ const AMOUNT = `${TRANSACTION}.IntrBkSttlmAmt.value`;
 const DECIMAL = /^(?:0|[1-9]\d{0,15})\.\d{2}$/;
 const ACCOUNT_NUMBER = /^\d{1,34}$/;
 const INDONESIAN_BIC = /^.{4}ID/;
-// What BI-FAST moves at once, in rupiah.
+// The maximum amount of one BI-FAST transfer, in rupiah.
 const AMOUNT_MAX = 250_000_000;
 
-/** Account enquiry: pacs.008.001.08 whose category purpose is 510 and a purpose. */
+/** Account enquiry: pacs.008.001.08 whose category purpose is `510` followed by a purpose code. */
 export const ENQUIRY_RULES: readonly Rule[] = [
   ...headerRules(TYPE),
   ...groupRules(`${TRANSFER}.GrpHdr`, TYPE),
@@ -57,7 +57,7 @@ export const ENQUIRY_RULES: readonly Rule[] = [
 
 type RejectedAccount = Exclude<AccountOutcome['kind'], 'active' | 'malformed' | 'no-response' | 'too-many-requests'>;
 
-/** U101 and U102 as a mock of the hub uses them. No code of its own is known for a blocked account. */
+/** U101 and U102 are used as a mock of the hub uses them. No specific code for a blocked account is known. */
 const REASONS: Readonly<Record<RejectedAccount, string>> = {
   'not-found': 'U101',
   inactive: 'U102',
@@ -65,7 +65,7 @@ const REASONS: Readonly<Record<RejectedAccount, string>> = {
   unavailable: 'U129',
 };
 
-/** `reason` rejects the enquiry whatever its account is; null lets the account decide. */
+/** `reason` rejects the enquiry, whatever its account; with null, the account determines the report. */
 export function handleEnquiry(bank: Bank, message: Message, reason: string | null): BankResponse | 'no-response' {
   if (reason !== null) return accountReport(bank, message, 'RJCT', reason);
   const outcome = findAccount(textAt(message, CREDITOR_AGENT), textAt(message, ACCOUNT));

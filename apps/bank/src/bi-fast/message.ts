@@ -1,10 +1,10 @@
 import type { JsonObject } from '../http.ts';
 import { formatJakartaTime } from '../time.ts';
 
-/** A message as it came: a JSON object. */
+/** A message as received: a JSON object. */
 export type Message = JsonObject;
 
-/** What stands at a path of names and array indexes joined by dots, or undefined. */
+/** The value at a path of names and array indexes joined by dots, or undefined. */
 export function valueAt(message: Message, path: string): unknown {
   let value: unknown = message;
   for (const name of path.split('.')) {
@@ -14,7 +14,7 @@ export function valueAt(message: Message, path: string): unknown {
   return value;
 }
 
-/** The text at a path; an empty one for anything else. */
+/** The text at a path; an empty text if the value is not a string. */
 export function textAt(message: Message, path: string): string {
   const value = valueAt(message, path);
   return typeof value === 'string' ? value : '';
@@ -23,10 +23,10 @@ export function textAt(message: Message, path: string): string {
 const UTC_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/;
 const LOCAL_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}$/;
 
-/** `yyyy-MM-ddTHH:mm:ssZ` as milliseconds since 1970; NaN if it is none. */
+/** `yyyy-MM-ddTHH:mm:ssZ` as milliseconds since 1970; NaN if malformed. */
 export const parseUtcTime = (text: string): number => (UTC_TIME.test(text) ? Date.parse(text) : Number.NaN);
 
-/** `yyyy-MM-ddTHH:mm:ss` in Jakarta, likewise. */
+/** `yyyy-MM-ddTHH:mm:ss` in Jakarta as milliseconds since 1970; NaN if malformed. */
 export const parseLocalTime = (text: string): number =>
   LOCAL_TIME.test(text) ? Date.parse(`${text}+07:00`) : Number.NaN;
 

@@ -11,7 +11,7 @@ const DUPLICATE = 'U149';
 interface MessageType {
   readonly rules: readonly Rule[];
   readonly handle: (bank: Bank, message: Message, reason: string | null) => BankResponse | 'no-response';
-  /** Where its MsgId stands. */
+  /** Path of MsgId. */
   readonly messageIdPath: string;
 }
 
@@ -26,35 +26,35 @@ const MESSAGE_TYPES: ReadonlyMap<string, MessageType> = new Map([
   ],
 ]);
 
-/** Cheap checks come first, and identifiers are used up last: a message that is none uses up nothing. */
+/** Cheap checks come first. Identifiers are claimed last, so that an invalid message claims none. */
 function handle(bank: Bank, request: BankRequest): BankResponse | 'no-response' {
   if (!isJson(header(request, 'content-type'))) return reject(bank, {}, 'Content-Type', 415);
   const message = parseObject(request.body);
   if (message === null) return reject(bank, {}, 'body', 400);
-  const kind = MESSAGE_TYPES.get(textAt(message, MESSAGE_DEFINITION));
-  if (kind === undefined) return reject(bank, message, MESSAGE_DEFINITION);
+  const messageType = MESSAGE_TYPES.get(textAt(message, MESSAGE_DEFINITION));
+  if (messageType === undefined) return reject(bank, message, MESSAGE_DEFINITION);
 
-  const broken = findBrokenRule(kind.rules, message, {
+  const broken = findBrokenRule(messageType.rules, message, {
     participant: bank.settings.partnerId,
     nowMs: bank.now(),
     toleranceMs: bank.settings.clockToleranceSeconds * 1000,
   });
   if (broken !== null && broken.reason === undefined) return reject(bank, message, broken.path);
-  if (broken?.reason !== undefined) return kind.handle(bank, message, broken.reason);
-  return kind.handle(bank, message, isNew(bank, message, kind) ? null : DUPLICATE);
+  if (broken?.reason !== undefined) return messageType.handle(bank, message, broken.reason);
+  return messageType.handle(bank, message, isNew(bank, message, messageType) ? null : DUPLICATE);
 }
 
-/** Both identifiers are unique within the day. */
+/** Whether both identifiers are used for the first time today. Claims both. */
 function isNew(bank: Bank, message: Message, { messageIdPath }: MessageType): boolean {
-  const claimed = [BUSINESS_MESSAGE_ID, messageIdPath].map((at) =>
-    bank.requestIds.claim(textAt(message, at), bank.now()),
+  const claimed = [BUSINESS_MESSAGE_ID, messageIdPath].map((path) =>
+    bank.requestIds.claim(textAt(message, path), bank.now()),
   );
   return claimed.every(Boolean);
 }
 
 const OPERATION: Operation = { handle, bodyTooLong: jsonResponse(413, {}) };
 
-/** The BI-FAST hub, as a participant sees it: one address that takes every message. */
+/** The BI-FAST hub, as a participant sees it: one path that accepts every message. */
 export const BI_FAST: BankProfile = {
   findOperation: (path) => (path === '/bi-fast' ? OPERATION : undefined),
   unknownRoute: jsonResponse(404, {}),

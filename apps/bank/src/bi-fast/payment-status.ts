@@ -19,13 +19,13 @@ export const STATUS_RULES: readonly Rule[] = [
   PARTICIPANT_RULE,
 ];
 
-/** What the hub says of a payment. */
+/** A status that the hub reports for a payment. */
 interface ScriptedStatus {
   readonly status: string;
   readonly reason?: string;
-  /** `BizSvc` of the header: still clearing, or settled. */
+  /** `BizSvc` of the header: in clearing, or settled. */
   readonly service: 'CLEAR' | 'STTL';
-  /** The report is on the request itself, not on the payment. */
+  /** The report is about the request, not about the payment. */
   readonly onRequest?: true;
 }
 
@@ -34,7 +34,10 @@ const inProgress = (status: string): ScriptedStatus => ({ status, reason: 'U000'
 
 const SETTLED: ScriptedStatus = { status: 'ACSC', reason: 'U000', service: 'STTL' };
 
-/** The last four digits of a payment's EndToEndId: this hub takes no payments, so that nothing else tells them apart. */
+/**
+ * The status by the last four digits of a payment's EndToEndId. This hub accepts no payments, so nothing else
+ * distinguishes them.
+ */
 const STATUSES_BY_ENDING: ReadonlyMap<string, ScriptedStatus> = new Map([
   ...['U101', 'U102', 'U107', 'U108', 'U110', 'U112', 'U129', 'U155', 'U173', 'U805', 'U900'].map(
     (reason): [string, ScriptedStatus] => [`0${reason.slice(1)}`, rejected(reason)],
@@ -48,7 +51,7 @@ const STATUSES_BY_ENDING: ReadonlyMap<string, ScriptedStatus> = new Map([
   ['1005', { status: 'ACCC', reason: 'U000', service: 'STTL' }],
 ]);
 
-/** `reason` rejects the request whatever it asks about; null lets the payment decide. */
+/** `reason` rejects the request, whatever its payment; with null, the payment determines the report. */
 export function handleStatusRequest(bank: Bank, message: Message, reason: string | null): BankResponse | 'no-response' {
   const endToEndId = textAt(message, INQUIRED_PAYMENT);
   const lastDigits = endToEndId.slice(-4);
@@ -63,7 +66,7 @@ export function handleStatusRequest(bank: Bank, message: Message, reason: string
     const messageId = textAt(message, `${REQUEST}.GrpHdr.MsgId`);
     return statusReport(bank, { type: TYPE, service }, { ...transaction, messageId, messageName: REQUEST_NAME });
   }
-  // The payment's own identifier: as its EndToEndId, without originator and channel.
+  // The payment's MsgId: its EndToEndId without originator and channel.
   const transactionId = `${endToEndId.slice(0, 19)}${endToEndId.slice(-8)}`;
   const original = { messageId: transactionId, messageName: TRANSFER_NAME, transactionId };
   return statusReport(bank, { type: TYPE, service }, { ...transaction, ...original });

@@ -5,22 +5,22 @@ import { BUSINESS_MESSAGE_ID, MESSAGE_DEFINITION } from './rules.ts';
 
 const HUB = 'FASTIDJA';
 
-/** What the hub says of one transaction. */
+/** The hub's report on one transaction. */
 export interface TransactionReport {
-  /** ISO 20022's status, such as `ACTC`. */
+  /** Status of ISO 20022, such as `ACTC`. */
   readonly status: string;
   /** The hub's reason code, such as `U000`. */
   readonly reason?: string;
   readonly endToEndId: string;
   readonly transactionId?: string;
   readonly originalTransaction?: object;
-  /** Of the message that is reported on. */
+  /** MsgId of the message that the report is about. */
   readonly messageId?: string;
   readonly messageName: string;
 }
 
 interface ReportType {
-  /** The identifiers' digits for the type of message. */
+  /** The three digits of the message type in identifiers. */
   readonly type: string;
   readonly service?: string;
 }
@@ -47,7 +47,7 @@ export function statusReport(bank: Bank, { type, service }: ReportType, transact
   });
 }
 
-/** admi.002.001.01: the message is none. `location` is what is wrong with it. */
+/** admi.002.001.01: the message is not valid. `location` is the path of the invalid value. */
 export function reject(bank: Bank, message: Message, location: string, status = 200): BankResponse {
   const nowMs = bank.now();
   const id = `${localDay(nowMs)}${HUB}000H99${bank.nextReferenceNo().slice(-8)}`;
@@ -65,7 +65,7 @@ export function reject(bank: Bank, message: Message, location: string, status = 
   return { ...rejected, status };
 }
 
-/** JSON leaves out what is undefined. */
+/** `JSON.stringify` leaves out undefined members. */
 function businessMessage(
   bank: Bank,
   id: string,
@@ -89,7 +89,7 @@ function businessMessage(
   });
 }
 
-/** Success by its HTTP status, but no JSON. */
+/** HTTP status 200, but the body is HTML, not JSON. */
 export const MALFORMED_RESPONSE: BankResponse = {
   status: 200,
   contentType: 'text/html; charset=utf-8',

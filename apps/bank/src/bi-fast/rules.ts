@@ -1,9 +1,9 @@
 import { isObject } from '../http.ts';
 import { localDay, type Message, parseLocalTime, parseUtcTime, textAt, valueAt } from './message.ts';
 
-/** What a message is held against besides itself. */
+/** What the rules check a message against, apart from its own fields. */
 export interface RuleContext {
-  /** BIC of the one participant that this hub serves. */
+  /** BIC of the only participant that this hub serves. */
   readonly participant: string;
   /** The hub's clock, in milliseconds since 1970. */
   readonly nowMs: number;
@@ -11,10 +11,10 @@ export interface RuleContext {
 }
 
 export interface Rule {
-  /** Names and indexes below the whole message. */
+  /** Path of the value from the root of the message: names and indexes joined by dots. */
   readonly path: string;
-  readonly isValid: (value: unknown, message: Message, circumstances: RuleContext) => boolean;
-  /** With a reason the message is understood, and what it asks for rejected. */
+  readonly isValid: (value: unknown, message: Message, context: RuleContext) => boolean;
+  /** With a reason, the message is well-formed and its transaction is rejected; without, the message is rejected. */
   readonly reason?: string;
 }
 
@@ -26,7 +26,7 @@ const CREATED = `${HEADER}.CreDt`;
 
 // ISO 9362, without a branch.
 const BIC = /^[A-Z]{6}[A-Z0-9]{2}$/;
-// Date, bank, type of message, originator, channel, serial.
+// Date, bank, message type, originator, channel, serial number.
 const END_TO_END_ID = /^\d{8}[A-Z]{6}[A-Z0-9]{2}\d{3}[OHR](?:01|02|03|99)\d{8}$/;
 
 export const isBic: Rule['isValid'] = (value) => typeof value === 'string' && BIC.test(value);
@@ -36,17 +36,17 @@ export const isOneOf =
   (...texts: string[]): Rule['isValid'] =>
   (value) =>
     texts.some((text) => text === value);
-/** The same text as at another place. */
+/** The same text as at another path. */
 export const isSameAs =
-  (at: string): Rule['isValid'] =>
+  (path: string): Rule['isValid'] =>
   (value, message) =>
-    typeof value === 'string' && value === textAt(message, at);
+    typeof value === 'string' && value === textAt(message, path);
 export const hasOneElement: Rule['isValid'] = (value) => Array.isArray(value) && value.length === 1;
 
 const isWithinTolerance = (timeMs: number, { nowMs, toleranceMs }: RuleContext): boolean =>
   Math.abs(timeMs - nowMs) <= toleranceMs;
 
-/** `YYYYMMDD BBBBBBBB TTT`: the day and the sender of the header, and the type of the message. */
+/** Whether an identifier begins with `YYYYMMDD BBBBBBBB TTT`: the header's day and sender, and the message type. */
 function hasIdPrefix(id: string, type: string, message: Message): boolean {
   const createdMs = parseUtcTime(textAt(message, CREATED));
   return !Number.isNaN(createdMs) && id.startsWith(`${localDay(createdMs)}${textAt(message, SENDER)}${type}`);
@@ -58,13 +58,13 @@ export const headerRules = (type: string): readonly Rule[] => [
   { path: `${HEADER}.To.FIId.FinInstnId.Othr.Id`, isValid: isOneOf('FASTIDJA') },
   {
     path: CREATED,
-    isValid: (value, _message, circumstances) => isWithinTolerance(parseUtcTime(String(value)), circumstances),
+    isValid: (value, _message, context) => isWithinTolerance(parseUtcTime(String(value)), context),
   },
   {
     path: BUSINESS_MESSAGE_ID,
-    // Position 20 says whose message it is: only the originator asks.
-    isValid: (value, message, circumstances) =>
-      isEndToEndId(value, message, circumstances) &&
+    // Position 20 names the party that sends the message: only the originator (`O`) sends requests.
+    isValid: (value, message, context) =>
+      isEndToEndId(value, message, context) &&
       hasIdPrefix(String(value), type, message) &&
       String(value).charAt(19) === 'O',
   },
@@ -79,11 +79,11 @@ export const groupRules = (group: string, type: string): readonly Rule[] => [
   },
   {
     path: `${group}.CreDtTm`,
-    isValid: (value, _message, circumstances) => isWithinTolerance(parseLocalTime(String(value)), circumstances),
+    isValid: (value, _message, context) => isWithinTolerance(parseLocalTime(String(value)), context),
   },
 ];
 
-/** Last, because the sender is told by its name. */
+/** Checked last, because it identifies the sender by its BIC. */
 export const PARTICIPANT_RULE: Rule = {
   path: SENDER,
   isValid: (value, _message, { participant }) => value === participant,
@@ -91,6 +91,6 @@ export const PARTICIPANT_RULE: Rule = {
 };
 
 /** The first rule that a message breaks, or null. */
-export function findBrokenRule(rules: readonly Rule[], message: Message, circumstances: RuleContext): Rule | null {
-  return rules.find(({ path, isValid }) => !isValid(valueAt(message, path), message, circumstances)) ?? null;
+export function findBrokenRule(rules: readonly Rule[], message: Message, context: RuleContext): Rule | null {
+  return rules.find(({ path, isValid }) => !isValid(valueAt(message, path), message, context)) ?? null;
 }

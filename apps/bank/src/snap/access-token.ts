@@ -7,7 +7,9 @@ import { isAsymmetricSignature } from './signature.ts';
 
 const SERVICE = '73';
 
-/** Access token B2B (SNAP BI, service 73): a bearer token against proof that the partner holds its private key. */
+/**
+ * Access token B2B (SNAP BI, service 73): issues a bearer token for a request signed with the partner's private key.
+ */
 export function handleAccessToken(bank: Bank, rules: SnapRules, request: BankRequest): BankResponse {
   const { clientKey, clientPublicKey, tokenLifetimeSeconds } = bank.settings;
   const rejection = checkHeaders(bank, rules, SERVICE, request, TOKEN_HEADERS);
@@ -25,13 +27,13 @@ export function handleAccessToken(bank: Bank, rules: SnapRules, request: BankReq
   if (fields === null) return reject(SERVICE, SNAP_CASES.badRequest);
   const grantType = fields['grantType'] ?? '';
   if (grantType === '') return reject(SERVICE, SNAP_CASES.invalidMandatoryField, 'grantType');
-  // BCA answers a wrong grantType with 4007300, not with an invalid field format.
+  // BCA responds to an unsupported grantType with 4007300, not with an invalid field format.
   if (grantType !== 'client_credentials') return reject(SERVICE, SNAP_CASES.badRequest);
 
   const response = succeed(SERVICE, {
     accessToken: bank.tokens.issue(bank.now()),
     tokenType: 'Bearer',
-    // A string, as the standard has it.
+    // A string, as in the standard.
     expiresIn: String(tokenLifetimeSeconds),
   });
   return { ...response, headers: { 'X-CLIENT-KEY': clientKey } };

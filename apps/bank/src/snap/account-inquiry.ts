@@ -7,15 +7,15 @@ import { checkTransaction } from './request-checks.ts';
 import { reject, type ServiceCode, SNAP_CASES, succeed } from './response-codes.ts';
 import type { SnapRules } from './rules/rules.ts';
 
-/** What tells one account inquiry from the other. */
+/** What differs between the internal and the external account inquiry. */
 export interface AccountInquiry {
   readonly service: '15' | '16';
-  /** Rules for the fields that only this inquiry has. */
+  /** Rules of the fields that only this inquiry has. */
   readonly rules: readonly FieldRule[];
   readonly accountNo: FieldRule;
-  /** Checks `additionalInfo`, and what it says of the other fields. */
+  /** Checks `additionalInfo` and the fields whose rules depend on it. */
   readonly checkInfo: (fields: BodyFields) => BankResponse | null;
-  /** Clearing code or BIC of the bank that is asked about; null when this bank does not know it. */
+  /** Clearing code or BIC of the beneficiary's bank; null when this bank does not know it. */
   readonly bankCodeOf: (fields: BodyFields) => string | null;
   /** The fields that this inquiry adds for an active account. */
   readonly describe: (fields: BodyFields) => object;
@@ -54,7 +54,7 @@ function handleInquiry(
   if (outcome.kind !== 'active') return reject(service, rules.rejections[service][outcome.kind]);
   return succeed(service, {
     referenceNo: bank.nextReferenceNo(),
-    // JSON leaves out what is undefined: the bank echoes a reference only when it got one.
+    // `JSON.stringify` leaves out undefined members: the bank returns a reference only when the request had one.
     partnerReferenceNo: textField(fields, 'partnerReferenceNo') || undefined,
     beneficiaryAccountName: outcome.holderName,
     beneficiaryAccountNo: accountNo,
@@ -63,7 +63,7 @@ function handleInquiry(
   });
 }
 
-/** Internal account inquiry (SNAP BI, service 15): an account of this bank itself. */
+/** Internal account inquiry (SNAP BI, service 15): an account at this bank. */
 export function handleInternalInquiry(
   bank: Bank,
   rules: SnapRules,
@@ -75,12 +75,12 @@ export function handleInternalInquiry(
     accountNo: rules.ownAccountNo,
     checkInfo: () => null,
     bankCodeOf: () => rules.ownBic,
-    // A savings account ("S").
+    // `S` is a savings account.
     describe: () => ({ beneficiaryAccountStatus: 'Rekening aktif', beneficiaryAccountType: 'S' }),
   });
 }
 
-/** External account inquiry (SNAP BI, service 16): an account of any bank, asked for through this one. */
+/** External account inquiry (SNAP BI, service 16): an account at any bank, looked up through this one. */
 export function handleExternalInquiry(
   bank: Bank,
   rules: SnapRules,
@@ -102,13 +102,15 @@ export function handleExternalInquiry(
   });
 }
 
-/** `additionalInfo`, or an empty object where there is none. */
+/** `additionalInfo`, or an empty object if it is absent. */
 function additionalInfoOf(fields: BodyFields): BodyFields {
   const info = fields['additionalInfo'];
   return isObject(info) ? info : {};
 }
 
-/** The first rule that an inquiry's `additionalInfo` breaks, or that the account number breaks because of it. */
+/**
+ * The rejection for the first broken rule of `additionalInfo`, or of the account number that it determines, or null.
+ */
 function checkInquiryInfo(service: ServiceCode, fields: BodyFields, { info: rules }: SnapRules): BankResponse | null {
   const info = additionalInfoOf(fields);
   if (rules.mandatory && Object.keys(info).length === 0) {
@@ -121,7 +123,7 @@ function checkInquiryInfo(service: ServiceCode, fields: BodyFields, { info: rule
   );
 }
 
-/** The members of objects in it by their names with a dot. */
+/** Replaces nested objects by their members, named with a dot (`amount.value`). */
 function flatten(info: BodyFields): BodyFields {
   return Object.fromEntries(
     Object.entries(info).flatMap(([name, member]) =>

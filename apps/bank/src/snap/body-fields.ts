@@ -5,14 +5,14 @@ import { reject, type ServiceCode, SNAP_CASES } from './response-codes.ts';
 
 export type BodyFields = JsonObject;
 
-/** What SNAP BI asks of one text field; `pattern` judges its whole text. */
+/** The rule of SNAP BI for one text field; `pattern` must match the whole text. */
 export interface FieldRule {
   readonly name: string;
   readonly mandatory: boolean;
   readonly pattern: Pick<RegExp, 'test'>;
 }
 
-/** The first rule that the fields break, as a refusal. SNAP BI knows no null: it counts as absent, as does ''. */
+/** The rejection for the first broken rule, or null. SNAP BI has no null: it counts as absent, as does ''. */
 export function checkFields(
   service: ServiceCode,
   fields: BodyFields,
@@ -29,19 +29,19 @@ export function checkFields(
   return null;
 }
 
-/** `additionalInfo`, which every SNAP BI body may carry, is an object whatever is in it. */
+/** Rejects an `additionalInfo` that is not an object; every SNAP BI body may have one. */
 export function checkAdditionalInfo(service: ServiceCode, fields: BodyFields): BankResponse | null {
   const additionalInfo = fields['additionalInfo'] ?? {};
   return isObject(additionalInfo) ? null : reject(service, SNAP_CASES.invalidFieldFormat, 'additionalInfo');
 }
 
-/** A field that its rule has let pass; an empty string if it is absent. */
+/** The text of a field that was already checked; an empty string if it is absent. */
 export function textField(fields: BodyFields, name: string): string {
   const value = fields[name];
   return typeof value === 'string' ? value : '';
 }
 
-// Rules for the fields that several operations share.
+// Rules of the fields that several operations share.
 
 // A clearing code of three digits, or a BIC (ISO 9362) of 8 or 11 characters.
 export const BANK_CODE: FieldRule = {
@@ -56,28 +56,28 @@ export const BENEFICIARY_ACCOUNT_NO: FieldRule = {
   pattern: /^\d{1,34}$/,
 };
 
-/** `beneficiaryAccountNo` of so many digits. */
+/** The rule of a `beneficiaryAccountNo` of `digitsMin` to `digitsMax` digits. */
 export function accountNoRule(digitsMin: number, digitsMax: number): FieldRule {
   return { ...BENEFICIARY_ACCOUNT_NO, pattern: new RegExp(`^\\d{${digitsMin},${digitsMax}}$`) };
 }
 
-/** One side's name for a request or a transfer. */
+/** A reference that the partner or the bank assigns to a request or a transfer. */
 export function referenceRule(name: string, mandatory = false): FieldRule {
   return { name, mandatory, pattern: /^.{1,64}$/su };
 }
 
-/** `transactionDate`, in the form of X-TIMESTAMP but at any time. */
+/** `transactionDate`, in the format of X-TIMESTAMP, without a limit on its distance from now. */
 export function transactionDateRule(mandatory: boolean): FieldRule {
   return { name: 'transactionDate', mandatory, pattern: { test: (text) => parseTimestamp(text) !== null } };
 }
 
 const RULES: readonly FieldRule[] = [
-  // SNAP BI prints rupiah with two decimals, although nobody pays in sen.
+  // SNAP BI writes rupiah with two decimals, although sen are not in use.
   { name: 'amount.value', mandatory: true, pattern: /^(?:0|[1-9]\d{0,15})\.\d{2}$/ },
   { name: 'amount.currency', mandatory: true, pattern: /^IDR$/ },
 ];
 
-/** `amount`, if it is there, as a refusal when it has the wrong form. */
+/** The rejection of a malformed `amount`; null if it is valid or absent. */
 export function checkAmount(service: ServiceCode, fields: BodyFields): BankResponse | null {
   const amount = fields['amount'] ?? '';
   if (amount === '') return null;
@@ -85,7 +85,7 @@ export function checkAmount(service: ServiceCode, fields: BodyFields): BankRespo
   return checkFields(service, { 'amount.value': amount['value'], 'amount.currency': amount['currency'] }, RULES);
 }
 
-/** `amount` after `checkAmount`, or null where it is absent. */
+/** `amount`, after `checkAmount` accepted it; null if it is absent. */
 export function findAmount(fields: BodyFields): Amount | null {
   const amount = fields['amount'];
   return isObject(amount) ? { value: String(amount['value']), currency: String(amount['currency']) } : null;

@@ -7,8 +7,8 @@ const CARRIAGE_RETURN = 0x0d;
 
 /**
  * Drops the whitespace between JSON's tokens (RFC 8259 section 2) and nothing else: member order, escapes and spaces
- * inside strings stay. Works on UTF-8 bytes, in which no part of a longer character looks like a quote or a space.
- * Text that is no JSON comes out as something deterministic; judging it is the parser's matter.
+ * inside strings stay. Works on UTF-8 bytes, in which no byte of a multi-byte character equals a quote or a space.
+ * The result for text that is not JSON is deterministic; the parser rejects such text later.
  */
 export function minify(json: Buffer): Buffer {
   let minified: Buffer | null = null;

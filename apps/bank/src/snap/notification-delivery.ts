@@ -3,18 +3,18 @@ import { setTimeout as pause } from 'node:timers/promises';
 
 export interface Delivery {
   /**
-   * Sends a message, again when it was not taken, at most three times. Messages about the same subject go out one after
-   * the other. `write` makes the message anew for each try, because each carries its own time and signature.
+   * Sends a message, at most three times until a 2xx accepts it. Messages about the same subject are sent one after the
+   * other. `createMessage` creates the message for each attempt, because each has its own time and signature.
    */
-  send(subject: string, write: () => Message): void;
-  /** Gives up what is under way. */
+  send(subject: string, createMessage: () => Message): void;
+  /** Cancels all running deliveries. */
   close(): Promise<void>;
 }
 
 const ATTEMPTS_MAX = 3;
 const RETRY_DELAY_MS = 1000;
 const RESPONSE_TIMEOUT_MS = 5000;
-// A push of the clock makes thousands of notifications due at once; the receiver shall not get as many connections.
+// Advancing the clock makes thousands of notifications due at once; this limits the connections to the receiver.
 const CONCURRENT_POSTS_MAX = 16;
 
 export function createDelivery(url: URL): Delivery {
@@ -22,23 +22,23 @@ export function createDelivery(url: URL): Delivery {
   const slots = createSlots(CONCURRENT_POSTS_MAX);
   const lastBySubject = new Map<string, Promise<void>>();
 
-  async function deliver(write: () => Message): Promise<void> {
+  async function deliver(createMessage: () => Message): Promise<void> {
     for (let attempt = 1; !closing.signal.aborted; attempt += 1) {
-      if ((await slots.run(() => attemptOnce(write))) || attempt === ATTEMPTS_MAX) return;
-      // Rejects only when the bank closes, which the loop then sees.
+      if ((await slots.run(() => attemptOnce(createMessage))) || attempt === ATTEMPTS_MAX) return;
+      // Rejects only when the bank closes; the loop condition then ends the loop.
       await pause(RETRY_DELAY_MS, undefined, { signal: closing.signal }).catch(() => {});
     }
   }
 
-  async function attemptOnce(write: () => Message): Promise<boolean> {
-    return closing.signal.aborted || post(url, write(), RESPONSE_TIMEOUT_MS, closing.signal);
+  async function attemptOnce(createMessage: () => Message): Promise<boolean> {
+    return closing.signal.aborted || post(url, createMessage(), RESPONSE_TIMEOUT_MS, closing.signal);
   }
 
   return {
-    send(subject, write) {
+    send(subject, createMessage) {
       const previous = lastBySubject.get(subject) ?? Promise.resolve();
       const last = previous
-        .then(() => deliver(write))
+        .then(() => deliver(createMessage))
         .finally(() => {
           if (lastBySubject.get(subject) === last) lastBySubject.delete(subject);
         });
@@ -57,13 +57,13 @@ export interface Message {
 }
 
 /**
- * Sends one POST and says whether it was answered with 2xx in time. Follows no redirect: the address was checked, the
- * one that a redirect names was not.
+ * Sends one POST; resolves to whether a 2xx response arrived in time. Follows no redirect: the address was checked, the
+ * target of a redirect was not.
  */
 function post(url: URL, message: Message, timeoutMs: number, signal: AbortSignal): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const headers = { ...message.headers, 'Content-Length': Buffer.byteLength(message.body) };
-  // A connection of its own each time: one that is kept may be closed by the other side just when it is used again.
+  // A new connection each time: the receiver may close an idle connection at the moment it is reused.
   const outgoing = request(url, { method: 'POST', headers, agent: false, signal });
   const timer = setTimeout(() => outgoing.destroy(), timeoutMs);
   outgoing.once('response', (response) => {
@@ -71,7 +71,7 @@ function post(url: URL, message: Message, timeoutMs: number, signal: AbortSignal
     resolve(status >= 200 && status < 300);
     response.on('error', () => {}).resume();
   });
-  // Whatever went wrong, "close" comes after it.
+  // Every failure is followed by "close", which resolves the promise.
   outgoing.on('error', () => {});
   outgoing.once('close', () => {
     clearTimeout(timer);
@@ -81,7 +81,7 @@ function post(url: URL, message: Message, timeoutMs: number, signal: AbortSignal
   return promise;
 }
 
-/** Lets a limited number of tasks run at once; the others wait in line. */
+/** Limits the number of concurrent tasks; the others wait in a queue. */
 export interface Slots {
   run<Result>(task: () => Promise<Result>): Promise<Result>;
 }
@@ -92,7 +92,7 @@ function createSlots(count: number): Slots {
 
   return {
     async run(task) {
-      // A slot that is given back goes straight to the first in line, hence no counting there.
+      // A released slot passes directly to the first waiting task, so `free` does not change there.
       if (free > 0) free -= 1;
       else await new Promise<void>((resolve) => waiting.push(resolve));
       try {

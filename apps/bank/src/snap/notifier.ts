@@ -9,18 +9,19 @@ import { symmetricSignature } from './signature.ts';
 import { describeTransfer } from './transfer-description.ts';
 
 export interface Notifier {
-  /** Tells the partner that a transfer has this status now. */
+  /** Notifies the partner of a transfer's current status. */
   notify(transfer: Transfer, status: TransferStatus): void;
-  /** Gives up what is under way. */
+  /** Cancels all running deliveries. */
   close(): Promise<void>;
 }
 
-/** Whom the notifications are for. */
+/** The partner that receives the notifications. */
 type Recipient = Pick<BankSettings, 'partnerId' | 'channelId'> & { readonly secretKey: KeyObject };
 
 /**
- * Notifications of transfers. SNAP BI defines none for services 17 and 18: these have the form of services 75 and 76. The
- * bank has no token of the partner's, so that the signature covers an empty one. `now` is the real time.
+ * Sends notifications of transfers. SNAP BI defines none for services 17 and 18: these have the format of services 75
+ * and
+ * 76. The bank has no access token from the partner, so the signature covers an empty one. `now` is the real time.
  */
 export function createNotifier(url: URL, recipient: Recipient, now: () => number): Notifier {
   const delivery = createDelivery(url);

@@ -35,12 +35,12 @@ function createProfile(rules: SnapRules): BankProfile {
   }
   return {
     findOperation: (path) => operations.get(path),
-    // SNAP has no code for an unknown path; this is its "Invalid Routing" with the service code of no service.
+    // SNAP has no code for an unknown path; this is its "Invalid Routing" with service code 00, which no service has.
     unknownRoute: reject('00', SNAP_CASES.invalidRouting),
   };
 }
 
-/** The banks that speak SNAP, each in its own way. */
+/** The SNAP profiles: one per simulated bank. */
 export const SNAP_PROFILES = {
   snap: createProfile(ASPI),
   'snap-bca': createProfile(BCA),

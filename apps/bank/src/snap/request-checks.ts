@@ -6,8 +6,8 @@ import { reject, type ServiceCode, SNAP_CASES } from './response-codes.ts';
 import type { SnapRules } from './rules/rules.ts';
 import { isTransactionSignature, type SignatureStyle } from './signature.ts';
 
-/** A header by its name on the wire and, for messages, as SNAP BI writes it. */
-type HeaderName = readonly [name: string, written: string];
+/** The name of a header in lower case, and as SNAP BI writes it, for messages. */
+type HeaderName = readonly [name: string, displayName: string];
 
 export const TOKEN_HEADERS: readonly HeaderName[] = [
   ['x-timestamp', 'X-TIMESTAMP'],
@@ -26,7 +26,7 @@ const TRANSACTION_HEADERS: readonly HeaderName[] = [
   ['channel-id', 'CHANNEL-ID'],
 ];
 
-/** What every request needs: JSON, the mandatory headers, and a timestamp near the bank's clock. Null lets it pass. */
+/** Requires JSON, the mandatory headers, and a timestamp near the bank's clock. Returns the rejection, or null. */
 export function checkHeaders(
   bank: Bank,
   rules: SnapRules,
@@ -38,14 +38,14 @@ export function checkHeaders(
   if (contentType === '') return reject(service, SNAP_CASES.invalidMandatoryField, 'Content-Type');
   if (!isJson(contentType)) return reject(service, SNAP_CASES.invalidFieldFormat, 'Content-Type');
 
-  for (const [name, written] of mandatory) {
-    if (header(request, name) === '') return reject(service, SNAP_CASES.invalidMandatoryField, written);
+  for (const [name, displayName] of mandatory) {
+    if (header(request, name) === '') return reject(service, SNAP_CASES.invalidMandatoryField, displayName);
   }
 
   const parse = rules.timestamp === 'utc-with-milliseconds' ? parseUtcTimestamp : parseTimestamp;
   const timestampMs = parse(header(request, 'x-timestamp'));
   if (timestampMs === null) return reject(service, SNAP_CASES.invalidFieldFormat, 'X-TIMESTAMP');
-  // A right form at a wrong time is what a replayed request looks like, hence no format error.
+  // A replayed request has a well-formed but old timestamp, so this is not a format error.
   if (Math.abs(bank.now() - timestampMs) > bank.settings.clockToleranceSeconds * 1000) {
     return reject(service, SNAP_CASES.unauthorized, 'X-TIMESTAMP');
   }
@@ -53,8 +53,9 @@ export function checkHeaders(
 }
 
 /**
- * Whether a transaction request comes from the partner, unchanged, for the first time today. Cheap checks come first,
- * the signature before anything is remembered: a stranger cannot use up the partner's external ids.
+ * Authenticates a transaction request, and rejects an X-EXTERNAL-ID that was used today. Returns the rejection, or
+ * null. Cheap checks come first. The signature is checked before the external id is stored: an attacker cannot use up
+ * the partner's external ids.
  */
 export function checkTransaction(
   bank: Bank,
@@ -98,10 +99,10 @@ function mandatoryHeaders({ origin, signature }: BankSettings): readonly HeaderN
   ];
 }
 
-/** An asymmetric signature stands for the token, too (SNAP BI, signature type 2). */
+/** An asymmetric signature replaces the token (SNAP BI, signature type 2). */
 const needsToken = (style: SignatureStyle): boolean => style.startsWith('symmetric');
 
-/** The headers by which the partner names itself. */
+/** Checks the headers that identify the partner. */
 function checkPartner(
   settings: BankSettings,
   rules: SnapRules,

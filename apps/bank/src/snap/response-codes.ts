@@ -1,19 +1,19 @@
 import { type BankResponse, jsonResponse } from '../http.ts';
 
 /**
- * Internal and external account inquiry, intrabank and interbank transfer, transfer status inquiry, access token B2B;
- * 00 where no service is meant.
+ * 15 internal account inquiry, 16 external account inquiry, 17 intrabank transfer, 18 interbank transfer, 36 transfer
+ * status inquiry, 73 access token B2B; 00 if the request is for no service.
  */
 export type ServiceCode = '00' | '15' | '16' | '17' | '18' | '36' | '73';
 
 export interface SnapCase {
   readonly status: number;
   readonly code: string;
-  /** A `?` stands where the bank names the field or the reason. */
+  /** The bank replaces `?` by the field or the reason. */
   readonly message: string;
 }
 
-/** The cases of SNAP BI that this bank uses; where the standard lists words to choose from, the one for accounts. */
+/** The cases of SNAP BI that this bank uses. Where the standard lists alternative texts, the one for accounts. */
 export const SNAP_CASES = {
   successful: { status: 200, code: '00', message: 'Successful' },
   badRequest: { status: 400, code: '00', message: 'Bad Request' },
@@ -45,7 +45,7 @@ export const SNAP_CASES = {
 
 export type SnapCaseName = keyof typeof SNAP_CASES;
 
-/** A refusal; `detail` is the field or the reason that the case's message names. */
+/** A rejection; `detail` is the field or the reason that the message of the case names. */
 export function reject(service: ServiceCode, snapCase: SnapCase, detail = ''): BankResponse {
   return jsonResponse(snapCase.status, {
     responseCode: responseCode(service, snapCase),

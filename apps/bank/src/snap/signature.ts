@@ -4,24 +4,24 @@ import { minify } from './minify.ts';
 export interface SignedRequest {
   /** Path with query, as the request line has it. */
   readonly endpoint: string;
-  /** Without its `Bearer `; empty in what the bank itself sends. */
+  /** Without `Bearer `; empty in requests that the bank sends. */
   readonly accessToken: string;
   readonly body: Buffer;
   /** X-TIMESTAMP, as sent. */
   readonly timestamp: string;
 }
 
-/** What a bank may want of a transaction request: SNAP BI names two kinds of signature and no encoding. */
+/** The signatures that banks require on transaction requests: SNAP BI defines two kinds and no encoding. */
 export const SIGNATURE_STYLES = ['symmetric-base64', 'symmetric-hex', 'asymmetric-base64', 'asymmetric-hex'] as const;
 export type SignatureStyle = (typeof SIGNATURE_STYLES)[number];
 
-/** Of one partner. */
+/** The keys of one partner. */
 export interface SignatureKeys {
   readonly secret: KeyObject;
   readonly publicKey: KeyObject;
 }
 
-/** Whether a transaction request is signed by the partner, in this style and no other. */
+/** Whether the partner signed a transaction request, in this style and no other. */
 export function isTransactionSignature(
   signature: string,
   style: SignatureStyle,
@@ -41,7 +41,7 @@ export function isTransactionSignature(
 }
 
 /**
- * SNAP BI's symmetric signature of a request by POST: HMAC_SHA512 over
+ * The symmetric signature of SNAP BI for a POST request: HMAC_SHA512 over
  * `POST:endpoint:token:hex(sha256(minified body)):timestamp`.
  */
 export function symmetricSignature(
@@ -55,19 +55,19 @@ export function symmetricSignature(
 
 const bodyHash = ({ body }: SignedRequest): string => hash('sha256', minify(body), 'hex');
 
-/** What SNAP BI's asymmetric signature covers. */
+/** The text that the asymmetric signature of SNAP BI covers. */
 const withoutToken = (request: SignedRequest): string =>
   `POST:${request.endpoint}:${bodyHash(request)}:${request.timestamp}`;
 
 function isSymmetricSignature(signature: string, expectedSignature: string): boolean {
   const expected = Buffer.from(expectedSignature, 'latin1');
   const actual = Buffer.from(signature, 'latin1');
-  // Compared as text: one signature has exactly one accepted spelling. Constant time, so that nobody can guess
-  // it character by character; its length is no secret.
+  // Compared as text: one signature has exactly one accepted spelling. The comparison takes constant time, so that an
+  // attacker cannot guess the signature character by character; its length is public.
   return actual.length === expected.length && timingSafeEqual(actual, expected);
 }
 
-/** Whether a text is signed with the partner's private key (SNAP BI, asymmetric): SHA256withRSA. */
+/** Whether the partner's private key signed a text (SNAP BI, asymmetric): SHA256withRSA. */
 export function isAsymmetricSignature(
   signature: string,
   key: KeyObject,
@@ -75,7 +75,7 @@ export function isAsymmetricSignature(
   encoding: 'base64' | 'hex',
 ): boolean {
   const bytes = Buffer.from(signature, encoding);
-  // Node skips characters that are not of the encoding; a bank does not.
+  // Node ignores characters outside the encoding; a bank rejects them.
   if (bytes.toString(encoding) !== signature) return false;
   return verify('RSA-SHA256', Buffer.from(signed), key, bytes);
 }

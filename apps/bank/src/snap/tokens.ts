@@ -5,12 +5,12 @@ export interface Tokens {
   isValid(token: string, nowMs: number): boolean;
 }
 
-// A partner needs one at a time; the ceiling keeps a partner that asks without end from filling the memory.
+// A partner needs one token at a time. The limit keeps a partner that requests tokens in a loop from exhausting memory.
 const TOKENS_MAX = 10_000;
 
-/** Access tokens: opaque, random, each alive for the same time. */
+/** Access tokens: opaque, random, all with the same lifetime. */
 export function createTokens(lifetimeMs: number, tokensMax = TOKENS_MAX): Tokens {
-  // The order of insertion is the order of expiry: what has to be forgotten stands in front.
+  // Insertion order is expiry order: the tokens to delete come first.
   const expiries = new Map<string, number>();
 
   function deleteExpired(nowMs: number): void {

@@ -2,14 +2,14 @@ import { isFailure, scenarioOf, TRANSFER_STATUSES, type TransferStatus } from '.
 import type { Transfer } from '../transfers/transfer.ts';
 import { responseCode, SNAP_CASES } from './response-codes.ts';
 
-/** What the status inquiry and the notification both say about a transfer. */
+/** The fields of a transfer that the status inquiry and the notification share. */
 export function describeTransfer(transfer: Transfer, status: TransferStatus): object {
   return {
     originalReferenceNo: transfer.referenceNo,
     originalPartnerReferenceNo: transfer.partnerReferenceNo,
     latestTransactionStatus: status,
     transactionStatusDesc: TRANSFER_STATUSES[status],
-    // JSON leaves out what is undefined.
+    // `JSON.stringify` leaves out undefined members.
     previousResponseCode: reasonCode(transfer, status),
     amount: transfer.amount,
     beneficiaryAccountNo: transfer.beneficiaryAccountNo,
@@ -18,7 +18,7 @@ export function describeTransfer(transfer: Transfer, status: TransferStatus): ob
   };
 }
 
-/** The response code that the transfer itself would have got, had the bank known at once. */
+/** The response code that the transfer request would have received if the bank had known the outcome at once. */
 function reasonCode(transfer: Transfer, status: TransferStatus): string | undefined {
   const { reason } = scenarioOf(transfer);
   return isFailure(status) && reason !== null ? responseCode(transfer.service, SNAP_CASES[reason]) : undefined;

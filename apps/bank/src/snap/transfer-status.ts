@@ -27,7 +27,7 @@ const RULES: readonly FieldRule[] = [
   transactionDateRule(false),
 ];
 
-/** Transfer status inquiry (SNAP BI, service 36). Its response code is about the inquiry, never about the transfer. */
+/** Transfer status inquiry (SNAP BI, service 36). Its response code describes the inquiry, never the transfer. */
 export function handleTransferStatus(bank: Bank, rules: SnapRules, request: BankRequest): BankResponse {
   const rejection = checkTransaction(bank, rules, SERVICE, request);
   if (rejection !== null) return rejection;
@@ -41,7 +41,7 @@ export function handleTransferStatus(bank: Bank, rules: SnapRules, request: Bank
   if (fieldRejection !== null) return fieldRejection;
   const partnerReferenceNo = textField(fields, 'originalPartnerReferenceNo');
   const referenceNo = textField(fields, 'originalReferenceNo');
-  // SNAP BI makes each of them optional, but without any there is nothing to look for.
+  // SNAP BI makes both references optional, but the inquiry needs at least one.
   if (partnerReferenceNo === '' && referenceNo === '') {
     return reject(SERVICE, SNAP_CASES.invalidMandatoryField, 'originalPartnerReferenceNo');
   }
@@ -55,12 +55,12 @@ export function handleTransferStatus(bank: Bank, rules: SnapRules, request: Bank
     ...describeTransfer(transfer, bank.transfers.statusOf(transfer)),
     serviceCode: transfer.service,
     sourceAccountNo: transfer.sourceAccountNo,
-    // The number at the switch; this bank has one number for both.
+    // The reference at the switch; this bank uses one number for both.
     referenceNumber: transfer.referenceNo,
   });
 }
 
-/** Whether the amount that the inquiry names, if it names one, is the transfer's. */
+/** Whether the inquiry has no amount, or the transfer's amount. */
 function isAmountOf(transfer: Transfer, fields: BodyFields): boolean {
   const amount = findAmount(fields);
   return amount === null || amount.value === transfer.amount.value;

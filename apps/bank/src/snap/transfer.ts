@@ -18,13 +18,13 @@ import { checkTransaction } from './request-checks.ts';
 import { reject, SNAP_CASES, succeed } from './response-codes.ts';
 import type { SnapRules } from './rules/rules.ts';
 
-/** What tells one transfer service from the other. */
+/** What differs between the intrabank and the interbank transfer. */
 export interface TransferOperation {
   readonly service: TransferService;
-  /** Rules for the fields that only this service has. */
+  /** Rules of the fields that only this service has. */
   readonly rules: readonly FieldRule[];
   readonly bankCodeOf: (fields: BodyFields) => string;
-  /** The fields that this service's answer adds. */
+  /** The fields that this service adds to the response. */
   readonly describe: (fields: BodyFields) => object;
 }
 
@@ -35,7 +35,7 @@ const COMMON_RULES: readonly FieldRule[] = [
   transactionDateRule(true),
 ];
 
-/** Takes an order, or refuses it for its form. What becomes of the transfer is for the status inquiry to say. */
+/** Accepts an order, or rejects a malformed one. The status inquiry reports the outcome of the transfer. */
 function handleTransfer(
   bank: Bank,
   rules: SnapRules,
@@ -66,8 +66,8 @@ function handleTransfer(
     sourceAccountNo: textField(fields, 'sourceAccountNo'),
     transactionDate: textField(fields, 'transactionDate'),
   });
-  // Whether the repeated request says the same makes no difference: the first one stands, and no second transfer comes
-  // of it.
+  // Whether the repeated request has the same fields makes no difference: the first transfer remains, and no second one
+  // is created.
   if (acceptance.kind === 'duplicate') return reject(service, SNAP_CASES.duplicatePartnerReferenceNo);
   if (acceptance.kind === 'not-stored') return reject(service, SNAP_CASES.generalError);
   const { transfer } = acceptance;
@@ -81,7 +81,7 @@ function handleTransfer(
   });
 }
 
-/** Intrabank transfer (SNAP BI, service 17): to an account of this bank itself. */
+/** Intrabank transfer (SNAP BI, service 17): to an account at this bank. */
 export function handleIntrabankTransfer(bank: Bank, rules: SnapRules, request: BankRequest): BankResponse {
   return handleTransfer(bank, rules, request, {
     service: '17',
@@ -93,7 +93,7 @@ export function handleIntrabankTransfer(bank: Bank, rules: SnapRules, request: B
 
 const BENEFICIARY_NAME: FieldRule = { name: 'beneficiaryAccountName', mandatory: true, pattern: /^.{1,100}$/su };
 
-/** Interbank transfer (SNAP BI, service 18): to an account of any bank, through this one. */
+/** Interbank transfer (SNAP BI, service 18): to an account at any bank, through this one. */
 export function handleInterbankTransfer(bank: Bank, rules: SnapRules, request: BankRequest): BankResponse {
   const bankCodeSent = (fields: BodyFields): string => textField(fields, rules.bankCode.name);
   return handleTransfer(bank, rules, request, {

@@ -1,14 +1,14 @@
 /**
- * The clock that transfers go by: the real one, plus what it has been pushed forward. It never goes back, not even when
- * the machine's clock does, because a transfer that was final must not be pending again.
+ * The clock of transfers: the real time plus the time by which it was advanced. It never goes back, not even when the
+ * machine's clock does, because a final transfer must not become pending again.
  */
 export interface TransferClock {
   /** Milliseconds since 1970. */
   now(): number;
   advance(milliseconds: number): void;
-  /** The clock shows at least this moment from now on. */
+  /** From now on, the clock shows at least this time. */
   advanceTo(timeMs: number): void;
-  /** All pushes together, in milliseconds. */
+  /** The sum of all advances, in milliseconds. */
   advancedMs(): number;
 }
 
@@ -22,7 +22,7 @@ export function createTransferClock(realNow: () => number): TransferClock {
       return latestMs;
     },
     advance(milliseconds) {
-      // What is shown must move even while it waits for a machine's clock that went back.
+      // The shown time must advance even if the machine's clock went back and `latestMs` is still ahead of it.
       latestMs += milliseconds;
       advancedMs += milliseconds;
     },

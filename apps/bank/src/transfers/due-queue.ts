@@ -1,9 +1,9 @@
-/** Items by the time at which they are due; those of the same time in the order in which they were added. */
+/** Items ordered by due time; items with the same due time in the order in which they were added. */
 export interface DueQueue<Item> {
   add(dueAtMs: number, item: Item): void;
-  /** When the first item is due, or null without items. */
+  /** Due time of the first item; null if the queue is empty. */
   firstDueAtMs(): number | null;
-  /** Takes the first item out. */
+  /** Removes and returns the first item; null if the queue is empty. */
   takeFirst(): Item | null;
 }
 
@@ -13,7 +13,7 @@ interface Entry<Item> {
   readonly item: Item;
 }
 
-/** A binary heap: adding and taking cost the logarithm of what waits, so that thousands may wait. */
+/** A binary heap: adding and removing take logarithmic time, so that thousands of items may wait. */
 export function createDueQueue<Item>(): DueQueue<Item> {
   const heap: Entry<Item>[] = [];
   let count = 0;
@@ -36,7 +36,7 @@ export function createDueQueue<Item>(): DueQueue<Item> {
   };
 }
 
-/** Moves an entry up from the end to its place. */
+/** Moves the last entry up to its position. */
 function siftUp<Item>(heap: Entry<Item>[], entry: Entry<Item>): void {
   let index = heap.length - 1;
   while (index > 0) {
@@ -49,7 +49,7 @@ function siftUp<Item>(heap: Entry<Item>[], entry: Entry<Item>): void {
   heap[index] = entry;
 }
 
-/** Moves an entry down from the top, where it takes the place of the first one. */
+/** Moves an entry down from the top, where it replaced the first one. */
 function siftDown<Item>(heap: Entry<Item>[], entry: Entry<Item>): void {
   let index = 0;
   for (;;) {

@@ -1,19 +1,19 @@
 import { TRANSFER_SERVICES, type Transfer } from './transfer.ts';
 
-/** What the journal keeps: every transfer that was accepted, and every push of the clock. */
+/** The journal records every accepted transfer, and every advance of the clock (`push`). */
 export type JournalEntry =
   | { readonly entry: 'transfer'; readonly transfer: Transfer }
   | { readonly entry: 'push'; readonly advancedSeconds: number };
 
-/** How the line of every entry begins. */
+/** The beginning of every entry's line. */
 export const ENTRY_START = '{"entry":"';
 
-/** One line of JSON with its end. JSON escapes line ends inside texts, so that a line end always ends an entry. */
+/** One line of JSON with its line feed. JSON escapes line feeds in texts, so a line feed always ends an entry. */
 export function serializeEntry(entry: JournalEntry): string {
   return `${JSON.stringify(entry)}\n`;
 }
 
-/** The entry of a line without its end, or null when it is none. */
+/** The entry of a line (without its line feed), or null if the line is not an entry. */
 export function parseEntry(line: string): JournalEntry | null {
   const value = parseJson(line);
   if (!isRecord(value)) return null;

@@ -1,27 +1,27 @@
 import { closeSync, createReadStream, fstatSync, ftruncateSync, openSync, writeSync } from 'node:fs';
 import { ENTRY_START, type JournalEntry, parseEntry, serializeEntry } from './journal-entry.ts';
 
-/** A file that outlives the bank's process: one line for each entry. */
+/** A file that survives restarts of the bank: one line for each entry. */
 export interface Journal {
-  /** Writes an entry; false when it could not be written, after which the file is as it was before. */
+  /** Appends an entry; false if it could not be written, in which case the file is unchanged. */
   append(entry: JournalEntry): boolean;
   close(): void;
 }
 
-/** The file cannot be used; the message says why, to the person who started the bank. */
+/** The file cannot be used; the message gives the reason to the person who started the bank. */
 export class JournalError extends Error {}
 
-// No entry is longer than the request it came from, which has 16 KiB at the most.
+// No entry is longer than its request, which has 16 KiB at most.
 const LINE_BYTES_MAX = 64 * 1024;
 const LINE_FEED = 0x0a;
-// The journal names accounts and amounts: nobody but its owner reads it.
+// The journal contains account numbers and amounts: only its owner may read it.
 const OWNER_ONLY = 0o600;
 
 export const NO_JOURNAL: Journal = { append: () => true, close: () => {} };
 
 /**
- * Opens a journal, making the file if there is none, and hands over its entries in their order. What stands after the
- * last line end was torn off by a death in the middle of writing and never answered: it is cut off.
+ * Opens a journal, creating the file if there is none, and passes its entries to `onEntry` in order. An incomplete last
+ * line is truncated: the process was killed during the write, so the request was never answered.
  */
 export async function openJournal(file: string, onEntry: (entry: JournalEntry) => void): Promise<Journal> {
   const descriptor = open(file);
@@ -42,7 +42,7 @@ function open(file: string): number {
   }
 }
 
-/** Length in bytes of all whole lines. */
+/** Reads all entries. Returns the length of all complete lines, in bytes. */
 async function readEntries(file: string, onEntry: (entry: JournalEntry) => void): Promise<number> {
   let completeBytes = 0;
   let lineNumber = 0;
@@ -59,7 +59,7 @@ async function readEntries(file: string, onEntry: (entry: JournalEntry) => void)
     partialLine = bytes.subarray(start);
     if (partialLine.length > LINE_BYTES_MAX) throw notAnEntry(lineNumber + 1);
   }
-  // Somebody else's file, given by mistake, must not lose its last line.
+  // A file that is not a journal, configured by mistake, must not lose its last line.
   const partialLineStart = partialLine.toString('utf8', 0, ENTRY_START.length);
   if (!ENTRY_START.startsWith(partialLineStart)) throw notAnEntry(lineNumber + 1);
   return completeBytes;
@@ -76,18 +76,18 @@ function cannotUse(error: unknown): JournalError {
 }
 
 function notAnEntry(lineNumber: number): JournalError {
-  return new JournalError(`Line ${lineNumber} of BANK_JOURNAL_FILE is no entry of the simulated bank's journal.`);
+  return new JournalError(`Line ${lineNumber} of BANK_JOURNAL_FILE is not an entry of the simulated bank's journal.`);
 }
 
-/** Waits for the system call, so that the entry survives the process before anybody is answered. */
+/** Writes synchronously, so that the entry survives a killed process before the request is answered. */
 function append(descriptor: number, entry: JournalEntry): boolean {
   const line = Buffer.from(serializeEntry(entry));
   try {
     const written = writeSync(descriptor, line);
     if (written === line.length) return true;
-    // A full disk takes a part of a line: the next entry must not be glued to it.
+    // A full disk may accept a part of the line: the next entry must not be appended to it.
     ftruncateSync(descriptor, fstatSync(descriptor).size - written);
-    process.stderr.write('The simulated bank cannot write to BANK_JOURNAL_FILE: no room for a whole line.\n');
+    process.stderr.write('The simulated bank cannot write to BANK_JOURNAL_FILE: no space left for the entry.\n');
   } catch (error) {
     process.stderr.write(`The simulated bank cannot write to BANK_JOURNAL_FILE: ${messageOf(error)}.\n`);
   }

@@ -2,7 +2,7 @@ import { findAccount } from '../accounts.ts';
 import type { SnapCaseName } from '../snap/response-codes.ts';
 import type { Transfer } from './transfer.ts';
 
-/** `latestTransactionStatus` of SNAP BI (service 36), as far as this bank uses it. */
+/** The values of `latestTransactionStatus` (SNAP BI, service 36) that this bank uses. */
 export const TRANSFER_STATUSES = {
   '00': 'Success',
   '03': 'Pending',
@@ -14,33 +14,35 @@ export const TRANSFER_STATUSES = {
 
 export type TransferStatus = keyof typeof TRANSFER_STATUSES;
 
-/** A status, and how long after the transfer's acceptance it is said. */
+/** A status, and the time from the transfer's acceptance until it is reported. */
 export interface Step {
   readonly afterSeconds: number;
   readonly status: TransferStatus;
 }
 
-/** What becomes of a transfer. */
+/** The scripted outcome of a transfer. */
 export interface TransferScenario {
   /** The last four digits of the beneficiary's account. */
   readonly ending: string;
   readonly outcome: string;
-  /** What the status inquiry says from each of these moments on; before the first one the transfer is pending. */
+  /** The statuses of the status inquiry, each from its time on; before the first one the transfer is pending. */
   readonly inquiry: readonly Step[];
   readonly notifications: readonly Step[];
-  /** Why money did not stay with the beneficiary, for those statuses that say so. */
+  /** Why the money did not stay with the beneficiary; reported with the failure statuses. */
   readonly reason: SnapCaseName | null;
 }
 
 const FINAL_AFTER_SECONDS = 2;
 const PENDING: TransferStatus = '03';
 
-/** The course of every account whose ending has none of its own. */
+/** The scenario of every account whose last four digits select no other one. */
 export const DEFAULT_SCENARIO: TransferScenario = success('any other', 'success');
 
-// How to remember an ending. 43cc, 44cc, 54cc: HTTP status 403, 404, 504 with SNAP's case code cc. 20xx: success after xx.
-// 36xx: the status inquiry (service 36) says xx for ever. 76xx: about notifications (service 76).
-/** The documentation shows this table, row by row. */
+/**
+ * The endings follow a pattern. 43cc, 44cc, 54cc: HTTP status 403, 404, 504 with SNAP's case code cc. 20xx: success
+ * after xx. 36xx: the status inquiry (service 36) always reports xx. 76xx: about notifications (service 76).
+ * docs/simulated-bank.md contains this table, row by row.
+ */
 export const TRANSFER_SCENARIOS: readonly TransferScenario[] = [
   success('2020', 'success after 20 seconds', 20),
   success('2030', 'success after 30 minutes', 30 * 60),
@@ -70,15 +72,15 @@ export const TRANSFER_SCENARIOS: readonly TransferScenario[] = [
     notifications: [step(2, '00'), step(7, '04')],
     reason: 'invalidTransactionStatus',
   },
-  { ending: '3607', outcome: 'not found for ever', inquiry: [step(0, '07')], notifications: [], reason: null },
-  { ending: '3603', outcome: 'pending for ever', inquiry: [step(0, '03')], notifications: [], reason: null },
+  { ending: '3607', outcome: 'permanently not found', inquiry: [step(0, '07')], notifications: [], reason: null },
+  { ending: '3603', outcome: 'permanently pending', inquiry: [step(0, '03')], notifications: [], reason: null },
 ];
 
 const SCENARIOS_BY_ENDING: ReadonlyMap<string, TransferScenario> = new Map(
-  TRANSFER_SCENARIOS.map((course) => [course.ending, course]),
+  TRANSFER_SCENARIOS.map((scenario) => [scenario.ending, scenario]),
 );
 
-/** An account that an inquiry refuses cannot be paid: a transfer to it takes the course of this ending. */
+/** An account that an inquiry rejects cannot receive money: a transfer to it follows the scenario of this ending. */
 const ENDINGS_BY_ACCOUNT: ReadonlyMap<string, string> = new Map([
   ['not-found', '4411'],
   ['inactive', '4318'],
@@ -91,14 +93,14 @@ export function scenarioOf({ beneficiaryBankCode, beneficiaryAccountNo }: Transf
   return SCENARIOS_BY_ENDING.get(ending) ?? DEFAULT_SCENARIO;
 }
 
-/** What the status inquiry says about a transfer at a moment of the clock of transfers. */
+/** The status that the status inquiry reports for a transfer at a time of the clock of transfers. */
 export function statusAt(transfer: Transfer, nowMs: number): TransferStatus {
   const ageSeconds = (nowMs - transfer.acceptedAtMs) / 1000;
   const current = scenarioOf(transfer).inquiry.findLast(({ afterSeconds }) => afterSeconds <= ageSeconds);
   return current?.status ?? PENDING;
 }
 
-/** Whether a status says that the money did not stay with the beneficiary, and so has a reason. */
+/** Whether a status means that the money did not stay with the beneficiary; only such a status has a reason. */
 export function isFailure(status: TransferStatus): boolean {
   return status === '04' || status === '05' || status === '06';
 }

@@ -1,15 +1,15 @@
 import { createDueQueue } from './due-queue.ts';
 
-/** Items that wait for their time, however many, behind a single timer. */
+/** Runs items at their due time. Uses a single timer for all items. */
 export interface Schedule<Item> {
   add(dueAtMs: number, item: Item): void;
-  /** Runs what is due by now; to be called when the clock was pushed. */
+  /** Runs all items that are due. Must be called when the clock was advanced. */
   runDue(): void;
-  /** Nothing runs any more. */
+  /** Cancels all items. */
   close(): void;
 }
 
-// setTimeout takes a longer delay for 1 ms.
+// setTimeout replaces a longer delay by 1 ms.
 const TIMEOUT_MS_MAX = 2 ** 31 - 1;
 
 /** `now` and the times of the items are in milliseconds since 1970; `run` is called once for each item. */
@@ -19,7 +19,7 @@ export function createSchedule<Item>(now: () => number, run: (item: Item) => voi
   let timerDueAtMs = Number.POSITIVE_INFINITY;
   let closed = false;
 
-  /** Sets the timer for the first item, unless it is set for that or an earlier time already. */
+  /** Sets the timer for the first item, unless it is already set for that time or an earlier one. */
   function setTimer(): void {
     const dueAtMs = queue.firstDueAtMs();
     if (dueAtMs === null || closed || timerDueAtMs <= dueAtMs) return;
@@ -39,7 +39,7 @@ export function createSchedule<Item>(now: () => number, run: (item: Item) => voi
       const item = queue.takeFirst();
       if (item !== null && !closed) run(item);
     }
-    // The timer may stand for an item that has just run, or for a time that a push has brought nearer.
+    // The timer may be set for an item that has just run, or for a time that is nearer now that the clock was advanced.
     clearTimeout(timer);
     timerDueAtMs = Number.POSITIVE_INFINITY;
     setTimer();

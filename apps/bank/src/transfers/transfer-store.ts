@@ -1,29 +1,29 @@
 import type { Transfer } from './transfer.ts';
 
-/** The references that a partner has of a transfer; an empty text where it has none. */
+/** The references by which a partner looks up a transfer; an empty text if a reference is not given. */
 export interface TransferReferences {
   readonly partnerReferenceNo: string;
   readonly referenceNo: string;
 }
 
-/** The transfers that the bank still knows. Times are in milliseconds since 1970. */
+/** The transfers that the bank retains. Times are in milliseconds since 1970. */
 export interface TransferStore {
-  /** Transfers are added in the order of their acceptance. */
+  /** Transfers must be added in the order of their acceptance. */
   add(transfer: Transfer, nowMs: number): void;
   has(partnerReferenceNo: string, nowMs: number): boolean;
-  /** The transfer that carries every reference given, or null. */
+  /** The transfer that has every given reference, or null. */
   find(references: TransferReferences, nowMs: number): Transfer | null;
   all(): Iterable<Transfer>;
 }
 
-// The window in which BCA answers about a transfer.
+// The period in which BCA answers status inquiries about a transfer.
 const RETENTION_MS = 31 * 24 * 60 * 60 * 1000;
 
-// Only a load test has more; the ceiling keeps it from filling the memory.
+// Only a load test has more; the limit keeps it from exhausting memory.
 const TRANSFERS_MAX = 500_000;
 
 export function createTransferStore(transfersMax = TRANSFERS_MAX): TransferStore {
-  // The order of insertion is the order of age: what has to be forgotten stands in front.
+  // Insertion order is the order of acceptance: the transfers to delete come first.
   const byPartnerReference = new Map<string, Transfer>();
   const byReference = new Map<string, Transfer>();
 
@@ -49,9 +49,9 @@ export function createTransferStore(transfersMax = TRANSFERS_MAX): TransferStore
       deleteOld(nowMs, transfersMax);
       const transfer = byPartnerReference.get(partnerReferenceNo) ?? byReference.get(referenceNo) ?? null;
       if (transfer === null) return null;
-      const isMeant =
+      const matches =
         isOrAbsent(partnerReferenceNo, transfer.partnerReferenceNo) && isOrAbsent(referenceNo, transfer.referenceNo);
-      return isMeant ? transfer : null;
+      return matches ? transfer : null;
     },
     all: () => byReference.values(),
   };

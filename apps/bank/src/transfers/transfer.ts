@@ -1,4 +1,4 @@
-/** Transfer to an account of this bank (SNAP BI, service 17) or of another one (service 18). */
+/** Transfer to an account at this bank (SNAP BI, service 17) or at any bank (service 18). */
 export const TRANSFER_SERVICES = ['17', '18'] as const;
 
 export type TransferService = (typeof TRANSFER_SERVICES)[number];
@@ -9,7 +9,7 @@ export interface Amount {
   readonly currency: string;
 }
 
-/** What the partner asks for. The texts are kept as they came. */
+/** The partner's order. The texts are stored as received. */
 export interface TransferOrder {
   readonly service: TransferService;
   /** The partner's own reference: no two transfers share one. */
@@ -22,7 +22,7 @@ export interface TransferOrder {
   readonly transactionDate: string;
 }
 
-/** An order that the bank has taken. What becomes of it follows from the account number and the time alone. */
+/** An order that the bank accepted. Its status depends on the account number and the time only. */
 export interface Transfer extends TransferOrder {
   /** The bank's reference. */
   readonly referenceNo: string;

@@ -6,13 +6,13 @@ import { createSchedule } from './schedule.ts';
 import type { Transfer, TransferOrder } from './transfer.ts';
 import { createTransferStore, type TransferReferences } from './transfer-store.ts';
 
-/** All transfers of a running bank, and the clock that they go by. */
+/** All transfers of a running bank, and their clock. */
 export interface Transfers {
   accept(order: TransferOrder): Acceptance;
   find(references: TransferReferences): Transfer | null;
-  /** What the bank says about a transfer now. */
+  /** The current status of a transfer. */
   statusOf(transfer: Transfer): TransferStatus;
-  /** Pushes the clock forward; false when the journal could not keep it, and nothing was pushed. */
+  /** Advances the clock; false if the journal could not record it, in which case the clock is unchanged. */
   advanceClock(seconds: number): boolean;
   clock(): { readonly nowMs: number; readonly advancedSeconds: number };
   close(): void;
@@ -20,13 +20,13 @@ export interface Transfers {
 
 export type Acceptance =
   | { readonly kind: 'accepted'; readonly transfer: Transfer }
-  /** The bank has a transfer with this `partnerReferenceNo`. */
+  /** The bank already has a transfer with this `partnerReferenceNo`. */
   | { readonly kind: 'duplicate' }
-  /** The journal could not keep it: there is no transfer. */
+  /** The journal could not record it: no transfer was created. */
   | { readonly kind: 'not-stored' };
 
 export interface TransfersDependencies {
-  /** Null keeps the transfers in memory alone. */
+  /** Null keeps the transfers in memory only. */
   readonly journalFile: string | null;
   /** The real time, in milliseconds since 1970. */
   readonly realNow: () => number;
@@ -40,7 +40,9 @@ interface Notification {
   readonly status: TransferStatus;
 }
 
-/** Reads the journal, and goes on where it ends. Rejects with a `JournalError` when the file cannot be used. */
+/**
+ * Restores the transfers and the clock from the journal. Rejects with a `JournalError` when the file cannot be used.
+ */
 export async function openTransfers(dependencies: TransfersDependencies): Promise<Transfers> {
   const { journalFile, notify } = dependencies;
   const clock = createTransferClock(dependencies.realNow);
@@ -63,7 +65,7 @@ export async function openTransfers(dependencies: TransfersDependencies): Promis
 
   const journal = journalFile === null ? NO_JOURNAL : await openJournal(journalFile, replay);
   const openedAtMs = clock.now();
-  // What fell due while the bank was down stays unsent: to the partner that is a lost notification.
+  // Notifications that became due while the bank was down are not sent: to the partner they are lost notifications.
   for (const transfer of store.all()) scheduleAfter(openedAtMs, transfer);
 
   return {

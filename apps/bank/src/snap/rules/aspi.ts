@@ -2,7 +2,7 @@ import { BANK_CODE, BENEFICIARY_ACCOUNT_NO, referenceRule } from '../body-fields
 import { SNAP_CASES } from '../response-codes.ts';
 import type { InfoRules, RejectedAccount, SnapRules } from './rules.ts';
 
-/** Nothing is asked of it but that it is an object. */
+/** The only requirement is that it is an object. */
 const ANY_INFO: InfoRules = { mandatory: false, members: () => [], accountNo: () => null, reply: () => undefined };
 
 export const REJECTIONS = {
@@ -13,7 +13,7 @@ export const REJECTIONS = {
   'too-many-requests': SNAP_CASES.tooManyRequests,
 } as const satisfies Record<RejectedAccount, unknown>;
 
-/** The standard, spoken by BCA's own accounts. */
+/** SNAP BI, the standard (by ASPI), with BCA's own accounts. */
 export const ASPI: SnapRules = {
   ownBic: 'CENAIDJA',
   paths: {

@@ -7,7 +7,7 @@ import type { InfoRules, RejectedAccount, SnapRules } from './rules.ts';
 const SWITCHER = '1';
 const BI_FAST = '2';
 
-/** Of service 16: everything that is wrong with an account is one code, and a limit is said as a wrong routing. */
+/** Service 16: every invalid account has one code, and too many requests are an invalid routing. */
 const EXTERNAL_REJECTIONS = {
   'not-found': SNAP_CASES.invalidAccount,
   inactive: SNAP_CASES.invalidAccount,
@@ -58,7 +58,7 @@ export const BCA: SnapRules = {
   externalId: /^\d{1,32}$/,
   bankCode: {
     ...BANK_CODE,
-    // A clearing code only of a bank that has no BIC.
+    // A clearing code is accepted only for a bank that has no BIC.
     pattern: { test: (code) => /^[A-Z0-9]{8}$/.test(code) || (/^\d{3}$/.test(code) && findBic(code) === null) },
   },
   ownAccountNo: accountNoRule(10, 10),

@@ -7,7 +7,7 @@ export const BRI: SnapRules = {
   ownBic: 'BRINIDJA',
   paths: {
     ...ASPI.paths,
-    // Without the second dash.
+    // BRI omits the second hyphen.
     '15': '/intrabank/snap/v1.0/account-inquiryinternal',
     '36': '/snap/v1.0/transfer/status',
   },

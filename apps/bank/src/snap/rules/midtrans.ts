@@ -5,13 +5,13 @@ import type { SnapRules } from './rules.ts';
 
 const { '15': _, '17': __, ...PATHS } = ASPI.paths;
 
-/** A payment provider. */
+/** Midtrans is a payment provider: it has no accounts of its own. */
 export const MIDTRANS: SnapRules = {
   ...ASPI,
   ownBic: null,
   paths: PATHS,
   timestamp: 'utc-with-milliseconds',
-  // Three digits of the bank and four of a branch.
+  // Three digits of the bank and four of its branch.
   bankCode: { ...BANK_CODE, pattern: /^\d{7}$/ },
   readBankCode: findBic,
   otherAccountNo: accountNoRule(1, 20),
