@@ -51,7 +51,7 @@ interface Language {
   readonly name: string;
   /** Prints the version of the program that runs it; fails where that is not installed. */
   readonly version: readonly [program: string, ...args: string[]];
-  /** The files of a program around the snippet. It gets secret, id, timestamp and signatures as arguments, the body as input. */
+  /** Files of a program around the snippet: arguments secret, id, timestamp and signatures; the body as input. */
   readonly program: (code: string) => Readonly<Record<string, string>>;
   readonly run: readonly [program: string, ...args: string[]];
   /** Compiles it, where the language needs that. */

@@ -40,6 +40,6 @@ The \`failure_reason\` of a [status update](feed.md) is a code or a whole text o
 ## From a bank
 
 A bank's reason for a failed transfer becomes one of these codes. A reason whose meaning is uncertain becomes
-\`REJECTED_BY_BANK\`. See [SNAP](snap.md) and [BI-FAST](bi-fast.md).
+\`REJECTED_BY_BANK\`. See [SNAP](snap.md#transaction-status-inquiry) and [BI-FAST](bi-fast.md).
 `;
 }
