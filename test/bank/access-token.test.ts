@@ -21,7 +21,7 @@ describe('the access token', () => {
   before(async () => ({ partner, close } = await startBankWithPartner(clock.now)));
   after(() => close());
 
-  it('is given for a signed request, with SNAP BI fields and headers', async () => {
+  it('is issued for a signed request, with the fields and headers of SNAP BI', async () => {
     const answer = await partner.requestToken();
     assert.equal(answer.status, 200);
     assert.deepEqual(Object.keys(answer.fields), [
@@ -44,11 +44,11 @@ describe('the access token', () => {
     assert.equal(answer.headers.get('x-client-key'), partner.settings.clientKey);
   });
 
-  it('is another one each time', async () => {
+  it('is a new one for each request', async () => {
     assert.notEqual(await partner.authorize(), await partner.authorize());
   });
 
-  it('opens the inquiries for its lifetime and not a moment longer', async () => {
+  it('authorizes inquiries for exactly its lifetime', async () => {
     await partner.authorize();
     clock.advance(900_000 - 1);
     assert.equal((await partner.send(EXTERNAL_PATH, BRI_ACCOUNT)).status, 200);
@@ -57,14 +57,14 @@ describe('the access token', () => {
     assert.equal(outcomeOf(answer), '401 4011601 Invalid Token (B2B)');
   });
 
-  it('accepts Z and any offset in X-TIMESTAMP', async () => {
+  it('is issued for Z and any offset in X-TIMESTAMP', async () => {
     for (const style of ['Z', '+07:00', '-03:30']) {
       const answer = await partner.requestToken({ headers: { 'X-TIMESTAMP': timeIn(style, clock.now()) } });
       assert.equal(answer.status, 200, style);
     }
   });
 
-  it('accepts a charset in Content-Type and insignificant whitespace in the body', async () => {
+  it('is issued with a charset in Content-Type and insignificant whitespace in the body', async () => {
     const answer = await partner.requestToken({
       headers: { 'Content-Type': 'application/json; charset=UTF-8' },
       bodyText: '{ "grantType" :\n"client_credentials", "additionalInfo": {} }',
@@ -72,7 +72,7 @@ describe('the access token', () => {
     assert.equal(answer.status, 200);
   });
 
-  const refusals: [name: string, change: Change, outcome: string][] = [
+  const rejections: [name: string, change: Change, outcome: string][] = [
     ['a missing Content-Type', withHeader('Content-Type'), '400 4007302 Invalid Mandatory Field {Content-Type}'],
     [
       'another Content-Type',
@@ -82,33 +82,33 @@ describe('the access token', () => {
     ['a missing X-TIMESTAMP', withHeader('X-TIMESTAMP'), '400 4007302 Invalid Mandatory Field {X-TIMESTAMP}'],
     ['a missing X-CLIENT-KEY', withHeader('X-CLIENT-KEY'), '400 4007302 Invalid Mandatory Field {X-CLIENT-KEY}'],
     ['a missing X-SIGNATURE', withHeader('X-SIGNATURE'), '400 4007302 Invalid Mandatory Field {X-SIGNATURE}'],
-    ['an unknown client', withHeader('X-CLIENT-KEY', 'somebody'), '401 4017300 Unauthorized. [Unknown client]'],
+    ['an unknown client', withHeader('X-CLIENT-KEY', 'unknown-client'), '401 4017300 Unauthorized. [Unknown client]'],
     [
-      'a signature that is no base64',
+      'a signature that is not base64',
       withHeader('X-SIGNATURE', 'not base64!'),
       '401 4017300 Unauthorized. [Signature]',
     ],
     ['a signature of another length', withHeader('X-SIGNATURE', 'AAAA'), '401 4017300 Unauthorized. [Signature]'],
-    ['a body that is no JSON', { bodyText: 'grantType=client_credentials' }, '400 4007300 Bad Request'],
-    ['a body that is no object', { bodyText: '["client_credentials"]' }, '400 4007300 Bad Request'],
+    ['a body that is not JSON', { bodyText: 'grantType=client_credentials' }, '400 4007300 Bad Request'],
+    ['a body that is not an object', { bodyText: '["client_credentials"]' }, '400 4007300 Bad Request'],
     ['a missing grantType', { bodyText: '{}' }, '400 4007302 Invalid Mandatory Field {grantType}'],
     [
-      'a misspelt grantType',
+      'a misspelled grantType',
       { bodyText: '{"grant_type":"client_credentials"}' },
       '400 4007302 Invalid Mandatory Field {grantType}',
     ],
     ['another grantType', { bodyText: '{"grantType":"authorization_code"}' }, '400 4007300 Bad Request'],
   ];
-  for (const [name, change, outcome] of refusals) {
-    it(`is refused for ${name}`, async () => {
+  for (const [name, change, outcome] of rejections) {
+    it(`is denied for ${name}`, async () => {
       assert.equal(outcomeOf(await partner.requestToken(change)), outcome);
     });
   }
 
-  it('is refused for a signature by another key', async () => {
+  it('is denied for a signature by another key', async () => {
     const time = partner.timestamp();
-    const stranger = rsaKeys().privateKey;
-    const signature = sign('RSA-SHA256', Buffer.from(`${partner.settings.clientKey}|${time}`), stranger);
+    const otherKey = rsaKeys().privateKey;
+    const signature = sign('RSA-SHA256', Buffer.from(`${partner.settings.clientKey}|${time}`), otherKey);
     const answer = await partner.requestToken({ headers: { 'X-SIGNATURE': signature.toString('base64') } });
     assert.equal(outcomeOf(answer), '401 4017300 Unauthorized. [Signature]');
   });

@@ -19,7 +19,7 @@ describe('the account inquiries', () => {
     return partner.send(INTERNAL_PATH, { beneficiaryAccountNo, ...others });
   }
 
-  it('describe an active account of this bank with its status and type (service 15)', async () => {
+  it('describe an active account at this bank with its status and type (service 15)', async () => {
     const answer = await inquireInternal('8888010001', { partnerReferenceNo: 'PAY-1' });
     const { referenceNo, beneficiaryAccountName, ...others } = answer.fields;
     assert.equal(answer.status, 200);
@@ -37,7 +37,7 @@ describe('the account inquiries', () => {
     assert.equal(answer.headers.get('content-type'), 'application/json');
   });
 
-  it('describe an active account of another bank without a status (service 16)', async () => {
+  it('describe an active account at another bank without a status (service 16)', async () => {
     const answer = await inquireExternal('002', '888801000157508', { partnerReferenceNo: 'PAY-2', additionalInfo: {} });
     const { referenceNo, beneficiaryAccountName, ...others } = answer.fields;
     assert.equal(answer.status, 200);
@@ -54,18 +54,18 @@ describe('the account inquiries', () => {
     });
   });
 
-  it('leave out the reference that the partner did not send, and the name of a bank they do not know', async () => {
+  it('omit a reference that the partner did not send, and the name of an unknown bank', async () => {
     const { fields } = await inquireExternal('ABCDIDJ1XXX', '12345');
     assert.equal('partnerReferenceNo' in fields, false);
     assert.equal('beneficiaryBankName' in fields, false);
   });
 
-  it('give each answer its own referenceNo', async () => {
+  it('return a unique referenceNo in each response', async () => {
     const answers = await Promise.all(Array.from({ length: 50 }, () => inquireExternal('002', '12345')));
     assert.equal(new Set(answers.map(({ fields }) => fields['referenceNo'])).size, 50);
   });
 
-  it('name the same holder for the same number, in at most 24 characters, and many holders for many', async () => {
+  it('return the same holder for the same number, in at most 24 characters, and different holders for most numbers', async () => {
     const numbers = Array.from({ length: 200 }, (_, index) => String(8_888_010_600 + index));
     const names = await Promise.all(
       numbers.map(async (number) => (await inquireInternal(number)).fields['beneficiaryAccountName']),
@@ -77,21 +77,26 @@ describe('the account inquiries', () => {
     assert.equal((await inquireExternal('CENAIDJA', first)).fields['beneficiaryAccountName'], names[0]);
   });
 
-  it('know the names that the documentation shows', async () => {
+  it('return the names that the documentation shows', async () => {
     assert.equal((await inquireInternal('8888010001')).fields['beneficiaryAccountName'], 'RATNA TANJUNG');
     assert.equal((await inquireExternal('002', '888801000157508')).fields['beneficiaryAccountName'], 'ADI ANGGRAINI');
   });
 
-  const outcomes: [ending: string, word: string, status: number, code: (service: string) => string, message: string][] =
-    [
-      ['0404', 'not found', 404, (service) => `404${service}11`, 'Invalid Account'],
-      ['0410', 'inactive', 403, (service) => `403${service}18`, 'Inactive Account'],
-      ['0403', 'blocked', 403, (service) => `403${service}05`, 'Do Not Honor'],
-      ['0503', 'unavailable', 500, (service) => `500${service}02`, 'External Server Error'],
-      ['0429', 'too many requests', 429, (service) => `429${service}00`, 'Too Many Requests'],
-    ];
-  for (const [ending, word, status, code, message] of outcomes) {
-    it(`answer ${word} for an account that ends in ${ending}`, async () => {
+  const outcomes: [
+    ending: string,
+    description: string,
+    status: number,
+    code: (service: string) => string,
+    message: string,
+  ][] = [
+    ['0404', 'not found', 404, (service) => `404${service}11`, 'Invalid Account'],
+    ['0410', 'inactive', 403, (service) => `403${service}18`, 'Inactive Account'],
+    ['0403', 'blocked', 403, (service) => `403${service}05`, 'Do Not Honor'],
+    ['0503', 'unavailable', 500, (service) => `500${service}02`, 'External Server Error'],
+    ['0429', 'too many requests', 429, (service) => `429${service}00`, 'Too Many Requests'],
+  ];
+  for (const [ending, description, status, code, message] of outcomes) {
+    it(`return ${description} for an account that ends in ${ending}`, async () => {
       const internal = await inquireInternal(`888801${ending}`);
       assert.equal(outcomeOf(internal), `${status} ${code('15')} ${message}`);
       const external = await inquireExternal('BRINIDJA', `88880100015${ending}`);
@@ -99,7 +104,7 @@ describe('the account inquiries', () => {
     });
   }
 
-  it('answer HTML with status 200 for an account that ends in 0500', async () => {
+  it('return HTML with status 200 for an account that ends in 0500', async () => {
     for (const answer of [await inquireInternal('8888010500'), await inquireExternal('002', '888801000150500')]) {
       assert.equal(answer.status, 200);
       assert.equal(answer.headers.get('content-type'), 'text/html; charset=utf-8');
@@ -107,7 +112,7 @@ describe('the account inquiries', () => {
     }
   });
 
-  it('hold an account of this bank to exactly ten digits, however the bank is named', async () => {
+  it('require exactly ten digits for an account at this bank, with every code of the bank', async () => {
     for (const number of ['123456789', '12345678901']) {
       assert.equal(outcomeOf(await inquireInternal(number)), '404 4041511 Invalid Account');
       for (const bankCode of ['014', 'CENAIDJA', 'CENAIDJAXXX']) {
@@ -123,14 +128,14 @@ describe('the account inquiries', () => {
     assert.equal(outcomeOf(await inquireExternal('002', '1234')), '404 4041611 Invalid Account');
   });
 
-  it('refuse an account number that is missing', async () => {
+  it('reject an account number that is missing', async () => {
     for (const missing of [undefined, null, '']) {
       const outcome = outcomeOf(await inquireInternal(missing));
       assert.equal(outcome, '400 4001502 Invalid Mandatory Field {beneficiaryAccountNo}');
     }
   });
 
-  it('refuse an account number that is not 1 to 34 digits in a string', async () => {
+  it('reject an account number that is not 1 to 34 digits in a string', async () => {
     for (const wrong of [
       1_234_567_890,
       '12345-7890',
@@ -145,37 +150,37 @@ describe('the account inquiries', () => {
     }
   });
 
-  it('refuse a bank code that is missing', async () => {
+  it('reject a bank code that is missing', async () => {
     const outcome = outcomeOf(await inquireExternal(undefined, '12345'));
     assert.equal(outcome, '400 4001602 Invalid Mandatory Field {beneficiaryBankCode}');
   });
 
-  it('refuse a bank code that is neither three digits nor a BIC', async () => {
+  it('reject a bank code that is neither three digits nor a BIC', async () => {
     for (const wrong of ['14', '0140', 'BCA', 'cenaidja', 'CENAIDJAXX', 'CENAIDJAXXXX', '1ENAIDJA', 14]) {
       const outcome = outcomeOf(await inquireExternal(wrong, '1234567890'));
       assert.equal(outcome, '400 4001601 Invalid Field Format {beneficiaryBankCode}', String(wrong));
     }
   });
 
-  it('refuse a partnerReferenceNo longer than 64 characters', async () => {
+  it('reject a partnerReferenceNo longer than 64 characters', async () => {
     assert.equal((await inquireInternal('8888010001', { partnerReferenceNo: 'R'.repeat(64) })).status, 200);
     const answer = await inquireInternal('8888010001', { partnerReferenceNo: 'R'.repeat(65) });
     assert.equal(outcomeOf(answer), '400 4001501 Invalid Field Format {partnerReferenceNo}');
   });
 
-  it('refuse an additionalInfo that is no object', async () => {
+  it('reject an additionalInfo that is not an object', async () => {
     const answer = await inquireInternal('8888010001', { additionalInfo: 'teller' });
     assert.equal(outcomeOf(answer), '400 4001501 Invalid Field Format {additionalInfo}');
   });
 
-  it('refuse a signed body that is no JSON object', async () => {
+  it('reject a signed body that is not a JSON object', async () => {
     for (const bodyText of ['', 'null', '[]', '"text"', '{"beneficiaryAccountNo":"8888010001"', '{"a":1,}']) {
       const answer = await partner.send(INTERNAL_PATH, {}, { bodyText });
       assert.equal(outcomeOf(answer), '400 4001500 Bad Request', bodyText);
     }
   });
 
-  it('refuse a signed body that is no UTF-8', async () => {
+  it('reject a signed body that is not UTF-8', async () => {
     const bodyText = Uint8Array.from(
       Buffer.from('{"beneficiaryAccountNo":"8888010001","partnerReferenceNo":"\xe9"}', 'latin1'),
     );

@@ -12,7 +12,7 @@ const keys = rsaKeys();
 const VERSIONS = ['03', '04'] as const;
 type Version = (typeof VERSIONS)[number];
 
-/** The account as each version has it. */
+/** The account identification in each version. */
 const ACCOUNTS: Readonly<Record<Version, string>> = {
   '03': '<Othr><Id>8260371234</Id><SchmeNm><Prtry>ACCT</Prtry></SchmeNm></Othr>',
   '04': '<IBAN>8260371234</IBAN>',
@@ -20,7 +20,7 @@ const ACCOUNTS: Readonly<Record<Version, string>> = {
 
 let messages = 0;
 
-/** A right request, each time with new ids. */
+/** A valid request, each time with new ids. */
 function validRequest(version: Version, account = '8260371234'): string {
   messages += 1;
   return (
@@ -36,16 +36,16 @@ function validRequest(version: Version, account = '8260371234'): string {
   );
 }
 
-/** A right request with one thing replaced. */
-function changed(version: Version, part: string | RegExp, replacement: string): string {
-  const right = validRequest(version);
-  const wrong = right.replace(part, replacement);
-  assert.notEqual(wrong, right, `${String(part)} changes nothing`);
-  return wrong;
+/** A valid request with one part replaced. */
+function withChange(version: Version, part: string | RegExp, replacement: string): string {
+  const valid = validRequest(version);
+  const changed = valid.replace(part, replacement);
+  assert.notEqual(changed, valid, `${String(part)} changes nothing`);
+  return changed;
 }
 
 for (const version of VERSIONS) {
-  describe(`the simulated bank in the form acmt-${version}`, () => {
+  describe(`the simulated bank with the profile acmt-${version}`, () => {
     let bank: RunningBank;
     before(async () => {
       bank = await startBank({ ...partnerSettings(keys), profile: `acmt-${version}`, partnerId: BIC }, clock.now);
@@ -62,25 +62,25 @@ for (const version of VERSIONS) {
       return { status: response.status, type: response.headers.get('content-type'), text: await response.text() };
     }
 
-    /** HTTP status and what the message comes to, in one line. */
+    /** HTTP status, verification, reason and rejection code in one line. */
     async function outcome(body: string | Uint8Array<ArrayBuffer>, headers?: Record<string, string>): Promise<string> {
       const { status, text } = await post(body, headers);
       const [, verified = ''] = /<Vrfctn>(true|false)</.exec(text) ?? [];
       const [, reason = ''] = /<Rsn><(?:Cd|Prtry)>([^<]*)</.exec(text) ?? [];
       const [, rejected = ''] = /<RjctgPtyRsn>([^<]*)</.exec(text) ?? [];
-      return [status, verified, reason, rejected].filter((word) => word !== '').join(' ');
+      return [status, verified, reason, rejected].filter((part) => part !== '').join(' ');
     }
 
-    it('reports an active account with its holder, and repeats what it was asked', async () => {
+    it('reports an active account with its holder, and repeats the request’s account and ids', async () => {
       const request = validRequest(version, '8888010001');
       const { status, type, text } = await post(request);
       assert.equal(`${status} ${type}`, '200 application/xml; charset=utf-8');
       const account = ACCOUNTS[version].replace('8260371234', '8888010001');
       const bankId = '<Agt><FinInstnId><BICFI>BRINIDJA</BICFI></FinInstnId></Agt>';
       assert.equal(
-        text.replace(/<MsgId>\d{22}</, '<MsgId>THEIRS<'),
+        text.replace(/<MsgId>\d{22}</, '<MsgId>BANK-ID<'),
         `<?xml version="1.0" encoding="UTF-8"?>\n<Document xmlns="urn:iso:std:iso:20022:tech:xsd:acmt.024.001.${version}">` +
-          '<IdVrfctnRpt><Assgnmt><MsgId>THEIRS</MsgId><CreDtTm>2026-11-21T04:32:26.123Z</CreDtTm>' +
+          '<IdVrfctnRpt><Assgnmt><MsgId>BANK-ID</MsgId><CreDtTm>2026-11-21T04:32:26.123Z</CreDtTm>' +
           '<Assgnr><Agt><FinInstnId><Othr><Id>TIBASCHEME</Id></Othr></FinInstnId></Agt></Assgnr>' +
           `<Assgne><Agt><FinInstnId><BICFI>${BIC}</BICFI></FinInstnId></Agt></Assgne></Assgnmt>` +
           `<OrgnlAssgnmt><MsgId>M-${messages}</MsgId><CreDtTm>2026-11-21T04:32:26.000Z</CreDtTm></OrgnlAssgnmt>` +
@@ -91,110 +91,111 @@ for (const version of VERSIONS) {
       );
     });
 
-    const ENDINGS: Readonly<Record<string, string>> = {
+    const OUTCOMES_BY_ENDING: Readonly<Record<string, string>> = {
       '0404': '200 false AC01',
       '0410': '200 false AC04',
       '0403': '200 false AC06',
       '0503': '200 false DS28',
       '0429': '429 FF01',
     };
-    for (const [ending, expected] of Object.entries(ENDINGS)) {
+    for (const [ending, expected] of Object.entries(OUTCOMES_BY_ENDING)) {
       it(`answers ${expected} for an account that ends in ${ending}`, async () => {
         assert.equal(await outcome(validRequest(version, `826037${ending}`)), expected);
       });
     }
 
-    it('answers HTML for an account that ends in 0500, and nothing for one that ends in 0504', async () => {
+    it('answers HTML for an account that ends in 0500, and never responds for one that ends in 0504', async () => {
       const { status, type } = await post(validRequest(version, '8260370500'));
       assert.equal(`${status} ${type}`, '200 text/html; charset=utf-8');
-      const silent = fetch(bank.baseUrl + PATH, {
+      const unanswered = fetch(bank.baseUrl + PATH, {
         method: 'POST',
         headers: { 'Content-Type': 'application/xml' },
         body: validRequest(version, '8260370504'),
         signal: AbortSignal.timeout(300),
       });
-      await assert.rejects(silent, { name: 'TimeoutError' });
+      await assert.rejects(unanswered, { name: 'TimeoutError' });
     });
 
-    it('takes what is left open: no declaration, line ends, blanks in tags, entities, a time five minutes off', async () => {
-      assert.equal(await outcome(changed(version, /^<\?xml.*?\?>/, '')), '200 true');
+    it('accepts a missing declaration, line breaks, spaces in tags, entities, and a time five minutes off', async () => {
+      assert.equal(await outcome(withChange(version, /^<\?xml.*?\?>/, '')), '200 true');
       assert.equal(await outcome(validRequest(version).replaceAll('><', '>\n  <')), '200 true');
-      assert.equal(await outcome(changed(version, '</MsgId>', '&amp;</MsgId >')), '200 true');
-      assert.equal(await outcome(changed(version, 'T04:32:26', 'T04:27:27')), '200 true');
+      assert.equal(await outcome(withChange(version, '</MsgId>', '&amp;</MsgId >')), '200 true');
+      assert.equal(await outcome(withChange(version, 'T04:32:26', 'T04:27:27')), '200 true');
     });
 
-    // Every element of a right request, by the text that it is.
+    // The names of all elements of a valid request, in order.
     const elements = [...validRequest(version).matchAll(/<([A-Za-z]+)[^>]*>/g)].map(([, name = '']) => name).slice(1);
     for (const [index, name] of elements.entries()) {
       const nth = elements.slice(0, index).filter((each) => each === name).length;
 
-      it(`refuses a request without its element ${index + 1}, ${name}`, async () => {
-        const editions = mutationsOf(validRequest(version), name, nth);
-        for (const wrong of Object.values(editions)) assert.equal(await outcome(wrong), '400 FF01', wrong);
+      it(`rejects a request whose element ${index + 1}, ${name}, is missing, repeated or renamed`, async () => {
+        const mutations = mutationsOf(validRequest(version), name, nth);
+        for (const mutation of Object.values(mutations)) assert.equal(await outcome(mutation), '400 FF01', mutation);
       });
     }
 
     const MALFORMED: Readonly<Record<string, () => string>> = {
-      'of another version': () => changed(version, /001\.0\d/, version === '03' ? '001.04' : '001.03'),
-      'of another kind': () => changed(version, 'acmt.023', 'acmt.024'),
-      'in no namespace': () => changed(version, / xmlns="[^"]*"/, ''),
-      'with a second namespace': () => changed(version, '<Document ', '<Document xmlns:x="urn:x" '),
-      'with elements in another order': () => changed(version, /(<MsgId>.*<\/MsgId>)(<CreDtTm>.*<\/CreDtTm>)/, '$2$1'),
-      'with an element that is not known': () => changed(version, '</Vrfctn>', '<Note>x</Note></Vrfctn>'),
-      'with a MsgId of 36 characters': () => changed(version, /<MsgId>[^<]*/, `<MsgId>${'M'.repeat(36)}`),
-      'with a blank before its MsgId': () => changed(version, '<MsgId>', '<MsgId> '),
-      'with an Id of 36 characters': () => changed(version, /<Vrfctn><Id>[^<]*/, `<Vrfctn><Id>${'V'.repeat(36)}`),
-      'with a scheme of 36 characters': () => changed(version, 'TIBASCHEME', 'S'.repeat(36)),
-      'with a time without a zone': () => changed(version, '.000Z', '.000'),
-      'with a time that does not exist': () => changed(version, '11-21T04', '11-31T04'),
-      'with a date for a time': () => changed(version, 'T04:32:26.000Z', ''),
-      'from too long ago': () => changed(version, 'T04:32:26', 'T04:27:25'),
-      'from the future': () => changed(version, 'T04:32:26', 'T04:37:28'),
-      'with an assigner that is no BIC': () => changed(version, BIC, 'TIBA'),
-      'with a bank that is no BIC': () => changed(version, 'BRINIDJA', 'brinidja'),
-      'with letters in the account': () => changed(version, '8260371234', '826037123A'),
-      'with 35 digits in the account': () => changed(version, '8260371234', '1'.repeat(35)),
-      'with the account as the other version has it': () =>
-        changed(version, ACCOUNTS[version], ACCOUNTS[version === '03' ? '04' : '03']),
-      'with text between elements': () => changed(version, '<Assgnmt>', '<Assgnmt>x'),
-      'with a comment': () => changed(version, '<Assgnmt>', '<Assgnmt><!-- x -->'),
-      'with CDATA': () => changed(version, /<MsgId>([^<]*)/, '<MsgId><![CDATA[$1]]>'),
-      'with a processing instruction': () => changed(version, '<Assgnmt>', '<?x?><Assgnmt>'),
-      'with a DOCTYPE': () => changed(version, '<Document', '<!DOCTYPE Document><Document'),
-      'with an entity of its own': () => changed(version, '<MsgId>', '<MsgId>&x;'),
-      'with tags that cross': () => changed(version, '</Agt></Assgnr>', '</Assgnr></Agt>'),
-      'that is cut short': () => changed(version, '</Document>', ''),
-      'with something behind it': () => changed(version, '</Document>', '</Document><Document/>'),
+      'of another version': () => withChange(version, /001\.0\d/, version === '03' ? '001.04' : '001.03'),
+      'of another message type': () => withChange(version, 'acmt.023', 'acmt.024'),
+      'without a namespace': () => withChange(version, / xmlns="[^"]*"/, ''),
+      'with a second namespace': () => withChange(version, '<Document ', '<Document xmlns:x="urn:x" '),
+      'with elements in another order': () =>
+        withChange(version, /(<MsgId>.*<\/MsgId>)(<CreDtTm>.*<\/CreDtTm>)/, '$2$1'),
+      'with an unknown element': () => withChange(version, '</Vrfctn>', '<Note>x</Note></Vrfctn>'),
+      'with a MsgId of 36 characters': () => withChange(version, /<MsgId>[^<]*/, `<MsgId>${'M'.repeat(36)}`),
+      'with a space before its MsgId': () => withChange(version, '<MsgId>', '<MsgId> '),
+      'with an Id of 36 characters': () => withChange(version, /<Vrfctn><Id>[^<]*/, `<Vrfctn><Id>${'V'.repeat(36)}`),
+      'with a scheme of 36 characters': () => withChange(version, 'TIBASCHEME', 'S'.repeat(36)),
+      'with a time without a zone': () => withChange(version, '.000Z', '.000'),
+      'with a time that does not exist': () => withChange(version, '11-21T04', '11-31T04'),
+      'with a date instead of a time': () => withChange(version, 'T04:32:26.000Z', ''),
+      'from too long ago': () => withChange(version, 'T04:32:26', 'T04:27:25'),
+      'from the future': () => withChange(version, 'T04:32:26', 'T04:37:28'),
+      'with an assigner that is not a BIC': () => withChange(version, BIC, 'TIBA'),
+      'with a bank that is not a BIC': () => withChange(version, 'BRINIDJA', 'brinidja'),
+      'with letters in the account': () => withChange(version, '8260371234', '826037123A'),
+      'with 35 digits in the account': () => withChange(version, '8260371234', '1'.repeat(35)),
+      'with the account identification of the other version': () =>
+        withChange(version, ACCOUNTS[version], ACCOUNTS[version === '03' ? '04' : '03']),
+      'with text between elements': () => withChange(version, '<Assgnmt>', '<Assgnmt>x'),
+      'with a comment': () => withChange(version, '<Assgnmt>', '<Assgnmt><!-- x -->'),
+      'with CDATA': () => withChange(version, /<MsgId>([^<]*)/, '<MsgId><![CDATA[$1]]>'),
+      'with a processing instruction': () => withChange(version, '<Assgnmt>', '<?x?><Assgnmt>'),
+      'with a DOCTYPE': () => withChange(version, '<Document', '<!DOCTYPE Document><Document'),
+      'with an entity of its own': () => withChange(version, '<MsgId>', '<MsgId>&x;'),
+      'with overlapping tags': () => withChange(version, '</Agt></Assgnr>', '</Assgnr></Agt>'),
+      'that is truncated': () => withChange(version, '</Document>', ''),
+      'with content after the root element': () => withChange(version, '</Document>', '</Document><Document/>'),
       'that is empty': () => '',
       'that is JSON': () => '{}',
       '3,000 levels deep': () => '<a>'.repeat(3_000),
     };
-    for (const [what, request] of Object.entries(MALFORMED)) {
-      it(`refuses a request ${what}`, async () => {
+    for (const [fault, request] of Object.entries(MALFORMED)) {
+      it(`rejects a request ${fault}`, async () => {
         assert.equal(await outcome(request()), '400 FF01');
       });
     }
 
-    // What V04 numbers accounts by is not known.
+    // The numbering scheme of accounts in V04 is not known.
     if (version === '03') {
-      it('refuses an account of another numbering scheme', async () => {
-        assert.equal(await outcome(changed(version, 'ACCT', 'CARD')), '400 FF01');
+      it('rejects an account of another numbering scheme', async () => {
+        assert.equal(await outcome(withChange(version, 'ACCT', 'CARD')), '400 FF01');
       });
     }
 
-    it('refuses a request that is no UTF-8', async () => {
-      const body = Uint8Array.from(Buffer.from(changed(version, '<MsgId>', '<MsgId>\u00e9'), 'latin1'));
+    it('rejects a request that is not UTF-8', async () => {
+      const body = Uint8Array.from(Buffer.from(withChange(version, '<MsgId>', '<MsgId>\u00e9'), 'latin1'));
       assert.equal(await outcome(body), '400 FF01');
     });
 
-    it('says where a request is wrong, in a rejection (admi.002)', async () => {
-      const { text, type } = await post(changed(version, '.000Z', '.000'));
+    it('names the invalid element in a rejection (admi.002)', async () => {
+      const { text, type } = await post(withChange(version, '.000Z', '.000'));
       assert.equal(type, 'application/xml; charset=utf-8');
       assert.ok(text.includes('<Document xmlns="urn:iso:std:iso:20022:tech:xsd:admi.002.001.01"><admi.002.001.01>'));
       assert.ok(text.includes('<ErrLctn>Document/IdVrfctnReq/Assgnmt/CreDtTm</ErrLctn>'));
     });
 
-    it('refuses what is not sent as XML in UTF-8', async () => {
+    it('rejects a content type other than XML in UTF-8', async () => {
       for (const type of [
         'application/json',
         'text/plain',
@@ -208,18 +209,18 @@ for (const version of VERSIONS) {
       assert.equal(await outcome(validRequest(version), { 'Content-Type': type }), '200 true');
     });
 
-    it('refuses more than 16 KiB, and other paths', async () => {
-      assert.equal(await outcome(changed(version, '<Assgnmt>', `<Assgnmt>${' '.repeat(16 * 1024)}`)), '413 FF01');
+    it('rejects more than 16 KiB, and other paths', async () => {
+      assert.equal(await outcome(withChange(version, '<Assgnmt>', `<Assgnmt>${' '.repeat(16 * 1024)}`)), '413 FF01');
       assert.equal((await post(validRequest(version), {}, '/v1.0/account-inquiry-external')).status, 404);
     });
 
-    it('reports that it does not know the agent, the scheme, or the bank', async () => {
-      assert.equal(await outcome(changed(version, BIC, 'TIBAIDJY')), '200 false BNOR');
-      assert.equal(await outcome(changed(version, 'TIBASCHEME', 'ANOTHER')), '200 false AGNT');
-      assert.equal(await outcome(changed(version, 'BRINIDJA', 'XXXXIDJA')), '200 false RC04');
+    it('reports an unknown agent, scheme, or bank', async () => {
+      assert.equal(await outcome(withChange(version, BIC, 'TIBAIDJY')), '200 false BNOR');
+      assert.equal(await outcome(withChange(version, 'TIBASCHEME', 'ANOTHER')), '200 false AGNT');
+      assert.equal(await outcome(withChange(version, 'BRINIDJA', 'XXXXIDJA')), '200 false RC04');
     });
 
-    it('reports a MsgId that was used before on the same day, but not one that it never took', async () => {
+    it('reports a MsgId that was used before on the same day, but not one of a rejected request', async () => {
       const request = validRequest(version);
       assert.equal(await outcome(request.replace(BIC, 'TIBAIDJY')), '200 false BNOR');
       assert.equal(await outcome(request), '200 true');
@@ -234,7 +235,7 @@ for (const version of VERSIONS) {
   });
 }
 
-/** A request that breaks the rules of its `nth` element (from 0) of this name in each way that there is. */
+/** Invalid variants of a request: each breaks the rules of its `nth` element (from 0) of this name in another way. */
 function mutationsOf(request: string, name: string, nth: number) {
   const start = [...request.matchAll(new RegExp(`<${name}>`, 'g'))][nth]?.index ?? -1;
   assert.notEqual(start, -1);

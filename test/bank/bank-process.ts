@@ -1,16 +1,20 @@
-// The bank as its own process, for tests: started, watched, and never left behind.
+// The bank as its own process, for tests. No process outlives its test.
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { RsaKeys } from '../support/rsa-keys.ts';
+import { eventually } from '../support/eventually.ts';
+import { type RsaKeys, rsaKeys } from '../support/rsa-keys.ts';
 import { INHERITED } from '../support/suite-environment.ts';
-import { partnerSettings } from './partner.ts';
+import { createPartner, type Partner, partnerSettings } from './partner.ts';
 
 export const BANK_MAIN = fileURLToPath(new URL('../../apps/bank/src/main.ts', import.meta.url));
 
-/** Everything that the bank needs and no setting of this process's own environment. */
+/** All mandatory settings of the bank, and no setting from the environment of this process. */
 export function bankEnvironment(keys: RsaKeys): NodeJS.ProcessEnv {
   const settings = partnerSettings(keys);
   return {
@@ -37,14 +41,10 @@ export async function forkBank(keys: RsaKeys, changes: NodeJS.ProcessEnv = {}): 
   return { child, baseUrl: message.baseUrl };
 }
 
-/** Waits until nothing listens on the port any more. */
+/** Waits until no process listens on the port. */
 export async function waitUntilClosed(baseUrl: string, deadlineMs = 10_000): Promise<void> {
   const port = Number(new URL(baseUrl).port);
-  const deadline = Date.now() + deadlineMs;
-  while (await isListening(port)) {
-    if (Date.now() > deadline) throw new Error(`Something still listens on port ${port}.`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+  await eventually(`no process listens on port ${port}`, async () => !(await isListening(port)), deadlineMs);
 }
 
 async function isListening(port: number): Promise<boolean> {
@@ -57,4 +57,49 @@ async function isListening(port: number): Promise<boolean> {
   } finally {
     socket.destroy();
   }
+}
+
+/** Processes of the bank that a test kills and restarts, and the folder of their journals. `killAll` removes both. */
+export function createBankProcesses() {
+  const keys = rsaKeys();
+  const folder = mkdtempSync(path.join(tmpdir(), 'tiba-bank-'));
+  const pids: number[] = [];
+
+  function track(pid: number | undefined): void {
+    if (pid !== undefined) pids.push(pid);
+  }
+
+  /** A partner that holds an access token. */
+  async function connectPartner(baseUrl: string): Promise<Partner> {
+    const partner = createPartner(baseUrl, partnerSettings(keys), keys);
+    await partner.authorize();
+    return partner;
+  }
+
+  return {
+    keys,
+    connectPartner,
+    track,
+    pathOf: (file: string) => path.join(folder, file),
+    async start(changes: NodeJS.ProcessEnv): Promise<ForkedBank & { partner: Partner }> {
+      const bank = await forkBank(keys, changes);
+      track(bank.child.pid);
+      return { ...bank, partner: await connectPartner(bank.baseUrl) };
+    },
+    async kill({ child }: ForkedBank): Promise<void> {
+      const ended = once(child, 'exit');
+      child.kill('SIGKILL');
+      await ended;
+    },
+    killAll(): void {
+      for (const pid of pids) {
+        try {
+          process.kill(pid, 'SIGKILL');
+        } catch {
+          // It has already exited, as it should.
+        }
+      }
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
 }

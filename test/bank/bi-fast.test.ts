@@ -4,7 +4,7 @@ import { type RunningBank, startBank } from '../../apps/bank/src/server.ts';
 import { rsaKeys } from '../support/rsa-keys.ts';
 import { createClock, partnerSettings } from './partner.ts';
 
-// The messages are written here by hand and sent over real HTTP: they share nothing with the hub's code or the rail's.
+// The messages are written by hand and sent over real HTTP: they share no code with the hub or the rail.
 
 const PARTICIPANT = 'GNESIDJA';
 const NOW = '2026-11-21T04:30:00Z';
@@ -15,7 +15,7 @@ type Json = { [name: string]: unknown };
 interface HubResponse {
   readonly status: number;
   readonly text: string;
-  /** What the message is, by its header. */
+  /** The message type, from the header (MsgDefIdr). */
   readonly definition: string;
   /** TxSts and reason of a report, or the location of a fault. */
   readonly result: string;
@@ -48,7 +48,7 @@ const nextSerial = (): string => {
   return String(serials).padStart(8, '0');
 };
 
-/** A right account enquiry, with identifiers of its own. */
+/** A valid account enquiry with new identifiers. */
 function enquiry(account = '8260371234'): Json {
   const serial = nextSerial();
   const endToEndId = `20261121${PARTICIPANT}510O01${serial}`;
@@ -78,7 +78,7 @@ function enquiry(account = '8260371234'): Json {
   };
 }
 
-/** A right payment status request. */
+/** A valid payment status request. */
 function statusRequest(reference = '20261120GNESIDJA010O0100000007'): Json {
   const serial = nextSerial();
   return {
@@ -94,13 +94,13 @@ function statusRequest(reference = '20261120GNESIDJA010O0100000007'): Json {
   };
 }
 
-/** The same message with another value at a path; undefined leaves the member out. */
-function changed(message: Json, path: string, value: unknown): Json {
+/** The same message with another value at a path; undefined removes the member. */
+function withChange(message: Json, path: string, value: unknown): Json {
   const copy = structuredClone(message);
   const names = path.split('.');
   const last = names.pop() ?? '';
   const parent = names.reduce((at, name) => at[name] as Json, copy);
-  assert.ok(last in parent, `${path} is there`);
+  assert.ok(last in parent, `${path} exists`);
   if (value === undefined) delete parent[last];
   else parent[last] = value;
   return copy;
@@ -131,7 +131,7 @@ async function send(
 }
 
 describe('an account enquiry', () => {
-  it('is answered by pacs.002 that names it, the account and the holder', async () => {
+  it('is answered by a pacs.002 with its identifiers, the account and the holder', async () => {
     const message = enquiry();
     const { status, text } = await send(message);
     const { AppHdr, Document } = JSON.parse(text).BusMsg;
@@ -155,24 +155,24 @@ describe('an account enquiry', () => {
     assert.deepEqual(OrgnlTxRef.CdtrAcct, { Id: { Othr: { Id: '8260371234' } }, Tp: { Prtry: 'SVGS' } });
   });
 
-  it('is answered by what the last four digits of the account stand for', async () => {
-    const told = { '0404': 'RJCT U101', '0410': 'RJCT U102', '0403': 'RJCT U110', '0503': 'RJCT U129' };
-    for (const [ending, said] of Object.entries(told))
-      assert.equal((await send(enquiry(`826037${ending}`))).result, said);
+  it('is answered according to the last four digits of the account', async () => {
+    const expected = { '0404': 'RJCT U101', '0410': 'RJCT U102', '0403': 'RJCT U110', '0503': 'RJCT U129' };
+    for (const [ending, result] of Object.entries(expected))
+      assert.equal((await send(enquiry(`826037${ending}`))).result, result);
     assert.equal((await send(enquiry('8260370429'))).status, 429);
-    const garbage = await send(enquiry('8260370500'));
-    assert.match(`${garbage.status} ${garbage.text}`, /^200 <!DOCTYPE html>/);
+    const malformed = await send(enquiry('8260370500'));
+    assert.match(`${malformed.status} ${malformed.text}`, /^200 <!DOCTYPE html>/);
   });
 
-  it('about an account of BCA finds none unless it has ten digits', async () => {
+  it('finds an account at BCA only if it has ten digits', async () => {
     const toBca = (account: string): Json =>
-      changed(enquiry(account), 'BusMsg.Document.FIToFICstmrCdtTrf.CdtTrfTxInf.0.CdtrAgt', institution('CENAIDJA'));
+      withChange(enquiry(account), 'BusMsg.Document.FIToFICstmrCdtTrf.CdtTrfTxInf.0.CdtrAgt', institution('CENAIDJA'));
     assert.equal((await send(toBca('8888010001'))).result, 'ACTC U000');
     assert.equal((await send(toBca('888801000'))).result, 'RJCT U101');
   });
 });
 
-/** Each member of a message that has a rule, with wrong values; a message without it, or with one of them, is none. */
+/** Each member that has a rule, with invalid values. A message is rejected without it, or with one of these values. */
 type Members = Readonly<Record<string, readonly unknown[]>>;
 
 const BIC = 'BusMsg.AppHdr.Fr.FIId.FinInstnId.Othr.Id';
@@ -249,56 +249,56 @@ const REQUEST_MEMBERS: Members = {
   [`${REQUEST}.TxInf.0.OrgnlEndToEndId`]: ['PAY-1', '20261120GNESIDJA010O010000000', '20261120GNESIDJA010X0100000007'],
 };
 
-for (const [what, write, members] of [
+for (const [name, create, members] of [
   ['an account enquiry', enquiry, ENQUIRY_MEMBERS],
   ['a payment status request', statusRequest, REQUEST_MEMBERS],
 ] as const) {
-  describe(`${what} is no message (admi.002)`, () => {
+  describe(`${name} is rejected as invalid (admi.002)`, () => {
     for (const [path, values] of Object.entries(members)) {
-      it(`without ${path}, or with a wrong one`, async () => {
+      it(`without ${path}, or with an invalid one`, async () => {
         for (const value of [undefined, null, ...values]) {
-          const answered = await send(changed(write(), path, value));
+          const answered = await send(withChange(create(), path, value));
           assert.equal(answered.definition, 'admi.002.001.01', JSON.stringify(value));
           assert.equal(answered.result, path, JSON.stringify(value));
           assert.equal(answered.status, 200);
         }
-        assert.match((await send(write())).result, /^AC/);
+        assert.match((await send(create())).result, /^AC/);
       });
     }
 
-    it('when it holds two transactions, or is of another kind', async () => {
-      const at = what === 'an account enquiry' ? `${TRANSFER}.CdtTrfTxInf` : `${REQUEST}.TxInf`;
-      assert.equal((await send(changed(write(), at, [{}, {}]))).result, at);
+    it('when it has two transactions, or another message type', async () => {
+      const at = name === 'an account enquiry' ? `${TRANSFER}.CdtTrfTxInf` : `${REQUEST}.TxInf`;
+      assert.equal((await send(withChange(create(), at, [{}, {}]))).result, at);
       for (const definition of ['pacs.008.001.10', 'pacs.002.001.10', 'acmt.023.001.03', '', undefined]) {
-        const answered = await send(changed(write(), 'BusMsg.AppHdr.MsgDefIdr', definition));
+        const answered = await send(withChange(create(), 'BusMsg.AppHdr.MsgDefIdr', definition));
         assert.equal(answered.result, 'BusMsg.AppHdr.MsgDefIdr');
       }
     });
 
-    it('when it is no JSON object in UTF-8, or is not called so', async () => {
-      const right = JSON.stringify(write());
-      for (const body of [`[${right}]`, right.slice(1), 'null', '']) {
+    it('when it is not a JSON object in UTF-8, or has another content type', async () => {
+      const valid = JSON.stringify(create());
+      for (const body of [`[${valid}]`, valid.slice(1), 'null', '']) {
         const { status, result } = await send(body);
         assert.equal(`${status} ${result}`, '400 body');
       }
-      const { status } = await send(new Uint8Array(Buffer.from(right.replace('GNESIDJA', 'GN\u00c9SIDJA'), 'latin1')));
+      const { status } = await send(new Uint8Array(Buffer.from(valid.replace('GNESIDJA', 'GN\u00c9SIDJA'), 'latin1')));
       assert.equal(status, 400);
       for (const contentType of ['text/plain', 'application/xml', 'application/json; charset=latin1']) {
-        assert.equal((await send(right, contentType)).status, 415);
+        assert.equal((await send(valid, contentType)).status, 415);
       }
-      assert.match((await send(right, 'application/json; charset=utf-8')).result, /^AC/);
+      assert.match((await send(valid, 'application/json; charset=utf-8')).result, /^AC/);
     });
 
-    it('when it is longer than 16 KiB, or comes to another address', async () => {
-      assert.equal((await send(changed(write(), 'BusMsg', 'x'.repeat(17 * 1024)))).status, 413);
+    it('when it is longer than 16 KiB, or is sent to another path', async () => {
+      assert.equal((await send(withChange(create(), 'BusMsg', 'x'.repeat(17 * 1024)))).status, 413);
       const elsewhere = await fetch(`${bank.baseUrl}/v1.0/account-inquiry-external`, { method: 'POST', body: '{}' });
       assert.equal(elsewhere.status, 404);
     });
   });
 }
 
-describe('a right message is rejected', () => {
-  it('when its identifiers were used before on the same day: U149', async () => {
+describe('a valid message', () => {
+  it('is rejected when its identifiers were used before on the same day: U149', async () => {
     const first = enquiry();
     assert.equal((await send(first)).result, 'ACTC U000');
     assert.equal((await send(first)).result, 'RJCT U149');
@@ -307,50 +307,50 @@ describe('a right message is rejected', () => {
     assert.equal((await send(request)).result, 'RJCT U149');
   });
 
-  it('when only one of its two identifiers is new: U149', async () => {
+  it('is rejected when only one of its two identifiers is new: U149', async () => {
     const valueIn = (message: Json, path: string): unknown =>
       path.split('.').reduce((at: unknown, name) => (at as Json)[name], message);
-    const PLACES = [
+    const PATHS = [
       ['BusMsg.AppHdr.BizMsgIdr', `${TRANSACTION}.PmtId.EndToEndId`],
       [`${TRANSFER}.GrpHdr.MsgId`, `${TRANSACTION}.PmtId.TxId`],
     ] as const;
-    for (const [one, other] of PLACES) {
+    for (const [one, other] of PATHS) {
       const first = enquiry();
       await send(first);
       const used = valueIn(first, one);
-      assert.equal((await send(changed(changed(enquiry(), one, used), other, used))).result, 'RJCT U149', one);
+      assert.equal((await send(withChange(withChange(enquiry(), one, used), other, used))).result, 'RJCT U149', one);
     }
   });
 
-  it('and one that was none has used nothing up', async () => {
+  it('is accepted with the identifiers of an invalid message', async () => {
     const message = enquiry();
-    assert.equal((await send(changed(message, `${TRANSACTION}.ChrgBr`, 'CRED'))).definition, 'admi.002.001.01');
+    assert.equal((await send(withChange(message, `${TRANSACTION}.ChrgBr`, 'CRED'))).definition, 'admi.002.001.01');
     assert.equal((await send(message)).result, 'ACTC U000');
   });
 
-  it('when its sender is not the participant: U128', async () => {
+  it('is rejected when its sender is not the participant: U128', async () => {
     for (const message of [enquiry(), statusRequest()]) {
       const other = JSON.parse(JSON.stringify(message).replaceAll(PARTICIPANT, 'BMRIIDJA'));
-      // The payment that is asked about may be anybody's.
+      // The payment of the inquiry may belong to any participant.
       assert.equal((await send(other)).result, 'RJCT U128');
     }
   });
 
-  it('when the bank is not Indonesian: U124', async () => {
+  it('is rejected when the bank is not Indonesian: U124', async () => {
     const agent = `${TRANSACTION}.CdtrAgt.FinInstnId.Othr.Id`;
-    assert.equal((await send(changed(enquiry(), agent, 'DEUTDEFF'))).result, 'RJCT U124');
+    assert.equal((await send(withChange(enquiry(), agent, 'DEUTDEFF'))).result, 'RJCT U124');
   });
 
-  it('when its amount is none, or more than BI-FAST moves at once: U111, U112', async () => {
+  it('is rejected when its amount is zero, or over the limit of one BI-FAST transfer: U111, U112', async () => {
     const amount = `${TRANSACTION}.IntrBkSttlmAmt.value`;
-    assert.equal((await send(changed(enquiry(), amount, '0.00'))).result, 'RJCT U111');
-    assert.equal((await send(changed(enquiry(), amount, '250000000.00'))).result, 'ACTC U000');
-    assert.equal((await send(changed(enquiry(), amount, '250000000.01'))).result, 'RJCT U112');
+    assert.equal((await send(withChange(enquiry(), amount, '0.00'))).result, 'RJCT U111');
+    assert.equal((await send(withChange(enquiry(), amount, '250000000.00'))).result, 'ACTC U000');
+    assert.equal((await send(withChange(enquiry(), amount, '250000000.01'))).result, 'RJCT U112');
   });
 });
 
 describe('a payment status request', () => {
-  it('is answered by the report on the payment, or on the request where there is no payment', async () => {
+  it('is answered by a report about the payment, or about the request if there is no such payment', async () => {
     const settled = JSON.parse((await send(statusRequest())).text).BusMsg;
     assert.equal(settled.AppHdr.BizSvc, 'STTL');
     const { OrgnlGrpInfAndSts, TxInfAndSts } = settled.Document.FIToFIPmtStsRpt;

@@ -5,7 +5,7 @@ import { after, before, describe, it } from 'node:test';
 import type { RunningBank } from '../../apps/bank/src/server.ts';
 import { EXTERNAL_PATH, INTERNAL_PATH, outcomeOf, type Partner, startBankWithPartner, TOKEN_PATH } from './partner.ts';
 
-const SILENT_ACCOUNT = { beneficiaryAccountNo: '8888010504' };
+const UNANSWERED_ACCOUNT = { beneficiaryAccountNo: '8888010504' };
 
 describe('the bank over HTTP', () => {
   let bank: RunningBank;
@@ -17,7 +17,7 @@ describe('the bank over HTTP', () => {
   });
   after(() => close());
 
-  it('tells that it is up', async () => {
+  it('reports its health at /healthz', async () => {
     const response = await fetch(`${bank.baseUrl}/healthz`);
     assert.equal(response.status, 200);
     assert.deepEqual(await response.json(), { status: 'up' });
@@ -41,7 +41,7 @@ describe('the bank over HTTP', () => {
     });
   }
 
-  it('reads a body of 16 KiB and refuses a longer one', async () => {
+  it('accepts a body of 16 KiB and rejects a longer one', async () => {
     const frame = JSON.stringify({ beneficiaryAccountNo: '8888010001', additionalInfo: { note: '' } }).length;
     const bodyOf = (bytes: number) => ({
       beneficiaryAccountNo: '8888010001',
@@ -53,24 +53,24 @@ describe('the bank over HTTP', () => {
     assert.equal(answer.headers.get('connection'), 'close');
   });
 
-  it('never answers about an account that ends in 0504, until the client leaves, and serves others meanwhile', async () => {
+  it('never responds for an account that ends in 0504, and serves other requests meanwhile', async () => {
     for (const [path, fields] of [
-      [INTERNAL_PATH, SILENT_ACCOUNT],
-      [EXTERNAL_PATH, { ...SILENT_ACCOUNT, beneficiaryBankCode: '002' }],
+      [INTERNAL_PATH, UNANSWERED_ACCOUNT],
+      [EXTERNAL_PATH, { ...UNANSWERED_ACCOUNT, beneficiaryBankCode: '002' }],
     ] as const) {
-      const leaving = new AbortController();
-      const silent = partner.send(path, fields, { signal: leaving.signal });
+      const abort = new AbortController();
+      const unanswered = partner.send(path, fields, { signal: abort.signal });
       const other = await partner.send(INTERNAL_PATH, { beneficiaryAccountNo: '8888010001' });
       assert.equal(other.status, 200);
-      leaving.abort();
-      await assert.rejects(silent, { name: 'AbortError' });
+      abort.abort();
+      await assert.rejects(unanswered, { name: 'AbortError' });
     }
   });
 
-  it('keeps a quiet connection open for another request', async () => {
+  it('keeps an idle connection open for another request', async () => {
     const socket = connect(Number(new URL(bank.baseUrl).port), '127.0.0.1');
     const request = 'GET /healthz HTTP/1.1\r\nHost: bank\r\n\r\n';
-    for (let round = 0; round < 2; round += 1) {
+    for (let count = 0; count < 2; count += 1) {
       socket.write(request);
       const [chunk] = await once(socket, 'data');
       assert.match(String(chunk), /^HTTP\/1\.1 200 /);
@@ -80,14 +80,14 @@ describe('the bank over HTTP', () => {
 });
 
 describe('close', () => {
-  it('ends at once with requests hanging, and is harmless twice', async () => {
+  it('ends at once despite unanswered requests, and may be called twice', async () => {
     const { partner, close } = await startBankWithPartner();
     await partner.authorize();
-    const hanging = assert.rejects(partner.send(INTERNAL_PATH, SILENT_ACCOUNT), TypeError);
-    // An answered request shows that the bank has taken the one before it.
+    const unanswered = assert.rejects(partner.send(INTERNAL_PATH, UNANSWERED_ACCOUNT), TypeError);
+    // The response to this request shows that the bank has received the previous one.
     await partner.send(INTERNAL_PATH, { beneficiaryAccountNo: '8888010001' });
     await close();
-    await hanging;
+    await unanswered;
     await close();
     await assert.rejects(partner.requestToken(), TypeError);
   });

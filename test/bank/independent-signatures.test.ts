@@ -18,7 +18,7 @@ const ACCOUNT = {
   partnerReferenceNo: 'gaji Mei é',
 };
 
-/** The two functions of midtrans-client that sign; the package brings no types. */
+/** The two signing functions of midtrans-client; the package has no types. */
 interface MidtransSigner {
   getAsymmetricSignatureSha256WithRsa(clientId: string, timestamp: string, privateKey: string): string;
   getSymmetricSignatureHmacSh512(
@@ -31,7 +31,7 @@ interface MidtransSigner {
   ): string;
 }
 
-describe('an independent implementation agrees', () => {
+describe('an independent implementation computes the same signatures', () => {
   let bank: RunningBank;
   let partner: Partner;
   before(async () => {
@@ -40,24 +40,24 @@ describe('an independent implementation agrees', () => {
   });
   after(() => bank.close());
 
-  it("midtrans-client's signatures open the token and the inquiry", async () => {
+  it("the bank accepts midtrans-client's signatures for the token and the inquiry", async () => {
     const { SnapBi }: { SnapBi: MidtransSigner } = createRequire(import.meta.url)('midtrans-client');
     const time = partner.timestamp();
-    await assertTokenGiven(time, SnapBi.getAsymmetricSignatureSha256WithRsa(settings.clientKey, time, privateKeyPem));
+    await assertTokenIssued(time, SnapBi.getAsymmetricSignatureSha256WithRsa(settings.clientKey, time, privateKeyPem));
     const token = await partner.authorize();
     const { clientSecret } = settings;
     const signature = SnapBi.getSymmetricSignatureHmacSh512(token, ACCOUNT, 'post', EXTERNAL_PATH, clientSecret, time);
     await assertInquiryAnswered(time, signature);
   });
 
-  it("OpenSSL's signatures open the token and the inquiry", async (context) => {
+  it("the bank accepts OpenSSL's signatures for the token and the inquiry", async (context) => {
     if (spawnSync('openssl', ['version']).error !== undefined) {
       assert.notEqual(process.env['CI'], 'true', 'The openssl command is missing; CI must have it.');
-      context.skip('The openssl command is not installed, so nothing independent was compared here.');
+      context.skip('The openssl command is not installed, so its signatures were not compared.');
       return;
     }
     const time = partner.timestamp();
-    await assertTokenGiven(time, signWithPrivateKey(`${settings.clientKey}|${time}`));
+    await assertTokenIssued(time, signWithPrivateKey(`${settings.clientKey}|${time}`));
     const token = await partner.authorize();
     const bodyHash = openssl(['dgst', '-sha256', '-binary'], JSON.stringify(ACCOUNT)).toString('hex');
     const signed = ['POST', EXTERNAL_PATH, token, bodyHash, time].join(':');
@@ -65,7 +65,7 @@ describe('an independent implementation agrees', () => {
     await assertInquiryAnswered(time, signature.toString('base64'));
   });
 
-  async function assertTokenGiven(time: string, signature: string): Promise<void> {
+  async function assertTokenIssued(time: string, signature: string): Promise<void> {
     const answer = await partner.requestToken({ headers: { 'X-TIMESTAMP': time, 'X-SIGNATURE': signature } });
     assert.equal(answer.fields['responseCode'], '2007300');
   }

@@ -1,47 +1,48 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { createBankProcesses } from './bank-fleet.ts';
+import { eventually } from '../support/eventually.ts';
+import { createBankProcesses } from './bank-process.ts';
 import { fieldsOf, startNotificationReceiver } from './notified-bank.ts';
 import { advanceClock, orderTransfer, statusOf } from './transfers.ts';
 
-const fleet = createBankProcesses();
-after(() => fleet.endAll());
+const banks = createBankProcesses();
+after(() => banks.killAll());
 
-describe('the process of the bank, killed and started again', () => {
-  it('knows every transfer that it had answered, and takes none twice', async () => {
-    const journal = fleet.pathOf('answered.ndjson');
-    const bank = await fleet.start({ BANK_JOURNAL_FILE: journal });
-    const answered: string[] = [];
+describe('a bank process that is killed and restarted', () => {
+  it('retains every accepted transfer, and rejects its reference as a duplicate', async () => {
+    const journal = banks.pathOf('accepted.ndjson');
+    const bank = await banks.start({ BANK_JOURNAL_FILE: journal });
+    const accepted: string[] = [];
     const enough = Promise.withResolvers<void>();
-    // Orders go on until the bank is dead in the middle of them.
+    // Orders continue until the bank is killed while it handles them.
     const ordering = Promise.allSettled(
       Array.from({ length: 8 }, async (_, lane) => {
         for (let index = 0; ; index += 1) {
           await orderTransfer(bank.partner, `LANE-${lane}-${index}`, '2020');
-          if (answered.push(`LANE-${lane}-${index}`) === 100) enough.resolve();
+          if (accepted.push(`LANE-${lane}-${index}`) === 100) enough.resolve();
         }
       }),
     );
-    // Ends at the latest when every order has failed.
+    // Resolves at the latest when every order has failed.
     await Promise.race([enough.promise, ordering]);
-    await fleet.kill(bank);
+    await banks.kill(bank);
     await ordering;
-    assert.ok(answered.length >= 100);
+    assert.ok(accepted.length >= 100);
 
-    const again = await fleet.start({ BANK_JOURNAL_FILE: journal });
-    await advanceClock(again.baseUrl, 20);
-    for (const reference of answered) assert.equal(await statusOf(again.partner, reference), '00', reference);
-    await assert.rejects(orderTransfer(again.partner, answered[0] ?? '', '2020'), /4091801/);
-    await fleet.kill(again);
+    const restarted = await banks.start({ BANK_JOURNAL_FILE: journal });
+    await advanceClock(restarted.baseUrl, 20);
+    for (const reference of accepted) assert.equal(await statusOf(restarted.partner, reference), '00', reference);
+    await assert.rejects(orderTransfer(restarted.partner, accepted[0] ?? '', '2020'), /4091801/);
+    await banks.kill(restarted);
   });
 
-  it('keeps its pushes, sends what falls due later, and not what fell due meanwhile', async (context) => {
+  it('restores its clock, sends notifications due after the restart, and none that became due while it was down', async (context) => {
     const receiver = await startNotificationReceiver(context);
     const settings = {
-      BANK_JOURNAL_FILE: fleet.pathOf('notified.ndjson'),
+      BANK_JOURNAL_FILE: banks.pathOf('notified.ndjson'),
       BANK_NOTIFY_URL: receiver.notifyUrl.href,
     };
-    const bank = await fleet.start(settings);
+    const bank = await banks.start(settings);
     await advanceClock(bank.baseUrl, 60);
     await orderTransfer(bank.partner, 'SENT', '0001');
     await advanceClock(bank.baseUrl, 2);
@@ -49,31 +50,31 @@ describe('the process of the bank, killed and started again', () => {
     await orderTransfer(bank.partner, 'LATER', '2030');
     await orderTransfer(bank.partner, 'MISSED', '0001');
     const orderedAtMs = Date.now();
-    await fleet.kill(bank);
+    await banks.kill(bank);
 
-    // It falls due while no bank is there: two seconds of real time have to go by.
-    while (Date.now() < orderedAtMs + 2000) await new Promise((resolve) => setTimeout(resolve, 50));
-    const again = await fleet.start(settings);
-    assert.equal(await statusOf(again.partner, 'MISSED'), '00');
-    assert.equal(await statusOf(again.partner, 'LATER'), '03');
-    assert.equal((await advanceClock(again.baseUrl, 1800)).advanced_seconds, 1862);
+    // The notification becomes due while no bank runs: two seconds of real time have to pass.
+    await eventually('the notification is due', () => Date.now() >= orderedAtMs + 2000);
+    const restarted = await banks.start(settings);
+    assert.equal(await statusOf(restarted.partner, 'MISSED'), '00');
+    assert.equal(await statusOf(restarted.partner, 'LATER'), '03');
+    assert.equal((await advanceClock(restarted.baseUrl, 1800)).advanced_seconds, 1862);
     await receiver.untilReceived(2);
-    await orderTransfer(again.partner, 'MARKER', '0001');
-    await advanceClock(again.baseUrl, 2);
+    await orderTransfer(restarted.partner, 'MARKER', '0001');
+    await advanceClock(restarted.baseUrl, 2);
     await receiver.untilReceived(3);
     assert.deepEqual(
       receiver.requests.map((request) => fieldsOf(request)['originalPartnerReferenceNo']),
       ['SENT', 'LATER', 'MARKER'],
     );
-    await fleet.kill(again);
+    await banks.kill(restarted);
   });
 
-  it('without a journal knows nothing of before', async () => {
-    const bank = await fleet.start({});
+  it('retains no transfers without a journal', async () => {
+    const bank = await banks.start({});
     await orderTransfer(bank.partner, 'FORGOTTEN', '0001');
-    await fleet.kill(bank);
-    const again = await fleet.start({});
-    assert.equal(await statusOf(again.partner, 'FORGOTTEN'), '4043601');
-    await fleet.kill(again);
+    await banks.kill(bank);
+    const restarted = await banks.start({});
+    assert.equal(await statusOf(restarted.partner, 'FORGOTTEN'), '4043601');
+    await banks.kill(restarted);
   });
 });

@@ -24,7 +24,7 @@ function newFile(): string {
   return path.join(folder, `journal-${files}.ndjson`);
 }
 
-/** Transfers as the bank keeps them, without its HTTP. */
+/** The transfers of a bank, without its HTTP server. */
 function open(journalFile: string | null, realNow: () => number): Promise<Transfers> {
   let references = 0;
   const run = String(Math.random()).slice(2, 12);
@@ -46,7 +46,7 @@ function statusIn(transfers: Transfers, partnerReferenceNo: string): string | nu
 }
 
 describe('the journal', () => {
-  it('gives a restarted bank its transfers, references and clock back', async () => {
+  it('restores the transfers, references and clock of a restarted bank', async () => {
     const clock = createClock(START);
     const keys = rsaKeys();
     const settings = { ...partnerSettings(keys), journalFile: newFile() };
@@ -55,14 +55,14 @@ describe('the journal', () => {
     await before.authorize();
     await orderTransfer(before, 'FAST', '4309');
     const referenceNo = await orderTransfer(before, 'SLOW "ß\n\u2028', '2030');
-    const pushed = await advanceClock(first.baseUrl, 1700);
+    const advanced = await advanceClock(first.baseUrl, 1700);
     await first.close();
 
     const second = await startBank(settings, clock.now);
     try {
       const partner = createPartner(second.baseUrl, settings, keys, clock.now);
       await partner.authorize();
-      assert.deepEqual(await advanceClock(second.baseUrl, 0), pushed);
+      assert.deepEqual(await advanceClock(second.baseUrl, 0), advanced);
       assert.equal(await statusOf(partner, 'FAST'), '06 4031809');
       assert.equal(await statusOf(partner, 'SLOW "ß\n\u2028'), '03');
       await assert.rejects(orderTransfer(partner, 'FAST', '4309'), /4091801/);
@@ -78,7 +78,7 @@ describe('the journal', () => {
     }
   });
 
-  it('is one line of JSON for each transfer and each push, readable by its owner alone', async () => {
+  it('has one line of JSON for each transfer and each advance of the clock, readable only by its owner', async () => {
     const file = newFile();
     const transfers = await open(file, createClock(START).now);
     accept(transfers, 'ONE\nTWO');
@@ -96,7 +96,7 @@ describe('the journal', () => {
     assert.equal(statSync(file).mode & 0o777, 0o600);
   });
 
-  it('torn off at any byte gives back exactly the whole lines, and goes on after them', async () => {
+  it('truncated at any byte restores exactly the complete lines, and appends after them', async () => {
     const file = newFile();
     const { now } = createClock(START);
     const writing = await open(file, now);
@@ -108,18 +108,18 @@ describe('the journal', () => {
 
     for (let length = 0; length <= whole.length; length += 1) {
       writeFileSync(file, whole.subarray(0, length));
-      const torn = await open(file, now);
-      const known = ['ONE', 'TWO ß'].filter((name) => statusIn(torn, name) !== null);
+      const truncated = await open(file, now);
+      const known = ['ONE', 'TWO ß'].filter((name) => statusIn(truncated, name) !== null);
       assert.equal(known.length, ends.filter((end) => end <= length).length, `${length} bytes`);
-      assert.equal(accept(torn, 'NEXT'), 'accepted');
-      torn.close();
+      assert.equal(accept(truncated, 'NEXT'), 'accepted');
+      truncated.close();
       const again = await open(file, now);
       assert.equal(statusIn(again, 'NEXT'), '03', `${length} bytes`);
       again.close();
     }
   });
 
-  it('makes no transfer known that is 31 days old', async () => {
+  it('restores no transfer that is 31 days old', async () => {
     const file = newFile();
     const clock = createClock(START);
     const first = await open(file, clock.now);
@@ -134,7 +134,7 @@ describe('the journal', () => {
     second.close();
   });
 
-  it('starts no bank before the last transfer, although the machine’s clock has gone back', async () => {
+  it('restores a clock that is not before the last transfer, even if the machine’s clock went back', async () => {
     const file = newFile();
     const clock = createClock(START);
     const first = await open(file, clock.now);
@@ -147,7 +147,7 @@ describe('the journal', () => {
     second.close();
   });
 
-  it('is not taken for one when it is another file, and leaves that file as it is', async () => {
+  it('rejects a file that is not a journal, and does not change it', async () => {
     const journal = newFile();
     const transfers = await open(journal, createClock(START).now);
     accept(transfers, 'ONE');
@@ -176,7 +176,7 @@ describe('the journal', () => {
     }
   });
 
-  it('of ten thousand transfers is written and read within seconds', async () => {
+  it('writes and reads ten thousand transfers within 10 seconds', async () => {
     const file = newFile();
     const { now } = createClock(START);
     const startedAtMs = Date.now();
@@ -191,8 +191,8 @@ describe('the journal', () => {
 
   type Action =
     | { readonly kind: 'order'; readonly name: string; readonly ending: string }
-    | { readonly kind: 'pass'; readonly milliseconds: number }
-    | { readonly kind: 'push'; readonly seconds: number }
+    | { readonly kind: 'wait'; readonly milliseconds: number }
+    | { readonly kind: 'advance'; readonly seconds: number }
     | { readonly kind: 'restart'; readonly torn: string };
   const times = fc.constantFrom(0, 1, 2, 5, 20, 59, 1799, 1800, 31 * 24 * 60 * 60);
   const actions: fc.Arbitrary<Action> = fc.oneof(
@@ -201,37 +201,40 @@ describe('the journal', () => {
       name: fc.constantFrom('A', 'B', 'C', 'D', 'E', 'F'),
       ending: fc.constantFrom('0001', ...TRANSFER_SCENARIOS.map(({ ending }) => ending)),
     }),
-    fc.record({ kind: fc.constant('pass'), milliseconds: times.map((seconds) => seconds * 1000 - (seconds % 2)) }),
-    fc.record({ kind: fc.constant('push'), seconds: times }),
+    fc.record({ kind: fc.constant('wait'), milliseconds: times.map((seconds) => seconds * 1000 - (seconds % 2)) }),
+    fc.record({ kind: fc.constant('advance'), seconds: times }),
     fc.record({ kind: fc.constant('restart'), torn: fc.constantFrom('', '{"entry":"tra', '{"entry":"push","adva') }),
   );
 
-  it(`makes a bank that restarts answer like one that never stops (seed ${seed}; repeat with FC_SEED)`, async () => {
-    const property = fc.asyncProperty(fc.array(actions, { maxLength: 25 }), async (course) => {
+  it(`makes a restarted bank respond like one that never stopped (seed ${seed}; repeat with FC_SEED)`, async () => {
+    const property = fc.asyncProperty(fc.array(actions, { maxLength: 25 }), async (sequence) => {
       const clock = createClock(START);
       const file = newFile();
-      const steady = await open(null, clock.now);
+      const uninterrupted = await open(null, clock.now);
       let restarting = await open(file, clock.now);
-      for (const action of course) {
+      for (const action of sequence) {
         if (action.kind === 'order') {
-          assert.equal(accept(restarting, action.name, action.ending), accept(steady, action.name, action.ending));
-        } else if (action.kind === 'pass') {
+          assert.equal(
+            accept(restarting, action.name, action.ending),
+            accept(uninterrupted, action.name, action.ending),
+          );
+        } else if (action.kind === 'wait') {
           clock.advance(action.milliseconds);
-        } else if (action.kind === 'push') {
-          steady.advanceClock(action.seconds);
+        } else if (action.kind === 'advance') {
+          uninterrupted.advanceClock(action.seconds);
           restarting.advanceClock(action.seconds);
         } else {
           restarting.close();
           appendFileSync(file, action.torn);
           restarting = await open(file, clock.now);
         }
-        assert.deepEqual(restarting.clock(), steady.clock());
+        assert.deepEqual(restarting.clock(), uninterrupted.clock());
         for (const name of ['A', 'B', 'C', 'D', 'E', 'F']) {
-          assert.equal(statusIn(restarting, name), statusIn(steady, name), name);
+          assert.equal(statusIn(restarting, name), statusIn(uninterrupted, name), name);
         }
       }
       restarting.close();
-      steady.close();
+      uninterrupted.close();
       rmSync(file);
     });
     await fc.assert(property, { seed, numRuns: 200 });

@@ -8,23 +8,23 @@ import { INTERBANK_ORDER } from './transfers.ts';
 const NOON_MS = Date.parse('2026-11-21T12:00:00+07:00');
 const HOUR_MS = 60 * 60 * 1000;
 
-describe('what the bank remembers', () => {
-  it('of external ids are at least the latest of a generation, and at most two generations', () => {
+describe('the memory of the bank', () => {
+  it('retains at least the latest generation of external ids, and at most two generations', () => {
     const ids = createDailyIds(1000);
     for (let id = 0; id < 2000; id += 1) assert.ok(ids.claim(String(id), NOON_MS));
     for (let id = 1000; id < 2000; id += 1) assert.equal(ids.claim(String(id), NOON_MS), false);
     assert.ok(ids.claim('2000', NOON_MS));
-    assert.ok(ids.claim('0', NOON_MS), 'the oldest generation is forgotten');
+    assert.ok(ids.claim('0', NOON_MS), 'the oldest generation is dropped');
   });
 
-  it('of external ids does not leave the day', () => {
+  it('retains external ids for one day', () => {
     const ids = createDailyIds(1000);
     assert.ok(ids.claim('1', NOON_MS));
     assert.equal(ids.claim('1', NOON_MS + 12 * HOUR_MS - 1), false);
     assert.ok(ids.claim('1', NOON_MS + 12 * HOUR_MS));
   });
 
-  it('of tokens are the latest ones, up to a ceiling', () => {
+  it('retains the latest tokens, up to a limit', () => {
     const tokens = createTokens(HOUR_MS, 3);
     const issued = Array.from({ length: 4 }, () => tokens.issue(NOON_MS));
     assert.deepEqual(
@@ -33,14 +33,14 @@ describe('what the bank remembers', () => {
     );
   });
 
-  it('of tokens ends with their lifetime', () => {
+  it('retains tokens for their lifetime', () => {
     const tokens = createTokens(HOUR_MS);
     const token = tokens.issue(NOON_MS);
     assert.ok(tokens.isValid(token, NOON_MS + HOUR_MS - 1));
     assert.equal(tokens.isValid(token, NOON_MS + HOUR_MS), false);
   });
 
-  it('of transfers are the latest ones, up to a ceiling, by either reference', () => {
+  it('retains the latest transfers, up to a limit, by either reference', () => {
     const store = createTransferStore(3);
     const names = ['1', '2', '3', '4'];
     for (const name of names) {

@@ -9,16 +9,16 @@ import { advanceClock } from './transfers.ts';
 
 export const START = '2026-11-21T10:30:24+07:00';
 
-/** The HTTP status to answer with, or null to leave the bank waiting. */
+/** The HTTP status of the response, or null to send no response. */
 export type Reaction = (notification: ReceivedRequest) => number | null;
 
 export interface NotificationReceiver extends HttpReceiver {
   readonly notifyUrl: URL;
-  /** `latestTransactionStatus` of all notifications of a transfer so far, in the order in which they came. */
+  /** `latestTransactionStatus` of all notifications of a transfer so far, in the order of arrival. */
   statusesOf(partnerReferenceNo: string): unknown[];
 }
 
-/** A partner's listener for the bank's notifications. It closes with the test. */
+/** A partner's HTTP receiver for the bank's notifications. It closes with the test. */
 export async function startNotificationReceiver(
   context: TestContext,
   react: Reaction = () => 200,
@@ -43,14 +43,14 @@ export async function startNotificationReceiver(
 /** The body of a notification. */
 export const fieldsOf = ({ body }: ReceivedRequest): Readonly<Record<string, unknown>> => JSON.parse(body);
 
-/** Whether a notification is signed as the documentation says: symmetric, with an empty access token. */
+/** Whether a notification has the documented signature: symmetric, with an empty access token. */
 export function isSigned({ method, path, headers, body }: ReceivedRequest, { clientSecret }: BankSettings): boolean {
   const bodyHash = createHash('sha256').update(body).digest('hex');
   const signed = [method, path, '', bodyHash, headers['x-timestamp']].join(':');
   return createHmac('sha512', clientSecret).update(signed).digest('base64') === headers['x-signature'];
 }
 
-/** Its clock stands still unless `now` is given: time passes by pushes. */
+/** Unless `now` is given, the bank's real time stands still: only `advance` moves the clock of transfers. */
 export async function setUp(context: TestContext, options: { react?: Reaction; now?: () => number } = {}) {
   const receiver = await startNotificationReceiver(context, options.react);
   const { bank, partner, close } = await startBankWithPartner(options.now ?? createClock(START).now, {
@@ -58,5 +58,5 @@ export async function setUp(context: TestContext, options: { react?: Reaction; n
   });
   context.after(() => close());
   await partner.authorize();
-  return { receiver, partner, bank, push: (seconds: number) => advanceClock(bank.baseUrl, seconds) };
+  return { receiver, partner, bank, advance: (seconds: number) => advanceClock(bank.baseUrl, seconds) };
 }

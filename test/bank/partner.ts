@@ -1,5 +1,5 @@
-// The bank's partner, as the tests play it: it signs as SNAP BI says and sends over real HTTP.
-// It shares nothing with the bank's own code, so that a mistake there cannot hide here.
+// A partner of the bank for tests: it signs as SNAP BI requires and sends over real HTTP.
+// It shares no code with the bank, so that an error in the bank cannot hide here.
 
 import { createHash, createHmac, sign } from 'node:crypto';
 import { type RunningBank, startBank } from '../../apps/bank/src/server.ts';
@@ -17,14 +17,14 @@ export interface BankResponse {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** Headers to replace (a string) or to leave out (undefined). */
+/** Headers to replace (a string) or to omit (undefined). */
 export type HeaderChanges = Readonly<Record<string, string | undefined>>;
 
 export interface Change {
   readonly headers?: HeaderChanges;
-  /** Signed and sent as it stands, in place of the fields. */
+  /** Signed and sent unchanged, instead of the fields. */
   readonly bodyText?: string | Uint8Array<ArrayBuffer>;
-  /** Sent in place of the body that was signed. */
+  /** Sent instead of the body that was signed. */
   readonly bodySent?: string | Uint8Array<ArrayBuffer>;
   readonly signal?: AbortSignal;
 }
@@ -53,7 +53,7 @@ export interface Clock {
   readonly advance: (milliseconds: number) => void;
 }
 
-/** A clock that stands at a moment until a test moves it. */
+/** A clock that stands still until a test advances it. */
 export function createClock(start: string): Clock {
   let timeMs = Date.parse(start);
   return {
@@ -64,14 +64,14 @@ export function createClock(start: string): Clock {
   };
 }
 
-/** A change of one header; without a value the header is left out. */
+/** A change of one header; without a value the header is omitted. */
 export function withHeader(name: string, value?: string): Change {
   return { headers: { [name]: value } };
 }
 
 export type Partner = ReturnType<typeof createPartner>;
 
-/** A bank in this process together with its partner; `close` ends the bank. */
+/** A bank in this process and its partner; `close` stops the bank. */
 export async function startBankWithPartner(
   now: () => number = Date.now,
   changes: Partial<BankSettings> = {},
@@ -82,6 +82,7 @@ export async function startBankWithPartner(
   return { bank, partner: createPartner(bank.baseUrl, settings, keys, now), close: () => bank.close() };
 }
 
+/** Requests of the partner: `requestToken` and `authorize` for tokens, `send` for signed transaction requests. */
 export function createPartner(
   baseUrl: string,
   settings: BankSettings,
@@ -106,7 +107,7 @@ export function createPartner(
       'X-SIGNATURE': sign('RSA-SHA256', signed, keys.privateKey).toString('base64'),
     };
     const body = change.bodySent ?? change.bodyText ?? '{"grantType":"client_credentials"}';
-    return post(tokenPath, { ...headers, ...change.headers }, body, change.signal);
+    return post(baseUrl + tokenPath, { ...headers, ...change.headers }, body, change.signal);
   }
 
   async function authorize(change: Change = {}): Promise<string> {
@@ -122,7 +123,7 @@ export function createPartner(
       .digest('base64');
   }
 
-  /** An inquiry that is right in everything but what `change` says; the token comes from `authorise`. */
+  /** Sends a request that is valid except for what `change` replaces; the token comes from `authorize`. */
   async function send(endpoint: string, fields: object, change: Change = {}): Promise<BankResponse> {
     const body = change.bodyText ?? JSON.stringify(fields);
     const time = change.headers?.['X-TIMESTAMP'] ?? timestamp();
@@ -136,35 +137,35 @@ export function createPartner(
       'X-EXTERNAL-ID': String(externalIds),
       'CHANNEL-ID': settings.channelId,
     };
-    return post(endpoint, { ...headers, ...change.headers }, change.bodySent ?? body, change.signal);
-  }
-
-  async function post(
-    endpoint: string,
-    headers: HeaderChanges,
-    body: string | Uint8Array<ArrayBuffer>,
-    signal?: AbortSignal,
-  ): Promise<BankResponse> {
-    const present = Object.entries(headers).filter((entry): entry is [string, string] => entry[1] !== undefined);
-    const response = await fetch(baseUrl + endpoint, {
-      method: 'POST',
-      headers: present,
-      // Bytes, because fetch would add a Content-Type to a string.
-      body: typeof body === 'string' ? new TextEncoder().encode(body) : body,
-      signal: signal ?? AbortSignal.timeout(10_000),
-    });
-    const text = await response.text();
-    return { status: response.status, headers: response.headers, text, fields: parseFields(text) };
+    return post(baseUrl + endpoint, { ...headers, ...change.headers }, change.bodySent ?? body, change.signal);
   }
 
   return { settings, requestToken, authorize, send, timestamp, symmetricSignature };
+}
+
+async function post(
+  url: string,
+  headers: HeaderChanges,
+  body: string | Uint8Array<ArrayBuffer>,
+  signal?: AbortSignal,
+): Promise<BankResponse> {
+  const present = Object.entries(headers).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: present,
+    // Bytes, because fetch would add a Content-Type to a string.
+    body: typeof body === 'string' ? new TextEncoder().encode(body) : body,
+    signal: signal ?? AbortSignal.timeout(10_000),
+  });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, text, fields: parseFields(text) };
 }
 
 function parseFields(text: string): Readonly<Record<string, unknown>> {
   return text.startsWith('{') ? JSON.parse(text) : {};
 }
 
-/** HTTP status, response code and message in one line, for comparing. */
+/** HTTP status, response code and message in one line, for comparison. */
 export function outcomeOf(response: BankResponse): string {
   return [response.status, response.fields['responseCode'], response.fields['responseMessage']].join(' ');
 }

@@ -1,4 +1,4 @@
-// The table of transfers' courses, as the documentation has to print it.
+// The table of transfer scenarios, as docs/simulated-bank.md must contain it.
 
 import { SNAP_CASES } from '../../apps/bank/src/snap/response-codes.ts';
 import {
@@ -8,11 +8,17 @@ import {
   type TransferScenario,
 } from '../../apps/bank/src/transfers/scenario.ts';
 
-/** One line for each course, the usual one last. */
+/** One row for each scenario, the default one last. */
 export function scenarioRows(): string[] {
-  return [...TRANSFER_SCENARIOS, DEFAULT_SCENARIO].map((course) => {
-    const ending = course === DEFAULT_SCENARIO ? course.ending : `\`${course.ending}\``;
-    const cells = [ending, course.outcome, printSteps(course.inquiry), printReason(course), printNotifications(course)];
+  return [...TRANSFER_SCENARIOS, DEFAULT_SCENARIO].map((scenario) => {
+    const ending = scenario === DEFAULT_SCENARIO ? scenario.ending : `\`${scenario.ending}\``;
+    const cells = [
+      ending,
+      scenario.outcome,
+      printSteps(scenario.inquiry),
+      printReason(scenario),
+      printNotifications(scenario),
+    ];
     return `| ${cells.join(' | ')} |`.replaceAll('|  |', '| |');
   });
 }

@@ -8,21 +8,21 @@ const seed = Number(process.env['FC_SEED'] ?? Date.now() % 2 ** 31);
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 function fail(): never {
-  assert.fail('It ran.');
+  assert.fail('The item ran.');
 }
 
 function countTimers(): number {
   return process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
 }
 
-describe('what waits for its time', () => {
-  it(`comes out by time and, at the same time, in the order it came in (seed ${seed}; repeat with FC_SEED)`, () => {
-    // A number adds something due at that time, null takes the first out.
+describe('scheduled items', () => {
+  it(`are removed in order of due time, then in the order in which they were added (seed ${seed}; repeat with FC_SEED)`, () => {
+    // A number adds an item due at that time; null removes the first item.
     const actions = fc.array(fc.oneof({ weight: 2, arbitrary: fc.nat(20) }, fc.constant(null)), { maxLength: 200 });
-    const property = fc.property(actions, (course) => {
+    const property = fc.property(actions, (sequence) => {
       const queue = createDueQueue<number>();
       const model: { dueAtMs: number; item: number }[] = [];
-      for (const [item, dueAtMs] of course.entries()) {
+      for (const [item, dueAtMs] of sequence.entries()) {
         if (dueAtMs === null) {
           assert.equal(queue.takeFirst(), model.shift()?.item ?? null);
         } else {
@@ -36,7 +36,7 @@ describe('what waits for its time', () => {
     fc.assert(property, { seed, numRuns: 300 });
   });
 
-  it('takes one timer, however much it is, and none once it is closed', () => {
+  it('use one timer in total, and none once the schedule is closed', () => {
     const before = countTimers();
     const schedule = createSchedule<number>(() => 0, fail);
     for (let index = 10_000; index > 0; index -= 1) schedule.add(DAY_MS + index, index);
@@ -45,7 +45,7 @@ describe('what waits for its time', () => {
     assert.equal(countTimers() - before, 0);
   });
 
-  it('runs when its time has come, the earlier first, although it was added last', async () => {
+  it('run at their due time, the earlier first even if it was added last', async () => {
     const done = Promise.withResolvers<void>();
     const ran: string[] = [];
     const schedule = createSchedule<string>(Date.now, (item) => {
@@ -61,7 +61,7 @@ describe('what waits for its time', () => {
     schedule.close();
   });
 
-  it('sleeps quietly when it is further away than a timer reaches', async () => {
+  it('that are due later than the longest timeout do not wake the schedule repeatedly', async () => {
     let wakes = 0;
     const countWakes = () => {
       wakes += 1;
@@ -74,11 +74,11 @@ describe('what waits for its time', () => {
     near.add(Date.now() + 20, 'near');
     await promise;
     far.close();
-    // Too long a delay becomes one of 1 ms, which would have come round again and again by now.
+    // setTimeout replaces a too long delay by 1 ms, which would have fired many times by now.
     assert.ok(wakes <= 2, `${wakes} wakes`);
   });
 
-  it('does not run any more once it is closed, although its time has come', () => {
+  it('do not run after the schedule is closed, even if they are due', () => {
     let nowMs = 0;
     const schedule = createSchedule<string>(() => nowMs, fail);
     schedule.add(10, 'closed');

@@ -28,14 +28,14 @@ describe('the settings of the bank', () => {
     );
   });
 
-  it('keep no journal and send no notifications unless told to', () => {
+  it('enable no journal and no notifications by default', () => {
     const { journalFile, notifyUrl } = read({ BANK_JOURNAL_FILE: '', BANK_NOTIFY_URL: '' });
     assert.deepEqual({ journalFile, notifyUrl }, { journalFile: null, notifyUrl: null });
     assert.equal(read({ BANK_JOURNAL_FILE: 'bank.ndjson' }).journalFile, 'bank.ndjson');
   });
 
   for (const url of ['http://127.0.0.1:8080/notify?from=bank', 'http://127.8.9.10/', 'http://[::1]:8080/notify']) {
-    it(`take ${url} for notifications`, () => {
+    it(`accept ${url} for notifications`, () => {
       assert.equal(read({ BANK_NOTIFY_URL: url }).notifyUrl?.href, url);
     });
   }
@@ -54,7 +54,7 @@ describe('the settings of the bank', () => {
     '127.0.0.1:8080',
     '/notify',
   ]) {
-    it(`refuse ${url} for notifications`, () => {
+    it(`reject ${url} for notifications`, () => {
       assert.deepEqual(faultsOf({ BANK_NOTIFY_URL: url }), [
         'BANK_NOTIFY_URL must be an http URL at a loopback address, such as http://127.0.0.1:8080/notify.',
       ]);
@@ -74,20 +74,20 @@ describe('the settings of the bank', () => {
     ]);
   });
 
-  it('take a public key with escaped line ends', () => {
+  it('accept a public key with escaped line ends', () => {
     const escaped = ENVIRONMENT['BANK_CLIENT_PUBLIC_KEY']?.replaceAll('\n', String.raw`\n`);
     assert.ok(escaped?.includes(String.raw`\n`));
     assert.ok(read({ BANK_CLIENT_PUBLIC_KEY: escaped }).clientPublicKey.equals(read({}).clientPublicKey));
   });
 
-  it('refuse a private key where the public one belongs', () => {
+  it('reject a private key in place of the public one', () => {
     const pem = rsaKeys().privateKey.export({ type: 'pkcs8', format: 'pem' });
     assert.deepEqual(faultsOf({ BANK_CLIENT_PUBLIC_KEY: pem }), [
       'BANK_CLIENT_PUBLIC_KEY holds a private key: give the public one only, and replace the key pair.',
     ]);
   });
 
-  it('refuse a key that is not RSA of 2048 bits or more', () => {
+  it('reject a key that is not RSA of 2048 bits or more', () => {
     const weak = generateKeyPairSync('rsa', { modulusLength: 1024 }).publicKey;
     const curve = generateKeyPairSync('ed25519').publicKey;
     for (const key of [weak, curve]) {
@@ -100,14 +100,14 @@ describe('the settings of the bank', () => {
     ]);
   });
 
-  const productions: NodeJS.ProcessEnv[] = [
+  const productionEnvironments: NodeJS.ProcessEnv[] = [
     { NODE_ENV: 'production' },
     { NODE_ENV: ' Production' },
     { DATABASE_URL: 'postgres://tiba:hunter2@db/tiba' },
     { TIBA_RAILS_FILE: '/etc/tiba/rails.json' },
   ];
-  for (const production of productions) {
-    it(`refuse to be used next to ${Object.entries(production).join()}, without showing its value`, () => {
+  for (const production of productionEnvironments) {
+    it(`are rejected next to ${Object.entries(production).join()}, without showing its value`, () => {
       const [sentence = '', ...others] = faultsOf(production);
       assert.match(
         sentence,
@@ -118,7 +118,7 @@ describe('the settings of the bank', () => {
     });
   }
 
-  it('allow environments that are not production', () => {
+  it('are accepted in environments that are not production', () => {
     read({ NODE_ENV: 'test', DATABASE_URL: '' });
   });
 });

@@ -20,7 +20,7 @@ describe('the clock of transfers', () => {
   });
   after(() => close());
 
-  it('shows the real time until it is pushed, then what it was pushed by in all', async () => {
+  it('shows the real time plus the sum of all advances', async () => {
     assert.deepEqual(await advanceClock(bank.baseUrl, 0), { now: START, advanced_seconds: 0 });
     const first = await advanceClock(bank.baseUrl, 90);
     assert.deepEqual(first, { now: '2026-11-21T03:31:54.000Z', advanced_seconds: 90 });
@@ -29,14 +29,14 @@ describe('the clock of transfers', () => {
     assert.deepEqual(second, { now: '2026-11-21T04:01:55.500Z', advanced_seconds: 1890 });
   });
 
-  it('leaves the real time to timestamps, tokens and external ids', async () => {
+  it('does not affect timestamps, tokens and external ids, which use the real time', async () => {
     await advanceClock(bank.baseUrl, 7 * 24 * 60 * 60);
     const answer = await partner.requestToken();
     assert.equal(answer.status, 200);
     assert.equal(answer.headers.get('x-timestamp'), '2026-11-21T10:30:25+07:00');
-    // The token was issued before the push, and a week is more than its life.
-    await orderTransfer(partner, 'AFTER-PUSH', '0001');
-    assert.equal(await statusOf(partner, 'AFTER-PUSH'), '03');
+    // The token was issued before the advance, and a week is longer than its lifetime.
+    await orderTransfer(partner, 'AFTER-ADVANCE', '0001');
+    assert.equal(await statusOf(partner, 'AFTER-ADVANCE'), '03');
   });
 
   const malformed = [
@@ -52,7 +52,7 @@ describe('the clock of transfers', () => {
     `{"advance_seconds":${HUNDRED_YEARS_SECONDS + 1}}`,
     `{"advance_seconds":60,"note":"${'n'.repeat(16 * 1024)}"}`,
   ];
-  it('is not moved by a malformed push', async () => {
+  it('is not changed by a malformed request', async () => {
     const before = await advanceClock(bank.baseUrl, 0);
     for (const body of malformed) {
       const response = await sendToClock(bank.baseUrl, body);
@@ -62,7 +62,7 @@ describe('the clock of transfers', () => {
     assert.deepEqual(await advanceClock(bank.baseUrl, 0), before);
   });
 
-  it('is not moved by what a web page may send unasked', async () => {
+  it('is not changed by a content type that a web page can send without a CORS preflight', async () => {
     for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'application/jsonp']) {
       assert.equal((await sendToClock(bank.baseUrl, '{"advance_seconds":60}', type)).status, 415);
     }
@@ -72,22 +72,22 @@ describe('the clock of transfers', () => {
     assert.equal((await fetch(`${bank.baseUrl}/simulation/clock`)).status, 404);
   });
 
-  it('goes a hundred years at the most', async () => {
-    const { advanced_seconds: pushedSeconds } = await advanceClock(bank.baseUrl, 0);
-    await advanceClock(bank.baseUrl, HUNDRED_YEARS_SECONDS - pushedSeconds);
+  it('advances by a hundred years at most', async () => {
+    const { advanced_seconds: advancedSeconds } = await advanceClock(bank.baseUrl, 0);
+    await advanceClock(bank.baseUrl, HUNDRED_YEARS_SECONDS - advancedSeconds);
     assert.equal((await sendToClock(bank.baseUrl, '{"advance_seconds":1}')).status, 400);
   });
 });
 
-describe('a bank that listens at every address', () => {
-  it('hides the clock from all but this machine', async (context) => {
+describe('a bank that listens on all addresses', () => {
+  it('exposes the clock to this machine only', async (context) => {
     const { bank, close } = await startBankWithPartner(Date.now, { host: '0.0.0.0' });
     context.after(() => close());
     const { port } = new URL(bank.baseUrl);
     assert.equal((await sendToClock(`http://127.0.0.1:${port}`, '{"advance_seconds":0}')).status, 200);
     const address = outsideAddress();
     if (address === null) {
-      context.diagnostic('This machine has only loopback addresses: the other side was not tried over the network.');
+      context.diagnostic('This machine has only loopback addresses: access from another address was not tested.');
       return;
     }
     const response = await sendToClock(`http://${address}:${port}`, '{"advance_seconds":0}');
@@ -95,7 +95,7 @@ describe('a bank that listens at every address', () => {
     assert.deepEqual(await response.json(), { responseCode: '4040002', responseMessage: 'Invalid Routing' });
   });
 
-  it('tells loopback addresses from others', () => {
+  it('distinguishes loopback addresses from others', () => {
     for (const address of ['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1'])
       assert.ok(isLoopback(address), address);
     for (const address of ['10.0.0.1', '::ffff:10.0.0.1', 'fe80::1', '127::1', '', undefined]) {

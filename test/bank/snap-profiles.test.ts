@@ -17,9 +17,9 @@ const BI_FAST = {
 };
 const MANDIRI_BI_FAST = { switcher: 'BIFAST', inquiryType: '1', categoryPurpose: '51001' };
 
-/** The bank in one of its forms, and the right requests to it. */
+/** A profile of the bank, and valid requests to it. */
 interface ProfileFixture {
-  readonly form: BankProfileName;
+  readonly profile: BankProfileName;
   readonly token: string;
   readonly internal: string | null;
   readonly external: string;
@@ -29,7 +29,7 @@ interface ProfileFixture {
 }
 
 const STANDARD: ProfileFixture = {
-  form: 'snap',
+  profile: 'snap',
   token: '/v1.0/access-token/b2b',
   internal: '/v1.0/account-inquiry-internal',
   external: '/v1.0/account-inquiry-external',
@@ -40,18 +40,22 @@ const STANDARD: ProfileFixture = {
 
 const BCA: ProfileFixture = {
   ...STANDARD,
-  form: 'snap-bca',
+  profile: 'snap-bca',
   token: '/openapi/v1.0/access-token/b2b',
   internal: '/openapi/v1.0/account-inquiry-internal',
   external: '/openapi/v2.0/account-inquiry-external',
   headers: { 'CHANNEL-ID': '95051' },
   other: { ...STANDARD.other, additionalInfo: SWITCHER },
 };
-const BRI: ProfileFixture = { ...STANDARD, form: 'snap-bri', internal: '/intrabank/snap/v1.0/account-inquiryinternal' };
-const MANDIRI: ProfileFixture = { ...STANDARD, form: 'snap-mandiri' };
+const BRI: ProfileFixture = {
+  ...STANDARD,
+  profile: 'snap-bri',
+  internal: '/intrabank/snap/v1.0/account-inquiryinternal',
+};
+const MANDIRI: ProfileFixture = { ...STANDARD, profile: 'snap-mandiri' };
 const MIDTRANS: ProfileFixture = {
   ...STANDARD,
-  form: 'snap-midtrans',
+  profile: 'snap-midtrans',
   internal: null,
   other: { ...OTHER_ACCOUNT, beneficiaryBankCode: '0090010' },
 };
@@ -64,39 +68,39 @@ interface ProfileClient {
 
 async function startProfile(
   context: TestContext,
-  form: ProfileFixture,
+  fixture: ProfileFixture,
   changes: Partial<BankSettings> = {},
 ): Promise<ProfileClient> {
-  const settings = { ...partnerSettings(keys), profile: form.form, ...changes };
+  const settings = { ...partnerSettings(keys), profile: fixture.profile, ...changes };
   const bank = await startBank(settings);
   context.after(() => bank.close());
-  const partner = createPartner(bank.baseUrl, settings, keys, Date.now, form.token);
+  const partner = createPartner(bank.baseUrl, settings, keys, Date.now, fixture.token);
   const time = (): Record<string, string> =>
-    form.form === 'snap-midtrans' ? { 'X-TIMESTAMP': new Date().toISOString() } : {};
-  const change: Change = { headers: { ...form.headers, ...time() } };
+    fixture.profile === 'snap-midtrans' ? { 'X-TIMESTAMP': new Date().toISOString() } : {};
+  const change: Change = { headers: { ...fixture.headers, ...time() } };
   await partner.authorize({ headers: time() });
   const inquire = async (path: string, body: object, more: Change = {}): Promise<string> =>
     outcomeOf(await partner.send(path, body, { ...more, headers: { ...change.headers, ...more.headers } }));
   return {
-    own: (body = {}, more) => inquire(form.internal ?? STANDARD.internal ?? '', { ...form.own, ...body }, more),
-    other: (body = {}, more) => inquire(form.external, { ...form.other, ...body }, more),
-    at: (path) => inquire(path, form.other),
+    own: (body = {}, more) => inquire(fixture.internal ?? STANDARD.internal ?? '', { ...fixture.own, ...body }, more),
+    other: (body = {}, more) => inquire(fixture.external, { ...fixture.other, ...body }, more),
+    at: (path) => inquire(path, fixture.other),
   };
 }
 
 const withHeaders = (headers: Record<string, string>): Change => ({ headers });
 
-describe('the simulated bank in the form', () => {
-  for (const form of [STANDARD, BCA, BRI, MANDIRI, MIDTRANS]) {
-    it(`${form.form} answers what is right`, async (context) => {
-      const { own, other } = await startProfile(context, form);
+describe('the simulated bank with the profile', () => {
+  for (const fixture of [STANDARD, BCA, BRI, MANDIRI, MIDTRANS]) {
+    it(`${fixture.profile} accepts valid requests`, async (context) => {
+      const { own, other } = await startProfile(context, fixture);
       assert.equal(await other(), '200 2001600 Successful');
       const withoutOwn = '404 4040002 Invalid Routing';
-      assert.equal(await own(), form.internal === null ? withoutOwn : '200 2001500 Successful');
+      assert.equal(await own(), fixture.internal === null ? withoutOwn : '200 2001500 Successful');
     });
 
-    it(`${form.form} wants the ORIGIN that was agreed, if one was`, async (context) => {
-      const { other } = await startProfile(context, form, { origin: 'tiba.example' });
+    it(`${fixture.profile} requires the ORIGIN header if one is configured`, async (context) => {
+      const { other } = await startProfile(context, fixture, { origin: 'tiba.example' });
       assert.equal(await other(), '400 4001602 Invalid Mandatory Field {ORIGIN}');
       assert.equal(await other({}, withHeaders({ ORIGIN: 'else.example' })), '401 4011600 Unauthorized. [ORIGIN]');
       assert.equal(
@@ -111,7 +115,7 @@ describe('the simulated bank in the form', () => {
     const { own, other, at } = await startProfile(context, BCA);
     const format = (field: string): string => `400 4001601 Invalid Field Format {${field}}`;
     const missing = (field: string): string => `400 4001602 Invalid Mandatory Field {${field}}`;
-    const refused: readonly [Promise<string>, string][] = [
+    const rejections: readonly [Promise<string>, string][] = [
       [at('/v1.0/account-inquiry-external'), '404 4040002 Invalid Routing'],
       [at('/openapi/v1.0/account-inquiry-external'), '404 4040002 Invalid Routing'],
       [other({}, withHeaders({ 'CHANNEL-ID': '95221' })), '401 4011600 Unauthorized. [CHANNEL-ID]'],
@@ -136,7 +140,7 @@ describe('the simulated bank in the form', () => {
       [other({ beneficiaryAccountNo: '8888010410' }), '404 4041611 Invalid Account'],
       [other({ beneficiaryAccountNo: '8888010429' }), '404 4041602 Invalid Routing'],
     ];
-    for (const [outcome, expected] of refused) assert.equal(await outcome, expected);
+    for (const [outcome, expected] of rejections) assert.equal(await outcome, expected);
     assert.equal(
       await other({ beneficiaryAccountNo: '8'.repeat(34), additionalInfo: BI_FAST }),
       '200 2001600 Successful',
@@ -179,7 +183,7 @@ describe('the simulated bank in the form', () => {
     assert.equal(await other({}, withHeaders({ 'X-TIMESTAMP': '2026-11-21T03:30:24Z' })), format('X-TIMESTAMP'));
     assert.equal(await other({ beneficiaryBankCode: '009' }), format('beneficiaryBankCode'));
     assert.equal(await other({ beneficiaryBankCode: 'BNINIDJA' }), format('beneficiaryBankCode'));
-    // A bank that is not listed.
+    // A clearing code that is not listed.
     assert.equal(await other({ beneficiaryBankCode: '9990001' }), '400 4001600 Bad Request');
     assert.equal(await other({ beneficiaryAccountNo: '8'.repeat(21) }), format('beneficiaryAccountNo'));
     assert.equal(await other({ beneficiaryAccountNo: '8888010410' }), '403 4031618 Inactive Account');

@@ -14,7 +14,7 @@ import {
 const ACCOUNT = { beneficiaryAccountNo: '8888010001', partnerReferenceNo: '2020102900000000000001' };
 const START = '2026-11-21T10:30:24+07:00';
 
-describe('the headers of an inquiry', () => {
+describe('the headers of a transaction request', () => {
   const clock = createClock(START);
   let partner: Partner;
   let close: () => Promise<void>;
@@ -39,34 +39,42 @@ describe('the headers of an inquiry', () => {
     });
   }
 
-  const refusals: [guarantee: string, change: Change, outcome: string][] = [
-    ['allow only JSON', withHeader('Content-Type', 'text/plain'), '400 4001501 Invalid Field Format {Content-Type}'],
-    ['refuse an unknown token', withHeader('Authorization', 'Bearer unknown'), '401 4011501 Invalid Token (B2B)'],
+  const rejections: [guarantee: string, change: Change, outcome: string][] = [
     [
-      'refuse a scheme other than Bearer',
+      'must declare JSON as the content type',
+      withHeader('Content-Type', 'text/plain'),
+      '400 4001501 Invalid Field Format {Content-Type}',
+    ],
+    [
+      'must not have an unknown token',
+      withHeader('Authorization', 'Bearer unknown'),
+      '401 4011501 Invalid Token (B2B)',
+    ],
+    [
+      'must not have a scheme other than Bearer',
       withHeader('Authorization', 'Basic dGliYQ=='),
       '401 4011501 Invalid Token (B2B)',
     ],
-    ['refuse another partner', withHeader('X-PARTNER-ID', 'OTHER'), '401 4011500 Unauthorized. [X-PARTNER-ID]'],
-    ['refuse another channel', withHeader('CHANNEL-ID', '95051'), '401 4011500 Unauthorized. [CHANNEL-ID]'],
+    ['must not have another partner', withHeader('X-PARTNER-ID', 'OTHER'), '401 4011500 Unauthorized. [X-PARTNER-ID]'],
+    ['must not have another channel', withHeader('CHANNEL-ID', '95051'), '401 4011500 Unauthorized. [CHANNEL-ID]'],
     [
-      'refuse letters in X-EXTERNAL-ID',
+      'must not have letters in X-EXTERNAL-ID',
       withHeader('X-EXTERNAL-ID', '12a'),
       '400 4001501 Invalid Field Format {X-EXTERNAL-ID}',
     ],
     [
-      'refuse an X-EXTERNAL-ID of 37 digits',
+      'must not have an X-EXTERNAL-ID of 37 digits',
       withHeader('X-EXTERNAL-ID', '1'.repeat(37)),
       '400 4001501 Invalid Field Format {X-EXTERNAL-ID}',
     ],
   ];
-  for (const [guarantee, change, outcome] of refusals) {
+  for (const [guarantee, change, outcome] of rejections) {
     it(guarantee, async () => {
       assert.equal(outcomeOf(await partner.send(INTERNAL_PATH, ACCOUNT, change)), outcome);
     });
   }
 
-  it('allow an X-EXTERNAL-ID of 36 digits', async () => {
+  it('may have an X-EXTERNAL-ID of 36 digits', async () => {
     const answer = await partner.send(INTERNAL_PATH, ACCOUNT, withHeader('X-EXTERNAL-ID', '2'.repeat(36)));
     assert.equal(answer.status, 200);
   });
@@ -94,21 +102,21 @@ describe('X-TIMESTAMP', () => {
     '1795231824',
   ];
   for (const time of malformed) {
-    it(`is refused in the form ${time}`, async () => {
+    it(`is rejected in the format ${time}`, async () => {
       const answer = await partner.send(INTERNAL_PATH, ACCOUNT, withHeader('X-TIMESTAMP', time));
       assert.equal(outcomeOf(answer), '400 4001501 Invalid Field Format {X-TIMESTAMP}');
     });
   }
 
   for (const time of ['2026-11-21T10:35:24+07:00', '2026-11-21T10:25:24+07:00', '2026-11-21T03:35:24Z']) {
-    it(`is accepted at the edge of the tolerance, ${time}`, async () => {
+    it(`is accepted at the limit of the tolerance, ${time}`, async () => {
       const answer = await partner.send(INTERNAL_PATH, ACCOUNT, withHeader('X-TIMESTAMP', time));
       assert.equal(answer.status, 200);
     });
   }
 
   for (const time of ['2026-11-21T10:35:25+07:00', '2026-11-21T10:25:23+07:00', '2026-11-21T10:30:24Z']) {
-    it(`is refused beyond the tolerance, ${time}, although signed`, async () => {
+    it(`is rejected beyond the tolerance, ${time}, despite a valid signature`, async () => {
       const inquiry = await partner.send(INTERNAL_PATH, ACCOUNT, withHeader('X-TIMESTAMP', time));
       assert.equal(outcomeOf(inquiry), '401 4011500 Unauthorized. [X-TIMESTAMP]');
       const token = await partner.requestToken(withHeader('X-TIMESTAMP', time));
@@ -116,7 +124,7 @@ describe('X-TIMESTAMP', () => {
     });
   }
 
-  it('of an answer is the time in Jakarta, also when the request is refused', async () => {
+  it('of a response is the time in Jakarta, also when the request is rejected', async () => {
     const answer = await partner.send(INTERNAL_PATH, {}, withHeader('X-TIMESTAMP', 'never'));
     assert.equal(answer.headers.get('x-timestamp'), START);
     clock = createClock('2026-12-31T23:00:00Z');
@@ -134,7 +142,7 @@ describe('X-EXTERNAL-ID', () => {
   });
   after(() => close());
 
-  it('may be used once a day, whatever the service', async () => {
+  it('may be used once a day, across all services', async () => {
     const change = withHeader('X-EXTERNAL-ID', '777');
     assert.equal((await partner.send(INTERNAL_PATH, ACCOUNT, change)).status, 200);
     assert.equal(outcomeOf(await partner.send(INTERNAL_PATH, ACCOUNT, change)), '409 4091500 Conflict');
@@ -142,23 +150,23 @@ describe('X-EXTERNAL-ID', () => {
     assert.equal(outcomeOf(elsewhere), '409 4091600 Conflict');
   });
 
-  it('is a text: leading zeros make another one', async () => {
+  it('is compared as text: leading zeros make a different id', async () => {
     assert.equal((await partner.send(INTERNAL_PATH, ACCOUNT, withHeader('X-EXTERNAL-ID', '0777'))).status, 200);
   });
 
-  it('is used up by a signed request with a wrong body', async () => {
+  it('is used up by a signed request with an invalid body', async () => {
     const change = withHeader('X-EXTERNAL-ID', '778');
     assert.equal((await partner.send(INTERNAL_PATH, {}, change)).status, 400);
     assert.equal(outcomeOf(await partner.send(INTERNAL_PATH, ACCOUNT, change)), '409 4091500 Conflict');
   });
 
-  it('is not used up by a request whose signature is wrong', async () => {
+  it('is not used up by a request with an invalid signature', async () => {
     const forged = { headers: { 'X-EXTERNAL-ID': '779', 'X-SIGNATURE': 'forged' } };
     assert.equal((await partner.send(INTERNAL_PATH, ACCOUNT, forged)).status, 401);
     assert.equal((await partner.send(INTERNAL_PATH, ACCOUNT, withHeader('X-EXTERNAL-ID', '779'))).status, 200);
   });
 
-  it('may be used again when the day has changed in Jakarta', async () => {
+  it('may be used again on the next day in Jakarta', async () => {
     const change = withHeader('X-EXTERNAL-ID', '780');
     assert.equal((await partner.send(INTERNAL_PATH, ACCOUNT, change)).status, 200);
     clock.advance(9_999);

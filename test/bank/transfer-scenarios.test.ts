@@ -19,7 +19,8 @@ import {
 const DAY_SECONDS = 24 * 60 * 60;
 
 /**
- * What the inquiry says at these ages in seconds; written down here again, so that a slip in the bank's table shows.
+ * The status of the inquiry at these ages in seconds. Repeated here independently of the bank's table, so that an error
+ * in that table is detected.
  */
 const EXPECTED: Record<string, readonly [ageSeconds: number, status: string][]> = {
   '1234': [
@@ -135,8 +136,8 @@ const EXPECTED: Record<string, readonly [ageSeconds: number, status: string][]> 
   ],
 };
 
-describe('the course of a transfer', () => {
-  // It stands still: time passes by pushes alone.
+describe('the scenario of a transfer', () => {
+  // The real time stands still: only `advanceClock` moves the clock of transfers.
   const clock = createClock('2026-11-21T10:30:24+07:00');
   let bank: RunningBank;
   let partner: Partner;
@@ -147,19 +148,19 @@ describe('the course of a transfer', () => {
   });
   after(() => close());
 
-  for (const [ending, says] of Object.entries(EXPECTED)) {
-    it(`to an account that ends in ${ending} is ${says.map(([age, status]) => `${status} at ${age} s`).join(', ')}`, async () => {
-      await orderTransfer(partner, `COURSE-${ending}`, ending);
+  for (const [ending, statuses] of Object.entries(EXPECTED)) {
+    it(`to an account that ends in ${ending} is ${statuses.map(([age, status]) => `${status} at ${age} s`).join(', ')}`, async () => {
+      await orderTransfer(partner, `SCENARIO-${ending}`, ending);
       let ageSeconds = 0;
-      for (const [atSeconds, status] of says) {
+      for (const [atSeconds, status] of statuses) {
         await advanceClock(bank.baseUrl, atSeconds - ageSeconds);
         ageSeconds = atSeconds;
-        assert.equal(await statusOf(partner, `COURSE-${ending}`), status, `at ${atSeconds} s`);
+        assert.equal(await statusOf(partner, `SCENARIO-${ending}`), status, `at ${atSeconds} s`);
       }
     });
   }
 
-  it('is looked at here for every ending of the table', () => {
+  it('is tested here for every ending of the table', () => {
     const others = Object.keys(EXPECTED).filter((ending) => ending !== '1234');
     assert.deepEqual(others.sort(), TRANSFER_SCENARIOS.map(({ ending }) => ending).sort());
   });
@@ -172,7 +173,7 @@ describe('the course of a transfer', () => {
     assert.equal(await statusOf(partner, 'REAL-TIME'), '00');
   });
 
-  it('is never undone by a clock that goes back', async () => {
+  it('does not revert when the machine’s clock goes back', async () => {
     await orderTransfer(partner, 'BACK', '0001');
     clock.advance(2000);
     assert.equal(await statusOf(partner, 'BACK'), '00');
@@ -191,7 +192,7 @@ describe('the course of a transfer', () => {
     ['0410', '4031818'],
     ['0403', '4031805'],
   ] as const) {
-    it(`fails with ${code} for an account that inquiries refuse by its ending ${ending}`, async () => {
+    it(`fails with ${code} for an account that inquiries reject by its ending ${ending}`, async () => {
       await orderTransfer(partner, `REFUSED-${ending}`, ending);
       await advanceClock(bank.baseUrl, 2);
       assert.equal(await statusOf(partner, `REFUSED-${ending}`), `06 ${code}`);
@@ -228,7 +229,7 @@ describe('the course of a transfer', () => {
     assert.equal(fields['transactionStatusDesc'], 'Failed');
   });
 
-  it('is nothing that an inquiry about the account knows', async () => {
+  it('does not affect account inquiries', async () => {
     for (const { ending } of TRANSFER_SCENARIOS) {
       const internal = await partner.send(INTERNAL_PATH, { beneficiaryAccountNo: `888801${ending}` });
       const external = { beneficiaryBankCode: '002', beneficiaryAccountNo: `88880100${ending}` };
@@ -237,7 +238,7 @@ describe('the course of a transfer', () => {
     }
   });
 
-  it('is final at once for a thousand transfers, ordered and asked about within seconds', async () => {
+  it('is final for a thousand transfers after one advance, all within 20 seconds', async () => {
     const references = Array.from({ length: 1000 }, (_, index) => `MANY-${index}`);
     const startedAtMs = Date.now();
     for (let start = 0; start < references.length; start += 50) {
@@ -256,7 +257,7 @@ describe('the course of a transfer', () => {
 });
 
 describe('the documentation of the simulated bank', () => {
-  it('prints every course of a transfer as the bank has it', () => {
+  it('lists every transfer scenario as the bank defines it', () => {
     const text = readFileSync(new URL('../../docs/simulated-bank.md', import.meta.url), 'utf8');
     const [, section = ''] = text.split('### Endings');
     const rows = section

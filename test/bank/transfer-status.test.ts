@@ -72,7 +72,7 @@ describe('the transfer status inquiry', () => {
     }
   });
 
-  it('finds nothing under an unknown reference, a reference of the other kind, or two of different transfers', async () => {
+  it('finds no transfer by an unknown reference, a reference of the other kind, or references of two transfers', async () => {
     for (const references of [
       { originalPartnerReferenceNo: 'NEVER' },
       { originalPartnerReferenceNo: 'pay-18' },
@@ -85,20 +85,20 @@ describe('the transfer status inquiry', () => {
     }
   });
 
-  it('finds nothing under the code of another service', async () => {
+  it('finds no transfer with the code of another service', async () => {
     assert.equal(outcomeOf(await inquire({ serviceCode: '17' })), NOT_FOUND);
     assert.equal(outcomeOf(await inquire({ serviceCode: '22' })), NOT_FOUND);
     assert.equal(outcomeOf(await inquireStatus(partner, 'PAY-17', '18')), NOT_FOUND);
   });
 
-  it('needs a service code and a reference', async () => {
+  it('requires a service code and a reference', async () => {
     const noService = await inquire({ serviceCode: undefined });
     assert.equal(outcomeOf(noService), '400 4003602 Invalid Mandatory Field {serviceCode}');
     const noReference = await inquire({ originalPartnerReferenceNo: undefined });
     assert.equal(outcomeOf(noReference), '400 4003602 Invalid Mandatory Field {originalPartnerReferenceNo}');
   });
 
-  it('refuses malformed fields', async () => {
+  it('rejects malformed fields', async () => {
     for (const [field, value] of [
       ['originalPartnerReferenceNo', 'R'.repeat(65)],
       ['originalReferenceNo', 18],
@@ -114,13 +114,13 @@ describe('the transfer status inquiry', () => {
     }
   });
 
-  it('refuses an amount that is not the transfer’s, and takes the right one', async () => {
+  it('rejects an amount that differs from the transfer’s, and accepts the equal one', async () => {
     const wrong = await inquire({ amount: { value: '150000.01', currency: 'IDR' } });
     assert.equal(outcomeOf(wrong), '404 4043613 Invalid Amount');
     assert.equal((await inquire({ amount: { value: '150000.00', currency: 'IDR' } })).status, 200);
   });
 
-  it('is refused without a valid token or signature, and with an external id used before', async () => {
+  it('is rejected without a valid token or signature, and with an external id used before', async () => {
     const fields = { originalPartnerReferenceNo: 'PAY-18', serviceCode: '18' };
     const token = await partner.send(STATUS_PATH, fields, withHeader('Authorization', 'Bearer unknown'));
     assert.equal(outcomeOf(token), '401 4013601 Invalid Token (B2B)');
@@ -131,7 +131,7 @@ describe('the transfer status inquiry', () => {
     assert.equal(outcomeOf(await partner.send(STATUS_PATH, fields, used)), '409 4093600 Conflict');
   });
 
-  it('forgets a transfer when it is 31 days old, and lets its reference be used again', async () => {
+  it('finds no transfer that is 31 days old, whose reference may be used again', async () => {
     const secondsKept = 31 * 24 * 60 * 60;
     await orderTransfer(partner, 'OLD', '0001');
     await advanceClock(bank.baseUrl, secondsKept - 60);

@@ -18,13 +18,13 @@ describe('a transfer', () => {
   });
   after(() => close());
 
-  /** An order with a reference of its own, unless `changes` brings one. */
+  /** Sends an order with a new reference, unless `changes` has one. */
   function order(service: (typeof SERVICES)[number], changes: object = {}) {
     references += 1;
     return partner.send(service.path, { ...service.order, partnerReferenceNo: `REF-${references}`, ...changes });
   }
 
-  it('within the bank is taken with its reference (service 17)', async () => {
+  it('within the bank is accepted with its reference (service 17)', async () => {
     const answer = await partner.send(INTRABANK_PATH, INTRABANK_ORDER);
     const { referenceNo, ...others } = answer.fields;
     assert.equal(answer.status, 200);
@@ -40,7 +40,7 @@ describe('a transfer', () => {
     });
   });
 
-  it('to another bank is taken with its reference (service 18)', async () => {
+  it('to another bank is accepted with its reference (service 18)', async () => {
     const answer = await partner.send(INTERBANK_PATH, INTERBANK_ORDER);
     const { referenceNo, ...others } = answer.fields;
     assert.equal(answer.status, 200);
@@ -60,7 +60,7 @@ describe('a transfer', () => {
     const { service, path } = each;
 
     for (const field of Object.keys(each.order)) {
-      it(`is refused without ${field} (service ${service})`, async () => {
+      it(`is rejected without ${field} (service ${service})`, async () => {
         for (const missing of [undefined, null, '']) {
           const answer = await order(each, { [field]: missing });
           assert.equal(outcomeOf(answer), `400 400${service}02 Invalid Mandatory Field {${field}}`);
@@ -69,7 +69,7 @@ describe('a transfer', () => {
     }
 
     for (const part of ['value', 'currency'] as const) {
-      it(`is refused without the ${part} of its amount (service ${service})`, async () => {
+      it(`is rejected without the ${part} of its amount (service ${service})`, async () => {
         const answer = await order(each, { amount: { ...each.order.amount, [part]: undefined } });
         assert.equal(outcomeOf(answer), `400 400${service}02 Invalid Mandatory Field {amount.${part}}`);
       });
@@ -84,7 +84,7 @@ describe('a transfer', () => {
       ['additionalInfo', 'teller', []],
     ];
     for (const [field, ...values] of malformed) {
-      it(`is refused with a malformed ${field} (service ${service})`, async () => {
+      it(`is rejected with a malformed ${field} (service ${service})`, async () => {
         for (const value of values) {
           const outcome = outcomeOf(await order(each, { [field]: value }));
           assert.equal(outcome, `400 400${service}01 Invalid Field Format {${field}}`, JSON.stringify(value));
@@ -92,7 +92,7 @@ describe('a transfer', () => {
       });
     }
 
-    it(`is refused with an amount that is not rupiah with two decimals (service ${service})`, async () => {
+    it(`is rejected with an amount that is not rupiah with two decimals (service ${service})`, async () => {
       for (const value of [
         150_000,
         '150000',
@@ -113,7 +113,7 @@ describe('a transfer', () => {
       }
     });
 
-    it(`of nothing is refused, the largest amount is taken to the last sen (service ${service})`, async () => {
+    it(`of zero is rejected, and the largest amount is accepted exactly (service ${service})`, async () => {
       const none = await order(each, { amount: { value: '0.00', currency: 'IDR' } });
       assert.equal(outcomeOf(none), `404 404${service}13 Invalid Amount`);
       const amount = { value: `${'9'.repeat(16)}.99`, currency: 'IDR' };
@@ -122,15 +122,15 @@ describe('a transfer', () => {
       assert.deepEqual(all.fields['amount'], amount);
     });
 
-    it(`is refused without a valid token, signature, timestamp or external id (service ${service})`, async () => {
-      const refusals = [
+    it(`is rejected without a valid token, signature, timestamp or external id (service ${service})`, async () => {
+      const rejections = [
         [withHeader('Authorization', 'Bearer unknown'), `401 401${service}01 Invalid Token (B2B)`],
         [withHeader('X-SIGNATURE', 'forged'), `401 401${service}00 Unauthorized. [Signature]`],
         [withHeader('X-TIMESTAMP', '2020-01-01T00:00:00Z'), `401 401${service}00 Unauthorized. [X-TIMESTAMP]`],
         [withHeader('X-EXTERNAL-ID', 'abc'), `400 400${service}01 Invalid Field Format {X-EXTERNAL-ID}`],
         [withHeader('X-EXTERNAL-ID'), `400 400${service}02 Invalid Mandatory Field {X-EXTERNAL-ID}`],
       ] as const;
-      for (const [change, outcome] of refusals) {
+      for (const [change, outcome] of rejections) {
         assert.equal(outcomeOf(await partner.send(path, each.order, change)), outcome);
       }
       const used = withHeader('X-EXTERNAL-ID', `9900${service}`);
@@ -138,13 +138,13 @@ describe('a transfer', () => {
       assert.equal(outcomeOf(await partner.send(path, each.order, used)), `409 409${service}00 Conflict`);
     });
 
-    it(`is refused when its body is no JSON object (service ${service})`, async () => {
+    it(`is rejected when its body is not a JSON object (service ${service})`, async () => {
       for (const bodyText of ['', '[]', '{"amount":']) {
         assert.equal(outcomeOf(await partner.send(path, {}, { bodyText })), `400 400${service}00 Bad Request`);
       }
     });
 
-    it(`with a reference used before is refused, whatever else it says, and in either service (${service})`, async () => {
+    it(`with a used reference is rejected, with the same or other fields, in either service (${service})`, async () => {
       const partnerReferenceNo = `TWICE-${service}`;
       assert.equal((await order(each, { partnerReferenceNo })).status, 200);
       const changed = { partnerReferenceNo, amount: { value: '1.00', currency: 'IDR' } };
@@ -156,14 +156,14 @@ describe('a transfer', () => {
       }
     });
 
-    it(`that was refused leaves its reference free (service ${service})`, async () => {
+    it(`that was rejected does not use up its reference (service ${service})`, async () => {
       const partnerReferenceNo = `FREE-${service}`;
       assert.equal((await order(each, { partnerReferenceNo, sourceAccountNo: '' })).status, 400);
       assert.equal((await order(each, { partnerReferenceNo })).status, 200);
     });
   }
 
-  it('ordered fifty times at once under one reference is taken once', async () => {
+  it('ordered fifty times concurrently with one reference is accepted once', async () => {
     const answers = await Promise.all(
       Array.from({ length: 50 }, () => order(SERVICES[1], { partnerReferenceNo: 'RACE' })),
     );
@@ -171,7 +171,7 @@ describe('a transfer', () => {
     assert.equal(answers.filter(({ fields }) => fields['responseCode'] === '4091801').length, 49);
   });
 
-  it('to another bank needs a name of at most 100 characters and a code of a bank', async () => {
+  it('to another bank requires a name of at most 100 characters and a bank code', async () => {
     const [, interbank] = SERVICES;
     assert.equal((await order(interbank, { beneficiaryAccountName: 'Ñ'.repeat(100) })).status, 200);
     const longName = await order(interbank, { beneficiaryAccountName: 'N'.repeat(101) });

@@ -1,4 +1,4 @@
-// Transfers, as the bank's partner orders and follows them in the tests.
+// Helpers of the tests that order transfers and inquire their status.
 
 import assert from 'node:assert/strict';
 import { type BankResponse, type Partner } from './partner.ts';
@@ -7,7 +7,7 @@ export const INTRABANK_PATH = '/v1.0/transfer-intrabank';
 export const INTERBANK_PATH = '/v1.0/transfer-interbank';
 export const STATUS_PATH = '/v1.0/transfer/status';
 
-/** A right body of service 17. */
+/** A valid body of service 17. */
 export const INTRABANK_ORDER = {
   partnerReferenceNo: 'PAY-17',
   amount: { value: '150000.00', currency: 'IDR' },
@@ -16,7 +16,7 @@ export const INTRABANK_ORDER = {
   transactionDate: '2026-11-21T10:30:24+07:00',
 } as const;
 
-/** A right body of service 18. */
+/** A valid body of service 18. */
 export const INTERBANK_ORDER = {
   ...INTRABANK_ORDER,
   partnerReferenceNo: 'PAY-18',
@@ -41,7 +41,7 @@ export function inquireStatus(partner: Partner, partnerReferenceNo: string, serv
   return partner.send(STATUS_PATH, { originalPartnerReferenceNo: partnerReferenceNo, serviceCode });
 }
 
-/** `latestTransactionStatus`, followed by `previousResponseCode` where there is one; the code of a refused inquiry. */
+/** `latestTransactionStatus`, followed by `previousResponseCode` where there is one; `responseCode` of a rejected inquiry. */
 export async function statusOf(partner: Partner, partnerReferenceNo: string): Promise<string> {
   const { status, fields } = await inquireStatus(partner, partnerReferenceNo);
   if (status !== 200) return String(fields['responseCode']);
@@ -53,7 +53,7 @@ export interface ClockResponse {
   readonly advanced_seconds: number;
 }
 
-/** Pushes the clock of transfers. */
+/** Advances the clock of transfers. */
 export async function advanceClock(baseUrl: string, seconds: number): Promise<ClockResponse> {
   const response = await sendToClock(baseUrl, JSON.stringify({ advance_seconds: seconds }));
   assert.equal(response.status, 200);

@@ -12,8 +12,9 @@ export interface XmlElement {
 
 const DECLARATION = /^<\?xml version="1\.0" encoding="UTF-8"\?>\s*/;
 // A tag with its slashes and attributes, or text. Comments, CDATA, processing instructions and DOCTYPE do not match.
-const TOKEN =
-  /<(?<closing>\/?)(?<name>[A-Za-z][A-Za-z0-9.]*)(?<attributes>(?:\s+[A-Za-z:]+="[^"<&]*")*)\s*(?<empty>\/?)>|(?<text>[^<]+)/y;
+const ATTRIBUTES = /(?<attributes>(?:\s+[A-Za-z:]+="[^"<&]*")*)/.source;
+const TAG = `<(?<closing>/?)(?<name>[A-Za-z][A-Za-z0-9.]*)${ATTRIBUTES}${String.raw`\s*`}(?<empty>/?)>`;
+const TOKEN = new RegExp(`${TAG}|(?<text>[^<]+)`, 'y');
 const ENTITY = /&(?:(?<name>amp|lt|gt|quot|apos);)?/g;
 const CHARACTERS: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
