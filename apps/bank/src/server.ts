@@ -80,14 +80,14 @@ const closingConnection = (response: BankResponse): BankResponse => ({
   headers: { ...response.headers, Connection: 'close' },
 });
 
-function send(bank: Bank, response: ServerResponse, body: BankResponse): void {
-  response.writeHead(body.status, {
-    'Content-Type': body.contentType,
-    'Content-Length': Buffer.byteLength(body.body),
+function send(bank: Bank, response: ServerResponse, result: BankResponse): void {
+  response.writeHead(result.status, {
+    'Content-Type': result.contentType,
+    'Content-Length': Buffer.byteLength(result.body),
     'X-TIMESTAMP': formatJakartaTime(bank.now()),
-    ...body.headers,
+    ...result.headers,
   });
-  response.end(body.body);
+  response.end(result.body);
 }
 
 function baseUrlOf(server: Server, host: string): string {

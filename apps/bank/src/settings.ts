@@ -174,8 +174,8 @@ function findProductionFault(environment: NodeJS.ProcessEnv): string | null {
   if (variables.length === 0) return null;
   return (
     `The simulated bank refuses to start next to a production configuration (${variables.join(', ')}), because it ` +
-    'invents account holders that real payments must never rely on. Start it in an environment without NODE_ENV=production, ' +
-    'DATABASE_URL and TIBA_RAILS_FILE.'
+    'invents account holders that real payments must never rely on. Start it in an environment without ' +
+    'NODE_ENV=production, DATABASE_URL and TIBA_RAILS_FILE.'
   );
 }
 

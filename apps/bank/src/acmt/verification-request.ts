@@ -96,7 +96,7 @@ const requestRule = (version: Version): ElementRule =>
   );
 
 /** The rule of one element: the text that it holds, or its child elements, all mandatory and in this order. */
-export type ElementRule =
+type ElementRule =
   | { readonly name: string; readonly text: Pick<RegExp, 'test'> }
   | { readonly name: string; readonly content: readonly ElementRule[] };
 

@@ -8,7 +8,7 @@ import { reject, type ServiceCode, SNAP_CASES, succeed } from './response-codes.
 import type { SnapRules } from './rules/rules.ts';
 
 /** What differs between the internal and the external account inquiry. */
-export interface AccountInquiry {
+interface AccountInquiry {
   readonly service: '15' | '16';
   /** Rules of the fields that only this inquiry has. */
   readonly rules: readonly FieldRule[];
@@ -108,9 +108,7 @@ function additionalInfoOf(fields: BodyFields): BodyFields {
   return isObject(info) ? info : {};
 }
 
-/**
- * The rejection for the first broken rule of `additionalInfo`, or of the account number that it determines, or null.
- */
+/** The rejection for the first broken rule of `additionalInfo` or of the account number; null if there is none. */
 function checkInquiryInfo(service: ServiceCode, fields: BodyFields, { info: rules }: SnapRules): BankResponse | null {
   const info = additionalInfoOf(fields);
   if (rules.mandatory && Object.keys(info).length === 0) {

@@ -82,7 +82,7 @@ function post(url: URL, message: Message, timeoutMs: number, signal: AbortSignal
 }
 
 /** Limits the number of concurrent tasks; the others wait in a queue. */
-export interface Slots {
+interface Slots {
   run<Result>(task: () => Promise<Result>): Promise<Result>;
 }
 

@@ -19,7 +19,7 @@ import { reject, SNAP_CASES, succeed } from './response-codes.ts';
 import type { SnapRules } from './rules/rules.ts';
 
 /** What differs between the intrabank and the interbank transfer. */
-export interface TransferOperation {
+interface TransferOperation {
   readonly service: TransferService;
   /** Rules of the fields that only this service has. */
   readonly rules: readonly FieldRule[];
