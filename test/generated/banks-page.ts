@@ -3,7 +3,10 @@ import type { Bank } from '../../apps/server/src/domain/bank.ts';
 const startMark = '<!-- banks:start -->\n';
 const endMark = '<!-- banks:end -->\n';
 
-/** Replaces the table between the marks of the page and leaves the prose around it. @throws Error when a mark is missing. */
+/**
+ * Replaces the table between the marks of the page and leaves the prose around it.
+ * @throws Error when a mark is missing
+ */
 export function renderBanksPage(page: string, banks: readonly Bank[]): string {
   const start = page.indexOf(startMark);
   const end = page.indexOf(endMark);

@@ -11,8 +11,9 @@ export function renderConfigurationPage(): string {
 
 This page is generated from \`apps/server/src/config.ts\`: change it there, then run \`npm run generate\`.
 
-\`npm start\`, the sandbox, needs no setting. \`npm run serve\`, production, requires these settings and reports all faults at once:
-\`DATABASE_URL\` (or \`TIBA_DATA_DIR\` for the embedded PostgreSQL), \`TIBA_PUBLIC_URL\`, \`TIBA_SECRET_KEY\`, \`TIBA_RAILS_FILE\`.
+\`npm start\`, the sandbox, needs no setting. \`npm run serve\`, production, requires \`DATABASE_URL\` (or
+\`TIBA_DATA_DIR\` for the embedded PostgreSQL), \`TIBA_PUBLIC_URL\`, \`TIBA_SECRET_KEY\` and \`TIBA_RAILS_FILE\`, and
+reports all faults at once.
 
 | variable | default | meaning |
 |---|---|---|

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 
 /**
  * Hand-written pairs of names: the expected name, the name at the bank, and whether a fair reader considers them the
- * same person or company. `pairs/` has a file for each kind; `held-out.tsv` was written together with them and was not used
- * while the rules were developed.
+ * same person or company. `pairs/` has a file for each kind; `held-out.tsv` was written together with them and was not
+ * used while the rules were developed.
  */
 export interface Pair {
   readonly kind: string;

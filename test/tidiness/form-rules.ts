@@ -13,8 +13,8 @@ const fileLength: Rule = {
 };
 
 const COLUMNS_MAX = 120;
-/** In a page: a row of a table, a heading, a link and a command cannot be broken. */
-const UNBREAKABLE = /^\s*\||^#|https?:\/\/\S{60}|^\s*(?:[-*] )?\[[^\]]*\]\([^)]*\)|^\s*(?:curl|npx|npm) /;
+/** In a page: a row of a table, a heading, a link, a message and a command cannot be broken. */
+const UNBREAKABLE = /^\s*\||^#|^\s*\{"|https?:\/\/\S{60}|^\s*(?:[-*] )?\[[^\]]*\]\([^)]*\)|^\s*(?:curl|npx|npm) /;
 /** A text is as long as it is: the name of a test, a fixture. */
 const LITERALS = /'(?:\\.|[^'\\])*'|`(?:\\.|[^`\\])*`?|"(?:\\.|[^"\\])*"|\/(?:\\.|[^/\\\s])+\/[a-z]*/g;
 

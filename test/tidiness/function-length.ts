@@ -20,8 +20,8 @@ interface Diagnostic {
 }
 
 /**
- * The functions in these files and folders with more lines than that, as oxlint counts them: from the first to the last,
- * functions inside included. A suite that holds tests is no function in this sense.
+ * The functions in these files and folders with more lines than that, as oxlint counts them: from the first to the
+ * last, functions inside included. A suite that holds tests is no function in this sense.
  */
 export function findLongFunctions(paths: readonly string[]): LongFunction[] {
   const directory = mkdtempSync(path.join(tmpdir(), 'tiba-tidiness-'));

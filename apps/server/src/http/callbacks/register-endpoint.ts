@@ -59,7 +59,9 @@ export function registerEndpoint(
     const endpoint = await insertEndpoint(database, created, ENDPOINTS_MAX);
     if (endpoint === null) {
       throw new ApiError('ENDPOINT_LIMIT_REACHED', {
-        message: `You already have ${ENDPOINTS_MAX} callback endpoints, the maximum: change the url of one you do not need`,
+        message:
+          `You already have ${ENDPOINTS_MAX} callback endpoints, the maximum: ` +
+          'change the url of one you do not need',
       });
     }
     request.logFields = { endpoint: endpointId };
