@@ -49,7 +49,7 @@ test('a callback is sent again with the same id when its process is killed befor
   const [other] = await setup.succeed(1);
   await receiver.untilReceived(2);
   assert.deepEqual(receiver.requests.map(webhookId), [id, other]);
-  setup.clock.advance(LEASE_MS);
+  await setup.clock.advance(LEASE_MS);
   await wakeDueEndpoints();
   const [first, , again] = await receiver.untilReceived(3);
   assert.ok(again !== undefined);
@@ -79,7 +79,7 @@ test('a callback is sent again with the same id when its process is killed befor
   await kill(child);
 
   receiver.respond = respondWith(200);
-  setup.clock.advance(LEASE_MS);
+  await setup.clock.advance(LEASE_MS);
   const { wakeDueEndpoints } = setup.startDispatcher(context);
   await wakeDueEndpoints();
   const [, again] = await receiver.untilReceived(2);
@@ -115,7 +115,7 @@ test('no delivery is lost when PostgreSQL closes every connection again and agai
     await cut();
   }
   await eventually('all to be delivered', async () => {
-    setup.clock.advance(500);
+    await setup.clock.advance(500);
     const found = await setup.deliveriesTo(endpoint).catch(() => []);
     return found.length >= expected.size && found.every(({ state }) => state === 'delivered');
   });

@@ -60,7 +60,7 @@ test('a delivery that always fails is exhausted after ten attempts on the schedu
     const plannedMs = ATTEMPT_DELAYS_MS[attempt] ?? 0;
     const delayMs = delayOf(delivery);
     assert.ok(delayMs >= plannedMs * 0.9 - 2 && delayMs <= plannedMs * 1.1 + 2, `${delayMs} ms after ${attempt}`);
-    setup.clock.advance(delayMs);
+    await setup.clock.advance(delayMs);
     await wakeDueEndpoints();
   }
   assert.equal(receiver.requests.length, 10);
@@ -76,9 +76,9 @@ test('a delivery that always fails is exhausted after ten attempts on the schedu
 test('a delivery is not sent before it is due', async (context) => {
   const { receiver, endpoint, wakeDueEndpoints } = await begin(context, respondWith(500));
   await setup.untilAttempts(endpoint, 1);
-  setup.clock.advance(5.5 * SECOND_MS);
+  await setup.clock.advance(5.5 * SECOND_MS);
   const failedTwice = only(await setup.untilAttempts(endpoint, 2));
-  setup.clock.advance(delayOf(failedTwice) - 20 * SECOND_MS);
+  await setup.clock.advance(delayOf(failedTwice) - 20 * SECOND_MS);
   await wakeDueEndpoints();
   await setup.succeed(1);
   // A newer delivery that is due arrives; the one that is not due was not sent before it.
@@ -152,7 +152,7 @@ test('410 disables the endpoint, is logged for the operator, and stops all callb
 
   // New events create no deliveries for it, and its pending delivery stays unsent.
   await setup.succeed(1);
-  setup.clock.advance(DAY_MS);
+  await setup.clock.advance(DAY_MS);
   const healthy = await startCallbackReceiver(context);
   await setup.addEndpoint(healthy.callbackUrl);
   await setup.succeed(1);
@@ -168,7 +168,7 @@ test('failing_since is set by the first failure and cleared by a success', async
   const { failing_since: failingSince } = await setup.endpointState(endpoint);
   assert.ok(Math.abs((failingSince?.getTime() ?? 0) - (first.results[0]?.ended_ms ?? 0)) < 5);
 
-  setup.clock.advance(6 * SECOND_MS);
+  await setup.clock.advance(6 * SECOND_MS);
   await wakeDueEndpoints();
   await setup.untilAttempts(endpoint, 2);
   assert.deepEqual((await setup.endpointState(endpoint)).failing_since, failingSince);
@@ -182,12 +182,12 @@ test('failing_since is set by the first failure and cleared by a success', async
 test('an endpoint that has failed for five days is disabled by its next failure, not earlier', async (context) => {
   const { endpoint } = await begin(context, respondWith(500));
   await setup.untilAttempts(endpoint, 1);
-  setup.clock.advance(5 * DAY_MS - 60 * SECOND_MS);
+  await setup.clock.advance(5 * DAY_MS - 60 * SECOND_MS);
   await setup.succeed(1);
   await setup.untilAttempts(endpoint, 2);
   assert.equal((await setup.endpointState(endpoint)).disabled_reason, null);
 
-  setup.clock.advance(60 * SECOND_MS);
+  await setup.clock.advance(60 * SECOND_MS);
   await setup.succeed(1);
   await eventually(
     'the endpoint to be disabled',
@@ -199,14 +199,14 @@ test('an endpoint that has failed for five days is disabled by its next failure,
 test('a success in between restarts the five days', async (context) => {
   const { endpoint, receiver } = await begin(context, respondWith(500));
   await setup.untilAttempts(endpoint, 1);
-  setup.clock.advance(4 * DAY_MS);
+  await setup.clock.advance(4 * DAY_MS);
   receiver.respond = respondWith(200);
   await setup.succeed(1);
   await eventually('the success', async () =>
     (await setup.deliveriesTo(endpoint)).some(({ state }) => state === 'delivered'),
   );
   receiver.respond = respondWith(500);
-  setup.clock.advance(2 * DAY_MS);
+  await setup.clock.advance(2 * DAY_MS);
   await setup.succeed(1);
   await eventually('another failure', async () => (await setup.endpointState(endpoint)).failing_since !== null);
   assert.equal((await setup.endpointState(endpoint)).disabled_reason, null);

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
-import { after, before, test } from 'node:test';
+import { after, before, type TestContext, test } from 'node:test';
 import { changeClient } from '../../apps/server/src/postgres/clients.ts';
 import { eventually } from '../support/eventually.ts';
+import { neverRespond, respondWith } from '../support/http-receiver.ts';
 import { type DeliverySetup, setUpDeliveries } from './delivery-setup.ts';
-import { startCallbackReceiver } from './webhook.ts';
+import { startCallbackReceiver, webhookId } from './webhook.ts';
 
 /** Each test is named for a defect that it prevents. */
 
@@ -74,5 +75,53 @@ test('an attempt that was in flight during a replay does not undo it', async (co
   assert.equal(delivery?.state, 'pending');
   const minutes = ((delivery?.next_attempt_at.getTime() ?? 0) - Date.now()) / 60_000;
   assert.ok(minutes > 50 && minutes < 61, `the replay's due time is kept: ${minutes} minutes`);
+  await disableAll();
+});
+
+const DAY_MS = 24 * 3_600_000;
+
+/** Advances the clock of this process for the rest of the test, and not PostgreSQL's. */
+function advanceProcessClock({ mock }: TestContext, ms: number): void {
+  mock.timers.enable({ apis: ['Date'], now: Date.now() + ms });
+}
+
+// A clock one day ahead for 3 s left a failed callback due in 86,387 s.
+test('a process whose clock is a day ahead retries a failed callback after 5 s', async (context) => {
+  const receiver = await startCallbackReceiver(context, respondWith(500));
+  const endpoint = await setup.addEndpoint(receiver.callbackUrl);
+  advanceProcessClock(context, DAY_MS);
+  setup.startDispatcher(context);
+  await setup.succeed(1);
+  await setup.untilAttempts(endpoint, 1);
+  const [due] = await setup.database.query<{ seconds: number; started: number; failing: number }>(
+    `select extract(epoch from d.next_attempt_at - now())::float8 as seconds,
+            extract(epoch from now() - a.started_at)::float8 as started,
+            extract(epoch from now() - e.failing_since)::float8 as failing
+       from tiba.callback_deliveries d
+       join tiba.callback_attempts a using (client_id, endpoint_id, sequence)
+       join tiba.callback_endpoints e using (client_id, endpoint_id) where endpoint_id = $1`,
+    [endpoint.endpointId],
+  );
+  const { seconds, started, failing } = due ?? assert.fail();
+  assert.ok(seconds <= 5.5, `the retry is due in ${seconds} s`);
+  assert.ok(started >= 0 && started < 60, `the attempt is shown as started ${started} s ago`);
+  assert.ok(failing >= 0 && failing < 60, `the endpoint is shown as failing for ${failing} s`);
+  await disableAll();
+});
+
+// A clock 30 s ahead took over the leases of other processes, and 5 % of callbacks were sent twice.
+test('a process whose clock is a day ahead does not send what another process is sending', async (context) => {
+  const receiver = await startCallbackReceiver(context, neverRespond);
+  await setup.addEndpoint(receiver.callbackUrl);
+  setup.startDispatcher(context);
+  const [id] = await setup.succeed(1);
+  await receiver.untilReceived(1);
+  advanceProcessClock(context, DAY_MS);
+  const ahead = setup.startDispatcher(context);
+  await ahead.wakeDueEndpoints();
+  // New events are sent at once, so a second request about the first event would have arrived before them.
+  const [other] = await setup.succeed(1);
+  await receiver.untilReceived(2);
+  assert.deepEqual(receiver.requests.map(webhookId), [id, other]);
   await disableAll();
 });

@@ -15,6 +15,7 @@ import type { EndpointKey } from '../../apps/server/src/postgres/delivery-jobs.t
 import { prepareDatabase } from '../../apps/server/src/postgres/prepare-database.ts';
 import { createTransactionUpdater } from '../../apps/server/src/transactions/transaction-updater.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { controlDatabaseClock, type DatabaseClock } from '../support/database-clock.ts';
 import { eventually } from '../support/eventually.ts';
 import { statusUpdate, testBanks } from '../support/service.ts';
 
@@ -47,10 +48,12 @@ export interface EndpointState {
   readonly disabled_reason: string | null;
 }
 
-/** A running clock that tests can advance. */
+/** The running clocks of PostgreSQL and of the processes, which tests can advance. */
 export interface TestClock {
+  /** The clock of the processes, in milliseconds since 1970. */
   (): number;
-  advance(ms: number): void;
+  /** Advances both clocks. */
+  advance(ms: number): Promise<void>;
 }
 
 /** Deliveries on a real database, without the rest of the service. */
@@ -72,6 +75,7 @@ export interface DeliverySetup {
 
 export async function setUpDeliveries(): Promise<DeliverySetup & { close(): Promise<void> }> {
   const testDatabase = await createTestDatabase();
+  const databaseClock = await controlDatabaseClock(testDatabase);
   const logged: Record<string, unknown>[] = [];
   const log = pino({ base: null }, collector(logged));
   const seal = createSeal(SECRET_KEY);
@@ -80,7 +84,7 @@ export async function setUpDeliveries(): Promise<DeliverySetup & { close(): Prom
   const secretHash = hashSecret('unused');
   const limits = { 'check-status': 0, 'check-account': 0 };
   await insertClient(database, { clientId: 'alpha', name: 'alpha', secretHash, scopes: [], limits });
-  const clock = createTestClock();
+  const clock = createTestClock(databaseClock);
 
   return {
     database,
@@ -116,9 +120,14 @@ export async function setUpDeliveries(): Promise<DeliverySetup & { close(): Prom
   };
 }
 
-function createTestClock(): TestClock {
+function createTestClock(databaseClock: DatabaseClock): TestClock {
   let aheadMs = 0;
-  return Object.assign(() => Date.now() + aheadMs, { advance: (ms: number) => void (aheadMs += ms) });
+  return Object.assign(() => Date.now() + aheadMs, {
+    async advance(ms: number) {
+      aheadMs += ms;
+      await databaseClock.advance(ms);
+    },
+  });
 }
 
 function createSuccesses(database: Database): DeliverySetup['succeed'] {
@@ -160,7 +169,7 @@ function startDispatcher(
   const http = createGuardedHttp({ policy: { ports: [], allowed: [], loopbackHttp: true } });
   const database = openDatabase({ connection, connectionsMax: 3, log });
   const send = createCallbackSender({ http, seal, now: clock });
-  const dispatcher = createDispatcher({ connection, database, send, log, metrics: createMetrics(), now: clock });
+  const dispatcher = createDispatcher({ connection, database, send, log, metrics: createMetrics() });
   context.after(async () => {
     await dispatcher.close();
     await database.close();

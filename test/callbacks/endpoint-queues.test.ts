@@ -86,11 +86,11 @@ test('no two processes send the same delivery at the same time', async (context)
   const dispatchers = [setup.startDispatcher(context), setup.startDispatcher(context), setup.startDispatcher(context)];
   for (let round = 1; round <= 6; round += 1) {
     await setup.succeed(20);
-    setup.clock.advance(3_000);
+    await setup.clock.advance(3_000);
     await Promise.all(dispatchers.map(({ wakeDueEndpoints }) => wakeDueEndpoints()));
     await setup.untilAttempts(endpoint, round * 20);
   }
-  setup.clock.advance(6_000);
+  await setup.clock.advance(6_000);
   await Promise.all(dispatchers.map(({ wakeDueEndpoints }) => wakeDueEndpoints()));
   await eventually('all to be delivered', async () => (await statesOf(endpoint))['delivered'] === 120);
   assert.equal(failed.size, 40);
@@ -159,7 +159,7 @@ test('a dispatcher that closes waits for attempts in flight and records them', a
   // Unanswered deliveries are left to the next dispatcher after the lease.
   assert.deepEqual(await statesOf(endpoint), { pending: 5 });
   receiver.respond = respondWith(200);
-  setup.clock.advance(LEASE_MS);
+  await setup.clock.advance(LEASE_MS);
   const { wakeDueEndpoints } = setup.startDispatcher(context);
   await wakeDueEndpoints();
   await eventually('all of them', async () => (await statesOf(endpoint))['delivered'] === 5);

@@ -7,9 +7,6 @@ import { type Database, retryWhileUnavailable } from '../postgres/database.ts';
 import { delayAfterMs } from './retry-schedule.ts';
 import { type AttemptResult, createMessage, type SendCallback, succeeded } from './send.ts';
 
-/** An endpoint is disabled when no delivery has succeeded for this long. */
-const FAILING_MAX_MS = 5 * 24 * 60 * 60 * 1000;
-
 /** The status of a receiver that wants no more callbacks (Standard Webhooks; RFC 9110, section 15.5.11). */
 const GONE = 410;
 
@@ -71,21 +68,19 @@ export function createAttempts(dependencies: AttemptsDependencies): Attempts {
 
 /** The state of a delivery after this attempt. `random` is from 0 to 1. */
 function evaluateAttempt(delivery: ClaimedDelivery, result: AttemptResult, random: number): RecordedAttempt {
-  const endedMs = result.startedAt.getTime() + result.durationMs;
   const delayMs = succeeded(result) ? null : delayAfterMs(delivery.attemptOfSchedule, result.retryAfterMs, random);
   return {
     clientId: delivery.endpoint.clientId,
     endpointId: delivery.endpoint.endpointId,
     sequence: delivery.sequence,
     attempt: delivery.attempt,
-    startedAt: result.startedAt.toISOString(),
+    endedMs: performance.now(),
     durationMs: result.durationMs,
     httpStatus: result.httpStatus,
     answer: result.answer,
     error: result.error,
     state: stateAfter(result, delayMs),
-    endedAt: new Date(endedMs).toISOString(),
-    nextAttemptAt: delayMs === null ? null : new Date(endedMs + delayMs).toISOString(),
+    delayMs,
   };
 }
 
@@ -103,7 +98,7 @@ function outcomeOf({ state }: RecordedAttempt): string {
 function endpointHealthOf(attempts: readonly RecordedAttempt[]): EndpointHealth[] {
   const healthByEndpoint = new Map<string, EndpointHealth>();
   for (const attempt of attempts) {
-    const { clientId, endpointId, endedAt } = attempt;
+    const { clientId, endpointId, endedMs } = attempt;
     const key = keyOf(clientId, endpointId);
     const before = healthByEndpoint.get(key);
     const delivered = attempt.state === 'delivered';
@@ -111,10 +106,9 @@ function endpointHealthOf(attempts: readonly RecordedAttempt[]): EndpointHealth[
       clientId,
       endpointId,
       succeeded: delivered || before?.succeeded === true,
-      failingSince: delivered ? null : (before?.failingSince ?? endedAt),
-      failingTooLongSince: new Date(Date.parse(endedAt) - FAILING_MAX_MS).toISOString(),
+      firstFailureMs: delivered ? null : (before?.firstFailureMs ?? endedMs),
       gone: attempt.httpStatus === GONE || before?.gone === true,
-      observedAt: endedAt,
+      lastEndedMs: endedMs,
     });
   }
   return [...healthByEndpoint.values()];

@@ -38,8 +38,6 @@ export interface DispatcherDependencies {
   readonly send: SendCallback;
   readonly log: Log;
   readonly metrics: Pick<Metrics, 'callbacks' | 'callbackEndpointsDisabled'>;
-  /** Milliseconds since 1970. */
-  readonly now?: () => number;
   /** From 0 to 1. */
   readonly random?: () => number;
 }
@@ -53,7 +51,7 @@ const RECORD_BATCH_MAX = 256;
 const CLOSE_TIMEOUT_MS = 5_000;
 
 export function createDispatcher(dependencies: DispatcherDependencies): CallbackDispatcher {
-  const { connection, database, log, now = Date.now, random = Math.random } = dependencies;
+  const { connection, database, log, random = Math.random } = dependencies;
   const queues = new Map<string, EndpointQueue>();
   const abandoned = new AbortController();
   const attempts = createAttempts({ ...dependencies, random, abandoned: abandoned.signal });
@@ -64,7 +62,7 @@ export function createDispatcher(dependencies: DispatcherDependencies): Callback
     const results = createBatcher(attempts.record, RECORD_BATCH_MAX);
     return createEndpointQueue<ClaimedDelivery, RecordedAttempt | null>({
       slots: SLOTS_PER_ENDPOINT,
-      claim: (limit) => claimDeliveries(database, endpoint, { limit, now: new Date(now()), leaseMs: LEASE_MS }),
+      claim: (limit) => claimDeliveries(database, endpoint, { limit, leaseMs: LEASE_MS }),
       send: attempts.make,
       record: async (attempt) => {
         if (attempt !== null) await results.add(attempt);
@@ -85,7 +83,7 @@ export function createDispatcher(dependencies: DispatcherDependencies): Callback
   }
 
   async function wakeDueEndpoints(): Promise<void> {
-    for (const endpoint of await findDueEndpoints(database, new Date(now()))) wake(endpoint);
+    for (const endpoint of await findDueEndpoints(database)) wake(endpoint);
   }
 
   const poll = repeat(POLL_INTERVAL_MS, wakeDueEndpoints, (error) =>

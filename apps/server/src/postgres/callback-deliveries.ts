@@ -23,7 +23,6 @@ export interface ClaimedDelivery {
 
 export interface Claim {
   readonly limit: number;
-  readonly now: Date;
   readonly leaseMs: number;
 }
 
@@ -31,17 +30,16 @@ export interface Claim {
  * Claims up to `limit` due deliveries of an enabled endpoint, in the order in which they are due, and postpones each by
  * the lease. If this process dies, another sends them again after the lease. Rows that another process is claiming are
  * skipped, without waiting for them.
+ *
+ * Only PostgreSQL's clock decides what is due, here and in callback-results.ts: with the clocks of processes, one that
+ * is ahead would send the deliveries of others a second time, and postpone its own retries by as much as it is ahead.
  */
 export async function claimDeliveries(
   database: Database,
   { clientId, endpointId }: EndpointKey,
-  { limit, now, leaseMs }: Claim,
+  { limit, leaseMs }: Claim,
 ): Promise<ClaimedDelivery[]> {
-  const rows = await database.query<ClaimRow>(
-    CLAIM_SQL,
-    [clientId, endpointId, now.toISOString(), limit, leaseMs],
-    'claim-deliveries',
-  );
+  const rows = await database.query<ClaimRow>(CLAIM_SQL, [clientId, endpointId, limit, leaseMs], 'claim-deliveries');
   const [first] = rows;
   if (first === undefined) return [];
   const endpoint = {
@@ -65,27 +63,23 @@ export async function claimDeliveries(
   }));
 }
 
-// PostgreSQL's clock sets the due time of new rows, this process's clock that of retries. The later of the two clocks
-// decides what is due, so that a process whose clock is behind does not leave new rows waiting.
-const NOW = 'greatest($3::timestamptz, now())';
-
 // A prepared statement keeps the plan that was made while the tables were small, when every plan looks equally good. So
 // the statement allows only one plan: the array and the lateral joins can only be executed as look-ups by key.
 const CLAIM_SQL = `
 with due as materialized (
   select d.sequence
     from tiba.callback_deliveries d
-   where d.client_id = $1 and d.endpoint_id = $2 and d.state = 'pending' and d.next_attempt_at <= ${NOW}
+   where d.client_id = $1 and d.endpoint_id = $2 and d.state = 'pending' and d.next_attempt_at <= now()
      and exists (select from tiba.callback_endpoints e
                   where e.client_id = $1 and e.endpoint_id = $2 and e.disabled_at is null)
      -- A disabled client is sent nothing; its deliveries stay pending.
      and exists (select from tiba.clients c where c.client_id = $1 and c.disabled_at is null)
    order by d.next_attempt_at, d.sequence
-   limit $4
+   limit $3
      for update of d skip locked
 ), claimed as (
   update tiba.callback_deliveries d
-     set attempts = d.attempts + 1, next_attempt_at = ${NOW} + $5 * interval '1 millisecond'
+     set attempts = d.attempts + 1, next_attempt_at = now() + $4 * interval '1 millisecond'
    where d.client_id = $1 and d.endpoint_id = $2 and d.sequence = any (array(select sequence from due))
   returning d.sequence, d.attempts, d.attempts_before
 )
@@ -115,12 +109,8 @@ interface ClaimRow extends Record<string, unknown> {
  * The endpoints with due deliveries, of all clients. The recursion steps from endpoint to endpoint through the index,
  * so the cost depends on the number of endpoints with pending deliveries, not on the number of deliveries.
  */
-export async function findDueEndpoints(database: Database, now: Date): Promise<EndpointKey[]> {
-  const rows = await database.query<{ client_id: string; endpoint_id: string }>(
-    FIND_DUE_SQL,
-    [now.toISOString()],
-    'find-due-endpoints',
-  );
+export async function findDueEndpoints(database: Database): Promise<EndpointKey[]> {
+  const rows = await database.query<{ client_id: string; endpoint_id: string }>(FIND_DUE_SQL, [], 'find-due-endpoints');
   return rows.map((row) => ({ clientId: row.client_id, endpointId: row.endpoint_id }));
 }
 
@@ -145,4 +135,4 @@ select client_id, endpoint_id
   from earliest
   join tiba.callback_endpoints e using (client_id, endpoint_id)
   join tiba.clients c using (client_id)
- where e.disabled_at is null and c.disabled_at is null and next_attempt_at <= greatest($1::timestamptz, now())`;
+ where e.disabled_at is null and c.disabled_at is null and next_attempt_at <= now()`;

@@ -3,34 +3,38 @@ import type { DeliveryState } from './callback-history.ts';
 import type { Database } from './database.ts';
 import type { EndpointKey } from './delivery-jobs.ts';
 
-/** The result of one attempt. Times are ISO 8601 UTC. */
+/**
+ * The result of one attempt. Its times reach PostgreSQL as durations, and become times of PostgreSQL's clock there: the
+ * clock of a process may be wrong.
+ */
 export interface RecordedAttempt extends EndpointKey {
   readonly sequence: number;
   readonly attempt: number;
-  readonly startedAt: string;
+  /** The end, on this process's monotonic clock (`performance.now()`). */
+  readonly endedMs: number;
   readonly durationMs: number;
   readonly httpStatus: number | null;
   readonly answer: string | null;
   readonly error: string | null;
   readonly state: DeliveryState;
-  readonly endedAt: string;
-  /** null unless the delivery stays pending. */
-  readonly nextAttemptAt: string | null;
+  /** From the end of this attempt to the next one; null unless the delivery stays pending. */
+  readonly delayMs: number | null;
 }
 
-/** The health of an endpoint according to the attempts of one batch. */
+/** The health of an endpoint according to the attempts of one batch. Points in time as in `RecordedAttempt.endedMs`. */
 export interface EndpointHealth extends EndpointKey {
   /** At least one attempt succeeded, so earlier failures no longer count. */
   readonly succeeded: boolean;
-  /** The first failure after the last success; ISO 8601 UTC. */
-  readonly failingSince: string | null;
-  /** The endpoint is disabled when it has been failing since this time or longer; ISO 8601 UTC. */
-  readonly failingTooLongSince: string;
+  /** The first failure after the last success. */
+  readonly firstFailureMs: number | null;
   /** The receiver answered 410: it wants no more callbacks. */
   readonly gone: boolean;
-  /** The end of the last attempt; ISO 8601 UTC. */
-  readonly observedAt: string;
+  /** The end of the last attempt. */
+  readonly lastEndedMs: number;
 }
+
+/** An endpoint is disabled when no delivery has succeeded for this long. */
+const FAILING_MAX = "interval '5 days'";
 
 export interface DisabledEndpoint extends EndpointKey {
   readonly reason: 'gone' | 'failing';
@@ -48,19 +52,19 @@ export async function recordResults(
   attempts: readonly RecordedAttempt[],
   endpoints: readonly EndpointHealth[],
 ): Promise<DisabledEndpoint[]> {
+  const nowMs = performance.now();
   const attemptRows = attempts.map((each) => ({
     client_id: each.clientId,
     endpoint_id: each.endpointId,
     sequence: String(each.sequence),
     attempt: String(each.attempt),
-    started_at: each.startedAt,
+    ended_ms_ago: String(nowMs - each.endedMs),
     duration_ms: String(each.durationMs),
     http_status: each.httpStatus === null ? null : String(each.httpStatus),
     answer: each.answer,
     error: each.error,
     state: each.state,
-    ended_at: each.endedAt,
-    next_attempt_at: each.nextAttemptAt,
+    delay_ms: each.delayMs === null ? null : String(each.delayMs),
   }));
   const rows = await database.query<EndpointRow>(
     RECORD_SQL,
@@ -69,10 +73,9 @@ export async function recordResults(
       endpoints.map((each) => each.clientId),
       endpoints.map((each) => each.endpointId),
       endpoints.map((each) => each.succeeded),
-      endpoints.map((each) => each.failingSince),
-      endpoints.map((each) => each.failingTooLongSince),
+      endpoints.map((each) => (each.firstFailureMs === null ? null : nowMs - each.firstFailureMs)),
       endpoints.map((each) => each.gone),
-      endpoints.map((each) => each.observedAt),
+      endpoints.map((each) => nowMs - each.lastEndedMs),
     ],
     'record-callback-results',
   );
@@ -92,15 +95,17 @@ const COLUMNS = [
   'endpoint_id',
   'sequence',
   'attempt',
-  'started_at',
+  'ended_ms_ago',
   'duration_ms',
   'http_status',
   'answer',
   'error',
   'state',
-  'ended_at',
-  'next_attempt_at',
+  'delay_ms',
 ] as const;
+
+/** SQL for a time of PostgreSQL's clock, from a number of milliseconds. */
+const millisecondsAgo = (milliseconds: string): string => `now() - ${milliseconds} * interval '1 millisecond'`;
 
 /** A parameter after those of the attempts; `position` is from 1. */
 const endpointParameter = (position: number): string => `$${COLUMNS.length + position}`;
@@ -109,22 +114,24 @@ const endpointParameter = (position: number): string => `$${COLUMNS.length + pos
 const RECORD_SQL = `
 with input as materialized (
   select client_id collate "C" as client_id, endpoint_id collate "C" as endpoint_id, sequence::bigint as sequence,
-         attempt::int as attempt, started_at::timestamptz as started_at, duration_ms::int as duration_ms,
+         attempt::int as attempt, duration_ms::int as duration_ms,
+         ${millisecondsAgo('ended_ms_ago::float8')} as ended_at,
          nullif(http_status, '')::int as http_status,
          -- The body of a response may be empty; the answer is null only when there was no response.
          case when http_status <> '' then coalesce(answer, '') end as answer,
-         nullif(error, '') as error, state, ended_at::timestamptz as ended_at,
-         nullif(next_attempt_at, '')::timestamptz as next_attempt_at
+         nullif(error, '') as error, state, nullif(delay_ms, '')::float8 as delay_ms
     from ${tableFromParameters(COLUMNS)}
 ), inserted_attempts as (
   insert into tiba.callback_attempts
     (client_id, endpoint_id, sequence, attempt, started_at, duration_ms, http_status, answer, error)
-  select client_id, endpoint_id, sequence, attempt, started_at, duration_ms, http_status, answer, error from input
+  select client_id, endpoint_id, sequence, attempt, ended_at - duration_ms * interval '1 millisecond', duration_ms,
+         http_status, answer, error
+    from input
   on conflict do nothing
 ), updated_deliveries as (
   update tiba.callback_deliveries d
      set state = i.state,
-         next_attempt_at = coalesce(i.next_attempt_at, d.next_attempt_at),
+         next_attempt_at = coalesce(i.ended_at + i.delay_ms * interval '1 millisecond', d.next_attempt_at),
          ended_at = case when i.state <> 'pending' then i.ended_at end
     from input i
    where d.client_id = any (array(select client_id from input))
@@ -135,22 +142,25 @@ with input as materialized (
           -- Only for an attempt of the current run: one that started before a replay does not count for it.
           (d.state = 'pending' and d.attempts = i.attempt and i.attempt > d.attempts_before))
 ), evaluated as materialized (
-  select e.client_id, e.endpoint_id, n.observed_at,
+  select e.client_id, e.endpoint_id, n.last_ended_at,
          case when n.succeeded then n.failing_since
               else coalesce(e.failing_since, n.failing_since) end as failing_since,
          case when n.gone then 'gone'
-              when not n.succeeded and e.failing_since <= n.too_long_since then 'failing' end as disabled_reason
-    from unnest(${endpointParameter(1)}::text[], ${endpointParameter(2)}::text[], ${endpointParameter(3)}::boolean[],
-                ${endpointParameter(4)}::timestamptz[], ${endpointParameter(5)}::timestamptz[],
-                ${endpointParameter(6)}::boolean[], ${endpointParameter(7)}::timestamptz[])
-           as n (client_id, endpoint_id, succeeded, failing_since, too_long_since, gone, observed_at)
+              when not n.succeeded and e.failing_since <= n.last_ended_at - ${FAILING_MAX} then 'failing'
+         end as disabled_reason
+    from (select client_id, endpoint_id, succeeded, gone, ${millisecondsAgo('first_failure_ms_ago')} as failing_since,
+                 ${millisecondsAgo('last_ended_ms_ago')} as last_ended_at
+            from unnest(${endpointParameter(1)}::text[], ${endpointParameter(2)}::text[],
+                        ${endpointParameter(3)}::boolean[], ${endpointParameter(4)}::float8[],
+                        ${endpointParameter(5)}::boolean[], ${endpointParameter(6)}::float8[])
+                   as parameters (client_id, endpoint_id, succeeded, first_failure_ms_ago, gone, last_ended_ms_ago)) n
     join tiba.callback_endpoints e
       on e.client_id = n.client_id collate "C" and e.endpoint_id = n.endpoint_id collate "C"
    where e.disabled_at is null
 )
 update tiba.callback_endpoints e
    set failing_since = h.failing_since,
-       disabled_at = case when h.disabled_reason is not null then h.observed_at end,
+       disabled_at = case when h.disabled_reason is not null then h.last_ended_at end,
        disabled_reason = h.disabled_reason
   from evaluated h
  where e.client_id = h.client_id and e.endpoint_id = h.endpoint_id and e.disabled_at is null
