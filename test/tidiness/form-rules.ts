@@ -130,6 +130,19 @@ const npmScriptsExist: Rule = {
   planted: [{ 'docs/planted.md': 'npm run nothing-of-the-kind\n' }],
 };
 
+/** A call that logs, its fields, and how a message begins that is no constant text in lower case. */
+const LOG_MESSAGE = /\blog\.(?:trace|debug|info|warn|error|fatal)\(\s*(?:\{[^{}]*\},\s*)?(?:`|'[A-Z])/;
+
+const logMessagesAreConstant: Rule = {
+  name: 'log messages are constant texts in lower case: what varies is a field',
+  check: (repository) =>
+    select(repository, ['apps/server/src/'], ['.ts']).filter((file) => LOG_MESSAGE.test(textOf(repository, file))),
+  planted: [
+    { 'apps/server/src/feed/planted-one.ts': 'log.warn({ err: error }, `the feed of ${clientId} failed`);\n' },
+    { 'apps/server/src/feed/planted-two.ts': "log.warn({ err: error }, 'The feed failed; will retry');\n" },
+  ],
+};
+
 export const FORM_RULES: readonly Rule[] = [
   fileLength,
   lineLength,
@@ -138,4 +151,5 @@ export const FORM_RULES: readonly Rule[] = [
   linksLeadSomewhere,
   sectionsExist,
   npmScriptsExist,
+  logMessagesAreConstant,
 ];
