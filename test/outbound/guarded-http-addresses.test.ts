@@ -17,7 +17,8 @@ import { startForbiddenReceiver, startTcpReceiver } from './tcp-receiver.ts';
 
 const PUBLIC_ADDRESS = '93.184.215.14';
 /** Long enough for every post that is not blocked at once. */
-const LIMIT = { timeoutMs: 10_000 };
+const OWNER = { clientId: 'alpha', endpointId: 'ep_1' };
+const LIMIT = { timeoutMs: 10_000, owner: OWNER };
 
 const strict = (port: number): OutboundPolicy => ({ ...PUBLIC_ONLY, ports: [port] });
 const resolvingTo =
@@ -59,7 +60,10 @@ suite('a post never reaches this machine or its network', () => {
     const http = open(context, { policy });
     for (const spelling of ['127.0.0.1', '2130706433', '0177.0.0.01']) {
       // The receiver does not use TLS.
-      await fails(http.post(`https://${spelling}:${forbidden.port}/`, {}, '{}', { timeoutMs: 200 }), 'timeout');
+      await fails(
+        http.post(`https://${spelling}:${forbidden.port}/`, {}, '{}', { ...LIMIT, timeoutMs: 200 }),
+        'timeout',
+      );
     }
     assert.ok((await forbidden.countConnections()) > 0);
   });

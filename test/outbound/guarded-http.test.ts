@@ -13,7 +13,10 @@ import { neverRespond, startHttpReceiver } from '../support/http-receiver.ts';
 import { createCertificate } from './certificates.ts';
 import { startTcpReceiver } from './tcp-receiver.ts';
 
-const LIMIT = { timeoutMs: 20_000 };
+const OWNER = { clientId: 'alpha', endpointId: 'ep_1' };
+/** One client gets only a part of an origin's connections. */
+const ownerOf = (client: number) => ({ ...OWNER, clientId: `client-${client}` });
+const LIMIT = { timeoutMs: 20_000, owner: OWNER };
 const SANDBOX = { ...PUBLIC_ONLY, loopbackHttp: true };
 const toLoopback: ResolveName = async () => [{ address: '127.0.0.1', family: 4 }];
 
@@ -124,7 +127,9 @@ suite('connections', () => {
     const receiver = await startHttpReceiver({ context, respond: (response) => setImmediate(() => response.end()) });
     const http = open(context, { connectionsPerOriginMax: 8 });
     const url = `http://127.0.0.1:${receiver.port}/`;
-    const replies = await Promise.all(Array.from({ length: 200 }, () => http.post(url, {}, '{}', LIMIT)));
+    const replies = await Promise.all(
+      Array.from({ length: 200 }, (_, index) => http.post(url, {}, '{}', { ...LIMIT, owner: ownerOf(index) })),
+    );
     assert.ok(replies.every(({ status }) => status === 200));
     assert.equal(receiver.requests.length, 200);
     assert.equal(receiver.connections.length, 8);
@@ -176,7 +181,7 @@ suite('connections', () => {
     const url = `http://127.0.0.1:${receiver.port}/`;
     const holding = http.post(url, {}, 'first', LIMIT);
     const release = await first.promise;
-    const late = Array.from({ length: 20 }, () => http.post(url, {}, 'late', { timeoutMs: 50 }));
+    const late = Array.from({ length: 20 }, () => http.post(url, {}, 'late', { ...LIMIT, timeoutMs: 50 }));
     await Promise.all(late.map((post) => fails(post, 'timeout', /^No connection to 127\.0\.0\.1 within 50 ms$/)));
     const later = http.post(url, {}, 'later', LIMIT);
     release();
@@ -197,7 +202,9 @@ suite('connections', () => {
         return new Promise(() => undefined);
       },
     });
-    const posts = Array.from({ length: 50 }, () => http.post('https://callbacks.example.com/', {}, '{}', LIMIT));
+    const posts = Array.from({ length: 50 }, (_, index) =>
+      http.post('https://callbacks.example.com/', {}, '{}', { ...LIMIT, owner: ownerOf(index) }),
+    );
     await Promise.all(posts.map((post) => fails(post, 'timeout', /in time$/)));
     assert.equal(queries, 1);
   });
@@ -224,8 +231,8 @@ suite('closing', () => {
   test('ends posts in flight and waiting posts, without blaming the receiver', async (context) => {
     const receiver = await startHttpReceiver({ context, respond: neverRespond });
     const http = open(context, { connectionsPerOriginMax: 2 });
-    const posts = Array.from({ length: 5_000 }, () =>
-      http.post(`http://127.0.0.1:${receiver.port}/`, {}, '{}', LIMIT).then(
+    const posts = Array.from({ length: 5_000 }, (_, index) =>
+      http.post(`http://127.0.0.1:${receiver.port}/`, {}, '{}', { ...LIMIT, owner: ownerOf(index % 3) }).then(
         () => assert.fail('a reply'),
         (error: unknown) => error,
       ),

@@ -10,7 +10,8 @@ import type { OutboundReply } from '../../apps/server/src/outbound/reply.ts';
 import { type Respond, startHttpReceiver } from '../support/http-receiver.ts';
 import { startTcpReceiver } from './tcp-receiver.ts';
 
-const LIMIT = { timeoutMs: 20_000 };
+const OWNER = { clientId: 'alpha', endpointId: 'ep_1' };
+const LIMIT = { timeoutMs: 20_000, owner: OWNER };
 
 function open(context: TestContext): GuardedHttp {
   const http = createGuardedHttp({ policy: { ...PUBLIC_ONLY, loopbackHttp: true } });
@@ -35,7 +36,7 @@ async function postTo(context: TestContext, respond: Respond): Promise<OutboundR
 async function postRaw(
   context: TestContext,
   onRequest: (socket: Socket) => void,
-  limit: { timeoutMs: number } = LIMIT,
+  limit = LIMIT,
 ): Promise<OutboundReply> {
   const { port } = await startTcpReceiver(context, (socket) => socket.once('data', () => onRequest(socket)));
   return open(context).post(`http://127.0.0.1:${port}/`, {}, '{}', limit);
@@ -74,7 +75,7 @@ suite('the timeout', () => {
           socket.once('close', () => cut.resolve());
           onRequest(socket);
         },
-        { timeoutMs: 300 },
+        { ...LIMIT, timeoutMs: 300 },
       );
       await fails(post, 'timeout');
       const tookMs = performance.now() - startedMs;

@@ -96,18 +96,18 @@ suite('the queue for a connection', () => {
     return pools;
   }
 
-  test('serves posts in order, as many at once as there are connections', (context) => {
+  test('serves clients in order, as many at once as there are connections', (context) => {
     const pools = openPools(context, 2);
     const called: number[] = [];
     const slots = [1, 2, 3, 4].map((number) => {
-      const slot = pools.slotFor('http://127.0.0.1:4000');
+      const slot = pools.slotFor('http://127.0.0.1:4000', { clientId: `client-${number}`, endpointId: 'ep_1' });
       slot.acquire(() => called.push(number));
       return slot;
     });
     assert.deepEqual(called, [1, 2]);
-    slots[1]?.release();
+    slots[1]?.release(false);
     assert.deepEqual(called, [1, 2, 3]);
-    slots[0]?.release();
+    slots[0]?.release(false);
     assert.deepEqual(called, [1, 2, 3, 4]);
   });
 
@@ -115,7 +115,7 @@ suite('the queue for a connection', () => {
     const pools = openPools(context, 1);
     const called: string[] = [];
     const queue = (origin: string, name: string) => {
-      const slot = pools.slotFor(origin);
+      const slot = pools.slotFor(origin, { clientId: 'alpha', endpointId: 'ep_1' });
       slot.acquire(() => called.push(name));
       return slot;
     };
@@ -125,7 +125,7 @@ suite('the queue for a connection', () => {
     queue('http://127.0.0.1:4001', 'elsewhere');
     second.cancel();
     first.cancel();
-    first.release();
+    first.release(false);
     assert.deepEqual(called, ['first', 'elsewhere', 'third']);
   });
 });

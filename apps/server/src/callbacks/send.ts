@@ -3,6 +3,7 @@ import { eventId } from '../domain/event.ts';
 import type { GuardedHttp } from '../outbound/guarded-http.ts';
 import { OutboundFailure } from '../outbound/outbound-failure.ts';
 import type { SealedEndpoint } from '../postgres/callback-endpoints.ts';
+import type { EndpointKey } from '../postgres/delivery-jobs.ts';
 import { readRetryAfter } from './retry-schedule.ts';
 import { createKeyCache, sign } from './signature.ts';
 
@@ -49,7 +50,7 @@ export interface AttemptResult {
 }
 
 /** Makes one attempt. A failed attempt is a result; @throws Error only when the attempt could not be started. */
-export type SendCallback = (endpoint: SealedEndpoint, message: CallbackMessage) => Promise<AttemptResult>;
+export type SendCallback = (endpoint: EndpointKey & SealedEndpoint, message: CallbackMessage) => Promise<AttemptResult>;
 
 export interface CallbackSenderDependencies {
   readonly http: Pick<GuardedHttp, 'post'>;
@@ -86,7 +87,7 @@ export function createCallbackSender({ http, seal, now = Date.now }: CallbackSen
     const startedAt = new Date(startedMs);
     const monotonicStartMs = performance.now();
     try {
-      const reply = await http.post(endpoint.url, headers, body, { timeoutMs: ATTEMPT_TIMEOUT_MS });
+      const reply = await http.post(endpoint.url, headers, body, { timeoutMs: ATTEMPT_TIMEOUT_MS, owner: endpoint });
       const { status: httpStatus, answer, durationMs } = reply;
       const retryAfterMs = readRetryAfter(reply.retryAfter, now());
       return { startedAt, durationMs, httpStatus, answer, error: null, retryAfterMs };

@@ -1,4 +1,5 @@
 import { createAddressGuard } from './address-guard.ts';
+import type { PostOwner } from './connection-shares.ts';
 import { validateDestination } from './destination.ts';
 import { createGuardedConnect } from './guarded-connect.ts';
 import { type ResolveName, resolveBySystem, shareResolutions } from './name-resolution.ts';
@@ -10,7 +11,8 @@ import { createReplyHandler, type OutboundReply } from './reply.ts';
 export interface GuardedHttp {
   /**
    * Posts to a URL that a client has registered. The timeout covers everything: waiting for a connection, name
-   * resolution, TCP connection, TLS handshake and reply. Any status is a reply, and redirects are not followed.
+   * resolution, TCP connection, TLS handshake and reply. Any status is a reply, and redirects are not followed. The
+   * connections of an origin are shared among clients, and among the endpoints of each.
    *
    * @throws OutboundFailure when there is no reply. Any other error is a fault of this process, not of the receiver.
    */
@@ -18,10 +20,15 @@ export interface GuardedHttp {
     url: string,
     headers: Readonly<Record<string, string>>,
     body: string | Buffer,
-    options: { readonly timeoutMs: number },
+    options: PostOptions,
   ): Promise<OutboundReply>;
   /** Closes all connections. Posts in flight fail with an error that is no OutboundFailure. */
   close(): Promise<void>;
+}
+
+export interface PostOptions {
+  readonly timeoutMs: number;
+  readonly owner: PostOwner;
 }
 
 export interface GuardedHttpOptions {
@@ -33,6 +40,7 @@ export interface GuardedHttpOptions {
   readonly connectTimeoutMs?: number;
   /** Origins whose idle connections are kept. */
   readonly originsMax?: number;
+  /** Of all clients together; one client gets at most half of them. */
   readonly connectionsPerOriginMax?: number;
   /** Shorter than the 5 s after which many servers close: a post on a connection that the server is closing is lost. */
   readonly idleTimeoutMs?: number;
@@ -68,13 +76,13 @@ export function createGuardedHttp({
   });
 
   return {
-    async post(url, headers, body, { timeoutMs }) {
+    async post(url, headers, body, { timeoutMs, owner }) {
       // Validated again: the policy may have changed since the URL was registered.
       const result = validateDestination(url, policy, guard);
       if ('fault' in result) throw new OutboundFailure('blocked_address', result.fault);
       const destination = result.url;
       return new Promise((resolve, reject) => {
-        const slot = origins.slotFor(destination.origin);
+        const slot = origins.slotFor(destination.origin, owner);
         const handler = createReplyHandler({ host: hostOf(destination), timeoutMs, slot, resolve, reject });
         const path = destination.pathname + destination.search;
         slot.acquire((pool) => pool.dispatch({ method: 'POST', path, headers, body }, handler));

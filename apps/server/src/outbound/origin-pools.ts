@@ -1,17 +1,21 @@
 import { type buildConnector, Pool } from 'undici';
+import { type ConnectionShares, createConnectionShares, type PostOwner } from './connection-shares.ts';
 
-/** The place of one post in the queue for a connection to its origin. */
+/** One post's turn to use a connection to its origin. */
 export interface ConnectionSlot {
   /** Calls `send` when a connection may be used, possibly at once. */
   acquire(send: (pool: Pool) => void): void;
   /** Stops waiting. Has no effect after `send` was called. */
   cancel(): void;
-  /** Frees the connection for the next post. Call it when undici has finished with the request. */
-  release(): void;
+  /**
+   * Frees the connection for the next post. Call it when undici has finished with the request. `timedOut`: the receiver
+   * had not answered completely when the timeout passed.
+   */
+  release(timedOut: boolean): void;
 }
 
 export interface OriginPools {
-  slotFor(origin: string): ConnectionSlot;
+  slotFor(origin: string, owner: PostOwner): ConnectionSlot;
   /** Destroys every connection. Posts that wait for one are called and find the pool destroyed. */
   close(): Promise<void>;
 }
@@ -25,10 +29,7 @@ export interface OriginPoolLimits {
 
 interface Origin {
   readonly pool: Pool;
-  readonly waiting: Set<(pool: Pool) => void>;
-  inUse: number;
-  /** An outer call is already dispatching. */
-  dispatching: boolean;
+  readonly shares: ConnectionShares;
 }
 
 /** A receiver that has moved is reached at its new address after this number of requests at the latest. */
@@ -39,8 +40,8 @@ const REQUESTS_PER_CONNECTION_MAX = 1_000;
  * `originsMax` the least recently used pool is destroyed. A pool in use is never destroyed, so the caller's number of
  * posts in flight limits how far the count exceeds the maximum. (undici's Agent would reject new origins instead.)
  *
- * The queue is not undici's: undici keeps a request whose timeout has passed until a connection is free for it, and
- * with a receiver that cannot be connected to such requests would pile up.
+ * The queue is not undici's: undici serves first come, first served, and keeps a request whose timeout has passed until
+ * a connection is free for it. With a receiver that cannot be connected to such requests would pile up.
  */
 export function createOriginPools(connect: buildConnector.connector, limits: OriginPoolLimits): OriginPools {
   /** Least recently used first. */
@@ -51,54 +52,34 @@ export function createOriginPools(connect: buildConnector.connector, limits: Ori
     if (closed) throw new Error('outbound HTTP is closed');
     const origin = origins.get(name) ?? {
       pool: createPool(name, connect, limits),
-      waiting: new Set(),
-      inUse: 0,
-      dispatching: false,
+      shares: createConnectionShares(limits.connectionsPerOriginMax),
     };
     origins.delete(name);
     origins.set(name, origin);
     return origin;
   }
 
-  function dispatchWaiting(origin: Origin): void {
-    // A loop, not a recursion: a destroyed pool fails a request within the call, and thousands may be waiting.
-    if (origin.dispatching) return;
-    origin.dispatching = true;
-    for (const send of origin.waiting) {
-      if (origin.inUse >= limits.connectionsPerOriginMax) break;
-      origin.waiting.delete(send);
-      origin.inUse += 1;
-      send(origin.pool);
-    }
-    origin.dispatching = false;
-  }
-
   function evictUnused(): void {
     for (const [name, origin] of origins) {
       if (origins.size <= limits.originsMax) return;
-      if (origin.inUse > 0) continue;
+      if (origin.shares.inUse() > 0) continue;
       origins.delete(name);
       void origin.pool.destroy();
     }
   }
 
   return {
-    slotFor(name) {
-      const origin = getOrigin(name);
-      let waiting: ((pool: Pool) => void) | undefined;
+    slotFor(name, owner) {
+      const { pool, shares } = getOrigin(name);
+      const turn = shares.turnFor(owner);
       return {
         acquire(send) {
-          waiting = send;
-          origin.waiting.add(send);
-          dispatchWaiting(origin);
+          turn.acquire(() => send(pool));
           evictUnused();
         },
-        cancel() {
-          if (waiting !== undefined) origin.waiting.delete(waiting);
-        },
-        release() {
-          origin.inUse -= 1;
-          dispatchWaiting(origin);
+        cancel: turn.cancel,
+        release(timedOut) {
+          turn.release(timedOut);
           evictUnused();
         },
       };

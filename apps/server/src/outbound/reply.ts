@@ -46,6 +46,7 @@ export function createReplyHandler({
   let status = 0;
   let retryAfter: string | null = null;
   let finished = false;
+  let expired = false;
   let activeController: Dispatcher.DispatchController | undefined;
 
   function finishOnce(): boolean {
@@ -58,6 +59,7 @@ export function createReplyHandler({
   function expire(): void {
     const missed = activeController === undefined ? 'No connection to' : 'No complete reply of';
     const failure = new OutboundFailure('timeout', `${missed} ${host} within ${timeoutMs} ms`);
+    expired = true;
     if (finishOnce()) reject(failure);
     slot.cancel();
     activeController?.abort(failure);
@@ -94,11 +96,12 @@ export function createReplyHandler({
     },
     onResponseEnd() {
       finish();
-      slot.release();
+      slot.release(false);
     },
     onResponseError(_controller, error) {
-      if (finishOnce()) reject(toFailure(host, status !== 0, error));
-      slot.release();
+      const failure = toFailure(host, status !== 0, error);
+      if (finishOnce()) reject(failure);
+      slot.release(expired || (failure instanceof OutboundFailure && failure.reason === 'timeout'));
     },
   };
 }

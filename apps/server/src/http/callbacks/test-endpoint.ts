@@ -54,7 +54,7 @@ export function testEndpoint(
     await limitTests(testLimiter, callerOf(request).client.clientId);
 
     const message = testMessage(key.endpointId);
-    const result = await send(endpoint, message);
+    const result = await send({ ...key, ...endpoint }, message);
     request.logFields = { endpoint: key.endpointId, answered: result.httpStatus };
     const data = JSON.stringify({
       succeeded: succeeded(result),
