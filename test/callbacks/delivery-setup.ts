@@ -114,6 +114,7 @@ export async function setUpDeliveries(): Promise<DeliverySetup & { close(): Prom
     },
     endpointState: (endpoint) => endpointState(database, endpoint),
     async close() {
+      await databaseClock.close();
       await database.close();
       await testDatabase.drop();
     },

@@ -80,9 +80,10 @@ suite('a failing bank', () => {
     script = FAILURES['answers 503'] ?? assert.fail();
     let now = START;
     await bench.insertTransactions(ids, now, 'read');
-    const { inquiries } = bench.startProcess({ rails: [bank.rail(keys, { name: 'read' })], now: () => now });
+    const { inquiries } = bench.startProcess({ rails: [bank.rail(keys, { name: 'read' })] });
     const before = bank.statusInquiries.length;
     for (; now < later(3 * MINUTE_MS); now = later(SECOND_MS, now)) {
+      await bench.setTime(now);
       await Promise.all(ids.map((id) => inquiries.refresh('alpha', id)));
     }
     const count = bank.statusInquiries.length - before;

@@ -14,6 +14,7 @@ import {
   type TransactionUpdater,
 } from '../../apps/server/src/transactions/transaction-updater.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { controlDatabaseClock } from '../support/database-clock.ts';
 import { eventually } from '../support/eventually.ts';
 import { testBanks } from '../support/service.ts';
 
@@ -29,7 +30,10 @@ export const later = (ms: number, than = START): Date => new Date(than.getTime()
 
 /** One process that makes status inquiries: its own connections, log and metrics. */
 export interface InquiryProcess {
-  readonly inquiries: StatusInquiries;
+  readonly inquiries: Omit<StatusInquiries, 'poll'> & {
+    /** Sets the time, and makes the inquiries that are due then. */
+    poll(now: Date): Promise<number>;
+  };
   readonly transactionUpdater: TransactionUpdater;
   readonly database: Database;
   readonly logged: Record<string, unknown>[];
@@ -43,7 +47,6 @@ export interface InquiryProcessOptions {
   /** By default longer than any test takes. */
   readonly refreshTimeoutMs?: number;
   readonly unknownGraceMs?: number;
-  readonly now?: () => Date;
   /** Called with each statement that is sent outside a database transaction. */
   readonly onQuery?: () => void;
 }
@@ -51,6 +54,8 @@ export interface InquiryProcessOptions {
 export interface InquiryBench {
   readonly database: Database;
   readonly connection: TestDatabase['connection'];
+  /** Sets the clocks of PostgreSQL and of the processes, which stand still. They begin at `START`. */
+  setTime(now: Date): Promise<void>;
   startProcess(options: InquiryProcessOptions): InquiryProcess;
   /** Inserts transactions in PROCESS at `at`, carried by `rail`, with their own IDs as rail references. */
   insertTransactions(transactionIds: readonly string[], at: Date, rail?: string): Promise<void>;
@@ -61,11 +66,13 @@ export interface InquiryBench {
 export async function startInquiryBench(): Promise<InquiryBench> {
   const testDatabase = await createTestDatabase();
   const { connection } = testDatabase;
+  const time = await controlTime(testDatabase);
   const log = pino({ level: 'silent' });
   const database = openDatabase({ connection, connectionsMax: 2, log });
   const transactionUpdater = createTestUpdater(database);
   const processes: InquiryProcess[] = [];
   const releaseAll = async (): Promise<void> => {
+    await time.close();
     await database.close();
     await testDatabase.drop();
   };
@@ -78,12 +85,14 @@ export async function startInquiryBench(): Promise<InquiryBench> {
   return {
     database,
     connection,
+    setTime: time.set,
     startProcess(options) {
-      const process = startProcess(connection, options);
+      const process = startProcess(connection, time, options);
       processes.push(process);
       return process;
     },
     async insertTransactions(transactionIds, at, rail = 'scripted-bank') {
+      await time.set(at);
       const updates = transactionIds.map((id, index) => firstUpdate(id, at, rail, index));
       for (let from = 0; from < updates.length; from += 500) {
         const applied = await transactionUpdater.apply(updates.slice(from, from + 500), at);
@@ -100,10 +109,36 @@ export async function startInquiryBench(): Promise<InquiryBench> {
   };
 }
 
+/** The stopped clock that PostgreSQL and the processes share. */
+interface SharedTime {
+  now(): Date;
+  set(now: Date): Promise<void>;
+  close(): Promise<void>;
+}
+
+async function controlTime(testDatabase: TestDatabase): Promise<SharedTime> {
+  const clock = await controlDatabaseClock(testDatabase);
+  await clock.stopAt(START);
+  let current = START;
+  return {
+    now: () => current,
+    async set(now) {
+      if (now.getTime() === current.getTime()) return;
+      await clock.stopAt(now);
+      current = now;
+    },
+    close: clock.close,
+  };
+}
+
 export const createTestUpdater = (database: Database): TransactionUpdater =>
   createTransactionUpdater({ database, expectedMs: () => 30 * MINUTE_MS, firstInquiryMs: 5 * SECOND_MS });
 
-function startProcess(connection: TestDatabase['connection'], options: InquiryProcessOptions): InquiryProcess {
+function startProcess(
+  connection: TestDatabase['connection'],
+  time: SharedTime,
+  options: InquiryProcessOptions,
+): InquiryProcess {
   const logged: Record<string, unknown>[] = [];
   const log = collectingLog(logged);
   const opened = openDatabase({ connection, connectionsMax: 5, log });
@@ -119,7 +154,7 @@ function startProcess(connection: TestDatabase['connection'], options: InquiryPr
   };
   const transactionUpdater = createTestUpdater(database);
   const metrics = createMetrics();
-  const { rails, staleMs = 10_000, refreshTimeoutMs = DEADLINE_MS, unknownGraceMs, now } = options;
+  const { rails, staleMs = 10_000, refreshTimeoutMs = DEADLINE_MS, unknownGraceMs } = options;
   const inquiries = createStatusInquiries({
     database,
     transactionUpdater,
@@ -130,12 +165,18 @@ function startProcess(connection: TestDatabase['connection'], options: InquiryPr
     staleMs,
     refreshTimeoutMs,
     ...(unknownGraceMs === undefined ? {} : { unknownGraceMs }),
-    ...(now === undefined ? {} : { now }),
+    clock: () => time.now().getTime(),
   });
   let closed: Promise<void> | undefined;
   return {
-    inquiries,
-    transactionUpdater: transactionUpdater,
+    inquiries: {
+      ...inquiries,
+      async poll(now) {
+        await time.set(now);
+        return inquiries.poll();
+      },
+    },
+    transactionUpdater,
     database,
     logged,
     metrics,

@@ -1,5 +1,5 @@
 // A process that makes the due status inquiries once, for tests that kill it in the meantime.
-// Arguments: the database's connection string, the bank's address, the time (ISO 8601).
+// Arguments: the database's connection string, the bank's address.
 
 import pino from 'pino';
 import { createMetrics } from '../../apps/server/src/observability/metrics.ts';
@@ -10,7 +10,7 @@ import { rsaKeys } from '../support/rsa-keys.ts';
 import { testBanks } from '../support/service.ts';
 import { createTestUpdater } from './harness.ts';
 
-const [connectionString = '', bankUrl = '', now = ''] = process.argv.slice(2);
+const [connectionString = '', bankUrl = ''] = process.argv.slice(2);
 const log = pino();
 const database = openDatabase({ connection: { connectionString }, connectionsMax: 2, log });
 const inquiries = createStatusInquiries({
@@ -22,4 +22,4 @@ const inquiries = createStatusInquiries({
   log,
   staleMs: 10_000,
 });
-await inquiries.poll(new Date(now));
+await inquiries.poll();

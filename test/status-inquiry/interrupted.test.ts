@@ -53,9 +53,10 @@ test('an inquiry of a killed process is repeated by another when its lease has e
   const [id = ''] = idsOf('TK', 1);
   await bench.insertTransactions([id], START);
   script = () => {};
+  await bench.setTime(DUE);
   const program = fileURLToPath(new URL('inquiry-process.ts', import.meta.url));
   const { connectionString = '' } = bench.connection;
-  const child = spawn(process.execPath, [program, connectionString, bank.baseUrl, DUE.toISOString()], {
+  const child = spawn(process.execPath, [program, connectionString, bank.baseUrl], {
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   const ended = once(child, 'exit');

@@ -31,7 +31,6 @@ let keys: RsaKeys;
 let bank: ScriptedBank;
 let bench: InquiryBench;
 let script: BankAnswer = answerStatus('03');
-let now = START;
 
 before(async () => {
   keys = rsaKeys();
@@ -42,9 +41,9 @@ after(async () => {
   await bench?.close();
   await bank?.close();
 });
-beforeEach(() => {
+beforeEach(async () => {
   script = answerStatus('03');
-  now = START;
+  await bench.setTime(START);
 });
 
 async function insertTransaction(): Promise<string> {
@@ -54,7 +53,7 @@ async function insertTransaction(): Promise<string> {
 }
 
 const start = (options: Partial<InquiryProcessOptions> = {}): InquiryProcess =>
-  bench.startProcess({ rails: [bank.rail(keys)], staleMs: STALE_MS, now: () => now, ...options });
+  bench.startProcess({ rails: [bank.rail(keys)], staleMs: STALE_MS, ...options });
 
 const inquiriesAbout = (id: string): readonly BankRequest[] =>
   bank.statusInquiries.filter((request) => referenceOf(request) === id);
@@ -92,10 +91,10 @@ test('a recent inquiry is not repeated, and a stale one is', async () => {
   const id = await insertTransaction();
   const { inquiries } = start();
   await inquiries.refresh('alpha', id);
-  now = later(STALE_MS - SECOND_MS);
+  await bench.setTime(later(STALE_MS - SECOND_MS));
   await inquiries.refresh('alpha', id);
   assert.equal(inquiriesAbout(id).length, 1);
-  now = later(STALE_MS);
+  await bench.setTime(later(STALE_MS));
   await inquiries.refresh('alpha', id);
   assert.equal(inquiriesAbout(id).length, 2);
 });
@@ -103,12 +102,11 @@ test('a recent inquiry is not repeated, and a stale one is', async () => {
 test('a scheduled inquiry counts as well, also one of another process', async () => {
   const id = await insertTransaction();
   const [one, other] = [start(), start()];
-  now = later(6 * SECOND_MS);
-  await one.inquiries.poll(now);
+  await one.inquiries.poll(later(6 * SECOND_MS));
   await one.inquiries.refresh('alpha', id);
   await other.inquiries.refresh('alpha', id);
   assert.equal(inquiriesAbout(id).length, 1);
-  now = later(6 * SECOND_MS + STALE_MS + SECOND_MS);
+  await bench.setTime(later(6 * SECOND_MS + STALE_MS + SECOND_MS));
   await other.inquiries.refresh('alpha', id);
   assert.equal(inquiriesAbout(id).length, 2);
 });
@@ -117,11 +115,11 @@ test('inquiries for readers do not slow the schedule down', async () => {
   const id = await insertTransaction();
   const { inquiries } = start();
   for (let read = 1; read <= 100; read += 1) {
-    now = later(read * 11 * SECOND_MS);
+    await bench.setTime(later(read * 11 * SECOND_MS));
     await inquiries.refresh('alpha', id);
   }
   assert.equal(inquiriesAbout(id).length, 100);
-  await inquiries.poll(later(15 * SECOND_MS, now));
+  await inquiries.poll(later(1_115 * SECOND_MS));
   assert.equal(inquiriesAbout(id).length, 101);
 });
 
@@ -197,7 +195,7 @@ test('a refresh without an inquiry resolves: another client, a final status, an 
   await inquiries.refresh('beta', id);
   assert.equal(inquiriesAbout(id).length, 0);
   await inquiries.refresh('alpha', id);
-  now = later(60 * SECOND_MS);
+  await bench.setTime(later(60 * SECOND_MS));
   await inquiries.refresh('alpha', id);
   assert.equal(inquiriesAbout(id).length, 1);
 

@@ -79,10 +79,10 @@ test('no two inquiries about a transfer are in flight at once, whether reads or 
   const ids = idsOf('TR', 24);
   await bench.insertTransactions(ids, START);
   bankStatus = '03';
-  let now = START;
-  const processes = [1, 2].map(() => bench.startProcess({ rails: [bank.rail(keys)], staleMs: 1_000, now: () => now }));
+  const processes = [1, 2].map(() => bench.startProcess({ rails: [bank.rail(keys)], staleMs: 1_000 }));
   for (let round = 1; round <= 12; round += 1) {
-    now = later(round * 5 * SECOND_MS);
+    const now = later(round * 5 * SECOND_MS);
+    await bench.setTime(now);
     const polls = processes.map(({ inquiries }) => inquiries.poll(now));
     const readers = processes.flatMap(({ inquiries }) => ids.map((id) => inquiries.refresh('alpha', id)));
     await Promise.all([...polls, ...readers]);

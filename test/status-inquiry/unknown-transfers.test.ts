@@ -42,7 +42,7 @@ before(async () => {
       (found === null ? (UNKNOWN[referenceOf(request)] ?? answerStatus('00')) : answerStatus(found))(request, response),
   });
   bench = await startInquiryBench();
-  polling = bench.startProcess({ rails: [bank.rail(rsaKeys())], now: () => now });
+  polling = bench.startProcess({ rails: [bank.rail(rsaKeys())] });
   await bench.insertTransactions(IDS, START);
 });
 after(async () => {
@@ -96,6 +96,7 @@ test('in review it gets few inquiries, without end and however often it is read'
   const before = bank.statusInquiries.length;
   for (let read = 0; read < 60; read += 1) {
     now = later(30 * SECOND_MS, now);
+    await bench.setTime(now);
     for (const id of IDS) await polling.inquiries.refresh('alpha', id);
   }
   const byReaders = bank.statusInquiries.length - before;

@@ -7,6 +7,7 @@ export interface DatabaseClock {
   advance(ms: number): Promise<void>;
   /** Sets the clock and stops it there. */
   stopAt(time: Date): Promise<void>;
+  close(): Promise<void>;
 }
 
 /**
@@ -14,18 +15,10 @@ export interface DatabaseClock {
  * test's own before the built-in one. Defaults of columns keep the built-in one.
  */
 export async function controlDatabaseClock({ connection }: Pick<TestDatabase, 'connection'>): Promise<DatabaseClock> {
-  /** On a connection of its own, because tests close those that exist. */
-  async function execute(sql: string, values?: unknown[]): Promise<void> {
-    const client = new pg.Client(connection);
-    await client.connect();
-    try {
-      await client.query(sql, values);
-    } finally {
-      await client.end();
-    }
-  }
-
-  await execute(`
+  const pool = new pg.Pool({ ...connection, max: 1 });
+  // Tests close connections; the pool opens another one.
+  pool.on('error', () => {});
+  await pool.query(`
     create schema test_clock;
     create table test_clock.state (stopped_at timestamptz, ahead interval not null default '0');
     insert into test_clock.state default values;
@@ -35,7 +28,12 @@ export async function controlDatabaseClock({ connection }: Pick<TestDatabase, 'c
       execute format('alter database %I set search_path = test_clock, pg_catalog', current_database());
     end $$`);
   return {
-    advance: (ms) => execute("update test_clock.state set ahead = ahead + $1 * interval '1 millisecond'", [ms]),
-    stopAt: (time) => execute('update test_clock.state set stopped_at = $1', [time]),
+    async advance(ms) {
+      await pool.query("update test_clock.state set ahead = ahead + $1 * interval '1 millisecond'", [ms]);
+    },
+    async stopAt(time) {
+      await pool.query('update test_clock.state set stopped_at = $1', [time]);
+    },
+    close: () => pool.end(),
   };
 }

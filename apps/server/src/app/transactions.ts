@@ -3,6 +3,7 @@ import type { CheckStatusDependencies } from '../http/check-status/check-status.
 import { createLongPoll } from '../http/check-status/long-poll.ts';
 import { createRetryAfter } from '../http/check-status/transaction-answer.ts';
 import { repeat } from '../lib/repeat.ts';
+import { readDatabaseTime } from '../postgres/database.ts';
 import { createTransactionLookUp } from '../postgres/transaction-look-up.ts';
 import { createStatusInquiries, type StatusInquiries } from '../status-inquiry/status-inquiries.ts';
 import {
@@ -40,7 +41,8 @@ export function openTransactions(
   });
   const overdueSweep = repeat(
     OVERDUE_INTERVAL_MS,
-    () => transactionUpdater.markOverdue(new Date(), OVERDUE_BATCH),
+    // A process whose clock is ahead must not tell clients that their disbursements are overdue.
+    async () => transactionUpdater.markOverdue(await readDatabaseTime(database), OVERDUE_BATCH),
     (error) => log.warn({ err: error }, 'marking overdue transactions failed; will retry'),
   );
   onClose(overdueSweep.stop);

@@ -202,6 +202,13 @@ function errorCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
 
+/** The time on PostgreSQL's clock, which all processes share. */
+export async function readDatabaseTime(database: Database): Promise<Date> {
+  const [row] = await database.query<{ now: Date }>('select now() as now');
+  if (row === undefined) throw new Error('PostgreSQL returned no time');
+  return row.now;
+}
+
 /** Between two attempts. */
 const RETRY_DELAY_MS = 250;
 

@@ -2,16 +2,16 @@ import type { Database, Query } from './database.ts';
 import type { ClaimedStatusInquiry } from './status-inquiry-claims.ts';
 import type { TransactionKey } from './transactions.ts';
 
-/** Schedules status inquiries about each transaction over its rail, the first one at `firstAt` (ISO 8601 UTC). */
+/** Schedules status inquiries about each transaction over its rail, the first one in `delayMs`. */
 export async function beginStatusInquiries(
   query: Query,
   transactions: readonly (TransactionKey & { readonly rail: string | null })[],
-  firstAt: string,
+  delayMs: number,
 ): Promise<void> {
   if (transactions.length === 0) return;
   await query(
     `insert into tiba.status_inquiries (client_id, transaction_id, rail, next_at)
-     select client_id, transaction_id, rail, $4
+     select client_id, transaction_id, rail, now() + $4 * interval '1 millisecond'
        from unnest($1::text[], $2::text[], $3::text[]) as k (client_id, transaction_id, rail)
       order by client_id, transaction_id
      on conflict do nothing`,
@@ -19,7 +19,7 @@ export async function beginStatusInquiries(
       transactions.map(({ clientId }) => clientId),
       transactions.map(({ transactionId }) => transactionId),
       transactions.map(({ rail }) => rail),
-      firstAt,
+      delayMs,
     ],
   );
 }

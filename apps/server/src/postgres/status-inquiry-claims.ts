@@ -3,6 +3,9 @@ import type { TransactionKey } from './transactions.ts';
 
 /**
  * A claim: until `claimedUntil`, only the process that holds it inquires about the transfer. Times are ISO 8601 UTC.
+ *
+ * Only PostgreSQL's clock decides what is due and when a lease ends: a process whose own clock is ahead would otherwise
+ * take over all inquiries, the ones that other processes have in flight included.
  */
 export interface ClaimedStatusInquiry extends TransactionKey {
   readonly rail: string;
@@ -18,6 +21,7 @@ export interface ClaimedStatusInquiry extends TransactionKey {
   readonly reviewSince: string | null;
   /** When the schedule's next inquiry was due. */
   readonly dueAt: string;
+  readonly claimedAt: string;
   readonly claimedUntil: string;
 }
 
@@ -35,11 +39,12 @@ interface ClaimedRow extends Record<string, unknown> {
   unknown_since: Date | null;
   review_since: Date | null;
   due_at: Date;
+  claimed_at: Date;
   claimed_until: Date;
 }
 
 /** The names of rails for which an inquiry is due, whether or not such a rail is configured. */
-export async function findRailsWithDueInquiries(database: Database, now: string): Promise<string[]> {
+export async function findRailsWithDueInquiries(database: Database): Promise<string[]> {
   // A loose index scan: it jumps from rail to rail, and reads none of the rows between.
   const rows = await database.query<{ rail: string }>(
     `with recursive rails as (
@@ -50,19 +55,22 @@ export async function findRailsWithDueInquiries(database: Database, now: string)
      )
      select rail from rails
       where rail is not null
-        and exists (select from tiba.status_inquiries i where i.rail = rails.rail and i.next_at <= $1)`,
-    [now],
+        and exists (select from tiba.status_inquiries i where i.rail = rails.rail and i.next_at <= now())`,
+    [],
     'rails-with-due-inquiries',
   );
   return rows.map(({ rail }) => rail);
 }
 
-const CLAIM_ASSIGNMENTS = 'next_at = $2, claimed_until = $2, last_inquired_at = $1';
+// The end of the lease identifies the claim when it is released, and a time in JavaScript has no microseconds.
+const NOW = "date_trunc('milliseconds', now())";
+const LEASE_END = `${NOW} + $1 * interval '1 millisecond'`;
+const CLAIM_ASSIGNMENTS = `next_at = ${LEASE_END}, claimed_until = ${LEASE_END}, last_inquired_at = ${NOW}`;
 
 const CLAIMED_COLUMNS = `
          i.client_id, i.transaction_id, i.rail, t.rail_reference, t.amount::text, t.currency, t.created_at,
          t.bank_code, t.account_number, i.attempts, i.unknown_since, i.review_since, due.next_at as due_at,
-         i.claimed_until`;
+         i.last_inquired_at as claimed_at, i.claimed_until`;
 
 const JOIN_DUE = `i.client_id = due.client_id and i.transaction_id = due.transaction_id
      and t.client_id = i.client_id and t.transaction_id = i.transaction_id`;
@@ -70,24 +78,19 @@ const JOIN_DUE = `i.client_id = due.client_id and i.transaction_id = due.transac
 /** Claims due inquiries of the rail, the longest due first. Concurrent claims get different inquiries. */
 export async function claimDueStatusInquiries(
   database: Database,
-  {
-    rail,
-    now,
-    claimedUntil,
-    limit,
-  }: { readonly rail: string; readonly now: string; readonly claimedUntil: string; readonly limit: number },
+  { rail, leaseMs, limit }: { readonly rail: string; readonly leaseMs: number; readonly limit: number },
 ): Promise<ClaimedStatusInquiry[]> {
   const rows = await database.query<ClaimedRow>(
     `with due as (
        select client_id, transaction_id, next_at from tiba.status_inquiries
-        where rail = $3 and next_at <= $1
-        order by next_at limit $4
+        where rail = $2 and next_at <= now()
+        order by next_at limit $3
         for update skip locked
      )
      update tiba.status_inquiries i set ${CLAIM_ASSIGNMENTS}
        from due, tiba.transactions t where ${JOIN_DUE}
      returning ${CLAIMED_COLUMNS}`,
-    [now, claimedUntil, rail, limit],
+    [leaseMs, rail, limit],
     'claim-due-status-inquiries',
   );
   return rows.map(fromRow);
@@ -95,32 +98,32 @@ export async function claimDueStatusInquiries(
 
 /** Conditions for an inquiry about one transaction ahead of its schedule. */
 export interface RefreshConditions {
-  readonly now: string;
-  readonly claimedUntil: string;
+  readonly leaseMs: number;
   /** Only these rails. */
   readonly rails: readonly string[];
-  /** Only if the last inquiry was not after this time. */
-  readonly lastInquiredBefore: string;
+  /** Only if the last inquiry was at least as long ago. */
+  readonly staleMs: number;
   /** The same, for a transaction under review. */
-  readonly lastInquiredBeforeInReview: string;
+  readonly staleInReviewMs: number;
 }
 
 /**
- * Claims the inquiry about one transaction, due or not. `lastInquiredAt` is the time of the previous inquiry. Both are
- * null when the transaction has no inquiries.
+ * Claims the inquiry about one transaction, due or not. `inquiredMsAgo` is the age of the previous inquiry. Both
+ * are null when the transaction has no inquiries.
  */
 export async function claimStatusInquiry(
   database: Database,
   { clientId, transactionId }: TransactionKey,
-  { now, claimedUntil, rails, lastInquiredBefore, lastInquiredBeforeInReview }: RefreshConditions,
-): Promise<{ readonly claimed: ClaimedStatusInquiry | null; readonly lastInquiredAt: string | null }> {
-  const [row] = await database.query<Partial<ClaimedRow> & { previously_inquired_at: Date | null }>(
+  { leaseMs, rails, staleMs, staleInReviewMs }: RefreshConditions,
+): Promise<{ readonly claimed: ClaimedStatusInquiry | null; readonly inquiredMsAgo: number | null }> {
+  const [row] = await database.query<Partial<ClaimedRow> & { inquired_ms_ago: number | null }>(
     `with due as (
        select client_id, transaction_id, next_at from tiba.status_inquiries
-        where client_id = $3 and transaction_id = $4 and rail = any ($5)
-          and (claimed_until is null or claimed_until <= $1)
+        where client_id = $2 and transaction_id = $3 and rail = any ($4)
+          and (claimed_until is null or claimed_until <= now())
           and (last_inquired_at is null
-               or last_inquired_at <= case when review_since is null then $6 else $7 end::timestamptz)
+               or last_inquired_at <= now() - case when review_since is null then $5::float8 else $6::float8 end
+                                              * interval '1 millisecond')
         for update skip locked
      ), claimed as (
        update tiba.status_inquiries i set ${CLAIM_ASSIGNMENTS}
@@ -128,40 +131,42 @@ export async function claimStatusInquiry(
        returning ${CLAIMED_COLUMNS}
      )
      -- Reads the row as it was before the statement began.
-     select claimed.*, previous.last_inquired_at as previously_inquired_at
+     select claimed.*, extract(epoch from now() - previous.last_inquired_at)::float8 * 1000 as inquired_ms_ago
        from tiba.status_inquiries previous left join claimed on true
-      where previous.client_id = $3 and previous.transaction_id = $4`,
-    [now, claimedUntil, clientId, transactionId, rails, lastInquiredBefore, lastInquiredBeforeInReview],
+      where previous.client_id = $2 and previous.transaction_id = $3`,
+    [leaseMs, clientId, transactionId, rails, staleMs, staleInReviewMs],
     'claim-status-inquiry',
   );
   return {
     claimed: row?.claimed_until instanceof Date ? fromRow(row as ClaimedRow) : null,
-    lastInquiredAt: row?.previously_inquired_at?.toISOString() ?? null,
+    inquiredMsAgo: row?.inquired_ms_ago ?? null,
   };
 }
 
 export interface Postponement {
   readonly rail: string;
-  readonly dueBefore: string;
-  readonly nextAt: string;
+  /** How long ago the inquiries must have been due. */
+  readonly overdueMs: number;
+  /** When they are due again, from now. */
+  readonly delayMs: number;
   readonly limit: number;
 }
 
-/** Postpones inquiries of the rail that were due before `dueBefore` and that no process has claimed. */
+/** Postpones inquiries of the rail that have been due for `overdueMs` and that no process has claimed. */
 export async function postponeDueStatusInquiries(
   database: Database,
-  { rail, dueBefore, nextAt, limit }: Postponement,
+  { rail, overdueMs, delayMs, limit }: Postponement,
 ): Promise<void> {
   await database.query(
     `with due as (
        select client_id, transaction_id from tiba.status_inquiries
-        where rail = $1 and next_at <= $2
+        where rail = $1 and next_at <= now() - $2 * interval '1 millisecond'
         order by next_at limit $4
         for update skip locked
      )
-     update tiba.status_inquiries i set next_at = $3
+     update tiba.status_inquiries i set next_at = now() + $3 * interval '1 millisecond'
        from due where i.client_id = due.client_id and i.transaction_id = due.transaction_id`,
-    [rail, dueBefore, nextAt, limit],
+    [rail, overdueMs, delayMs, limit],
   );
 }
 
@@ -179,5 +184,6 @@ const fromRow = (row: ClaimedRow): ClaimedStatusInquiry => ({
   unknownSince: row.unknown_since?.toISOString() ?? null,
   reviewSince: row.review_since?.toISOString() ?? null,
   dueAt: row.due_at.toISOString(),
+  claimedAt: row.claimed_at.toISOString(),
   claimedUntil: row.claimed_until.toISOString(),
 });

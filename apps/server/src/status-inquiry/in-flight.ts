@@ -6,6 +6,7 @@ import type { Metrics } from '../observability/metrics.ts';
 import type { ClaimedStatusInquiry } from '../postgres/status-inquiry-claims.ts';
 import type { TransactionKey } from '../postgres/transactions.ts';
 import type { Rail, StatusInquiry, StatusInquiryOutcome } from '../rails/rail.ts';
+import type { MonotonicClock } from '../rate-limit/sliding-window.ts';
 import type { AdaptiveConcurrency } from './adaptive-concurrency.ts';
 import type { InquiryOutcomes } from './outcomes.ts';
 import type { InquiryTrigger } from './schedule.ts';
@@ -28,6 +29,7 @@ export interface InFlightInquiriesDependencies {
   readonly banks: BankDirectory;
   readonly metrics: Pick<Metrics, 'statusInquiries'>;
   readonly log: Log;
+  readonly clock: MonotonicClock;
 }
 
 /** The status inquiries that this process has in flight. */
@@ -36,7 +38,7 @@ export interface InFlightInquiries {
    * Starts an inquiry in a slot that was acquired from the rail's concurrency limit. Resolves when the answer is stored
    * or the inquiry has failed; never rejects.
    */
-  start(inquiryRail: InquiryRail, claimed: ClaimedStatusInquiry, trigger: InquiryTrigger, now: Date): Promise<void>;
+  start(inquiryRail: InquiryRail, claimed: ClaimedStatusInquiry, trigger: InquiryTrigger): Promise<void>;
   /** The inquiry about this transaction, while it is in flight. */
   find(key: TransactionKey): Promise<void> | undefined;
   /** Resolves when the inquiries that are in flight now have ended. */
@@ -48,7 +50,12 @@ export interface InFlightInquiries {
 /** The longest wait for a bank's answer. */
 const TIMEOUT_MS = 4_000;
 
-export function createInFlightInquiries({ banks, metrics, log }: InFlightInquiriesDependencies): InFlightInquiries {
+export function createInFlightInquiries({
+  banks,
+  metrics,
+  log,
+  clock,
+}: InFlightInquiriesDependencies): InFlightInquiries {
   const inFlight = new Map<string, Promise<void>>();
   const timeouts = new Set<AbortController>();
   let closing = false;
@@ -76,7 +83,6 @@ export function createInFlightInquiries({ banks, metrics, log }: InFlightInquiri
     { rail, concurrency, outcomes }: InquiryRail,
     claimed: ClaimedStatusInquiry,
     trigger: InquiryTrigger,
-    now: Date,
   ): Promise<void> {
     if (closing) return outcomes.release(claimed);
     const onEnd = concurrency.start();
@@ -85,16 +91,16 @@ export function createInFlightInquiries({ banks, metrics, log }: InFlightInquiri
     const durationMs = performance.now() - startedMs;
     // An aborted inquiry says nothing about the bank.
     if (closing && outcome.kind === 'no_status') return outcomes.release(claimed);
-    const at = new Date(now.getTime() + durationMs);
-    onEnd(outcome.kind !== 'no_status' || outcome.reason === 'rejected_by_bank', at.getTime());
+    onEnd(outcome.kind !== 'no_status' || outcome.reason === 'rejected_by_bank', clock());
     metrics.statusInquiries.record(rail.name, outcomeLabel(outcome), durationMs);
+    const at = new Date(Date.parse(claimed.claimedAt) + durationMs);
     return outcomes.store({ claimed, trigger, outcome, at });
   }
 
   return {
-    start(inquiryRail, claimed, trigger, now) {
+    start(inquiryRail, claimed, trigger) {
       const key = keyOfTransaction(claimed);
-      const inquiry = inquireAndStore(inquiryRail, claimed, trigger, now).finally(() => {
+      const inquiry = inquireAndStore(inquiryRail, claimed, trigger).finally(() => {
         if (inFlight.get(key) === inquiry) inFlight.delete(key);
       });
       inFlight.set(key, inquiry);

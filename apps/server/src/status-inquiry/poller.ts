@@ -6,10 +6,11 @@ import {
   findRailsWithDueInquiries,
   postponeDueStatusInquiries,
 } from '../postgres/status-inquiry-claims.ts';
+import type { MonotonicClock } from '../rate-limit/sliding-window.ts';
 import { CONCURRENCY_MAX } from './adaptive-concurrency.ts';
 import type { InFlightInquiries, InquiryRail, InquiryRails } from './in-flight.ts';
 import type { RecentInquiries } from './refresh-on-read.ts';
-import { leaseEnd } from './schedule.ts';
+import { LEASE_MS } from './schedule.ts';
 
 export interface PollerDependencies {
   readonly database: Database;
@@ -17,42 +18,41 @@ export interface PollerDependencies {
   readonly inFlight: InFlightInquiries;
   readonly recentInquiries: RecentInquiries;
   readonly log: Log;
+  readonly clock: MonotonicClock;
 }
 
 /** Makes the status inquiries of the schedule. */
 export interface Poller {
   /**
-   * Starts the inquiries that are due by `now`, at each rail that no earlier call is still working on, so that no bank
+   * Starts the inquiries that are due, at each rail that no earlier call is still working on, so that no bank
    * waits for another. Each promise resolves with a rail's number of inquiries, when the last of them has started.
    */
-  start(now: Date): Promise<readonly Promise<number>[]>;
+  start(): Promise<readonly Promise<number>[]>;
   /** Resolves when no more inquiries start. */
   close(): Promise<void>;
 }
 
-export function createPoller({ database, rails, inFlight, recentInquiries, log }: PollerDependencies): Poller {
+export function createPoller(dependencies: PollerDependencies): Poller {
+  const { database, rails, inFlight, recentInquiries, log, clock } = dependencies;
   const runs = new Map<string, Promise<number>>();
   const unknownRails = createUnknownRails(database, log);
   const closing = new AbortController();
 
   /** Runs until nothing is due, or until the bank fails. */
-  async function run(inquiryRail: InquiryRail, now: Date): Promise<number> {
-    const startedMs = performance.now();
+  async function run(inquiryRail: InquiryRail): Promise<number> {
     const inquiries = new Set<Promise<void>>();
     let count = 0;
     while (!closing.signal.aborted) {
-      // A long run must not claim with the time of its start: its leases would end too soon.
-      const at = new Date(now.getTime() + performance.now() - startedMs);
-      const slots = inquiryRail.concurrency.acquire(CONCURRENCY_MAX, 'schedule', at.getTime());
+      const slots = inquiryRail.concurrency.acquire(CONCURRENCY_MAX, 'schedule', clock());
       if (slots === 0) {
         if (inquiries.size === 0) break;
         await Promise.race(inquiries);
         continue;
       }
-      const claims = await claim(database, inquiryRail, slots, at);
+      const claims = await claim(database, inquiryRail, slots);
       for (const claimed of claims) {
-        recentInquiries.record(claimed, at.getTime());
-        const inquiry = inFlight.start(inquiryRail, claimed, 'schedule', at).finally(() => inquiries.delete(inquiry));
+        recentInquiries.record(claimed, clock());
+        const inquiry = inFlight.start(inquiryRail, claimed, 'schedule').finally(() => inquiries.delete(inquiry));
         inquiries.add(inquiry);
       }
       count += claims.length;
@@ -61,9 +61,9 @@ export function createPoller({ database, rails, inFlight, recentInquiries, log }
     return count;
   }
 
-  function startRun(inquiryRail: InquiryRail, now: Date): Promise<number> {
+  function startRun(inquiryRail: InquiryRail): Promise<number> {
     const { name } = inquiryRail.rail;
-    const started = run(inquiryRail, now)
+    const started = run(inquiryRail)
       .catch((error: unknown) => {
         log.warn({ err: error, rail: name }, 'claiming due status inquiries failed; will retry');
         return 0;
@@ -74,13 +74,13 @@ export function createPoller({ database, rails, inFlight, recentInquiries, log }
   }
 
   return {
-    async start(now) {
-      const due = await findRailsWithDueInquiries(database, now.toISOString());
+    async start() {
+      const due = await findRailsWithDueInquiries(database);
       const started = due.flatMap((name) => {
         const inquiryRail = rails.get(name);
-        return inquiryRail === undefined || runs.has(name) ? [] : [startRun(inquiryRail, now)];
+        return inquiryRail === undefined || runs.has(name) ? [] : [startRun(inquiryRail)];
       });
-      for (const name of due) if (!rails.has(name)) await unknownRails.postpone(name, now);
+      for (const name of due) if (!rails.has(name)) await unknownRails.postpone(name);
       return started;
     },
     async close() {
@@ -95,14 +95,12 @@ async function claim(
   database: Database,
   { rail, concurrency }: InquiryRail,
   slots: number,
-  at: Date,
 ): Promise<ClaimedStatusInquiry[]> {
   let claims: ClaimedStatusInquiry[] = [];
   try {
     claims = await claimDueStatusInquiries(database, {
       rail: rail.name,
-      now: at.toISOString(),
-      claimedUntil: leaseEnd(at),
+      leaseMs: LEASE_MS,
       limit: slots,
     });
     return claims;
@@ -119,18 +117,18 @@ const POSTPONE_BATCH_MAX = 1_000;
 const LOGGED_MAX = 1_000;
 
 /** Postpones due inquiries at rails that this process does not know, and logs each of these rails once. */
-function createUnknownRails(database: Database, log: Log): { postpone(rail: string, now: Date): Promise<void> } {
+function createUnknownRails(database: Database, log: Log): { postpone(rail: string): Promise<void> } {
   const logged = new Set<string>();
   return {
-    async postpone(rail, now) {
+    async postpone(rail) {
       if (logged.size < LOGGED_MAX && !logged.has(rail)) {
         logged.add(rail);
         log.warn({ rail }, 'transactions name a rail without status inquiries; check TIBA_RAILS_FILE');
       }
       await postponeDueStatusInquiries(database, {
         rail,
-        dueBefore: new Date(now.getTime() - POSTPONE_AFTER_MS).toISOString(),
-        nextAt: new Date(now.getTime() + POSTPONE_BY_MS).toISOString(),
+        overdueMs: POSTPONE_AFTER_MS,
+        delayMs: POSTPONE_BY_MS,
         limit: POSTPONE_BATCH_MAX,
       });
     },

@@ -3,8 +3,9 @@ import type { Log } from '../observability/log.ts';
 import type { Database } from '../postgres/database.ts';
 import { type ClaimedStatusInquiry, claimStatusInquiry } from '../postgres/status-inquiry-claims.ts';
 import type { TransactionKey } from '../postgres/transactions.ts';
+import type { MonotonicClock } from '../rate-limit/sliding-window.ts';
 import { type InFlightInquiries, type InquiryRail, type InquiryRails, keyOfTransaction } from './in-flight.ts';
-import { leaseEnd } from './schedule.ts';
+import { LEASE_MS } from './schedule.ts';
 
 export interface RefreshOnReadDependencies {
   readonly database: Database;
@@ -13,7 +14,7 @@ export interface RefreshOnReadDependencies {
   readonly recentInquiries: RecentInquiries;
   readonly staleMs: number;
   readonly refreshTimeoutMs: number;
-  readonly now: () => Date;
+  readonly clock: MonotonicClock;
   readonly log: Log;
 }
 
@@ -25,7 +26,7 @@ export interface RefreshOnRead {
 }
 
 export function createRefreshOnRead(dependencies: RefreshOnReadDependencies): RefreshOnRead {
-  const { rails, inFlight, recentInquiries, staleMs, refreshTimeoutMs, now, log } = dependencies;
+  const { rails, inFlight, recentInquiries, staleMs, refreshTimeoutMs, clock, log } = dependencies;
   const claiming = new Map<string, Promise<void>>();
 
   const isStale = (key: TransactionKey, nowMs: number): boolean => {
@@ -34,24 +35,24 @@ export function createRefreshOnRead(dependencies: RefreshOnReadDependencies): Re
   };
 
   /** At each of the `open` rails a slot is acquired: only the claim tells which rail carries the transaction. */
-  async function claimAndInquire(key: TransactionKey, open: readonly InquiryRail[], at: Date): Promise<void> {
-    const claimed = await claim(dependencies, key, open, at).catch((error: unknown) => {
+  async function claimAndInquire(key: TransactionKey, open: readonly InquiryRail[]): Promise<void> {
+    const claimed = await claim(dependencies, key, open).catch((error: unknown) => {
       log.warn({ err: error }, 'claiming the status inquiry of a read transaction failed; will retry on the next read');
       return null;
     });
     const inquiryRail = open.find(({ rail }) => rail.name === claimed?.rail);
     for (const each of open) if (each !== inquiryRail) each.concurrency.release(1);
-    if (claimed !== null && inquiryRail !== undefined) await inFlight.start(inquiryRail, claimed, 'reader', at);
+    if (claimed !== null && inquiryRail !== undefined) await inFlight.start(inquiryRail, claimed, 'reader');
   }
 
-  function start(key: TransactionKey, at: Date): Promise<void> | undefined {
-    const open = [...rails.values()].filter(({ concurrency }) => concurrency.acquire(1, 'reader', at.getTime()) === 1);
+  function start(key: TransactionKey, nowMs: number): Promise<void> | undefined {
+    const open = [...rails.values()].filter(({ concurrency }) => concurrency.acquire(1, 'reader', nowMs) === 1);
     // No rail has a free slot: the next read tries again.
     if (open.length === 0) return undefined;
     // Recorded now and not after the claim: another read in the meantime would try to claim it as well.
-    recentInquiries.record(key, at.getTime());
+    recentInquiries.record(key, nowMs);
     const name = keyOfTransaction(key);
-    const started = claimAndInquire(key, open, at).finally(() => claiming.delete(name));
+    const started = claimAndInquire(key, open).finally(() => claiming.delete(name));
     claiming.set(name, started);
     return started;
   }
@@ -59,11 +60,11 @@ export function createRefreshOnRead(dependencies: RefreshOnReadDependencies): Re
   return {
     async refresh(clientId, transactionId) {
       const key = { clientId, transactionId };
-      const at = now();
+      const nowMs = clock();
       const inquiry =
         claiming.get(keyOfTransaction(key)) ??
         inFlight.find(key) ??
-        (isStale(key, at.getTime()) ? start(key, at) : undefined);
+        (isStale(key, nowMs) ? start(key, nowMs) : undefined);
       if (inquiry === undefined) return false;
       const timeout = new AbortController();
       await Promise.race([inquiry, wait(refreshTimeoutMs, undefined, { signal: timeout.signal }).catch(() => {})]);
@@ -80,30 +81,30 @@ export function createRefreshOnRead(dependencies: RefreshOnReadDependencies): Re
 const REVIEWED_STALE_MS = 15 * 60_000;
 
 async function claim(
-  { database, recentInquiries, staleMs }: RefreshOnReadDependencies,
+  { database, recentInquiries, staleMs, clock }: RefreshOnReadDependencies,
   key: TransactionKey,
   open: readonly InquiryRail[],
-  at: Date,
 ): Promise<ClaimedStatusInquiry | null> {
-  const nowMs = at.getTime();
-  const before = (ms: number): string => new Date(nowMs - ms).toISOString();
-  const { claimed, lastInquiredAt } = await claimStatusInquiry(database, key, {
-    now: at.toISOString(),
-    claimedUntil: leaseEnd(at),
+  const { claimed, inquiredMsAgo } = await claimStatusInquiry(database, key, {
+    leaseMs: LEASE_MS,
     rails: open.map(({ rail }) => rail.name),
-    lastInquiredBefore: before(staleMs),
-    lastInquiredBeforeInReview: before(Math.max(staleMs, REVIEWED_STALE_MS)),
+    staleMs,
+    staleInReviewMs: Math.max(staleMs, REVIEWED_STALE_MS),
   });
   // Another process made an inquiry: the transaction is stale again `staleMs` after that one.
-  const othersMs = claimed === null && lastInquiredAt !== null ? Date.parse(lastInquiredAt) : nowMs - staleMs;
-  if (othersMs > nowMs - staleMs) recentInquiries.record(key, othersMs);
+  if (claimed === null && inquiredMsAgo !== null && inquiredMsAgo < staleMs) {
+    recentInquiries.record(key, clock() - inquiredMsAgo);
+  }
   return claimed;
 }
 
-/** When this process last saw an inquiry about a transaction, in memory: repeated reads then cost no query. */
+/**
+ * When this process last saw an inquiry about a transaction, on its monotonic clock and in memory: repeated reads then
+ * cost no query.
+ */
 export interface RecentInquiries {
   record(key: TransactionKey, inquiredAtMs: number): void;
-  /** Milliseconds since 1970; undefined if unknown. */
+  /** undefined if unknown. */
   inquiredAtMs(key: TransactionKey): number | undefined;
 }
 

@@ -26,10 +26,7 @@ const RETRY_FRACTION_OF_AGE = 1 / 20;
  * storing of its answer together, or two processes would inquire at once; no longer than a transaction may wait when
  * the process that holds the claim was killed.
  */
-const LEASE_MS = 15_000;
-
-/** When a lease that starts now ends, ISO 8601 UTC. */
-export const leaseEnd = (now: Date): string => new Date(now.getTime() + LEASE_MS).toISOString();
+export const LEASE_MS = 15_000;
 
 /**
  * The cause of an inquiry. Inquiries for readers use up no steps of the schedule; otherwise many readers would soon
@@ -41,6 +38,7 @@ export interface CompletedInquiry {
   readonly claimed: ClaimedStatusInquiry;
   readonly trigger: InquiryTrigger;
   readonly outcome: StatusInquiryOutcome;
+  /** The end of the inquiry, on PostgreSQL's clock. */
   readonly at: Date;
 }
 

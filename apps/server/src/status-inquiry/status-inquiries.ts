@@ -4,6 +4,7 @@ import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Database } from '../postgres/database.ts';
 import type { Rail } from '../rails/rail.ts';
+import type { MonotonicClock } from '../rate-limit/sliding-window.ts';
 import type { TransactionUpdater } from '../transactions/transaction-updater.ts';
 import { createAdaptiveConcurrency } from './adaptive-concurrency.ts';
 import { createInFlightInquiries, type InquiryRail, supportsStatusInquiry } from './in-flight.ts';
@@ -24,8 +25,8 @@ export interface StatusInquiriesDependencies {
   readonly refreshTimeoutMs?: number;
   /** How long a bank may not know a transfer before a person has to review it. By default one hour. */
   readonly unknownGraceMs?: number;
-  /** The clock of `refresh` and `start`. */
-  readonly now?: () => Date;
+  /** Paces inquiries within this process; PostgreSQL's clock decides which are due. */
+  readonly clock?: MonotonicClock;
 }
 
 /** Status inquiries about transfers in PROCESS, so that a lost notification never leaves a transaction in PROCESS. */
@@ -37,11 +38,11 @@ export interface StatusInquiries {
    */
   refresh(clientId: string, transactionId: string): Promise<boolean>;
   /**
-   * Makes the scheduled inquiries that are due by `now`, at each rail within its concurrency limit. Resolves when the
+   * Makes the scheduled inquiries that are due, at each rail within its concurrency limit. Resolves when the
    * answers are stored, with the number of inquiries.
    * @throws DatabaseUnavailable
    */
-  poll(now: Date): Promise<number>;
+  poll(): Promise<number>;
   /** Polls repeatedly from now on. */
   start(): void;
   /** Aborts the inquiries in flight and releases their claims: another process, or the next start, repeats them. */
@@ -59,12 +60,12 @@ export function createStatusInquiries(dependencies: StatusInquiriesDependencies)
     log,
     staleMs,
     refreshTimeoutMs = REFRESH_TIMEOUT_MS,
-    now = () => new Date(),
+    clock = () => performance.now(),
   } = dependencies;
   const rails = inquiryRails(dependencies);
-  const inFlight = createInFlightInquiries({ banks: dependencies.banks, metrics, log });
+  const inFlight = createInFlightInquiries({ banks: dependencies.banks, metrics, log, clock });
   const recentInquiries = createRecentInquiries();
-  const poller = createPoller({ database, rails, inFlight, recentInquiries, log });
+  const poller = createPoller({ database, rails, inFlight, recentInquiries, log, clock });
   const refresher = createRefreshOnRead({
     database,
     rails,
@@ -72,23 +73,21 @@ export function createStatusInquiries(dependencies: StatusInquiriesDependencies)
     recentInquiries,
     staleMs,
     refreshTimeoutMs,
-    now,
+    clock,
     log,
   });
   let loop: ReturnType<typeof repeat> | undefined;
 
   return {
     refresh: refresher.refresh,
-    async poll(due) {
-      const counts = await Promise.all(await poller.start(due));
+    async poll() {
+      const counts = await Promise.all(await poller.start());
       await inFlight.whenIdle();
       return counts.reduce((sum, each) => sum + each, 0);
     },
     start() {
-      loop ??= repeat(
-        INTERVAL_MS,
-        () => poller.start(now()),
-        (error) => log.warn({ err: error }, 'finding rails with due status inquiries failed; will retry'),
+      loop ??= repeat(INTERVAL_MS, poller.start, (error) =>
+        log.warn({ err: error }, 'finding rails with due status inquiries failed; will retry'),
       );
     },
     async close() {

@@ -10,7 +10,8 @@ import type { Change, UpdatePlan } from './decide.ts';
 interface Times {
   /** ISO 8601 UTC. */
   readonly now: string;
-  readonly firstInquiryAt: string;
+  /** The delay before the first status inquiry about a new transfer. */
+  readonly firstInquiryMs: number;
 }
 
 /**
@@ -18,7 +19,7 @@ interface Times {
  * callback deliveries and the jobs that send them. Returns false if another database transaction inserted one of the
  * transactions first: the plan is then out of date.
  */
-export async function persist(query: Query, plan: UpdatePlan, { now, firstInquiryAt }: Times): Promise<boolean> {
+export async function persist(query: Query, plan: UpdatePlan, { now, firstInquiryMs }: Times): Promise<boolean> {
   const { inserted, changed, annotated, statusUpdates } = plan;
   if (!(await insertTransactions(query, inserted.map(toTransaction)))) return false;
   await updateTransactions(query, [...changed.map(toTransaction), ...annotated]);
@@ -27,7 +28,7 @@ export async function persist(query: Query, plan: UpdatePlan, { now, firstInquir
   const inquirable = [...inserted.map(toTransaction), ...annotated].filter(
     ({ status, rail }) => rail !== null && !isFinal(status),
   );
-  await beginStatusInquiries(query, inquirable, firstInquiryAt);
+  await beginStatusInquiries(query, inquirable, firstInquiryMs);
   const completed = changed.filter(({ before, transaction }) => before?.rail !== null && isFinal(transaction.status));
   await endStatusInquiries(query, completed.map(toTransaction));
 

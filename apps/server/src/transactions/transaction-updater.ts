@@ -41,8 +41,7 @@ export function createTransactionUpdater({
   firstInquiryMs,
 }: TransactionUpdaterDependencies): TransactionUpdater {
   async function persistPlan(query: Query, plan: UpdatePlan, now: Date): Promise<void> {
-    const firstInquiryAt = new Date(now.getTime() + firstInquiryMs).toISOString();
-    if (!(await persist(query, plan, { now: now.toISOString(), firstInquiryAt }))) {
+    if (!(await persist(query, plan, { now: now.toISOString(), firstInquiryMs }))) {
       throw new DatabaseContended('one of these transactions was inserted concurrently');
     }
   }
