@@ -28,10 +28,10 @@ async function startWithBank(
   const bank = await startScriptedBank({ inquiry: (request, response) => behavior.answer(request, response) });
   context.after(() => bank.close());
   const rail = bank.rail(keys);
-  const contract = { ...quota, concurrencyMax: null, isShared: false };
+  const limits = { ...quota, concurrencyMax: null, isShared: false };
   const service = await startTestService({
     rails: [rail],
-    inquiries: { contracts: new Map([[rail.name, contract]]) },
+    inquiries: { limitsByRail: new Map([[rail.name, limits]]) },
   });
   context.after(() => service.close());
   return Object.assign(behavior, { service, jobs: jobsOf(service), inquiries: () => bank.inquiries.length });

@@ -13,10 +13,10 @@ import { jobsOf } from './jobs.ts';
 
 test('a row that was released and claimed again is not released by its first claim', async (context) => {
   // The rail has no capacity, so the service itself claims no row.
-  const contracts = new Map([['only', { perSecond: null, perDay: 0, concurrencyMax: null, isShared: true }]]);
+  const limitsByRail = new Map([['only', { perSecond: null, perDay: 0, concurrencyMax: null, isShared: true }]]);
   const service = await startTestService({
     rails: [scriptedRail('only', () => active('BUDI'))],
-    inquiries: { contracts },
+    inquiries: { limitsByRail },
   });
   context.after(() => service.close());
   const { database } = service.app;
@@ -42,9 +42,9 @@ async function onlyQueue(database: Database): Promise<ValidationQueue> {
 }
 
 test('banks behind one rail share its capacity: no inquiry of a job is rejected', async (context) => {
-  const contracts = new Map([['switch', { perSecond: 20, perDay: null, concurrencyMax: 10, isShared: true }]]);
+  const limitsByRail = new Map([['switch', { perSecond: 20, perDay: null, concurrencyMax: 10, isShared: true }]]);
   const rail = scriptedRail('switch', () => active('BUDI'));
-  const service = await startTestService({ rails: [rail], inquiries: { contracts } });
+  const service = await startTestService({ rails: [rail], inquiries: { limitsByRail } });
   context.after(() => service.close());
   const jobs = jobsOf(service);
   const codes = ['BRI', 'BNI', 'MANDIRI', 'PERMATA'];

@@ -36,7 +36,7 @@ async function start({ connectionString, privateKey: pem, perSecond, banks }: Se
   const rails = banks.map(({ bic, baseUrl }) =>
     createRail(baseUrl, keys, { name: bic, ownBank: bic, banks: new Set([bic]) }),
   );
-  const contract = { perSecond, perDay: null, concurrencyMax: null, isShared: false };
+  const limits = { perSecond, perDay: null, concurrencyMax: null, isShared: false };
   const app = await startApp({
     environment: 'sandbox',
     settings: {
@@ -50,7 +50,7 @@ async function start({ connectionString, privateKey: pem, perSecond, banks }: Se
     connection: { connectionString },
     banks: testBanks,
     rails,
-    inquiries: { contracts: new Map(rails.map(({ name }) => [name, contract])) },
+    inquiries: { limitsByRail: new Map(rails.map(({ name }) => [name, limits])) },
     logging: warningsOnly,
   });
   if (app.clients.find(CLIENT_ID) === undefined) {

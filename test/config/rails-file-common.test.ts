@@ -59,14 +59,14 @@ describe('the common fields of a connection in the rails file', () => {
   }
 
   it('give the quotas of the contract; an absent quota is no limit', async () => {
-    assert.deepEqual((await settingsOf(RAIL))?.contract, {
+    assert.deepEqual((await settingsOf(RAIL))?.limits, {
       perSecond: null,
       perDay: null,
       concurrencyMax: null,
       isShared: true,
     });
     const limited = { ...SWITCH, banks: ['BCA'], quota_per_second: 20, quota_per_day: 50_000, concurrency_max: 10 };
-    assert.deepEqual((await settingsOf(limited))?.contract, {
+    assert.deepEqual((await settingsOf(limited))?.limits, {
       perSecond: 20,
       perDay: 50_000,
       concurrencyMax: 10,

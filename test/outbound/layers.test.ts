@@ -111,7 +111,7 @@ suite('the queue for a connection', () => {
     assert.deepEqual(called, [1, 2, 3, 4]);
   });
 
-  test('removes canceled posts, and is separate for each origin', (context) => {
+  test('removes cancelled posts, and is separate for each origin', (context) => {
     const pools = openPools(context, 1);
     const called: string[] = [];
     const queue = (origin: string, name: string) => {

@@ -82,7 +82,7 @@ suite('a database transaction', () => {
 });
 
 suite('failures', () => {
-  test('a statement that takes too long is canceled and fails as unavailable; its connection is kept', async () => {
+  test('a statement that takes too long is cancelled and fails as unavailable; its connection is kept', async () => {
     const startedMs = performance.now();
     await assert.rejects(database.query('select pg_sleep(10)'), isUnavailable(false));
     assert.ok(performance.now() - startedMs < timeLimitMs(2_500));

@@ -24,8 +24,8 @@ describe('the limit of inquiries to a bank', () => {
     const rail = scriptedRail('switch', (inquiry, signal) =>
       inquiry.bank.bic === 'CENAIDJA' ? silence(inquiry, signal) : active('ALIVE'),
     );
-    const contract = { perSecond: null, perDay: null, concurrencyMax: 4, isShared: true };
-    const { inquire } = inquiriesOver([rail], { contracts: new Map([['switch', contract]]) });
+    const limits = { perSecond: null, perDay: null, concurrencyMax: 4, isShared: true };
+    const { inquire } = inquiriesOver([rail], { limitsByRail: new Map([['switch', limits]]) });
     const silent = Array.from({ length: 4 }, () => inquire('BCA'));
     assert.deepEqual(await inquire('BRI'), active('ALIVE'));
     assert.deepEqual(await silent[3], { ...noVerdict('bulkhead_full'), retryAfterMs: 1_000 });
@@ -38,8 +38,8 @@ describe('the limit of inquiries to a bank', () => {
       let release = (_outcome: InquiryOutcome): void => {};
       const answer = new Promise<InquiryOutcome>((resolve) => (release = resolve));
       const rail = scriptedRail('switch', () => answer);
-      const contract = { perSecond: null, perDay: null, concurrencyMax, isShared: true };
-      const { inquire, snapshot } = inquiriesOver([rail], { contracts: new Map([['switch', contract]]) });
+      const limits = { perSecond: null, perDay: null, concurrencyMax, isShared: true };
+      const { inquire, snapshot } = inquiriesOver([rail], { limitsByRail: new Map([['switch', limits]]) });
       const reported = () => [
         snapshot()[0]?.concurrencyMax,
         snapshot()[0]?.inFlight,
@@ -56,8 +56,8 @@ describe('the limit of inquiries to a bank', () => {
 
   it('per second is that of the contract, over all banks, and Retry-After says when the next may be sent', async () => {
     const rail = scriptedRail('switch', () => active('ALIVE'));
-    const contract = { perSecond: 2, perDay: null, concurrencyMax: null, isShared: true };
-    const { inquire, advance } = inquiriesOver([rail], { contracts: new Map([['switch', contract]]) });
+    const limits = { perSecond: 2, perDay: null, concurrencyMax: null, isShared: true };
+    const { inquire, advance } = inquiriesOver([rail], { limitsByRail: new Map([['switch', limits]]) });
     await inquire('BCA');
     await inquire('BRI');
     advance(400);
@@ -70,9 +70,9 @@ describe('the limit of inquiries to a bank', () => {
   it('per day ends at midnight in Jakarta', async () => {
     let wallMs = Date.parse('2026-11-21T16:59:50.000Z');
     const rail = scriptedRail('only', () => active('ALIVE'));
-    const contract = { perSecond: null, perDay: 1, concurrencyMax: null, isShared: true };
-    const contracts = new Map([['only', contract]]);
-    const { inquire, snapshot } = inquiriesOver([rail], { contracts, wallClock: () => wallMs });
+    const limits = { perSecond: null, perDay: 1, concurrencyMax: null, isShared: true };
+    const limitsByRail = new Map([['only', limits]]);
+    const { inquire, snapshot } = inquiriesOver([rail], { limitsByRail, wallClock: () => wallMs });
     await inquire();
     assert.deepEqual(await inquire(), { ...noVerdict('quota_exhausted'), retryAfterMs: 10_000 });
     assert.deepEqual(snapshot()[0]?.quotaLeft, { second: null, day: 0 });

@@ -118,7 +118,7 @@ describe('a circuit breaker', () => {
     assert.deepEqual(changes, ['open']);
   });
 
-  it('waits for another probe when the first was canceled', () => {
+  it('waits for another probe when the first was cancelled', () => {
     const { record, advance, waitMs, breaker, changes } = testBreaker();
     record('failure', consecutiveFailuresMax);
     advance(openMinMs);

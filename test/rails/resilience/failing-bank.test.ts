@@ -187,8 +187,8 @@ describe('a bank that fails', () => {
     const first = scriptedRail('first', () => active('FIRST'), {
       supportsAccountNumber: ({ accountNumber }) => accountNumber.length <= 10,
     });
-    const contract = { perSecond: 5, perDay: null, concurrencyMax: null, isShared: false };
-    const { inquire, snapshot } = inquiriesOver([first], { contracts: new Map([['first', contract]]) });
+    const limits = { perSecond: 5, perDay: null, concurrencyMax: null, isShared: false };
+    const { inquire, snapshot } = inquiriesOver([first], { limitsByRail: new Map([['first', limits]]) });
     for (let time = 0; time < 50; time += 1) {
       assert.deepEqual(await inquire('BCA', `99${nextAccount()}`), noVerdict('rejected_by_bank'));
     }

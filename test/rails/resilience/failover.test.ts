@@ -52,7 +52,7 @@ describe('failover between rails', () => {
     const startedMs = performance.now();
     assert.deepEqual(await inquiriesOver([first, second]).inquire(), active('SECOND'));
     assert.ok(performance.now() - startedMs < timeLimitMs(4_000));
-    assert.ok(first.inquiries[0]?.signal.aborted, 'the inquiry over the first rail is canceled');
+    assert.ok(first.inquiries[0]?.signal.aborted, 'the inquiry over the first rail is cancelled');
   });
 
   it('a verdict is final, also a negative one', async () => {

@@ -57,7 +57,7 @@ describe('a hedged inquiry', () => {
     assert.deepEqual(await inquire(), active('SECOND'));
   });
 
-  it('is canceled when the first inquiry gives its verdict sooner', async () => {
+  it('is cancelled when the first inquiry gives its verdict sooner', async () => {
     const rail = scriptedRail('only', () => active('FAST'));
     const { inquire, warmUp } = hedgedInquiries([rail]);
     await warmUp(1);

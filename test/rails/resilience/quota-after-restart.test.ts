@@ -6,9 +6,9 @@ import { NOT_FOUND, scriptedRail } from './scripted-rail.ts';
 
 test('a restarted service continues with the remainder of the daily quota', async (context) => {
   const database = await createTestDatabase();
-  const contracts = new Map([['only', { perSecond: null, perDay: 10, concurrencyMax: null, isShared: true }]]);
+  const limitsByRail = new Map([['only', { perSecond: null, perDay: 10, concurrencyMax: null, isShared: true }]]);
   const start = () =>
-    startTestService({ database, rails: [scriptedRail('only', () => NOT_FOUND)], inquiries: { contracts } });
+    startTestService({ database, rails: [scriptedRail('only', () => NOT_FOUND)], inquiries: { limitsByRail } });
 
   const first = await start();
   for (let account = 0; account < 7; account += 1) {

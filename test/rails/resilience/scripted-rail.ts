@@ -44,7 +44,7 @@ export const noVerdict = (reason: NoVerdictReason, railCode: string | null = nul
 /** The outcome without the name of its rail. */
 export const withoutRail = ({ rail: _name, ...outcome }: InquiryOutcome): InquiryOutcome => outcome;
 
-/** Ends only when the inquiry is canceled. */
+/** Ends only when the inquiry is cancelled. */
 export const silence: Script = (_inquiry, signal) =>
   new Promise((resolve) => {
     signal.addEventListener('abort', () => resolve(noVerdict('timeout')), { once: true });

@@ -4,7 +4,7 @@ import type { NewResult } from '../postgres/account-validation-results.ts';
 import { type Claim, releaseRows } from '../postgres/account-validation-rows.ts';
 import { pauseValidation, type ValidationKey } from '../postgres/account-validations.ts';
 import { type Database, retryWhileUnavailable } from '../postgres/database.ts';
-import { storeResults } from './store.ts';
+import { storeResults } from './validation-writes.ts';
 
 /** Records what happened to claimed rows, in batches. Waits while PostgreSQL is unavailable. No method rejects. */
 export interface ResultWriter {

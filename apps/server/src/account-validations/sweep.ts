@@ -4,7 +4,7 @@ import { findAbandonedRows, type RowKey } from '../postgres/account-validation-r
 import type { Database } from '../postgres/database.ts';
 import { ABANDONED } from './disposition.ts';
 import type { InFlightRows } from './in-flight-rows.ts';
-import { storeResults } from './store.ts';
+import { storeResults } from './validation-writes.ts';
 
 /** Longer than an inquiry can take and be recorded. */
 const ABANDONED_AFTER_MS = 15_000;

@@ -1,14 +1,14 @@
 import type { AccountChecks } from '../account-checks/account-checks.ts';
 import { createValidationRunner } from '../account-validations/runner.ts';
-import { cancelOldValidations } from '../account-validations/store.ts';
 import { createUploadReader } from '../account-validations/uploads/upload-reader.ts';
+import { cancelOldValidations } from '../account-validations/validation-writes.ts';
 import type { AccountValidationDependencies } from '../http/account-validations/operation.ts';
 import { deleteEndedValidations } from '../postgres/account-validations.ts';
 import { startRetention } from '../postgres/retention.ts';
 import type { AccountInquiries } from '../rails/account-inquiries.ts';
 import type { AppContext } from './app-context.ts';
 import type { Authentication } from './authentication.ts';
-import type { Store } from './store.ts';
+import type { PostgresServices } from './postgres.ts';
 
 export interface AccountValidations {
   readonly operations: Omit<AccountValidationDependencies, 'authorize' | 'banks' | 'inquiries'>;
@@ -17,7 +17,7 @@ export interface AccountValidations {
 }
 
 /**
- * A validation that has not ended by then is canceled: its client or its bank is gone, and the account names in it must
+ * A validation that has not ended by then is cancelled: its client or its bank is gone, and the account names in it must
  * not be kept without end.
  */
 const RUNNING_DAYS_MAX = 30;
@@ -26,7 +26,7 @@ const ROWS_DELETE_BATCH = 5_000;
 /** Bulk validations of accounts: reads the uploads, runs the validations, and deletes them after the retention time. */
 export function openAccountValidations(
   { options, metrics, onClose }: AppContext,
-  { deliveryDatabase, database }: Store,
+  { deliveryDatabase, database }: PostgresServices,
   { reauthorizeFor }: Pick<Authentication, 'reauthorizeFor'>,
   { accountChecks, inquiries }: { readonly accountChecks: AccountChecks; readonly inquiries: AccountInquiries },
 ): AccountValidations {

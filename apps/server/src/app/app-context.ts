@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { EnumerationGuardOptions } from '../account-checks/enumeration/enumeration-guard.ts';
 import type { Settings } from '../config.ts';
 import type { BankDirectory } from '../domain/bank.ts';
-import type { LongPollDependencies } from '../http/check-status/long-poll.ts';
+import type { InProcessAnswerDependencies } from '../http/check-status/answer-in-process.ts';
 import type { OperatorRoutes } from '../http/operator/operator-server.ts';
 import type { LogSink } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
@@ -21,7 +21,7 @@ export interface AppOptions {
   readonly banks: BankDirectory;
   readonly rails: readonly Rail[];
   /**
-   * Routes and contracts of the rails. By default a bank is inquired over every rail that reaches it, in their order.
+   * Routes and limits of the rails. By default a bank is inquired over every rail that reaches it, in their order.
    */
   readonly inquiries?: AccountInquiriesOptions;
   readonly logging: Pick<LogSink, 'log' | 'writeLine'>;
@@ -34,7 +34,7 @@ export interface AppOptions {
   /** For tests that cannot wait as long as a client that is slowed down. */
   readonly enumerationGuard?: EnumerationGuardOptions;
   /** For tests that cannot hold as many streams, or as long. */
-  readonly longPoll?: Pick<LongPollDependencies, 'openWaitsMax' | 'streamMaxMs'>;
+  readonly longPoll?: Pick<InProcessAnswerDependencies, 'openWaitsMax' | 'streamMaxMs'>;
   /** For the benchmark that measures the effect of batching. */
   readonly lookUp?: LookUpOptions;
 }

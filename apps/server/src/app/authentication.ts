@@ -12,7 +12,7 @@ import { type Authorize, createAuthorize, createReauthorize, type Reauthorize } 
 import type { BuiltInIssuer } from '../http/public-server.ts';
 import { createSlidingWindow } from '../rate-limit/sliding-window.ts';
 import type { AppContext } from './app-context.ts';
-import type { Store } from './store.ts';
+import type { PostgresServices } from './postgres.ts';
 
 /** Authenticates callers, and limits their requests. */
 export interface Authentication {
@@ -26,11 +26,11 @@ export interface Authentication {
 /** `publicUrl` is known once the public listener is open; it is called only after that. */
 export function openAuthentication(
   { options, metrics }: AppContext,
-  store: Store,
+  postgres: PostgresServices,
   publicUrl: () => string,
 ): Authentication {
   const { settings, limitClock: clock = () => performance.now() } = options;
-  const { clients, keys, notifications } = store;
+  const { clients, keys, notifications } = postgres;
   const throttle = createFailureThrottle(
     createSlidingWindow(clock),
     settings.authenticationFailuresPerMinute,

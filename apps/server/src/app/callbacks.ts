@@ -6,12 +6,12 @@ import { createGuardedHttp } from '../outbound/guarded-http.ts';
 import { createDnsResolver, resolveBySystem } from '../outbound/name-resolution.ts';
 import { createSlidingWindow } from '../rate-limit/sliding-window.ts';
 import type { AppContext } from './app-context.ts';
-import type { Store } from './store.ts';
+import type { PostgresServices } from './postgres.ts';
 
 /** Delivers events to the callback endpoints of clients. */
 export function openCallbacks(
   { options, metrics, onClose }: AppContext,
-  { deliveryDatabase: database, seal }: Store,
+  { deliveryDatabase: database, seal }: PostgresServices,
 ): Omit<CallbackDependencies, 'authorize' | 'database'> {
   const { settings, connection, environment, limitClock: clock = () => performance.now() } = options;
   const { log } = options.logging;

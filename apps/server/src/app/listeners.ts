@@ -61,11 +61,11 @@ function buildPublicServer(
   services: Services,
   listener: SharedListenerOptions,
 ): Promise<FastifyInstance> {
-  const { store, authentication, checkStatus } = services;
+  const { postgres, authentication, checkStatus } = services;
   return createPublicServer({
     listener,
     authorize: authentication.authorize,
-    database: store.database,
+    database: postgres.database,
     status: checkStatus.checkStatus,
     callbacks: services.callbacks,
     banks,
@@ -82,11 +82,11 @@ function buildOperatorServer(
   services: Services,
   listener: SharedListenerOptions,
 ): FastifyInstance {
-  const { store, authentication, accountChecks } = services;
+  const { postgres, authentication, accountChecks } = services;
   return createOperatorServer({
     listener,
     authorize: authentication.authorize,
-    database: store.database,
+    database: postgres.database,
     feed: services.transactions.feed,
     inquiries: services.inquiries,
     banks,
@@ -94,7 +94,7 @@ function buildOperatorServer(
     enumerationGuard: accountChecks.enumerationGuard,
     readiness: {
       postgres: async () => {
-        if (!(await store.notifications.waitUntilCurrent())) throw new Error('PostgreSQL does not answer');
+        if (!(await postgres.notifications.waitUntilCurrent())) throw new Error('PostgreSQL does not answer');
       },
     },
     ...(operatorRoutes === undefined ? {} : { operatorRoutes }),

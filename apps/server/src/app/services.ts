@@ -1,25 +1,17 @@
 import type { AccountInquiries } from '../rails/account-inquiries.ts';
-import {
-  type AccountCheckServices,
-  openAccountChecks,
-  openAccountInquiries,
-  openBankAvailability,
-} from './account-checks.ts';
+import { type AccountCheckServices, openAccountChecks } from './account-checks.ts';
+import { openAccountInquiries, openBankAvailability } from './account-inquiries.ts';
 import { type AccountValidations, openAccountValidations } from './account-validations.ts';
 import type { AppContext } from './app-context.ts';
 import { type Authentication, openAuthentication } from './authentication.ts';
 import { openCallbacks } from './callbacks.ts';
-import { openStore, type Store } from './store.ts';
-import {
-  type CheckStatusServices,
-  openCheckStatus,
-  openTransactions,
-  type TransactionServices,
-} from './transactions.ts';
+import { type CheckStatusServices, openCheckStatus } from './check-status.ts';
+import { openPostgresServices, type PostgresServices } from './postgres.ts';
+import { openTransactions, type TransactionServices } from './transactions.ts';
 
 /** Every part of the service below its two listeners. */
 export interface Services {
-  readonly store: Store;
+  readonly postgres: PostgresServices;
   readonly authentication: Authentication;
   readonly transactions: TransactionServices;
   readonly checkStatus: CheckStatusServices;
@@ -35,21 +27,21 @@ export interface Services {
  */
 export async function openServices(context: AppContext, publicUrl: () => string): Promise<Services> {
   const { rails } = context.options;
-  const store = await openStore(context);
-  const authentication = openAuthentication(context, store, publicUrl);
+  const postgres = await openPostgresServices(context);
+  const authentication = openAuthentication(context, postgres, publicUrl);
   context.onClose(() => Promise.all(rails.map((rail) => rail.close())));
-  const transactions = openTransactions(context, store);
-  const checkStatus = openCheckStatus(context, store, authentication, transactions);
-  const callbacks = openCallbacks(context, store);
-  const inquiries = await openAccountInquiries(context, store);
-  const accountChecks = openAccountChecks(context, store, inquiries);
-  const accountValidations = openAccountValidations(context, store, authentication, {
+  const transactions = openTransactions(context, postgres);
+  const checkStatus = openCheckStatus(context, postgres, authentication, transactions);
+  const callbacks = openCallbacks(context, postgres);
+  const inquiries = await openAccountInquiries(context, postgres);
+  const accountChecks = openAccountChecks(context, postgres, inquiries);
+  const accountValidations = openAccountValidations(context, postgres, authentication, {
     accountChecks: accountChecks.accountChecks,
     inquiries,
   });
-  openBankAvailability(context, store, inquiries);
+  openBankAvailability(context, postgres, inquiries);
   return {
-    store,
+    postgres,
     authentication,
     transactions,
     checkStatus,

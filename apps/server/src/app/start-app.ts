@@ -41,15 +41,15 @@ export async function startApp(options: AppOptions): Promise<App> {
     publicUrl ||= listeners.publicUrl;
     const { operatorUrl } = listeners;
     log.info({ publicUrl, operatorUrl }, 'ready');
-    const { store, transactions, authentication } = services;
+    const { postgres, transactions, authentication } = services;
     return {
       publicUrl,
       operatorUrl,
-      database: store.database,
-      clients: store.clients,
+      database: postgres.database,
+      clients: postgres.clients,
       feed: transactions.feed,
       transactionUpdater: transactions.transactionUpdater,
-      longPollCount: store.transactionChanges.watcherCount,
+      longPollCount: postgres.transactionChanges.watcherCount,
       issue: authentication.issue,
       close,
     };

@@ -1,20 +1,11 @@
 import { createFeed, type Feed } from '../feed/feed.ts';
-import type { CheckStatusDependencies } from '../http/check-status/check-status.ts';
-import { createLongPoll } from '../http/check-status/long-poll.ts';
-import { createRetryAfter } from '../http/check-status/transaction-answer.ts';
 import { repeat } from '../lib/repeat.ts';
 import { readDatabaseTime } from '../postgres/database.ts';
-import { createTransactionLookUp } from '../postgres/transaction-look-up.ts';
 import { createStatusInquiries, type StatusInquiries } from '../status-inquiry/status-inquiries.ts';
-import {
-  createExpectedDuration,
-  createProcessingTimes,
-  type ProcessingTimes,
-} from '../transactions/processing-times.ts';
+import { createExpectedDuration } from '../transactions/processing-times.ts';
 import { createTransactionUpdater, type TransactionUpdater } from '../transactions/transaction-updater.ts';
 import type { AppContext } from './app-context.ts';
-import type { Authentication } from './authentication.ts';
-import type { Store } from './store.ts';
+import type { PostgresServices } from './postgres.ts';
 
 /** Keeps transaction statuses up to date: from the feed, by status inquiries at banks, and by time (overdue). */
 export interface TransactionServices {
@@ -30,7 +21,7 @@ const OVERDUE_BATCH = 500;
 
 export function openTransactions(
   { options, metrics, onClose }: AppContext,
-  { database, clients }: Store,
+  { database, clients }: PostgresServices,
 ): TransactionServices {
   const { settings, banks, rails } = options;
   const { log } = options.logging;
@@ -65,41 +56,4 @@ export function openTransactions(
     onApplied: (outcome) => metrics.feedLines.inc({ outcome }),
   });
   return { transactionUpdater, feed, statusInquiries };
-}
-
-/** Answers check-status: at once, by long-poll, or as a stream. */
-export interface CheckStatusServices {
-  readonly checkStatus: Omit<CheckStatusDependencies, 'authorize'>;
-  /** How long each bank takes to process a transfer, learned from the status changes. */
-  readonly processingTimes: ProcessingTimes;
-  /** Ends all long-polls and streams: each is answered with the current status. */
-  readonly endLongPolls: () => void;
-}
-
-export function openCheckStatus(
-  { options, metrics }: AppContext,
-  { lookUpDatabase, transactionChanges }: Store,
-  { reauthorizeFor }: Authentication,
-  { statusInquiries: { refresh } }: TransactionServices,
-): CheckStatusServices {
-  const lookUp = createTransactionLookUp(lookUpDatabase, {
-    onBatch: (size) => metrics.lookUpBatchSize.observe(size),
-    ...options.lookUp,
-  });
-  const processingTimes = createProcessingTimes();
-  transactionChanges.subscribe(({ bankName, durationMs }) => {
-    if (durationMs !== null) processingTimes.record(bankName, durationMs);
-  });
-  const retryAfter = createRetryAfter(processingTimes);
-  const longPoll = createLongPoll({
-    lookUp,
-    transactionChanges,
-    retryAfter,
-    refresh,
-    refreshMs: options.settings.staleSeconds * 1000,
-    reauthorize: reauthorizeFor('status:read'),
-    ...options.longPoll,
-  });
-  const checkStatus = { lookUp, retryAfter, longPoll: longPoll.handle };
-  return { checkStatus, processingTimes, endLongPolls: longPoll.stop };
 }

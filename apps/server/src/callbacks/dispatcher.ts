@@ -11,7 +11,7 @@ import type { Database } from '../postgres/database.ts';
 import type { EndpointKey } from '../postgres/delivery-jobs.ts';
 import { DELIVERY_TASK, endpointsOfJob } from '../postgres/delivery-jobs.ts';
 import { startJobWorker } from '../postgres/job-worker.ts';
-import { createAttempts } from './attempts.ts';
+import { createAttempts } from './delivery-attempts.ts';
 import { createEndpointQueue, type EndpointQueue } from './endpoint-queue.ts';
 import { ATTEMPT_TIMEOUT_MS, type SendCallback } from './send.ts';
 

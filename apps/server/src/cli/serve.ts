@@ -5,7 +5,7 @@ import bankEntries from '../domain/banks.json' with { type: 'json' };
 import { createLog } from '../observability/log.ts';
 import type { Connection } from '../rails/protocol.ts';
 import { readRailsFile } from '../rails/rails-file.ts';
-import type { Contract } from '../rails/resilience/settings.ts';
+import type { BankLimits } from '../rails/resilience/settings.ts';
 import { openPostgres } from './open-postgres.ts';
 import { closeAll, listenForStopSignal } from './shutdown.ts';
 
@@ -38,7 +38,7 @@ export async function serve(): Promise<void> {
       connection: postgres.connection,
       banks,
       rails: rails.connections.map((connection) => connection.open()),
-      inquiries: { routes: rails.routes, contracts: contractsOf(rails.connections) },
+      inquiries: { routes: rails.routes, limitsByRail: limitsOf(rails.connections) },
       logging,
     });
     closers.push(app.close);
@@ -52,7 +52,5 @@ export async function serve(): Promise<void> {
 }
 
 /** The quotas agreed with each bank, by the name of the connection. */
-const contractsOf = (connections: readonly Connection[]): ReadonlyMap<string, Contract> =>
-  new Map(
-    connections.flatMap(({ settings: { name, contract } }) => (contract === undefined ? [] : [[name, contract]])),
-  );
+const limitsOf = (connections: readonly Connection[]): ReadonlyMap<string, BankLimits> =>
+  new Map(connections.flatMap(({ settings: { name, limits } }) => (limits === undefined ? [] : [[name, limits]])));

@@ -29,7 +29,7 @@ const UNAVAILABLE_RETRY_AFTER_MS = 1_000;
  */
 export function createAuthorize({ authenticator, limiter, metrics }: AuthorizeDependencies) {
   return ({ scope, limitedOperation, alternativeTypes = [] }: AuthorizeOptions): onRequestHookHandler => {
-    const quotaOf = limitedOperation === undefined ? null : createQuotas(limitedOperation);
+    const rateLimitOf = limitedOperation === undefined ? null : createClientRateLimits(limitedOperation);
 
     function checkScopeAndLimit(
       caller: Caller,
@@ -39,14 +39,14 @@ export function createAuthorize({ authenticator, limiter, metrics }: AuthorizeDe
     ): void {
       request.caller = caller;
       const allowed = caller.scopes.has(scope);
-      if (quotaOf === null) {
+      if (rateLimitOf === null) {
         done(allowed ? checkAccept(request, alternativeTypes) : forbidden(scope));
         return;
       }
-      const quota = quotaOf(caller.client);
-      const { key, limit } = quota;
+      const rateLimit = rateLimitOf(caller.client);
+      const { key, limit } = rateLimit;
       const finish = (decision: Decision): void => {
-        setRateLimitHeaders(reply, quota, decision);
+        setRateLimitHeaders(reply, rateLimit, decision);
         if (!allowed) done(forbidden(scope));
         else if (!decision.admitted) done(tooManyRequests(decision.resetMs));
         else done(checkAccept(request, alternativeTypes));
@@ -131,7 +131,7 @@ const forbidden = (scope: Scope): ApiError =>
   });
 
 /** A client's rate limit for an operation, and the texts that describe it. */
-interface Quota {
+interface ClientRateLimit {
   readonly operation: LimitedOperation;
   readonly key: string;
   readonly limit: number;
@@ -139,23 +139,23 @@ interface Quota {
   readonly policy: string;
 }
 
-/** Each client's quota is built once, because every request of the client needs it. */
-function createQuotas(operation: LimitedOperation): (client: Caller['client']) => Quota {
-  const quotas = new Map<string, Quota>();
+/** Each client's limit is built once, because every request of the client needs it. */
+function createClientRateLimits(operation: LimitedOperation): (client: Caller['client']) => ClientRateLimit {
+  const rateLimits = new Map<string, ClientRateLimit>();
   return ({ clientId, limits }) => {
     const limit = limits[operation];
-    let quota = quotas.get(clientId);
-    if (quota?.limit !== limit) {
+    let rateLimit = rateLimits.get(clientId);
+    if (rateLimit?.limit !== limit) {
       const policy = `"${operation}";q=${limit};w=${WINDOW_MS / 1000}`;
-      quota = { operation, key: `${operation} ${clientId}`, limit, policy };
-      quotas.set(clientId, quota);
+      rateLimit = { operation, key: `${operation} ${clientId}`, limit, policy };
+      rateLimits.set(clientId, rateLimit);
     }
-    return quota;
+    return rateLimit;
   };
 }
 
 /** draft-ietf-httpapi-ratelimit-headers; docs/contract.md 8.2. */
-function setRateLimitHeaders(reply: FastifyReply, { operation, policy }: Quota, decision: Decision): void {
+function setRateLimitHeaders(reply: FastifyReply, { operation, policy }: ClientRateLimit, decision: Decision): void {
   reply.header('ratelimit-policy', policy);
   reply.header('ratelimit', `"${operation}";r=${decision.remaining};t=${Math.ceil(decision.resetMs / 1000)}`);
 }

@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import { createOutcomes, type Outcomes } from './outcomes.ts';
+import { createOutcomes, type Outcomes } from './outcome-metrics.ts';
 
 /** Every metric of Tiba. Names follow Prometheus' conventions: base units, `_total` for counters. */
 export interface Metrics {

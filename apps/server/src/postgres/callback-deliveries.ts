@@ -21,7 +21,7 @@ export interface ClaimedDelivery {
   readonly endpoint: EndpointKey & SealedEndpoint;
 }
 
-export interface Claim {
+export interface ClaimOptions {
   readonly limit: number;
   readonly leaseMs: number;
 }
@@ -37,7 +37,7 @@ export interface Claim {
 export async function claimDeliveries(
   database: Database,
   { clientId, endpointId }: EndpointKey,
-  { limit, leaseMs }: Claim,
+  { limit, leaseMs }: ClaimOptions,
 ): Promise<ClaimedDelivery[]> {
   const rows = await database.query<ClaimRow>(CLAIM_SQL, [clientId, endpointId, limit, leaseMs], 'claim-deliveries');
   const [first] = rows;

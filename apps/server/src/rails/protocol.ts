@@ -2,7 +2,7 @@ import { type Static, type TObject, type TProperties, Type } from 'typebox';
 import type { Bank } from '../domain/bank.ts';
 import type { ConnectionReader } from './connection-reader.ts';
 import type { Rail } from './rail.ts';
-import type { Contract } from './resilience/settings.ts';
+import type { BankLimits } from './resilience/settings.ts';
 import type { BankTransport } from './transport.ts';
 
 /** The settings that every connection to a bank system has, whatever its protocol. */
@@ -16,7 +16,7 @@ export interface RailSettings {
   /** For `createBankHttp`. */
   readonly transport?: BankTransport;
   /** The limits agreed with the bank. `resilience/` enforces them, not the protocol. */
-  readonly contract?: Contract;
+  readonly limits?: BankLimits;
 }
 
 /** Whether the operator wants this connection to serve the bank. */

@@ -86,7 +86,7 @@ function readCommon(entry: CommonEntry, reader: ConnectionReader): RailSettings 
     name,
     baseUrl: baseUrl.replace(/\/$/, ''),
     banks: bics === null ? null : new Set(bics.filter((bic) => bic !== null)),
-    contract: {
+    limits: {
       perSecond: entry.quota_per_second ?? null,
       perDay: entry.quota_per_day ?? null,
       concurrencyMax: entry.concurrency_max ?? null,

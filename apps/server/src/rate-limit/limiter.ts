@@ -1,5 +1,5 @@
 /**
- * The operations whose requests are counted (docs/contract.md 8.1). Both forms of check-status share one quota, as do
+ * The operations whose requests are counted (docs/contract.md 8.1). Both forms of check-status share one limit, as do
  * all operations on callbacks, on banks, and on account validations.
  */
 export const LIMITED_OPERATIONS = [
@@ -20,7 +20,7 @@ export interface Decision {
   /** The number of requests that would be admitted now. */
   readonly remaining: number;
   /**
-   * The time until the quota grows; for a request over the limit, the time until it would be admitted. 0 when nothing
+   * The time until `remaining` grows; for a request over the limit, the time until it would be admitted. 0 when nothing
    * is counted yet. A whole window when the limit is 0: waiting never helps, and repeating at once helps even less.
    */
   readonly resetMs: number;

@@ -1,5 +1,5 @@
+import { TOKEN_LIFETIME_MAX_SECONDS } from '../app/postgres.ts';
 import type { App } from '../app/start-app.ts';
-import { TOKEN_LIFETIME_MAX_SECONDS } from '../app/store.ts';
 import { DEMO_ACCOUNTS, DEMO_CLIENTS, DEMO_TRANSACTIONS } from './demo-data.ts';
 import type { SandboxClientSecrets } from './secrets.ts';
 

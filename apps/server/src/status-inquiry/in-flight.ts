@@ -8,8 +8,8 @@ import type { TransactionKey } from '../postgres/transactions.ts';
 import type { Rail, StatusInquiry, StatusInquiryOutcome } from '../rails/rail.ts';
 import type { MonotonicClock } from '../rate-limit/sliding-window.ts';
 import type { AdaptiveConcurrency } from './adaptive-concurrency.ts';
-import type { InquiryOutcomes } from './outcomes.ts';
 import type { InquiryTrigger } from './schedule.ts';
+import type { InquiryOutcomes } from './store-outcomes.ts';
 
 export type StatusInquiryRail = Rail & Required<Pick<Rail, 'inquireStatus'>>;
 

@@ -8,9 +8,9 @@ import type { MonotonicClock } from '../rate-limit/sliding-window.ts';
 import type { TransactionUpdater } from '../transactions/transaction-updater.ts';
 import { createAdaptiveConcurrency } from './adaptive-concurrency.ts';
 import { createInFlightInquiries, type InquiryRail, supportsStatusInquiry } from './in-flight.ts';
-import { createInquiryOutcomes } from './outcomes.ts';
 import { createPoller } from './poller.ts';
 import { createRecentInquiries, createRefreshOnRead } from './refresh-on-read.ts';
+import { createInquiryOutcomes } from './store-outcomes.ts';
 
 export interface StatusInquiriesDependencies {
   readonly database: Database;

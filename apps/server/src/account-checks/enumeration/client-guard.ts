@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { jakartaDayOf, jakartaDayStartMs } from '../../domain/instant.ts';
 import { createDailyAccounts, shortHash } from './daily-accounts.ts';
 import { createNotFoundRatio, NOT_FOUND_THRESHOLDS } from './not-found-ratio.ts';
-import { createRestrictions, levelFor, type Restriction, type Signal } from './restrictions.ts';
+import { createRestrictions, type EnumerationSignal, levelFor, type Restriction } from './restrictions.ts';
 import { createSequentialNumbers, SEQUENTIAL_NUMBERS_THRESHOLDS } from './sequential-numbers.ts';
 
 /** The decision on one check. `known`: the account was checked earlier today, so the check counts for nothing. */
@@ -10,7 +10,7 @@ export type Admission = { readonly kind: 'known' | 'new' | 'slowed' } | Blocked;
 
 export interface Blocked {
   readonly kind: 'blocked';
-  readonly reason: Signal;
+  readonly reason: EnumerationSignal;
   readonly retryAfterMs: number;
 }
 
@@ -74,7 +74,7 @@ export function createClientGuard(dependencies: ClientGuardDependencies): Client
   const sequentialNumbers = createSequentialNumbers();
   const notFoundRatio = createNotFoundRatio();
   // The operator may change the limits while a restriction is in force.
-  const applies = (signal: Signal): boolean =>
+  const applies = (signal: EnumerationSignal): boolean =>
     signal === 'accounts_per_day' ? accounts.count() >= limits().accountsPerDay : !limits().trusted;
   const restrictions = createRestrictions({ wallMs, applies, onRestricted, onLifted });
   let delayed = 0;

@@ -1,6 +1,6 @@
 /** Patterns of account checks that look like enumeration: a client that collects names instead of making payments. */
-export const SIGNALS = ['accounts_per_day', 'not_found_ratio', 'sequential_numbers'] as const;
-export type Signal = (typeof SIGNALS)[number];
+export const ENUMERATION_SIGNALS = ['accounts_per_day', 'not_found_ratio', 'sequential_numbers'] as const;
+export type EnumerationSignal = (typeof ENUMERATION_SIGNALS)[number];
 
 /**
  * How the client's checks of new accounts are treated: delayed, or rejected. Accounts checked earlier today are free.
@@ -9,7 +9,7 @@ export type RestrictionLevel = 'slowed' | 'blocked';
 
 /** A signal that restricts a client, and until when. */
 export interface Restriction {
-  readonly signal: Signal;
+  readonly signal: EnumerationSignal;
   readonly level: RestrictionLevel;
   /**
    * The value that led to the restriction: a number of accounts, a ratio from 0 to 1, or a number of sequential ones.
@@ -34,7 +34,7 @@ export function levelFor(figure: number, { slowFrom, blockFrom }: Thresholds): R
 }
 
 export interface NewRestriction {
-  readonly signal: Signal;
+  readonly signal: EnumerationSignal;
   readonly level: RestrictionLevel;
   readonly figure: number;
   readonly durationMs: number;
@@ -46,7 +46,7 @@ export interface Restrictions {
   impose(restriction: NewRestriction, nowMs: number): void;
   /** Removes the restrictions that have ended or no longer apply. */
   liftEnded(nowMs: number): void;
-  has(signal: Signal): boolean;
+  has(signal: EnumerationSignal): boolean;
   /** The one that decides: blocked before slowed, then the one that ends last. Null when there is none. */
   strictest(): Restriction | null;
   list(): readonly Restriction[];
@@ -56,14 +56,14 @@ export interface RestrictionsDependencies {
   /** Milliseconds since 1970. */
   readonly wallMs: () => number;
   /** Whether the operator's present limits still justify a restriction by this signal. */
-  readonly applies: (signal: Signal) => boolean;
+  readonly applies: (signal: EnumerationSignal) => boolean;
   readonly onRestricted: (restriction: Restriction) => void;
   readonly onLifted: (restriction: Restriction) => void;
 }
 
 export function createRestrictions(dependencies: RestrictionsDependencies): Restrictions {
   const { wallMs, applies, onRestricted, onLifted } = dependencies;
-  const bySignal = new Map<Signal, Restriction>();
+  const bySignal = new Map<EnumerationSignal, Restriction>();
 
   return {
     impose({ signal, level, figure, durationMs }, nowMs) {

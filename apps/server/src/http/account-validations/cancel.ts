@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
-import { storeCancellation } from '../../account-validations/store.ts';
 import { validationToJson } from '../../account-validations/to-json.ts';
+import { storeCancellation } from '../../account-validations/validation-writes.ts';
 import { sendSuccess } from '../envelope.ts';
 import { allowEmptyBody } from '../request-body.ts';
 import { errorResponses, successResponse } from '../schemas.ts';

@@ -1,7 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
 import { Type } from 'typebox';
-import { type NewValidationJob, storeValidation } from '../../account-validations/store.ts';
 import { validationToJson } from '../../account-validations/to-json.ts';
 import {
   UPLOAD_BYTES_MAX,
@@ -9,6 +8,7 @@ import {
   UPLOAD_ROWS_MAX,
   type UploadMediaType,
 } from '../../account-validations/uploads/upload.ts';
+import { type NewValidationJob, storeValidation } from '../../account-validations/validation-writes.ts';
 import type { Client } from '../../auth/clients.ts';
 import { isPlainText } from '../../domain/identifiers.ts';
 import {

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { AccountChecks, CheckOutcome } from '../../account-checks/account-checks.ts';
-import type { Signal } from '../../account-checks/enumeration/restrictions.ts';
+import type { EnumerationSignal } from '../../account-checks/enumeration/restrictions.ts';
 import { type AccountNumber, accountNameOf, type Verdict } from '../../domain/account.ts';
 import { type AccountCheckRequest, parseAccountCheck } from '../../domain/account-check-request.ts';
 import type { Bank, BankDirectory } from '../../domain/bank.ts';
@@ -104,7 +104,7 @@ const ENUMERATION_MESSAGE =
   'checked again';
 
 /** The message does not say which signal it was: a client that knows could evade it. The operator sees it. */
-const BLOCKED_MESSAGES: Readonly<Record<Signal, string>> = {
+const BLOCKED_MESSAGES: Readonly<Record<EnumerationSignal, string>> = {
   accounts_per_day:
     'Too many different accounts in one day: continue with new ones after the number of seconds in Retry-After, or ' +
     'ask the operator for a higher limit. Accounts that you have checked today can be checked again',

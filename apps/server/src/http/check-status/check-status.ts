@@ -3,7 +3,7 @@ import { isReferenceId, isTransactionId } from '../../domain/identifiers.ts';
 import type { TransactionLookUp } from '../../postgres/transaction-look-up.ts';
 import { type Authorize, callerOf } from '../authorize.ts';
 import { ApiError } from '../errors.ts';
-import type { LongPollRequest } from './long-poll.ts';
+import type { InProcessRequest } from './answer-in-process.ts';
 import { checkStatusByIdSchema, checkStatusByReferenceSchema } from './schema.ts';
 import { prefersStream, STREAM_TYPES } from './stream.ts';
 import type { RetryAfter } from './transaction-answer.ts';
@@ -14,13 +14,13 @@ export interface CheckStatusDependencies {
   readonly lookUp: TransactionLookUp;
   readonly retryAfter: RetryAfter;
   /** Answers where one look-up is not enough: the client waits or streams, or the bank can be asked. */
-  readonly longPoll: (request: LongPollRequest) => void;
+  readonly answerInProcess: (request: InProcessRequest) => void;
 }
 
 /** docs/contract.md 4.1 and 4.2. */
 export function checkStatus(
   app: FastifyInstance,
-  { authorize, lookUp, retryAfter, longPoll }: CheckStatusDependencies,
+  { authorize, lookUp, retryAfter, answerInProcess }: CheckStatusDependencies,
 ): void {
   const onRequest = authorize({
     scope: 'status:read',
@@ -44,7 +44,8 @@ export function checkStatus(
       // The look-up covers the caller's own transactions only, so another client's transaction gives the same bytes as
       // one that does not exist.
       else if (found === null) reply.send(new ApiError('TRANSACTION_NOT_FOUND'));
-      else if (found.progress === 'inquirable' || wantsLongPoll(request)) longPoll({ request, reply, clientId, found });
+      else if (found.progress === 'inquirable' || wantsToWait(request))
+        answerInProcess({ request, reply, clientId, found });
       else {
         if (found.progress === 'in_process') reply.header('retry-after', retryAfter(found.rendered));
         sendTransaction(request, reply, found);
@@ -53,7 +54,7 @@ export function checkStatus(
   }
 }
 
-const wantsLongPoll = ({ headers }: FastifyRequest): boolean =>
+const wantsToWait = ({ headers }: FastifyRequest): boolean =>
   headers['prefer'] !== undefined || prefersStream(headers.accept);
 
 /** The last path segment, decoded once. It is read from the URL as sent, because the router decodes in its own way. */

@@ -28,7 +28,7 @@ export interface Attempts {
 
 /** `clock` returns milliseconds and never jumps. */
 export function createAttempts(metrics: Pick<Metrics, 'inquiries'>, clock: () => number): Attempts {
-  const canceled = new WeakSet<Attempt>();
+  const cancelled = new WeakSet<Attempt>();
 
   const begin: Attempts['begin'] = (guarded, inquiry, shareMs, nowMs) => {
     const isProbe = guarded.begin(nowMs);
@@ -43,7 +43,7 @@ export function createAttempts(metrics: Pick<Metrics, 'inquiries'>, clock: () =>
     const { guarded, isProbe, inquiry, startedMs } = attempt;
     const tookMs = nowMs - startedMs;
     const rail = guarded.rail.name;
-    if (outcome.kind === 'no_verdict' && canceled.has(attempt)) {
+    if (outcome.kind === 'no_verdict' && cancelled.has(attempt)) {
       // The duration is recorded although the inquiry would have taken longer: without it, the bank would look faster.
       guarded.release(isProbe, tookMs, nowMs);
       metrics.inquiries.record(rail, 'abandoned', tookMs);
@@ -66,7 +66,7 @@ export function createAttempts(metrics: Pick<Metrics, 'inquiries'>, clock: () =>
     complete,
     completeWithError,
     cancel(attempt) {
-      canceled.add(attempt);
+      cancelled.add(attempt);
       attempt.deadline.abort();
     },
     async run(guarded, inquiry, shareMs, nowMs) {

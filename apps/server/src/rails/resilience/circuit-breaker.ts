@@ -11,7 +11,7 @@ export type BreakerState = 'closed' | 'half_open' | 'open';
  * The outcome of an inquiry, as evidence about the bank.
  *
  * - `overlapping_failure`: the inquiry failed, but the bank answered another one while this one was in flight.
- * - `ignored`: the outcome says nothing about the bank, such as that of an inquiry that was canceled.
+ * - `ignored`: the outcome says nothing about the bank, such as that of an inquiry that was cancelled.
  */
 export type BreakerOutcome =
   | 'success'

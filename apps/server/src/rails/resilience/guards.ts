@@ -5,7 +5,7 @@ import { type Routes, railsTo } from '../routes.ts';
 import type { BreakerState } from './circuit-breaker.ts';
 import { createGuardedRail, type GuardedRail, type GuardedRailSnapshot } from './guarded-rail.ts';
 import { type ConnectionGuard, createConnectionGuard } from './limits.ts';
-import { type Contract, NO_CONTRACT, PROTECTION, type Protection } from './settings.ts';
+import { type BankLimits, NO_BANK_LIMITS, PROTECTION, type Protection } from './settings.ts';
 
 /** The rails to one bank. */
 export interface Route {
@@ -17,7 +17,7 @@ export interface Route {
 export interface GuardOptions {
   readonly routes?: Routes;
   /** By the rail's name. */
-  readonly contracts?: ReadonlyMap<string, Contract>;
+  readonly limitsByRail?: ReadonlyMap<string, BankLimits>;
   /** The number of inquiries sent today before this process started, by the rail's name. */
   readonly sentToday?: ReadonlyMap<string, number>;
   readonly protection?: Protection;
@@ -63,7 +63,7 @@ export function createGuards(
 ): Guards {
   const {
     routes = new Map(),
-    contracts,
+    limitsByRail,
     sentToday,
     protection = PROTECTION,
     wallClock = Date.now,
@@ -72,8 +72,8 @@ export function createGuards(
   const connections = new Map(
     rails.map((rail) => {
       const sentBefore = sentToday?.get(rail.name) ?? 0;
-      const contract = contracts?.get(rail.name) ?? NO_CONTRACT;
-      return [rail, createConnectionGuard(rail, contract, { wallMs: wallClock, sentBefore })];
+      const limits = limitsByRail?.get(rail.name) ?? NO_BANK_LIMITS;
+      return [rail, createConnectionGuard(rail, limits, { wallMs: wallClock, sentBefore })];
     }),
   );
   const guardedBanks: GuardedBank[] = [];

@@ -1,6 +1,6 @@
 import type { Rail } from '../rail.ts';
 import { createQuota, type Quota } from './quota.ts';
-import type { Contract } from './settings.ts';
+import type { BankLimits } from './settings.ts';
 
 /** Limits the inquiries in flight. When it is full, an inquiry fails fast: waiting would use up its deadline. */
 export interface Bulkhead {
@@ -40,15 +40,15 @@ export interface ConnectionGuard {
 
 export function createConnectionGuard(
   rail: Rail,
-  contract: Contract,
+  limits: BankLimits,
   { wallMs, sentBefore }: { readonly wallMs: () => number; readonly sentBefore: number },
 ): ConnectionGuard {
-  const { concurrencyMax, perSecond, perDay, isShared } = contract;
+  const { concurrencyMax, perSecond, perDay, isShared } = limits;
   const slots = concurrencyMax ?? Number.POSITIVE_INFINITY;
   return {
     rail,
     bulkhead: concurrencyMax === null ? null : createBulkhead(concurrencyMax),
-    quota: perSecond === null && perDay === null ? null : createQuota(contract, wallMs, sentBefore),
+    quota: perSecond === null && perDay === null ? null : createQuota(limits, wallMs, sentBefore),
     // A hanging bank must not occupy all slots of a connection that leads to other banks too.
     slotsPerBank: isShared ? Math.ceil(slots / 2) : slots,
   };

@@ -2,14 +2,14 @@ import type { BreakerSettings } from './circuit-breaker.ts';
 import type { QuotaSettings } from './quota.ts';
 
 /** The limits agreed with the bank for one connection. */
-export interface Contract extends QuotaSettings {
+export interface BankLimits extends QuotaSettings {
   /** How many inquiries may be in flight; null for no limit. */
   readonly concurrencyMax: number | null;
   /** Whether the connection leads to several banks. */
   readonly isShared: boolean;
 }
 
-export const NO_CONTRACT: Contract = { perSecond: null, perDay: null, concurrencyMax: null, isShared: true };
+export const NO_BANK_LIMITS: BankLimits = { perSecond: null, perDay: null, concurrencyMax: null, isShared: true };
 
 /** How a bank is protected from too many inquiries. Applies to each combination of bank and rail. */
 export interface Protection {

@@ -10,7 +10,7 @@ import { createTransactionChanges, type TransactionChanges } from '../transactio
 import type { AppContext } from './app-context.ts';
 
 /** PostgreSQL, and the data that is cached from it in memory. */
-export interface Store {
+export interface PostgresServices {
   readonly database: Database;
   /** Status look-ups have their own connection pool, so that a feed cannot delay a status check. */
   readonly lookUpDatabase: Database;
@@ -30,7 +30,7 @@ const LOOK_UP_CONNECTIONS = 4;
 const DELIVERY_CONNECTIONS = 3;
 const LISTENING_CONNECTIONS = 1;
 
-export async function openStore({ options, onClose }: AppContext): Promise<Store> {
+export async function openPostgresServices({ options, onClose }: AppContext): Promise<PostgresServices> {
   const { settings, connection, environment } = options;
   const { log } = options.logging;
   const reservedConnections = LOOK_UP_CONNECTIONS + DELIVERY_CONNECTIONS + JOB_CONNECTIONS + LISTENING_CONNECTIONS;

@@ -14,14 +14,14 @@ import {
 } from './transaction-watch.ts';
 
 /** A request about a transaction, and what its first look-up found. */
-export interface LongPollRequest {
+export interface InProcessRequest {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
   readonly clientId: string;
   readonly found: FoundTransaction;
 }
 
-export interface LongPollDependencies extends TransactionWatchDependencies {
+export interface InProcessAnswerDependencies extends TransactionWatchDependencies {
   /** As in `TransactionWatchDependencies`; resolves with whether a status inquiry was sent. */
   readonly refresh: (clientId: string, transactionId: string) => Promise<boolean>;
   readonly retryAfter: RetryAfter;
@@ -32,17 +32,17 @@ export interface LongPollDependencies extends TransactionWatchDependencies {
 }
 
 /**
- * Waits and streams count together, for each costs the same: a connection, a look-up with each change, and more
- * frequent status inquiries. No wait is longer than the minute of the rate limit, so every request that the limit
- * admits can wait.
+ * How many requests of a client may wait or stream at a time, as a multiple of its limit per minute. Waits and streams
+ * count together, for each costs the same: a connection, a look-up with each change, and more frequent status
+ * inquiries. No wait lasts longer than the minute of the rate limit, so every request that the limit admits can wait.
  */
-const OPEN_WAITS_PER_MINUTE_LIMIT = 2;
+const OPEN_WAITS_TO_LIMIT_RATIO = 2;
 /** The longest wait has ended by then. */
 const OPEN_WAITS_RETRY_AFTER_MS = 60_000;
 /** A stream ends then; a client that wants more continues after the last event that it has seen. */
 const STREAM_MAX_MS = 10 * 60_000;
 
-interface LongPollContext extends LongPollDependencies {
+interface InProcessContext extends InProcessAnswerDependencies {
   readonly openWaits: OpenWaits;
   /** Aborted when this process stops. */
   readonly stopping: AbortSignal;
@@ -53,19 +53,19 @@ interface LongPollContext extends LongPollDependencies {
  * or streams the changes. A waiting request costs memory and no polling of the database: PostgreSQL notifies of
  * changes.
  */
-export function createLongPoll(dependencies: LongPollDependencies) {
+export function createInProcessAnswers(dependencies: InProcessAnswerDependencies) {
   const stop = new AbortController();
   const context = { ...dependencies, openWaits: createOpenWaits(), stopping: stop.signal };
   return {
-    handle(polled: LongPollRequest): void {
-      answer(context, polled).catch((error: unknown) => polled.reply.send(error));
+    answer(inProcess: InProcessRequest): void {
+      answer(context, inProcess).catch((error: unknown) => inProcess.reply.send(error));
     },
     /** Ends every wait and stream, now and from now on: each gets the current state. */
     stop: () => stop.abort(),
   };
 }
 
-async function answer(context: LongPollContext, { request, reply, clientId, found }: LongPollRequest): Promise<void> {
+async function answer(context: InProcessContext, { request, reply, clientId, found }: InProcessRequest): Promise<void> {
   const streams = prefersStream(request.headers.accept);
   const requestedSeconds = streams ? null : waitSeconds(request.headers['prefer']);
   const staysOpen = streams || (requestedSeconds !== null && requestedSeconds > 0);
@@ -104,9 +104,9 @@ async function answer(context: LongPollContext, { request, reply, clientId, foun
 }
 
 /** @throws ApiError RATE_LIMIT_EXCEEDED when the client has its maximum of open waits */
-function countOpenWait({ openWaits, openWaitsMax }: LongPollContext, request: FastifyRequest, reply: FastifyReply) {
+function countOpenWait({ openWaits, openWaitsMax }: InProcessContext, request: FastifyRequest, reply: FastifyReply) {
   const { clientId, limits } = callerOf(request).client;
-  const max = openWaitsMax ?? limits['check-status'] * OPEN_WAITS_PER_MINUTE_LIMIT;
+  const max = openWaitsMax ?? limits['check-status'] * OPEN_WAITS_TO_LIMIT_RATIO;
   if (!openWaits.admit(clientId, max, reply)) throw tooManyOpenWaits(max);
 }
 
