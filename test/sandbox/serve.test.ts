@@ -1,15 +1,13 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
-import path from 'node:path';
 import { test } from 'node:test';
 import { type TestDirectory, useTestDirectory } from '../embedded-postgres/harness.ts';
-import { rsaKeys } from '../support/rsa-keys.ts';
 import { type Answer, send, statusUpdate } from '../support/service.ts';
 import { timeLimitMs } from '../support/suite-environment.ts';
 import { assertAllStopped, assertFailedStart } from './assertions.ts';
 import { dataDirectoryOf, type NpmProcess, startNpm } from './npm-process.ts';
+import { findFreePort, portOf, writeProductionSettings } from './production-settings.ts';
 
 /** A bank that accepts connections and never sends a byte, not even of TLS. */
 async function startSilentBank() {
@@ -26,48 +24,6 @@ async function startSilentBank() {
       for (const socket of sockets) socket.destroy();
       server.close();
     },
-  };
-}
-
-function portOf(server: ReturnType<typeof createServer>): number {
-  const address = server.address();
-  assert.ok(address !== null && typeof address === 'object');
-  return address.port;
-}
-
-/** The service logs only the public URL of clients, not the port that it listens on, so the test chooses the port. */
-async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const port = portOf(server);
-  server.close();
-  await once(server, 'close');
-  return port;
-}
-
-async function writeConfiguration(testDirectory: TestDirectory, bankPort: number): Promise<Record<string, string>> {
-  const directory = dataDirectoryOf(testDirectory);
-  const { privateKey } = rsaKeys();
-  await writeFile(path.join(directory, 'secret.txt'), 'the client secret');
-  await writeFile(path.join(directory, 'key.pem'), privateKey.export({ type: 'pkcs8', format: 'pem' }));
-  const rail = {
-    name: 'bca',
-    protocol: 'snap',
-    base_url: `https://127.0.0.1:${bankPort}/openapi`,
-    client_key: 'client-key',
-    client_secret_file: 'secret.txt',
-    private_key_file: 'key.pem',
-    partner_id: 'TIBA',
-    channel_id: '95221',
-    own_bank: 'CENAIDJA',
-    banks: '*',
-  };
-  await writeFile(path.join(directory, 'rails.json'), JSON.stringify({ rails: [rail] }));
-  return {
-    NODE_ENV: 'production',
-    TIBA_PUBLIC_URL: 'https://api.example.com',
-    TIBA_SECRET_KEY: Buffer.alloc(32, 1).toString('base64'),
-    TIBA_RAILS_FILE: path.join(directory, 'rails.json'),
   };
 }
 
@@ -104,7 +60,7 @@ test('npm run serve, with a real configuration and the embedded PostgreSQL', asy
   const bank = await startSilentBank();
   t.after(() => bank.close());
   const port = await findFreePort();
-  const environment = await writeConfiguration(testDirectory, bank.port);
+  const environment = await writeProductionSettings(dataDirectoryOf(testDirectory), bank.port);
   const service = startNpm(testDirectory, ['run', 'serve'], { ...environment, TIBA_PORT: String(port) });
   await service.untilOutput('"ready"');
   const url = `http://127.0.0.1:${port}`;

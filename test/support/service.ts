@@ -156,6 +156,7 @@ const appOptions = (
   logging: {
     log: pino({ base: null, serializers: { err: describeError } }, collector(logged)),
     writeLine: (line) => void logged.push(JSON.parse(line)),
+    droppedLines: () => 0,
   },
   // On a machine that is busy with tests PostgreSQL's notifications are late, and without them no client is
   // authenticated. Tests of this use the same limit.

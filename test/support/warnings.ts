@@ -5,4 +5,5 @@ import { describeError } from '../../apps/server/src/observability/log.ts';
 export const warningsOnly = {
   log: pino({ base: null, level: 'warn', serializers: { err: describeError } }, pino.destination(2)),
   writeLine: (): void => {},
+  droppedLines: (): number => 0,
 };

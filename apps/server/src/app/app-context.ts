@@ -24,7 +24,7 @@ export interface AppOptions {
    * Routes and limits of the rails. By default a bank is inquired over every rail that reaches it, in their order.
    */
   readonly inquiries?: AccountInquiriesOptions;
-  readonly logging: Pick<LogSink, 'log' | 'writeLine'>;
+  readonly logging: Pick<LogSink, 'log' | 'writeLine' | 'droppedLines'>;
   /** Further routes of the operator listener: the sandbox's. */
   readonly operatorRoutes?: OperatorRoutes;
   /** For tests on machines that are busy with other tests. */

@@ -26,13 +26,17 @@ export interface App {
 
 /** Builds the whole service from plain functions and starts it. Resolves when it can answer requests. */
 export async function startApp(options: AppOptions): Promise<App> {
-  const { log } = options.logging;
+  const { log, droppedLines } = options.logging;
   const closers: (() => Promise<unknown>)[] = [];
   const close = once(async () => {
     for (const closer of closers.toReversed())
       await closer().catch((error: unknown) => log.error({ err: error }, 'closing a part of the service failed'));
   });
-  const context: AppContext = { options, metrics: createMetrics(), onClose: (closer) => void closers.push(closer) };
+  const context: AppContext = {
+    options,
+    metrics: createMetrics(droppedLines),
+    onClose: (closer) => void closers.push(closer),
+  };
   let publicUrl = options.settings.publicUrl ?? '';
 
   try {

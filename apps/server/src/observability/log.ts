@@ -1,4 +1,7 @@
+import fs from 'node:fs';
+import path from 'node:path';
 import pino from 'pino';
+import { createLineBuffer, type LineBuffer } from './line-buffer.ts';
 
 export type Log = pino.Logger;
 
@@ -7,49 +10,31 @@ export interface LogSink {
   readonly log: Log;
   /** Writes a finished line, including its line end: access lines are too many for the general logger. */
   readonly writeLine: (line: string) => void;
-  /** Writes the lines that are still buffered. */
+  /** The number of lines that were dropped, because the log could not be written as fast as they came. */
+  readonly droppedLines: () => number;
+  /** Writes the lines that are still buffered, for a limited time. */
   close(): Promise<void>;
 }
 
-/** Lines are buffered and written together, so that a request does not cost a write. */
-const BUFFERED_LINES_MAX = 256;
-/** A killed process loses at most this much of its log. */
-const FLUSH_INTERVAL_MS = 200;
-
 /**
  * Writes structured log lines (JSON) to `destination`: the number of a file descriptor, or the path of a file. The file
- * is created with mode 0600, so that only its owner can read it.
+ * is created with mode 0600, so that only its owner can read it. A log that cannot be written delays nothing: see
+ * line-buffer.ts.
  */
 export function createLog(destination: number | string, level: pino.LevelWithSilent = 'info'): LogSink {
-  const stream = pino.destination({ dest: destination, sync: false, mkdir: true, mode: 0o600 });
+  if (typeof destination === 'string') fs.mkdirSync(path.dirname(destination), { recursive: true });
+  const buffer: LineBuffer = createLineBuffer(destination, {
+    onCaughtUp: (lines) => log.warn({ lines }, 'log lines dropped: the log could not be written; writing again'),
+  });
   const log = pino(
     { base: null, level, timestamp: pino.stdTimeFunctions.isoTime, serializers: { err: describeError } },
-    stream,
+    { write: buffer.write },
   );
-  const wantsAccessLines = log.isLevelEnabled('info');
-  let buffered: string[] = [];
-
-  function flushBuffered(): void {
-    if (buffered.length === 0) return;
-    // One join copies once; appending line by line would build a rope of strings that is slow to write.
-    stream.write(buffered.join(''));
-    buffered = [];
-  }
-
-  const timer = setInterval(flushBuffered, FLUSH_INTERVAL_MS).unref();
   return {
     log,
-    writeLine(line) {
-      if (!wantsAccessLines) return;
-      buffered.push(line);
-      if (buffered.length >= BUFFERED_LINES_MAX) flushBuffered();
-    },
-    close: () =>
-      new Promise((resolve) => {
-        clearInterval(timer);
-        flushBuffered();
-        stream.flush(() => resolve());
-      }),
+    writeLine: log.isLevelEnabled('info') ? buffer.append : () => {},
+    droppedLines: buffer.dropped,
+    close: buffer.close,
   };
 }
 

@@ -34,9 +34,11 @@ export interface Metrics {
   readonly contentType: string;
 }
 
-export function createMetrics(): Metrics {
+/** `droppedLogLines`: the number of log lines that were dropped so far. */
+export function createMetrics(droppedLogLines: () => number = () => 0): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
+  countDroppedLogLines(registry, droppedLogLines);
   const outcomes = createOutcomeMetrics();
   return {
     ...outcomes,
@@ -52,6 +54,19 @@ export function createMetrics(): Metrics {
       outcomes.callbacks.render(),
     contentType: registry.contentType,
   };
+}
+
+/** The log counts by itself, because it is there before the metrics. */
+function countDroppedLogLines(registry: Registry, droppedLogLines: () => number): void {
+  const counter: Counter = new Counter({
+    name: 'tiba_log_lines_dropped_total',
+    help: 'Log lines dropped because the log could not be written: a full disk, or a pipe that is not read.',
+    registers: [registry],
+    collect() {
+      counter.reset();
+      counter.inc(droppedLogLines());
+    },
+  });
 }
 
 /** The metrics of what happens at every request (outcomes.ts). */

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import path from 'node:path';
+import { rsaKeys } from '../support/rsa-keys.ts';
+
+export function portOf(server: ReturnType<typeof createServer>): number {
+  const address = server.address();
+  assert.ok(address !== null && typeof address === 'object');
+  return address.port;
+}
+
+/** The service logs only the public URL of clients, not the port that it listens on, so the test chooses the port. */
+export async function findFreePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const port = portOf(server);
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+/** Writes a rails file with one bank, and its keys, into the directory; returns the required settings of production. */
+export async function writeProductionSettings(directory: string, bankPort: number): Promise<Record<string, string>> {
+  const { privateKey } = rsaKeys();
+  await writeFile(path.join(directory, 'secret.txt'), 'the client secret');
+  await writeFile(path.join(directory, 'key.pem'), privateKey.export({ type: 'pkcs8', format: 'pem' }));
+  const rail = {
+    name: 'bca',
+    protocol: 'snap',
+    base_url: `https://127.0.0.1:${bankPort}/openapi`,
+    client_key: 'client-key',
+    client_secret_file: 'secret.txt',
+    private_key_file: 'key.pem',
+    partner_id: 'TIBA',
+    channel_id: '95221',
+    own_bank: 'CENAIDJA',
+    banks: '*',
+  };
+  await writeFile(path.join(directory, 'rails.json'), JSON.stringify({ rails: [rail] }));
+  return {
+    NODE_ENV: 'production',
+    TIBA_PUBLIC_URL: 'https://api.example.com',
+    TIBA_SECRET_KEY: Buffer.alloc(32, 1).toString('base64'),
+    TIBA_RAILS_FILE: path.join(directory, 'rails.json'),
+  };
+}
