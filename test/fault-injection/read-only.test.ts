@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import { startTestService, statusUpdate, type TestService } from '../support/service.ts';
 import { type PostgresServer, startPostgresServer } from './postgres-server.ts';
 import {
@@ -28,6 +29,18 @@ const checkStatus = () => service.get('/api/v1/check-status/TB0000000001');
 const feed = (id: string) => service.feed(statusUpdate({ transaction_id: id, reference_id: id }));
 const ids = Array.from({ length: 1_000 }, (_, index) => `TR${String(index).padStart(10, '0')}`).values();
 
+/** The readiness probe: its HTTP status and its answer. */
+async function readiness(operatorUrl = service.operatorUrl): Promise<{ status: number; answer: unknown }> {
+  const response = await fetch(`${operatorUrl}/readyz`);
+  return { status: response.status, answer: await response.json() };
+}
+
+const READY = {
+  status: 200,
+  answer: { status: 'ok', checks: { service: 'ok', postgres: 'ok', postgres_writes: 'ok' } },
+};
+const READ_ONLY = { service: 'ok', postgres: 'ok', postgres_writes: 'PostgreSQL is read-only' };
+
 async function setReadOnly(readOnly: boolean): Promise<void> {
   await server.query(`alter system set default_transaction_read_only = ${readOnly ? 'on' : 'off'}`);
   await server.query('select pg_reload_conf()');
@@ -51,4 +64,32 @@ test('while PostgreSQL is read-only, look-ups work and feeds get 503; both recov
   await assertRecovers(() => feed('TB0000000002'));
   assert.equal((await service.get('/api/v1/check-status/TB0000000002')).status, 200);
   assertOkOrUnavailable(await requests.stop());
+});
+
+// The probe said 200 and `ok` while every write got 503.
+test('while PostgreSQL is read-only, /readyz says degraded, or 503 if the operator chose so', async () => {
+  const strict = await startTestService({
+    rails: [],
+    database: server.database,
+    settings: { readyWhenReadOnly: false },
+  });
+  try {
+    assert.deepEqual(await readiness(), READY);
+    assert.deepEqual(await readiness(strict.operatorUrl), READY);
+    await setReadOnly(true);
+    await until('the fault is detected', async () => (await readiness(strict.operatorUrl)).status === 503);
+    assert.deepEqual(await readiness(strict.operatorUrl), {
+      status: 503,
+      answer: { status: 'unavailable', checks: READ_ONLY },
+    });
+    await until('both have detected it', async () => !isDeepStrictEqual(await readiness(), READY));
+    assert.deepEqual(await readiness(), { status: 200, answer: { status: 'degraded', checks: READ_ONLY } });
+    assert.match(await (await fetch(`${service.operatorUrl}/metrics`)).text(), /^tiba_ready 1$[^]*^tiba_degraded 1$/m);
+    await setReadOnly(false);
+    await until('the service is ready', async () => isDeepStrictEqual(await readiness(), READY));
+    await until('the other is, too', async () => isDeepStrictEqual(await readiness(strict.operatorUrl), READY));
+  } finally {
+    await setReadOnly(false);
+    await strict.close();
+  }
 });

@@ -35,6 +35,11 @@ export const wholeNumber =
     throw new Error(`a whole number from ${min} to ${max}`);
   };
 
+export function yesOrNo(value: string): boolean {
+  if (value === 'yes' || value === 'no') return value === 'yes';
+  throw new Error('yes or no');
+}
+
 export const port = wholeNumber(0, 65_535);
 
 export function url(...protocols: string[]) {

@@ -16,6 +16,7 @@ import {
   url,
   wholeNumber,
   withDefault,
+  yesOrNo,
 } from './config-values.ts';
 import { StartError } from './lib/start-error.ts';
 
@@ -197,6 +198,20 @@ export const SETTINGS = {
     '100',
     wholeNumber(1, 1_000_000),
     'Limit of failed authentications per IP address in any 60 seconds; then the address has to wait.',
+  ),
+  readyWhenReadOnly: withDefault(
+    'TIBA_READY_WHEN_READ_ONLY',
+    'yes',
+    yesOrNo,
+    'Whether `/readyz` says 200 (`degraded`) while PostgreSQL is read-only and only reads work. ' +
+      'Choose `no` if another site can take over all requests.',
+  ),
+  shutdownDelaySeconds: withDefault(
+    'TIBA_SHUTDOWN_DELAY_SECONDS',
+    '0',
+    wholeNumber(0, 300),
+    'Time between SIGTERM, when `/readyz` turns to 503, and the moment at which the process accepts no more requests. ' +
+      'Set it to the time in which your load balancer notices.',
   ),
   logLevel: withDefault(
     'TIBA_LOG_LEVEL',

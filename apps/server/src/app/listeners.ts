@@ -1,11 +1,14 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { SETTINGS } from '../config.ts';
 import { listenAt } from '../http/listen.ts';
+import type { Checks, ReadinessChecks } from '../http/operator/health.ts';
 import { createOperatorServer } from '../http/operator/operator-server.ts';
 import { createPublicServer } from '../http/public-server.ts';
 import type { ListenerOptions } from '../http/server.ts';
 import { createAccessLog } from '../observability/access-log.ts';
 import type { AppContext } from './app-context.ts';
+import type { PostgresServices } from './postgres.ts';
 import type { Services } from './services.ts';
 
 export interface ListenerUrls {
@@ -31,12 +34,19 @@ export async function openListeners(context: AppContext, services: Services): Pr
     trustedProxies: settings.trustedProxies,
   };
   const publicServer = await buildPublicServer(context, services, listener);
-  const operatorServer = buildOperatorServer(context, services, listener);
+  let stopping = false;
+  const operatorServer = buildOperatorServer(context, services, listener, () => stopping);
   for (const server of [operatorServer, publicServer]) onClose(() => drain(server));
-  // Registered last so that it runs first: the servers could not drain while clients long-poll.
+  // The servers could not drain while clients long-poll.
   onClose(async () => {
     services.checkStatus.endLongPolls();
     services.accountValidations.endStreams();
+  });
+  // Registered last so that it runs first: a load balancer must see that this process is not ready while it still
+  // accepts requests.
+  onClose(async () => {
+    stopping = true;
+    await wait(settings.shutdownDelaySeconds * 1_000);
   });
 
   const operatorUrl = await listenAt(operatorServer, {
@@ -78,9 +88,16 @@ function buildPublicServer(
 }
 
 function buildOperatorServer(
-  { options: { banks, operatorRoutes } }: AppContext,
+  {
+    options: {
+      banks,
+      operatorRoutes,
+      settings: { readyWhenReadOnly },
+    },
+  }: AppContext,
   services: Services,
   listener: SharedListenerOptions,
+  isStopping: () => boolean,
 ): FastifyInstance {
   const { postgres, authentication, accountChecks } = services;
   return createOperatorServer({
@@ -92,13 +109,31 @@ function buildOperatorServer(
     banks,
     hashAccount: accountChecks.hashAccount,
     enumerationGuard: accountChecks.enumerationGuard,
-    readiness: {
-      postgres: async () => {
-        if (!(await postgres.notifications.waitUntilCurrent())) throw new Error('PostgreSQL does not answer');
-      },
-    },
+    readiness: readinessChecks(postgres, readyWhenReadOnly, isStopping),
     ...(operatorRoutes === undefined ? {} : { operatorRoutes }),
   });
+}
+
+/** While PostgreSQL is read-only, status checks work, and whatever has to be stored gets 503. */
+function readinessChecks(
+  { notifications }: PostgresServices,
+  readyWhenReadOnly: boolean,
+  isStopping: () => boolean,
+): ReadinessChecks {
+  const required: Checks = {
+    service: async () => {
+      if (isStopping()) throw new Error('the service is stopping');
+    },
+    postgres: async () => {
+      if (!(await notifications.waitUntilCurrent())) throw new Error('PostgreSQL does not answer');
+    },
+  };
+  const writes: Checks = {
+    postgres_writes: async () => {
+      if (notifications.isReadOnly()) throw new Error('PostgreSQL is read-only');
+    },
+  };
+  return readyWhenReadOnly ? { required, desired: writes } : { required: { ...required, ...writes }, desired: {} };
 }
 
 async function drain(server: FastifyInstance): Promise<void> {

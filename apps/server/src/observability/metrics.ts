@@ -29,6 +29,7 @@ export interface Metrics {
   readonly validationRows: Counter<'result'>;
   readonly authenticationFailures: Counter<'outcome'>;
   readonly ready: Gauge;
+  readonly degraded: Gauge;
   /** All metrics in the Prometheus text format. */
   render(): Promise<string>;
   readonly contentType: string;
@@ -198,6 +199,11 @@ const createRequestMetrics = (registry: Registry) => ({
   ready: new Gauge({
     name: 'tiba_ready',
     help: '1 while the service can answer requests, as /readyz reports.',
+    registers: [registry],
+  }),
+  degraded: new Gauge({
+    name: 'tiba_degraded',
+    help: '1 while the service can answer only a part of the requests, as /readyz reports.',
     registers: [registry],
   }),
 });

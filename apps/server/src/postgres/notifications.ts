@@ -10,6 +10,8 @@ export interface Notifications {
   isCurrent(): boolean;
   /** Like `isCurrent`, but waits briefly for PostgreSQL: a process that was only busy must not reject requests. */
   waitUntilCurrent(): Promise<boolean>;
+  /** True while PostgreSQL answers but writes nothing, as of the last heartbeat: after a failover, or out of space. */
+  isReadOnly(): boolean;
   close(): Promise<void>;
 }
 
@@ -41,6 +43,7 @@ const HEARTBEAT_MS = 250;
 const WAIT_UNTIL_CURRENT_MS = 500;
 const RECONNECT_MS = 100;
 const HEARTBEAT_TIMEOUT_MS = 1_000;
+const HEARTBEAT_SQL = "select current_setting('transaction_read_only')::boolean as read_only";
 
 /**
  * Listens (LISTEN/NOTIFY) on one connection, however many subscribers there are. Resolves after every channel was read
@@ -61,6 +64,7 @@ export async function listen({
     log,
     sockets: createSocketTracker(),
     currentAtMs: Number.NEGATIVE_INFINITY,
+    readOnly: false,
     closing: false,
     client: undefined,
     heartbeatTimer: undefined,
@@ -71,6 +75,7 @@ export async function listen({
   return {
     isCurrent: () => isCurrent(listener),
     waitUntilCurrent: () => waitUntilCurrent(listener),
+    isReadOnly: () => listener.readOnly,
     async close() {
       listener.closing = true;
       clearTimeout(listener.heartbeatTimer);
@@ -86,6 +91,7 @@ interface Listener extends Required<Omit<NotificationsOptions, 'channels'>> {
   readonly sockets: SocketTracker;
   /** Every change that was committed before this time has been read. On the clock of `performance.now()`. */
   currentAtMs: number;
+  readOnly: boolean;
   closing: boolean;
   /** The connection in use; undefined while there is none. */
   client: pg.Client | undefined;
@@ -176,8 +182,9 @@ function onNotification(
 function scheduleHeartbeat(listener: Listener, client: pg.Client, pendingReads: ReadonlySet<Promise<void>>): void {
   const beat = async (): Promise<void> => {
     const startedMs = performance.now();
-    await client.query('select 1');
+    const { rows } = await client.query<{ read_only: boolean }>(HEARTBEAT_SQL);
     await Promise.all(pendingReads);
+    listener.readOnly = rows[0]?.read_only === true;
     markCurrent(listener, startedMs);
     if (client === listener.client && !listener.closing) scheduleHeartbeat(listener, client, pendingReads);
   };
