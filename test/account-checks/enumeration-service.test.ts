@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
+import { resumePausedValidations } from '../../apps/server/src/postgres/account-validations.ts';
 import { changeClient, setClientLimits } from '../../apps/server/src/postgres/clients.ts';
 import type { Rail } from '../../apps/server/src/rails/rail.ts';
+import { dataOf, type Job, jobsOf } from '../account-validations/jobs.ts';
 import { assertError, assertSuccess } from '../contract/assertions.ts';
 import { seededRandom } from '../rails/resilience/seed.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -161,6 +163,99 @@ test('a client whose accounts mostly do not exist is blocked, until the operator
   await service.app.clients.reload();
   assert.equal((await check(guessing, '9999999404')).status, 200);
   assert.equal(await restrictionOf(guessing), undefined);
+});
+
+/** Regression: a client that checked 49 accounts of each thousand was never restricted: 980 of 980 were answered. */
+test('49 accounts of each of 20 thousands: slowed, then blocked, until no more account is near others', async () => {
+  const client = await addClient('small-clusters');
+  const clusters = Array.from({ length: 20 }, (_, block) =>
+    Array.from({ length: 49 }, (_each, index) => 6_000_000_000 + block * 1_000 + index * 20),
+  );
+  const answers = await checkAll(client, clusters.flat());
+  // Six clusters, and the tenth account of the seventh.
+  assert.deepEqual([countOf(answers, 200), countOf(answers, 429)], [6 * 49 + 10, 980 - 6 * 49 - 10]);
+  assert.deepEqual(
+    logLinesOf(client, WARN).map(({ signal, restriction, figure }) => [signal, restriction, figure]),
+    [
+      ['clustered_numbers', 'slowed', 157],
+      ['clustered_numbers', 'blocked', 304],
+    ],
+  );
+  assertError(await check(client, 9_123_456_789), 'RATE_LIMIT_EXCEEDED', /look like account enumeration/);
+  nowMs += PAUSE_MS;
+  assert.equal((await check(client, 9_123_456_789)).status, 200, 'free after half an hour');
+  assert.equal((await check(client, 6_000_000_999)).status, 200);
+  assert.equal((await check(client, 9_223_456_789)).status, 429, 'the clusters of a day count until its end');
+});
+
+test('the payrolls of a day are not blocked: one of 199 sequential accounts and four of 45', async () => {
+  const employer = await addClient('employer');
+  const payrolls = [199, 45, 45, 45, 45].map((count, payroll) =>
+    Array.from({ length: count }, (_, index) => 6_500_000_000 + payroll * 5_000 + index),
+  );
+  assert.equal(countOf(await checkAll(employer, payrolls.flat()), 200), 199 + 4 * 45);
+});
+
+suite('a job', () => {
+  const accountsFrom = (first: number, count: number) =>
+    Array.from({ length: count }, (_, index) => ({ bank_code: 'BRI', account_number: String(first + index) }));
+
+  /** Regression: of 2,000 sequential numbers in a job, 110 were answered before the job was first paused. */
+  test('of 2,000 sequential numbers is paused before any is answered, until the operator trusts the client', async () => {
+    const client = await addClient('sequential-job');
+    const jobs = jobsOf(service, client);
+    const before = inquired.length;
+    const created = dataOf<Job>(await jobs.sendRows(accountsFrom(7_100_000_000, 2_000)));
+    const pausedMs = Date.parse(String(created['held_until'])) - Date.parse(String(created['created_at']));
+    assert.equal(pausedMs, PAUSE_MS);
+    assert.deepEqual(
+      (await restrictionOf(client))?.signals.map(({ signal, level, figure }) => ({ signal, level, figure })),
+      [{ signal: 'sequential_numbers', level: 'blocked', figure: 2_000 }],
+    );
+    // A later job of another client has ended: the claims have passed over the paused one.
+    const other = jobsOf(service, service.beta);
+    await other.untilEnded(await other.create(accountsFrom(7_200_000_000, 1)));
+    assert.equal((await jobs.progress(created.validation_id)).results, 0);
+    assert.equal(inquired.length - before, 1, 'only the account of the other job was inquired about');
+
+    await changeClient(service.app.database, client.clientId, 'trust');
+    await resumePausedValidations(service.app.database, client.clientId);
+    await service.app.clients.reload();
+    assert.equal((await jobs.untilEnded(created.validation_id)).counts['active'], 2_000 - 2);
+  });
+
+  test('of many small clusters is paused too', async () => {
+    const jobs = jobsOf(service, await addClient('clusters-job'));
+    const rows = Array.from({ length: 40 }, (_, block) => accountsFrom(7_300_000_000 + block * 1_000, 10)).flat();
+    assert.notEqual(dataOf<Job>(await jobs.sendRows(rows))['held_until'], null);
+  });
+
+  test('of 200 sequential numbers, sent twice each, is slowed at most', async () => {
+    const jobs = jobsOf(service, await addClient('payroll-job'));
+    const payroll = accountsFrom(7_400_000_500, 200);
+    const created = dataOf<Job>(await jobs.sendRows([...payroll, ...payroll]));
+    assert.equal(created['held_until'], null);
+    await eventually(
+      'more accounts are answered than before it was slowed',
+      async () => (await jobs.progress(created.validation_id)).results > 2 * 50,
+    );
+    await jobs.cancel(created.validation_id);
+  });
+
+  test('of accounts that the client has checked today is not paused, whatever their numbers are', async () => {
+    const client = await addClient('again-job');
+    const payroll = accountsFrom(7_500_000_500, 400);
+    await changeClient(service.app.database, client.clientId, 'trust');
+    await service.app.clients.reload();
+    await checkAll(
+      client,
+      payroll.map(({ account_number: account }) => account),
+    );
+    await changeClient(service.app.database, client.clientId, 'distrust');
+    await service.app.clients.reload();
+    const jobs = jobsOf(service, client);
+    assert.equal((await jobs.untilEnded(await jobs.create(payroll))).counts['active'], 400);
+  });
 });
 
 suite('the accounts per day', () => {

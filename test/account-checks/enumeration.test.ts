@@ -34,9 +34,10 @@ suite('sequential account numbers', () => {
         inRuns += count === 50 ? 50 : 1;
         inRunsMs = nowMs;
       }
-      assert.equal(sequentialNumbers.recordCheck(bic, number, nowMs), count < 50 ? 0 : inRuns, `turn ${turn}`);
+      sequentialNumbers.recordCheck(bic, number, nowMs);
+      assert.equal(sequentialNumbers.inRuns(), count < 50 ? 0 : inRuns, `turn ${turn}`);
       if (random() < 0.001) {
-        sequentialNumbers.reset();
+        sequentialNumbers.resetRuns();
         model.clear();
         inRuns = 0;
       }
@@ -45,7 +46,11 @@ suite('sequential account numbers', () => {
 
   const largest = (numbers: readonly string[]): number => {
     const sequentialNumbers = createSequentialNumbers();
-    return Math.max(...numbers.map((number, index) => sequentialNumbers.recordCheck('BRINIDJA', number, index)));
+    const figures = numbers.map((number, index) => {
+      sequentialNumbers.recordCheck('BRINIDJA', number, index);
+      return sequentialNumbers.inRuns();
+    });
+    return Math.max(...figures);
   };
   const sequence = (count: number, numberAt: (index: number) => number): string[] =>
     Array.from({ length: count }, (_, index) => String(1_000_000_000 + numberAt(index)));
@@ -78,6 +83,51 @@ suite('sequential account numbers', () => {
   test('are not found among random account numbers', (t) => {
     const random = seededRandom(t);
     assert.equal(largest(sequence(100_000, () => Math.floor(random() * 8_000_000_000))), 0);
+  });
+});
+
+suite('clusters of account numbers', () => {
+  /** Checks the numbers one after the other. Returns the largest figure of the day. */
+  const largestOf = (numbers: readonly number[], sequentialNumbers = createSequentialNumbers()): number => {
+    const figures = numbers.map((number, index) => {
+      sequentialNumbers.recordCheck('BRINIDJA', String(1_000_000_000 + number), index * 1_000);
+      return sequentialNumbers.inClusters();
+    });
+    return Math.max(...figures);
+  };
+  const blocks = (count: number, size: number): number[] =>
+    Array.from({ length: count * size }, (_, index) => Math.floor(index / size) * 1_000 + (index % size));
+
+  test('count from ten accounts of one thousand, and with at most 50 of each thousand', () => {
+    assert.equal(largestOf(blocks(100, 9)), 0);
+    assert.equal(largestOf(blocks(100, 10)), 1_000);
+    assert.equal(largestOf(blocks(1, 1_000)), 50);
+    assert.equal(largestOf(blocks(5, 200)), 250, 'five payrolls do not reach the threshold of 300');
+  });
+
+  test('count from midnight, also across pauses', () => {
+    const sequentialNumbers = createSequentialNumbers();
+    for (const account of blocks(20, 10)) {
+      sequentialNumbers.recordCheck('BRINIDJA', String(1_000_000_000 + account), account * PAUSE_MS);
+    }
+    assert.equal(sequentialNumbers.inClusters(), 200);
+    sequentialNumbers.startDay();
+    assert.equal(largestOf(blocks(20, 9), sequentialNumbers), 0);
+    assert.equal(largestOf([9], sequentialNumbers), 10);
+  });
+
+  test('are detected among 80,000 random accounts, and when they are checked in turn', (t) => {
+    const random = seededRandom(t);
+    const far = (): number => 100_000_000 + Math.floor(random() * 8_000_000_000);
+    const hidden = blocks(2_000, 10).flatMap((account) => [account, far(), far(), far(), far()]);
+    assert.ok(largestOf(hidden) >= 300);
+    const inTurn = Array.from({ length: 20_000 }, (_, index) => (index % 2_000) * 1_000 + Math.floor(index / 2_000));
+    assert.ok(largestOf(inTurn) >= 300);
+  });
+
+  test('are rare among 100,000 random accounts of a bank that has numbered 100 million accounts densely', (t) => {
+    const random = seededRandom(t);
+    assert.ok(largestOf(Array.from({ length: 100_000 }, () => Math.floor(random() * 100_000_000))) < 150);
   });
 });
 

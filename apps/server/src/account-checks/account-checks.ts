@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { keyOf } from '../domain/identifiers.ts';
 import { createIsoClock } from '../lib/iso-clock.ts';
 import type { AccountInquiries } from '../rails/account-inquiries.ts';
@@ -6,6 +7,7 @@ import type { HashAccount } from './account-hash.ts';
 import type { AuditLog } from './audit-log.ts';
 import type { Blocked, CheckedAccount } from './enumeration/client-guard.ts';
 import type { EnumerationGuard } from './enumeration/enumeration-guard.ts';
+import { findJobSignal } from './enumeration/job-signal.ts';
 import type { VerdictCache } from './verdict-cache.ts';
 
 /** The outcome of an inquiry. `ageSeconds` is set only when the verdict comes from the cache. */
@@ -30,7 +32,20 @@ export interface CheckOptions {
 export interface AccountChecks {
   /** @throws DatabaseUnavailable when the audit log is full. No inquiry is sent then. */
   check(client: { readonly clientId: string }, inquiry: AccountInquiry, options?: CheckOptions): Promise<CheckOutcome>;
+  /**
+   * Evaluates the different accounts of a new job as a whole, before any of them is checked. Returns for how long the
+   * job must be paused, in ms: the enumeration guard blocks a client that could not check all of them one by one.
+   */
+  pauseForJob(clientId: string, accounts: readonly JobAccount[]): Promise<number | null>;
 }
+
+export interface JobAccount {
+  readonly bic: string;
+  readonly accountNumber: string;
+}
+
+/** Hashed within some milliseconds; the event loop gets a turn after each batch. */
+const HASH_BATCH_MAX = 1_000;
 
 export interface AccountChecksDependencies {
   readonly inquiries: Pick<AccountInquiries, 'inquire'>;
@@ -38,7 +53,7 @@ export interface AccountChecksDependencies {
   readonly verdictCache: VerdictCache | null;
   readonly hashAccount: HashAccount;
   readonly auditLog: Pick<AuditLog, 'requireCapacity' | 'add'>;
-  readonly enumerationGuard: Pick<EnumerationGuard, 'admit' | 'slow' | 'recordVerdict'>;
+  readonly enumerationGuard: Omit<EnumerationGuard, 'restrictedClients' | 'close'>;
 }
 
 export function createAccountChecks(dependencies: AccountChecksDependencies): AccountChecks {
@@ -58,7 +73,22 @@ export function createAccountChecks(dependencies: AccountChecksDependencies): Ac
     });
   }
 
+  /** The accounts that the client has not checked today, and that the guard may therefore block. */
+  async function unknownAccounts(clientId: string, accounts: readonly JobAccount[]): Promise<JobAccount[]> {
+    const unknown: JobAccount[] = [];
+    for (const [index, account] of accounts.entries()) {
+      if (!enumerationGuard.isKnown(clientId, hashAccount(account.bic, account.accountNumber))) unknown.push(account);
+      if ((index + 1) % HASH_BATCH_MAX === 0) await nextTurn();
+    }
+    return unknown;
+  }
+
   return {
+    async pauseForJob(clientId, accounts) {
+      if (enumerationGuard.isTrusted(clientId) || findJobSignal(accounts) === null) return null;
+      const signal = findJobSignal(await unknownAccounts(clientId, accounts));
+      return signal === null ? null : enumerationGuard.blockForJob(clientId, signal);
+    },
     async check({ clientId }, inquiry, { ageMaxSeconds = 0, requestId } = {}) {
       auditLog.requireCapacity();
       const { bic } = inquiry.bank;

@@ -1,3 +1,4 @@
+import type { AccountChecks, JobAccount } from '../account-checks/account-checks.ts';
 import type { BankDirectory } from '../domain/bank.ts';
 import { type NewResult, recordResults, resultsTransaction } from '../postgres/account-validation-results.ts';
 import { insertRows, type NewRow } from '../postgres/account-validation-rows.ts';
@@ -21,25 +22,32 @@ import { validateRows } from './validate-rows.ts';
 /** Few enough that a statement ends well within its deadline, and that other work gets its turn in between. */
 const INSERT_BATCH_MAX = 1_000;
 
-export interface NewValidationJob extends Omit<NewValidation, 'rowCount'> {
+export interface NewValidationJob extends Omit<NewValidation, 'rowCount' | 'pauseMs'> {
   readonly rows: readonly UploadRow[];
+}
+
+export interface StoreDependencies {
+  readonly database: Database;
+  readonly banks: BankDirectory;
+  readonly accountChecks: Pick<AccountChecks, 'pauseForJob'>;
 }
 
 /**
  * Stores a job with all its rows, in one database transaction. Rows that cannot be checked get their result at once.
+ * A job that looks like account enumeration as a whole is stored as paused, before any of its accounts is checked.
  * Returns false when the idempotency key was used before. `permit` throws when the client exceeds a limit: then nothing
  * is stored.
  */
 export async function storeValidation(
-  database: Database,
-  banks: BankDirectory,
+  { database, banks, accountChecks }: StoreDependencies,
   job: NewValidationJob,
   permit: (stored: StoredCounts) => void,
 ): Promise<boolean> {
   const { rows: uploaded, ...validation } = job;
   const rows = await validateRows(uploaded, banks);
+  const pauseMs = await accountChecks.pauseForJob(job.clientId, accountsOf(rows));
   return database.transaction(async (query) => {
-    if (!(await insertValidation(query, { ...validation, rowCount: rows.length }))) return false;
+    if (!(await insertValidation(query, { ...validation, rowCount: rows.length, pauseMs }))) return false;
     const ended: AccountValidation[] = [];
     for (let start = 0; start < rows.length; start += INSERT_BATCH_MAX) {
       const batch = rows.slice(start, start + INSERT_BATCH_MAX);
@@ -53,6 +61,12 @@ export async function storeValidation(
     return true;
   });
 }
+
+/** The accounts of the job, each once. */
+const accountsOf = (rows: readonly NewRow[]): JobAccount[] =>
+  rows.flatMap(({ bic, accountNumber, duplicateRows }) =>
+    bic === null || accountNumber === null || duplicateRows === null ? [] : [{ bic, accountNumber }],
+  );
 
 function resultsOfInvalid({ clientId, validationId }: ValidationKey, rows: readonly NewRow[]): NewResult[] {
   const checkedAt = new Date().toISOString();

@@ -62,6 +62,7 @@ export function openAccountValidations(
   return {
     operations: {
       database,
+      accountChecks,
       uploads,
       reauthorize: reauthorizeFor('account:check'),
       onCreated: runner.wake,

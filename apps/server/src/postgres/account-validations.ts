@@ -54,13 +54,16 @@ export interface NewValidation extends ValidationKey {
   /** null when the client sent none. */
   readonly idempotencyKey: string | null;
   readonly bodySha256: Buffer;
+  /** For how long no row of the job is claimed, in ms; null when it may start at once. */
+  readonly pauseMs: number | null;
 }
 
 /** False when the client has used the key before. */
 export async function insertValidation(query: Query, validation: NewValidation): Promise<boolean> {
   const { rowCount } = await query(
-    `insert into tiba.account_validations (client_id, validation_id, row_count, idempotency_key, body_sha256)
-     values ($1, $2, $3, $4, $5)
+    `insert into tiba.account_validations
+       (client_id, validation_id, row_count, idempotency_key, body_sha256, held_until)
+     values ($1, $2, $3, $4, $5, now() + $6 * interval '1 millisecond')
      on conflict (client_id, idempotency_key) do nothing`,
     [
       validation.clientId,
@@ -68,6 +71,7 @@ export async function insertValidation(query: Query, validation: NewValidation):
       validation.rowCount,
       validation.idempotencyKey,
       validation.bodySha256,
+      validation.pauseMs,
     ],
   );
   return rowCount === 1;

@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { jakartaDayOf, jakartaDayStartMs } from '../../domain/instant.ts';
 import { createDailyAccounts, shortHash } from './daily-accounts.ts';
-import { createNotFoundRatio, NOT_FOUND_THRESHOLDS } from './not-found-ratio.ts';
-import { createRestrictions, type EnumerationSignal, levelFor, type Restriction } from './restrictions.ts';
-import { createSequentialNumbers, SEQUENTIAL_NUMBERS_THRESHOLDS } from './sequential-numbers.ts';
+import type { JobSignal } from './job-signal.ts';
+import { createRestrictions, type EnumerationSignal, type Restriction } from './restrictions.ts';
+import { createEnumerationSignals } from './signals.ts';
 
 /** The decision on one check. `known`: the account was checked earlier today, so the check counts for nothing. */
 export type Admission = { readonly kind: 'known' | 'new' | 'slowed' } | Blocked;
@@ -31,6 +31,10 @@ export interface ClientGuard {
   isFirstVerdict(hash: string): boolean;
   /** Records a first verdict. */
   recordVerdict(isNotFound: boolean, nowMs: number): void;
+  /** Whether the account was checked today. Such accounts stay available to a client that is restricted. */
+  isKnown(hash: string): boolean;
+  /** Blocks a client for a job of which the guard would not let it check all accounts. Returns for how long, in ms. */
+  blockForJob(signal: JobSignal, nowMs: number): number;
   /** The restrictions in force. Lifts those that have ended. */
   restrictions(nowMs: number): readonly Restriction[];
   accountsToday(): number;
@@ -56,9 +60,6 @@ export interface ClientGuardDependencies {
   readonly onLifted: (restriction: Restriction) => void;
 }
 
-/** How long a restriction lasts after its signal was last seen. */
-const RESTRICTION_MS = 30 * 60_000;
-
 /**
  * Checks of one client that may be delayed at the same time. With `slowedMs` of 500 that lets eight a second through.
  */
@@ -71,27 +72,16 @@ const SLOWED: Admission = { kind: 'slowed' };
 export function createClientGuard(dependencies: ClientGuardDependencies): ClientGuard {
   const { limits, wallMs, slowedMs, onRestricted, onLifted } = dependencies;
   const accounts = createDailyAccounts();
-  const sequentialNumbers = createSequentialNumbers();
-  const notFoundRatio = createNotFoundRatio();
   // The operator may change the limits while a restriction is in force.
   const applies = (signal: EnumerationSignal): boolean =>
     signal === 'accounts_per_day' ? accounts.count() >= limits().accountsPerDay : !limits().trusted;
   const restrictions = createRestrictions({ wallMs, applies, onRestricted, onLifted });
+  const signals = createEnumerationSignals(restrictions);
   let delayed = 0;
 
   function today(): number {
-    accounts.moveTo(jakartaDayOf(wallMs()));
+    if (accounts.moveTo(jakartaDayOf(wallMs()))) signals.startDay();
     return accounts.day();
-  }
-
-  /** Restricts the client when the figure demands it. After a block the signal counts from zero. */
-  function evaluate(signal: 'not_found_ratio' | 'sequential_numbers', figure: number, nowMs: number): void {
-    const isSequence = signal === 'sequential_numbers';
-    const level = levelFor(figure, isSequence ? SEQUENTIAL_NUMBERS_THRESHOLDS : NOT_FOUND_THRESHOLDS);
-    if (level === null) return;
-    restrictions.liftEnded(nowMs);
-    restrictions.impose({ signal, level, figure, durationMs: RESTRICTION_MS }, nowMs);
-    if (level === 'blocked') (isSequence ? sequentialNumbers : notFoundRatio).reset();
   }
 
   function blockUntilTomorrow(day: number, nowMs: number): void {
@@ -119,7 +109,7 @@ export function createClientGuard(dependencies: ClientGuardDependencies): Client
       if (restriction !== null && delayed === DELAYED_MAX)
         return { kind: 'blocked', reason: restriction.signal, retryAfterMs: slowedMs };
       accounts.add(account);
-      if (!trusted) evaluate('sequential_numbers', sequentialNumbers.recordCheck(bic, accountNumber, nowMs), nowMs);
+      if (!trusted) signals.recordCheck(bic, accountNumber, nowMs);
       return restriction === null ? NEW : SLOWED;
     },
     async slow() {
@@ -129,8 +119,13 @@ export function createClientGuard(dependencies: ClientGuardDependencies): Client
     },
     isFirstVerdict: (hash) => accounts.isFirstVerdict(shortHash(hash)),
     recordVerdict(isNotFound, nowMs) {
-      if (!limits().trusted) evaluate('not_found_ratio', notFoundRatio.recordVerdict(isNotFound, nowMs), nowMs);
+      if (!limits().trusted) signals.recordVerdict(isNotFound, nowMs);
     },
+    isKnown(hash) {
+      today();
+      return accounts.has(shortHash(hash));
+    },
+    blockForJob: signals.blockForJob,
     restrictions(nowMs) {
       today();
       restrictions.liftEnded(nowMs);

@@ -3,8 +3,11 @@
  * check may end without one. A check that this process has not seen (`restore`) counts, and waits for no verdict.
  */
 export interface DailyAccounts {
-  /** Starts a new day, with no accounts. A clock that is set back over midnight does not start the day again. */
-  moveTo(day: number): void;
+  /**
+   * Starts a new day, with no accounts. False when that day has started before: a clock that is set back over midnight
+   * does not start the day again.
+   */
+  moveTo(day: number): boolean;
   day(): number;
   has(account: number): boolean;
   add(account: number): void;
@@ -33,10 +36,11 @@ export function createDailyAccounts(): DailyAccounts {
   const withoutVerdict = new Set<number>();
   return {
     moveTo(day) {
-      if (day <= today) return;
+      if (day <= today) return false;
       today = day;
       accounts = new Set();
       withoutVerdict.clear();
+      return true;
     },
     day: () => today,
     has: (account) => accounts.has(account),

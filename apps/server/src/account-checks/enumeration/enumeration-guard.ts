@@ -9,6 +9,7 @@ import {
   type ClientLimits,
   createClientGuard,
 } from './client-guard.ts';
+import type { JobSignal } from './job-signal.ts';
 import type { Restriction } from './restrictions.ts';
 
 /**
@@ -24,6 +25,12 @@ export interface EnumerationGuard {
   slow(clientId: string): Promise<void>;
   /** Records a verdict about an account that was admitted. Only the first one about each account counts. */
   recordVerdict(clientId: string, hash: string, status: AccountStatus): void;
+  /** Whether the client may check any account without showing a signal: only its accounts per day are limited. */
+  isTrusted(clientId: string): boolean;
+  /** Whether the client has checked the account today: it may check it again while it is restricted. */
+  isKnown(clientId: string, hash: string): boolean;
+  /** Blocks a client for a job of which it would not be let check all accounts. Returns for how long, in ms. */
+  blockForJob(clientId: string, signal: JobSignal): number;
   /** The clients that are slowed or blocked now. */
   restrictedClients(): readonly RestrictedClient[];
   close(): void;
@@ -117,6 +124,9 @@ export function createEnumerationGuard(dependencies: EnumerationGuardDependencie
       const guard = guards.get(clientId);
       if (guard?.isFirstVerdict(hash) === true) guard.recordVerdict(status === 'NOT_FOUND', clock());
     },
+    isTrusted: (clientId) => limitsOf(clientId).trusted,
+    isKnown: (clientId, hash) => guardOf(clientId).isKnown(hash),
+    blockForJob: (clientId, signal) => guardOf(clientId).blockForJob(signal, clock()),
     restrictedClients() {
       const nowMs = clock();
       return [...guards].flatMap(([clientId, guard]) => {

@@ -1,5 +1,10 @@
 /** Patterns of account checks that look like enumeration: a client that collects names instead of making payments. */
-export const ENUMERATION_SIGNALS = ['accounts_per_day', 'not_found_ratio', 'sequential_numbers'] as const;
+export const ENUMERATION_SIGNALS = [
+  'accounts_per_day',
+  'not_found_ratio',
+  'sequential_numbers',
+  'clustered_numbers',
+] as const;
 export type EnumerationSignal = (typeof ENUMERATION_SIGNALS)[number];
 
 /**
@@ -12,7 +17,7 @@ export interface Restriction {
   readonly signal: EnumerationSignal;
   readonly level: RestrictionLevel;
   /**
-   * The value that led to the restriction: a number of accounts, a ratio from 0 to 1, or a number of sequential ones.
+   * The value that led to the restriction: a ratio from 0 to 1 for `not_found_ratio`, a number of accounts for others.
    */
   readonly figure: number;
   /** ISO 8601 UTC. */

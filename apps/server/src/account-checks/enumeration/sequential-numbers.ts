@@ -2,19 +2,29 @@ import type { Thresholds } from './restrictions.ts';
 
 /**
  * Detects a client that walks through account numbers: many of the numbers that it checks lie within the same thousand.
- * Accounts that were opened together, for a payroll, also have sequential numbers, so only a run of them is a signal.
+ * Accounts that were opened together, for a payroll, also have sequential numbers, so neither a few of them nor one
+ * block of them is a signal. Two figures tell them apart: `inRuns` is about numbers that come close together in time,
+ * `inClusters` about many small groups of them over the day.
  */
 export interface SequentialNumbers {
+  /** Records a check of an account and updates both figures. Call it once for each account and day. */
+  recordCheck(bic: string, accountNumber: string, nowMs: number): void;
+  /** How many accounts have come in runs, up to the last check; 0 when that account is in no run. */
+  inRuns(): number;
   /**
-   * Returns how many accounts have come in runs of sequential numbers up to this one; 0 when this one is in no run.
-   * Call it once for each account.
+   * How many accounts of today are in clusters, up to the last check; 0 when that account is in no cluster. A cluster
+   * counts with at most 50, so that one payroll is no signal: a larger one is a run.
    */
-  recordCheck(bic: string, accountNumber: string, nowMs: number): number;
-  /** Starts to count again from zero. */
-  reset(): void;
+  inClusters(): number;
+  /** Starts to count the runs again from zero. */
+  resetRuns(): void;
+  /** Starts to count the clusters of a new day. */
+  startDay(): void;
 }
 
 export const SEQUENTIAL_NUMBERS_THRESHOLDS: Thresholds = { slowFrom: 50, blockFrom: 200 };
+/** As much as six payrolls of fifty or more in one day, or thirty groups of ten. */
+export const CLUSTERED_NUMBERS_THRESHOLDS: Thresholds = { slowFrom: 150, blockFrom: 300 };
 
 /** Numbers of one bank and one length that differ only in these last digits are one block. */
 const BLOCK_DIGITS = 3;
@@ -22,48 +32,82 @@ const BLOCK_DIGITS = 3;
 const RUN_MIN = SEQUENTIAL_NUMBERS_THRESHOLDS.slowFrom;
 /** A block, or the count of the runs, to which nothing was added for this long starts again from zero. */
 const PAUSE_MS = 30 * 60_000;
+/**
+ * A block with this many accounts of one day is a cluster. Of 100,000 random accounts at a bank with 100,000 blocks,
+ * one for each block on average, ten fall into one block with a probability of 1 in 100 a day.
+ */
+const CLUSTER_MIN = 10;
+const CLUSTER_ACCOUNTS_MAX = RUN_MIN;
 
-/** The table remembers this many blocks. It is set-associative: a block may occupy any slot of one set. */
-const SLOTS = 1_024;
+/**
+ * The table remembers this many blocks, in 60 KiB for each client. It is set-associative: a block may occupy any slot
+ * of one set.
+ */
+const SLOTS = 4_096;
 const SLOTS_PER_SET = 4;
 
 /** Typed arrays that are allocated once, because each check of a legitimate client starts a new block. */
 export function createSequentialNumbers(): SequentialNumbers {
   const tags = new Uint32Array(SLOTS);
+  /** The accounts of each block without a pause. */
   const counts = new Uint16Array(SLOTS);
   const lastMs = new Float64Array(SLOTS);
-  let inRuns = 0;
-  let inRunsMs = 0;
+  /** The accounts of each block today, up to `CLUSTER_ACCOUNTS_MAX`. */
+  const todayCounts = new Uint8Array(SLOTS);
+  let runs = 0;
+  let runsMs = 0;
+  let isInRun = false;
+  let clustered = 0;
+  let isInCluster = false;
 
-  /** The slot of the block. A new block evicts the block of its set that has the fewest accounts. */
-  function slotOf(tag: number, nowMs: number): number {
+  /** The slot of the block. A new block evicts the block of its set that has the fewest accounts today. */
+  function slotOf(tag: number): number {
     const first = ((tag >>> 16) % (SLOTS / SLOTS_PER_SET)) * SLOTS_PER_SET;
     let least = first;
     for (let slot = first; slot < first + SLOTS_PER_SET; slot += 1) {
-      if (nowMs - (lastMs[slot] as number) >= PAUSE_MS) counts[slot] = 0;
       if (tags[slot] === tag) return slot;
-      if ((counts[slot] as number) < (counts[least] as number)) least = slot;
+      if ((todayCounts[slot] as number) < (todayCounts[least] as number)) least = slot;
     }
     tags[least] = tag;
     counts[least] = 0;
+    todayCounts[least] = 0;
     return least;
+  }
+
+  function countRun(slot: number, nowMs: number): void {
+    const count = nowMs - (lastMs[slot] as number) >= PAUSE_MS ? 1 : (counts[slot] as number) + 1;
+    counts[slot] = count;
+    lastMs[slot] = nowMs;
+    isInRun = count >= RUN_MIN;
+    if (!isInRun) return;
+    if (nowMs - runsMs >= PAUSE_MS) runs = 0;
+    runsMs = nowMs;
+    runs += count === RUN_MIN ? RUN_MIN : 1;
+  }
+
+  function countCluster(slot: number): void {
+    const before = todayCounts[slot] as number;
+    isInCluster = before + 1 >= CLUSTER_MIN;
+    if (before === CLUSTER_ACCOUNTS_MAX) return;
+    todayCounts[slot] = before + 1;
+    if (isInCluster) clustered += before + 1 === CLUSTER_MIN ? CLUSTER_MIN : 1;
   }
 
   return {
     recordCheck(bic, accountNumber, nowMs) {
-      const slot = slotOf(blockTag(bic, accountNumber), nowMs);
-      const count = (counts[slot] as number) + 1;
-      counts[slot] = count;
-      lastMs[slot] = nowMs;
-      if (count < RUN_MIN) return 0;
-      if (nowMs - inRunsMs >= PAUSE_MS) inRuns = 0;
-      inRunsMs = nowMs;
-      inRuns += count === RUN_MIN ? RUN_MIN : 1;
-      return inRuns;
+      const slot = slotOf(blockTag(bic, accountNumber));
+      countRun(slot, nowMs);
+      countCluster(slot);
     },
-    reset() {
+    inRuns: () => (isInRun ? runs : 0),
+    inClusters: () => (isInCluster ? clustered : 0),
+    resetRuns() {
       counts.fill(0);
-      inRuns = 0;
+      runs = 0;
+    },
+    startDay() {
+      todayCounts.fill(0);
+      clustered = 0;
     },
   };
 }

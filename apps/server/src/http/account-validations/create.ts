@@ -8,7 +8,11 @@ import {
   UPLOAD_ROWS_MAX,
   type UploadMediaType,
 } from '../../account-validations/uploads/upload.ts';
-import { type NewValidationJob, storeValidation } from '../../account-validations/validation-writes.ts';
+import {
+  type NewValidationJob,
+  type StoreDependencies,
+  storeValidation,
+} from '../../account-validations/validation-writes.ts';
 import type { Client } from '../../auth/clients.ts';
 import { isPlainText } from '../../domain/identifiers.ts';
 import {
@@ -123,7 +127,7 @@ export function createAccountValidation(app: FastifyInstance, dependencies: Acco
 }
 
 /** Stores jobs, a few large ones at the same time. Returns false when the idempotency key was used before. */
-function createLimitedStore({ database, banks }: Pick<AccountValidationDependencies, 'database' | 'banks'>) {
+function createLimitedStore(dependencies: StoreDependencies) {
   let largeJobs = 0;
 
   return async (job: NewValidationJob, permit: (stored: StoredCounts) => void): Promise<boolean> => {
@@ -131,7 +135,7 @@ function createLimitedStore({ database, banks }: Pick<AccountValidationDependenc
     if (isLarge && largeJobs >= LARGE_JOBS_AT_ONCE) throw tooBusy();
     if (isLarge) largeJobs += 1;
     try {
-      return await storeValidation(database, banks, job, permit);
+      return await storeValidation(dependencies, job, permit);
     } finally {
       if (isLarge) largeJobs -= 1;
     }

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
+import type { AccountChecks } from '../../account-checks/account-checks.ts';
 import type { UploadReader } from '../../account-validations/uploads/upload-reader.ts';
 import { isValidationId } from '../../domain/account-validation.ts';
 import type { BankDirectory } from '../../domain/bank.ts';
@@ -15,6 +16,7 @@ export interface AccountValidationDependencies {
   readonly authorize: Authorize;
   readonly database: Database;
   readonly banks: BankDirectory;
+  readonly accountChecks: Pick<AccountChecks, 'pauseForJob'>;
   readonly uploads: Pick<UploadReader, 'read'>;
   readonly inquiries: Pick<AccountInquiries, 'snapshot'>;
   /** Authorizes the caller of a stream again, while it is open. */

@@ -110,6 +110,7 @@ const BLOCKED_MESSAGES: Readonly<Record<EnumerationSignal, string>> = {
     'ask the operator for a higher limit. Accounts that you have checked today can be checked again',
   not_found_ratio: ENUMERATION_MESSAGE,
   sequential_numbers: ENUMERATION_MESSAGE,
+  clustered_numbers: ENUMERATION_MESSAGE,
 };
 
 /** docs/contract.md 2.3, and 4.3 rules 1 and 2; with `name_match` if the request has `expected_account_name`. */
