@@ -20,6 +20,7 @@ function connectTo(hostname: string, port: number, resolveName: ResolveName): Pr
     resolveName,
     certificateAuthorities: [],
     connectTimeoutMs: 10_000,
+    exchangeBytesMax: 256 * 1024,
   });
   return new Promise((resolve) => {
     connector.connect({ hostname, protocol: 'https:', port: `${port}` }, (...[error]) => resolve(error));

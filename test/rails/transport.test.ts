@@ -11,6 +11,9 @@ import { timeLimitMs } from '../support/suite-environment.ts';
 import { createAuthority, type IssuedCertificate } from './certificates.ts';
 
 const BODY = '{"beneficiaryAccountNo":"1234567890"}';
+const FLOOD_PATH = '/flood';
+const LONG_PATH = '/long';
+const LONG_LENGTH = 60_000;
 
 /** A bank that accepts only clients with a certificate of the authority, and replies with the client's name. */
 async function startStrictBank(own: IssuedCertificate, authorities: string): Promise<Server> {
@@ -18,6 +21,9 @@ async function startStrictBank(own: IssuedCertificate, authorities: string): Pro
     { cert: own.certificate, key: own.privateKey, ca: authorities, requestCert: true, rejectUnauthorized: true },
     (request, response) => {
       request.resume();
+      // Blank lines before a reply are valid HTTP, and are neither headers nor body.
+      if (request.url === FLOOD_PATH) request.socket.write('\r\n'.repeat(500_000));
+      if (request.url === LONG_PATH) response.write('a'.repeat(LONG_LENGTH));
       response.end((request.socket as TLSSocket).getPeerCertificate().subject.CN);
     },
   );
@@ -127,6 +133,27 @@ describe('the transport to a bank', () => {
     assert.ok(tunneled.length > 0);
     assert.ok(!tunneled.includes('beneficiaryAccountNo'));
   });
+
+  for (const way of ['directly', 'through a proxy']) {
+    const transport = (): BankTransport =>
+      way === 'directly' ? identity() : { ...identity(), proxyUrl: `http://127.0.0.1:${portOf(proxy.server)}` };
+
+    it(`cuts off a bank that sends more bytes than a reply may have, ${way}`, async () => {
+      const http = createBankHttp(`https://127.0.0.1:${portOf(bank)}`, transport());
+      const post = http.post(FLOOD_PATH, {}, BODY, AbortSignal.timeout(4_000));
+      await assert.rejects(post, (error) => error instanceof NoReply && error.reason === 'unreadable');
+      await http.close();
+    });
+
+    it(`counts the bytes of each reply on a connection by themselves, ${way}`, async () => {
+      const http = createBankHttp(`https://127.0.0.1:${portOf(bank)}`, transport());
+      for (let exchange = 0; exchange < 10; exchange += 1) {
+        const { body } = await http.post(LONG_PATH, {}, BODY, AbortSignal.timeout(4_000));
+        assert.equal(body, `${'a'.repeat(LONG_LENGTH)}Tiba`);
+      }
+      await http.close();
+    });
+  }
 
   it('does not bypass a proxy that is down, that rejects, or that is silent', async () => {
     const down = await startProxy();

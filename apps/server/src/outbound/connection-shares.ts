@@ -39,6 +39,20 @@ interface Client {
   silentInUse: number;
 }
 
+/** The state of one origin. */
+interface Shares {
+  readonly connectionsMax: number;
+  /** How many of them posts to silent endpoints may hold. */
+  readonly silentMax: number;
+  readonly clients: Map<string, Client>;
+  /** The clients with waiting posts, next one first. */
+  readonly waiting: Set<Client>;
+  inUse: number;
+  silentInUse: number;
+  /** An outer call is already starting posts. */
+  starting: boolean;
+}
+
 /**
  * Shares the connections of one origin among clients. A receiver that hangs holds a connection until the timeout, and
  * no connection can be taken back, so the shares are bounded before connections run out:
@@ -51,112 +65,112 @@ interface Client {
  * Clients that wait take turns, and so do the endpoints of a client; the posts of an endpoint start in order.
  */
 export function createConnectionShares(connectionsMax: number): ConnectionShares {
-  const silentMax = Math.ceil(connectionsMax / 2);
-  const clients = new Map<string, Client>();
-  /** The clients with waiting posts, next one first. */
-  const waiting = new Set<Client>();
-  let inUse = 0;
-  let silentInUse = 0;
-  /** An outer call is already starting posts. */
-  let starting = false;
-
-  /** The post that may start next, if any. */
-  function nextPost(): (() => void) | undefined {
-    const free = connectionsMax - inUse;
-    if (free === 0) return undefined;
-    for (const client of waiting) {
-      if (client.inUse >= free) continue;
-      const silentMayStart = client.silentInUse < silentMax - silentInUse;
-      for (const endpoint of client.waiting) {
-        if (silentMayStart || !endpoint.silent) return endpoint.waiting.values().next().value;
-      }
-    }
-    return undefined;
-  }
-
-  function startWaiting(): void {
-    // A loop, not a recursion: a destroyed pool fails a request within the call, and thousands may be waiting.
-    if (starting) return;
-    starting = true;
-    for (let start = nextPost(); start !== undefined; start = nextPost()) start();
-    starting = false;
-  }
-
-  function stopWaiting(endpoint: Endpoint, start: () => void): void {
-    const { client } = endpoint;
-    endpoint.waiting.delete(start);
-    // Those with more posts wait at the end: the next turn is another's.
-    client.waiting.delete(endpoint);
-    if (endpoint.waiting.size > 0) client.waiting.add(endpoint);
-    waiting.delete(client);
-    if (client.waiting.size > 0) waiting.add(client);
-  }
-
-  function countConnection(endpoint: Endpoint, change: 1 | -1, silent: boolean): void {
-    inUse += change;
-    endpoint.inUse += change;
-    endpoint.client.inUse += change;
-    if (!silent) return;
-    silentInUse += change;
-    endpoint.client.silentInUse += change;
-  }
-
-  function getEndpoint({ clientId, endpointId }: PostOwner): Endpoint {
-    const client = clients.get(clientId) ?? newClient(clientId);
-    clients.set(clientId, client);
-    const endpoint = client.endpoints.get(endpointId) ?? newEndpoint(client, endpointId);
-    client.endpoints.set(endpointId, endpoint);
-    return endpoint;
-  }
-
-  /** Keeps only endpoints that are in use, waiting or silent. */
-  function forgetIfIdle(endpoint: Endpoint): void {
-    if (endpoint.inUse > 0 || endpoint.waiting.size > 0 || endpoint.silent) return;
-    const { client } = endpoint;
-    client.endpoints.delete(endpoint.id);
-    if (client.endpoints.size === 0) clients.delete(client.id);
-  }
-
-  function turnAt(endpoint: Endpoint, use: () => void): Pick<Turn, 'cancel' | 'release'> {
-    let silent = false;
-    const start = (): void => {
-      stopWaiting(endpoint, start);
-      silent = endpoint.silent;
-      countConnection(endpoint, 1, silent);
-      use();
-    };
-    endpoint.waiting.add(start);
-    endpoint.client.waiting.add(endpoint);
-    waiting.add(endpoint.client);
-    return {
-      cancel() {
-        if (!endpoint.waiting.has(start)) return;
-        stopWaiting(endpoint, start);
-        forgetIfIdle(endpoint);
-      },
-      release(timedOut) {
-        countConnection(endpoint, -1, silent);
-        endpoint.silent = timedOut;
-        startWaiting();
-        forgetIfIdle(endpoint);
-      },
-    };
-  }
-
+  const shares: Shares = {
+    connectionsMax,
+    silentMax: Math.ceil(connectionsMax / 2),
+    clients: new Map(),
+    waiting: new Set(),
+    inUse: 0,
+    silentInUse: 0,
+    starting: false,
+  };
   return {
-    inUse: () => inUse,
+    inUse: () => shares.inUse,
     turnFor(owner) {
       let turn: Pick<Turn, 'cancel' | 'release'> | undefined;
       return {
         acquire(start) {
-          turn = turnAt(getEndpoint(owner), start);
-          startWaiting();
+          turn = queuePost(shares, getEndpoint(shares, owner), start);
+          startWaiting(shares);
         },
         cancel: () => turn?.cancel(),
         release: (timedOut) => turn?.release(timedOut),
       };
     },
   };
+}
+
+function queuePost(shares: Shares, endpoint: Endpoint, use: () => void): Pick<Turn, 'cancel' | 'release'> {
+  let silent = false;
+  const start = (): void => {
+    stopWaiting(shares, endpoint, start);
+    silent = endpoint.silent;
+    countConnection(shares, endpoint, 1, silent);
+    use();
+  };
+  endpoint.waiting.add(start);
+  endpoint.client.waiting.add(endpoint);
+  shares.waiting.add(endpoint.client);
+  return {
+    cancel() {
+      if (!endpoint.waiting.has(start)) return;
+      stopWaiting(shares, endpoint, start);
+      forgetIfIdle(shares, endpoint);
+    },
+    release(timedOut) {
+      countConnection(shares, endpoint, -1, silent);
+      endpoint.silent = timedOut;
+      startWaiting(shares);
+      forgetIfIdle(shares, endpoint);
+    },
+  };
+}
+
+function startWaiting(shares: Shares): void {
+  // A loop, not a recursion: a destroyed pool fails a request within the call, and thousands may be waiting.
+  if (shares.starting) return;
+  shares.starting = true;
+  for (let start = nextPost(shares); start !== undefined; start = nextPost(shares)) start();
+  shares.starting = false;
+}
+
+/** The post that may start next, if any. */
+function nextPost({ connectionsMax, silentMax, inUse, silentInUse, waiting }: Shares): (() => void) | undefined {
+  const free = connectionsMax - inUse;
+  if (free === 0) return undefined;
+  for (const client of waiting) {
+    if (client.inUse >= free) continue;
+    const silentMayStart = client.silentInUse < silentMax - silentInUse;
+    for (const endpoint of client.waiting) {
+      if (silentMayStart || !endpoint.silent) return endpoint.waiting.values().next().value;
+    }
+  }
+  return undefined;
+}
+
+function stopWaiting({ waiting }: Shares, endpoint: Endpoint, start: () => void): void {
+  const { client } = endpoint;
+  endpoint.waiting.delete(start);
+  // Those with more posts wait at the end: the next turn is another's.
+  client.waiting.delete(endpoint);
+  if (endpoint.waiting.size > 0) client.waiting.add(endpoint);
+  waiting.delete(client);
+  if (client.waiting.size > 0) waiting.add(client);
+}
+
+function countConnection(shares: Shares, endpoint: Endpoint, change: 1 | -1, silent: boolean): void {
+  shares.inUse += change;
+  endpoint.inUse += change;
+  endpoint.client.inUse += change;
+  if (!silent) return;
+  shares.silentInUse += change;
+  endpoint.client.silentInUse += change;
+}
+
+function getEndpoint({ clients }: Shares, { clientId, endpointId }: PostOwner): Endpoint {
+  const client = clients.get(clientId) ?? newClient(clientId);
+  clients.set(clientId, client);
+  const endpoint = client.endpoints.get(endpointId) ?? newEndpoint(client, endpointId);
+  client.endpoints.set(endpointId, endpoint);
+  return endpoint;
+}
+
+/** Keeps only endpoints that are in use, waiting or silent. */
+function forgetIfIdle({ clients }: Shares, endpoint: Endpoint): void {
+  if (endpoint.inUse > 0 || endpoint.waiting.size > 0 || endpoint.silent) return;
+  const { client } = endpoint;
+  client.endpoints.delete(endpoint.id);
+  if (client.endpoints.size === 0) clients.delete(client.id);
 }
 
 const newClient = (id: string): Client => ({

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connect as connectTcp, type LookupFunction, type Socket } from 'node:net';
 import { createSecureContext, getCACertificates } from 'node:tls';
 import { buildConnector } from 'undici';
+import { limitExchange } from '../lib/exchange-limit.ts';
 import type { AddressGuard } from './address-guard.ts';
 import { type ResolvedAddress, type ResolveName, resolveHost } from './name-resolution.ts';
 import { connectionFailure, nameFailure, OutboundFailure, tlsFailure } from './outbound-failure.ts';
@@ -18,6 +19,8 @@ export interface GuardedConnectDependencies {
   readonly certificateAuthorities: readonly string[];
   /** For name resolution, TCP connection and TLS handshake together. */
   readonly connectTimeoutMs: number;
+  /** All bytes that may arrive in answer to one request. */
+  readonly exchangeBytesMax: number;
 }
 
 export interface GuardedConnect {
@@ -53,7 +56,9 @@ export function createGuardedConnect(dependencies: GuardedConnectDependencies): 
       timeout.signal.throwIfAborted();
       const port = Number(options.port) || (protocol === 'https:' ? 443 : 80);
       const socket = await openSocket({ hostname, port, addresses, permits, signal: timeout.signal });
-      return protocol === 'https:' ? await startTlsOver(socket, options, startTls) : socket;
+      const opened = protocol === 'https:' ? await startTlsOver(socket, options, startTls) : socket;
+      limitExchange(opened, dependencies.exchangeBytesMax);
+      return opened;
     } catch (error) {
       if (timeout.signal.aborted) throw new OutboundFailure('timeout', `No connection to ${hostname} in time`, error);
       throw error;

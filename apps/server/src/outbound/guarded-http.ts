@@ -47,6 +47,11 @@ export interface GuardedHttpOptions {
 }
 
 const REPLY_HEADER_BYTES_MAX = 16 * 1024;
+/**
+ * Everything that arrives in answer to one post. It leaves space for the headers, the 64 KiB of body that are read, and
+ * the chunk in which a longer body exceeds them: a body that is only too long still counts as a reply.
+ */
+const EXCHANGE_BYTES_MAX = 256 * 1024;
 
 /**
  * HTTP to URLs that clients choose. No connection is made to an address that the policy does not permit, regardless of
@@ -67,6 +72,7 @@ export function createGuardedHttp({
     resolveName: shareResolutions(resolveName, connectTimeoutMs),
     certificateAuthorities,
     connectTimeoutMs,
+    exchangeBytesMax: EXCHANGE_BYTES_MAX,
   });
   const origins = createOriginPools(connector.connect, {
     originsMax,

@@ -1,4 +1,5 @@
 import { TIMEOUT } from 'node:dns';
+import { ExchangeTooLarge } from '../lib/exchange-limit.ts';
 
 /**
  * The reason why there is no reply.
@@ -7,7 +8,7 @@ import { TIMEOUT } from 'node:dns';
  * - `timeout`: no connection, or no complete reply, in time
  * - `unreachable`: the name does not resolve, no process listens on the port, or the connection was lost
  * - `tls`: no TLS, or an untrusted certificate
- * - `too_large`: the reply headers exceed the limit
+ * - `too_large`: the reply headers, the number of interim replies, or all bytes together exceed the limit
  * - `bad_reply`: not HTTP, or a truncated body
  */
 export type OutboundFailureReason = 'blocked_address' | 'timeout' | 'unreachable' | 'tls' | 'too_large' | 'bad_reply';
@@ -80,6 +81,9 @@ export function exchangeFailure(host: string, answered: boolean, error: Error): 
   const code = codeOf(error);
   if (code === 'UND_ERR_HEADERS_OVERFLOW') {
     return new OutboundFailure('too_large', `The reply of ${host} has headers above the size limit`, error);
+  }
+  if (error instanceof ExchangeTooLarge) {
+    return new OutboundFailure('too_large', `The reply of ${host} is above the size limit`, error);
   }
   if (code.startsWith('ERR_SSL_') || code === 'EPROTO') return tlsFailure(host, error);
   if (answered) return new OutboundFailure('bad_reply', `The reply of ${host} was cut short`, error);

@@ -16,6 +16,8 @@ export interface OutboundReply {
 /** The body is read to keep the connection; a longer body closes it. */
 const BODY_BYTES_MAX = 64 * 1024;
 const ANSWER_BYTES_MAX = 1024;
+/** Interim (1xx) replies, RFC 9110, 15.2. A receiver has no reason to send more than one or two. */
+const INTERIM_REPLIES_MAX = 32;
 const RETRY_AFTER_LENGTH_MAX = 64;
 
 export interface ReplyOptions {
@@ -32,17 +34,13 @@ export interface ReplyOptions {
  * Receives one reply. The timeout starts with this call. undici's `request` would create a stream for the body, which
  * costs more. Compressed bodies are not decompressed.
  */
-export function createReplyHandler({
-  host,
-  timeoutMs,
-  slot,
-  resolve,
-  reject,
-}: ReplyOptions): Dispatcher.DispatchHandler {
+export function createReplyHandler(options: ReplyOptions): Dispatcher.DispatchHandler {
+  const { host, timeoutMs, slot, resolve, reject } = options;
   const startedMs = performance.now();
   const timer = setTimeout(expire, timeoutMs);
   const chunks: Buffer[] = [];
   let bytes = 0;
+  let interimReplies = 0;
   let status = 0;
   let retryAfter: string | null = null;
   let finished = false;
@@ -67,12 +65,8 @@ export function createReplyHandler({
 
   function finish(): void {
     if (!finishOnce()) return;
-    resolve({
-      status,
-      retryAfter,
-      answer: toAnswer(chunks, bytes),
-      durationMs: Math.round(performance.now() - startedMs),
-    });
+    const durationMs = Math.round(performance.now() - startedMs);
+    resolve({ status, retryAfter, answer: toAnswer(chunks, bytes), durationMs });
   }
 
   return {
@@ -82,7 +76,11 @@ export function createReplyHandler({
       activeController = controller;
     },
     onResponseStart(_controller, statusCode, headers) {
-      if (statusCode < 200) return;
+      if (statusCode < 200) {
+        interimReplies += 1;
+        if (interimReplies > INTERIM_REPLIES_MAX) throw tooManyInterimReplies(host);
+        return;
+      }
       status = statusCode;
       retryAfter = retryAfterOf(headers);
     },
@@ -105,6 +103,9 @@ export function createReplyHandler({
     },
   };
 }
+
+const tooManyInterimReplies = (host: string): OutboundFailure =>
+  new OutboundFailure('too_large', `${host} sent more than ${INTERIM_REPLIES_MAX} interim (1xx) replies`);
 
 /** Connection failures arrive classified already; a mistake of the caller is no failure of the receiver. */
 function toFailure(host: string, answered: boolean, error: Error): Error {

@@ -1,4 +1,5 @@
-import { Client, type Dispatcher, ProxyAgent } from 'undici';
+import { buildConnector, Client, type Dispatcher, Pool, ProxyAgent } from 'undici';
+import { limitExchange } from '../lib/exchange-limit.ts';
 import type { BankTransport } from './transport.ts';
 
 /** Connections to one bank. Each carries one request at a time. */
@@ -11,7 +12,11 @@ export interface BankConnections {
 }
 
 const CONNECT_TIMEOUT_MS = 3_000;
+/** Everything that arrives in answer to one request; more than the headers and body of any reply that is read. */
+const EXCHANGE_BYTES_MAX = 256 * 1024;
 const OPTIONS = {
+  // SNAP and BI-FAST are HTTP/1.1, and only there can the bytes of an exchange be counted on its connection.
+  allowH2: false,
   keepAliveTimeout: 30_000,
   // The request's signal bounds the whole exchange. Timeouts for its parts would only cost time.
   headersTimeout: 0,
@@ -22,7 +27,10 @@ export function createBankConnections(origin: string, transport: BankTransport):
   const { clientCertificate: cert, clientPrivateKey: key, authorities: ca, proxyUrl } = transport;
   const identity = cert === undefined || key === undefined ? {} : { cert, key };
   const tls = { timeout: CONNECT_TIMEOUT_MS, ...identity, ...(ca === undefined ? {} : { ca }) };
-  if (proxyUrl === undefined) return directConnections(() => new Client(origin, { ...OPTIONS, connect: tls }));
+  if (proxyUrl === undefined) {
+    const connect = limited(buildConnector({ ...tls, allowH2: false }));
+    return directConnections(() => new Client(origin, { ...OPTIONS, connect }));
+  }
   // The proxy only ever receives CONNECT. It must not be able to read the traffic, not even in a test without TLS.
   return proxyConnections(
     new ProxyAgent({
@@ -31,8 +39,25 @@ export function createBankConnections(origin: string, transport: BankTransport):
       requestTls: tls,
       connectTimeout: CONNECT_TIMEOUT_MS,
       proxyTunnel: true,
+      factory: (target, options) => new Pool(target, limitedOptions(options)),
     }),
   );
+}
+
+const limited =
+  (connect: buildConnector.connector): buildConnector.connector =>
+  (options, callback) =>
+    connect(options, (...[error, socket]) => {
+      if (error !== null) return callback(error, null);
+      limitExchange(socket, EXCHANGE_BYTES_MAX);
+      callback(null, socket);
+    });
+
+/** The connector that the agent gives to a pool opens the tunnel and the TLS in it. */
+function limitedOptions(options: Pool.Options): Pool.Options {
+  const { connect } = options;
+  if (typeof connect !== 'function') throw new Error('the proxy agent gives no connector');
+  return { ...options, connect: limited(connect) };
 }
 
 /**

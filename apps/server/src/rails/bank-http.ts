@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici';
+import { ExchangeTooLarge } from '../lib/exchange-limit.ts';
 import { createBankConnections } from './bank-connections.ts';
 import type { BankTransport } from './transport.ts';
 
@@ -31,6 +32,8 @@ export function splitBaseUrl(baseUrl: string): { readonly origin: string; readon
 
 /** No valid reply is longer. A longer one is a mistake or an attack. */
 const REPLY_BYTES_MAX = 64 * 1024;
+/** Interim (1xx) replies, RFC 9110, 15.2. A valid reply needs none. */
+const INTERIM_REPLIES_MAX = 32;
 const UTF_8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
@@ -65,6 +68,7 @@ interface ReplyHandler {
 function receive(signal: AbortSignal, { resolve, reject, end }: ReplyHandler): Dispatcher.DispatchHandler {
   const chunks: Buffer[] = [];
   let bytes = 0;
+  let interimReplies = 0;
   let status = 0;
   let running: Dispatcher.DispatchController | undefined;
 
@@ -85,6 +89,10 @@ function receive(signal: AbortSignal, { resolve, reject, end }: ReplyHandler): D
     },
     onResponseStart(_controller, statusCode) {
       status = statusCode;
+      if (statusCode >= 200) return;
+      interimReplies += 1;
+      if (interimReplies <= INTERIM_REPLIES_MAX) return;
+      fail('unreadable', new Error(`more than ${INTERIM_REPLIES_MAX} interim replies`));
     },
     onResponseData(_controller, chunk) {
       bytes += chunk.length;
@@ -103,7 +111,8 @@ function receive(signal: AbortSignal, { resolve, reject, end }: ReplyHandler): D
     },
     onResponseError(_controller, error) {
       end();
-      fail(signal.aborted ? 'timeout' : 'unreachable', error);
+      if (error instanceof ExchangeTooLarge) fail('unreadable', error);
+      else fail(signal.aborted ? 'timeout' : 'unreachable', error);
     },
   };
 }
