@@ -148,7 +148,10 @@ suite('in the sandbox', () => {
   test('localhost must also resolve to this machine', async () => {
     for (const address of ['10.0.0.1', '93.184.215.14', '::ffff:127.0.0.1']) {
       const resolveName = nameServer('127.0.0.1', address);
-      assert.ok('fault' in (await resolveDestination('http://localhost:4000/', SANDBOX, { resolveName })), address);
+      assert.ok(
+        'fault' in (await resolveDestination('http://localhost:4000/', SANDBOX, { resolveName, timeoutMs: 20 })),
+        address,
+      );
     }
     const resolveName = nameServer('127.0.0.1', '::1');
     assert.ok('url' in (await resolveDestination('http://localhost:4000/', SANDBOX, { resolveName })));
@@ -157,6 +160,7 @@ suite('in the sandbox', () => {
   test('another name that resolves to this machine is rejected', async () => {
     const result = await resolveDestination('https://callbacks.example.com/', SANDBOX, {
       resolveName: nameServer('127.0.0.1'),
+      timeoutMs: 20,
     });
     assert.ok('fault' in result);
   });
@@ -175,7 +179,10 @@ suite('with networks allowed', () => {
 
   test('a name is permitted only if its addresses are', async () => {
     const at = (...addresses: string[]): Promise<DestinationResult> =>
-      resolveDestination('https://receiver.internal/', INTERNAL, { resolveName: nameServer(...addresses) });
+      resolveDestination('https://receiver.internal/', INTERNAL, {
+        resolveName: nameServer(...addresses),
+        timeoutMs: 20,
+      });
     assert.ok('url' in (await at('10.1.2.3')));
     assert.ok('url' in (await at('10.1.2.3', '93.184.215.14')));
     assert.ok('fault' in (await at('10.1.2.3', '192.168.0.1')));
@@ -184,6 +191,7 @@ suite('with networks allowed', () => {
 
 suite('at registration the name is resolved', () => {
   const url = 'https://callbacks.example.com/tiba';
+  const NOT_PUBLIC_NAME = 'Check the host name: callbacks.example.com must resolve to public addresses only';
 
   test('and accepted when all its addresses are public', async () => {
     const resolveName = nameServer('93.184.215.14', '2606:4700::1111');
@@ -204,14 +212,12 @@ suite('at registration the name is resolved', () => {
     ];
     for (const address of [...others, '0177.0.0.1', '127.1', '2130706433', '', 'localhost']) {
       const resolveName = nameServer('93.184.215.14', address, '2606:4700::1111');
-      const result = await resolveDestination(url, PUBLIC_ONLY, { resolveName });
-      assert.ok('fault' in result, address);
-      assert.match(result.fault, /^Use a host with a public address.* callbacks\.example\.com has such an address$/);
-      assert.ok(address === '' || !result.fault.includes(address), 'the message does not reveal the address');
+      const result = await resolveDestination(url, PUBLIC_ONLY, { resolveName, timeoutMs: 20 });
+      assert.deepEqual(result, { fault: NOT_PUBLIC_NAME, resolution: 'blocked' }, address);
     }
   });
 
-  test('and an unresolved name has its own message', async () => {
+  test('and an unresolved name gets the same message', async () => {
     const unresolved: Record<string, ResolveName> = {
       failing: () => Promise.reject(new Error('ENOTFOUND')),
       throwing: () => {
@@ -223,7 +229,7 @@ suite('at registration the name is resolved', () => {
     for (const [kind, resolveName] of Object.entries(unresolved)) {
       assert.deepEqual(
         await resolveDestination(url, PUBLIC_ONLY, { resolveName, timeoutMs: 50 }),
-        { fault: 'Check the host name: callbacks.example.com cannot be resolved at the moment' },
+        { fault: NOT_PUBLIC_NAME, resolution: 'unresolved' },
         kind,
       );
     }

@@ -223,7 +223,11 @@ suite('connections', () => {
     // No server listens on port 1.
     await fails(http.post('http://127.0.0.1:1/', {}, '{}', LIMIT), 'unreachable', /no server listens on this port$/);
     const unknown = open(context, { resolveName: () => Promise.reject(new Error('ENOTFOUND')) });
-    await fails(unknown.post('https://callbacks.example.com/', {}, '{}', LIMIT), 'unreachable', /cannot be resolved$/);
+    await fails(
+      unknown.post('https://callbacks.example.com/', {}, '{}', LIMIT),
+      'unreachable',
+      /does not resolve to public addresses only$/,
+    );
   });
 });
 

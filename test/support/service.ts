@@ -73,7 +73,7 @@ export interface Envelope {
 type TestLimits = Partial<Record<'check-status' | 'check-account' | 'accounts-per-day', number>>;
 
 export interface TestServiceOptions
-  extends Pick<AppOptions, 'limitClock' | 'lookUp' | 'inquiries' | 'enumerationGuard' | 'longPoll'> {
+  extends Pick<AppOptions, 'limitClock' | 'lookUp' | 'inquiries' | 'enumerationGuard' | 'longPoll' | 'resolveName'> {
   readonly settings?: Partial<Omit<Settings, 'secretKey'>>;
   /** The limits of each client per minute; by default far more than a test requests. */
   readonly limits?: TestLimits;
@@ -166,6 +166,7 @@ const appOptions = (
   ...(options.inquiries === undefined ? {} : { inquiries: options.inquiries }),
   ...(options.enumerationGuard === undefined ? {} : { enumerationGuard: options.enumerationGuard }),
   ...(options.longPoll === undefined ? {} : { longPoll: options.longPoll }),
+  ...(options.resolveName === undefined ? {} : { resolveName: options.resolveName }),
 });
 
 async function addClient(

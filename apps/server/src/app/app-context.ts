@@ -6,6 +6,7 @@ import type { InProcessAnswerDependencies } from '../http/check-status/answer-in
 import type { OperatorRoutes } from '../http/operator/operator-server.ts';
 import type { LogSink } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
+import type { ResolveName } from '../outbound/name-resolution.ts';
 import type { NotificationsOptions } from '../postgres/notifications.ts';
 import type { InstallationEnvironment } from '../postgres/prepare-database.ts';
 import type { LookUpOptions } from '../postgres/transaction-look-up.ts';
@@ -35,6 +36,8 @@ export interface AppOptions {
   readonly enumerationGuard?: EnumerationGuardOptions;
   /** For tests that cannot hold as many streams, or as long. */
   readonly longPoll?: Pick<InProcessAnswerDependencies, 'openWaitsMax' | 'streamMaxMs'>;
+  /** For tests of names that the machine's resolver does not know. */
+  readonly resolveName?: ResolveName;
   /** For the benchmark that measures the effect of batching. */
   readonly lookUp?: LookUpOptions;
 }

@@ -22,7 +22,7 @@ export function openCallbacks(
   };
   // The operator's own receivers, and those of the sandbox, may have their names in the machine's hosts file.
   const isInternetOnly = policy.allowed.length === 0 && !policy.loopbackHttp;
-  const resolveName = isInternetOnly ? createDnsResolver() : resolveBySystem;
+  const resolveName = options.resolveName ?? (isInternetOnly ? createDnsResolver() : resolveBySystem);
   const http = createGuardedHttp({ policy, resolveName });
   onClose(() => http.close());
   const send = createCallbackSender({ http, seal });

@@ -1,13 +1,20 @@
 import { isIP } from 'node:net';
+import { setTimeout as wait } from 'node:timers/promises';
 import { type AddressGuard, createAddressGuard } from './address-guard.ts';
 import { type ResolveName, resolveBySystem, resolveHost, resolveWithin } from './name-resolution.ts';
 import { guardOf, hostOf, isLoopbackHost, isPrivateName, type OutboundPolicy } from './policy.ts';
 
-/** A URL that callbacks may be sent to, or a sentence that tells the client's developer what to do. */
-export type DestinationResult = { readonly url: URL } | { readonly fault: string };
+/**
+ * A URL that callbacks may be sent to, or a sentence that tells the client's developer what to do. `resolution` is for
+ * the operator's log only: why the host's name was not accepted, where that was the fault.
+ */
+export type DestinationResult =
+  | { readonly url: URL }
+  | { readonly fault: string; readonly resolution?: 'blocked' | 'unresolved' };
 
 export const URL_LENGTH_MAX = 2048;
-const RESOLUTION_TIMEOUT_MS = 5_000;
+/** Also the time after which every name that is not accepted is rejected. Clients wait for the answer. */
+const RESOLUTION_TIMEOUT_MS = 3_000;
 
 const NOT_PUBLIC = 'Use a host with a public address: callbacks are not sent to private or special addresses';
 
@@ -44,6 +51,9 @@ export function validateDestination(
 /**
  * Validates a URL and the addresses that its host has now. This check finds a client's mistakes early; it does not
  * protect the network. Each connection resolves the name and checks its addresses again.
+ *
+ * A name that resolves to a private address, one that does not exist and one whose servers are silent get the same
+ * fault after the same time. A difference would tell clients which names exist inside the operator's network.
  */
 export async function resolveDestination(
   text: string,
@@ -57,17 +67,16 @@ export async function resolveDestination(
   const result = validateDestination(text, policy, guard);
   if ('fault' in result) return result;
   const host = hostOf(result.url);
+  const startedMs = performance.now();
   const resolution = await resolveHost(host, guardOf(host, policy, guard), (name) =>
     resolveWithin(timeoutMs, resolveName, name),
   );
-  switch (resolution.kind) {
-    case 'permitted':
-      return result;
-    case 'blocked':
-      return { fault: `${NOT_PUBLIC}, and ${host} has such an address` };
-    case 'unresolved':
-      return { fault: `Check the host name: ${host} cannot be resolved at the moment` };
-  }
+  if (resolution.kind === 'permitted') return result;
+  await wait(Math.max(startedMs + timeoutMs - performance.now(), 0));
+  return {
+    fault: `Check the host name: ${host} must resolve to public addresses only`,
+    resolution: resolution.kind,
+  };
 }
 
 function validateHost(url: URL, policy: OutboundPolicy, guard: AddressGuard): string | null {

@@ -168,11 +168,9 @@ function startTlsOver(
   });
 }
 
+/** The message is that of a name that does not resolve: clients must not learn which names the network has. */
 function blockedAddress(hostname: string): OutboundFailure {
-  return new OutboundFailure(
-    'blocked_address',
-    `${hostname} has an address that callbacks are not sent to: use a host with only public addresses`,
-  );
+  return new OutboundFailure('blocked_address', `The name ${hostname} does not resolve to public addresses only`);
 }
 
 function trustedAuthorities(certificateAuthorities: readonly string[]): { ca?: string[] } {

@@ -71,7 +71,7 @@ export function connectionFailure(host: string, error: unknown): OutboundFailure
 export function nameFailure(host: string, error: unknown): OutboundFailure {
   return codeOf(error) === TIMEOUT
     ? new OutboundFailure('timeout', `The name ${host} was not resolved in time`, error)
-    : new OutboundFailure('unreachable', `The name ${host} cannot be resolved`, error);
+    : new OutboundFailure('unreachable', `The name ${host} does not resolve to public addresses only`, error);
 }
 
 const NOT_HTTP = /^bad (?:response|upgrade)$/;

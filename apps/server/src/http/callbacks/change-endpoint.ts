@@ -58,7 +58,7 @@ export function changeEndpoint(app: FastifyInstance, { authorize, database, vali
     const changes: endpoints.EndpointChanges = {
       ...(kinds === undefined ? {} : { kinds: readKinds(kinds) }),
       ...(disabled === undefined ? {} : { disabled: readDisabled(disabled) }),
-      ...(url === undefined ? {} : { url: await readUrl(url, validateUrl) }),
+      ...(url === undefined ? {} : { url: await readUrl(request, url, validateUrl) }),
     };
     const endpoint = requireEndpoint(await endpoints.changeEndpoint(database, key, changes));
     const data = JSON.stringify(endpointToJson(endpoint));

@@ -69,12 +69,18 @@ export const requireEndpoint = foundOr('ENDPOINT_NOT_FOUND');
 
 /** @throws ApiError INVALID_REQUEST with a message that says which URL to use instead. */
 export async function readUrl(
+  request: FastifyRequest,
   value: unknown,
   validateUrl: (url: string) => Promise<DestinationResult>,
 ): Promise<string> {
   if (typeof value !== 'string') throw invalidRequest('url must be a string: the address that receives the callbacks');
   const result = await validateUrl(value);
-  if ('fault' in result) throw invalidRequest(`url cannot be used. ${result.fault}`);
+  if ('fault' in result) {
+    // Only the log says whether the name resolved: the client must not learn which names the network has.
+    const { fault, resolution } = result;
+    if (resolution !== undefined) request.logFields = { ...request.logFields, callbackHost: resolution };
+    throw invalidRequest(`url cannot be used. ${fault}`);
+  }
   // The normalized form, which is the one that callbacks are sent to.
   return result.url.href;
 }

@@ -50,7 +50,7 @@ export function registerEndpoint(
     const body = jsonObject(request.body);
     const givenKinds = ownProperty(body, 'kinds');
     const kinds = givenKinds === undefined ? DEFAULT_KINDS : readKinds(givenKinds);
-    const url = await readUrl(ownProperty(body, 'url'), validateUrl);
+    const url = await readUrl(request, ownProperty(body, 'url'), validateUrl);
 
     const { clientId } = callerOf(request).client;
     const endpointId = `ep_${randomBytes(ENDPOINT_ID_BYTES).toString('hex')}`;
