@@ -84,7 +84,7 @@ suite('a failing bank', () => {
     const before = bank.statusInquiries.length;
     for (; now < later(3 * MINUTE_MS); now = later(SECOND_MS, now)) {
       await bench.setTime(now);
-      await Promise.all(ids.map((id) => inquiries.refresh('alpha', id)));
+      await Promise.all(ids.map((id) => inquiries.refresh('alpha', id, 'read')));
     }
     const count = bank.statusInquiries.length - before;
     assert.ok(count < 120, `${count} inquiries`);

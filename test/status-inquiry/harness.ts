@@ -47,8 +47,8 @@ export interface InquiryProcessOptions {
   /** By default longer than any test takes. */
   readonly refreshTimeoutMs?: number;
   readonly unknownGraceMs?: number;
-  /** Called with each statement that is sent outside a database transaction. */
-  readonly onQuery?: () => void;
+  /** Called before each statement that is sent outside a database transaction, with its name. A promise delays it. */
+  readonly onQuery?: (name: string | undefined) => void | Promise<void>;
 }
 
 export interface InquiryBench {
@@ -147,8 +147,8 @@ function startProcess(
     ...opened,
     // A test may close the database before its process ends.
     close: () => (ended ??= opened.close()),
-    query: (sql, values, name) => {
-      options.onQuery?.();
+    query: async (sql, values, name) => {
+      await options.onQuery?.(name);
       return opened.query(sql, values, name);
     },
   };

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
+import { CONCURRENCY_MAX } from '../../apps/server/src/status-inquiry/adaptive-concurrency.ts';
 import { REFRESH_TIMEOUT_MS } from '../../apps/server/src/status-inquiry/status-inquiries.ts';
 import {
   answerStatus,
@@ -24,6 +25,7 @@ import {
 } from './harness.ts';
 
 const STALE_MS = 10_000;
+const RAIL = 'scripted-bank';
 const ids = idsOf('TF', 100);
 let used = 0;
 
@@ -82,7 +84,7 @@ function heldBank(status: string): { answer: BankAnswer; arrived: () => number; 
 test('a read of a transaction without any inquiry sees the current status at the bank', async () => {
   const id = await insertTransaction();
   script = answerStatus('00');
-  await start().inquiries.refresh('alpha', id);
+  await start().inquiries.refresh('alpha', id, RAIL);
   assert.equal(await statusOf(id), 'SUCCESS');
   assert.equal(inquiriesAbout(id).length, 1);
 });
@@ -90,12 +92,12 @@ test('a read of a transaction without any inquiry sees the current status at the
 test('a recent inquiry is not repeated, and a stale one is', async () => {
   const id = await insertTransaction();
   const { inquiries } = start();
-  await inquiries.refresh('alpha', id);
+  await inquiries.refresh('alpha', id, RAIL);
   await bench.setTime(later(STALE_MS - SECOND_MS));
-  await inquiries.refresh('alpha', id);
+  await inquiries.refresh('alpha', id, RAIL);
   assert.equal(inquiriesAbout(id).length, 1);
   await bench.setTime(later(STALE_MS));
-  await inquiries.refresh('alpha', id);
+  await inquiries.refresh('alpha', id, RAIL);
   assert.equal(inquiriesAbout(id).length, 2);
 });
 
@@ -103,11 +105,11 @@ test('a scheduled inquiry counts as well, also one of another process', async ()
   const id = await insertTransaction();
   const [one, other] = [start(), start()];
   await one.inquiries.poll(later(6 * SECOND_MS));
-  await one.inquiries.refresh('alpha', id);
-  await other.inquiries.refresh('alpha', id);
+  await one.inquiries.refresh('alpha', id, RAIL);
+  await other.inquiries.refresh('alpha', id, RAIL);
   assert.equal(inquiriesAbout(id).length, 1);
   await bench.setTime(later(6 * SECOND_MS + STALE_MS + SECOND_MS));
-  await other.inquiries.refresh('alpha', id);
+  await other.inquiries.refresh('alpha', id, RAIL);
   assert.equal(inquiriesAbout(id).length, 2);
 });
 
@@ -116,7 +118,7 @@ test('inquiries for readers do not slow the schedule down', async () => {
   const { inquiries } = start();
   for (let read = 1; read <= 100; read += 1) {
     await bench.setTime(later(read * 11 * SECOND_MS));
-    await inquiries.refresh('alpha', id);
+    await inquiries.refresh('alpha', id, RAIL);
   }
   assert.equal(inquiriesAbout(id).length, 100);
   await inquiries.poll(later(1_115 * SECOND_MS));
@@ -129,7 +131,7 @@ test('concurrent reads share one inquiry and its answer', async () => {
   script = held.answer;
   const { inquiries } = start();
   const readers = Array.from({ length: 50 }, async () => {
-    await inquiries.refresh('alpha', id);
+    await inquiries.refresh('alpha', id, RAIL);
     return statusOf(id);
   });
   await until('the inquiry has arrived', () => held.arrived() > 0);
@@ -142,12 +144,12 @@ test('a read during the inquiry of another process is answered at once', async (
   const id = await insertTransaction();
   const held = heldBank('00');
   script = held.answer;
-  const refreshed = start().inquiries.refresh('alpha', id);
+  const refreshed = start().inquiries.refresh('alpha', id, RAIL);
   await until('the inquiry has arrived', () => held.arrived() === 1);
   const waitedMs: number[] = [];
   for (let other = 0; other < 5; other += 1) {
     const beganMs = performance.now();
-    await start().inquiries.refresh('alpha', id);
+    await start().inquiries.refresh('alpha', id, RAIL);
     waitedMs.push(performance.now() - beganMs);
   }
   // The bank does not answer, so a read that waited for it would take as long as the refresh timeout.
@@ -163,7 +165,7 @@ test('a read waits for a bank for 300 ms, and a later answer is stored', async (
   script = held.answer;
   const { inquiries } = start({ refreshTimeoutMs: REFRESH_TIMEOUT_MS });
   const beganMs = performance.now();
-  await inquiries.refresh('alpha', id);
+  await inquiries.refresh('alpha', id, RAIL);
   const waitedMs = performance.now() - beganMs;
   assert.ok(waitedMs >= 290, `after ${waitedMs} ms`);
   assert.equal(await statusOf(id), 'PROCESS');
@@ -176,15 +178,15 @@ test('repeated reads of the same transaction cost no query', async () => {
   const id = await insertTransaction();
   let queries = 0;
   const { inquiries } = start({ onQuery: () => void (queries += 1) });
-  await inquiries.refresh('alpha', id);
+  await inquiries.refresh('alpha', id, RAIL);
   const earlier = queries;
   assert.ok(earlier > 0);
-  for (let read = 0; read < 1_000; read += 1) await inquiries.refresh('alpha', id);
+  for (let read = 0; read < 1_000; read += 1) await inquiries.refresh('alpha', id, RAIL);
   assert.equal(queries, earlier);
   // The same for a transaction without status inquiries.
-  await inquiries.refresh('alpha', 'TF9999999999');
+  await inquiries.refresh('alpha', 'TF9999999999', RAIL);
   const afterUnknown = queries;
-  for (let read = 0; read < 1_000; read += 1) await inquiries.refresh('alpha', 'TF9999999999');
+  for (let read = 0; read < 1_000; read += 1) await inquiries.refresh('alpha', 'TF9999999999', RAIL);
   assert.equal(queries, afterUnknown);
 });
 
@@ -192,17 +194,17 @@ test('a refresh without an inquiry resolves: another client, a final status, an 
   const id = await insertTransaction();
   script = answerStatus('00');
   const { inquiries } = start();
-  await inquiries.refresh('beta', id);
+  await inquiries.refresh('beta', id, RAIL);
   assert.equal(inquiriesAbout(id).length, 0);
-  await inquiries.refresh('alpha', id);
+  await inquiries.refresh('alpha', id, RAIL);
   await bench.setTime(later(60 * SECOND_MS));
-  await inquiries.refresh('alpha', id);
+  await inquiries.refresh('alpha', id, RAIL);
   assert.equal(inquiriesAbout(id).length, 1);
 
   const { inquireStatus: _, ...withoutInquiries } = bank.rail(keys);
   const another = await insertTransaction();
-  await start({ rails: [withoutInquiries] }).inquiries.refresh('alpha', another);
-  await start({ rails: [bank.rail(keys, { name: 'another' })] }).inquiries.refresh('alpha', another);
+  await start({ rails: [withoutInquiries] }).inquiries.refresh('alpha', another, RAIL);
+  await start({ rails: [bank.rail(keys, { name: 'another' })] }).inquiries.refresh('alpha', another, RAIL);
   assert.equal(inquiriesAbout(another).length, 0);
   assert.equal(await statusOf(another), 'PROCESS');
 });
@@ -212,7 +214,30 @@ test('a refresh without its database resolves', async () => {
   const working = start();
   const broken = start();
   await broken.database.close();
-  await broken.inquiries.refresh('alpha', id);
-  await working.inquiries.refresh('alpha', id);
+  await broken.inquiries.refresh('alpha', id, RAIL);
+  await working.inquiries.refresh('alpha', id, RAIL);
   assert.equal(inquiriesAbout(id).length, 1);
+});
+
+// A read took a slot at every rail while its claim was in flight, so 32 slow claims left other banks without polling.
+test('reads of transactions at one bank take no slots of other banks', async () => {
+  const read = Array.from({ length: CONCURRENCY_MAX }, () => ids[(used += 1)] ?? assert.fail());
+  const due = idsOf('TO', 10);
+  await bench.insertTransactions(read, START);
+  await bench.insertTransactions(due, START, 'another');
+  const claims: (() => void)[] = [];
+  const { inquiries } = start({
+    rails: [bank.rail(keys), bank.rail(keys, { name: 'another' })],
+    async onQuery(name) {
+      if (name === 'claim-status-inquiry') await new Promise<void>((resolve) => claims.push(resolve));
+    },
+  });
+  const refreshed = read.map((id) => inquiries.refresh('alpha', id, RAIL));
+  await until('the claims are in flight', () => claims.length === read.length);
+  // The first rail's inquiries are due as well, and wait for its slots.
+  await inquiries.poll(later(6 * SECOND_MS));
+  const inquired = due.filter((id) => inquiriesAbout(id).length === 1);
+  for (const release of claims) release();
+  await Promise.all(refreshed);
+  assert.deepEqual(inquired, due);
 });

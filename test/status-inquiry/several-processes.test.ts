@@ -84,7 +84,9 @@ test('no two inquiries about a transfer are in flight at once, whether reads or 
     const now = later(round * 5 * SECOND_MS);
     await bench.setTime(now);
     const polls = processes.map(({ inquiries }) => inquiries.poll(now));
-    const readers = processes.flatMap(({ inquiries }) => ids.map((id) => inquiries.refresh('alpha', id)));
+    const readers = processes.flatMap(({ inquiries }) =>
+      ids.map((id) => inquiries.refresh('alpha', id, 'scripted-bank')),
+    );
     await Promise.all([...polls, ...readers]);
   }
   assert.equal(overlapping, 0);

@@ -97,7 +97,7 @@ test('in review it gets few inquiries, without end and however often it is read'
   for (let read = 0; read < 60; read += 1) {
     now = later(30 * SECOND_MS, now);
     await bench.setTime(now);
-    for (const id of IDS) await polling.inquiries.refresh('alpha', id);
+    for (const id of IDS) await polling.inquiries.refresh('alpha', id, 'scripted-bank');
   }
   const byReaders = bank.statusInquiries.length - before;
   assert.ok(byReaders <= IDS.length * 2, `${byReaders} inquiries for readers in half an hour`);

@@ -99,8 +99,6 @@ export async function claimDueStatusInquiries(
 /** Conditions for an inquiry about one transaction ahead of its schedule. */
 export interface RefreshConditions {
   readonly leaseMs: number;
-  /** Only these rails. */
-  readonly rails: readonly string[];
   /** Only if the last inquiry was at least as long ago. */
   readonly staleMs: number;
   /** The same, for a transaction under review. */
@@ -108,18 +106,18 @@ export interface RefreshConditions {
 }
 
 /**
- * Claims the inquiry about one transaction, due or not. `inquiredMsAgo` is the age of the previous inquiry. Both
+ * Claims the inquiry about one transaction over this rail, due or not. `inquiredMsAgo` is the age of the previous inquiry. Both
  * are null when the transaction has no inquiries.
  */
 export async function claimStatusInquiry(
   database: Database,
-  { clientId, transactionId }: TransactionKey,
-  { leaseMs, rails, staleMs, staleInReviewMs }: RefreshConditions,
+  { clientId, transactionId, rail }: TransactionKey & { readonly rail: string },
+  { leaseMs, staleMs, staleInReviewMs }: RefreshConditions,
 ): Promise<{ readonly claimed: ClaimedStatusInquiry | null; readonly inquiredMsAgo: number | null }> {
   const [row] = await database.query<Partial<ClaimedRow> & { inquired_ms_ago: number | null }>(
     `with due as (
        select client_id, transaction_id, next_at from tiba.status_inquiries
-        where client_id = $2 and transaction_id = $3 and rail = any ($4)
+        where client_id = $2 and transaction_id = $3 and rail = $4
           and (claimed_until is null or claimed_until <= now())
           and (last_inquired_at is null
                or last_inquired_at <= now() - case when review_since is null then $5::float8 else $6::float8 end
@@ -134,7 +132,7 @@ export async function claimStatusInquiry(
      select claimed.*, extract(epoch from now() - previous.last_inquired_at)::float8 * 1000 as inquired_ms_ago
        from tiba.status_inquiries previous left join claimed on true
       where previous.client_id = $2 and previous.transaction_id = $3`,
-    [leaseMs, clientId, transactionId, rails, staleMs, staleInReviewMs],
+    [leaseMs, clientId, transactionId, rail, staleMs, staleInReviewMs],
     'claim-status-inquiry',
   );
   return {

@@ -5,6 +5,8 @@ export interface FoundTransaction {
   /** In decimal digits. */
   readonly version: string;
   readonly progress: Progress;
+  /** The rail that may be asked for the status; null unless the progress is `inquirable`. */
+  readonly rail: string | null;
   /** The `data` of the response, as JSON text. */
   readonly rendered: string;
 }
@@ -137,15 +139,20 @@ function answer(batch: PendingLookUp[], results: string[]): void {
   for (const [index, { callback }] of batch.entries()) callback(null, parseResult(results[index] ?? ''));
 }
 
-const PROGRESS: Readonly<Record<string, Progress>> = { F: 'final', P: 'in_process', I: 'inquirable' };
-
-/** `<version><letter of the progress><rendered>`; empty when there is no such transaction. */
+/**
+ * `<version><letter of the progress><rail, if inquirable><rendered>`; empty when there is no such transaction. A version
+ * is digits and the name of a rail is lower case, so the letter cannot be confused with either.
+ */
 function parseResult(result: string): FoundTransaction | null {
   if (result === '') return null;
   const start = result.indexOf('{');
-  const progress = PROGRESS[result[start - 1] ?? ''];
-  if (progress === undefined) throw new Error('a look-up result has an unknown format');
-  return { version: result.slice(0, start - 1), progress, rendered: result.slice(start) };
+  const rendered = result.slice(start);
+  const last = result[start - 1];
+  if (last === 'F') return { version: result.slice(0, start - 1), progress: 'final', rail: null, rendered };
+  if (last === 'P') return { version: result.slice(0, start - 1), progress: 'in_process', rail: null, rendered };
+  const [version = '', rail] = result.slice(0, start).split('I');
+  if (rail === undefined) throw new Error('a look-up result has an unknown format');
+  return { version, progress: 'inquirable', rail, rendered };
 }
 
 // Neither identifiers nor JSON contain control characters, so one of them separates the items of a batch within a
@@ -153,7 +160,7 @@ function parseResult(result: string): FoundTransaction | null {
 // than one row per result.
 const SEPARATOR = '\u0001';
 
-const RESULT = `version || case when status <> 'PROCESS' then 'F' when rail is null then 'P' else 'I' end || rendered`;
+const RESULT = `version || case when status <> 'PROCESS' then 'F' else coalesce('I' || rail, 'P') end || rendered`;
 
 // One index probe for each look-up, and a second one only where the first finds nothing.
 const LOOK_UP_SQL = `

@@ -21,7 +21,7 @@ export interface RefreshOnReadDependencies {
 /** Makes the status inquiries that reading a transaction triggers. */
 export interface RefreshOnRead {
   /** See `StatusInquiries.refresh`. */
-  refresh(clientId: string, transactionId: string): Promise<boolean>;
+  refresh(clientId: string, transactionId: string, rail: string): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -34,37 +34,36 @@ export function createRefreshOnRead(dependencies: RefreshOnReadDependencies): Re
     return inquiredAtMs === undefined || nowMs - inquiredAtMs >= staleMs;
   };
 
-  /** At each of the `open` rails a slot is acquired: only the claim tells which rail carries the transaction. */
-  async function claimAndInquire(key: TransactionKey, open: readonly InquiryRail[]): Promise<void> {
-    const claimed = await claim(dependencies, key, open).catch((error: unknown) => {
+  /** In a slot that was acquired at this rail. */
+  async function claimAndInquire(key: TransactionKey, inquiryRail: InquiryRail): Promise<void> {
+    const claimed = await claim(dependencies, key, inquiryRail).catch((error: unknown) => {
       log.warn({ err: error }, 'claiming the status inquiry of a read transaction failed; will retry on the next read');
       return null;
     });
-    const inquiryRail = open.find(({ rail }) => rail.name === claimed?.rail);
-    for (const each of open) if (each !== inquiryRail) each.concurrency.release(1);
-    if (claimed !== null && inquiryRail !== undefined) await inFlight.start(inquiryRail, claimed, 'reader');
+    if (claimed === null) inquiryRail.concurrency.release(1);
+    else await inFlight.start(inquiryRail, claimed, 'reader');
   }
 
-  function start(key: TransactionKey, nowMs: number): Promise<void> | undefined {
-    const open = [...rails.values()].filter(({ concurrency }) => concurrency.acquire(1, 'reader', nowMs) === 1);
-    // No rail has a free slot: the next read tries again.
-    if (open.length === 0) return undefined;
+  function start(key: TransactionKey, rail: string, nowMs: number): Promise<void> | undefined {
+    const inquiryRail = rails.get(rail);
+    // Without a free slot, the next read tries again.
+    if (inquiryRail?.concurrency.acquire(1, 'reader', nowMs) !== 1) return undefined;
     // Recorded now and not after the claim: another read in the meantime would try to claim it as well.
     recentInquiries.record(key, nowMs);
     const name = keyOfTransaction(key);
-    const started = claimAndInquire(key, open).finally(() => claiming.delete(name));
+    const started = claimAndInquire(key, inquiryRail).finally(() => claiming.delete(name));
     claiming.set(name, started);
     return started;
   }
 
   return {
-    async refresh(clientId, transactionId) {
+    async refresh(clientId, transactionId, rail) {
       const key = { clientId, transactionId };
       const nowMs = clock();
       const inquiry =
         claiming.get(keyOfTransaction(key)) ??
         inFlight.find(key) ??
-        (isStale(key, nowMs) ? start(key, nowMs) : undefined);
+        (isStale(key, nowMs) ? start(key, rail, nowMs) : undefined);
       if (inquiry === undefined) return false;
       const timeout = new AbortController();
       await Promise.race([inquiry, wait(refreshTimeoutMs, undefined, { signal: timeout.signal }).catch(() => {})]);
@@ -83,14 +82,17 @@ const REVIEWED_STALE_MS = 15 * 60_000;
 async function claim(
   { database, recentInquiries, staleMs, clock }: RefreshOnReadDependencies,
   key: TransactionKey,
-  open: readonly InquiryRail[],
+  { rail }: InquiryRail,
 ): Promise<ClaimedStatusInquiry | null> {
-  const { claimed, inquiredMsAgo } = await claimStatusInquiry(database, key, {
-    leaseMs: LEASE_MS,
-    rails: open.map(({ rail }) => rail.name),
-    staleMs,
-    staleInReviewMs: Math.max(staleMs, REVIEWED_STALE_MS),
-  });
+  const { claimed, inquiredMsAgo } = await claimStatusInquiry(
+    database,
+    { ...key, rail: rail.name },
+    {
+      leaseMs: LEASE_MS,
+      staleMs,
+      staleInReviewMs: Math.max(staleMs, REVIEWED_STALE_MS),
+    },
+  );
   // Another process made an inquiry: the transaction is stale again `staleMs` after that one.
   if (claimed === null && inquiredMsAgo !== null && inquiredMsAgo < staleMs) {
     recentInquiries.record(key, clock() - inquiredMsAgo);

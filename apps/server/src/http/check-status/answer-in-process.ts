@@ -23,7 +23,7 @@ export interface InProcessRequest {
 
 export interface InProcessAnswerDependencies extends TransactionWatchDependencies {
   /** As in `TransactionWatchDependencies`; resolves with whether a status inquiry was sent. */
-  readonly refresh: (clientId: string, transactionId: string) => Promise<boolean>;
+  readonly refresh: (clientId: string, transactionId: string, rail: string) => Promise<boolean>;
   readonly retryAfter: RetryAfter;
   readonly reauthorize: Reauthorize;
   /** Requests of one client that may wait or stream at a time. Absent: derived from the client's rate limit. */
@@ -73,8 +73,8 @@ async function answer(context: InProcessContext, { request, reply, clientId, fou
 
   const transactionId = readRendered(found.rendered, 'transaction_id');
   let current = found;
-  if (found.progress === 'inquirable') {
-    const inquired = await context.refresh(clientId, transactionId);
+  if (found.rail !== null) {
+    const inquired = await context.refresh(clientId, transactionId, found.rail);
     if (inquired) current = await findTransaction(context.lookUp, clientId, transactionId);
   }
 

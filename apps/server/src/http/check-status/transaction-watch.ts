@@ -8,7 +8,7 @@ export interface TransactionWatchDependencies {
    * Sends a status inquiry to the bank if the last one is old enough. Resolves when the outcome is stored, and soon in
    * any case.
    */
-  readonly refresh: (clientId: string, transactionId: string) => Promise<unknown>;
+  readonly refresh: (clientId: string, transactionId: string, rail: string) => Promise<unknown>;
   /** The interval between status inquiries while a client waits or streams, in milliseconds. */
   readonly refreshMs: number;
 }
@@ -84,8 +84,9 @@ export function watchTransaction(
   }
 
   const unwatch = transactionChanges.watch(clientId, transactionId, onNotification);
+  const { rail } = first;
   const refreshTimer =
-    first.progress === 'inquirable' ? setInterval(() => void refresh(clientId, transactionId), refreshMs) : undefined;
+    rail === null ? undefined : setInterval(() => void refresh(clientId, transactionId, rail), refreshMs);
   return {
     latest: () => latest,
     onChange: (called) => {
