@@ -21,8 +21,10 @@ async function disableAll(): Promise<void> {
   );
 }
 
-// Recording the results of many endpoints in one statement built their cross product and ran into the statement
-// timeout. It was retried without end, and meanwhile every callback was sent again and again.
+/**
+ * Regression: recording the results of many endpoints in one statement built their cross product and ran into the
+ * statement timeout. It was retried without end, and meanwhile every callback was sent again and again.
+ */
 test('results of 150 endpoints that end at once are recorded', async (context) => {
   const receiver = await startCallbackReceiver(context);
   for (let count = 0; count < 150; count += 1) await setup.addEndpoint(receiver.callbackUrl);
@@ -38,7 +40,7 @@ test('results of 150 endpoints that end at once are recorded', async (context) =
   await disableAll();
 });
 
-// Disabling a client only closed the API: callbacks with names and account numbers continued.
+/** Regression: disabling a client only closed the API: callbacks with names and account numbers continued. */
 test('a disabled client is sent nothing until it is enabled again', async (context) => {
   const receiver = await startCallbackReceiver(context);
   const endpoint = await setup.addEndpoint(receiver.callbackUrl);
@@ -56,8 +58,10 @@ test('a disabled client is sent nothing until it is enabled again', async (conte
   await disableAll();
 });
 
-// The failure counted for the new run: a delivery that had just been replayed became exhausted or was delayed for a
-// day.
+/**
+ * Regression: the failure counted for the new run: a delivery that had just been replayed became exhausted or was
+ * delayed for a day.
+ */
 test('an attempt that was in flight during a replay does not undo it', async (context) => {
   const held: ServerResponse[] = [];
   const receiver = await startCallbackReceiver(context, (response) => void held.push(response));
@@ -85,7 +89,7 @@ function advanceProcessClock({ mock }: TestContext, ms: number): void {
   mock.timers.enable({ apis: ['Date'], now: Date.now() + ms });
 }
 
-// A clock one day ahead for 3 s left a failed callback due in 86,387 s.
+/** Regression: a clock one day ahead for 3 s left a failed callback due in 86,387 s. */
 test('a process whose clock is a day ahead retries a failed callback after 5 s', async (context) => {
   const receiver = await startCallbackReceiver(context, respondWith(500));
   const endpoint = await setup.addEndpoint(receiver.callbackUrl);
@@ -109,7 +113,7 @@ test('a process whose clock is a day ahead retries a failed callback after 5 s',
   await disableAll();
 });
 
-// A clock 30 s ahead took over the leases of other processes, and 5 % of callbacks were sent twice.
+/** Regression: a clock 30 s ahead took over the leases of other processes, and 5 % of callbacks were sent twice. */
 test('a process whose clock is a day ahead does not send what another process is sending', async (context) => {
   const receiver = await startCallbackReceiver(context, neverRespond);
   await setup.addEndpoint(receiver.callbackUrl);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { beforeEach, suite, test } from 'node:test';
 import {
   type AdaptiveConcurrency,
+  type BankEvidence,
   CONCURRENCY_MAX,
   createAdaptiveConcurrency,
 } from '../../apps/server/src/status-inquiry/adaptive-concurrency.ts';
@@ -15,11 +16,11 @@ suite('the concurrency limit of one bank', () => {
   });
 
   /** Starts as many inquiries as possible and ends them. Returns how many there were. */
-  function round(answered: boolean, nowMs: number): number {
+  function round(evidence: BankEvidence, nowMs: number): number {
     const slots = concurrency.acquire(1_000, 'reader', nowMs);
     const ends = Array.from({ length: slots }, () => concurrency.start());
     assert.equal(concurrency.acquire(1, 'reader', nowMs), 0);
-    for (const end of ends) end(answered, nowMs);
+    for (const end of ends) end(evidence, nowMs);
     return slots;
   }
 
@@ -37,7 +38,7 @@ suite('the concurrency limit of one bank', () => {
     const rounds: [number, number][] = [];
     let nowMs = 0;
     for (let failed = 0; failed < 9; failed += 1) {
-      const slots = round(false, nowMs);
+      const slots = round('failed', nowMs);
       const startMs = nextStartMs(nowMs);
       rounds.push([slots, (startMs - nowMs) / 1_000]);
       nowMs = startMs;
@@ -59,12 +60,12 @@ suite('the concurrency limit of one bank', () => {
   test('rises by one with each answer', () => {
     let nowMs = 0;
     for (let failed = 0; failed < 7; failed += 1) {
-      round(false, nowMs);
+      round('failed', nowMs);
       nowMs = nextStartMs(nowMs);
     }
     const slots: number[] = [];
     for (;;) {
-      slots.push(round(true, nowMs));
+      slots.push(round('answered', nowMs));
       nowMs = nextStartMs(nowMs);
       if (slots.at(-1) === CONCURRENCY_MAX) break;
     }
@@ -77,9 +78,17 @@ suite('the concurrency limit of one bank', () => {
       concurrency.acquire(1, 'reader', 0);
       return start();
     });
-    one?.(false, 0);
-    other?.(false, 0);
+    one?.('failed', 0);
+    other?.('failed', 0);
     assert.equal(concurrency.acquire(1_000, 'reader', 1_000), CONCURRENCY_MAX / 2);
+  });
+
+  test('neither falls nor rises with an inquiry that says nothing about the bank', () => {
+    assert.equal(round('none', 0), CONCURRENCY_MAX);
+    assert.equal(round('failed', 0), CONCURRENCY_MAX);
+    assert.equal(round('none', 1_000), CONCURRENCY_MAX / 2);
+    assert.equal(round('none', 1_000), CONCURRENCY_MAX / 2);
+    assert.deepEqual(changes, [true]);
   });
 
   test('never grants more than its slots, and leaves a quarter of them to readers', () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
+import type { StatusInquiryRail } from '../../apps/server/src/status-inquiry/in-flight.ts';
 import { answer, answerStatus, type BankAnswer, type ScriptedBank, startScriptedBank } from '../rails/scripted-bank.ts';
 import { type RsaKeys, rsaKeys } from '../support/rsa-keys.ts';
 import {
@@ -100,5 +101,31 @@ suite('a failing bank', () => {
     const count = bank.statusInquiries.length - before;
     assert.ok(count > 20 && count < 150, `${count} inquiries in two days`);
     assert.equal((await transactionsIn(bench.database)).get(id)?.status, 'PROCESS');
+  });
+
+  /** Regression: the error of our own was counted as `rejected_by_bank`, and as an answer of the bank. */
+  test('is not blamed for an error of the service: it counts as internal_error, and inquiries continue', async () => {
+    const [first = '', second = ''] = idsOf('TI', 2);
+    await bench.insertTransactions([first, second], START, 'defective');
+    const inquireStatus: StatusInquiryRail['inquireStatus'] = async ({ reference }) => {
+      if (reference === first) throw new Error('a defect');
+      return { kind: 'status', status: 'SUCCESS', railCode: '00' };
+    };
+    const { inquiries, logged, metrics } = bench.startProcess({
+      rails: [{ ...bank.rail(keys, { name: 'defective' }), inquireStatus }],
+    });
+    await inquiries.poll(later(6 * SECOND_MS));
+    const transactions = await transactionsIn(bench.database);
+    assert.deepEqual(
+      [first, second].map((id) => transactions.get(id)?.status),
+      ['PROCESS', 'SUCCESS'],
+    );
+    const rendered = await metrics.render();
+    assert.match(rendered, /tiba_status_inquiries_total\{rail="defective",outcome="internal_error"\} 1/);
+    assert.doesNotMatch(rendered, /rejected_by_bank/);
+    assert.deepEqual(
+      logged.map(({ msg }) => msg),
+      ['status inquiry could not be made; will retry as scheduled'],
+    );
   });
 });

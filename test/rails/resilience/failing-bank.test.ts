@@ -169,6 +169,22 @@ describe('a bank that fails', () => {
     );
   });
 
+  /** Regression: an inquiry that the rail did not send counted as an answer of the bank, and closed the breaker. */
+  it('keeps its open breaker when the probe is an inquiry that the rail does not send', async () => {
+    const rail = scriptedRail('only', () => noVerdict('unreachable'));
+    const { inquire, snapshot, advance } = inquiriesOver([rail]);
+    for (let time = 0; time < 10; time += 1) await inquire();
+    const state = (): string | undefined => snapshot()[0]?.banks[0]?.health.state;
+    assert.equal(state(), 'open');
+    advance(60_000);
+    rail.script = () => noVerdict('not_supported');
+    await inquire();
+    assert.equal(state(), 'half_open', 'the next inquiry is the probe');
+    rail.script = () => active('BACK');
+    assert.deepEqual(await inquire(), active('BACK'));
+    assert.equal(state(), 'closed');
+  });
+
   it('is DEGRADED and not DOWN when it throttles, also when no inquiry follows', async () => {
     const rail = scriptedRail('only', () => noVerdict('throttled'));
     const { inquire, snapshot, advance } = inquiriesOver([rail]);
@@ -190,7 +206,7 @@ describe('a bank that fails', () => {
     const limits = { perSecond: 5, perDay: null, concurrencyMax: null, isShared: false };
     const { inquire, snapshot } = inquiriesOver([first], { limitsByRail: new Map([['first', limits]]) });
     for (let time = 0; time < 50; time += 1) {
-      assert.deepEqual(await inquire('BCA', `99${nextAccount()}`), noVerdict('rejected_by_bank'));
+      assert.deepEqual(await inquire('BCA', `99${nextAccount()}`), noVerdict('not_supported'));
     }
     assert.equal(first.inquiries.length, 0);
     assert.deepEqual(snapshot()[0]?.quotaLeft.second, 5);

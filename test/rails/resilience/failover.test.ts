@@ -25,6 +25,7 @@ describe('failover between rails', () => {
     'throttled',
     'credentials_rejected',
     'rejected_by_bank',
+    'not_supported',
     'invalid_response',
   ];
   for (const reason of reasons) {

@@ -24,6 +24,7 @@ export function dispositionOf(outcome: CheckOutcome): RowDisposition {
     }
     case 'no_verdict':
       if (outcome.reason === 'no_rail') return NO_RAIL;
+      if (outcome.reason === 'not_supported') return NOT_SUPPORTED;
       if (outcome.reason === 'rejected_by_bank') return REJECTED_BY_BANK;
       return isNotSent(outcome.reason) ? { kind: 'release', pauseMs: null } : NO_VERDICT;
     case 'blocked':
@@ -43,6 +44,10 @@ export const NO_VERDICT = withoutVerdict(
 const NO_RAIL = withoutVerdict(
   'Accounts of this bank cannot be checked here, so no inquiry was sent: ' +
     'check_account of GET /api/v1/banks tells which banks can be checked',
+);
+
+const NOT_SUPPORTED = withoutVerdict(
+  'No connection to this bank can carry this account number, so no inquiry was sent: verify the number',
 );
 
 const REJECTED_BY_BANK = withoutVerdict(

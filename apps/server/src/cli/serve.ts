@@ -28,8 +28,8 @@ export async function serve(): Promise<void> {
   try {
     const postgres = await openPostgres(
       settings,
-      (detail) => log.info({ detail }, 'embedded postgresql event'),
-      (detail) => log.error({ detail }, 'embedded postgresql problem'),
+      (detail) => log.info({ detail }, 'embedded postgresql reported its progress'),
+      (detail) => log.error({ detail }, 'embedded postgresql reported a problem'),
     );
     closers.push(postgres.stop);
     const app = await startApp({

@@ -29,8 +29,9 @@ const baseOptions = { cwd: '/', env: { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: '
 const setprivPaths = ['/usr/bin/setpriv', '/bin/setpriv', '/run/current-system/sw/bin/setpriv'];
 
 /**
- * A clone of root's is often in a directory that the server's user cannot enter (/root has mode 0700). Tiba must not
- * open that directory to every user, so then, and only then, the server gets one capability:
+ * Where root has cloned the repository, the clone is often in a directory that the server's user cannot enter (/root
+ * has mode 0700). Tiba must not open that directory to every user, so then, and only then, the server gets one
+ * capability:
  *
  * - CAP_DAC_READ_SEARCH is the smallest that passes closed directories (capabilities(7)). It allows no writing, but it
  *   does allow reading every file of the machine, so a user who can log in to the server can read as root: for that

@@ -30,7 +30,7 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
 function asApiError(error: unknown, request: FastifyRequest): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof DatabaseUnavailable) {
-    return unavailable('The store cannot answer now: repeat the request', DATABASE_RETRY_AFTER_MS, error);
+    return unavailable('The database cannot answer now: repeat the request', DATABASE_RETRY_AFTER_MS, error);
   }
   const code = error instanceof Error && 'code' in error ? FASTIFY_ERRORS[String(error.code)] : undefined;
   if (code === undefined) return new ApiError('INTERNAL_ERROR', { cause: error });

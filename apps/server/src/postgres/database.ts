@@ -86,7 +86,7 @@ export function openDatabase({ connection, connectionsMax, log }: DatabaseOption
       allowExitOnIdle: false,
     });
     // Without a listener, a lost idle connection would end the process.
-    opened.on('error', (error) => log.warn({ err: error }, 'idle database connection lost'));
+    opened.on('error', (error) => log.warn({ err: error }, 'idle database connection lost; the pool opens a new one'));
     return opened;
   }
 

@@ -10,10 +10,10 @@ export interface EndpointKey {
 export const DELIVERY_TASK = 'deliver_callbacks';
 
 /**
- * SQL that wakes a dispatcher for the endpoints of this table when the database transaction commits. It adds one job
- * for each client, for any number of endpoints and deliveries: `callback_deliveries` is the outbox, and a job only
- * names endpoints to look at. When a job of the client is already waiting, its list grows (graphile-worker joins
- * arrays).
+ * SQL that wakes a dispatcher when the database transaction commits. `endpoints` is a table expression whose rows are
+ * the endpoints to wake it for, with the columns `client_id` and `endpoint_id`. The SQL adds one job for each client,
+ * for any number of endpoints and deliveries: `callback_deliveries` is the outbox, and a job only names endpoints to
+ * look at. When a job of the client is already waiting, its list grows (graphile-worker joins arrays).
  */
 export const selectDeliveryJobs = (endpoints: string): string =>
   `select graphile_worker.add_job('${DELIVERY_TASK}',

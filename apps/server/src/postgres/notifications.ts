@@ -198,7 +198,9 @@ function onConnectionLost(listener: Listener, client: pg.Client): void {
   listener.client = undefined;
   clearTimeout(listener.heartbeatTimer);
   client.end().catch(() => {});
-  listener.log.warn('connection for notifications lost; will reconnect');
+  listener.log.warn(
+    'postgresql LISTEN connection lost; requests are refused if it stays lost for a second; will reconnect',
+  );
   scheduleReconnect(listener);
 }
 

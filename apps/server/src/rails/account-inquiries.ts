@@ -80,6 +80,7 @@ export function createAccountInquiries(
         return Promise.resolve(notSent(route, nowMs));
       }
       const outcome = failover.run(route, first, inquiry, key, nowMs);
+      // Failover deletes the key when it ends: a `finally` here would cost each inquiry one more promise.
       inFlight.set(key, outcome);
       return outcome;
     },

@@ -42,8 +42,8 @@ export type InquiryOutcome =
       readonly retryAfterMs?: number;
     };
 
-/** The rail cannot express this account number or this bank. The bank would only reject it, so nothing is sent. */
-export const NOT_SUPPORTED: InquiryOutcome = { kind: 'no_verdict', reason: 'rejected_by_bank', railCode: null };
+/** What a rail reports about an account number or a bank that it cannot express: nothing was sent. */
+export const NOT_SUPPORTED: InquiryOutcome = { kind: 'no_verdict', reason: 'not_supported', railCode: null };
 
 /** For logs and metrics: the account status in capitals, or the reason why there is no verdict. */
 export const outcomeLabel = (outcome: InquiryOutcome): string =>
@@ -64,6 +64,10 @@ export type NoVerdictReason =
   | 'rejected_by_bank'
   /** The reply is malformed, is about another account or transfer, or has an unknown meaning. */
   | 'invalid_response'
+  /** The rail cannot express this account number or this bank. The bank would only reject it, so nothing is sent. */
+  | 'not_supported'
+  /** A rail rejected, which the port forbids: a defect here, no evidence about the bank. Set by the rail's caller. */
+  | 'internal_error'
   /** No rail leads to the bank. A retry does not help. Set by the code that chooses rails, never by a rail. */
   | 'no_rail'
   | NotSentReason;

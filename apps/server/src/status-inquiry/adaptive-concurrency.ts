@@ -7,8 +7,11 @@ export interface AdaptiveConcurrency {
   /** Releases acquired slots that are not needed. */
   release(slots: number): void;
   /** Starts an inquiry in an acquired slot. Call the returned function once, when the inquiry has ended. */
-  start(): (answered: boolean, nowMs: number) => void;
+  start(): (evidence: BankEvidence, nowMs: number) => void;
 }
+
+/** What the end of an inquiry says about the bank. `none` changes neither the limit nor the pause. */
+export type BankEvidence = 'answered' | 'failed' | 'none';
 
 /** The limit for a bank that answers. */
 export const CONCURRENCY_MAX = 32;
@@ -62,10 +65,10 @@ export function createAdaptiveConcurrency(onChange: (reduced: boolean) => void):
     },
     start() {
       const reductionsAtStart = reductions;
-      return (answered, nowMs) => {
+      return (evidence, nowMs) => {
         acquired -= 1;
-        if (answered) increase(nowMs);
-        else reduce(reductionsAtStart, nowMs);
+        if (evidence === 'answered') increase(nowMs);
+        else if (evidence === 'failed') reduce(reductionsAtStart, nowMs);
       };
     },
   };

@@ -7,7 +7,7 @@ import type { ClaimedStatusInquiry } from '../postgres/status-inquiry-claims.ts'
 import type { TransactionKey } from '../postgres/transactions.ts';
 import type { Rail, StatusInquiry, StatusInquiryOutcome } from '../rails/rail.ts';
 import type { MonotonicClock } from '../rate-limit/sliding-window.ts';
-import type { AdaptiveConcurrency } from './adaptive-concurrency.ts';
+import type { AdaptiveConcurrency, BankEvidence } from './adaptive-concurrency.ts';
 import type { InquiryTrigger } from './schedule.ts';
 import type { InquiryOutcomes } from './store-outcomes.ts';
 
@@ -72,7 +72,7 @@ export function createInFlightInquiries({
         { err: error, rail: rail.name, transactionId: claimed.transactionId },
         'status inquiry could not be made; will retry as scheduled',
       );
-      return { kind: 'no_status', reason: 'rejected_by_bank', railCode: null };
+      return { kind: 'no_status', reason: 'internal_error', railCode: null };
     } finally {
       clearTimeout(timer);
       timeouts.delete(timeout);
@@ -91,7 +91,7 @@ export function createInFlightInquiries({
     const durationMs = performance.now() - startedMs;
     // An aborted inquiry says nothing about the bank.
     if (closing && outcome.kind === 'no_status') return outcomes.release(claimed);
-    onEnd(outcome.kind !== 'no_status' || outcome.reason === 'rejected_by_bank', clock());
+    onEnd(evidenceOf(outcome), clock());
     metrics.statusInquiries.record(rail.name, outcomeLabel(outcome), durationMs);
     const at = new Date(Date.parse(claimed.claimedAt) + durationMs);
     return outcomes.store({ claimed, trigger, outcome, at });
@@ -128,6 +128,12 @@ function inquiryOf(claimed: ClaimedStatusInquiry, banks: BankDirectory): StatusI
     bank: banks.find(claimed.bankCode),
     accountNumber,
   };
+}
+
+/** A bank that rejects an inquiry has read it. An error of this service says nothing about the bank. */
+function evidenceOf(outcome: StatusInquiryOutcome): BankEvidence {
+  if (outcome.kind !== 'no_status' || outcome.reason === 'rejected_by_bank') return 'answered';
+  return outcome.reason === 'internal_error' ? 'none' : 'failed';
 }
 
 function outcomeLabel(outcome: StatusInquiryOutcome): string {

@@ -123,7 +123,11 @@ function createUnknownRails(database: Database, log: Log): { postpone(rail: stri
     async postpone(rail) {
       if (logged.size < LOGGED_MAX && !logged.has(rail)) {
         logged.add(rail);
-        log.warn({ rail }, 'transactions name a rail without status inquiries; check TIBA_RAILS_FILE');
+        log.warn(
+          { rail },
+          'due status inquiries are postponed: this process has no such rail, or the rail has no status inquiry; ' +
+            'check TIBA_RAILS_FILE',
+        );
       }
       await postponeDueStatusInquiries(database, {
         rail,

@@ -37,7 +37,7 @@ export function createRefreshOnRead(dependencies: RefreshOnReadDependencies): Re
   /** In a slot that was acquired at this rail. */
   async function claimAndInquire(key: TransactionKey, inquiryRail: InquiryRail): Promise<void> {
     const claimed = await claim(dependencies, key, inquiryRail).catch((error: unknown) => {
-      log.warn({ err: error }, 'claiming the status inquiry of a read transaction failed; will retry on the next read');
+      log.warn({ err: error }, 'starting a status inquiry for check-status failed; the next request tries again');
       return null;
     });
     if (claimed === null) inquiryRail.concurrency.release(1);

@@ -19,10 +19,10 @@ const schema = {
   summary: 'Cancel a bulk validation',
   description:
     'No more accounts are checked. Inquiries that are in flight still get their results. ' +
-    'A job that has ended stays as it is.',
+    'A validation that has ended stays as it is.',
   params: validationInPathSchema,
   response: {
-    200: successResponse(ValidationSchema, 'Account validation cancelled', 'The job.'),
+    200: successResponse(ValidationSchema, 'Account validation cancelled', 'The validation.'),
     ...errorResponses(['INVALID_FORMAT', 'VALIDATION_NOT_FOUND', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE']),
   },
 };

@@ -58,14 +58,14 @@ const schema = {
   headers: Type.Object({
     'idempotency-key': Type.Optional(
       Type.String({
-        description: 'The same rows sent again with the same key create no second job.',
+        description: 'The same rows sent again with the same key create no second validation.',
         maxLength: IDEMPOTENCY_KEY_LENGTH_MAX,
       }),
     ),
   }),
   body: Type.Object({ accounts: Type.Array(Row, { minItems: 1, maxItems: UPLOAD_ROWS_MAX }) }),
   response: {
-    202: successResponse(ValidationSchema, 'Account validation accepted', 'The job. `Location` is its address.'),
+    202: successResponse(ValidationSchema, 'Account validation accepted', 'The validation. `Location` is its address.'),
     ...errorResponses([
       'INVALID_FORMAT',
       'INVALID_REQUEST',

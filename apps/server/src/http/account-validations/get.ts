@@ -23,7 +23,7 @@ const schema = {
     200: successResponse(
       ValidationProgressSchema,
       'Account validation found',
-      'The job, and the banks for which it waits.',
+      'The validation, and the banks for which it waits.',
     ),
     ...errorResponses(['VALIDATION_NOT_FOUND']),
   },

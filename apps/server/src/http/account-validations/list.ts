@@ -19,7 +19,7 @@ const schema = {
   querystring: Type.Object({
     limit: Type.Optional(
       Type.Integer({
-        description: 'The maximum number of jobs.',
+        description: 'The maximum number of validations.',
         minimum: 1,
         maximum: LIMIT_MAX,
         default: LIMIT_DEFAULT,

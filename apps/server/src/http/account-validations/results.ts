@@ -27,7 +27,7 @@ const schema = {
   summary: 'List or stream the results of a bulk validation',
   description:
     'As JSON, one page. With `Accept: application/x-ndjson` or `text/csv`, all results so far. With `follow=true` ' +
-    'the stream also sends later results, until the job ends or ten minutes have passed. To continue, send the last ' +
+    'the stream also sends later results, until the validation ends or ten minutes have passed. To continue, send the last ' +
     'sequence as `after`.',
   params: validationInPathSchema,
   querystring: Type.Object({

@@ -31,7 +31,7 @@ const validationFields = {
   ),
   held_until: nullable(
     Timestamp,
-    'You reached a limit of your account checks: the job is paused until this time. Usually null.',
+    'You reached a limit of your account checks: the validation is paused until this time. Usually null.',
   ),
   created_at: Timestamp,
   ended_at: nullable(Timestamp, 'null while RUNNING.'),
@@ -45,7 +45,7 @@ export const ValidationProgressSchema = Type.Object(
     ...validationFields,
     seconds_left: nullable(
       Type.Integer({ minimum: 0 }),
-      'An estimate from the pace so far; null when there is no result yet, or when the job has ended.',
+      'An estimate from the pace so far; null when there is no result yet, or when the validation has ended.',
     ),
     waiting: Type.Array(
       Type.Object(

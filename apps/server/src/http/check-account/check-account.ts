@@ -85,6 +85,13 @@ function noVerdictError(bank: Bank, outcome: Exclude<CheckOutcome, { kind: 'verd
       PERMANENT_RETRY_AFTER_MS,
     );
   }
+  if (outcome.reason === 'not_supported') {
+    return unavailable(
+      `No connection to ${bank.name} here can carry this account number, which says nothing about the account: make ` +
+        'sure that the number is right',
+      PERMANENT_RETRY_AFTER_MS,
+    );
+  }
   if (outcome.reason === 'rejected_by_bank') {
     return unavailable(
       `${bank.name} rejects inquiries about this account number, which says nothing about the account: make sure ` +

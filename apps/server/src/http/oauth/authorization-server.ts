@@ -50,7 +50,7 @@ async function grantToken(
 ): Promise<Record<string, string | number>> {
   const blockedMs = dependencies.throttle.blockedMs(request.ip);
   if (blockedMs > 0) {
-    const message = 'too many failures from this address';
+    const message = 'too many failed logins from this address: wait for the seconds in Retry-After';
     throw new OAuthError('temporarily_unavailable', 429, message, retryAfterHeader(blockedMs));
   }
   const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams();

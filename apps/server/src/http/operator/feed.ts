@@ -41,7 +41,7 @@ export function receiveFeed(app: FastifyInstance, authorize: Authorize, feed: Fe
       request.raw.resume();
       if (!(error instanceof DatabaseUnavailable)) throw error;
       throw unavailable(
-        `The store cannot take the rest now (stored so far: ${counts(run.report)}): send the whole feed again, ` +
+        `The database cannot take the rest now (stored so far: ${counts(run.report)}): send the whole feed again, ` +
           'nothing is applied twice',
         RETRY_AFTER_MS,
         error,

@@ -14,7 +14,7 @@ export interface Attempt {
 }
 
 export interface Attempts {
-  /** The guarded rail accepts an inquiry now. Its deadline is `shareMs` from now. */
+  /** Call only when the guarded rail's `notSentReason` is null. The deadline is `shareMs` from now. */
   begin(guarded: GuardedRail, inquiry: AccountInquiry, shareMs: number, nowMs: number): Attempt;
   /** Records the outcome, and returns it with the rail's name. */
   complete(attempt: Attempt, outcome: InquiryOutcome, nowMs: number): InquiryOutcome;

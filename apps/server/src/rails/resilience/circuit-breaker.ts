@@ -24,9 +24,9 @@ export type BreakerOutcome =
 export interface BreakerSettings {
   /** This many failures with no success between them open the breaker. */
   readonly consecutiveFailuresMax: number;
-  /** With at least this many outcomes in the window, */
+  /** The failure rate opens the breaker only with at least this many outcomes in the window. */
   readonly windowOutcomesMin: number;
-  /** this failure rate, from 0 to 1, opens it. */
+  /** A failure rate of at least this in the window, from 0 to 1, opens the breaker. */
   readonly windowFailureRateMax: number;
   readonly windowMs: number;
   /** The first open time. Each probe that fails doubles it. */
@@ -48,7 +48,7 @@ export interface CircuitBreaker {
   isThrottled(): boolean;
   /** How long until an inquiry may be sent; 0 when one may be sent now. */
   waitMs(nowMs: number): number;
-  /** An inquiry is sent, which `waitMs` allows. Returns whether it is the probe. */
+  /** Call only when `waitMs` is 0. Returns whether the inquiry is the probe. */
   begin(): boolean;
   end(isProbe: boolean, outcome: BreakerOutcome, nowMs: number): void;
 }

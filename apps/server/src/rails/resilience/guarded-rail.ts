@@ -23,7 +23,7 @@ export interface GuardedRail {
   waitMs(nowMs: number): number;
   /** How many inquiries that can wait may be sent now. */
   spareCapacity(nowMs: number): number;
-  /** An inquiry is sent; `notSentReason` is null. Returns whether it is the circuit breaker's probe. */
+  /** Call only when `notSentReason` is null. Returns whether the inquiry is the circuit breaker's probe. */
   begin(nowMs: number): boolean;
   end(isProbe: boolean, inquiry: AccountInquiry, outcome: InquiryOutcome, tookMs: number, nowMs: number): void;
   /** An inquiry ended without an outcome. `tookMs` is the least that it would have taken, where that is known. */
@@ -40,7 +40,8 @@ export interface GuardedRailSnapshot {
   /** How long until an inquiry may be sent. */
   readonly waitMs: number;
   readonly inFlight: number;
-  readonly answers: number;
+  /** The durations that p50 and p95 are from: those of verdicts, and of inquiries that timed out or were cancelled. */
+  readonly samples: number;
   /** The age of its last verdict; null when there is none. */
   readonly lastVerdictAgoMs: number | null;
   readonly p50Ms: number | null;
@@ -123,7 +124,7 @@ export function createGuardedRail({ connection, protection, wallMs, onState }: G
       since,
       waitMs: breaker.waitMs(nowMs),
       inFlight: bulkhead.inFlight(),
-      answers: latencies.count(),
+      samples: latencies.count(),
       lastVerdictAgoMs: classifier.lastVerdictAgoMs(nowMs),
       p50Ms: latencies.quantile(0.5),
       p95Ms: latencies.quantile(0.95),
@@ -159,6 +160,8 @@ function createOutcomeClassifier(failures: RecentFailures): OutcomeClassifier {
       failures.record(reason, outcome.railCode);
       // A bank that rejects an inquiry has read it. Clients choose the account numbers: they must not open the breaker.
       if (reason === 'rejected_by_bank') return 'success';
+      // Nothing was sent.
+      if (reason === 'not_supported') return 'ignored';
       if (reason === 'throttled') return 'throttled';
       // A few accounts over which a bank fails must not open the breaker for all others: banks report themselves as
       // unavailable for such an account too. Where the connection or the credentials fail, the account is not the

@@ -56,7 +56,7 @@ export function createConnectionGuard(
 
 /** Allows extra inquiries, such as retries, in a fixed proportion to ordinary ones, however many fail. */
 export interface RetryBudget {
-  /** An ordinary inquiry was sent. */
+  /** Call once for each ordinary inquiry that is sent. */
   earn(): void;
   /** Takes one extra inquiry, if `reserve` are left after it. */
   spend(reserve?: number): boolean;

@@ -13,7 +13,7 @@ export interface QuotaSettings {
 export interface Quota {
   /** How long until an inquiry may be sent; 0 when one may be sent now. */
   waitMs(nowMs: number): number;
-  /** An inquiry is sent, which `waitMs` allows. */
+  /** Counts an inquiry that is sent. Call only when `waitMs` is 0. */
   take(nowMs: number): void;
   left(nowMs: number): { readonly second: number | null; readonly day: number | null };
   /** How many inquiries that can wait may be sent now. Part of the quota is reserved for those that cannot. */

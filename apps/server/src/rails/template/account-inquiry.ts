@@ -6,6 +6,9 @@ import { readHolderName, reasonForHttpStatus } from '../bank-reply.ts';
 import type { InquiryOutcome } from '../rail.ts';
 import { outcomeOf, VERIFIED } from './codes.ts';
 
+// A comment that begins with `Yours:` marks what you adapt in your copy of this folder (docs/adding-a-rail.md). Remove
+// each one when you have done so: `npm test` fails while any is left outside the template.
+
 /** An inquiry as it is sent. A reply must be about it. */
 export interface SentAccountInquiry {
   // Yours: whatever the bank's reply repeats of the request. The more it repeats, the less a wrong reply is believed.
