@@ -17,8 +17,8 @@ export interface AccountValidations {
 }
 
 /**
- * A validation that has not ended by then is cancelled: its client or its bank is gone, and the account names in it must
- * not be kept without end.
+ * A validation that has not ended by then is cancelled: its client or its bank is gone, and the account names in it
+ * must not be kept without end.
  */
 const RUNNING_DAYS_MAX = 30;
 const ROWS_DELETE_BATCH = 5_000;
