@@ -24,5 +24,11 @@ export function isPlainText(value: string, lengthMax: number): boolean {
   return value.length <= lengthMax || Array.from(value).length <= lengthMax;
 }
 
+/**
+ * The text without the invisible characters that change its writing direction (Unicode's Bidi_Control: U+061C, U+200E,
+ * U+200F, U+202A to U+202E, U+2066 to U+2069). With them a page can display another name than the one that is stored.
+ */
+export const withoutBidiControls = (text: string): string => text.replaceAll(/\p{Bidi_Control}/gu, '');
+
 /** A key for maps in memory. It is unambiguous, because no client_id and no identifier holds a control character. */
 export const keyOf = (clientId: string, identifier: string): string => `${clientId}\u0001${identifier}`;

@@ -1,7 +1,7 @@
 import { AccountNumber } from '../domain/account.ts';
 import type { BankDirectory } from '../domain/bank.ts';
 import { publishedReason, readFailureReason } from '../domain/failure-reason.ts';
-import { isPlainText, isReferenceId, isTransactionId } from '../domain/identifiers.ts';
+import { isPlainText, isReferenceId, isTransactionId, withoutBidiControls } from '../domain/identifiers.ts';
 import { parseInstant } from '../domain/instant.ts';
 import { parseMoney } from '../domain/money.ts';
 import { FEED_FIELD_NAMES, isFinal, STATUSES, type Status, type StatusUpdate } from '../domain/transaction.ts';
@@ -108,10 +108,12 @@ function matching(accepts: (text: string) => boolean, expected: string): Reader 
 }
 
 function plainText(lengthMin: number, lengthMax: number): Reader {
-  const accepts = (text: string): boolean => text.length >= lengthMin && isPlainText(text, lengthMax);
+  const accepts = (text: string): boolean =>
+    withoutBidiControls(text).length >= lengthMin && isPlainText(text, lengthMax);
   const read = matching(accepts, `a string of ${lengthMin} to ${lengthMax} characters without control characters`);
-  // Names arrive composed or decomposed, depending on the machine that wrote them. They are stored composed.
-  return (value, field) => read(value, field).normalize('NFC');
+  // Names arrive composed or decomposed, depending on the machine that wrote them. They are stored composed, and
+  // without bidirectional controls. Those are not rejected: a status must not be lost over an invisible character.
+  return (value, field) => withoutBidiControls(read(value, field)).normalize('NFC');
 }
 
 const readReasonText = plainText(1, 500);

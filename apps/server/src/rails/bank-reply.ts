@@ -1,4 +1,4 @@
-import { isPlainText } from '../domain/identifiers.ts';
+import { isPlainText, withoutBidiControls } from '../domain/identifiers.ts';
 import { NoReply } from './bank-http.ts';
 import type { NoVerdictReason } from './rail.ts';
 
@@ -34,11 +34,14 @@ export function inquiryFailureOf(error: unknown, signal: AbortSignal): InquiryFa
 const PLAIN = /^[!-~](?:[ -~]*[!-~])?$/;
 
 /**
- * An account holder's name, trimmed and in Unicode's composed form (NFC). Null when it is absent, empty, too long or
- * not plain text. `lengthMax` is the protocol's limit, in characters.
+ * An account holder's name, trimmed, in Unicode's composed form (NFC) and without bidirectional controls: they are
+ * removed, because the account is a good one and its name can be shown without them. Null when the name is absent,
+ * empty, too long or not plain text. `lengthMax` is the protocol's limit, in characters.
  */
 export function readHolderName(text: string | null | undefined, lengthMax: number): string | null {
   if (typeof text === 'string' && text.length <= lengthMax && PLAIN.test(text)) return text;
-  const name = text?.trim().normalize('NFC') ?? '';
+  const name = withoutBidiControls(text ?? '')
+    .trim()
+    .normalize('NFC');
   return name !== '' && isPlainText(name, lengthMax) ? name : null;
 }
