@@ -28,11 +28,12 @@ export function openAccountChecks(
   const { log } = options.logging;
   const hashAccount = createAccountHash(settings.secretKey);
   const auditLog = createAuditLog({ database, log, metrics });
-  onClose(auditLog.close);
+  onClose('audit log', auditLog.close);
   if (settings.auditDays > 0) {
     const deleteBatch = async (before: Date): Promise<boolean> =>
       (await deleteAccountChecks(database, before.toISOString(), AUDIT_DELETE_BATCH)) === AUDIT_DELETE_BATCH;
     onClose(
+      'retention of audit records',
       startRetention({ records: 'audit records of account checks', days: settings.auditDays, deleteBatch, log }).stop,
     );
   }
@@ -49,7 +50,7 @@ export function openAccountChecks(
     ...(options.limitClock === undefined ? {} : { clock: options.limitClock }),
     ...options.enumerationGuard,
   });
-  onClose(async () => enumerationGuard.close());
+  onClose('enumeration guard', async () => enumerationGuard.close());
   const accountChecks = createAccountChecks({ inquiries, verdictCache, hashAccount, auditLog, enumerationGuard });
   return { accountChecks, hashAccount, enumerationGuard };
 }

@@ -33,5 +33,5 @@ export function openBankAvailability(
   inquiries: AccountInquiries,
 ): void {
   const { banks, logging } = options;
-  onClose(startAvailabilityPublisher({ database, inquiries, banks, log: logging.log }).close);
+  onClose('bank availability', startAvailabilityPublisher({ database, inquiries, banks, log: logging.log }).close);
 }

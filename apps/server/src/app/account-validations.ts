@@ -46,18 +46,18 @@ export function openAccountValidations(
     deleteBatch: (before) => cancelOldValidations(database, before),
     log,
   });
-  onClose(cancelStuck.stop);
+  onClose('retention of running validations', cancelStuck.stop);
   const deleteOld = startRetention({
     records: 'account validations that have ended',
     days: settings.accountValidationDays,
     deleteBatch: (before) => deleteEndedValidations(database, before, ROWS_DELETE_BATCH),
     log,
   });
-  onClose(deleteOld.stop);
+  onClose('retention of ended validations', deleteOld.stop);
   const uploads = createUploadReader({ log });
-  onClose(() => uploads.close());
+  onClose('upload reader', () => uploads.close());
   // Registered last so that it closes first: it claims no more rows while the others close.
-  onClose(runner.close);
+  onClose('validation runner', runner.close);
   const closing = new AbortController();
   return {
     operations: {

@@ -46,6 +46,6 @@ export interface AppOptions {
 export interface AppContext {
   readonly options: AppOptions;
   readonly metrics: Metrics;
-  /** Registers a closer. They run when the service closes, the last one registered first. */
-  readonly onClose: (closer: () => Promise<unknown>) => void;
+  /** Registers a closer; `part` names it in the log. They run when the service closes, the last one registered first. */
+  readonly onClose: (part: string, closer: () => Promise<unknown>) => void;
 }

@@ -24,10 +24,10 @@ export function openCallbacks(
   const isInternetOnly = policy.allowed.length === 0 && !policy.loopbackHttp;
   const resolveName = options.resolveName ?? (isInternetOnly ? createDnsResolver() : resolveBySystem);
   const http = createGuardedHttp({ policy, resolveName });
-  onClose(() => http.close());
+  onClose('outbound http', () => http.close());
   const send = createCallbackSender({ http, seal });
   const dispatcher = createDispatcher({ connection, database, send, log, metrics });
-  onClose(() => dispatcher.close());
+  onClose('callback dispatcher', () => dispatcher.close());
   return {
     seal,
     send,

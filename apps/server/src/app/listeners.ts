@@ -36,15 +36,16 @@ export async function openListeners(context: AppContext, services: Services): Pr
   const publicServer = await buildPublicServer(context, services, listener);
   let stopping = false;
   const operatorServer = buildOperatorServer(context, services, listener, () => stopping);
-  for (const server of [operatorServer, publicServer]) onClose(() => drain(server));
+  onClose('operator listener', () => drain(operatorServer));
+  onClose('public listener', () => drain(publicServer));
   // The servers could not drain while clients long-poll.
-  onClose(async () => {
+  onClose('waits and streams', async () => {
     services.checkStatus.endLongPolls();
     services.accountValidations.endStreams();
   });
   // Registered last so that it runs first: a load balancer must see that this process is not ready while it still
   // accepts requests.
-  onClose(async () => {
+  onClose('shutdown delay', async () => {
     stopping = true;
     await wait(settings.shutdownDelaySeconds * 1_000);
   });

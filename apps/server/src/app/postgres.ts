@@ -36,11 +36,11 @@ export async function openPostgresServices({ options, onClose }: AppContext): Pr
   const reservedConnections = LOOK_UP_CONNECTIONS + DELIVERY_CONNECTIONS + JOB_CONNECTIONS + LISTENING_CONNECTIONS;
   const connectionsMax = settings.databaseConnections - reservedConnections;
   const database = openDatabase({ connection, connectionsMax, log });
-  onClose(() => database.close());
+  onClose('database', () => database.close());
   const lookUpDatabase = openDatabase({ connection, connectionsMax: LOOK_UP_CONNECTIONS, log });
-  onClose(() => lookUpDatabase.close());
+  onClose('look-up database', () => lookUpDatabase.close());
   const deliveryDatabase = openDatabase({ connection, connectionsMax: DELIVERY_CONNECTIONS, log });
-  onClose(() => deliveryDatabase.close());
+  onClose('delivery database', () => deliveryDatabase.close());
   await prepareDatabase(database, connection, environment);
 
   // Uses the look-up pool, so that clients can be authenticated while the other pools are exhausted.
@@ -65,6 +65,6 @@ export async function openPostgresServices({ options, onClose }: AppContext): Pr
     ...options.notifications,
     log,
   });
-  onClose(() => notifications.close());
+  onClose('notifications', () => notifications.close());
   return { database, lookUpDatabase, deliveryDatabase, seal, clients, keys, transactionChanges, notifications };
 }

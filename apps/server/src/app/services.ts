@@ -29,7 +29,7 @@ export async function openServices(context: AppContext, publicUrl: () => string)
   const { rails } = context.options;
   const postgres = await openPostgresServices(context);
   const authentication = openAuthentication(context, postgres, publicUrl);
-  context.onClose(() => Promise.all(rails.map((rail) => rail.close())));
+  context.onClose('rails', () => Promise.all(rails.map((rail) => rail.close())));
   const transactions = openTransactions(context, postgres);
   const checkStatus = openCheckStatus(context, postgres, authentication, transactions);
   const callbacks = openCallbacks(context, postgres);

@@ -27,15 +27,18 @@ export interface App {
 /** Builds the whole service from plain functions and starts it. Resolves when it can answer requests. */
 export async function startApp(options: AppOptions): Promise<App> {
   const { log, droppedLines } = options.logging;
-  const closers: (() => Promise<unknown>)[] = [];
+  const parts: { readonly part: string; readonly closer: () => Promise<unknown> }[] = [];
   const close = once(async () => {
-    for (const closer of closers.toReversed())
-      await closer().catch((error: unknown) => log.error({ err: error }, 'closing a part of the service failed'));
+    for (const { part, closer } of parts.toReversed()) {
+      await closer().catch((error: unknown) =>
+        log.error({ err: error, part }, 'closing a part of the service failed; closing the others'),
+      );
+    }
   });
   const context: AppContext = {
     options,
     metrics: createMetrics(droppedLines),
-    onClose: (closer) => void closers.push(closer),
+    onClose: (part, closer) => void parts.push({ part, closer }),
   };
   let publicUrl = options.settings.publicUrl ?? '';
 

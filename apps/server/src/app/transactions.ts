@@ -36,7 +36,7 @@ export function openTransactions(
     async () => transactionUpdater.markOverdue(await readDatabaseTime(database), OVERDUE_BATCH),
     (error) => log.warn({ err: error }, 'marking overdue transactions failed; will retry'),
   );
-  onClose(overdueSweep.stop);
+  onClose('overdue sweep', overdueSweep.stop);
   const staleMs = settings.staleSeconds * 1000;
   const statusInquiries = createStatusInquiries({
     database,
@@ -47,7 +47,7 @@ export function openTransactions(
     log,
     staleMs,
   });
-  onClose(statusInquiries.close);
+  onClose('status inquiries', statusInquiries.close);
   statusInquiries.start();
   const feed = createFeed({
     transactionUpdater,

@@ -150,7 +150,7 @@ function requireWithinLimits({ running, rows }: StoredCounts, { limits }: Client
   throw new ApiError('VALIDATION_LIMIT_REACHED', {
     message:
       `With this upload, more than ${rowsMax} rows would be stored for you: ` +
-      'wait until earlier jobs are deleted, or ask for a higher limit',
+      'wait until earlier validations are deleted, or ask for a higher limit',
   });
 }
 
