@@ -6,7 +6,13 @@ import { type Measurement, measureInRounds, type Target } from './measure.ts';
 import type { Options } from './options.ts';
 import { medians, pairedRatio, type Ratio } from './ratios.ts';
 import type { Row } from './report.ts';
-import { CHECK_STATUS_PATH, checkAccountRequests, checkStatusRequests, headers } from './requests.ts';
+import {
+  CHECK_STATUS_PATH,
+  checkAccountRequests,
+  checkStatusBatchRequests,
+  checkStatusRequests,
+  headers,
+} from './requests.ts';
 import {
   type Service,
   startBaselineServer,
@@ -14,14 +20,14 @@ import {
   startService,
   startSignatureCheckingBank,
 } from './services.ts';
-import { verifyBaselineServer, verifyCheckStatus } from './verify.ts';
+import { verifyBaselineServer, verifyCheckStatus, verifyCheckStatusBatch } from './verify.ts';
 
 export interface Comparison {
   readonly rows: readonly Row[];
   readonly ratios: readonly Ratio[];
 }
 
-type Name = 'baseline' | 'small' | 'large' | 'unbatched' | 'instantBank' | 'simulatedBank';
+type Name = 'baseline' | 'small' | 'large' | 'unbatched' | 'batchOf100' | 'instantBank' | 'simulatedBank';
 
 /** Compares the service with a baseline server and with itself. docs/benchmarks.md explains each row. */
 export async function compare(context: BenchContext, options: Options): Promise<Comparison> {
@@ -46,6 +52,8 @@ async function startTargets(context: BenchContext, options: Options): Promise<Re
   await verifyCheckStatus(context, small, smallDatabase);
   await verifyCheckStatus(context, large, largeDatabase);
   await verifyCheckStatus(context, unbatched, smallDatabase);
+  const batches = await startService(context, { name: 'batches', database: smallDatabase });
+  await verifyCheckStatusBatch(context, batches, smallDatabase);
   const baseline = await startBaseline(context, small);
   const toInstantBank = await startService(context, {
     name: 'instant-bank',
@@ -66,6 +74,12 @@ async function startTargets(context: BenchContext, options: Options): Promise<Re
     small: checkStatusTarget(small, smallDatabase, size(smallDatabase.rows)),
     large: checkStatusTarget(large, largeDatabase, size(largeDatabase.rows)),
     unbatched: checkStatusTarget(unbatched, smallDatabase, `${size(smallDatabase.rows)}, no batching`),
+    batchOf100: {
+      title: 'check-status, batch of 100',
+      pid: batches.pid,
+      service: batches,
+      requests: checkStatusBatchRequests(batches.address.publicUrl, batches.address.token, smallDatabase),
+    },
     instantBank: checkAccountTarget(toInstantBank, 'instant bank'),
     simulatedBank: checkAccountTarget(toSimulatedBank, 'simulated bank'),
   };
@@ -94,7 +108,7 @@ async function startBaseline(context: BenchContext, service: Service) {
 }
 
 function ratiosOf(measured: Record<Name, Measurement[]>, { smallRows, largeRows }: Options): Ratio[] {
-  const { baseline, small, large, unbatched, instantBank } = measured;
+  const { baseline, small, large, unbatched, batchOf100, instantBank } = measured;
   return [
     {
       title: 'check-status / baseline: CPU per request',
@@ -105,6 +119,11 @@ function ratiosOf(measured: Record<Name, Measurement[]>, { smallRows, largeRows 
       title: `check-status, ${size(largeRows)} / ${size(smallRows)}: CPU per request`,
       value: pairedRatio(large, small, 'cpuUsPerRequest'),
       budget: { bound: 'at most', value: 1.1 },
+    },
+    {
+      title: 'check-status, batch of 100 / one: CPU per request',
+      value: pairedRatio(batchOf100, small, 'cpuUsPerRequest'),
+      budget: { bound: 'at most', value: 15 },
     },
     {
       title: 'check-account, instant bank: per second',

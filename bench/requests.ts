@@ -1,6 +1,6 @@
 import type { BenchDatabase } from './database/databases.ts';
 import { TRANSACTION_ID } from './database/prototypes.ts';
-import { NUMBER, type Requests } from './load/load.ts';
+import { NUMBER, NUMBER_DIGITS, type Requests } from './load/load.ts';
 import type { Service } from './services.ts';
 
 export const CHECK_STATUS_PATH = `/api/v1/check-status/${TRANSACTION_ID}`;
@@ -14,6 +14,25 @@ export const checkStatusRequests = (origin: string, token: string, database: Ben
   body: '',
   numbers: { order: 'random', below: database.rows },
 });
+
+/** As many as a batch may hold. */
+const BATCH_IDS = 100;
+
+/** Requests batches of 100 transactions: 99 spread over the table, the same each time, and one at random. */
+export function checkStatusBatchRequests(origin: string, token: string, database: BenchDatabase): Requests {
+  const fixed = Array.from({ length: BATCH_IDS - 1 }, (_, index) => {
+    const number = Math.floor((index * database.rows) / BATCH_IDS);
+    return TRANSACTION_ID.replace(NUMBER, String(number).padStart(NUMBER_DIGITS, '0'));
+  });
+  return {
+    origin,
+    method: 'POST',
+    path: '/api/v1/check-status/batch',
+    headers: { ...headers(token), 'Content-Type': 'application/json' },
+    body: JSON.stringify({ ids: [...fixed, TRANSACTION_ID] }),
+    numbers: { order: 'random', below: database.rows },
+  };
+}
 
 /** Checks accounts that are all different, so that every response needs an inquiry to the bank. */
 export const checkAccountRequests = ({ address }: Service): Requests => ({

@@ -7,7 +7,7 @@ import type { BenchDatabase } from './database/databases.ts';
 import { CLIENT_ID, REFERENCE_ID, TRANSACTION_ID } from './database/prototypes.ts';
 import { NUMBER, NUMBER_DIGITS } from './load/load.ts';
 import { type RecordedResponse, recordResponse } from './load/record.ts';
-import { headers } from './requests.ts';
+import { checkStatusBatchRequests, headers } from './requests.ts';
 import type { Service } from './services.ts';
 
 // Figures of a service with wrong responses are worth nothing, so each service is verified before it is measured.
@@ -35,6 +35,29 @@ export async function verifyCheckStatus(
   assert.equal(last.status, 200, last.text);
   const beyond = await get(`/api/v1/check-status/${numbered(TRANSACTION_ID, database.rows)}`);
   assert.equal(beyond.status, 404, beyond.text);
+}
+
+/** Requests a batch, and compares its response in the same way. */
+export async function verifyCheckStatusBatch(
+  context: BenchContext,
+  service: Service,
+  database: BenchDatabase,
+): Promise<void> {
+  const stored = await readTransactions(context, database, [0, 1, 2, 3, 4, database.rows - 1]);
+  const {
+    method,
+    path,
+    headers: sent,
+  } = checkStatusBatchRequests(service.address.publicUrl, service.address.token, database);
+  const ids = [...stored.keys()];
+  const response = await fetch(service.address.publicUrl + path, {
+    method,
+    headers: sent,
+    body: JSON.stringify({ ids }),
+  });
+  const text = await response.text();
+  const results = [...stored].map(([id, rendered]) => `{"id":"${id}","version":1,"transaction":${rendered}}`);
+  assert.ok(text.includes(`"data":{"results":[${results.join()}]},`), text);
 }
 
 /** The rendered transactions, by transaction ID. */

@@ -9,6 +9,7 @@ const ROWS = [
   'check-status, 10,000 transactions',
   'check-status, 20,000 transactions',
   'check-status, 10,000 transactions, no batching',
+  'check-status, batch of 100',
   'check-account, instant bank',
   'check-account, simulated bank',
 ];
@@ -16,6 +17,7 @@ const ROWS = [
 const RATIOS = [
   { title: 'check-status / baseline: CPU per request', budget: 'at most 2.00' },
   { title: 'check-status, 20,000 transactions / 10,000 transactions: CPU per request', budget: 'at most 1.10' },
+  { title: 'check-status, batch of 100 / one: CPU per request', budget: 'at most 15.00' },
   { title: 'check-account, instant bank: per second', budget: 'at least 5,000' },
   { title: 'check-account / baseline: CPU per request', budget: 'at most 23.00' },
   { title: 'check-status, no batching / batching: CPU per request', budget: null },

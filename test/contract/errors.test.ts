@@ -3,6 +3,7 @@ import { after, before, suite, test } from 'node:test';
 import pg from 'pg';
 import { type Answer, send, startTestService, type TestService } from '../support/service.ts';
 import { assertError, assertSuccess } from './assertions.ts';
+import { checkStatusBatch } from './batch-requests.ts';
 import { exchangeOne, openRawConnection, rawRequest } from './raw-connection.ts';
 import { untilStatus } from './until.ts';
 
@@ -70,7 +71,7 @@ suite('SERVICE_UNAVAILABLE', () => {
     assert.ok(!answer.text.includes('NOT_FOUND'));
   });
 
-  test('503 with Retry-After on both operations while the store cannot answer, and success after', async () => {
+  test('503 with Retry-After on every operation while the store cannot answer, and success after', async () => {
     const { connectionString = '' } = service.database.connection;
     const database = /\/(test_\w+)\?/.exec(connectionString)?.[1] ?? '';
     const administrator = new pg.Client(connectionString.replace(database, 'tiba'));
@@ -80,18 +81,16 @@ suite('SERVICE_UNAVAILABLE', () => {
       await administrator.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [
         database,
       ]);
-      const [status, account] = [
-        await untilStatus(503, () => service.get(STATUS_PATH)),
-        await service.checkAccount(GOOD),
-      ];
-      assertError(status, 'SERVICE_UNAVAILABLE');
-      assertError(account, 'SERVICE_UNAVAILABLE');
+      assertError(await untilStatus(503, () => service.get(STATUS_PATH)), 'SERVICE_UNAVAILABLE');
+      assertError(await service.checkAccount(GOOD), 'SERVICE_UNAVAILABLE');
+      assertError(await checkStatusBatch(service, { ids: ['NONE'] }), 'SERVICE_UNAVAILABLE');
     } finally {
       await administrator.query(`alter database ${database} allow_connections true`);
       await administrator.end();
     }
     assertError(await untilStatus(404, () => service.get(STATUS_PATH)), 'TRANSACTION_NOT_FOUND');
     assertSuccess(await service.checkAccount(GOOD));
+    assertSuccess(await checkStatusBatch(service, { ids: ['NONE'] }));
   });
 });
 

@@ -4,8 +4,15 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import Fastify from 'fastify';
 import { describeApi, publishApi } from '../../apps/server/src/http/openapi.ts';
 import type { Rail } from '../../apps/server/src/rails/rail.ts';
-import { type Answer, startTestService, statusUpdate, type TestService } from '../support/service.ts';
+import {
+  type Answer,
+  type RequestOptions,
+  startTestService,
+  statusUpdate,
+  type TestService,
+} from '../support/service.ts';
 import { HTTP_STATUSES, TIMESTAMP } from './assertions.ts';
+import { checkStatusBatch } from './batch-requests.ts';
 import { exchangeOne, openRawConnection, rawRequest } from './raw-connection.ts';
 import { untilStatus } from './until.ts';
 
@@ -23,6 +30,7 @@ interface Description {
 const BY_ID = '/api/v1/check-status/{transaction_id}';
 const BY_REFERENCE = '/api/v1/check-status';
 const CHECK_ACCOUNT = '/api/v1/check-account';
+const BATCH = '/api/v1/check-status/batch';
 const GOOD = { bank_code: '014', account_number: '1234567890' };
 
 const bank: Rail = {
@@ -114,7 +122,29 @@ async function everyAnswer(): Promise<readonly (readonly [path: string, method: 
     ...(await status(BY_REFERENCE, '/api/v1/check-status?reference_id=NONE')),
     ...(await status(BY_REFERENCE, '/api/v1/check-status')),
     ...account,
+    ...(await batchAnswers({ exhausted: exhausted.token, withoutScope, tooLarge })),
   ];
+}
+
+async function batchAnswers(tokens: {
+  readonly exhausted: string;
+  readonly withoutScope: string;
+  readonly tooLarge: Record<string, string>;
+}): Promise<(readonly [path: string, method: string, answer: Answer])[]> {
+  const good = { ids: ['TB0000000001', 'failed', 'big', 'NONE', '\u0000'] };
+  const batch = (body: unknown, options?: RequestOptions): Promise<Answer> => checkStatusBatch(service, body, options);
+  return [
+    await batch(good),
+    await batch({ ids: [] }),
+    await batch('{'),
+    await batch(' '.repeat(170_000)),
+    await batch(good, { headers: { 'content-type': 'text/plain' } }),
+    await batch(good, { headers: { accept: 'text/html' } }),
+    await batch(good, { token: null }),
+    await batch(good, { token: tokens.withoutScope }),
+    await batch(good, { token: tokens.exhausted }),
+    await exchangeOne(service.url, rawRequest('POST', BATCH, { headers: tokens.tooLarge })),
+  ].map((answer) => [BATCH, 'post', answer] as const);
 }
 
 async function timedOut(): Promise<Answer> {
@@ -154,7 +184,7 @@ test('every answer of the running service is as described, and every described s
   }
   // A failed look-up and an unavailable store are tested elsewhere; callbacks and events have tests of their own.
   const elsewhere = /check-status.* (?:408|500|503)$|\/api\/v1\/(?:callback|events)/;
-  const documented = new Set([BY_ID, BY_REFERENCE, CHECK_ACCOUNT]);
+  const documented = new Set([BY_ID, BY_REFERENCE, BATCH, CHECK_ACCOUNT]);
   const described = Object.entries(description.paths).flatMap(([path, methods]) =>
     !documented.has(path)
       ? []

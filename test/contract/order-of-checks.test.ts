@@ -9,6 +9,8 @@ import { exchangeOne, rawRequest } from './raw-connection.ts';
 
 let service: TestService;
 let exhausted: TestClient;
+/** Its limit is lower than the 10 requests that a batch of 100 counts as. */
+let belowBatch: TestClient;
 let withoutScope: TestClient;
 let exhaustedWithoutScope: TestClient;
 
@@ -16,6 +18,7 @@ before(async () => {
   service = await startTestService();
   const noRequests = { 'check-status': 0, 'check-account': 0 };
   exhausted = await service.addClient('exhausted', ['status:read', 'account:check'], noRequests);
+  belowBatch = await service.addClient('below-batch', ['status:read'], { 'check-status': 9 });
   withoutScope = await service.addClient('without-scope', ['feed:write']);
   exhaustedWithoutScope = await service.addClient('exhausted-without-scope', ['feed:write'], noRequests);
 });
@@ -51,6 +54,15 @@ const ACCOUNT_CHECKS: readonly Check[] = [
   { name: 'bank', code: 'SERVICE_UNAVAILABLE' },
 ];
 
+const BATCH_CHECKS: readonly Check[] = [
+  ...COMMON_CHECKS,
+  { name: 'content type', code: 'UNSUPPORTED_MEDIA_TYPE' },
+  { name: 'size', code: 'PAYLOAD_TOO_LARGE' },
+  { name: 'body', code: 'INVALID_FORMAT' },
+  { name: 'ids', code: 'INVALID_FORMAT' },
+  { name: 'limit of the batch', code: 'RATE_LIMIT_EXCEEDED' },
+];
+
 type Faults = ReadonlySet<string>;
 
 function commonHeaders(faults: Faults): Record<string, string> {
@@ -83,6 +95,25 @@ function accountRequest(faults: Faults): Buffer {
   return rawRequest(method, route, { headers, body: faults.has('body') ? json.slice(0, -1) : json });
 }
 
+function batchRequest(faults: Faults): Buffer {
+  const route = faults.has('route') ? '/api/v1/check-stat/batch' : '/api/v1/check-status/batch';
+  const common = commonHeaders(faults);
+  const overLimit = faults.has('limit of the batch') && common['authorization'] === `Bearer ${service.alpha.token}`;
+  const json = JSON.stringify({
+    ...(faults.has('size') ? { filler: 'x'.repeat(163_840) } : {}),
+    ids: [...Array<string>(99).fill('NONE'), faults.has('ids') ? 1 : 'NONE'],
+  });
+  const headers = {
+    ...common,
+    ...(overLimit ? { authorization: `Bearer ${belowBatch.token}` } : {}),
+    'content-type': faults.has('content type') ? 'text/plain' : 'application/json',
+  };
+  return rawRequest(faults.has('method') ? 'PUT' : 'POST', route, {
+    headers,
+    body: faults.has('body') ? json.slice(0, -1) : json,
+  });
+}
+
 function testEveryPair(checks: readonly Check[], request: (faults: Faults) => Buffer): void {
   for (const [index, { name, code }] of checks.entries()) {
     const later = checks.slice(index + 1).map((check) => check.name);
@@ -95,6 +126,7 @@ function testEveryPair(checks: readonly Check[], request: (faults: Faults) => Bu
 }
 
 suite('order of checks, check-status', () => testEveryPair(STATUS_CHECKS, statusRequest));
+suite('order of checks, batch of check-status', () => testEveryPair(BATCH_CHECKS, batchRequest));
 suite('order of checks, check-account', () => testEveryPair(ACCOUNT_CHECKS, accountRequest));
 
 test('an unknown route is NOT_FOUND before the body is read', async () => {

@@ -80,6 +80,16 @@ test("the API page's account check matches the holder's name", { skip: withoutCu
   assert.equal(data['name_match']?.['result'], 'MATCH');
 });
 
+test("the API page's batch finds two IDs of three", { skip: withoutCurl }, async () => {
+  const token = (await shellBlocks('README.md', 'check-account')).split('\n', 1)[0] ?? '';
+  const [answer] = await paste(`${token}\n${await shellBlocks('docs/api.md', 'check-status/batch')}`);
+  const { data } = answer as { data: { results: Record<string, unknown>[] } };
+  assert.deepEqual(
+    data.results.map(({ error_code }) => error_code),
+    [undefined, undefined, 'TRANSACTION_NOT_FOUND'],
+  );
+});
+
 test("the simulated bank's page orders a disbursement and advances the clock until it has arrived", {
   skip: withoutCurl,
 }, async () => {

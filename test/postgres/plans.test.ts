@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import pg from 'pg';
+import { checkStatusBatch, outcomesOf } from '../contract/batch-requests.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startTestService, statusUpdate, type TestService } from '../support/service.ts';
 
@@ -28,6 +29,11 @@ async function feed(from: number, count: number): Promise<void> {
 async function lookUp(times: number): Promise<void> {
   for (let time = 0; time < times; time += 1) {
     assert.equal((await service.get('/api/v1/check-status/TP0000000001')).status, 200);
+    const ids = ['TP0000000001', 'TP0000000002', 'NONE'];
+    assert.deepEqual(outcomesOf(await checkStatusBatch(service, { ids })), [
+      ...ids.slice(0, 2),
+      'TRANSACTION_NOT_FOUND',
+    ]);
   }
 }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import pino from 'pino';
+import { isTransactionId } from '../../apps/server/src/domain/identifiers.ts';
 import { DatabaseUnavailable, openDatabase } from '../../apps/server/src/postgres/database.ts';
 import { createTransactionLookUp, type TransactionLookUp } from '../../apps/server/src/postgres/transaction-look-up.ts';
 import { startTestService, statusUpdate, type TestService } from '../support/service.ts';
@@ -31,6 +32,15 @@ const find = (lookUp: TransactionLookUp, clientId: string, value: string, alsoTr
       else resolve(found === null ? null : (JSON.parse(found.rendered) as { transaction_id: string }).transaction_id);
     });
   });
+
+/** As `find`, for each of the values in one query; `alsoTransactionId` follows from the value's form. */
+async function findAll(lookUp: TransactionLookUp, clientId: string, values: readonly string[]) {
+  const found = await lookUp.findAll(clientId, values);
+  return found.map((each) => {
+    if (each === null) return null;
+    return (JSON.parse(each.rendered) as { transaction_id: string }).transaction_id;
+  });
+}
 
 suite('a transaction look-up', () => {
   const cases: readonly (readonly [string, string, boolean, string | null])[] = [
@@ -80,6 +90,25 @@ suite('a transaction look-up', () => {
       all.length,
     );
     assert.deepEqual([sizes.length, Math.max(...sizes)], [4, 512], 'as many look-ups as fit share a query');
+  });
+
+  test('finds many of one client in one query, each as if it were looked up alone', async () => {
+    const queries: unknown[] = [];
+    const { database } = service.app;
+    const query: typeof database.query = (...parameters) => {
+      queries.push(parameters[2]);
+      return database.query(...parameters);
+    };
+    const lookUp = createTransactionLookUp({ ...database, query });
+    for (const client of ['alpha', 'beta', 'unknown-client']) {
+      const own = cases.filter(([clientId, value, also]) => clientId === client && also === isTransactionId(value));
+      const values = [...own, ...own.toReversed()].map(([, value]) => value);
+      const expected = [...own, ...own.toReversed()].map(([, , , transactionId]) => transactionId);
+      assert.deepEqual(await findAll(lookUp, client, values), expected);
+    }
+    assert.deepEqual(queries, Array(3).fill('transaction-look-up-all'));
+    assert.deepEqual(await findAll(lookUp, 'alpha', []), []);
+    assert.equal(queries.length, 3, 'nothing to look up needs no query');
   });
 
   test('reads the table each time', async () => {

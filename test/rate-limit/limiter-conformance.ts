@@ -38,6 +38,7 @@ export function limiterConformance(
     admissionGuarantees(guarantees);
     limitGuarantees(guarantees);
     keyGuarantees(guarantees);
+    costGuarantees(guarantees);
 
     it('agrees with the model, a plain list of times', async (context) => {
       context.diagnostic(`FC_SEED=${SEED}`);
@@ -163,6 +164,60 @@ function limitGuarantees(guarantees: Guarantee): void {
   });
 }
 
+/** Requests that count as several. */
+function costGuarantees(guarantees: Guarantee): void {
+  guarantees('counts a request as many, all or none', async ({ limiter }) => {
+    const costs = [7, 4, 3, 1];
+    const decisions: Decision[] = [];
+    for (const cost of costs) decisions.push(await limiter.take('key', 10, cost));
+    assert.deepEqual(
+      decisions.map(({ admitted, remaining }) => [admitted, remaining]),
+      [
+        [true, 3],
+        [false, 3],
+        [true, 0],
+        [false, 0],
+      ],
+    );
+  });
+
+  guarantees('says when a request that counts as many would be admitted, exact to the millisecond', async (under) => {
+    const { limiter, advance } = under;
+    await limiter.take('key', 10, 4);
+    await advance(1_000);
+    await limiter.take('key', 10, 4);
+    for (const [cost, resetMs] of [
+      [3, WINDOW_MS - 1_000],
+      [6, WINDOW_MS - 1_000],
+      [7, WINDOW_MS],
+      [10, WINDOW_MS],
+    ] as const) {
+      assert.deepEqual(await limiter.take('key', 10, cost), { admitted: false, remaining: 2, resetMs });
+    }
+    await advance(WINDOW_MS - 1_001);
+    assert.equal((await limiter.take('key', 10, 6)).admitted, false);
+    await advance(1);
+    assert.equal((await limiter.take('key', 10, 6)).admitted, true);
+  });
+
+  guarantees(
+    'never admits a request that counts as more than the limit, and says to wait a whole window',
+    async (under) => {
+      const { limiter, advance } = under;
+      const refused = { admitted: false, resetMs: WINDOW_MS };
+      assert.deepEqual(await limiter.take('key', 3, 4), { ...refused, remaining: 3 });
+      await take(under, 3);
+      await advance(5_000);
+      assert.deepEqual(await limiter.take('key', 3, 4), { ...refused, remaining: 2 });
+    },
+  );
+
+  guarantees('admits exactly the limit of costly requests at the same time', async ({ limiter }) => {
+    const decisions = await Promise.all(Array.from({ length: 60 }, async () => limiter.take('key', 120, 7)));
+    assert.equal(admitted(decisions), 17);
+  });
+}
+
 /** Keys, peeking, and long runs. */
 function keyGuarantees(guarantees: Guarantee): void {
   guarantees('counts each key separately, whatever its characters', async (under) => {
@@ -186,6 +241,7 @@ function keyGuarantees(guarantees: Guarantee): void {
       key: 'key',
       limit: 100_000,
       times: 1 + Math.floor(index / 12),
+      cost: 1,
       peek: false,
     }));
     await compareWithModel(under, steps);
@@ -200,12 +256,16 @@ async function take({ limiter }: LimiterUnderTest, limit: number, times = 1, key
 
 const admitted = (decisions: readonly Decision[]): number => decisions.filter((each) => each.admitted).length;
 
-/** Time passes, then a key is taken (or peeked at) `times` times under a limit that may change from step to step. */
+/**
+ * Time passes, then a key is taken (or peeked at) `times` times under a limit that may change from step to step. Each
+ * time counts as `cost`.
+ */
 interface Step {
   readonly advanceMs: number;
   readonly key: string;
   readonly limit: number;
   readonly times: number;
+  readonly cost: number;
   readonly peek: boolean;
 }
 
@@ -220,6 +280,7 @@ const step = (): fc.Arbitrary<Step> =>
     key: fc.constantFrom('a', 'b'),
     limit: fc.oneof(fc.constantFrom(0, 1, 2, 120), fc.integer({ min: 0, max: 300 })),
     times: fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 150 })),
+    cost: fc.oneof(fc.constant(1), fc.constant(1), fc.integer({ min: 1, max: 12 })),
     peek: fc.boolean(),
   });
 
@@ -227,27 +288,35 @@ const step = (): fc.Arbitrary<Step> =>
 async function compareWithModel({ limiter, advance }: LimiterUnderTest, steps: readonly Step[]): Promise<void> {
   let nowMs = 0;
   const lists = new Map<string, number[]>();
-  for (const { advanceMs, key, limit, times, peek } of steps) {
+  for (const { advanceMs, key, limit, times, cost: takenCost, peek } of steps) {
+    const cost = peek ? 1 : takenCost;
     await advance(advanceMs);
     nowMs += advanceMs;
     for (let time = 0; time < times; time += 1) {
       const inWindow = (lists.get(key) ?? []).filter((admittedMs) => nowMs - admittedMs < WINDOW_MS);
-      const admitted = inWindow.length < limit;
-      if (admitted && !peek) inWindow.push(nowMs);
+      const admitted = inWindow.length + cost <= limit;
+      if (admitted && !peek) inWindow.push(...Array<number>(cost).fill(nowMs));
       lists.set(key, inWindow);
-      const decision = await (peek ? limiter.peek(key, limit) : limiter.take(key, limit));
+      const decision = await (peek ? limiter.peek(key, limit) : limiter.take(key, limit, cost));
       assert.deepEqual(decision, {
         admitted,
         remaining: Math.max(limit - inWindow.length, 0),
-        resetMs: resetOf(inWindow, limit, nowMs, admitted),
+        resetMs: resetOf(inWindow, { limit, cost, nowMs, admitted }),
       });
     }
   }
 }
 
-function resetOf(inWindow: readonly number[], limit: number, nowMs: number, admitted: boolean): number {
-  if (limit === 0) return WINDOW_MS;
-  // Admitted: when the first one leaves the window. Rejected: when fewer than the limit are left in it.
-  const leaving = inWindow[admitted ? 0 : inWindow.length - limit];
+interface ModelDecision {
+  readonly limit: number;
+  readonly cost: number;
+  readonly nowMs: number;
+  readonly admitted: boolean;
+}
+
+function resetOf(inWindow: readonly number[], { limit, cost, nowMs, admitted }: ModelDecision): number {
+  if (cost > limit) return WINDOW_MS;
+  // Admitted: when the first one leaves the window. Rejected: when enough have left it.
+  const leaving = inWindow[admitted ? 0 : inWindow.length + cost - limit - 1];
   return leaving === undefined ? 0 : leaving + WINDOW_MS - nowMs;
 }

@@ -9,6 +9,7 @@ import { createAuthenticator } from '../auth/authenticator.ts';
 import { createFailureThrottle } from '../auth/failure-throttle.ts';
 import type { Scope } from '../auth/scopes.ts';
 import { type Authorize, createAuthorize, createReauthorize, type Reauthorize } from '../http/authorize.ts';
+import { createDeferredCount, type DeferredCount } from '../http/deferred-count.ts';
 import type { BuiltInIssuer } from '../http/public-server.ts';
 import { createSlidingWindow } from '../rate-limit/sliding-window.ts';
 import type { AppContext } from './app-context.ts';
@@ -17,6 +18,7 @@ import type { PostgresServices } from './postgres.ts';
 /** Authenticates callers, and limits their requests. */
 export interface Authentication {
   readonly authorize: Authorize;
+  readonly deferredCount: DeferredCount;
   readonly reauthorizeFor: (scope: Scope) => Reauthorize;
   readonly issue: IssueAccessToken;
   /** Null when an external issuer issues the access tokens. */
@@ -44,8 +46,10 @@ export function openAuthentication(
   );
   const issue = createAccessTokenIssuer(keys, expected);
   const authenticator = createAuthenticator({ clients, notifications, verify, throttle });
+  const limiter = createSlidingWindow(clock);
   return {
-    authorize: createAuthorize({ authenticator, limiter: createSlidingWindow(clock), metrics }),
+    authorize: createAuthorize({ authenticator, limiter, metrics }),
+    deferredCount: createDeferredCount(limiter),
     reauthorizeFor: (scope) => createReauthorize(authenticator, scope),
     issue,
     issuer:

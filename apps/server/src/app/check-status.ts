@@ -20,7 +20,7 @@ export interface CheckStatusServices {
 export function openCheckStatus(
   { options, metrics }: AppContext,
   { lookUpDatabase, transactionChanges }: PostgresServices,
-  { reauthorizeFor }: Authentication,
+  { reauthorizeFor, deferredCount }: Authentication,
   { statusInquiries: { refresh } }: TransactionServices,
 ): CheckStatusServices {
   const lookUp = createTransactionLookUp(lookUpDatabase, {
@@ -41,6 +41,6 @@ export function openCheckStatus(
     reauthorize: reauthorizeFor('status:read'),
     ...options.longPoll,
   });
-  const checkStatus = { lookUp, retryAfter, answerInProcess: answers.answer };
+  const checkStatus = { deferredCount, lookUp, retryAfter, answerInProcess: answers.answer };
   return { checkStatus, processingTimes, endLongPolls: answers.stop };
 }

@@ -18,6 +18,11 @@ export interface AuthorizeOptions {
   readonly limitedOperation?: LimitedOperation;
   /** The media types other than JSON in which the operation can answer. */
   readonly alternativeTypes?: readonly string[];
+  /**
+   * For an operation whose requests may count as several: called instead of counting the request, which is admitted as
+   * long as one request is left. `createDeferredCount` counts it when its cost is known.
+   */
+  readonly deferCount?: (request: FastifyRequest, rateLimit: ClientRateLimit) => void;
 }
 
 const UNAVAILABLE_RETRY_AFTER_MS = 1_000;
@@ -28,7 +33,7 @@ const UNAVAILABLE_RETRY_AFTER_MS = 1_000;
  * before and the limiter is in this process.
  */
 export function createAuthorize({ authenticator, limiter, metrics }: AuthorizeDependencies) {
-  return ({ scope, limitedOperation, alternativeTypes = [] }: AuthorizeOptions): onRequestHookHandler => {
+  return ({ scope, limitedOperation, alternativeTypes = [], deferCount }: AuthorizeOptions): onRequestHookHandler => {
     const rateLimitOf = limitedOperation === undefined ? null : createClientRateLimits(limitedOperation);
 
     function checkScopeAndLimit(
@@ -49,10 +54,14 @@ export function createAuthorize({ authenticator, limiter, metrics }: AuthorizeDe
         setRateLimitHeaders(reply, rateLimit, decision);
         if (!allowed) done(forbidden(scope));
         else if (!decision.admitted) done(tooManyRequests(decision.resetMs));
-        else done(checkAccept(request, alternativeTypes));
+        else {
+          deferCount?.(request, rateLimit);
+          done(checkAccept(request, alternativeTypes));
+        }
       };
       // A request without the scope is not counted, but like every authenticated answer it has the rate limit headers.
-      const decision = allowed ? limiter.take(key, limit) : limiter.peek(key, limit);
+      const countNow = allowed && deferCount === undefined;
+      const decision = countNow ? limiter.take(key, limit) : limiter.peek(key, limit);
       if (decision instanceof Promise) decision.then(finish, done);
       else finish(decision);
     }
@@ -131,7 +140,7 @@ const forbidden = (scope: Scope): ApiError =>
   });
 
 /** A client's rate limit for an operation, and the texts that describe it. */
-interface ClientRateLimit {
+export interface ClientRateLimit {
   readonly operation: LimitedOperation;
   readonly key: string;
   readonly limit: number;
@@ -155,7 +164,11 @@ function createClientRateLimits(operation: LimitedOperation): (client: Caller['c
 }
 
 /** draft-ietf-httpapi-ratelimit-headers; docs/contract.md 8.2. */
-function setRateLimitHeaders(reply: FastifyReply, { operation, policy }: ClientRateLimit, decision: Decision): void {
+export function setRateLimitHeaders(
+  reply: FastifyReply,
+  { operation, policy }: ClientRateLimit,
+  decision: Decision,
+): void {
   reply.header('ratelimit-policy', policy);
   reply.header('ratelimit', `"${operation}";r=${decision.remaining};t=${Math.ceil(decision.resetMs / 1000)}`);
 }

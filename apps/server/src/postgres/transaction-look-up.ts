@@ -1,3 +1,4 @@
+import { isTransactionId } from '../domain/identifiers.ts';
 import { type Database, DatabaseUnavailable } from './database.ts';
 
 /** A transaction as a status check needs it. */
@@ -23,6 +24,11 @@ export interface TransactionLookUp {
    * `value` must be a valid identifier (domain/identifiers.ts).
    */
   find(clientId: string, value: string, alsoTransactionId: boolean, callback: LookUpCallback): void;
+  /**
+   * Finds many transactions of the client in one query of their own, in the order of `values`: each by its transaction
+   * ID where the value has that form, then by its reference ID. All are read from the same snapshot.
+   */
+  findAll(clientId: string, values: readonly string[]): Promise<readonly (FoundTransaction | null)[]>;
 }
 
 export interface LookUpOptions {
@@ -74,7 +80,7 @@ export function createTransactionLookUp(database: Database, options: LookUpOptio
     let results: string[] | undefined;
     let failure: unknown;
     try {
-      results = await queryWithRetry(database, batch);
+      results = await withRetry(() => queryBatch(database, batch));
     } catch (error) {
       failure = error;
     }
@@ -103,6 +109,11 @@ export function createTransactionLookUp(database: Database, options: LookUpOptio
       queue.push({ clientId, value, alsoTransactionId, callback });
       schedule();
     },
+    async findAll(clientId, values) {
+      if (values.length === 0) return [];
+      const results = await withRetry(() => queryAll(database, clientId, values));
+      return results.map(parseResult);
+    },
   };
 }
 
@@ -113,12 +124,12 @@ interface PendingLookUp {
   readonly callback: LookUpCallback;
 }
 
-async function queryWithRetry(database: Database, batch: PendingLookUp[]): Promise<string[]> {
+async function withRetry(query: () => Promise<string[]>): Promise<string[]> {
   try {
-    return await queryBatch(database, batch);
+    return await query();
   } catch (error) {
     // One lost connection does not mean that PostgreSQL is unavailable, and a repeated read does no harm.
-    if (error instanceof DatabaseUnavailable && error.lostConnection) return queryBatch(database, batch);
+    if (error instanceof DatabaseUnavailable && error.lostConnection) return query();
     throw error;
   }
 }
@@ -128,10 +139,23 @@ async function queryBatch(database: Database, batch: PendingLookUp[]): Promise<s
   const kinds = batch.map(({ alsoTransactionId }) => (alsoTransactionId ? 't' : 'r')).join('');
   const values = batch.map(({ value }) => value).join(SEPARATOR);
   const parameters = [clientIds, kinds, values];
-  const [row] = await database.query<{ results: string }>(LOOK_UP_SQL, parameters, 'transaction-look-up');
+  const rows = await database.query<ResultRow>(LOOK_UP_SQL, parameters, 'transaction-look-up');
+  return splitResults(rows, batch.length);
+}
+
+async function queryAll(database: Database, clientId: string, values: readonly string[]): Promise<string[]> {
+  const kinds = values.map((value) => (isTransactionId(value) ? 't' : 'r')).join('');
+  const parameters = [clientId, kinds, values.join(SEPARATOR)];
+  const rows = await database.query<ResultRow>(LOOK_UP_ALL_SQL, parameters, 'transaction-look-up-all');
+  return splitResults(rows, values.length);
+}
+
+type ResultRow = { readonly results: string };
+
+function splitResults([row]: readonly ResultRow[], count: number): string[] {
   const results = row?.results.split(SEPARATOR) ?? [];
-  // If the results were shifted by one, a client would see another client's transaction.
-  if (results.length !== batch.length) throw new Error('the number of look-up results differs from the batch size');
+  // If the results were shifted by one, a client would see another transaction, or another client's.
+  if (results.length !== count) throw new Error('the number of look-up results differs from the number of look-ups');
   return results;
 }
 
@@ -163,17 +187,26 @@ const SEPARATOR = '\u0001';
 const RESULT = `version || case when status <> 'PROCESS' then 'F' else coalesce('I' || rail, 'P') end || rendered`;
 
 // One index probe for each look-up, and a second one only where the first finds nothing.
-const LOOK_UP_SQL = `
+const resultsOf = (clientId: string): string => `
 select string_agg(coalesce(
          case kind when 't' then
            (select ${RESULT} from tiba.transactions
-             where client_id = input.client_id collate "C" and transaction_id = input.value collate "C")
+             where client_id = ${clientId} collate "C" and transaction_id = input.value collate "C")
          end,
          (select ${RESULT} from tiba.transactions
-           where client_id = input.client_id collate "C" and reference_id = input.value collate "C"),
-         ''), E'\\x01' order by ordinal) as results
+           where client_id = ${clientId} collate "C" and reference_id = input.value collate "C"),
+         ''), E'\\x01' order by ordinal) as results`;
+
+const LOOK_UP_SQL = `${resultsOf('input.client_id')}
 from rows from (
   string_to_table($1, E'\\x01'),
   string_to_table($2, null),
   string_to_table($3, E'\\x01')
 ) with ordinality as input (client_id, kind, value, ordinal)`;
+
+/** All of one client. */
+const LOOK_UP_ALL_SQL = `${resultsOf('$1')}
+from rows from (
+  string_to_table($2, null),
+  string_to_table($3, E'\\x01')
+) with ordinality as input (kind, value, ordinal)`;

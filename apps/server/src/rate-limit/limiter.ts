@@ -21,7 +21,8 @@ export interface Decision {
   readonly remaining: number;
   /**
    * The time until `remaining` grows; for a request over the limit, the time until it would be admitted. 0 when nothing
-   * is counted yet. A whole window when the limit is 0: waiting never helps, and repeating at once helps even less.
+   * is counted yet. A whole window when the request costs more than the limit, such as any request at a limit of 0:
+   * waiting never helps, and repeating at once helps even less.
    */
   readonly resetMs: number;
 }
@@ -32,8 +33,8 @@ export interface Decision {
  * A limiter in this process's memory returns at once; one that several processes share returns a promise.
  */
 export interface Limiter {
-  /** Counts the request if it is admitted. */
-  take(key: string, limit: number): Decision | Promise<Decision>;
-  /** The same decision, without counting. */
+  /** Counts the request if it is admitted: as `cost` requests (by default 1), and all of them or none. */
+  take(key: string, limit: number, cost?: number): Decision | Promise<Decision>;
+  /** The same decision for a request that costs 1, without counting. */
   peek(key: string, limit: number): Decision | Promise<Decision>;
 }

@@ -9,7 +9,7 @@ export type MonotonicClock = () => number;
  * minute.
  */
 export interface SlidingWindow extends Limiter {
-  take(key: string, limit: number): Decision;
+  take(key: string, limit: number, cost?: number): Decision;
   peek(key: string, limit: number): Decision;
 }
 
@@ -27,22 +27,22 @@ export function createSlidingWindow(clock: MonotonicClock): SlidingWindow {
   }
 
   return {
-    take(key, limit) {
+    take(key, limit, cost = 1) {
       const now = clock();
       if (now >= nextSweepMs) sweep(now);
       let ring = rings.get(key);
       if (ring === undefined) rings.set(key, (ring = createRing()));
       dropExpired(ring, now);
-      const admitted = ring.count < limit;
-      if (admitted) append(ring, now);
-      return decision(ring, limit, now, admitted);
+      const admitted = ring.count + cost <= limit;
+      if (admitted) for (let unit = 0; unit < cost; unit += 1) append(ring, now);
+      return decision(ring, limit, now, admitted, cost);
     },
     peek(key, limit) {
       const now = clock();
       const ring = rings.get(key);
       if (ring === undefined) return limit === 0 ? NONE_ADMITTED : { admitted: true, remaining: limit, resetMs: 0 };
       dropExpired(ring, now);
-      return decision(ring, limit, now, ring.count < limit);
+      return decision(ring, limit, now, ring.count < limit, 1);
     },
   };
 }
@@ -86,11 +86,13 @@ function grow(ring: Ring): void {
   ring.start = 0;
 }
 
-function decision(ring: Ring, limit: number, now: number, admitted: boolean): Decision {
+function decision(ring: Ring, limit: number, now: number, admitted: boolean, cost: number): Decision {
   if (limit === 0) return NONE_ADMITTED;
-  // When the limit was lowered, more than the oldest must leave the window before the next request is admitted.
-  const leaving = admitted ? 0 : Math.min(Math.max(ring.count - limit, 0), ring.count - 1);
-  const index = ring.start + Math.max(leaving, 0);
+  if (cost > limit) return { admitted, remaining: Math.max(limit - ring.count, 0), resetMs: WINDOW_MS };
+  // More than the oldest must leave the window before a request that costs more than 1 is admitted, and before any is
+  // admitted after the limit was lowered.
+  const leaving = admitted ? 0 : ring.count + cost - limit - 1;
+  const index = ring.start + leaving;
   const oldest = ring.times[index < ring.times.length ? index : index - ring.times.length] as number;
   return {
     admitted,

@@ -2,8 +2,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isReferenceId, isTransactionId } from '../../domain/identifiers.ts';
 import type { TransactionLookUp } from '../../postgres/transaction-look-up.ts';
 import { type Authorize, callerOf } from '../authorize.ts';
+import type { DeferredCount } from '../deferred-count.ts';
 import { ApiError } from '../errors.ts';
 import type { InProcessRequest } from './answer-in-process.ts';
+import { checkStatusBatch } from './batch.ts';
 import { checkStatusByIdSchema, checkStatusByReferenceSchema } from './schema.ts';
 import { prefersStream, STREAM_TYPES } from './stream.ts';
 import type { RetryAfter } from './transaction-answer.ts';
@@ -11,31 +13,36 @@ import { sendTransaction } from './transaction-answer.ts';
 
 export interface CheckStatusDependencies {
   readonly authorize: Authorize;
+  readonly deferredCount: DeferredCount;
   readonly lookUp: TransactionLookUp;
   readonly retryAfter: RetryAfter;
   /** Answers where one look-up is not enough: the client waits or streams, or the bank can be asked. */
   readonly answerInProcess: (request: InProcessRequest) => void;
 }
 
-/** docs/contract.md 4.1 and 4.2. */
-export function checkStatus(
-  app: FastifyInstance,
-  { authorize, lookUp, retryAfter, answerInProcess }: CheckStatusDependencies,
-): void {
+/** docs/contract.md 4.1, 4.2 and 4.4. */
+export function checkStatus(app: FastifyInstance, dependencies: CheckStatusDependencies): void {
+  const { authorize, lookUp, retryAfter, answerInProcess } = dependencies;
   const onRequest = authorize({
     scope: 'status:read',
     limitedOperation: 'check-status',
     alternativeTypes: STREAM_TYPES,
   });
 
-  app.get('/api/v1/check-status/:transaction_id', { onRequest, schema: checkStatusByIdSchema }, (request, reply) => {
-    const value = identifierInPath(request.originalUrl);
-    answer(request, reply, value, isTransactionId(value));
-  });
+  app.get('/api/v1/check-status/:transaction_id', { onRequest, schema: checkStatusByIdSchema }, answerByPath);
+
+  // `batch` is a reference ID too, and this path has a POST: without a route of its own, GET would not be allowed.
+  checkStatusBatch(app, dependencies);
+  app.get('/api/v1/check-status/batch', { onRequest, schema: { hide: true } }, answerByPath);
 
   app.get('/api/v1/check-status', { onRequest, schema: checkStatusByReferenceSchema }, (request, reply) => {
     answer(request, reply, identifierInQuery(request.originalUrl), false);
   });
+
+  function answerByPath(request: FastifyRequest, reply: FastifyReply): void {
+    const value = identifierInPath(request.originalUrl);
+    answer(request, reply, value, isTransactionId(value));
+  }
 
   function answer(request: FastifyRequest, reply: FastifyReply, value: string, matchTransactionId: boolean): void {
     const { clientId } = callerOf(request).client;

@@ -81,6 +81,65 @@ export const checkStatusByIdSchema = {
   }),
 };
 
+export const IDS_MAX = 100;
+/** A batch counts as one request for each of these, or part of it. */
+export const IDS_PER_COUNTED_REQUEST = 10;
+
+const SentId = Type.String({ description: 'As sent.' });
+
+const BatchResultSchema = Type.Union([
+  Type.Object(
+    {
+      id: SentId,
+      version: Type.Integer({
+        description: 'Grows by one with each event, like the `ETag` of check-status.',
+        minimum: 1,
+      }),
+      transaction: TransactionSchema,
+    },
+    { additionalProperties: false, description: 'Found.' },
+  ),
+  Type.Object(
+    {
+      id: SentId,
+      error_code: Type.Enum(['TRANSACTION_NOT_FOUND', 'INVALID_TRANSACTION_ID']),
+      message: Type.String({ description: 'What is wrong, for people.' }),
+    },
+    { additionalProperties: false, description: 'Not found, or not a valid ID.' },
+  ),
+]);
+
+export const checkStatusBatchSchema = {
+  tags: ['Disbursement status'],
+  security: [{ bearer: ['status:read'] }],
+  operationId: 'checkStatusBatch',
+  summary: 'Check many disbursements at once',
+  description:
+    `Looks up to ${IDS_MAX} transaction IDs and reference IDs up, mixed and in one query. An ID that is not found or ` +
+    `not valid is a result with an error code, not an error of the request. A batch counts as one request for each ` +
+    `${IDS_PER_COUNTED_REQUEST} IDs or part of it: it is admitted as a whole or not at all.`,
+  body: Type.Object({
+    ids: Type.Array(Type.String(), {
+      description: 'Transaction IDs and reference IDs. The same one may be given more than once.',
+      minItems: 1,
+      maxItems: IDS_MAX,
+      examples: [['TB2026112100000001', 'INV/2026/001']],
+    }),
+  }),
+  response: {
+    200: successResponse(
+      Type.Object(
+        { results: Type.Array(BatchResultSchema, { description: 'One for each ID, in the order of `ids`.' }) },
+        { additionalProperties: false },
+      ),
+      'Transactions checked',
+      'The results, all read at the same moment. While one of the transactions is in PROCESS, `Retry-After` says ' +
+        'when to repeat the request.',
+    ),
+    ...errorResponses(['INVALID_FORMAT', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE']),
+  },
+};
+
 export const checkStatusByReferenceSchema = {
   ...common,
   operationId: 'checkStatusByReference',
