@@ -73,7 +73,10 @@ export interface Envelope {
 type TestLimits = Partial<Record<'check-status' | 'check-account' | 'accounts-per-day', number>>;
 
 export interface TestServiceOptions
-  extends Pick<AppOptions, 'limitClock' | 'lookUp' | 'inquiries' | 'enumerationGuard' | 'longPoll' | 'resolveName'> {
+  extends Pick<
+    AppOptions,
+    'limitClock' | 'lookUp' | 'inquiries' | 'enumerationGuard' | 'longPoll' | 'resolveName' | 'feedIdleTimeoutMs'
+  > {
   readonly settings?: Partial<Omit<Settings, 'secretKey'>>;
   /** The limits of each client per minute; by default far more than a test requests. */
   readonly limits?: TestLimits;
@@ -167,6 +170,7 @@ const appOptions = (
   ...(options.enumerationGuard === undefined ? {} : { enumerationGuard: options.enumerationGuard }),
   ...(options.longPoll === undefined ? {} : { longPoll: options.longPoll }),
   ...(options.resolveName === undefined ? {} : { resolveName: options.resolveName }),
+  ...(options.feedIdleTimeoutMs === undefined ? {} : { feedIdleTimeoutMs: options.feedIdleTimeoutMs }),
 });
 
 async function addClient(

@@ -38,6 +38,8 @@ export interface AppOptions {
   readonly longPoll?: Pick<InProcessAnswerDependencies, 'openWaitsMax' | 'streamMaxMs'>;
   /** For tests of names that the machine's resolver does not know. */
   readonly resolveName?: ResolveName;
+  /** For tests that cannot wait as long as a feed may be silent. */
+  readonly feedIdleTimeoutMs?: number;
   /** For the benchmark that measures the effect of batching. */
   readonly lookUp?: LookUpOptions;
 }

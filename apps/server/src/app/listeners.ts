@@ -93,6 +93,7 @@ function buildOperatorServer(
     options: {
       banks,
       operatorRoutes,
+      feedIdleTimeoutMs,
       settings: { readyWhenReadOnly },
     },
   }: AppContext,
@@ -106,6 +107,7 @@ function buildOperatorServer(
     authorize: authentication.authorize,
     database: postgres.database,
     feed: services.transactions.feed,
+    feedIdleTimeoutMs,
     inquiries: services.inquiries,
     banks,
     hashAccount: accountChecks.hashAccount,

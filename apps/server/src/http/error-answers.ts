@@ -11,7 +11,7 @@ const DATABASE_RETRY_AFTER_MS = 1_000;
 
 /** Answers in the envelope, whatever was thrown. Errors that the caller did not cause are logged with their cause. */
 export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply, log: Log): FastifyReply {
-  const apiError = asApiError(error, request);
+  const apiError = wasCutOff(error) ? cutOff(request, error) : asApiError(error, request);
   request.errorCode = apiError.code;
   if (apiError.statusCode >= 500 && apiError.cause !== undefined) {
     const level = apiError.code === 'INTERNAL_ERROR' ? 'error' : 'warn';
@@ -44,9 +44,22 @@ const FASTIFY_ERRORS: Readonly<Record<string, ErrorCode>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'UNSUPPORTED_MEDIA_TYPE',
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'INVALID_FORMAT',
   FST_ERR_CTP_EMPTY_JSON_BODY: 'INVALID_FORMAT',
-  // The client stopped sending. It cannot read the answer, but the log must not count this as an error of the service.
-  ECONNRESET: 'REQUEST_TIMEOUT',
 };
+
+/** Node's errors for a body whose connection ended before it did. */
+const CUT_OFF_ERRORS: ReadonlySet<unknown> = new Set(['ECONNRESET', 'ERR_STREAM_PREMATURE_CLOSE']);
+
+const wasCutOff = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && CUT_OFF_ERRORS.has(error.code);
+
+/**
+ * The client stopped sending. It cannot read the answer, and the operator has nothing to do: the access line says what
+ * happened, and no error is logged.
+ */
+function cutOff(request: FastifyRequest, cause: unknown): ApiError {
+  request.logFields = { ...request.logFields, reason: 'the connection ended before the body' };
+  return new ApiError('REQUEST_TIMEOUT', { cause });
+}
 
 export type LogMalformed = (access: Omit<AccessEntry, 'listener'>) => void;
 

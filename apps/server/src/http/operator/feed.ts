@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Feed, FeedReport } from '../../feed/feed.ts';
 import { DatabaseUnavailable } from '../../postgres/database.ts';
 import { type Authorize, callerOf } from '../authorize.ts';
@@ -9,13 +9,18 @@ import { requireBodyOf } from '../request-body.ts';
 /** Parsing longer JSON would delay all other requests. NDJSON is read line by line and has no such limit. */
 const JSON_BYTES_MAX = 1024 * 1024;
 const RETRY_AFTER_MS = 2_000;
-/** A feed that sends nothing for this long is disconnected. A feed that goes on sending has no time limit. */
+/** A feed that sends nothing for this long is ended. A feed that goes on sending has no time limit. */
 const IDLE_TIMEOUT_MS = 30_000;
 
 const NDJSON = 'application/x-ndjson';
 
 /** The feed: the disbursement core sends Tiba its transactions and their status updates (docs/feed.md). */
-export function receiveFeed(app: FastifyInstance, authorize: Authorize, feed: Feed): void {
+export function receiveFeed(
+  app: FastifyInstance,
+  authorize: Authorize,
+  feed: Feed,
+  idleTimeoutMs = IDLE_TIMEOUT_MS,
+): void {
   app.addContentTypeParser(NDJSON, (_request, payload, done) => {
     done(null, payload);
   });
@@ -26,8 +31,8 @@ export function receiveFeed(app: FastifyInstance, authorize: Authorize, feed: Fe
     const run = feed.open(callerOf(request).client.clientId);
     try {
       if (request.headers['content-type']?.toLowerCase().startsWith(NDJSON) === true) {
-        request.raw.setTimeout(IDLE_TIMEOUT_MS, () => request.raw.destroy());
-        await run.readNdjson(request.raw.iterator({ destroyOnReturn: false }));
+        const lines = request.raw.iterator({ destroyOnReturn: false });
+        await Promise.race([run.readNdjson(lines), rejectWhenIdle(request, idleTimeoutMs, run.report)]);
       } else if (request.body === undefined) {
         throw new ApiError('INVALID_FORMAT', {
           message: `Invalid format: the body is empty; send JSON, or ${NDJSON} for many updates`,
@@ -50,6 +55,18 @@ export function receiveFeed(app: FastifyInstance, authorize: Authorize, feed: Fe
     request.logFields = { feed: counts(run.report) };
     return sendSuccess(reply, messageFor(run.report), JSON.stringify(run.report));
   });
+}
+
+/** The core may still read, so it is answered. The connection closes with the answer, and ends the reading. */
+function rejectWhenIdle({ raw }: FastifyRequest, idleTimeoutMs: number, report: FeedReport): Promise<never> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  raw.setTimeout(idleTimeoutMs, () => {
+    const message =
+      `The feed sent nothing for ${idleTimeoutMs / 1000} s (stored so far: ${counts(report)}): ` +
+      'send the whole feed again, nothing is applied twice';
+    reject(new ApiError('REQUEST_TIMEOUT', { message, headers: { connection: 'close' } }));
+  });
+  return promise;
 }
 
 const counts = ({ inserted, advanced, unchanged, conflicts, rejected }: FeedReport): string =>

@@ -23,6 +23,8 @@ export interface OperatorServerDependencies {
   readonly authorize: Authorize;
   readonly database: Database;
   readonly feed: Feed;
+  /** Undefined for the default. */
+  readonly feedIdleTimeoutMs: number | undefined;
   readonly inquiries: Pick<AccountInquiries, 'snapshot'>;
   readonly banks: BankDirectory;
   readonly hashAccount: HashAccount;
@@ -43,7 +45,7 @@ export function createOperatorServer(dependencies: OperatorServerDependencies): 
   const app = createServer({ ...listener, name: 'operator', requestTimeoutMs: 0 });
   const answerOtherMethods = collectMethods(app);
   readJsonBodies(app);
-  receiveFeed(app, authorize, dependencies.feed);
+  receiveFeed(app, authorize, dependencies.feed, dependencies.feedIdleTimeoutMs);
   listCallbackEndpoints(app, authorize, database);
   listTransactions(app, authorize, database);
   listAccountValidations(app, authorize, database);
