@@ -71,7 +71,7 @@ suite('SERVICE_UNAVAILABLE', () => {
     assert.ok(!answer.text.includes('NOT_FOUND'));
   });
 
-  test('503 with Retry-After on every operation while the store cannot answer, and success after', async () => {
+  test('503 with Retry-After on every operation while the database cannot answer, and success after', async () => {
     const { connectionString = '' } = service.database.connection;
     const database = /\/(test_\w+)\?/.exec(connectionString)?.[1] ?? '';
     const administrator = new pg.Client(connectionString.replace(database, 'tiba'));

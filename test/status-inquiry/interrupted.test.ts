@@ -179,7 +179,7 @@ test('inquiries at an unknown rail are postponed, logged once per rail, and made
   let now = DUE;
   for (; now < later(HALF_AN_HOUR_MS); now = later(20 * SECOND_MS, now))
     assert.equal(await process.inquiries.poll(now), 0);
-  const warnings = process.logged.filter(({ msg }) => /name a rail without status inquiries/.test(String(msg)));
+  const warnings = process.logged.filter(({ msg }) => /due status inquiries are postponed/.test(String(msg)));
   assert.deepEqual(
     warnings.map(({ rail }) => rail),
     ['unknown-1', 'unknown-2'],

@@ -48,6 +48,6 @@ export interface AppOptions {
 export interface AppContext {
   readonly options: AppOptions;
   readonly metrics: Metrics;
-  /** Registers a closer; `part` names it in the log. They run when the service closes, the last one registered first. */
+  /** Registers a closer, which `part` names in the log. When the service closes, the last one registered runs first. */
   readonly onClose: (part: string, closer: () => Promise<unknown>) => void;
 }

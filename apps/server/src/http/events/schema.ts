@@ -39,7 +39,7 @@ const eventOf = (kinds: readonly EventKind[], data: Parameters<typeof Type.Array
       timestamp: Timestamp,
       version: Type.Integer({
         description:
-          'The version of the transaction, job or bank after this event. A greater version is later; ignore ' +
+          'The version of the transaction, validation or bank after this event. A greater version is later; ignore ' +
           'smaller ones.',
         minimum: 1,
       }),
