@@ -125,7 +125,8 @@ describe('JSON', () => {
     await assertRejected(JSON_TYPE, '{"accounts":{}}', /object with an array accounts/);
     await assertRejected(JSON_TYPE, '{"__proto__":{"accounts":[{}]}}', /object with an array accounts/);
     await assertRejected(JSON_TYPE, '{"accounts":[]}', /contains no accounts/);
-    await assertRejected(JSON_TYPE, '{"accounts":[{"bank_code":"014","bank_code":"008"}]}', /twice, with two values/);
+    await assertRejected(JSON_TYPE, '{"accounts":[{"bank_code":"014","bank_code":"008"}]}', /has one field twice/);
+    await assertRejected(JSON_TYPE, '{"accounts":[{"a":[{"b":1,"\\u0062":1}]}]}', /has one field twice/);
     await assertRejected(JSON_TYPE, Buffer.from('{"accounts":["\u00e9"]}', 'latin1'), /not UTF-8/);
     await assertRejected(
       JSON_TYPE,

@@ -19,10 +19,18 @@ const READER_PROCESS = fileURLToPath(new URL('reader-process.ts', import.meta.ur
 
 /**
  * The child process may read files, which it needs for its code. It cannot write files, use the network or start
- * processes, and its environment is empty, because the environment of this process contains secrets. Its heap is
- * several times what 50,000 rows need.
+ * processes, and its environment is empty, because the environment of this process contains secrets. Its heap is twice
+ * what the largest uploads need, and keeps the process within 250 MB together with its code and the body.
  */
-const CHILD_FLAGS = ['--permission', '--allow-fs-read=*', '--max-old-space-size=192'];
+const CHILD_FLAGS = ['--permission', '--allow-fs-read=*', '--max-old-space-size=144', '--max-semi-space-size=8'];
+
+/** The command line of the child process. It reads exactly `bytes` from stdin. */
+export const readerArguments = (mediaType: UploadMediaType, bytes: number): string[] => [
+  ...CHILD_FLAGS,
+  READER_PROCESS,
+  mediaType,
+  String(bytes),
+];
 
 /** The signals of a process that was killed: by the timeout, or by the kernel or V8 for its memory. */
 const EXHAUSTION_SIGNALS: ReadonlySet<NodeJS.Signals> = new Set(['SIGKILL', 'SIGABRT'] as const);
@@ -39,7 +47,7 @@ export async function readInChildProcess(
   { timeoutMs, signal, log }: ChildProcessOptions,
 ): Promise<UploadResult> {
   signal.throwIfAborted();
-  const child = spawn(process.execPath, [...CHILD_FLAGS, READER_PROCESS, mediaType], {
+  const child = spawn(process.execPath, readerArguments(mediaType, body.length), {
     env: {},
     // stderr is ignored, because the message of a crash may quote the upload.
     stdio: ['pipe', 'pipe', 'ignore'],

@@ -1,4 +1,3 @@
-import { buffer } from 'node:stream/consumers';
 import { readCsv } from './read-csv.ts';
 import { readJson } from './read-json.ts';
 import { type Rows, resultOf } from './rows.ts';
@@ -35,7 +34,16 @@ function* linesOf(result: UploadResult): Generator<string> {
 
 const lineOf = (line: ResultLine): string => `${JSON.stringify(line)}\n`;
 
+/** The body, whose length is known, so that it is in memory once only. */
+async function readBody(stdin: AsyncIterable<Buffer>, length: number): Promise<Buffer> {
+  const body = Buffer.allocUnsafeSlow(length);
+  let end = 0;
+  for await (const chunk of stdin) end += chunk.copy(body, end);
+  return body.subarray(0, end);
+}
+
 if (import.meta.main) {
-  const result = await readUpload(process.argv[2] as UploadMediaType, await buffer(process.stdin));
+  const [, , mediaType, length] = process.argv;
+  const result = await readUpload(mediaType as UploadMediaType, await readBody(process.stdin, Number(length)));
   for (const line of linesOf(result)) process.stdout.write(line);
 }
