@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
+import { success } from '../../apps/server/src/http/envelope.ts';
 import type { Rail } from '../../apps/server/src/rails/rail.ts';
 import { type Answer, send, startTestService, statusUpdate, type TestService } from '../support/service.ts';
 import { assertError, assertSuccess, TIMESTAMP } from './assertions.ts';
@@ -33,6 +34,12 @@ suite('2.1 response envelope', () => {
     assert.equal(answer.json.success, true);
     assert.equal(typeof answer.json.message, 'string');
     assert.equal(typeof answer.json.data, 'object');
+  });
+
+  // Messages were put between quotes unescaped, which was safe only while no message had a quote.
+  test('a message is JSON whatever it contains', () => {
+    const message = 'use "Retry-After", not \\ or \n';
+    assert.equal((JSON.parse(success(message, '{}')) as { message: string }).message, message);
   });
 
   test('meta has only the timestamp: the time of the answer in ISO 8601, UTC, with milliseconds', async () => {

@@ -137,6 +137,40 @@ suite('a transaction look-up', () => {
     }
   });
 
+  // A throw in one callback left up to 511 others without an answer, and ended the process.
+  test('answers the others of a batch when one callback throws, and that callback gets its own error', async () => {
+    const lookUp = createTransactionLookUp(service.app.database);
+    const thrown = new Error('thrown by a callback');
+    const errors: unknown[] = [];
+    const others = Array.from({ length: 10 }, (_, index) => {
+      if (index === 5) {
+        lookUp.find('alpha', 'one', false, (error) => {
+          errors.push(error);
+          throw thrown;
+        });
+      }
+      return find(lookUp, 'alpha', 'one', false);
+    });
+    assert.deepEqual(new Set(await Promise.all(others)), new Set(['TL0000000001']));
+    assert.deepEqual(errors, [null, thrown]);
+  });
+
+  // A result in an unknown format did the same.
+  test('a transaction that cannot be read gets 500, and the others of its batch are answered', async () => {
+    const broken = 'TL0000000050';
+    await service.feed(statusUpdate({ transaction_id: broken, reference_id: 'broken' }));
+    await service.app.database.query(
+      "update tiba.transactions set rendered = 'broken', rail = 'bank', rail_reference = 'x' where transaction_id = $1",
+      [broken],
+    );
+    const ids = ['TL0000000001', broken, 'TL0000000003', broken, 'TL0000000004'];
+    const answers = await Promise.all(ids.map((id) => service.get(`/api/v1/check-status/${id}`)));
+    assert.deepEqual(
+      answers.map(({ status, json }) => [status, json.error_code]),
+      ids.map((id) => (id === broken ? [500, 'INTERNAL_ERROR'] : [200, undefined])),
+    );
+  });
+
   test('fails at once when 20,000 look-ups are queued', async () => {
     const lookUp = createTransactionLookUp(service.app.database);
     const queued = Array.from({ length: 20_000 }, () => find(lookUp, 'alpha', 'one', false));

@@ -15,7 +15,10 @@ export interface FoundTransaction {
 /** `inquirable`: in PROCESS, over a rail that supports status inquiries. `in_process`: in PROCESS otherwise. */
 export type Progress = 'final' | 'in_process' | 'inquirable';
 
-/** `found` is null when there is no such transaction, or when there is an error. `error` is null otherwise. */
+/**
+ * `found` is null when there is no such transaction, or when there is an error. `error` is null otherwise. A callback
+ * that throws is called again with what it threw: the other look-ups of its batch must still be answered.
+ */
 export type LookUpCallback = (error: unknown, found: FoundTransaction | null) => void;
 
 export interface TransactionLookUp {
@@ -92,12 +95,12 @@ export function createTransactionLookUp(database: Database, options: LookUpOptio
   }
 
   function fail(batch: PendingLookUp[], error: unknown): void {
-    for (const { callback } of batch) callback(error, null);
+    for (const { callback } of batch) reportError(callback, error);
     if (!(error instanceof DatabaseUnavailable)) return;
     // Queued look-ups would only wait as long again for the same database.
     const queued = queue;
     queue = [];
-    for (const { callback } of queued) callback(error, null);
+    for (const { callback } of queued) reportError(callback, error);
   }
 
   return {
@@ -160,7 +163,21 @@ function splitResults([row]: readonly ResultRow[], count: number): string[] {
 }
 
 function answer(batch: PendingLookUp[], results: string[]): void {
-  for (const [index, { callback }] of batch.entries()) callback(null, parseResult(results[index] ?? ''));
+  for (const [index, { callback }] of batch.entries()) {
+    try {
+      callback(null, parseResult(results[index] ?? ''));
+    } catch (error) {
+      reportError(callback, error);
+    }
+  }
+}
+
+function reportError(callback: LookUpCallback, error: unknown): void {
+  try {
+    callback(error, null);
+  } catch {
+    // It cannot handle its error, and the rest of the batch must not suffer from that.
+  }
 }
 
 /**
@@ -175,7 +192,7 @@ function parseResult(result: string): FoundTransaction | null {
   if (last === 'F') return { version: result.slice(0, start - 1), progress: 'final', rail: null, rendered };
   if (last === 'P') return { version: result.slice(0, start - 1), progress: 'in_process', rail: null, rendered };
   const [version = '', rail] = result.slice(0, start).split('I');
-  if (rail === undefined) throw new Error('a look-up result has an unknown format');
+  if (start === -1 || rail === undefined) throw new Error('a look-up result has an unknown format');
   return { version, progress: 'inquirable', rail, rendered };
 }
 

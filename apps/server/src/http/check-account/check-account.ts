@@ -8,7 +8,7 @@ import { ownProperty } from '../../lib/own-property.ts';
 import { matchHeldName } from '../../name-match/name-match.ts';
 import { outcomeLabel } from '../../rails/rail.ts';
 import { type Authorize, callerOf } from '../authorize.ts';
-import { sendSuccess } from '../envelope.ts';
+import { sendEnvelope, successEnvelope } from '../envelope.ts';
 import { ApiError, tooManyRequests, unavailable } from '../errors.ts';
 import { jsonObject, requireJson } from '../request-body.ts';
 import { acceptedAgeSeconds } from '../request-headers.ts';
@@ -55,11 +55,13 @@ export function checkAccount(
     request.logFields = logFields(bank, accountNumber, outcome);
     if (outcome.kind !== 'verdict') throw noVerdictError(bank, outcome);
     if (outcome.ageSeconds !== undefined) reply.header('age', String(outcome.ageSeconds));
-    const message =
-      outcome.verdict.status === 'ACTIVE' ? 'Account validation successful' : 'Account validation completed';
-    return sendSuccess(reply, message, resultJson(bankCode, check, outcome.verdict));
+    const envelope = outcome.verdict.status === 'ACTIVE' ? validationSuccessful : validationCompleted;
+    return sendEnvelope(reply, envelope(resultJson(bankCode, check, outcome.verdict)));
   });
 }
+
+const validationSuccessful = successEnvelope('Account validation successful');
+const validationCompleted = successEnvelope('Account validation completed');
 
 /** Fields for the access log. */
 function logFields(bank: Bank, number: AccountNumber, outcome: CheckOutcome): Readonly<Record<string, unknown>> {

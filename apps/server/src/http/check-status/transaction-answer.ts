@@ -1,11 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { FoundTransaction } from '../../postgres/transaction-look-up.ts';
 import type { ProcessingTimes } from '../../transactions/processing-times.ts';
-import { ENVELOPE_HEADERS, sendSuccess } from '../envelope.ts';
+import { ENVELOPE_HEADERS, sendEnvelope, successEnvelope } from '../envelope.ts';
 import { matchesEntityTag } from '../request-headers.ts';
 
 /** The strong validator of a transaction's version (RFC 9110, section 8.8.3). */
 export const entityTag = (version: string): string => `"${version}"`;
+
+const transactionFound = successEnvelope('Transaction found');
 
 /** Sends the transaction (docs/contract.md 2.2), or 304 when `If-None-Match` names its current version. */
 export function sendTransaction(request: FastifyRequest, reply: FastifyReply, found: FoundTransaction): void {
@@ -16,7 +18,7 @@ export function sendTransaction(request: FastifyRequest, reply: FastifyReply, fo
     reply.header('cache-control', ENVELOPE_HEADERS['cache-control']).code(304).send();
     return;
   }
-  sendSuccess(reply, 'Transaction found', found.rendered);
+  sendEnvelope(reply, transactionFound(found.rendered));
 }
 
 type RenderedField = 'transaction_id' | 'bank_name' | 'created_at';
