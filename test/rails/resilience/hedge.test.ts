@@ -3,7 +3,9 @@ import { describe, it } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { createMetrics } from '../../../apps/server/src/observability/metrics.ts';
 import { createAccountInquiries } from '../../../apps/server/src/rails/account-inquiries.ts';
-import type { Rail } from '../../../apps/server/src/rails/rail.ts';
+import type { InquiryOutcome, Rail } from '../../../apps/server/src/rails/rail.ts';
+import { PROTECTION } from '../../../apps/server/src/rails/resilience/settings.ts';
+import { eventually } from '../../support/eventually.ts';
 import { inquiryOf } from '../connection.ts';
 import { accounts, active, noVerdict, type Script, scriptedRail, silence, withoutRail } from './scripted-rail.ts';
 import { seededRandom } from './seed.ts';
@@ -109,5 +111,41 @@ describe('a hedged inquiry', () => {
     const before = rail.inquiries.length;
     assert.deepEqual(await inquire(), active('SLOW'));
     assert.equal(rail.inquiries.length, before + 1);
+  });
+
+  // Regression: between the check of the rail and the beginning of the hedged inquiry another inquiry could take the
+  // last slot, and the bulkhead was exceeded by one.
+  it('does not exceed the bulkhead when another inquiry begins at the same moment', async () => {
+    const rail = scriptedRail('only', () => active('FAST'));
+    const slots = 2;
+    let onCheck: (() => void) | null = null;
+    const inquiries = createAccountInquiries([rail], createMetrics(), {
+      routes: new Map([['CENAIDJA', { rails: null, hedge: true }]]),
+      protection: { ...PROTECTION, hedgeOneIn: 1 },
+      limitsByRail: new Map([['only', { perSecond: null, perDay: 1_000_000, concurrencyMax: slots, isShared: false }]]),
+      // The day's quota reads this clock in each check whether the rail accepts an inquiry.
+      wallClock: () => {
+        onCheck?.();
+        return Date.now();
+      },
+    });
+    const inquire = () => inquiries.inquire(inquiryOf('BCA', nextAccount()));
+    // Replies that make the rail's usual duration known, and pay for hedged inquiries.
+    for (let turn = 0; turn < 30; turn += 1) await inquire();
+
+    const replies: ((outcome: InquiryOutcome) => void)[] = [];
+    rail.script = () => new Promise((resolve) => replies.push(resolve));
+    const slow = inquire();
+    const other = Promise.withResolvers<InquiryOutcome>();
+    onCheck = () => {
+      onCheck = null;
+      queueMicrotask(() => other.resolve(inquire()));
+    };
+    await eventually('the late inquiry is hedged', () => onCheck === null && replies.length >= slots);
+    await new Promise(setImmediate);
+    assert.equal(replies.length, slots);
+    for (const reply of replies) reply(active('SLOW'));
+    assert.deepEqual(withoutRail(await slow), active('SLOW'));
+    assert.deepEqual(withoutRail(await other.promise), { ...noVerdict('bulkhead_full'), retryAfterMs: 1_000 });
   });
 });

@@ -1,5 +1,5 @@
 import type { Metrics } from '../../observability/metrics.ts';
-import { type AccountInquiry, type InquiryOutcome, outcomeLabel } from '../rail.ts';
+import { type AccountInquiry, type InquiryOutcome, outcomeLabel, type Rail } from '../rail.ts';
 import type { GuardedRail } from './guarded-rail.ts';
 
 /** One inquiry in flight over one rail. Each attempt that began is completed, whatever its outcome. */
@@ -18,12 +18,21 @@ export interface Attempts {
   begin(guarded: GuardedRail, inquiry: AccountInquiry, shareMs: number, nowMs: number): Attempt;
   /** Records the outcome, and returns it with the rail's name. */
   complete(attempt: Attempt, outcome: InquiryOutcome, nowMs: number): InquiryOutcome;
-  /** The rail rejected, which the port forbids. That is a defect of ours and says nothing about the bank. */
+  /** The rail threw or rejected, which the port forbids. That is a defect of ours and says nothing about the bank. */
   completeWithError(attempt: Attempt, nowMs: number): void;
   /** The outcome is no longer needed. */
   cancel(attempt: Attempt): void;
   /** Begins an attempt and completes it. */
   run(guarded: GuardedRail, inquiry: AccountInquiry, shareMs: number, nowMs: number): Promise<InquiryOutcome>;
+}
+
+/** A rail that throws rejects. Thrown on, the error would leave the attempt's slot, timer and key behind for good. */
+function send(rail: Rail, inquiry: AccountInquiry, signal: AbortSignal): Promise<InquiryOutcome> {
+  try {
+    return rail.inquireAccount(inquiry, signal);
+  } catch (error) {
+    return Promise.reject(error);
+  }
 }
 
 /** `clock` returns milliseconds and never jumps. */
@@ -34,7 +43,7 @@ export function createAttempts(metrics: Pick<Metrics, 'inquiries'>, clock: () =>
     const isProbe = guarded.begin(nowMs);
     const deadline = new AbortController();
     const timer = setTimeout(() => deadline.abort(), shareMs);
-    const outcome = guarded.rail.inquireAccount(inquiry, deadline.signal);
+    const outcome = send(guarded.rail, inquiry, deadline.signal);
     return { guarded, inquiry, isProbe, startedMs: nowMs, outcome, deadline, timer };
   };
 

@@ -33,19 +33,26 @@ const STEPS = [
 ] as const;
 
 export function createHedge({ attempts, metrics, clock }: HedgeDependencies): HedgedInquiry {
-  /** The rail for the second inquiry, once the first is late; null when the first has ended or no hedge is allowed. */
-  async function railWhenLate(
-    attempt: Attempt,
+  /**
+   * Begins the second inquiry once the first is late; null when the first has ended or no hedge is allowed. Nothing is
+   * awaited between the check whether the rail accepts an inquiry and its beginning: others would take the last slot.
+   */
+  async function beginWhenLate(
+    first: Attempt,
     ended: Promise<unknown>,
+    shareMs: number,
     hedgeRail: (nowMs: number) => GuardedRail | null,
-  ): Promise<GuardedRail | null> {
-    const { hedgeBudget, latencies } = attempt.guarded;
+  ): Promise<Attempt | null> {
+    const { hedgeBudget, latencies } = first.guarded;
     for (const { quantile, factor, budgetReserve } of STEPS) {
       const usualMs = latencies.quantile(quantile);
       if (usualMs === null) return null;
-      if (await endsWithin(ended, attempt.startedMs + usualMs * factor - clock())) return null;
-      const guarded = hedgeRail(clock());
-      if (guarded !== null && hedgeBudget.spend(budgetReserve)) return guarded;
+      if (await endsWithin(ended, first.startedMs + usualMs * factor - clock())) return null;
+      const nowMs = clock();
+      const guarded = hedgeRail(nowMs);
+      if (guarded === null || !hedgeBudget.spend(budgetReserve)) continue;
+      metrics.inquiryHedges.inc({ rail: guarded.rail.name });
+      return attempts.begin(guarded, first.inquiry, first.startedMs + shareMs - nowMs, nowMs);
     }
     return null;
   }
@@ -62,15 +69,11 @@ export function createHedge({ attempts, metrics, clock }: HedgeDependencies): He
 
   return async (first, inquiry, shareMs, hedgeRail) => {
     first.hedgeBudget.earn();
-    const startedMs = clock();
-    const attempt = attempts.begin(first, inquiry, shareMs, startedMs);
+    const attempt = attempts.begin(first, inquiry, shareMs, clock());
     const firstOutcome = completed(attempt);
-    const guarded = await railWhenLate(attempt, firstOutcome, hedgeRail);
-    if (guarded === null) return firstOutcome;
+    const hedge = await beginWhenLate(attempt, firstOutcome, shareMs, hedgeRail);
+    if (hedge === null) return firstOutcome;
 
-    metrics.inquiryHedges.inc({ rail: guarded.rail.name });
-    const nowMs = clock();
-    const hedge = attempts.begin(guarded, inquiry, startedMs + shareMs - nowMs, nowMs);
     const both = [firstOutcome, completed(hedge)];
     const outcome = await Promise.race(both);
     if (outcome.kind !== 'verdict') {
