@@ -175,25 +175,27 @@ test('a job that has ended is deleted after some days, with its rows', async (co
   assert.deepEqual(await database.query('select * from tiba.account_validation_rows'), []);
 });
 
-test('the rows of a bank without a rail end at once, with a message that no inquiry was sent', async (context) => {
+test('the rows of a bank without a rail end at once as UNSUPPORTED_BANK, and count as rows that cannot be checked', async (context) => {
   const rail = scriptedRail('only', () => active('SITI AMINAH'), { reaches: ({ bic }) => bic === 'CENAIDJA' });
   const service = await startTestService({ rails: [rail] });
   context.after(() => service.close());
   const jobs = jobsOf(service);
   const rows = [...rowsOf(1), { bank_code: 'BRI', account_number: '123456789012345' }];
   const id = await jobs.create(rows);
-  assert.equal((await jobs.untilEnded(id)).state, 'COMPLETED');
+  const { state, counts } = await jobs.untilEnded(id);
+  assert.equal(state, 'COMPLETED');
+  assert.deepEqual([counts['active'], counts['invalid'], counts['no_verdict']], [1, 1, 0]);
   const results = (await jobs.results(id)).toSorted((one, other) => one.row - other.row);
   assert.deepEqual(
     results.map(({ status, error_code: code }) => [status, code]),
     [
       ['ACTIVE', null],
-      [null, 'SERVICE_UNAVAILABLE'],
+      [null, 'UNSUPPORTED_BANK'],
     ],
   );
   assert.match(
     String(results[1]?.['message']),
-    /^Accounts of this bank cannot be checked here, so no inquiry was sent/,
+    /^Unsupported bank: its accounts cannot be checked here, so no inquiry was sent/,
   );
   assert.equal(rail.inquiries.length, 1);
 });

@@ -10,6 +10,7 @@ export const HTTP_STATUSES = {
   TRANSACTION_NOT_FOUND: 404,
   INVALID_TRANSACTION_ID: 400,
   INVALID_BANK_CODE: 400,
+  UNSUPPORTED_BANK: 422,
   INVALID_FORMAT: 400,
   INVALID_REQUEST: 400,
   ENDPOINT_NOT_FOUND: 404,
@@ -39,6 +40,7 @@ const MESSAGES: Partial<Record<ErrorCode, RegExp>> = {
   TRANSACTION_NOT_FOUND: /transaction not found/i,
   INVALID_TRANSACTION_ID: /invalid transaction id format/i,
   INVALID_BANK_CODE: /invalid bank code/i,
+  UNSUPPORTED_BANK: /unsupported bank/i,
   SERVICE_UNAVAILABLE: /repeat the request/i,
 };
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { NOT_FOUND, scriptedRail } from '../rails/resilience/scripted-rail.ts';
 import { startTestService, statusUpdate, type TestService } from '../support/service.ts';
+import { assertError } from './assertions.ts';
 import { until } from './until.ts';
 
 /** GET /api/v1/banks and /api/v1/banks/{code} (docs/api.md, Banks). */
@@ -107,19 +108,16 @@ test('an account number that no rail can transmit: the message says so, and Retr
   }
 });
 
-test('a bank that no rail reaches has no status, and Retry-After of a check there is an hour', async () => {
+test('a bank that no rail reaches has no status, and a check there is UNSUPPORTED_BANK, without Retry-After', async () => {
   const rail = scriptedRail('only', () => NOT_FOUND, { reaches: ({ bic }) => bic === 'CENAIDJA' });
   const service = await startTestService({ rails: [rail] });
   try {
     const { json: read } = await service.get('/api/v1/banks/BRI');
     assert.deepEqual([read.data?.['check_account'], read.data?.['status']], [false, null]);
-    const { status, json, headers } = await service.checkAccount({
-      bank_code: 'BRI',
-      account_number: '123456789012345',
-    });
-    assert.deepEqual([status, json.error_code], [503, 'SERVICE_UNAVAILABLE']);
-    assert.match(json.message, /^Accounts of Bank Rakyat Indonesia .* cannot be checked here: .*GET \/api\/v1\/banks/);
-    assert.equal(headers.get('retry-after'), '3600');
+    const answer = await service.checkAccount({ bank_code: 'BRI', account_number: '123456789012345' });
+    assertError(answer, 'UNSUPPORTED_BANK', /accounts of Bank Rakyat Indonesia .* cannot be checked here/);
+    assert.equal(answer.headers.get('retry-after'), null);
+    assert.equal(rail.inquiries.length, 0);
     assert.ok(service.logged.some(({ bank, outcome }) => bank === 'BRINIDJA' && outcome === 'no_rail'));
     assert.equal((await service.get('/api/v1/banks/BCA')).json.data?.['status'], 'UP');
   } finally {

@@ -35,7 +35,7 @@ const GOOD = { bank_code: '014', account_number: '1234567890' };
 
 const bank: Rail = {
   name: 'bank',
-  reaches: () => true,
+  reaches: ({ bic }) => bic !== 'BRINIDJA',
   inquireAccount({ accountNumber }) {
     const { length } = accountNumber;
     const railCode = '00';
@@ -100,6 +100,7 @@ async function everyAnswer(): Promise<readonly (readonly [path: string, method: 
     await service.checkAccount({ bank_code: '009', account_number: '1234567' }),
     await service.checkAccount({ bank_code: '009', account_number: '12345678' }),
     await service.checkAccount({ bank_code: '009', account_number: '123456789' }),
+    await service.checkAccount({ bank_code: 'BRI', account_number: '123456789012345' }),
     await service.checkAccount({}),
     await service.checkAccount({ bank_code: '014' }),
     await service.checkAccount('{'),

@@ -32,18 +32,19 @@ export function dispositionOf(outcome: CheckOutcome): RowDisposition {
   }
 }
 
-const withoutVerdict = (message: string): Extract<RowDisposition, { kind: 'result' }> => ({
-  kind: 'result',
-  result: { result: 'SERVICE_UNAVAILABLE', accountName: null, message },
-});
+const withoutVerdict = (
+  message: string,
+  result: 'SERVICE_UNAVAILABLE' | 'UNSUPPORTED_BANK' = 'SERVICE_UNAVAILABLE',
+): Extract<RowDisposition, { kind: 'result' }> => ({ kind: 'result', result: { result, accountName: null, message } });
 
 export const NO_VERDICT = withoutVerdict(
   'The bank gave no verdict, which says nothing about the account: check it again by itself',
 );
 
 const NO_RAIL = withoutVerdict(
-  'Accounts of this bank cannot be checked here, so no inquiry was sent: ' +
-    'check_account of GET /api/v1/banks tells which banks can be checked',
+  'Unsupported bank: its accounts cannot be checked here, so no inquiry was sent. check_account of GET /api/v1/banks ' +
+    'tells which banks can be checked',
+  'UNSUPPORTED_BANK',
 );
 
 const NOT_SUPPORTED = withoutVerdict(

@@ -13,8 +13,11 @@ import { ACCOUNT_CHECK_FAULTS } from './account-check-request.ts';
 export const VALIDATION_STATES = ['RUNNING', 'COMPLETED', 'CANCELLED'] as const;
 export type ValidationState = (typeof VALIDATION_STATES)[number];
 
-/** SERVICE_UNAVAILABLE means that there is no verdict. It says nothing about the account. */
-export const ROW_ERRORS = [...ACCOUNT_CHECK_FAULTS, 'SERVICE_UNAVAILABLE'] as const;
+/**
+ * SERVICE_UNAVAILABLE means that there is no verdict. It says nothing about the account. UNSUPPORTED_BANK means that no
+ * rail reaches the bank.
+ */
+export const ROW_ERRORS = [...ACCOUNT_CHECK_FAULTS, 'UNSUPPORTED_BANK', 'SERVICE_UNAVAILABLE'] as const;
 
 export type RowResult = AccountStatus | (typeof ROW_ERRORS)[number];
 

@@ -47,7 +47,7 @@ const STATUS_DESCRIPTIONS: Partial<Record<number, string>> = {
   408: 'The request did not arrive in time.',
   413: 'The request body is too large.',
   415: 'The request body is not `application/json`.',
-  422: 'The `Idempotency-Key` was already used with a different request.',
+  422: 'The request is well-formed and cannot be carried out: `error_code` says why.',
   429: 'Too many requests: wait for `Retry-After` seconds.',
   431: 'The request headers are too large.',
   500: 'A fault of the service: quote `X-Request-Id` when you report it.',

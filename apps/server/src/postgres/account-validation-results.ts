@@ -99,7 +99,7 @@ with given as materialized (
   select client_id as client, validation_id as validation, count(*)::int as results,
          ${countWhere("= 'ACTIVE'")} as active, ${countWhere("= 'INACTIVE'")} as inactive,
          ${countWhere("= 'NOT_FOUND'")} as not_found, ${countWhere("= 'BLOCKED'")} as blocked,
-         ${countWhere("like 'INVALID%'")} as invalid,
+         ${countWhere("in ('INVALID_BANK_CODE', 'INVALID_FORMAT', 'UNSUPPORTED_BANK')")} as invalid,
          ${countWhere("= 'SERVICE_UNAVAILABLE'")} as no_verdict
     from numbered group by 1, 2
 )

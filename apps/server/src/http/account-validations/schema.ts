@@ -24,7 +24,7 @@ const validationFields = {
       inactive: count('INACTIVE.'),
       not_found: count('NOT_FOUND.'),
       blocked: count('BLOCKED.'),
-      invalid: count('Rows that could not be checked: INVALID_BANK_CODE, INVALID_FORMAT.'),
+      invalid: count('Rows that cannot be checked: INVALID_BANK_CODE, INVALID_FORMAT, UNSUPPORTED_BANK.'),
       no_verdict: count('SERVICE_UNAVAILABLE: the bank gave no verdict, which says nothing about the account.'),
     },
     { additionalProperties: false, description: 'The number of results of each kind.' },

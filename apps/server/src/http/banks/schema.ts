@@ -30,7 +30,9 @@ const BankSchema = Type.Object(
   {
     ...names,
     short_names: Type.Array(Type.String(), { description: 'Short names that `bank_code` accepts for this bank.' }),
-    check_account: Type.Boolean({ description: 'Whether accounts of this bank can be checked here.' }),
+    check_account: Type.Boolean({
+      description: 'Whether accounts of this bank can be checked here. false: each check is UNSUPPORTED_BANK.',
+    }),
     status: nullable(
       Type.Enum([...BANK_STATUSES]),
       'Recent availability of account checks. DOWN: none succeeds. DEGRADED: some fail. null where check_account ' +

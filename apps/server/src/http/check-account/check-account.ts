@@ -16,7 +16,7 @@ import { checkAccountSchema } from './schema.ts';
 
 /** When the bank's recovery time is unknown. */
 const BANK_RETRY_AFTER_MS = 5_000;
-/** A retry does not help: a new rail needs a changed rails file and a restart, and the number stays as it is. */
+/** A retry does not help: the number stays as it is. */
 const PERMANENT_RETRY_AFTER_MS = 60 * 60_000;
 
 export interface CheckAccountDependencies {
@@ -82,10 +82,11 @@ function logFields(bank: Bank, number: AccountNumber, outcome: CheckOutcome): Re
 function noVerdictError(bank: Bank, outcome: Exclude<CheckOutcome, { kind: 'verdict' }>): ApiError {
   if (outcome.kind === 'blocked') return tooManyRequests(outcome.retryAfterMs, BLOCKED_MESSAGES[outcome.reason]);
   if (outcome.reason === 'no_rail') {
-    return unavailable(
-      `Accounts of ${bank.name} cannot be checked here: GET /api/v1/banks lists the banks with check_account true`,
-      PERMANENT_RETRY_AFTER_MS,
-    );
+    return new ApiError('UNSUPPORTED_BANK', {
+      message:
+        `Unsupported bank: accounts of ${bank.name} cannot be checked here. GET /api/v1/banks lists the banks with ` +
+        'check_account true',
+    });
   }
   if (outcome.reason === 'not_supported') {
     return unavailable(

@@ -38,8 +38,8 @@ export const checkAccountSchema = {
   operationId: 'checkAccount',
   summary: 'Check a bank account before paying to it',
   description:
-    'Asks the bank in real time and answers within 5 seconds. A bank that cannot answer is SERVICE_UNAVAILABLE, ' +
-    'never NOT_FOUND.',
+    'Asks the bank in real time and answers within 5 seconds. A bank that cannot answer now is ' +
+    'SERVICE_UNAVAILABLE, never NOT_FOUND. A known bank that this service has no connection to is UNSUPPORTED_BANK.',
   headers: Type.Object({
     'cache-control': Type.Optional(
       Type.String({
@@ -68,6 +68,12 @@ export const checkAccountSchema = {
       'Account validation successful',
       'The verdict. A negative verdict is a success, too.',
     ),
-    ...errorResponses(['INVALID_BANK_CODE', 'INVALID_FORMAT', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE']),
+    ...errorResponses([
+      'INVALID_BANK_CODE',
+      'UNSUPPORTED_BANK',
+      'INVALID_FORMAT',
+      'PAYLOAD_TOO_LARGE',
+      'UNSUPPORTED_MEDIA_TYPE',
+    ]),
   },
 };
