@@ -91,7 +91,7 @@ export class ApiError extends Error {
   }
 }
 
-/** The bank or the store cannot answer now. A request after `retryAfterMs` may succeed. */
+/** The bank or the database cannot answer now. A request after `retryAfterMs` may succeed. */
 export const unavailable = (message: string, retryAfterMs: number, cause?: unknown): ApiError =>
   new ApiError('SERVICE_UNAVAILABLE', { message, headers: retryAfterHeader(retryAfterMs), cause });
 
