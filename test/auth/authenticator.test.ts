@@ -27,7 +27,7 @@ function createAuthenticatorUnderTest() {
       const expiresAtSeconds = Math.ceil(Date.now() / 1000) + 900;
       return Promise.resolve({ clientId: 'alpha', scopes: ['status:read'], issuedAtSeconds: 1, expiresAtSeconds });
     },
-    throttle: { recordFailure: () => {}, blockedMs: () => 0 },
+    throttle: { recordFailure: () => 0 },
   });
   const outcome = async (header: string): Promise<string> =>
     (await authenticator.authenticate(header, ADDRESS)).outcome;

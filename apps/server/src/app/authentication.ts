@@ -33,11 +33,12 @@ export function openAuthentication(
 ): Authentication {
   const { settings, limitClock: clock = () => performance.now() } = options;
   const { clients, keys, notifications } = postgres;
-  const throttle = createFailureThrottle(
-    createSlidingWindow(clock),
-    settings.authenticationFailuresPerMinute,
-    options.logging.log,
-  );
+  const throttle = createFailureThrottle({
+    window: createSlidingWindow(clock),
+    failuresPerMinute: settings.authenticationFailuresPerMinute,
+    clientExists: (clientId) => clients.find(clientId) !== undefined,
+    log: options.logging.log,
+  });
   const issuer = (): string => settings.tokenIssuer ?? publicUrl();
   const expected = { issuer, audience: () => settings.tokenAudience ?? publicUrl() };
   const verify = createAccessTokenVerifier(

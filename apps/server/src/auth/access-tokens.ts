@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createRemoteJWKSet, errors, type JWTVerifyGetKey, jwtVerify, SignJWT } from 'jose';
+import { createRemoteJWKSet, decodeJwt, errors, type JWTVerifyGetKey, jwtVerify, SignJWT } from 'jose';
 import type { Client } from './clients.ts';
 import type { Scope } from './scopes.ts';
 import type { SigningKeys } from './signing-keys.ts';
@@ -65,6 +65,16 @@ const KEYS_UNAVAILABLE: ReadonlySet<string> = new Set([
   errors.JWKSInvalid.code,
   errors.JOSEError.code,
 ]);
+
+/** The client that a token names, whether the token is valid or not; null when it names none. */
+export function claimedClientId(token: string): string | null {
+  try {
+    const { client_id: clientId } = decodeJwt(token);
+    return typeof clientId === 'string' ? clientId : null;
+  } catch {
+    return null;
+  }
+}
 
 /** The keys of the built-in issuer. A token whose header names another algorithm than its key has is rejected. */
 export const builtInKeys =

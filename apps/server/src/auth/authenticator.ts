@@ -1,5 +1,5 @@
 import type { Notifications } from '../postgres/notifications.ts';
-import type { AccessToken, VerifyAccessToken } from './access-tokens.ts';
+import { type AccessToken, claimedClientId, type VerifyAccessToken } from './access-tokens.ts';
 import type { Client, Clients } from './clients.ts';
 import type { FailureThrottle } from './failure-throttle.ts';
 import { isScope, type Scope } from './scopes.ts';
@@ -16,7 +16,7 @@ export type Authentication =
   | { readonly outcome: 'authenticated'; readonly caller: Caller }
   /** No usable token. `presented` says whether the request had one at all (RFC 6750, section 3). */
   | { readonly outcome: 'unauthenticated'; readonly presented: boolean }
-  /** Too many authentications from this address have failed. */
+  /** Authentication failed, and too many of this client from this address have failed before. */
   | { readonly outcome: 'throttled'; readonly retryAfterMs: number }
   /** The client's current state, or the key that the token is signed with, cannot be read now. */
   | { readonly outcome: 'unavailable'; readonly cause?: unknown };
@@ -101,7 +101,7 @@ function authenticateHeader(
   authorization: string | undefined,
   from: RequestAddress,
 ): Authentication | Promise<Authentication> {
-  if (authorization === undefined) return throttled(state, from) ?? unauthenticated(state, from, false);
+  if (authorization === undefined) return failed(state, from, { presented: false, clientId: null });
   // Most headers are found as received, and do not pay for the ones that spell the scheme in another way.
   const exact = state.verified.get(authorization);
   const header = exact === undefined ? normalizeScheme(authorization) : authorization;
@@ -111,7 +111,7 @@ function authenticateHeader(
   if (caller !== null) return { outcome: 'authenticated', caller };
   // The token may become valid again (when its client is enabled); then it is verified again.
   state.verified.delete(header);
-  return throttled(state, from) ?? unauthenticated(state, from, true);
+  return failed(state, from, { presented: true, clientId: token.clientId });
 }
 
 async function verifyNewToken(
@@ -121,28 +121,25 @@ async function verifyNewToken(
 ): Promise<Authentication> {
   // Read now: a connection that has closed before the token is verified has no address any more.
   const from = { ip };
-  const blocked = throttled(state, from);
-  if (blocked !== null) return blocked;
   const token = tokenOf(header);
-  if (token === null) return unauthenticated(state, from, true);
+  if (token === null) return failed(state, from, { presented: true, clientId: null });
   try {
     const accessToken = await state.verify(token);
-    if (accessToken === null) return unauthenticated(state, from, true);
-    const caller = callerOf(state.clients, remember(state.verified, header, accessToken));
-    return caller === null ? unauthenticated(state, from, true) : { outcome: 'authenticated', caller };
+    const caller = accessToken === null ? null : callerOf(state.clients, remember(state.verified, header, accessToken));
+    if (caller === null) return failed(state, from, { presented: true, clientId: claimedClientId(token) });
+    return { outcome: 'authenticated', caller };
   } catch (cause) {
     return { outcome: 'unavailable', cause };
   }
 }
 
-function throttled({ throttle }: AuthenticatorState, { ip }: RequestAddress): Authentication | null {
-  const blockedMs = throttle.blockedMs(ip);
-  return blockedMs > 0 ? { outcome: 'throttled', retryAfterMs: blockedMs } : null;
-}
-
-function unauthenticated({ throttle }: AuthenticatorState, { ip }: RequestAddress, presented: boolean): Authentication {
-  throttle.recordFailure(ip);
-  return { outcome: 'unauthenticated', presented };
+function failed(
+  { throttle }: AuthenticatorState,
+  { ip }: RequestAddress,
+  { presented, clientId }: { readonly presented: boolean; readonly clientId: string | null },
+): Authentication {
+  const retryAfterMs = throttle.recordFailure(ip, clientId);
+  return retryAfterMs > 0 ? { outcome: 'throttled', retryAfterMs } : { outcome: 'unauthenticated', presented };
 }
 
 function remember(verified: VerifiedTokens, header: string, token: AccessToken): VerifiedToken {

@@ -122,7 +122,8 @@ function authenticationError(authentication: Exclude<Authentication, { outcome: 
     case 'throttled':
       return tooManyRequests(
         authentication.retryAfterMs,
-        'Too many failed authentications from this address: wait for the number of seconds in Retry-After',
+        'Too many failed authentications of this client from this address: send a valid access token, or wait for ' +
+          'the number of seconds in Retry-After',
       );
     case 'unavailable':
       return unavailable(

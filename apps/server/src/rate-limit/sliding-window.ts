@@ -58,7 +58,8 @@ interface Ring {
   count: number;
 }
 
-// Small, because an attacker with many addresses causes as many rings (failed authentications are counted by address).
+// Small, because an attacker with many addresses causes as many rings: failed authentications are counted by address
+// and client.
 const RING_CAPACITY_MIN = 8;
 
 const createRing = (): Ring => ({ times: new Float64Array(RING_CAPACITY_MIN), start: 0, count: 0 });

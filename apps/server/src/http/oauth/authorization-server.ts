@@ -4,7 +4,7 @@ import type { Client } from '../../auth/clients.ts';
 import { isScope, SCOPES, type Scope } from '../../auth/scopes.ts';
 import type { SigningKeys } from '../../auth/signing-keys.ts';
 import type { Notifications } from '../../postgres/notifications.ts';
-import { retryAfterHeader, unavailable } from '../errors.ts';
+import { unavailable } from '../errors.ts';
 import { requireBodyOf } from '../request-body.ts';
 import { authenticateClient, type ClientAuthenticationDependencies, OAuthError } from './client-authentication.ts';
 
@@ -48,11 +48,6 @@ async function grantToken(
   request: FastifyRequest,
   dependencies: TokenEndpointDependencies,
 ): Promise<Record<string, string | number>> {
-  const blockedMs = dependencies.throttle.blockedMs(request.ip);
-  if (blockedMs > 0) {
-    const message = 'too many failed logins from this address: wait for the seconds in Retry-After';
-    throw new OAuthError('temporarily_unavailable', 429, message, retryAfterHeader(blockedMs));
-  }
   const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams();
   const client = authenticateClient(request, form, dependencies);
   const grantType = form.get('grant_type');

@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Client, Clients } from '../../auth/clients.ts';
 import type { FailureThrottle } from '../../auth/failure-throttle.ts';
 import { matchesSecret } from '../../auth/secrets.ts';
+import { retryAfterHeader } from '../errors.ts';
 
 /**
  * An error in the form of RFC 6749, section 5.2. The bodies of /oauth/* are the one exception to the envelope
@@ -28,7 +29,7 @@ export interface ClientAuthenticationDependencies {
 /**
  * The client that a token request authenticates, by HTTP Basic or in the body (RFC 6749, section 2.3.1). A request
  * without a valid secret counts as a failed authentication, whatever else is wrong with it. Errors after this step do
- * not count: an authenticated client guesses nothing, and others behind its address would be blocked with it.
+ * not count: an authenticated client guesses nothing.
  * @throws OAuthError
  */
 export function authenticateClient(
@@ -40,8 +41,12 @@ export function authenticateClient(
     rejectRepeatedParameters(form);
     return clientOf(request, form, clients);
   } catch (error) {
-    throttle.recordFailure(request.ip);
-    throw error;
+    const throttledMs = throttle.recordFailure(request.ip, claimedClientId(request, form));
+    if (throttledMs === 0) throw error;
+    const message =
+      'too many failed logins of this client from this address: check the client secret, or wait for the seconds in ' +
+      'Retry-After';
+    throw new OAuthError('temporarily_unavailable', 429, message, retryAfterHeader(throttledMs));
   }
 }
 
@@ -59,6 +64,9 @@ function clientOf(request: FastifyRequest, form: URLSearchParams, clients: Clien
     'www-authenticate': 'Basic realm="tiba"',
   });
 }
+
+const claimedClientId = (request: FastifyRequest, form: URLSearchParams): string | null =>
+  basicCredentials(request.headers.authorization)?.clientId ?? form.get('client_id');
 
 const NO_SECRET = Buffer.alloc(32);
 
