@@ -124,6 +124,20 @@ describe('account validations', () => {
     assert.match(text.split('\r\n')[1] ?? '', /^1,1,"'=HYPERLINK\(""x""\);' \+1",/);
   });
 
+  /** Regression: a cell that begins with `|`, which calls another program, was not escaped. */
+  test('no cell of the CSV begins with a pipe', async () => {
+    const references = ["|calc.exe'!A1", ' |cmd', '｜cmd', 'x;|cmd', 'a|b'];
+    const id = await jobs.create(
+      references.map((reference) => ({ bank_code: 'BRI', account_number: '5551234567', reference })),
+    );
+    await jobs.untilEnded(id);
+    const [, ...lines] = (await jobs.read(id, '/results', 'text/csv')).text.trimEnd().split('\r\n');
+    assert.deepEqual(
+      lines.map((line) => line.split(',')[2]),
+      ["'|calc.exe'!A1", "' |cmd", "'｜cmd", "x;'|cmd", 'a|b'],
+    );
+  });
+
   /** Regression: only plain signs were escaped. */
   test('no cell of the CSV is a formula with full-width signs', async () => {
     const references = ['＝1+1', '＠SUM(1)', '＋1', ' －1', 'x;＝1'];
