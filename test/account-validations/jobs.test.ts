@@ -77,6 +77,9 @@ describe('account validations', () => {
     );
     const { counts } = await jobs.untilEnded(id);
     assert.deepEqual([counts['active'], counts['invalid']], [1_001, 1_999]);
+    // Regression: the message said "more than 1000".
+    const messages = new Set((await jobs.results(id)).map(({ message }) => message));
+    assert.deepEqual(messages, new Set([null, 'Invalid format: more than 1001 rows have this account: send it once']));
   });
 
   test('JSON, NDJSON and CSV have the same results, and a page continues after the last one', async () => {

@@ -5,8 +5,8 @@ import { isReferenceId } from '../domain/identifiers.ts';
 import type { NewRow } from '../postgres/account-validation-rows.ts';
 import type { UploadRow } from './uploads/upload.ts';
 
-/** Duplicates of one row. All of them get their result in one statement. */
-const DUPLICATE_ROWS_MAX = 1_000;
+/** Rows with one account: the first, and its duplicates, which get their results in the same statement. */
+const ROWS_OF_ACCOUNT_MAX = 1_001;
 
 /** Validated within some milliseconds; the event loop gets a turn after each batch. */
 const BATCH_MAX = 1_000;
@@ -38,7 +38,7 @@ function validateRow(
   const { bic } = request.bank;
   const account = `${bic} ${request.accountNumber.reveal()}`;
   const known = duplicatesByAccount.get(account);
-  if (known !== undefined && known.length >= DUPLICATE_ROWS_MAX) return invalidRow(row, TOO_MANY_DUPLICATES);
+  if (known !== undefined && known.length + 1 >= ROWS_OF_ACCOUNT_MAX) return invalidRow(row, TOO_MANY_DUPLICATES);
   if (known !== undefined) {
     known.push(row.rowNumber);
     return { ...row, bic, duplicateRows: null, fault: null };
@@ -53,7 +53,7 @@ const INVALID_REFERENCE = 'Invalid format: reference must be 1 to 128 characters
 
 const TOO_MANY_DUPLICATES: AccountCheckFault = {
   code: 'INVALID_FORMAT',
-  message: `Invalid format: more than ${DUPLICATE_ROWS_MAX} rows have this account: send it once`,
+  message: `Invalid format: more than ${ROWS_OF_ACCOUNT_MAX} rows have this account: send it once`,
 };
 
 const invalidRow = (row: Omit<UploadRow, 'fault'>, fault: AccountCheckFault): NewRow => ({
