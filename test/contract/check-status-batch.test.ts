@@ -198,7 +198,7 @@ suite('the request', () => {
   test('another method is METHOD_NOT_ALLOWED', async () => {
     const answer = await checkStatusBatch(service, { ids }, { method: 'PUT' });
     assertError(answer, 'METHOD_NOT_ALLOWED');
-    assert.equal(answer.headers.get('allow'), 'GET, POST');
+    assert.equal(answer.headers.get('allow'), 'GET, HEAD, POST');
   });
 
   test('a client that leaves in the middle of the body does no harm', async () => {

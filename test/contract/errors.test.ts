@@ -131,8 +131,8 @@ suite('errors of every operation', () => {
 
   test('METHOD_NOT_ALLOWED: 405 with Allow', async () => {
     for (const [path, allow] of [
-      [STATUS_PATH, 'GET'],
-      ['/api/v1/check-status', 'GET'],
+      [STATUS_PATH, 'GET, HEAD'],
+      ['/api/v1/check-status', 'GET, HEAD'],
       ['/api/v1/check-account', 'POST'],
     ] as const) {
       const answer = await service.get(path, { method: 'DELETE' });

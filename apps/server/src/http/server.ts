@@ -8,6 +8,7 @@ import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { answerError, answerMalformed, type LogMalformed } from './error-answers.ts';
 import type { ErrorCode } from './errors.ts';
+import { addHeadRoute } from './head-route.ts';
 import { checkHead, ignoreMissingBody, isDecodable, type ListenerName, notFound } from './request-checks.ts';
 
 declare module 'fastify' {
@@ -140,12 +141,15 @@ function addHooks(
   });
 
   // Fastify knows the pattern too, but assembles all that it knows about the route on each access.
-  app.addHook('onRoute', (route) => {
+  app.addHook('onRoute', function (route) {
+    // Before its hooks are changed: they are added to the HEAD route as well.
+    if (name === 'public') addHeadRoute(this, route);
     const rememberRoute: onRequestHookHandler = (request, _reply, done) => {
       request.route = route.url;
       done();
     };
-    const last = name === 'public' && route.method !== 'GET' ? [ignoreMissingBody] : [];
+    const mayHaveBody = route.method !== 'GET' && route.method !== 'HEAD';
+    const last = name === 'public' && mayHaveBody ? [ignoreMissingBody] : [];
     route.onRequest = [rememberRoute, ...[route.onRequest ?? []].flat(), ...last];
   });
 
