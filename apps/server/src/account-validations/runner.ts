@@ -36,10 +36,12 @@ export interface ValidationRunnerDependencies {
 /** Other processes create jobs too, and banks become available again. */
 const LOOK_INTERVAL_MS = 1_000;
 /**
- * Successful looks in a row before abandoned rows are ended. PostgreSQL must have answered for a while: other processes
- * may hold results of these rows that it could not take until now.
+ * Successful looks in a row before abandoned rows are ended, and the time that they must span, because a look follows
+ * each upload at once. PostgreSQL must have answered for a while: other processes may hold results of these rows that
+ * it could not take until now.
  */
 const STEADY_LOOKS = 5;
+const STEADY_MS = STEADY_LOOKS * LOOK_INTERVAL_MS;
 
 export function createValidationRunner(dependencies: ValidationRunnerDependencies): ValidationRunner {
   const { database, log } = dependencies;
@@ -47,12 +49,16 @@ export function createValidationRunner(dependencies: ValidationRunnerDependencie
   const inFlight = createInFlightRows({ ...dependencies, queues });
   const claimLoop = createClaimLoop({ ...dependencies, queues, inFlight });
   let looksInARow = 0;
+  let firstLookMs = 0;
 
   async function look(): Promise<void> {
     queues.replace(await findQueues(database));
+    const nowMs = performance.now();
+    if (looksInARow === 0) firstLookMs = nowMs;
     looksInARow += 1;
     claimLoop.start();
-    if (looksInARow > STEADY_LOOKS) await endAbandonedRows(database, inFlight, log);
+    const isSteady = looksInARow > STEADY_LOOKS && nowMs - firstLookMs >= STEADY_MS;
+    if (isSteady) await endAbandonedRows(database, inFlight, log);
   }
 
   function onLookFailed(error: unknown): void {
@@ -60,9 +66,8 @@ export function createValidationRunner(dependencies: ValidationRunnerDependencie
     log.warn({ err: error }, 'looking for account validation rows failed; will retry');
   }
 
-  const wake = (): void => void look().catch(onLookFailed);
   const looks = repeat(LOOK_INTERVAL_MS, look, onLookFailed);
-  wake();
+  looks.now();
 
   async function end(): Promise<void> {
     const claimsEnded = claimLoop.stop();
@@ -73,7 +78,7 @@ export function createValidationRunner(dependencies: ValidationRunnerDependencie
 
   let ended: Promise<void> | undefined;
   return {
-    wake,
+    wake: looks.now,
     close: () => (ended ??= end()),
   };
 }

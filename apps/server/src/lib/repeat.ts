@@ -1,27 +1,52 @@
+export interface Repetition {
+  /** Runs the action at once; if it is running, once more when it has ended. */
+  now(): void;
+  /** Resolves when the current run has ended. No other follows. */
+  stop(): Promise<void>;
+}
+
 /**
  * Runs `action` repeatedly, `intervalMs` after its last run has ended, so that runs never overlap. Errors go to
- * `onError`, and the next run follows as usual. `stop` resolves when the current run has ended.
+ * `onError`, and the next run follows as usual.
  */
 export function repeat(
   intervalMs: number,
   action: () => Promise<unknown>,
   onError: (error: unknown) => void,
-): { stop(): Promise<void> } {
+): Repetition {
   let stopped = false;
+  let isRunning = false;
+  let isWanted = false;
   let timer: NodeJS.Timeout | undefined;
   let running = Promise.resolve();
 
-  function schedule(): void {
+  function run(): void {
+    isRunning = true;
+    isWanted = false;
+    running = action().then(() => {}, onError);
+    void running.then(onEnded);
+  }
+
+  function onEnded(): void {
+    isRunning = false;
     if (stopped) return;
-    timer = setTimeout(() => {
-      running = action().then(() => {}, onError);
-      void running.then(schedule);
-    }, intervalMs);
+    if (isWanted) run();
+    else schedule();
+  }
+
+  function schedule(): void {
+    timer = setTimeout(run, intervalMs);
     timer.unref();
   }
 
   schedule();
   return {
+    now() {
+      isWanted = true;
+      if (stopped || isRunning) return;
+      clearTimeout(timer);
+      run();
+    },
     async stop() {
       stopped = true;
       clearTimeout(timer);
