@@ -73,10 +73,22 @@ const createTransferOrders = ({ bankCode }: SnapProfile): SnapService<TransferOr
     }),
   read(httpStatus, body) {
     const code = parseReply(body)?.responseCode ?? null;
-    if (code === null || httpStatus >= 500) return { kind: 'unknown' };
-    return httpStatus < 300 ? { kind: 'accepted' } : { kind: 'rejected', code: code.text };
+    // A response code that contradicts the HTTP status says nothing for certain.
+    if (code === null || code.httpStatus !== httpStatus) return { kind: 'unknown' };
+    if (httpStatus < 300) return { kind: 'accepted' };
+    const isRejected = httpStatus >= 400 && httpStatus < 500 && !PERHAPS_EXECUTED.has(`${httpStatus} ${code.case}`);
+    return isRejected ? { kind: 'rejected', code: code.text } : { kind: 'unknown' };
   },
 });
+
+/**
+ * HTTP status and case code of replies that look like rejections, although the money may have moved (ASPI, "response
+ * code"). A transfer that is taken for failed would be ordered again, and paid twice.
+ */
+const PERHAPS_EXECUTED: ReadonlySet<string> = new Set([
+  '404 18', // inconsistent request: counts as success for intrabank, interbank, RTGS and SKN transfers
+  '409 01', // duplicate partnerReferenceNo: a transfer with this reference was already successful
+]);
 
 /** The bank's notification about a transfer. */
 export interface TransferNotification {
