@@ -3,7 +3,9 @@ import { after, before, test } from 'node:test';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import Fastify from 'fastify';
 import { describeApi, publishApi } from '../../apps/server/src/http/openapi.ts';
+import { FILES_PER_MINUTE } from '../../apps/server/src/http/published-files.ts';
 import type { Rail } from '../../apps/server/src/rails/rail.ts';
+import { createSlidingWindow } from '../../apps/server/src/rate-limit/sliding-window.ts';
 import {
   type Answer,
   type RequestOptions,
@@ -241,7 +243,10 @@ test('the description is serialized once, however often it is requested', async 
   const app = Fastify();
   context.after(() => app.close());
   await describeApi(app);
-  publishApi(app);
+  publishApi(
+    app,
+    createSlidingWindow(() => 0),
+  );
   await app.ready();
   let serialized = 0;
   Object.assign(app.swagger(), { toJSON: () => ({ serialized: (serialized += 1) }) });
@@ -257,6 +262,43 @@ test('the description has an ETag: 304 if If-None-Match names it', async () => {
   const again = await getDescription(tag);
   assert.deepEqual([again.status, again.text, again.headers.get('etag')], [304, '', tag]);
   assert.equal((await getDescription('"another"')).text, first.text);
+});
+
+// The script, 4 MB without compression, was sent again and again to anyone, in full and without a bound.
+test('/reference and its script are compressed and have an ETag, and an address is bounded', async () => {
+  const bounded = await startTestService({ rails: [], limitClock: () => 0 });
+  try {
+    const fetchFile = (path: string, headers: Record<string, string> = {}): Promise<Response> =>
+      fetch(bounded.url + path, { headers: { 'accept-encoding': 'identity', ...headers } });
+    let requests = 0;
+    for (const path of ['/reference/', '/reference/js/scalar.js', '/openapi.json']) {
+      const plain = await fetchFile(path);
+      const gzipped = await fetchFile(path, { 'accept-encoding': 'br, gzip' });
+      const unwanted = await fetchFile(path, { 'accept-encoding': 'gzip;q=0' });
+      assert.deepEqual(
+        [plain, gzipped, unwanted].map(({ headers }) => [headers.get('content-encoding'), headers.get('vary')]),
+        [null, 'gzip', null].map((coding) => [coding, 'Accept-Encoding']),
+      );
+      assert.ok(Number(gzipped.headers.get('content-length')) < Number(plain.headers.get('content-length')), path);
+      // Decoded by fetch.
+      assert.equal(await gzipped.text(), await plain.text());
+      const tag = gzipped.headers.get('etag') ?? assert.fail('no ETag');
+      assert.notEqual(tag, plain.headers.get('etag'));
+      const again = await fetchFile(path, { 'accept-encoding': 'gzip', 'if-none-match': tag });
+      assert.deepEqual([again.status, await again.text(), again.headers.get('etag')], [304, '', tag]);
+      requests += 4;
+    }
+    for (; requests < FILES_PER_MINUTE; requests += 1) {
+      const { status, body } = await fetchFile('/reference/');
+      assert.equal(status, 200);
+      await body?.cancel();
+    }
+    const rejected = await bounded.get('/reference/', { token: null });
+    assert.deepEqual([rejected.status, rejected.json.error_code], [429, 'RATE_LIMIT_EXCEEDED']);
+    assert.equal(rejected.headers.get('retry-after'), '60');
+  } finally {
+    await bounded.close();
+  }
 });
 
 test('/reference is a page that shows the description, with a script of its own', async () => {

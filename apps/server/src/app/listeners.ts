@@ -68,7 +68,7 @@ export async function openListeners(context: AppContext, services: Services): Pr
 type SharedListenerOptions = Omit<ListenerOptions, 'name' | 'requestTimeoutMs'>;
 
 function buildPublicServer(
-  { options: { banks } }: AppContext,
+  { options: { banks, limitClock = () => performance.now() } }: AppContext,
   services: Services,
   listener: SharedListenerOptions,
 ): Promise<FastifyInstance> {
@@ -85,6 +85,7 @@ function buildPublicServer(
     validations: services.accountValidations.operations,
     accountChecks: services.accountChecks.accountChecks,
     issuer: authentication.issuer,
+    limitClock,
   });
 }
 

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import swagger from '@fastify/swagger';
 import Fastify, { type FastifyInstance } from 'fastify';
-import { matchesEntityTag } from './request-headers.ts';
+import type { SlidingWindow } from '../rate-limit/sliding-window.ts';
+import { createFileSender, createPublishedFile, type PublishedFile } from './published-files.ts';
 import { AnyError } from './schemas.ts';
 
 /** Collects the schemas of the operations. Register it before them. */
@@ -32,48 +32,33 @@ export async function describeApi(app: FastifyInstance): Promise<void> {
 }
 
 const PAGE = '/reference/';
-const SCRIPT = `${PAGE}js/scalar.js`;
+const SCRIPT = `${PAGE}js/scalar.js` as const;
 
-/** `/openapi.json`, and `/reference`, the page that shows it. */
-export function publishApi(app: FastifyInstance): void {
-  let description: Description | undefined;
-  app.get('/openapi.json', { schema: { hide: true } }, (request, reply) => {
-    const { body, tag } = (description ??= describe(app));
-    const ifNoneMatch = request.headers['if-none-match'];
-    reply.header('etag', tag);
-    if (ifNoneMatch !== undefined && matchesEntityTag(ifNoneMatch, tag)) reply.code(304).send();
-    else reply.header('content-type', 'application/json; charset=utf-8').send(body);
-  });
+/** `/openapi.json`, and `/reference`, the page that shows it. `window` counts the requests for files by address. */
+export function publishApi(app: FastifyInstance, window: Pick<SlidingWindow, 'take'>): void {
+  const send = createFileSender(window);
+  let description: Promise<PublishedFile> | undefined;
+  app.get('/openapi.json', { schema: { hide: true } }, async (request, reply) =>
+    send(request, reply, await (description ??= describe(app))),
+  );
   app.get('/reference', { schema: { hide: true } }, (_request, reply) => reply.redirect(PAGE, 301));
-  let files: Promise<ReadonlyMap<string, File>> | undefined;
-  for (const url of [PAGE, SCRIPT]) {
-    app.get(url, { schema: { hide: true } }, async (_request, reply) => {
-      const file = (await (files ??= renderReferencePage())).get(url);
-      return reply.header('content-type', file?.type).send(file?.body);
+  let files: Promise<Record<typeof PAGE | typeof SCRIPT, PublishedFile>> | undefined;
+  for (const url of [PAGE, SCRIPT] as const) {
+    app.get(url, { schema: { hide: true } }, async (request, reply) => {
+      const rendered = await (files ??= renderReferencePage());
+      return send(request, reply, rendered[url]);
     });
   }
 }
 
-interface Description {
-  readonly body: Buffer;
-  readonly tag: string;
-}
-
 /** Built once: it takes milliseconds, and requests for it need no token. */
-function describe(app: FastifyInstance): Description {
-  const body = Buffer.from(JSON.stringify(app.swagger()));
-  return { body, tag: `"${createHash('sha256').update(body).digest('base64url')}"` };
-}
-
-interface File {
-  readonly type: string;
-  readonly body: Buffer;
-}
+const describe = (app: FastifyInstance): Promise<PublishedFile> =>
+  createPublishedFile('application/json; charset=utf-8', Buffer.from(JSON.stringify(app.swagger())));
 
 /**
  * The page is megabytes of script and two hundred modules, so it is loaded at its first request and not at the start.
  */
-async function renderReferencePage(): Promise<ReadonlyMap<string, File>> {
+async function renderReferencePage(): Promise<Record<typeof PAGE | typeof SCRIPT, PublishedFile>> {
   const { default: scalar } = await import('@scalar/fastify-api-reference');
   const renderer = Fastify();
   await renderer.register(scalar, {
@@ -81,11 +66,11 @@ async function renderReferencePage(): Promise<ReadonlyMap<string, File>> {
     // The page loads nothing from other servers.
     configuration: { url: '/openapi.json', withDefaultFonts: false, telemetry: false },
   });
-  const files = new Map<string, File>();
-  for (const url of [PAGE, SCRIPT]) {
-    const { headers, rawPayload: body } = await renderer.inject(url);
-    files.set(url, { type: String(headers['content-type']), body });
+  async function render(url: string): Promise<PublishedFile> {
+    const { headers, rawPayload } = await renderer.inject(url);
+    return createPublishedFile(String(headers['content-type']), rawPayload);
   }
+  const files = { [PAGE]: await render(PAGE), [SCRIPT]: await render(SCRIPT) };
   await renderer.close();
   return files;
 }

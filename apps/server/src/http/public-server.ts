@@ -4,6 +4,7 @@ import type { SigningKeys } from '../auth/signing-keys.ts';
 import type { BankDirectory } from '../domain/bank.ts';
 import type { Database } from '../postgres/database.ts';
 import type { AccountInquiries } from '../rails/account-inquiries.ts';
+import { createSlidingWindow, type MonotonicClock } from '../rate-limit/sliding-window.ts';
 import { accountValidationOperations } from './account-validations/account-validations.ts';
 import type { AccountValidationDependencies } from './account-validations/operation.ts';
 import type { Authorize } from './authorize.ts';
@@ -36,6 +37,7 @@ export interface PublicServerDependencies {
   readonly accountChecks: CheckAccountDependencies['accountChecks'];
   /** Null when an external issuer issues the tokens. */
   readonly issuer: BuiltInIssuer | null;
+  readonly limitClock: MonotonicClock;
 }
 
 export interface BuiltInIssuer {
@@ -69,7 +71,7 @@ export async function createPublicServer(dependencies: PublicServerDependencies)
     tokenEndpoint(app, { ...dependencies.issuer.endpoint, issue: dependencies.issuer.issue });
     authorizationServerMetadata(app, dependencies.issuer.url, dependencies.issuer.keys);
   }
-  publishApi(app);
+  publishApi(app, createSlidingWindow(dependencies.limitClock));
   answerOtherMethods();
   return app;
 }

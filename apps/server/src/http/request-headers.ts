@@ -34,6 +34,10 @@ function weightOf(ranges: readonly string[], accept: string): number {
   return decisive === undefined ? 0 : (weights.get(decisive) ?? 0);
 }
 
+/** Whether `Accept-Encoding` admits gzip (RFC 9110, section 12.5.3). Without the header, the body is not compressed. */
+export const acceptsGzip = (acceptEncoding: string | undefined): boolean =>
+  acceptEncoding !== undefined && weightOf(['gzip', '*'], acceptEncoding) > 0;
+
 /** Whether If-None-Match names the tag (RFC 9110, section 13.1.2: compared weakly, so `W/` makes no difference). */
 export const matchesEntityTag = (ifNoneMatch: string, tag: string): boolean =>
   ifNoneMatch.split(',').some((each) => {

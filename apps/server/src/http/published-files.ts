@@ -1,0 +1,51 @@
+import { createHash } from 'node:crypto';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { SlidingWindow } from '../rate-limit/sliding-window.ts';
+import { tooManyRequests } from './errors.ts';
+import { acceptsGzip, matchesEntityTag } from './request-headers.ts';
+
+/** A file that anyone may fetch, kept in memory in both codings: compressing it for each request would cost too much. */
+export interface PublishedFile {
+  readonly type: string;
+  readonly identity: Representation;
+  readonly gzip: Representation;
+}
+
+interface Representation {
+  readonly body: Buffer;
+  /** A strong validator, so it differs between codings (RFC 9110, section 8.8.3.3). */
+  readonly tag: string;
+}
+
+const compress = promisify(gzip);
+
+export async function createPublishedFile(type: string, body: Buffer): Promise<PublishedFile> {
+  const hash = createHash('sha256').update(body).digest('base64url');
+  return {
+    type,
+    identity: { body, tag: `"${hash}"` },
+    gzip: { body: await compress(body), tag: `"${hash}-gzip"` },
+  };
+}
+
+/** In any 60 seconds and from one address, by each process. A browser fetches three files, and then asks for changes. */
+export const FILES_PER_MINUTE = 60;
+
+export type SendFile = (request: FastifyRequest, reply: FastifyReply, file: PublishedFile) => FastifyReply;
+
+/** Sends files, or 304 when the client has them. @throws ApiError RATE_LIMIT_EXCEEDED, for each address by itself */
+export const createFileSender =
+  (window: Pick<SlidingWindow, 'take'>): SendFile =>
+  (request, reply, { type, identity, gzip: gzipped }) => {
+    const { admitted, resetMs } = window.take(request.ip, FILES_PER_MINUTE);
+    if (!admitted) throw tooManyRequests(resetMs);
+    const isCompressed = acceptsGzip(request.headers['accept-encoding']);
+    const { body, tag } = isCompressed ? gzipped : identity;
+    reply.headers({ etag: tag, vary: 'Accept-Encoding', 'cache-control': 'no-cache' });
+    const ifNoneMatch = request.headers['if-none-match'];
+    if (ifNoneMatch !== undefined && matchesEntityTag(ifNoneMatch, tag)) return reply.code(304).send();
+    if (isCompressed) reply.header('content-encoding', 'gzip');
+    return reply.header('content-type', type).send(body);
+  };
