@@ -61,13 +61,17 @@ suite('tokens of an external issuer', () => {
     assertError(await checkStatus(service), 'TRANSACTION_NOT_FOUND');
   });
 
-  test('iss, aud, exp, typ, signature and client are checked', async () => {
+  test('iss, aud, exp, iat, typ, signature and client are checked', async () => {
+    const nowSeconds = Math.floor(Date.now() / 1000);
     for (const changes of [
       { iss: service.url },
       { aud: service.url },
       { exp: 1 },
       { client_id: 'unknown-client' },
       { jti: undefined },
+      // Regression: a token of the future was accepted, and would have survived its revocation.
+      { iat: nowSeconds + 3_600, exp: nowSeconds + 7_200 },
+      { iat: nowSeconds + 60 },
     ]) {
       assertError(await checkStatus(service, changes), 'UNAUTHORIZED');
     }
@@ -77,6 +81,11 @@ suite('tokens of an external issuer', () => {
       await checkStatus(service, {}, { ...signer, header: { ...signer.header, typ: 'JWT' } }),
       'UNAUTHORIZED',
     );
+  });
+
+  test("an issuer's clock may be 5 seconds ahead", async () => {
+    const iat = Math.floor(Date.now() / 1000) + 5;
+    assertError(await checkStatus(service, { iat }), 'TRANSACTION_NOT_FOUND');
   });
 
   test('a token of the built-in issuer is UNAUTHORIZED', async () => {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { connect } from 'node:net';
 import { after, before, suite, test } from 'node:test';
 import { type Answer, startTestService, statusUpdate, type TestService } from '../support/service.ts';
 import { assertError, assertSuccess } from './assertions.ts';
@@ -16,6 +17,8 @@ before(async () => {
 });
 after(() => service?.close());
 
+/** 1 s; the rest is for a busy machine. */
+const DISCONNECTED_WITHIN_MS = 10_000;
 const STATUS = '/api/v1/check-status/TB0000000001';
 const authorized = (): Record<string, string> => ({ authorization: `Bearer ${service.alpha.token}` });
 const get = (target: string): Buffer => rawRequest('GET', target, { headers: authorized() });
@@ -178,11 +181,32 @@ suite('methods', () => {
     }
   });
 
-  test('CONNECT opens no tunnel', async () => {
-    const connection = await openRawConnection(service.url);
-    connection.send(rawRequest('CONNECT', 'example.com:443'));
-    await connection.closed;
-    assert.ok(((await connection.read())?.status ?? 400) >= 400);
+  test('CONNECT opens no tunnel: METHOD_NOT_ALLOWED, after earlier answers, and the connection is closed', async () => {
+    // Regression: the connection was closed without an answer.
+    for (const url of [service.url, service.operatorUrl]) {
+      const connection = await openRawConnection(url);
+      connection.send(rawRequest('GET', '/nowhere'));
+      connection.send(Buffer.concat([rawRequest('CONNECT', 'example.com:443'), Buffer.from('for the tunnel')]));
+      const answers = [await connection.read(), await connection.read()];
+      assertError(answers[0] as Answer, 'NOT_FOUND');
+      assertError(answers[1] as Answer, 'METHOD_NOT_ALLOWED', /tunnel/);
+      assert.equal(await connection.read(), null);
+      await connection.closed;
+    }
+  });
+
+  test('a client that goes on sending after CONNECT is disconnected', async () => {
+    const { hostname, port } = new URL(service.url);
+    const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+    const startedMs = performance.now();
+    socket.on('error', () => {});
+    socket.resume().write(rawRequest('CONNECT', 'example.com:443'));
+    const timer = setInterval(() => socket.write('more for the tunnel'), 50);
+    const deadline = setTimeout(() => socket.destroy(), DISCONNECTED_WITHIN_MS);
+    await new Promise((resolve) => socket.once('close', resolve));
+    clearInterval(timer);
+    clearTimeout(deadline);
+    assert.ok(performance.now() - startedMs < DISCONNECTED_WITHIN_MS);
   });
 
   test('an upgrade is ignored: the request is answered as a normal request', async () => {

@@ -7,6 +7,8 @@ export interface RawConnection {
   send(bytes: string | Buffer): void;
   /** The next final answer; null when the connection ends without one. `head` for an answer without a body. */
   read(kind?: 'head'): Promise<Answer | null>;
+  /** The next answer, which may be an interim one, such as `100 Continue`. */
+  readAny(): Promise<Answer | null>;
   /** Resolves when the service has closed the connection. */
   readonly closed: Promise<void>;
   end(): void;
@@ -35,23 +37,29 @@ export async function openRawConnection(url: string): Promise<RawConnection> {
     wake();
   });
 
+  async function readAny(kind?: 'head'): Promise<Answer | null> {
+    for (;;) {
+      const taken = takeAnswer(received, kind === 'head');
+      if (taken !== null) {
+        received = taken.rest;
+        return taken.answer;
+      }
+      if (socket.closed) return null;
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+    }
+  }
+
   return {
     closed,
     send: (bytes) => void socket.write(bytes),
     end: () => socket.destroy(),
+    readAny: () => readAny(),
     async read(kind) {
       for (;;) {
-        const taken = takeAnswer(received, kind === 'head');
-        if (taken !== null) {
-          received = taken.rest;
-          if (taken.answer.status >= 200) return taken.answer;
-        } else if (socket.closed) {
-          return null;
-        } else {
-          await new Promise<void>((resolve) => {
-            wake = resolve;
-          });
-        }
+        const answer = await readAny(kind);
+        if (answer === null || answer.status >= 200) return answer;
       }
     },
   };

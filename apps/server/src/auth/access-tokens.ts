@@ -49,6 +49,8 @@ export function createAccessTokenVerifier(getKey: JWTVerifyGetKey, expected: Tok
       const { client_id: clientId, scope = '', iat, exp } = payload;
       if (typeof clientId !== 'string' || typeof scope !== 'string' || iat === undefined || exp === undefined)
         return null;
+      // RFC 7519 leaves this to the application. A revocation compares `iat`: a token from the future would survive it.
+      if (iat > Date.now() / 1000 + CLOCK_TOLERANCE_SECONDS) return null;
       return { clientId, scopes: scope.split(' '), issuedAtSeconds: iat, expiresAtSeconds: exp };
     } catch (error) {
       if (!(error instanceof errors.JOSEError) || KEYS_UNAVAILABLE.has(error.code)) throw error;

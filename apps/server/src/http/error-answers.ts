@@ -85,9 +85,55 @@ export function answerMalformed(
   }
   const apiError =
     PARSER_ERRORS[error.code ?? '']?.() ?? new ApiError('INVALID_FORMAT', { message: 'Malformed HTTP request' });
+  endWithError(socket, apiError, requestId);
+  logMalformed({ ...malformedAccess(requestId, apiError), method: 'none', fields: { parserError: error.code } });
+}
+
+/** How long a client may take to read the answer to a request for a tunnel. */
+const TUNNEL_ANSWER_MS = 1_000;
+
+/**
+ * CONNECT has no path, and so no route. Node hands the bare socket over, without its own listeners and timeouts, and
+ * reads no further request from it.
+ */
+export function rejectTunnel(
+  socket: Socket,
+  latest: http.ServerResponse | undefined,
+  requestId: string,
+  logMalformed: LogMalformed,
+): void {
+  // The client may be gone: without a listener, that would end the process.
+  socket.on('error', () => {});
+  // Bytes for the other end of the tunnel are discarded.
+  socket.resume();
+  if (latest !== undefined && !latest.writableFinished) {
+    latest.once('finish', () => rejectTunnel(socket, undefined, requestId, logMalformed));
+    return;
+  }
+  const apiError = new ApiError('METHOD_NOT_ALLOWED', {
+    message: 'Method not allowed: CONNECT asks for a tunnel, and this service opens none',
+    headers: { allow: '' },
+  });
+  endWithError(socket, apiError, requestId);
+  setTimeout(() => socket.destroy(), TUNNEL_ANSWER_MS).unref();
+  logMalformed({ ...malformedAccess(requestId, apiError), method: 'CONNECT', fields: null });
+}
+
+const malformedAccess = (requestId: string, { statusCode, code }: ApiError) => ({
+  requestId,
+  route: 'none',
+  status: statusCode,
+  durationMs: 0,
+  clientId: undefined,
+  errorCode: code,
+});
+
+/** Writes the error to the bare socket and ends it. */
+function endWithError(socket: Socket, apiError: ApiError, requestId: string): void {
   const body = failure(apiError.code, apiError.message);
   const headers = {
     ...ENVELOPE_HEADERS,
+    ...apiError.headers,
     'x-request-id': requestId,
     'content-length': Buffer.byteLength(body),
     connection: 'close',
@@ -95,16 +141,6 @@ export function answerMalformed(
   const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   const { statusCode } = apiError;
   socket.end(`HTTP/1.1 ${statusCode} ${http.STATUS_CODES[statusCode]}\r\n${head.join('')}\r\n${body}`);
-  logMalformed({
-    requestId,
-    method: 'none',
-    route: 'none',
-    status: statusCode,
-    durationMs: 0,
-    clientId: undefined,
-    errorCode: apiError.code,
-    fields: { parserError: error.code },
-  });
 }
 
 const PARSER_ERRORS: Readonly<Record<string, () => ApiError>> = {

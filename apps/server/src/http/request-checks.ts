@@ -73,3 +73,21 @@ export const ignoreMissingBody: onRequestHookHandler = ({ headers }, _reply, don
   }
   done();
 };
+
+const CONTINUE = /^100-continue$/i;
+
+/** Whether the client waits for `100 Continue` before it sends its body (RFC 9110, section 10.1.1). */
+export const expectsContinue = ({ headers: { expect }, raw }: FastifyRequest): boolean =>
+  expect !== undefined && CONTINUE.test(expect) && raw.httpVersion === '1.1';
+
+/**
+ * The last onRequest hook of a route that reads a body: nothing but the body is left to check. A body that is too large
+ * is rejected without it.
+ */
+export const sendContinue: onRequestHookHandler = (request, reply, done) => {
+  if (expectsContinue(request) && !(Number(request.headers['content-length']) > request.routeOptions.bodyLimit)) {
+    if (request.headers.upgrade === undefined) reply.removeHeader('connection');
+    reply.raw.writeContinue();
+  }
+  done();
+};

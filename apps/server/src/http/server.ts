@@ -1,15 +1,23 @@
 import { randomBytes } from 'node:crypto';
 import http from 'node:http';
-import type { Socket } from 'node:net';
+import { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyServerOptions, type onRequestHookHandler } from 'fastify';
 import type { Caller } from '../auth/authenticator.ts';
 import type { AccessLog } from '../observability/access-log.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
-import { answerError, answerMalformed, type LogMalformed } from './error-answers.ts';
+import { answerError, answerMalformed, type LogMalformed, rejectTunnel } from './error-answers.ts';
 import type { ErrorCode } from './errors.ts';
 import { addHeadRoute } from './head-route.ts';
-import { checkHead, ignoreMissingBody, isDecodable, type ListenerName, notFound } from './request-checks.ts';
+import {
+  checkHead,
+  expectsContinue,
+  ignoreMissingBody,
+  isDecodable,
+  type ListenerName,
+  notFound,
+  sendContinue,
+} from './request-checks.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -78,6 +86,13 @@ export function createServer(options: ListenerOptions): FastifyInstance {
   // RFC 9110, section 10.1.1: an expectation that has no meaning here may be ignored. Node would answer outside the
   // envelope.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
+  // Node would ask for the body at once. `sendContinue` does, when the request was not rejected without it.
+  app.server.on('checkContinue', (request, response) => app.server.emit('request', request, response));
+  app.server.on('connect', (_request, socket) => {
+    // Connections of an HTTP server are sockets; the event allows for other streams.
+    if (!(socket instanceof Socket)) socket.destroy();
+    else rejectTunnel(socket, latestResponses.get(socket), newRequestId(), logMalformed);
+  });
 
   app.decorateRequest('caller', null);
   app.decorateRequest('errorCode', null);
@@ -137,6 +152,8 @@ function addHooks(
     latestResponses.set(request.raw.socket, reply.raw);
     // Node stops reading the connection after such a request.
     if (request.headers.upgrade !== undefined) reply.header('connection', 'close');
+    // A client that was not told to send its body may still send it, or not: what follows the answer would be unclear.
+    if (expectsContinue(request)) reply.header('connection', 'close');
     done(checkHead(request, name));
   });
 
@@ -149,7 +166,8 @@ function addHooks(
       done();
     };
     const mayHaveBody = route.method !== 'GET' && route.method !== 'HEAD';
-    const last = name === 'public' && mayHaveBody ? [ignoreMissingBody] : [];
+    const bodyChecks = name === 'public' ? [ignoreMissingBody, sendContinue] : [sendContinue];
+    const last = mayHaveBody ? bodyChecks : [];
     route.onRequest = [rememberRoute, ...[route.onRequest ?? []].flat(), ...last];
   });
 
