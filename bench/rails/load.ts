@@ -36,7 +36,7 @@ export async function load({ rails, seconds, hedge = false, bics = ['CENAIDJA'] 
     const accountNumber = AccountNumber.parse(String(1_000_000_000 + index));
     if (bank === undefined || accountNumber === null) throw new Error(`there is no account for inquiry ${index}`);
     const inquiryStartedMs = performance.now();
-    const { kind } = await inquiries.inquire({ bank, accountNumber });
+    const { kind } = await inquiries.inquire({ clientId: 'client', bank, accountNumber });
     return { bic: bank.bic, ms: performance.now() - inquiryStartedMs, isVerdict: kind === 'verdict' };
   }
 

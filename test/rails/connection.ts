@@ -2,7 +2,7 @@ import { AccountNumber } from '../../apps/server/src/domain/account.ts';
 import { createBankDirectory } from '../../apps/server/src/domain/bank.ts';
 import bankEntries from '../../apps/server/src/domain/banks.json' with { type: 'json' };
 import type {
-  AccountInquiry,
+  ClientInquiry,
   InquiryOutcome,
   Rail,
   StatusInquiry,
@@ -35,11 +35,11 @@ export function createRail(baseUrl: string, { privateKey }: RsaKeys, changes: Pa
 const banks = createBankDirectory(bankEntries);
 
 /** An inquiry for an account at the bank with this code. */
-export function inquiryOf(bankCode: string, accountNumber: string): AccountInquiry {
+export function inquiryOf(bankCode: string, accountNumber: string, clientId = 'alpha'): ClientInquiry {
   const bank = banks.find(bankCode);
   const parsed = AccountNumber.parse(accountNumber);
   if (bank === null || parsed === null) throw new Error(`no such inquiry: ${bankCode} ${accountNumber}`);
-  return { bank, accountNumber: parsed };
+  return { clientId, bank, accountNumber: parsed };
 }
 
 /** Inquires as the service does, with a deadline longer than any reply of a test needs. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { InquiryOutcome } from '../../../apps/server/src/rails/rail.ts';
 import { PROTECTION } from '../../../apps/server/src/rails/resilience/settings.ts';
-import { inquiriesOver } from './inquiries-over.ts';
+import { inquiriesOver, nextAccount } from './inquiries-over.ts';
 import { active, noVerdict, scriptedRail, silence } from './scripted-rail.ts';
 
 describe('the limit of inquiries to a bank', () => {
@@ -18,6 +18,23 @@ describe('the limit of inquiries to a bank', () => {
     );
     assert.equal(first.inquiries.length, 5);
     await Promise.all(outcomes);
+  });
+
+  // One client that checked accounts of a slow bank used all of the bank's capacity, and other clients waited.
+  it('in flight is shared by clients: one that checks accounts of a slow bank does not hold all slots', async () => {
+    const answer = Promise.withResolvers<InquiryOutcome>();
+    const rail = scriptedRail('slow', () => answer.promise);
+    const { inquire, spareCapacity } = inquiriesOver([rail], { protection: { ...PROTECTION, concurrencyMax: 8 } });
+    const ofBeta = [inquire('BCA', nextAccount(), 'beta')];
+    const ofAlpha = Array.from({ length: 20 }, () => inquire());
+    assert.equal(rail.inquiries.length, 1 + 4, 'of seven slots, alpha leaves as many as it takes, at least');
+    assert.deepEqual(await ofAlpha[19], { ...noVerdict('bulkhead_full'), retryAfterMs: 1_000 });
+    ofBeta.push(inquire('BCA', nextAccount(), 'beta'));
+    assert.equal(rail.inquiries.length, 6, 'another client finds a slot');
+    answer.resolve(active('ALIVE'));
+    assert.deepEqual(await Promise.all(ofBeta), [active('ALIVE'), active('ALIVE')]);
+    await Promise.all(ofAlpha);
+    assert.equal(spareCapacity(), 4, "alpha's own limit does not pause the bulk validations of others");
   });
 
   it('in flight over a shared connection leaves slots for other banks', async () => {

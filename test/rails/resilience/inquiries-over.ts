@@ -19,8 +19,9 @@ export function inquiriesOver(rails: readonly Rail[], options: AccountInquiriesO
     metrics,
     snapshot: inquiries.snapshot,
     advance: (ms: number) => (nowMs += ms),
-    inquire: async (code = 'BCA', account = nextAccount()) =>
-      withoutRail(await inquiries.inquire(inquiryOf(code, account))),
+    inquire: async (code = 'BCA', account = nextAccount(), clientId = 'alpha') =>
+      withoutRail(await inquiries.inquire(inquiryOf(code, account, clientId))),
+    spareCapacity: (code = 'BCA') => inquiries.spareCapacity(inquiryOf(code, nextAccount()).bank).capacity,
     railOf: async (code = 'BCA') => (await inquiries.inquire(inquiryOf(code, nextAccount()))).rail,
   };
 }

@@ -64,12 +64,35 @@ describe('a retry budget', () => {
 describe('a bulkhead', () => {
   it('is full at its maximum, and has a free slot again for each inquiry that ends', () => {
     const bulkhead = createBulkhead(2);
-    bulkhead.enter();
-    assert.equal(bulkhead.isFull(), false);
-    bulkhead.enter();
-    assert.equal(bulkhead.isFull(), true);
-    bulkhead.leave();
-    assert.equal(bulkhead.isFull(), false);
+    const isFull = (): readonly boolean[] => [bulkhead.isFull(null, 0), bulkhead.isFull('alpha', 0)];
+    bulkhead.enter('alpha');
+    assert.deepEqual(isFull(), [false, false]);
+    bulkhead.enter('alpha');
+    assert.deepEqual(isFull(), [true, true]);
+    bulkhead.leave('alpha');
+    assert.deepEqual(isFull(), [false, false]);
     assert.equal(bulkhead.inFlight(), 1);
+  });
+
+  it('gives a client at most as many slots as it leaves free, for a minute after another client wanted some', () => {
+    const bulkhead = createBulkhead(8);
+    const enterAll = (clientId: string, nowMs: number): number => {
+      let entered = 0;
+      for (; !bulkhead.isFull(clientId, nowMs); entered += 1) bulkhead.enter(clientId);
+      return entered;
+    };
+    assert.equal(enterAll('alpha', 0), 8, 'alone it may use all');
+    assert.equal(enterAll('beta', 1), 0);
+    for (let left = 0; left < 8; left += 1) {
+      bulkhead.leave('alpha');
+      if (left < 3) assert.equal(bulkhead.isFull('alpha', 2), true, `${left + 1} are free again, and beta wants some`);
+    }
+    assert.equal(enterAll('alpha', 3), 4);
+    assert.equal(enterAll('beta', 4), 2);
+    assert.equal(enterAll('gamma', 5), 1);
+    for (let left = 0; left < 2; left += 1) bulkhead.leave('beta');
+    bulkhead.leave('gamma');
+    assert.equal(enterAll('alpha', 60_005), 0, 'the others wanted some less than a minute ago');
+    assert.equal(enterAll('alpha', 60_006), 4);
   });
 });

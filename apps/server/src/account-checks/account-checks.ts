@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { keyOf } from '../domain/identifiers.ts';
 import { createIsoClock } from '../lib/iso-clock.ts';
 import type { AccountInquiries } from '../rails/account-inquiries.ts';
-import { type AccountInquiry, type InquiryOutcome, outcomeLabel } from '../rails/rail.ts';
+import { type ClientInquiry, type InquiryOutcome, outcomeLabel } from '../rails/rail.ts';
 import type { HashAccount } from './account-hash.ts';
 import type { AuditLog } from './audit-log.ts';
 import type { Blocked, CheckedAccount } from './enumeration/client-guard.ts';
@@ -31,7 +31,7 @@ export interface CheckOptions {
  */
 export interface AccountChecks {
   /** @throws DatabaseUnavailable when the audit log is full. No inquiry is sent then. */
-  check(client: { readonly clientId: string }, inquiry: AccountInquiry, options?: CheckOptions): Promise<CheckOutcome>;
+  check(inquiry: ClientInquiry, options?: CheckOptions): Promise<CheckOutcome>;
   /**
    * Evaluates the different accounts of a new job as a whole, before any of them is checked. Returns for how long the
    * job must be paused, in ms: the enumeration guard blocks a client that could not check all of them one by one.
@@ -89,8 +89,9 @@ export function createAccountChecks(dependencies: AccountChecksDependencies): Ac
       const signal = findJobSignal(await unknownAccounts(clientId, accounts));
       return signal === null ? null : enumerationGuard.blockForJob(clientId, signal);
     },
-    async check({ clientId }, inquiry, { ageMaxSeconds = 0, requestId } = {}) {
+    async check(inquiry, { ageMaxSeconds = 0, requestId } = {}) {
       auditLog.requireCapacity();
+      const { clientId } = inquiry;
       const { bic } = inquiry.bank;
       const accountNumber = inquiry.accountNumber.reveal();
       const check: Check = { clientId, bic, accountNumber, hash: hashAccount(bic, accountNumber), requestId };

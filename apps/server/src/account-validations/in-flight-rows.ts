@@ -100,7 +100,7 @@ async function check(
   // Other checks may have used the capacity since the claim.
   if (inquiries.spareCapacity(bank).capacity === 0) return { kind: 'release', pauseMs: null };
   try {
-    return dispositionOf(await accountChecks.check({ clientId }, { bank, accountNumber }));
+    return dispositionOf(await accountChecks.check({ clientId, bank, accountNumber }));
   } catch (error) {
     // The audit log is full, so no inquiry was sent.
     if (error instanceof DatabaseUnavailable) return { kind: 'release', pauseMs: null };

@@ -1,6 +1,6 @@
 import type { Bank } from '../domain/bank.ts';
 import type { Metrics } from '../observability/metrics.ts';
-import { type AccountInquiry, type InquiryOutcome, NOT_SUPPORTED, type Rail } from './rail.ts';
+import { type AccountInquiry, type ClientInquiry, type InquiryOutcome, NOT_SUPPORTED, type Rail } from './rail.ts';
 import { createAttempts } from './resilience/attempts.ts';
 import { createFailover, NO_RAIL, nextOpenRail, withRetryAfter } from './resilience/failover.ts';
 import type { GuardedRail } from './resilience/guarded-rail.ts';
@@ -10,7 +10,7 @@ import { createHedge } from './resilience/hedge.ts';
 export interface AccountInquiries {
   /** Whether any rail leads to the bank. */
   canReach(bank: Bank): boolean;
-  inquire(inquiry: AccountInquiry): Promise<InquiryOutcome>;
+  inquire(inquiry: ClientInquiry): Promise<InquiryOutcome>;
   /**
    * How many inquiries that can wait, such as those of bulk validations, may be sent to the bank now. The rest is
    * reserved for clients that wait for a reply at this moment. Banks behind the same rail share its capacity. `rail` is
@@ -58,7 +58,7 @@ export function createAccountInquiries(
       const nowMs = clock();
       const { rails } = guards.routeTo(bank);
       if (rails.length === 0) return { rail: null, capacity: CAPACITY_WITHOUT_RAIL };
-      const open = rails.find((guarded) => guarded.notSentReason(nowMs) === null);
+      const open = rails.find((guarded) => guarded.notSentReason(null, nowMs) === null);
       const isPaused = nowMs - (lastNotSentMs.get(bank.bic) ?? Number.NEGATIVE_INFINITY) < BULK_PAUSE_MS;
       if (open === undefined || isPaused) return { rail: null, capacity: 0 };
       return { rail: open.rail.name, capacity: open.spareCapacity(nowMs) };
@@ -74,10 +74,11 @@ export function createAccountInquiries(
       const route = supportedRoute(all, inquiry);
       if (route.rails.length === 0 && all.rails.length > 0) return Promise.resolve(NOT_SUPPORTED);
       const nowMs = clock();
-      const first = nextOpenRail(route, 0, nowMs, metrics);
+      const first = nextOpenRail(route, 0, inquiry.clientId, nowMs, metrics);
       if (first === -1) {
-        if (route.rails.length > 0) lastNotSentMs.set(inquiry.bank.bic, nowMs);
-        return Promise.resolve(notSent(route, nowMs));
+        // One client's own limits must not pause the bulk validations of others.
+        if (route.rails.length > 0 && isClosedToAll(route, nowMs)) lastNotSentMs.set(inquiry.bank.bic, nowMs);
+        return Promise.resolve(notSent(route, inquiry.clientId, nowMs));
       }
       const outcome = failover.run(route, first, inquiry, key, nowMs);
       // Failover deletes the key when it ends: a `finally` here would cost each inquiry one more promise.
@@ -96,10 +97,13 @@ function supportedRoute(route: Route, inquiry: AccountInquiry): Route {
   return route.rails.every(isSupported) ? route : { ...route, rails: route.rails.filter(isSupported) };
 }
 
-function notSent(route: Route, nowMs: number): InquiryOutcome {
+const isClosedToAll = ({ rails }: Route, nowMs: number): boolean =>
+  rails.every((guarded) => guarded.notSentReason(null, nowMs) !== null);
+
+function notSent(route: Route, clientId: string, nowMs: number): InquiryOutcome {
   const [first] = route.rails;
   if (first === undefined) return NO_RAIL;
   // The day's quota may have been renewed since the rail was found closed.
-  const reason = first.notSentReason(nowMs) ?? 'bulkhead_full';
-  return withRetryAfter({ kind: 'no_verdict', reason, railCode: null }, route, nowMs);
+  const reason = first.notSentReason(clientId, nowMs) ?? 'bulkhead_full';
+  return withRetryAfter({ kind: 'no_verdict', reason, railCode: null }, route, clientId, nowMs);
 }

@@ -18,6 +18,11 @@ export interface AccountInquiry {
   readonly accountNumber: AccountNumber;
 }
 
+/** An account inquiry and the client that causes it. Rails do not need the client; what protects a bank does. */
+export interface ClientInquiry extends AccountInquiry {
+  readonly clientId: string;
+}
+
 /**
  * The result of an account inquiry. An expected failure is a value, and its reason says what to do next. A reply that
  * is not understood for certain is `no_verdict`; it never becomes NOT_FOUND.

@@ -47,8 +47,7 @@ export function checkAccount(
     const { bank, accountNumber } = check;
 
     const outcome = await accountChecks.check(
-      callerOf(request).client,
-      { bank, accountNumber },
+      { clientId: callerOf(request).client.clientId, bank, accountNumber },
       // Real-time unless the client accepts less (docs/api.md, "Account checks").
       { ageMaxSeconds: acceptedAgeSeconds(request.headers['cache-control']), requestId: request.id },
     );

@@ -1,11 +1,11 @@
 import type { Metrics } from '../../observability/metrics.ts';
-import { type AccountInquiry, type InquiryOutcome, outcomeLabel, type Rail } from '../rail.ts';
+import { type ClientInquiry, type InquiryOutcome, outcomeLabel, type Rail } from '../rail.ts';
 import type { GuardedRail } from './guarded-rail.ts';
 
 /** One inquiry in flight over one rail. Each attempt that began is completed, whatever its outcome. */
 export interface Attempt {
   readonly guarded: GuardedRail;
-  readonly inquiry: AccountInquiry;
+  readonly inquiry: ClientInquiry;
   readonly isProbe: boolean;
   readonly startedMs: number;
   readonly outcome: Promise<InquiryOutcome>;
@@ -15,7 +15,7 @@ export interface Attempt {
 
 export interface Attempts {
   /** Call only when the guarded rail's `notSentReason` is null. The deadline is `shareMs` from now. */
-  begin(guarded: GuardedRail, inquiry: AccountInquiry, shareMs: number, nowMs: number): Attempt;
+  begin(guarded: GuardedRail, inquiry: ClientInquiry, shareMs: number, nowMs: number): Attempt;
   /** Records the outcome, and returns it with the rail's name. */
   complete(attempt: Attempt, outcome: InquiryOutcome, nowMs: number): InquiryOutcome;
   /** The rail threw or rejected, which the port forbids. That is a defect of ours and says nothing about the bank. */
@@ -23,11 +23,11 @@ export interface Attempts {
   /** The outcome is no longer needed. */
   cancel(attempt: Attempt): void;
   /** Begins an attempt and completes it. */
-  run(guarded: GuardedRail, inquiry: AccountInquiry, shareMs: number, nowMs: number): Promise<InquiryOutcome>;
+  run(guarded: GuardedRail, inquiry: ClientInquiry, shareMs: number, nowMs: number): Promise<InquiryOutcome>;
 }
 
 /** A rail that throws rejects. Thrown on, the error would leave the attempt's slot, timer and key behind for good. */
-function send(rail: Rail, inquiry: AccountInquiry, signal: AbortSignal): Promise<InquiryOutcome> {
+function send(rail: Rail, inquiry: ClientInquiry, signal: AbortSignal): Promise<InquiryOutcome> {
   try {
     return rail.inquireAccount(inquiry, signal);
   } catch (error) {
@@ -40,7 +40,7 @@ export function createAttempts(metrics: Pick<Metrics, 'inquiries'>, clock: () =>
   const cancelled = new WeakSet<Attempt>();
 
   const begin: Attempts['begin'] = (guarded, inquiry, shareMs, nowMs) => {
-    const isProbe = guarded.begin(nowMs);
+    const isProbe = guarded.begin(inquiry, nowMs);
     const deadline = new AbortController();
     const timer = setTimeout(() => deadline.abort(), shareMs);
     const outcome = send(guarded.rail, inquiry, deadline.signal);
@@ -54,7 +54,7 @@ export function createAttempts(metrics: Pick<Metrics, 'inquiries'>, clock: () =>
     const rail = guarded.rail.name;
     if (outcome.kind === 'no_verdict' && cancelled.has(attempt)) {
       // The duration is recorded although the inquiry would have taken longer: without it, the bank would look faster.
-      guarded.release(isProbe, tookMs, nowMs);
+      guarded.release(isProbe, inquiry, tookMs, nowMs);
       metrics.inquiries.record(rail, 'abandoned', tookMs);
       return outcome;
     }
@@ -65,9 +65,9 @@ export function createAttempts(metrics: Pick<Metrics, 'inquiries'>, clock: () =>
     return mayBeClosed ? { ...outcome, rail, mayBeClosed } : { ...outcome, rail };
   };
 
-  const completeWithError: Attempts['completeWithError'] = ({ guarded, isProbe, timer }, nowMs) => {
+  const completeWithError: Attempts['completeWithError'] = ({ guarded, inquiry, isProbe, timer }, nowMs) => {
     clearTimeout(timer);
-    guarded.release(isProbe, null, nowMs);
+    guarded.release(isProbe, inquiry, null, nowMs);
   };
 
   return {

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Metrics } from '../../observability/metrics.ts';
-import type { AccountInquiry, InquiryOutcome } from '../rail.ts';
+import type { ClientInquiry, InquiryOutcome } from '../rail.ts';
 import type { Attempt, Attempts } from './attempts.ts';
 import type { GuardedRail } from './guarded-rail.ts';
 import type { Route } from './guards.ts';
@@ -21,7 +21,7 @@ export interface Failover {
    * Tries the rails of a route, from the one with the index `first`, until one gives a verdict or the deadline passes.
    * Removes `key` from the inquiries in flight at its end.
    */
-  run(route: Route, first: number, inquiry: AccountInquiry, key: string, startMs: number): Promise<InquiryOutcome>;
+  run(route: Route, first: number, inquiry: ClientInquiry, key: string, startMs: number): Promise<InquiryOutcome>;
 }
 
 export interface FailoverDependencies {
@@ -42,24 +42,25 @@ export function createFailover(dependencies: FailoverDependencies): Failover {
   async function run(
     route: Route,
     first: number,
-    inquiry: AccountInquiry,
+    inquiry: ClientInquiry,
     key: string,
     startMs: number,
   ): Promise<InquiryOutcome> {
     let nowMs = startMs;
     const endMs = nowMs + INQUIRY_DEADLINE_MS;
+    const { clientId } = inquiry;
     let attempt: Attempt | null = null;
     let failed: InquiryOutcome = NO_RAIL;
     let repeatable: GuardedRail | null = null;
     try {
-      for (let index = first; index !== -1; index = nextOpenRail(route, index + 1, nowMs, metrics)) {
+      for (let index = first; index !== -1; index = nextOpenRail(route, index + 1, clientId, nowMs, metrics)) {
         if (endMs - nowMs < ATTEMPT_MIN_MS) break;
         const guarded = route.rails[index] as GuardedRail;
         guarded.retryBudget.earn();
-        const shareMs = deadlineShareMs(endMs - nowMs, 1 + openRailsAfter(route, index, nowMs));
+        const shareMs = deadlineShareMs(endMs - nowMs, 1 + openRailsAfter(route, index, clientId, nowMs));
         let outcome: InquiryOutcome;
         if (route.hedge) {
-          outcome = await inquireHedged(guarded, inquiry, shareMs, (atMs) => hedgeRail(route, index, atMs));
+          outcome = await inquireHedged(guarded, inquiry, shareMs, (atMs) => hedgeRail(route, index, clientId, atMs));
           nowMs = clock();
         } else {
           attempt = attempts.begin(guarded, inquiry, shareMs, nowMs);
@@ -73,7 +74,7 @@ export function createFailover(dependencies: FailoverDependencies): Failover {
         if (isRepeatable(outcome)) repeatable ??= guarded;
       }
       const retried = repeatable === null ? null : await retry(repeatable, inquiry, endMs);
-      return withRetryAfter(retried ?? failed, route, clock());
+      return withRetryAfter(retried ?? failed, route, clientId, clock());
     } catch (error) {
       if (attempt !== null) attempts.completeWithError(attempt, clock());
       throw error;
@@ -83,14 +84,15 @@ export function createFailover(dependencies: FailoverDependencies): Failover {
   }
 
   /** Retries once when deadline and budget allow it; null when they do not. */
-  async function retry(guarded: GuardedRail, inquiry: AccountInquiry, endMs: number): Promise<InquiryOutcome | null> {
+  async function retry(guarded: GuardedRail, inquiry: ClientInquiry, endMs: number): Promise<InquiryOutcome | null> {
     const delayMs = RETRY_DELAY_MIN_MS + random() * (RETRY_DELAY_MAX_MS - RETRY_DELAY_MIN_MS);
     const hasTime = endMs - clock() - delayMs >= ATTEMPT_MIN_MS;
-    if (!hasTime || guarded.notSentReason(clock()) !== null || !guarded.retryBudget.spend()) return null;
+    if (!hasTime || guarded.notSentReason(inquiry.clientId, clock()) !== null || !guarded.retryBudget.spend())
+      return null;
     // A random delay spreads the retries of inquiries that failed together.
     await wait(delayMs);
     const nowMs = clock();
-    if (guarded.notSentReason(nowMs) !== null) return null;
+    if (guarded.notSentReason(inquiry.clientId, nowMs) !== null) return null;
     metrics.inquiryRetries.inc({ rail: guarded.rail.name });
     return attempts.run(guarded, inquiry, endMs - nowMs, nowMs);
   }
@@ -104,12 +106,13 @@ export function createFailover(dependencies: FailoverDependencies): Failover {
 export function nextOpenRail(
   { rails }: Route,
   from: number,
+  clientId: string,
   nowMs: number,
   metrics: Pick<Metrics, 'inquiriesNotSent'>,
 ): number {
   for (let index = from; index < rails.length; index += 1) {
     const guarded = rails[index] as GuardedRail;
-    const reason = guarded.notSentReason(nowMs);
+    const reason = guarded.notSentReason(clientId, nowMs);
     if (reason === null) return index;
     metrics.inquiriesNotSent.inc({ rail: guarded.rail.name, reason });
   }
@@ -117,10 +120,10 @@ export function nextOpenRail(
 }
 
 /** How many of the rails after this one an inquiry could be sent over now. */
-function openRailsAfter({ rails }: Route, index: number, nowMs: number): number {
+function openRailsAfter({ rails }: Route, index: number, clientId: string, nowMs: number): number {
   let open = 0;
   for (let later = index + 1; later < rails.length; later += 1) {
-    if (rails[later]?.notSentReason(nowMs) === null) open += 1;
+    if (rails[later]?.notSentReason(clientId, nowMs) === null) open += 1;
   }
   return open;
 }
@@ -135,14 +138,19 @@ const isRepeatable = (outcome: InquiryOutcome): boolean =>
   (outcome.reason === 'timeout' || outcome.reason === 'unreachable' || outcome.reason === 'bank_unavailable');
 
 /** The rail for a hedged inquiry: the next choice, or else the same rail, whose second reply may come sooner. */
-function hedgeRail({ rails }: Route, index: number, nowMs: number): GuardedRail | null {
+function hedgeRail({ rails }: Route, index: number, clientId: string, nowMs: number): GuardedRail | null {
   const candidates = [...rails.slice(index + 1), ...rails.slice(index, index + 1)];
-  return candidates.find((guarded) => guarded.notSentReason(nowMs) === null) ?? null;
+  return candidates.find((guarded) => guarded.notSentReason(clientId, nowMs) === null) ?? null;
 }
 
 /** Adds when one of the rails accepts inquiries again, if none does now. */
-export function withRetryAfter(outcome: InquiryOutcome, { rails }: Route, nowMs: number): InquiryOutcome {
+export function withRetryAfter(
+  outcome: InquiryOutcome,
+  { rails }: Route,
+  clientId: string,
+  nowMs: number,
+): InquiryOutcome {
   if (outcome.kind === 'verdict' || rails.length === 0) return outcome;
-  const retryAfterMs = Math.min(...rails.map((guarded) => guarded.waitMs(nowMs)));
+  const retryAfterMs = Math.min(...rails.map((guarded) => guarded.waitMs(clientId, nowMs)));
   return retryAfterMs > 0 ? { ...outcome, retryAfterMs } : outcome;
 }

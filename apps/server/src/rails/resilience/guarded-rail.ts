@@ -1,4 +1,4 @@
-import type { AccountInquiry, InquiryOutcome, NotSentReason, Rail } from '../rail.ts';
+import type { AccountInquiry, ClientInquiry, InquiryOutcome, NotSentReason, Rail } from '../rail.ts';
 import { type BreakerOutcome, type BreakerState, createCircuitBreaker } from './circuit-breaker.ts';
 import { type ConnectionGuard, createBulkhead, createRetryBudget, type RetryBudget } from './limits.ts';
 import {
@@ -17,17 +17,17 @@ export interface GuardedRail {
   readonly latencies: Latencies;
   readonly retryBudget: RetryBudget;
   readonly hedgeBudget: RetryBudget;
-  /** Why no inquiry may be sent now; null when one may. */
-  notSentReason(nowMs: number): NotSentReason | null;
-  /** How long until an inquiry may be sent; 0 when one may be sent now. */
-  waitMs(nowMs: number): number;
+  /** Why no inquiry of this client may be sent now (null: of any client); null when one may. */
+  notSentReason(clientId: string | null, nowMs: number): NotSentReason | null;
+  /** How long until an inquiry of this client may be sent; 0 when one may be sent now. */
+  waitMs(clientId: string, nowMs: number): number;
   /** How many inquiries that can wait may be sent now. */
   spareCapacity(nowMs: number): number;
   /** Call only when `notSentReason` is null. Returns whether the inquiry is the circuit breaker's probe. */
-  begin(nowMs: number): boolean;
-  end(isProbe: boolean, inquiry: AccountInquiry, outcome: InquiryOutcome, tookMs: number, nowMs: number): void;
+  begin(inquiry: ClientInquiry, nowMs: number): boolean;
+  end(isProbe: boolean, inquiry: ClientInquiry, outcome: InquiryOutcome, tookMs: number, nowMs: number): void;
   /** An inquiry ended without an outcome. `tookMs` is the least that it would have taken, where that is known. */
-  release(isProbe: boolean, tookMs: number | null, nowMs: number): void;
+  release(isProbe: boolean, inquiry: ClientInquiry, tookMs: number | null, nowMs: number): void;
   snapshot(nowMs: number): GuardedRailSnapshot;
 }
 
@@ -75,25 +75,30 @@ export function createGuardedRail({ connection, protection, wallMs, onState }: G
     onState(state);
   });
 
-  function leave(): void {
-    bulkhead.leave();
-    shared?.leave();
+  function leave({ clientId }: ClientInquiry): void {
+    bulkhead.leave(clientId);
+    shared?.leave(clientId);
   }
 
-  const isFull = (): boolean => bulkhead.isFull() || (shared !== null && shared.isFull());
+  const isFull = (clientId: string | null, nowMs: number): boolean =>
+    bulkhead.isFull(clientId, nowMs) || (shared !== null && shared.isFull(clientId, nowMs));
 
   return {
     rail,
     latencies,
     retryBudget: createRetryBudget(protection.retryOneIn, RETRIES_SAVED_MAX),
     hedgeBudget: createRetryBudget(protection.hedgeOneIn, HEDGES_SAVED_MAX),
-    notSentReason(nowMs) {
+    notSentReason(clientId, nowMs) {
       if (breaker.waitMs(nowMs) > 0) return 'circuit_open';
-      if (isFull()) return 'bulkhead_full';
+      if (isFull(clientId, nowMs)) return 'bulkhead_full';
       return quota !== null && quota.waitMs(nowMs) > 0 ? 'quota_exhausted' : null;
     },
-    waitMs: (nowMs) =>
-      Math.max(breaker.waitMs(nowMs), isFull() ? FULL_WAIT_MS : 0, quota === null ? 0 : quota.waitMs(nowMs)),
+    waitMs: (clientId, nowMs) =>
+      Math.max(
+        breaker.waitMs(nowMs),
+        isFull(clientId, nowMs) ? FULL_WAIT_MS : 0,
+        quota === null ? 0 : quota.waitMs(nowMs),
+      ),
     spareCapacity(nowMs) {
       if (breaker.waitMs(nowMs) > 0) return 0;
       const slots = Math.min(bulkhead.spareCapacity(), shared?.spareCapacity() ?? Number.POSITIVE_INFINITY);
@@ -101,20 +106,20 @@ export function createGuardedRail({ connection, protection, wallMs, onState }: G
       // While the breaker is not closed, the probe is the only inquiry.
       return breaker.state() === 'closed' ? capacity : Math.min(capacity, 1);
     },
-    begin(nowMs) {
-      bulkhead.enter();
-      shared?.enter();
+    begin({ clientId }, nowMs) {
+      bulkhead.enter(clientId);
+      shared?.enter(clientId);
       quota?.take(nowMs);
       return breaker.begin();
     },
     end(isProbe, inquiry, outcome, tookMs, nowMs) {
-      leave();
+      leave(inquiry);
       // The duration of a rejection says nothing about how long a verdict takes.
       if (outcome.kind === 'verdict' || outcome.reason === 'timeout') latencies.record(tookMs);
       breaker.end(isProbe, classifier.classify(outcome, inquiry, isProbe, nowMs - tookMs, nowMs), nowMs);
     },
-    release(isProbe, tookMs, nowMs) {
-      leave();
+    release(isProbe, inquiry, tookMs, nowMs) {
+      leave(inquiry);
       if (tookMs !== null) latencies.record(tookMs);
       breaker.end(isProbe, 'ignored', nowMs);
     },

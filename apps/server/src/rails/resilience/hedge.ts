@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Metrics } from '../../observability/metrics.ts';
-import type { AccountInquiry, InquiryOutcome } from '../rail.ts';
+import type { ClientInquiry, InquiryOutcome } from '../rail.ts';
 import type { Attempt, Attempts } from './attempts.ts';
 import type { GuardedRail } from './guarded-rail.ts';
 
@@ -16,7 +16,7 @@ export interface HedgeDependencies {
  */
 export type HedgedInquiry = (
   first: GuardedRail,
-  inquiry: AccountInquiry,
+  inquiry: ClientInquiry,
   shareMs: number,
   hedgeRail: (nowMs: number) => GuardedRail | null,
 ) => Promise<InquiryOutcome>;

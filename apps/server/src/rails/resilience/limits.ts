@@ -2,30 +2,75 @@ import type { Rail } from '../rail.ts';
 import { createQuota, type Quota } from './quota.ts';
 import type { BankLimits } from './settings.ts';
 
-/** Limits the inquiries in flight. When it is full, an inquiry fails fast: waiting would use up its deadline. */
+/**
+ * Limits the inquiries in flight. When it is full, an inquiry fails fast: waiting would use up its deadline.
+ *
+ * A client may use all slots while it is alone. Once another client wants some, each gets as many as it leaves free, at
+ * most half: a client that checks accounts of a slow bank must not hold all of them. By each process.
+ */
 export interface Bulkhead {
   readonly max: number;
   inFlight(): number;
-  isFull(): boolean;
+  /** Whether nothing more may start; null: for any client. Remembers that this client wants a slot. */
+  isFull(clientId: string | null, nowMs: number): boolean;
   /** How many more inquiries that can wait may start: half of the slots are reserved for those that cannot. */
   spareCapacity(): number;
-  enter(): void;
-  leave(): void;
+  enter(clientId: string): void;
+  leave(clientId: string): void;
 }
 
+/** A client counts as wanting slots for this long. */
+const WANTED_MS = 60_000;
+
 export function createBulkhead(max: number): Bulkhead {
+  const inFlightByClient = new Map<string, number>();
+  const clients = createLatestClients();
   let inFlight = 0;
   return {
     max,
     inFlight: () => inFlight,
-    isFull: () => inFlight >= max,
+    isFull(clientId, nowMs) {
+      if (clientId === null) return inFlight >= max;
+      clients.saw(clientId, nowMs);
+      if (inFlight >= max) return true;
+      const isAlone = nowMs - clients.lastOtherMs(clientId) > WANTED_MS;
+      return !isAlone && (inFlightByClient.get(clientId) ?? 0) >= max - inFlight;
+    },
     spareCapacity: () => Math.max(Math.ceil(max / 2) - inFlight, 0),
-    enter() {
+    enter(clientId) {
       inFlight += 1;
+      inFlightByClient.set(clientId, (inFlightByClient.get(clientId) ?? 0) + 1);
     },
-    leave() {
+    leave(clientId) {
       inFlight -= 1;
+      const left = (inFlightByClient.get(clientId) ?? 1) - 1;
+      if (left === 0) inFlightByClient.delete(clientId);
+      else inFlightByClient.set(clientId, left);
     },
+  };
+}
+
+/** When clients were last seen, in constant memory. */
+interface LatestClients {
+  saw(clientId: string, nowMs: number): void;
+  /** When a client other than this one was last seen; -Infinity if none was. */
+  lastOtherMs(clientId: string): number;
+}
+
+function createLatestClients(): LatestClients {
+  let latest: string | null = null;
+  let latestMs = Number.NEGATIVE_INFINITY;
+  /** When a client other than `latest` was last seen. */
+  let otherMs = Number.NEGATIVE_INFINITY;
+  return {
+    saw(clientId, nowMs) {
+      if (clientId !== latest) {
+        otherMs = latestMs;
+        latest = clientId;
+      }
+      latestMs = nowMs;
+    },
+    lastOtherMs: (clientId) => (clientId === latest ? otherMs : latestMs),
   };
 }
 
