@@ -41,7 +41,10 @@ export function inquireStatus(partner: Partner, partnerReferenceNo: string, serv
   return partner.send(STATUS_PATH, { originalPartnerReferenceNo: partnerReferenceNo, serviceCode });
 }
 
-/** `latestTransactionStatus`, followed by `previousResponseCode` where there is one; `responseCode` of a rejected inquiry. */
+/**
+ * `latestTransactionStatus`, followed by `previousResponseCode` where there is one; `responseCode` of a rejected
+ * inquiry.
+ */
 export async function statusOf(partner: Partner, partnerReferenceNo: string): Promise<string> {
   const { status, fields } = await inquireStatus(partner, partnerReferenceNo);
   if (status !== 200) return String(fields['responseCode']);

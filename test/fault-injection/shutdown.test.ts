@@ -32,8 +32,8 @@ const acceptsConnections = (url: string): Promise<boolean> =>
     () => false,
   );
 
-const start = (shutdownDelaySeconds: number): Promise<TestService> =>
-  startTestService({ rails: [bank.rail(rsaKeys())], settings: { shutdownDelaySeconds } });
+const start = (stopDelaySeconds: number): Promise<TestService> =>
+  startTestService({ rails: [bank.rail(rsaKeys())], settings: { stopDelaySeconds } });
 
 // /readyz said 200 for another 3 s after SIGTERM, while the public port already refused connections.
 test('a service that stops is not ready before it refuses connections', async () => {
@@ -55,7 +55,7 @@ test('a service that stops is not ready before it refuses connections', async ()
   }
 });
 
-test('a service that stops answers requests for TIBA_SHUTDOWN_DELAY_SECONDS after /readyz says 503', async () => {
+test('a service that stops answers requests for TIBA_STOP_DELAY_SECONDS after /readyz says 503', async () => {
   const service = await start(1);
   try {
     const startedMs = performance.now();

@@ -206,12 +206,12 @@ export const SETTINGS = {
     'Whether `/readyz` says 200 (`degraded`) while PostgreSQL is read-only and only reads work. ' +
       'Choose `no` if another site can take over all requests.',
   ),
-  shutdownDelaySeconds: withDefault(
-    'TIBA_SHUTDOWN_DELAY_SECONDS',
+  stopDelaySeconds: withDefault(
+    'TIBA_STOP_DELAY_SECONDS',
     '0',
     wholeNumber(0, 300),
-    'Time between SIGTERM, when `/readyz` turns to 503, and the moment at which the process accepts no more requests. ' +
-      'Set it to the time in which your load balancer notices.',
+    'Time between SIGTERM, when `/readyz` turns to 503, and the moment from which the process accepts no more ' +
+      'requests. Set it to the time in which your load balancer notices.',
   ),
   logLevel: withDefault(
     'TIBA_LOG_LEVEL',

@@ -47,7 +47,7 @@ export async function openListeners(context: AppContext, services: Services): Pr
   // accepts requests.
   onClose('shutdown delay', async () => {
     stopping = true;
-    await wait(settings.shutdownDelaySeconds * 1_000);
+    await wait(settings.stopDelaySeconds * 1_000);
   });
 
   const operatorUrl = await listenAt(operatorServer, {

@@ -6,7 +6,9 @@ import type { SlidingWindow } from '../rate-limit/sliding-window.ts';
 import { tooManyRequests } from './errors.ts';
 import { acceptsGzip, matchesEntityTag } from './request-headers.ts';
 
-/** A file that anyone may fetch, kept in memory in both codings: compressing it for each request would cost too much. */
+/**
+ * A file that anyone may fetch, kept in memory in both codings: compressing it for each request would cost too much.
+ */
 export interface PublishedFile {
   readonly type: string;
   readonly identity: Representation;
@@ -30,7 +32,9 @@ export async function createPublishedFile(type: string, body: Buffer): Promise<P
   };
 }
 
-/** In any 60 seconds and from one address, by each process. A browser fetches three files, and then asks for changes. */
+/**
+ * In any 60 seconds and from one address, by each process. A browser fetches three files, and then asks for changes.
+ */
 export const FILES_PER_MINUTE = 60;
 
 export type SendFile = (request: FastifyRequest, reply: FastifyReply, file: PublishedFile) => FastifyReply;

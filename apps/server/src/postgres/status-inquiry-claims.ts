@@ -106,8 +106,8 @@ export interface RefreshConditions {
 }
 
 /**
- * Claims the inquiry about one transaction over this rail, due or not. `inquiredMsAgo` is the age of the previous inquiry. Both
- * are null when the transaction has no inquiries.
+ * Claims the inquiry about one transaction over this rail, due or not. `inquiredMsAgo` is the age of the previous
+ * inquiry. Both are null when the transaction has no inquiries.
  */
 export async function claimStatusInquiry(
   database: Database,

@@ -181,8 +181,8 @@ function reportError(callback: LookUpCallback, error: unknown): void {
 }
 
 /**
- * `<version><letter of the progress><rail, if inquirable><rendered>`; empty when there is no such transaction. A version
- * is digits and the name of a rail is lower case, so the letter cannot be confused with either.
+ * `<version><letter of the progress><rail, if inquirable><rendered>`; empty when there is no such transaction. A
+ * version is digits and the name of a rail is lower case, so the letter cannot be confused with either.
  */
 function parseResult(result: string): FoundTransaction | null {
   if (result === '') return null;

@@ -32,9 +32,9 @@ export interface StatusInquiriesDependencies {
 /** Status inquiries about transfers in PROCESS, so that a lost notification never leaves a transaction in PROCESS. */
 export interface StatusInquiries {
   /**
-   * Makes an inquiry over this rail about a transaction that is being read, if the last one is older than `staleMs`. Resolves when the
-   * answer is stored, at once if there is no inquiry to make, and after `refreshTimeoutMs` at the latest. Resolves with
-   * whether there was an inquiry, which may be one that was in flight already. Never rejects.
+   * Makes an inquiry over this rail about a transaction that is being read, if the last one is older than `staleMs`.
+   * Resolves when the answer is stored, at once if there is no inquiry to make, and after `refreshTimeoutMs` at the
+   * latest. Resolves with whether there was an inquiry, which may be one that was in flight already. Never rejects.
    */
   refresh(clientId: string, transactionId: string, rail: string): Promise<boolean>;
   /**

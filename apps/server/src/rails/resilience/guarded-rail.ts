@@ -1,6 +1,7 @@
 import type { AccountInquiry, ClientInquiry, InquiryOutcome, NotSentReason, Rail } from '../rail.ts';
 import { type BreakerOutcome, type BreakerState, createCircuitBreaker } from './circuit-breaker.ts';
 import { type ConnectionGuard, createBulkhead, createRetryBudget, type RetryBudget } from './limits.ts';
+import type { Quota } from './quota.ts';
 import {
   createFailingAccounts,
   createLatencies,
@@ -75,11 +76,10 @@ export function createGuardedRail({ connection, protection, wallMs, onState }: G
     onState(state);
   });
 
-  function leave({ clientId }: ClientInquiry): void {
+  const leave = ({ clientId }: ClientInquiry): void => {
     bulkhead.leave(clientId);
     shared?.leave(clientId);
-  }
-
+  };
   const isFull = (clientId: string | null, nowMs: number): boolean =>
     bulkhead.isFull(clientId, nowMs) || (shared !== null && shared.isFull(clientId, nowMs));
 
@@ -91,18 +91,14 @@ export function createGuardedRail({ connection, protection, wallMs, onState }: G
     notSentReason(clientId, nowMs) {
       if (breaker.waitMs(nowMs) > 0) return 'circuit_open';
       if (isFull(clientId, nowMs)) return 'bulkhead_full';
-      return quota !== null && quota.waitMs(nowMs) > 0 ? 'quota_exhausted' : null;
+      return quotaWaitMs(quota, nowMs) > 0 ? 'quota_exhausted' : null;
     },
     waitMs: (clientId, nowMs) =>
-      Math.max(
-        breaker.waitMs(nowMs),
-        isFull(clientId, nowMs) ? FULL_WAIT_MS : 0,
-        quota === null ? 0 : quota.waitMs(nowMs),
-      ),
+      Math.max(breaker.waitMs(nowMs), isFull(clientId, nowMs) ? FULL_WAIT_MS : 0, quotaWaitMs(quota, nowMs)),
     spareCapacity(nowMs) {
       if (breaker.waitMs(nowMs) > 0) return 0;
-      const slots = Math.min(bulkhead.spareCapacity(), shared?.spareCapacity() ?? Number.POSITIVE_INFINITY);
-      const capacity = quota === null ? slots : Math.min(slots, quota.spareCapacity(nowMs));
+      const shares = [bulkhead.spareCapacity(), shared?.spareCapacity(), quota?.spareCapacity(nowMs)];
+      const capacity = Math.min(...shares.map((share) => share ?? Number.POSITIVE_INFINITY));
       // While the breaker is not closed, the probe is the only inquiry.
       return breaker.state() === 'closed' ? capacity : Math.min(capacity, 1);
     },
@@ -137,6 +133,8 @@ export function createGuardedRail({ connection, protection, wallMs, onState }: G
     }),
   };
 }
+
+const quotaWaitMs = (quota: Quota | null, nowMs: number): number => (quota === null ? 0 : quota.waitMs(nowMs));
 
 interface OutcomeClassifier {
   /** Classifies the outcome for the breaker, and records it when it is a failure. */
