@@ -1,14 +1,21 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { after, before, suite, test } from 'node:test';
+import { eventually } from '../support/eventually.ts';
 import { type Answer, startTestService, type TestService } from '../support/service.ts';
 import { assertError } from './assertions.ts';
 import { openRawConnection, rawRequest } from './raw-connection.ts';
 
 /** docs/contract.md 7.1, REQUEST_TIMEOUT: a peer that sends too slowly gets the error, or its connection is closed. */
 
+/** Of the service under test. */
+const UNREAD_ANSWER_MS = 2_000;
+const FEED_LINE_MS = 3_000;
+
 let service: TestService;
 before(async () => {
-  service = await startTestService();
+  service = await startTestService({ slowPeers: { unreadAnswerMs: UNREAD_ANSWER_MS, feedLineMs: FEED_LINE_MS } });
 });
 after(() => service?.close());
 
@@ -17,8 +24,12 @@ const DISCONNECTED_AFTER_MS = 12_500;
 const DRIP_INTERVAL_MS = 250;
 
 /** Sends `head`, then a byte at intervals until the service closes the connection. */
-async function drip(head: string | Buffer, byte: string): Promise<{ answers: Answer[]; elapsedMs: number }> {
-  const connection = await openRawConnection(service.url);
+async function drip(
+  head: string | Buffer,
+  byte: string,
+  url = service.url,
+): Promise<{ answers: Answer[]; elapsedMs: number }> {
+  const connection = await openRawConnection(url);
   const startedMs = performance.now();
   connection.send(head);
   const timer = setInterval(() => {
@@ -35,8 +46,8 @@ async function drip(head: string | Buffer, byte: string): Promise<{ answers: Ans
   }
 }
 
-async function assertDisconnected(head: string | Buffer, byte: string): Promise<void> {
-  const { answers, elapsedMs } = await drip(head, byte);
+async function assertDisconnected(head: string | Buffer, byte: string, url = service.url): Promise<void> {
+  const { answers, elapsedMs } = await drip(head, byte, url);
   assert.ok(elapsedMs < DISCONNECTED_AFTER_MS, `disconnected after ${elapsedMs} ms`);
   assert.ok(answers.length <= 1);
   for (const answer of answers) assertError(answer, 'REQUEST_TIMEOUT');
@@ -66,6 +77,20 @@ suite('a peer that sends too slowly is disconnected within 12 s', { concurrency:
     assertError(answers[0] as Answer, 'UNAUTHORIZED');
   });
 
+  /** Regression: the operator listener had no timeout, with or without a token. */
+  const operatorBody = (headers: Record<string, string>): Buffer =>
+    rawRequest('POST', '/feed/v1/transactions', {
+      headers: { 'content-type': 'application/json', 'content-length': '10000', ...headers },
+    });
+  test('operator listener: a JSON body that drips', () =>
+    assertDisconnected(operatorBody({ authorization: `Bearer ${service.core.token}` }), 'x', service.operatorUrl));
+  test('operator listener: a body that drips without a token', async () => {
+    const { answers, elapsedMs } = await drip(operatorBody({}), 'x', service.operatorUrl);
+    assert.ok(elapsedMs < DISCONNECTED_AFTER_MS, `disconnected after ${elapsedMs} ms`);
+    assert.equal(answers.length, 1);
+    assertError(answers[0] as Answer, 'UNAUTHORIZED');
+  });
+
   test('other requests are answered meanwhile', async () => {
     for (let turn = 0; turn < 20; turn += 1) {
       assertError(await service.get('/api/v1/check-status/NONE'), 'TRANSACTION_NOT_FOUND');
@@ -78,4 +103,61 @@ suite('a peer that sends too slowly is disconnected within 12 s', { concurrency:
     assert.equal(answers.length, 1);
     assertError(answers[0] as Answer, 'REQUEST_TIMEOUT');
   });
+});
+
+const feedHead = (): Buffer =>
+  rawRequest('POST', '/feed/v1/transactions', {
+    headers: {
+      authorization: `Bearer ${service.core.token}`,
+      'content-type': 'application/x-ndjson',
+      'transfer-encoding': 'chunked',
+    },
+  });
+
+suite('a feed keeps a pace: a whole line within 30 s (here 3 s)', { concurrency: true }, () => {
+  test('a feed that drips within a line gets REQUEST_TIMEOUT, and is disconnected', async () => {
+    const { answers, elapsedMs } = await drip(feedHead(), '1\r\nx\r\n', service.operatorUrl);
+    assert.ok(elapsedMs < DISCONNECTED_AFTER_MS, `disconnected after ${elapsedMs} ms`);
+    assert.equal(answers.length, 1);
+    assertError(answers[0] as Answer, 'REQUEST_TIMEOUT', /stored so far/);
+  });
+
+  test('a feed that sends short lines goes on for longer than a request may take', async () => {
+    const connection = await openRawConnection(service.operatorUrl);
+    const startedMs = performance.now();
+    connection.send(feedHead());
+    const timer = setInterval(() => connection.send('2\r\n{\n\r\n'), DRIP_INTERVAL_MS);
+    try {
+      await eventually(
+        'a request without a pace would have been disconnected',
+        () => performance.now() - startedMs > DISCONNECTED_AFTER_MS,
+      );
+      clearInterval(timer);
+      connection.send('0\r\n\r\n');
+      assert.equal((await connection.read())?.status, 200);
+    } finally {
+      clearInterval(timer);
+      connection.end();
+    }
+  });
+});
+
+test('operator listener: a client that does not read its answers is disconnected', async () => {
+  const { hostname, port } = new URL(service.operatorUrl);
+  const socket = connect(Number(port), hostname);
+  try {
+    socket.on('error', () => {});
+    await once(socket, 'connect');
+    socket.pause();
+    // The answers are more than the kernel takes for a client that does not read. Such a client sees only when it
+    // writes that its connection is closed.
+    const request = rawRequest('GET', '/metrics');
+    socket.write(Buffer.concat(Array.from({ length: 1_000 }, () => request)));
+    await eventually('the connection is closed', () => {
+      if (!socket.closed) socket.write(request);
+      return socket.closed;
+    });
+  } finally {
+    socket.destroy();
+  }
 });

@@ -54,6 +54,7 @@ const app = await startApp({
       TIBA_OPERATOR_PORT: '0',
       TIBA_CHECK_STATUS_PER_MINUTE: '1000000',
       TIBA_TOKEN_SECONDS: '86400',
+      TIBA_EVENT_LOOP_DELAY_MS: '0',
       TIBA_OVERDUE_MINUTES: String(settings.overdueMinutes),
     }),
     staleSeconds: settings.staleSeconds,

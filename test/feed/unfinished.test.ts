@@ -13,7 +13,7 @@ const WARN = 40;
 
 let service: TestService;
 before(async () => {
-  service = await startTestService({ rails: [], feedIdleTimeoutMs: IDLE_TIMEOUT_MS });
+  service = await startTestService({ rails: [], slowPeers: { feedLineMs: IDLE_TIMEOUT_MS } });
 });
 after(() => service?.close());
 
@@ -45,7 +45,7 @@ test('a feed that falls silent gets 408 with what was stored, and its connection
   assertError(answer, 'REQUEST_TIMEOUT');
   assert.match(
     answer.json.message,
-    /^The feed sent nothing for 0\.3 s \(stored so far: 0 inserted.*send the whole feed/,
+    /^The feed completed no line for 0\.3 s \(stored so far: 0 inserted.*send the whole feed/,
   );
   await connection.closed;
   assert.equal(accessLine()?.['status'], 408);

@@ -75,7 +75,7 @@ type TestLimits = Partial<Record<'check-status' | 'check-account' | 'accounts-pe
 export interface TestServiceOptions
   extends Pick<
     AppOptions,
-    'limitClock' | 'lookUp' | 'inquiries' | 'enumerationGuard' | 'longPoll' | 'resolveName' | 'feedIdleTimeoutMs'
+    'limitClock' | 'lookUp' | 'inquiries' | 'enumerationGuard' | 'longPoll' | 'resolveName' | 'slowPeers'
   > {
   readonly settings?: Partial<Omit<Settings, 'secretKey'>>;
   /** The limits of each client per minute; by default far more than a test requests. */
@@ -149,6 +149,8 @@ const appOptions = (
       TIBA_CALLBACKS_PER_MINUTE: '1000000',
       TIBA_BANKS_PER_MINUTE: '1000000',
       TIBA_ACCOUNT_VALIDATIONS_PER_MINUTE: '1000000',
+      // A machine that is busy with tests delays every event loop.
+      TIBA_EVENT_LOOP_DELAY_MS: '0',
     }),
     secretKey: Buffer.alloc(32, 7),
     ...options.settings,
@@ -170,7 +172,7 @@ const appOptions = (
   ...(options.enumerationGuard === undefined ? {} : { enumerationGuard: options.enumerationGuard }),
   ...(options.longPoll === undefined ? {} : { longPoll: options.longPoll }),
   ...(options.resolveName === undefined ? {} : { resolveName: options.resolveName }),
-  ...(options.feedIdleTimeoutMs === undefined ? {} : { feedIdleTimeoutMs: options.feedIdleTimeoutMs }),
+  ...(options.slowPeers === undefined ? {} : { slowPeers: options.slowPeers }),
 });
 
 async function addClient(

@@ -213,6 +213,25 @@ export const SETTINGS = {
     'Time between SIGTERM, when `/readyz` turns to 503, and the moment from which the process accepts no more ' +
       'requests. Set it to the time in which your load balancer notices.',
   ),
+  connectionsMax: withDefault(
+    'TIBA_CONNECTIONS_MAX',
+    '10000',
+    wholeNumber(1, 1_000_000),
+    'Limit of open connections to each listener of this process.',
+  ),
+  connectionsPerAddress: withDefault(
+    'TIBA_CONNECTIONS_PER_ADDRESS',
+    '1000',
+    wholeNumber(1, 1_000_000),
+    'Limit of open connections from one IP address (IPv6: one /64 network) to each listener of this process. ' +
+      'The addresses in `TIBA_TRUSTED_PROXIES` are exempt.',
+  ),
+  eventLoopDelayMs: withDefault(
+    'TIBA_EVENT_LOOP_DELAY_MS',
+    '500',
+    wholeNumber(0, 60_000),
+    'Delay of the event loop, in milliseconds, beyond which this process rejects requests with 503. 0: never.',
+  ),
   logLevel: withDefault(
     'TIBA_LOG_LEVEL',
     'info',

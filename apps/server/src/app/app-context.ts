@@ -4,6 +4,7 @@ import type { Settings } from '../config.ts';
 import type { BankDirectory } from '../domain/bank.ts';
 import type { InProcessAnswerDependencies } from '../http/check-status/answer-in-process.ts';
 import type { OperatorRoutes } from '../http/operator/operator-server.ts';
+import type { SlowPeerTimeouts } from '../http/server.ts';
 import type { LogSink } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { ResolveName } from '../outbound/name-resolution.ts';
@@ -38,8 +39,8 @@ export interface AppOptions {
   readonly longPoll?: Pick<InProcessAnswerDependencies, 'openWaitsMax' | 'streamMaxMs'>;
   /** For tests of names that the machine's resolver does not know. */
   readonly resolveName?: ResolveName;
-  /** For tests that cannot wait as long as a feed may be silent. */
-  readonly feedIdleTimeoutMs?: number;
+  /** For tests that cannot wait as long. */
+  readonly slowPeers?: Partial<SlowPeerTimeouts>;
   /** For the benchmark that measures the effect of batching. */
   readonly lookUp?: LookUpOptions;
 }

@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { SETTINGS } from '../config.ts';
 import { listenAt } from '../http/listen.ts';
+import { createLoadMonitor } from '../http/load-monitor.ts';
 import type { Checks, ReadinessChecks } from '../http/operator/health.ts';
 import { createOperatorServer } from '../http/operator/operator-server.ts';
 import { createPublicServer } from '../http/public-server.ts';
@@ -27,17 +28,22 @@ const CLOSE_IDLE_INTERVAL_MS = 50;
 export async function openListeners(context: AppContext, services: Services): Promise<ListenerUrls> {
   const { options, metrics, onClose } = context;
   const { settings, logging } = options;
+  const load = createLoadMonitor({ eventLoopDelayMaxMs: settings.eventLoopDelayMs, log: logging.log });
+  onClose('load monitor', async () => load.close());
   const listener = {
     log: logging.log,
     metrics,
     accessLog: createAccessLog(logging.writeLine),
     trustedProxies: settings.trustedProxies,
+    connections: { total: settings.connectionsMax, perAddress: settings.connectionsPerAddress },
+    load,
+    ...(options.slowPeers === undefined ? {} : { slowPeers: options.slowPeers }),
   };
   const publicServer = await buildPublicServer(context, services, listener);
   let stopping = false;
   const operatorServer = buildOperatorServer(context, services, listener, () => stopping);
-  onClose('operator listener', () => drain(operatorServer));
-  onClose('public listener', () => drain(publicServer));
+  // Both at the same time: after SIGTERM one of them must not take the time of the other.
+  onClose('listeners', () => Promise.all([publicServer, operatorServer].map(drain)));
   // The servers could not drain while clients long-poll.
   onClose('waits and streams', async () => {
     services.checkStatus.endLongPolls();
@@ -65,7 +71,7 @@ export async function openListeners(context: AppContext, services: Services): Pr
   return { publicUrl, operatorUrl };
 }
 
-type SharedListenerOptions = Omit<ListenerOptions, 'name' | 'requestTimeoutMs'>;
+type SharedListenerOptions = Omit<ListenerOptions, 'name'>;
 
 function buildPublicServer(
   { options: { banks, limitClock = () => performance.now() } }: AppContext,
@@ -94,7 +100,6 @@ function buildOperatorServer(
     options: {
       banks,
       operatorRoutes,
-      feedIdleTimeoutMs,
       settings: { readyWhenReadOnly },
     },
   }: AppContext,
@@ -108,7 +113,6 @@ function buildOperatorServer(
     authorize: authentication.authorize,
     database: postgres.database,
     feed: services.transactions.feed,
-    feedIdleTimeoutMs,
     inquiries: services.inquiries,
     banks,
     hashAccount: accountChecks.hashAccount,

@@ -6,6 +6,7 @@ import type { Log } from '../observability/log.ts';
 import { DatabaseUnavailable } from '../postgres/database.ts';
 import { ENVELOPE_HEADERS, failure } from './envelope.ts';
 import { ApiError, type ErrorCode, unavailable } from './errors.ts';
+import { expectsContinue } from './request-checks.ts';
 
 const DATABASE_RETRY_AFTER_MS = 1_000;
 
@@ -21,10 +22,36 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
       'answering a request failed; the client got an error response',
     );
   }
+  if (apiError.code === 'PAYLOAD_TOO_LARGE') discardBody(request, reply);
   return reply
     .code(apiError.statusCode)
     .headers({ ...ENVELOPE_HEADERS, ...apiError.headers })
     .send(failure(apiError.code, apiError.message));
+}
+
+/** Of one body that is too large: more than a client sends by mistake. */
+const DISCARDED_BYTES_MAX = 64 * 1024 * 1024;
+
+/**
+ * Many clients read the answer only after they have sent everything. A connection that is closed with unread bytes is
+ * reset, and such a client loses the answer. So the rest of the body is read and discarded, in the 10 s that a request
+ * may take. Fastify would close the connection, which remains right for a body that is too large even for that.
+ */
+function discardBody(request: FastifyRequest, reply: FastifyReply): void {
+  // This client was not told to send its body.
+  if (expectsContinue(request)) return;
+  const { raw, headers } = request;
+  const announcedBytes = headers['content-length'];
+  if (announcedBytes !== undefined) {
+    if (Number(announcedBytes) <= DISCARDED_BYTES_MAX) reply.removeHeader('connection');
+    return;
+  }
+  reply.removeHeader('connection');
+  let leftBytes = DISCARDED_BYTES_MAX;
+  raw.on('data', (chunk: Buffer) => {
+    leftBytes -= chunk.length;
+    if (leftBytes < 0) raw.destroy();
+  });
 }
 
 function asApiError(error: unknown, request: FastifyRequest): ApiError {
@@ -79,8 +106,9 @@ export function answerMalformed(
     socket.destroy();
     return;
   }
-  if (latest !== undefined && !inBody && !latest.writableFinished) {
-    latest.once('finish', () => answerMalformed(error, socket, latest, requestId, logMalformed));
+  if (latest !== undefined && (inBody ? latest.socket === null : !latest.writableFinished)) {
+    const turn = inBody ? 'socket' : 'finish';
+    latest.once(turn, () => answerMalformed(error, socket, latest, requestId, logMalformed));
     return;
   }
   const apiError =

@@ -25,7 +25,7 @@ import { readJsonBodies } from './request-body.ts';
 import { createServer, type ListenerOptions } from './server.ts';
 
 export interface PublicServerDependencies {
-  readonly listener: Omit<ListenerOptions, 'name' | 'requestTimeoutMs'>;
+  readonly listener: Omit<ListenerOptions, 'name'>;
   readonly authorize: Authorize;
   readonly database: Database;
   readonly callbacks: Omit<CallbackDependencies, 'authorize' | 'database'>;
@@ -47,11 +47,9 @@ export interface BuiltInIssuer {
   readonly endpoint: Omit<TokenEndpointDependencies, 'issue'>;
 }
 
-const REQUEST_TIMEOUT_MS = 10_000;
-
 /** The listener for clients: the operations of the API, login, and the API's OpenAPI description. */
 export async function createPublicServer(dependencies: PublicServerDependencies): Promise<FastifyInstance> {
-  const app = createServer({ ...dependencies.listener, name: 'public', requestTimeoutMs: REQUEST_TIMEOUT_MS });
+  const app = createServer({ ...dependencies.listener, name: 'public' });
   const answerOtherMethods = collectMethods(app);
   readJsonBodies(app);
 

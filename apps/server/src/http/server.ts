@@ -6,9 +6,13 @@ import type { Caller } from '../auth/authenticator.ts';
 import type { AccessLog } from '../observability/access-log.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
+import { type ConnectionLimits, limitConnections } from './connections/connection-limits.ts';
+import { createPipelining } from './connections/pipelining.ts';
+import { disconnectSlowReaders } from './connections/unread-answers.ts';
 import { answerError, answerMalformed, type LogMalformed, rejectTunnel } from './error-answers.ts';
-import type { ErrorCode } from './errors.ts';
+import { type ErrorCode, unavailable } from './errors.ts';
 import { addHeadRoute } from './head-route.ts';
+import type { LoadMonitor } from './load-monitor.ts';
 import {
   checkHead,
   expectsContinue,
@@ -34,6 +38,10 @@ declare module 'fastify' {
     /** When the request's head had arrived, on the monotonic clock. */
     startedMs: number;
   }
+  interface FastifyInstance {
+    /** Requests whose operation bounds the time in which the body arrives. Any other must arrive within 10 s. */
+    readonly pacedRequests: WeakSet<http.IncomingMessage>;
+  }
 }
 
 /**
@@ -51,35 +59,54 @@ export interface ListenerOptions {
   readonly metrics: Metrics;
   /** Addresses or networks of the reverse proxies whose X-Forwarded-For is trusted. */
   readonly trustedProxies: readonly string[];
-  /** How long a whole request may take to arrive. 0 for no limit: a feed may be of any length. */
-  readonly requestTimeoutMs: number;
+  readonly connections: Pick<ConnectionLimits, 'total' | 'perAddress'>;
+  readonly load: Pick<LoadMonitor, 'isOverloaded'>;
+  /** Shorter in tests that cannot wait. */
+  readonly slowPeers?: Partial<SlowPeerTimeouts>;
 }
+
+/** How long a peer may be slower than its pace, in milliseconds. */
+export interface SlowPeerTimeouts {
+  /** An answer that is not read (unread-answers.ts). */
+  readonly unreadAnswerMs: number;
+  /** A line of a feed that is not completed (operator/feed.ts). */
+  readonly feedLineMs: number;
+}
+
+const UNREAD_ANSWER_MS = 30_000;
 
 /** docs/contract.md 7.1, PAYLOAD_TOO_LARGE. */
 const BODY_BYTES_MAX = 16 * 1024;
 const HEADER_BYTES_MAX = 16 * 1024;
 /** Slow or silent peers are disconnected: otherwise a socket that sends a byte now and then stays open without end. */
 const HEADERS_TIMEOUT_MS = 10_000;
+/** For the whole request. A feed, which may have any length, has a pace instead (operator/feed.ts). */
+const REQUEST_TIMEOUT_MS = 10_000;
 const CONNECTIONS_CHECKING_INTERVAL_MS = 1_000;
 const KEEP_ALIVE_TIMEOUT_MS = 75_000;
 /**
  * Longer than any wait that a client may ask for. Node checks once whether the peer read anything meanwhile, so a peer
- * that has stopped reading is disconnected after twice this time. A feed has its own timeout.
+ * that has stopped reading is disconnected after twice this time, unless unread-answers.ts has disconnected it before.
  */
 const SILENT_TIMEOUT_MS = 90_000;
 
 /** An HTTP listener whose every answer is in the envelope, including answers to requests that never reach a route. */
 export function createServer(options: ListenerOptions): FastifyInstance {
-  const { name, accessLog } = options;
+  const { name, accessLog, metrics, trustedProxies } = options;
   const newRequestId = createRequestIds();
   const latestResponses: LatestResponses = new WeakMap();
+  const pacedRequests = new WeakSet<http.IncomingMessage>();
+  const pipelining = createPipelining();
   const logMalformed: LogMalformed = (access) => accessLog({ listener: name, ...access });
 
   const app = Fastify({
     ...fastifyOptions(options),
     genReqId: newRequestId,
     clientErrorHandler(error, socket) {
-      answerMalformed(error, socket, latestResponses.get(socket), newRequestId(), logMalformed);
+      if (pipelining.isStopped(error, socket)) return;
+      const latest = latestResponses.get(socket);
+      if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && latest !== undefined && pacedRequests.has(latest.req)) return;
+      answerMalformed(error, socket, latest, newRequestId(), logMalformed);
     },
   });
 
@@ -99,7 +126,18 @@ export function createServer(options: ListenerOptions): FastifyInstance {
   app.decorateRequest('logFields', null);
   app.decorateRequest('startedMs', 0);
   app.decorateRequest('route', 'none');
-  addHooks(app, options, latestResponses);
+  app.decorate('pacedRequests', pacedRequests);
+  limitConnections(
+    app.server,
+    { ...options.connections, trustedProxies },
+    (reason) => metrics.connectionsRefused.inc({ listener: name, reason }),
+    newRequestId,
+  );
+  disconnectSlowReaders(app.server, options.slowPeers?.unreadAnswerMs ?? UNREAD_ANSWER_MS);
+  addHooks(app, options, (socket, response) => {
+    latestResponses.set(socket, response);
+    if (response.socket === null) pipelining.queue(socket, response);
+  });
   app.setErrorHandler((error, request, reply) => answerError(error, request, reply, options.log));
   app.setNotFoundHandler((request) => {
     throw notFound(name, request.originalUrl);
@@ -110,7 +148,7 @@ export function createServer(options: ListenerOptions): FastifyInstance {
 /** The response to the last request that the parser could read on a socket. */
 type LatestResponses = WeakMap<Socket, http.ServerResponse>;
 
-function fastifyOptions({ name, trustedProxies, requestTimeoutMs }: ListenerOptions) {
+function fastifyOptions({ name, trustedProxies }: ListenerOptions) {
   const isPublic = name === 'public';
   return {
     logger: false,
@@ -118,9 +156,9 @@ function fastifyOptions({ name, trustedProxies, requestTimeoutMs }: ListenerOpti
     exposeHeadRoutes: false,
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    requestTimeout: requestTimeoutMs,
+    requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-    connectionTimeout: isPublic ? SILENT_TIMEOUT_MS : 0,
+    connectionTimeout: SILENT_TIMEOUT_MS,
     trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
     schemaController: WITHOUT_VALIDATION,
     // Identifiers may contain any characters, encoded: their own rules check them, not their length in the URL.
@@ -143,13 +181,13 @@ function fastifyOptions({ name, trustedProxies, requestTimeoutMs }: ListenerOpti
 
 function addHooks(
   app: FastifyInstance,
-  { name, accessLog, metrics }: ListenerOptions,
-  latestResponses: LatestResponses,
+  { name, accessLog, metrics, load }: ListenerOptions,
+  onResponse: (socket: Socket, response: http.ServerResponse) => void,
 ) {
   app.addHook('onRequest', (request, reply, done) => {
     request.startedMs = performance.now();
     reply.header('x-request-id', request.id);
-    latestResponses.set(request.raw.socket, reply.raw);
+    onResponse(request.raw.socket, reply.raw);
     // Node stops reading the connection after such a request.
     if (request.headers.upgrade !== undefined) reply.header('connection', 'close');
     // A client that was not told to send its body may still send it, or not: what follows the answer would be unclear.
@@ -161,14 +199,15 @@ function addHooks(
   app.addHook('onRoute', function (route) {
     // Before its hooks are changed: they are added to the HEAD route as well.
     if (name === 'public') addHeadRoute(this, route);
-    const rememberRoute: onRequestHookHandler = (request, _reply, done) => {
+    const isExempt = EXEMPT_FROM_SHEDDING.has(route.url);
+    const begin: onRequestHookHandler = (request, _reply, done) => {
       request.route = route.url;
-      done();
+      done(load.isOverloaded() && !isExempt ? overloaded() : undefined);
     };
     const mayHaveBody = route.method !== 'GET' && route.method !== 'HEAD';
     const bodyChecks = name === 'public' ? [ignoreMissingBody, sendContinue] : [sendContinue];
     const last = mayHaveBody ? bodyChecks : [];
-    route.onRequest = [rememberRoute, ...[route.onRequest ?? []].flat(), ...last];
+    route.onRequest = [begin, ...[route.onRequest ?? []].flat(), ...last];
   });
 
   // Logged when the answer is handed over, not when its last byte has left: a client that has gone by then was answered
@@ -191,6 +230,13 @@ function addHooks(
     done(null, payload);
   });
 }
+
+/** A process that is busy must not look dead, and its metrics say why it is busy. */
+const EXEMPT_FROM_SHEDDING: ReadonlySet<string> = new Set(['/livez', '/readyz', '/metrics']);
+const OVERLOADED_RETRY_AFTER_MS = 1_000;
+
+const overloaded = () =>
+  unavailable('Too many requests for this process now: repeat the request later', OVERLOADED_RETRY_AFTER_MS);
 
 /** Unique over processes and restarts, without a call for random bytes for each request. */
 function createRequestIds(): () => string {

@@ -20,22 +20,70 @@ export type AccessLog = (entry: AccessEntry) => void;
 const INFO = 30;
 
 /**
- * One line per request, in the format of all other log lines. The line is built by hand, because it is on the path of
- * every request: a general logger would cost a third of the time that a bare HTTP server needs for the whole request.
+ * One line per request, in the format of all other log lines. Of requests that no rate limit bounds it writes a
+ * sample, with the number of those left out (`suppressed`); the metrics count all of them. The line is built by hand,
+ * because it is on the path of every request: a general logger would cost a third of the time that a bare HTTP server
+ * needs for the whole request.
  */
-export function createAccessLog(writeLine: (line: string) => void): AccessLog {
+export function createAccessLog(
+  writeLine: (line: string) => void,
+  clock: () => number = () => performance.now(),
+): AccessLog {
   const now = createIsoClock();
   // There are few routes and clients, so their JSON text is cached.
   const quote = cached((text: string) => JSON.stringify(text));
-  return ({ listener, requestId, method, route, status, durationMs, clientId, errorCode, fields }) => {
+  const sample = createSampling(clock);
+  return (entry) => {
+    const { listener, requestId, method, route, status, durationMs, clientId, errorCode, fields } = entry;
+    const suppressed = isUnbounded(entry) ? sample(`${listener} ${status} ${clientId ?? ''}`) : 0;
+    if (suppressed === null) return;
     let line =
       `{"level":${INFO},"time":"${now()}","listener":"${listener}","requestId":"${requestId}","method":"${method}"` +
       `,"route":${quote(route)},"status":${status},"durationMs":${Math.round(durationMs * 1000) / 1000}`;
     if (clientId !== undefined) line += `,"clientId":${quote(clientId)}`;
     if (errorCode !== null) line += `,"errorCode":"${errorCode}"`;
+    if (suppressed > 0) line += `,"suppressed":${suppressed}`;
     const members = fields === null ? '' : JSON.stringify(fields).slice(1, -1);
     if (members !== '') line += `,${members}`;
     writeLine(`${line}}\n`);
+  };
+}
+
+/** Errors that a client gets without using up its rate limit. */
+const UNCOUNTED_ERRORS: ReadonlySet<string> = new Set(['RATE_LIMIT_EXCEEDED', 'FORBIDDEN', 'SERVICE_UNAVAILABLE']);
+
+/** Whether a client may send such requests without limit. Their lines would fill the disk. */
+const isUnbounded = ({ clientId, errorCode }: AccessEntry): boolean =>
+  clientId === undefined || (errorCode !== null && UNCOUNTED_ERRORS.has(errorCode));
+
+/** Lines of one kind (listener, status and client) that are written in a second. The others are counted. */
+const SAMPLED_PER_SECOND = 20;
+const SAMPLED_KINDS_MAX = 1_000;
+
+/** Returns null for a line not to write, otherwise how many lines of its kind were not written before it. */
+function createSampling(clock: () => number): (kind: string) => number | null {
+  const kinds = new Map<string, { second: number; written: number; suppressed: number }>();
+  return (kind) => {
+    const second = Math.floor(clock() / 1000);
+    let sampled = kinds.get(kind);
+    if (sampled === undefined) {
+      // Few kinds exist at a time, so that forgetting them all loses a few counts.
+      if (kinds.size >= SAMPLED_KINDS_MAX) kinds.clear();
+      sampled = { second, written: 0, suppressed: 0 };
+      kinds.set(kind, sampled);
+    }
+    if (sampled.second !== second) {
+      sampled.second = second;
+      sampled.written = 0;
+    }
+    if (sampled.written >= SAMPLED_PER_SECOND) {
+      sampled.suppressed += 1;
+      return null;
+    }
+    sampled.written += 1;
+    const { suppressed } = sampled;
+    sampled.suppressed = 0;
+    return suppressed;
   };
 }
 

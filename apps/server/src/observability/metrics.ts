@@ -28,6 +28,8 @@ export interface Metrics {
   /** Accounts of bulk validations, by result. */
   readonly validationRows: Counter<'result'>;
   readonly authenticationFailures: Counter<'outcome'>;
+  /** Connections closed because of a limit, before a request was read. */
+  readonly connectionsRefused: Counter<'listener' | 'reason'>;
   readonly ready: Gauge;
   readonly degraded: Gauge;
   /** All metrics in the Prometheus text format. */
@@ -194,6 +196,12 @@ const createRequestMetrics = (registry: Registry) => ({
     name: 'tiba_authentication_failures_total',
     help: 'Requests rejected by authentication, before their operation began, by outcome.',
     labelNames: ['outcome'],
+    registers: [registry],
+  }),
+  connectionsRefused: new Counter({
+    name: 'tiba_connections_refused_total',
+    help: 'Connections refused because a limit was reached, by listener and limit: total or per_address.',
+    labelNames: ['listener', 'reason'],
     registers: [registry],
   }),
   ready: new Gauge({

@@ -1,4 +1,5 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { IncomingMessage } from 'node:http';
+import type { FastifyInstance } from 'fastify';
 import type { Feed, FeedReport } from '../../feed/feed.ts';
 import { DatabaseUnavailable } from '../../postgres/database.ts';
 import { type Authorize, callerOf } from '../authorize.ts';
@@ -9,8 +10,14 @@ import { requireBodyOf } from '../request-body.ts';
 /** Parsing longer JSON would delay all other requests. NDJSON is read line by line and has no such limit. */
 const JSON_BYTES_MAX = 1024 * 1024;
 const RETRY_AFTER_MS = 2_000;
-/** A feed that sends nothing for this long is ended. A feed that goes on sending has no time limit. */
-const IDLE_TIMEOUT_MS = 30_000;
+/**
+ * While Tiba waits for it, a feed must complete a line within this time, or it is disconnected. A feed that keeps this
+ * pace has no time limit.
+ */
+const LINE_TIMEOUT_MS = 30_000;
+const NEWLINE = 0x0a;
+/** How long the rest of a feed that failed is read. */
+const DISCARD_TIMEOUT_MS = 60_000;
 
 const NDJSON = 'application/x-ndjson';
 
@@ -19,7 +26,7 @@ export function receiveFeed(
   app: FastifyInstance,
   authorize: Authorize,
   feed: Feed,
-  idleTimeoutMs = IDLE_TIMEOUT_MS,
+  lineTimeoutMs: number = LINE_TIMEOUT_MS,
 ): void {
   app.addContentTypeParser(NDJSON, (_request, payload, done) => {
     done(null, payload);
@@ -31,8 +38,8 @@ export function receiveFeed(
     const run = feed.open(callerOf(request).client.clientId);
     try {
       if (request.headers['content-type']?.toLowerCase().startsWith(NDJSON) === true) {
-        const lines = request.raw.iterator({ destroyOnReturn: false });
-        await Promise.race([run.readNdjson(lines), rejectWhenIdle(request, idleTimeoutMs, run.report)]);
+        app.pacedRequests.add(request.raw);
+        await run.readNdjson(readAtPace(request.raw, lineTimeoutMs));
       } else if (request.body === undefined) {
         throw new ApiError('INVALID_FORMAT', {
           message: `Invalid format: the body is empty; send JSON, or ${NDJSON} for many updates`,
@@ -41,9 +48,14 @@ export function receiveFeed(
         await run.readJson(request.body);
       }
     } catch (error) {
-      // Many clients read the answer only after they have sent everything, so the rest of the body is read and
-      // discarded.
-      request.raw.resume();
+      discardRest(request.raw);
+      if (error instanceof ApiError && error.code === 'REQUEST_TIMEOUT') {
+        const message =
+          `The feed completed no line for ${lineTimeoutMs / 1000} s (stored so far: ${counts(run.report)}): ` +
+          'send the whole feed again, nothing is applied twice';
+        // The core may still read, so it is answered. The connection closes with the answer, and ends the reading.
+        throw new ApiError(error.code, { message, headers: { connection: 'close' } });
+      }
       if (!(error instanceof DatabaseUnavailable)) throw error;
       throw unavailable(
         `The database cannot take the rest now (stored so far: ${counts(run.report)}): send the whole feed again, ` +
@@ -57,16 +69,26 @@ export function receiveFeed(
   });
 }
 
-/** The core may still read, so it is answered. The connection closes with the answer, and ends the reading. */
-function rejectWhenIdle({ raw }: FastifyRequest, idleTimeoutMs: number, report: FeedReport): Promise<never> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  raw.setTimeout(idleTimeoutMs, () => {
-    const message =
-      `The feed sent nothing for ${idleTimeoutMs / 1000} s (stored so far: ${counts(report)}): ` +
-      'send the whole feed again, nothing is applied twice';
-    reject(new ApiError('REQUEST_TIMEOUT', { message, headers: { connection: 'close' } }));
-  });
-  return promise;
+/** The body's chunks. The time that Tiba needs to store them does not count. @throws ApiError REQUEST_TIMEOUT */
+async function* readAtPace(body: IncomingMessage, lineTimeoutMs: number): AsyncGenerator<Buffer> {
+  const chunks: AsyncIterator<Buffer> = body.iterator({ destroyOnReturn: false });
+  let leftMs = lineTimeoutMs;
+  for (;;) {
+    const waitingSinceMs = performance.now();
+    const tooSlow = Promise.withResolvers<never>();
+    const timer = setTimeout(() => tooSlow.reject(new ApiError('REQUEST_TIMEOUT')), leftMs);
+    const next = await Promise.race([chunks.next(), tooSlow.promise]).finally(() => clearTimeout(timer));
+    if (next.done === true) return;
+    leftMs = next.value.includes(NEWLINE) ? lineTimeoutMs : leftMs - (performance.now() - waitingSinceMs);
+    yield next.value;
+  }
+}
+
+/** Many clients read the answer only after they have sent everything, so the rest is read and discarded. */
+function discardRest(body: IncomingMessage): void {
+  const timer = setTimeout(() => body.destroy(), DISCARD_TIMEOUT_MS);
+  body.once('close', () => clearTimeout(timer));
+  body.resume();
 }
 
 const counts = ({ inserted, advanced, unchanged, conflicts, rejected }: FeedReport): string =>

@@ -19,12 +19,10 @@ import { listRails } from './rails.ts';
 import { listTransactions } from './transactions.ts';
 
 export interface OperatorServerDependencies {
-  readonly listener: Omit<ListenerOptions, 'name' | 'requestTimeoutMs'>;
+  readonly listener: Omit<ListenerOptions, 'name'>;
   readonly authorize: Authorize;
   readonly database: Database;
   readonly feed: Feed;
-  /** Undefined for the default. */
-  readonly feedIdleTimeoutMs: number | undefined;
   readonly inquiries: Pick<AccountInquiries, 'snapshot'>;
   readonly banks: BankDirectory;
   readonly hashAccount: HashAccount;
@@ -42,10 +40,10 @@ export type OperatorRoutes = (server: FastifyInstance, authorize: Authorize) => 
  */
 export function createOperatorServer(dependencies: OperatorServerDependencies): FastifyInstance {
   const { listener, authorize, database } = dependencies;
-  const app = createServer({ ...listener, name: 'operator', requestTimeoutMs: 0 });
+  const app = createServer({ ...listener, name: 'operator' });
   const answerOtherMethods = collectMethods(app);
   readJsonBodies(app);
-  receiveFeed(app, authorize, dependencies.feed, dependencies.feedIdleTimeoutMs);
+  receiveFeed(app, authorize, dependencies.feed, listener.slowPeers?.feedLineMs);
   listCallbackEndpoints(app, authorize, database);
   listTransactions(app, authorize, database);
   listAccountValidations(app, authorize, database);

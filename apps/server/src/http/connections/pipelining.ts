@@ -1,0 +1,202 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+/**
+ * Bounds what a connection may have unanswered. node:http parses every request in a chunk of up to 64 KiB at once, some
+ * 2,000 of them, and builds a request and a response for each: 50 connections that pipeline fill 1 GB in seconds. Here
+ * the parser stops in the middle of the chunk once `QUEUED_MAX` responses wait behind the first one, and continues as
+ * they are sent. A client that pipelines is answered in order, however many requests it sends.
+ *
+ * A connection that does not pipeline costs one comparison per request (`response.socket`), and keeps the fast path in
+ * which the parser reads from the socket without JavaScript between them. On a connection that does, this relies on
+ * three members of node:http that are not documented: `socket.parser`, `parser.onIncoming`, and its listener for
+ * 'data'. test/contract/pipelining.test.ts fails where a version of Node changes them.
+ */
+export interface Pipelining {
+  /** Counts a response that has to wait for an earlier one of its connection (`response.socket` is null). */
+  queue(socket: Socket, response: ServerResponse): void;
+  /** Whether the connection's parser was stopped, so that `error` (of 'clientError') is no error of the client. */
+  isStopped(error: Error, socket: Socket): boolean;
+}
+
+/** Node's documentation of 'clientError'. */
+interface ParserError extends Error {
+  readonly code?: string;
+  readonly rawPacket?: Buffer;
+  readonly bytesParsed?: number;
+}
+
+/** Responses that may wait behind the one being sent. Few, because each of 500 connections may have them. */
+const QUEUED_MAX = 3;
+/** Of llhttp: returned by a callback of the parser, it stops the parser there. */
+const HPE_PAUSED = 21;
+/**
+ * How long requests that waited may be parsed and dispatched before new bytes are read from any socket. Without this
+ * limit, connections that pipeline would delay every other client by the time of all their requests.
+ */
+const TURN_MS = 5;
+
+interface HttpSocket extends Socket {
+  readonly parser: {
+    onIncoming: (request: IncomingMessage & { readonly upgrade: boolean }, keepAlive: boolean) => number;
+    resume(): void;
+  } | null;
+}
+
+interface PipeliningConnection {
+  readonly socket: HttpSocket;
+  queued: number;
+  /** Bytes that were received and not parsed yet. */
+  readonly held: Buffer[];
+  /** node:http's own reader of a chunk. Null until the parser was stopped for the first time. */
+  parse: ((chunk: Buffer) => void) | null;
+  /** Whether node:http wants more bytes: it pauses the socket while the body of a request is read too slowly. */
+  wanted: boolean;
+  isParsing: boolean;
+  /** For its turn. */
+  isWaiting: boolean;
+}
+
+export function createPipelining(): Pipelining {
+  const connections = new WeakMap<Socket, PipeliningConnection>();
+  const turns = createTurns();
+
+  function open(socket: HttpSocket): PipeliningConnection {
+    const connection = { socket, queued: 0, held: [], parse: null, wanted: true, isParsing: false, isWaiting: false };
+    connections.set(socket, connection);
+    stopParserWhenFull(connection);
+    return connection;
+  }
+
+  return {
+    queue(socket, response) {
+      const connection = connections.get(socket) ?? open(socket as HttpSocket);
+      connection.queued += 1;
+      response.once('close', () => {
+        connection.queued -= 1;
+        turns.wake(connection);
+      });
+    },
+    isStopped(error, socket) {
+      const { code, rawPacket, bytesParsed }: ParserError = error;
+      const connection = connections.get(socket);
+      if (connection === undefined) return false;
+      // The client sent its request in time. This process is not reading it yet.
+      if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return connection.held.length > 0;
+      if (code !== 'HPE_PAUSED' || rawPacket === undefined) return false;
+      connection.held.unshift(rawPacket.subarray(bytesParsed));
+      connection.socket.parser?.resume();
+      if (connection.parse === null) takeOverReading(connection, () => turns.wake(connection));
+      turns.wake(connection);
+      return true;
+    },
+  };
+}
+
+function stopParserWhenFull(connection: PipeliningConnection): void {
+  const { parser } = connection.socket;
+  if (parser === null) return;
+  const dispatch = parser.onIncoming;
+  parser.onIncoming = (request, keepAlive) => {
+    const result = dispatch(request, keepAlive);
+    return result === 0 && !request.upgrade && connection.queued >= QUEUED_MAX ? HPE_PAUSED : result;
+  };
+}
+
+/**
+ * From here on the socket's bytes pass through `held`. node:http pauses and resumes the socket for its own reasons, for
+ * example with the end of each request, so both are caught: the socket is read only when nothing is held.
+ */
+function takeOverReading(connection: PipeliningConnection, wake: () => void): void {
+  const { socket, held } = connection;
+  const pause = socket.pause.bind(socket);
+  const resume = socket.resume.bind(socket);
+  const [parse] = socket.listeners('data');
+  const [stopReading] = socket.listeners('pause');
+  const [startReading] = socket.listeners('resume');
+  connection.parse = parse as (chunk: Buffer) => void;
+  // Added before the other one is removed: node:http stops reading by itself when it sees a listener for 'data'.
+  socket.on('data', (chunk: Buffer) => {
+    if (socket.parser === null) return;
+    held.push(chunk);
+    pause();
+    wake();
+  });
+  socket.off('data', connection.parse);
+  // It has removed these, which keep a paused socket from reading one more chunk.
+  socket.on('pause', stopReading as () => void);
+  socket.on('resume', startReading as () => void);
+  socket.pause = () => {
+    connection.wanted = false;
+    return pause();
+  };
+  socket.resume = () => {
+    connection.wanted = true;
+    if (mayRead(connection) || socket.parser === null) resume();
+    else wake();
+    return socket;
+  };
+  pause();
+}
+
+/**
+ * The parser is gone when the connection has closed, and after CONNECT. By then another connection may use it, so that
+ * nothing may be parsed any more; what still arrives is discarded.
+ */
+const hasCapacity = ({ socket, queued, wanted }: PipeliningConnection): boolean =>
+  wanted && queued < QUEUED_MAX && socket.parser !== null;
+
+/** At most one chunk is held, and none is read while the last one is being parsed: its rest will be held. */
+const mayRead = (connection: PipeliningConnection): boolean =>
+  connection.held.length === 0 && !connection.isParsing && hasCapacity(connection);
+
+/** Connections whose held bytes are parsed in turn, one chunk at a time, between the reads of all other connections. */
+function createTurns() {
+  let waiting: PipeliningConnection[] = [];
+  let isScheduled = false;
+
+  function wake(connection: PipeliningConnection): void {
+    if (connection.isWaiting || connection.parse === null) return;
+    connection.isWaiting = true;
+    waiting.push(connection);
+    schedule();
+  }
+
+  function schedule(): void {
+    if (isScheduled) return;
+    isScheduled = true;
+    setImmediate(run);
+  }
+
+  function run(): void {
+    isScheduled = false;
+    const endMs = performance.now() + TURN_MS;
+    const connections = waiting;
+    waiting = [];
+    let done = 0;
+    for (const connection of connections) {
+      if (performance.now() > endMs) break;
+      done += 1;
+      connection.isWaiting = false;
+      parseNext(connection);
+      if (connection.held.length > 0 && hasCapacity(connection)) wake(connection);
+    }
+    // Before those that were just woken: they have had their turn.
+    waiting = [...connections.slice(done), ...waiting];
+    if (waiting.length > 0) schedule();
+  }
+
+  return { wake };
+}
+
+function parseNext(connection: PipeliningConnection): void {
+  const { socket, held, parse } = connection;
+  if (!hasCapacity(connection)) return;
+  const chunk = held.shift();
+  if (chunk !== undefined) {
+    connection.isParsing = true;
+    parse?.(chunk);
+    connection.isParsing = false;
+  }
+  if (mayRead(connection)) socket.resume();
+}

@@ -1,0 +1,49 @@
+import { getHeapStatistics } from 'node:v8';
+import type { Log } from '../observability/log.ts';
+
+/** Says when this process should reject requests, so that those it has can be answered. */
+export interface LoadMonitor {
+  isOverloaded(): boolean;
+  close(): void;
+}
+
+export interface LoadMonitorOptions {
+  /** The event loop may be late by this much. 0: not checked. */
+  readonly eventLoopDelayMaxMs: number;
+  readonly log: Pick<Log, 'warn' | 'info'>;
+}
+
+const SAMPLE_INTERVAL_MS = 100;
+/**
+ * Of the heap that V8 may use (--max-old-space-size). Beyond it, V8 soon does nothing but collect garbage, and then
+ * ends the process. The heap of a process that is not short of memory stays far below.
+ */
+const HEAP_SHARE_MAX = 0.9;
+/** One warning for an overload that comes and goes. */
+const CALM_MS = 10_000;
+
+/** Samples the event loop and the heap ten times a second; asking costs a request one comparison. */
+export function createLoadMonitor({ eventLoopDelayMaxMs, log }: LoadMonitorOptions): LoadMonitor {
+  let overloaded = false;
+  let lastOverloadedMs = Number.NEGATIVE_INFINITY;
+  let dueMs = performance.now() + SAMPLE_INTERVAL_MS;
+
+  const timer = setInterval(() => {
+    const nowMs = performance.now();
+    const delayMs = nowMs - dueMs;
+    dueMs = nowMs + SAMPLE_INTERVAL_MS;
+    const { used_heap_size: usedBytes, heap_size_limit: limitBytes } = getHeapStatistics();
+    const heapShare = usedBytes / limitBytes;
+    overloaded = (eventLoopDelayMaxMs > 0 && delayMs > eventLoopDelayMaxMs) || heapShare > HEAP_SHARE_MAX;
+    if (!overloaded) return;
+    if (nowMs - lastOverloadedMs > CALM_MS) {
+      log.warn(
+        { eventLoopDelayMs: Math.round(delayMs), heapShare: Math.round(heapShare * 100) / 100 },
+        'overloaded; rejecting requests with 503 until the event loop and the heap recover',
+      );
+    }
+    lastOverloadedMs = nowMs;
+  }, SAMPLE_INTERVAL_MS).unref();
+
+  return { isOverloaded: () => overloaded, close: () => clearInterval(timer) };
+}
