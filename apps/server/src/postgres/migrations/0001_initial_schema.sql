@@ -274,7 +274,7 @@ create table tiba.bank_availability (
   status text not null,
   -- Grows by one with each notice about the bank.
   version integer not null default 1,
-  -- When the status was observed. An older observation does not change it.
+  -- When the status was found. What was found earlier does not change it.
   since timestamptz not null,
   -- Clients are notified in the order of client_id, in batches; this is the last one that was. null when all were.
   notified_up_to_client_id text collate "C" default '',
@@ -349,9 +349,11 @@ create table tiba.account_validation_rows (
   constraint account_validation_rows_sequence_when_done check ((state = 'done') = (sequence is not null)),
   constraint account_validation_rows_result_when_done check ((state = 'done') = (result is not null))
 );
-create unique index account_validation_rows_sequence on tiba.account_validation_rows (client_id, validation_id, sequence)
+create unique index account_validation_rows_sequence
+  on tiba.account_validation_rows (client_id, validation_id, sequence)
   where sequence is not null;
 -- Claims read the waiting rows of one job at one bank.
-create index account_validation_rows_waiting on tiba.account_validation_rows (client_id, validation_id, bic, row_number)
+create index account_validation_rows_waiting
+  on tiba.account_validation_rows (client_id, validation_id, bic, row_number)
   where state = 'waiting';
 create index account_validation_rows_in_flight on tiba.account_validation_rows (claimed_at) where state = 'in_flight';
