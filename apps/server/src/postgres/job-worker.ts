@@ -107,8 +107,8 @@ function endReleasedQuietly(events: WorkerEvents): void {
 /** Only warnings and errors: graphile-worker's lines about single jobs would be as many as requests. */
 function loggerTo(log: Log): Logger {
   return new Logger(() => (severity, detail) => {
-    if (severity === 'error') log.error({ detail }, 'graphile-worker reported a problem');
-    else if (severity === 'warning') log.warn({ detail }, 'graphile-worker reported a problem');
+    // A warning in both cases: its errors are mostly a PostgreSQL that is away, and it retries by itself.
+    if (severity === 'error' || severity === 'warning') log.warn({ detail }, 'graphile-worker reported a problem');
   });
 }
 

@@ -73,14 +73,22 @@ export function receiveFeed(
 async function* readAtPace(body: IncomingMessage, lineTimeoutMs: number): AsyncGenerator<Buffer> {
   const chunks: AsyncIterator<Buffer> = body.iterator({ destroyOnReturn: false });
   let leftMs = lineTimeoutMs;
-  for (;;) {
-    const waitingSinceMs = performance.now();
-    const tooSlow = Promise.withResolvers<never>();
-    const timer = setTimeout(() => tooSlow.reject(new ApiError('REQUEST_TIMEOUT')), leftMs);
-    const next = await Promise.race([chunks.next(), tooSlow.promise]).finally(() => clearTimeout(timer));
-    if (next.done === true) return;
-    leftMs = next.value.includes(NEWLINE) ? lineTimeoutMs : leftMs - (performance.now() - waitingSinceMs);
-    yield next.value;
+  let isWaiting = false;
+  try {
+    for (;;) {
+      const waitingSinceMs = performance.now();
+      const tooSlow = Promise.withResolvers<never>();
+      const timer = setTimeout(() => tooSlow.reject(new ApiError('REQUEST_TIMEOUT')), leftMs);
+      isWaiting = true;
+      const next = await Promise.race([chunks.next(), tooSlow.promise]).finally(() => clearTimeout(timer));
+      isWaiting = false;
+      if (next.done === true) return;
+      leftMs = next.value.includes(NEWLINE) ? lineTimeoutMs : leftMs - (performance.now() - waitingSinceMs);
+      yield next.value;
+    }
+  } finally {
+    // An iterator that is not ended keeps the body from being discarded. One that waits for a chunk cannot be ended.
+    if (!isWaiting) await chunks.return?.();
   }
 }
 
