@@ -94,7 +94,8 @@ async function* readAtPace(body: IncomingMessage, lineTimeoutMs: number): AsyncG
 
 /** Many clients read the answer only after they have sent everything, so the rest is read and discarded. */
 function discardRest(body: IncomingMessage): void {
-  const timer = setTimeout(() => body.destroy(), DISCARD_TIMEOUT_MS);
+  // Not a reason to stay alive: a process that stops closes its connections itself.
+  const timer = setTimeout(() => body.destroy(), DISCARD_TIMEOUT_MS).unref();
   body.once('close', () => clearTimeout(timer));
   body.resume();
 }
