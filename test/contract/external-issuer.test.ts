@@ -4,8 +4,10 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, suite, test } from 'node:test';
 import { exportJWK, generateKeyPair } from 'jose';
+import { eventually } from '../support/eventually.ts';
 import { type Answer, startTestService, type TestService } from '../support/service.ts';
 import { assertError } from './assertions.ts';
+import { openRawConnection, rawRequest } from './raw-connection.ts';
 import { type Signer, signToken, validClaims } from './tokens.ts';
 
 /** docs/contract.md 5.1: an external issuer, configured by its JWKS, in place of the built-in one. */
@@ -13,8 +15,9 @@ import { type Signer, signToken, validClaims } from './tokens.ts';
 const ISSUER = 'https://login.example';
 const AUDIENCE = 'https://api.example';
 
-/** The answer of the issuer's JWKS address. */
+/** The answer of the issuer's JWKS address, sent once `held` has resolved. */
 let published: { status: number; body: string };
+let held: Promise<void> = Promise.resolve();
 let issuer: Server;
 let signer: Signer;
 
@@ -24,7 +27,9 @@ before(async () => {
   published = { status: 200, body: JSON.stringify({ keys: [jwk] }) };
   signer = { key: privateKey, header: { alg: 'ES256', typ: 'at+jwt', kid: 'one' } };
   issuer = createServer((_request, response) => {
-    response.writeHead(published.status, { 'content-type': 'application/json' }).end(published.body);
+    void held.then(() =>
+      response.writeHead(published.status, { 'content-type': 'application/json' }).end(published.body),
+    );
   }).listen(0, '127.0.0.1');
   await once(issuer, 'listening');
 });
@@ -103,6 +108,32 @@ suite('tokens of an external issuer', () => {
       assertError(await service.get(path), 'NOT_FOUND');
     }
   });
+});
+
+test('regression: a body that ended while its token was being verified was neither rejected nor logged', async () => {
+  const service = await startService();
+  const release = Promise.withResolvers<void>();
+  held = release.promise;
+  try {
+    const connection = await openRawConnection(service.url);
+    const asked = once(issuer, 'request');
+    const authorization = `Bearer ${await signToken(claims(), signer)}`;
+    const headers = { authorization, 'content-type': 'application/json', 'content-length': '9' };
+    connection.send(rawRequest('POST', '/api/v1/check-account', { headers }));
+    connection.send('{');
+    await asked;
+    connection.endSending();
+    await connection.closed;
+    release.resolve();
+    await eventually('the request is logged', () =>
+      service.logged.some(({ errorCode, reason }) => errorCode === 'REQUEST_TIMEOUT' && reason !== undefined),
+    );
+    assert.equal(service.logged.filter(({ route }) => route !== undefined).length, 1, 'one request, one line');
+  } finally {
+    release.resolve();
+    held = Promise.resolve();
+    await service.close();
+  }
 });
 
 suite('an issuer whose key set cannot be read', () => {

@@ -11,6 +11,8 @@ export interface RawConnection {
   readAny(): Promise<Answer | null>;
   /** Resolves when the service has closed the connection. */
   readonly closed: Promise<void>;
+  /** Says that nothing more will be sent. Answers can still be read. */
+  endSending(): void;
   end(): void;
 }
 
@@ -54,6 +56,7 @@ export async function openRawConnection(url: string): Promise<RawConnection> {
   return {
     closed,
     send: (bytes) => void socket.write(bytes),
+    endSending: () => socket.end(),
     end: () => socket.destroy(),
     readAny: () => readAny(),
     async read(kind) {

@@ -102,7 +102,9 @@ export function answerMalformed(
   logMalformed: LogMalformed,
 ): void {
   const inBody = latest !== undefined && !latest.req.complete;
-  if (error.code === 'ECONNRESET' || !socket.writable || (inBody && latest.headersSent)) {
+  // A request that loses its connection before its body has arrived is rejected, and logged, by itself (`cutOff`).
+  const isCutOff = error.code === 'ECONNRESET' || (inBody && error.code === 'HPE_INVALID_EOF_STATE');
+  if (isCutOff || !socket.writable || (inBody && latest.headersSent)) {
     socket.destroy();
     return;
   }

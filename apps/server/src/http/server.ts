@@ -20,6 +20,7 @@ import {
   isDecodable,
   type ListenerName,
   notFound,
+  rejectCutOff,
   sendContinue,
 } from './request-checks.ts';
 
@@ -205,8 +206,8 @@ function addHooks(
       done(load.isOverloaded() && !isExempt ? overloaded() : undefined);
     };
     const mayHaveBody = route.method !== 'GET' && route.method !== 'HEAD';
-    const bodyChecks = name === 'public' ? [ignoreMissingBody, sendContinue] : [sendContinue];
-    const last = mayHaveBody ? bodyChecks : [];
+    const bodyChecks = name === 'public' ? [ignoreMissingBody] : [];
+    const last = mayHaveBody ? [...bodyChecks, rejectCutOff, sendContinue] : [];
     route.onRequest = [begin, ...[route.onRequest ?? []].flat(), ...last];
   });
 
