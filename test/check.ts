@@ -38,6 +38,9 @@ try {
       `--test-concurrency=${availableParallelism()}`,
       `--test-timeout=${ONE_TEST_MS_MAX}`,
       '--test-reporter=spec',
+      '--test-reporter-destination=stdout',
+      '--test-reporter=./test/slowest-files.ts',
+      '--test-reporter-destination=stdout',
       ...files,
     ],
     {
