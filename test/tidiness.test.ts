@@ -32,7 +32,7 @@ const LONG_FUNCTIONS: readonly { readonly file: string; readonly beginning: stri
 
 suite(`no function is longer than ${FUNCTION_LINES_MAX} lines`, () => {
   test('holds, but for those that are excused with a reason', () => {
-    const found = findLongFunctions(['apps', 'bench', 'test']);
+    const found = findLongFunctions(['apps', 'bench', 'campaign', 'test']);
     const isExcused = (file: string, beginning: string): boolean =>
       LONG_FUNCTIONS.some((excused) => excused.file === file && beginning.startsWith(excused.beginning));
     assert.deepEqual(

@@ -1,7 +1,8 @@
 import path from 'node:path';
 import { type Repository, type Rule, select, textOf } from './repository.ts';
 
-const code = (repository: Repository): string[] => select(repository, ['apps/', 'bench/', 'test/'], ['.ts']);
+const code = (repository: Repository): string[] =>
+  select(repository, ['apps/', 'bench/', 'campaign/', 'test/'], ['.ts']);
 
 const FILE_LINES_MAX = 400;
 
@@ -106,7 +107,7 @@ const sectionsExist: Rule = {
     const sections = new Set(
       [...textOf(repository, 'docs/contract.md').matchAll(/^#{2,3} (\d(?:\.\d)?)\b/gm)].map(([, section]) => section),
     );
-    return select(repository, ['apps/', 'test/', 'docs/', 'bench/'], ['.ts', '.sql', '.md'])
+    return select(repository, ['apps/', 'test/', 'docs/', 'bench/', 'campaign/'], ['.ts', '.sql', '.md'])
       .filter((file) => !file.startsWith('test/tidiness/'))
       .flatMap((file) =>
         [...textOf(repository, file).matchAll(/docs\/contract\.md,? (?:sections? )?(\d+(?:\.\d+)?)/g)]

@@ -1,0 +1,62 @@
+import { inspect } from 'node:util';
+import { type Options, OptionsError, readOptions } from './options.ts';
+import type { Part, Verdict } from './part.ts';
+import { random } from './random.ts';
+
+/**
+ * `npm run campaign`: makes trouble for a real service for as long as the user says, and judges what it did
+ * (CONTRIBUTING.md). The exit code is 1 when something is wrong.
+ */
+
+/** Every part by its name on the command line. */
+const PARTS: Readonly<Record<string, Part>> = { random };
+
+const USAGE = `npm run campaign -- [part] [options]
+  part                one of: ${Object.keys(PARTS).join(', ')} (random)
+  --hours <number>    how long, in hours, such as 0.5
+  --seconds <number>  how long, in seconds (60)
+  --seed <number>     replays what this seed plans
+`;
+
+/** As a shell reports a process that Ctrl-C ended. */
+const INTERRUPTED = 130;
+
+const print = (line: string): void => void process.stdout.write(`${line}\n`);
+
+async function main(): Promise<number> {
+  try {
+    const options = readOptions(process.argv.slice(2), Object.keys(PARTS));
+    if (options === null) {
+      print(USAGE);
+      return 0;
+    }
+    return await run(options);
+  } catch (error) {
+    print(error instanceof OptionsError ? `${error.message}\n\n${USAGE}` : `the campaign failed: ${inspect(error)}`);
+    return 1;
+  }
+}
+
+async function run({ part: name, ...options }: Options): Promise<number> {
+  const part = PARTS[name];
+  if (part === undefined) throw new OptionsError(`there is no part ${name}`);
+  const stopping = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopping.abort());
+  print(`campaign ${name}: ${options.seconds} s, seed ${options.seed}`);
+  const verdict = await part({ ...options, signal: stopping.signal, print });
+  report(name, verdict);
+  if (verdict.findings.length > 0) return 1;
+  return stopping.signal.aborted ? INTERRUPTED : 0;
+}
+
+function report(name: string, { findings, figures }: Verdict): void {
+  print('');
+  for (const [figure, value] of Object.entries(figures)) print(`${figure.padEnd(32)} ${value.toLocaleString('en')}`);
+  print(`${'findings'.padEnd(32)} ${findings.length}`);
+  for (const { what, seed } of findings) {
+    print(`\nWRONG: ${what}`);
+    print(`replay: npm run campaign -- ${name} --seed ${seed}`);
+  }
+}
+
+process.exitCode = await main();
