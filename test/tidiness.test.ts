@@ -6,6 +6,7 @@ import { suite, test } from 'node:test';
 import { ARCHITECTURE_RULES } from './tidiness/architecture-rules.ts';
 import { FORM_RULES } from './tidiness/form-rules.ts';
 import { FUNCTION_LINES_MAX, findLongFunctions } from './tidiness/function-length.ts';
+import { guaranteesAreHeld } from './tidiness/guarantees-rule.ts';
 import { LANGUAGE_RULES } from './tidiness/language-rules.ts';
 import { readRepository, withFiles } from './tidiness/repository.ts';
 
@@ -13,7 +14,7 @@ import { readRepository, withFiles } from './tidiness/repository.ts';
 
 const repository = readRepository();
 
-for (const { name, check, planted } of [...ARCHITECTURE_RULES, ...LANGUAGE_RULES, ...FORM_RULES]) {
+for (const { name, check, planted } of [...ARCHITECTURE_RULES, ...LANGUAGE_RULES, ...FORM_RULES, guaranteesAreHeld]) {
   suite(name, () => {
     const violations = check(repository);
     test('holds', () => assert.deepEqual(violations, []));
