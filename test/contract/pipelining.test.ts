@@ -46,8 +46,8 @@ async function answeredCount(route: string): Promise<number> {
   return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
 }
 
-/** One being answered, those that wait behind it, and the one at which the parser stops. */
-const UNANSWERED_MAX = 5;
+/** Responses that wait behind the first one. */
+const QUEUED_MAX = 2;
 
 suite('a client that pipelines 1,000 requests is answered in order', () => {
   test('status checks of different transactions', async () => {
@@ -123,7 +123,7 @@ suite('a connection has few requests unanswered, however many it pipelines', () 
       const others = Array.from({ length: 500 }, () => rawRequest('GET', route));
       connection.send(Buffer.concat([waits, ...others]));
       await eventually('the first request waits', () => service.app.longPollCount() > 0);
-      assert.ok((await answeredCount(route)) - before <= UNANSWERED_MAX, 'more were read and answered');
+      assert.ok((await answeredCount(route)) - before <= QUEUED_MAX, 'more were read and answered');
       await service.feed(transaction(0, { status: 'SUCCESS' }));
       assertSuccess((await connection.read()) as Answer);
       for (const _ of others) assertError((await connection.read()) as Answer, 'UNAUTHORIZED');
@@ -153,7 +153,7 @@ suite('a connection has few requests unanswered, however many it pipelines', () 
         );
         return rowCount !== 0;
       });
-      assert.ok((await answeredCount('/livez')) - before <= UNANSWERED_MAX, 'more were read and answered');
+      assert.ok((await answeredCount('/livez')) - before <= QUEUED_MAX, 'more were read and answered');
       await rival.query('commit');
       assertSuccess((await connection.read()) as Answer);
       for (const _ of others) assert.equal((await connection.read())?.status, 200);
