@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { deleteEndedValidations } from '../../apps/server/src/postgres/account-validations.ts';
+import { PROTECTION } from '../../apps/server/src/rails/resilience/settings.ts';
 import { active, NOT_FOUND, scriptedRail } from '../rails/resilience/scripted-rail.ts';
 import { answer, answerActive, type BankAnswer, startScriptedBank } from '../rails/scripted-bank.ts';
 import { createTestDatabase } from '../support/database.ts';
@@ -23,6 +24,7 @@ interface BankContext {
 async function startWithBank(
   context: TestContext,
   quota: { perSecond: number | null; perDay: number | null },
+  protection = PROTECTION,
 ): Promise<BankContext> {
   const behavior = { answer: answerActive };
   const bank = await startScriptedBank({ inquiry: (request, response) => behavior.answer(request, response) });
@@ -31,7 +33,7 @@ async function startWithBank(
   const limits = { ...quota, concurrencyMax: null, isShared: false };
   const service = await startTestService({
     rails: [rail],
-    inquiries: { limitsByRail: new Map([[rail.name, limits]]) },
+    inquiries: { limitsByRail: new Map([[rail.name, limits]]), protection },
   });
   context.after(() => service.close());
   return Object.assign(behavior, { service, jobs: jobsOf(service), inquiries: () => bank.inquiries.length });
@@ -39,10 +41,10 @@ async function startWithBank(
 
 const NO_QUOTA = { perSecond: null, perDay: null };
 /** Far enough apart not to be sequential numbers. */
-const rowsOf = (count: number) =>
+const rowsOf = (count: number, first = 3_000_000_000) =>
   Array.from({ length: count }, (_, row) => ({
     bank_code: 'BCA',
-    account_number: String(3_000_000_000 + row * 7_919),
+    account_number: String(first + row * 7_919),
   }));
 
 const unavailable: BankAnswer = (_request, response) =>
@@ -64,6 +66,20 @@ test('the rows of a bank that is down are shown as waiting, and are checked when
   const job = await bank.jobs.untilEnded(id);
   assert.equal((job.counts['active'] ?? 0) + (job.counts['no_verdict'] ?? 0), 200);
   assert.ok((job.counts['active'] ?? 0) > 150);
+});
+
+test('rows over which a bank fails pause the job of their client, and no other job', async (context) => {
+  const breaker = { ...PROTECTION.breaker, consecutiveFailuresMax: 3, openMinMs: 200, openMaxMs: 400 };
+  const bank = await startWithBank(context, NO_QUOTA, { ...PROTECTION, breaker });
+  bank.answer = (request, response) => (request.body.includes('"99') ? unavailable : answerActive)(request, response);
+  const { service, jobs } = bank;
+  const ofBeta = jobsOf(service, service.beta);
+  const failing = await jobs.create(rowsOf(20, 9_900_000_000));
+  const working = await ofBeta.create(rowsOf(60));
+  assert.equal((await ofBeta.untilEnded(working)).counts['active'], 60);
+  assert.equal((await jobs.untilEnded(failing)).counts['no_verdict'], 20);
+  const paused = service.logged.filter(({ msg }) => /of one client to this bank are paused/.test(String(msg)));
+  assert.deepEqual([...new Set(paused.map(({ clientId }) => clientId))], ['alpha']);
 });
 
 test("a job leaves capacity: a check rejected for the bank's quota succeeds when it is repeated", async (context) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { BreakerOutcome } from '../../../apps/server/src/rails/resilience/breaker-outcomes.ts';
 import {
-  type BreakerOutcome,
   type BreakerState,
   type CircuitBreaker,
   createCircuitBreaker,
@@ -15,20 +15,26 @@ const { consecutiveFailuresMax, openMinMs, openMaxMs, consecutiveThrottledMax, t
 /** A breaker with a clock that the test advances. */
 function testBreaker() {
   const changes: BreakerState[] = [];
-  const breaker = createCircuitBreaker(SETTINGS, (state) => changes.push(state));
+  const suspended: [string, number][] = [];
+  const breaker = createCircuitBreaker(SETTINGS, {
+    onState: (state) => changes.push(state),
+    onSuspended: (clientId, ms) => suspended.push([clientId, ms]),
+  });
   let nowMs = 4_711.5;
-  const record = (outcome: BreakerOutcome, times = 1): void => {
+  const recordOf = (clientId: string, outcome: BreakerOutcome, times = 1): void => {
     for (let time = 0; time < times; time += 1) {
-      assert.equal(breaker.waitMs(nowMs), 0, 'an inquiry may be sent');
-      breaker.end(breaker.begin(), outcome, nowMs);
+      assert.equal(breaker.waitMs(clientId, nowMs), 0, 'an inquiry may be sent');
+      breaker.end(breaker.begin(), outcome, clientId, nowMs);
     }
   };
   return {
     breaker,
     changes,
-    record,
+    suspended,
+    record: (outcome: BreakerOutcome, times?: number) => recordOf('alpha', outcome, times),
+    recordOf,
     advance: (ms: number) => (nowMs += ms),
-    waitMs: () => breaker.waitMs(nowMs),
+    waitMs: (clientId: string | null = 'alpha') => breaker.waitMs(clientId, nowMs),
     now: () => nowMs,
   };
 }
@@ -85,7 +91,7 @@ describe('a circuit breaker', () => {
     assert.equal(waitMs(), 0);
     assert.equal(breaker.begin(), true, 'it is the probe');
     assert.ok(waitMs() > 0, 'the only one');
-    breaker.end(true, 'success', now());
+    breaker.end(true, 'success', 'alpha', now());
     assert.equal(waitMs(), 0);
     assert.equal(breaker.begin(), false);
     assert.deepEqual(changes, ['open', 'half_open', 'closed']);
@@ -112,8 +118,8 @@ describe('a circuit breaker', () => {
     const early = [breaker.begin(), breaker.begin()];
     record('failure', consecutiveFailuresMax);
     advance(1_000);
-    for (const isProbe of early) breaker.end(isProbe, 'success', now());
-    for (const isProbe of early) breaker.end(isProbe, 'failure', now());
+    for (const isProbe of early) breaker.end(isProbe, 'success', 'alpha', now());
+    for (const isProbe of early) breaker.end(isProbe, 'failure', 'alpha', now());
     assert.equal(waitMs(), openMinMs - 1_000);
     assert.deepEqual(changes, ['open']);
   });
@@ -149,29 +155,139 @@ describe('a circuit breaker', () => {
     for (let run = 0; run < 200; run += 1) {
       const { breaker, advance, now } = testBreaker();
       const failureRate = random();
-      const inFlight: boolean[] = [];
+      // A third of the runs has one client, and a null is an outcome that no client caused.
+      const clients = [['alpha'], ['alpha', 'beta'], ['alpha', 'beta', 'gamma', null]][run % 3] ?? [];
+      const inFlight: { isProbe: boolean; clientId: string | null }[] = [];
       for (let step = 0; step < 500; step += 1) {
         advance(random() * 800);
-        if (breaker.waitMs(now()) === 0 && random() < 0.6) {
+        const clientId = clients[Math.floor(random() * clients.length)] ?? null;
+        if (breaker.waitMs(clientId, now()) === 0 && random() < 0.6) {
           const before: BreakerState = breaker.state();
           const isProbe = breaker.begin();
           assert.equal(isProbe, before !== 'closed', 'an inquiry sent while the breaker is not closed is a probe');
-          inFlight.push(isProbe);
+          inFlight.push({ isProbe, clientId });
         } else if (inFlight.length > 0) {
-          const [isProbe = false] = inFlight.splice(Math.floor(random() * inFlight.length), 1);
+          const [{ isProbe, clientId: ended } = assert.fail()] = inFlight.splice(
+            Math.floor(random() * inFlight.length),
+            1,
+          );
           const outcome = random() < failureRate ? 'failure' : outcomes[Math.floor(random() * outcomes.length)];
-          breaker.end(isProbe, outcome ?? 'failure', now());
+          breaker.end(isProbe, outcome ?? 'failure', ended, now());
         }
-        assert.ok(inFlight.filter(Boolean).length <= 1, `two probes in run ${run}`);
-        assertNeverStuck(breaker, now());
+        assert.ok(inFlight.filter(({ isProbe }) => isProbe).length <= 1, `two probes in run ${run}`);
+        for (const each of clients) assertNeverStuck(breaker, each, now());
       }
     }
   });
 });
 
+describe('failures of one client', () => {
+  it('suspend only that client while another one is answered, twice as long each time', () => {
+    const { breaker, record, recordOf, waitMs, advance, changes, suspended } = testBreaker();
+    for (const expectedMs of [5_000, 10_000, 20_000]) {
+      recordOf('beta', 'success');
+      record('failure', consecutiveFailuresMax);
+      assert.deepEqual([waitMs('alpha'), waitMs('beta'), waitMs(null)], [expectedMs, 0, 0]);
+      assert.equal(breaker.state(), 'closed');
+      advance(expectedMs);
+    }
+    record('success');
+    recordOf('beta', 'success');
+    record('failure', consecutiveFailuresMax);
+    assert.deepEqual(
+      suspended,
+      [5_000, 10_000, 20_000, 5_000].map((ms) => ['alpha', ms]),
+    );
+    assert.deepEqual(changes, []);
+  });
+
+  it('suspend only that client when they make up half of all outcomes', () => {
+    const { recordOf, waitMs, changes, suspended } = testBreaker();
+    while (waitMs('alpha') === 0) {
+      recordOf('beta', 'success');
+      recordOf('alpha', 'failure');
+    }
+    // One failure of another client changes nothing.
+    recordOf('beta', 'failure');
+    assert.deepEqual(suspended, [['alpha', openMinMs]]);
+    assert.deepEqual([waitMs('beta'), changes], [0, []]);
+  });
+
+  it('open the breaker when no other client is answered, and another client is the probe at once', () => {
+    const { recordOf, record, waitMs, changes, suspended } = testBreaker();
+    record('failure', consecutiveFailuresMax);
+    assert.deepEqual([waitMs('alpha'), waitMs(null), waitMs('beta')], [openMinMs, openMinMs, 0]);
+    recordOf('beta', 'success');
+    assert.deepEqual([waitMs('alpha'), waitMs('beta')], [openMinMs, 0]);
+    assert.deepEqual(suspended, [['alpha', openMinMs]]);
+    assert.deepEqual(changes, ['open', 'half_open', 'closed']);
+  });
+
+  it('and one of another client, as the probe, keep the breaker open for all', () => {
+    const { recordOf, record, waitMs, suspended } = testBreaker();
+    record('failure', consecutiveFailuresMax);
+    recordOf('beta', 'failure');
+    assert.deepEqual([waitMs('alpha'), waitMs('beta'), waitMs('gamma')], [10_000, 10_000, 10_000]);
+    assert.deepEqual(suspended, []);
+  });
+
+  it('are no reason to suspend clients one after the other: the second one opens the breaker', () => {
+    const { recordOf, waitMs, changes } = testBreaker();
+    recordOf('beta', 'success');
+    recordOf('alpha', 'success');
+    recordOf('alpha', 'failure', consecutiveFailuresMax);
+    recordOf('beta', 'failure', consecutiveFailuresMax);
+    assert.deepEqual([waitMs(null), changes], [openMinMs, ['open']]);
+  });
+
+  it('do not make a suspended client the probe of a breaker that another client opened', () => {
+    const { recordOf, waitMs, changes } = testBreaker();
+    recordOf('beta', 'success');
+    recordOf('alpha', 'failure', consecutiveFailuresMax);
+    recordOf('beta', 'failure', consecutiveFailuresMax);
+    assert.deepEqual([waitMs('alpha'), waitMs('beta'), waitMs('gamma')], [openMinMs, openMinMs, 0]);
+    assert.deepEqual(changes, ['open']);
+  });
+
+  it('keep the breaker open for that client when the probe of another one is cancelled', () => {
+    const { recordOf, record, waitMs, advance } = testBreaker();
+    record('failure', consecutiveFailuresMax);
+    advance(1_000);
+    recordOf('beta', 'ignored');
+    assert.deepEqual([waitMs('alpha'), waitMs('beta')], [openMinMs - 1_000, 0]);
+  });
+
+  it('are forgotten after the longest open time: the next suspension is as short as the first', () => {
+    const { record, recordOf, advance, suspended } = testBreaker();
+    for (const pauseMs of [openMinMs, openMinMs + openMaxMs * 3, 0]) {
+      recordOf('beta', 'success');
+      record('failure', consecutiveFailuresMax);
+      advance(pauseMs);
+    }
+    assert.deepEqual(
+      suspended.map(([, ms]) => ms),
+      [openMinMs, openMinMs * 2, openMinMs],
+    );
+  });
+
+  it('do not delay the breaker when several clients fail', () => {
+    const { recordOf, waitMs, changes } = testBreaker();
+    for (const clientId of ['alpha', 'beta', 'gamma']) recordOf(clientId, 'success');
+    for (const clientId of ['alpha', 'beta', 'gamma', 'alpha', 'beta']) recordOf(clientId, 'failure');
+    assert.deepEqual([waitMs('gamma'), changes], [openMinMs, ['open']]);
+  });
+
+  it('do not suspend it when the connection fails, whatever accounts it checks', () => {
+    const { breaker, recordOf, now, changes, suspended } = testBreaker();
+    recordOf('beta', 'success');
+    for (let time = 0; time < consecutiveFailuresMax; time += 1) breaker.end(breaker.begin(), 'failure', null, now());
+    assert.deepEqual([changes, suspended], [['open'], []]);
+  });
+});
+
 /** There is always a time until the next inquiry, and it is never longer than the longest open time. */
-function assertNeverStuck(breaker: CircuitBreaker, nowMs: number): void {
-  const waitMs = breaker.waitMs(nowMs);
+function assertNeverStuck(breaker: CircuitBreaker, clientId: string | null, nowMs: number): void {
+  const waitMs = breaker.waitMs(clientId, nowMs);
   assert.ok(waitMs >= 0 && waitMs <= openMaxMs, `waits ${waitMs} ms`);
-  if (breaker.state() === 'closed') assert.equal(waitMs, 0);
+  if (breaker.state() === 'closed' && clientId === null) assert.equal(waitMs, 0);
 }

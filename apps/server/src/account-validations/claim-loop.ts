@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { BankDirectory } from '../domain/bank.ts';
 import type { Log } from '../observability/log.ts';
-import { type ClaimedRow, claimRows } from '../postgres/account-validation-rows.ts';
+import { type ClaimedRow, claimRows, type ValidationQueue } from '../postgres/account-validation-rows.ts';
 import type { Database } from '../postgres/database.ts';
 import type { AccountInquiries } from '../rails/account-inquiries.ts';
 import type { InFlightRows } from './in-flight-rows.ts';
@@ -18,7 +18,7 @@ export interface ClaimLoop {
 export interface ClaimLoopDependencies {
   readonly database: Database;
   readonly banks: BankDirectory;
-  readonly inquiries: Pick<AccountInquiries, 'spareCapacity'>;
+  readonly inquiries: Pick<AccountInquiries, 'spareCapacity' | 'isClosedTo'>;
   readonly queues: JobQueues;
   readonly inFlight: Pick<InFlightRows, 'start' | 'countAt'>;
   readonly log: Log;
@@ -37,17 +37,23 @@ const IN_FLIGHT_MAX = 32;
 const QUOTAS_FRESH_MS = 1_000;
 
 export function createClaimLoop(dependencies: ClaimLoopDependencies): ClaimLoop {
-  const { database, queues, inFlight, log } = dependencies;
+  const { database, banks, inquiries, queues, inFlight, log } = dependencies;
   const stopping = new AbortController();
   let isRunning = false;
   let running = Promise.resolve();
+
+  /** Rows of a client for which the bank is closed would be claimed and released without end. */
+  function isServed({ bic, clientId }: ValidationQueue): boolean {
+    const bank = banks.find(bic);
+    return bank === null || !inquiries.isClosedTo(bank, clientId);
+  }
 
   /** Runs until no row is waiting that could be claimed. */
   async function run(): Promise<void> {
     await wait(Math.max(QUOTAS_FRESH_MS - performance.now(), 0));
     while (queues.list().length > 0 && !stopping.signal.aborted) {
       const startMs = performance.now();
-      const shares = shareCapacity(queues.list(), claimCapacity(dependencies));
+      const shares = shareCapacity(queues.list().filter(isServed), claimCapacity(dependencies));
       if (shares.length > 0) {
         const rows = await claimRows(database, shares);
         for (const row of rows) inFlight.start(row);

@@ -26,7 +26,7 @@ export interface InFlightRowsDependencies {
   readonly database: Database;
   readonly banks: BankDirectory;
   readonly accountChecks: AccountChecks;
-  readonly inquiries: Pick<AccountInquiries, 'spareCapacity'>;
+  readonly inquiries: Pick<AccountInquiries, 'spareCapacity' | 'isClosedTo'>;
   readonly queues: Pick<JobQueues, 'pause'>;
   readonly metrics: Pick<Metrics, 'validationRows'>;
   readonly log: Log;
@@ -98,7 +98,8 @@ async function check(
   // A new version of this program may have removed the bank from the directory.
   if (bank === null || accountNumber === null) return NO_VERDICT;
   // Other checks may have used the capacity since the claim.
-  if (inquiries.spareCapacity(bank).capacity === 0) return { kind: 'release', pauseMs: null };
+  if (inquiries.spareCapacity(bank).capacity === 0 || inquiries.isClosedTo(bank, clientId))
+    return { kind: 'release', pauseMs: null };
   try {
     return dispositionOf(await accountChecks.check({ clientId, bank, accountNumber }));
   } catch (error) {

@@ -28,7 +28,7 @@ export interface ValidationRunnerDependencies {
   readonly database: Database;
   readonly banks: BankDirectory;
   readonly accountChecks: AccountChecks;
-  readonly inquiries: Pick<AccountInquiries, 'spareCapacity'>;
+  readonly inquiries: Pick<AccountInquiries, 'spareCapacity' | 'isClosedTo'>;
   readonly metrics: Pick<Metrics, 'validationRows'>;
   readonly log: Log;
 }

@@ -20,6 +20,11 @@ export async function openAccountInquiries(
       else if (state === 'half_open') log.info({ rail, bank }, 'circuit breaker half open: sending one probe inquiry');
       else log.info({ rail, bank }, 'circuit breaker closed: account inquiries to this bank resume');
     },
+    onClientSuspended: (suspension) =>
+      log.warn(
+        suspension,
+        'account inquiries of one client to this bank are paused: the bank fails over the accounts that it checks',
+      ),
     // A restart during the day must not grant the day's quota a second time.
     ...(hasDailyQuota ? { sentToday: await countInquiriesToday() } : {}),
     ...options.inquiries,

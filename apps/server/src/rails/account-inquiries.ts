@@ -17,6 +17,11 @@ export interface AccountInquiries {
    * null where no rail limits the bank.
    */
   spareCapacity(bank: Bank): { readonly rail: string | null; readonly capacity: number };
+  /**
+   * Whether no rail sends inquiries of this client to the bank now. Others may be served: a client is suspended where
+   * the bank fails over the accounts that it chooses.
+   */
+  isClosedTo(bank: Bank, clientId: string): boolean;
   /** The state of each rail and of its banks. */
   snapshot(): readonly RailSnapshot[];
 }
@@ -54,6 +59,13 @@ export function createAccountInquiries(
   return {
     canReach: guards.reaches,
     snapshot: () => guards.snapshot(clock()),
+    isClosedTo(bank, clientId) {
+      const nowMs = clock();
+      const { rails } = guards.routeTo(bank);
+      const isClosed = (guarded: GuardedRail): boolean =>
+        guarded.isSuspended(clientId, nowMs) || guarded.notSentReason(null, nowMs) !== null;
+      return rails.length > 0 && rails.every(isClosed);
+    },
     spareCapacity(bank) {
       const nowMs = clock();
       const { rails } = guards.routeTo(bank);

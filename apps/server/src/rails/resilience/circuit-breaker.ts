@@ -1,175 +1,181 @@
+import {
+  type BreakerOutcome,
+  type BreakerSettings,
+  createOutcomeCounters,
+  isFailure,
+  type OutcomeCounters,
+} from './breaker-outcomes.ts';
+import { createLatestClients, type LatestClients } from './latest-clients.ts';
+
 /**
  * The circuit breaker of one bank on one rail.
  *
  * - closed: inquiries are sent.
  * - open: the bank failed too often; no inquiry is sent until the open time has passed.
  * - half open: the open time has passed; one inquiry, the probe, is sent. Its outcome closes or reopens the breaker.
+ *
+ * Failures count for each client, because clients choose the accounts over which a bank fails. When most failures are
+ * those of one client, and the others alone would not open the breaker:
+ *
+ * - If another client had a verdict within the window, only that client is suspended.
+ * - Otherwise the breaker opens, and the next inquiry of another client is the probe, at once: if it succeeds, the
+ *   breaker closes and only the first client is suspended.
  */
 export type BreakerState = 'closed' | 'half_open' | 'open';
-
-/**
- * The outcome of an inquiry, as evidence about the bank.
- *
- * - `overlapping_failure`: the inquiry failed, but the bank answered another one while this one was in flight.
- * - `ignored`: the outcome says nothing about the bank, such as that of an inquiry that was cancelled.
- */
-export type BreakerOutcome =
-  | 'success'
-  | 'failure'
-  | 'overlapping_failure'
-  | 'throttled'
-  | 'credentials_rejected'
-  | 'ignored';
-
-export interface BreakerSettings {
-  /** This many failures with no success between them open the breaker. */
-  readonly consecutiveFailuresMax: number;
-  /** The failure rate opens the breaker only with at least this many outcomes in the window. */
-  readonly windowOutcomesMin: number;
-  /** A failure rate of at least this in the window, from 0 to 1, opens the breaker. */
-  readonly windowFailureRateMax: number;
-  readonly windowMs: number;
-  /** The first open time. Each probe that fails doubles it. */
-  readonly openMinMs: number;
-  readonly openMaxMs: number;
-  /** This many throttled outcomes with no other between them open the breaker for a short time. */
-  readonly consecutiveThrottledMax: number;
-  readonly throttledOpenMs: number;
-  /**
-   * This many rejections of the operator's credentials with no success between them open the breaker. A single one may
-   * be meant for the inquiry, but a bank that rejects every inquiry may in the end lock the operator out.
-   */
-  readonly consecutiveRejectionsMax: number;
-}
 
 export interface CircuitBreaker {
   state(): BreakerState;
   /** It is open only because the bank asked for fewer inquiries: the bank answers, and none was sent since. */
   isThrottled(): boolean;
-  /** How long until an inquiry may be sent; 0 when one may be sent now. */
-  waitMs(nowMs: number): number;
+  /** How long until an inquiry of this client (null: of any client) may be sent; 0 when one may be sent now. */
+  waitMs(clientId: string | null, nowMs: number): number;
+  /** How long this client alone is suspended; 0 when it is not. */
+  suspendedMs(clientId: string, nowMs: number): number;
   /** Call only when `waitMs` is 0. Returns whether the inquiry is the probe. */
   begin(): boolean;
-  end(isProbe: boolean, outcome: BreakerOutcome, nowMs: number): void;
+  /** `clientId` is null when the outcome cannot be due to the accounts that a client chose. */
+  end(isProbe: boolean, outcome: BreakerOutcome, clientId: string | null, nowMs: number): void;
+}
+
+export interface BreakerListener {
+  onState(state: BreakerState): void;
+  onSuspended(clientId: string, suspendedMs: number): void;
 }
 
 /** The wait while the probe is in flight and the next open time is unknown. A healthy bank has answered by then. */
 const PROBE_WAIT_MS = 1_000;
 
-export function createCircuitBreaker(
-  settings: BreakerSettings,
-  onChange: (state: BreakerState) => void,
-): CircuitBreaker {
-  const { openMinMs, openMaxMs, throttledOpenMs } = settings;
-  const counters = createOutcomeCounters(settings);
-  let state: BreakerState = 'closed';
-  let isProbing = false;
-  let openUntilMs = 0;
-  let openMs = openMinMs;
-  let openReason: BreakerOutcome = 'ignored';
-
-  function change(next: BreakerState): void {
-    state = next;
-    isProbing = false;
-    onChange(next);
-  }
-
-  function open(reason: BreakerOutcome, nowMs: number): void {
-    openUntilMs = nowMs + (reason === 'throttled' ? throttledOpenMs : openMs);
-    openReason = reason;
-    change('open');
-  }
-
-  function close(): void {
-    openMs = openMinMs;
-    counters.reset();
-    change('closed');
-  }
-
-  function endProbe(outcome: BreakerOutcome, nowMs: number): void {
-    isProbing = false;
-    if (outcome === 'ignored') return;
-    if (outcome === 'success' || outcome === 'credentials_rejected') return close();
-    if (outcome !== 'throttled') openMs = Math.min(openMs * 2, openMaxMs);
-    open(outcome, nowMs);
-  }
-
+export function createCircuitBreaker(settings: BreakerSettings, listener: BreakerListener): CircuitBreaker {
+  const breaker: Breaker = {
+    settings,
+    listener,
+    counters: createOutcomeCounters(settings),
+    suspensions: createSuspensions(settings),
+    answered: createLatestClients(),
+    state: 'closed',
+    isProbing: false,
+    openUntilMs: 0,
+    openMs: settings.openMinMs,
+    openReason: 'ignored',
+    soleClient: null,
+  };
   return {
-    state: () => state,
-    isThrottled: () => state === 'open' && openReason === 'throttled',
-    waitMs(nowMs) {
-      if (state === 'closed') return 0;
-      if (isProbing) return PROBE_WAIT_MS;
-      return state === 'open' ? Math.max(openUntilMs - nowMs, 0) : 0;
-    },
+    state: () => breaker.state,
+    isThrottled: () => breaker.state === 'open' && breaker.openReason === 'throttled',
+    suspendedMs: breaker.suspensions.leftMs,
+    waitMs: (clientId, nowMs) => waitMs(breaker, clientId, nowMs),
     begin() {
-      if (state === 'closed') return false;
-      if (state === 'open') change('half_open');
-      isProbing = true;
+      if (breaker.state === 'closed') return false;
+      if (breaker.state === 'open') change(breaker, 'half_open');
+      breaker.isProbing = true;
       return true;
     },
-    end(isProbe, outcome, nowMs) {
-      if (isProbe) return endProbe(outcome, nowMs);
+    end(isProbe, outcome, clientId, nowMs) {
+      const { answered, suspensions, counters } = breaker;
+      if (outcome === 'success' && clientId !== null) {
+        answered.saw(clientId, nowMs);
+        suspensions.deleteEnded(clientId, nowMs);
+      }
+      if (isProbe) return endProbe(breaker, outcome, clientId, nowMs);
       // An inquiry that was sent before the breaker opened says nothing new about the bank.
-      if (state !== 'closed' || outcome === 'ignored') return;
-      if (counters.record(outcome, nowMs)) open(outcome, nowMs);
+      if (breaker.state !== 'closed' || outcome === 'ignored') return;
+      if (clientId !== null && isFailure(outcome) && suspensions.leftMs(clientId, nowMs) > 0) return;
+      if (counters.record(outcome, clientId, nowMs)) onTripped(breaker, outcome, nowMs);
     },
   };
 }
 
-interface OutcomeCounters {
-  /** Returns whether the outcome trips the breaker. */
-  record(outcome: BreakerOutcome, nowMs: number): boolean;
-  reset(): void;
+interface Breaker {
+  readonly settings: BreakerSettings;
+  readonly listener: BreakerListener;
+  readonly counters: OutcomeCounters;
+  readonly suspensions: ReturnType<typeof createSuspensions>;
+  /** The clients with verdicts. */
+  readonly answered: LatestClients;
+  state: BreakerState;
+  isProbing: boolean;
+  openUntilMs: number;
+  openMs: number;
+  openReason: BreakerOutcome;
+  /** The only client whose failures opened the breaker; null when they were those of several. */
+  soleClient: string | null;
 }
 
-/** Counts the outcomes while the breaker is closed: consecutive ones, and the failure rate in the window. */
-function createOutcomeCounters(settings: BreakerSettings): OutcomeCounters {
-  let consecutiveFailures = 0;
-  let consecutiveThrottled = 0;
-  let consecutiveRejections = 0;
-  // The window moves by halves, which is exact enough for a rate and costs two numbers instead of a list.
-  let halfEndsMs = Number.NEGATIVE_INFINITY;
-  let outcomes = { now: 0, before: 0 };
-  let failures = { now: 0, before: 0 };
+function waitMs(breaker: Breaker, clientId: string | null, nowMs: number): number {
+  const { state, isProbing, soleClient, openUntilMs } = breaker;
+  if (isProbing) return PROBE_WAIT_MS;
+  const suspendedMs = clientId === null ? 0 : breaker.suspensions.leftMs(clientId, nowMs);
+  const isOpenToOthers = state === 'closed' || (clientId !== null && soleClient !== null && clientId !== soleClient);
+  return isOpenToOthers ? suspendedMs : Math.max(openUntilMs - nowMs, suspendedMs);
+}
 
-  function moveWindow(nowMs: number): void {
-    const halfMs = settings.windowMs / 2;
-    const isNext = nowMs < halfEndsMs + halfMs;
-    outcomes = { now: 0, before: isNext ? outcomes.now : 0 };
-    failures = { now: 0, before: isNext ? failures.now : 0 };
-    halfEndsMs = nowMs + halfMs;
+function change(breaker: Breaker, state: BreakerState): void {
+  breaker.state = state;
+  breaker.isProbing = false;
+  breaker.listener.onState(state);
+}
+
+function open(breaker: Breaker, reason: BreakerOutcome, soleClient: string | null, nowMs: number): void {
+  breaker.soleClient = soleClient;
+  breaker.openUntilMs = nowMs + (reason === 'throttled' ? breaker.settings.throttledOpenMs : breaker.openMs);
+  breaker.openReason = reason;
+  change(breaker, 'open');
+}
+
+function suspend({ counters, listener, suspensions }: Breaker, clientId: string, nowMs: number): void {
+  counters.forget(clientId);
+  listener.onSuspended(clientId, suspensions.add(clientId, nowMs));
+}
+
+/** Opens the breaker, or suspends the one client whose failures would do so. */
+function onTripped(breaker: Breaker, outcome: BreakerOutcome, nowMs: number): void {
+  const { counters, answered, suspensions, settings } = breaker;
+  const client = isFailure(outcome) ? counters.mainClient() : null;
+  const othersAreAnswered = client !== null && nowMs - answered.lastOtherMs(client) <= settings.windowMs;
+  // Two clients that would be suspended at the same time are evidence about the bank.
+  if (othersAreAnswered && !suspensions.hasOther(client, nowMs)) suspend(breaker, client, nowMs);
+  else open(breaker, outcome, client, nowMs);
+}
+
+function endProbe(breaker: Breaker, outcome: BreakerOutcome, clientId: string | null, nowMs: number): void {
+  const { settings, counters, soleClient } = breaker;
+  breaker.isProbing = false;
+  if (outcome === 'ignored') return;
+  if (outcome !== 'success' && outcome !== 'credentials_rejected') {
+    if (outcome !== 'throttled') breaker.openMs = Math.min(breaker.openMs * 2, settings.openMaxMs);
+    open(breaker, outcome, clientId === soleClient ? soleClient : null, nowMs);
+    return;
   }
+  breaker.openMs = settings.openMinMs;
+  counters.reset();
+  change(breaker, 'closed');
+  if (outcome === 'success' && soleClient !== null && clientId !== soleClient) suspend(breaker, soleClient, nowMs);
+}
 
-  function isFailureRateExceeded(): boolean {
-    const all = outcomes.now + outcomes.before;
-    const rate = (failures.now + failures.before) / all;
-    return all >= settings.windowOutcomesMin && rate >= settings.windowFailureRateMax;
-  }
-
+/**
+ * The clients that are suspended, or were within the last `openMaxMs` and have had no verdict since. Each suspension in
+ * a row is twice as long.
+ */
+function createSuspensions({ openMinMs, openMaxMs }: BreakerSettings) {
+  const suspensions = new Map<string, { readonly untilMs: number; readonly lengthMs: number }>();
+  const leftMs = (clientId: string, nowMs: number): number => {
+    // Most banks have none, and this runs for each inquiry.
+    if (suspensions.size === 0) return 0;
+    return Math.max((suspensions.get(clientId)?.untilMs ?? nowMs) - nowMs, 0);
+  };
   return {
-    record(outcome, nowMs) {
-      if (nowMs >= halfEndsMs) moveWindow(nowMs);
-      if (outcome === 'throttled') {
-        consecutiveThrottled += 1;
-        return consecutiveThrottled >= settings.consecutiveThrottledMax;
-      }
-      outcomes.now += 1;
-      consecutiveThrottled = 0;
-      if (outcome !== 'failure' && outcome !== 'overlapping_failure') {
-        consecutiveFailures = 0;
-        consecutiveRejections = outcome === 'credentials_rejected' ? consecutiveRejections + 1 : 0;
-        return consecutiveRejections >= settings.consecutiveRejectionsMax;
-      }
-      failures.now += 1;
-      // Inquiries that were sent together fail together. They count as consecutive only when the bank was silent since.
-      if (outcome === 'failure') consecutiveFailures += 1;
-      return consecutiveFailures >= settings.consecutiveFailuresMax || isFailureRateExceeded();
+    leftMs,
+    /** Returns the length of the suspension. */
+    add(clientId: string, nowMs: number): number {
+      for (const [other, { untilMs }] of suspensions) if (nowMs - untilMs > openMaxMs) suspensions.delete(other);
+      const lengthMs = Math.min((suspensions.get(clientId)?.lengthMs ?? openMinMs / 2) * 2, openMaxMs);
+      suspensions.set(clientId, { untilMs: nowMs + lengthMs, lengthMs });
+      return lengthMs;
     },
-    reset() {
-      consecutiveFailures = consecutiveThrottled = consecutiveRejections = 0;
-      outcomes = { now: 0, before: 0 };
-      failures = { now: 0, before: 0 };
+    hasOther: (clientId: string, nowMs: number): boolean =>
+      [...suspensions].some(([other, { untilMs }]) => other !== clientId && untilMs > nowMs),
+    deleteEnded(clientId: string, nowMs: number): void {
+      if (suspensions.size > 0 && leftMs(clientId, nowMs) === 0) suspensions.delete(clientId);
     },
   };
 }

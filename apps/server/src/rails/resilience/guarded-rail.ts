@@ -1,5 +1,6 @@
 import type { AccountInquiry, ClientInquiry, InquiryOutcome, NotSentReason, Rail } from '../rail.ts';
-import { type BreakerOutcome, type BreakerState, createCircuitBreaker } from './circuit-breaker.ts';
+import type { BreakerOutcome } from './breaker-outcomes.ts';
+import { type BreakerListener, type BreakerState, createCircuitBreaker } from './circuit-breaker.ts';
 import { type ConnectionGuard, createBulkhead, createRetryBudget, type RetryBudget } from './limits.ts';
 import type { Quota } from './quota.ts';
 import {
@@ -20,6 +21,8 @@ export interface GuardedRail {
   readonly hedgeBudget: RetryBudget;
   /** Why no inquiry of this client may be sent now (null: of any client); null when one may. */
   notSentReason(clientId: string | null, nowMs: number): NotSentReason | null;
+  /** Whether this client alone is suspended: the bank fails over the accounts that it chooses. */
+  isSuspended(clientId: string, nowMs: number): boolean;
   /** How long until an inquiry of this client may be sent; 0 when one may be sent now. */
   waitMs(clientId: string, nowMs: number): number;
   /** How many inquiries that can wait may be sent now. */
@@ -54,7 +57,7 @@ export interface GuardedRailDependencies {
   readonly connection: ConnectionGuard;
   readonly protection: Protection;
   readonly wallMs: () => number;
-  readonly onState: (state: BreakerState) => void;
+  readonly listener: BreakerListener;
 }
 
 /** A slot is free again as soon as a reply comes, and a healthy bank replies soon. */
@@ -63,25 +66,21 @@ const FULL_WAIT_MS = 1_000;
 const RETRIES_SAVED_MAX = 10;
 const HEDGES_SAVED_MAX = 10;
 
-export function createGuardedRail({ connection, protection, wallMs, onState }: GuardedRailDependencies): GuardedRail {
-  const { rail, quota, bulkhead: shared } = connection;
-  const bulkhead = createBulkhead(Math.min(protection.concurrencyMax, connection.slotsPerBank));
+export function createGuardedRail({ connection, protection, wallMs, listener }: GuardedRailDependencies): GuardedRail {
+  const { rail, quota } = connection;
+  const slots = createSlots(connection, protection);
   const latencies = createLatencies();
   const failures = createRecentFailures(wallMs);
   const classifier = createOutcomeClassifier(failures);
   let since: string | null = null;
-  const breaker = createCircuitBreaker(protection.breaker, (state) => {
-    if (state === 'closed') classifier.forgetFailingAccounts();
-    since = new Date(wallMs()).toISOString();
-    onState(state);
+  const breaker = createCircuitBreaker(protection.breaker, {
+    onState(state) {
+      if (state === 'closed') classifier.forgetFailingAccounts();
+      since = new Date(wallMs()).toISOString();
+      listener.onState(state);
+    },
+    onSuspended: listener.onSuspended,
   });
-
-  const leave = ({ clientId }: ClientInquiry): void => {
-    bulkhead.leave(clientId);
-    shared?.leave(clientId);
-  };
-  const isFull = (clientId: string | null, nowMs: number): boolean =>
-    bulkhead.isFull(clientId, nowMs) || (shared !== null && shared.isFull(clientId, nowMs));
 
   return {
     rail,
@@ -89,42 +88,46 @@ export function createGuardedRail({ connection, protection, wallMs, onState }: G
     retryBudget: createRetryBudget(protection.retryOneIn, RETRIES_SAVED_MAX),
     hedgeBudget: createRetryBudget(protection.hedgeOneIn, HEDGES_SAVED_MAX),
     notSentReason(clientId, nowMs) {
-      if (breaker.waitMs(nowMs) > 0) return 'circuit_open';
-      if (isFull(clientId, nowMs)) return 'bulkhead_full';
+      if (breaker.waitMs(clientId, nowMs) > 0) return 'circuit_open';
+      if (slots.isFull(clientId, nowMs)) return 'bulkhead_full';
       return quotaWaitMs(quota, nowMs) > 0 ? 'quota_exhausted' : null;
     },
+    isSuspended: (clientId, nowMs) => breaker.suspendedMs(clientId, nowMs) > 0,
     waitMs: (clientId, nowMs) =>
-      Math.max(breaker.waitMs(nowMs), isFull(clientId, nowMs) ? FULL_WAIT_MS : 0, quotaWaitMs(quota, nowMs)),
+      Math.max(
+        breaker.waitMs(clientId, nowMs),
+        slots.isFull(clientId, nowMs) ? FULL_WAIT_MS : 0,
+        quotaWaitMs(quota, nowMs),
+      ),
     spareCapacity(nowMs) {
-      if (breaker.waitMs(nowMs) > 0) return 0;
-      const shares = [bulkhead.spareCapacity(), shared?.spareCapacity(), quota?.spareCapacity(nowMs)];
-      const capacity = Math.min(...shares.map((share) => share ?? Number.POSITIVE_INFINITY));
+      if (breaker.waitMs(null, nowMs) > 0) return 0;
+      const capacity = Math.min(slots.spareCapacity(), quota?.spareCapacity(nowMs) ?? Number.POSITIVE_INFINITY);
       // While the breaker is not closed, the probe is the only inquiry.
       return breaker.state() === 'closed' ? capacity : Math.min(capacity, 1);
     },
     begin({ clientId }, nowMs) {
-      bulkhead.enter(clientId);
-      shared?.enter(clientId);
+      slots.enter(clientId);
       quota?.take(nowMs);
       return breaker.begin();
     },
     end(isProbe, inquiry, outcome, tookMs, nowMs) {
-      leave(inquiry);
+      slots.leave(inquiry.clientId);
       // The duration of a rejection says nothing about how long a verdict takes.
       if (outcome.kind === 'verdict' || outcome.reason === 'timeout') latencies.record(tookMs);
-      breaker.end(isProbe, classifier.classify(outcome, inquiry, isProbe, nowMs - tookMs, nowMs), nowMs);
+      const evidence = classifier.classify(outcome, inquiry, isProbe, nowMs - tookMs, nowMs);
+      breaker.end(isProbe, evidence, isOfConnection(outcome) ? null : inquiry.clientId, nowMs);
     },
     release(isProbe, inquiry, tookMs, nowMs) {
-      leave(inquiry);
+      slots.leave(inquiry.clientId);
       if (tookMs !== null) latencies.record(tookMs);
-      breaker.end(isProbe, 'ignored', nowMs);
+      breaker.end(isProbe, 'ignored', inquiry.clientId, nowMs);
     },
     snapshot: (nowMs) => ({
       state: breaker.state(),
       isThrottled: breaker.isThrottled(),
       since,
-      waitMs: breaker.waitMs(nowMs),
-      inFlight: bulkhead.inFlight(),
+      waitMs: breaker.waitMs(null, nowMs),
+      inFlight: slots.inFlight(),
       samples: latencies.count(),
       lastVerdictAgoMs: classifier.lastVerdictAgoMs(nowMs),
       p50Ms: latencies.quantile(0.5),
@@ -134,7 +137,30 @@ export function createGuardedRail({ connection, protection, wallMs, onState }: G
   };
 }
 
+/** The bank's own slots on the rail, and those that all banks of the connection share. */
+function createSlots({ bulkhead: shared, slotsPerBank }: ConnectionGuard, protection: Protection) {
+  const own = createBulkhead(Math.min(protection.concurrencyMax, slotsPerBank));
+  return {
+    inFlight: own.inFlight,
+    isFull: (clientId: string | null, nowMs: number): boolean =>
+      own.isFull(clientId, nowMs) || (shared !== null && shared.isFull(clientId, nowMs)),
+    spareCapacity: (): number => Math.min(own.spareCapacity(), shared?.spareCapacity() ?? Number.POSITIVE_INFINITY),
+    enter(clientId: string): void {
+      own.enter(clientId);
+      shared?.enter(clientId);
+    },
+    leave(clientId: string): void {
+      own.leave(clientId);
+      shared?.leave(clientId);
+    },
+  };
+}
+
 const quotaWaitMs = (quota: Quota | null, nowMs: number): number => (quota === null ? 0 : quota.waitMs(nowMs));
+
+/** Whether the connection or the credentials fail, whatever account a client chose. */
+const isOfConnection = (outcome: InquiryOutcome): boolean =>
+  outcome.kind === 'no_verdict' && (outcome.reason === 'unreachable' || outcome.reason === 'credentials_rejected');
 
 interface OutcomeClassifier {
   /** Classifies the outcome for the breaker, and records it when it is a failure. */
@@ -169,8 +195,7 @@ function createOutcomeClassifier(failures: RecentFailures): OutcomeClassifier {
       // A few accounts over which a bank fails must not open the breaker for all others: banks report themselves as
       // unavailable for such an account too. Where the connection or the credentials fail, the account is not the
       // cause.
-      const countsAlways = reason === 'unreachable' || reason === 'credentials_rejected';
-      const counts = countsAlways || failingAccounts.add(accountNumber.reveal());
+      const counts = isOfConnection(outcome) || failingAccounts.add(accountNumber.reveal());
       // A probe always counts. Otherwise a bank that fails over one account again and again would not be given a pause.
       if (!counts && !isProbe) return 'ignored';
       if (reason === 'credentials_rejected') return 'credentials_rejected';

@@ -2,7 +2,7 @@ import type { Bank } from '../../domain/bank.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { Rail } from '../rail.ts';
 import { type Routes, railsTo } from '../routes.ts';
-import type { BreakerState } from './circuit-breaker.ts';
+import type { BreakerListener, BreakerState } from './circuit-breaker.ts';
 import { createGuardedRail, type GuardedRail, type GuardedRailSnapshot } from './guarded-rail.ts';
 import { type ConnectionGuard, createConnectionGuard } from './limits.ts';
 import { type BankLimits, NO_BANK_LIMITS, PROTECTION, type Protection } from './settings.ts';
@@ -24,6 +24,15 @@ export interface GuardOptions {
   /** Milliseconds since 1970. */
   readonly wallClock?: () => number;
   readonly onBreakerChange?: (change: { rail: string; bank: string; state: BreakerState }) => void;
+  readonly onClientSuspended?: (suspension: ClientSuspension) => void;
+}
+
+/** A client whose inquiries to this bank are not sent, because the bank fails over the accounts that it chooses. */
+export interface ClientSuspension {
+  readonly rail: string;
+  readonly bank: string;
+  readonly clientId: string;
+  readonly suspendedMs: number;
 }
 
 /** The state of one rail, for the operator. */
@@ -68,6 +77,7 @@ export function createGuards(
     protection = PROTECTION,
     wallClock = Date.now,
     onBreakerChange,
+    onClientSuspended,
   } = options;
   const connections = new Map(
     rails.map((rail) => {
@@ -80,11 +90,15 @@ export function createGuards(
   const routesByBic = new Map<string, Route>();
 
   function guard(connection: ConnectionGuard, bank: Bank): GuardedRail {
-    const onState = (state: BreakerState): void => {
-      metrics.breakerState.set({ rail: connection.rail.name, bank: bank.bic }, STATE_NUMBERS[state]);
-      onBreakerChange?.({ rail: connection.rail.name, bank: bank.bic, state });
+    const names = { rail: connection.rail.name, bank: bank.bic };
+    const listener: BreakerListener = {
+      onState(state) {
+        metrics.breakerState.set(names, STATE_NUMBERS[state]);
+        onBreakerChange?.({ ...names, state });
+      },
+      onSuspended: (clientId, suspendedMs) => onClientSuspended?.({ ...names, clientId, suspendedMs }),
     };
-    const guarded = createGuardedRail({ connection, protection, wallMs: wallClock, onState });
+    const guarded = createGuardedRail({ connection, protection, wallMs: wallClock, listener });
     guardedBanks.push({ bank, connection, guarded });
     return guarded;
   }

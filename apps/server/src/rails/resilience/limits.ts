@@ -1,4 +1,5 @@
 import type { Rail } from '../rail.ts';
+import { createLatestClients } from './latest-clients.ts';
 import { createQuota, type Quota } from './quota.ts';
 import type { BankLimits } from './settings.ts';
 
@@ -47,30 +48,6 @@ export function createBulkhead(max: number): Bulkhead {
       if (left === 0) inFlightByClient.delete(clientId);
       else inFlightByClient.set(clientId, left);
     },
-  };
-}
-
-/** When clients were last seen, in constant memory. */
-interface LatestClients {
-  saw(clientId: string, nowMs: number): void;
-  /** When a client other than this one was last seen; -Infinity if none was. */
-  lastOtherMs(clientId: string): number;
-}
-
-function createLatestClients(): LatestClients {
-  let latest: string | null = null;
-  let latestMs = Number.NEGATIVE_INFINITY;
-  /** When a client other than `latest` was last seen. */
-  let otherMs = Number.NEGATIVE_INFINITY;
-  return {
-    saw(clientId, nowMs) {
-      if (clientId !== latest) {
-        otherMs = latestMs;
-        latest = clientId;
-      }
-      latestMs = nowMs;
-    },
-    lastOtherMs: (clientId) => (clientId === latest ? otherMs : latestMs),
   };
 }
 

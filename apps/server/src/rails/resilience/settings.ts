@@ -1,4 +1,4 @@
-import type { BreakerSettings } from './circuit-breaker.ts';
+import type { BreakerSettings } from './breaker-outcomes.ts';
 import type { QuotaSettings } from './quota.ts';
 
 /** The limits agreed with the bank for one connection. */
