@@ -116,12 +116,12 @@ test('regression: a body that ended while its token was being verified was neith
   held = release.promise;
   try {
     const connection = await openRawConnection(service.url);
-    const asked = once(issuer, 'request');
+    const requested = once(issuer, 'request');
     const authorization = `Bearer ${await signToken(claims(), signer)}`;
     const headers = { authorization, 'content-type': 'application/json', 'content-length': '9' };
     connection.send(rawRequest('POST', '/api/v1/check-account', { headers }));
     connection.send('{');
-    await asked;
+    await requested;
     connection.endSending();
     await connection.closed;
     release.resolve();

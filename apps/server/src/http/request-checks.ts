@@ -93,7 +93,7 @@ export const sendContinue: onRequestHookHandler = (request, reply, done) => {
 };
 
 /**
- * For a route that reads a body, after the hooks that may have waited. A connection that ended meanwhile has emitted its
- * events: a reader of the body would now wait without end, and the request would be neither answered nor logged.
+ * For a route that reads a body, after the hooks that may have waited. A connection that ended meanwhile has emitted
+ * its events: a reader of the body would now wait without end, and the request would be neither answered nor logged.
  */
 export const rejectCutOff: onRequestHookHandler = ({ raw }, _reply, done) => done(raw.errored ?? undefined);
