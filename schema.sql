@@ -183,6 +183,33 @@ create table tiba.signing_keys (
   constraint signing_keys_pkey PRIMARY KEY (key_id)
 );
 
+create table tiba.snap_clients (
+  client_id text collate "C" not null,
+  partner_id text collate "C" not null,
+  secret_sealed bytea,
+  former_secret_sealed bytea,
+  former_secret_until timestamp with time zone,
+  external_ids text default 'strict'::text not null,
+  body_hash text default 'minified'::text not null,
+  clock_skew_seconds integer default 300 not null,
+  constraint snap_clients_body_hash_known CHECK ((body_hash = ANY (ARRAY['minified'::text, 'without_whitespace'::text]))),
+  constraint snap_clients_clock_skew_in_range CHECK (((clock_skew_seconds >= 1) AND (clock_skew_seconds <= 86400))),
+  constraint snap_clients_external_ids_known CHECK ((external_ids = ANY (ARRAY['strict'::text, 'off'::text]))),
+  constraint snap_clients_former_secret_with_its_end CHECK (((former_secret_sealed IS NULL) = (former_secret_until IS NULL))),
+  constraint snap_clients_client_id_fkey FOREIGN KEY (client_id) REFERENCES tiba.clients(client_id),
+  constraint snap_clients_pkey PRIMARY KEY (client_id),
+  constraint snap_clients_partner_id_key UNIQUE (partner_id)
+);
+
+create table tiba.snap_public_keys (
+  client_id text collate "C" not null,
+  key_id text collate "C" not null,
+  public_key text not null,
+  created_at timestamp with time zone default now() not null,
+  constraint snap_public_keys_client_id_fkey FOREIGN KEY (client_id) REFERENCES tiba.snap_clients(client_id),
+  constraint snap_public_keys_pkey PRIMARY KEY (client_id, key_id)
+);
+
 create table tiba.status_inquiries (
   client_id text collate "C" not null,
   transaction_id text collate "C" not null,
@@ -290,4 +317,8 @@ $function$;
 CREATE TRIGGER clients_changed AFTER INSERT OR DELETE OR UPDATE ON tiba.clients FOR EACH STATEMENT EXECUTE FUNCTION tiba.notify_change('tiba_clients');
 
 CREATE TRIGGER signing_keys_changed AFTER INSERT OR DELETE OR UPDATE ON tiba.signing_keys FOR EACH STATEMENT EXECUTE FUNCTION tiba.notify_change('tiba_signing_keys');
+
+CREATE TRIGGER snap_clients_changed AFTER INSERT OR DELETE OR UPDATE ON tiba.snap_clients FOR EACH STATEMENT EXECUTE FUNCTION tiba.notify_change('tiba_clients');
+
+CREATE TRIGGER snap_public_keys_changed AFTER INSERT OR DELETE OR UPDATE ON tiba.snap_public_keys FOR EACH STATEMENT EXECUTE FUNCTION tiba.notify_change('tiba_clients');
 

@@ -13,6 +13,7 @@ const client: Client = {
   trusted: false,
   tokensValidFromSeconds: 0,
   limits: LIMITS,
+  snap: null,
 };
 const ADDRESS = { ip: '192.0.2.1' };
 
@@ -20,7 +21,7 @@ const ADDRESS = { ip: '192.0.2.1' };
 function createAuthenticatorUnderTest() {
   const verified: string[] = [];
   const authenticator = createAuthenticator({
-    clients: { find: () => client, reload: () => Promise.resolve() },
+    clients: { find: () => client, findByPartnerId: () => undefined, reload: () => Promise.resolve() },
     notifications: { isCurrent: () => true, waitUntilCurrent: () => Promise.resolve(true) },
     verify(token): Promise<AccessToken> {
       verified.push(token);

@@ -1,6 +1,7 @@
 import { singleFlight } from '../lib/single-flight.ts';
 import { type ClientLimit, type ClientRecord, findAllClients } from '../postgres/clients.ts';
 import type { Database } from '../postgres/database.ts';
+import { findAllSnapClients, type SnapClientRecord } from '../postgres/snap-clients.ts';
 import type { LimitedOperation } from '../rate-limit/limiter.ts';
 import { isScope, type Scope } from './scopes.ts';
 
@@ -16,6 +17,8 @@ export interface Client {
   readonly disabled: boolean;
   /** The enumeration guard does not restrict it. */
   readonly trusted: boolean;
+  /** How it uses the SNAP face; null if it may not. */
+  readonly snap: SnapClientRecord | null;
 }
 
 export type ClientLimits = Readonly<Record<LimitedOperation | ClientLimit, number>>;
@@ -23,22 +26,29 @@ export type ClientLimits = Readonly<Record<LimitedOperation | ClientLimit, numbe
 /** All clients, in memory; notifications of PostgreSQL keep them current. */
 export interface Clients {
   find(clientId: string): Client | undefined;
+  /** By the X-PARTNER-ID of its SNAP requests. */
+  findByPartnerId(partnerId: string): Client | undefined;
   /** Reads all clients again. */
   reload(): Promise<void>;
 }
 
 export function createClients(database: Database, defaultLimits: ClientLimits): Clients {
   let clients = new Map<string, Client>();
+  let byPartnerId = new Map<string, Client>();
   return {
     find: (clientId) => clients.get(clientId),
+    findByPartnerId: (partnerId) => byPartnerId.get(partnerId),
     reload: singleFlight(async () => {
-      const records = await findAllClients(database);
-      clients = new Map(records.map((record) => [record.clientId, toClient(record, defaultLimits)]));
+      const [records, snapRecords] = await Promise.all([findAllClients(database), findAllSnapClients(database)]);
+      const snapClients = new Map(snapRecords.map((record) => [record.clientId, record]));
+      const all = records.map((record) => toClient(record, snapClients.get(record.clientId) ?? null, defaultLimits));
+      clients = new Map(all.map((client) => [client.clientId, client]));
+      byPartnerId = new Map(all.flatMap((client) => (client.snap === null ? [] : [[client.snap.partnerId, client]])));
     }),
   };
 }
 
-const toClient = (record: ClientRecord, defaultLimits: ClientLimits): Client => ({
+const toClient = (record: ClientRecord, snap: SnapClientRecord | null, defaultLimits: ClientLimits): Client => ({
   clientId: record.clientId,
   secretHash: record.secretHash,
   scopes: new Set(record.scopes.filter(isScope)),
@@ -47,4 +57,5 @@ const toClient = (record: ClientRecord, defaultLimits: ClientLimits): Client => 
   tokensValidFromSeconds: Math.ceil(record.tokensValidFromMs / 1000),
   disabled: record.disabled,
   trusted: record.trusted,
+  snap,
 });

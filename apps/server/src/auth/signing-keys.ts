@@ -64,12 +64,10 @@ export function createSigningKeys({ database, seal, tokenLifetimeMaxSeconds }: S
 
 /**
  * Creates the key that signs from now on. The others still verify until their tokens have expired.
- * @throws StartError when the current key was sealed with another secret key: the running processes, which have that
- * one, could not open a key sealed with this one
+ * @throws StartError when the current key was sealed with another secret key
  */
 export async function rotateSigningKeys(database: Database, seal: Seal, algorithm: SigningAlgorithm): Promise<string> {
-  const current = (await findSigningKeys(database, 0)).find(({ retired }) => !retired);
-  if (current !== undefined) openPrivateJwk(current, seal);
+  await requireSameSecretKey(database, seal);
   const { publicKey, privateKey } = await generateKeyPair(algorithm, { extractable: true });
   const keyId = randomBytes(12).toString('base64url');
   await rotateSigningKey(database, {
@@ -79,6 +77,15 @@ export async function rotateSigningKeys(database: Database, seal: Seal, algorith
     privateJwkSealed: seal.seal(JSON.stringify(await exportJWK(privateKey))),
   });
   return keyId;
+}
+
+/**
+ * @throws StartError when the current key was sealed with another secret key: the running processes, which have that
+ * one, could open nothing that is sealed with this one
+ */
+export async function requireSameSecretKey(database: Database, seal: Seal): Promise<void> {
+  const current = (await findSigningKeys(database, 0)).find(({ retired }) => !retired);
+  if (current !== undefined) openPrivateJwk(current, seal);
 }
 
 function openPrivateJwk({ privateJwkSealed }: SigningKeyRecord, seal: Seal): JWK {

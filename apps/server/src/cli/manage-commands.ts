@@ -1,7 +1,7 @@
 import { isScope, SCOPES, type Scope } from '../auth/scopes.ts';
 import { createSeal, generateSecret, hashSecret } from '../auth/secrets.ts';
 import { rotateSigningKeys, SIGNING_ALGORITHMS } from '../auth/signing-keys.ts';
-import { type Settings, SettingsError } from '../config.ts';
+import { SettingsError } from '../config.ts';
 import { resumePausedValidations } from '../postgres/account-validations.ts';
 import {
   CLIENT_LIMITS,
@@ -15,17 +15,8 @@ import {
   setClientScopes,
 } from '../postgres/clients.ts';
 import type { Database } from '../postgres/database.ts';
-
-/** The command line is wrong; the message says how. */
-export class UsageError extends Error {}
-
-export type Options = Readonly<Partial<Record<'name' | 'scope' | 'algorithm' | ClientLimit, string>>>;
-
-export interface Command {
-  readonly options: readonly (keyof Options)[];
-  /** Returns the text to print. `id` is empty for commands that do not concern one client. */
-  readonly run: (database: Database, id: string, options: Options, settings: Settings) => Promise<string>;
-}
+import { type Command, clientNotFound, type Options, UsageError } from './manage-command.ts';
+import { SNAP_COMMANDS } from './manage-snap-commands.ts';
 
 const CLIENT_ID = /^[A-Za-z0-9._-]{1,64}$/;
 
@@ -127,6 +118,8 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     },
   },
 
+  ...SNAP_COMMANDS,
+
   'keys rotate': {
     options: ['algorithm'],
     async run(database, _id, { algorithm: requested = 'EdDSA' }, { secretKey }) {
@@ -184,6 +177,3 @@ async function getClient(database: Database, id: string): Promise<ClientRecord> 
 function requireClient(id: string, changed: boolean): void {
   if (!changed) throw clientNotFound(id);
 }
-
-const clientNotFound = (id: string): UsageError =>
-  new UsageError(`client ${id} does not exist: list them with client list`);

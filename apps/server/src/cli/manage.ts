@@ -7,7 +7,8 @@ import { StartError } from '../lib/start-error.ts';
 import { createLog } from '../observability/log.ts';
 import { DatabaseUnavailable, openDatabase } from '../postgres/database.ts';
 import { migrate } from '../postgres/migrate.ts';
-import { COMMANDS, type Options, UsageError } from './manage-commands.ts';
+import { type Options, UsageError } from './manage-command.ts';
+import { COMMANDS } from './manage-commands.ts';
 import { connectToPostgres } from './open-postgres.ts';
 
 const USAGE = `npm run manage -- COMMAND
@@ -26,12 +27,22 @@ const USAGE = `npm run manage -- COMMAND
   client disable ID          reject the client and all its tokens within a second
   client enable ID           let a disabled client in again
   client revoke-tokens ID    revoke the tokens that the client has now
+  client snap ID [--partner-id ID] [--external-ids strict|off] [--body-hash minified|without_whitespace]
+                 [--clock-skew SECONDS]
+                             let the client use the SNAP face, or change how it does; without options the present
+                             options and keys are shown
+  client snap-key ID [--add FILE] [--remove KEY_ID]
+                             add an RSA public key (PEM) of the client, or remove one; several are valid at a time
+  client snap-secret ID [--former-hours N]
+                             create the secret of its symmetric signatures; the former one is valid for 24 more
+                             hours, or N
+  client snap-end ID         end the client's use of the SNAP face, and delete its keys
   keys rotate [--algorithm ${SIGNING_ALGORITHMS.join('|')}]
                              sign with a new key from now on; tokens signed with the old key stay valid
 
 The commands work on the service's database while the service runs. Set DATABASE_URL, or TIBA_DATA_DIR for the embedded
 PostgreSQL, to the service's values; without either, the sandbox in ./.tiba is used. No command creates a database.
-keys rotate needs TIBA_SECRET_KEY.`;
+keys rotate and client snap-secret need TIBA_SECRET_KEY.`;
 
 const OPTIONS = {
   name: { type: 'string' },
@@ -40,6 +51,13 @@ const OPTIONS = {
   'check-status': { type: 'string' },
   'check-account': { type: 'string' },
   'accounts-per-day': { type: 'string' },
+  'partner-id': { type: 'string' },
+  'external-ids': { type: 'string' },
+  'body-hash': { type: 'string' },
+  'clock-skew': { type: 'string' },
+  add: { type: 'string' },
+  remove: { type: 'string' },
+  'former-hours': { type: 'string' },
 } as const satisfies Record<keyof Options, { type: 'string' }>;
 
 const STDERR = 2;

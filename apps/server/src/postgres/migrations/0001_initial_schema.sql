@@ -33,6 +33,43 @@ create table tiba.clients (
   constraint clients_accounts_per_day_not_negative check (accounts_per_day >= 0)
 );
 
+-- How a client uses the SNAP face (docs/snap-clients.md). A client without a row cannot use it.
+create table tiba.snap_clients (
+  client_id text collate "C" not null,
+  -- The X-PARTNER-ID of its requests.
+  partner_id text collate "C" not null,
+  -- AES-256-GCM under TIBA_SECRET_KEY. A hash would not do: the secret itself verifies an HMAC.
+  secret_sealed bytea,
+  -- After a rotation the former secret signs as well, until this time.
+  former_secret_sealed bytea,
+  former_secret_until timestamptz,
+  -- strict: X-EXTERNAL-ID is numeric and unique in a day.
+  external_ids text not null default 'strict',
+  -- What the client's signatures hash: the body as sent or minified, or without any whitespace.
+  body_hash text not null default 'minified',
+  clock_skew_seconds integer not null default 300,
+  constraint snap_clients_pkey primary key (client_id),
+  constraint snap_clients_client_id_fkey foreign key (client_id) references tiba.clients,
+  constraint snap_clients_partner_id_key unique (partner_id),
+  constraint snap_clients_external_ids_known check (external_ids in ('strict', 'off')),
+  constraint snap_clients_body_hash_known check (body_hash in ('minified', 'without_whitespace')),
+  constraint snap_clients_clock_skew_in_range check (clock_skew_seconds between 1 and 86400),
+  constraint snap_clients_former_secret_with_its_end
+    check ((former_secret_sealed is null) = (former_secret_until is null))
+);
+
+-- The RSA public keys that verify a client's asymmetric signatures; several at a time, so that a key can be replaced.
+create table tiba.snap_public_keys (
+  client_id text collate "C" not null,
+  -- Of the key's SHA-256.
+  key_id text collate "C" not null,
+  -- PEM, SubjectPublicKeyInfo.
+  public_key text not null,
+  created_at timestamptz not null default now(),
+  constraint snap_public_keys_pkey primary key (client_id, key_id),
+  constraint snap_public_keys_client_id_fkey foreign key (client_id) references tiba.snap_clients
+);
+
 create table tiba.signing_keys (
   key_id text collate "C" not null,
   algorithm text not null,
@@ -54,6 +91,12 @@ end
 $$;
 
 create trigger clients_changed after insert or update or delete on tiba.clients
+  for each statement execute function tiba.notify_change('tiba_clients');
+
+create trigger snap_clients_changed after insert or update or delete on tiba.snap_clients
+  for each statement execute function tiba.notify_change('tiba_clients');
+
+create trigger snap_public_keys_changed after insert or update or delete on tiba.snap_public_keys
   for each statement execute function tiba.notify_change('tiba_clients');
 
 create trigger signing_keys_changed after insert or update or delete on tiba.signing_keys

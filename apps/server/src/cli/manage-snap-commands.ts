@@ -1,0 +1,161 @@
+import { readFile } from 'node:fs/promises';
+import { createSeal, generateSecret } from '../auth/secrets.ts';
+import { requireSameSecretKey } from '../auth/signing-keys.ts';
+import { InvalidPublicKey, readSnapPublicKey } from '../auth/snap-credentials.ts';
+import { SettingsError } from '../config.ts';
+import { findAllClients } from '../postgres/clients.ts';
+import type { Database } from '../postgres/database.ts';
+import {
+  BODY_HASHES,
+  deleteSnapClient,
+  deleteSnapPublicKey,
+  EXTERNAL_ID_RULES,
+  findAllSnapClients,
+  insertSnapPublicKey,
+  replaceSnapSecret,
+  type SnapClientOptions,
+  type SnapClientRecord,
+  setSnapClient,
+} from '../postgres/snap-clients.ts';
+import { type Command, clientNotFound, type Options, UsageError } from './manage-command.ts';
+
+/** ASPI, X-PARTNER-ID. */
+const PARTNER_ID = /^[!-~]{1,36}$/;
+const PUBLIC_KEYS_MAX = 10;
+const FORMER_HOURS = '24';
+const CLOCK_SKEW_SECONDS_MAX = 86_400;
+
+/** What the operator can do to a client's use of the SNAP face. */
+export const SNAP_COMMANDS: Readonly<Record<string, Command>> = {
+  'client snap': {
+    options: ['partner-id', 'external-ids', 'body-hash', 'clock-skew'],
+    async run(database, id, options) {
+      const changes = readOptions(options);
+      if (Object.keys(changes).length > 0) await allowSnap(database, id, changes);
+      const client = (await findAllSnapClients(database)).find(({ clientId }) => clientId === id);
+      if (client !== undefined) return describe(client);
+      await requireClient(database, id);
+      return `${id} cannot use the SNAP face: give it a key with client snap-key, or a secret with client snap-secret`;
+    },
+  },
+
+  'client snap-key': {
+    options: ['add', 'remove'],
+    async run(database, id, { add, remove }) {
+      if ((add === undefined) === (remove === undefined)) throw new UsageError('give --add FILE or --remove KEY_ID');
+      await requireClient(database, id);
+      if (remove !== undefined) {
+        const removed = await deleteSnapPublicKey(database, id, remove);
+        if (!removed) throw new UsageError(`${id} has no key ${remove}: list its keys with client snap ${id}`);
+        return `key ${remove} of ${id} is removed: its signatures are rejected within a second`;
+      }
+      const key = await readKeyFile(add ?? '');
+      const { publicKeys } = await allowSnap(database, id, {});
+      if (publicKeys.length >= PUBLIC_KEYS_MAX) {
+        throw new UsageError(`${id} has ${PUBLIC_KEYS_MAX} keys already: remove one that it no longer signs with`);
+      }
+      const isNew = await insertSnapPublicKey(database, id, key);
+      return isNew ? `key ${key.keyId} of ${id} is active within a second` : `${id} has key ${key.keyId} already`;
+    },
+  },
+
+  'client snap-secret': {
+    options: ['former-hours'],
+    async run(database, id, { 'former-hours': formerHours = FORMER_HOURS }, { secretKey }) {
+      if (secretKey === null) throw new SettingsError(['TIBA_SECRET_KEY is missing: set the same key as the service']);
+      if (!/^\d{1,3}$/.test(formerHours)) throw new UsageError('--former-hours takes a whole number from 0 to 999');
+      await requireClient(database, id);
+      const seal = createSeal(secretKey);
+      // Sealed with another key, the secret could be read by no running process.
+      await requireSameSecretKey(database, seal);
+      await allowSnap(database, id, {});
+      const secret = generateSecret();
+      await replaceSnapSecret(database, id, { secretSealed: seal.seal(secret), formerHours: Number(formerHours) });
+      return `client_id    ${id}\nsnap_secret  ${secret}\n\nCopy the secret now: it is not shown again.`;
+    },
+  },
+
+  'client snap-end': {
+    options: [],
+    async run(database, id) {
+      await requireClient(database, id);
+      const ended = await deleteSnapClient(database, id);
+      return ended ? `${id} can no longer use the SNAP face` : `${id} could not use the SNAP face before`;
+    },
+  },
+};
+
+function readOptions(options: Options): SnapClientOptions {
+  const { 'partner-id': partnerId, 'external-ids': rule, 'body-hash': hashName, 'clock-skew': skew } = options;
+  if (partnerId !== undefined && !PARTNER_ID.test(partnerId)) {
+    throw new UsageError('--partner-id takes 1 to 36 printable ASCII characters without spaces');
+  }
+  const clockSkewSeconds = Number(skew);
+  const isSkew = /^\d{1,5}$/.test(skew ?? '') && clockSkewSeconds >= 1 && clockSkewSeconds <= CLOCK_SKEW_SECONDS_MAX;
+  if (skew !== undefined && !isSkew) {
+    throw new UsageError(`--clock-skew takes a whole number of seconds from 1 to ${CLOCK_SKEW_SECONDS_MAX}`);
+  }
+  return {
+    ...(partnerId === undefined ? {} : { partnerId }),
+    ...(rule === undefined ? {} : { externalIds: oneOf('--external-ids', EXTERNAL_ID_RULES, rule) }),
+    ...(hashName === undefined ? {} : { bodyHash: oneOf('--body-hash', BODY_HASHES, hashName) }),
+    ...(skew === undefined ? {} : { clockSkewSeconds }),
+  };
+}
+
+function oneOf<T extends string>(option: string, values: readonly T[], text: string): T {
+  const value = values.find((each) => each === text);
+  if (value === undefined) throw new UsageError(`${option} takes one of: ${values.join(' ')}`);
+  return value;
+}
+
+async function readKeyFile(file: string): Promise<ReturnType<typeof readSnapPublicKey>> {
+  const pem = await readFile(file, 'utf8').catch((cause: unknown) => {
+    throw new UsageError(`${file} cannot be read: --add takes the file with the client's public key`, { cause });
+  });
+  try {
+    return readSnapPublicKey(pem);
+  } catch (error) {
+    if (error instanceof InvalidPublicKey) throw new UsageError(`${file}: ${error.message}`);
+    throw error;
+  }
+}
+
+async function requireClient(database: Database, id: string): Promise<void> {
+  const clients = await findAllClients(database);
+  if (!clients.some(({ clientId }) => clientId === id)) throw clientNotFound(id);
+}
+
+/** Lets the client use the SNAP face. */
+async function allowSnap(database: Database, id: string, changes: SnapClientOptions): Promise<SnapClientRecord> {
+  await requireClient(database, id);
+  const known = (await findAllSnapClients(database)).find(({ clientId }) => clientId === id);
+  const partnerId = changes.partnerId ?? known?.partnerId ?? id;
+  if (!PARTNER_ID.test(partnerId)) {
+    throw new UsageError(
+      `X-PARTNER-ID has at most 36 characters, so ${id} needs another one: client snap --partner-id`,
+    );
+  }
+  if (!(await setSnapClient(database, id, { ...changes, partnerId }))) {
+    throw new UsageError(`another client has the partner ID ${partnerId}: give one with client snap --partner-id`);
+  }
+  const client = (await findAllSnapClients(database)).find(({ clientId }) => clientId === id);
+  if (client === undefined) throw clientNotFound(id);
+  return client;
+}
+
+function describe(client: SnapClientRecord): string {
+  const { clientId, partnerId, externalIds, bodyHash, clockSkewSeconds, publicKeys, secretSealed } = client;
+  const keys = publicKeys.length === 0 ? 'none' : publicKeys.map(({ keyId }) => keyId).join(' ');
+  const former = client.formerSecretUntilMs > Date.now() ? new Date(client.formerSecretUntilMs).toISOString() : null;
+  return [
+    `SNAP of ${clientId}:`,
+    `partner-id    ${partnerId}`,
+    `external-ids  ${externalIds}`,
+    `body-hash     ${bodyHash}`,
+    `clock-skew    ${clockSkewSeconds}`,
+    `keys          ${keys}`,
+    `secret        ${secretSealed === null ? 'none' : 'set'}`,
+    ...(former === null ? [] : [`former secret valid until ${former}`]),
+  ].join('\n');
+}
