@@ -10,7 +10,7 @@ import { createTestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { rsaKeys } from '../support/rsa-keys.ts';
 import { startTestService } from '../support/service.ts';
-import { databaseUrlOf, manage } from './manage-process.ts';
+import { databaseUrlOf, type ManageEnd, manage } from './manage-process.ts';
 
 /** The test service's. */
 const SECRET_KEY = Buffer.alloc(32, 7);
@@ -68,6 +68,19 @@ test('keys and secrets of a SNAP client reach the running service, and end in it
     'secret        set',
   ]);
 
+  await assertRefusals(end);
+  const otherKey = { ...environment, TIBA_SECRET_KEY: Buffer.alloc(32, 8).toString('base64') };
+  const refused = await manage(['client', 'snap-secret', 'alpha'], { environment: otherKey });
+  assert.notEqual(refused.code, 0, 'a secret sealed with another key could not be read by the service');
+
+  await run('snap-key', 'alpha', '--remove', keyId);
+  await eventually('the key ends', () => snap()?.publicKeys.length === 0);
+  await run('snap-end', 'alpha');
+  await eventually('SNAP ends', () => snap() === null);
+});
+
+/** The messages say what is wrong. */
+async function assertRefusals(end: (...args: string[]) => Promise<ManageEnd>): Promise<void> {
   const wrong: readonly (readonly [string[], RegExp])[] = [
     [['snap-key', 'alpha', '--add', 'private.pem'], /^private\.pem: this is a private key/],
     [['snap-key', 'unknown', '--add', 'public.pem'], /^client unknown does not exist/],
@@ -81,12 +94,4 @@ test('keys and secrets of a SNAP client reach the running service, and end in it
       assert.match(stderr.split('\n').slice(1).join('\n'), message);
     }),
   );
-  const otherKey = { ...environment, TIBA_SECRET_KEY: Buffer.alloc(32, 8).toString('base64') };
-  const refused = await manage(['client', 'snap-secret', 'alpha'], { environment: otherKey });
-  assert.notEqual(refused.code, 0, 'a secret sealed with another key could not be read by the service');
-
-  await run('snap-key', 'alpha', '--remove', keyId);
-  await eventually('the key ends', () => snap()?.publicKeys.length === 0);
-  await run('snap-end', 'alpha');
-  await eventually('SNAP ends', () => snap() === null);
-});
+}
