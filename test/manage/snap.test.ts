@@ -23,7 +23,7 @@ test('keys and secrets of a SNAP client reach the running service, and end in it
   const directory = await mkdtemp(path.join(tmpdir(), 'tiba-snap-keys-'));
   t.after(() => rm(directory, { recursive: true, force: true }));
   const { publicKey, privateKey } = rsaKeys();
-  const spki = publicKey.export({ type: 'spki', format: 'pem' }).toString();
+  const spki = publicKey.export({ type: 'spki', format: 'pem' });
   await writeFile(path.join(directory, 'public.pem'), spki);
   await writeFile(path.join(directory, 'private.pem'), privateKey.export({ type: 'pkcs8', format: 'pem' }));
   const keyId = hash('sha256', publicKey.export({ type: 'spki', format: 'der' }), 'hex').slice(0, 16);

@@ -28,7 +28,7 @@ export function readSnapPublicKey(pem: string): SnapPublicKey {
   if (key.asymmetricKeyType !== 'rsa' || bits < RSA_BITS_MIN || bits > RSA_BITS_MAX) {
     throw new InvalidPublicKey(`the key must be RSA of ${RSA_BITS_MIN} to ${RSA_BITS_MAX} bits`);
   }
-  const publicKey = key.export({ type: 'spki', format: 'pem' }).toString();
+  const publicKey = key.export({ type: 'spki', format: 'pem' });
   return { keyId: hash('sha256', key.export({ type: 'spki', format: 'der' }), 'hex').slice(0, 16), publicKey };
 }
 
