@@ -1,30 +1,16 @@
 import assert from 'node:assert/strict';
-import { after, before, suite, test } from 'node:test';
+import { suite, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { startTestService, statusUpdate, type TestClient, type TestService } from '../support/service.ts';
+import type { TestClient } from '../support/service.ts';
 import { timeLimitMs } from '../support/suite-environment.ts';
-import { type PostgresServer, startPostgresServer } from './postgres-server.ts';
-import { type NotificationsMode, type PostgresProxy, startPostgresProxy } from './proxy.ts';
+import type { NotificationsMode } from './proxy.ts';
 import { assertUnavailable, RECOVERED_WITHIN_MS, timeRequest } from './request-monitor.ts';
+import { startServiceBehindProxy } from './service-on-postgres.ts';
 
 /** docs/contract.md 5: a disabled client is rejected within one second. The rest is time that the test itself needs. */
 const REJECTED_WITHIN_MS = timeLimitMs(1_000 + 150);
 
-let server: PostgresServer;
-let proxy: PostgresProxy;
-let service: TestService;
-
-before(async () => {
-  server = await startPostgresServer();
-  proxy = await startPostgresProxy(server.socketPath);
-  service = await startTestService({ rails: [], database: { connection: proxy.connection, drop: async () => {} } });
-  assert.equal((await service.feed(statusUpdate())).status, 200);
-});
-after(async () => {
-  await service?.close();
-  await proxy?.close();
-  await server?.remove();
-});
+const { server, service, proxy } = await startServiceBehindProxy();
 
 const requestAs = ({ token }: TestClient) =>
   timeRequest(() => service.get('/api/v1/check-status/TB0000000001', { token }));

@@ -1,23 +1,15 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import pg from 'pg';
-import { startTestService, statusUpdate, type TestService } from '../support/service.ts';
 import { timeLimitMs } from '../support/suite-environment.ts';
-import { type PostgresServer, startPostgresServer } from './postgres-server.ts';
 import { assertRecovers, assertUnavailable, timeRequest } from './request-monitor.ts';
+import { startServiceOnPostgres } from './service-on-postgres.ts';
 
-let server: PostgresServer;
-let service: TestService;
 const taken: pg.Client[] = [];
-
-before(async () => {
-  server = await startPostgresServer({ max_connections: '16' });
-  service = await startTestService({ rails: [], database: server.database });
-});
-after(async () => {
-  await releaseConnections();
-  await service?.close();
-  await server?.remove();
+// Before the server is removed: hooks run in the order of their registration.
+after(releaseConnections);
+const { server, checkStatus, feedTransaction } = await startServiceOnPostgres({
+  postgres: { settings: { max_connections: '16' } },
 });
 
 async function takeAllConnections(): Promise<void> {
@@ -43,23 +35,18 @@ test('when other programs use all connections, requests get 503 at once, and 200
   // The service loses its connections and cannot open new ones.
   await taken[0]?.query("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'tiba'");
   await takeAllConnections();
-  const checkStatus = () => service.get('/api/v1/check-status/TB0000000001');
   const timed = await timeRequest(checkStatus);
   assertUnavailable(timed);
   assert.ok(timed.tookMs < timeLimitMs(1_500), `${Math.round(timed.tookMs)} ms`);
 
   const feeds = await Promise.all(
-    Array.from({ length: 6 }, (_, index) =>
-      timeRequest(() =>
-        service.feed(statusUpdate({ transaction_id: `TB000000000${index + 1}`, reference_id: `${index}` })),
-      ),
-    ),
+    Array.from({ length: 6 }, (_, index) => timeRequest(() => feedTransaction(`TB100000000${index}`))),
   );
   const failed = feeds.filter(({ answer }) => answer.status !== 200);
   assert.ok(failed.length > 0);
   for (const each of failed) assertUnavailable(each);
 
   await releaseConnections();
-  await assertRecovers(() => service.feed(statusUpdate({ transaction_id: 'TB0000000001', reference_id: '0' })));
+  await assertRecovers(() => feedTransaction('TB1000000000'));
   await assertRecovers(checkStatus);
 });

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { after, afterEach, before, suite, test } from 'node:test';
-import { startTestService, statusUpdate, type TestService } from '../support/service.ts';
+import { afterEach, suite, test } from 'node:test';
+import { startTestService } from '../support/service.ts';
 import { timeLimitMs } from '../support/suite-environment.ts';
-import { type PostgresServer, startPostgresServer } from './postgres-server.ts';
 import {
   assertOkOrUnavailable,
   assertRecovers,
@@ -13,6 +12,7 @@ import {
   timeRequest,
   until,
 } from './request-monitor.ts';
+import { startServiceOnPostgres } from './service-on-postgres.ts';
 
 const openSockets = (): number =>
   process.getActiveResourcesInfo().filter((resource) => resource === 'PipeWrap' || resource === 'TCPSocketWrap').length;
@@ -20,20 +20,7 @@ const openSockets = (): number =>
 /** The service closes several pools, one after the other, and waits two seconds for each. */
 const STOPPED_WITHIN_MS = timeLimitMs(15_000);
 
-let server: PostgresServer;
-let service: TestService;
-const checkStatus = () => service.get('/api/v1/check-status/TB0000000001');
-
-before(async () => {
-  server = await startPostgresServer();
-  service = await startTestService({ rails: [], database: server.database });
-  assert.equal((await service.feed(statusUpdate())).status, 200);
-});
-after(async () => {
-  server?.resume();
-  await service?.close();
-  await server?.remove();
-});
+const { server, service, checkStatus, feedTransaction } = await startServiceOnPostgres();
 afterEach(() => server.resume());
 
 /** Until every operation answers 503 at once; the first requests wait for their own deadlines. */
@@ -54,12 +41,12 @@ suite('while PostgreSQL is frozen: connections stay open, and nothing answers', 
     const [one, other, fed] = await Promise.all([
       timeRequest(checkStatus),
       timeRequest(() => service.get('/api/v1/check-status?reference_id=INV%2F2026%2F001')),
-      timeRequest(() => service.feed(statusUpdate({ transaction_id: 'TB0000000002', reference_id: '2' }))),
+      timeRequest(() => feedTransaction('TB0000000002')),
     ]);
     for (const timed of [one, other, fed]) assertUnavailable(timed);
     server.resume();
     await assertRecovers(checkStatus);
-    const answer = await service.feed(statusUpdate({ transaction_id: 'TB0000000002', reference_id: '2' }));
+    const answer = await feedTransaction('TB0000000002');
     assert.deepEqual([answer.status, answer.json.data?.['inserted']], [200, 1], 'the feed that got 503 was not stored');
   });
 

@@ -3,24 +3,13 @@ import { once } from 'node:events';
 import http from 'node:http';
 import net from 'node:net';
 import { text } from 'node:stream/consumers';
-import { after, before, suite, test } from 'node:test';
+import { suite, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { startTestService, statusUpdate, type TestService } from '../support/service.ts';
-import { type PostgresServer, startPostgresServer } from './postgres-server.ts';
+import { statusUpdate } from '../support/service.ts';
 import { assertRecovers, until } from './request-monitor.ts';
+import { startServiceOnPostgres } from './service-on-postgres.ts';
 
-let server: PostgresServer;
-let service: TestService;
-
-before(async () => {
-  server = await startPostgresServer();
-  service = await startTestService({ rails: [], database: server.database });
-});
-after(async () => {
-  server?.resume();
-  await service?.close();
-  await server?.remove();
-});
+const { server, service } = await startServiceOnPostgres();
 
 const lineFor = (id: string): string => `${JSON.stringify(statusUpdate({ transaction_id: id, reference_id: id }))}\n`;
 

@@ -39,20 +39,30 @@ export interface PostgresServer {
   remove(): Promise<void>;
 }
 
-export async function startPostgresServer(settings: Readonly<Record<string, string>> = {}): Promise<PostgresServer> {
+export interface PostgresServerOptions {
+  /** Settings of the server. */
+  readonly settings?: Readonly<Record<string, string>>;
+  /** Whether commits wait for the disk. False by default: the data need not survive a power cut. */
+  readonly durable?: boolean;
+}
+
+export async function startPostgresServer({
+  settings = {},
+  durable = false,
+}: PostgresServerOptions = {}): Promise<PostgresServer> {
   const directory = await mkdtemp(path.join(await realpath(tmpdir()), 'tiba-test-'));
   const dataDirectory = path.join(directory, 'postgres');
   const binaries = await findBinaries();
   const user = await chooseServerUser(dataDirectory);
   const socketBase = await chooseSocketBase(dataDirectory, user);
   const launcher = await chooseLauncher(user, binaries, [directory, socketBase]);
-  await initialize({ dataDirectory, binaries, launcher, user, durable: false, log: () => {} });
+  await initialize({ dataDirectory, binaries, launcher, user, durable, log: () => {} });
   await chownDataDirectory(dataDirectory, user);
   const socket = await makeSocketDirectory(socketBase, dataDirectory, user, launcher.passesClosedDirectories);
   const command = launcher.command(binaries.postgres, [
     '-D',
     dataDirectory,
-    ...settingsOf(serverNameOf(dataDirectory), socket.path, false),
+    ...settingsOf(serverNameOf(dataDirectory), socket.path, durable),
     ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
   ]);
   const connection = { connectionString: connectionStringOf(socket.path) };

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
-import { startTestService, statusUpdate, type TestService } from '../support/service.ts';
-import { type PostgresServer, startPostgresServer } from './postgres-server.ts';
+import { startTestService } from '../support/service.ts';
 import {
   assertOkOrUnavailable,
   assertRecovers,
@@ -11,22 +10,9 @@ import {
   timeRequest,
   until,
 } from './request-monitor.ts';
+import { startServiceOnPostgres } from './service-on-postgres.ts';
 
-let server: PostgresServer;
-let service: TestService;
-
-before(async () => {
-  server = await startPostgresServer();
-  service = await startTestService({ rails: [], database: server.database });
-  assert.equal((await service.feed(statusUpdate())).status, 200);
-});
-after(async () => {
-  await service?.close();
-  await server?.remove();
-});
-
-const checkStatus = () => service.get('/api/v1/check-status/TB0000000001');
-const feed = (id: string) => service.feed(statusUpdate({ transaction_id: id, reference_id: id }));
+const { server, service, checkStatus, feedTransaction } = await startServiceOnPostgres();
 const ids = Array.from({ length: 1_000 }, (_, index) => `TR${String(index).padStart(10, '0')}`).values();
 
 /** The readiness probe: its HTTP status and its answer. */
@@ -40,6 +26,9 @@ const READY = {
   answer: { status: 'ok', checks: { service: 'ok', postgres: 'ok', postgres_writes: 'ok' } },
 };
 const READ_ONLY = { service: 'ok', postgres: 'ok', postgres_writes: 'PostgreSQL is read-only' };
+
+const untilReady = (operatorUrl: string): Promise<void> =>
+  until(`${operatorUrl} is ready`, async () => isDeepStrictEqual(await readiness(operatorUrl), READY));
 
 async function setReadOnly(readOnly: boolean): Promise<void> {
   await server.query(`alter system set default_transaction_read_only = ${readOnly ? 'on' : 'off'}`);
@@ -55,13 +44,14 @@ test('while PostgreSQL is read-only, look-ups work and feeds get 503; both recov
   const requests = requestContinuously(t, checkStatus, 4);
   await setReadOnly(true);
   // An open connection applies the setting with one of its next statements.
-  await until('feeds get 503', async () => (await feed(ids.next().value ?? '')).status === 503);
-  for (let round = 0; round < 5; round += 1) assertUnavailable(await timeRequest(() => feed('TB0000000002')));
+  await until('feeds get 503', async () => (await feedTransaction(ids.next().value ?? '')).status === 503);
+  for (let round = 0; round < 5; round += 1)
+    assertUnavailable(await timeRequest(() => feedTransaction('TB0000000002')));
   assert.equal((await service.get('/api/v1/check-status/TB0000000002')).status, 404);
   assert.equal((await checkStatus()).status, 200);
 
   await setReadOnly(false);
-  await assertRecovers(() => feed('TB0000000002'));
+  await assertRecovers(() => feedTransaction('TB0000000002'));
   assert.equal((await service.get('/api/v1/check-status/TB0000000002')).status, 200);
   assertOkOrUnavailable(await requests.stop());
 });
@@ -74,8 +64,8 @@ test('while PostgreSQL is read-only, /readyz says degraded, or 503 if the operat
     settings: { readyWhenReadOnly: false },
   });
   try {
-    assert.deepEqual(await readiness(), READY);
-    assert.deepEqual(await readiness(strict.operatorUrl), READY);
+    await untilReady(service.operatorUrl);
+    await untilReady(strict.operatorUrl);
     await setReadOnly(true);
     await until('the fault is detected', async () => (await readiness(strict.operatorUrl)).status === 503);
     assert.deepEqual(await readiness(strict.operatorUrl), {
@@ -86,8 +76,8 @@ test('while PostgreSQL is read-only, /readyz says degraded, or 503 if the operat
     assert.deepEqual(await readiness(), { status: 200, answer: { status: 'degraded', checks: READ_ONLY } });
     assert.match(await (await fetch(`${service.operatorUrl}/metrics`)).text(), /^tiba_ready 1$[^]*^tiba_degraded 1$/m);
     await setReadOnly(false);
-    await until('the service is ready', async () => isDeepStrictEqual(await readiness(), READY));
-    await until('the other is, too', async () => isDeepStrictEqual(await readiness(strict.operatorUrl), READY));
+    await untilReady(service.operatorUrl);
+    await untilReady(strict.operatorUrl);
   } finally {
     await setReadOnly(false);
     await strict.close();

@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, afterEach, before, suite, test } from 'node:test';
-import { startTestService, statusUpdate, type TestService } from '../support/service.ts';
-import { type PostgresServer, startPostgresServer } from './postgres-server.ts';
+import { afterEach, suite, test } from 'node:test';
 import {
   assertOkOrUnavailable,
   assertRecovers,
@@ -12,20 +10,9 @@ import {
   timeRequest,
   until,
 } from './request-monitor.ts';
+import { startServiceOnPostgres } from './service-on-postgres.ts';
 
-let server: PostgresServer;
-let service: TestService;
-const checkStatus = () => service.get('/api/v1/check-status/TB0000000001');
-
-before(async () => {
-  server = await startPostgresServer();
-  service = await startTestService({ rails: [], database: server.database });
-  assert.equal((await service.feed(statusUpdate())).status, 200);
-});
-after(async () => {
-  await service?.close();
-  await server?.remove();
-});
+const { server, service, checkStatus, feedTransaction } = await startServiceOnPostgres();
 afterEach(async () => {
   // A failed test may have left the server stopped.
   await server.start();
@@ -57,15 +44,13 @@ suite('when PostgreSQL restarts or loses connections', () => {
     // Both requests with a connection and requests that have to open one fail.
     await until('the fault is detected', async () => (await probeStatus(service, '/readyz')) === 503);
     assert.equal(await probeStatus(service, '/livez'), 200);
-    assertUnavailable(
-      await timeRequest(() => service.feed(statusUpdate({ transaction_id: 'TB0000000002', reference_id: '2' }))),
-    );
+    assertUnavailable(await timeRequest(() => feedTransaction('TB0000000002')));
     await server.start();
     await assertRecovers(checkStatus);
     await until('the service is ready', async () => (await probeStatus(service, '/readyz')) === 200);
     const { unavailable } = assertOkOrUnavailable(await requests.stop());
     assert.ok(unavailable > 0, 'no response was 503');
-    const fed = await service.feed(statusUpdate({ transaction_id: 'TB0000000002', reference_id: '2' }));
+    const fed = await feedTransaction('TB0000000002');
     assert.deepEqual([fed.status, fed.json.data?.['inserted']], [200, 1]);
   });
 
