@@ -11,12 +11,16 @@ import { dataOf, type Job } from './jobs.ts';
 import type { ServiceReady, ServiceSettings } from './service-process.ts';
 
 /** Set it in the environment for a larger run: ROWS=50000 npx node --test test/account-validations/killed.test.ts */
-const ROWS = Number(process.env['ROWS'] ?? 3_000);
+const ROWS = Number(process.env['ROWS'] ?? 1_500);
 const KILLS = 3;
 const BANKS = 10;
-const PER_SECOND = 100;
-/** The pace is asserted from this many rows on. With fewer, the quotas delay nothing. */
-const PACE_ROWS_MIN = 20_000;
+/** Together a third of what two busy cores can do, so that the quotas set the pace, and not the machine. */
+const PER_SECOND = 30;
+/**
+ * The least share of what the quotas allow. Measured: 0.91 to 1.1 (a restart begins a new second). The short run leaves
+ * room for a slow machine's restarts. A claim that is late by a second, 8 rows at a time, comes to 0.3.
+ */
+const PACE_MIN = ROWS >= 20_000 ? 0.95 : 0.5;
 /** The rows of one bank that a killed process leaves in flight, and that may be delayed on their way. */
 const IN_FLIGHT_MAX = 32;
 const ABANDONED_MAX = KILLS * BANKS * IN_FLIGHT_MAX;
@@ -54,7 +58,7 @@ test(`${ROWS} rows, ${KILLS} kills: one inquiry for each account, one result for
   assert.equal(Math.max(...banks.byAccount.values()), 1);
   assert.equal(active + withoutVerdict, ROWS);
   assert.ok(withoutVerdict <= ABANDONED_MAX, `${withoutVerdict} rows without a verdict`);
-  if (ROWS >= PACE_ROWS_MIN) assert.ok(pace >= 0.95, `${pace} of what the quotas allow`);
+  assert.ok(pace >= PACE_MIN, `${pace} of what the quotas allow`);
   await assertResultsComplete(service, id);
 });
 
