@@ -118,13 +118,19 @@ const texts = (code: string): string[] => {
   return [...bare.matchAll(/`(?:\\.|[^`\\])*`|'(?:\\.|[^'\\\n])*'/g)].map(([text]) => text);
 };
 
+const ENVIRONMENT = /\bprocess\.env\b|\benv\b[^{}]*\} (?:= process\b|from 'node:process')/;
+
 const onlyConfigReadsTheEnvironment: Rule = {
   name: 'only the settings files read the environment',
   check: (repository) =>
     select(repository, ['apps/'], ['.ts'])
       .filter((file) => file !== `${SERVER}config.ts` && file !== 'apps/bank/src/settings.ts')
-      .filter((file) => textOf(repository, file).includes('process.env')),
-  planted: [{ [`${SERVER}http/planted.ts`]: "const port = process.env['PORT'];\n" }],
+      .filter((file) => ENVIRONMENT.test(textOf(repository, file))),
+  planted: [
+    { [`${SERVER}http/planted.ts`]: "const port = process.env['PORT'];\n" },
+    { [`${SERVER}http/planted.ts`]: 'const { env } = process;\n' },
+    { [`${SERVER}http/planted.ts`]: "import { env } from 'node:process';\n" },
+  ],
 };
 
 const protocolsAreListedOnce: Rule = {

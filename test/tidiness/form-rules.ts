@@ -50,8 +50,9 @@ const kebabCase: Rule = {
   planted: [{ 'apps/server/src/http/plantedFile.ts': '' }],
 };
 
-/** A pause of a fixed time, whatever its time is made of. To wait for something, poll for it with `eventually`. */
-const SLEEP = /await (?:sleep|delay|wait|pause|setTimeout)\(|new Promise(?:<\w+>)?\(\((\w+)\) => setTimeout\(\1\b/;
+/** A pause of a fixed time, whatever its name and its time are. To wait for something, poll for it with `eventually`. */
+const SLEEP =
+  /\bsetTimeout\b[^}]*\} from 'node:timers\/promises'|new Promise(?:<\w+>)?\(\((\w+)\) => setTimeout\(\1\b|scheduler\.wait\(/;
 /** Where a pause is no wait for something else to happen, or stands between two polls: each with its reason. */
 const SLEEPS_ALLOWED: Readonly<Record<string, string>> = {
   'test/support/eventually.ts': 'polls: this is what other tests wait with',
@@ -80,8 +81,10 @@ const testsDoNotSleep: Rule = {
         SLEEP.test(textOf(repository, file)),
     ),
   planted: [
-    { 'test/planted.test.ts': 'await delay(2_000);\n' },
-    { 'test/planted-helper.ts': 'await wait(2 * INTERVAL_MS);\n' },
+    { 'test/planted.test.ts': "import { setTimeout } from 'node:timers/promises';\nawait setTimeout(2_000);\n" },
+    {
+      'test/planted-helper.ts': "import { setTimeout as nap } from 'node:timers/promises';\nawait nap(2 * PAUSE_MS);\n",
+    },
     { 'test/planted.test.ts': 'await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));\n' },
   ],
 };
@@ -132,7 +135,7 @@ const npmScriptsExist: Rule = {
 };
 
 /** A call that logs, its fields, and how a message begins that is no constant text in lower case. */
-const LOG_MESSAGE = /\blog\.(?:trace|debug|info|warn|error|fatal)\(\s*(?:\{[^{}]*\},\s*)?(?:`|'[A-Z])/;
+const LOG_MESSAGE = /\blog\.(?:trace|debug|info|warn|error|fatal)\(\s*(?:\{(?:[^{}]|\{[^{}]*\})*\},\s*)?(?:`|'[A-Z])/;
 
 const logMessagesAreConstant: Rule = {
   name: 'log messages are constant texts in lower case: what varies is a field',
@@ -140,6 +143,7 @@ const logMessagesAreConstant: Rule = {
     select(repository, ['apps/server/src/'], ['.ts']).filter((file) => LOG_MESSAGE.test(textOf(repository, file))),
   planted: [
     { 'apps/server/src/feed/planted-one.ts': 'log.warn({ err: error }, `the feed of ${clientId} failed`);\n' },
+    { 'apps/server/src/feed/planted-one.ts': 'log.warn({ feed: { clientId } }, `the feed failed: ${reason}`);\n' },
     { 'apps/server/src/feed/planted-two.ts': "log.warn({ err: error }, 'The feed failed; will retry');\n" },
   ],
 };
