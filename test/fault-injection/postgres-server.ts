@@ -28,11 +28,13 @@ export interface PostgresServer {
   readonly socketPath: string;
   /** Fast shutdown: connections are closed, and no data is lost. */
   stop(): Promise<void>;
-  /** Resolves when the server accepts connections; at once when it was not stopped. */
+  /** Resolves when the server accepts connections; at once when it has not ended. */
   start(): Promise<void>;
   /** SIGSTOP to all its processes: connections stay open, and nothing answers. */
   freeze(): Promise<void>;
   resume(): void;
+  /** The process IDs of the postmaster and of the connections of the service. */
+  processIds(): Promise<number[]>;
   /** Runs a query as the superuser, on a new connection. */
   query<R extends pg.QueryResultRow>(sql: string, values?: unknown[]): Promise<R[]>;
   /** Stops the server in whatever state it is, and removes its files. */
@@ -44,33 +46,24 @@ export interface PostgresServerOptions {
   readonly settings?: Readonly<Record<string, string>>;
   /** Whether commits wait for the disk. False by default: the data need not survive a power cut. */
   readonly durable?: boolean;
+  /** Where its directory is made; the system's directory for temporary files by default. */
+  readonly parentDirectory?: string;
 }
 
-export async function startPostgresServer({
-  settings = {},
-  durable = false,
-}: PostgresServerOptions = {}): Promise<PostgresServer> {
-  const directory = await mkdtemp(path.join(await realpath(tmpdir()), 'tiba-test-'));
-  const dataDirectory = path.join(directory, 'postgres');
-  const binaries = await findBinaries();
-  const user = await chooseServerUser(dataDirectory);
-  const socketBase = await chooseSocketBase(dataDirectory, user);
-  const launcher = await chooseLauncher(user, binaries, [directory, socketBase]);
-  await initialize({ dataDirectory, binaries, launcher, user, durable, log: () => {} });
-  await chownDataDirectory(dataDirectory, user);
-  const socket = await makeSocketDirectory(socketBase, dataDirectory, user, launcher.passesClosedDirectories);
-  const command = launcher.command(binaries.postgres, [
-    '-D',
-    dataDirectory,
-    ...settingsOf(serverNameOf(dataDirectory), socket.path, durable),
-    ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
-  ]);
+export async function startPostgresServer(options: PostgresServerOptions = {}): Promise<PostgresServer> {
+  const { command, directory, dataDirectory, socket } = await createServer(options);
   const connection = { connectionString: connectionStringOf(socket.path) };
   let server: Server | null = null;
   let frozen: readonly number[] = [];
 
   const start = async (): Promise<void> => {
-    server ??= await startServer(command, dataDirectory, () => {});
+    if (server !== null) return;
+    const started = await startServer(command, dataDirectory, () => {});
+    server = started;
+    // A full disk can end it.
+    void started.exited.then(() => {
+      if (server === started) server = null;
+    });
   };
   const stop = async (): Promise<void> => {
     await server?.stop();
@@ -86,6 +79,8 @@ export async function startPostgresServer({
     await socket.remove();
     await rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
   };
+  const query = <R extends pg.QueryResultRow>(sql: string, values: unknown[] = []): Promise<R[]> =>
+    withClient(connection, async (client) => (await client.query<R>(sql, values)).rows);
 
   try {
     await start();
@@ -111,10 +106,34 @@ export async function startPostgresServer({
       });
     },
     resume,
-    query: <R extends pg.QueryResultRow>(sql: string, values: unknown[] = []) =>
-      withClient(connection, async (client) => (await client.query<R>(sql, values)).rows),
+    async processIds() {
+      const rows = await query<{ pid: number }>("select pid from pg_stat_activity where application_name like 'tiba%'");
+      const connections = rows.map((row) => row.pid);
+      return server === null ? connections : [server.pid, ...connections];
+    },
+    query,
     remove,
   };
+}
+
+/** Creates the directories of a server, and the command that starts it. */
+async function createServer({ settings = {}, durable = false, parentDirectory = tmpdir() }: PostgresServerOptions) {
+  const directory = await mkdtemp(path.join(await realpath(parentDirectory), 'tiba-test-'));
+  const dataDirectory = path.join(directory, 'postgres');
+  const binaries = await findBinaries();
+  const user = await chooseServerUser(dataDirectory);
+  const socketBase = await chooseSocketBase(dataDirectory, user);
+  const launcher = await chooseLauncher(user, binaries, [directory, socketBase]);
+  await initialize({ dataDirectory, binaries, launcher, user, durable, log: () => {} });
+  await chownDataDirectory(dataDirectory, user);
+  const socket = await makeSocketDirectory(socketBase, dataDirectory, user, launcher.passesClosedDirectories);
+  const command = launcher.command(binaries.postgres, [
+    '-D',
+    dataDirectory,
+    ...settingsOf(serverNameOf(dataDirectory), socket.path, durable),
+    ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+  ]);
+  return { command, directory, dataDirectory, socket };
 }
 
 /**

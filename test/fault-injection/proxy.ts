@@ -6,8 +6,11 @@ import type pg from 'pg';
 export interface PostgresProxy {
   /** To the database `tiba` through the proxy. */
   readonly connection: pg.ClientConfig;
-  /** When true, PostgreSQL receives and executes COMMIT, and its reply is lost with the connection. */
-  dropsCommitReplies: boolean;
+  /**
+   * The text of a simple query, such as `commit`, or the name of a prepared statement: PostgreSQL receives and executes
+   * it, and its reply is lost with the connection. Null forwards all replies.
+   */
+  dropsRepliesTo: string | null;
   /** How many replies were dropped. */
   droppedReplies(): number;
   /** Sets what happens to the connection for notifications from now on. */
@@ -20,15 +23,13 @@ export type NotificationsMode = 'forwarded' | 'cut' | 'silent';
 
 // The startup message contains the application's name (PostgreSQL protocol, "StartupMessage").
 const NOTIFICATIONS = Buffer.from('application_name\0tiba notifications\0');
-// A simple query: its text and the terminating zero byte.
-const COMMIT = Buffer.from('commit\0');
 
 export async function startPostgresProxy(socketPath: string): Promise<PostgresProxy> {
   const state: ProxyState = {
     connections: new Set(),
     notifications: new Set(),
     mode: 'forwarded',
-    dropsCommitReplies: false,
+    dropsRepliesTo: null,
     droppedReplies: 0,
   };
   const server = net.createServer((client) => forward(state, client, net.connect(socketPath)));
@@ -44,11 +45,11 @@ export async function startPostgresProxy(socketPath: string): Promise<PostgresPr
       database: 'tiba',
       ssl: false,
     },
-    get dropsCommitReplies() {
-      return state.dropsCommitReplies;
+    get dropsRepliesTo() {
+      return state.dropsRepliesTo;
     },
-    set dropsCommitReplies(drops) {
-      state.dropsCommitReplies = drops;
+    set dropsRepliesTo(statement) {
+      state.dropsRepliesTo = statement;
     },
     droppedReplies: () => state.droppedReplies,
     setNotificationsMode(mode) {
@@ -69,7 +70,7 @@ interface ProxyState {
   /** Of these, the connections for notifications. */
   readonly notifications: Set<net.Socket>;
   mode: NotificationsMode;
-  dropsCommitReplies: boolean;
+  dropsRepliesTo: string | null;
   droppedReplies: number;
 }
 
@@ -97,12 +98,13 @@ function forward(state: ProxyState, client: net.Socket, upstream: net.Socket): v
     }
     if (isNotifications && state.mode === 'cut') return cut();
     if (isNotifications && state.mode === 'silent') return;
-    dropsNextReply = state.dropsCommitReplies && chunk.includes(COMMIT);
+    // In the messages "Query" and "Bind", a zero byte ends the text or the name.
+    dropsNextReply = state.dropsRepliesTo !== null && chunk.includes(`${state.dropsRepliesTo}\0`);
     upstream.write(chunk);
   });
   upstream.on('data', (chunk: Buffer) => {
     if (isNotifications && state.mode === 'silent') return;
-    // PostgreSQL replies after it has committed.
+    // PostgreSQL replies after it has committed, also where a statement is a transaction of its own.
     if (dropsNextReply) {
       state.droppedReplies += 1;
       return cut();
