@@ -9,6 +9,7 @@ import { createPublicServer } from '../http/public-server.ts';
 import type { ListenerOptions } from '../http/server.ts';
 import { createAccessLog } from '../observability/access-log.ts';
 import type { AppContext } from './app-context.ts';
+import { createGaugeReader } from './gauges.ts';
 import type { PostgresServices } from './postgres.ts';
 import type { Services } from './services.ts';
 
@@ -96,17 +97,12 @@ function buildPublicServer(
 }
 
 function buildOperatorServer(
-  {
-    options: {
-      banks,
-      operatorRoutes,
-      settings: { readyWhenReadOnly },
-    },
-  }: AppContext,
+  context: AppContext,
   services: Services,
   listener: SharedListenerOptions,
   isStopping: () => boolean,
 ): FastifyInstance {
+  const { banks, operatorRoutes, settings } = context.options;
   const { postgres, authentication, accountChecks } = services;
   return createOperatorServer({
     listener,
@@ -117,7 +113,8 @@ function buildOperatorServer(
     banks,
     hashAccount: accountChecks.hashAccount,
     enumerationGuard: accountChecks.enumerationGuard,
-    readiness: readinessChecks(postgres, readyWhenReadOnly, isStopping),
+    readiness: readinessChecks(postgres, settings.readyWhenReadOnly, isStopping),
+    readGauges: createGaugeReader(context, services),
     ...(operatorRoutes === undefined ? {} : { operatorRoutes }),
   });
 }

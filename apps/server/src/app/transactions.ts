@@ -53,7 +53,10 @@ export function openTransactions(
     transactionUpdater,
     banks,
     clientExists: (clientId) => clients.find(clientId) !== undefined,
-    onApplied: (outcome) => metrics.feedLines.inc({ outcome }),
+    onApplied(outcome) {
+      metrics.feedLines.inc({ outcome });
+      metrics.gauges.feedLastUpdate.setToCurrentTime();
+    },
   });
   return { transactionUpdater, feed, statusInquiries };
 }

@@ -217,6 +217,7 @@ function addHooks(
     const { route } = request;
     const durationMs = performance.now() - request.startedMs;
     metrics.requests.record(route, reply.statusCode, durationMs);
+    if (request.errorCode !== null) countRefusal(metrics, request.errorCode, request.caller);
     accessLog({
       listener: name,
       requestId: request.id,
@@ -230,6 +231,14 @@ function addHooks(
     });
     done(null, payload);
   });
+}
+
+/** What an operator raises a limit for, grants a scope for, or looks for an outage behind. */
+const REFUSALS: ReadonlySet<ErrorCode> = new Set(['RATE_LIMIT_EXCEEDED', 'FORBIDDEN', 'SERVICE_UNAVAILABLE']);
+
+function countRefusal(metrics: Metrics, errorCode: ErrorCode, caller: Caller | null): void {
+  if (caller === null || !REFUSALS.has(errorCode)) return;
+  metrics.requestsRefused.inc({ client_id: caller.client.clientId, error_code: errorCode });
 }
 
 /** A process that is busy must not look dead, and its metrics say why it is busy. */

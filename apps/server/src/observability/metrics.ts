@@ -1,4 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import program from '../../../../package.json' with { type: 'json' };
+import { createGauges, describeBuild, type Gauges } from './gauges.ts';
 import { createOutcomes, type Outcomes } from './outcome-metrics.ts';
 
 /** Every metric of Tiba. Names follow Prometheus' conventions: base units, `_total` for counters. */
@@ -30,6 +32,9 @@ export interface Metrics {
   readonly authenticationFailures: Counter<'outcome'>;
   /** Connections closed because of a limit, before a request was read. */
   readonly connectionsRefused: Counter<'listener' | 'reason'>;
+  /** Requests of authenticated clients that a limit, a missing scope or an outage refused. */
+  readonly requestsRefused: Counter<'client_id' | 'error_code'>;
+  readonly gauges: Gauges;
   readonly ready: Gauge;
   readonly degraded: Gauge;
   /** All metrics in the Prometheus text format. */
@@ -41,6 +46,7 @@ export interface Metrics {
 export function createMetrics(droppedLogLines: () => number = () => 0): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
+  describeBuild(registry, program.version);
   countDroppedLogLines(registry, droppedLogLines);
   const outcomes = createOutcomeMetrics();
   return {
@@ -49,6 +55,7 @@ export function createMetrics(droppedLogLines: () => number = () => 0): Metrics 
     ...createInquiryMetrics(registry),
     ...createAccountCheckMetrics(registry),
     ...createRequestMetrics(registry),
+    gauges: createGauges(registry),
     render: async () =>
       (await registry.metrics()) +
       outcomes.requests.render() +
@@ -202,6 +209,12 @@ const createRequestMetrics = (registry: Registry) => ({
     name: 'tiba_connections_refused_total',
     help: 'Connections refused because a limit was reached, by listener and limit: total or per_address.',
     labelNames: ['listener', 'reason'],
+    registers: [registry],
+  }),
+  requestsRefused: new Counter({
+    name: 'tiba_requests_refused_total',
+    help: 'Requests of authenticated clients that a limit, a missing scope or an outage refused.',
+    labelNames: ['client_id', 'error_code'],
     registers: [registry],
   }),
   ready: new Gauge({

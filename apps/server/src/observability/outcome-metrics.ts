@@ -19,7 +19,9 @@ interface Metric {
 }
 
 /** Upper bounds; the last bucket takes the rest. */
-const BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5] as const;
+const BUCKETS_SECONDS = [
+  0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
+] as const;
 const BUCKETS_MS = BUCKETS_SECONDS.map((seconds) => seconds * 1000);
 
 interface Counts {

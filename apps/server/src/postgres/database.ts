@@ -39,6 +39,8 @@ export interface Database {
    * Commits all statements of `work`, or none. `work` must not wait for the network: it holds a connection and locks.
    */
   transaction<T>(work: (query: Query) => Promise<T>, options?: { timeoutMs?: number }): Promise<T>;
+  /** The connections of the pool, and the queries that wait for one. */
+  connections(): { readonly total: number; readonly idle: number; readonly waiting: number };
   close(): Promise<void>;
 }
 
@@ -130,6 +132,7 @@ export function openDatabase({ connection, connectionsMax, log }: DatabaseOption
       }
     },
 
+    connections: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     close: () => sockets.close(() => pool.end()),
   };
 }

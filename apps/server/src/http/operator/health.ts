@@ -18,7 +18,12 @@ interface Readiness {
 }
 
 /** `/livez`: the process runs. `/readyz`: it can answer requests. `/metrics`: Prometheus metrics. */
-export function healthEndpoints(app: FastifyInstance, checks: ReadinessChecks, metrics: Metrics): void {
+export function healthEndpoints(
+  app: FastifyInstance,
+  checks: ReadinessChecks,
+  metrics: Metrics,
+  readGauges: () => Promise<void>,
+): void {
   async function readiness(): Promise<Readiness> {
     const [required, desired] = await Promise.all([run(checks.required), run(checks.desired)]);
     const status = !allOk(required) ? 'unavailable' : allOk(desired) ? 'ok' : 'degraded';
@@ -39,7 +44,7 @@ export function healthEndpoints(app: FastifyInstance, checks: ReadinessChecks, m
 
   app.get('/metrics', async (_request, reply) => {
     // A monitor that only scrapes metrics must see the current readiness too.
-    await readiness();
+    await Promise.all([readiness(), readGauges()]);
     return reply.type(metrics.contentType).send(await metrics.render());
   });
 }

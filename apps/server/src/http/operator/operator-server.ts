@@ -28,6 +28,8 @@ export interface OperatorServerDependencies {
   readonly hashAccount: HashAccount;
   readonly enumerationGuard: Pick<EnumerationGuard, 'restrictedClients'>;
   readonly readiness: ReadinessChecks;
+  /** Brings the gauges of the metrics up to date. */
+  readonly readGauges: () => Promise<void>;
   /** Further routes of the operator listener. The sandbox adds its own; production passes none. */
   readonly operatorRoutes?: OperatorRoutes;
 }
@@ -50,7 +52,7 @@ export function createOperatorServer(dependencies: OperatorServerDependencies): 
   searchAccountChecks(app, dependencies);
   listRestrictedClients(app, authorize, dependencies.enumerationGuard);
   listRails(app, authorize, dependencies.inquiries);
-  healthEndpoints(app, dependencies.readiness, listener.metrics);
+  healthEndpoints(app, dependencies.readiness, listener.metrics, dependencies.readGauges);
   dependencies.operatorRoutes?.(app, authorize);
   answerOtherMethods();
   return app;

@@ -1,0 +1,84 @@
+import { Gauge, type Registry } from 'prom-client';
+
+/** The state at the time of a scrape, as opposed to what was counted since the start (metrics.ts). */
+export interface Gauges {
+  /** Of the whole installation: every process reports the same. Absent while PostgreSQL cannot be read. */
+  readonly backlog: {
+    readonly overdue: Gauge;
+    readonly reviews: Gauge;
+    readonly deliveriesPending: Gauge;
+    readonly oldestDueSeconds: Gauge;
+    readonly validationRows: Gauge;
+  };
+  /** When this process applied a status update of the feed for the last time, in seconds since 1970. */
+  readonly feedLastUpdate: Gauge;
+  readonly databaseConnections: Gauge<'pool' | 'state'>;
+  readonly databaseWaiting: Gauge<'pool'>;
+  readonly quotaLeft: Gauge<'rail' | 'window'>;
+}
+
+export function createGauges(registry: Registry): Gauges {
+  const registers = [registry];
+  return {
+    backlog: {
+      overdue: new Gauge({
+        name: 'tiba_transactions_overdue',
+        help: 'Transactions in PROCESS for longer than their bank usually takes, in the whole installation.',
+        registers,
+      }),
+      reviews: new Gauge({
+        name: 'tiba_transactions_for_review',
+        help: 'Transfers unknown to their bank for too long, in the whole installation: each needs a manual review.',
+        registers,
+      }),
+      deliveriesPending: new Gauge({
+        name: 'tiba_callback_deliveries_pending',
+        help: 'Callbacks that are not delivered yet, in the whole installation.',
+        registers,
+      }),
+      oldestDueSeconds: new Gauge({
+        name: 'tiba_callback_oldest_due_seconds',
+        help: 'How long the oldest callback that is due has been due, in the whole installation.',
+        registers,
+      }),
+      validationRows: new Gauge({
+        name: 'tiba_account_validation_rows_waiting',
+        help: 'Rows of running account validations without a result, in the whole installation.',
+        registers,
+      }),
+    },
+    feedLastUpdate: new Gauge({
+      name: 'tiba_feed_last_update_timestamp_seconds',
+      help: 'When this process applied a status update of the feed for the last time. Absent before the first one.',
+      registers,
+    }),
+    databaseConnections: new Gauge({
+      name: 'tiba_database_connections',
+      help: 'Open connections to PostgreSQL by pool and state: idle or busy.',
+      labelNames: ['pool', 'state'],
+      registers,
+    }),
+    databaseWaiting: new Gauge({
+      name: 'tiba_database_queries_waiting',
+      help: 'Queries that wait for a connection to PostgreSQL, by pool.',
+      labelNames: ['pool'],
+      registers,
+    }),
+    quotaLeft: new Gauge({
+      name: 'tiba_rail_quota_left',
+      help: 'Account inquiries that the contract with a bank still allows, by rail and window: second or day.',
+      labelNames: ['rail', 'window'],
+      registers,
+    }),
+  };
+}
+
+/** Which program runs. Always 1. */
+export function describeBuild(registry: Registry, version: string): void {
+  new Gauge({
+    name: 'tiba_build_info',
+    help: 'The version of Tiba and of Node.',
+    labelNames: ['version', 'node_version'],
+    registers: [registry],
+  }).set({ version, node_version: process.version }, 1);
+}

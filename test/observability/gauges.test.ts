@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { after, before, suite, test } from 'node:test';
+import program from '../../package.json' with { type: 'json' };
+import { eventually } from '../support/eventually.ts';
+import { promtoolIsMissing } from '../support/promtool.ts';
+import { startTestService, statusUpdate, type TestService } from '../support/service.ts';
+
+/** What a scrape says about the state of the service (docs/operating.md, "Monitoring"). */
+
+let service: TestService;
+before(async () => {
+  service = await startTestService({ rails: [] });
+});
+after(() => service?.close());
+
+async function scrape(): Promise<string> {
+  const response = await fetch(`${service.operatorUrl}/metrics`);
+  assert.equal(response.status, 200);
+  return response.text();
+}
+
+/** The value of a sample, named as in the text format. */
+function valueOf(metrics: string, sample: string): number {
+  const line = metrics.split('\n').find((each) => each.startsWith(`${sample} `));
+  assert.ok(line !== undefined, `no sample ${sample}`);
+  return Number(line.slice(sample.length + 1));
+}
+
+test('the backlog of callbacks, overdue transactions and the age of the feed', async () => {
+  await service.app.database.query(
+    `insert into tiba.callback_endpoints (client_id, endpoint_id, url, kinds, secret_sealed)
+     values ('alpha', 'ep_waiting', 'http://127.0.0.1:9/', '{disbursement.overdue,disbursement.succeeded}', '\\x00')`,
+  );
+  const before = Date.now() / 1000;
+  // Its creation is long ago: the overdue check tells the client, whose endpoint cannot be reached.
+  const fed = await service.feed(JSON.stringify(statusUpdate({ transaction_id: 'TG0000000001' })));
+  assert.equal(fed.status, 200, fed.text);
+  await service.app.transactionUpdater.markOverdue(new Date(), 10);
+  await eventually('a scrape shows the backlog', async () => {
+    const metrics = await scrape();
+    return (
+      valueOf(metrics, 'tiba_transactions_overdue') === 1 && valueOf(metrics, 'tiba_callback_deliveries_pending') === 1
+    );
+  });
+  const metrics = await scrape();
+  assert.equal(valueOf(metrics, 'tiba_transactions_for_review'), 0);
+  assert.equal(valueOf(metrics, 'tiba_account_validation_rows_waiting'), 0);
+  assert.ok(valueOf(metrics, 'tiba_callback_oldest_due_seconds') >= 0);
+  assert.ok(valueOf(metrics, 'tiba_feed_last_update_timestamp_seconds') >= Math.floor(before));
+  for (const pool of ['main', 'look_up', 'delivery']) {
+    assert.equal(valueOf(metrics, `tiba_database_queries_waiting{pool="${pool}"}`), 0);
+  }
+});
+
+test('a refusal counts for its client, and nothing else does', async () => {
+  const narrow = await service.addClient('narrow', ['status:read'], { 'check-status': 1 });
+  const statuses = [];
+  for (let index = 0; index < 3; index += 1) {
+    statuses.push((await service.get('/api/v1/check-status/NONE', { token: narrow.token })).status);
+  }
+  assert.deepEqual(statuses, [404, 429, 429]);
+  await service.checkAccount({}, { token: narrow.token });
+  const metrics = await scrape();
+  const refused = (code: string): string => `tiba_requests_refused_total{client_id="narrow",error_code="${code}"}`;
+  assert.equal(valueOf(metrics, refused('RATE_LIMIT_EXCEEDED')), 2);
+  assert.equal(valueOf(metrics, refused('FORBIDDEN')), 1);
+  assert.ok(!metrics.includes('TRANSACTION_NOT_FOUND'));
+});
+
+test('the version is a label of tiba_build_info', async () => {
+  const { version } = program;
+  assert.equal(valueOf(await scrape(), `tiba_build_info{version="${version}",node_version="${process.version}"}`), 1);
+});
+
+suite('promtool', { skip: promtoolIsMissing() }, () => {
+  test('has no complaint about a metric of Tiba', async () => {
+    assert.deepEqual(complaints(await scrape()), []);
+  });
+
+  test('would complain about a counter without _total and a metric without help', () => {
+    assert.notDeepEqual(complaints('# TYPE tiba_planted counter\ntiba_planted 1\n'), []);
+  });
+});
+
+/** The metrics that prom-client itself adds have names of their own tradition. */
+function complaints(metrics: string): string[] {
+  const { status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], { input: metrics });
+  const lines = `${stdout.toString()}${stderr.toString()}`.split('\n').filter((line) => line !== '');
+  assert.ok(status === 0 || lines.length > 0, 'promtool failed without a reason');
+  return lines.filter((line) => line.startsWith('tiba_') || line.startsWith('error'));
+}
