@@ -35,8 +35,10 @@ async function read(mediaType: UploadMediaType, body: Buffer): Promise<Reading> 
   child.stdin.end(body);
   const [stdout, stderr, [exitCode, signal]] = await Promise.all([text(child.stdout), text(child.stderr), closed]);
   assert.deepEqual([exitCode, signal], [0, null], `the reader process died: ${stderr.slice(0, 200)}`);
-  const { end } = JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '') as { end: { message: string } | null };
-  return { peakMb: (Number(stderr) * 1024) / 1e6, outcome: end?.message ?? 'read' };
+  const { end } = JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '') as {
+    end: { message: { en: string } } | null;
+  };
+  return { peakMb: (Number(stderr) * 1024) / 1e6, outcome: end?.message.en ?? 'read' };
 }
 
 const CSV_HEADER = 'bank_code,account_number\n';

@@ -46,13 +46,13 @@ describe('a CSV', () => {
   it('numbers a row by the line on which it starts, also after a cell of several lines', async () => {
     const rows = await readRows(CSV_TYPE, 'bank_code,account_number\r\n"0\r\n14",1\r\n\r\n008,2');
     assert.deepEqual(rows.map(summaryOf), ['2 - 1 - -', '5 008 2 - -']);
-    assert.equal(rows[0]?.fault, 'bank_code contains a character that cannot be printed');
+    assert.equal(rows[0]?.fault?.en, 'bank_code contains a character that cannot be printed');
   });
 
   it('may omit cells at the end of a row; an extra cell is a fault of its row', async () => {
     const rows = await readRows(CSV_TYPE, 'bank_code,account_number,reference\n014,1\n014,2,A,B\n014,3,C,,');
     assert.deepEqual(rows.map(summaryOf), ['2 014 1 - -', '3 014 2 - A', '4 014 3 - C']);
-    assert.match(rows[1]?.fault ?? '', /more cells than the header row/);
+    assert.match(rows[1]?.fault?.en ?? '', /more cells than the header row/);
     assert.equal(rows[2]?.fault, null);
   });
 
@@ -92,7 +92,7 @@ describe('JSON', () => {
     const list = [{ bank_code: 14, account_number: 12345678 }, { bank_code: true, account_number: {} }, 7, null];
     const rows = await readRows(JSON_TYPE, accounts(...list));
     assert.deepEqual(
-      rows.map(({ fault }) => fault),
+      rows.map(({ fault }) => fault?.en),
       [
         'bank_code is a number: send it as a string; account_number is a number: send it as a string',
         'bank_code is not a string; account_number is not a string',
@@ -113,7 +113,7 @@ describe('JSON', () => {
       rows.map(summaryOf),
       bad.map((_, index) => `${index + 1} 014 - - -`),
     );
-    assert.ok(rows.every(({ fault }) => fault?.startsWith('account_number ')));
+    assert.ok(rows.every(({ fault }) => fault?.en.startsWith('account_number ')));
     const [longest] = await readRows(JSON_TYPE, accounts({ bank_code: '1'.repeat(512) }));
     assert.equal(longest?.fault, null);
   });

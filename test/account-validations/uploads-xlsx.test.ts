@@ -56,7 +56,7 @@ describe('a workbook', () => {
       '2 014 0012345678 - -',
       ...[3, 4, 5, 6, 7, 8].map((row) => `${row} 014 - - -`),
     ]);
-    const faults = all.map(({ fault }) => fault?.replace(/^account_number (.*?):.*$/, '$1') ?? null);
+    const faults = all.map(({ fault }) => fault?.en.replace(/^account_number (.*?):.*$/, '$1') ?? null);
     assert.deepEqual(faults.slice(0, 6), [
       null,
       'is a number',

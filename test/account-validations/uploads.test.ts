@@ -123,7 +123,7 @@ describe('reading uploads', () => {
   it('is a fault when it takes too long or its process is killed, and the next one is read', async () => {
     await using impatient = start({ timeoutMs: 100 });
     const late = await impatient.read('one', JSON_TYPE, large);
-    assert.match(late.kind === 'fault' ? late.message : late.kind, /too much time or memory/);
+    assert.match(late.kind === 'fault' ? late.message.en : late.kind, /too much time or memory/);
 
     await using reader = start({ concurrencyMax: 1 });
     const reading = reader.read('one', JSON_TYPE, large);

@@ -53,6 +53,7 @@ const WHOLE_SECONDS = /^[1-9]\d*$/;
 function assertEnvelopeHeaders({ headers }: Answer): void {
   assert.equal(headers.get('content-type'), 'application/json; charset=utf-8');
   assert.equal(headers.get('cache-control'), 'no-store');
+  assert.equal(headers.get('content-language'), 'en');
   assert.match(headers.get('x-request-id') ?? '', /^[\w-]{10,}$/);
 }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { success } from '../../apps/server/src/http/envelope.ts';
+import { englishOnly } from '../../apps/server/src/lib/bilingual-text.ts';
 import type { Rail } from '../../apps/server/src/rails/rail.ts';
 import { type Answer, send, startTestService, statusUpdate, type TestService } from '../support/service.ts';
 import { assertError, assertSuccess, TIMESTAMP } from './assertions.ts';
@@ -39,7 +40,7 @@ suite('2.1 response envelope', () => {
   // Messages were put between quotes unescaped, which was safe only while no message had a quote.
   test('a message is JSON whatever it contains', () => {
     const message = 'use "Retry-After", not \\ or \n';
-    assert.equal((JSON.parse(success(message, '{}')) as { message: string }).message, message);
+    assert.equal((JSON.parse(success('en', englishOnly(message), '{}')) as { message: string }).message, message);
   });
 
   test('meta has only the timestamp: the time of the answer in ISO 8601, UTC, with milliseconds', async () => {

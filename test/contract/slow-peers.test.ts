@@ -66,6 +66,13 @@ suite('a peer that sends too slowly is disconnected within 12 s', { concurrency:
   test('header lines that drip', () =>
     assertDisconnected('GET /api/v1/check-status/X HTTP/1.1\r\nHost: x\r\n', 'A: b\r\n'));
   test('a body that stops', () => assertDisconnected(slowBody({ ...authorized(), 'content-length': '100' }), ''));
+  test('a body that stops, of a client that prefers Indonesian', async () => {
+    const { answers } = await drip(slowBody({ ...authorized(), 'content-length': '9', 'accept-language': 'id' }), '');
+    const [answer] = answers;
+    assert.equal(answer?.json.error_code, 'REQUEST_TIMEOUT');
+    assert.equal(answer?.headers.get('content-language'), 'id');
+    assert.match(answer?.json.message, /^Permintaan tidak diterima tepat waktu/);
+  });
   test('a body that drips', () => assertDisconnected(slowBody({ ...authorized(), 'content-length': '10000' }), 'x'));
   test('chunks that drip', () =>
     assertDisconnected(slowBody({ ...authorized(), 'transfer-encoding': 'chunked' }), '1\r\nx\r\n'));

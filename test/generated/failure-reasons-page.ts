@@ -1,4 +1,9 @@
-import { FAILURE_REASONS, type FailureReason, publishedReason } from '../../apps/server/src/domain/failure-reason.ts';
+import {
+  FAILURE_REASONS,
+  type FailureReason,
+  publishedReason,
+  reasonText,
+} from '../../apps/server/src/domain/failure-reason.ts';
 
 const WHOSE = {
   recipient: 'the recipient',
@@ -12,8 +17,9 @@ export function renderFailureReasonsPage(): string {
   const codes = Object.keys(FAILURE_REASONS) as FailureReason[];
   const rows = codes.map((code) => {
     const { happened, fault, remedy } = FAILURE_REASONS[code];
-    return `| \`${code}\` | ${happened} | ${WHOSE[fault]} | ${remedy} |`;
+    return `| \`${code}\` | ${happened.en} | ${WHOSE[fault]} | ${remedy.en} |`;
   });
+  const indonesian = codes.map((code) => `| \`${code}\` | ${reasonText(code).id} |`);
   return `# Why disbursements fail
 
 This page is generated from \`apps/server/src/domain/failure-reason.ts\`: change it there, then run \`npm run generate\`.
@@ -31,6 +37,15 @@ Handle a code that you do not know like \`OTHER\`.
 | code | what happened | who can fix it | what to do |
 |---|---|---|---|
 ${rows.join('\n')}
+
+## In Indonesian
+
+Check-status answers with these texts when \`Accept-Language\` prefers Indonesian. What is stored, and what callbacks and
+events carry, is the English text.
+
+| code | text |
+|---|---|
+${indonesian.join('\n')}
 
 ## In the feed
 

@@ -18,7 +18,7 @@ const accepted = (text: string, policy?: OutboundPolicy): void => assert.ok('url
 function faulty(text: string, fault: RegExp, policy?: OutboundPolicy): void {
   const result = validate(text, policy);
   assert.ok('fault' in result, `${text} was accepted`);
-  assert.match(result.fault, fault, text);
+  assert.match(result.fault.en, fault, text);
 }
 
 /** Resolves every name to these addresses, and records the queries. */
@@ -191,7 +191,10 @@ suite('with networks allowed', () => {
 
 suite('at registration the name is resolved', () => {
   const url = 'https://callbacks.example.com/tiba';
-  const NOT_PUBLIC_NAME = 'Check the host name: callbacks.example.com must resolve to public addresses only';
+  const NOT_PUBLIC_NAME = {
+    en: 'Check the host name: callbacks.example.com must resolve to public addresses only',
+    id: 'Periksa nama host: callbacks.example.com hanya boleh mengarah ke alamat publik',
+  };
 
   test('and accepted when all its addresses are public', async () => {
     const resolveName = nameServer('93.184.215.14', '2606:4700::1111');

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type AccountCheckFault, parseAccountCheck } from '../domain/account-check-request.ts';
 import type { BankDirectory } from '../domain/bank.ts';
 import { isReferenceId } from '../domain/identifiers.ts';
+import type { BilingualText } from '../lib/bilingual-text.ts';
 import type { NewRow } from '../postgres/account-validation-rows.ts';
 import type { UploadRow } from './uploads/upload.ts';
 
@@ -49,11 +50,17 @@ function validateRow(
   return { ...row, bic, duplicateRows, fault: null };
 }
 
-const INVALID_REFERENCE = 'Invalid format: reference must be 1 to 128 characters, none of them a control character';
+const INVALID_REFERENCE: BilingualText = {
+  en: 'Invalid format: reference must be 1 to 128 characters, none of them a control character',
+  id: 'Format tidak valid: reference harus terdiri dari 1 sampai 128 karakter, tanpa karakter kontrol',
+};
 
 const TOO_MANY_DUPLICATES: AccountCheckFault = {
   code: 'INVALID_FORMAT',
-  message: `Invalid format: more than ${ROWS_OF_ACCOUNT_MAX} rows have this account: send it once`,
+  message: {
+    en: `Invalid format: more than ${ROWS_OF_ACCOUNT_MAX} rows have this account: send it once`,
+    id: `Format tidak valid: lebih dari ${ROWS_OF_ACCOUNT_MAX} baris berisi rekening ini: kirim satu kali saja`,
+  },
 };
 
 const invalidRow = (row: Omit<UploadRow, 'fault'>, fault: AccountCheckFault): NewRow => ({

@@ -1,3 +1,4 @@
+import { type BilingualText, followedBy } from '../lib/bilingual-text.ts';
 import { NAME_LENGTH_MAX } from '../name-match/words.ts';
 import { AccountNumber } from './account.ts';
 import type { Bank, BankDirectory } from './bank.ts';
@@ -24,24 +25,47 @@ export const ACCOUNT_CHECK_FAULTS = ['INVALID_BANK_CODE', 'INVALID_FORMAT'] as c
 /** `message` says what is wrong and what to send instead. */
 export interface AccountCheckFault {
   readonly code: (typeof ACCOUNT_CHECK_FAULTS)[number];
-  readonly message: string;
+  readonly message: BilingualText;
 }
 
-export const INVALID_BANK_CODE_MESSAGE =
-  'Invalid bank code: send a three-digit clearing code, a BIC or a short name as a string';
+export const INVALID_BANK_CODE_MESSAGE: BilingualText = {
+  en: 'Invalid bank code: send a three-digit clearing code, a BIC or a short name as a string',
+  id: 'Kode bank tidak valid: kirim kode kliring tiga digit, BIC, atau nama singkat sebagai string',
+};
 
 /** Says which fault it is: a client that misspelled the field name believes that it sent a valid code. */
-function bankFault(bankCode: unknown): string {
-  if (bankCode === undefined) return `${INVALID_BANK_CODE_MESSAGE}; bank_code is missing`;
-  if (typeof bankCode !== 'string') return `${INVALID_BANK_CODE_MESSAGE}; bank_code is not a string`;
-  return `${INVALID_BANK_CODE_MESSAGE}; no bank has this code: GET /api/v1/banks lists them`;
+function bankFault(bankCode: unknown): BilingualText {
+  if (bankCode === undefined) return NO_BANK_CODE;
+  return typeof bankCode === 'string' ? UNKNOWN_BANK_CODE : BANK_CODE_NOT_STRING;
 }
 
-function accountFault(accountNumber: unknown): string {
-  const fault = 'Invalid account number format: account_number must be a string of 5 to 34 digits';
-  if (accountNumber === undefined) return `${fault}, and is missing`;
-  return typeof accountNumber === 'string' ? fault : `${fault}, and is not a string`;
+const NO_BANK_CODE = followedBy(INVALID_BANK_CODE_MESSAGE, {
+  en: '; bank_code is missing',
+  id: '; bank_code tidak ada',
+});
+const BANK_CODE_NOT_STRING = followedBy(INVALID_BANK_CODE_MESSAGE, {
+  en: '; bank_code is not a string',
+  id: '; bank_code bukan string',
+});
+const UNKNOWN_BANK_CODE = followedBy(INVALID_BANK_CODE_MESSAGE, {
+  en: '; no bank has this code: GET /api/v1/banks lists them',
+  id: '; tidak ada bank dengan kode ini: lihat daftarnya di GET /api/v1/banks',
+});
+
+function accountFault(accountNumber: unknown): BilingualText {
+  if (accountNumber === undefined) return NO_ACCOUNT_NUMBER;
+  return typeof accountNumber === 'string' ? MALFORMED_ACCOUNT_NUMBER : ACCOUNT_NUMBER_NOT_STRING;
 }
+
+const MALFORMED_ACCOUNT_NUMBER: BilingualText = {
+  en: 'Invalid account number format: account_number must be a string of 5 to 34 digits',
+  id: 'Format nomor rekening tidak valid: account_number harus berupa string 5 sampai 34 digit',
+};
+const NO_ACCOUNT_NUMBER = followedBy(MALFORMED_ACCOUNT_NUMBER, { en: ', and is missing', id: ', dan tidak ada' });
+const ACCOUNT_NUMBER_NOT_STRING = followedBy(MALFORMED_ACCOUNT_NUMBER, {
+  en: ', and is not a string',
+  id: ', dan bukan string',
+});
 
 /** Validates in the order of docs/contract.md 7.2: bank code, then account number. */
 export function parseAccountCheck(
@@ -53,20 +77,26 @@ export function parseAccountCheck(
   const accountNumber = AccountNumber.parse(fields.accountNumber);
   if (accountNumber === null) return invalidFormat(accountFault(fields.accountNumber));
   if (bank.accountNumberLength !== undefined && accountNumber.length !== bank.accountNumberLength) {
-    return invalidFormat(
-      `Invalid account number format: account numbers of ${bank.name} have ${bank.accountNumberLength} digits`,
-    );
+    return invalidFormat({
+      en: `Invalid account number format: account numbers of ${bank.name} have ${bank.accountNumberLength} digits`,
+      id: `Format nomor rekening tidak valid: nomor rekening ${bank.name} harus ${bank.accountNumberLength} digit`,
+    });
   }
   const { expectedName = null } = fields;
   if (expectedName !== null && !isName(expectedName)) {
-    return invalidFormat(
-      `Invalid format: expected_account_name must have 1 to ${NAME_LENGTH_MAX} characters and no control characters`,
-    );
+    return invalidFormat(INVALID_NAME);
   }
   return { bank, accountNumber, expectedName };
 }
 
+const INVALID_NAME: BilingualText = {
+  en: `Invalid format: expected_account_name must have 1 to ${NAME_LENGTH_MAX} characters and no control characters`,
+  id:
+    `Format tidak valid: expected_account_name harus terdiri dari 1 sampai ${NAME_LENGTH_MAX} karakter, ` +
+    'tanpa karakter kontrol',
+};
+
 const isName = (value: unknown): value is string =>
   typeof value === 'string' && value.trim() !== '' && isPlainText(value, NAME_LENGTH_MAX);
 
-const invalidFormat = (message: string): AccountCheckFault => ({ code: 'INVALID_FORMAT', message });
+const invalidFormat = (message: BilingualText): AccountCheckFault => ({ code: 'INVALID_FORMAT', message });

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
 import type { Authentication, Authenticator, Caller } from '../auth/authenticator.ts';
 import type { Scope } from '../auth/scopes.ts';
+import type { BilingualText } from '../lib/bilingual-text.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { type Decision, type LimitedOperation, type Limiter, WINDOW_MS } from '../rate-limit/limiter.ts';
 import { ApiError, tooManyRequests, unavailable } from './errors.ts';
@@ -105,7 +106,12 @@ export function callerOf(request: FastifyRequest): Caller {
 }
 
 /** Without this text, a client that forgot the header would obtain a new token, which does not help. */
-const NO_TOKEN_MESSAGE = 'Invalid or expired token: none was sent. Send it as Authorization: Bearer <access token>';
+const NO_TOKEN_MESSAGE: BilingualText = {
+  en: 'Invalid or expired token: none was sent. Send it as Authorization: Bearer <access token>',
+  id:
+    'Token tidak valid atau kedaluwarsa: tidak ada token yang dikirim. Kirim sebagai ' +
+    'Authorization: Bearer <token akses>',
+};
 
 function authenticationError(authentication: Exclude<Authentication, { outcome: 'authenticated' }>): ApiError {
   switch (authentication.outcome) {
@@ -120,23 +126,32 @@ function authenticationError(authentication: Exclude<Authentication, { outcome: 
       });
     }
     case 'throttled':
-      return tooManyRequests(
-        authentication.retryAfterMs,
-        'Too many failed authentications of this client from this address: send a valid access token, or wait for ' +
-          'the number of seconds in Retry-After',
-      );
+      return tooManyRequests(authentication.retryAfterMs, THROTTLED_MESSAGE);
     case 'unavailable':
-      return unavailable(
-        'The token cannot be verified now: repeat the request',
-        UNAVAILABLE_RETRY_AFTER_MS,
-        authentication.cause,
-      );
+      return unavailable(UNVERIFIABLE_MESSAGE, UNAVAILABLE_RETRY_AFTER_MS, authentication.cause);
   }
 }
 
+const THROTTLED_MESSAGE: BilingualText = {
+  en:
+    'Too many failed authentications of this client from this address: send a valid access token, or wait for the ' +
+    'number of seconds in Retry-After',
+  id:
+    'Terlalu banyak autentikasi gagal dari klien dan alamat ini: kirim token akses yang valid, atau tunggu selama ' +
+    'jumlah detik di Retry-After',
+};
+
+const UNVERIFIABLE_MESSAGE: BilingualText = {
+  en: 'The token cannot be verified now: repeat the request',
+  id: 'Token tidak dapat diverifikasi saat ini: ulangi permintaan',
+};
+
 const forbidden = (scope: Scope): ApiError =>
   new ApiError('FORBIDDEN', {
-    message: `The access token lacks the scope ${scope}: ask for it when you obtain the token`,
+    message: {
+      en: `The access token lacks the scope ${scope}: ask for it when you obtain the token`,
+      id: `Token akses tidak memiliki scope ${scope}: minta scope itu saat Anda mengambil token`,
+    },
     headers: { 'www-authenticate': `Bearer realm="tiba", error="insufficient_scope", scope="${scope}"` },
   });
 

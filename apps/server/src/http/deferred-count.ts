@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest, onErrorAsyncHookHandler } from 'fastify';
+import type { BilingualText } from '../lib/bilingual-text.ts';
 import type { Limiter } from '../rate-limit/limiter.ts';
 import { type ClientRateLimit, setRateLimitHeaders } from './authorize.ts';
 import { tooManyRequests } from './errors.ts';
@@ -42,13 +43,23 @@ export function createDeferredCount(limiter: Limiter): DeferredCount {
     async count(request, reply, cost) {
       const { admitted, remaining, resetMs, limit } = await take(request, reply, cost);
       if (admitted) return;
-      const problem = `Too many requests: this one counts as ${cost}`;
-      throw tooManyRequests(
-        resetMs,
-        cost > limit
-          ? `${problem}, and your limit is ${limit} a minute: send fewer IDs at a time`
-          : `${problem}, and ${remaining} are left: wait for the number of seconds in Retry-After, or send fewer IDs`,
-      );
+      throw tooManyRequests(resetMs, cost > limit ? exceedsLimit(cost, limit) : exceedsRest(cost, remaining));
     },
   };
 }
+
+const exceedsLimit = (cost: number, limit: number): BilingualText => ({
+  en: `Too many requests: this one counts as ${cost}, and your limit is ${limit} a minute: send fewer IDs at a time`,
+  id:
+    `Terlalu banyak permintaan: permintaan ini dihitung ${cost}, sedangkan batas Anda ${limit} per menit: kirim ` +
+    'lebih sedikit ID sekaligus',
+});
+
+const exceedsRest = (cost: number, remaining: number): BilingualText => ({
+  en:
+    `Too many requests: this one counts as ${cost}, and ${remaining} are left: wait for the number of seconds in ` +
+    'Retry-After, or send fewer IDs',
+  id:
+    `Terlalu banyak permintaan: permintaan ini dihitung ${cost}, dan tersisa ${remaining}: tunggu selama jumlah ` +
+    'detik di Retry-After, atau kirim lebih sedikit ID',
+});

@@ -1,6 +1,8 @@
 import type { FastifyReply } from 'fastify';
+import { type BilingualText, englishOnly, type Language } from '../lib/bilingual-text.ts';
 import { createIsoClock } from '../lib/iso-clock.ts';
 import type { ErrorCode } from './errors.ts';
+import { languageOf } from './language.ts';
 
 const now = createIsoClock();
 
@@ -8,28 +10,51 @@ const now = createIsoClock();
  * The success envelope (docs/contract.md 2.1) as text, for one message, which is escaped here and not with each answer.
  * `data` is already JSON.
  */
-export function successEnvelope(message: string): (data: string) => string {
-  const head = `{"success":true,"message":${JSON.stringify(message)},"data":`;
-  return (data) => `${head}${data},"meta":{"timestamp":"${now()}"}}`;
+export function successEnvelope({ en, id }: BilingualText): (language: Language, data: string) => string {
+  const head = (message: string) => `{"success":true,"message":${JSON.stringify(message)},"data":`;
+  const heads: Readonly<Record<Language, string>> = { en: head(en), id: head(id) };
+  return (language, data) => `${heads[language]}${data},"meta":{"timestamp":"${now()}"}}`;
 }
 
 /** The success envelope where speed does not matter. `data` is already JSON. */
-export const success = (message: string, data: string): string => successEnvelope(message)(data);
+export const success = (language: Language, message: BilingualText, data: string): string =>
+  successEnvelope(message)(language, data);
 
 /** The error envelope (docs/contract.md 2.1) as text. */
 export const failure = (code: ErrorCode, message: string): string =>
   JSON.stringify({ success: false, message, error_code: code });
 
-/** Headers of every JSON answer (docs/contract.md 2.1). */
-export const ENVELOPE_HEADERS = {
+/** docs/contract.md 2.1. */
+const HEADERS = {
   'content-type': 'application/json; charset=utf-8',
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',
 } as const;
 
-export const sendEnvelope = (reply: FastifyReply, envelope: string): FastifyReply =>
-  reply.headers(ENVELOPE_HEADERS).send(envelope);
+/** Headers of every answer that has a language (docs/contract.md 2.6). */
+export const LANGUAGE_HEADERS = {
+  en: { 'content-language': 'en', vary: 'Accept-Language' },
+  id: { 'content-language': 'id', vary: 'Accept-Language' },
+} as const satisfies Record<Language, Readonly<Record<string, string>>>;
 
-/** `data` is already JSON. */
-export const sendSuccess = (reply: FastifyReply, message: string, data: string): FastifyReply =>
-  sendEnvelope(reply, success(message, data));
+/** Headers of every answer in the envelope. */
+export const ENVELOPE_HEADERS = {
+  en: { ...HEADERS, ...LANGUAGE_HEADERS.en },
+  id: { ...HEADERS, ...LANGUAGE_HEADERS.id },
+} as const satisfies Record<Language, Readonly<Record<string, string>>>;
+
+/** Headers of the operator's listener, which answers in English only. */
+export const OPERATOR_HEADERS = { ...HEADERS, 'content-language': 'en' } as const;
+
+export const sendEnvelope = (reply: FastifyReply, language: Language, envelope: string): FastifyReply =>
+  reply.headers(ENVELOPE_HEADERS[language]).send(envelope);
+
+/** In the language that the client prefers. `data` is already JSON. */
+export function sendSuccess(reply: FastifyReply, message: BilingualText, data: string): FastifyReply {
+  const language = languageOf(reply.request);
+  return sendEnvelope(reply, language, success(language, message, data));
+}
+
+/** For the operator's listener. `data` is already JSON. */
+export const sendOperatorSuccess = (reply: FastifyReply, message: string, data: string): FastifyReply =>
+  reply.headers(OPERATOR_HEADERS).send(success('en', englishOnly(message), data));

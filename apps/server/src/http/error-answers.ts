@@ -1,17 +1,29 @@
 import http from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type BilingualText, englishOnly, type Language } from '../lib/bilingual-text.ts';
 import type { AccessEntry } from '../observability/access-log.ts';
 import type { Log } from '../observability/log.ts';
 import { DatabaseUnavailable } from '../postgres/database.ts';
-import { ENVELOPE_HEADERS, failure } from './envelope.ts';
+import { ENVELOPE_HEADERS, failure, OPERATOR_HEADERS } from './envelope.ts';
 import { ApiError, type ErrorCode, unavailable } from './errors.ts';
-import { expectsContinue } from './request-checks.ts';
+import { languageOf } from './language.ts';
+import { expectsContinue, type ListenerName } from './request-checks.ts';
 
 const DATABASE_RETRY_AFTER_MS = 1_000;
 
+export interface ErrorAnswerOptions {
+  readonly listener: ListenerName;
+  readonly log: Log;
+}
+
 /** Answers in the envelope, whatever was thrown. Errors that the caller did not cause are logged with their cause. */
-export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply, log: Log): FastifyReply {
+export function answerError(
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { listener, log }: ErrorAnswerOptions,
+): FastifyReply {
   const apiError = wasCutOff(error) ? cutOff(request, error) : asApiError(error, request);
   request.errorCode = apiError.code;
   if (apiError.statusCode >= 500 && apiError.cause !== undefined) {
@@ -23,10 +35,11 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
     );
   }
   if (apiError.code === 'PAYLOAD_TOO_LARGE') discardBody(request, reply);
+  const language = listener === 'public' ? languageOf(request) : 'en';
   return reply
     .code(apiError.statusCode)
-    .headers({ ...ENVELOPE_HEADERS, ...apiError.headers })
-    .send(failure(apiError.code, apiError.message));
+    .headers({ ...(listener === 'public' ? ENVELOPE_HEADERS[language] : OPERATOR_HEADERS), ...apiError.headers })
+    .send(failure(apiError.code, apiError.text[language]));
 }
 
 /** Of one body that is too large: more than a client sends by mistake. */
@@ -57,14 +70,23 @@ function discardBody(request: FastifyRequest, reply: FastifyReply): void {
 function asApiError(error: unknown, request: FastifyRequest): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof DatabaseUnavailable) {
-    return unavailable('The database cannot answer now: repeat the request', DATABASE_RETRY_AFTER_MS, error);
+    return unavailable(DATABASE_UNAVAILABLE, DATABASE_RETRY_AFTER_MS, error);
   }
   const code = error instanceof Error && 'code' in error ? FASTIFY_ERRORS[String(error.code)] : undefined;
   if (code === undefined) return new ApiError('INTERNAL_ERROR', { cause: error });
   if (code !== 'PAYLOAD_TOO_LARGE') return new ApiError(code, { cause: error });
   const kib = Math.floor(request.routeOptions.bodyLimit / 1024);
-  return new ApiError(code, { message: `The request body is too large: send at most ${kib} KiB`, cause: error });
+  const message = {
+    en: `The request body is too large: send at most ${kib} KiB`,
+    id: `Body permintaan terlalu besar: kirim paling banyak ${kib} KiB`,
+  };
+  return new ApiError(code, { message, cause: error });
 }
+
+const DATABASE_UNAVAILABLE: BilingualText = {
+  en: 'The database cannot answer now: repeat the request',
+  id: 'Basis data sedang tidak dapat menjawab: ulangi permintaan',
+};
 
 const FASTIFY_ERRORS: Readonly<Record<string, ErrorCode>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: 'PAYLOAD_TOO_LARGE',
@@ -90,6 +112,12 @@ function cutOff(request: FastifyRequest, cause: unknown): ApiError {
 
 export type LogMalformed = (access: Omit<AccessEntry, 'listener'>) => void;
 
+export interface MalformedAnswerOptions {
+  readonly listener: ListenerName;
+  readonly requestId: string;
+  readonly logMalformed: LogMalformed;
+}
+
 /**
  * Bytes that Node's parser cannot read never become a request: the answer is written to the bare socket. `latest` is
  * the response to the last request that the parser could read on that socket: each request gets one answer, in order.
@@ -98,8 +126,7 @@ export function answerMalformed(
   error: Error & { code?: string },
   socket: Socket,
   latest: http.ServerResponse | undefined,
-  requestId: string,
-  logMalformed: LogMalformed,
+  options: MalformedAnswerOptions,
 ): void {
   const inBody = latest !== undefined && !latest.req.complete;
   // A request that loses its connection before its body has arrived is rejected, and logged, by itself (`cutOff`).
@@ -110,12 +137,18 @@ export function answerMalformed(
   }
   if (latest !== undefined && (inBody ? latest.socket === null : !latest.writableFinished)) {
     const turn = inBody ? 'socket' : 'finish';
-    latest.once(turn, () => answerMalformed(error, socket, latest, requestId, logMalformed));
+    latest.once(turn, () => answerMalformed(error, socket, latest, options));
     return;
   }
   const apiError =
-    PARSER_ERRORS[error.code ?? '']?.() ?? new ApiError('INVALID_FORMAT', { message: 'Malformed HTTP request' });
-  endWithError(socket, apiError, requestId);
+    PARSER_ERRORS[error.code ?? '']?.() ??
+    new ApiError('INVALID_FORMAT', {
+      message: { en: 'Malformed HTTP request', id: 'Permintaan HTTP tidak dapat dibaca' },
+    });
+  const { listener, requestId, logMalformed } = options;
+  // Without a request that was read this far, the language that its client prefers is unknown.
+  const language = inBody && listener === 'public' ? languageOf(latest.req) : 'en';
+  endWithError(socket, apiError, { requestId, language });
   logMalformed({ ...malformedAccess(requestId, apiError), method: 'none', fields: { parserError: error.code } });
 }
 
@@ -141,10 +174,10 @@ export function rejectTunnel(
     return;
   }
   const apiError = new ApiError('METHOD_NOT_ALLOWED', {
-    message: 'Method not allowed: CONNECT asks for a tunnel, and this service opens none',
+    message: englishOnly('Method not allowed: CONNECT asks for a tunnel, and this service opens none'),
     headers: { allow: '' },
   });
-  endWithError(socket, apiError, requestId);
+  endWithError(socket, apiError, { requestId, language: 'en' });
   setTimeout(() => socket.destroy(), TUNNEL_ANSWER_MS).unref();
   logMalformed({ ...malformedAccess(requestId, apiError), method: 'CONNECT', fields: null });
 }
@@ -159,10 +192,14 @@ const malformedAccess = (requestId: string, { statusCode, code }: ApiError) => (
 });
 
 /** Writes the error to the bare socket and ends it. */
-function endWithError(socket: Socket, apiError: ApiError, requestId: string): void {
-  const body = failure(apiError.code, apiError.message);
+function endWithError(
+  socket: Socket,
+  apiError: ApiError,
+  { requestId, language }: { requestId: string; language: Language },
+): void {
+  const body = failure(apiError.code, apiError.text[language]);
   const headers = {
-    ...ENVELOPE_HEADERS,
+    ...ENVELOPE_HEADERS[language],
     ...apiError.headers,
     'x-request-id': requestId,
     'content-length': Buffer.byteLength(body),

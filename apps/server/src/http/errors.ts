@@ -1,4 +1,5 @@
 import { INVALID_BANK_CODE_MESSAGE } from '../domain/account-check-request.ts';
+import type { BilingualText } from '../lib/bilingual-text.ts';
 
 /**
  * Every error of the public API and its HTTP status (docs/contract.md 7.1; docs/api.md for the other operations).
@@ -39,52 +40,101 @@ export const ERROR_CODES = Object.keys(HTTP_STATUSES) as readonly ErrorCode[];
 export const httpStatusOf = (code: ErrorCode): number => HTTP_STATUSES[code];
 
 /** The message for the caller where the code that fails has none more exact. Each says what to do next. */
-const MESSAGES: Record<ErrorCode, string> = {
-  UNAUTHORIZED: 'Invalid or expired token: obtain a new access token and repeat the request',
-  FORBIDDEN: 'The access token lacks the scope for this operation',
-  RATE_LIMIT_EXCEEDED: 'Too many requests: wait for the number of seconds in Retry-After',
-  TRANSACTION_NOT_FOUND: 'Transaction not found',
-  INVALID_TRANSACTION_ID: 'Invalid transaction ID format',
+const MESSAGES: Record<ErrorCode, BilingualText> = {
+  UNAUTHORIZED: {
+    en: 'Invalid or expired token: obtain a new access token and repeat the request',
+    id: 'Token tidak valid atau kedaluwarsa: ambil token akses baru, lalu ulangi permintaan',
+  },
+  FORBIDDEN: {
+    en: 'The access token lacks the scope for this operation',
+    id: 'Token akses tidak memiliki scope untuk operasi ini',
+  },
+  RATE_LIMIT_EXCEEDED: {
+    en: 'Too many requests: wait for the number of seconds in Retry-After',
+    id: 'Terlalu banyak permintaan: tunggu selama jumlah detik di Retry-After',
+  },
+  TRANSACTION_NOT_FOUND: { en: 'Transaction not found', id: 'Transaksi tidak ditemukan' },
+  INVALID_TRANSACTION_ID: { en: 'Invalid transaction ID format', id: 'Format ID transaksi tidak valid' },
   INVALID_BANK_CODE: INVALID_BANK_CODE_MESSAGE,
-  UNSUPPORTED_BANK: 'Unsupported bank: GET /api/v1/banks lists the banks with check_account true',
-  INVALID_FORMAT: 'Invalid format',
-  INVALID_REQUEST: 'Invalid request',
-  ENDPOINT_NOT_FOUND: 'Callback endpoint not found',
-  DELIVERY_NOT_FOUND: 'Callback delivery not found',
-  VALIDATION_NOT_FOUND: 'Account validation not found',
-  VALIDATION_LIMIT_REACHED: 'Too many account validations are running: wait for one to end, or cancel one',
-  IDEMPOTENCY_KEY_REUSED:
-    'This Idempotency-Key was already used with a different request: use another key for another request',
-  ENDPOINT_LIMIT_REACHED: 'No more callback endpoints can be registered: change an existing one',
-  ENDPOINT_DISABLED: 'The callback endpoint is disabled: enable it first, with {"disabled":false}',
-  SERVICE_UNAVAILABLE: 'Temporarily unavailable: repeat the request after the number of seconds in Retry-After',
-  NOT_FOUND: 'No such route',
-  METHOD_NOT_ALLOWED: 'Method not allowed: use one of those in Allow',
-  NOT_ACCEPTABLE: 'Not acceptable: responses are application/json, so Accept must allow it',
-  REQUEST_TIMEOUT: 'The request did not arrive in time: send it again without pausing',
-  PAYLOAD_TOO_LARGE: 'The request body is too large',
-  UNSUPPORTED_MEDIA_TYPE: 'Unsupported media type: send Content-Type: application/json, uncompressed',
-  HEADERS_TOO_LARGE: 'The request headers are too large: send at most 16 KiB of them',
-  INTERNAL_ERROR: 'An internal error occurred: quote the X-Request-Id of this response when you report it',
+  UNSUPPORTED_BANK: {
+    en: 'Unsupported bank: GET /api/v1/banks lists the banks with check_account true',
+    id: 'Bank belum didukung: lihat bank dengan check_account true di GET /api/v1/banks',
+  },
+  INVALID_FORMAT: { en: 'Invalid format', id: 'Format tidak valid' },
+  INVALID_REQUEST: { en: 'Invalid request', id: 'Permintaan tidak valid' },
+  ENDPOINT_NOT_FOUND: { en: 'Callback endpoint not found', id: 'Endpoint callback tidak ditemukan' },
+  DELIVERY_NOT_FOUND: { en: 'Callback delivery not found', id: 'Pengiriman callback tidak ditemukan' },
+  VALIDATION_NOT_FOUND: { en: 'Account validation not found', id: 'Validasi rekening tidak ditemukan' },
+  VALIDATION_LIMIT_REACHED: {
+    en: 'Too many account validations are running: wait for one to end, or cancel one',
+    id: 'Terlalu banyak validasi rekening sedang berjalan: tunggu sampai ada yang selesai, atau batalkan salah satu',
+  },
+  IDEMPOTENCY_KEY_REUSED: {
+    en: 'This Idempotency-Key was already used with a different request: use another key for another request',
+    id: 'Idempotency-Key ini sudah dipakai untuk permintaan yang berbeda: gunakan key lain untuk permintaan lain',
+  },
+  ENDPOINT_LIMIT_REACHED: {
+    en: 'No more callback endpoints can be registered: change an existing one',
+    id: 'Endpoint callback tidak bisa ditambah lagi: ubah endpoint yang sudah ada',
+  },
+  ENDPOINT_DISABLED: {
+    en: 'The callback endpoint is disabled: enable it first, with {"disabled":false}',
+    id: 'Endpoint callback sedang nonaktif: aktifkan dahulu dengan {"disabled":false}',
+  },
+  SERVICE_UNAVAILABLE: {
+    en: 'Temporarily unavailable: repeat the request after the number of seconds in Retry-After',
+    id: 'Layanan sementara tidak tersedia: ulangi permintaan setelah jumlah detik di Retry-After',
+  },
+  NOT_FOUND: { en: 'No such route', id: 'Alamat tidak ditemukan' },
+  METHOD_NOT_ALLOWED: {
+    en: 'Method not allowed: use one of those in Allow',
+    id: 'Metode HTTP tidak diizinkan: gunakan salah satu yang ada di Allow',
+  },
+  NOT_ACCEPTABLE: {
+    en: 'Not acceptable: responses are application/json, so Accept must allow it',
+    id: 'Accept tidak dapat dipenuhi: jawaban berupa application/json, jadi Accept harus mengizinkannya',
+  },
+  REQUEST_TIMEOUT: {
+    en: 'The request did not arrive in time: send it again without pausing',
+    id: 'Permintaan tidak diterima tepat waktu: kirim ulang tanpa jeda',
+  },
+  PAYLOAD_TOO_LARGE: { en: 'The request body is too large', id: 'Body permintaan terlalu besar' },
+  UNSUPPORTED_MEDIA_TYPE: {
+    en: 'Unsupported media type: send Content-Type: application/json, uncompressed',
+    id: 'Tipe media tidak didukung: kirim Content-Type: application/json, tanpa kompresi',
+  },
+  HEADERS_TOO_LARGE: {
+    en: 'The request headers are too large: send at most 16 KiB of them',
+    id: 'Header permintaan terlalu besar: kirim paling banyak 16 KiB',
+  },
+  INTERNAL_ERROR: {
+    en: 'An internal error occurred: quote the X-Request-Id of this response when you report it',
+    id: 'Terjadi kesalahan internal: sertakan X-Request-Id dari jawaban ini saat Anda melaporkannya',
+  },
 };
 
 interface ErrorDetails {
-  /** For the caller. */
-  readonly message?: string;
+  /** For the caller, in both languages. */
+  readonly message?: BilingualText;
   /** Lower-case names. */
   readonly headers?: Readonly<Record<string, string>>;
   /** For the log; never sent. */
   readonly cause?: unknown;
 }
 
-/** An error answer: an HTTP status, a stable code, a message for the caller, and a cause for the log. */
+/**
+ * An error answer: an HTTP status, a stable code, a text for the caller, and a cause for the log. `message` is the text
+ * in English.
+ */
 export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly statusCode: number;
+  readonly text: BilingualText;
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(code: ErrorCode, { message = MESSAGES[code], headers = {}, cause }: ErrorDetails = {}) {
-    super(message, { cause });
+    super(message.en, { cause });
+    this.text = message;
     this.code = code;
     this.statusCode = HTTP_STATUSES[code];
     this.headers = headers;
@@ -92,12 +142,14 @@ export class ApiError extends Error {
 }
 
 /** The bank or the database cannot answer now. A request after `retryAfterMs` may succeed. */
-export const unavailable = (message: string, retryAfterMs: number, cause?: unknown): ApiError =>
+export const unavailable = (message: BilingualText, retryAfterMs: number, cause?: unknown): ApiError =>
   new ApiError('SERVICE_UNAVAILABLE', { message, headers: retryAfterHeader(retryAfterMs), cause });
 
 /** The caller has used up a limit. A request after `retryAfterMs` is admitted. */
-export const tooManyRequests = (retryAfterMs: number, message = MESSAGES.RATE_LIMIT_EXCEEDED): ApiError =>
-  new ApiError('RATE_LIMIT_EXCEEDED', { message, headers: retryAfterHeader(retryAfterMs) });
+export const tooManyRequests = (
+  retryAfterMs: number,
+  message: BilingualText = MESSAGES.RATE_LIMIT_EXCEEDED,
+): ApiError => new ApiError('RATE_LIMIT_EXCEEDED', { message, headers: retryAfterHeader(retryAfterMs) });
 
 /**
  * In whole seconds, rounded up, so that a client does not retry too early. Never 0, which many clients take for now.

@@ -1,12 +1,18 @@
 import swagger from '@fastify/swagger';
 import Fastify, { type FastifyInstance } from 'fastify';
 import type { SlidingWindow } from '../rate-limit/sliding-window.ts';
+import { describeLanguage, LANGUAGE_PARAMETERS, LANGUAGE_RESPONSE_HEADERS } from './openapi-language.ts';
 import { createFileSender, createPublishedFile, type PublishedFile } from './published-files.ts';
 import { AnyError } from './schemas.ts';
 
 /** Collects the schemas of the operations. Register it before them. */
 export async function describeApi(app: FastifyInstance): Promise<void> {
   await app.register(swagger, {
+    transformObject: (document) => {
+      if (!('openapiObject' in document)) return document.swaggerObject;
+      describeLanguage(document.openapiObject.paths);
+      return document.openapiObject;
+    },
     openapi: {
       openapi: '3.1.0',
       info: {
@@ -17,6 +23,8 @@ export async function describeApi(app: FastifyInstance): Promise<void> {
       },
       servers: [{ url: '/', description: 'This service' }],
       components: {
+        parameters: LANGUAGE_PARAMETERS,
+        headers: LANGUAGE_RESPONSE_HEADERS,
         schemas: { Error: AnyError },
         securitySchemes: {
           bearer: {

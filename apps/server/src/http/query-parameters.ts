@@ -1,4 +1,5 @@
 import { parseInstant } from '../domain/instant.ts';
+import type { BilingualText } from '../lib/bilingual-text.ts';
 import { ApiError } from './errors.ts';
 
 /**
@@ -14,7 +15,8 @@ export function queryParameters<Name extends string>(
   const parameters: Partial<Record<Name, string>> = {};
   for (const name of names) {
     const [value, ...others] = given.getAll(name);
-    if (others.length > 0) throw invalidRequest(`give ${name} at most once`);
+    if (others.length > 0)
+      throw invalidRequest({ en: `give ${name} at most once`, id: `berikan ${name} paling banyak satu kali` });
     if (value !== undefined) parameters[name] = value;
   }
   return parameters;
@@ -28,7 +30,10 @@ export function wholeNumber(
   if (text === undefined) return fallback;
   const number = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
   if (number >= min && number <= max) return number;
-  throw invalidRequest(`${name} must be a whole number from ${min} to ${max}`);
+  throw invalidRequest({
+    en: `${name} must be a whole number from ${min} to ${max}`,
+    id: `${name} harus berupa bilangan bulat dari ${min} sampai ${max}`,
+  });
 }
 
 /** The `limit` of an operator's list: how many items at most. @throws ApiError INVALID_REQUEST */
@@ -39,17 +44,21 @@ export const listLimit = (url: string): number =>
 export function oneOf<Value extends string>(value: unknown, values: readonly Value[], name: string): Value | null {
   if (value === undefined) return null;
   const found = values.find((each) => each === value);
-  if (found === undefined) throw invalidRequest(`${name} must be one of ${values.join(', ')}`);
-  return found;
+  if (found !== undefined) return found;
+  const listed = values.join(', ');
+  throw invalidRequest({ en: `${name} must be one of ${listed}`, id: `${name} harus salah satu dari ${listed}` });
 }
 
 /** The instant as ISO 8601 in UTC. @throws ApiError INVALID_REQUEST */
 export function instantParameter(value: unknown, name: string): string {
   const instant = typeof value === 'string' ? parseInstant(value) : null;
   if (instant !== null) return instant;
-  throw invalidRequest(`${name} must be a time with its zone (RFC 3339), for example 2026-11-21T04:32:26Z`);
+  throw invalidRequest({
+    en: `${name} must be a time with its zone (RFC 3339), for example 2026-11-21T04:32:26Z`,
+    id: `${name} harus berupa waktu dengan zonanya (RFC 3339), misalnya 2026-11-21T04:32:26Z`,
+  });
 }
 
-/** A field or a parameter is wrong. `problem` says which one, and what it must be. */
-export const invalidRequest = (problem: string): ApiError =>
-  new ApiError('INVALID_REQUEST', { message: `Invalid request: ${problem}` });
+/** A field or a parameter is wrong. The text says which one, and what it must be. */
+export const invalidRequest = ({ en, id }: BilingualText): ApiError =>
+  new ApiError('INVALID_REQUEST', { message: { en: `Invalid request: ${en}`, id: `Permintaan tidak valid: ${id}` } });

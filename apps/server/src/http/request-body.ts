@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify';
+import type { BilingualText } from '../lib/bilingual-text.ts';
 import { isJsonObject, type JsonObject, parseExactJson } from '../lib/exact-json.ts';
 import { ApiError } from './errors.ts';
 
@@ -15,13 +16,18 @@ export function readJsonBodies(app: FastifyInstance): void {
     } catch (cause) {
       done(
         new ApiError('INVALID_FORMAT', {
-          message: 'Invalid format: the body is not valid JSON in UTF-8, or names a field twice',
+          message: NO_JSON,
           cause,
         }),
       );
     }
   });
 }
+
+const NO_JSON: BilingualText = {
+  en: 'Invalid format: the body is not valid JSON in UTF-8, or names a field twice',
+  id: 'Format tidak valid: body bukan JSON UTF-8 yang benar, atau ada field yang ditulis dua kali',
+};
 
 /** An onRequest hook: the content type is checked after the caller and before the body (docs/contract.md 7.2). */
 export const requireJson: onRequestHookHandler = ({ headers }, _reply, done) => {
@@ -41,8 +47,13 @@ const UTF_8 = new Set(['charset=utf-8', 'charset="utf-8"']);
 /** The own fields of a JSON object. @throws ApiError INVALID_FORMAT for anything else. */
 export function jsonObject(body: unknown): JsonObject {
   if (isJsonObject(body)) return body;
-  throw new ApiError('INVALID_FORMAT', { message: 'Invalid format: the body must be a JSON object' });
+  throw new ApiError('INVALID_FORMAT', { message: NO_OBJECT });
 }
+
+const NO_OBJECT: BilingualText = {
+  en: 'Invalid format: the body must be a JSON object',
+  id: 'Format tidak valid: body harus berupa objek JSON',
+};
 
 export const isBodyEmpty = (headers: FastifyRequest['headers']): boolean =>
   (headers['content-length'] ?? '0') === '0' && headers['transfer-encoding'] === undefined;
@@ -67,5 +78,8 @@ export const requireBodyOf =
 
 export const unsupportedMediaType = (accepted: readonly string[]): ApiError =>
   new ApiError('UNSUPPORTED_MEDIA_TYPE', {
-    message: `Unsupported media type: send Content-Type: ${accepted.join(' or ')}, uncompressed`,
+    message: {
+      en: `Unsupported media type: send Content-Type: ${accepted.join(' or ')}, uncompressed`,
+      id: `Tipe media tidak didukung: kirim Content-Type: ${accepted.join(' atau ')}, tanpa kompresi`,
+    },
   });

@@ -1,4 +1,5 @@
 import type { FastifyRequest, onRequestHookHandler } from 'fastify';
+import { type BilingualText, englishOnly, followedBy } from '../lib/bilingual-text.ts';
 import { ApiError } from './errors.ts';
 
 /** Checks of a request's head that do not depend on its operation. */
@@ -9,24 +10,42 @@ export type ListenerName = 'public' | 'operator';
 export function checkHead(request: FastifyRequest, listener: ListenerName): ApiError | undefined {
   // RFC 9112, section 3.2.
   if (request.headers.host === undefined && request.raw.httpVersion === '1.1') {
-    return new ApiError('INVALID_FORMAT', { message: 'Malformed HTTP request: Host is missing' });
+    return new ApiError('INVALID_FORMAT', { message: HOST_MISSING });
   }
   const repeated = repeatedHeader(request.raw.rawHeaders);
   if (repeated !== undefined) {
-    return new ApiError('INVALID_FORMAT', { message: `Malformed HTTP request: ${repeated} is given more than once` });
+    return new ApiError('INVALID_FORMAT', {
+      message: {
+        en: `Malformed HTTP request: ${repeated} is given more than once`,
+        id: `Permintaan HTTP tidak valid: ${repeated} diberikan lebih dari satu kali`,
+      },
+    });
   }
   return request.is404 ? notFound(listener, request.originalUrl) : undefined;
 }
 
+const HOST_MISSING: BilingualText = {
+  en: 'Malformed HTTP request: Host is missing',
+  id: 'Permintaan HTTP tidak valid: Host tidak ada',
+};
+
 /** Only the public listener has a reference page of its operations. */
 export function notFound(listener: ListenerName, url: string): ApiError {
-  const operations = listener === 'public' ? 'at /reference' : 'in docs/operating.md and docs/feed.md';
+  if (listener === 'operator') return new ApiError('NOT_FOUND', { message: NO_OPERATOR_ROUTE });
   // Many reference IDs contain slashes.
-  const hint = url.startsWith('/api/v1/check-status/')
-    ? '. A slash in an ID is written %2F, or give ?reference_id='
-    : '';
-  return new ApiError('NOT_FOUND', { message: `No such route: the operations are listed ${operations}${hint}` });
+  const hasSlash = url.startsWith('/api/v1/check-status/');
+  return new ApiError('NOT_FOUND', { message: hasSlash ? followedBy(NO_ROUTE, SLASH_HINT) : NO_ROUTE });
 }
+
+const NO_OPERATOR_ROUTE = englishOnly('No such route: the operations are listed in docs/operating.md and docs/feed.md');
+const NO_ROUTE: BilingualText = {
+  en: 'No such route: the operations are listed at /reference',
+  id: 'Alamat tidak ditemukan: daftar operasi ada di /reference',
+};
+const SLASH_HINT: BilingualText = {
+  en: '. A slash in an ID is written %2F, or give ?reference_id=',
+  id: '. Garis miring dalam ID ditulis %2F, atau gunakan ?reference_id=',
+};
 
 const SINGLE_HEADERS = ['Host', 'Content-Type', 'Authorization'] as const;
 /** A bit for each length of a name. Lengths that share a bit cost a closer look, nothing else. */

@@ -1,4 +1,5 @@
 import { type TSchema, Type } from 'typebox';
+import type { BilingualText } from '../lib/bilingual-text.ts';
 import { ERROR_CODES, type ErrorCode, httpStatusOf } from './errors.ts';
 
 /**
@@ -13,11 +14,11 @@ export const Timestamp = Type.String({
 });
 
 /** `data` in the success envelope (docs/contract.md 2.1). */
-export const successResponse = (data: TSchema, message: string, description: string) =>
+export const successResponse = (data: TSchema, { en, id }: BilingualText, description: string) =>
   Type.Object(
     {
       success: Type.Literal(true),
-      message: Type.String({ examples: [message] }),
+      message: Type.String({ examples: [en, id] }),
       data,
       meta: Type.Object({ timestamp: Timestamp }),
     },

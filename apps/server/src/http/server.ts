@@ -107,7 +107,7 @@ export function createServer(options: ListenerOptions): FastifyInstance {
       if (pipelining.isStopped(error, socket)) return;
       const latest = latestResponses.get(socket);
       if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && latest !== undefined && pacedRequests.has(latest.req)) return;
-      answerMalformed(error, socket, latest, newRequestId(), logMalformed);
+      answerMalformed(error, socket, latest, { listener: name, requestId: newRequestId(), logMalformed });
     },
   });
 
@@ -139,7 +139,9 @@ export function createServer(options: ListenerOptions): FastifyInstance {
     latestResponses.set(socket, response);
     if (response.socket === null) pipelining.queue(socket, response);
   });
-  app.setErrorHandler((error, request, reply) => answerError(error, request, reply, options.log));
+  app.setErrorHandler((error, request, reply) =>
+    answerError(error, request, reply, { listener: name, log: options.log }),
+  );
   app.setNotFoundHandler((request) => {
     throw notFound(name, request.originalUrl);
   });
@@ -246,7 +248,13 @@ const EXEMPT_FROM_SHEDDING: ReadonlySet<string> = new Set(['/livez', '/readyz', 
 const OVERLOADED_RETRY_AFTER_MS = 1_000;
 
 const overloaded = () =>
-  unavailable('Too many requests for this process now: repeat the request later', OVERLOADED_RETRY_AFTER_MS);
+  unavailable(
+    {
+      en: 'Too many requests for this process now: repeat the request later',
+      id: 'Terlalu banyak permintaan untuk proses ini: ulangi permintaan nanti',
+    },
+    OVERLOADED_RETRY_AFTER_MS,
+  );
 
 /** Unique over processes and restarts, without a call for random bytes for each request. */
 function createRequestIds(): () => string {

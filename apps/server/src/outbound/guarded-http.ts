@@ -85,7 +85,7 @@ export function createGuardedHttp({
     async post(url, headers, body, { timeoutMs, owner }) {
       // Validated again: the policy may have changed since the URL was registered.
       const result = validateDestination(url, policy, guard);
-      if ('fault' in result) throw new OutboundFailure('blocked_address', result.fault);
+      if ('fault' in result) throw new OutboundFailure('blocked_address', result.fault.en);
       const destination = result.url;
       return new Promise((resolve, reject) => {
         const slot = origins.slotFor(destination.origin, owner);

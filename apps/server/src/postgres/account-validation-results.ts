@@ -1,4 +1,5 @@
 import type { RowResult } from '../domain/account-validation.ts';
+import type { BilingualText } from '../lib/bilingual-text.ts';
 import type { RowKey } from './account-validation-rows.ts';
 import {
   type AccountValidation,
@@ -17,7 +18,7 @@ export interface NewResult extends RowKey {
   /** With ACTIVE only. */
   readonly accountName: string | null;
   /** With an error only. */
-  readonly message: string | null;
+  readonly message: BilingualText | null;
   /** ISO 8601 UTC. */
   readonly checkedAt: string;
 }
@@ -29,6 +30,7 @@ const COLUMNS = [
   'result',
   'account_name',
   'message',
+  'message_indonesian',
   'checked_at',
 ] as const;
 
@@ -61,7 +63,8 @@ export async function recordResults(query: Query, results: readonly NewResult[])
     row_number: String(each.rowNumber),
     result: each.result,
     account_name: each.accountName,
-    message: each.message,
+    message: each.message?.en ?? null,
+    message_indonesian: each.message?.id ?? null,
     checked_at: each.checkedAt,
   }));
   const { rows } = await query<ValidationRow>(RECORD_SQL, toColumnParameters(COLUMNS, newResults));
@@ -75,10 +78,12 @@ with given as materialized (
   select distinct on (1, 2, 3)
          client_id collate "C" as client_id, validation_id collate "C" as validation_id, row_number::int as row_number,
          result, nullif(account_name, '') as account_name, nullif(message, '') as message,
+         nullif(message_indonesian, '') as message_indonesian,
          checked_at::timestamptz as checked_at, input_order
     from ${tableFromParameters(COLUMNS, 'input_order')}
 ), numbered as materialized (
-  select g.client_id, g.validation_id, each.row_number, g.result, g.account_name, g.message, g.checked_at,
+  select g.client_id, g.validation_id, each.row_number, g.result, g.account_name, g.message,
+         g.message_indonesian, g.checked_at,
          v.last_sequence + row_number() over (
            partition by g.client_id, g.validation_id order by g.input_order, each.row_number) as sequence
     from given g
@@ -92,7 +97,7 @@ with given as materialized (
 ), written as (
   update tiba.account_validation_rows r
      set state = 'done', sequence = n.sequence, result = n.result, account_name = n.account_name, message = n.message,
-         checked_at = n.checked_at
+         message_indonesian = n.message_indonesian, checked_at = n.checked_at
     from numbered n
    where r.client_id = n.client_id and r.validation_id = n.validation_id and r.row_number = n.row_number
 ), counts as materialized (
@@ -127,7 +132,7 @@ export interface ValidationResult {
   readonly bic: string | null;
   readonly result: RowResult;
   readonly accountName: string | null;
-  readonly message: string | null;
+  readonly message: BilingualText | null;
   /** ISO 8601 UTC. */
   readonly checkedAt: string;
 }
@@ -140,7 +145,7 @@ export async function listResults(
 ): Promise<ValidationResult[]> {
   const rows = await database.query<ResultRow>(
     `select sequence, row_number, reference, bank_code, account_number, expected_account_name, bic, result,
-            account_name, message, checked_at
+            account_name, message, message_indonesian, checked_at
        from tiba.account_validation_rows
       where client_id = $1 and validation_id = $2 and sequence > $3
       order by sequence limit $4`,
@@ -157,7 +162,7 @@ export async function listResults(
     bic: row.bic,
     result: row.result,
     accountName: row.account_name,
-    message: row.message,
+    message: row.message === null ? null : { en: row.message, id: row.message_indonesian ?? row.message },
     checkedAt: row.checked_at.toISOString(),
   }));
 }
@@ -173,5 +178,6 @@ interface ResultRow extends Record<string, unknown> {
   result: RowResult;
   account_name: string | null;
   message: string | null;
+  message_indonesian: string | null;
   checked_at: Date;
 }

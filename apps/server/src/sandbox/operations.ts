@@ -1,8 +1,9 @@
 import { parseMoney } from '../domain/money.ts';
-import { sendSuccess } from '../http/envelope.ts';
+import { sendOperatorSuccess } from '../http/envelope.ts';
 import { ApiError } from '../http/errors.ts';
 import type { OperatorRoutes } from '../http/operator/operator-server.ts';
 import { jsonObject } from '../http/request-body.ts';
+import { englishOnly } from '../lib/bilingual-text.ts';
 import { type JsonObject, numberText } from '../lib/exact-json.ts';
 import { ownProperty } from '../lib/own-property.ts';
 import { type DemoCore, InvalidDisbursement, type NewDisbursement } from './demo-core.ts';
@@ -23,13 +24,13 @@ export const sandboxRoutes =
         status: 'PROCESS',
         bank: created.bank,
       };
-      return sendSuccess(reply.code(201), 'Disbursement created', JSON.stringify(data));
+      return sendOperatorSuccess(reply.code(201), 'Disbursement created', JSON.stringify(data));
     });
 
     server.post('/sandbox/v1/clock', { onRequest }, async (request, reply) => {
       const seconds = Number(textOf(jsonObject(request.body), 'advance_seconds') ?? Number.NaN);
       const answer = await core.advanceClock(seconds).catch(rejectRequest);
-      return sendSuccess(reply, "The bank's clock was advanced", answer);
+      return sendOperatorSuccess(reply, "The bank's clock was advanced", answer);
     });
   };
 
@@ -46,7 +47,7 @@ function readDisbursement(body: JsonObject): NewDisbursement {
   const text = (name: keyof typeof DEFAULTS): string => textOf(body, name) ?? DEFAULTS[name];
   const amount = parseMoney(text('amount'));
   if (amount === null)
-    throw new ApiError('INVALID_REQUEST', { message: 'Invalid request: amount must be a plain decimal' });
+    throw new ApiError('INVALID_REQUEST', { message: englishOnly('Invalid request: amount must be a plain decimal') });
   return {
     clientId: text('client_id'),
     referenceId: textOf(body, 'reference_id'),
@@ -63,11 +64,11 @@ function textOf(body: JsonObject, name: string): string | null {
   if (value === undefined || value === null) return null;
   const text = typeof value === 'string' ? value : numberText(value);
   if (text !== undefined) return text;
-  throw new ApiError('INVALID_REQUEST', { message: `Invalid request: ${name} must be a string` });
+  throw new ApiError('INVALID_REQUEST', { message: englishOnly(`Invalid request: ${name} must be a string`) });
 }
 
 function rejectRequest(error: unknown): never {
   if (error instanceof InvalidDisbursement)
-    throw new ApiError('INVALID_REQUEST', { message: `Invalid request: ${error.message}` });
+    throw new ApiError('INVALID_REQUEST', { message: englishOnly(`Invalid request: ${error.message}`) });
   throw error;
 }

@@ -80,8 +80,14 @@ function lowerPriority(pid: number | undefined): void {
   }
 }
 
-const EXHAUSTING = tooLarge('reading it takes too much time or memory: send it in parts, or as CSV').fault;
-const UNREADABLE = invalid('the upload cannot be read: save it again, or send it as CSV').fault;
+const EXHAUSTING = tooLarge({
+  en: 'reading it takes too much time or memory: send it in parts, or as CSV',
+  id: 'pembacaannya memakan terlalu banyak waktu atau memori: kirim dalam beberapa bagian, atau sebagai CSV',
+}).fault;
+const UNREADABLE = invalid({
+  en: 'the upload cannot be read: save it again, or send it as CSV',
+  id: 'unggahan tidak dapat dibaca: simpan lagi berkasnya, atau kirim sebagai CSV',
+}).fault;
 
 /** A hundred rows of the longest kind, with every character escaped. */
 const LINE_BYTES_MAX = 2 * 1024 * 1024;

@@ -1,3 +1,4 @@
+import { type BilingualText, followedBy } from '../../lib/bilingual-text.ts';
 import { isJsonObject, numberText } from '../../lib/exact-json.ts';
 import { ownProperty } from '../../lib/own-property.ts';
 import type { Cell, Rows } from './rows.ts';
@@ -7,18 +8,30 @@ import { invalid, tooLarge } from './upload.ts';
 export function readJson(body: Buffer, rows: Rows): void {
   const root = parse(body);
   const accounts = isJsonObject(root) ? ownProperty(root, 'accounts') : undefined;
-  if (!Array.isArray(accounts)) throw invalid('the body must be a JSON object with an array accounts');
+  if (!Array.isArray(accounts))
+    throw invalid({
+      en: 'the body must be a JSON object with an array accounts',
+      id: 'body harus berupa objek JSON dengan array accounts',
+    });
   accounts.forEach((account: unknown, index) => {
     if (isJsonObject(account)) rows.add(index + 1, (column) => cellOf(ownProperty(account, column)));
-    else rows.add(index + 1, () => null, 'is not a JSON object');
+    else rows.add(index + 1, () => null, NOT_AN_OBJECT);
   });
 }
+
+const NOT_AN_OBJECT: BilingualText = { en: 'is not a JSON object', id: 'bukan objek JSON' };
+
+const TOO_MANY_NAMES: BilingualText = {
+  en: 'it has far more field names than accounts need: keep only the four',
+  id: 'jumlah nama field jauh melebihi yang diperlukan: sisakan empat saja',
+};
 
 function cellOf(value: unknown): Cell {
   if (typeof value === 'string') return value;
   if (value === undefined || value === null) return null;
-  if (numberText(value) !== undefined) return { fault: 'is a number: send it as a string' };
-  return { fault: 'is not a string' };
+  if (numberText(value) !== undefined)
+    return { fault: { en: 'is a number: send it as a string', id: 'berupa angka: kirim sebagai string' } };
+  return { fault: { en: 'is not a string', id: 'bukan string' } };
 }
 
 /** 50,000 accounts have 300,000 values. A value takes far more memory when parsed than when sent. */
@@ -51,7 +64,11 @@ function parse(body: Buffer): unknown {
   } catch (error) {
     throw invalid(syntaxFault(error));
   }
-  if (countMembers(root) !== members) throw invalid('an object in the body has one field twice: send it once');
+  if (countMembers(root) !== members)
+    throw invalid({
+      en: 'an object in the body has one field twice: send it once',
+      id: 'sebuah objek dalam body memiliki field yang sama dua kali: kirim satu kali saja',
+    });
   return root;
 }
 
@@ -78,15 +95,23 @@ function countMembersInText(body: Buffer): number {
     } else if (byte === COLON) {
       members += 1;
       names.add(hash);
-      if (names.size > NAMES_MAX) throw tooLarge('it has far more field names than accounts need: keep only the four');
+      if (names.size > NAMES_MAX) throw tooLarge(TOO_MANY_NAMES);
     } else if (byte === COMMA) values += 1;
     else if (byte === CLOSING_BRACKET || byte === CLOSING_BRACE) depth -= 1;
     else if (byte === OPENING_BRACKET || byte === OPENING_BRACE) {
       values += 1;
       depth += 1;
-      if (depth > DEPTH_MAX) throw invalid('the body is nested too deeply');
+      if (depth > DEPTH_MAX)
+        throw invalid({
+          en: 'the body is nested too deeply',
+          id: 'body bersarang terlalu dalam',
+        });
     }
-    if (values > VALUES_MAX) throw tooLarge('it has far more values than accounts need: send it in parts');
+    if (values > VALUES_MAX)
+      throw tooLarge({
+        en: 'it has far more values than accounts need: send it in parts',
+        id: 'jumlah nilainya jauh melebihi yang diperlukan: kirim dalam beberapa bagian',
+      });
   }
   return members;
 }
@@ -104,12 +129,17 @@ function decode(body: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(body);
   } catch {
-    throw invalid('the body is not UTF-8');
+    throw invalid({
+      en: 'the body is not UTF-8',
+      id: 'body bukan UTF-8',
+    });
   }
 }
 
 /** Only the position is taken from the parser's message, because the message quotes the body. */
-function syntaxFault(error: unknown): string {
-  const [position] = /line \d+ column \d+/.exec(error instanceof Error ? error.message : '') ?? [];
-  return `the body is not valid JSON${position === undefined ? '' : ` at ${position}`}`;
+function syntaxFault(error: unknown): BilingualText {
+  const [, line, column] = /line (\d+) column (\d+)/.exec(error instanceof Error ? error.message : '') ?? [];
+  const fault = { en: 'the body is not valid JSON', id: 'body bukan JSON yang valid' };
+  if (line === undefined) return fault;
+  return followedBy(fault, { en: ` at line ${line} column ${column}`, id: ` pada baris ${line} kolom ${column}` });
 }

@@ -1,3 +1,4 @@
+import type { BilingualText } from '../../lib/bilingual-text.ts';
 import {
   invalid,
   tooLarge,
@@ -12,7 +13,10 @@ export const COLUMNS = ['bank_code', 'account_number', 'expected_account_name', 
 export type Column = (typeof COLUMNS)[number];
 
 const REQUIRED: readonly Column[] = ['bank_code', 'account_number'];
-const EXPECTED_HEADER = 'it must name bank_code and account_number, and may name expected_account_name and reference';
+const EXPECTED_HEADER: BilingualText = {
+  en: 'it must name bank_code and account_number, and may name expected_account_name and reference',
+  id: 'harus ada bank_code dan account_number, serta boleh ada expected_account_name dan reference',
+};
 
 /** The positions of the columns in a header row. Other columns may stand between them. @throws UnreadableUpload */
 export function readHeader(names: Iterable<readonly [position: number, name: string]>): ReadonlyMap<Column, number> {
@@ -21,11 +25,21 @@ export function readHeader(names: Iterable<readonly [position: number, name: str
     const normalized = name.trim().toLowerCase();
     const column = COLUMNS.find((each) => each === normalized);
     if (column === undefined) continue;
-    if (positions.has(column)) throw invalid(`the header row has ${column} twice: keep one of the two columns`);
+    if (positions.has(column)) {
+      throw invalid({
+        en: `the header row has ${column} twice: keep one of the two columns`,
+        id: `baris judul memiliki ${column} dua kali: sisakan satu dari kedua kolom`,
+      });
+    }
     positions.set(column, position);
   }
   const missing = REQUIRED.filter((column) => !positions.has(column));
-  if (missing.length > 0) throw invalid(`the header row lacks ${missing.join(' and ')}: ${EXPECTED_HEADER}`);
+  if (missing.length > 0) {
+    throw invalid({
+      en: `the header row lacks ${missing.join(' and ')}: ${EXPECTED_HEADER.en}`,
+      id: `baris judul tidak memiliki ${missing.join(' dan ')}: ${EXPECTED_HEADER.id}`,
+    });
+  }
   return positions;
 }
 
@@ -34,12 +48,12 @@ export type Cell = string | null | NotText;
 
 export interface NotText {
   /** Follows the name of the column: "is a number: …". */
-  readonly fault: string;
+  readonly fault: BilingualText;
 }
 
 export interface Rows {
   /** @throws UnreadableUpload when there are too many rows */
-  add(rowNumber: number, cells: (column: Column) => Cell, rowFault?: string | null): void;
+  add(rowNumber: number, cells: (column: Column) => Cell, rowFault?: BilingualText | null): void;
   /** @throws UnreadableUpload when there are no rows */
   all(): readonly UploadRow[];
 }
@@ -61,27 +75,45 @@ function createRows(): Rows {
   return {
     add(rowNumber, cells, rowFault = null) {
       if (rows.length === UPLOAD_ROWS_MAX) {
-        throw tooLarge(`it has more than ${UPLOAD_ROWS_MAX} rows: send it in parts`);
+        throw tooLarge(TOO_MANY_ROWS);
       }
       const faults = rowFault === null ? [] : [rowFault];
       const [bankCode, accountNumber, expectedAccountName, reference] = COLUMNS.map((column) => {
         const cell = cells(column);
         const fault = faultOf(cell);
-        if (fault !== null) faults.push(`${column} ${fault}`);
+        if (fault !== null) faults.push({ en: `${column} ${fault.en}`, id: `${column} ${fault.id}` });
         if (typeof cell !== 'string' || cell === '' || fault !== null) return null;
         textLength += cell.length;
         return cell;
       }) as [string | null, string | null, string | null, string | null];
-      if (textLength > TEXT_LENGTH_MAX) throw tooLarge('its cells contain too much text: send it in parts');
-      const fault = faults.length === 0 ? null : faults.join('; ');
+      if (textLength > TEXT_LENGTH_MAX) throw tooLarge(TOO_MUCH_TEXT);
+      const fault = faults.length === 0 ? null : joined(faults);
       rows.push({ rowNumber, bankCode, accountNumber, expectedAccountName, reference, fault });
     },
     all() {
-      if (rows.length === 0) throw invalid('the upload contains no accounts: send at least one');
+      if (rows.length === 0) throw invalid(NO_ACCOUNTS);
       return rows;
     },
   };
 }
+
+const joined = (faults: readonly BilingualText[]): BilingualText => ({
+  en: faults.map(({ en }) => en).join('; '),
+  id: faults.map(({ id }) => id).join('; '),
+});
+
+const TOO_MANY_ROWS: BilingualText = {
+  en: `it has more than ${UPLOAD_ROWS_MAX} rows: send it in parts`,
+  id: `isinya lebih dari ${UPLOAD_ROWS_MAX} baris: kirim dalam beberapa bagian`,
+};
+const TOO_MUCH_TEXT: BilingualText = {
+  en: 'its cells contain too much text: send it in parts',
+  id: 'sel-selnya berisi terlalu banyak teks: kirim dalam beberapa bagian',
+};
+const NO_ACCOUNTS: BilingualText = {
+  en: 'the upload contains no accounts: send at least one',
+  id: 'unggahan tidak berisi rekening: kirim paling sedikit satu',
+};
 
 /** The result of reading an upload with `read`. Rejects only for errors that are not a fault of the upload. */
 export async function resultOf(read: (rows: Rows) => void | Promise<void>): Promise<UploadResult> {
@@ -102,10 +134,19 @@ export const isBlankRow = (cells: (column: Column) => Cell): boolean =>
     return cell === null || (typeof cell === 'string' && cell.trim() === '');
   });
 
-function faultOf(cell: Cell): string | null {
+function faultOf(cell: Cell): BilingualText | null {
   if (cell === null) return null;
   if (typeof cell !== 'string') return cell.fault;
-  if (cell.length > CELL_LENGTH_MAX) return `is longer than ${CELL_LENGTH_MAX} characters`;
-  if (CONTROL_CHARACTER.test(cell) || !cell.isWellFormed()) return 'contains a character that cannot be printed';
+  if (cell.length > CELL_LENGTH_MAX) return TOO_LONG;
+  if (CONTROL_CHARACTER.test(cell) || !cell.isWellFormed()) return UNPRINTABLE;
   return null;
 }
+
+const TOO_LONG: BilingualText = {
+  en: `is longer than ${CELL_LENGTH_MAX} characters`,
+  id: `lebih panjang dari ${CELL_LENGTH_MAX} karakter`,
+};
+const UNPRINTABLE: BilingualText = {
+  en: 'contains a character that cannot be printed',
+  id: 'berisi karakter yang tidak dapat ditampilkan',
+};

@@ -1,3 +1,5 @@
+import type { BilingualText } from '../../lib/bilingual-text.ts';
+
 /**
  * An upload of many accounts, and the result of reading it. The formats are described in docs/account-validations.md.
  */
@@ -23,7 +25,7 @@ export interface UploadRow {
   readonly expectedAccountName: string | null;
   readonly reference: string | null;
   /** What reading has found wrong with the row, for the sender. The values that it concerns are null. */
-  readonly fault: string | null;
+  readonly fault: BilingualText | null;
 }
 
 export type UploadResult = { readonly kind: 'rows'; readonly rows: readonly UploadRow[] } | UploadFault;
@@ -33,7 +35,7 @@ export interface UploadFault {
   readonly kind: 'fault';
   readonly code: 'INVALID_FORMAT' | 'PAYLOAD_TOO_LARGE';
   /** For the sender: what is wrong and what to do. It quotes nothing of the upload. */
-  readonly message: string;
+  readonly message: BilingualText;
 }
 
 /** Thrown at the first fault of the upload as a whole, which ends the reading. */
@@ -41,13 +43,17 @@ export class UnreadableUpload extends Error {
   readonly fault: UploadFault;
 
   constructor(fault: UploadFault) {
-    super(fault.message);
+    super(fault.message.en);
     this.fault = fault;
   }
 }
 
-export const invalid = (what: string): UnreadableUpload =>
-  new UnreadableUpload({ kind: 'fault', code: 'INVALID_FORMAT', message: `Invalid format: ${what}` });
+export const invalid = ({ en, id }: BilingualText): UnreadableUpload => {
+  const message = { en: `Invalid format: ${en}`, id: `Format tidak valid: ${id}` };
+  return new UnreadableUpload({ kind: 'fault', code: 'INVALID_FORMAT', message });
+};
 
-export const tooLarge = (what: string): UnreadableUpload =>
-  new UnreadableUpload({ kind: 'fault', code: 'PAYLOAD_TOO_LARGE', message: `The upload is too large: ${what}` });
+export const tooLarge = ({ en, id }: BilingualText): UnreadableUpload => {
+  const message = { en: `The upload is too large: ${en}`, id: `Unggahan terlalu besar: ${id}` };
+  return new UnreadableUpload({ kind: 'fault', code: 'PAYLOAD_TOO_LARGE', message });
+};

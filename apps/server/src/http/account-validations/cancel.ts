@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { validationToJson } from '../../account-validations/to-json.ts';
 import { storeCancellation } from '../../account-validations/validation-writes.ts';
+import type { BilingualText } from '../../lib/bilingual-text.ts';
 import { sendSuccess } from '../envelope.ts';
 import { allowEmptyBody } from '../request-body.ts';
 import { errorResponses, successResponse } from '../schemas.ts';
@@ -13,6 +14,8 @@ import {
 } from './operation.ts';
 import { ValidationSchema } from './schema.ts';
 
+const CANCELLED: BilingualText = { en: 'Account validation cancelled', id: 'Validasi rekening dibatalkan' };
+
 const schema = {
   ...operationDefaults,
   operationId: 'cancelAccountValidation',
@@ -22,10 +25,12 @@ const schema = {
     'A validation that has ended stays as it is.',
   params: validationInPathSchema,
   response: {
-    200: successResponse(ValidationSchema, 'Account validation cancelled', 'The validation.'),
+    200: successResponse(ValidationSchema, CANCELLED, 'The validation.'),
     ...errorResponses(['INVALID_FORMAT', 'VALIDATION_NOT_FOUND', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE']),
   },
 };
+
+const HAD_ENDED: BilingualText = { en: 'Account validation had ended', id: 'Validasi rekening sudah selesai' };
 
 export function cancelAccountValidation(
   app: FastifyInstance,
@@ -35,7 +40,7 @@ export function cancelAccountValidation(
 
   app.post('/api/v1/account-validations/:validation_id/cancel', { onRequest, schema }, async (request, reply) => {
     const validation = found(await storeCancellation(database, validationInPath(request)));
-    const message = validation.state === 'CANCELLED' ? 'Account validation cancelled' : 'Account validation had ended';
+    const message = validation.state === 'CANCELLED' ? CANCELLED : HAD_ENDED;
     return sendSuccess(reply, message, JSON.stringify(validationToJson(validation)));
   });
 }

@@ -15,6 +15,7 @@ import {
 } from '../../account-validations/validation-writes.ts';
 import type { Client } from '../../auth/clients.ts';
 import { isPlainText } from '../../domain/identifiers.ts';
+import type { BilingualText } from '../../lib/bilingual-text.ts';
 import {
   type AccountValidation,
   countStored,
@@ -23,7 +24,7 @@ import {
   type StoredCounts,
 } from '../../postgres/account-validations.ts';
 import { callerOf } from '../authorize.ts';
-import { ENVELOPE_HEADERS, success } from '../envelope.ts';
+import { sendSuccess } from '../envelope.ts';
 import { ApiError } from '../errors.ts';
 import { invalidRequest } from '../query-parameters.ts';
 import { unsupportedMediaType } from '../request-body.ts';
@@ -48,6 +49,8 @@ const Row = Type.Object({
   reference: Type.Optional(Type.String({ description: 'Your reference. The result repeats it.', examples: ['INV-1'] })),
 });
 
+const ACCEPTED: BilingualText = { en: 'Account validation accepted', id: 'Validasi rekening diterima' };
+
 const schema = {
   ...operationDefaults,
   operationId: 'createAccountValidation',
@@ -65,7 +68,7 @@ const schema = {
   }),
   body: Type.Object({ accounts: Type.Array(Row, { minItems: 1, maxItems: UPLOAD_ROWS_MAX }) }),
   response: {
-    202: successResponse(ValidationSchema, 'Account validation accepted', 'The validation. `Location` is its address.'),
+    202: successResponse(ValidationSchema, ACCEPTED, 'The validation. `Location` is its address.'),
     ...errorResponses([
       'INVALID_FORMAT',
       'INVALID_REQUEST',
@@ -148,18 +151,21 @@ function requireWithinLimits({ running, rows }: StoredCounts, { limits }: Client
   const rowsMax = Math.max(limits['accounts-per-day'] * STORED_DAYS, UPLOAD_ROWS_MAX);
   if (rows <= rowsMax) return;
   throw new ApiError('VALIDATION_LIMIT_REACHED', {
-    message:
-      `With this upload, more than ${rowsMax} rows would be stored for you: ` +
-      'wait until earlier validations are deleted, or ask for a higher limit',
+    message: {
+      en:
+        `With this upload, more than ${rowsMax} rows would be stored for you: ` +
+        'wait until earlier validations are deleted, or ask for a higher limit',
+      id:
+        `Dengan unggahan ini, lebih dari ${rowsMax} baris akan tersimpan untuk Anda: ` +
+        'tunggu sampai validasi sebelumnya dihapus, atau minta batas yang lebih tinggi',
+    },
   });
 }
 
 function accepted(request: FastifyRequest, reply: FastifyReply, validation: AccountValidation): FastifyReply {
   request.logFields = { validation: validation.validationId, rows: validation.rowCount };
-  return reply
-    .code(202)
-    .headers({ ...ENVELOPE_HEADERS, location: `/api/v1/account-validations/${validation.validationId}` })
-    .send(success('Account validation accepted', JSON.stringify(validationToJson(validation))));
+  reply.code(202).header('location', `/api/v1/account-validations/${validation.validationId}`);
+  return sendSuccess(reply, ACCEPTED, JSON.stringify(validationToJson(validation)));
 }
 
 const uploadTypeOf = (request: FastifyRequest): UploadMediaType | undefined => {
@@ -176,8 +182,13 @@ const requireUpload: onRequestHookHandler = (request, _reply, done) => {
 /** @throws ApiError INVALID_FORMAT when the request has no body */
 function bodyOf({ body }: FastifyRequest): Buffer {
   if (Buffer.isBuffer(body) && body.length > 0) return body;
-  throw new ApiError('INVALID_FORMAT', { message: 'Invalid format: the request has no body' });
+  throw new ApiError('INVALID_FORMAT', { message: NO_BODY });
 }
+
+const NO_BODY: BilingualText = {
+  en: 'Invalid format: the request has no body',
+  id: 'Format tidak valid: permintaan tidak memiliki body',
+};
 
 /** A string of structured fields (RFC 9651, section 3.3.3), as the draft requires. Many clients send it unquoted. */
 const QUOTED = /^"((?:[^"\\]|\\["\\])*)"$/;
@@ -188,5 +199,8 @@ function idempotencyKeyOf(header: string | string[] | undefined): string | null 
   const text = String(header).trim();
   const key = QUOTED.exec(text)?.[1]?.replaceAll(/\\(["\\])/g, '$1') ?? text;
   if (key !== '' && isPlainText(key, IDEMPOTENCY_KEY_LENGTH_MAX)) return key;
-  throw invalidRequest(`Idempotency-Key must have 1 to ${IDEMPOTENCY_KEY_LENGTH_MAX} characters`);
+  throw invalidRequest({
+    en: `Idempotency-Key must have 1 to ${IDEMPOTENCY_KEY_LENGTH_MAX} characters`,
+    id: `Idempotency-Key harus terdiri dari 1 sampai ${IDEMPOTENCY_KEY_LENGTH_MAX} karakter`,
+  });
 }

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { validationToJson } from '../../account-validations/to-json.ts';
+import type { BilingualText } from '../../lib/bilingual-text.ts';
 import { countWaitingAccounts } from '../../postgres/account-validation-rows.ts';
 import { type AccountValidation, findValidation } from '../../postgres/account-validations.ts';
 import { bankHealths, HEALTHY } from '../../rails/bank-status.ts';
@@ -14,17 +15,15 @@ import {
 } from './operation.ts';
 import { ValidationProgressSchema } from './schema.ts';
 
+const MESSAGE: BilingualText = { en: 'Account validation found', id: 'Validasi rekening ditemukan' };
+
 const schema = {
   ...operationDefaults,
   operationId: 'getAccountValidation',
   summary: "Get a bulk validation's progress",
   params: validationInPathSchema,
   response: {
-    200: successResponse(
-      ValidationProgressSchema,
-      'Account validation found',
-      'The validation, and the banks for which it waits.',
-    ),
+    200: successResponse(ValidationProgressSchema, MESSAGE, 'The validation, and the banks for which it waits.'),
     ...errorResponses(['VALIDATION_NOT_FOUND']),
   },
 };
@@ -47,7 +46,7 @@ export function getAccountValidation(app: FastifyInstance, dependencies: Account
         return { bank_code: bank?.clearingCode ?? bic, bank_name: bank?.name ?? bic, accounts, bank_status: status };
       }),
     };
-    return sendSuccess(reply, 'Account validation found', JSON.stringify(data));
+    return sendSuccess(reply, MESSAGE, JSON.stringify(data));
   });
 }
 

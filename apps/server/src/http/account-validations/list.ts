@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { validationToJson } from '../../account-validations/to-json.ts';
+import type { BilingualText } from '../../lib/bilingual-text.ts';
 import { listValidations } from '../../postgres/account-validations.ts';
 import { callerOf } from '../authorize.ts';
 import { sendSuccess } from '../envelope.ts';
@@ -11,6 +12,8 @@ import { ValidationSchema } from './schema.ts';
 
 const LIMIT_MAX = 100;
 const LIMIT_DEFAULT = 20;
+
+const MESSAGE: BilingualText = { en: 'Account validations found', id: 'Validasi rekening ditemukan' };
 
 const schema = {
   ...operationDefaults,
@@ -29,7 +32,7 @@ const schema = {
   response: {
     200: successResponse(
       Type.Object({ validations: Type.Array(ValidationSchema) }, { additionalProperties: false }),
-      'Account validations found',
+      MESSAGE,
       'The newest first. Jobs are deleted some days after they have ended.',
     ),
     ...errorResponses(['INVALID_REQUEST']),
@@ -47,6 +50,6 @@ export function listAccountValidations(
     const limit = wholeNumber(text, { name: 'limit', min: 1, max: LIMIT_MAX, fallback: LIMIT_DEFAULT });
     const validations = await listValidations(database, callerOf(request).client.clientId, limit);
     const data = JSON.stringify({ validations: validations.map(validationToJson) });
-    return sendSuccess(reply, 'Account validations found', data);
+    return sendSuccess(reply, MESSAGE, data);
   });
 }

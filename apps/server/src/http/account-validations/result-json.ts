@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isAccountStatus } from '../../domain/account.ts';
 import type { BankDirectory } from '../../domain/bank.ts';
+import type { Language } from '../../lib/bilingual-text.ts';
 import { matchHeldName, type NameMatch } from '../../name-match/name-match.ts';
 import type { ValidationResult } from '../../postgres/account-validation-results.ts';
 
@@ -25,7 +26,10 @@ export interface ResultJson {
 /** Some names take milliseconds to compare. A page of them in one turn would delay all other requests for seconds. */
 const TURN_MS_MAX = 5;
 
-export type SerializeResults = (results: readonly ValidationResult[]) => Promise<readonly ResultJson[]>;
+export type SerializeResults = (
+  results: readonly ValidationResult[],
+  language: Language,
+) => Promise<readonly ResultJson[]>;
 
 /** One turn of the event loop spends a few milliseconds on one response, however many responses are in progress. */
 export function createResultSerializer(banks: BankDirectory): SerializeResults {
@@ -36,7 +40,7 @@ export function createResultSerializer(banks: BankDirectory): SerializeResults {
     return lastTurn;
   }
 
-  return async (results) => {
+  return async (results, language) => {
     const match = createCachedMatch();
     const serialized: ResultJson[] = [];
     let endMs = 0;
@@ -45,7 +49,7 @@ export function createResultSerializer(banks: BankDirectory): SerializeResults {
         await turn();
         endMs = performance.now() + TURN_MS_MAX;
       }
-      serialized.push(resultToJson(result, banks, match));
+      serialized.push(resultToJson(result, { banks, match, language }));
     }
     return serialized;
   };
@@ -65,7 +69,13 @@ function createCachedMatch(): Match {
   };
 }
 
-function resultToJson(stored: ValidationResult, banks: BankDirectory, match: Match): ResultJson {
+interface ResultContext {
+  readonly banks: BankDirectory;
+  readonly match: Match;
+  readonly language: Language;
+}
+
+function resultToJson(stored: ValidationResult, { banks, match, language }: ResultContext): ResultJson {
   const { result, expectedAccountName: expected, accountName } = stored;
   const status = isAccountStatus(result) ? result : null;
   return {
@@ -81,7 +91,7 @@ function resultToJson(stored: ValidationResult, banks: BankDirectory, match: Mat
     status,
     name_match: expected === null || status === null ? null : match(expected, accountName),
     error_code: status === null ? result : null,
-    message: stored.message,
+    message: stored.message === null ? null : stored.message[language],
     checked_at: stored.checkedAt,
   };
 }

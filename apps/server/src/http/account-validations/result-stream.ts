@@ -1,9 +1,11 @@
 import { Readable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { listResults } from '../../postgres/account-validation-results.ts';
+import { listResults, type ValidationResult } from '../../postgres/account-validation-results.ts';
 import { findValidation, type ValidationKey } from '../../postgres/account-validations.ts';
+import { LANGUAGE_HEADERS } from '../envelope.ts';
 import { tooManyRequests } from '../errors.ts';
+import { languageOf } from '../language.ts';
 import { createOpenWaits, type OpenWaits } from '../open-waits.ts';
 import type { AccountValidationDependencies } from './operation.ts';
 import { CSV_HEADER, csvLine } from './result-csv.ts';
@@ -40,8 +42,15 @@ export function createResultStreams(dependencies: StreamDependencies, serialize:
     request.route += ' (streaming)';
     if (follow) admitFollowing(openStreams, key.clientId, reply);
     const mayContinue = createContinuation(request, stream, dependencies);
-    const lines = readLines(stream, { ...dependencies, serialize, mayContinue, abort: () => reply.raw.destroy() });
+    const language = languageOf(request);
+    const lines = readLines(stream, {
+      ...dependencies,
+      serialize: (results) => serialize(results, language),
+      mayContinue,
+      abort: () => reply.raw.destroy(),
+    });
     return reply
+      .headers(LANGUAGE_HEADERS[language])
       .headers({ 'content-type': `${type}; charset=utf-8`, 'cache-control': 'no-store', 'x-accel-buffering': 'no' })
       .send(Readable.from(lines, { objectMode: false }));
   };
@@ -49,10 +58,12 @@ export function createResultStreams(dependencies: StreamDependencies, serialize:
 
 function admitFollowing(openStreams: OpenWaits, clientId: string, reply: FastifyReply): void {
   if (!openStreams.admit(clientId, FOLLOWING_MAX, reply)) {
-    throw tooManyRequests(
-      FOLLOWING_RETRY_AFTER_MS,
-      `At most ${FOLLOWING_MAX} streams may follow results at a time: close one, or read page by page`,
-    );
+    throw tooManyRequests(FOLLOWING_RETRY_AFTER_MS, {
+      en: `At most ${FOLLOWING_MAX} streams may follow results at a time: close one, or read page by page`,
+      id:
+        `Paling banyak ${FOLLOWING_MAX} stream dapat mengikuti hasil bersamaan: tutup salah satu, atau baca ` +
+        'halaman demi halaman',
+    });
   }
   // While a bank is down the stream sends nothing, for longer than the server's timeout for idle connections.
   reply.raw.setTimeout(STREAM_MAX_MS);
@@ -77,7 +88,7 @@ function createContinuation(
 }
 
 interface LineSource extends Pick<StreamDependencies, 'database'> {
-  readonly serialize: SerializeResults;
+  readonly serialize: (results: readonly ValidationResult[]) => Promise<readonly ResultJson[]>;
   readonly mayContinue: () => Promise<boolean>;
   /** Closes the connection, so that the client sees an incomplete response. */
   readonly abort: () => void;

@@ -1,8 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
+import type { BilingualText } from '../../lib/bilingual-text.ts';
 import { listResults } from '../../postgres/account-validation-results.ts';
 import { findValidation } from '../../postgres/account-validations.ts';
 import { sendSuccess } from '../envelope.ts';
+import { languageOf } from '../language.ts';
 import { oneOf, queryParameters, wholeNumber } from '../query-parameters.ts';
 import { preferredType } from '../request-headers.ts';
 import { errorResponses, successResponse } from '../schemas.ts';
@@ -20,6 +22,8 @@ import { ValidationResultSchema } from './schema.ts';
 const SEQUENCE_MAX = 1_000_000;
 const LIMIT_MAX = 1_000;
 const LIMIT_DEFAULT = 100;
+
+const MESSAGE: BilingualText = { en: 'Results found', id: 'Hasil ditemukan' };
 
 const schema = {
   ...operationDefaults,
@@ -49,7 +53,7 @@ const schema = {
         },
         { additionalProperties: false },
       ),
-      'Results found',
+      MESSAGE,
       'The results, in the order in which they were recorded.',
     ),
     ...errorResponses(['VALIDATION_NOT_FOUND', 'INVALID_REQUEST']),
@@ -77,9 +81,9 @@ export function listAccountValidationResults(app: FastifyInstance, dependencies:
     const type = preferredType(request.headers.accept, STREAM_TYPES);
     if (type !== null) return sendStream(request, reply, { key, after, follow, type });
     const results = await listResults(database, key, { after, limit: limit + 1 });
-    const page = await serialize(results.slice(0, limit));
+    const page = await serialize(results.slice(0, limit), languageOf(request));
     const nextAfter = page.at(-1)?.sequence ?? after;
     const data = JSON.stringify({ results: page, next_after: nextAfter, has_more: results.length > limit });
-    return sendSuccess(reply, 'Results found', data);
+    return sendSuccess(reply, MESSAGE, data);
   });
 }

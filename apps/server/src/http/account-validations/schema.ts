@@ -82,7 +82,10 @@ export const ValidationResultSchema = Type.Object(
     status: nullable(Type.Enum([...ACCOUNT_STATUSES]), 'The verdict; null when there is none.'),
     name_match: nullable(NameMatchSchema, 'null unless the row has `expected_account_name` and a verdict.'),
     error_code: nullable(Type.Enum([...ROW_ERRORS]), 'Why there is no verdict.'),
-    message: nullable(Type.String(), 'What is wrong and what to do next, in plain English.'),
+    message: nullable(
+      Type.String(),
+      'What is wrong and what to do next, in the language that `Accept-Language` prefers.',
+    ),
     checked_at: Timestamp,
   },
   { additionalProperties: false },

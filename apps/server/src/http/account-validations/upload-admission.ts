@@ -1,5 +1,6 @@
 import type { FastifyRequest, onRequestHookHandler } from 'fastify';
 import { UPLOAD_BYTES_MAX } from '../../account-validations/uploads/upload.ts';
+import type { BilingualText } from '../../lib/bilingual-text.ts';
 import { callerOf } from '../authorize.ts';
 import { type ApiError, unavailable } from '../errors.ts';
 import { isBodyEmpty } from '../request-body.ts';
@@ -30,7 +31,18 @@ interface CountedUpload {
 }
 
 export const tooBusy = (): ApiError =>
-  unavailable('Too many uploads are being processed: send the upload again later', RETRY_AFTER_MS);
+  unavailable(
+    {
+      en: 'Too many uploads are being processed: send the upload again later',
+      id: 'Terlalu banyak unggahan sedang diproses: kirim ulang unggahan nanti',
+    },
+    RETRY_AFTER_MS,
+  );
+
+const ONE_AFTER_THE_OTHER: BilingualText = {
+  en: 'Too many of your uploads are being received: send one after the other',
+  id: 'Terlalu banyak unggahan Anda sedang diterima: kirim satu per satu',
+};
 
 export function createUploadAdmission(): UploadAdmission {
   const uploads = new WeakMap<FastifyRequest['raw'], CountedUpload>();
@@ -66,7 +78,7 @@ export function createUploadAdmission(): UploadAdmission {
         return;
       }
       if (isCounted && bytesOf(clientId) + bytes > CLIENT_BYTES_MAX) {
-        done(unavailable('Too many of your uploads are being received: send one after the other', RETRY_AFTER_MS));
+        done(unavailable(ONE_AFTER_THE_OTHER, RETRY_AFTER_MS));
         return;
       }
       if (!isCounted) {

@@ -6,7 +6,7 @@ import type { ProcessingTimes } from '../../transactions/processing-times.ts';
 import type { Authorize } from '../authorize.ts';
 import { sendSuccess } from '../envelope.ts';
 import { ApiError } from '../errors.ts';
-import { listBanksSchema, readBankSchema } from './schema.ts';
+import { BANK_FOUND, BANKS_FOUND, listBanksSchema, readBankSchema } from './schema.ts';
 
 export interface BankDependencies {
   readonly authorize: Authorize;
@@ -24,14 +24,14 @@ export function bankOperations(
 
   app.get('/api/v1/banks', { onRequest, schema: listBanksSchema }, async (_request, reply) => {
     const data = JSON.stringify({ banks: toJson(banks.list()) });
-    return sendSuccess(reply, 'Banks found', data);
+    return sendSuccess(reply, BANKS_FOUND, data);
   });
 
   app.get('/api/v1/banks/:code', { onRequest, schema: readBankSchema }, async (request, reply) => {
     const { code } = request.params as { readonly code: string };
     const bank = banks.find(code);
     if (bank === null) throw new ApiError('INVALID_BANK_CODE');
-    return sendSuccess(reply, 'Bank found', JSON.stringify(toJson([bank])[0]));
+    return sendSuccess(reply, BANK_FOUND, JSON.stringify(toJson([bank])[0]));
   });
 
   function toJson(described: readonly Bank[]): Record<string, unknown>[] {

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import type { BilingualText } from '../../lib/bilingual-text.ts';
 import { BANK_STATUSES } from '../../rails/bank-status.ts';
 import { errorResponses, nullable, successResponse, Timestamp } from '../schemas.ts';
 
@@ -19,6 +20,10 @@ const names = {
   bic: Type.String({ description: 'ISO 9362; unique.', examples: ['CENAIDJA'] }),
   bank_name: Type.String({ examples: ['Bank Central Asia'] }),
 };
+
+export const BANKS_FOUND: BilingualText = { en: 'Banks found', id: 'Daftar bank ditemukan' };
+
+export const BANK_FOUND: BilingualText = { en: 'Bank found', id: 'Bank ditemukan' };
 
 /** A bank in an event. */
 export const BankStateSchema = Type.Object(
@@ -56,7 +61,7 @@ export const listBanksSchema = {
   response: {
     200: successResponse(
       Type.Object({ banks: Type.Array(BankSchema) }, { additionalProperties: false }),
-      'Banks found',
+      BANKS_FOUND,
       'The banks, by clearing code.',
     ),
     ...errorResponses([]),
@@ -71,7 +76,7 @@ export const readBankSchema = {
     code: Type.String({ description: 'Clearing code, BIC or short name.', examples: ['014', 'CENAIDJA', 'BCA'] }),
   }),
   response: {
-    200: successResponse(BankSchema, 'Bank found', 'The bank.'),
+    200: successResponse(BankSchema, BANK_FOUND, 'The bank.'),
     ...errorResponses(['INVALID_BANK_CODE']),
   },
 };

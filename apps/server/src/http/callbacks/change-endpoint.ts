@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
+import type { BilingualText } from '../../lib/bilingual-text.ts';
 import { ownProperty } from '../../lib/own-property.ts';
 import * as endpoints from '../../postgres/callback-endpoints.ts';
 import { sendSuccess } from '../envelope.ts';
@@ -20,6 +21,8 @@ import {
 } from './endpoint-resource.ts';
 import { type CallbackDependencies, callbackOperation, manageCallbacks } from './operation.ts';
 
+const MESSAGE: BilingualText = { en: 'Callback endpoint changed', id: 'Endpoint callback diubah' };
+
 const schema = {
   ...callbackOperation,
   operationId: 'changeCallbackEndpoint',
@@ -34,7 +37,7 @@ const schema = {
     disabled: Type.Optional(Type.Boolean({ description: 'true: send nothing. false: send callbacks.' })),
   }),
   response: {
-    200: successResponse(EndpointSchema, 'Callback endpoint changed', 'The endpoint after the change.'),
+    200: successResponse(EndpointSchema, MESSAGE, 'The endpoint after the change.'),
     ...errorResponses([
       'INVALID_FORMAT',
       'INVALID_REQUEST',
@@ -53,7 +56,10 @@ export function changeEndpoint(app: FastifyInstance, { authorize, database, vali
     const body = jsonObject(request.body);
     const [url, kinds, disabled] = ['url', 'kinds', 'disabled'].map((name) => ownProperty(body, name));
     if (url === undefined && kinds === undefined && disabled === undefined) {
-      throw invalidRequest('give at least one of url, kinds, disabled');
+      throw invalidRequest({
+        en: 'give at least one of url, kinds, disabled',
+        id: 'berikan paling sedikit salah satu dari url, kinds, disabled',
+      });
     }
     const changes: endpoints.EndpointChanges = {
       ...(kinds === undefined ? {} : { kinds: readKinds(kinds) }),
@@ -62,6 +68,6 @@ export function changeEndpoint(app: FastifyInstance, { authorize, database, vali
     };
     const endpoint = requireEndpoint(await endpoints.changeEndpoint(database, key, changes));
     const data = JSON.stringify(endpointToJson(endpoint));
-    return sendSuccess(reply, 'Callback endpoint changed', data);
+    return sendSuccess(reply, MESSAGE, data);
   });
 }

@@ -73,13 +73,18 @@ export async function readUrl(
   value: unknown,
   validateUrl: (url: string) => Promise<DestinationResult>,
 ): Promise<string> {
-  if (typeof value !== 'string') throw invalidRequest('url must be a string: the address that receives the callbacks');
+  if (typeof value !== 'string') {
+    throw invalidRequest({
+      en: 'url must be a string: the address that receives the callbacks',
+      id: 'url harus berupa string: alamat yang menerima callback',
+    });
+  }
   const result = await validateUrl(value);
   if ('fault' in result) {
     // Only the log says whether the name resolved: the client must not learn which names the network has.
     const { fault, resolution } = result;
     if (resolution !== undefined) request.logFields = { ...request.logFields, callbackHost: resolution };
-    throw invalidRequest(`url cannot be used. ${fault}`);
+    throw invalidRequest({ en: `url cannot be used. ${fault.en}`, id: `url tidak dapat dipakai. ${fault.id}` });
   }
   // The normalized form, which is the one that callbacks are sent to.
   return result.url.href;
@@ -90,14 +95,20 @@ export function readKinds(value: unknown): readonly EventKind[] {
   const kinds: readonly unknown[] = Array.isArray(value) ? value : [];
   const known = kinds.filter((kind) => typeof kind === 'string' && isEventKind(kind));
   if (known.length === 0 || known.length < kinds.length || new Set(known).size < known.length) {
-    throw invalidRequest(`kinds must be a list of one or more of ${EVENT_KINDS.join(', ')}, without repetition`);
+    const listed = EVENT_KINDS.join(', ');
+    throw invalidRequest({
+      en: `kinds must be a list of one or more of ${listed}, without repetition`,
+      id: `kinds harus berupa daftar berisi satu atau lebih dari ${listed}, tanpa pengulangan`,
+    });
   }
   return known;
 }
 
 /** @throws ApiError INVALID_REQUEST */
 export function readDisabled(value: unknown): boolean {
-  if (typeof value !== 'boolean') throw invalidRequest('disabled must be true or false');
+  if (typeof value !== 'boolean') {
+    throw invalidRequest({ en: 'disabled must be true or false', id: 'disabled harus true atau false' });
+  }
   return value;
 }
 

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
+import type { BilingualText } from '../../lib/bilingual-text.ts';
 import { findEndpoint } from '../../postgres/callback-endpoints.ts';
 import { DELIVERY_STATES, findDelivery, listAttempts, listDeliveries } from '../../postgres/callback-history.ts';
 import type { Database } from '../../postgres/database.ts';
@@ -27,6 +28,10 @@ const DELIVERIES_MAX = 1_000;
 const DELIVERIES_DEFAULT = 100;
 const ATTEMPTS_SHOWN_MAX = 100;
 
+const DELIVERIES_FOUND: BilingualText = { en: 'Deliveries found', id: 'Daftar pengiriman callback ditemukan' };
+
+const DELIVERY_FOUND: BilingualText = { en: 'Delivery found', id: 'Pengiriman callback ditemukan' };
+
 const listSchema = {
   ...callbackOperation,
   operationId: 'listCallbackDeliveries',
@@ -53,7 +58,7 @@ const listSchema = {
         },
         { additionalProperties: false },
       ),
-      'Deliveries found',
+      DELIVERIES_FOUND,
       'The deliveries.',
     ),
     ...errorResponses(['INVALID_REQUEST', 'ENDPOINT_NOT_FOUND']),
@@ -81,7 +86,7 @@ const oneSchema = {
         },
         { additionalProperties: false },
       ),
-      'Delivery found',
+      DELIVERY_FOUND,
       'The delivery.',
     ),
     ...errorResponses(['DELIVERY_NOT_FOUND']),
@@ -101,7 +106,7 @@ export function readDeliveries(app: FastifyInstance, { authorize, database }: Ca
     if (delivery === null) throw new ApiError('DELIVERY_NOT_FOUND');
     const attempts = await listAttempts(database, key, ATTEMPTS_SHOWN_MAX);
     const data = JSON.stringify({ ...deliveryToJson(delivery), attempts: attempts.map(attemptToJson) });
-    return sendSuccess(reply, 'Delivery found', data);
+    return sendSuccess(reply, DELIVERY_FOUND, data);
   });
 }
 
@@ -110,7 +115,10 @@ async function answerList(database: Database, request: FastifyRequest, reply: Fa
   const state = oneOf(parameters.state, DELIVERY_STATES, 'state');
   const after = parameters.after === undefined ? null : parseDeliveryId(parameters.after);
   if (parameters.after !== undefined && after === null) {
-    throw invalidRequest('after must be a delivery_id: the next_after of the previous response');
+    throw invalidRequest({
+      en: 'after must be a delivery_id: the next_after of the previous response',
+      id: 'after harus berupa delivery_id: next_after dari jawaban sebelumnya',
+    });
   }
   const bounds = { name: 'limit', min: 1, max: DELIVERIES_MAX, fallback: DELIVERIES_DEFAULT };
   const limit = wholeNumber(parameters.limit, bounds);
@@ -130,5 +138,5 @@ async function answerList(database: Database, request: FastifyRequest, reply: Fa
     next_after: hasMore && last !== undefined ? deliveryId(last) : null,
     has_more: hasMore,
   });
-  return sendSuccess(reply, 'Deliveries found', data);
+  return sendSuccess(reply, DELIVERIES_FOUND, data);
 }

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
+import type { BilingualText } from '../../lib/bilingual-text.ts';
 import { findEndpoint, listEndpoints } from '../../postgres/callback-endpoints.ts';
 import { callerOf } from '../authorize.ts';
 import { sendSuccess } from '../envelope.ts';
@@ -13,6 +14,10 @@ import {
 } from './endpoint-resource.ts';
 import { type CallbackDependencies, callbackOperation, manageCallbacks } from './operation.ts';
 
+const ENDPOINTS_FOUND: BilingualText = { en: 'Callback endpoints found', id: 'Daftar endpoint callback ditemukan' };
+
+const ENDPOINT_FOUND: BilingualText = { en: 'Callback endpoint found', id: 'Endpoint callback ditemukan' };
+
 const listSchema = {
   ...callbackOperation,
   operationId: 'listCallbackEndpoints',
@@ -20,7 +25,7 @@ const listSchema = {
   response: {
     200: successResponse(
       Type.Object({ endpoints: Type.Array(EndpointSchema) }, { additionalProperties: false }),
-      'Callback endpoints found',
+      ENDPOINTS_FOUND,
       'All of your endpoints, oldest first.',
     ),
     ...errorResponses([]),
@@ -33,7 +38,7 @@ const oneSchema = {
   summary: 'Get a callback endpoint',
   params: endpointInPathSchema,
   response: {
-    200: successResponse(EndpointSchema, 'Callback endpoint found', 'The endpoint.'),
+    200: successResponse(EndpointSchema, ENDPOINT_FOUND, 'The endpoint.'),
     ...errorResponses(['ENDPOINT_NOT_FOUND']),
   },
 };
@@ -44,12 +49,12 @@ export function readEndpoints(app: FastifyInstance, { authorize, database }: Cal
   app.get('/api/v1/callback-endpoints', { onRequest, schema: listSchema }, async (request, reply) => {
     const endpoints = await listEndpoints(database, callerOf(request).client.clientId);
     const data = JSON.stringify({ endpoints: endpoints.map(endpointToJson) });
-    return sendSuccess(reply, 'Callback endpoints found', data);
+    return sendSuccess(reply, ENDPOINTS_FOUND, data);
   });
 
   app.get('/api/v1/callback-endpoints/:endpoint_id', { onRequest, schema: oneSchema }, async (request, reply) => {
     const endpoint = requireEndpoint(await findEndpoint(database, endpointInPath(request)));
     const data = JSON.stringify(endpointToJson(endpoint));
-    return sendSuccess(reply, 'Callback endpoint found', data);
+    return sendSuccess(reply, ENDPOINT_FOUND, data);
   });
 }

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { newCallbackSecret } from '../../callbacks/signature.ts';
 import { DISBURSEMENT_KINDS } from '../../domain/event.ts';
+import type { BilingualText } from '../../lib/bilingual-text.ts';
 import { ownProperty } from '../../lib/own-property.ts';
 import { insertEndpoint } from '../../postgres/callback-endpoints.ts';
 import { callerOf } from '../authorize.ts';
@@ -20,6 +21,8 @@ const DEFAULT_KINDS = DISBURSEMENT_KINDS;
 const ENDPOINTS_MAX = 10;
 const ENDPOINT_ID_BYTES = 10;
 
+const MESSAGE: BilingualText = { en: 'Callback endpoint registered', id: 'Endpoint callback didaftarkan' };
+
 const schema = {
   ...callbackOperation,
   operationId: 'registerCallbackEndpoint',
@@ -29,7 +32,7 @@ const schema = {
     `A client has at most ${ENDPOINTS_MAX} endpoints.`,
   body: Type.Object({ url: Url, kinds: Type.Optional(Kinds) }),
   response: {
-    201: successResponse(EndpointWithSecretSchema, 'Callback endpoint registered', 'The endpoint with its secret.'),
+    201: successResponse(EndpointWithSecretSchema, MESSAGE, 'The endpoint with its secret.'),
     ...errorResponses([
       'INVALID_FORMAT',
       'INVALID_REQUEST',
@@ -59,16 +62,17 @@ export function registerEndpoint(
     const endpoint = await insertEndpoint(database, created, ENDPOINTS_MAX);
     if (endpoint === null) {
       throw new ApiError('ENDPOINT_LIMIT_REACHED', {
-        message:
-          `You already have ${ENDPOINTS_MAX} callback endpoints, the maximum: ` +
-          'change the url of one you do not need',
+        message: {
+          en:
+            `You already have ${ENDPOINTS_MAX} callback endpoints, the maximum: ` +
+            'change the url of one you do not need',
+          id:
+            `Anda sudah memiliki ${ENDPOINTS_MAX} endpoint callback, jumlah maksimum: ` +
+            'ubah url endpoint yang tidak Anda perlukan',
+        },
       });
     }
     request.logFields = { endpoint: endpointId };
-    return sendSuccess(
-      reply.code(201),
-      'Callback endpoint registered',
-      JSON.stringify({ ...endpointToJson(endpoint), secret }),
-    );
+    return sendSuccess(reply.code(201), MESSAGE, JSON.stringify({ ...endpointToJson(endpoint), secret }));
   });
 }

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import type { BilingualText } from '../../lib/bilingual-text.ts';
 import { replayDelivery } from '../../postgres/callback-replays.ts';
 import { sendSuccess } from '../envelope.ts';
 import { ApiError } from '../errors.ts';
@@ -7,6 +8,8 @@ import { errorResponses, successResponse } from '../schemas.ts';
 import { DeliverySchema, deliveryInPath, deliveryInPathSchema, deliveryToJson } from './delivery-resource.ts';
 import { type CallbackDependencies, callbackOperation, manageCallbacks } from './operation.ts';
 
+const MESSAGE: BilingualText = { en: 'Delivery replayed', id: 'Callback dikirim ulang' };
+
 const schema = {
   ...callbackOperation,
   operationId: 'replayCallbackDelivery',
@@ -14,7 +17,7 @@ const schema = {
   description: 'Sends it at once, in any state, and with the whole retry schedule if it fails again.',
   params: deliveryInPathSchema,
   response: {
-    200: successResponse(DeliverySchema, 'Delivery replayed', 'The delivery, pending again.'),
+    200: successResponse(DeliverySchema, MESSAGE, 'The delivery, pending again.'),
     ...errorResponses([
       'INVALID_FORMAT',
       'DELIVERY_NOT_FOUND',
@@ -34,6 +37,6 @@ export function replayOne(app: FastifyInstance, { authorize, database }: Callbac
     if (delivery === 'not_found') throw new ApiError('DELIVERY_NOT_FOUND');
     if (delivery === 'disabled') throw new ApiError('ENDPOINT_DISABLED');
     const data = JSON.stringify(deliveryToJson(delivery));
-    return sendSuccess(reply, 'Delivery replayed', data);
+    return sendSuccess(reply, MESSAGE, data);
   });
 }

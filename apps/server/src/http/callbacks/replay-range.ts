@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
+import type { BilingualText } from '../../lib/bilingual-text.ts';
 import { type JsonObject, numberText } from '../../lib/exact-json.ts';
 import { ownProperty } from '../../lib/own-property.ts';
 import { REPLAYED_STATES, type ReplayRange, replayRange as replay } from '../../postgres/callback-replays.ts';
@@ -17,6 +18,8 @@ import { type CallbackDependencies, callbackOperation, manageCallbacks } from '.
 const EVENTS_PER_STATEMENT = 1_000;
 /** No further statement starts after this time; the client continues with the next request. */
 const BUDGET_MS = 1_500;
+
+const MESSAGE: BilingualText = { en: 'Deliveries replayed', id: 'Callback dikirim ulang' };
 
 const schema = {
   ...callbackOperation,
@@ -52,7 +55,7 @@ const schema = {
         },
         { additionalProperties: false },
       ),
-      'Deliveries replayed',
+      MESSAGE,
       'The number of replayed deliveries.',
     ),
     ...errorResponses([
@@ -85,7 +88,7 @@ export function replayRange(app: FastifyInstance, { authorize, database }: Callb
     } while (after !== null && performance.now() - startedMs < BUDGET_MS);
     const { from, to } = range;
     const data = { endpoint_id: endpointId, from, to, replayed, next_after: after, has_more: after !== null };
-    return sendSuccess(reply, 'Deliveries replayed', JSON.stringify(data));
+    return sendSuccess(reply, MESSAGE, JSON.stringify(data));
   });
 }
 
@@ -93,11 +96,14 @@ export function replayRange(app: FastifyInstance, { authorize, database }: Callb
 function parseReplay(body: JsonObject): Omit<ReplayRange, 'limit'> & { readonly endpointId: string } {
   const endpointId = ownProperty(body, 'endpoint_id');
   if (typeof endpointId !== 'string') {
-    throw invalidRequest('endpoint_id must be a string: the endpoint to send the callbacks to');
+    throw invalidRequest({
+      en: 'endpoint_id must be a string: the endpoint to send the callbacks to',
+      id: 'endpoint_id harus berupa string: endpoint tujuan callback',
+    });
   }
   const from = instantParameter(ownProperty(body, 'from'), 'from');
   const to = instantParameter(ownProperty(body, 'to'), 'to');
-  if (from >= to) throw invalidRequest('from must be before to');
+  if (from >= to) throw invalidRequest({ en: 'from must be before to', id: 'from harus sebelum to' });
   const state = oneOf(ownProperty(body, 'state'), REPLAYED_STATES, 'state');
   const after = ownProperty(body, 'after');
   return { endpointId, from, to, state, after: after === undefined ? null : readSequence(after) };
@@ -116,6 +122,9 @@ function toApiError(outcome: 'not_found' | 'disabled' | 'unknown_after'): ApiErr
     case 'disabled':
       return new ApiError('ENDPOINT_DISABLED');
     case 'unknown_after':
-      return invalidRequest('after must be the next_after of the previous response');
+      return invalidRequest({
+        en: 'after must be the next_after of the previous response',
+        id: 'after harus berupa next_after dari jawaban sebelumnya',
+      });
   }
 }

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { newCallbackSecret } from '../../callbacks/signature.ts';
+import type { BilingualText } from '../../lib/bilingual-text.ts';
 import { rotateEndpointSecret } from '../../postgres/callback-endpoints.ts';
 import { sendSuccess } from '../envelope.ts';
 import { allowEmptyBody } from '../request-body.ts';
@@ -10,6 +11,8 @@ import { type CallbackDependencies, callbackOperation, manageCallbacks } from '.
 
 /** Long enough for people to configure the new secret at the receiver. */
 const OVERLAP_SECONDS = 24 * 60 * 60;
+
+const MESSAGE: BilingualText = { en: 'Secret rotated', id: 'Secret diganti' };
 
 const schema = {
   ...callbackOperation,
@@ -25,7 +28,7 @@ const schema = {
         { endpoint_id: EndpointId, secret: Secret, former_secret_until: Timestamp },
         { additionalProperties: false },
       ),
-      'Secret rotated',
+      MESSAGE,
       'The new secret.',
     ),
     ...errorResponses(['INVALID_FORMAT', 'ENDPOINT_NOT_FOUND', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE']),
@@ -40,6 +43,6 @@ export function rotateSecret(app: FastifyInstance, { authorize, database, seal }
     const secret = newCallbackSecret();
     const until = requireEndpoint(await rotateEndpointSecret(database, key, seal.seal(secret), OVERLAP_SECONDS));
     const data = JSON.stringify({ endpoint_id: key.endpointId, secret, former_secret_until: until });
-    return sendSuccess(reply, 'Secret rotated', data);
+    return sendSuccess(reply, MESSAGE, data);
   });
 }

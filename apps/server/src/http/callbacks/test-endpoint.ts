@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { type CallbackMessage, succeeded } from '../../callbacks/send.ts';
+import type { BilingualText } from '../../lib/bilingual-text.ts';
 import { findSealedEndpoint } from '../../postgres/callback-endpoints.ts';
 import type { Limiter } from '../../rate-limit/limiter.ts';
 import { callerOf } from '../authorize.ts';
@@ -16,6 +17,8 @@ import { type CallbackDependencies, callbackOperation, manageCallbacks } from '.
 /** Each test sends a request to an address that the client chose, so the number is limited. */
 const TESTS_PER_MINUTE = 20;
 const TEST_KIND = 'endpoint.test';
+
+const MESSAGE: BilingualText = { en: 'Test sent', id: 'Callback uji coba dikirim' };
 
 const schema = {
   ...callbackOperation,
@@ -35,7 +38,7 @@ const schema = {
         },
         { additionalProperties: false },
       ),
-      'Test sent',
+      MESSAGE,
       'The result of the attempt. The HTTP status is also 200 when the receiver rejected the callback.',
     ),
     ...errorResponses(['INVALID_FORMAT', 'ENDPOINT_NOT_FOUND', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE']),
@@ -65,7 +68,7 @@ export function testEndpoint(
       answer: result.answer,
       error: result.error,
     });
-    return sendSuccess(reply, 'Test sent', data);
+    return sendSuccess(reply, MESSAGE, data);
   });
 }
 
@@ -80,8 +83,10 @@ function testMessage(endpointId: string): CallbackMessage {
 async function limitTests(limiter: Limiter, clientId: string): Promise<void> {
   const { admitted, resetMs } = await limiter.take(`callback-test ${clientId}`, TESTS_PER_MINUTE);
   if (admitted) return;
-  throw tooManyRequests(
-    resetMs,
-    `At most ${TESTS_PER_MINUTE} tests per minute can be sent: wait for the number of seconds in Retry-After`,
-  );
+  throw tooManyRequests(resetMs, {
+    en: `At most ${TESTS_PER_MINUTE} tests per minute can be sent: wait for the number of seconds in Retry-After`,
+    id:
+      `Paling banyak ${TESTS_PER_MINUTE} uji coba per menit dapat dikirim: tunggu selama jumlah detik di ` +
+      'Retry-After',
+  });
 }

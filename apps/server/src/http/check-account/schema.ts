@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { ACCOUNT_STATUSES } from '../../domain/account.ts';
+import type { BilingualText } from '../../lib/bilingual-text.ts';
 import { NAME_MATCH_RESULTS } from '../../name-match/name-match.ts';
 import { NAME_MATCH_REASONS } from '../../name-match/reasons.ts';
 import { NAME_LENGTH_MAX } from '../../name-match/words.ts';
@@ -31,6 +32,11 @@ const CheckedAccountSchema = Type.Object(
   },
   { additionalProperties: false },
 );
+
+export const VALIDATION_SUCCESSFUL: BilingualText = {
+  en: 'Account validation successful',
+  id: 'Validasi rekening berhasil',
+};
 
 export const checkAccountSchema = {
   tags: ['Account validation'],
@@ -65,7 +71,7 @@ export const checkAccountSchema = {
   response: {
     200: successResponse(
       CheckedAccountSchema,
-      'Account validation successful',
+      VALIDATION_SUCCESSFUL,
       'The verdict. A negative verdict is a success, too.',
     ),
     ...errorResponses([

@@ -151,10 +151,12 @@ const waitSecondsWithin = (tokenLeftMs: number): number => Math.max(0, Math.floo
 const LAST_READ_MS = 2_000;
 
 const tooManyOpenWaits = (max: number): ApiError =>
-  tooManyRequests(
-    OPEN_WAITS_RETRY_AFTER_MS,
-    `No more than ${max} requests can wait or stream at a time: end some, or register a callback endpoint instead`,
-  );
+  tooManyRequests(OPEN_WAITS_RETRY_AFTER_MS, {
+    en: `No more than ${max} requests can wait or stream at a time: end some, or register a callback endpoint instead`,
+    id:
+      `Paling banyak ${max} permintaan dapat menunggu atau streaming bersamaan: akhiri sebagian, atau daftarkan ` +
+      'endpoint callback',
+  });
 
 /**
  * Their durations are chosen by the client and say nothing of this service's speed: metrics count them as own routes.

@@ -1,14 +1,16 @@
 import type { FastifyInstance } from 'fastify';
 import { isReferenceId } from '../../domain/identifiers.ts';
+import type { BilingualText, Language } from '../../lib/bilingual-text.ts';
 import { ownProperty } from '../../lib/own-property.ts';
 import type { FoundTransaction, TransactionLookUp } from '../../postgres/transaction-look-up.ts';
 import { type Authorize, callerOf } from '../authorize.ts';
 import type { DeferredCount } from '../deferred-count.ts';
 import { sendSuccess } from '../envelope.ts';
 import { ApiError, type ErrorCode } from '../errors.ts';
+import { languageOf } from '../language.ts';
 import { jsonObject, requireJson } from '../request-body.ts';
-import { checkStatusBatchSchema, IDS_MAX, IDS_PER_COUNTED_REQUEST } from './schema.ts';
-import type { RetryAfter } from './transaction-answer.ts';
+import { checkStatusBatchSchema, IDS_MAX, IDS_PER_COUNTED_REQUEST, TRANSACTIONS_CHECKED } from './schema.ts';
+import { type RetryAfter, renderedIn } from './transaction-answer.ts';
 
 export interface CheckStatusBatchDependencies {
   readonly authorize: Authorize;
@@ -40,8 +42,9 @@ export function checkStatusBatch(
     request.logFields = { ids: ids.length, found: ids.filter((id) => Boolean(found.get(id))).length };
     const soonest = soonestRetry(found, retryAfter);
     if (soonest !== null) reply.header('retry-after', soonest);
-    const results = ids.map((id) => resultJson(id, found.get(id)));
-    return sendSuccess(reply, 'Transactions checked', `{"results":[${results.join()}]}`);
+    const language = languageOf(request);
+    const results = ids.map((id) => resultJson(id, found.get(id), language));
+    return sendSuccess(reply, TRANSACTIONS_CHECKED, `{"results":[${results.join()}]}`);
   });
 }
 
@@ -49,15 +52,20 @@ export function checkStatusBatch(
 function idsOf(body: unknown): readonly string[] {
   const ids = ownProperty(jsonObject(body), 'ids');
   if (!Array.isArray(ids) || ids.length === 0 || ids.length > IDS_MAX) {
-    throw invalidIds(`ids must be an array of 1 to ${IDS_MAX} transaction IDs or reference IDs`);
+    throw invalidIds({
+      en: `ids must be an array of 1 to ${IDS_MAX} transaction IDs or reference IDs`,
+      id: `ids harus berupa array berisi 1 sampai ${IDS_MAX} ID transaksi atau ID referensi`,
+    });
   }
   const wrong = ids.findIndex((id) => typeof id !== 'string');
-  if (wrong !== -1) throw invalidIds(`ids[${wrong}] must be a string`);
+  if (wrong !== -1) {
+    throw invalidIds({ en: `ids[${wrong}] must be a string`, id: `ids[${wrong}] harus berupa string` });
+  }
   return ids as string[];
 }
 
-const invalidIds = (problem: string): ApiError =>
-  new ApiError('INVALID_FORMAT', { message: `Invalid format: ${problem}` });
+const invalidIds = ({ en, id }: BilingualText): ApiError =>
+  new ApiError('INVALID_FORMAT', { message: { en: `Invalid format: ${en}`, id: `Format tidak valid: ${id}` } });
 
 /** By ID: the transaction, or null where there is none. An ID that is not valid has no entry. */
 type Found = ReadonlyMap<string, FoundTransaction | null>;
@@ -77,20 +85,22 @@ function soonestRetry(found: Found, retryAfter: RetryAfter): string | null {
   return soonest === Number.POSITIVE_INFINITY ? null : String(soonest);
 }
 
-/** A transaction is copied as it was rendered: what check-status answers, byte for byte. */
-function resultJson(id: string, transaction: FoundTransaction | null | undefined): string {
+/** A transaction is copied as check-status answers it, byte for byte. */
+function resultJson(id: string, transaction: FoundTransaction | null | undefined, language: Language): string {
   const start = `{"id":${JSON.stringify(id)},`;
-  if (transaction === undefined) return start + INVALID;
-  if (transaction === null) return start + NOT_FOUND;
-  return `${start}"version":${transaction.version},"transaction":${transaction.rendered}}`;
+  if (transaction === undefined) return start + INVALID[language];
+  if (transaction === null) return start + NOT_FOUND[language];
+  return `${start}"version":${transaction.version},"transaction":${renderedIn(language, transaction.rendered)}}`;
 }
 
 /** The end of a result without a transaction. */
-const errorResult = (code: ErrorCode, message: string): string =>
-  JSON.stringify({ error_code: code, message }).slice(1);
+function errorResult(code: ErrorCode, { en, id }: BilingualText): Readonly<Record<Language, string>> {
+  const end = (message: string): string => JSON.stringify({ error_code: code, message }).slice(1);
+  return { en: end(en), id: end(id) };
+}
 
-const NOT_FOUND = errorResult('TRANSACTION_NOT_FOUND', new ApiError('TRANSACTION_NOT_FOUND').message);
-const INVALID = errorResult(
-  'INVALID_TRANSACTION_ID',
-  'Invalid transaction ID format: an ID has 1 to 128 characters, none of them a control character',
-);
+const NOT_FOUND = errorResult('TRANSACTION_NOT_FOUND', new ApiError('TRANSACTION_NOT_FOUND').text);
+const INVALID = errorResult('INVALID_TRANSACTION_ID', {
+  en: 'Invalid transaction ID format: an ID has 1 to 128 characters, none of them a control character',
+  id: 'Format ID transaksi tidak valid: ID terdiri dari 1 sampai 128 karakter, tanpa karakter kontrol',
+});

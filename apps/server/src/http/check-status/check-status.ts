@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isReferenceId, isTransactionId } from '../../domain/identifiers.ts';
+import type { BilingualText } from '../../lib/bilingual-text.ts';
 import type { TransactionLookUp } from '../../postgres/transaction-look-up.ts';
 import { type Authorize, callerOf } from '../authorize.ts';
 import type { DeferredCount } from '../deferred-count.ts';
@@ -68,9 +69,10 @@ const wantsToWait = ({ headers }: FastifyRequest): boolean =>
 function identifierInPath(url: string): string {
   const query = url.indexOf('?');
   const end = query === -1 ? url.length : query;
-  return identifier(url.slice(url.lastIndexOf('/', end - 1) + 1, end), 'the path');
+  return identifier(url.slice(url.lastIndexOf('/', end - 1) + 1, end), PATH);
 }
 
+const PATH: BilingualText = { en: 'the path', id: 'path' };
 const QUERY_NAME = 'reference_id';
 
 /** The only `reference_id` of the query, decoded like a form field (a plus is a space). */
@@ -84,25 +86,37 @@ function identifierInQuery(url: string): string {
   const [value] = values;
   if (value === undefined || values.length > 1) {
     throw new ApiError('INVALID_TRANSACTION_ID', {
-      message:
-        `Invalid transaction ID format: give ${QUERY_NAME} exactly ` +
-        `once${values.length > 1 ? '' : ', or a transaction ID in the path'}`,
+      message: values.length > 1 ? REPEATED_REFERENCE : NO_REFERENCE,
     });
   }
-  return identifier(value.replaceAll('+', ' '), QUERY_NAME);
+  return identifier(value.replaceAll('+', ' '), { en: QUERY_NAME, id: QUERY_NAME });
 }
+
+const REPEATED_REFERENCE: BilingualText = {
+  en: `Invalid transaction ID format: give ${QUERY_NAME} exactly once`,
+  id: `Format ID transaksi tidak valid: berikan ${QUERY_NAME} tepat satu kali`,
+};
+const NO_REFERENCE: BilingualText = {
+  en: `${REPEATED_REFERENCE.en}, or a transaction ID in the path`,
+  id: `${REPEATED_REFERENCE.id}, atau ID transaksi di path`,
+};
 
 // A URL is ASCII (RFC 3986); other characters must be percent-encoded.
 const BEYOND_ASCII = /[^\x21-\x7e ]/;
 
-function identifier(encoded: string, where: string): string {
+function identifier(encoded: string, where: BilingualText): string {
   const value = decode(encoded);
   // A transaction ID is a valid reference ID too.
   if (value !== null && isReferenceId(value)) return value;
   throw new ApiError('INVALID_TRANSACTION_ID', {
-    message:
-      `Invalid transaction ID format: ${where} must have 1 to 128 characters, percent-encoded as UTF-8, ` +
-      'none of them a control character',
+    message: {
+      en:
+        `Invalid transaction ID format: ${where.en} must have 1 to 128 characters, percent-encoded as UTF-8, ` +
+        'none of them a control character',
+      id:
+        `Format ID transaksi tidak valid: ${where.id} harus terdiri dari 1 sampai 128 karakter, percent-encoded ` +
+        'sebagai UTF-8, tanpa karakter kontrol',
+    },
   });
 }
 

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { STATUSES } from '../../domain/transaction.ts';
+import type { BilingualText } from '../../lib/bilingual-text.ts';
 import { errorResponses, nullable, successResponse, Timestamp } from '../schemas.ts';
 
 const Amount = (description: string) =>
@@ -51,6 +52,8 @@ const Headers = Type.Object({
   ),
 });
 
+export const TRANSACTION_FOUND: BilingualText = { en: 'Transaction found', id: 'Transaksi ditemukan' };
+
 const common = {
   tags: ['Disbursement status'],
   headers: Headers,
@@ -58,7 +61,7 @@ const common = {
   response: {
     200: successResponse(
       TransactionSchema,
-      'Transaction found',
+      TRANSACTION_FOUND,
       'The transaction. `ETag` is its version, which grows by one with each event. While the status is PROCESS, ' +
         '`Retry-After` says when to repeat the request. With `Accept: text/event-stream` the changes are ' +
         'streamed: the id of each event is the version, and its data is the transaction.',
@@ -109,6 +112,8 @@ const BatchResultSchema = Type.Union([
   ),
 ]);
 
+export const TRANSACTIONS_CHECKED: BilingualText = { en: 'Transactions checked', id: 'Transaksi sudah dicek' };
+
 export const checkStatusBatchSchema = {
   tags: ['Disbursement status'],
   security: [{ bearer: ['status:read'] }],
@@ -132,7 +137,7 @@ export const checkStatusBatchSchema = {
         { results: Type.Array(BatchResultSchema, { description: 'One for each ID, in the order of `ids`.' }) },
         { additionalProperties: false },
       ),
-      'Transactions checked',
+      TRANSACTIONS_CHECKED,
       'The results, all read at the same moment. While one of the transactions is in PROCESS, `Retry-After` says ' +
         'when to repeat the request.',
     ),

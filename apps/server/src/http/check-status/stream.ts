@@ -2,8 +2,10 @@ import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { FoundTransaction } from '../../postgres/transaction-look-up.ts';
 import type { Reauthorize } from '../authorize.ts';
+import { LANGUAGE_HEADERS } from '../envelope.ts';
+import { languageOf } from '../language.ts';
 import { preferredType } from '../request-headers.ts';
-import { entityTag } from './transaction-answer.ts';
+import { entityTag, renderedIn } from './transaction-answer.ts';
 import type { TransactionWatch } from './transaction-watch.ts';
 
 /** Server-sent events (HTML Living Standard, section 9.2). */
@@ -40,7 +42,11 @@ export async function streamStatus(options: StatusStream): Promise<void> {
     watch.stop();
     throw error;
   });
-  reply.header('cache-control', 'no-store').header('etag', entityTag(first.version));
+  const language = languageOf(request);
+  reply
+    .headers(LANGUAGE_HEADERS[language])
+    .header('cache-control', 'no-store')
+    .header('etag', entityTag(first.version, language));
   if (first.progress === 'final' && lastSeen === first.version) {
     watch.stop();
     reply.code(204).send();
@@ -51,6 +57,7 @@ export async function streamStatus(options: StatusStream): Promise<void> {
 
 function sendEvents({ request, reply, watch, reauthorize, stopping, maxMs }: StatusStream, lastSeen: unknown): void {
   const stream = new Readable({ read: () => {} });
+  const language = languageOf(request);
   let sentVersion = lastSeen;
   let finished = false;
 
@@ -67,7 +74,7 @@ function sendEvents({ request, reply, watch, reauthorize, stopping, maxMs }: Sta
     if (finished) return;
     if (found.version !== sentVersion) {
       sentVersion = found.version;
-      stream.push(`id: ${found.version}\nevent: status\ndata: ${found.rendered}\n\n`);
+      stream.push(`id: ${found.version}\nevent: status\ndata: ${renderedIn(language, found.rendered)}\n\n`);
     }
     if (found.progress === 'final') finish();
   }

@@ -1,24 +1,55 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { FAILURE_REASON_CODES, reasonText } from '../../domain/failure-reason.ts';
+import type { Language } from '../../lib/bilingual-text.ts';
 import type { FoundTransaction } from '../../postgres/transaction-look-up.ts';
 import type { ProcessingTimes } from '../../transactions/processing-times.ts';
 import { ENVELOPE_HEADERS, sendEnvelope, successEnvelope } from '../envelope.ts';
+import { languageOf } from '../language.ts';
 import { matchesEntityTag } from '../request-headers.ts';
+import { TRANSACTION_FOUND } from './schema.ts';
 
-/** The strong validator of a transaction's version (RFC 9110, section 8.8.3). */
-export const entityTag = (version: string): string => `"${version}"`;
+/**
+ * The strong validator of a transaction's version (RFC 9110, section 8.8.3), which differs between languages, because
+ * the failure reason does.
+ */
+export const entityTag = (version: string, language: Language): string =>
+  language === 'en' ? `"${version}"` : `"${version}-${language}"`;
 
-const transactionFound = successEnvelope('Transaction found');
+const transactionFound = successEnvelope(TRANSACTION_FOUND);
+
+const FAILURE_REASON = ',"failure_reason":';
+
+/** The end of a rendered transaction with a published reason: its end in Indonesian. */
+const INDONESIAN_ENDS: ReadonlyMap<string, string> = new Map(
+  FAILURE_REASON_CODES.map((code) => {
+    const { en, id } = reasonText(code);
+    return [`${FAILURE_REASON}${JSON.stringify(en)}}`, `${FAILURE_REASON}${JSON.stringify(id)}}`];
+  }),
+);
+
+/**
+ * A rendered transaction with its failure reason in this language. A text that is not a published reason stays as it
+ * is. No value can contain the search text, because quotes in values are escaped.
+ */
+export function renderedIn(language: Language, rendered: string): string {
+  if (language === 'en') return rendered;
+  const start = rendered.lastIndexOf(FAILURE_REASON);
+  const end = INDONESIAN_ENDS.get(rendered.slice(start));
+  return end === undefined ? rendered : rendered.slice(0, start) + end;
+}
 
 /** Sends the transaction (docs/contract.md 2.2), or 304 when `If-None-Match` names its current version. */
 export function sendTransaction(request: FastifyRequest, reply: FastifyReply, found: FoundTransaction): void {
-  const tag = entityTag(found.version);
+  const language = languageOf(request);
+  const tag = entityTag(found.version, language);
   reply.header('etag', tag);
   const ifNoneMatch = request.headers['if-none-match'];
   if (ifNoneMatch !== undefined && matchesEntityTag(ifNoneMatch, tag)) {
-    reply.header('cache-control', ENVELOPE_HEADERS['cache-control']).code(304).send();
+    const { 'cache-control': cacheControl, vary } = ENVELOPE_HEADERS[language];
+    reply.header('cache-control', cacheControl).header('vary', vary).code(304).send();
     return;
   }
-  sendEnvelope(reply, transactionFound(found.rendered));
+  sendEnvelope(reply, language, transactionFound(language, renderedIn(language, found.rendered)));
 }
 
 type RenderedField = 'transaction_id' | 'bank_name' | 'created_at';

@@ -94,7 +94,7 @@ function createRefuse(): (socket: Socket, requestId: string) => void {
 const REFUSAL_BODY = failure('SERVICE_UNAVAILABLE', 'Too many open connections: close some, or connect again later');
 const refusal = (requestId: string): string =>
   `HTTP/1.1 503 Service Unavailable\r\n${Object.entries({
-    ...ENVELOPE_HEADERS,
+    ...ENVELOPE_HEADERS.en,
     'x-request-id': requestId,
     ...retryAfterHeader(RETRY_AFTER_MS),
     'content-length': Buffer.byteLength(REFUSAL_BODY),

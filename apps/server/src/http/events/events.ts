@@ -5,7 +5,7 @@ import { type Event, listEvents } from '../../postgres/events.ts';
 import { type Authorize, callerOf } from '../authorize.ts';
 import { sendSuccess } from '../envelope.ts';
 import { queryParameters, wholeNumber } from '../query-parameters.ts';
-import { EVENTS_DEFAULT, EVENTS_MAX, listEventsSchema, SEQUENCE_MAX } from './schema.ts';
+import { EVENTS_DEFAULT, EVENTS_FOUND, EVENTS_MAX, listEventsSchema, SEQUENCE_MAX } from './schema.ts';
 
 /** Lists a client's events in order and without gaps: the same events that callbacks deliver. */
 export function eventOperations(app: FastifyInstance, authorize: Authorize, database: Database): void {
@@ -21,7 +21,7 @@ export function eventOperations(app: FastifyInstance, authorize: Authorize, data
     const nextAfter = events.at(-1)?.sequence ?? after;
     const hasMore = found.length > limit;
     const data = `{"events":[${events.map(eventJson).join(',')}],"next_after":${nextAfter},"has_more":${hasMore}}`;
-    return sendSuccess(reply, 'Events found', data);
+    return sendSuccess(reply, EVENTS_FOUND, data);
   });
 }
 

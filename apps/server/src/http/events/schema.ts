@@ -6,6 +6,7 @@ import {
   EVENT_KINDS,
   type EventKind,
 } from '../../domain/event.ts';
+import type { BilingualText } from '../../lib/bilingual-text.ts';
 import { ValidationSchema } from '../account-validations/schema.ts';
 import { BankStateSchema } from '../banks/schema.ts';
 import { TransactionSchema } from '../check-status/schema.ts';
@@ -48,6 +49,8 @@ const eventOf = (kinds: readonly EventKind[], data: Parameters<typeof Type.Array
     { additionalProperties: false },
   );
 
+export const EVENTS_FOUND: BilingualText = { en: 'Events found', id: 'Event ditemukan' };
+
 const EventSchema = Type.Union([
   eventOf(DISBURSEMENT_KINDS, TransactionSchema),
   eventOf(ACCOUNT_VALIDATION_KINDS, ValidationSchema),
@@ -85,7 +88,7 @@ export const listEventsSchema = {
         },
         { additionalProperties: false },
       ),
-      'Events found',
+      EVENTS_FOUND,
       'The events.',
     ),
     ...errorResponses(['INVALID_REQUEST']),

@@ -3,8 +3,11 @@ import type { IssueAccessToken } from '../../auth/access-tokens.ts';
 import type { Client } from '../../auth/clients.ts';
 import { isScope, SCOPES, type Scope } from '../../auth/scopes.ts';
 import type { SigningKeys } from '../../auth/signing-keys.ts';
+import type { BilingualText } from '../../lib/bilingual-text.ts';
 import type { Notifications } from '../../postgres/notifications.ts';
+import { LANGUAGE_HEADERS } from '../envelope.ts';
 import { unavailable } from '../errors.ts';
+import { languageOf } from '../language.ts';
 import { requireBodyOf } from '../request-body.ts';
 import { authenticateClient, type ClientAuthenticationDependencies, OAuthError } from './client-authentication.ts';
 
@@ -33,16 +36,33 @@ export function tokenEndpoint(app: FastifyInstance, dependencies: TokenEndpointD
   app.post('/oauth/token', options, async (request, reply) => {
     reply.headers({ 'cache-control': 'no-store', pragma: 'no-cache' });
     if (!(await dependencies.notifications.waitUntilCurrent()))
-      throw unavailable('No token can be issued now: repeat the request', UNAVAILABLE_RETRY_AFTER_MS);
+      throw unavailable(NO_TOKEN_NOW, UNAVAILABLE_RETRY_AFTER_MS);
     try {
       return await grantToken(request, dependencies);
     } catch (error) {
       if (!(error instanceof OAuthError)) throw error;
-      const { statusCode, code, message, headers } = error;
-      return reply.code(statusCode).headers(headers).send({ error: code, error_description: message });
+      const { statusCode, code, description, headers } = error;
+      const language = languageOf(request);
+      return reply
+        .code(statusCode)
+        .headers({ ...LANGUAGE_HEADERS[language], ...headers })
+        .send({ error: code, error_description: description[language] });
     }
   });
 }
+
+const NO_TOKEN_NOW: BilingualText = {
+  en: 'No token can be issued now: repeat the request',
+  id: 'Token tidak dapat diterbitkan saat ini: ulangi permintaan',
+};
+const NO_GRANT_TYPE: BilingualText = {
+  en: 'grant_type is missing: send client_credentials',
+  id: 'grant_type tidak ada: kirim client_credentials',
+};
+const OTHER_GRANT_TYPE: BilingualText = {
+  en: 'the only grant_type is client_credentials',
+  id: 'satu-satunya grant_type adalah client_credentials',
+};
 
 async function grantToken(
   request: FastifyRequest,
@@ -51,10 +71,9 @@ async function grantToken(
   const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams();
   const client = authenticateClient(request, form, dependencies);
   const grantType = form.get('grant_type');
-  if (grantType === null)
-    throw new OAuthError('invalid_request', 400, 'grant_type is missing: send client_credentials');
+  if (grantType === null) throw new OAuthError('invalid_request', 400, NO_GRANT_TYPE);
   if (grantType !== 'client_credentials') {
-    throw new OAuthError('unsupported_grant_type', 400, 'the only grant_type is client_credentials');
+    throw new OAuthError('unsupported_grant_type', 400, OTHER_GRANT_TYPE);
   }
   const scopes = grantedScopes(client, form.get('scope'));
   const accessToken = await dependencies.issue(client, scopes, dependencies.lifetimeSeconds);
@@ -74,7 +93,9 @@ function grantedScopes(client: Client, requested: string | null): Scope[] {
   const scopes = requested.trim().split(/ +/);
   const granted = scopes.filter(isScope).filter((scope) => client.scopes.has(scope));
   if (granted.length < scopes.length) {
-    throw new OAuthError('invalid_scope', 400, `this client may have: ${[...client.scopes].join(' ')}`);
+    const allowed = [...client.scopes].join(' ');
+    const description = { en: `this client may have: ${allowed}`, id: `klien ini boleh memiliki: ${allowed}` };
+    throw new OAuthError('invalid_scope', 400, description);
   }
   return granted;
 }

@@ -2,19 +2,22 @@ import type { FastifyRequest } from 'fastify';
 import type { Client, Clients } from '../../auth/clients.ts';
 import type { FailureThrottle } from '../../auth/failure-throttle.ts';
 import { matchesSecret } from '../../auth/secrets.ts';
+import type { BilingualText } from '../../lib/bilingual-text.ts';
 import { retryAfterHeader } from '../errors.ts';
 
 /**
- * An error in the form of RFC 6749, section 5.2. The bodies of /oauth/* are the one exception to the envelope
- * (docs/contract.md 2.1).
+ * An error in the form of RFC 6749, section 5.2, whose description is ASCII. The bodies of /oauth/* are the one
+ * exception to the envelope (docs/contract.md 2.1).
  */
 export class OAuthError extends Error {
   readonly code: string;
   readonly statusCode: number;
+  readonly description: BilingualText;
   readonly headers: Record<string, string>;
 
-  constructor(code: string, statusCode: number, message: string, headers: Record<string, string> = {}) {
-    super(message);
+  constructor(code: string, statusCode: number, description: BilingualText, headers: Record<string, string> = {}) {
+    super(description.en);
+    this.description = description;
     this.code = code;
     this.statusCode = statusCode;
     this.headers = headers;
@@ -43,24 +46,38 @@ export function authenticateClient(
   } catch (error) {
     const throttledMs = throttle.recordFailure(request.ip, claimedClientId(request, form));
     if (throttledMs === 0) throw error;
-    const message =
-      'too many failed logins of this client from this address: check the client secret, or wait for the seconds in ' +
-      'Retry-After';
-    throw new OAuthError('temporarily_unavailable', 429, message, retryAfterHeader(throttledMs));
+    throw new OAuthError('temporarily_unavailable', 429, TOO_MANY_FAILURES, retryAfterHeader(throttledMs));
   }
 }
+
+const TOO_MANY_FAILURES: BilingualText = {
+  en:
+    'too many failed logins of this client from this address: check the client secret, or wait for the seconds in ' +
+    'Retry-After',
+  id:
+    'terlalu banyak login gagal dari klien dan alamat ini: periksa client secret, atau tunggu selama jumlah detik di ' +
+    'Retry-After',
+};
+const TWO_WAYS: BilingualText = {
+  en: 'the client authenticates in two ways: use one',
+  id: 'klien melakukan autentikasi dengan dua cara: gunakan salah satu',
+};
+const INVALID_CLIENT: BilingualText = {
+  en: 'unknown client, wrong secret, or the client is disabled',
+  id: 'klien tidak dikenal, secret salah, atau klien dinonaktifkan',
+};
 
 function clientOf(request: FastifyRequest, form: URLSearchParams, clients: Clients): Client {
   const basic = basicCredentials(request.headers.authorization);
   if (basic !== null && form.has('client_secret')) {
-    throw new OAuthError('invalid_request', 400, 'the client authenticates in two ways: use one');
+    throw new OAuthError('invalid_request', 400, TWO_WAYS);
   }
   const credentials = basic ?? bodyCredentials(form);
   const client = credentials === null ? undefined : clients.find(credentials.clientId);
   // The secret of an unknown client is compared too, so that the response time does not reveal which clients exist.
   const matches = matchesSecret(credentials?.clientSecret ?? '', client?.secretHash ?? NO_SECRET);
   if (client !== undefined && matches && !client.disabled) return client;
-  throw new OAuthError('invalid_client', 401, 'unknown client, wrong secret, or the client is disabled', {
+  throw new OAuthError('invalid_client', 401, INVALID_CLIENT, {
     'www-authenticate': 'Basic realm="tiba"',
   });
 }
@@ -74,7 +91,10 @@ const NO_SECRET = Buffer.alloc(32);
 function rejectRepeatedParameters(form: URLSearchParams): void {
   const seen = new Set<string>();
   for (const name of form.keys()) {
-    if (seen.has(name)) throw new OAuthError('invalid_request', 400, `${name} is given more than once`);
+    if (seen.has(name)) {
+      const description = { en: `${name} is given more than once`, id: `${name} diberikan lebih dari satu kali` };
+      throw new OAuthError('invalid_request', 400, description);
+    }
     seen.add(name);
   }
 }

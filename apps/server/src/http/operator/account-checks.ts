@@ -3,12 +3,13 @@ import type { HashAccount } from '../../account-checks/account-hash.ts';
 import { AccountNumber, isAccountStatus } from '../../domain/account.ts';
 import type { BankDirectory } from '../../domain/bank.ts';
 import { isPlainText } from '../../domain/identifiers.ts';
+import { englishOnly } from '../../lib/bilingual-text.ts';
 import { type JsonObject, numberText } from '../../lib/exact-json.ts';
 import { ownProperty } from '../../lib/own-property.ts';
 import { type AccountCheck, findAccountChecks } from '../../postgres/account-checks.ts';
 import type { Database } from '../../postgres/database.ts';
 import type { Authorize } from '../authorize.ts';
-import { sendSuccess } from '../envelope.ts';
+import { sendOperatorSuccess } from '../envelope.ts';
 import { ApiError } from '../errors.ts';
 import { instantParameter, invalidRequest, wholeNumber } from '../query-parameters.ts';
 import { jsonObject, requireJson } from '../request-body.ts';
@@ -39,7 +40,7 @@ export function searchAccountChecks(
     const clientId = textAt(body, 'client_id');
     const accountHash = hashAt(body);
     if (clientId === null && accountHash === null)
-      throw invalidRequest('give client_id, or bank_code and account_number, or all three');
+      throw invalidRequest(englishOnly('give client_id, or bank_code and account_number, or all three'));
     const limit = limitAt(body);
     const range = { from: instantAt(body, 'from'), to: instantAt(body, 'to') };
     const found = await findAccountChecks(database, { clientId, accountHash, ...range, limit: limit + 1 });
@@ -47,7 +48,7 @@ export function searchAccountChecks(
       account_checks: found.slice(0, limit).map(checkJson),
       has_more: found.length > limit,
     });
-    return sendSuccess(reply, 'Account checks found', data);
+    return sendOperatorSuccess(reply, 'Account checks found', data);
   });
 
   function hashAt(body: JsonObject): string | null {
@@ -57,7 +58,7 @@ export function searchAccountChecks(
     const bank = bankCode === null ? null : banks.find(bankCode);
     if (bank === null) throw new ApiError('INVALID_BANK_CODE');
     const accountNumber = AccountNumber.parse(digits);
-    if (accountNumber === null) throw invalidRequest('account_number must be a string of 5 to 34 digits');
+    if (accountNumber === null) throw invalidRequest(englishOnly('account_number must be a string of 5 to 34 digits'));
     return hashAccount(bank.bic, accountNumber.reveal());
   }
 }
@@ -79,7 +80,7 @@ function textAt(body: JsonObject, name: string): string | null {
   const value = ownProperty(body, name) ?? null;
   if (value === null) return null;
   if (typeof value === 'string' && isPlainText(value, TEXT_LENGTH_MAX)) return value;
-  throw invalidRequest(`${name} must be a string without control characters`);
+  throw invalidRequest(englishOnly(`${name} must be a string without control characters`));
 }
 
 function instantAt(body: JsonObject, name: string): string | null {

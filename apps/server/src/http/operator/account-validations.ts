@@ -3,7 +3,7 @@ import { validationToJson } from '../../account-validations/to-json.ts';
 import { type AccountValidation, listRunningValidations } from '../../postgres/account-validations.ts';
 import type { Database } from '../../postgres/database.ts';
 import type { Authorize } from '../authorize.ts';
-import { sendSuccess } from '../envelope.ts';
+import { sendOperatorSuccess } from '../envelope.ts';
 import { listLimit } from '../query-parameters.ts';
 
 /** Lists the running account validations of all clients. */
@@ -15,7 +15,7 @@ export function listAccountValidations(app: FastifyInstance, authorize: Authoriz
     const found = await listRunningValidations(database, limit + 1);
     const validations = found.slice(0, limit).map(validationJson);
     const data = JSON.stringify({ validations, has_more: found.length > limit });
-    return sendSuccess(reply, 'Running account validations found', data);
+    return sendOperatorSuccess(reply, 'Running account validations found', data);
   });
 }
 

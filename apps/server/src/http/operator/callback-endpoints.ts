@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { type CallbackEndpoint, listUnhealthyEndpoints, UNHEALTHY_STATES } from '../../postgres/callback-endpoints.ts';
 import type { Database } from '../../postgres/database.ts';
 import type { Authorize } from '../authorize.ts';
-import { sendSuccess } from '../envelope.ts';
+import { sendOperatorSuccess } from '../envelope.ts';
 import { listLimit, oneOf, queryParameters } from '../query-parameters.ts';
 
 /** Lists the failing and the disabled callback endpoints of all clients. */
@@ -17,7 +17,7 @@ export function listCallbackEndpoints(app: FastifyInstance, authorize: Authorize
       endpoints: found.slice(0, limit).map(endpointJson),
       has_more: found.length > limit,
     });
-    return sendSuccess(reply, 'Callback endpoints found', data);
+    return sendOperatorSuccess(reply, 'Callback endpoints found', data);
   });
 }
 

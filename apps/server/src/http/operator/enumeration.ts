@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { EnumerationGuard, RestrictedClient } from '../../account-checks/enumeration/enumeration-guard.ts';
 import type { Authorize } from '../authorize.ts';
-import { sendSuccess } from '../envelope.ts';
+import { sendOperatorSuccess } from '../envelope.ts';
 
 /** Lists the clients that this process restricts because their checks look like account enumeration. */
 export function listRestrictedClients(
@@ -11,7 +11,7 @@ export function listRestrictedClients(
 ): void {
   app.get('/operator/v1/enumeration', { onRequest: authorize({ scope: 'operator:read' }) }, async (_request, reply) => {
     const data = JSON.stringify({ clients: enumerationGuard.restrictedClients().map(clientJson) });
-    return sendSuccess(reply, 'Restricted clients found', data);
+    return sendOperatorSuccess(reply, 'Restricted clients found', data);
   });
 }
 

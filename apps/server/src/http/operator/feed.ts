@@ -1,9 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import type { Feed, FeedReport } from '../../feed/feed.ts';
+import { englishOnly } from '../../lib/bilingual-text.ts';
 import { DatabaseUnavailable } from '../../postgres/database.ts';
 import { type Authorize, callerOf } from '../authorize.ts';
-import { sendSuccess } from '../envelope.ts';
+import { sendOperatorSuccess } from '../envelope.ts';
 import { ApiError, unavailable } from '../errors.ts';
 import { requireBodyOf } from '../request-body.ts';
 
@@ -42,7 +43,7 @@ export function receiveFeed(
         await run.readNdjson(readAtPace(request.raw, lineTimeoutMs));
       } else if (request.body === undefined) {
         throw new ApiError('INVALID_FORMAT', {
-          message: `Invalid format: the body is empty; send JSON, or ${NDJSON} for many updates`,
+          message: englishOnly(`Invalid format: the body is empty; send JSON, or ${NDJSON} for many updates`),
         });
       } else {
         await run.readJson(request.body);
@@ -50,22 +51,25 @@ export function receiveFeed(
     } catch (error) {
       discardRest(request.raw);
       if (error instanceof ApiError && error.code === 'REQUEST_TIMEOUT') {
-        const message =
+        const message = englishOnly(
           `The feed completed no line for ${lineTimeoutMs / 1000} s (stored so far: ${counts(run.report)}): ` +
-          'send the whole feed again, nothing is applied twice';
+            'send the whole feed again, nothing is applied twice',
+        );
         // The core may still read, so it is answered. The connection closes with the answer, and ends the reading.
         throw new ApiError(error.code, { message, headers: { connection: 'close' } });
       }
       if (!(error instanceof DatabaseUnavailable)) throw error;
       throw unavailable(
-        `The database cannot take the rest now (stored so far: ${counts(run.report)}): send the whole feed again, ` +
-          'nothing is applied twice',
+        englishOnly(
+          `The database cannot take the rest now (stored so far: ${counts(run.report)}): send the whole feed again, ` +
+            'nothing is applied twice',
+        ),
         RETRY_AFTER_MS,
         error,
       );
     }
     request.logFields = { feed: counts(run.report) };
-    return sendSuccess(reply, messageFor(run.report), JSON.stringify(run.report));
+    return sendOperatorSuccess(reply, messageFor(run.report), JSON.stringify(run.report));
   });
 }
 

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { AccountInquiries } from '../../rails/account-inquiries.ts';
 import type { RailSnapshot } from '../../rails/resilience/guards.ts';
 import type { Authorize } from '../authorize.ts';
-import { sendSuccess } from '../envelope.ts';
+import { sendOperatorSuccess } from '../envelope.ts';
 
 /** Lists the rails, and the state of each bank on each rail as this process sees it (docs/rails-file.md). */
 export function listRails(
@@ -12,7 +12,7 @@ export function listRails(
 ): void {
   app.get('/operator/v1/rails', { onRequest: authorize({ scope: 'operator:read' }) }, async (_request, reply) => {
     const data = JSON.stringify({ rails: inquiries.snapshot().map(railJson) });
-    return sendSuccess(reply, 'Rails found', data);
+    return sendOperatorSuccess(reply, 'Rails found', data);
   });
 }
 

@@ -5,7 +5,7 @@ import type { Database } from '../../postgres/database.ts';
 import { type InquiryReview, listInquiryReviews } from '../../postgres/status-inquiries.ts';
 import { listOverdue } from '../../postgres/transactions.ts';
 import type { Authorize } from '../authorize.ts';
-import { sendSuccess } from '../envelope.ts';
+import { sendOperatorSuccess } from '../envelope.ts';
 import { listLimit } from '../query-parameters.ts';
 
 /**
@@ -20,7 +20,7 @@ export function listTransactions(app: FastifyInstance, authorize: Authorize, dat
     const found = await listOverdue(database, limit + 1);
     const transactions = found.slice(0, limit).map(overdueJson);
     const data = `{"transactions":[${transactions.join(',')}],"has_more":${found.length > limit}}`;
-    return sendSuccess(reply, 'Overdue transactions found', data);
+    return sendOperatorSuccess(reply, 'Overdue transactions found', data);
   });
 
   app.get('/operator/v1/reviews', { onRequest }, async (request, reply) => {
@@ -30,7 +30,7 @@ export function listTransactions(app: FastifyInstance, authorize: Authorize, dat
       transactions: found.slice(0, limit).map(reviewJson),
       has_more: found.length > limit,
     });
-    return sendSuccess(reply, 'Transactions for review found', data);
+    return sendOperatorSuccess(reply, 'Transactions for review found', data);
   });
 }
 

@@ -384,13 +384,15 @@ create table tiba.account_validation_rows (
   account_name text,
   -- What is wrong with the row, or why there is no verdict.
   message text,
+  message_indonesian text,
   checked_at timestamptz,
   constraint account_validation_rows_pkey primary key (client_id, validation_id, row_number),
   constraint account_validation_rows_validation_fkey
     foreign key (client_id, validation_id) references tiba.account_validations,
   constraint account_validation_rows_state_known check (state in ('waiting', 'duplicate', 'in_flight', 'done')),
   constraint account_validation_rows_sequence_when_done check ((state = 'done') = (sequence is not null)),
-  constraint account_validation_rows_result_when_done check ((state = 'done') = (result is not null))
+  constraint account_validation_rows_result_when_done check ((state = 'done') = (result is not null)),
+  constraint account_validation_rows_message_in_both_languages check ((message is null) = (message_indonesian is null))
 );
 create unique index account_validation_rows_sequence
   on tiba.account_validation_rows (client_id, validation_id, sequence)

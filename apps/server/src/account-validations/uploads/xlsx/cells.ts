@@ -1,16 +1,26 @@
-import type { Cell } from '../rows.ts';
+import type { BilingualText } from '../../../lib/bilingual-text.ts';
+import type { Cell, NotText } from '../rows.ts';
 import { tooLarge, UPLOAD_BYTES_MAX } from '../upload.ts';
 import { damaged, type Parts } from './parts.ts';
 import { readXml } from './xml.ts';
 
-const AS_TEXT = 'format the column as text and type the values again';
+const AS_TEXT: BilingualText = {
+  en: 'format the column as text and type the values again',
+  id: 'format kolom sebagai teks dan ketik ulang nilainya',
+};
+const notText = (en: string, id: string): NotText => ({
+  fault: { en: `${en}${AS_TEXT.en}`, id: `${id}${AS_TEXT.id}` },
+});
 /**
  * Nothing is converted to text: a number has lost the leading zeros of the account and, past 15 digits, its last ones.
  */
-const NUMBER = { fault: `is a number: ${AS_TEXT}` };
-const BOOLEAN = { fault: `is TRUE or FALSE: ${AS_TEXT}` };
-const DATE = { fault: `is a date: ${AS_TEXT}` };
-const ERROR = { fault: `is the error of a formula: correct the formula, or ${AS_TEXT}` };
+const NUMBER = notText('is a number: ', 'berupa angka: ');
+const BOOLEAN = notText('is TRUE or FALSE: ', 'berupa TRUE atau FALSE: ');
+const DATE = notText('is a date: ', 'berupa tanggal: ');
+const ERROR = notText(
+  'is the error of a formula: correct the formula, or ',
+  'berupa kesalahan rumus: perbaiki rumusnya, atau ',
+);
 
 /**
  * The content of a cell, by its type (ECMA-376, part 1, section 18.18.11, ST_CellType). For a formula it is the result
@@ -72,7 +82,10 @@ export async function readSharedStrings(parts: Parts, name: string | null): Prom
       strings.push(unescapeText(text));
       textLength += text.length;
       if (strings.length > STRINGS_MAX || textLength > TEXT_LENGTH_MAX) {
-        throw tooLarge('the workbook contains too much text: keep only the columns that are read, or send CSV');
+        throw tooLarge({
+          en: 'the workbook contains too much text: keep only the columns that are read, or send CSV',
+          id: 'buku kerja berisi terlalu banyak teks: sisakan kolom yang dibaca saja, atau kirim CSV',
+        });
       }
     },
     inside: { t, r: { inside: { t } } },

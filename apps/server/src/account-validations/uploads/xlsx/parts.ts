@@ -25,15 +25,24 @@ const COMPOUND_FILE = Buffer.from('d0cf11e0a1b11ae1', 'hex');
 
 /** The fault of every file that no spreadsheet program would write. */
 export const damaged = (): UnreadableUpload =>
-  invalid('the file is not a readable workbook: open it in a spreadsheet program and save it as .xlsx, or as CSV');
+  invalid({
+    en: 'the file is not a readable workbook: open it in a spreadsheet program and save it as .xlsx, or as CSV',
+    id: 'berkas bukan buku kerja yang dapat dibaca: buka di aplikasi spreadsheet, lalu simpan sebagai .xlsx atau CSV',
+  });
 
 const tooLargeUnzipped = (): UnreadableUpload =>
-  tooLarge('the workbook is too large when unzipped: keep only the columns that are read, or send CSV');
+  tooLarge({
+    en: 'the workbook is too large when unzipped: keep only the columns that are read, or send CSV',
+    id: 'buku kerja terlalu besar setelah diekstrak: sisakan kolom yang dibaca saja, atau kirim CSV',
+  });
 
 /** @throws UnreadableUpload */
 export async function openParts(body: Buffer): Promise<Parts> {
   if (body.subarray(0, COMPOUND_FILE.length).equals(COMPOUND_FILE)) {
-    throw invalid('the workbook has a password or is in the old .xls format: save it as .xlsx without a password');
+    throw invalid({
+      en: 'the workbook has a password or is in the old .xls format: save it as .xlsx without a password',
+      id: 'buku kerja memiliki kata sandi atau berformat lama .xls: simpan sebagai .xlsx tanpa kata sandi',
+    });
   }
   const { zip, entries } = await readDirectory(body);
   let bytesLeft = BYTES_MAX;

@@ -42,7 +42,11 @@ async function findWorkbook(parts: Parts): Promise<Workbook> {
   );
   // The first visible sheet may be a chart sheet, which has no cells.
   const sheet = visible.map((id) => sheets.get(id)).find((target) => target !== undefined);
-  if (sheet === undefined) throw invalid('the workbook has no sheet with cells: put the accounts on its first sheet');
+  if (sheet === undefined)
+    throw invalid({
+      en: 'the workbook has no sheet with cells: put the accounts on its first sheet',
+      id: 'buku kerja tidak memiliki lembar dengan sel: taruh rekening di lembar pertama',
+    });
   return { sheet, sharedStrings: relationships.find(({ type }) => type === 'sharedStrings')?.target ?? null };
 }
 

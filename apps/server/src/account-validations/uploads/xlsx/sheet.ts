@@ -64,7 +64,11 @@ export async function readSheet(
     inside: { c },
   };
   await readXml(sheet, { worksheet: { inside: { sheetData: { inside: { row } } } } }, parts);
-  if (columns === null) throw invalid('the first sheet is empty: put the accounts there, under a header row');
+  if (columns === null)
+    throw invalid({
+      en: 'the first sheet is empty: put the accounts there, under a header row',
+      id: 'lembar pertama kosong: taruh rekening di sana, di bawah baris judul',
+    });
 }
 
 /** A cell or row without a reference is the next one. Positions must increase, so that no cell is read twice. */
