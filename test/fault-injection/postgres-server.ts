@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -17,6 +18,7 @@ import {
   port,
 } from '../../apps/server/src/embedded-postgres/socket.ts';
 import type { TestDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
 
 /**
  * A PostgreSQL server for fault injection: each test file has its own, and its address stays the same after a restart.
@@ -101,8 +103,10 @@ export async function startPostgresServer(options: PostgresServerOptions = {}): 
         // The postmaster first: once it is stopped, no process is added to the list that the server returns.
         process.kill(pid, 'SIGSTOP');
         const { rows } = await client.query<{ pid: number }>('select pid from pg_stat_activity');
-        frozen = [pid, ...rows.map((row) => row.pid)];
+        frozen = [...new Set([pid, ...rows.map((row) => row.pid), ...childrenOf(pid)])];
         for (const each of frozen) process.kill(each, 'SIGSTOP');
+        // A process that runs on another processor stops a moment later, and would still answer.
+        await eventually('all processes of PostgreSQL are stopped', () => frozen.every(isStopped));
       });
     },
     resume,
@@ -134,6 +138,18 @@ async function createServer({ settings = {}, durable = false, parentDirectory = 
     ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
   ]);
   return { command, directory, dataDirectory, socket };
+}
+
+/** Also those that have just started, and that PostgreSQL does not list yet. Known on Linux only. */
+function childrenOf(pid: number): number[] {
+  const file = `/proc/${pid}/task/${pid}/children`;
+  return existsSync(file) ? readFileSync(file, 'utf8').trim().split(' ').filter(Boolean).map(Number) : [];
+}
+
+/** True for a process that has ended, and where the system does not say it. */
+function isStopped(pid: number): boolean {
+  const file = `/proc/${pid}/stat`;
+  return !existsSync(file) || /\) T /.test(readFileSync(file, 'utf8'));
 }
 
 /**
