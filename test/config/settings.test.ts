@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { describe, it } from 'node:test';
 import { type Mode, readSettings, SETTINGS, SettingsError } from '../../apps/server/src/config.ts';
 
@@ -44,6 +47,27 @@ describe('the settings', () => {
   it('lose a slash at the end of the public URL, because paths are appended to it', () => {
     const { publicUrl } = readSettings('serve', { ...COMPLETE, TIBA_PUBLIC_URL: 'https://api.example.com/' });
     assert.equal(publicUrl, 'https://api.example.com');
+  });
+
+  it('that are secret can be given by file', async (context) => {
+    const directory = await mkdtemp(path.join(tmpdir(), 'tiba-secrets-'));
+    context.after(() => rm(directory, { recursive: true }));
+    const file = path.join(directory, 'key');
+    const { TIBA_SECRET_KEY: given, ...others } = COMPLETE;
+    await writeFile(file, `${given}\n`);
+    assert.deepEqual(readSettings('serve', { ...others, TIBA_SECRET_KEY_FILE: file }).secretKey, Buffer.alloc(32, 1));
+    assert.match(
+      faultsOf('serve', { ...COMPLETE, TIBA_SECRET_KEY_FILE: file }).join(),
+      /^TIBA_SECRET_KEY and TIBA_SECRET_KEY_FILE are both set/,
+    );
+    const missing = faultsOf('serve', { ...others, TIBA_SECRET_KEY_FILE: path.join(directory, 'none') }).join();
+    assert.match(missing, /TIBA_SECRET_KEY_FILE must name a file that can be read: ENOENT/);
+    assert.ok(!missing.includes('TIBA_SECRET_KEY is missing'), 'one fault is told once');
+    await writeFile(file, '\n');
+    assert.match(faultsOf('serve', { ...others, TIBA_SECRET_KEY_FILE: file }).join(), /a file that is not empty/);
+    // Production's secret, also by file, must not lead to invented transactions.
+    await writeFile(file, SECRET_KEY);
+    assert.match(faultsOf('sandbox', { TIBA_SECRET_KEY_FILE: file }).join(), /TIBA_SECRET_KEY belongs to production/);
   });
 
   it('keep the slash at the end of an external issuer, because tokens must match it exactly', () => {

@@ -4,7 +4,7 @@ import { SETTINGS } from '../../apps/server/src/config.ts';
 export function renderConfigurationPage(): string {
   const rows = Object.values(SETTINGS).map((setting) => {
     const fallback = 'fallback' in setting && setting.fallback !== '' ? `\`${setting.fallback}\`` : '';
-    const secret = 'secret' in setting ? ' **Secret.**' : '';
+    const secret = 'secret' in setting ? ` **Secret**, also by file: \`${setting.name}_FILE\`.` : '';
     return `| \`${setting.name}\` | ${fallback} | ${setting.description}${secret} |`;
   });
   return `# Configuration

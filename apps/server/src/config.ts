@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import {
   GENERATE_SECRET_KEY,
   httpUrl,
@@ -271,9 +272,10 @@ export function readSettings(mode: Mode, environment: Environment = process.env)
  */
 export function validateSettings(
   mode: Mode,
-  environment: Environment = process.env,
+  variables: Environment = process.env,
 ): { readonly settings: Settings; readonly faults: readonly string[] } {
   const faults: string[] = [];
+  const environment = { ...variables, ...readSecretFiles(variables, faults) };
   const entries = Object.entries(SETTINGS).map(([key, each]) => [key, readOne(each, environment, faults)]);
   // Each value was parsed by its own setting, which TypeScript cannot follow through entries.
   const settings = Object.fromEntries(entries) as Settings;
@@ -283,6 +285,31 @@ export function validateSettings(
     faults.push('TIBA_TOKEN_ISSUER and TIBA_TOKEN_JWKS_URL go together: set both or neither');
   }
   return { settings, faults };
+}
+
+/** The variable that names a file with a secret: systemd, Kubernetes and Docker hand secrets over as files. */
+const fileVariable = ({ name }: Setting<unknown>): string => `${name}_FILE`;
+
+/** The secrets that are given by file, by their variables. Line ends after a secret are left out. */
+function readSecretFiles(environment: Environment, faults: string[]): Environment {
+  const secrets: Record<string, string> = {};
+  for (const each of Object.values<Setting<unknown>>(SETTINGS)) {
+    const variable = fileVariable(each);
+    const file = each.secret === true ? environment[variable] : undefined;
+    if (file === undefined || file === '') continue;
+    if (environment[each.name]) {
+      faults.push(`${each.name} and ${variable} are both set: choose one of them`);
+      continue;
+    }
+    try {
+      secrets[each.name] = readFileSync(file, 'utf8').replace(/[\r\n]+$/, '');
+      if (secrets[each.name] === '') faults.push(`${variable} must name a file that is not empty`);
+    } catch (error) {
+      const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+      faults.push(`${variable} must name a file that can be read: ${code}`);
+    }
+  }
+  return secrets;
 }
 
 function readOne(each: Setting<unknown>, environment: Environment, faults: string[]): unknown {
@@ -297,7 +324,8 @@ function readOne(each: Setting<unknown>, environment: Environment, faults: strin
   }
 }
 
-const isSet = ({ name }: Setting<unknown>, environment: Environment): boolean => Boolean(environment[name]);
+const isSet = (each: Setting<unknown>, environment: Environment): boolean =>
+  Boolean(environment[each.name] || (each.secret === true && environment[fileVariable(each)]));
 
 /** A setting with a wrong value is not missing: its own fault describes it. */
 function findMissing(environment: Environment): string[] {
