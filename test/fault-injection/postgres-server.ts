@@ -5,9 +5,9 @@ import path from 'node:path';
 import pg from 'pg';
 import { findBinaries } from '../../apps/server/src/embedded-postgres/binaries.ts';
 import { initialize } from '../../apps/server/src/embedded-postgres/initialize.ts';
-import { chooseLauncher } from '../../apps/server/src/embedded-postgres/launcher.ts';
+import { type Command, chooseLauncher } from '../../apps/server/src/embedded-postgres/launcher.ts';
 import { serverNameOf } from '../../apps/server/src/embedded-postgres/postmaster.ts';
-import { type Server, startServer } from '../../apps/server/src/embedded-postgres/server.ts';
+import { isBlockedByLeftovers, type Server, startServer } from '../../apps/server/src/embedded-postgres/server.ts';
 import { chooseServerUser, chownDataDirectory } from '../../apps/server/src/embedded-postgres/server-user.ts';
 import { settingsOf } from '../../apps/server/src/embedded-postgres/settings.ts';
 import {
@@ -30,6 +30,8 @@ export interface PostgresServer {
   readonly socketPath: string;
   /** Fast shutdown: connections are closed, and no data is lost. */
   stop(): Promise<void>;
+  /** SIGKILL to the postmaster, whose processes end by themselves. `start` then recovers from the crash. */
+  kill(): Promise<void>;
   /** Resolves when the server accepts connections; at once when it has not ended. */
   start(): Promise<void>;
   /** SIGSTOP to all its processes: connections stay open, and nothing answers. */
@@ -60,7 +62,7 @@ export async function startPostgresServer(options: PostgresServerOptions = {}): 
 
   const start = async (): Promise<void> => {
     if (server !== null) return;
-    const started = await startServer(command, dataDirectory, () => {});
+    const started = await startAfterLeftovers(command, dataDirectory);
     server = started;
     // A full disk can end it.
     void started.exited.then(() => {
@@ -70,6 +72,13 @@ export async function startPostgresServer(options: PostgresServerOptions = {}): 
   const stop = async (): Promise<void> => {
     await server?.stop();
     server = null;
+  };
+  const kill = async (): Promise<void> => {
+    const killed = server;
+    server = null;
+    if (killed === null) return;
+    process.kill(killed.pid, 'SIGKILL');
+    await killed.exited;
   };
   const resume = (): void => {
     for (const pid of frozen) continueProcess(pid);
@@ -95,19 +104,14 @@ export async function startPostgresServer(options: PostgresServerOptions = {}): 
     database: { connection, drop: async () => {} },
     socketPath: path.join(socket.path, `.s.PGSQL.${port}`),
     stop,
+    kill,
     start,
     async freeze() {
       if (server === null) return;
-      const { pid } = server;
-      await withClient(connection, async (client) => {
-        // The postmaster first: once it is stopped, no process is added to the list that the server returns.
-        process.kill(pid, 'SIGSTOP');
-        const { rows } = await client.query<{ pid: number }>('select pid from pg_stat_activity');
-        frozen = [...new Set([pid, ...rows.map((row) => row.pid), ...childrenOf(pid)])];
-        for (const each of frozen) process.kill(each, 'SIGSTOP');
-        // A process that runs on another processor stops a moment later, and would still answer.
-        await eventually('all processes of PostgreSQL are stopped', () => frozen.every(isStopped));
-      });
+      frozen = [server.pid];
+      frozen = await stopProcesses(connection, server.pid);
+      // A process that runs on another processor stops a moment later, and would still answer.
+      await eventually('all processes of PostgreSQL are stopped', () => frozen.every(isStopped));
     },
     resume,
     async processIds() {
@@ -150,6 +154,29 @@ function childrenOf(pid: number): number[] {
 function isStopped(pid: number): boolean {
   const file = `/proc/${pid}/stat`;
   return !existsSync(file) || /\) T /.test(readFileSync(file, 'utf8'));
+}
+
+/** Starts the server as soon as the processes of a killed postmaster have ended. */
+async function startAfterLeftovers(command: Command, dataDirectory: string): Promise<Server> {
+  for (;;) {
+    try {
+      return await startServer(command, dataDirectory, () => {});
+    } catch (error) {
+      if (!isBlockedByLeftovers(error)) throw error;
+    }
+  }
+}
+
+/** SIGSTOP to all processes of the server; returns them. */
+async function stopProcesses(connection: pg.ClientConfig, postmaster: number): Promise<number[]> {
+  return withClient(connection, async (client) => {
+    // The postmaster first: once it is stopped, no process is added to the list that the server returns.
+    process.kill(postmaster, 'SIGSTOP');
+    const { rows } = await client.query<{ pid: number }>('select pid from pg_stat_activity');
+    const all = [...new Set([postmaster, ...rows.map((row) => row.pid), ...childrenOf(postmaster)])];
+    for (const each of all) process.kill(each, 'SIGSTOP');
+    return all;
+  });
 }
 
 /**

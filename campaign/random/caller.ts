@@ -1,0 +1,79 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { errors, Pool } from 'undici';
+import type { Draws } from './draws.ts';
+import { type AnswerJudge, judgeAnswer, type RawAnswer } from './judge-answer.ts';
+import type { ServiceProcess } from './service.ts';
+
+/** Calls the service as its clients and its operator do, and judges every answer. */
+export interface Caller {
+  /** Calls one of the processes; null when the connection failed, so that it may have been done or not. */
+  call(request: CallerRequest): Promise<RawAnswer | null>;
+  /** Repeats the call, as clients do, until it is answered with anything but 429 and 503; null when `signal` aborts. */
+  repeat(request: CallerRequest, signal: AbortSignal): Promise<RepeatedAnswer | null>;
+  close(): Promise<void>;
+}
+
+export interface CallerRequest {
+  readonly method?: 'GET' | 'POST' | 'PATCH';
+  readonly target: string;
+  readonly listener?: 'public' | 'operator';
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** Chooses the process; by default any that is up. */
+  readonly process?: ServiceProcess;
+}
+
+export interface RepeatedAnswer extends RawAnswer {
+  /** Calls before it failed, so that they may have been done or not. */
+  readonly wasRepeated: boolean;
+}
+
+/** Far beyond every deadline of the service. */
+const ANSWER_MS_MAX = 30_000;
+const PAUSE_MS = 100;
+const CONNECTIONS = 64;
+
+export function createCaller(processes: readonly ServiceProcess[], draws: Draws, judge: AnswerJudge): Caller {
+  const pools = new Map<string, Pool>();
+  const poolOf = (url: string): Pool =>
+    pools.getOrInsertComputed(url, () => {
+      const timeouts = { headersTimeout: ANSWER_MS_MAX, bodyTimeout: ANSWER_MS_MAX, connectTimeout: ANSWER_MS_MAX };
+      return new Pool(url, { connections: CONNECTIONS, ...timeouts });
+    });
+
+  async function call(request: CallerRequest): Promise<RawAnswer | null> {
+    const { method = 'GET', target, listener = 'public', headers = {}, body } = request;
+    const up = processes.filter((each) => each.isUp());
+    const process = request.process ?? draws.pick(up.length > 0 ? up : processes);
+    const pool = poolOf(listener === 'public' ? process.url : process.operatorUrl);
+    const name = `${method} ${target} of ${process.name}`;
+    try {
+      const response = await pool.request({ path: target, method, headers, body: body ?? null });
+      const text = await response.body.text();
+      const answer = { status: response.statusCode, headers: response.headers, text };
+      judge.record.count('requests of the workload');
+      judgeAnswer(answer, name, target, judge);
+      return answer;
+    } catch (error) {
+      if (error instanceof errors.HeadersTimeoutError || error instanceof errors.BodyTimeoutError)
+        judge.record.wrong(`a request is not answered within ${ANSWER_MS_MAX} ms`, name);
+      return null;
+    }
+  }
+
+  return {
+    call,
+    async repeat(request, signal) {
+      let wasRepeated = false;
+      while (!signal.aborted) {
+        const answer = await call(request);
+        if (answer !== null && answer.status !== 429 && answer.status !== 503) return { ...answer, wasRepeated };
+        // After a 503 too, the work may have been done: PostgreSQL may have been lost after the commit.
+        wasRepeated = true;
+        await delay(PAUSE_MS, undefined, { signal }).catch(() => {});
+      }
+      return null;
+    },
+    close: async () => void (await Promise.all([...pools.values()].map((pool) => pool.destroy()))),
+  };
+}

@@ -1,0 +1,113 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { PostgresServer } from '../../test/fault-injection/postgres-server.ts';
+import type { CampaignBank } from './bank.ts';
+import { isPostgresFault, type OtherFault, type PlannedFault, type PostgresFault } from './faults.ts';
+import type { PostgresProxy } from './postgres-proxy.ts';
+import type { Receiver } from './receiver.ts';
+import type { RoundContext } from './round-context.ts';
+
+/** What faults happen to, apart from the processes of the service. */
+export interface FaultTargets {
+  readonly postgres: PostgresServer;
+  readonly postgresProxy: PostgresProxy;
+  readonly bank: CampaignBank;
+  readonly receiver: Receiver;
+  /** Called before PostgreSQL is disturbed. */
+  readonly onDisturbance: () => void;
+}
+
+/** Makes the planned faults happen, each at its time. Resolves when all that end by themselves have ended. */
+export async function injectFaults(
+  context: RoundContext,
+  targets: FaultTargets,
+  planned: readonly PlannedFault[],
+): Promise<void> {
+  const { record, loadEnds } = context;
+  const startedMs = performance.now();
+  const running: Promise<void>[] = [];
+  // One fault of PostgreSQL at a time: a stopped server cannot be killed in an orderly way, nor a killed one stopped.
+  let postgresIsFree = Promise.resolve();
+  for (const { atMs, fault } of planned) {
+    await delay(atMs - (performance.now() - startedMs), undefined, { signal: loadEnds }).catch(() => {});
+    if (loadEnds.aborted) break;
+    record.count('faults');
+    if (isPostgresFault(fault)) {
+      postgresIsFree = postgresIsFree.then(() => disturbPostgres(context, targets, fault));
+      running.push(postgresIsFree);
+    } else {
+      running.push(inject(context, targets, fault));
+    }
+  }
+  await Promise.all(running);
+}
+
+async function inject({ processes, loadEnds }: RoundContext, targets: FaultTargets, fault: OtherFault): Promise<void> {
+  const { bank, receiver } = targets;
+  const last = (durationMs: number): Promise<void> =>
+    delay(durationMs, undefined, { signal: loadEnds }).catch(() => {});
+  switch (fault.kind) {
+    case 'kill service':
+      return processes[fault.process]?.kill();
+    case 'stop service':
+      return processes[fault.process]?.terminate();
+    case 'unread log':
+      processes[fault.process]?.holdLog();
+      await last(fault.durationMs);
+      return processes[fault.process]?.readLog();
+    case 'freeze bank':
+      bank.freeze();
+      await last(fault.durationMs);
+      return bank.resume();
+    case 'faulty bank':
+      bank.mode = fault.mode;
+      await last(fault.durationMs);
+      bank.mode = null;
+      return;
+    case 'faulty receiver':
+      receiver.setMode(fault.mode);
+      await last(fault.durationMs);
+      return receiver.setMode(null);
+  }
+}
+
+async function disturbPostgres(
+  { record, loadEnds }: RoundContext,
+  targets: FaultTargets,
+  fault: PostgresFault,
+): Promise<void> {
+  const { postgres, postgresProxy, onDisturbance } = targets;
+  onDisturbance();
+  switch (fault.kind) {
+    case 'kill postgres':
+      record.count('kills of PostgreSQL');
+      await postgres.kill();
+      await postgres.start();
+      break;
+    case 'kill postgres backend':
+      // PostgreSQL then ends all others too, and recovers as after a crash.
+      record.count('kills of PostgreSQL');
+      await killBackend(postgres);
+      break;
+    case 'freeze postgres':
+      await postgres.freeze().catch(() => {});
+      await delay(fault.durationMs, undefined, { signal: loadEnds }).catch(() => {});
+      postgres.resume();
+      break;
+    case 'cut postgres connections':
+      postgresProxy.cut();
+      break;
+  }
+  // A start of the service may have begun before the fault ended.
+  onDisturbance();
+}
+
+async function killBackend(postgres: PostgresServer): Promise<void> {
+  const rows = await postgres
+    .query<{ pid: number }>(
+      `select pid from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()
+        order by query_start desc limit 1`,
+    )
+    // It may still recover from the fault before.
+    .catch(() => []);
+  for (const { pid } of rows) process.kill(pid, 'SIGKILL');
+}

@@ -1,0 +1,23 @@
+import type { Caller } from './caller.ts';
+import type { Canaries } from './canaries.ts';
+import type { Tokens } from './clients.ts';
+import type { KnownTransactions } from './known-transactions.ts';
+import type { CampaignRecord } from './record.ts';
+import type { ServiceProcess } from './service.ts';
+
+/** What the load and the judges of one round share. */
+export interface RoundContext {
+  readonly seed: number;
+  readonly record: CampaignRecord;
+  readonly canaries: Canaries;
+  readonly processes: readonly ServiceProcess[];
+  readonly caller: Caller;
+  readonly tokens: Tokens;
+  readonly known: KnownTransactions;
+  /** Aborts when the load ends: after it only what was begun is finished. */
+  readonly loadEnds: AbortSignal;
+  /** Aborts when what was begun has had more than enough time without faults. */
+  readonly settleEnds: AbortSignal;
+}
+
+export const bearer = (token: string): Readonly<Record<string, string>> => ({ authorization: `Bearer ${token}` });

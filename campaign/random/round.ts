@@ -1,0 +1,108 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { checkAccounts } from './account-checker.ts';
+import { validateInBulk } from './bulk-validator.ts';
+import { judgeCallbacks, registerEndpoints } from './callbacks.ts';
+import { createCaller } from './caller.ts';
+import { logIn, OWNERS } from './clients.ts';
+import { createDraws } from './draws.ts';
+import { readEvents } from './events-reader.ts';
+import { planFaults } from './faults.ts';
+import { feedTransactions } from './feeder.ts';
+import { fuzz } from './fuzz/fuzzer.ts';
+import { injectFaults } from './inject-faults.ts';
+import { judgeDatabase, judgeEveryStatus } from './judge-database.ts';
+import { probeLimit } from './limit-prober.ts';
+import type { RoundContext } from './round-context.ts';
+import type { ServiceProcess } from './service.ts';
+import { readStatuses } from './status-reader.ts';
+import { openSurroundings, type SurroundingsOptions, startProcesses } from './surroundings.ts';
+import { watchProcess } from './watch.ts';
+
+export interface RoundOptions extends SurroundingsOptions {
+  /** Of the load, in seconds. */
+  readonly seconds: number;
+  /** Ends the load early. */
+  readonly signal: AbortSignal;
+}
+
+const READY_MS_MAX = 60_000;
+const SETTLE_MS_MAX = 90_000;
+const TWO_PROCESSES = 0.75;
+const FEEDERS = 2;
+const READERS = 3;
+const FUZZERS = 6;
+
+/** One round: a new database, the service, the load and the faults that the seed draws, and a judgment at the end. */
+export async function playRound(options: RoundOptions): Promise<void> {
+  const { seed, seconds, environment, record, signal } = options;
+  const draws = createDraws(seed, 'round');
+  await using closers = new AsyncDisposableStack();
+  const surroundings = await openSurroundings(options, closers);
+  const { canaries, known, receiver, disturb, secrets, connection } = surroundings;
+  const processes = await startProcesses(surroundings, draws.chance(TWO_PROCESSES) ? 2 : 1, closers);
+  const caller = createCaller(processes, createDraws(seed, 'caller'), { record, canaries });
+  closers.defer(() => caller.close());
+  await untilUp(processes, AbortSignal.timeout(READY_MS_MAX));
+  const tokens = await logIn(caller, secrets, canaries);
+
+  const loadEnds = AbortSignal.any([signal, AbortSignal.timeout(seconds * 1_000)]);
+  const settleEnds = AbortSignal.timeout(seconds * 1_000 + SETTLE_MS_MAX);
+  const context = { seed, record, canaries, processes, caller, tokens, known, loadEnds, settleEnds };
+  const endpoints = await registerEndpoints(context, receiver);
+  const planned = planFaults(createDraws(seed, 'faults'), seconds * 1_000, processes.length);
+  const targets = { ...surroundings, postgres: environment.postgres, onDisturbance: disturb };
+
+  const [judgeBulk, ...judgeEvents] = await playLoad(context, receiver.port, () =>
+    injectFaults(context, targets, planned),
+  );
+  await untilUp(processes, settleEnds);
+  await Promise.all([judgeBulk(), ...judgeEvents.map((judge) => judge())]);
+  await judgeEveryStatus(context);
+  await judgeDatabase(context, connection);
+  await judgeCallbacks(context, receiver, endpoints, () => makeDeliveriesDue(connection));
+}
+
+type Judge = () => Promise<void>;
+
+/** Runs the whole load until it ends; resolves with what judges its results. */
+async function playLoad(
+  context: RoundContext,
+  receiverPort: number,
+  faults: () => Promise<void>,
+): Promise<[Judge, ...Judge[]]> {
+  const repeat = <T>(count: number, start: (number: number) => Promise<T>): Promise<T>[] =>
+    Array.from({ length: count }, (_, number) => start(number));
+  const judges: Promise<[Judge, ...Judge[]]> = Promise.all([
+    validateInBulk(context),
+    ...OWNERS.map((owner) => readEvents(context, owner)),
+  ]);
+  await Promise.all([
+    faults(),
+    ...repeat(FEEDERS, (number) => feedTransactions(context, number)),
+    ...repeat(READERS, (number) => readStatuses(context, number)),
+    ...repeat(FUZZERS, (number) => fuzz(context, number, receiverPort)),
+    checkAccounts(context, 0),
+    ...context.processes.flatMap((process) => [probeLimit(context, process), watchProcess(context, process)]),
+    judges,
+  ]);
+  return judges;
+}
+
+async function untilUp(processes: readonly ServiceProcess[], signal: AbortSignal): Promise<void> {
+  while (!processes.every((each) => each.isUp())) {
+    if (signal.aborted) throw new Error('the service does not come up');
+    await delay(20);
+  }
+}
+
+/** As if the retry delays and the leases of killed processes had passed. */
+async function makeDeliveriesDue(connection: pg.ClientConfig): Promise<void> {
+  const client = new pg.Client(connection);
+  await client.connect();
+  try {
+    await client.query("update tiba.callback_deliveries set next_attempt_at = now() where state = 'pending'");
+  } finally {
+    await client.end();
+  }
+}
