@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { suite, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { createMetrics } from '../../apps/server/src/observability/metrics.ts';
-import { promtoolIsMissing } from '../support/promtool.ts';
+import { commandIsMissing } from '../support/required-command.ts';
 
 /** deploy/prometheus: what an operator is alerted about, and what the runbook of each alert says. */
 
@@ -54,7 +54,7 @@ test('each metric that an alert uses exists', async () => {
   assert.ok(!exists('tiba_planted_total'));
 });
 
-suite('promtool', { skip: promtoolIsMissing() }, () => {
+suite('promtool', { skip: commandIsMissing('promtool') }, () => {
   test('each alert fires and stays silent as its tests say', () => {
     const { status, stdout, stderr } = spawnSync('promtool', ['test', 'rules', 'alerts.test.yaml'], { cwd: folder });
     assert.equal(status, 0, `${stdout.toString()}${stderr.toString()}`);

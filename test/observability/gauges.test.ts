@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { after, before, suite, test } from 'node:test';
 import program from '../../package.json' with { type: 'json' };
 import { eventually } from '../support/eventually.ts';
-import { promtoolIsMissing } from '../support/promtool.ts';
+import { commandIsMissing } from '../support/required-command.ts';
 import { startTestService, statusUpdate, type TestService } from '../support/service.ts';
 
 /** What a scrape says about the state of the service (docs/operating.md, "Monitoring"). */
@@ -73,7 +73,7 @@ test('the version is a label of tiba_build_info', async () => {
   assert.equal(valueOf(await scrape(), `tiba_build_info{version="${version}",node_version="${process.version}"}`), 1);
 });
 
-suite('promtool', { skip: promtoolIsMissing() }, () => {
+suite('promtool', { skip: commandIsMissing('promtool') }, () => {
   test('has no complaint about a metric of Tiba', async () => {
     assert.deepEqual(complaints(await scrape()), []);
   });
