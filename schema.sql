@@ -175,6 +175,19 @@ create table tiba.migrations (
   constraint migrations_pkey PRIMARY KEY (name)
 );
 
+create table tiba.processes (
+  process_id uuid not null,
+  host_name text not null,
+  pid integer not null,
+  version text not null,
+  started_at timestamp with time zone default now() not null,
+  heartbeat_at timestamp with time zone default now() not null,
+  event_loop_utilization real not null,
+  resident_bytes bigint not null,
+  clock_skew_ms integer,
+  constraint processes_pkey PRIMARY KEY (process_id)
+);
+
 create table tiba.signing_keys (
   key_id text collate "C" not null,
   algorithm text not null,

@@ -18,7 +18,9 @@ const ids = Array.from({ length: 1_000 }, (_, index) => `TR${String(index).padSt
 /** The readiness probe: its HTTP status and its answer. */
 async function readiness(operatorUrl = service.operatorUrl): Promise<{ status: number; answer: unknown }> {
   const response = await fetch(`${operatorUrl}/readyz`);
-  return { status: response.status, answer: await response.json() };
+  const { status, checks } = (await response.json()) as { status: string; checks: Record<string, string> };
+  const { service: process, postgres, postgres_writes } = checks;
+  return { status: response.status, answer: { status, checks: { service: process, postgres, postgres_writes } } };
 }
 
 const READY = {

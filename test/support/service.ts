@@ -75,7 +75,15 @@ type TestLimits = Partial<Record<'check-status' | 'check-account' | 'accounts-pe
 export interface TestServiceOptions
   extends Pick<
     AppOptions,
-    'limitClock' | 'lookUp' | 'inquiries' | 'enumerationGuard' | 'longPoll' | 'resolveName' | 'slowPeers'
+    | 'limitClock'
+    | 'lookUp'
+    | 'inquiries'
+    | 'enumerationGuard'
+    | 'longPoll'
+    | 'resolveName'
+    | 'slowPeers'
+    | 'wallClock'
+    | 'valkeyTimeoutMs'
   > {
   readonly settings?: Partial<Omit<Settings, 'secretKey'>>;
   /** The limits of each client per minute; by default far more than a test requests. */
@@ -173,6 +181,9 @@ const appOptions = (
   ...(options.longPoll === undefined ? {} : { longPoll: options.longPoll }),
   ...(options.resolveName === undefined ? {} : { resolveName: options.resolveName }),
   ...(options.slowPeers === undefined ? {} : { slowPeers: options.slowPeers }),
+  ...(options.wallClock === undefined ? {} : { wallClock: options.wallClock }),
+  // A process that is stopped for longer than the 50 ms of production decides by itself, which is right but not exact.
+  valkeyTimeoutMs: options.valkeyTimeoutMs ?? timeLimitMs(300),
 });
 
 async function addClient(

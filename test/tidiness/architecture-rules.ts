@@ -8,7 +8,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['lib', 'name-match'],
   ['domain'],
   ['observability', 'rate-limit'],
-  ['postgres', 'embedded-postgres', 'outbound'],
+  ['postgres', 'embedded-postgres', 'outbound', 'valkey'],
   ['auth', 'rails'],
   ['config.ts'],
   ['transactions', 'account-checks'],

@@ -76,6 +76,14 @@ export const SETTINGS = {
     wholeNumber(12, 1_000),
     'Maximum number of connections to PostgreSQL that this process opens.',
   ),
+  valkeyUrl: setting(
+    'TIBA_VALKEY_URL',
+    url('redis:', 'rediss:'),
+    'URL of a Valkey or Redis server, version 7 or later, in which several processes count together: ' +
+      '`redis://user:password@host:6379`, or `rediss://` for TLS.',
+    { secret: true },
+  ),
+  valkeyCluster: withDefault('TIBA_VALKEY_CLUSTER', 'no', yesOrNo, 'Whether `TIBA_VALKEY_URL` is a node of a cluster.'),
   secretKey: setting(
     'TIBA_SECRET_KEY',
     secretKey,

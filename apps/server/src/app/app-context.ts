@@ -33,6 +33,10 @@ export interface AppOptions {
   readonly notifications?: Pick<NotificationsOptions, 'staleAfterMs'>;
   /** For tests that advance the clock of the rate limits. */
   readonly limitClock?: MonotonicClock;
+  /** For tests of a process whose clock is wrong: milliseconds since 1970. */
+  readonly wallClock?: () => number;
+  /** For tests on machines that are busy with other tests: how long a decision of Valkey may take. */
+  readonly valkeyTimeoutMs?: number;
   /** For tests that cannot wait as long as a client that is slowed down. */
   readonly enumerationGuard?: EnumerationGuardOptions;
   /** For tests that cannot hold as many streams, or as long. */

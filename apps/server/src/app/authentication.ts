@@ -11,9 +11,9 @@ import type { Scope } from '../auth/scopes.ts';
 import { type Authorize, createAuthorize, createReauthorize, type Reauthorize } from '../http/authorize.ts';
 import { createDeferredCount, type DeferredCount } from '../http/deferred-count.ts';
 import type { BuiltInIssuer } from '../http/public-server.ts';
-import { createSlidingWindow } from '../rate-limit/sliding-window.ts';
 import type { AppContext } from './app-context.ts';
 import type { PostgresServices } from './postgres.ts';
+import type { SharedLimits } from './shared-limits.ts';
 
 /** Authenticates callers, and limits their requests. */
 export interface Authentication {
@@ -29,12 +29,13 @@ export interface Authentication {
 export function openAuthentication(
   { options, metrics }: AppContext,
   postgres: PostgresServices,
-  publicUrl: () => string,
+  { sharedLimits, publicUrl }: { readonly sharedLimits: SharedLimits; readonly publicUrl: () => string },
 ): Authentication {
-  const { settings, limitClock: clock = () => performance.now() } = options;
+  const { settings } = options;
   const { clients, keys, notifications } = postgres;
   const throttle = createFailureThrottle({
-    window: createSlidingWindow(clock),
+    limiter: sharedLimits.createLimiter('failed-authentications'),
+    warnings: sharedLimits.createLimiter('failed-authentication-warnings'),
     failuresPerMinute: settings.authenticationFailuresPerMinute,
     clientExists: (clientId) => clients.find(clientId) !== undefined,
     log: options.logging.log,
@@ -47,7 +48,7 @@ export function openAuthentication(
   );
   const issue = createAccessTokenIssuer(keys, expected);
   const authenticator = createAuthenticator({ clients, notifications, verify, throttle });
-  const limiter = createSlidingWindow(clock);
+  const limiter = sharedLimits.createLimiter('requests');
   return {
     authorize: createAuthorize({ authenticator, limiter, metrics }),
     deferredCount: createDeferredCount(limiter),

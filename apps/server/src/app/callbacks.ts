@@ -4,16 +4,17 @@ import type { CallbackDependencies } from '../http/callbacks/operation.ts';
 import { resolveDestination } from '../outbound/destination.ts';
 import { createGuardedHttp } from '../outbound/guarded-http.ts';
 import { createDnsResolver, resolveBySystem } from '../outbound/name-resolution.ts';
-import { createSlidingWindow } from '../rate-limit/sliding-window.ts';
 import type { AppContext } from './app-context.ts';
 import type { PostgresServices } from './postgres.ts';
+import type { SharedLimits } from './shared-limits.ts';
 
 /** Delivers events to the callback endpoints of clients. */
 export function openCallbacks(
   { options, metrics, onClose }: AppContext,
   { deliveryDatabase: database, seal }: PostgresServices,
+  sharedLimits: SharedLimits,
 ): Omit<CallbackDependencies, 'authorize' | 'database'> {
-  const { settings, connection, environment, limitClock: clock = () => performance.now() } = options;
+  const { settings, connection, environment } = options;
   const { log } = options.logging;
   const policy = {
     ports: settings.callbackPorts,
@@ -32,6 +33,6 @@ export function openCallbacks(
     seal,
     send,
     validateUrl: (url) => resolveDestination(url, policy, { resolveName }),
-    testLimiter: createSlidingWindow(clock),
+    testLimiter: sharedLimits.createLimiter('callback-tests'),
   };
 }

@@ -8,9 +8,9 @@ import { createOperatorServer } from '../http/operator/operator-server.ts';
 import { createPublicServer } from '../http/public-server.ts';
 import type { ListenerOptions } from '../http/server.ts';
 import { createAccessLog } from '../observability/access-log.ts';
+import { CLOCK_SKEW_MAX_MS, CLOCK_SKEW_WARNING_MS } from '../postgres/process-registry.ts';
 import type { AppContext } from './app-context.ts';
 import { createGaugeReader } from './gauges.ts';
-import type { PostgresServices } from './postgres.ts';
 import type { Services } from './services.ts';
 
 export interface ListenerUrls {
@@ -113,15 +113,16 @@ function buildOperatorServer(
     banks,
     hashAccount: accountChecks.hashAccount,
     enumerationGuard: accountChecks.enumerationGuard,
-    readiness: readinessChecks(postgres, settings.readyWhenReadOnly, isStopping),
+    readiness: readinessChecks(services, settings.readyWhenReadOnly, isStopping),
     readGauges: createGaugeReader(context, services),
+    processId: postgres.processes.processId,
     ...(operatorRoutes === undefined ? {} : { operatorRoutes }),
   });
 }
 
 /** While PostgreSQL is read-only, status checks work, and whatever has to be stored gets 503. */
 function readinessChecks(
-  { notifications }: PostgresServices,
+  { postgres: { notifications, processes }, sharedLimits }: Services,
   readyWhenReadOnly: boolean,
   isStopping: () => boolean,
 ): ReadinessChecks {
@@ -132,13 +133,33 @@ function readinessChecks(
     postgres: async () => {
       if (!(await notifications.waitUntilCurrent())) throw new Error('PostgreSQL does not answer');
     },
+    clock: async () => {
+      if (Math.abs(processes.clockSkewMs()) > CLOCK_SKEW_MAX_MS) throw new Error(skewMessage(processes.clockSkewMs()));
+    },
   };
   const writes: Checks = {
     postgres_writes: async () => {
       if (notifications.isReadOnly()) throw new Error('PostgreSQL is read-only');
     },
   };
-  return readyWhenReadOnly ? { required, desired: writes } : { required: { ...required, ...writes }, desired: {} };
+  const informational: Checks = {
+    shared_limits: async () => {
+      const inexactness = sharedLimits.inexactness();
+      if (inexactness !== null) throw new Error(inexactness);
+    },
+    clock_skew: async () => {
+      const skewMs = processes.clockSkewMs();
+      if (Math.abs(skewMs) > CLOCK_SKEW_WARNING_MS) throw new Error(skewMessage(skewMs));
+    },
+  };
+  return readyWhenReadOnly
+    ? { required, desired: writes, informational }
+    : { required: { ...required, ...writes }, desired: {}, informational };
+}
+
+function skewMessage(skewMs: number): string {
+  const seconds = (Math.abs(skewMs) / 1000).toFixed(1);
+  return `the clock is ${seconds} s ${skewMs > 0 ? 'ahead of' : 'behind'} PostgreSQL's: synchronize it (NTP)`;
 }
 
 async function drain(server: FastifyInstance): Promise<void> {

@@ -1,3 +1,4 @@
+import packageJson from '../../../../package.json' with { type: 'json' };
 import { type Clients, createClients } from '../auth/clients.ts';
 import { createSeal, type Seal } from '../auth/secrets.ts';
 import { createSigningKeys, rotateSigningKeys, type SigningKeys } from '../auth/signing-keys.ts';
@@ -5,6 +6,7 @@ import { type Database, openDatabase } from '../postgres/database.ts';
 import { JOB_CONNECTIONS } from '../postgres/job-worker.ts';
 import { listen, type Notifications } from '../postgres/notifications.ts';
 import { prepareDatabase } from '../postgres/prepare-database.ts';
+import { type ProcessRegistry, startProcessRegistry } from '../postgres/process-registry.ts';
 import { CHANGES_CHANNEL } from '../postgres/transaction-changes.ts';
 import { createTransactionChanges, type TransactionChanges } from '../transactions/transaction-changes.ts';
 import type { AppContext } from './app-context.ts';
@@ -21,6 +23,7 @@ export interface PostgresServices {
   readonly keys: SigningKeys;
   readonly transactionChanges: TransactionChanges;
   readonly notifications: Notifications;
+  readonly processes: ProcessRegistry;
 }
 
 /** A retired signing key verifies tokens for as long as the longest-lived token is valid: the sandbox's. */
@@ -30,7 +33,7 @@ const LOOK_UP_CONNECTIONS = 4;
 const DELIVERY_CONNECTIONS = 3;
 const LISTENING_CONNECTIONS = 1;
 
-export async function openPostgresServices({ options, onClose }: AppContext): Promise<PostgresServices> {
+export async function openPostgresServices({ options, metrics, onClose }: AppContext): Promise<PostgresServices> {
   const { settings, connection, environment } = options;
   const { log } = options.logging;
   const reservedConnections = LOOK_UP_CONNECTIONS + DELIVERY_CONNECTIONS + JOB_CONNECTIONS + LISTENING_CONNECTIONS;
@@ -66,5 +69,23 @@ export async function openPostgresServices({ options, onClose }: AppContext): Pr
     log,
   });
   onClose('notifications', () => notifications.close());
-  return { database, lookUpDatabase, deliveryDatabase, seal, clients, keys, transactionChanges, notifications };
+  const processes = await startProcessRegistry({
+    database: lookUpDatabase,
+    version: packageJson.version,
+    log,
+    metrics,
+    ...(options.wallClock === undefined ? {} : { wallClock: options.wallClock }),
+  });
+  onClose('process registry', () => processes.close());
+  return {
+    database,
+    lookUpDatabase,
+    deliveryDatabase,
+    seal,
+    clients,
+    keys,
+    transactionChanges,
+    notifications,
+    processes,
+  };
 }

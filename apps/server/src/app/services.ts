@@ -7,11 +7,13 @@ import { type Authentication, openAuthentication } from './authentication.ts';
 import { openCallbacks } from './callbacks.ts';
 import { type CheckStatusServices, openCheckStatus } from './check-status.ts';
 import { openPostgresServices, type PostgresServices } from './postgres.ts';
+import { openSharedLimits, type SharedLimits } from './shared-limits.ts';
 import { openTransactions, type TransactionServices } from './transactions.ts';
 
 /** Every part of the service below its two listeners. */
 export interface Services {
   readonly postgres: PostgresServices;
+  readonly sharedLimits: SharedLimits;
   readonly authentication: Authentication;
   readonly transactions: TransactionServices;
   readonly checkStatus: CheckStatusServices;
@@ -28,11 +30,12 @@ export interface Services {
 export async function openServices(context: AppContext, publicUrl: () => string): Promise<Services> {
   const { rails } = context.options;
   const postgres = await openPostgresServices(context);
-  const authentication = openAuthentication(context, postgres, publicUrl);
+  const sharedLimits = await openSharedLimits(context, postgres);
+  const authentication = openAuthentication(context, postgres, { sharedLimits, publicUrl });
   context.onClose('rails', () => Promise.all(rails.map((rail) => rail.close())));
   const transactions = openTransactions(context, postgres);
   const checkStatus = openCheckStatus(context, postgres, authentication, transactions);
-  const callbacks = openCallbacks(context, postgres);
+  const callbacks = openCallbacks(context, postgres, sharedLimits);
   const inquiries = await openAccountInquiries(context, postgres);
   const accountChecks = openAccountChecks(context, postgres, inquiries);
   const accountValidations = openAccountValidations(context, postgres, authentication, {
@@ -42,6 +45,7 @@ export async function openServices(context: AppContext, publicUrl: () => string)
   openBankAvailability(context, postgres, inquiries);
   return {
     postgres,
+    sharedLimits,
     authentication,
     transactions,
     checkStatus,

@@ -137,9 +137,11 @@ function failed(
   { throttle }: AuthenticatorState,
   { ip }: RequestAddress,
   { presented, clientId }: { readonly presented: boolean; readonly clientId: string | null },
-): Authentication {
+): Authentication | Promise<Authentication> {
+  const answer = (retryAfterMs: number): Authentication =>
+    retryAfterMs > 0 ? { outcome: 'throttled', retryAfterMs } : { outcome: 'unauthenticated', presented };
   const retryAfterMs = throttle.recordFailure(ip, clientId);
-  return retryAfterMs > 0 ? { outcome: 'throttled', retryAfterMs } : { outcome: 'unauthenticated', presented };
+  return retryAfterMs instanceof Promise ? retryAfterMs.then(answer) : answer(retryAfterMs);
 }
 
 function remember(verified: VerifiedTokens, header: string, token: AccessToken): VerifiedToken {

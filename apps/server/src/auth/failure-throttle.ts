@@ -1,5 +1,5 @@
 import type { Log } from '../observability/log.ts';
-import type { SlidingWindow } from '../rate-limit/sliding-window.ts';
+import type { Decision, Limiter } from '../rate-limit/limiter.ts';
 
 /**
  * Limits guesses of tokens and client secrets. Only failures are throttled: right credentials are accepted whatever
@@ -8,33 +8,44 @@ import type { SlidingWindow } from '../rate-limit/sliding-window.ts';
 export interface FailureThrottle {
   /**
    * Counts a failed authentication. `clientId` is the client that the request claims to be, null when it names none.
-   * Returns 0, or for how many milliseconds the failures of this client from this address are over the limit.
+   * Returns 0, or for how many milliseconds the failures of this client from this address are over the limit. A promise
+   * when several processes count together.
    */
-  recordFailure(address: string, clientId: string | null): number;
+  recordFailure(address: string, clientId: string | null): number | Promise<number>;
 }
 
 export interface FailureThrottleDependencies {
-  readonly window: SlidingWindow;
+  readonly limiter: Limiter;
+  /** Limits the warnings in the log. */
+  readonly warnings: Limiter;
   readonly failuresPerMinute: number;
   readonly clientExists: (clientId: string) => boolean;
   readonly log: Pick<Log, 'warn'>;
 }
 
 export function createFailureThrottle(dependencies: FailureThrottleDependencies): FailureThrottle {
-  const { window, failuresPerMinute, clientExists, log } = dependencies;
+  const { limiter, warnings, failuresPerMinute, clientExists, log } = dependencies;
+
   /** At most once a minute: when failures go on, one is under the limit now and then, and the next is over it. */
-  const shouldWarn = (address: string): boolean => window.take(`warned ${address}`, 1).admitted;
+  async function warn(address: string, clientId: string | null): Promise<void> {
+    if (!(await warnings.take(address, 1)).admitted) return;
+    // Any text can be claimed as a client ID, also a secret in the wrong field.
+    const client = clientId !== null && clientExists(clientId) ? { clientId } : {};
+    log.warn({ address, ...client, failuresPerMinute }, 'too many failed authentications; throttling further ones');
+  }
+
+  function waitOf({ admitted, remaining, resetMs }: Decision, address: string, clientId: string | null): number {
+    if (!admitted) return Math.max(resetMs, 1);
+    if (remaining === 0) void warn(address, clientId);
+    return 0;
+  }
 
   return {
     recordFailure(address, clientId) {
-      const { admitted, remaining, resetMs } = window.take(`${address} ${groupOf(clientId)}`, failuresPerMinute);
-      if (!admitted) return Math.max(resetMs, 1);
-      if (remaining === 0 && shouldWarn(address)) {
-        // Any text can be claimed as a client ID, also a secret in the wrong field.
-        const client = clientId !== null && clientExists(clientId) ? { clientId } : {};
-        log.warn({ address, ...client, failuresPerMinute }, 'too many failed authentications; throttling further ones');
-      }
-      return 0;
+      const decision = limiter.take(`${address} ${groupOf(clientId)}`, failuresPerMinute);
+      return decision instanceof Promise
+        ? decision.then((decided) => waitOf(decided, address, clientId))
+        : waitOf(decision, address, clientId);
     },
   };
 }

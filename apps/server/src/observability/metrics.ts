@@ -35,6 +35,12 @@ export interface Metrics {
   /** Requests of authenticated clients that a limit, a missing scope or an outage refused. */
   readonly requestsRefused: Counter<'client_id' | 'error_code'>;
   readonly gauges: Gauges;
+  /** Processes that share the database, this one included. */
+  readonly liveProcesses: Gauge;
+  readonly clockSkew: Gauge;
+  readonly valkeyUp: Gauge;
+  /** Decisions that this process made by itself because Valkey was away. */
+  readonly limitDecisionsAlone: Counter<'limiter'>;
   readonly ready: Gauge;
   readonly degraded: Gauge;
   /** All metrics in the Prometheus text format. */
@@ -56,6 +62,7 @@ export function createMetrics(droppedLogLines: () => number = () => 0): Metrics 
     ...createAccountCheckMetrics(registry),
     ...createRequestMetrics(registry),
     gauges: createGauges(registry),
+    ...createProcessMetrics(registry),
     render: async () =>
       (await registry.metrics()) +
       outcomes.requests.render() +
@@ -182,6 +189,30 @@ const createAccountCheckMetrics = (registry: Registry) => ({
     name: 'tiba_breaker_state',
     help: 'State of the circuit breaker for a bank on a rail: 0 closed, 1 half open, 2 open.',
     labelNames: ['rail', 'bank'],
+    registers: [registry],
+  }),
+});
+
+const createProcessMetrics = (registry: Registry) => ({
+  liveProcesses: new Gauge({
+    name: 'tiba_live_processes',
+    help: 'Processes that share the database, this one included, as of the last heartbeat.',
+    registers: [registry],
+  }),
+  clockSkew: new Gauge({
+    name: 'tiba_clock_skew_seconds',
+    help: "How far this process's clock is ahead of PostgreSQL's; negative: behind.",
+    registers: [registry],
+  }),
+  valkeyUp: new Gauge({
+    name: 'tiba_valkey_up',
+    help: '1 while Valkey decides on limits; 0 while it is away, and where no Valkey is configured.',
+    registers: [registry],
+  }),
+  limitDecisionsAlone: new Counter({
+    name: 'tiba_limit_decisions_alone_total',
+    help: 'Decisions on limits that this process made by itself because Valkey was away.',
+    labelNames: ['limiter'],
     registers: [registry],
   }),
 });

@@ -11,43 +11,68 @@ export type MonotonicClock = () => number;
 export interface SlidingWindow extends Limiter {
   take(key: string, limit: number, cost?: number): Decision;
   peek(key: string, limit: number): Decision;
+  /** Counts requests that were admitted elsewhere, whatever the limit. */
+  record(key: string, count: number): void;
+  /** What the windows hold: ages in whole milliseconds, rounded down, and how many requests are of that age. */
+  admissions(): Iterable<{ readonly key: string; readonly entries: readonly (readonly [number, number])[] }>;
+  clear(): void;
 }
 
-export function createSlidingWindow(clock: MonotonicClock): SlidingWindow {
+/** @param windowMs the length of the windows, for limits that are not per minute */
+export function createSlidingWindow(clock: MonotonicClock, windowMs = WINDOW_MS): SlidingWindow {
   const rings = new Map<string, Ring>();
-  let nextSweepMs = clock() + WINDOW_MS;
+  let nextSweepMs = clock() + windowMs;
 
   // A key without requests for a whole window has nothing to count: deleting it limits memory to the keys in use.
   function sweep(now: number): void {
-    nextSweepMs = now + WINDOW_MS;
+    nextSweepMs = now + windowMs;
     for (const [key, ring] of rings) {
-      dropExpired(ring, now);
+      dropExpired(ring, now, windowMs);
       if (ring.count === 0) rings.delete(key);
     }
+  }
+
+  function ringOf(key: string, now: number): Ring {
+    if (now >= nextSweepMs) sweep(now);
+    let ring = rings.get(key);
+    if (ring === undefined) rings.set(key, (ring = createRing()));
+    dropExpired(ring, now, windowMs);
+    return ring;
   }
 
   return {
     take(key, limit, cost = 1) {
       const now = clock();
-      if (now >= nextSweepMs) sweep(now);
-      let ring = rings.get(key);
-      if (ring === undefined) rings.set(key, (ring = createRing()));
-      dropExpired(ring, now);
+      const ring = ringOf(key, now);
       const admitted = ring.count + cost <= limit;
       if (admitted) for (let unit = 0; unit < cost; unit += 1) append(ring, now);
-      return decision(ring, limit, now, admitted, cost);
+      return decision(ring, limit, now, admitted, cost, windowMs);
     },
     peek(key, limit) {
       const now = clock();
       const ring = rings.get(key);
-      if (ring === undefined) return limit === 0 ? NONE_ADMITTED : { admitted: true, remaining: limit, resetMs: 0 };
-      dropExpired(ring, now);
-      return decision(ring, limit, now, ring.count < limit, 1);
+      if (ring === undefined)
+        return limit === 0 ? noneAdmitted(windowMs) : { admitted: true, remaining: limit, resetMs: 0 };
+      dropExpired(ring, now, windowMs);
+      return decision(ring, limit, now, ring.count < limit, 1, windowMs);
     },
+    record(key, count) {
+      const now = clock();
+      const ring = ringOf(key, now);
+      for (let unit = 0; unit < count; unit += 1) append(ring, now);
+    },
+    *admissions() {
+      const now = clock();
+      for (const [key, ring] of rings) {
+        dropExpired(ring, now, windowMs);
+        if (ring.count > 0) yield { key, entries: agesOf(ring, now) };
+      }
+    },
+    clear: () => rings.clear(),
   };
 }
 
-const NONE_ADMITTED: Decision = { admitted: false, remaining: 0, resetMs: WINDOW_MS };
+const noneAdmitted = (windowMs: number): Decision => ({ admitted: false, remaining: 0, resetMs: windowMs });
 
 /**
  * `count` times from `start` on, oldest first. It grows with use, so that a high limit costs nothing before it is used.
@@ -64,9 +89,9 @@ const RING_CAPACITY_MIN = 8;
 
 const createRing = (): Ring => ({ times: new Float64Array(RING_CAPACITY_MIN), start: 0, count: 0 });
 
-function dropExpired(ring: Ring, now: number): void {
+function dropExpired(ring: Ring, now: number, windowMs: number): void {
   const { times } = ring;
-  while (ring.count > 0 && now - (times[ring.start] as number) >= WINDOW_MS) {
+  while (ring.count > 0 && now - (times[ring.start] as number) >= windowMs) {
     ring.start = ring.start + 1 === times.length ? 0 : ring.start + 1;
     ring.count -= 1;
   }
@@ -87,9 +112,20 @@ function grow(ring: Ring): void {
   ring.start = 0;
 }
 
-function decision(ring: Ring, limit: number, now: number, admitted: boolean, cost: number): Decision {
-  if (limit === 0) return NONE_ADMITTED;
-  if (cost > limit) return { admitted, remaining: Math.max(limit - ring.count, 0), resetMs: WINDOW_MS };
+function agesOf({ times, start, count }: Ring, now: number): [ageMs: number, count: number][] {
+  const ages: [ageMs: number, count: number][] = [];
+  for (let index = start; index < start + count; index += 1) {
+    const ageMs = Math.floor(now - (times[index < times.length ? index : index - times.length] as number));
+    const last = ages.at(-1);
+    if (last?.[0] === ageMs) last[1] += 1;
+    else ages.push([ageMs, 1]);
+  }
+  return ages;
+}
+
+function decision(ring: Ring, limit: number, now: number, admitted: boolean, cost: number, windowMs: number): Decision {
+  if (limit === 0) return noneAdmitted(windowMs);
+  if (cost > limit) return { admitted, remaining: Math.max(limit - ring.count, 0), resetMs: windowMs };
   // More than the oldest must leave the window before a request that costs more than 1 is admitted, and before any is
   // admitted after the limit was lowered.
   const leaving = admitted ? 0 : ring.count + cost - limit - 1;
@@ -98,7 +134,7 @@ function decision(ring: Ring, limit: number, now: number, admitted: boolean, cos
   return {
     admitted,
     remaining: Math.max(limit - ring.count, 0),
-    // Computed in this order: (oldest + WINDOW_MS) - now rounds, and could be a little more than the whole window.
-    resetMs: ring.count === 0 ? 0 : WINDOW_MS - (now - oldest),
+    // Computed in this order: (oldest + windowMs) - now rounds, and could be a little more than the whole window.
+    resetMs: ring.count === 0 ? 0 : windowMs - (now - oldest),
   };
 }

@@ -81,7 +81,7 @@ function testMessage(endpointId: string): CallbackMessage {
 }
 
 async function limitTests(limiter: Limiter, clientId: string): Promise<void> {
-  const { admitted, resetMs } = await limiter.take(`callback-test ${clientId}`, TESTS_PER_MINUTE);
+  const { admitted, resetMs } = await limiter.take(clientId, TESTS_PER_MINUTE);
   if (admitted) return;
   throw tooManyRequests(resetMs, {
     en: `At most ${TESTS_PER_MINUTE} tests per minute can be sent: wait for the number of seconds in Retry-After`,

@@ -69,7 +69,7 @@ async function grantToken(
   dependencies: TokenEndpointDependencies,
 ): Promise<Record<string, string | number>> {
   const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams();
-  const client = authenticateClient(request, form, dependencies);
+  const client = await authenticateClient(request, form, dependencies);
   const grantType = form.get('grant_type');
   if (grantType === null) throw new OAuthError('invalid_request', 400, NO_GRANT_TYPE);
   if (grantType !== 'client_credentials') {

@@ -35,16 +35,16 @@ export interface ClientAuthenticationDependencies {
  * not count: an authenticated client guesses nothing.
  * @throws OAuthError
  */
-export function authenticateClient(
+export async function authenticateClient(
   request: FastifyRequest,
   form: URLSearchParams,
   { clients, throttle }: ClientAuthenticationDependencies,
-): Client {
+): Promise<Client> {
   try {
     rejectRepeatedParameters(form);
     return clientOf(request, form, clients);
   } catch (error) {
-    const throttledMs = throttle.recordFailure(request.ip, claimedClientId(request, form));
+    const throttledMs = await throttle.recordFailure(request.ip, claimedClientId(request, form));
     if (throttledMs === 0) throw error;
     throw new OAuthError('temporarily_unavailable', 429, TOO_MANY_FAILURES, retryAfterHeader(throttledMs));
   }

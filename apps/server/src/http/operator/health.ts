@@ -9,6 +9,8 @@ export interface ReadinessChecks {
   readonly required: Checks;
   /** Without these it answers a part of the requests: it is degraded. */
   readonly desired: Checks;
+  /** These tell the operator what to look at, and change no status. */
+  readonly informational: Checks;
 }
 
 interface Readiness {
@@ -25,11 +27,15 @@ export function healthEndpoints(
   readGauges: () => Promise<void>,
 ): void {
   async function readiness(): Promise<Readiness> {
-    const [required, desired] = await Promise.all([run(checks.required), run(checks.desired)]);
+    const [required, desired, informational] = await Promise.all([
+      run(checks.required),
+      run(checks.desired),
+      run(checks.informational),
+    ]);
     const status = !allOk(required) ? 'unavailable' : allOk(desired) ? 'ok' : 'degraded';
     metrics.ready.set(status === 'unavailable' ? 0 : 1);
     metrics.degraded.set(status === 'degraded' ? 1 : 0);
-    return { status, checks: { ...required, ...desired } };
+    return { status, checks: { ...required, ...desired, ...informational } };
   }
 
   app.get('/livez', async () => ({ status: 'ok' }));

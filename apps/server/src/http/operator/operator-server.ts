@@ -15,6 +15,7 @@ import { listCallbackEndpoints } from './callback-endpoints.ts';
 import { listRestrictedClients } from './enumeration.ts';
 import { receiveFeed } from './feed.ts';
 import { healthEndpoints, type ReadinessChecks } from './health.ts';
+import { listLiveProcesses } from './processes.ts';
 import { listRails } from './rails.ts';
 import { listTransactions } from './transactions.ts';
 
@@ -30,6 +31,7 @@ export interface OperatorServerDependencies {
   readonly readiness: ReadinessChecks;
   /** Brings the gauges of the metrics up to date. */
   readonly readGauges: () => Promise<void>;
+  readonly processId: string;
   /** Further routes of the operator listener. The sandbox adds its own; production passes none. */
   readonly operatorRoutes?: OperatorRoutes;
 }
@@ -52,6 +54,7 @@ export function createOperatorServer(dependencies: OperatorServerDependencies): 
   searchAccountChecks(app, dependencies);
   listRestrictedClients(app, authorize, dependencies.enumerationGuard);
   listRails(app, authorize, dependencies.inquiries);
+  listLiveProcesses(app, authorize, database, dependencies.processId);
   healthEndpoints(app, dependencies.readiness, listener.metrics, dependencies.readGauges);
   dependencies.operatorRoutes?.(app, authorize);
   answerOtherMethods();

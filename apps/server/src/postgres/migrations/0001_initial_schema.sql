@@ -11,6 +11,24 @@ create table tiba.installation (
   constraint installation_environment_known check (environment in ('sandbox', 'production'))
 );
 
+-- The processes that share this database. Each renews its row every two seconds; the others remove the rows of dead
+-- ones.
+create table tiba.processes (
+  -- Another one after each start.
+  process_id uuid not null,
+  host_name text not null,
+  pid integer not null,
+  version text not null,
+  started_at timestamptz not null default now(),
+  heartbeat_at timestamptz not null default now(),
+  -- From 0 to 1, since the heartbeat before.
+  event_loop_utilization real not null,
+  resident_bytes bigint not null,
+  -- How far the clock of the process is ahead of this database's.
+  clock_skew_ms integer,
+  constraint processes_pkey primary key (process_id)
+) with (fillfactor = 50);
+
 create table tiba.clients (
   client_id text collate "C" not null,
   name text not null,

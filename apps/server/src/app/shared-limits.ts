@@ -1,0 +1,77 @@
+import type { Limiter } from '../rate-limit/limiter.ts';
+import { createSlidingWindow } from '../rate-limit/sliding-window.ts';
+import { createSharedLimiter } from '../valkey/shared-limiter.ts';
+import { openSharedWindows, type SharedWindows } from '../valkey/shared-windows.ts';
+import type { AppContext } from './app-context.ts';
+import type { PostgresServices } from './postgres.ts';
+
+/** What is counted over all processes (docs/contract.md 8.3). */
+export interface SharedLimits {
+  /** Each name is a limiter of its own: the same name counts together in all processes. */
+  createLimiter(name: string, windowMs?: number): Limiter;
+  /** What is not exact now, for the operator; null when everything is. */
+  inexactness(): string | null;
+}
+
+const WITHOUT_VALKEY =
+  'several processes without TIBA_VALKEY_URL: each one grants the whole of every limit and quota by itself';
+const VALKEY_AWAY = 'Valkey is away: each process grants its share of every limit by itself';
+/** A process that starts waits this long for Valkey, so that its first requests are counted with those of others. */
+const START_WAIT_MS = 1_000;
+
+export async function openSharedLimits(
+  context: AppContext,
+  { processes }: Pick<PostgresServices, 'processes'>,
+): Promise<SharedLimits> {
+  const { options, metrics } = context;
+  const { settings, limitClock: clock = () => performance.now() } = options;
+  const { log } = options.logging;
+  const { liveProcesses } = processes;
+  if (settings.valkeyUrl === null) {
+    if (liveProcesses() > 1) log.warn({ processes: liveProcesses() }, 'limits are not exact: set TIBA_VALKEY_URL');
+    return {
+      createLimiter: (_name, windowMs) => createSlidingWindow(clock, windowMs),
+      inexactness: () => (liveProcesses() > 1 ? WITHOUT_VALKEY : null),
+    };
+  }
+  const windows = await connect(context, settings.valkeyUrl);
+  return {
+    createLimiter(name, windowMs) {
+      const alone = metrics.limitDecisionsAlone;
+      return createSharedLimiter({
+        windows,
+        name,
+        liveProcesses,
+        onDecidedAlone: () => alone.inc({ limiter: name }),
+        ...(windowMs === undefined ? {} : { windowMs }),
+        clock,
+      });
+    },
+    inexactness: () => (windows.isPresent() ? null : VALKEY_AWAY),
+  };
+}
+
+async function connect({ options, metrics, onClose }: AppContext, url: string): Promise<SharedWindows> {
+  const { log } = options.logging;
+  const present = Promise.withResolvers<void>();
+  const windows = openSharedWindows({
+    url,
+    cluster: options.settings.valkeyCluster,
+    ...(options.valkeyTimeoutMs === undefined ? {} : { timeoutMs: options.valkeyTimeoutMs }),
+    onChange(away) {
+      metrics.valkeyUp.set(away === null ? 1 : 0);
+      if (away === null) {
+        present.resolve();
+        log.info('valkey decides on limits');
+      } else log.warn({ reason: away }, "valkey is away: deciding with this process's share of each limit; will retry");
+    },
+  });
+  onClose('valkey', async () => windows.close());
+  metrics.valkeyUp.set(0);
+  const timeout = setTimeout(present.resolve, START_WAIT_MS);
+  await present.promise;
+  clearTimeout(timeout);
+  if (!windows.isPresent())
+    log.warn("valkey does not answer: deciding with this process's share of each limit; will retry");
+  return windows;
+}

@@ -1,0 +1,93 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { repeat } from '../lib/repeat.ts';
+import type { Log } from '../observability/log.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import type { Database } from './database.ts';
+import { type Heartbeat, type ProcessReport, recordHeartbeat, removeProcess } from './processes.ts';
+
+/** The processes that share this database, by their heartbeats on PostgreSQL's clock. */
+export interface ProcessRegistry {
+  readonly processId: string;
+  /** This process included. While PostgreSQL is unavailable, the number that was found last. */
+  liveProcesses(): number;
+  /** How far this process's clock is at least ahead of PostgreSQL's, in ms; negative: behind. 0: not noticeably. */
+  clockSkewMs(): number;
+  /** Removes this process. */
+  close(): Promise<void>;
+}
+
+export interface ProcessRegistryDependencies {
+  readonly database: Database;
+  readonly version: string;
+  readonly log: Log;
+  readonly metrics: Pick<Metrics, 'liveProcesses' | 'clockSkew'>;
+  /** Milliseconds since 1970. */
+  readonly wallClock?: () => number;
+}
+
+const INTERVAL_MS = 2_000;
+/** A clock that is off by more is reported. */
+export const CLOCK_SKEW_WARNING_MS = 2_000;
+/** A clock that is off by more makes the process not ready: its tokens and signatures would be refused. */
+export const CLOCK_SKEW_MAX_MS = 10_000;
+
+/** Resolves after the first heartbeat. */
+export async function startProcessRegistry(dependencies: ProcessRegistryDependencies): Promise<ProcessRegistry> {
+  const { database, version, log, metrics, wallClock = Date.now } = dependencies;
+  const processId = randomUUID();
+  let liveProcesses = 1;
+  let skewMs: number | null = null;
+  let isOff = false;
+  let utilization = performance.eventLoopUtilization();
+
+  function report(): ProcessReport {
+    const now = performance.eventLoopUtilization();
+    const { utilization: eventLoopUtilization } = performance.eventLoopUtilization(now, utilization);
+    utilization = now;
+    return {
+      processId,
+      hostName: hostname(),
+      pid: process.pid,
+      version,
+      eventLoopUtilization,
+      residentBytes: process.memoryUsage.rss(),
+      clockSkewMs: skewMs,
+    };
+  }
+
+  async function beat(): Promise<void> {
+    const sentMs = wallClock();
+    const heartbeat = await recordHeartbeat(database, report());
+    skewMs = skewOf(heartbeat, sentMs, wallClock());
+    liveProcesses = heartbeat.liveProcesses;
+    metrics.liveProcesses.set(liveProcesses);
+    metrics.clockSkew.set(skewMs / 1000);
+    const wasOff = isOff;
+    isOff = Math.abs(skewMs) > CLOCK_SKEW_WARNING_MS;
+    if (isOff && !wasOff) {
+      log.warn({ clockSkewMs: skewMs }, "clock differs from postgresql's; not ready beyond 10 s: synchronize it (NTP)");
+    } else if (wasOff && !isOff) log.info({ clockSkewMs: skewMs }, "clock agrees with postgresql's again");
+  }
+
+  await beat();
+  const repetition = repeat(INTERVAL_MS, beat, (error) =>
+    log.warn({ err: error }, 'recording the heartbeat of this process failed; will retry'),
+  );
+  return {
+    processId,
+    liveProcesses: () => liveProcesses,
+    clockSkewMs: () => skewMs ?? 0,
+    async close() {
+      await repetition.stop();
+      // Otherwise the others would count this process for some seconds more.
+      await removeProcess(database, processId).catch(() => {});
+    },
+  };
+}
+
+/** PostgreSQL read its clock at some moment between the two: what it may explain is no skew. */
+function skewOf({ databaseMs }: Heartbeat, sentMs: number, receivedMs: number): number {
+  if (databaseMs < sentMs) return Math.round(sentMs - databaseMs);
+  return databaseMs > receivedMs ? Math.round(receivedMs - databaseMs) : 0;
+}

@@ -1,0 +1,128 @@
+/**
+ * The scripts that Valkey runs. Each one is atomic. The line `#!lua` makes Valkey refuse the whole script before it
+ * starts when it is out of memory, instead of in the middle.
+ *
+ * A window is a list. Each entry stands for requests that were admitted at the same moment: the time in milliseconds,
+ * multiplied by 1,024, plus their number (1 to 1,023). The last element is the sum of these numbers. An entry takes
+ * about ten bytes, and a window that is not used for its own length expires.
+ */
+const ENTRIES = `
+local UNITS = 1024
+local function text(number) return string.format('%.0f', number) end
+
+-- The present, in milliseconds, and the time under which an admission is stored: rounded up, so that no window is a
+-- fraction of a millisecond too short. A test may give the time.
+local function clock(given)
+  if given ~= '' then return tonumber(given), tonumber(given) end
+  local time = redis.call('TIME')
+  local now = time[1] * 1000 + math.floor(time[2] / 1000)
+  return now, time[2] % 1000 == 0 and now or now + 1
+end
+
+local function append(list, at, count)
+  while count > 0 do
+    local part = math.min(count, UNITS - 1)
+    list[#list + 1] = text(at * UNITS + part)
+    count = count - part
+  end
+end
+`;
+
+/**
+ * Decides on requests of several windows. KEYS: the generation, then the windows. ARGV: the generation that the caller
+ * knows, the time or '', then for each window: its length in milliseconds, the limit, how much each request costs, and
+ * how many there are (0 to look only).
+ *
+ * Returns the generation that it found instead if it is another one: then nothing was decided, because Valkey has lost
+ * its data. Otherwise four numbers for each window: how many requests were admitted (the first ones), the sum in the
+ * window, the time until the oldest leaves the window, and the time until a refused request would be admitted.
+ */
+export const DECIDE = `#!lua
+${ENTRIES}
+local generation = redis.call('GET', KEYS[1])
+if generation ~= ARGV[1] then return generation or '' end
+local now, stamp = clock(ARGV[2])
+
+local function waitFor(key, leaving, window)
+  local units, at = 0, now
+  for _, entry in ipairs(redis.call('LRANGE', key, 0, math.min(leaving, 1000) - 1)) do
+    units = units + entry % UNITS
+    at = math.floor(entry / UNITS)
+    if units >= leaving then break end
+  end
+  return math.min(at + window - now, window)
+end
+
+local replies = {}
+for i = 2, #KEYS do
+  local key, first = KEYS[i], 3 + (i - 2) * 4
+  local window, limit = tonumber(ARGV[first]), tonumber(ARGV[first + 1])
+  local cost, times = tonumber(ARGV[first + 2]), tonumber(ARGV[first + 3])
+  local before = tonumber(redis.call('LINDEX', key, -1) or 0)
+  local total = before
+  local oldest
+  while total > 0 do
+    local entry = redis.call('LINDEX', key, 0)
+    oldest = math.floor(entry / UNITS)
+    if now - oldest < window then break end
+    redis.call('LPOP', key)
+    total = total - entry % UNITS
+  end
+  local admitted = math.max(math.min(times, math.floor((limit - total) / cost)), 0)
+  if admitted > 0 then
+    if total == 0 then oldest = stamp end
+    if before > 0 then redis.call('RPOP', key) end
+    local entries = {}
+    append(entries, stamp, admitted * cost)
+    total = total + admitted * cost
+    entries[#entries + 1] = text(total)
+    redis.call('RPUSH', key, unpack(entries))
+    redis.call('PEXPIRE', key, window + 1000)
+  elseif total == 0 then
+    if before > 0 then redis.call('DEL', key) end
+  elseif total < before then
+    redis.call('LSET', key, -1, text(total))
+  end
+  local reset = total == 0 and 0 or math.min(oldest + window - now, window)
+  local refusedReset = reset
+  local leaving = total + cost - limit
+  if leaving > 0 and cost <= limit and total > 0 then refusedReset = waitFor(key, leaving, window) end
+  local at = #replies
+  replies[at + 1], replies[at + 2], replies[at + 3], replies[at + 4] = admitted, total, reset, refusedReset
+end
+return replies
+`;
+
+/**
+ * Reads the generation, and sets it if there is none: Valkey is new, or has lost its data. KEYS: the generation,
+ * and one to write, which shows that Valkey can. ARGV: a new generation.
+ */
+export const FIND_GENERATION = `#!lua
+redis.call('SET', KEYS[1], ARGV[1], 'NX')
+redis.call('SET', KEYS[2], '1', 'PX', 1000)
+return redis.call('GET', KEYS[1])
+`;
+
+/**
+ * Adds requests that a process has admitted by itself. KEYS: the windows. ARGV: the time or '', then for each window
+ * its length in milliseconds and its requests, as `age:count` separated by spaces (the age in milliseconds).
+ */
+export const RESTORE = `#!lua
+${ENTRIES}
+local now = clock(ARGV[1])
+for i = 1, #KEYS do
+  local key, window = KEYS[i], tonumber(ARGV[i * 2])
+  local entries = redis.call('LRANGE', key, 0, -2)
+  for age, count in string.gmatch(ARGV[i * 2 + 1], '(%d+):(%d+)') do
+    append(entries, now - tonumber(age), tonumber(count))
+  end
+  table.sort(entries, function(one, other) return tonumber(one) < tonumber(other) end)
+  local total = 0
+  for _, entry in ipairs(entries) do total = total + entry % UNITS end
+  redis.call('DEL', key)
+  for at = 1, #entries, 1000 do redis.call('RPUSH', key, unpack(entries, at, math.min(at + 999, #entries))) end
+  redis.call('RPUSH', key, text(total))
+  redis.call('PEXPIRE', key, window + 1000)
+end
+return #KEYS
+`;

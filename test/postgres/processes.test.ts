@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createTestDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
+import { type Answer, send, startTestService, type TestService } from '../support/service.ts';
+
+interface ListedProcess {
+  readonly process_id: string;
+  readonly is_this_one: boolean;
+  readonly version: string;
+  readonly pid: number;
+  readonly resident_bytes: number;
+  readonly clock_skew_ms: number | null;
+}
+
+test('processes on one database know of each other, and say what is not exact without Valkey', async (t) => {
+  const database = await createTestDatabase();
+  const first = await startTestService({ database });
+  const second = await startTestService({ database });
+  t.after(async () => {
+    await first.close();
+    await second.close();
+    await database.drop();
+  });
+  assert.ok(
+    second.logged.some(({ msg }) => msg === 'limits are not exact: set TIBA_VALKEY_URL'),
+    'the second process says at start that limits are not exact',
+  );
+  await eventually('the first process knows of the second', async () =>
+    (await readiness(first)).text.includes('several'),
+  );
+  const { status, text } = await readiness(first);
+  assert.equal(status, 200);
+  assert.match(text, /"shared_limits":"several processes without TIBA_VALKEY_URL/);
+
+  const { token } = await first.addClient('operator', ['operator:read']);
+  const list = async (): Promise<ListedProcess[]> => {
+    const headers = { authorization: `Bearer ${token}` };
+    const { json } = await send(`${first.operatorUrl}/operator/v1/processes`, { headers });
+    return json.data?.['processes'] as ListedProcess[];
+  };
+  const processes = await list();
+  assert.deepEqual(
+    processes.map((each) => [each.is_this_one, each.pid, each.version]),
+    [
+      [true, process.pid, '0.1.0'],
+      [false, process.pid, '0.1.0'],
+    ],
+  );
+  assert.ok(processes.every((each) => each.resident_bytes > 1_000_000));
+
+  await second.close();
+  assert.equal((await list()).length, 1, 'a process that was stopped is gone at once');
+  await eventually('the first process is alone', async () =>
+    (await readiness(first)).text.includes('"shared_limits":"ok"'),
+  );
+
+  await first.app.database.query(
+    `insert into tiba.processes (process_id, host_name, pid, version, heartbeat_at, event_loop_utilization, resident_bytes)
+     values (gen_random_uuid(), 'killed', 1, '0.1.0', now() - interval '20 seconds', 0, 0)`,
+  );
+  assert.equal((await list()).length, 1, 'a process without heartbeats is not listed');
+  await eventually('the row of the dead process is removed', async () => {
+    const rows = await first.app.database.query("select pid from tiba.processes where host_name = 'killed'");
+    return rows.length === 0;
+  });
+});
+
+test("a process whose clock differs from PostgreSQL's says so, and is not ready beyond 10 s", async (t) => {
+  let aheadMs = 5_000;
+  const service = await startTestService({ rails: [], wallClock: () => Date.now() + aheadMs });
+  t.after(() => service.close());
+  const { status, text } = await readiness(service);
+  assert.equal(status, 200);
+  assert.match(text, /"clock_skew":"the clock is [45]\.\d s ahead of PostgreSQL's: synchronize it \(NTP\)"/);
+  const { text: metrics } = await send(`${service.operatorUrl}/metrics`, {});
+  assert.match(metrics, /tiba_clock_skew_seconds [45]/);
+  const warned = (): number => service.logged.filter(({ msg }) => String(msg).startsWith('clock differs')).length;
+  assert.equal(warned(), 1);
+
+  aheadMs = -12_000;
+  await eventually('the process is not ready', async () => (await readiness(service)).status === 503);
+  assert.match((await readiness(service)).text, /"clock":"the clock is 1[12]\.\d s behind/);
+  assert.equal(warned(), 1, 'the warning is not repeated');
+
+  aheadMs = 0;
+  await eventually('the process is ready', async () => (await readiness(service)).status === 200);
+  assert.match((await readiness(service)).text, /"clock_skew":"ok"/);
+});
+
+const readiness = ({ operatorUrl }: TestService): Promise<Answer> => send(`${operatorUrl}/readyz`, {});

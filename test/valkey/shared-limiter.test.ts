@@ -1,0 +1,211 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { after, describe, test } from 'node:test';
+import { type Decision, type Limiter, WINDOW_MS } from '../../apps/server/src/rate-limit/limiter.ts';
+import { createSharedLimiter } from '../../apps/server/src/valkey/shared-limiter.ts';
+import { openSharedWindows, type SharedWindows } from '../../apps/server/src/valkey/shared-windows.ts';
+import { limiterConformance } from '../rate-limit/limiter-conformance.ts';
+import { eventually } from '../support/eventually.ts';
+import { timeLimitMs } from '../support/suite-environment.ts';
+import { startTestValkey, type TestValkey, VALKEY_MISSING } from '../support/valkey.ts';
+
+/** A machine that is busy with tests stops every process now and then. Tests of the 50 ms have their own. */
+const TIMEOUT_MS = timeLimitMs(1_000);
+
+if (VALKEY_MISSING === false) await conformance();
+
+async function conformance(): Promise<void> {
+  const valkey = await startTestValkey();
+  let nowMs = 1_800_000_000_000;
+  const windows = openSharedWindows({
+    url: valkey.url,
+    cluster: false,
+    clock: () => nowMs,
+    timeoutMs: TIMEOUT_MS,
+    onChange: () => {},
+  });
+  await eventually('valkey is present', windows.isPresent);
+  after(async () => {
+    windows.close();
+    await valkey.stop();
+  });
+  let limiters = 0;
+  limiterConformance(
+    'of several processes',
+    () => ({
+      limiter: createSharedLimiter({
+        windows,
+        name: `limiter ${(limiters += 1)}`,
+        liveProcesses: () => 1,
+        onDecidedAlone: () => assert.fail('valkey was away'),
+        clock: () => nowMs,
+      }),
+      advance: (ms) => {
+        nowMs += ms;
+      },
+    }),
+    { runs: 3 },
+  );
+}
+
+describe('limiters of several processes', { skip: VALKEY_MISSING }, () => {
+  for (const cluster of [false, true]) {
+    test(`admit the limit together, ${cluster ? 'in a cluster' : 'on one server'}`, async (t) => {
+      const valkey = await startTestValkey(cluster ? CLUSTER_OPTIONS : []);
+      t.after(valkey.stop);
+      if (cluster) await joinAllSlots(valkey);
+      const processes = await openProcesses(t, valkey, 4, cluster);
+      const keys = Array.from({ length: 40 }, (_each, index) => `key ${index}`);
+      for (const key of keys) {
+        const decisions = await Promise.all(
+          Array.from({ length: 100 }, async (_each, index) => processes[index % 4]?.limiter.take(key, 30)),
+        );
+        assert.equal(admitted(decisions), 30);
+      }
+      assert.deepEqual(
+        processes.map(({ decidedAlone }) => decidedAlone()),
+        [0, 0, 0, 0],
+      );
+    });
+  }
+
+  test('decide by themselves with their share while Valkey is killed, and tell it when it is back, empty', async (t) => {
+    const valkey = await startTestValkey();
+    t.after(valkey.stop);
+    const processes = await openProcesses(t, valkey, 2, false);
+    const [one, two] = processes as [TestProcess, TestProcess];
+    // All over one process, so that the other one has its whole share left.
+    assert.equal(admitted(await takeAll(one, 200)), 120);
+    await valkey.kill();
+    await eventually('both notice', () => processes.every(({ windows }) => !windows.isPresent()));
+    assert.equal(admitted(await takeAll(one, 200)), 0);
+    assert.equal(admitted(await takeAll(two, 200)), 60);
+    await valkey.restart();
+    await eventually('both are back', () => processes.every(({ windows }) => windows.isPresent()));
+    assert.equal(admitted([...(await takeAll(one, 200)), ...(await takeAll(two, 200))]), 0);
+    const decision = await one.limiter.peek('client', 1_000);
+    assert.equal(decision.remaining, 1_000 - 180, 'Valkey knows of all that was admitted, once');
+  });
+
+  test('count once what they admitted while Valkey was frozen', async (t) => {
+    const valkey = await startTestValkey();
+    t.after(() => {
+      valkey.thaw();
+      return valkey.stop();
+    });
+    const processes = await openProcesses(t, valkey, 2, false, 50);
+    const [one, two] = processes as [TestProcess, TestProcess];
+    assert.equal(admitted(await takeAll(one, 10)), 10);
+    valkey.freeze();
+    const startedMs = performance.now();
+    // Sent, and executed when Valkey goes on.
+    assert.equal(admitted(await takeAll(two, 5)), 5);
+    assert.ok(performance.now() - startedMs < 500, 'decided soon');
+    assert.equal(admitted(await takeAll(two, 100)), 55, 'the rest of its share, never sent');
+    valkey.thaw();
+    await eventually('both are back', () => processes.every(({ windows }) => windows.isPresent()));
+    assert.equal((await one.limiter.peek('client', 120)).remaining, 50, '10, 5 and 55 are counted once');
+  });
+
+  test('notice at once that Valkey has lost its data', async (t) => {
+    const valkey = await startTestValkey();
+    t.after(valkey.stop);
+    const processes = await openProcesses(t, valkey, 4, false);
+    const before = await Promise.all(processes.map((each) => takeAll(each, 200)));
+    assert.equal(admitted(before.flat()), 120);
+    await valkey.command('FLUSHALL');
+    const meanwhile = await Promise.all(processes.map((each) => takeAll(each, 200)));
+    assert.ok(admitted(meanwhile.flat()) <= 4 * 30, 'at most one share per process');
+    await eventually('all notice', () => processes.every(({ windows }) => !windows.isPresent()));
+    await eventually('all are back', () => processes.every(({ windows }) => windows.isPresent()));
+    const later = await Promise.all(processes.map((each) => takeAll(each, 200)));
+    assert.equal(admitted(later.flat()), 0);
+  });
+
+  test('decide by themselves while Valkey has no memory left', async (t) => {
+    const valkey = await startTestValkey();
+    t.after(valkey.stop);
+    const [only] = (await openProcesses(t, valkey, 1, false)) as [TestProcess];
+    await valkey.command('CONFIG', 'SET', 'maxmemory', '1');
+    assert.equal(admitted(await takeAll(only, 200)), 120);
+    assert.equal(only.windows.isPresent(), false);
+    await valkey.command('CONFIG', 'SET', 'maxmemory', '0');
+    await eventually('it is back', only.windows.isPresent);
+    assert.equal(admitted(await takeAll(only, 10)), 0);
+  });
+
+  test('need no more rights than docs/operating.md names', async (t) => {
+    const valkey = await startTestValkey();
+    t.after(valkey.stop);
+    const page = await readFile(new URL('../../docs/operating.md', import.meta.url), 'utf8');
+    const [, rights = ''] = /needs\s+`(\+@connection[^`]*)`\s+on the keys `tiba:\*`/.exec(page) ?? [];
+    await valkey.command('ACL', 'SETUSER', 'tiba', 'on', '>p@ss', '~tiba:*', ...rights.split(/\s+/));
+    await valkey.command('ACL', 'SETUSER', 'default', 'off');
+    const url = valkey.url.replace('//', '//tiba:p%40ss@');
+    const [only] = (await openProcesses(t, { ...valkey, url }, 1, false)) as [TestProcess];
+    assert.equal(admitted(await takeAll(only, 200)), 120);
+    assert.equal(only.decidedAlone(), 0);
+  });
+
+  test('leave nothing behind in Valkey', async (t) => {
+    const valkey = await startTestValkey();
+    t.after(valkey.stop);
+    const [only] = (await openProcesses(t, valkey, 1, false)) as [TestProcess];
+    await takeAll(only, 1_000);
+    const key = 'tiba:{limits:0}:test client';
+    const expiresMs = Number(await valkey.command('PTTL', key));
+    assert.ok(expiresMs > WINDOW_MS - 5_000 && expiresMs <= WINDOW_MS + 1_000, `expires after ${expiresMs} ms`);
+    assert.ok(Number(await valkey.command('MEMORY', 'USAGE', key)) < 3_000, 'a window takes little memory');
+  });
+});
+
+interface TestProcess {
+  readonly limiter: Limiter;
+  readonly windows: SharedWindows;
+  readonly decidedAlone: () => number;
+}
+
+interface Cleanup {
+  after(action: () => unknown): void;
+}
+
+const CLUSTER_OPTIONS = ['--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1'];
+
+/** What several processes of the service have, each with a connection of its own. */
+async function openProcesses(
+  t: Cleanup,
+  valkey: TestValkey,
+  count: number,
+  cluster: boolean,
+  timeoutMs = TIMEOUT_MS,
+): Promise<TestProcess[]> {
+  const processes = Array.from({ length: count }, (): TestProcess => {
+    let alone = 0;
+    const windows = openSharedWindows({ url: valkey.url, cluster, timeoutMs, onChange: () => {} });
+    t.after(windows.close);
+    const limiter = createSharedLimiter({
+      windows,
+      name: 'test',
+      liveProcesses: () => count,
+      onDecidedAlone: () => void (alone += 1),
+      clock: () => performance.now(),
+    });
+    return { limiter, windows, decidedAlone: () => alone };
+  });
+  await eventually('valkey is present', () => processes.every(({ windows }) => windows.isPresent()));
+  return processes;
+}
+
+/** At the same time, against a limit of 120. */
+const takeAll = ({ limiter }: TestProcess, count: number): Promise<Decision[]> =>
+  Promise.all(Array.from({ length: count }, async () => limiter.take('client', 120)));
+
+const admitted = (decisions: readonly (Decision | undefined)[]): number =>
+  decisions.filter((each) => each?.admitted === true).length;
+
+async function joinAllSlots(valkey: TestValkey): Promise<void> {
+  await valkey.command('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
+  await eventually('the cluster is up', async () =>
+    String(await valkey.command('CLUSTER', 'INFO')).includes('cluster_state:ok'),
+  );
+}
