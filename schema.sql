@@ -289,7 +289,9 @@ create table tiba.transactions (
   constraint transactions_reference_id_key UNIQUE (reference_id, client_id)
 );
 
-CREATE INDEX account_checks_account ON tiba.account_checks USING btree (account_hash, checked_at);
+CREATE INDEX account_checks_account ON tiba.account_checks USING btree (account_hash, client_id, checked_at, check_id);
+
+CREATE INDEX account_checks_request_id ON tiba.account_checks USING hash (request_id);
 
 CREATE INDEX account_validation_rows_in_flight ON tiba.account_validation_rows USING btree (claimed_at) WHERE (state = 'in_flight'::text);
 
@@ -315,9 +317,17 @@ CREATE INDEX status_inquiries_next_at ON tiba.status_inquiries USING btree (rail
 
 CREATE INDEX status_inquiries_review_since ON tiba.status_inquiries USING btree (review_since) WHERE (review_since IS NOT NULL);
 
+CREATE INDEX transactions_account_number ON tiba.transactions USING btree (client_id, account_number, created_at, transaction_id);
+
+CREATE INDEX transactions_created_at ON tiba.transactions USING btree (client_id, status, created_at, transaction_id);
+
 CREATE INDEX transactions_expected_by ON tiba.transactions USING btree (expected_by) WHERE ((status = 'PROCESS'::text) AND (overdue_since IS NULL));
 
+CREATE INDEX transactions_overdue ON tiba.transactions USING btree (client_id, created_at, transaction_id) WHERE ((status = 'PROCESS'::text) AND (overdue_since IS NOT NULL));
+
 CREATE INDEX transactions_overdue_since ON tiba.transactions USING btree (overdue_since) WHERE ((status = 'PROCESS'::text) AND (overdue_since IS NOT NULL));
+
+CREATE INDEX transactions_processed_at ON tiba.transactions USING btree (client_id, processed_at, transaction_id) WHERE (processed_at IS NOT NULL);
 
 CREATE OR REPLACE FUNCTION tiba.notify_change()
  RETURNS trigger

@@ -8,5 +8,7 @@ export const LIMITS: ClientLimits = {
   callbacks: 1,
   banks: 1,
   'account-validations': 1,
+  transactions: 1,
+  'account-checks': 1,
   'accounts-per-day': 1,
 };

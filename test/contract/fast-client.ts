@@ -23,7 +23,8 @@ export function createFastClient(url: string, connections = 32): FastClient {
       const response = await pool.request({ path: target, method, headers, body });
       const text = await response.body.text();
       const pairs = Object.entries(response.headers).map(([name, value]): [string, string] => [name, String(value)]);
-      const json = text.startsWith('{') ? JSON.parse(text) : {};
+      const isJson = String(response.headers['content-type']).startsWith('application/json');
+      const json = isJson && text !== '' ? JSON.parse(text) : {};
       return { status: response.statusCode, headers: new Headers(pairs), text, json };
     },
     close: () => pool.close(),

@@ -96,7 +96,13 @@ export interface TestServiceOptions
 }
 
 /** The scopes of a client that uses the whole public API. */
-export const CLIENT_SCOPES = ['status:read', 'account:check', 'events:read', 'callbacks:manage'] as const;
+export const CLIENT_SCOPES = [
+  'status:read',
+  'transactions:read',
+  'account:check',
+  'events:read',
+  'callbacks:manage',
+] as const;
 
 const PLENTY = { 'check-status': 1_000_000, 'check-account': 1_000_000 };
 
@@ -157,6 +163,8 @@ const appOptions = (
       TIBA_CALLBACKS_PER_MINUTE: '1000000',
       TIBA_BANKS_PER_MINUTE: '1000000',
       TIBA_ACCOUNT_VALIDATIONS_PER_MINUTE: '1000000',
+      TIBA_TRANSACTIONS_PER_MINUTE: '1000000',
+      TIBA_ACCOUNT_CHECKS_PER_MINUTE: '1000000',
       // A machine that is busy with tests delays every event loop.
       TIBA_EVENT_LOOP_DELAY_MS: '0',
     }),

@@ -157,6 +157,18 @@ export const SETTINGS = {
     'Limit of requests about account validations per client in any 60 seconds. ' +
       "The speed at which the accounts are checked depends on the banks' quotas instead.",
   ),
+  transactionsPerMinute: withDefault(
+    'TIBA_TRANSACTIONS_PER_MINUTE',
+    '120',
+    REQUESTS_PER_MINUTE,
+    'Limit of requests for lists of transactions per client in any 60 seconds. An export counts as one.',
+  ),
+  accountChecksPerMinute: withDefault(
+    'TIBA_ACCOUNT_CHECKS_PER_MINUTE',
+    '120',
+    REQUESTS_PER_MINUTE,
+    "Limit of requests for lists of a client's own account checks per client in any 60 seconds.",
+  ),
   overdueAfter: withDefault(
     'TIBA_OVERDUE_MINUTES',
     '30',

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { SETTINGS } from '../config.ts';
+import { createCursors } from '../http/cursors.ts';
 import { listenAt } from '../http/listen.ts';
 import { createLoadMonitor } from '../http/load-monitor.ts';
 import type { Checks, ReadinessChecks } from '../http/operator/health.ts';
@@ -75,7 +76,7 @@ export async function openListeners(context: AppContext, services: Services): Pr
 type SharedListenerOptions = Omit<ListenerOptions, 'name'>;
 
 function buildPublicServer(
-  { options: { banks, limitClock = () => performance.now() } }: AppContext,
+  { options: { banks, settings, limitClock = () => performance.now() } }: AppContext,
   services: Services,
   listener: SharedListenerOptions,
 ): Promise<FastifyInstance> {
@@ -91,6 +92,9 @@ function buildPublicServer(
     processingTimes: checkStatus.processingTimes,
     validations: services.accountValidations.operations,
     accountChecks: services.accountChecks.accountChecks,
+    hashAccount: services.accountChecks.hashAccount,
+    cursors: createCursors(settings.secretKey),
+    reauthorize: authentication.reauthorizeFor('transactions:read'),
     issuer: authentication.issuer,
     limitClock,
   });

@@ -54,6 +54,8 @@ export async function openPostgresServices({ options, metrics, onClose }: AppCon
     callbacks: settings.callbacksPerMinute,
     banks: settings.banksPerMinute,
     'account-validations': settings.accountValidationsPerMinute,
+    transactions: settings.transactionsPerMinute,
+    'account-checks': settings.accountChecksPerMinute,
     'accounts-per-day': settings.accountsPerDay,
   });
   const seal = createSeal(settings.secretKey);

@@ -1,6 +1,7 @@
 /** OAuth scopes: the operations that a token permits (docs/contract.md 5.2). */
 export const SCOPES = [
   'status:read',
+  'transactions:read',
   'account:check',
   'events:read',
   'callbacks:manage',

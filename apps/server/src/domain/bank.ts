@@ -69,8 +69,11 @@ export function createBankDirectory(entries: readonly BankEntry[]): BankDirector
   };
 }
 
-/** A shared clearing code means the conventional bank, so it does not find a sharia unit. */
-function codesOf(bank: Bank): readonly string[] {
+/**
+ * The codes that mean this bank, in capitals. A shared clearing code means the conventional bank, so it does not find a
+ * sharia unit.
+ */
+export function codesOf(bank: Bank): readonly string[] {
   const clearingCodes = bank.unit === 'sharia_unit' ? [] : [bank.clearingCode];
   const names = bank.shortNames.flatMap((shortName) => [shortName, `BANK ${shortName}`]);
   return [...clearingCodes, bank.bic, ...names];

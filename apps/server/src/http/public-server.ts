@@ -5,6 +5,7 @@ import type { BankDirectory } from '../domain/bank.ts';
 import type { Database } from '../postgres/database.ts';
 import type { AccountInquiries } from '../rails/account-inquiries.ts';
 import { createSlidingWindow, type MonotonicClock } from '../rate-limit/sliding-window.ts';
+import { type ListAccountChecksDependencies, listAccountChecksOperation } from './account-checks/list.ts';
 import { accountValidationOperations } from './account-validations/account-validations.ts';
 import type { AccountValidationDependencies } from './account-validations/operation.ts';
 import type { Authorize } from './authorize.ts';
@@ -23,6 +24,7 @@ import {
 import { describeApi, publishApi } from './openapi.ts';
 import { readJsonBodies } from './request-body.ts';
 import { createServer, type ListenerOptions } from './server.ts';
+import { type ListTransactionsDependencies, listTransactionsOperation } from './transactions/list.ts';
 
 export interface PublicServerDependencies {
   readonly listener: Omit<ListenerOptions, 'name'>;
@@ -35,6 +37,10 @@ export interface PublicServerDependencies {
   readonly processingTimes: BankDependencies['processingTimes'];
   readonly validations: Omit<AccountValidationDependencies, 'authorize' | 'banks' | 'inquiries'>;
   readonly accountChecks: CheckAccountDependencies['accountChecks'];
+  readonly hashAccount: ListAccountChecksDependencies['hashAccount'];
+  readonly cursors: ListTransactionsDependencies['cursors'];
+  /** For exports of transactions. */
+  readonly reauthorize: ListTransactionsDependencies['reauthorize'];
   /** Null when an external issuer issues the tokens. */
   readonly issuer: BuiltInIssuer | null;
   readonly limitClock: MonotonicClock;
@@ -55,7 +61,9 @@ export async function createPublicServer(dependencies: PublicServerDependencies)
 
   await describeApi(app);
   checkStatus(app, { ...dependencies.status, authorize: dependencies.authorize });
+  listTransactionsOperation(app, dependencies);
   checkAccount(app, dependencies);
+  listAccountChecksOperation(app, dependencies);
   bankOperations(app, dependencies);
   const { authorize, banks, inquiries } = dependencies;
   await accountValidationOperations(app, { ...dependencies.validations, authorize, banks, inquiries });

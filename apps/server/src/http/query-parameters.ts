@@ -1,6 +1,12 @@
+import { AccountNumber } from '../domain/account.ts';
+import { isPlainText } from '../domain/identifiers.ts';
 import { parseInstant } from '../domain/instant.ts';
+import { parseMoney } from '../domain/money.ts';
 import type { BilingualText } from '../lib/bilingual-text.ts';
 import { ApiError } from './errors.ts';
+
+/** As the feed accepts it. */
+const BANK_CODE_LENGTH_MAX = 32;
 
 /**
  * The named parameters of a URL's query, form-encoded. Other parameters are ignored.
@@ -20,6 +26,29 @@ export function queryParameters<Name extends string>(
     if (value !== undefined) parameters[name] = value;
   }
   return parameters;
+}
+
+/**
+ * The parameters of a search. A parameter that it does not have is an error: ignoring a misspelled filter would return
+ * far more than the client asked for.
+ * @throws ApiError INVALID_REQUEST
+ */
+export function searchParameters<Name extends string>(
+  url: string,
+  names: readonly Name[],
+): Partial<Record<Name, string>> {
+  const known: readonly string[] = names;
+  const start = url.indexOf('?');
+  const given = new URLSearchParams(start === -1 ? '' : url.slice(start + 1));
+  const unknown = [...given.keys()].some((name) => !known.includes(name));
+  if (unknown) {
+    const listed = names.join(', ');
+    throw invalidRequest({
+      en: `there is a parameter that this list does not have; it has ${listed}`,
+      id: `ada parameter yang tidak dimiliki daftar ini; parameternya adalah ${listed}`,
+    });
+  }
+  return queryParameters(url, names);
 }
 
 /** A whole number in digits; `fallback` where it is absent. @throws ApiError INVALID_REQUEST */
@@ -56,6 +85,53 @@ export function instantParameter(value: unknown, name: string): string {
   throw invalidRequest({
     en: `${name} must be a time with its zone (RFC 3339), for example 2026-11-21T04:32:26Z`,
     id: `${name} harus berupa waktu dengan zonanya (RFC 3339), misalnya 2026-11-21T04:32:26Z`,
+  });
+}
+
+/** The range of time that two parameters give: from the first on, before the second; null where one is absent. */
+export function timeRange(
+  parameters: Readonly<Partial<Record<string, string>>>,
+  fromName: string,
+  toName: string,
+): { readonly from: string | null; readonly to: string | null } {
+  const read = (name: string): string | null =>
+    parameters[name] === undefined ? null : instantParameter(parameters[name], name);
+  const [from, to] = [read(fromName), read(toName)];
+  if (from !== null && to !== null && from >= to) {
+    throw invalidRequest({ en: `${fromName} must be before ${toName}`, id: `${fromName} harus sebelum ${toName}` });
+  }
+  return { from, to };
+}
+
+/** An exact decimal in canonical text; null where it is absent. @throws ApiError INVALID_REQUEST */
+export function moneyParameter(text: string | undefined, name: string): string | null {
+  if (text === undefined) return null;
+  const money = parseMoney(text);
+  if (money !== null) return money;
+  throw invalidRequest({
+    en: `${name} must be a plain decimal with at most two decimals, for example 150000.00`,
+    id: `${name} harus berupa angka desimal biasa dengan paling banyak dua desimal, misalnya 150000.00`,
+  });
+}
+
+/** The digits of an account; null where it is absent. @throws ApiError INVALID_REQUEST */
+export function accountNumberParameter(text: string | undefined): string | null {
+  if (text === undefined) return null;
+  const accountNumber = AccountNumber.parse(text);
+  if (accountNumber !== null) return accountNumber.reveal();
+  throw invalidRequest({
+    en: 'account_number must be the whole account number: 5 to 34 digits',
+    id: 'account_number harus nomor rekening lengkap: 5 sampai 34 digit',
+  });
+}
+
+/** A bank's code, in any of its forms; null where it is absent. @throws ApiError INVALID_REQUEST */
+export function bankCodeParameter(text: string | undefined): string | null {
+  if (text === undefined) return null;
+  if (text !== '' && isPlainText(text, BANK_CODE_LENGTH_MAX)) return text;
+  throw invalidRequest({
+    en: 'bank_code must be a clearing code, a BIC or a short name, as in GET /api/v1/banks',
+    id: 'bank_code harus kode kliring, BIC, atau nama singkat bank, seperti di GET /api/v1/banks',
   });
 }
 

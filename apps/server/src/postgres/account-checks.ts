@@ -41,6 +41,8 @@ export interface AccountCheck {
   readonly clientId: string;
   /** ISO 8601 UTC. */
   readonly checkedAt: string;
+  /** A whole number, which may be too large for a number of JavaScript. */
+  readonly checkId: string;
   readonly bic: string;
   /** Hexadecimal. */
   readonly accountHash: string;
@@ -64,32 +66,92 @@ export interface AccountCheckFilter {
 export async function findAccountChecks(database: Database, filter: AccountCheckFilter): Promise<AccountCheck[]> {
   const values: unknown[] = [filter.from ?? '-infinity', filter.to ?? 'infinity', filter.limit];
   const conditions = [
-    ...(filter.clientId === null ? [] : [`client_id = $${values.push(filter.clientId)}`]),
-    ...(filter.accountHash === null ? [] : [`account_hash = decode($${values.push(filter.accountHash)}, 'hex')`]),
+    'a.client_id = c.client_id',
+    'a.checked_at between $1::timestamptz and $2::timestamptz',
+    ...(filter.accountHash === null ? [] : [`a.account_hash = decode($${values.push(filter.accountHash)}, 'hex')`]),
   ];
+  const clients =
+    filter.clientId === null ? 'tiba.clients' : `(select $${values.push(filter.clientId)}::text as client_id)`;
+  // Reads the latest checks of each client in the order of an index, then merges them.
   const rows = await database.query<AccountCheckRow>(
-    `select client_id, checked_at, bic, encode(account_hash, 'hex') as account_hash, outcome, rail, age_seconds,
-            request_id
-       from tiba.account_checks
-      where ${conditions.join(' and ')} and checked_at between $1::timestamptz and $2::timestamptz
-      order by checked_at desc limit $3`,
+    `select ${COLUMNS_OF_A}
+       from ${clients} c
+      cross join lateral (
+        select * from tiba.account_checks a where ${conditions.join(' and ')} order by a.checked_at desc limit $3
+      ) a
+      order by a.checked_at desc limit $3`,
     values,
   );
-  return rows.map((row) => ({
-    clientId: row.client_id,
-    checkedAt: row.checked_at.toISOString(),
-    bic: row.bic,
-    accountHash: row.account_hash,
-    outcome: row.outcome,
-    rail: row.rail,
-    ageSeconds: row.age_seconds,
-    requestId: row.request_id,
-  }));
+  return rows.map(toAccountCheck);
+}
+
+const COLUMNS_OF_A = `a.client_id, a.checked_at, a.check_id, a.bic, encode(a.account_hash, 'hex') as account_hash,
+            a.outcome, a.rail, a.age_seconds, a.request_id`;
+
+const toAccountCheck = (row: AccountCheckRow): AccountCheck => ({
+  clientId: row.client_id,
+  checkedAt: row.checked_at.toISOString(),
+  checkId: row.check_id,
+  bic: row.bic,
+  accountHash: row.account_hash,
+  outcome: row.outcome,
+  rail: row.rail,
+  ageSeconds: row.age_seconds,
+  requestId: row.request_id,
+});
+
+/** Which checks of a client to list; null where a condition is not given. Times are ISO 8601 UTC. */
+export interface ClientChecksFilter {
+  /** From this time on. */
+  readonly from: string | null;
+  /** Before this time. */
+  readonly to: string | null;
+  /** Hexadecimal: one for each bank where the account may be. */
+  readonly accountHashes: readonly string[] | null;
+  readonly requestId: string | null;
+}
+
+/** The place of a check in the list of a client. */
+export interface CheckPosition {
+  /** ISO 8601 UTC. */
+  readonly checkedAt: string;
+  readonly checkId: string;
+}
+
+/** The client's checks, the newest first. */
+export async function listAccountChecks(
+  database: Database,
+  clientId: string,
+  { from, to, accountHashes, requestId }: ClientChecksFilter,
+  { after, limit }: { readonly after: CheckPosition | null; readonly limit: number },
+): Promise<AccountCheck[]> {
+  const values: unknown[] = [clientId, from ?? '-infinity', to ?? 'infinity', limit];
+  const conditions = [
+    'a.client_id = $1 and a.checked_at >= $2::timestamptz and a.checked_at < $3::timestamptz',
+    ...(requestId === null ? [] : [`a.request_id = $${values.push(requestId)}`]),
+    ...(after === null
+      ? []
+      : [
+          `(a.checked_at, a.check_id) < ($${values.push(after.checkedAt)}::timestamptz, $${values.push(after.checkId)}::bigint)`,
+        ]),
+  ];
+  const order = 'order by a.checked_at desc, a.check_id desc limit $4';
+  const checks = (own: string): string =>
+    `select * from tiba.account_checks a where ${[...conditions, own].join(' and ')} ${order}`;
+  // Of an account, the latest checks at each bank are read in the order of the index and then merged.
+  const source =
+    accountHashes === null
+      ? `(${checks('true')})`
+      : `unnest($${values.push(accountHashes)}::text[]) as h (hash)
+         cross join lateral (${checks("a.account_hash = decode(h.hash, 'hex')")})`;
+  const rows = await database.query<AccountCheckRow>(`select ${COLUMNS_OF_A} from ${source} a ${order}`, values);
+  return rows.map(toAccountCheck);
 }
 
 interface AccountCheckRow extends Record<string, unknown> {
   client_id: string;
   checked_at: Date;
+  check_id: string;
   bic: string;
   account_hash: string;
   outcome: string;

@@ -9,6 +9,8 @@ export const LIMITED_OPERATIONS = [
   'callbacks',
   'banks',
   'account-validations',
+  'transactions',
+  'account-checks',
 ] as const;
 export type LimitedOperation = (typeof LIMITED_OPERATIONS)[number];
 

@@ -6,7 +6,7 @@ import { insertClient, setClientScopes } from '../postgres/clients.ts';
 import type { Rail } from '../rails/rail.ts';
 import type { SandboxClientSecrets } from './secrets.ts';
 
-const CLIENT_SCOPES = ['status:read', 'account:check', 'events:read', 'callbacks:manage'] as const;
+const CLIENT_SCOPES = ['status:read', 'transactions:read', 'account:check', 'events:read', 'callbacks:manage'] as const;
 
 /** The sandbox's clients, by the key of their secret in `SandboxClientSecrets`. */
 export const DEMO_CLIENTS = {

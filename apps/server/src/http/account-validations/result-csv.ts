@@ -1,6 +1,7 @@
+import { csvRow } from '../csv.ts';
 import type { ResultJson } from './result-json.ts';
 
-export const CSV_HEADER = `${[
+export const CSV_HEADER = csvRow([
   'sequence',
   'row',
   'reference',
@@ -17,11 +18,11 @@ export const CSV_HEADER = `${[
   'error_code',
   'message',
   'checked_at',
-].join(',')}\r\n`;
+]);
 
 /** One result as a line of CSV (RFC 4180). */
 export const csvLine = ({ name_match: match, ...result }: ResultJson): string =>
-  `${[
+  csvRow([
     result.sequence,
     result.row,
     result.reference,
@@ -38,22 +39,4 @@ export const csvLine = ({ name_match: match, ...result }: ResultJson): string =>
     result.error_code,
     result.message,
     result.checked_at,
-  ]
-    .map(cell)
-    .join(',')}\r\n`;
-
-/**
- * The start of text that a spreadsheet program would execute as a formula (OWASP, "CSV injection"), also in programs
- * that separate cells at semicolons. Names and references come from third parties. Some programs treat full-width signs
- * like the plain ones, and `|` calls another program (DDE).
- */
-const FORMULA = /(^|[;\t\r\n])(?=[^\S\t\r\n]*[=+\-@|＝＋－＠｜])/g;
-/** Some programs skip these before they look for a formula. */
-const LEADING_CONTROL = /^[\t\r\n]/;
-
-function cell(value: string | number | boolean | null): string {
-  if (value === null) return '';
-  if (typeof value !== 'string') return String(value);
-  const text = value.replaceAll(FORMULA, "$1'").replace(LEADING_CONTROL, "'$&");
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
+  ]);

@@ -149,11 +149,6 @@ create table tiba.transactions (
   expected_by timestamptz not null,
   overdue_since timestamptz,
   constraint transactions_client_id_fkey foreign key (client_id) references tiba.clients,
-  constraint transactions_pkey primary key (client_id, transaction_id),
-  -- reference_id comes first. A foreign key check looks a transaction up by its primary key, with a plan that each
-  -- connection makes once. On a table that is still empty, a second index that begins with client_id looks as good as
-  -- the primary key, and every later check would read all transactions of a client.
-  constraint transactions_reference_id_key unique (reference_id, client_id),
   constraint transactions_status_known check (status in ('PROCESS', 'SUCCESS', 'FAILED')),
   constraint transactions_amount_positive check (amount > 0),
   constraint transactions_fee_not_negative check (fee >= 0),
@@ -167,6 +162,22 @@ create index transactions_expected_by on tiba.transactions (expected_by)
   where status = 'PROCESS' and overdue_since is null;
 create index transactions_overdue_since on tiba.transactions (overdue_since)
   where status = 'PROCESS' and overdue_since is not null;
+-- A client lists its transactions, the newest first (postgres/transaction-list.ts). A list of every status merges three
+-- scans of the first index, so that no second index of all transactions is needed.
+create index transactions_created_at on tiba.transactions (client_id, status, created_at, transaction_id);
+create index transactions_account_number
+  on tiba.transactions (client_id, account_number, created_at, transaction_id);
+create index transactions_processed_at on tiba.transactions (client_id, processed_at, transaction_id)
+  where processed_at is not null;
+create index transactions_overdue on tiba.transactions (client_id, created_at, transaction_id)
+  where status = 'PROCESS' and overdue_since is not null;
+-- The keys come after the other indexes. A foreign key check looks a transaction up by its primary key, with a plan that
+-- each connection makes once. On a table that is still empty, every index that begins with client_id looks as good as
+-- the primary key, and PostgreSQL takes the newest one: with another one, every later check would read all transactions
+-- of a client. For the same reason reference_id comes first in its key.
+alter table tiba.transactions
+  add constraint transactions_pkey primary key (client_id, transaction_id),
+  add constraint transactions_reference_id_key unique (reference_id, client_id);
 
 -- Every status update that was received about a known transaction, with what came of it.
 create table tiba.status_updates (
@@ -325,8 +336,10 @@ create table tiba.account_checks (
   request_id text,
   constraint account_checks_pkey primary key (client_id, checked_at, check_id)
 );
--- The operator looks up who has checked an account, over all clients.
-create index account_checks_account on tiba.account_checks (account_hash, checked_at);
+-- A client looks its own checks of an account up, and the operator those of each client.
+create index account_checks_account on tiba.account_checks (account_hash, client_id, checked_at, check_id);
+-- A hash index is a third of the size of another one, and request IDs are only compared for equality.
+create index account_checks_request_id on tiba.account_checks using hash (request_id);
 
 -- The availability that clients were last notified of, for each bank that was ever DOWN. It belongs to no client:
 -- all clients get the same notice.

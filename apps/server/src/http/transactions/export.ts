@@ -1,0 +1,145 @@
+import { Readable } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { numberText, parseExactJson } from '../../lib/exact-json.ts';
+import { type Database, DatabaseUnavailable, retryWhileUnavailable } from '../../postgres/database.ts';
+import {
+  type ListPosition,
+  listTransactions,
+  type TransactionFilter,
+  type TransactionPage,
+} from '../../postgres/transaction-list.ts';
+import type { Reauthorize } from '../authorize.ts';
+import { csvRow } from '../csv.ts';
+import { tooManyRequests } from '../errors.ts';
+import { createOpenWaits } from '../open-waits.ts';
+
+export const EXPORT_TYPES = ['application/x-ndjson', 'text/csv'] as const;
+
+/** Transactions in one query: what an export holds in memory. The event loop gets a turn between two of them. */
+const BATCH_MAX = 250;
+/** Exports of one client at the same time. Each of them keeps PostgreSQL busy. */
+const EXPORTS_MAX = 2;
+const EXPORTS_RETRY_AFTER_MS = 60_000;
+const EXPORT_MAX_MS = 10 * 60_000;
+/** How long an export waits for PostgreSQL, for example during a failover. */
+const UNAVAILABLE_MAX_MS = 20_000;
+
+export interface TransactionExport {
+  readonly clientId: string;
+  readonly filter: TransactionFilter;
+  readonly after: ListPosition | null;
+  readonly type: (typeof EXPORT_TYPES)[number];
+}
+
+interface ExportDependencies {
+  readonly database: Database;
+  readonly reauthorize: Reauthorize;
+}
+
+/**
+ * Returns a function that answers with all transactions that match, read page by page as the client takes them. An
+ * export that cannot be completed ends with a broken connection, never like a complete one.
+ */
+export function createTransactionExports({ database, reauthorize }: ExportDependencies) {
+  const openExports = createOpenWaits();
+
+  return async (request: FastifyRequest, reply: FastifyReply, exported: TransactionExport): Promise<FastifyReply> => {
+    const { clientId, filter, after, type } = exported;
+    request.route += ' (streaming)';
+    if (!openExports.admit(clientId, EXPORTS_MAX, reply)) {
+      throw tooManyRequests(
+        EXPORTS_RETRY_AFTER_MS,
+        `At most ${EXPORTS_MAX} exports may run at a time: wait until one has ended, or read page by page as JSON`,
+      );
+    }
+    const readPage = (from: ListPosition | null): Promise<TransactionPage> =>
+      listTransactions(database, clientId, filter, { after: from, limit: BATCH_MAX });
+    // Read before the answer begins: while PostgreSQL is unavailable, the client gets an error in the envelope.
+    const first = await readPage(after);
+    const endMs = performance.now() + EXPORT_MAX_MS;
+    const source: ExportSource = {
+      first,
+      readPage: (from) => readWhileUnavailable(() => readPage(from)),
+      async mayContinue() {
+        if (reply.raw.destroyed || performance.now() > endMs) return false;
+        const error = await reauthorize(request);
+        return error === null || error.code === 'SERVICE_UNAVAILABLE';
+      },
+      abort: () => reply.raw.destroy(),
+    };
+    return reply
+      .headers({ 'content-type': `${type}; charset=utf-8`, 'cache-control': 'no-store', 'x-accel-buffering': 'no' })
+      .send(Readable.from(type === 'text/csv' ? csvOf(source) : ndjsonOf(source), { objectMode: false }));
+  };
+}
+
+/** Repeats `read` while PostgreSQL is unavailable. Null when that took too long. */
+async function readWhileUnavailable<T>(read: () => Promise<T>): Promise<T | null> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!(error instanceof DatabaseUnavailable)) throw error;
+    return retryWhileUnavailable(read, { signal: AbortSignal.timeout(UNAVAILABLE_MAX_MS), onUnavailable: () => {} });
+  }
+}
+
+interface ExportSource {
+  readonly first: TransactionPage;
+  /** Null when PostgreSQL was unavailable for too long. */
+  readonly readPage: (from: ListPosition) => Promise<TransactionPage | null>;
+  readonly mayContinue: () => Promise<boolean>;
+  /** Closes the connection, so that the client sees an incomplete response. */
+  readonly abort: () => void;
+}
+
+async function* pagesOf({ first, readPage, mayContinue, abort }: ExportSource): AsyncGenerator<readonly string[]> {
+  let page: TransactionPage | null = first;
+  for (;;) {
+    if (page.transactions.length > 0) yield page.transactions;
+    if (page.next === null) return;
+    await nextTurn();
+    page = (await mayContinue()) ? await readPage(page.next) : null;
+    if (page === null) {
+      abort();
+      return;
+    }
+  }
+}
+
+async function* ndjsonOf(source: ExportSource): AsyncGenerator<string> {
+  for await (const page of pagesOf(source)) yield `${page.join('\n')}\n`;
+}
+
+/** The fields of docs/contract.md 2.2, in that order. */
+const CSV_COLUMNS = [
+  'transaction_id',
+  'reference_id',
+  'status',
+  'amount',
+  'fee',
+  'total_amount',
+  'bank_code',
+  'bank_name',
+  'account_number',
+  'account_name',
+  'description',
+  'created_at',
+  'processed_at',
+  'failure_reason',
+] as const;
+
+async function* csvOf(source: ExportSource): AsyncGenerator<string> {
+  yield csvRow(CSV_COLUMNS);
+  for await (const page of pagesOf(source)) yield page.map(csvLine).join('');
+}
+
+function csvLine(rendered: string): string {
+  const transaction = parseExactJson(rendered) as Readonly<Record<(typeof CSV_COLUMNS)[number], unknown>>;
+  return csvRow(
+    CSV_COLUMNS.map((column) => {
+      const value = transaction[column];
+      return typeof value === 'string' ? value : (numberText(value) ?? null);
+    }),
+  );
+}

@@ -1,0 +1,70 @@
+import { type BankDirectory, codesOf } from '../../domain/bank.ts';
+import { STATUSES } from '../../domain/transaction.ts';
+import type { BankFilter, TransactionFilter } from '../../postgres/transaction-list.ts';
+import {
+  accountNumberParameter,
+  bankCodeParameter,
+  invalidRequest,
+  moneyParameter,
+  oneOf,
+  timeRange,
+} from '../query-parameters.ts';
+
+export const FILTER_PARAMETERS = [
+  'status',
+  'created_from',
+  'created_to',
+  'processed_from',
+  'processed_to',
+  'bank_code',
+  'account_number',
+  'amount_from',
+  'amount_to',
+  'overdue',
+] as const;
+
+type FilterParameters = Readonly<Partial<Record<(typeof FILTER_PARAMETERS)[number], string>>>;
+
+/** docs/contract.md 4.5. @throws ApiError INVALID_REQUEST */
+export function readTransactionFilter(parameters: FilterParameters, banks: BankDirectory): TransactionFilter {
+  const status = oneOf(parameters.status, STATUSES, 'status');
+  const created = timeRange(parameters, 'created_from', 'created_to');
+  const processed = timeRange(parameters, 'processed_from', 'processed_to');
+  const bank = bankFilter(bankCodeParameter(parameters.bank_code), banks);
+  const accountNumber = accountNumberParameter(parameters.account_number);
+  const amountFrom = moneyParameter(parameters.amount_from, 'amount_from');
+  const amountTo = moneyParameter(parameters.amount_to, 'amount_to');
+  if (amountFrom !== null && amountTo !== null && hundredths(amountFrom) > hundredths(amountTo)) {
+    throw invalidRequest('amount_from must be at most amount_to');
+  }
+  const overdueText = oneOf(parameters.overdue, ['true', 'false'], 'overdue');
+  const overdue = overdueText === null ? null : overdueText === 'true';
+  const isProcessed = processed.from !== null || processed.to !== null;
+  if (isProcessed && (status === 'PROCESS' || overdue === true)) {
+    throw invalidRequest('a transaction in PROCESS has no processed_at: leave processed_from and processed_to out');
+  }
+  if (overdue === true && status !== null && status !== 'PROCESS') {
+    throw invalidRequest('a transaction is overdue only in PROCESS: leave status out, or overdue');
+  }
+  return {
+    status,
+    createdFrom: created.from,
+    createdTo: created.to,
+    processedFrom: processed.from,
+    processedTo: processed.to,
+    bank,
+    accountNumber,
+    amountFrom,
+    amountTo,
+    overdue,
+  };
+}
+
+/** A core may send a bank that is not in the directory: such transactions are found by the same code only. */
+function bankFilter(code: string | null, banks: BankDirectory): BankFilter | null {
+  if (code === null) return null;
+  const bank = banks.find(code);
+  return bank === null ? { codes: [code.toUpperCase()], bic: null } : { codes: codesOf(bank), bic: bank.bic };
+}
+
+const hundredths = (money: string): bigint => BigInt(money.replace('.', ''));

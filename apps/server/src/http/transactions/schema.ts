@@ -1,0 +1,65 @@
+import { Type } from 'typebox';
+import { STATUSES } from '../../domain/transaction.ts';
+import { TransactionSchema } from '../check-status/schema.ts';
+import { errorResponses, nullable, successResponse } from '../schemas.ts';
+
+export const LIMIT_MAX = 200;
+export const LIMIT_DEFAULT = 50;
+
+const time = (description: string) =>
+  Type.Optional(Type.String({ format: 'date-time', description, examples: ['2026-11-21T00:00:00+07:00'] }));
+const amount = (description: string) =>
+  Type.Optional(Type.String({ pattern: '^[0-9]{1,18}(\\.[0-9]{1,2})?$', description, examples: ['150000.00'] }));
+
+export const listTransactionsSchema = {
+  tags: ['Disbursement status'],
+  security: [{ bearer: ['transactions:read'] }],
+  operationId: 'listTransactions',
+  summary: 'List and search disbursements, the newest first',
+  description:
+    'One page as JSON. With `Accept: text/csv` or `application/x-ndjson`, all of them as a stream. Filters are ' +
+    'combined: a transaction must match each of them. A page may have fewer transactions than `limit`, even none, ' +
+    'while there are more: continue until `next_cursor` is null. The order is that of `created_at`; with ' +
+    '`processed_from` or `processed_to`, and without `account_number`, that of `processed_at`.',
+  querystring: Type.Object({
+    status: Type.Optional(Type.Enum([...STATUSES])),
+    created_from: time('RFC 3339: created at this time or later.'),
+    created_to: time('RFC 3339: created before this time.'),
+    processed_from: time('RFC 3339: processed at this time or later.'),
+    processed_to: time('RFC 3339: processed before this time.'),
+    bank_code: Type.Optional(
+      Type.String({ description: 'Any code of the bank finds all of its transactions.', examples: ['014'] }),
+    ),
+    account_number: Type.Optional(
+      Type.String({ description: 'The whole number.', pattern: '^[0-9]{5,34}$', examples: ['1234567890'] }),
+    ),
+    amount_from: amount('This amount or more. Without the fee.'),
+    amount_to: amount('This amount or less. Without the fee.'),
+    overdue: Type.Optional(
+      Type.Enum(['true', 'false'], {
+        description: 'true: in PROCESS for longer than the bank is expected to take. false: all others.',
+      }),
+    ),
+    limit: Type.Optional(
+      Type.Integer({ description: 'The size of a page.', minimum: 1, maximum: LIMIT_MAX, default: LIMIT_DEFAULT }),
+    ),
+    cursor: Type.Optional(
+      Type.String({ description: 'The `next_cursor` of the previous page, with the same filters as there.' }),
+    ),
+  }),
+  response: {
+    200: successResponse(
+      Type.Object(
+        {
+          transactions: Type.Array(TransactionSchema),
+          next_cursor: nullable(Type.String(), 'Send it as `cursor` for the next page. null: this is the last one.'),
+          has_more: Type.Boolean({ description: 'Whether there is a next page.' }),
+        },
+        { additionalProperties: false },
+      ),
+      'Transactions found',
+      'The transactions. `Link` with `rel="next"` is the address of the next page (RFC 8288).',
+    ),
+    ...errorResponses(['INVALID_REQUEST']),
+  },
+};
