@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { after, before, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { createRandom } from '../contract/random.ts';
+import { eventually } from '../support/eventually.ts';
 import { startTestService, statusUpdate, type TestService } from '../support/service.ts';
 import { walk } from './list-requests.ts';
 
@@ -48,7 +48,7 @@ test(`${ROWS} transactions are each listed once, while others are inserted and t
     await feed(numbers.map((number) => created(number, timeOf(number))));
   }
 
-  let walking = true;
+  const walked = new AbortController();
   let inserted = 0;
   const changed = new Set<number>();
   /** Inserts one transaction at a random time, also between two that are listed, and ends an existing one. */
@@ -64,12 +64,12 @@ test(`${ROWS} transactions are each listed once, while others are inserted and t
   }
   async function changeWhileWalking(): Promise<void> {
     const startedMs = performance.now();
-    while (walking) {
+    while (!walked.signal.aborted) {
       await change();
       if (CHANGES_PER_SECOND === undefined) continue;
       // Each request changes two.
       const dueMs = startedMs + ((inserted * 2) / Number(CHANGES_PER_SECOND)) * 1_000;
-      await delay(Math.max(0, dueMs - performance.now()));
+      await eventually('the next change is due', () => performance.now() >= dueMs || walked.signal.aborted);
     }
   }
   const changing = changeWhileWalking();
@@ -77,7 +77,7 @@ test(`${ROWS} transactions are each listed once, while others are inserted and t
   const pages = { count: 0 };
   const onPage = async (): Promise<void> => void (pages.count += 1);
   const listed = await walk(service, { limit: ROWS > 10_000 ? '200' : '20' }, { onPage });
-  walking = false;
+  walked.abort();
   await changing;
 
   const seconds = (performance.now() - startedMs) / 1_000;

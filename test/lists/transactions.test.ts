@@ -128,6 +128,24 @@ test('a transaction is listed byte for byte as check-status answers it, with exa
   assert.ok(text.includes(`{"transactions":[${data}],"next_cursor":`), text);
 });
 
+test('a failure reason is in the language that the client prefers, in pages and exports', async () => {
+  const target = targetOf(TRANSACTIONS, { status: 'FAILED' });
+  for (const accept of ['application/json', 'application/x-ndjson', 'text/csv']) {
+    const headers = { accept, 'accept-language': 'id' };
+    const [english, indonesian] = [
+      await service.get(target, { headers: { accept } }),
+      await service.get(target, { headers }),
+    ];
+    assert.deepEqual(
+      [english, indonesian].map((each) => each.headers.get('content-language')),
+      ['en', 'id'],
+    );
+    assert.match(english.text, /OTHER: It failed/);
+    assert.match(indonesian.text, /OTHER: Gagal/);
+    assert.doesNotMatch(indonesian.text, /It failed/);
+  }
+});
+
 test('50 transactions a page, unless the client asks for up to 200', async () => {
   const sizeOf = async (parameters: Record<string, string>): Promise<number> =>
     pageOf(await service.get(targetOf(TRANSACTIONS, parameters)), 'transactions').items.length;

@@ -43,10 +43,14 @@ export function createCursors(secretKey: Buffer): Cursors {
       const text = bytes.subarray(TAG_BYTES).toString();
       const tag = bytes.subarray(0, TAG_BYTES);
       if (tag.length !== TAG_BYTES || !timingSafeEqual(tag, tagOf(scope, text))) {
-        throw invalidRequest(
-          'cursor must be the next_cursor of the previous page, with the same filters: ' +
-            'take it from there, or leave cursor out to start at the newest',
-        );
+        throw invalidRequest({
+          en:
+            'cursor must be the next_cursor of the previous page, with the same filters: take it from there, or ' +
+            'leave cursor out to start at the newest',
+          id:
+            'cursor harus berupa next_cursor dari halaman sebelumnya, dengan filter yang sama: ambil dari sana, atau ' +
+            'hilangkan cursor untuk mulai dari yang terbaru',
+        });
       }
       return JSON.parse(text) as string[];
     },

@@ -132,7 +132,8 @@ export async function listAccountChecks(
     ...(after === null
       ? []
       : [
-          `(a.checked_at, a.check_id) < ($${values.push(after.checkedAt)}::timestamptz, $${values.push(after.checkId)}::bigint)`,
+          `(a.checked_at, a.check_id)
+             < ($${values.push(after.checkedAt)}::timestamptz, $${values.push(after.checkId)}::bigint)`,
         ]),
   ];
   const order = 'order by a.checked_at desc, a.check_id desc limit $4';

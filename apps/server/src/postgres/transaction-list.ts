@@ -138,7 +138,8 @@ function listQuery(
 }
 
 // Exact: a position that was rounded would skip transactions.
-const SELECTED = `to_char(at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as position, transaction_id, rendered`;
+const POSITION = `to_char(at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
+const SELECTED = `${POSITION} as position, transaction_id, rendered`;
 const NEWEST_FIRST = 'order by at desc, transaction_id desc';
 
 interface Conditions {

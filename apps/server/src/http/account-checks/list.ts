@@ -18,7 +18,7 @@ import {
   timeRange,
   wholeNumber,
 } from '../query-parameters.ts';
-import { LIMIT_DEFAULT, LIMIT_MAX, listAccountChecksSchema, type NO_VERDICT_ERRORS } from './schema.ts';
+import { CHECKS_FOUND, LIMIT_DEFAULT, LIMIT_MAX, listAccountChecksSchema, type NO_VERDICT_ERRORS } from './schema.ts';
 
 export interface ListAccountChecksDependencies {
   readonly authorize: Authorize;
@@ -60,14 +60,17 @@ export function listAccountChecksOperation(
     const cursor = last === undefined ? null : cursors.issue(scope, [last.checkedAt, last.checkId]);
     if (cursor !== null) reply.header('link', linkToNext(request.originalUrl, cursor));
     const data = { account_checks: page.map(checkJson), next_cursor: cursor, has_more: cursor !== null };
-    return sendSuccess(reply, 'Account checks found', JSON.stringify(data));
+    return sendSuccess(reply, CHECKS_FOUND, JSON.stringify(data));
   });
 
   /** The hash names the bank too: without one, the account may be at any. */
   function hashesOf(accountNumber: string | null, bankCode: string | null): readonly string[] | null {
     if (accountNumber === null) {
       if (bankCode === null) return null;
-      throw invalidRequest('bank_code needs account_number: give both, or leave bank_code out');
+      throw invalidRequest({
+        en: 'bank_code needs account_number: give both, or leave bank_code out',
+        id: 'bank_code memerlukan account_number: berikan keduanya, atau hilangkan bank_code',
+      });
     }
     if (bankCode === null) return banks.list().map(({ bic }) => hashAccount(bic, accountNumber));
     const bank = banks.find(bankCode);
@@ -100,7 +103,10 @@ function errorOf(outcome: string): (typeof NO_VERDICT_ERRORS)[number] {
 function requestIdOf(text: string | undefined): string | null {
   if (text === undefined) return null;
   if (text !== '' && isPlainText(text, REQUEST_ID_LENGTH_MAX)) return text;
-  throw invalidRequest('request_id must be the X-Request-Id of a response of check-account');
+  throw invalidRequest({
+    en: 'request_id must be the X-Request-Id of a response of check-account',
+    id: 'request_id harus berupa X-Request-Id dari jawaban check-account',
+  });
 }
 
 const positionOf = ([checkedAt = '', checkId = '']: readonly string[]): CheckPosition => ({ checkedAt, checkId });

@@ -1,9 +1,15 @@
 import { Type } from 'typebox';
 import { ACCOUNT_STATUSES } from '../../domain/account.ts';
+import type { BilingualText } from '../../lib/bilingual-text.ts';
 import { errorResponses, nullable, successResponse, Timestamp } from '../schemas.ts';
 
 export const LIMIT_MAX = 200;
 export const LIMIT_DEFAULT = 50;
+
+export const CHECKS_FOUND: BilingualText = {
+  en: 'Account checks found',
+  id: 'Pemeriksaan rekening ditemukan',
+};
 
 /** Why there was no verdict, as check-account answered it. */
 export const NO_VERDICT_ERRORS = [
@@ -71,7 +77,7 @@ export const listAccountChecksSchema = {
         },
         { additionalProperties: false },
       ),
-      'Account checks found',
+      CHECKS_FOUND,
       'The checks. `Link` with `rel="next"` is the address of the next page (RFC 8288).',
     ),
     ...errorResponses(['INVALID_REQUEST', 'INVALID_BANK_CODE']),

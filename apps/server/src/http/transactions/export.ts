@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Language } from '../../lib/bilingual-text.ts';
 import { numberText, parseExactJson } from '../../lib/exact-json.ts';
 import { type Database, DatabaseUnavailable, retryWhileUnavailable } from '../../postgres/database.ts';
 import {
@@ -10,8 +11,11 @@ import {
   type TransactionPage,
 } from '../../postgres/transaction-list.ts';
 import type { Reauthorize } from '../authorize.ts';
+import { renderedIn } from '../check-status/transaction-answer.ts';
 import { csvRow } from '../csv.ts';
+import { LANGUAGE_HEADERS } from '../envelope.ts';
 import { tooManyRequests } from '../errors.ts';
+import { languageOf } from '../language.ts';
 import { createOpenWaits } from '../open-waits.ts';
 
 export const EXPORT_TYPES = ['application/x-ndjson', 'text/csv'] as const;
@@ -48,16 +52,19 @@ export function createTransactionExports({ database, reauthorize }: ExportDepend
     const { clientId, filter, after, type } = exported;
     request.route += ' (streaming)';
     if (!openExports.admit(clientId, EXPORTS_MAX, reply)) {
-      throw tooManyRequests(
-        EXPORTS_RETRY_AFTER_MS,
-        `At most ${EXPORTS_MAX} exports may run at a time: wait until one has ended, or read page by page as JSON`,
-      );
+      throw tooManyRequests(EXPORTS_RETRY_AFTER_MS, {
+        en: `At most ${EXPORTS_MAX} exports may run at a time: wait until one has ended, or read page by page as JSON`,
+        id:
+          `Paling banyak ${EXPORTS_MAX} ekspor dapat berjalan bersamaan: tunggu sampai salah satu selesai, atau baca ` +
+          'halaman demi halaman sebagai JSON',
+      });
     }
     const readPage = (from: ListPosition | null): Promise<TransactionPage> =>
       listTransactions(database, clientId, filter, { after: from, limit: BATCH_MAX });
     // Read before the answer begins: while PostgreSQL is unavailable, the client gets an error in the envelope.
     const first = await readPage(after);
     const endMs = performance.now() + EXPORT_MAX_MS;
+    const language = languageOf(request);
     const source: ExportSource = {
       first,
       readPage: (from) => readWhileUnavailable(() => readPage(from)),
@@ -67,8 +74,10 @@ export function createTransactionExports({ database, reauthorize }: ExportDepend
         return error === null || error.code === 'SERVICE_UNAVAILABLE';
       },
       abort: () => reply.raw.destroy(),
+      language,
     };
     return reply
+      .headers(LANGUAGE_HEADERS[language])
       .headers({ 'content-type': `${type}; charset=utf-8`, 'cache-control': 'no-store', 'x-accel-buffering': 'no' })
       .send(Readable.from(type === 'text/csv' ? csvOf(source) : ndjsonOf(source), { objectMode: false }));
   };
@@ -91,12 +100,19 @@ interface ExportSource {
   readonly mayContinue: () => Promise<boolean>;
   /** Closes the connection, so that the client sees an incomplete response. */
   readonly abort: () => void;
+  readonly language: Language;
 }
 
-async function* pagesOf({ first, readPage, mayContinue, abort }: ExportSource): AsyncGenerator<readonly string[]> {
+async function* pagesOf({
+  first,
+  readPage,
+  mayContinue,
+  abort,
+  language,
+}: ExportSource): AsyncGenerator<readonly string[]> {
   let page: TransactionPage | null = first;
   for (;;) {
-    if (page.transactions.length > 0) yield page.transactions;
+    if (page.transactions.length > 0) yield page.transactions.map((rendered) => renderedIn(language, rendered));
     if (page.next === null) return;
     await nextTurn();
     page = (await mayContinue()) ? await readPage(page.next) : null;

@@ -35,16 +35,25 @@ export function readTransactionFilter(parameters: FilterParameters, banks: BankD
   const amountFrom = moneyParameter(parameters.amount_from, 'amount_from');
   const amountTo = moneyParameter(parameters.amount_to, 'amount_to');
   if (amountFrom !== null && amountTo !== null && hundredths(amountFrom) > hundredths(amountTo)) {
-    throw invalidRequest('amount_from must be at most amount_to');
+    throw invalidRequest({
+      en: 'amount_from must be at most amount_to',
+      id: 'amount_from tidak boleh melebihi amount_to',
+    });
   }
   const overdueText = oneOf(parameters.overdue, ['true', 'false'], 'overdue');
   const overdue = overdueText === null ? null : overdueText === 'true';
   const isProcessed = processed.from !== null || processed.to !== null;
   if (isProcessed && (status === 'PROCESS' || overdue === true)) {
-    throw invalidRequest('a transaction in PROCESS has no processed_at: leave processed_from and processed_to out');
+    throw invalidRequest({
+      en: 'a transaction in PROCESS has no processed_at: leave processed_from and processed_to out',
+      id: 'transaksi dalam PROCESS tidak memiliki processed_at: hilangkan processed_from dan processed_to',
+    });
   }
   if (overdue === true && status !== null && status !== 'PROCESS') {
-    throw invalidRequest('a transaction is overdue only in PROCESS: leave status out, or overdue');
+    throw invalidRequest({
+      en: 'a transaction is overdue only in PROCESS: leave status out, or overdue',
+      id: 'transaksi hanya bisa overdue dalam PROCESS: hilangkan status, atau overdue',
+    });
   }
   return {
     status,

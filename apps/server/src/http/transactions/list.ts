@@ -3,13 +3,15 @@ import type { BankDirectory } from '../../domain/bank.ts';
 import type { Database } from '../../postgres/database.ts';
 import { type ListPosition, listTransactions } from '../../postgres/transaction-list.ts';
 import { type Authorize, callerOf, type Reauthorize } from '../authorize.ts';
+import { renderedIn } from '../check-status/transaction-answer.ts';
 import { type CursorScope, type Cursors, linkToNext } from '../cursors.ts';
 import { sendSuccess } from '../envelope.ts';
+import { languageOf } from '../language.ts';
 import { searchParameters, wholeNumber } from '../query-parameters.ts';
 import { preferredType } from '../request-headers.ts';
 import { createTransactionExports, EXPORT_TYPES } from './export.ts';
 import { FILTER_PARAMETERS, readTransactionFilter } from './filter.ts';
-import { LIMIT_DEFAULT, LIMIT_MAX, listTransactionsSchema } from './schema.ts';
+import { LIMIT_DEFAULT, LIMIT_MAX, listTransactionsSchema, TRANSACTIONS_FOUND } from './schema.ts';
 
 export interface ListTransactionsDependencies {
   readonly authorize: Authorize;
@@ -50,7 +52,9 @@ export function listTransactionsOperation(app: FastifyInstance, dependencies: Li
     if (cursor !== null) reply.header('link', linkToNext(request.originalUrl, cursor));
     const end = `"next_cursor":${JSON.stringify(cursor)},"has_more":${cursor !== null}`;
     // The transactions are copied as they were rendered, so that their amounts stay exact.
-    return sendSuccess(reply, 'Transactions found', `{"transactions":[${transactions.join()}],${end}}`);
+    const language = languageOf(request);
+    const items = transactions.map((rendered) => renderedIn(language, rendered)).join();
+    return sendSuccess(reply, TRANSACTIONS_FOUND, `{"transactions":[${items}],${end}}`);
   });
 }
 

@@ -1,10 +1,13 @@
 import { Type } from 'typebox';
 import { STATUSES } from '../../domain/transaction.ts';
+import type { BilingualText } from '../../lib/bilingual-text.ts';
 import { TransactionSchema } from '../check-status/schema.ts';
 import { errorResponses, nullable, successResponse } from '../schemas.ts';
 
 export const LIMIT_MAX = 200;
 export const LIMIT_DEFAULT = 50;
+
+export const TRANSACTIONS_FOUND: BilingualText = { en: 'Transactions found', id: 'Transaksi ditemukan' };
 
 const time = (description: string) =>
   Type.Optional(Type.String({ format: 'date-time', description, examples: ['2026-11-21T00:00:00+07:00'] }));
@@ -57,7 +60,7 @@ export const listTransactionsSchema = {
         },
         { additionalProperties: false },
       ),
-      'Transactions found',
+      TRANSACTIONS_FOUND,
       'The transactions. `Link` with `rel="next"` is the address of the next page (RFC 8288).',
     ),
     ...errorResponses(['INVALID_REQUEST']),

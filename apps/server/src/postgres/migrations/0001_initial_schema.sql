@@ -171,10 +171,10 @@ create index transactions_processed_at on tiba.transactions (client_id, processe
   where processed_at is not null;
 create index transactions_overdue on tiba.transactions (client_id, created_at, transaction_id)
   where status = 'PROCESS' and overdue_since is not null;
--- The keys come after the other indexes. A foreign key check looks a transaction up by its primary key, with a plan that
--- each connection makes once. On a table that is still empty, every index that begins with client_id looks as good as
--- the primary key, and PostgreSQL takes the newest one: with another one, every later check would read all transactions
--- of a client. For the same reason reference_id comes first in its key.
+-- The keys come after the other indexes. A foreign key check looks a transaction up by its primary key, with a plan
+-- that each connection makes once. On a table that is still empty, every index that begins with client_id looks as good
+-- as the primary key, and PostgreSQL takes the newest one: with another one, every later check would read all
+-- transactions of a client. For the same reason reference_id comes first in its key.
 alter table tiba.transactions
   add constraint transactions_pkey primary key (client_id, transaction_id),
   add constraint transactions_reference_id_key unique (reference_id, client_id);
