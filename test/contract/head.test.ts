@@ -13,7 +13,8 @@ let service: TestService;
 before(async () => {
   service = await startTestService();
   await service.feed([
-    statusUpdate({ transaction_id: ID, reference_id: 'one' }),
+    // Created now: one that is overdue soon would get another version meanwhile.
+    statusUpdate({ transaction_id: ID, reference_id: 'one', created_at: new Date().toISOString() }),
     statusUpdate({ transaction_id: 'TB0000000002', reference_id: 'batch', status: 'SUCCESS' }),
   ]);
 });

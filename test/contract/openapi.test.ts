@@ -33,6 +33,8 @@ const BY_ID = '/api/v1/check-status/{transaction_id}';
 const BY_REFERENCE = '/api/v1/check-status';
 const CHECK_ACCOUNT = '/api/v1/check-account';
 const BATCH = '/api/v1/check-status/batch';
+const TRANSACTIONS = '/api/v1/transactions';
+const ACCOUNT_CHECKS = '/api/v1/account-checks';
 const GOOD = { bank_code: '014', account_number: '1234567890' };
 
 const bank: Rail = {
@@ -125,8 +127,28 @@ async function everyAnswer(): Promise<readonly (readonly [path: string, method: 
     ...(await status(BY_REFERENCE, '/api/v1/check-status?reference_id=NONE')),
     ...(await status(BY_REFERENCE, '/api/v1/check-status')),
     ...account,
+    ...(await listAnswers({ withoutScope, tooLarge })),
     ...(await batchAnswers({ exhausted: exhausted.token, withoutScope, tooLarge })),
   ];
+}
+
+async function listAnswers(requests: {
+  readonly withoutScope: string;
+  readonly tooLarge: Record<string, string>;
+}): Promise<(readonly [path: string, method: string, answer: Answer])[]> {
+  const answers = await Promise.all(
+    [TRANSACTIONS, ACCOUNT_CHECKS].map(async (path) => [
+      [path, 'get', await service.get(`${path}?limit=1`)] as const,
+      [path, 'get', await service.get(`${path}?account_number=1234567890`)] as const,
+      [path, 'get', await service.get(`${path}?limit=0`)] as const,
+      [path, 'get', await service.get(`${path}?account_number=1234567890&bank_code=999`)] as const,
+      [path, 'get', await service.get(path, { token: null })] as const,
+      [path, 'get', await service.get(path, { token: requests.withoutScope })] as const,
+      [path, 'get', await service.get(path, { headers: { accept: 'text/html' } })] as const,
+      [path, 'get', await exchangeOne(service.url, rawRequest('GET', path, { headers: requests.tooLarge }))] as const,
+    ]),
+  );
+  return answers.flat();
 }
 
 async function batchAnswers(tokens: {
@@ -186,8 +208,9 @@ test('every answer of the running service is as described, and every described s
     assert.ok(validate(answer.json), `${method} ${path}: ${answer.text} ${ajv.errorsText(validate.errors)}`);
   }
   // A failed look-up and an unavailable store are tested elsewhere; callbacks and events have tests of their own.
-  const elsewhere = /check-status.* (?:408|500|503)$|\/api\/v1\/(?:callback|events)/;
-  const documented = new Set([BY_ID, BY_REFERENCE, BATCH, CHECK_ACCOUNT]);
+  const elsewhere =
+    /(?:check-status|transactions|account-checks).* (?:408|500|503)$|(?:transactions|account-checks) 429$|\/api\/v1\/(?:callback|events)/;
+  const documented = new Set([BY_ID, BY_REFERENCE, BATCH, CHECK_ACCOUNT, TRANSACTIONS, ACCOUNT_CHECKS]);
   const described = Object.entries(description.paths).flatMap(([path, methods]) =>
     !documented.has(path)
       ? []
