@@ -10,7 +10,8 @@ export type PostgresFault =
   | { readonly kind: 'cut postgres connections' };
 
 export type OtherFault =
-  | { readonly kind: 'kill service'; readonly process: number }
+  /** Without `duringStart` only a process that is up is killed: others would never get up on a slow machine. */
+  | { readonly kind: 'kill service'; readonly process: number; readonly duringStart: boolean }
   | { readonly kind: 'stop service'; readonly process: number }
   | { readonly kind: 'unread log'; readonly process: number; readonly durationMs: number }
   | { readonly kind: 'freeze bank'; readonly durationMs: number }
@@ -70,6 +71,7 @@ function drawFault(draws: Draws, processes: number): Fault {
   const durationMs = draws.between(300, 4_000);
   switch (kind) {
     case 'kill service':
+      return { kind, process, duringStart: draws.chance(0.15) };
     case 'stop service':
       return { kind, process };
     case 'unread log':

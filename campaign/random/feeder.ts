@@ -1,5 +1,7 @@
 import type { CallerRequest } from './caller.ts';
-import { createDraws } from './draws.ts';
+import { createDraws, type Draws } from './draws.ts';
+import { exchangeBytes } from './fuzz/raw-exchange.ts';
+import { encodeRequest } from './fuzz/raw-requests.ts';
 import { type KnownTransaction, REVERSED_AT } from './known-transactions.ts';
 import type { RoundContext } from './round-context.ts';
 
@@ -23,7 +25,10 @@ export async function feedTransactions(context: RoundContext, number: number): P
   const own: KnownTransaction[] = [];
   while (!loadEnds.aborted) {
     const lines = drawLines();
-    const answer = await caller.repeat(feedRequest(lines), settleEnds);
+    const request = feedRequest(lines);
+    const wasCut = draws.chance(0.1);
+    if (wasCut) await cutOff(context, request, draws);
+    const answer = await caller.repeat(request, settleEnds);
     if (answer === null) return record.wrong('the feed is not acknowledged after the faults', `feeder ${number}`);
     if (answer.status !== 200) {
       record.wrong('the feed is refused', `${answer.status} ${answer.text}`);
@@ -31,7 +36,7 @@ export async function feedTransactions(context: RoundContext, number: number): P
     }
     for (const { kind, transaction } of lines) if (kind === 'step') transaction.acknowledged = transaction.sent;
     record.count('acknowledged status updates', lines.filter(({ kind }) => kind === 'step').length);
-    judgeCounts(context, lines, answer);
+    judgeCounts(context, lines, { text: answer.text, wasRepeated: answer.wasRepeated || wasCut });
   }
 
   function drawLines(): Line[] {
@@ -72,6 +77,15 @@ export async function feedTransactions(context: RoundContext, number: number): P
   }
 }
 
+/** Sends a part of the feed and closes the connection: some of its lines may be applied. */
+async function cutOff({ processes, record }: RoundContext, request: CallerRequest, draws: Draws): Promise<void> {
+  const { body = '', headers = {}, method = 'POST', target } = request;
+  const whole = encodeRequest({ listener: 'operator', method, target, headers, body });
+  const bytes = whole.subarray(0, draws.between(whole.length - Buffer.byteLength(body), whole.length));
+  await exchangeBytes(draws.pick(processes).operatorUrl, { bytes, targets: [], patienceMs: draws.between(1, 30) });
+  record.count('feeds cut off');
+}
+
 /** The update of the last step that was sent. Later updates may repeat the details or leave them out. */
 function update(transaction: KnownTransaction, complete: boolean): Record<string, unknown> {
   const { status, reversed } = transaction.plan[transaction.sent - 1] ?? { status: 'PROCESS', reversed: false };
@@ -94,6 +108,7 @@ const details = (transaction: KnownTransaction): Record<string, unknown> => ({
   account_name: transaction.accountName,
   description: 'campaign',
   created_at: transaction.createdAt,
+  ...(transaction.railReference === null ? {} : { rail: 'bank', rail_reference: transaction.railReference }),
 });
 
 interface Counts {

@@ -47,7 +47,8 @@ async function inject({ processes, loadEnds }: RoundContext, targets: FaultTarge
     delay(durationMs, undefined, { signal: loadEnds }).catch(() => {});
   switch (fault.kind) {
     case 'kill service':
-      return processes[fault.process]?.kill();
+      if (fault.duringStart || processes[fault.process]?.isUp() === true) processes[fault.process]?.kill();
+      return;
     case 'stop service':
       return processes[fault.process]?.terminate();
     case 'unread log':

@@ -20,6 +20,8 @@ export interface KnownTransaction {
   readonly accountNumber: string;
   readonly accountName: string;
   readonly createdAt: string;
+  /** At the bank, which does not know it: it must stay in PROCESS until the feed says more. Null without a rail. */
+  readonly railReference: string | null;
   /** Its status updates, in the order in which they are sent. */
   readonly plan: readonly Step[];
   /** How many of them were acknowledged, and how many were sent, which may be one more. */
@@ -68,6 +70,7 @@ export function createKnownTransactions(draws: Draws, canaries: Canaries): Known
         accountNumber: canaries.accountNumber(),
         accountName: canaries.accountName(),
         createdAt: new Date().toISOString(),
+        railReference: draws.chance(0.2) ? `campaign${number}` : null,
         plan: draws.pick(PLANS),
         acknowledged: 0,
         sent: 0,

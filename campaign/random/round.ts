@@ -27,11 +27,12 @@ export interface RoundOptions extends SurroundingsOptions {
 }
 
 const READY_MS_MAX = 60_000;
-const SETTLE_MS_MAX = 90_000;
+const SETTLE_MS_MAX = 60_000;
 const TWO_PROCESSES = 0.75;
 const FEEDERS = 2;
 const READERS = 3;
-const FUZZERS = 6;
+const FUZZERS = 8;
+const CHECKERS = 2;
 
 /** One round: a new database, the service, the load and the faults that the seed draws, and a judgment at the end. */
 export async function playRound(options: RoundOptions): Promise<void> {
@@ -82,7 +83,7 @@ async function playLoad(
     ...repeat(FEEDERS, (number) => feedTransactions(context, number)),
     ...repeat(READERS, (number) => readStatuses(context, number)),
     ...repeat(FUZZERS, (number) => fuzz(context, number, receiverPort)),
-    checkAccounts(context, 0),
+    ...repeat(CHECKERS, (number) => checkAccounts(context, number)),
     ...context.processes.flatMap((process) => [probeLimit(context, process), watchProcess(context, process)]),
     judges,
   ]);

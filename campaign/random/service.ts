@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { INHERITED } from '../../test/support/suite-environment.ts';
@@ -13,6 +13,8 @@ const POLL_MS = 20;
 /** The service promises 10 s; a busy machine gets more. */
 const STOP_MS_MAX = 30_000;
 const STDERR_MAX = 4_000;
+const GROUP_MS_MAX = 15_000;
+const GROUP_POLL_MS = 200;
 
 /** One process of the service, `serve` as in production. It is started again whenever it has ended. */
 export interface ServiceProcess {
@@ -62,6 +64,7 @@ export function startService(options: ServiceOptions): ServiceProcess {
   let starts = 0;
   const stopping = new AbortController();
   let current: Run | null = null;
+  const groups: Promise<void>[] = [];
 
   async function supervise(): Promise<void> {
     while (!stopping.signal.aborted) {
@@ -73,7 +76,7 @@ export function startService(options: ServiceOptions): ServiceProcess {
       const [code, signal] = await exited;
       current = null;
       judgeEnd(run, code, signal, options);
-      removeGroup(run, options);
+      groups.push(judgeGroup(run, options));
     }
   }
   const supervised = supervise();
@@ -94,7 +97,7 @@ export function startService(options: ServiceOptions): ServiceProcess {
     starts: () => starts,
     isUp: () => current !== null && current.listens && !current.killed && current.terminatedMs === null,
     kill() {
-      if (current === null) return;
+      if (current === null || current.killed) return;
       current.killed = true;
       current.child.kill('SIGKILL');
       record.count('kills of the service');
@@ -110,6 +113,7 @@ export function startService(options: ServiceOptions): ServiceProcess {
       stopping.abort();
       terminate();
       await supervised;
+      await Promise.all(groups);
     },
   };
 }
@@ -170,14 +174,31 @@ function judgeEnd(run: Run, code: number | null, signal: NodeJS.Signals | null, 
   else record.wrong('the service ends by itself', end);
 }
 
-/** Nothing that it started may outlive it. A reader of an upload notices its end within a moment. */
-function removeGroup({ child, killed }: Run, { record, name }: ServiceOptions): void {
-  try {
-    process.kill(-(child.pid ?? 0), 'SIGKILL');
-    if (!killed) record.wrong('a process is left', `of ${name}`);
-  } catch {
-    // The group is gone, as it should be.
+/** What it started must end with it, also when it is killed: a reader of an upload notices its end within a moment. */
+async function judgeGroup({ child }: Run, { record, name }: ServiceOptions): Promise<void> {
+  const deadlineMs = performance.now() + GROUP_MS_MAX;
+  let left = await processGroup(child.pid);
+  while (left.length > 0 && performance.now() < deadlineMs) {
+    await delay(GROUP_POLL_MS);
+    left = await processGroup(child.pid);
   }
+  if (left.length > 0) record.wrong('a process is left', `of ${name}: ${left.join(' ')}`);
+  for (const pid of left) process.kill(pid, 'SIGKILL');
+}
+
+// proc(5), "stat": pid, name in parentheses, state, parent, process group. A name may contain any character.
+const STAT = /^(\d+) \(.*\) (\S) \d+ (\d+) /s;
+
+/** The running processes of a group. Linux only; empty elsewhere. */
+async function processGroup(group: number | undefined): Promise<number[]> {
+  const pids = await readdir('/proc').catch(() => []);
+  const stats = await Promise.all(
+    pids.filter((each) => /^\d+$/.test(each)).map((pid) => readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')),
+  );
+  return stats.flatMap((stat) => {
+    const [, pid, state = '', of] = STAT.exec(stat) ?? [];
+    return Number(of) === group && !'ZX'.includes(state) ? [Number(pid)] : [];
+  });
 }
 
 async function readMemory(pid: number | undefined): Promise<number | null> {

@@ -6,7 +6,7 @@ import type { ServiceProcess } from './service.ts';
 const PAUSE_MS = 500;
 const KIB_PER_MB = 1_000_000 / 1_024;
 /** MB. A process that holds what it received, or its log, without a bound soon exceeds it. */
-const MEMORY_MAX = 900;
+const MEMORY_MAX = 600;
 /** Also a machine that is busy with other work answers within that time. */
 const LIVEZ_MS_MAX = 15_000;
 

@@ -12,7 +12,7 @@ import { INHERITED } from '../support/suite-environment.ts';
 
 const SECONDS = 2;
 /** It kills the service, and PostgreSQL, in that time. */
-const FIXED_SEED = 25;
+const FIXED_SEED = 3;
 
 let environment: Environment;
 before(async () => {

@@ -62,8 +62,8 @@ function writes(file: number, bytes: Buffer): boolean {
 }
 
 /**
- * What happens to each `fdatasync`, with which PostgreSQL writes a commit to the disk: in strace's words, `error=EIO` or
- * `delay_enter=` and microseconds.
+ * What happens to each `fdatasync`, with which PostgreSQL writes a commit to the disk: in strace's words, `error=EIO`
+ * or `delay_enter=` and microseconds.
  */
 export async function injectIntoSyncs(
   processIds: readonly number[],

@@ -16,7 +16,7 @@ const PATIENCE_MS = 40;
 const UNBROKEN_PATIENCE_MS = 2_000;
 
 /** The request as bytes, each character of its head as one. */
-function encodeRequest({ method, target, headers, body }: FuzzRequest): Buffer {
+export function encodeRequest({ method, target, headers, body }: FuzzRequest): Buffer {
   const bytes = Buffer.from(body ?? '');
   const lines = Object.entries({ host: 'tiba.test', ...headers }).map(([name, value]) => `${name}: ${value}\r\n`);
   const length = body === null ? '' : `content-length: ${bytes.length}\r\n`;
