@@ -7,7 +7,7 @@ import { importsOf, type Repository, type Rule, SERVER, select, textOf } from '.
 const FLOORS: readonly (readonly string[])[] = [
   ['lib', 'name-match'],
   ['domain'],
-  ['observability', 'rate-limit'],
+  ['observability', 'rate-limit', 'snap'],
   ['postgres', 'embedded-postgres', 'outbound', 'valkey'],
   ['auth', 'rails'],
   ['config.ts'],

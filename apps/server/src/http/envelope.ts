@@ -1,7 +1,7 @@
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type BilingualText, englishOnly, type Language } from '../lib/bilingual-text.ts';
 import { createIsoClock } from '../lib/iso-clock.ts';
-import type { ErrorCode } from './errors.ts';
+import type { ApiError, ErrorCode } from './errors.ts';
 import { languageOf } from './language.ts';
 
 const now = createIsoClock();
@@ -58,3 +58,37 @@ export function sendSuccess(reply: FastifyReply, message: BilingualText, data: s
 /** For the operator's listener. `data` is already JSON. */
 export const sendOperatorSuccess = (reply: FastifyReply, message: string, data: string): FastifyReply =>
   reply.headers(OPERATOR_HEADERS).send(success('en', englishOnly(message), data));
+
+/** An error as it is sent. */
+export interface ErrorAnswer {
+  readonly statusCode: number;
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  /** For the access log. */
+  readonly logFields?: Readonly<Record<string, unknown>>;
+}
+
+/** The request that an error answers, as far as it was read. */
+export type AnsweredRequest = Pick<FastifyRequest, 'headers'> & Partial<Pick<FastifyRequest, 'routeOptions'>>;
+
+/** How a listener writes its errors. `request` is null where none could be read. */
+export type ErrorForm = (error: ApiError, request: AnsweredRequest | null) => ErrorAnswer;
+
+/** In the envelope, and in the language that the client prefers. */
+export const publicErrorForm: ErrorForm = (error, request) => {
+  // Without a request that was read this far, the language that its client prefers is unknown.
+  const language = request === null ? 'en' : languageOf(request);
+  return {
+    statusCode: error.statusCode,
+    headers: { ...ENVELOPE_HEADERS[language], ...error.headers },
+    body: failure(error.code, error.text[language]),
+  };
+};
+
+/** In the envelope, and in English. */
+export const operatorErrorForm: ErrorForm = ({ statusCode, code, text, headers }) => ({
+  statusCode,
+  headers: { ...OPERATOR_HEADERS, ...headers },
+  body: failure(code, text.en),
+});

@@ -1,28 +1,32 @@
-import http from 'node:http';
+import type http from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type BilingualText, englishOnly, type Language } from '../lib/bilingual-text.ts';
+import { type BilingualText, englishOnly } from '../lib/bilingual-text.ts';
 import type { AccessEntry } from '../observability/access-log.ts';
 import type { Log } from '../observability/log.ts';
 import { DatabaseUnavailable } from '../postgres/database.ts';
-import { ENVELOPE_HEADERS, failure, OPERATOR_HEADERS } from './envelope.ts';
+import type { AnsweredRequest, ErrorForm } from './envelope.ts';
 import { ApiError, type ErrorCode, unavailable } from './errors.ts';
-import { languageOf } from './language.ts';
-import { expectsContinue, type ListenerName } from './request-checks.ts';
+import { rawResponse } from './raw-response.ts';
+import { expectsContinue } from './request-checks.ts';
 
 const DATABASE_RETRY_AFTER_MS = 1_000;
 
-export interface ErrorAnswerOptions {
-  readonly listener: ListenerName;
+/** How a listener writes its errors, and where it logs them. */
+export interface ErrorAnswering {
+  readonly form: ErrorForm;
   readonly log: Log;
+  readonly logMalformed: (access: Omit<AccessEntry, 'listener'>) => void;
 }
 
-/** Answers in the envelope, whatever was thrown. Errors that the caller did not cause are logged with their cause. */
+/**
+ * Answers in the listener's form, whatever was thrown. Errors that the caller did not cause are logged with their cause.
+ */
 export function answerError(
   error: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
-  { listener, log }: ErrorAnswerOptions,
+  { form, log }: ErrorAnswering,
 ): FastifyReply {
   const apiError = wasCutOff(error) ? cutOff(request, error) : asApiError(error, request);
   request.errorCode = apiError.code;
@@ -35,11 +39,9 @@ export function answerError(
     );
   }
   if (apiError.code === 'PAYLOAD_TOO_LARGE') discardBody(request, reply);
-  const language = listener === 'public' ? languageOf(request) : 'en';
-  return reply
-    .code(apiError.statusCode)
-    .headers({ ...(listener === 'public' ? ENVELOPE_HEADERS[language] : OPERATOR_HEADERS), ...apiError.headers })
-    .send(failure(apiError.code, apiError.text[language]));
+  const { statusCode, headers, body, logFields } = form(apiError, request);
+  if (logFields !== undefined) request.logFields = { ...request.logFields, ...logFields };
+  return reply.code(statusCode).headers(headers).send(body);
 }
 
 /** Of one body that is too large: more than a client sends by mistake. */
@@ -110,14 +112,6 @@ function cutOff(request: FastifyRequest, cause: unknown): ApiError {
   return new ApiError('REQUEST_TIMEOUT', { cause });
 }
 
-export type LogMalformed = (access: Omit<AccessEntry, 'listener'>) => void;
-
-export interface MalformedAnswerOptions {
-  readonly listener: ListenerName;
-  readonly requestId: string;
-  readonly logMalformed: LogMalformed;
-}
-
 /**
  * Bytes that Node's parser cannot read never become a request: the answer is written to the bare socket. `latest` is
  * the response to the last request that the parser could read on that socket: each request gets one answer, in order.
@@ -126,7 +120,8 @@ export function answerMalformed(
   error: Error & { code?: string },
   socket: Socket,
   latest: http.ServerResponse | undefined,
-  options: MalformedAnswerOptions,
+  requestId: string,
+  answering: ErrorAnswering,
 ): void {
   const inBody = latest !== undefined && !latest.req.complete;
   // A request that loses its connection before its body has arrived is rejected, and logged, by itself (`cutOff`).
@@ -137,7 +132,7 @@ export function answerMalformed(
   }
   if (latest !== undefined && (inBody ? latest.socket === null : !latest.writableFinished)) {
     const turn = inBody ? 'socket' : 'finish';
-    latest.once(turn, () => answerMalformed(error, socket, latest, options));
+    latest.once(turn, () => answerMalformed(error, socket, latest, requestId, answering));
     return;
   }
   const apiError =
@@ -145,11 +140,8 @@ export function answerMalformed(
     new ApiError('INVALID_FORMAT', {
       message: { en: 'Malformed HTTP request', id: 'Permintaan HTTP tidak dapat dibaca' },
     });
-  const { listener, requestId, logMalformed } = options;
-  // Without a request that was read this far, the language that its client prefers is unknown.
-  const language = inBody && listener === 'public' ? languageOf(latest.req) : 'en';
-  endWithError(socket, apiError, { requestId, language });
-  logMalformed({ ...malformedAccess(requestId, apiError), method: 'none', fields: { parserError: error.code } });
+  const access = endWithError(socket, apiError, requestId, inBody ? latest.req : null, answering.form);
+  answering.logMalformed({ ...access, method: 'none', fields: { parserError: error.code } });
 }
 
 /** How long a client may take to read the answer to a request for a tunnel. */
@@ -163,51 +155,36 @@ export function rejectTunnel(
   socket: Socket,
   latest: http.ServerResponse | undefined,
   requestId: string,
-  logMalformed: LogMalformed,
+  answering: ErrorAnswering,
 ): void {
   // The client may be gone: without a listener, that would end the process.
   socket.on('error', () => {});
   // Bytes for the other end of the tunnel are discarded.
   socket.resume();
   if (latest !== undefined && !latest.writableFinished) {
-    latest.once('finish', () => rejectTunnel(socket, undefined, requestId, logMalformed));
+    latest.once('finish', () => rejectTunnel(socket, undefined, requestId, answering));
     return;
   }
   const apiError = new ApiError('METHOD_NOT_ALLOWED', {
     message: englishOnly('Method not allowed: CONNECT asks for a tunnel, and this service opens none'),
     headers: { allow: '' },
   });
-  endWithError(socket, apiError, { requestId, language: 'en' });
+  const access = endWithError(socket, apiError, requestId, null, answering.form);
   setTimeout(() => socket.destroy(), TUNNEL_ANSWER_MS).unref();
-  logMalformed({ ...malformedAccess(requestId, apiError), method: 'CONNECT', fields: null });
+  answering.logMalformed({ ...access, method: 'CONNECT', fields: null });
 }
 
-const malformedAccess = (requestId: string, { statusCode, code }: ApiError) => ({
-  requestId,
-  route: 'none',
-  status: statusCode,
-  durationMs: 0,
-  clientId: undefined,
-  errorCode: code,
-});
-
-/** Writes the error to the bare socket and ends it. */
+/** Writes the error to the bare socket and ends it. Returns the fields of the access log that it determines. */
 function endWithError(
   socket: Socket,
   apiError: ApiError,
-  { requestId, language }: { requestId: string; language: Language },
-): void {
-  const body = failure(apiError.code, apiError.text[language]);
-  const headers = {
-    ...ENVELOPE_HEADERS[language],
-    ...apiError.headers,
-    'x-request-id': requestId,
-    'content-length': Buffer.byteLength(body),
-    connection: 'close',
-  };
-  const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  const { statusCode } = apiError;
-  socket.end(`HTTP/1.1 ${statusCode} ${http.STATUS_CODES[statusCode]}\r\n${head.join('')}\r\n${body}`);
+  requestId: string,
+  request: AnsweredRequest | null,
+  form: ErrorForm,
+) {
+  const { statusCode, headers, body } = form(apiError, request);
+  socket.end(rawResponse(statusCode, { ...headers, 'x-request-id': requestId }, body));
+  return { requestId, route: 'none', status: statusCode, durationMs: 0, clientId: undefined, errorCode: apiError.code };
 }
 
 const PARSER_ERRORS: Readonly<Record<string, () => ApiError>> = {

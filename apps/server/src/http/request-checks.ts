@@ -4,7 +4,7 @@ import { ApiError } from './errors.ts';
 
 /** Checks of a request's head that do not depend on its operation. */
 
-export type ListenerName = 'public' | 'operator';
+export type ListenerName = 'public' | 'operator' | 'snap';
 
 /** Runs before the body is read: no body repairs a missing route or a malformed head. */
 export function checkHead(request: FastifyRequest, listener: ListenerName): ApiError | undefined {
@@ -32,12 +32,14 @@ const HOST_MISSING: BilingualText = {
 /** Only the public listener has a reference page of its operations. */
 export function notFound(listener: ListenerName, url: string): ApiError {
   if (listener === 'operator') return new ApiError('NOT_FOUND', { message: NO_OPERATOR_ROUTE });
+  if (listener === 'snap') return new ApiError('NOT_FOUND', { message: NO_SNAP_ROUTE });
   // Many reference IDs contain slashes.
   const hasSlash = url.startsWith('/api/v1/check-status/');
   return new ApiError('NOT_FOUND', { message: hasSlash ? followedBy(NO_ROUTE, SLASH_HINT) : NO_ROUTE });
 }
 
 const NO_OPERATOR_ROUTE = englishOnly('No such route: the operations are listed in docs/operating.md and docs/feed.md');
+const NO_SNAP_ROUTE = englishOnly('No such service: the services are listed in docs/snap-clients.md');
 const NO_ROUTE: BilingualText = {
   en: 'No such route: the operations are listed at /reference',
   id: 'Alamat tidak ditemukan: daftar operasi ada di /reference',

@@ -9,7 +9,8 @@ import type { Metrics } from '../observability/metrics.ts';
 import { type ConnectionLimits, limitConnections } from './connections/connection-limits.ts';
 import { createPipelining } from './connections/pipelining.ts';
 import { disconnectSlowReaders } from './connections/unread-answers.ts';
-import { answerError, answerMalformed, type LogMalformed, rejectTunnel } from './error-answers.ts';
+import { type ErrorForm, operatorErrorForm, publicErrorForm } from './envelope.ts';
+import { answerError, answerMalformed, type ErrorAnswering, rejectTunnel } from './error-answers.ts';
 import { type ErrorCode, unavailable } from './errors.ts';
 import { addHeadRoute } from './head-route.ts';
 import type { LoadMonitor } from './load-monitor.ts';
@@ -62,6 +63,10 @@ export interface ListenerOptions {
   readonly trustedProxies: readonly string[];
   readonly connections: Pick<ConnectionLimits, 'total' | 'perAddress'>;
   readonly load: Pick<LoadMonitor, 'isOverloaded'>;
+  /** By default the envelope. */
+  readonly errorForm?: ErrorForm;
+  /** The path of the route that a request path leads to. By default the path itself. */
+  readonly rewritePath?: (path: string) => string;
   /** Shorter in tests that cannot wait. */
   readonly slowPeers?: Partial<SlowPeerTimeouts>;
 }
@@ -91,14 +96,18 @@ const KEEP_ALIVE_TIMEOUT_MS = 75_000;
  */
 const SILENT_TIMEOUT_MS = 90_000;
 
-/** An HTTP listener whose every answer is in the envelope, including answers to requests that never reach a route. */
+/**
+ * An HTTP listener whose every error is in the envelope or in `errorForm`, including answers to requests that never
+ * reach a route.
+ */
 export function createServer(options: ListenerOptions): FastifyInstance {
-  const { name, accessLog, metrics, trustedProxies } = options;
+  const { name, log, accessLog, metrics, trustedProxies } = options;
+  const form = options.errorForm ?? (name === 'public' ? publicErrorForm : operatorErrorForm);
   const newRequestId = createRequestIds();
   const latestResponses: LatestResponses = new WeakMap();
   const pacedRequests = new WeakSet<http.IncomingMessage>();
   const pipelining = createPipelining();
-  const logMalformed: LogMalformed = (access) => accessLog({ listener: name, ...access });
+  const answering: ErrorAnswering = { form, log, logMalformed: (access) => accessLog({ listener: name, ...access }) };
 
   const app = Fastify({
     ...fastifyOptions(options),
@@ -107,7 +116,7 @@ export function createServer(options: ListenerOptions): FastifyInstance {
       if (pipelining.isStopped(error, socket)) return;
       const latest = latestResponses.get(socket);
       if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && latest !== undefined && pacedRequests.has(latest.req)) return;
-      answerMalformed(error, socket, latest, { listener: name, requestId: newRequestId(), logMalformed });
+      answerMalformed(error, socket, latest, newRequestId(), answering);
     },
   });
 
@@ -119,7 +128,7 @@ export function createServer(options: ListenerOptions): FastifyInstance {
   app.server.on('connect', (_request, socket) => {
     // Connections of an HTTP server are sockets; the event allows for other streams.
     if (!(socket instanceof Socket)) socket.destroy();
-    else rejectTunnel(socket, latestResponses.get(socket), newRequestId(), logMalformed);
+    else rejectTunnel(socket, latestResponses.get(socket), newRequestId(), answering);
   });
 
   app.decorateRequest('caller', null);
@@ -133,6 +142,7 @@ export function createServer(options: ListenerOptions): FastifyInstance {
     { ...options.connections, trustedProxies },
     (reason) => metrics.connectionsRefused.inc({ listener: name, reason }),
     newRequestId,
+    form,
   );
   disconnectSlowReaders(app.server, options.slowPeers?.unreadAnswerMs ?? UNREAD_ANSWER_MS);
   addHooks(app, options, (socket, response) => {
@@ -140,7 +150,7 @@ export function createServer(options: ListenerOptions): FastifyInstance {
     if (response.socket === null) pipelining.queue(socket, response);
   });
   app.setErrorHandler((error, request, reply) =>
-    answerError(error, request, reply, { listener: name, log: options.log }),
+    answerError(error, request, reply, answering),
   );
   app.setNotFoundHandler((request) => {
     throw notFound(name, request.originalUrl);
@@ -151,7 +161,7 @@ export function createServer(options: ListenerOptions): FastifyInstance {
 /** The response to the last request that the parser could read on a socket. */
 type LatestResponses = WeakMap<Socket, http.ServerResponse>;
 
-function fastifyOptions({ name, trustedProxies }: ListenerOptions) {
+function fastifyOptions({ name, trustedProxies, rewritePath = (path) => path }: ListenerOptions) {
   const isPublic = name === 'public';
   return {
     logger: false,
@@ -178,7 +188,10 @@ function fastifyOptions({ name, trustedProxies }: ListenerOptions) {
     },
     // The router would reject a path with broken percent-encoding before it looks for a route, and so before the caller
     // is known. With its percent signs escaped the path finds its route; operations that decode it read `originalUrl`.
-    rewriteUrl: ({ url = '/' }: http.IncomingMessage) => (isDecodable(url) ? url : url.replaceAll('%', '%25')),
+    rewriteUrl: ({ url = '/' }: http.IncomingMessage) => {
+      const path = rewritePath(url);
+      return isDecodable(path) ? path : path.replaceAll('%', '%25');
+    },
   } as const;
 }
 

@@ -1,8 +1,10 @@
 import type { Server } from 'node:http';
 import { BlockList, isIPv6, type Socket } from 'node:net';
+import { englishOnly } from '../../lib/bilingual-text.ts';
 import { parseNetwork } from '../../outbound/address-guard.ts';
-import { ENVELOPE_HEADERS, failure } from '../envelope.ts';
-import { retryAfterHeader } from '../errors.ts';
+import type { ErrorForm } from '../envelope.ts';
+import { unavailable } from '../errors.ts';
+import { rawResponse } from '../raw-response.ts';
 
 /** Of one listener in one process. */
 export interface ConnectionLimits {
@@ -34,11 +36,12 @@ export function limitConnections(
   { total, perAddress, trustedProxies }: ConnectionLimits,
   onRefused: (reason: RefusalReason) => void,
   newRequestId: () => string,
+  form: ErrorForm,
 ): void {
   const trusted = trustedNetworks(trustedProxies);
   const openByAddress = new Map<string, number>();
   let open = 0;
-  const refuse = createRefuse();
+  const refuse = createRefuse(form);
 
   function count(address: string, change: 1 | -1): void {
     open += change;
@@ -71,7 +74,7 @@ export function limitConnections(
 }
 
 /** What the client sends meanwhile is discarded: a connection that is closed with unread bytes loses its answer. */
-function createRefuse(): (socket: Socket, requestId: string) => void {
+function createRefuse(form: ErrorForm): (socket: Socket, requestId: string) => void {
   let lingering = 0;
   return (socket, requestId) => {
     // A client that has gone is no error.
@@ -87,21 +90,16 @@ function createRefuse(): (socket: Socket, requestId: string) => void {
       clearTimeout(timer);
     });
     socket.resume();
-    socket.end(refusal(requestId));
+    socket.end(refusal(form, requestId));
   };
 }
 
-const REFUSAL_BODY = failure('SERVICE_UNAVAILABLE', 'Too many open connections: close some, or connect again later');
-const refusal = (requestId: string): string =>
-  `HTTP/1.1 503 Service Unavailable\r\n${Object.entries({
-    ...ENVELOPE_HEADERS.en,
-    'x-request-id': requestId,
-    ...retryAfterHeader(RETRY_AFTER_MS),
-    'content-length': Buffer.byteLength(REFUSAL_BODY),
-    connection: 'close',
-  })
-    .map(([name, value]) => `${name}: ${value}\r\n`)
-    .join('')}\r\n${REFUSAL_BODY}`;
+const TOO_MANY_CONNECTIONS = englishOnly('Too many open connections: close some, or connect again later');
+
+function refusal(form: ErrorForm, requestId: string): string {
+  const { statusCode, headers, body } = form(unavailable(TOO_MANY_CONNECTIONS, RETRY_AFTER_MS), null);
+  return rawResponse(statusCode, { ...headers, 'x-request-id': requestId }, body);
+}
 
 /** The /64 network of an IPv6 address, and the IPv4 address in an IPv4-mapped one. */
 export function countedAddress(address = ''): string {

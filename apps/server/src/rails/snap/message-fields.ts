@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import type { Bank } from '../../domain/bank.ts';
-import { JAKARTA_OFFSET_MS } from '../../domain/instant.ts';
+import { snapTimestamp } from '../../snap/timestamp.ts';
 import headOffices from './profiles/head-offices.json' with { type: 'json' };
 import type { BankCodeForm, TimestampStyle } from './profiles/profile.ts';
 
@@ -27,10 +27,6 @@ export function createExternalIds(now: () => number = Date.now, digits = EXTERNA
     return `${second}${process}${count.toString().padStart(COUNT_DIGITS, '0')}`;
   };
 }
-
-/** X-TIMESTAMP: `yyyy-MM-ddTHH:mm:ssTZD` in the banks' own zone, which has no daylight saving time. */
-export const snapTimestamp = (now: number): string =>
-  `${new Date(now + JAKARTA_OFFSET_MS).toISOString().slice(0, 19)}+07:00`;
 
 const utcTimestamp = (now: number): string => `${new Date(now).toISOString().slice(0, 19)}Z`;
 

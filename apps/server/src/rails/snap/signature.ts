@@ -1,9 +1,15 @@
 import { hash, type KeyObject, sign } from 'node:crypto';
+import {
+  asymmetricStringToSign,
+  bodyHashOf,
+  symmetricStringToSign,
+  tokenStringToSign,
+} from '../../snap/string-to-sign.ts';
 import type { SignatureEncoding, SnapProfile } from './profiles/profile.ts';
 
 /** Asymmetric signature of the token request: SHA256withRSA over `client_ID|X-TIMESTAMP` (ASPI, service 73), base64. */
 export const signTokenRequest = (privateKey: KeyObject, clientKey: string, timestamp: string): string =>
-  sign('sha256', Buffer.from(`${clientKey}|${timestamp}`), privateKey).toString('base64');
+  sign('sha256', Buffer.from(tokenStringToSign(clientKey, timestamp)), privateKey).toString('base64');
 
 export interface SignedRequest {
   readonly method: string;
@@ -36,16 +42,13 @@ export function createSigner({ signature }: SnapProfile, { clientSecret, private
  * `METHOD:EndpointUrl:AccessToken:lower(hex(sha256(minify(body)))):X-TIMESTAMP`.
  */
 function signSymmetrically(hmac: Hmac, request: SignedRequest, encoding: SignatureEncoding): string {
-  const { method, path, accessToken, body, timestamp } = request;
-  const bodyHash = hash('sha256', body, 'hex');
-  return hmac(`${method}:${path}:${accessToken}:${bodyHash}:${timestamp}`, encoding);
+  return hmac(symmetricStringToSign(request, bodyHashOf(request.body), request.accessToken), encoding);
 }
 
 /** Asymmetric signature (ASPI, "keamanan", type 2): SHA256withRSA over the same text without the token. */
 function signAsymmetrically(privateKey: KeyObject, request: SignedRequest, encoding: SignatureEncoding): string {
-  const { method, path, body, timestamp } = request;
-  const bodyHash = hash('sha256', body, 'hex');
-  return sign('sha256', Buffer.from(`${method}:${path}:${bodyHash}:${timestamp}`), privateKey).toString(encoding);
+  const text = asymmetricStringToSign(request, bodyHashOf(request.body));
+  return sign('sha256', Buffer.from(text), privateKey).toString(encoding);
 }
 
 /** In bytes: the block and the digest of each hash. */

@@ -1,9 +1,9 @@
 import { parseMoney } from '../../domain/money.ts';
 import { ownProperty } from '../../lib/own-property.ts';
+import { snapTimestamp } from '../../snap/timestamp.ts';
 import type { NoVerdictReason, StatusInquiryOutcome } from '../rail.ts';
 import { failureReasonOf, reasonForResponseCode } from './codes.ts';
 import type { SnapService } from './exchange.ts';
-import { snapTimestamp } from './message-fields.ts';
 import { nonTextOf, parseReply, parseResponseCode, type Reply, readText, textOf } from './reply.ts';
 
 /** An inquiry as it is sent. A reply must be about it. */
