@@ -216,6 +216,13 @@ create table tiba.snap_clients (
   constraint snap_clients_partner_id_key UNIQUE (partner_id)
 );
 
+create table tiba.snap_external_ids (
+  client_id text collate "C" not null,
+  used_on date not null,
+  external_id text collate "C" not null,
+  constraint snap_external_ids_pkey PRIMARY KEY (client_id, used_on, external_id)
+);
+
 create table tiba.snap_public_keys (
   client_id text collate "C" not null,
   key_id text collate "C" not null,
@@ -312,6 +319,8 @@ CREATE INDEX callback_deliveries_state ON tiba.callback_deliveries USING btree (
 CREATE INDEX callback_endpoints_disabled_or_failing ON tiba.callback_endpoints USING btree (client_id, endpoint_id) WHERE ((disabled_at IS NOT NULL) OR (failing_since IS NOT NULL));
 
 CREATE INDEX events_occurred_at ON tiba.events USING btree (client_id, occurred_at, sequence);
+
+CREATE INDEX snap_external_ids_used_on ON tiba.snap_external_ids USING btree (used_on);
 
 CREATE INDEX status_inquiries_next_at ON tiba.status_inquiries USING btree (rail, next_at);
 

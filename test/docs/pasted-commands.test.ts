@@ -45,8 +45,11 @@ async function shellBlocks(page: string, text: string): Promise<string> {
 
 /** Runs the commands in the folder of the sandbox, with the addresses of this sandbox. */
 async function paste(commands: string): Promise<unknown[]> {
-  const { base_url: baseUrl, operator_url: operatorUrl } = sandbox.description;
-  const here = commands.replaceAll('http://127.0.0.1:8080', baseUrl).replaceAll('http://127.0.0.1:8081', operatorUrl);
+  const { base_url: baseUrl, operator_url: operatorUrl, snap } = sandbox.description;
+  const here = commands
+    .replaceAll('http://127.0.0.1:8080', baseUrl)
+    .replaceAll('http://127.0.0.1:8081', operatorUrl)
+    .replaceAll('http://127.0.0.1:8082', snap.base_url);
   const script = here.replaceAll(/^curl /gm, 'curl -sS -w "\\n" ');
   const { stdout } = await promisify(execFile)('bash', ['-euc', script], { cwd: directory });
   return stdout
@@ -133,12 +136,12 @@ test('the commands in the banner succeed', { skip: withoutCurl }, async () => {
   const lines = sandbox
     .output()
     .split('\n')
-    .filter((line) => /^(?:TOKEN=|CORE=|curl )/.test(line));
-  assert.equal(lines.length, 6);
+    .filter((line) => /^(?:TOKEN=|CORE=|SNAP_\w+=|curl )/.test(line));
+  assert.equal(lines.length, 9);
   const answers = (await paste(lines.join('\n'))) as Record<string, unknown>[];
   assert.deepEqual(
-    answers.map((answer) => answer['success']),
-    [true, true, true, true],
+    answers.map((answer) => answer['success'] ?? answer['responseCode']),
+    [true, true, true, true, '2007300'],
   );
 });
 

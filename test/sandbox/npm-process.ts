@@ -52,6 +52,7 @@ export function startNpm(
       npm_config_update_notifier: 'false',
       TIBA_PORT: '0',
       TIBA_OPERATOR_PORT: '0',
+      TIBA_SNAP_PORT: '0',
       TIBA_DATA_DIR: dataDirectoryOf(testDirectory),
       ...environment,
     },

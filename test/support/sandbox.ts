@@ -54,6 +54,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
       ...INHERITED,
       TIBA_PORT: '0',
       TIBA_OPERATOR_PORT: '0',
+      TIBA_SNAP_PORT: '0',
       TIBA_DATA_DIR: dataDirectory,
       // A machine that is busy with tests delays every event loop.
       TIBA_EVENT_LOOP_DELAY_MS: '0',

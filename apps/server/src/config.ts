@@ -46,6 +46,18 @@ export const SETTINGS = {
     port,
     'Port of the operator listener: feed, health and metrics. 0: any free port.',
   ),
+  snapPort: setting(
+    'TIBA_SNAP_PORT',
+    port,
+    'Port of the SNAP listener, for [clients that speak SNAP](snap-clients.md); it binds to `TIBA_HOST`. ' +
+      'Not set: there is none, except in the sandbox (8082). 0: any free port.',
+  ),
+  snapOwnBank: setting(
+    'TIBA_SNAP_OWN_BANK',
+    text,
+    'The bank whose accounts the internal account inquiry (SNAP service 15) is about, by any of its codes. ' +
+      'Not set: service 15 answers 405, except in the sandbox (BCA).',
+  ),
   publicUrl: setting(
     'TIBA_PUBLIC_URL',
     publicUrl,
@@ -303,6 +315,9 @@ export function validateSettings(
   if (mode === 'sandbox') faults.push(...findProductionSigns(environment));
   if (isSet(SETTINGS.tokenIssuer, environment) !== isSet(SETTINGS.tokenJwksUrl, environment)) {
     faults.push('TIBA_TOKEN_ISSUER and TIBA_TOKEN_JWKS_URL go together: set both or neither');
+  }
+  if (settings.snapPort !== null && isSet(SETTINGS.tokenIssuer, environment)) {
+    faults.push('TIBA_SNAP_PORT needs the built-in issuer, which issues the tokens of SNAP: unset TIBA_TOKEN_ISSUER');
   }
   return { settings, faults };
 }

@@ -5,18 +5,22 @@ import {
   externalKeys,
   type IssueAccessToken,
 } from '../auth/access-tokens.ts';
-import { createAuthenticator } from '../auth/authenticator.ts';
-import { createFailureThrottle } from '../auth/failure-throttle.ts';
+import { type Authenticator, createAuthenticator } from '../auth/authenticator.ts';
+import { createFailureThrottle, type FailureThrottle } from '../auth/failure-throttle.ts';
 import type { Scope } from '../auth/scopes.ts';
 import { type Authorize, createAuthorize, createReauthorize, type Reauthorize } from '../http/authorize.ts';
 import { createDeferredCount, type DeferredCount } from '../http/deferred-count.ts';
 import type { BuiltInIssuer } from '../http/public-server.ts';
+import type { Limiter } from '../rate-limit/limiter.ts';
 import type { AppContext } from './app-context.ts';
 import type { PostgresServices } from './postgres.ts';
 import type { SharedLimits } from './shared-limits.ts';
 
 /** Authenticates callers, and limits their requests. */
 export interface Authentication {
+  readonly authenticator: Authenticator;
+  readonly throttle: FailureThrottle;
+  readonly limiter: Limiter;
   readonly authorize: Authorize;
   readonly deferredCount: DeferredCount;
   readonly reauthorizeFor: (scope: Scope) => Reauthorize;
@@ -50,6 +54,9 @@ export function openAuthentication(
   const authenticator = createAuthenticator({ clients, notifications, verify, throttle });
   const limiter = sharedLimits.createLimiter('requests');
   return {
+    authenticator,
+    throttle,
+    limiter,
     authorize: createAuthorize({ authenticator, limiter, metrics }),
     deferredCount: createDeferredCount(limiter),
     reauthorizeFor: (scope) => createReauthorize(authenticator, scope),

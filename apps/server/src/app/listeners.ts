@@ -1,15 +1,21 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
+import { createSnapCredentials } from '../auth/snap-credentials.ts';
 import { SETTINGS } from '../config.ts';
 import { createCursors } from '../http/cursors.ts';
+import type { Bank } from '../domain/bank.ts';
 import { listenAt } from '../http/listen.ts';
 import { createLoadMonitor } from '../http/load-monitor.ts';
 import type { Checks, ReadinessChecks } from '../http/operator/health.ts';
 import { createOperatorServer } from '../http/operator/operator-server.ts';
 import { createPublicServer } from '../http/public-server.ts';
 import type { ListenerOptions } from '../http/server.ts';
+import { createSnapServer } from '../http/snap/snap-server.ts';
+import { StartError } from '../lib/start-error.ts';
 import { createAccessLog } from '../observability/access-log.ts';
 import { CLOCK_SKEW_MAX_MS, CLOCK_SKEW_WARNING_MS } from '../postgres/process-registry.ts';
+import { startRetention } from '../postgres/retention.ts';
+import { deleteExternalIds } from '../postgres/snap-external-ids.ts';
 import type { AppContext } from './app-context.ts';
 import { createGaugeReader } from './gauges.ts';
 import type { Services } from './services.ts';
@@ -17,6 +23,8 @@ import type { Services } from './services.ts';
 export interface ListenerUrls {
   readonly publicUrl: string;
   readonly operatorUrl: string;
+  /** Null where there is no SNAP listener. */
+  readonly snapUrl: string | null;
 }
 
 /** After SIGTERM, requests in flight may take this long; then their connections are closed. */
@@ -24,7 +32,8 @@ const DRAIN_TIMEOUT_MS = 10_000;
 const CLOSE_IDLE_INTERVAL_MS = 50;
 
 /**
- * Opens the public and the operator listener; returns the addresses they are bound to.
+ * Opens the public listener, the operator listener and, if it is set, the SNAP listener; returns the addresses they are
+ * bound to.
  * @throws StartError when one of them cannot listen
  */
 export async function openListeners(context: AppContext, services: Services): Promise<ListenerUrls> {
@@ -44,8 +53,11 @@ export async function openListeners(context: AppContext, services: Services): Pr
   const publicServer = await buildPublicServer(context, services, listener);
   let stopping = false;
   const operatorServer = buildOperatorServer(context, services, listener, () => stopping);
-  // Both at the same time: after SIGTERM one of them must not take the time of the other.
-  onClose('listeners', () => Promise.all([publicServer, operatorServer].map(drain)));
+  const { snapPort } = settings;
+  const snapServer = snapPort === null ? null : buildSnapServer(context, services, listener);
+  const servers = [publicServer, operatorServer, ...(snapServer === null ? [] : [snapServer])];
+  // All at the same time: after SIGTERM one of them must not take the time of the others.
+  onClose('listeners', () => Promise.all(servers.map(drain)));
   // The servers could not drain while clients long-poll.
   onClose('waits and streams', async () => {
     services.checkStatus.endLongPolls();
@@ -70,7 +82,14 @@ export async function openListeners(context: AppContext, services: Services): Pr
     hostSetting: SETTINGS.host.name,
     portSetting: SETTINGS.port.name,
   });
-  return { publicUrl, operatorUrl };
+  if (snapServer === null || snapPort === null) return { publicUrl, operatorUrl, snapUrl: null };
+  const snapUrl = await listenAt(snapServer, {
+    host: settings.host,
+    port: snapPort,
+    hostSetting: SETTINGS.host.name,
+    portSetting: SETTINGS.snapPort.name,
+  });
+  return { publicUrl, operatorUrl, snapUrl };
 }
 
 type SharedListenerOptions = Omit<ListenerOptions, 'name'>;
@@ -98,6 +117,50 @@ function buildPublicServer(
     issuer: authentication.issuer,
     limitClock,
   });
+}
+
+/** An ID may be used again on the next day. */
+const EXTERNAL_IDS_DAYS = 2;
+const EXTERNAL_IDS_DELETE_BATCH = 1_000;
+
+function buildSnapServer(
+  { options: { banks, settings, logging }, metrics, onClose }: AppContext,
+  services: Services,
+  listener: SharedListenerOptions,
+): FastifyInstance {
+  const { postgres, authentication, accountChecks } = services;
+  const deleteBatch = async (before: Date): Promise<boolean> =>
+    (await deleteExternalIds(postgres.database, before.toISOString(), EXTERNAL_IDS_DELETE_BATCH)) ===
+    EXTERNAL_IDS_DELETE_BATCH;
+  const records = 'X-EXTERNAL-IDs of SNAP requests';
+  const retention = { records, days: EXTERNAL_IDS_DAYS, deleteBatch, log: logging.log };
+  onClose('retention of X-EXTERNAL-IDs', startRetention(retention).stop);
+  const { authenticator, throttle, limiter, issue } = authentication;
+  const { clients, notifications, database, seal } = postgres;
+  return createSnapServer({
+    listener,
+    authenticator,
+    throttle,
+    limiter,
+    issue,
+    lifetimeSeconds: settings.tokenSeconds,
+    clients,
+    notifications,
+    database,
+    credentialsOf: createSnapCredentials(seal),
+    metrics,
+    banks,
+    accountChecks: accountChecks.accountChecks,
+    ownBank: findOwnBank(banks, settings.snapOwnBank),
+  });
+}
+
+/** @throws StartError when the directory has no such bank */
+function findOwnBank({ find }: AppContext['options']['banks'], code: string | null): Bank | null {
+  if (code === null) return null;
+  const bank = find(code);
+  if (bank === null) throw new StartError(`${SETTINGS.snapOwnBank.name}: no bank has the code ${code} (docs/banks.md)`);
+  return bank;
 }
 
 function buildOperatorServer(

@@ -12,6 +12,8 @@ import { openServices } from './services.ts';
 export interface App {
   readonly publicUrl: string;
   readonly operatorUrl: string;
+  /** Null where there is no SNAP listener. */
+  readonly snapUrl: string | null;
   readonly database: Database;
   readonly clients: Clients;
   readonly feed: Feed;
@@ -46,12 +48,13 @@ export async function startApp(options: AppOptions): Promise<App> {
     const services = await openServices(context, () => publicUrl);
     const listeners = await openListeners(context, services);
     publicUrl ||= listeners.publicUrl;
-    const { operatorUrl } = listeners;
-    log.info({ publicUrl, operatorUrl }, 'ready');
+    const { operatorUrl, snapUrl } = listeners;
+    log.info({ publicUrl, operatorUrl, ...(snapUrl === null ? {} : { snapUrl }) }, 'ready');
     const { postgres, transactions, authentication } = services;
     return {
       publicUrl,
       operatorUrl,
+      snapUrl,
       database: postgres.database,
       clients: postgres.clients,
       feed: transactions.feed,

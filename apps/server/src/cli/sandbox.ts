@@ -10,11 +10,14 @@ import { startSimulatedBank } from '../sandbox/bank-process.ts';
 import { banner } from '../sandbox/banner.ts';
 import { startDemoCore } from '../sandbox/demo-core.ts';
 import { loadDemoData, lookUpHolders } from '../sandbox/demo-data.ts';
-import { describeSandbox } from '../sandbox/description.ts';
+import { describeSandbox, SNAP_PRIVATE_KEY_FILE } from '../sandbox/description.ts';
 import { sandboxRoutes } from '../sandbox/operations.ts';
 import { loadOrCreateSecrets, writePrivateFile } from '../sandbox/secrets.ts';
 import { openPostgres } from './open-postgres.ts';
 import { closeAll, listenForStopSignal } from './shutdown.ts';
+
+/** Of the SNAP listener, which production has only if it is set. */
+const SNAP_PORT = 8082;
 
 /** `npm start`: everything on this machine, with a simulated bank and demo data. Needs no setting. */
 export async function sandbox(): Promise<void> {
@@ -54,7 +57,13 @@ export async function sandbox(): Promise<void> {
     ]);
     const app = await startApp({
       environment: 'sandbox',
-      settings: { ...settings, secretKey: secrets.secretKey },
+      settings: {
+        ...settings,
+        secretKey: secrets.secretKey,
+        snapPort: settings.snapPort ?? SNAP_PORT,
+        // The simulated bank's.
+        snapOwnBank: settings.snapOwnBank ?? 'BCA',
+      },
       connection: postgres.connection,
       banks,
       rails: [bank.rail],
@@ -63,10 +72,11 @@ export async function sandbox(): Promise<void> {
     });
     closers.push(app.close);
     const findHolder = lookUpHolders(bank.rail, banks);
-    await loadDemoData(app, secrets.clients, findHolder);
+    await loadDemoData(app, secrets, findHolder);
+    await writePrivateFile(path.join(dataDirectory, SNAP_PRIVATE_KEY_FILE), secrets.snap.privateKey.trim());
     demoCore.connect(app.feed, bank, findHolder);
 
-    const description = await describeSandbox(app, secrets.clients);
+    const description = await describeSandbox(app, secrets);
     await writePrivateFile(descriptionFile, JSON.stringify(description, null, 2));
     print(banner(description, { descriptionFile, logFile, colors: process.stdout.isTTY }));
     await stopSignal.received;

@@ -165,7 +165,7 @@ export interface ClientRateLimit {
 }
 
 /** Each client's limit is built once, because every request of the client needs it. */
-function createClientRateLimits(operation: LimitedOperation): (client: Caller['client']) => ClientRateLimit {
+export function createClientRateLimits(operation: LimitedOperation): (client: Caller['client']) => ClientRateLimit {
   const rateLimits = new Map<string, ClientRateLimit>();
   return ({ clientId, limits }) => {
     const limit = limits[operation];

@@ -8,20 +8,25 @@ import { ApiError } from './errors.ts';
  * because parsers disagree on which of them counts. Any other body is INVALID_FORMAT.
  */
 export function readJsonBodies(app: FastifyInstance): void {
-  const utf8 = new TextDecoder('utf-8', { fatal: true });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
     try {
-      done(null, parseExactJson(utf8.decode(body as Buffer)));
-    } catch (cause) {
-      done(
-        new ApiError('INVALID_FORMAT', {
-          message: NO_JSON,
-          cause,
-        }),
-      );
+      done(null, parseJsonBody(body as Buffer));
+    } catch (error) {
+      done(error as ApiError);
     }
   });
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/** @throws ApiError INVALID_FORMAT */
+export function parseJsonBody(body: Buffer): unknown {
+  try {
+    return parseExactJson(utf8.decode(body));
+  } catch (cause) {
+    throw new ApiError('INVALID_FORMAT', { message: NO_JSON, cause });
+  }
 }
 
 const NO_JSON: BilingualText = {

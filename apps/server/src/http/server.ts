@@ -149,9 +149,7 @@ export function createServer(options: ListenerOptions): FastifyInstance {
     latestResponses.set(socket, response);
     if (response.socket === null) pipelining.queue(socket, response);
   });
-  app.setErrorHandler((error, request, reply) =>
-    answerError(error, request, reply, answering),
-  );
+  app.setErrorHandler((error, request, reply) => answerError(error, request, reply, answering));
   app.setNotFoundHandler((request) => {
     throw notFound(name, request.originalUrl);
   });

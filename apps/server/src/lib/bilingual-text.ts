@@ -12,7 +12,10 @@ export interface BilingualText {
   readonly id: string;
 }
 
-/** For the operator's listener, which answers in English only (docs/operating.md). No client sees such a text. */
+/**
+ * For the operator's listener (docs/operating.md) and for SNAP, which answer in English only. No client of the JSON
+ * operations sees such a text.
+ */
 export const englishOnly = (text: string): BilingualText => ({ en: text, id: text });
 
 /** The text, with the same addition in both languages: a name, a number or a symbol. */

@@ -30,11 +30,20 @@ export function banner(sandbox: SandboxDescription, { descriptionFile, logFile, 
   const token = ({ client_id: id, client_secret: secret }: SandboxDescription['feed']): string =>
     `$(curl -s -u ${id}:${secret} -d grant_type=client_credentials ${sandbox.token_url} | ${EXTRACT_TOKEN})`;
 
+  const { snap } = sandbox;
+  const snapKeyFile = relative(path.join(path.dirname(descriptionFile), snap.private_key_file));
+  const snapHeaders = [
+    `X-CLIENT-KEY: ${snap.client_key}`,
+    'X-TIMESTAMP: $SNAP_TIME',
+    'X-SIGNATURE: $SNAP_SIGNATURE',
+  ].map((header) => `-H "${header}"`);
+
   return `
   ${style(['bold', 'green'], 'Tiba is ready.')}  A sandbox with a simulated bank and demo data: no real money moves.
 
 ${row('API', sandbox.base_url)}
 ${row('reference', `${sandbox.base_url}/reference`)}
+${row('SNAP', snap.base_url)}
 ${row('operator API', `${sandbox.operator_url}  (feed, /livez, /readyz, /metrics)`)}
 
 ${row('client', credentials(shop))}
@@ -50,6 +59,11 @@ curl ${authorization} ${JSON_BODY} -d '${JSON.stringify(active)}' ${sandbox.base
 ${comment('Create a disbursement at the simulated bank, then check its status with -H "Prefer: wait=30".')}
 CORE=${token(sandbox.feed)}
 curl -H "Authorization: Bearer $CORE" ${JSON_BODY} -d '${JSON.stringify(disbursement)}' ${disbursementsUrl}
+
+${comment('SNAP: sign a token request with OpenSSL (docs/snap-clients.md goes on from there).')}
+SNAP_TIME=$(date -u +%Y-%m-%dT%H:%M:%SZ)
+SNAP_SIGNATURE=$(printf %s "${snap.client_key}|$SNAP_TIME" | openssl dgst -sha256 -sign ${snapKeyFile} | openssl base64 -A)
+curl ${snapHeaders.join(' ')} ${JSON_BODY} -d '{"grantType":"client_credentials"}' ${snap.base_url}/v1.0/access-token/b2b
 
   ${style('dim', `The same as JSON: ${relative(descriptionFile)}   Log: ${relative(logFile)}   Stop: Ctrl-C`)}
 `;

@@ -1,10 +1,13 @@
+import { createPublicKey } from 'node:crypto';
 import type { App } from '../app/start-app.ts';
-import { hashSecret } from '../auth/secrets.ts';
+import { createSeal, hashSecret } from '../auth/secrets.ts';
+import { readSnapPublicKey } from '../auth/snap-credentials.ts';
 import { AccountNumber, accountNameOf } from '../domain/account.ts';
 import type { BankDirectory } from '../domain/bank.ts';
 import { insertClient, setClientScopes } from '../postgres/clients.ts';
+import { insertSnapPublicKey, replaceSnapSecret, setSnapClient } from '../postgres/snap-clients.ts';
 import type { Rail } from '../rails/rail.ts';
-import type { SandboxClientSecrets } from './secrets.ts';
+import type { SandboxClientSecrets, SandboxSecrets } from './secrets.ts';
 
 const CLIENT_SCOPES = ['status:read', 'transactions:read', 'account:check', 'events:read', 'callbacks:manage'] as const;
 
@@ -90,21 +93,32 @@ const TRANSACTION_UPDATES = [
  * Creates the demo clients and feeds the demo transactions, through the same functions as real ones. A second start
  * finds them already there.
  */
-export async function loadDemoData(app: App, secrets: SandboxClientSecrets, findHolder: FindHolder): Promise<void> {
+export async function loadDemoData(app: App, secrets: SandboxSecrets, findHolder: FindHolder): Promise<void> {
   for (const [key, client] of Object.entries(DEMO_CLIENTS) as [
     keyof SandboxClientSecrets,
     (typeof DEMO_CLIENTS)['core'],
   ][]) {
-    const isNew = await insertClient(app.database, { ...client, secretHash: hashSecret(secrets[key]) });
+    const isNew = await insertClient(app.database, { ...client, secretHash: hashSecret(secrets.clients[key]) });
     // A sandbox of an older version gave its clients fewer scopes.
     if (!isNew) await setClientScopes(app.database, client.clientId, client.scopes);
   }
+  await addSnapKeys(app, secrets);
   await app.clients.reload();
   const run = app.feed.open(DEMO_CLIENTS.core.clientId);
   await run.readJson(await Promise.all(TRANSACTION_UPDATES.map((update) => withHolder(update, findHolder))));
   // A conflict is harmless: the data of an older sandbox, or an update fed since then, stays as it is.
   const { rejected } = run.report;
   if (rejected.length > 0) throw new Error(`the feed rejected the demo data: ${JSON.stringify(rejected)}`);
+}
+
+/** demo-shop speaks SNAP too. */
+async function addSnapKeys({ database }: App, { secretKey, snap }: SandboxSecrets): Promise<void> {
+  const { clientId } = DEMO_CLIENTS.shop;
+  await setSnapClient(database, clientId, {});
+  const publicKey = createPublicKey(snap.privateKey).export({ type: 'spki', format: 'pem' });
+  await insertSnapPublicKey(database, clientId, readSnapPublicKey(publicKey));
+  const secretSealed = createSeal(secretKey).seal(snap.secret);
+  await replaceSnapSecret(database, clientId, { secretSealed, formerHours: 0 });
 }
 
 async function withHolder(

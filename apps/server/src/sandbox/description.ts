@@ -1,7 +1,7 @@
 import { TOKEN_LIFETIME_MAX_SECONDS } from '../app/postgres.ts';
 import type { App } from '../app/start-app.ts';
 import { DEMO_ACCOUNTS, DEMO_CLIENTS, DEMO_TRANSACTIONS } from './demo-data.ts';
-import type { SandboxClientSecrets } from './secrets.ts';
+import type { SandboxClientSecrets, SandboxSecrets } from './secrets.ts';
 
 interface Credentials {
   readonly client_id: string;
@@ -17,11 +17,26 @@ export interface SandboxDescription {
   readonly token_url: string;
   readonly clients: readonly [Credentials, Credentials];
   readonly feed: Credentials;
+  /** How the first of the clients speaks SNAP. */
+  readonly snap: {
+    readonly base_url: string;
+    /** Its X-CLIENT-KEY, and its X-PARTNER-ID too. */
+    readonly client_key: string;
+    readonly secret: string;
+    /** PEM, in the folder of this file. */
+    readonly private_key_file: string;
+  };
   readonly transactions: typeof DEMO_TRANSACTIONS;
   readonly accounts: typeof DEMO_ACCOUNTS;
 }
 
-export async function describeSandbox(app: App, secrets: SandboxClientSecrets): Promise<SandboxDescription> {
+/** The file with the private key of the demo client's SNAP signatures, for OpenSSL. */
+export const SNAP_PRIVATE_KEY_FILE = 'snap-private-key.pem';
+
+export async function describeSandbox(
+  app: App,
+  { clients: secrets, snap }: SandboxSecrets,
+): Promise<SandboxDescription> {
   const credentials = async (key: keyof SandboxClientSecrets): Promise<Credentials> => {
     const { clientId } = DEMO_CLIENTS[key];
     const client = app.clients.find(clientId);
@@ -38,6 +53,12 @@ export async function describeSandbox(app: App, secrets: SandboxClientSecrets): 
     token_url: `${app.publicUrl}/oauth/token`,
     clients: [await credentials('shop'), await credentials('payroll')],
     feed: await credentials('core'),
+    snap: {
+      base_url: app.snapUrl ?? '',
+      client_key: DEMO_CLIENTS.shop.clientId,
+      secret: snap.secret,
+      private_key_file: SNAP_PRIVATE_KEY_FILE,
+    },
     transactions: DEMO_TRANSACTIONS,
     accounts: DEMO_ACCOUNTS,
   };

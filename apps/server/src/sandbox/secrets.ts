@@ -13,6 +13,14 @@ export interface SandboxSecrets {
   /** PEM, PKCS #8. */
   readonly bankPrivateKey: string;
   readonly clients: SandboxClientSecrets;
+  readonly snap: SandboxSnapSecrets;
+}
+
+/** What the demo client signs its SNAP requests with. */
+export interface SandboxSnapSecrets {
+  readonly secret: string;
+  /** PEM, PKCS #8. */
+  readonly privateKey: string;
 }
 
 export interface SandboxClientSecrets {
@@ -27,15 +35,20 @@ interface SecretsFile {
   readonly bank_client_secret: string;
   readonly bank_private_key: string;
   readonly clients: SandboxClientSecrets;
+  /** Absent in the file of an older sandbox. */
+  readonly snap?: { readonly secret: string; readonly private_key: string };
 }
 
 export async function loadOrCreateSecrets(file: string): Promise<SandboxSecrets> {
-  const stored = (await readSecretsFile(file)) ?? (await createSecretsFile(file));
+  const found = await readSecretsFile(file);
+  const stored = { ...(found ?? createSecrets()), snap: found?.snap ?? createSnapSecrets() };
+  if (found?.snap === undefined) await writePrivateFile(file, JSON.stringify(stored, null, 2));
   return {
     secretKey: Buffer.from(stored.secret_key, 'base64'),
     bankClientSecret: stored.bank_client_secret,
     bankPrivateKey: stored.bank_private_key,
     clients: stored.clients,
+    snap: { secret: stored.snap.secret, privateKey: stored.snap.private_key },
   };
 }
 
@@ -48,21 +61,21 @@ async function readSecretsFile(file: string): Promise<SecretsFile | null> {
   }
 }
 
-async function createSecretsFile(file: string): Promise<SecretsFile> {
-  const { privateKey } = generateKeyPairSync('rsa', {
+const createSecrets = (): SecretsFile => ({
+  secret_key: randomBytes(SECRET_KEY_BYTES).toString('base64'),
+  bank_client_secret: generateSecret(),
+  bank_private_key: createPrivateKey(),
+  clients: { shop: generateSecret(), payroll: generateSecret(), core: generateSecret() },
+});
+
+const createSnapSecrets = () => ({ secret: generateSecret(), private_key: createPrivateKey() });
+
+const createPrivateKey = (): string =>
+  generateKeyPairSync('rsa', {
     modulusLength: 2048,
     publicKeyEncoding: { type: 'spki', format: 'pem' },
     privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-  });
-  const secrets: SecretsFile = {
-    secret_key: randomBytes(SECRET_KEY_BYTES).toString('base64'),
-    bank_client_secret: generateSecret(),
-    bank_private_key: privateKey,
-    clients: { shop: generateSecret(), payroll: generateSecret(), core: generateSecret() },
-  };
-  await writePrivateFile(file, JSON.stringify(secrets, null, 2));
-  return secrets;
-}
+  }).privateKey;
 
 /** Writes a file that only its owner can read. A reader never sees it half-written. */
 export async function writePrivateFile(file: string, content: string): Promise<void> {

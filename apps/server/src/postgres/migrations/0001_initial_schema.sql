@@ -88,6 +88,15 @@ create table tiba.snap_public_keys (
   constraint snap_public_keys_client_id_fkey foreign key (client_id) references tiba.snap_clients
 );
 
+-- The X-EXTERNAL-IDs that clients have used on a day in Jakarta: each may be used once. They are deleted after two days.
+create table tiba.snap_external_ids (
+  client_id text collate "C" not null,
+  used_on date not null,
+  external_id text collate "C" not null,
+  constraint snap_external_ids_pkey primary key (client_id, used_on, external_id)
+);
+create index snap_external_ids_used_on on tiba.snap_external_ids (used_on);
+
 create table tiba.signing_keys (
   key_id text collate "C" not null,
   algorithm text not null,

@@ -1,0 +1,106 @@
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { AccountChecks, CheckOutcome } from '../../account-checks/account-checks.ts';
+import { type AccountNumber, type AccountStatus, accountNameOf } from '../../domain/account.ts';
+import { parseAccountCheck } from '../../domain/account-check-request.ts';
+import type { Bank, BankDirectory } from '../../domain/bank.ts';
+import { noVerdictError, outcomeLogFields } from '../check-account/outcome.ts';
+import type { ApiError } from '../errors.ts';
+import { mandatoryText, optionalText } from './body.ts';
+import { cut, malformed, type SnapCaseName, SnapRejection, sendSnap } from './response-codes.ts';
+import { SNAP_SERVICES } from './services.ts';
+import { type SignedServiceDependencies, type SnapCall, signedService } from './signed-service.ts';
+
+export interface AccountInquiryDependencies extends SignedServiceDependencies {
+  readonly banks: BankDirectory;
+  readonly accountChecks: AccountChecks;
+  /** The bank of service 15; null where the operator has configured none. */
+  readonly ownBank: Bank | null;
+}
+
+/** In characters (ASPI, services 15 and 16). */
+const LENGTHS = { bankCode: 11, accountNumber: 34, reference: 64, accountName: 100, bankName: 50 } as const;
+
+/** Account inquiries (ASPI, services 15 and 16): check-account under SNAP's names. */
+export function accountInquiries(app: FastifyInstance, dependencies: AccountInquiryDependencies): void {
+  const { ownBank } = dependencies;
+  const admission = { scope: 'account:check', limitedOperation: 'check-account' } as const;
+
+  const external = { route: SNAP_SERVICES.accountInquiryExternal.route, ...admission };
+  signedService(app, dependencies, external, (call) => {
+    const bankCode = mandatoryText(call.fields, 'beneficiaryBankCode', LENGTHS.bankCode);
+    return answerInquiry(dependencies, call, bankCode, ({ name }) => ({
+      beneficiaryBankCode: bankCode,
+      beneficiaryBankName: cut(name, LENGTHS.bankName),
+    }));
+  });
+
+  const internal = { route: SNAP_SERVICES.accountInquiryInternal.route, ...admission };
+  signedService(app, dependencies, internal, (call) => {
+    if (ownBank === null) {
+      throw new SnapRejection('METHOD_NOT_ALLOWED', 'functionNotSupported', {
+        detail: 'no accounts of our own here: use account-inquiry-external',
+      });
+    }
+    return answerInquiry(dependencies, call, ownBank.bic, () => ({ beneficiaryAccountStatus: 'Rekening aktif' }));
+  });
+}
+
+/** docs/contract.md 3.2. Only the code of an account verdict differs between the faces. */
+const VERDICT_CASES = {
+  ACTIVE: 'successful',
+  NOT_FOUND: 'invalidAccount',
+  INACTIVE: 'inactiveAccount',
+  BLOCKED: 'doNotHonor',
+} as const satisfies Record<AccountStatus, SnapCaseName>;
+
+async function answerInquiry(
+  { banks, accountChecks }: AccountInquiryDependencies,
+  { request, reply, clientId, fields }: SnapCall,
+  bankCode: string,
+  bankFields: (bank: Bank) => Readonly<Record<string, string>>,
+): Promise<FastifyReply> {
+  const { bank, accountNumber, digits } = readAccount(fields, bankCode, banks);
+  const partnerReferenceNo = optionalText(fields, 'partnerReferenceNo', LENGTHS.reference) ?? undefined;
+  const outcome = await accountChecks.check({ clientId, bank, accountNumber }, { requestId: request.id });
+  request.logFields = outcomeLogFields(bank, accountNumber, outcome);
+  if (outcome.kind !== 'verdict') throw rejectionOf(bank, outcome);
+  const { verdict } = outcome;
+  const name = accountNameOf(verdict);
+  const account =
+    name === null
+      ? {}
+      : {
+          beneficiaryAccountName: cut(name, LENGTHS.accountName),
+          beneficiaryAccountNo: digits,
+          ...bankFields(bank),
+          currency: 'IDR',
+        };
+  const referenceNo = request.id;
+  return sendSnap(request, reply, VERDICT_CASES[verdict.status], { referenceNo, partnerReferenceNo, ...account });
+}
+
+/** @throws SnapRejection for a field that is missing or malformed, and for an unknown bank */
+function readAccount(
+  fields: SnapCall['fields'],
+  bankCode: string,
+  banks: BankDirectory,
+): { readonly bank: Bank; readonly accountNumber: AccountNumber; readonly digits: string } {
+  const digits = mandatoryText(fields, 'beneficiaryAccountNo', LENGTHS.accountNumber);
+  const check = parseAccountCheck({ bankCode, accountNumber: digits, expectedName: null }, banks);
+  if (!('code' in check)) return { ...check, digits };
+  if (check.code === 'INVALID_FORMAT') throw malformed('beneficiaryAccountNo');
+  throw new SnapRejection('INVALID_BANK_CODE', 'bankNotSupported', { detail: 'beneficiaryBankCode' });
+}
+
+/**
+ * A check without a verdict. "The bank failed" and "the bank was silent" have codes of their own, and a fault of this
+ * service has another one: none of them says anything about the account.
+ */
+function rejectionOf(bank: Bank, outcome: Exclude<CheckOutcome, { kind: 'verdict' }>): ApiError {
+  const error = noVerdictError(bank, outcome);
+  if (error.code !== 'SERVICE_UNAVAILABLE' || outcome.kind === 'blocked' || outcome.reason === 'internal_error') {
+    return error;
+  }
+  const snapCase = outcome.reason === 'timeout' ? 'timeout' : 'externalServerError';
+  return new SnapRejection(error.code, snapCase, { detail: error.message, headers: error.headers });
+}

@@ -1,0 +1,27 @@
+import type { FastifyInstance } from 'fastify';
+import { collectMethods } from '../method-not-allowed.ts';
+import { createServer, type ListenerOptions } from '../server.ts';
+import { type AccessTokenDependencies, accessToken } from './access-token.ts';
+import { type AccountInquiryDependencies, accountInquiries } from './account-inquiry.ts';
+import { readRawBodies } from './body.ts';
+import { snapErrorForm } from './response-codes.ts';
+import { snapRouteOf } from './services.ts';
+
+export interface SnapServerDependencies extends AccessTokenDependencies, AccountInquiryDependencies {
+  readonly listener: Omit<ListenerOptions, 'name' | 'errorForm' | 'rewritePath'>;
+}
+
+/**
+ * The listener for clients that speak SNAP (docs/snap-clients.md). It is a mapping: tokens, limits, account checks and
+ * look-ups are those of the public listener.
+ */
+export function createSnapServer(dependencies: SnapServerDependencies): FastifyInstance {
+  const { listener } = dependencies;
+  const app = createServer({ ...listener, name: 'snap', errorForm: snapErrorForm, rewritePath: snapRouteOf });
+  const answerOtherMethods = collectMethods(app);
+  readRawBodies(app);
+  accessToken(app, dependencies);
+  accountInquiries(app, dependencies);
+  answerOtherMethods();
+  return app;
+}
