@@ -16,7 +16,7 @@ export async function claimExternalId(database: Database, clientId: string, exte
 }
 
 /**
- * Deletes IDs of the days before that time's day in Jakarta, at most so many. Returns how many. Reads across clients.
+ * Deletes at most `limit` IDs of the days before that time's day in Jakarta. Returns how many. Reads across clients.
  */
 export async function deleteExternalIds(database: Database, before: string, limit: number): Promise<number> {
   const rows = await database.query(

@@ -32,6 +32,8 @@ export function banner(sandbox: SandboxDescription, { descriptionFile, logFile, 
 
   const { snap } = sandbox;
   const snapKeyFile = relative(path.join(path.dirname(descriptionFile), snap.private_key_file));
+  const sign = `openssl dgst -sha256 -sign ${snapKeyFile} | openssl base64 -A`;
+  const tokenRequest = `-d '{"grantType":"client_credentials"}' ${snap.base_url}/v1.0/access-token/b2b`;
   const snapHeaders = [
     `X-CLIENT-KEY: ${snap.client_key}`,
     'X-TIMESTAMP: $SNAP_TIME',
@@ -62,8 +64,8 @@ curl -H "Authorization: Bearer $CORE" ${JSON_BODY} -d '${JSON.stringify(disburse
 
 ${comment('SNAP: sign a token request with OpenSSL (docs/snap-clients.md goes on from there).')}
 SNAP_TIME=$(date -u +%Y-%m-%dT%H:%M:%SZ)
-SNAP_SIGNATURE=$(printf %s "${snap.client_key}|$SNAP_TIME" | openssl dgst -sha256 -sign ${snapKeyFile} | openssl base64 -A)
-curl ${snapHeaders.join(' ')} ${JSON_BODY} -d '{"grantType":"client_credentials"}' ${snap.base_url}/v1.0/access-token/b2b
+SNAP_SIGNATURE=$(printf %s "${snap.client_key}|$SNAP_TIME" | ${sign})
+curl ${snapHeaders.join(' ')} ${JSON_BODY} ${tokenRequest}
 
   ${style('dim', `The same as JSON: ${relative(descriptionFile)}   Log: ${relative(logFile)}   Stop: Ctrl-C`)}
 `;

@@ -23,7 +23,7 @@ export const bodyBytes = ({ body }: FastifyRequest): Buffer => (Buffer.isBuffer(
 export const bodyFields = (request: FastifyRequest): JsonObject => jsonObject(parseJsonBody(bodyBytes(request)));
 
 /**
- * A text of at most so many characters; null where it is missing, null or empty.
+ * A text of at most `lengthMax` characters; null where it is missing, null or empty.
  * @throws SnapRejection for anything else
  */
 export function optionalText(fields: JsonObject, name: string, lengthMax: number): string | null {

@@ -138,6 +138,6 @@ function snapCaseOf(error: ApiError): SnapCaseName {
   return CASES_BY_ERROR_CODE[error.code] ?? (error.statusCode < 500 ? 'badRequest' : 'internalServerError');
 }
 
-/** At most so many characters (code points) of a text. */
+/** The first `lengthMax` characters (code points) of a text. */
 export const cut = (text: string, lengthMax: number): string =>
   text.length <= lengthMax ? text : Array.from(text).slice(0, lengthMax).join('');

@@ -88,7 +88,8 @@ create table tiba.snap_public_keys (
   constraint snap_public_keys_client_id_fkey foreign key (client_id) references tiba.snap_clients
 );
 
--- The X-EXTERNAL-IDs that clients have used on a day in Jakarta: each may be used once. They are deleted after two days.
+-- The X-EXTERNAL-IDs that clients have used on a day in Jakarta: each may be used once. They are deleted after two
+-- days.
 create table tiba.snap_external_ids (
   client_id text collate "C" not null,
   used_on date not null,
