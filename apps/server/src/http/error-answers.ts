@@ -20,7 +20,8 @@ export interface ErrorAnswering {
 }
 
 /**
- * Answers in the listener's form, whatever was thrown. Errors that the caller did not cause are logged with their cause.
+ * Answers in the listener's form, whatever was thrown. Errors that the caller did not cause are logged with their
+ * cause.
  */
 export function answerError(
   error: unknown,
