@@ -143,7 +143,7 @@ async function testAccountsAndCommands(t: TestContext, sandbox: RunningSandbox):
     const [token = '', byId, byReference, account, core = '', disbursement, ...others] = lines;
     // The request that is signed with OpenSSL is run by test/docs/pasted-commands.test.ts.
     assert.deepEqual(
-      others.map((line) => /access-token\/b2b$/.test(line)),
+      others.map((line) => line.endsWith('access-token/b2b')),
       [true],
     );
     const data = (line = ''): Record<string, unknown> => {

@@ -21,7 +21,7 @@ export const success = (language: Language, message: BilingualText, data: string
   successEnvelope(message)(language, data);
 
 /** The error envelope (docs/contract.md 2.1) as text. */
-export const failure = (code: ErrorCode, message: string): string =>
+const failure = (code: ErrorCode, message: string): string =>
   JSON.stringify({ success: false, message, error_code: code });
 
 /** docs/contract.md 2.1. */
@@ -44,7 +44,7 @@ export const ENVELOPE_HEADERS = {
 } as const satisfies Record<Language, Readonly<Record<string, string>>>;
 
 /** Headers of the operator's listener, which answers in English only. */
-export const OPERATOR_HEADERS = { ...HEADERS, 'content-language': 'en' } as const;
+const OPERATOR_HEADERS = { ...HEADERS, 'content-language': 'en' } as const;
 
 export const sendEnvelope = (reply: FastifyReply, language: Language, envelope: string): FastifyReply =>
   reply.headers(ENVELOPE_HEADERS[language]).send(envelope);

@@ -90,7 +90,7 @@ export const unauthorized = (reason: string): SnapRejection =>
 const MESSAGE_LENGTH_MAX = 150;
 
 /** Seven characters: HTTP status, service code, case code. */
-export const responseCode = (snapCase: SnapCaseName, service: string): string =>
+const responseCode = (snapCase: SnapCaseName, service: string): string =>
   `${SNAP_CASES[snapCase].status}${service}${SNAP_CASES[snapCase].code}`;
 
 const HEADERS = {
