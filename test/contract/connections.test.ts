@@ -107,6 +107,11 @@ test('requests that no rate limit bounds are sampled in the access log, and thos
       log({ ...entry, status: 401, clientId: undefined, errorCode: 'UNAUTHORIZED' });
       log({ ...entry, status: 429, clientId: 'alpha', errorCode: 'RATE_LIMIT_EXCEEDED' });
       log({ ...entry, status: 200, clientId: 'alpha', errorCode: null });
+      // Regression: the operator's lists and its rejected feeds were logged without a bound.
+      const operator = { ...entry, listener: 'operator', clientId: 'core' };
+      log({ ...operator, status: 201, errorCode: null });
+      log({ ...operator, method: 'POST', status: 400, errorCode: 'INVALID_FORMAT' });
+      log({ ...operator, method: 'POST', status: 202, errorCode: null });
     }
   };
   logAll(1_000);
@@ -119,6 +124,14 @@ test('requests that no rate limit bounds are sampled in the access log, and thos
   assert.deepEqual(counted(200), [1_001, 0]);
   assert.deepEqual(counted(401), [21, 980]);
   assert.deepEqual(counted(429), [21, 980]);
+  assert.deepEqual(
+    [counted(201), counted(400), counted(202)],
+    [
+      [21, 980],
+      [21, 980],
+      [1_001, 0],
+    ],
+  );
 });
 
 /** Regression: the connection was closed with unread bytes, which resets it: Python's http.client lost every answer. */

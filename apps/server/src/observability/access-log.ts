@@ -52,9 +52,14 @@ export function createAccessLog(
 /** Errors that a client gets without using up its rate limit. */
 const UNCOUNTED_ERRORS: ReadonlySet<string> = new Set(['RATE_LIMIT_EXCEEDED', 'FORBIDDEN', 'SERVICE_UNAVAILABLE']);
 
-/** Whether a client may send such requests without limit. Their lines would fill the disk. */
-const isUnbounded = ({ clientId, errorCode }: AccessEntry): boolean =>
-  clientId === undefined || (errorCode !== null && UNCOUNTED_ERRORS.has(errorCode));
+/**
+ * Whether a client may send such requests without limit. Their lines would fill the disk. The operator listener has no
+ * rate limits; there, each feed that was stored has its line, because it changes something.
+ */
+const isUnbounded = ({ clientId, errorCode, listener, method }: AccessEntry): boolean =>
+  clientId === undefined ||
+  (errorCode !== null && UNCOUNTED_ERRORS.has(errorCode)) ||
+  (listener === 'operator' && (method === 'GET' || errorCode !== null));
 
 /** Lines of one kind (listener, status and client) that are written in a second. The others are counted. */
 const SAMPLED_PER_SECOND = 20;
