@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import { type Options, OptionsError, readOptions } from './options.ts';
 import type { Part, Verdict } from './part.ts';
+import { pipelining } from './pipelining.ts';
 import { random } from './random.ts';
 
 /**
@@ -9,7 +10,7 @@ import { random } from './random.ts';
  */
 
 /** Every part by its name on the command line. */
-const PARTS: Readonly<Record<string, Part>> = { random };
+const PARTS: Readonly<Record<string, Part>> = { random, pipelining };
 
 const USAGE = `npm run campaign -- [part] [options]
   part                one of: ${Object.keys(PARTS).join(', ')} (random)

@@ -14,6 +14,8 @@ import { INHERITED } from './suite-environment.ts';
 
 const MAIN = fileURLToPath(new URL('../../apps/server/src/main.ts', import.meta.url));
 
+const READY_TIMEOUT_MS = 60_000;
+
 export interface ServeOptions {
   readonly database: TestDatabase;
   readonly stdout: 'pipe' | number;
@@ -62,10 +64,11 @@ export async function startServe({ database, stdout, nodeOptions = [] }: ServeOp
   }
 
   try {
-    await eventually('the service is ready', async () => {
+    const isUp = async (): Promise<boolean> => {
       if (child.exitCode !== null) throw new Error(`the service ended with code ${child.exitCode}`);
       return isReady(operatorUrl);
-    });
+    };
+    await eventually('the service is ready', isUp, READY_TIMEOUT_MS);
   } catch (error) {
     await release();
     throw error;
