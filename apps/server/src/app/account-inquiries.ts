@@ -4,11 +4,13 @@ import { countInquiries } from '../postgres/account-checks.ts';
 import { type AccountInquiries, createAccountInquiries } from '../rails/account-inquiries.ts';
 import type { AppContext } from './app-context.ts';
 import type { PostgresServices } from './postgres.ts';
+import type { SharedLimits } from './shared-limits.ts';
 
 /** Inquires banks about accounts over the rails, and logs every change of a circuit breaker. */
 export async function openAccountInquiries(
   { options, metrics }: AppContext,
-  { database }: PostgresServices,
+  { database, processes }: PostgresServices,
+  sharedLimits: SharedLimits,
 ): Promise<AccountInquiries> {
   const { log } = options.logging;
   const hasDailyQuota = [...(options.inquiries?.limitsByRail?.values() ?? [])].some(({ perDay }) => perDay !== null);
@@ -27,6 +29,7 @@ export async function openAccountInquiries(
       ),
     // A restart during the day must not grant the day's quota a second time.
     ...(hasDailyQuota ? { sentToday: await countInquiriesToday() } : {}),
+    sharing: { liveProcesses: processes.liveProcesses, quota: sharedLimits.quota },
     ...options.inquiries,
   });
 }

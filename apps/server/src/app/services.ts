@@ -36,7 +36,7 @@ export async function openServices(context: AppContext, publicUrl: () => string)
   const transactions = openTransactions(context, postgres);
   const checkStatus = openCheckStatus(context, postgres, authentication, transactions);
   const callbacks = openCallbacks(context, postgres, sharedLimits);
-  const inquiries = await openAccountInquiries(context, postgres);
+  const inquiries = await openAccountInquiries(context, postgres, sharedLimits);
   const accountChecks = openAccountChecks(context, postgres, inquiries);
   const accountValidations = openAccountValidations(context, postgres, authentication, {
     accountChecks: accountChecks.accountChecks,

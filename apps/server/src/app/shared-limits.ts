@@ -1,5 +1,7 @@
-import type { Limiter } from '../rate-limit/limiter.ts';
+import { SHARED_SECOND_MS, type SharedQuotaDependencies } from '../rails/resilience/shared-quota.ts';
+import { type Limiter, WINDOW_MS } from '../rate-limit/limiter.ts';
 import { createSlidingWindow } from '../rate-limit/sliding-window.ts';
+import { createSharedCounter } from '../valkey/shared-counter.ts';
 import { createSharedLimiter } from '../valkey/shared-limiter.ts';
 import { openSharedWindows, type SharedWindows } from '../valkey/shared-windows.ts';
 import type { AppContext } from './app-context.ts';
@@ -9,6 +11,8 @@ import type { PostgresServices } from './postgres.ts';
 export interface SharedLimits {
   /** Each name is a limiter of its own: the same name counts together in all processes. */
   createLimiter(name: string, windowMs?: number): Limiter;
+  /** Counts the quotas of rails; null without Valkey. */
+  readonly quota: SharedQuotaDependencies | null;
   /** What is not exact now, for the operator; null when everything is. */
   inexactness(): string | null;
 }
@@ -16,6 +20,8 @@ export interface SharedLimits {
 const WITHOUT_VALKEY =
   'several processes without TIBA_VALKEY_URL: each one grants the whole of every limit and quota by itself';
 const VALKEY_AWAY = 'Valkey is away: each process grants its share of every limit by itself';
+/** A day's counter is kept over the change of day in every clock. */
+const DAY_COUNTER_MS = 48 * 60 * 60 * 1000;
 /** A process that starts waits this long for Valkey, so that its first requests are counted with those of others. */
 const START_WAIT_MS = 1_000;
 
@@ -31,21 +37,27 @@ export async function openSharedLimits(
     if (liveProcesses() > 1) log.warn({ processes: liveProcesses() }, 'limits are not exact: set TIBA_VALKEY_URL');
     return {
       createLimiter: (_name, windowMs) => createSlidingWindow(clock, windowMs),
+      quota: null,
       inexactness: () => (liveProcesses() > 1 ? WITHOUT_VALKEY : null),
     };
   }
   const windows = await connect(context, settings.valkeyUrl);
+  const decidedAlone = (limiter: string) => () => metrics.limitDecisionsAlone.inc({ limiter });
+  const createLimiter = (name: string, windowMs = WINDOW_MS): Limiter =>
+    createSharedLimiter({ windows, name, liveProcesses, onDecidedAlone: decidedAlone(name), windowMs, clock });
   return {
-    createLimiter(name, windowMs) {
-      const alone = metrics.limitDecisionsAlone;
-      return createSharedLimiter({
+    createLimiter,
+    quota: {
+      second: createLimiter('quota-second', SHARED_SECOND_MS),
+      day: createSharedCounter({
         windows,
-        name,
+        name: 'quota-day',
         liveProcesses,
-        onDecidedAlone: () => alone.inc({ limiter: name }),
-        ...(windowMs === undefined ? {} : { windowMs }),
-        clock,
-      });
+        onDecidedAlone: decidedAlone('quota-day'),
+        lifetimeMs: DAY_COUNTER_MS,
+      }),
+      liveProcesses,
+      clock,
     },
     inexactness: () => (windows.isPresent() ? null : VALKEY_AWAY),
   };

@@ -15,8 +15,9 @@ export interface RestoreSource {
 
 export interface Admissions {
   readonly key: string;
+  /** Negative for a counter: how long it is kept. */
   readonly windowMs: number;
-  /** Their ages in milliseconds and their numbers. */
+  /** Their ages in milliseconds and their numbers; for a counter, the least that it is and what to add. */
   readonly entries: readonly (readonly [ageMs: number, count: number])[];
 }
 
@@ -57,7 +58,7 @@ export function restore<Request>(
   return Promise.all(sent);
 }
 
-function sendPart(
+export function sendPart(
   { valkey, given, timeoutMs }: Restorer,
   tag: string,
   admissions: readonly Admissions[],

@@ -2,9 +2,10 @@
  * The scripts that Valkey runs. Each one is atomic. The line `#!lua` makes Valkey refuse the whole script before it
  * starts when it is out of memory, instead of in the middle.
  *
- * A window is a list. Each entry stands for requests that were admitted at the same moment: the time in milliseconds,
- * multiplied by 1,024, plus their number (1 to 1,023). The last element is the sum of these numbers. An entry takes
- * about ten bytes, and a window that is not used for its own length expires.
+ * A counter is a number; its negative length is how long it is kept. A window is a list. Each entry stands for requests
+ * that were admitted at the same moment: the time in milliseconds, multiplied by 1,024, plus their number (1 to 1,023).
+ * The last element is the sum of these numbers. An entry takes about ten bytes, and a window that is not used for its
+ * own length expires.
  */
 const ENTRIES = `
 local UNITS = 1024
@@ -53,11 +54,17 @@ local function waitFor(key, leaving, window)
   return math.min(at + window - now, window)
 end
 
-local replies = {}
-for i = 2, #KEYS do
-  local key, first = KEYS[i], 3 + (i - 2) * 4
-  local window, limit = tonumber(ARGV[first]), tonumber(ARGV[first + 1])
-  local cost, times = tonumber(ARGV[first + 2]), tonumber(ARGV[first + 3])
+local function count(key, lifetime, limit, cost, times)
+  local total = tonumber(redis.call('GET', key) or 0)
+  local admitted = math.max(math.min(times, math.floor((limit - total) / cost)), 0)
+  if admitted > 0 then
+    total = total + admitted * cost
+    redis.call('SET', key, text(total), 'PX', lifetime)
+  end
+  return admitted, total
+end
+
+local function decide(key, window, limit, cost, times)
   local before = tonumber(redis.call('LINDEX', key, -1) or 0)
   local total = before
   local oldest
@@ -87,8 +94,18 @@ for i = 2, #KEYS do
   local refusedReset = reset
   local leaving = total + cost - limit
   if leaving > 0 and cost <= limit and total > 0 then refusedReset = waitFor(key, leaving, window) end
-  local at = #replies
-  replies[at + 1], replies[at + 2], replies[at + 3], replies[at + 4] = admitted, total, reset, refusedReset
+  return admitted, total, reset, refusedReset
+end
+
+local replies = {}
+for i = 2, #KEYS do
+  local first, at = 3 + (i - 2) * 4, (i - 2) * 4
+  local window, limit = tonumber(ARGV[first]), tonumber(ARGV[first + 1])
+  local cost, times = tonumber(ARGV[first + 2]), tonumber(ARGV[first + 3])
+  local admitted, total, reset, refusedReset
+  if window < 0 then admitted, total = count(KEYS[i], -window, limit, cost, times)
+  else admitted, total, reset, refusedReset = decide(KEYS[i], window, limit, cost, times) end
+  replies[at + 1], replies[at + 2], replies[at + 3], replies[at + 4] = admitted, total, reset or 0, refusedReset or 0
 end
 return replies
 `;
@@ -105,15 +122,21 @@ return redis.call('GET', KEYS[1])
 
 /**
  * Adds requests that a process has admitted by itself. KEYS: the windows. ARGV: the time or '', then for each window
- * its length in milliseconds and its requests, as `age:count` separated by spaces (the age in milliseconds).
+ * its length in milliseconds and its requests, as `age:count` separated by spaces (the age in milliseconds). A counter
+ * has `least:count`: it is at least that high, and then the count is added.
  */
 export const RESTORE = `#!lua
 ${ENTRIES}
 local now = clock(ARGV[1])
-for i = 1, #KEYS do
-  local key, window = KEYS[i], tonumber(ARGV[i * 2])
+
+local function restoreCounter(key, lifetime, least, count)
+  local total = math.max(tonumber(redis.call('GET', key) or 0), tonumber(least)) + tonumber(count)
+  redis.call('SET', key, text(total), 'PX', lifetime)
+end
+
+local function restoreWindow(key, window, requests)
   local entries = redis.call('LRANGE', key, 0, -2)
-  for age, count in string.gmatch(ARGV[i * 2 + 1], '(%d+):(%d+)') do
+  for age, count in string.gmatch(requests, '(%d+):(%d+)') do
     append(entries, now - tonumber(age), tonumber(count))
   end
   table.sort(entries, function(one, other) return tonumber(one) < tonumber(other) end)
@@ -123,6 +146,12 @@ for i = 1, #KEYS do
   for at = 1, #entries, 1000 do redis.call('RPUSH', key, unpack(entries, at, math.min(at + 999, #entries))) end
   redis.call('RPUSH', key, text(total))
   redis.call('PEXPIRE', key, window + 1000)
+end
+
+for i = 1, #KEYS do
+  local window, requests = tonumber(ARGV[i * 2]), ARGV[i * 2 + 1]
+  if window < 0 then restoreCounter(KEYS[i], -window, string.match(requests, '(%d+):(%d+)'))
+  else restoreWindow(KEYS[i], window, requests) end
 end
 return #KEYS
 `;

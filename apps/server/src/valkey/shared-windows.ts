@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { isRefusal, openValkey, script, type ValkeySettings } from './connection.ts';
 import { createGroups, type Group, groupOf } from './groups.ts';
 import { inTime } from './in-time.ts';
-import { type Restorer, type RestoreSource, restore } from './restore.ts';
+import { type Admissions, type Restorer, type RestoreSource, restore, sendPart } from './restore.ts';
 import { DECIDE, FIND_GENERATION } from './scripts.ts';
 
 /** Sliding windows that all processes share: their state is in Valkey, and so is the clock. */
@@ -14,6 +14,8 @@ export interface SharedWindows {
    * `request` is called, within `TIMEOUT_MS`.
    */
   decide(request: WindowRequest): void;
+  /** Makes a counter at least as high. While Valkey is away, its source does so later. */
+  raise(counter: Admissions): void;
   /** Registers what this process has admitted, to be restored when Valkey has lost its data. */
   addSource(source: RestoreSource): void;
   close(): void;
@@ -21,6 +23,7 @@ export interface SharedWindows {
 
 export interface WindowRequest {
   readonly key: string;
+  /** Negative for a counter: how long it is kept. */
   readonly windowMs: number;
   readonly limit: number;
   /** How much each request counts. */
@@ -104,6 +107,11 @@ export function openSharedWindows(options: SharedWindowsOptions): SharedWindows 
       if (state.isFlushScheduled) return;
       state.isFlushScheduled = true;
       setImmediate(flush, state);
+    },
+    raise(counter) {
+      if (!state.isPresent) return;
+      const { tag } = groupOf(state.groups, counter.key);
+      sendPart(state, tag, [counter]).catch((error: unknown) => leave(state, reasonOf(error)));
     },
     addSource: (source) => void state.sources.push(source),
     close() {

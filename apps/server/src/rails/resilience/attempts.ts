@@ -35,15 +35,24 @@ function send(rail: Rail, inquiry: ClientInquiry, signal: AbortSignal): Promise<
   }
 }
 
+const QUOTA_EXHAUSTED: InquiryOutcome = { kind: 'no_verdict', reason: 'quota_exhausted', railCode: null };
+
 /** `clock` returns milliseconds and never jumps. */
-export function createAttempts(metrics: Pick<Metrics, 'inquiries'>, clock: () => number): Attempts {
+export function createAttempts(
+  metrics: Pick<Metrics, 'inquiries' | 'inquiriesNotSent'>,
+  clock: () => number,
+): Attempts {
   const cancelled = new WeakSet<Attempt>();
 
   const begin: Attempts['begin'] = (guarded, inquiry, shareMs, nowMs) => {
     const isProbe = guarded.begin(inquiry, nowMs);
     const deadline = new AbortController();
     const timer = setTimeout(() => deadline.abort(), shareMs);
-    const outcome = send(guarded.rail, inquiry, deadline.signal);
+    const { rail, reserve } = guarded;
+    const outcome =
+      reserve === null
+        ? send(rail, inquiry, deadline.signal)
+        : reserve().then((isAllowed) => (isAllowed ? send(rail, inquiry, deadline.signal) : QUOTA_EXHAUSTED));
     return { guarded, inquiry, isProbe, startedMs: nowMs, outcome, deadline, timer };
   };
 
@@ -52,6 +61,11 @@ export function createAttempts(metrics: Pick<Metrics, 'inquiries'>, clock: () =>
     const { guarded, isProbe, inquiry, startedMs } = attempt;
     const tookMs = nowMs - startedMs;
     const rail = guarded.rail.name;
+    if (outcome === QUOTA_EXHAUSTED) {
+      guarded.release(isProbe, inquiry, null, nowMs);
+      metrics.inquiriesNotSent.inc({ rail, reason: 'quota_exhausted' });
+      return outcome;
+    }
     if (outcome.kind === 'no_verdict' && cancelled.has(attempt)) {
       // The duration is recorded although the inquiry would have taken longer: without it, the bank would look faster.
       guarded.release(isProbe, inquiry, tookMs, nowMs);

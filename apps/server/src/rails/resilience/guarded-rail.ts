@@ -17,6 +17,8 @@ import type { Protection } from './settings.ts';
 export interface GuardedRail {
   readonly rail: Rail;
   readonly latencies: Latencies;
+  /** Counts an inquiry in the shared quota before it is sent; null where there is none. False: it must not be sent. */
+  readonly reserve: (() => Promise<boolean>) | null;
   readonly retryBudget: RetryBudget;
   readonly hedgeBudget: RetryBudget;
   /** Why no inquiry of this client may be sent now (null: of any client); null when one may. */
@@ -84,6 +86,7 @@ export function createGuardedRail({ connection, protection, wallMs, listener }: 
 
   return {
     rail,
+    reserve: connection.reserve,
     latencies,
     retryBudget: createRetryBudget(protection.retryOneIn, RETRIES_SAVED_MAX),
     hedgeBudget: createRetryBudget(protection.hedgeOneIn, HEDGES_SAVED_MAX),
@@ -94,11 +97,7 @@ export function createGuardedRail({ connection, protection, wallMs, listener }: 
     },
     isSuspended: (clientId, nowMs) => breaker.suspendedMs(clientId, nowMs) > 0,
     waitMs: (clientId, nowMs) =>
-      Math.max(
-        breaker.waitMs(clientId, nowMs),
-        slots.isFull(clientId, nowMs) ? FULL_WAIT_MS : 0,
-        quotaWaitMs(quota, nowMs),
-      ),
+      Math.max(breaker.waitMs(clientId, nowMs), slots.waitMs(clientId, nowMs), quotaWaitMs(quota, nowMs)),
     spareCapacity(nowMs) {
       if (breaker.waitMs(null, nowMs) > 0) return 0;
       const capacity = Math.min(slots.spareCapacity(), quota?.spareCapacity(nowMs) ?? Number.POSITIVE_INFINITY);
@@ -138,12 +137,14 @@ export function createGuardedRail({ connection, protection, wallMs, listener }: 
 }
 
 /** The bank's own slots on the rail, and those that all banks of the connection share. */
-function createSlots({ bulkhead: shared, slotsPerBank }: ConnectionGuard, protection: Protection) {
-  const own = createBulkhead(Math.min(protection.concurrencyMax, slotsPerBank));
+function createSlots({ bulkhead: shared, slotsPerBank, liveProcesses }: ConnectionGuard, protection: Protection) {
+  const own = createBulkhead(Math.min(protection.concurrencyMax, slotsPerBank), liveProcesses);
+  const isFull = (clientId: string | null, nowMs: number): boolean =>
+    own.isFull(clientId, nowMs) || (shared !== null && shared.isFull(clientId, nowMs));
   return {
     inFlight: own.inFlight,
-    isFull: (clientId: string | null, nowMs: number): boolean =>
-      own.isFull(clientId, nowMs) || (shared !== null && shared.isFull(clientId, nowMs)),
+    isFull,
+    waitMs: (clientId: string, nowMs: number): number => (isFull(clientId, nowMs) ? FULL_WAIT_MS : 0),
     spareCapacity: (): number => Math.min(own.spareCapacity(), shared?.spareCapacity() ?? Number.POSITIVE_INFINITY),
     enter(clientId: string): void {
       own.enter(clientId);

@@ -4,7 +4,7 @@ import type { Rail } from '../rail.ts';
 import { type Routes, railsTo } from '../routes.ts';
 import type { BreakerListener, BreakerState } from './circuit-breaker.ts';
 import { createGuardedRail, type GuardedRail, type GuardedRailSnapshot } from './guarded-rail.ts';
-import { type ConnectionGuard, createConnectionGuard } from './limits.ts';
+import { type ConnectionGuard, createConnectionGuard, NOT_SHARED, type Sharing } from './limits.ts';
 import { type BankLimits, NO_BANK_LIMITS, PROTECTION, type Protection } from './settings.ts';
 
 /** The rails to one bank. */
@@ -21,6 +21,8 @@ export interface GuardOptions {
   /** The number of inquiries sent today before this process started, by the rail's name. */
   readonly sentToday?: ReadonlyMap<string, number>;
   readonly protection?: Protection;
+  /** How limits are divided among processes; by default there is only this one. */
+  readonly sharing?: Sharing;
   /** Milliseconds since 1970. */
   readonly wallClock?: () => number;
   readonly onBreakerChange?: (change: { rail: string; bank: string; state: BreakerState }) => void;
@@ -75,6 +77,7 @@ export function createGuards(
     limitsByRail,
     sentToday,
     protection = PROTECTION,
+    sharing = NOT_SHARED,
     wallClock = Date.now,
     onBreakerChange,
     onClientSuspended,
@@ -83,7 +86,7 @@ export function createGuards(
     rails.map((rail) => {
       const sentBefore = sentToday?.get(rail.name) ?? 0;
       const limits = limitsByRail?.get(rail.name) ?? NO_BANK_LIMITS;
-      return [rail, createConnectionGuard(rail, limits, { wallMs: wallClock, sentBefore })];
+      return [rail, createConnectionGuard(rail, limits, { wallMs: wallClock, sentBefore }, sharing)];
     }),
   );
   const guardedBanks: GuardedBank[] = [];

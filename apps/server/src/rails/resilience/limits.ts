@@ -2,6 +2,7 @@ import type { Rail } from '../rail.ts';
 import { createLatestClients } from './latest-clients.ts';
 import { createQuota, type Quota } from './quota.ts';
 import type { BankLimits } from './settings.ts';
+import { createSharedQuota, type SharedQuotaDependencies } from './shared-quota.ts';
 
 /**
  * Limits the inquiries in flight. When it is full, an inquiry fails fast: waiting would use up its deadline.
@@ -10,6 +11,7 @@ import type { BankLimits } from './settings.ts';
  * most half: a client that checks accounts of a slow bank must not hold all of them. By each process.
  */
 export interface Bulkhead {
+  /** Of all processes together. */
   readonly max: number;
   inFlight(): number;
   /** Whether nothing more may start; null: for any client. Remembers that this client wants a slot. */
@@ -23,7 +25,8 @@ export interface Bulkhead {
 /** A client counts as wanting slots for this long. */
 const WANTED_MS = 60_000;
 
-export function createBulkhead(max: number): Bulkhead {
+export function createBulkhead(max: number, liveProcesses: () => number = () => 1): Bulkhead {
+  const own = (): number => Math.max(Math.floor(max / liveProcesses()), 1);
   const inFlightByClient = new Map<string, number>();
   const clients = createLatestClients();
   let inFlight = 0;
@@ -31,13 +34,14 @@ export function createBulkhead(max: number): Bulkhead {
     max,
     inFlight: () => inFlight,
     isFull(clientId, nowMs) {
-      if (clientId === null) return inFlight >= max;
+      const slots = own();
+      if (clientId === null) return inFlight >= slots;
       clients.saw(clientId, nowMs);
-      if (inFlight >= max) return true;
+      if (inFlight >= slots) return true;
       const isAlone = nowMs - clients.lastOtherMs(clientId) > WANTED_MS;
-      return !isAlone && (inFlightByClient.get(clientId) ?? 0) >= max - inFlight;
+      return !isAlone && (inFlightByClient.get(clientId) ?? 0) >= slots - inFlight;
     },
-    spareCapacity: () => Math.max(Math.ceil(max / 2) - inFlight, 0),
+    spareCapacity: () => Math.max(Math.ceil(own() / 2) - inFlight, 0),
     enter(clientId) {
       inFlight += 1;
       inFlightByClient.set(clientId, (inFlightByClient.get(clientId) ?? 0) + 1);
@@ -56,21 +60,39 @@ export interface ConnectionGuard {
   readonly rail: Rail;
   readonly bulkhead: Bulkhead | null;
   readonly quota: Quota | null;
+  /** Counts an inquiry before it is sent; null where the quota is this process's own, which `quota` counts. */
+  readonly reserve: (() => Promise<boolean>) | null;
   /** How many of the bulkhead's slots one bank may occupy. */
   readonly slotsPerBank: number;
+  readonly liveProcesses: () => number;
 }
+
+/** How limits are divided among processes. */
+export interface Sharing {
+  readonly liveProcesses: () => number;
+  /** Null while each process counts its quotas by itself. */
+  readonly quota: SharedQuotaDependencies | null;
+}
+
+export const NOT_SHARED: Sharing = { liveProcesses: () => 1, quota: null };
 
 export function createConnectionGuard(
   rail: Rail,
   limits: BankLimits,
   { wallMs, sentBefore }: { readonly wallMs: () => number; readonly sentBefore: number },
+  { liveProcesses, quota: sharedBy }: Sharing = NOT_SHARED,
 ): ConnectionGuard {
   const { concurrencyMax, perSecond, perDay, isShared } = limits;
   const slots = concurrencyMax ?? Number.POSITIVE_INFINITY;
+  const hasQuota = perSecond !== null || perDay !== null;
+  const shared =
+    hasQuota && sharedBy !== null ? createSharedQuota(limits, sharedBy, { rail: rail.name, wallMs, sentBefore }) : null;
   return {
     rail,
-    bulkhead: concurrencyMax === null ? null : createBulkhead(concurrencyMax),
-    quota: perSecond === null && perDay === null ? null : createQuota(limits, wallMs, sentBefore),
+    bulkhead: concurrencyMax === null ? null : createBulkhead(concurrencyMax, liveProcesses),
+    quota: shared ?? (hasQuota ? createQuota(limits, wallMs, sentBefore) : null),
+    reserve: shared === null ? null : shared.reserve,
+    liveProcesses,
     // A hanging bank must not occupy all slots of a connection that leads to other banks too.
     slotsPerBank: isShared ? Math.ceil(slots / 2) : slots,
   };

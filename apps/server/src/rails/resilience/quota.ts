@@ -7,8 +7,8 @@ export interface QuotaSettings {
 }
 
 /**
- * Counts the inquiries that the contract still allows. The count is kept in this process: several processes on one
- * contract divide it among them by their settings.
+ * Counts the inquiries that the contract still allows. The count of `createQuota` is kept in this process; several
+ * processes share one with `createSharedQuota`.
  */
 export interface Quota {
   /** How long until an inquiry may be sent; 0 when one may be sent now. */
@@ -25,8 +25,7 @@ export interface Quota {
  * second's, and at least one inquiry of a quota of `SMALL_QUOTA` or more. A day's remainder must last until tomorrow; a
  * second's is available again as soon as it was taken.
  */
-const DAY_RESERVE_ONE_IN = 40;
-const SECOND_RESERVE_ONE_IN = 100;
+const RESERVE_ONE_IN = { day: 40, second: 100 } as const;
 const SMALL_QUOTA = 20;
 
 const SECOND_MS = 1_000;
@@ -84,13 +83,13 @@ export function createQuota({ perSecond, perDay }: QuotaSettings, wallMs: () => 
     left,
     spareCapacity(nowMs) {
       const { second, day } = left(nowMs);
-      const spareSecond = spareOf(second, perSecond, SECOND_RESERVE_ONE_IN);
-      return Math.max(Math.min(spareSecond, spareOf(day, perDay, DAY_RESERVE_ONE_IN)), 0);
+      return Math.max(Math.min(spareOf(second, perSecond, 'second'), spareOf(day, perDay, 'day')), 0);
     },
   };
 }
 
-const spareOf = (left: number | null, quota: number | null, reserveOneIn: number): number =>
+/** What inquiries that can wait may use of the rest of a quota. */
+export const spareOf = (left: number | null, quota: number | null, period: keyof typeof RESERVE_ONE_IN): number =>
   left === null || quota === null
     ? Number.POSITIVE_INFINITY
-    : left - Math.max(Math.floor(quota / reserveOneIn), quota >= SMALL_QUOTA ? 1 : 0);
+    : left - Math.max(Math.floor(quota / RESERVE_ONE_IN[period]), quota >= SMALL_QUOTA ? 1 : 0);

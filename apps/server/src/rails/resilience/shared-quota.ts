@@ -1,0 +1,107 @@
+import { jakartaDayOf, jakartaDayStartMs } from '../../domain/instant.ts';
+import type { Limiter } from '../../rate-limit/limiter.ts';
+import { type Quota, type QuotaSettings, spareOf } from './quota.ts';
+
+/** A quota that several processes use up together. An inquiry is counted where and when it is sent. */
+export interface SharedQuota extends Quota {
+  /** Counts an inquiry. False: the quota does not allow it, and it must not be sent. */
+  reserve(): Promise<boolean>;
+}
+
+/** Counts the inquiries of a day over all processes. */
+export interface DayCounter {
+  take(key: string, limit: number): Promise<boolean>;
+  /** As far as this process knows. */
+  total(key: string): number;
+  raise(key: string, total: number): void;
+}
+
+export interface SharedQuotaDependencies {
+  /** With windows of `SHARED_SECOND_MS`. */
+  readonly second: Limiter;
+  readonly day: DayCounter;
+  readonly liveProcesses: () => number;
+  /** Milliseconds on a clock that never jumps. */
+  readonly clock: () => number;
+}
+
+/**
+ * A second, and the time that a reservation may take to arrive: so the bank receives no more than its quota in any
+ * second, although some inquiries are sent a little later than they were counted.
+ */
+export const SHARED_SECOND_MS = 1_050;
+/** Not sent when the reservation came later: the bank would receive too many in that second. */
+const RESERVATION_MS_MAX = SHARED_SECOND_MS - 1_000;
+/** A process that was busy when its reservation came tries once more. */
+const RESERVATIONS_MAX = 2;
+
+export interface SharedQuotaOptions {
+  readonly rail: string;
+  readonly wallMs: () => number;
+  /** The number of inquiries that all processes have sent today. */
+  readonly sentBefore: number;
+}
+
+export function createSharedQuota(
+  { perSecond, perDay }: QuotaSettings,
+  { second, day, liveProcesses, clock }: SharedQuotaDependencies,
+  { rail, wallMs, sentBefore }: SharedQuotaOptions,
+): SharedQuota {
+  /** Until then no inquiry may be sent: the quota was used up when one was last refused. */
+  let closedUntilMs = Number.NEGATIVE_INFINITY;
+  let leftInSecond = perSecond ?? 0;
+  let leftInSecondUntilMs = Number.NEGATIVE_INFINITY;
+  const today = (): string => `${rail} ${jakartaDayOf(wallMs())}`;
+  if (perDay !== null) day.raise(today(), sentBefore);
+
+  async function takeSecond(): Promise<boolean> {
+    if (perSecond === null) return true;
+    const { admitted, remaining, resetMs } = await second.take(rail, perSecond);
+    const nowMs = clock();
+    leftInSecond = remaining;
+    leftInSecondUntilMs = nowMs + resetMs;
+    if (!admitted) closedUntilMs = Math.max(closedUntilMs, nowMs + resetMs);
+    return admitted;
+  }
+
+  async function takeDay(): Promise<boolean> {
+    if (perDay === null || (await day.take(today(), perDay))) return true;
+    closedUntilMs = Math.max(closedUntilMs, clock() + untilTomorrowMs());
+    return false;
+  }
+
+  const untilTomorrowMs = (): number => jakartaDayStartMs(jakartaDayOf(wallMs()) + 1) - wallMs();
+
+  const left: Quota['left'] = (nowMs) => ({
+    second: perSecond === null ? null : nowMs < leftInSecondUntilMs ? leftInSecond : perSecond,
+    day: perDay === null ? null : Math.max(perDay - day.total(today()), 0),
+  });
+
+  return {
+    async reserve() {
+      let isDayTaken = false;
+      for (let tried = 0; tried < RESERVATIONS_MAX; tried += 1) {
+        const startedMs = clock();
+        // The second first: an inquiry that it refuses is not sent, and must not use up the day.
+        if (!(await takeSecond())) return false;
+        isDayTaken ||= await takeDay();
+        if (!isDayTaken) return false;
+        if (clock() - startedMs <= RESERVATION_MS_MAX) return true;
+      }
+      return false;
+    },
+    waitMs(nowMs) {
+      const isUsedUp = perDay !== null && day.total(today()) >= perDay;
+      return isUsedUp ? jakartaDayStartMs(jakartaDayOf(wallMs()) + 1) - wallMs() : Math.max(closedUntilMs - nowMs, 0);
+    },
+    // Counted by `reserve`.
+    take() {},
+    left,
+    spareCapacity(nowMs) {
+      const now = left(nowMs);
+      const spare = Math.min(spareOf(now.second, perSecond, 'second'), spareOf(now.day, perDay, 'day'));
+      // The other processes see the same remainder.
+      return Math.max(Math.ceil(spare / liveProcesses()), 0);
+    },
+  };
+}
