@@ -1,7 +1,13 @@
 import type { Draws } from './draws.ts';
 
 /** What can go wrong. Those with a duration end by themselves. */
-export type Fault = PostgresFault | OtherFault;
+export type Fault = PostgresFault | ValkeyFault | OtherFault;
+
+/** Nothing in a round without Valkey. After a kill it comes back empty. */
+export interface ValkeyFault {
+  readonly kind: 'freeze valkey' | 'kill valkey';
+  readonly durationMs: number;
+}
 
 export type PostgresFault =
   | { readonly kind: 'kill postgres' }
@@ -33,6 +39,8 @@ export interface PlannedFault {
 
 export const isPostgresFault = (fault: Fault): fault is PostgresFault => fault.kind.includes('postgres');
 
+export const isValkeyFault = (fault: Fault): fault is ValkeyFault => fault.kind.includes('valkey');
+
 const FIRST_MS = 700;
 const PAUSE_MS_MIN = 400;
 const PAUSE_MS_MAX = 2_200;
@@ -48,6 +56,8 @@ const WEIGHTS: Readonly<Record<Fault['kind'], number>> = {
   'freeze postgres': 1,
   'cut postgres connections': 2,
   'freeze bank': 1,
+  'freeze valkey': 1,
+  'kill valkey': 1,
   'faulty bank': 4,
   'faulty receiver': 3,
 };
@@ -78,6 +88,8 @@ function drawFault(draws: Draws, processes: number): Fault {
       return { kind, process, durationMs };
     case 'freeze postgres':
     case 'freeze bank':
+    case 'freeze valkey':
+    case 'kill valkey':
       return { kind, durationMs };
     case 'faulty bank':
       return { kind, mode: draws.pick(BANK_MODES), durationMs };

@@ -1,7 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { PostgresServer } from '../../test/fault-injection/postgres-server.ts';
+import type { TestValkey } from '../../test/support/valkey.ts';
 import type { CampaignBank } from './bank.ts';
-import { isPostgresFault, type OtherFault, type PlannedFault, type PostgresFault } from './faults.ts';
+import {
+  isPostgresFault,
+  isValkeyFault,
+  type OtherFault,
+  type PlannedFault,
+  type PostgresFault,
+  type ValkeyFault,
+} from './faults.ts';
 import type { PostgresProxy } from './postgres-proxy.ts';
 import type { Receiver } from './receiver.ts';
 import type { RoundContext } from './round-context.ts';
@@ -12,8 +20,11 @@ export interface FaultTargets {
   readonly postgresProxy: PostgresProxy;
   readonly bank: CampaignBank;
   readonly receiver: Receiver;
+  readonly valkey: TestValkey | null;
   /** Called before PostgreSQL is disturbed. */
   readonly onDisturbance: () => void;
+  /** Called before Valkey loses its data. */
+  readonly onLimitsLost: () => void;
 }
 
 /** Makes the planned faults happen, each at its time. Resolves when all that end by themselves have ended. */
@@ -25,8 +36,9 @@ export async function injectFaults(
   const { record, loadEnds } = context;
   const startedMs = performance.now();
   const running: Promise<void>[] = [];
-  // One fault of PostgreSQL at a time: a stopped server cannot be killed in an orderly way, nor a killed one stopped.
+  // One fault of a server at a time: a stopped one cannot be killed in an orderly way, nor a killed one stopped.
   let postgresIsFree = Promise.resolve();
+  let valkeyIsFree = Promise.resolve();
   for (const { atMs, fault } of planned) {
     await delay(atMs - (performance.now() - startedMs), undefined, { signal: loadEnds }).catch(() => {});
     if (loadEnds.aborted) break;
@@ -34,6 +46,9 @@ export async function injectFaults(
     if (isPostgresFault(fault)) {
       postgresIsFree = postgresIsFree.then(() => disturbPostgres(context, targets, fault));
       running.push(postgresIsFree);
+    } else if (isValkeyFault(fault)) {
+      valkeyIsFree = valkeyIsFree.then(() => disturbValkey(context, targets, fault));
+      running.push(valkeyIsFree);
     } else {
       running.push(inject(context, targets, fault));
     }
@@ -100,6 +115,24 @@ async function disturbPostgres(
   }
   // A start of the service may have begun before the fault ended.
   onDisturbance();
+}
+
+async function disturbValkey(
+  { record, loadEnds }: RoundContext,
+  targets: FaultTargets,
+  fault: ValkeyFault,
+): Promise<void> {
+  const { valkey, onLimitsLost } = targets;
+  if (valkey === null) return;
+  if (fault.kind === 'freeze valkey') valkey.freeze();
+  else {
+    record.count('kills of Valkey');
+    onLimitsLost();
+    await valkey.kill();
+  }
+  await delay(fault.durationMs, undefined, { signal: loadEnds }).catch(() => {});
+  if (fault.kind === 'freeze valkey') valkey.thaw();
+  else await valkey.restart();
 }
 
 async function killBackend(postgres: PostgresServer): Promise<void> {

@@ -5,30 +5,81 @@ import type { ServiceProcess } from './service.ts';
 
 const PAUSE_MS = 25;
 
+/** What one start of a process, or all processes together, have answered to the limited client. */
+interface Answered {
+  admitted: number;
+  /** Without an answer, or 503: counted by the service or not. */
+  unknown: number;
+}
+
 /**
  * Sends more requests than a client may, one after the other, to one process. A round is shorter than the minute of the
- * limit, so each start of the process admits exactly the limit. (Each process counts for itself: docs/operating.md.)
+ * limit. Without Valkey each start of a process admits exactly the limit. With it all starts together do, except for
+ * what a process decides alone while Valkey is away, which its metrics count (docs/contract.md 8.3).
  */
-export async function probeLimit({ caller, tokens, record, loadEnds }: RoundContext, process: ServiceProcess) {
+export async function probeLimit(context: RoundContext, process: ServiceProcess, together: Answered): Promise<void> {
+  const { caller, tokens, record, loadEnds } = context;
   let start = 0;
-  let admitted = 0;
-  let unknown = 0;
+  let own: Answered = { admitted: 0, unknown: 0 };
   while (!loadEnds.aborted) {
     const startBefore = process.starts();
-    if (startBefore !== start) [start, admitted, unknown] = [startBefore, 0, 0];
-    const answer = await caller.call({
-      target: '/api/v1/check-status/NONE',
-      headers: bearer(tokens.limited),
-      process,
-    });
-    if (process.starts() !== startBefore) continue;
-    if (answer === null || answer.status === 503) unknown += 1;
-    else if (answer.status === 404) admitted += 1;
-    const details = `${process.name}: ${admitted} admitted, ${unknown} without an answer, limit ${LIMITED_PER_MINUTE}`;
-    if (admitted > LIMITED_PER_MINUTE) record.wrong('a limit admits too many requests', details);
-    if (answer?.status === 429 && admitted + unknown < LIMITED_PER_MINUTE)
-      record.wrong('a limit refuses too early', details);
-    if (answer?.status === 429) record.count('requests over a limit');
+    if (startBefore !== start) {
+      start = startBefore;
+      own = { admitted: 0, unknown: 0 };
+    }
+    const request = { target: '/api/v1/check-status/NONE', headers: bearer(tokens.limited), process };
+    const answer = await caller.call(request);
+    const status = answer?.status ?? null;
+    for (const counts of [own, together]) {
+      if (status === null || status === 503) counts.unknown += 1;
+      else if (status === 404) counts.admitted += 1;
+    }
+    if (process.starts() === startBefore) {
+      const limits = context.limits();
+      if (status === 429) record.count('requests over a limit');
+      if (limits === 'shared') await judgeShared(context, process, status, own, together);
+      else if (limits === 'per process') judgeOwn(context, process, status, own);
+    }
     await delay(PAUSE_MS);
+  }
+}
+
+export function judgeOwn(
+  { record }: Pick<RoundContext, 'record'>,
+  { name }: Pick<ServiceProcess, 'name'>,
+  status: number | null,
+  { admitted, unknown }: Answered,
+): void {
+  const details = `${name}: ${admitted} admitted, ${unknown} without an answer, limit ${LIMITED_PER_MINUTE}`;
+  if (admitted > LIMITED_PER_MINUTE) record.wrong('a limit admits too many requests', details);
+  if (status === 429 && admitted + unknown < LIMITED_PER_MINUTE) record.wrong('a limit refuses too early', details);
+}
+
+async function judgeShared(
+  { record }: RoundContext,
+  process: ServiceProcess,
+  status: number | null,
+  own: Answered,
+  together: Answered,
+): Promise<void> {
+  if (status !== 404 || together.admitted <= LIMITED_PER_MINUTE) return;
+  const start = process.starts();
+  const details = `${process.name}: ${together.admitted} by all, ${own.admitted} by this start`;
+  if (own.admitted > LIMITED_PER_MINUTE) record.wrong('a shared limit admits more than a share', details);
+  const alone = await decisionsAlone(process);
+  if (alone === 0 && process.starts() === start && process.isUp())
+    record.wrong('a shared limit admits too many requests', details);
+}
+
+/** How often the process has decided without Valkey; null when it does not answer. */
+async function decisionsAlone({ operatorUrl }: ServiceProcess): Promise<number | null> {
+  try {
+    const metrics = await (await fetch(`${operatorUrl}/metrics`)).text();
+    return [...metrics.matchAll(/^tiba_limit_decisions_alone_total(?:\{[^}]*\})? (\d+)/gm)].reduce(
+      (sum, [, value]) => sum + Number(value),
+      0,
+    );
+  } catch {
+    return null;
   }
 }

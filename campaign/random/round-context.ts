@@ -14,6 +14,11 @@ export interface RoundContext {
   readonly caller: Caller;
   readonly tokens: Tokens;
   readonly known: KnownTransactions;
+  /**
+   * Whether each process counts requests, or all together in Valkey. Unknown once Valkey has lost its data: what a
+   * killed process had admitted may be forgotten then.
+   */
+  readonly limits: () => 'per process' | 'shared' | 'unknown';
   /** Aborts when the load ends: after it only what was begun is finished. */
   readonly loadEnds: AbortSignal;
   /** Aborts when what was begun has had more than enough time without faults. */

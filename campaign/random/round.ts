@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
+import { VALKEY_MISSING } from '../../test/support/valkey.ts';
 import { checkAccounts } from './account-checker.ts';
 import { validateInBulk } from './bulk-validator.ts';
 import { judgeCallbacks, registerEndpoints } from './callbacks.ts';
@@ -19,7 +20,7 @@ import { readStatuses } from './status-reader.ts';
 import { openSurroundings, type SurroundingsOptions, startProcesses } from './surroundings.ts';
 import { watchProcess } from './watch.ts';
 
-export interface RoundOptions extends SurroundingsOptions {
+export interface RoundOptions extends Omit<SurroundingsOptions, 'hasValkey'> {
   /** Of the load, in seconds. */
   readonly seconds: number;
   /** Ends the load early. */
@@ -29,6 +30,8 @@ export interface RoundOptions extends SurroundingsOptions {
 const READY_MS_MAX = 60_000;
 const SETTLE_MS_MAX = 60_000;
 const TWO_PROCESSES = 0.75;
+/** Of the rounds with two processes, where redis-server is installed. */
+const WITH_VALKEY = 0.6;
 const FEEDERS = 2;
 const READERS = 3;
 const FUZZERS = 8;
@@ -39,9 +42,11 @@ export async function playRound(options: RoundOptions): Promise<void> {
   const { seed, seconds, environment, record, signal } = options;
   const draws = createDraws(seed, 'round');
   await using closers = new AsyncDisposableStack();
-  const surroundings = await openSurroundings(options, closers);
+  const count = draws.chance(TWO_PROCESSES) ? 2 : 1;
+  const hasValkey = count > 1 && draws.chance(WITH_VALKEY) && VALKEY_MISSING === false;
+  const surroundings = await openSurroundings({ ...options, hasValkey }, closers);
   const { canaries, known, receiver, disturb, secrets, connection } = surroundings;
-  const processes = await startProcesses(surroundings, draws.chance(TWO_PROCESSES) ? 2 : 1, closers);
+  const processes = await startProcesses(surroundings, count, closers);
   const caller = createCaller(processes, createDraws(seed, 'caller'), { record, canaries });
   closers.defer(() => caller.close());
   await untilUp(processes, AbortSignal.timeout(READY_MS_MAX));
@@ -49,7 +54,18 @@ export async function playRound(options: RoundOptions): Promise<void> {
 
   const loadEnds = AbortSignal.any([signal, AbortSignal.timeout(seconds * 1_000)]);
   const settleEnds = AbortSignal.timeout(seconds * 1_000 + SETTLE_MS_MAX);
-  const context = { seed, record, canaries, processes, caller, tokens, known, loadEnds, settleEnds };
+  const context = {
+    seed,
+    record,
+    canaries,
+    processes,
+    caller,
+    tokens,
+    known,
+    limits: surroundings.limits,
+    loadEnds,
+    settleEnds,
+  };
   const endpoints = await registerEndpoints(context, receiver);
   const planned = planFaults(createDraws(seed, 'faults'), seconds * 1_000, processes.length);
   const targets = { ...surroundings, postgres: environment.postgres, onDisturbance: disturb };
@@ -74,6 +90,7 @@ async function playLoad(
 ): Promise<[Judge, ...Judge[]]> {
   const repeat = <T>(count: number, start: (number: number) => Promise<T>): Promise<T>[] =>
     Array.from({ length: count }, (_, number) => start(number));
+  const together = { admitted: 0, unknown: 0 };
   const judges: Promise<[Judge, ...Judge[]]> = Promise.all([
     validateInBulk(context),
     ...OWNERS.map((owner) => readEvents(context, owner)),
@@ -84,7 +101,7 @@ async function playLoad(
     ...repeat(READERS, (number) => readStatuses(context, number)),
     ...repeat(FUZZERS, (number) => fuzz(context, number, receiverPort)),
     ...repeat(CHECKERS, (number) => checkAccounts(context, number)),
-    ...context.processes.flatMap((process) => [probeLimit(context, process), watchProcess(context, process)]),
+    ...context.processes.flatMap((process) => [probeLimit(context, process, together), watchProcess(context, process)]),
     judges,
   ]);
   return judges;

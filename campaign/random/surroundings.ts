@@ -1,4 +1,5 @@
 import { findFreePort } from '../../test/sandbox/production-settings.ts';
+import { startTestValkey } from '../../test/support/valkey.ts';
 import { startBank } from './bank.ts';
 import { ownerOf } from './callbacks.ts';
 import { createCanaries } from './canaries.ts';
@@ -9,17 +10,20 @@ import { createKnownTransactions } from './known-transactions.ts';
 import { startPostgresProxy } from './postgres-proxy.ts';
 import { startReceiver } from './receiver.ts';
 import type { CampaignRecord } from './record.ts';
+import type { RoundContext } from './round-context.ts';
 import { type ServiceProcess, startService } from './service.ts';
 
 export interface SurroundingsOptions {
   readonly seed: number;
   readonly environment: Environment;
   readonly record: CampaignRecord;
+  /** Starts a Valkey, in which the processes count together. */
+  readonly hasValkey: boolean;
 }
 
 /** Everything that the service needs: its database, the bank, the receiver, the clients. */
 export async function openSurroundings(
-  { seed, environment, record }: SurroundingsOptions,
+  { seed, environment, record, hasValkey }: SurroundingsOptions,
   closers: AsyncDisposableStack,
 ) {
   const { postgres, certificate, bankKeys, bankClientSecret, authorityFile } = environment;
@@ -42,7 +46,10 @@ export async function openSurroundings(
     onWrong: record.wrong,
   });
   closers.defer(() => receiver.close());
+  const valkey = hasValkey ? await startTestValkey() : null;
+  if (valkey !== null) closers.defer(() => valkey.stop());
   let disturbances = 0;
+  let limits: ReturnType<RoundContext['limits']> = hasValkey ? 'shared' : 'per process';
   return {
     canaries,
     known,
@@ -50,8 +57,11 @@ export async function openSurroundings(
     bank,
     receiver,
     postgresProxy,
+    valkey,
     record,
     connection: { connectionString: direct },
+    limits: () => limits,
+    onLimitsLost: () => void (limits = 'unknown'),
     disturb: () => void (disturbances += 1),
     disturbances: () => disturbances,
     serviceSettings: {
@@ -63,6 +73,7 @@ export async function openSurroundings(
       TIBA_RAILS_FILE: await writeRailsFile(environment, bank.url),
       TIBA_CALLBACK_NETWORKS: '127.0.0.1',
       TIBA_CALLBACK_PORTS: String(receiver.port),
+      ...(valkey === null ? {} : { TIBA_VALKEY_URL: valkey.url }),
       TIBA_AUTHENTICATION_FAILURES_PER_MINUTE: '1000000',
       TIBA_EVENTS_PER_MINUTE: '1000000',
       TIBA_CALLBACKS_PER_MINUTE: '1000000',

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { judgeCallbacks } from '../../campaign/random/callbacks.ts';
 import { createCanaries } from '../../campaign/random/canaries.ts';
+import { LIMITED_PER_MINUTE } from '../../campaign/random/clients.ts';
 import { createDraws } from '../../campaign/random/draws.ts';
 import { judgeEvents } from '../../campaign/random/events-reader.ts';
 import { planFaults } from '../../campaign/random/faults.ts';
@@ -9,6 +10,7 @@ import { readAnswers } from '../../campaign/random/fuzz/raw-exchange.ts';
 import { judgeAnswer } from '../../campaign/random/judge-answer.ts';
 import { judgeStored, type StoredRow } from '../../campaign/random/judge-database.ts';
 import { createKnownTransactions, eventsAfter, stateAfter } from '../../campaign/random/known-transactions.ts';
+import { judgeOwn } from '../../campaign/random/limit-prober.ts';
 import { createRecord } from '../../campaign/random/record.ts';
 import type { RoundContext } from '../../campaign/random/round-context.ts';
 import { judgeLogLine } from '../../campaign/random/service-log.ts';
@@ -163,4 +165,13 @@ test('a seed plans the same faults again, and a shorter round the first of them'
   const short = plan(10_000);
   assert.ok(short.length > 3);
   assert.deepEqual(plan(30_000).slice(0, short.length), short);
+});
+
+test('a limit that admits one request too many, or refuses one too early, is found', () => {
+  const judged = (status: number, admitted: number, unknown: number) => (record: ReturnType<typeof createRecord>) =>
+    judgeOwn({ record }, { name: 'service' }, status, { admitted, unknown });
+  assert.deepEqual(findingsOf(judged(404, LIMITED_PER_MINUTE, 0)), []);
+  assert.deepEqual(findingsOf(judged(429, LIMITED_PER_MINUTE - 1, 1)), []);
+  assertFinds(/admits too many/, judged(404, LIMITED_PER_MINUTE + 1, 0));
+  assertFinds(/refuses too early/, judged(429, LIMITED_PER_MINUTE - 1, 0));
 });
