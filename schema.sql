@@ -171,6 +171,7 @@ create table tiba.installation (
 create table tiba.migrations (
   name text not null,
   sha256 text not null,
+  runs_with text not null,
   applied_at timestamp with time zone default now() not null,
   constraint migrations_pkey PRIMARY KEY (name)
 );

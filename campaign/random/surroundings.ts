@@ -69,6 +69,7 @@ export async function openSurroundings(
       NODE_EXTRA_CA_CERTS: authorityFile,
       DATABASE_URL: `postgres://tiba@127.0.0.1:${postgresProxy.port}/${name}?sslmode=disable`,
       TIBA_PUBLIC_URL: 'https://api.example.com',
+      TIBA_MIGRATE: 'yes',
       TIBA_SECRET_KEY: Buffer.alloc(32, seed).toString('base64'),
       TIBA_RAILS_FILE: await writeRailsFile(environment, bank.url),
       TIBA_CALLBACK_NETWORKS: '127.0.0.1',

@@ -80,7 +80,7 @@ export async function setUpDeliveries(): Promise<DeliverySetup & { close(): Prom
   const log = pino({ base: null }, collector(logged));
   const seal = createSeal(SECRET_KEY);
   const database = openDatabase({ connection: testDatabase.connection, connectionsMax: 4, log });
-  await prepareDatabase(database, testDatabase.connection, 'sandbox');
+  await prepareDatabase(database, testDatabase.connection, { environment: 'sandbox', migrate: true });
   const secretHash = hashSecret('unused');
   const limits = { 'check-status': 0, 'check-account': 0 };
   await insertClient(database, { clientId: 'alpha', name: 'alpha', secretHash, scopes: [], limits });

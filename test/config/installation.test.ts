@@ -22,20 +22,23 @@ describe('a database belongs to one kind of installation', () => {
   });
   after(() => empty.drop());
 
+  const prepare = (environment: InstallationEnvironment): Promise<void> =>
+    prepareDatabase(database, empty.connection, { environment, migrate: true });
+
   const KINDS: readonly (readonly [InstallationEnvironment, InstallationEnvironment])[] = [
     ['sandbox', 'production'],
     ['production', 'sandbox'],
   ];
   for (const [own, foreign] of KINDS) {
     it(`${own}: a ${foreign} start fails, and ${own} keeps working`, async () => {
-      await prepareDatabase(database, empty.connection, own);
-      await prepareDatabase(database, empty.connection, own);
-      await assert.rejects(prepareDatabase(database, empty.connection, foreign), (error) => {
+      await prepare(own);
+      await prepare(own);
+      await assert.rejects(prepare(foreign), (error) => {
         assert.ok(error instanceof StartError);
         assert.match(error.message, new RegExp(`belongs to a ${own} installation, and this is ${foreign}`));
         return true;
       });
-      await prepareDatabase(database, empty.connection, own);
+      await prepare(own);
     });
   }
 
@@ -44,16 +47,14 @@ describe('a database belongs to one kind of installation', () => {
     await database.query('create schema tiba');
     await database.query('create table tiba.installation (environment text primary key)');
     await database.query("insert into tiba.installation values ('production')");
-    await assert.rejects(prepareDatabase(database, empty.connection, 'sandbox'), StartError);
+    await assert.rejects(prepare('sandbox'), StartError);
     const tables = await database.query("select tablename from pg_tables where schemaname = 'tiba'");
     assert.deepEqual(tables, [{ tablename: 'installation' }]);
   });
 
   it('the kind of one process when several start on it at once', async () => {
     const starts = await Promise.allSettled(
-      Array.from({ length: 6 }, (_each, index) =>
-        prepareDatabase(database, empty.connection, index % 2 === 0 ? 'sandbox' : 'production'),
-      ),
+      Array.from({ length: 6 }, (_each, index) => prepare(index % 2 === 0 ? 'sandbox' : 'production')),
     );
     assert.equal(starts.filter(({ status }) => status === 'fulfilled').length, 3);
     assert.equal((await database.query('select environment from tiba.installation')).length, 1);

@@ -8,6 +8,9 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { databaseUrlOf } from '../manage/manage-process.ts';
+import { writeProductionSettings } from '../sandbox/production-settings.ts';
+import { createEmptyTestDatabase } from '../support/database.ts';
 import { INHERITED } from '../support/suite-environment.ts';
 
 const SERVER = fileURLToPath(new URL('../../apps/server/src/main.ts', import.meta.url));
@@ -115,6 +118,28 @@ describe('a process that cannot start', { concurrency: 2 }, () => {
     assertFailedStart(end);
     assert.match(end.stderr, /PostgreSQL cannot be used: .*ECONNREFUSED.*DATABASE_URL/);
     assert.doesNotMatch(end.stderr, /hunter2/);
+  });
+
+  it('because the schema is not there says how to create it, and starts nothing', async (context) => {
+    const database = await createEmptyTestDatabase();
+    context.after(() => database.drop());
+    const settings = await writeProductionSettings(directory, 1);
+    const environment = { ...settings, TIBA_MIGRATE: 'no', DATABASE_URL: databaseUrlOf(database) };
+    const refused = await run(SERVER, ['serve'], environment);
+    assert.equal(refused.code, 1);
+    assert.match(refused.stderr, /no tables of Tiba: run npm run migrate first, or set TIBA_MIGRATE=yes/);
+    assert.doesNotMatch(refused.stderr, /^\s+at /m);
+    for (const command of [
+      ['client', 'list'],
+      ['keys', 'rotate'],
+    ]) {
+      const managed = await run(SERVER, ['manage', ...command], environment);
+      assert.equal(managed.code, 1);
+      assert.match(managed.stderr, /no tables of Tiba/);
+    }
+    const migrated = await run(SERVER, ['migrate'], { DATABASE_URL: environment.DATABASE_URL });
+    assert.deepEqual([migrated.code, migrated.stdout], [0, 'The schema is up to date.\n']);
+    assert.equal((await run(SERVER, ['manage', 'client', 'list'], environment)).code, 0);
   });
 
   it('because the command is missing or unknown lists the commands', async () => {

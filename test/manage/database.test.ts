@@ -2,6 +2,9 @@ import assert from 'node:assert/strict';
 import { mkdir, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, it } from 'node:test';
+import pino from 'pino';
+import { openDatabase } from '../../apps/server/src/postgres/database.ts';
+import { migrate } from '../../apps/server/src/postgres/migrate.ts';
 import { start, useTestDirectory } from '../embedded-postgres/harness.ts';
 import { type ManageEnd, manage, useDatabaseUrl } from './manage-process.ts';
 
@@ -52,6 +55,7 @@ describe('manage prints which database it uses', { concurrency: 2 }, () => {
     const defaultDirectory = { ...testDirectory, dataDirectory: path.join(directory, '.tiba', 'postgres') };
     await mkdir(path.dirname(defaultDirectory.dataDirectory));
     const server = await start(defaultDirectory);
+    await migrateTo(server.connectionString);
     const create = ['client', 'create', 'shop', '--scope', 'status:read'];
     const created = await manage(create, { cwd: directory });
     assert.equal(created.code, 0, created.stderr);
@@ -62,3 +66,17 @@ describe('manage prints which database it uses', { concurrency: 2 }, () => {
     assert.match(stdout, /^shop\t/);
   });
 });
+
+/** As the service does when it starts on an embedded PostgreSQL. */
+async function migrateTo(connectionString: string): Promise<void> {
+  const database = openDatabase({
+    connection: { connectionString },
+    connectionsMax: 1,
+    log: pino({ level: 'silent' }),
+  });
+  try {
+    await migrate(database);
+  } finally {
+    await database.close();
+  }
+}

@@ -23,7 +23,8 @@ export async function startServedProcess(t: TestContext, stdout: 'pipe' | number
   const database = await createTestDatabase();
   t.after(() => database.drop());
   await createClient(database);
-  const served = await startServe({ database, stdout });
+  // A machine that is busy with tests delays every event loop.
+  const served = await startServe({ database, stdout, environment: { TIBA_EVENT_LOOP_DELAY_MS: '0' } });
   t.after(() => served.release());
   return { ...served, loadUntil: createLoad(served.url) };
 }

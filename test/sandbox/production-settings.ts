@@ -44,5 +44,6 @@ export async function writeProductionSettings(directory: string, bankPort: numbe
     TIBA_PUBLIC_URL: 'https://api.example.com',
     TIBA_SECRET_KEY: Buffer.alloc(32, 1).toString('base64'),
     TIBA_RAILS_FILE: path.join(directory, 'rails.json'),
+    TIBA_MIGRATE: 'yes',
   };
 }

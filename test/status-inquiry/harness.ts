@@ -76,10 +76,12 @@ export async function startInquiryBench(): Promise<InquiryBench> {
     await database.close();
     await testDatabase.drop();
   };
-  await prepareDatabase(database, connection, 'sandbox').catch(async (error: unknown) => {
-    await releaseAll();
-    throw error;
-  });
+  await prepareDatabase(database, connection, { environment: 'sandbox', migrate: true }).catch(
+    async (error: unknown) => {
+      await releaseAll();
+      throw error;
+    },
+  );
   await insertClient(database, { clientId: 'alpha', name: 'alpha', secretHash: Buffer.alloc(32), scopes: [] });
 
   return {

@@ -20,6 +20,8 @@ export interface ServeOptions {
   readonly database: TestDatabase;
   readonly stdout: 'pipe' | number;
   readonly nodeOptions?: readonly string[];
+  /** Further settings. */
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
 /** The service in production mode, with a connection to a bank that is never inquired. */
@@ -38,7 +40,12 @@ export interface ServeProcess {
 }
 
 /** Resolves when the service is ready. */
-export async function startServe({ database, stdout, nodeOptions = [] }: ServeOptions): Promise<ServeProcess> {
+export async function startServe({
+  database,
+  stdout,
+  nodeOptions = [],
+  environment = {},
+}: ServeOptions): Promise<ServeProcess> {
   const directory = await mkdtemp(path.join(tmpdir(), 'tiba-serve-'));
   const [port, operatorPort] = [await findFreePort(), await findFreePort()];
   // The bank is never inquired.
@@ -52,6 +59,7 @@ export async function startServe({ database, stdout, nodeOptions = [] }: ServeOp
       DATABASE_URL: database.connection.connectionString?.replace('@/', '@localhost/'),
       TIBA_PORT: String(port),
       TIBA_OPERATOR_PORT: String(operatorPort),
+      ...environment,
     },
   });
   const exited = once(child, 'exit');

@@ -82,6 +82,12 @@ export const SETTINGS = {
     'Connection URL of a PostgreSQL server, version 15 or later, to use instead of the embedded one.',
     { secret: true },
   ),
+  migrate: withDefault(
+    'TIBA_MIGRATE',
+    'no',
+    yesOrNo,
+    'Whether `serve` migrates the schema when it starts: yes or no. With no, `npm run migrate` does it before.',
+  ),
   databaseConnections: withDefault(
     'TIBA_DATABASE_CONNECTIONS',
     '16',

@@ -1,11 +1,12 @@
 import { manage } from './cli/manage.ts';
+import { migrate } from './cli/migrate.ts';
 import { sandbox } from './cli/sandbox.ts';
 import { serve } from './cli/serve.ts';
 import { ownProperty } from './lib/own-property.ts';
 import { StartError } from './lib/start-error.ts';
 
-/** `npm start`, `npm run serve`, `npm run manage -- …`. */
-const COMMANDS: Readonly<Record<string, (args: string[]) => Promise<void>>> = { sandbox, serve, manage };
+/** `npm start`, `npm run serve`, `npm run migrate`, `npm run manage -- …`. */
+const COMMANDS: Readonly<Record<string, (args: string[]) => Promise<void>>> = { sandbox, serve, manage, migrate };
 
 const [name = '', ...args] = process.argv.slice(2);
 const command = ownProperty(COMMANDS, name);

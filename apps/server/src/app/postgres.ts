@@ -44,7 +44,12 @@ export async function openPostgresServices({ options, metrics, onClose }: AppCon
   onClose('look-up database', () => lookUpDatabase.close());
   const deliveryDatabase = openDatabase({ connection, connectionsMax: DELIVERY_CONNECTIONS, log });
   onClose('delivery database', () => deliveryDatabase.close());
-  await prepareDatabase(database, connection, environment);
+  await prepareDatabase(database, connection, {
+    environment,
+    // The sandbox and the embedded PostgreSQL have one process only.
+    migrate: environment === 'sandbox' || settings.databaseUrl === null || settings.migrate,
+    onBlocked: () => log.warn('other transactions hold tables that are to be migrated; will retry'),
+  });
 
   // Uses the look-up pool, so that clients can be authenticated while the other pools are exhausted.
   const clients = createClients(lookUpDatabase, {

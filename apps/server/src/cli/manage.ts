@@ -6,7 +6,7 @@ import { ownProperty } from '../lib/own-property.ts';
 import { StartError } from '../lib/start-error.ts';
 import { createLog } from '../observability/log.ts';
 import { DatabaseUnavailable, openDatabase } from '../postgres/database.ts';
-import { migrate } from '../postgres/migrate.ts';
+import { requireSchema } from '../postgres/migrate.ts';
 import { type Options, UsageError } from './manage-command.ts';
 import { COMMANDS } from './manage-commands.ts';
 import { connectToPostgres } from './open-postgres.ts';
@@ -93,7 +93,7 @@ async function run(args: string[]): Promise<string> {
   const { log } = createLog(STDERR, 'error');
   const database = openDatabase({ connection: postgres.connection, connectionsMax: 1, log });
   try {
-    await migrate(database);
+    await requireSchema(database);
     return await command.run(database, id, values, settings);
   } finally {
     await database.close();

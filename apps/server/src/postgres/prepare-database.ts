@@ -1,27 +1,39 @@
 import type pg from 'pg';
 import { StartError } from '../lib/start-error.ts';
 import { type Database, DatabaseUnavailable } from './database.ts';
-import { migrate, migrateJobs } from './migrate.ts';
+import { migrate, migrateJobs, requireSchema } from './migrate.ts';
 
 export type InstallationEnvironment = 'sandbox' | 'production';
 
+export interface PrepareOptions {
+  readonly environment: InstallationEnvironment;
+  /** Whether to migrate. Otherwise a schema that has to be migrated first is an error. */
+  readonly migrate: boolean;
+  readonly onBlocked?: () => void;
+}
+
 /**
- * Prepares the database at start: checks that this environment may use it, migrates the schema, and marks the database
- * with the environment.
- * @throws StartError when PostgreSQL cannot be reached, or the database belongs to the other environment.
+ * Prepares the database at start: checks that this environment may use it, migrates the schema or checks that it is
+ * there, and marks the database with the environment.
+ * @throws StartError when PostgreSQL cannot be reached, the database belongs to the other environment, or the schema
+ * has to be migrated first.
  */
 export async function prepareDatabase(
   database: Database,
   connection: pg.ClientConfig,
-  environment: InstallationEnvironment,
+  { environment, migrate: mayMigrate, onBlocked }: PrepareOptions,
 ): Promise<void> {
   // Before the migrations: a sandbox must not change a single table of a production database.
   const found = await findInstallation(database).catch((error: unknown) => {
     throw new StartError(`PostgreSQL cannot be used: ${reasonOf(error)}: is DATABASE_URL right?`, { cause: error });
   });
   if (found !== null) requireSameEnvironment(found, environment);
-  await migrate(database);
-  await migrateJobs(connection);
+  if (mayMigrate) {
+    await migrate(database, onBlocked === undefined ? {} : { onBlocked });
+    await migrateJobs(connection);
+  } else {
+    await requireSchema(database);
+  }
   requireSameEnvironment(await claimInstallation(database, environment), environment);
 }
 

@@ -1,3 +1,5 @@
+-- runs with: 0001_initial_schema.sql
+--
 -- Every table that belongs to a client leads with client_id, so that a distributed PostgreSQL can keep a client's rows
 -- together and no query of the public API crosses clients. Identifiers compare byte by byte (collate "C").
 
