@@ -8,35 +8,49 @@ import { openDatabase } from '../../apps/server/src/postgres/database.ts';
 import { createFastClient } from '../contract/fast-client.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
-import { logIn, type ServeProcess, startServe } from '../support/serve.ts';
+import { logIn, type ServeOptions, type ServeProcess, startServe } from '../support/serve.ts';
 
+export const CLIENT_ID = 'shop';
 const SECRET = 'the secret of the test';
 const CONNECTIONS = 16;
 
 export interface ServedProcess extends ServeProcess {
+  readonly connection: TestDatabase['connection'];
+  /** A token for status checks and for the feed. */
+  logIn(): Promise<string>;
   /** Sends requests until the condition, checked now and then, is true; returns their number. Each must be answered. */
   loadUntil(what: string, condition: () => boolean | Promise<boolean>): Promise<number>;
 }
 
 /** Starts the service in production mode; resolves when it is ready. The test ends it. */
-export async function startServedProcess(t: TestContext, stdout: 'pipe' | number): Promise<ServedProcess> {
+export async function startServedProcess(
+  t: TestContext,
+  stdout: 'pipe' | number,
+  options: Omit<ServeOptions, 'database' | 'stdout'> = {},
+): Promise<ServedProcess> {
   const database = await createTestDatabase();
   t.after(() => database.drop());
   await createClient(database);
   // A machine that is busy with tests delays every event loop.
-  const served = await startServe({ database, stdout, environment: { TIBA_EVENT_LOOP_DELAY_MS: '0' } });
+  const environment = { TIBA_EVENT_LOOP_DELAY_MS: '0', ...options.environment };
+  const served = await startServe({ ...options, database, stdout, environment });
   t.after(() => served.release());
-  return { ...served, loadUntil: createLoad(served.url) };
+  return {
+    ...served,
+    connection: database.connection,
+    logIn: () => logIn(served.url, CLIENT_ID, SECRET),
+    loadUntil: createLoad(served.url),
+  };
 }
 
 async function createClient({ connection }: TestDatabase): Promise<void> {
   const database = openDatabase({ connection, connectionsMax: 1, log: pino({ level: 'silent' }) });
   try {
     await insertClient(database, {
-      clientId: 'shop',
-      name: 'shop',
+      clientId: CLIENT_ID,
+      name: CLIENT_ID,
       secretHash: hashSecret(SECRET),
-      scopes: ['status:read'],
+      scopes: ['status:read', 'feed:write'],
       limits: { 'check-status': 1_000_000 },
     });
   } finally {
@@ -51,7 +65,7 @@ const createLoad =
     try {
       let count = 0;
       const reached = new AbortController();
-      const headers = { authorization: `Bearer ${await logIn(url, 'shop', SECRET)}` };
+      const headers = { authorization: `Bearer ${await logIn(url, CLIENT_ID, SECRET)}` };
       const repeatRequest = async (): Promise<void> => {
         while (!reached.signal.aborted) {
           const { status, text } = await client.send('/api/v1/check-status/NONE', { headers });

@@ -20,6 +20,8 @@ export interface ServeOptions {
   readonly database: TestDatabase;
   readonly stdout: 'pipe' | number;
   readonly nodeOptions?: readonly string[];
+  /** Files, connections included, that the process may have open. */
+  readonly openFilesMax?: number;
   /** Further settings. */
   readonly environment?: Readonly<Record<string, string>>;
 }
@@ -40,17 +42,16 @@ export interface ServeProcess {
 }
 
 /** Resolves when the service is ready. */
-export async function startServe({
-  database,
-  stdout,
-  nodeOptions = [],
-  environment = {},
-}: ServeOptions): Promise<ServeProcess> {
+export async function startServe(options: ServeOptions): Promise<ServeProcess> {
+  const { database, stdout, nodeOptions = [], openFilesMax, environment = {} } = options;
   const directory = await mkdtemp(path.join(tmpdir(), 'tiba-serve-'));
   const [port, operatorPort] = [await findFreePort(), await findFreePort()];
   // The bank is never inquired.
   const settings = await writeProductionSettings(directory, operatorPort);
-  const child = spawn(process.execPath, [...nodeOptions, MAIN, 'serve'], {
+  // The shell replaces itself, so the child is the service.
+  const limited = openFilesMax === undefined ? [] : ['sh', '-c', `ulimit -n ${openFilesMax} && exec "$@"`, 'sh'];
+  const [program, ...rest] = [...limited, process.execPath, ...nodeOptions, MAIN, 'serve'];
+  const child = spawn(program, rest, {
     stdio: ['ignore', stdout, 'inherit'],
     env: {
       ...INHERITED,

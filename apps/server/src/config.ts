@@ -256,7 +256,8 @@ export const SETTINGS = {
     'TIBA_CONNECTIONS_MAX',
     '10000',
     wholeNumber(1, 1_000_000),
-    'Limit of open connections to each listener of this process.',
+    'Limit of open connections to each listener of this process. The limit of open files may lower it: half of the ' +
+      'files are for clients, a quarter for the operator listener.',
   ),
   connectionsPerAddress: withDefault(
     'TIBA_CONNECTIONS_PER_ADDRESS',

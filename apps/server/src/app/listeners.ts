@@ -1,8 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { createSnapCredentials } from '../auth/snap-credentials.ts';
-import { SETTINGS } from '../config.ts';
+import { SETTINGS, type Settings } from '../config.ts';
 import type { Bank } from '../domain/bank.ts';
+import { connectionsWithin, readOpenFilesMax } from '../http/connections/open-files.ts';
 import { createCursors } from '../http/cursors.ts';
 import { listenAt } from '../http/listen.ts';
 import { createLoadMonitor } from '../http/load-monitor.ts';
@@ -13,6 +14,7 @@ import type { ListenerOptions } from '../http/server.ts';
 import { createSnapServer } from '../http/snap/snap-server.ts';
 import { StartError } from '../lib/start-error.ts';
 import { createAccessLog } from '../observability/access-log.ts';
+import type { Log } from '../observability/log.ts';
 import { CLOCK_SKEW_MAX_MS, CLOCK_SKEW_WARNING_MS } from '../postgres/process-registry.ts';
 import { startRetention } from '../postgres/retention.ts';
 import { deleteExternalIds } from '../postgres/snap-external-ids.ts';
@@ -46,15 +48,21 @@ export async function openListeners(context: AppContext, services: Services): Pr
     metrics,
     accessLog: createAccessLog(logging.writeLine),
     trustedProxies: settings.trustedProxies,
-    connections: { total: settings.connectionsMax, perAddress: settings.connectionsPerAddress },
     load,
     ...(options.slowPeers === undefined ? {} : { slowPeers: options.slowPeers }),
   };
-  const publicServer = await buildPublicServer(context, services, listener);
+  const connections = limitConnections(settings, logging.log);
+  const publicServer = await buildPublicServer(context, services, { ...listener, connections: connections.public });
   let stopping = false;
-  const operatorServer = buildOperatorServer(context, services, listener, () => stopping);
+  const operatorServer = buildOperatorServer(
+    context,
+    services,
+    { ...listener, connections: connections.operator },
+    () => stopping,
+  );
   const { snapPort } = settings;
-  const snapServer = snapPort === null ? null : buildSnapServer(context, services, listener);
+  const snapServer =
+    snapPort === null ? null : buildSnapServer(context, services, { ...listener, connections: connections.public });
   const servers = [publicServer, operatorServer, ...(snapServer === null ? [] : [snapServer])];
   // All at the same time: after SIGTERM one of them must not take the time of the others.
   onClose('listeners', () => Promise.all(servers.map(drain)));
@@ -90,6 +98,24 @@ export async function openListeners(context: AppContext, services: Services): Pr
     portSetting: SETTINGS.snapPort.name,
   });
   return { publicUrl, operatorUrl, snapUrl };
+}
+
+type ConnectionLimits = ListenerOptions['connections'];
+
+/** As the settings say, and no more than this process can have open. */
+function limitConnections(
+  { connectionsMax, connectionsPerAddress: perAddress, databaseConnections, snapPort }: Settings,
+  log: Pick<Log, 'warn'>,
+): Readonly<Record<'public' | 'operator', ConnectionLimits>> {
+  const openFilesMax = readOpenFilesMax() ?? Number.POSITIVE_INFINITY;
+  const possible = connectionsWithin(openFilesMax - databaseConnections, snapPort === null ? 1 : 2);
+  if (possible.public < connectionsMax)
+    log.warn(
+      { openFilesMax, connectionsMax: possible.public },
+      'fewer connections are admitted than TIBA_CONNECTIONS_MAX; raise the limit of open files (ulimit -n)',
+    );
+  const limitsOf = (total: number): ConnectionLimits => ({ total: Math.min(connectionsMax, total), perAddress });
+  return { public: limitsOf(possible.public), operator: limitsOf(possible.operator) };
 }
 
 type SharedListenerOptions = Omit<ListenerOptions, 'name'>;

@@ -183,6 +183,9 @@ const SOCKET_CODES = new Set([
   'EHOSTUNREACH',
   'ENOTFOUND',
   'EAI_AGAIN',
+  // This process, or the machine, has as many files open as it may.
+  'EMFILE',
+  'ENFILE',
 ]);
 // Errors of pg without a code: only their text tells them apart.
 const TIMED_OUT = /timeout exceeded|Query read timeout|timeout expired|due to connection timeout/i;

@@ -26,6 +26,8 @@ const RETRY_AFTER_MS = 5_000;
 const LINGER_MS = 1_000;
 /** Refused clients that may be lingering at a time; beyond, connections are closed without an answer. */
 const LINGERING_MAX = 100;
+/** Also of the connections that are admitted: each takes an open file. */
+const LINGERING_SHARE = 1 / 4;
 
 /**
  * Admits connections before node:http sees them. A connection beyond a limit gets SERVICE_UNAVAILABLE, without a
@@ -41,7 +43,7 @@ export function limitConnections(
   const trusted = trustedNetworks(trustedProxies);
   const openByAddress = new Map<string, number>();
   let open = 0;
-  const refuse = createRefuse(form);
+  const refuse = createRefuse(form, Math.min(LINGERING_MAX, Math.ceil(total * LINGERING_SHARE)));
 
   function count(address: string, change: 1 | -1): void {
     open += change;
@@ -74,12 +76,12 @@ export function limitConnections(
 }
 
 /** What the client sends meanwhile is discarded: a connection that is closed with unread bytes loses its answer. */
-function createRefuse(form: ErrorForm): (socket: Socket, requestId: string) => void {
+function createRefuse(form: ErrorForm, lingeringMax: number): (socket: Socket, requestId: string) => void {
   let lingering = 0;
   return (socket, requestId) => {
     // A client that has gone is no error.
     socket.on('error', () => {});
-    if (lingering >= LINGERING_MAX) {
+    if (lingering >= lingeringMax) {
       socket.destroy();
       return;
     }
