@@ -282,6 +282,10 @@ create table tiba.transactions (
   rail text,
   rail_reference text,
   reversed_at timestamp with time zone,
+  source_account_number text,
+  service_code text,
+  external_id text collate "C",
+  bank_reference text,
   expected_by timestamp with time zone not null,
   overdue_since timestamp with time zone,
   constraint transactions_amount_positive CHECK ((amount > (0)::numeric)),
@@ -332,6 +336,8 @@ CREATE INDEX transactions_account_number ON tiba.transactions USING btree (clien
 CREATE INDEX transactions_created_at ON tiba.transactions USING btree (client_id, status, created_at, transaction_id);
 
 CREATE INDEX transactions_expected_by ON tiba.transactions USING btree (expected_by) WHERE ((status = 'PROCESS'::text) AND (overdue_since IS NULL));
+
+CREATE INDEX transactions_external_id ON tiba.transactions USING btree (external_id, client_id, created_at) WHERE (external_id IS NOT NULL);
 
 CREATE INDEX transactions_overdue ON tiba.transactions USING btree (client_id, created_at, transaction_id) WHERE ((status = 'PROCESS'::text) AND (overdue_since IS NOT NULL));
 

@@ -20,6 +20,10 @@ const COMMON = {
   rail: null,
   railReference: null,
   reversedAt: null,
+  sourceAccountNumber: null,
+  serviceCode: null,
+  externalId: null,
+  bankReference: null,
   // In the far future: clients would be notified of overdue transactions during a measurement.
   expectedBy: '2099-11-21T05:02:26.123Z',
   overdueSince: null,

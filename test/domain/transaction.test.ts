@@ -33,6 +33,10 @@ const known: Transaction = {
   rail: null,
   railReference: null,
   reversedAt: null,
+  sourceAccountNumber: null,
+  serviceCode: null,
+  externalId: null,
+  bankReference: null,
   expectedBy: '2026-11-21T05:02:26.123Z',
   overdueSince: null,
 };

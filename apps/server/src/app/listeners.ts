@@ -154,7 +154,7 @@ function buildSnapServer(
   services: Services,
   listener: SharedListenerOptions,
 ): FastifyInstance {
-  const { postgres, authentication, accountChecks } = services;
+  const { postgres, authentication, accountChecks, transactions, checkStatus } = services;
   const deleteBatch = async (before: Date): Promise<boolean> =>
     (await deleteExternalIds(postgres.database, before.toISOString(), EXTERNAL_IDS_DELETE_BATCH)) ===
     EXTERNAL_IDS_DELETE_BATCH;
@@ -177,6 +177,9 @@ function buildSnapServer(
     metrics,
     banks,
     accountChecks: accountChecks.accountChecks,
+    lookUpDatabase: postgres.lookUpDatabase,
+    refresh: transactions.statusInquiries.refresh,
+    retryAfter: checkStatus.checkStatus.retryAfter,
     ownBank: findOwnBank(banks, settings.snapOwnBank),
   });
 }

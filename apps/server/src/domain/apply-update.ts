@@ -36,6 +36,14 @@ const FIXED_FIELDS = [
   'createdAt',
 ] as const satisfies readonly (keyof Transaction)[];
 
+/** Fields that any update may add, once. The core often learns them after the transfer was ordered. */
+const ADDED_FIELDS = [
+  'sourceAccountNumber',
+  'serviceCode',
+  'externalId',
+  'bankReference',
+] as const satisfies readonly (keyof Transaction)[];
+
 /**
  * The only place where a status changes. A status update that contradicts the stored transaction changes nothing and is
  * a conflict.
@@ -52,6 +60,8 @@ export function applyUpdate(known: Transaction | null, update: StatusUpdate, con
   if (known.rail !== null && (differs(known.rail, update.rail) || differs(known.railReference, update.railReference))) {
     return conflict('rail and rail_reference differ from an earlier status update');
   }
+  const added = ADDED_FIELDS.find((field) => known[field] !== null && differs(known[field], update[field]));
+  if (added !== undefined) return conflict(`${FEED_FIELD_NAMES[added]} differs from an earlier status update`);
 
   if (update.status === known.status) return applySameStatus(known, update);
   // PROCESS after a final status is an old update that arrived late. It contradicts nothing.
@@ -63,7 +73,13 @@ export function applyUpdate(known: Transaction | null, update: StatusUpdate, con
   const version = known.version + events.length;
   return {
     outcome: 'advanced',
-    transaction: { ...known, ...finalFields(update, now), reversedAt: update.reversedAt ?? null, version },
+    transaction: {
+      ...known,
+      ...addedFields(known, update),
+      ...finalFields(update, now),
+      reversedAt: update.reversedAt ?? null,
+      version,
+    },
     events,
   };
 }
@@ -103,6 +119,7 @@ function createTransaction(update: StatusUpdate, { now, expectedMs }: UpdateCont
     rail: update.rail ?? null,
     railReference: update.railReference ?? null,
     reversedAt: update.reversedAt ?? null,
+    ...addedFields(NOTHING_ADDED, update),
     expectedBy: new Date(Math.min(Date.parse(createdAt) + expectedMs(complete.bankCode), LAST_MS)).toISOString(),
     overdueSince: null,
   };
@@ -148,15 +165,34 @@ function applySameStatus(known: Transaction, update: StatusUpdate): UpdateResult
   if (reversedAt !== null && known.reversedAt === null) {
     return {
       outcome: 'reversed',
-      transaction: { ...known, reversedAt, version: known.version + 1 },
+      transaction: { ...known, ...addedFields(known, update), reversedAt, version: known.version + 1 },
       events: ['disbursement.reversed'],
     };
   }
   if (differs(known.reversedAt, reversedAt)) return conflict('reversed_at differs from an earlier status update');
-  if (rail !== null && known.rail === null && !isFinal(known.status)) {
-    return { outcome: 'unchanged', transaction: { ...known, rail, railReference } };
+  const addsRail = rail !== null && known.rail === null && !isFinal(known.status);
+  if (addsRail || ADDED_FIELDS.some((field) => known[field] === null && (update[field] ?? null) !== null)) {
+    const railFields = addsRail ? { rail, railReference } : {};
+    return { outcome: 'unchanged', transaction: { ...known, ...railFields, ...addedFields(known, update) } };
   }
   return { outcome: 'unchanged' };
 }
+
+type AddedFields = Pick<Transaction, (typeof ADDED_FIELDS)[number]>;
+
+const NOTHING_ADDED: AddedFields = {
+  sourceAccountNumber: null,
+  serviceCode: null,
+  externalId: null,
+  bankReference: null,
+};
+
+/** What is known stays: a different value is a conflict, and found before. */
+const addedFields = (known: AddedFields, update: StatusUpdate): AddedFields => ({
+  sourceAccountNumber: known.sourceAccountNumber ?? update.sourceAccountNumber ?? null,
+  serviceCode: known.serviceCode ?? update.serviceCode ?? null,
+  externalId: known.externalId ?? update.externalId ?? null,
+  bankReference: known.bankReference ?? update.bankReference ?? null,
+});
 
 const conflict = (reason: string): UpdateResult => ({ outcome: 'conflict', reason });

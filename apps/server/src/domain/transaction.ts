@@ -56,11 +56,25 @@ export interface Transaction {
   readonly railReference: string | null;
   /** When the bank returned the money after SUCCESS. */
   readonly reversedAt: string | null;
+  /** The account that the transfer was paid from. */
+  readonly sourceAccountNumber: string | null;
+  /** SNAP's code of the transfer's service, such as `18`. */
+  readonly serviceCode: string | null;
+  /** The X-EXTERNAL-ID with which the client ordered the transfer. */
+  readonly externalId: string | null;
+  /** The bank's own reference of the transfer, as it stands on statements. */
+  readonly bankReference: string | null;
   /** By when the bank is expected to have completed the transfer. */
   readonly expectedBy: string;
   /** When the transaction was marked overdue; null if it was not. */
   readonly overdueSince: string | null;
 }
+
+/** The services of SNAP that order transfers: intrabank, interbank, RTGS, SKN, and from an e-wallet to a bank. */
+export const TRANSFER_SERVICE_CODES = ['17', '18', '22', '23', '43'] as const;
+
+export const isTransferServiceCode = (text: string): boolean =>
+  (TRANSFER_SERVICE_CODES as readonly string[]).includes(text);
 
 /** Fields that Tiba computes; no source supplies them. */
 export type DerivedField = 'version' | 'expectedBy' | 'overdueSince';
@@ -92,6 +106,10 @@ export const FEED_FIELD_NAMES = {
   rail: 'rail',
   railReference: 'rail_reference',
   reversedAt: 'reversed_at',
+  sourceAccountNumber: 'source_account_number',
+  serviceCode: 'service_code',
+  externalId: 'external_id',
+  bankReference: 'bank_reference',
 } as const satisfies Record<Exclude<keyof Transaction, DerivedField>, string>;
 
 /**

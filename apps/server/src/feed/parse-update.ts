@@ -4,7 +4,15 @@ import { publishedReason, readFailureReason } from '../domain/failure-reason.ts'
 import { isPlainText, isReferenceId, isTransactionId, withoutBidiControls } from '../domain/identifiers.ts';
 import { parseInstant } from '../domain/instant.ts';
 import { parseMoney } from '../domain/money.ts';
-import { FEED_FIELD_NAMES, isFinal, STATUSES, type Status, type StatusUpdate } from '../domain/transaction.ts';
+import {
+  FEED_FIELD_NAMES,
+  isFinal,
+  isTransferServiceCode,
+  STATUSES,
+  type Status,
+  type StatusUpdate,
+  TRANSFER_SERVICE_CODES,
+} from '../domain/transaction.ts';
 import { isJsonObject, type JsonObject, numberText } from '../lib/exact-json.ts';
 import { ownProperty } from '../lib/own-property.ts';
 
@@ -37,6 +45,19 @@ const READERS: Record<OptionalField, Reader> = {
     '1 to 64 characters without control characters',
   ),
   reversedAt: readTime,
+  sourceAccountNumber: matching((value) => AccountNumber.parse(value) !== null, '5 to 34 digits, as a string'),
+  serviceCode: matching(
+    (value) => isTransferServiceCode(value),
+    `one of ${TRANSFER_SERVICE_CODES.join(', ')}, as a string`,
+  ),
+  externalId: matching(
+    (value) => value !== '' && isPlainText(value, 36),
+    '1 to 36 characters without control characters',
+  ),
+  bankReference: matching(
+    (value) => value !== '' && isPlainText(value, 30),
+    '1 to 30 characters without control characters',
+  ),
 };
 const READER_ENTRIES = Object.entries(READERS) as [OptionalField, Reader][];
 

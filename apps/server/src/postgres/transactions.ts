@@ -27,6 +27,10 @@ interface TransactionRow extends Record<string, unknown> {
   rail: string | null;
   rail_reference: string | null;
   reversed_at: Date | null;
+  source_account_number: string | null;
+  service_code: string | null;
+  external_id: string | null;
+  bank_reference: string | null;
   expected_by: Date;
   overdue_since: Date | null;
 }
@@ -34,7 +38,8 @@ interface TransactionRow extends Record<string, unknown> {
 // Amounts as text: PostgreSQL's decimals are exact, and JavaScript's numbers are not.
 const SELECTED = `t.client_id, t.transaction_id, t.reference_id, t.status, t.amount::text, t.fee::text, t.currency,
             t.bank_code, t.bank_name, t.account_number, t.account_name, t.description, t.created_at, t.processed_at,
-            t.failure_reason, t.version, t.rail, t.rail_reference, t.reversed_at, t.expected_by, t.overdue_since`;
+            t.failure_reason, t.version, t.rail, t.rail_reference, t.reversed_at, t.source_account_number,
+            t.service_code, t.external_id, t.bank_reference, t.expected_by, t.overdue_since`;
 
 /** Reads the transactions of these keys that exist, and locks them until the database transaction ends. */
 export async function lockTransactions(query: Query, keys: readonly TransactionKey[]): Promise<Transaction[]> {
@@ -114,6 +119,10 @@ const COLUMNS = [
   'rail',
   'rail_reference',
   'reversed_at',
+  'source_account_number',
+  'service_code',
+  'external_id',
+  'bank_reference',
   'expected_by',
   'rendered',
 ] as const;
@@ -129,7 +138,9 @@ export async function insertTransactions(query: Query, transactions: readonly Tr
      select client_id, transaction_id, reference_id, status, amount::numeric, fee::numeric, currency, bank_code,
             bank_name, account_number, account_name, coalesce(description, ''), created_at::timestamptz,
             nullif(processed_at, '')::timestamptz, nullif(failure_reason, ''), version::int, nullif(rail, ''),
-            nullif(rail_reference, ''), nullif(reversed_at, '')::timestamptz, expected_by::timestamptz, rendered
+            nullif(rail_reference, ''), nullif(reversed_at, '')::timestamptz, nullif(source_account_number, ''),
+            nullif(service_code, ''), nullif(external_id, ''), nullif(bank_reference, ''),
+            expected_by::timestamptz, rendered
        from ${tableFromParameters(COLUMNS)}
       order by client_id, transaction_id
      on conflict do nothing`,
@@ -148,6 +159,10 @@ const CHANGING_COLUMNS = [
   'rail',
   'rail_reference',
   'reversed_at',
+  'source_account_number',
+  'service_code',
+  'external_id',
+  'bank_reference',
   'overdue_since',
   'rendered',
 ] as const satisfies readonly Column[];
@@ -161,6 +176,9 @@ export async function updateTransactions(query: Query, transactions: readonly Tr
             failure_reason = nullif(input.failure_reason, ''), version = input.version::int,
             rail = nullif(input.rail, ''), rail_reference = nullif(input.rail_reference, ''),
             reversed_at = nullif(input.reversed_at, '')::timestamptz,
+            source_account_number = nullif(input.source_account_number, ''),
+            service_code = nullif(input.service_code, ''), external_id = nullif(input.external_id, ''),
+            bank_reference = nullif(input.bank_reference, ''),
             overdue_since = nullif(input.overdue_since, '')::timestamptz, rendered = input.rendered
        from ${tableFromParameters(CHANGING_COLUMNS)}
       where t.client_id = input.client_id collate "C" and t.transaction_id = input.transaction_id collate "C"
@@ -190,6 +208,10 @@ const fromRow = (row: TransactionRow): Transaction => ({
   rail: row.rail,
   railReference: row.rail_reference,
   reversedAt: row.reversed_at?.toISOString() ?? null,
+  sourceAccountNumber: row.source_account_number,
+  serviceCode: row.service_code,
+  externalId: row.external_id,
+  bankReference: row.bank_reference,
   expectedBy: row.expected_by.toISOString(),
   overdueSince: row.overdue_since?.toISOString() ?? null,
 });
@@ -216,6 +238,10 @@ const toRow = (transaction: Transaction): Record<Column, string | null> => ({
   rail: transaction.rail,
   rail_reference: transaction.railReference,
   reversed_at: transaction.reversedAt,
+  source_account_number: transaction.sourceAccountNumber,
+  service_code: transaction.serviceCode,
+  external_id: transaction.externalId,
+  bank_reference: transaction.bankReference,
   expected_by: transaction.expectedBy,
   overdue_since: transaction.overdueSince,
   rendered: transactionJson(transaction),

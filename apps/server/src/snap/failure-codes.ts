@@ -28,3 +28,27 @@ export const FAILURE_REASONS_BY_CODE: Readonly<Record<string, FailureReason>> = 
   '500 02': 'BANK_UNAVAILABLE', // external server error
   '504 00': 'BANK_UNAVAILABLE', // timeout from the issuer
 };
+
+/**
+ * The code that says the same to a client: of several, the one that tells it most. Null where SNAP has none, because a
+ * code with another meaning would be believed.
+ */
+export const CODES_BY_FAILURE_REASON: Readonly<Record<FailureReason, string | null>> = {
+  ACCOUNT_NOT_FOUND: '404 11',
+  ACCOUNT_INACTIVE: '403 18',
+  ACCOUNT_DORMANT: '403 09',
+  ACCOUNT_BLOCKED: '403 05',
+  NAME_MISMATCH: null,
+  AMOUNT_LIMIT_EXCEEDED: '403 02',
+  ACTIVITY_LIMIT_EXCEEDED: '403 04',
+  INSUFFICIENT_FUNDS: '403 14',
+  SUSPECTED_FRAUD: '403 03',
+  BANK_UNAVAILABLE: '500 02',
+  BANK_NOT_SUPPORTED: '404 03',
+  CUT_OFF: '403 06',
+  CANCELLED: '404 04',
+  REFUNDED: null,
+  DUPLICATE: '409 01',
+  REJECTED_BY_BANK: null,
+  OTHER: null,
+};

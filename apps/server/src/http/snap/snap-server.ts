@@ -6,8 +6,12 @@ import { type AccountInquiryDependencies, accountInquiries } from './account-inq
 import { readRawBodies } from './body.ts';
 import { snapErrorForm } from './response-codes.ts';
 import { snapRouteOf } from './services.ts';
+import { type TransferStatusDependencies, transferStatus } from './transfer-status.ts';
 
-export interface SnapServerDependencies extends AccessTokenDependencies, AccountInquiryDependencies {
+export interface SnapServerDependencies
+  extends AccessTokenDependencies,
+    AccountInquiryDependencies,
+    TransferStatusDependencies {
   readonly listener: Omit<ListenerOptions, 'name' | 'errorForm' | 'rewritePath'>;
 }
 
@@ -22,6 +26,7 @@ export function createSnapServer(dependencies: SnapServerDependencies): FastifyI
   readRawBodies(app);
   accessToken(app, dependencies);
   accountInquiries(app, dependencies);
+  transferStatus(app, dependencies);
   answerOtherMethods();
   return app;
 }

@@ -157,6 +157,11 @@ create table tiba.transactions (
   rail_reference text,
   -- When the bank returned the money after SUCCESS. The status stays SUCCESS.
   reversed_at timestamptz,
+  -- Of the order, as the SNAP face and receipts show it.
+  source_account_number text,
+  service_code text,
+  external_id text collate "C",
+  bank_reference text,
   -- When the bank is expected to have finished, and since when it is late.
   expected_by timestamptz not null,
   overdue_since timestamptz,
@@ -170,6 +175,9 @@ create table tiba.transactions (
   constraint transactions_reversed_only_after_success check (reversed_at is null or status = 'SUCCESS'),
   constraint transactions_rail_with_its_reference check ((rail is null) = (rail_reference is null))
 );
+-- SNAP's status inquiry may name nothing but the order's X-EXTERNAL-ID. external_id comes first, as above.
+create index transactions_external_id on tiba.transactions (external_id, client_id, created_at)
+  where external_id is not null;
 create index transactions_expected_by on tiba.transactions (expected_by)
   where status = 'PROCESS' and overdue_since is null;
 create index transactions_overdue_since on tiba.transactions (overdue_since)

@@ -1,0 +1,163 @@
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { readFailureReason } from '../../domain/failure-reason.ts';
+import { isTransactionId } from '../../domain/identifiers.ts';
+import { parseInstant } from '../../domain/instant.ts';
+import { parseMoney } from '../../domain/money.ts';
+import { isFinal, isTransferServiceCode } from '../../domain/transaction.ts';
+import { isJsonObject, type JsonObject } from '../../lib/exact-json.ts';
+import { ownProperty } from '../../lib/own-property.ts';
+import type { Database } from '../../postgres/database.ts';
+import {
+  findSnapTransactions,
+  type SnapTransaction,
+  type SnapTransactionKeys,
+} from '../../postgres/snap-transactions.ts';
+import { CODES_BY_FAILURE_REASON } from '../../snap/failure-codes.ts';
+import { snapTimestamp } from '../../snap/timestamp.ts';
+import type { RetryAfter } from '../check-status/transaction-answer.ts';
+import { mandatoryText, optionalText } from './body.ts';
+import { malformed, missing, SnapRejection, sendSnap } from './response-codes.ts';
+import { SNAP_SERVICES } from './services.ts';
+import { type SignedServiceDependencies, type SnapCall, signedService } from './signed-service.ts';
+
+export interface TransferStatusDependencies extends SignedServiceDependencies {
+  readonly lookUpDatabase: Database;
+  /** Asks the bank about a transaction whose status is stale. Resolves with whether it was asked. */
+  readonly refresh: (clientId: string, transactionId: string, rail: string) => Promise<boolean>;
+  readonly retryAfter: RetryAfter;
+}
+
+/** In characters (ASPI, service 36). The external ID has the length of its header. */
+const LENGTHS = { reference: 64, externalId: 36, serviceCode: 2, time: 40, bankCode: 11, shortReference: 30 } as const;
+
+/** Transaction status inquiry (ASPI, service 36): check-status under SNAP's names. */
+export function transferStatus(app: FastifyInstance, dependencies: TransferStatusDependencies): void {
+  const { route } = SNAP_SERVICES.transferStatus;
+  const options = { route, scope: 'status:read', limitedOperation: 'check-status' } as const;
+  signedService(app, dependencies, options, (call) => answerStatus(dependencies, call));
+}
+
+/** What the client says about its transfer. */
+interface StatusInquiry {
+  readonly keys: SnapTransactionKeys;
+  readonly originalReferenceNo: string | null;
+  readonly serviceCode: string;
+  readonly amount: Amount | null;
+}
+
+interface Amount {
+  /** With two decimals. */
+  readonly value: string;
+  readonly currency: string;
+}
+
+async function answerStatus(
+  { lookUpDatabase, refresh, retryAfter }: TransferStatusDependencies,
+  { request, reply, clientId, fields }: SnapCall,
+): Promise<FastifyReply> {
+  const inquiry = readInquiry(fields);
+  const find = async () =>
+    matchingTransaction(await findSnapTransactions(lookUpDatabase, clientId, inquiry.keys), inquiry);
+  let found = await find();
+  if (!isFinal(found.status) && found.rail !== null && (await refresh(clientId, found.transactionId, found.rail))) {
+    found = await find();
+  }
+  if (!isFinal(found.status)) reply.header('retry-after', retryAfter(found.rendered));
+  return sendSnap(request, reply, 'successful', statusFields(found, inquiry.serviceCode));
+}
+
+function readInquiry(fields: JsonObject): StatusInquiry {
+  const serviceCode = mandatoryText(fields, 'serviceCode', LENGTHS.serviceCode);
+  if (!isTransferServiceCode(serviceCode)) throw malformed('serviceCode');
+  const referenceId = optionalText(fields, 'originalPartnerReferenceNo', LENGTHS.reference);
+  const originalReferenceNo = optionalText(fields, 'originalReferenceNo', LENGTHS.reference);
+  const externalId = optionalText(fields, 'originalExternalId', LENGTHS.externalId);
+  const time = optionalText(fields, 'transactionDate', LENGTHS.time);
+  const createdOn = time === null ? null : parseInstant(time);
+  if (time !== null && createdOn === null) throw malformed('transactionDate');
+  if (referenceId === null && originalReferenceNo === null && externalId === null) {
+    throw missing('originalPartnerReferenceNo');
+  }
+  const transactionId =
+    originalReferenceNo !== null && isTransactionId(originalReferenceNo) ? originalReferenceNo : null;
+  const keys = { referenceId, transactionId, externalId, createdOn };
+  return { keys, originalReferenceNo, serviceCode, amount: readAmount(fields) };
+}
+
+function readAmount(fields: JsonObject): Amount | null {
+  const amount = ownProperty(fields, 'amount') ?? null;
+  if (amount === null) return null;
+  if (!isJsonObject(amount)) throw malformed('amount');
+  const value = parseMoney(mandatoryText(amount, 'value', LENGTHS.reference));
+  if (value === null) throw malformed('amount.value');
+  return { value, currency: mandatoryText(amount, 'currency', 3) };
+}
+
+/**
+ * The transaction that everything in the inquiry is about. Only where no key finds anything it is "not found": a client
+ * that reads that may pay again, and a contradiction does not prove that nothing was paid.
+ */
+function matchingTransaction(
+  [found, another]: readonly SnapTransaction[],
+  { keys, originalReferenceNo, serviceCode, amount }: StatusInquiry,
+): SnapTransaction {
+  if (found === undefined) throw new SnapRejection('TRANSACTION_NOT_FOUND', 'transactionNotFound');
+  const differs = (given: string | null, known: string | null): boolean =>
+    given !== null && known !== null && given !== known;
+  const contradiction = [
+    ['originalPartnerReferenceNo', differs(keys.referenceId, found.referenceId)],
+    [
+      'originalReferenceNo',
+      differs(originalReferenceNo, found.transactionId) && originalReferenceNo !== found.bankReference,
+    ],
+    ['originalExternalId', another !== undefined || differs(keys.externalId, found.externalId)],
+    ['serviceCode', differs(serviceCode, found.serviceCode)],
+  ].find(([, isContradiction]) => isContradiction);
+  if (contradiction !== undefined) {
+    throw new SnapRejection('INVALID_REQUEST', 'inconsistentRequest', { detail: String(contradiction[0]) });
+  }
+  if (amount !== null && (amount.value !== found.amount || amount.currency !== found.currency)) {
+    throw new SnapRejection('INVALID_REQUEST', 'invalidAmount', { detail: 'amount' });
+  }
+  return found;
+}
+
+/** latestTransactionStatus and its description (ASPI, service 36). */
+const LATEST = {
+  SUCCESS: ['00', 'Success'],
+  PROCESS: ['03', 'Pending'],
+  FAILED: ['06', 'Failed'],
+  REVERSED: ['04', 'Refunded'],
+} as const;
+
+function statusFields(found: SnapTransaction, serviceCode: string): Readonly<Record<string, unknown>> {
+  const { transactionId, referenceId, amount, currency, bankCode, bankReference } = found;
+  const [status, description] = LATEST[found.isReversed ? 'REVERSED' : found.status];
+  const service = found.serviceCode ?? serviceCode;
+  // What is undefined is left out: SNAP has no room for it, or the feed did not give it.
+  return {
+    originalReferenceNo: transactionId,
+    originalPartnerReferenceNo: within(referenceId, LENGTHS.reference),
+    originalExternalId: found.externalId ?? undefined,
+    serviceCode: service,
+    transactionDate: snapTimestamp(found.createdAt.getTime()),
+    amount: { value: amount, currency },
+    beneficiaryAccountNo: found.accountNumber,
+    beneficiaryBankCode: within(bankCode, LENGTHS.bankCode),
+    currency,
+    previousResponseCode: previousResponseCode(found, service),
+    referenceNumber: within(bankReference ?? transactionId, LENGTHS.shortReference),
+    sourceAccountNo: found.sourceAccountNumber ?? undefined,
+    latestTransactionStatus: status,
+    transactionStatusDesc: description,
+  };
+}
+
+const within = (text: string, lengthMax: number): string | undefined =>
+  Array.from(text).length <= lengthMax ? text : undefined;
+
+/** The response code that the transfer would have had, by its failure reason. */
+function previousResponseCode({ failureReason }: SnapTransaction, service: string): string | undefined {
+  const code = failureReason === null ? null : CODES_BY_FAILURE_REASON[readFailureReason(failureReason)];
+  return code?.replace(' ', service);
+}

@@ -1,0 +1,65 @@
+import type { Status } from '../domain/transaction.ts';
+import type { Database } from './database.ts';
+
+/** A transaction as SNAP's transaction status inquiry (service 36) shows it. */
+export interface SnapTransaction {
+  readonly transactionId: string;
+  readonly referenceId: string;
+  readonly status: Status;
+  /** With two decimals. */
+  readonly amount: string;
+  readonly currency: string;
+  readonly bankCode: string;
+  readonly accountNumber: string;
+  readonly createdAt: Date;
+  readonly failureReason: string | null;
+  readonly isReversed: boolean;
+  /** The rail that can be asked for the status; null where there is none. */
+  readonly rail: string | null;
+  readonly sourceAccountNumber: string | null;
+  readonly serviceCode: string | null;
+  readonly externalId: string | null;
+  readonly bankReference: string | null;
+  /** As check-status shows it, in JSON. */
+  readonly rendered: string;
+}
+
+/** What an inquiry names the transaction by: one of them at least. */
+export interface SnapTransactionKeys {
+  readonly referenceId: string | null;
+  readonly transactionId: string | null;
+  readonly externalId: string | null;
+  /** Narrows `externalId` to the transactions that were created on this time's day in Jakarta. ISO 8601. */
+  readonly createdOn: string | null;
+}
+
+const SELECTED = `transaction_id as "transactionId", reference_id as "referenceId", status, amount::text, currency,
+  bank_code as "bankCode", account_number as "accountNumber", created_at as "createdAt",
+  failure_reason as "failureReason", reversed_at is not null as "isReversed", rail,
+  source_account_number as "sourceAccountNumber", service_code as "serviceCode", external_id as "externalId",
+  bank_reference as "bankReference", rendered`;
+
+// One index probe for each key. An X-EXTERNAL-ID is unique in a day only: the newest transaction with it counts.
+const SQL = `
+select ${SELECTED} from tiba.transactions where client_id = $1 and reference_id = $2
+union all
+select ${SELECTED} from tiba.transactions where client_id = $1 and transaction_id = $3
+union all
+(select ${SELECTED} from tiba.transactions
+  where client_id = $1 and external_id = $4
+    and ($5::timestamptz is null
+         or (created_at at time zone 'Asia/Jakarta')::date = ($5::timestamptz at time zone 'Asia/Jakarta')::date)
+  order by created_at desc limit 1)`;
+
+type SnapTransactionRow = SnapTransaction & Record<string, unknown>;
+
+/** The different transactions of the client that have one of these keys. More than one: the keys contradict each other. */
+export async function findSnapTransactions(
+  database: Database,
+  clientId: string,
+  { referenceId, transactionId, externalId, createdOn }: SnapTransactionKeys,
+): Promise<SnapTransaction[]> {
+  const values = [clientId, referenceId, transactionId, externalId, createdOn];
+  const rows = await database.query<SnapTransactionRow>(SQL, values, 'snap-transactions');
+  return [...new Map(rows.map((row) => [row.transactionId, row])).values()];
+}
