@@ -53,7 +53,7 @@ union all
 
 type SnapTransactionRow = SnapTransaction & Record<string, unknown>;
 
-/** The different transactions of the client that have one of these keys. More than one: the keys contradict each other. */
+/** The different transactions of the client that have one of these keys. If there are several, the keys contradict. */
 export async function findSnapTransactions(
   database: Database,
   clientId: string,
