@@ -1,4 +1,5 @@
 import { inspect } from 'node:util';
+import { Interrupted, onInterruption } from '../bench/interruption.ts';
 import { type Options, OptionsError, readOptions } from './options.ts';
 import type { Part, Verdict } from './part.ts';
 import { pipelining } from './pipelining.ts';
@@ -19,9 +20,6 @@ const USAGE = `npm run campaign -- [part] [options]
   --seed <number>     replays what this seed plans
 `;
 
-/** As a shell reports a process that Ctrl-C ended. */
-const INTERRUPTED = 130;
-
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
 async function main(): Promise<number> {
@@ -41,13 +39,13 @@ async function main(): Promise<number> {
 async function run({ part: name, ...options }: Options): Promise<number> {
   const part = PARTS[name];
   if (part === undefined) throw new OptionsError(`there is no part ${name}`);
-  const stopping = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopping.abort());
+  await using closers = new AsyncDisposableStack();
+  const signal = onInterruption(closers);
   print(`campaign ${name}: ${options.seconds} s, seed ${options.seed}`);
-  const verdict = await part({ ...options, signal: stopping.signal, print });
+  const verdict = await part({ ...options, signal, print });
   report(name, verdict);
   if (verdict.findings.length > 0) return 1;
-  return stopping.signal.aborted ? INTERRUPTED : 0;
+  return signal.aborted ? new Interrupted('SIGINT').exitCode : 0;
 }
 
 function report(name: string, { findings, figures }: Verdict): void {

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { createRandom } from '../test/contract/random.ts';
 import type { Finding, Part, PartOptions } from './part.ts';
 import { openEnvironment } from './random/environment.ts';
@@ -28,7 +29,11 @@ export const random: Part = async (options) => {
       rounds += 1;
       print(`round ${rounds}: seed ${roundSeed}`);
       const roundSeconds = Math.min(seconds, ROUND_SECONDS);
-      await playRound({ seed: roundSeed, seconds: roundSeconds, environment, record, signal });
+      await playRound({ seed: roundSeed, seconds: roundSeconds, environment, record, signal }).catch(
+        (error: unknown) => {
+          if (!signal.aborted) record.wrong('the round did not reach its end', inspect(error));
+        },
+      );
       if (isReplay || record.findings.length > 0 || signal.aborted || secondsSince(startedMs) >= seconds) break;
     }
   } finally {

@@ -14,6 +14,14 @@ const SECONDS = 2;
 /** It kills the service, and PostgreSQL, in that time. */
 const FIXED_SEED = 3;
 
+const REACHED = [
+  'acknowledged status updates',
+  'callbacks',
+  'fuzzed requests',
+  'kills of the service',
+  'kills of PostgreSQL',
+];
+
 let environment: Environment;
 before(async () => {
   environment = await openEnvironment();
@@ -27,12 +35,9 @@ for (const seed of [FIXED_SEED, randomInt(2 ** 31)]) {
     await playRound({ seed, seconds: SECONDS, environment, record, signal });
     t.diagnostic(JSON.stringify(Object.fromEntries(record.counts)));
     assert.deepEqual(record.findings, []);
-    for (const name of ['acknowledged status updates', 'callbacks', 'fuzzed requests', 'faults'])
-      assert.ok((record.counts.get(name) ?? 0) > 0, name);
-    if (seed === FIXED_SEED) {
-      for (const name of ['kills of the service', 'kills of PostgreSQL'])
-        assert.ok((record.counts.get(name) ?? 0) > 0, name);
-    }
+    // What a random round of two seconds reaches depends on its faults.
+    const reached = seed === FIXED_SEED ? REACHED : ['acknowledged status updates', 'faults'];
+    for (const name of reached) assert.ok((record.counts.get(name) ?? 0) > 0, name);
   });
 }
 
