@@ -4,6 +4,7 @@ import { compare } from './compare.ts';
 import { measureEndToEnd } from './end-to-end/end-to-end.ts';
 import { conditions, endToEndRatios, endToEndRows } from './end-to-end/report.ts';
 import { Interrupted, onInterruption } from './interruption.ts';
+import { measureLists, SMALL_ROWS } from './lists/lists.ts';
 import { describeMachine } from './machine.ts';
 import { type Options, OptionsError, readOptions, USAGE } from './options.ts';
 import { profile } from './profile.ts';
@@ -18,6 +19,10 @@ import { ratioTable, rowTable } from './report.ts';
 /** The 99.9th percentile needs many inquiries. */
 const RAILS_SECONDS = 30;
 const RAILS_QUICK_SECONDS = 4;
+
+/** Pages of each search, in each of the two databases. */
+const LIST_PAGES = 300;
+const LIST_QUICK_PAGES = 10;
 
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
 const logProgress = (text: string): void => void process.stderr.write(`${text}\n`);
@@ -53,6 +58,16 @@ async function run(options: Options): Promise<number> {
   if (options.profile) {
     print(await profile(context, options));
     return 0;
+  }
+  if (options.list) {
+    const pages = options.quick ? LIST_QUICK_PAGES : LIST_PAGES;
+    const { text, ratios } = await measureLists(context, {
+      smallRows: SMALL_ROWS,
+      largeRows: options.largeRows,
+      pages,
+    });
+    print(`\n${text}\n\n${ratioTable(ratios)}`);
+    return end(options, ratios.some(exceedsBudget));
   }
   if (options.endToEnd) {
     const { result, sizes } = await measureEndToEnd(context, options);

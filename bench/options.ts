@@ -7,6 +7,8 @@ export interface Options {
   readonly endToEnd: boolean;
   /** Measures what a failed rail, slow responses and a faulty bank cost, without the rest of the service. */
   readonly rails: boolean;
+  /** Measures what a page of a list costs among few and among many transactions. */
+  readonly list: boolean;
   /** The exit code is 1 when a budget is exceeded or a request failed. */
   readonly enforce: boolean;
   /** Records where the server spends its time, instead of measuring. */
@@ -27,6 +29,8 @@ export const USAGE = `npm run bench -- [options]
   --quick             one round of 2 s, and 20,000 instead of 1,000,000 transactions: only shows that it works
   --end-to-end        how soon a change reaches clients, by callback and with Prefer: wait
   --rails             what a failed first rail, slow responses and a faulty bank cost
+  --list              what a page of the list of transactions costs among 10,000 and 1,000,000
+  --list-millions <n> among so many million instead
   --rounds <number>   how many times each target is measured (5)
   --seconds <number>  length of each measurement in whole seconds (4)
   --load <program>    wrk or autocannon (wrk where it is installed)
@@ -40,11 +44,12 @@ export class OptionsError extends Error {}
 export function readOptions(args: readonly string[]): Options | null {
   const values = parse(args);
   if (values.help) return null;
-  const { quick, rails, enforce, profile } = values;
+  const { quick, rails, list, enforce, profile } = values;
   return {
     quick,
     endToEnd: values['end-to-end'],
     rails,
+    list,
     enforce,
     profile,
     load: loadName(values.load),
@@ -52,7 +57,7 @@ export function readOptions(args: readonly string[]): Options | null {
     roundSeconds: wholeNumber('seconds', values.seconds) ?? (quick ? 2 : 4),
     warmUpSeconds: quick ? 1 : 20,
     smallRows: 10_000,
-    largeRows: quick ? 20_000 : 1_000_000,
+    largeRows: quick ? 20_000 : (wholeNumber('list-millions', values['list-millions']) ?? 1) * 1_000_000,
   };
 }
 
@@ -67,6 +72,8 @@ function parse(args: readonly string[]) {
         quick: flag,
         'end-to-end': flag,
         rails: flag,
+        list: flag,
+        'list-millions': value,
         enforce: flag,
         profile: flag,
         rounds: value,

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 
 /**
  * The unit of the times in /proc. It is fixed for programs, whatever the kernel's own clock rate (proc(5), USER_HZ).
@@ -13,6 +13,19 @@ export async function cpuSeconds(pid: number): Promise<number> {
   const [userTicks, systemTicks] = fields.slice(11, 13).map(Number);
   if (userTicks === undefined || systemTicks === undefined) throw new Error(`/proc/${pid}/stat has an unknown format`);
   return (userTicks + systemTicks) / TICKS_PER_SECOND;
+}
+
+/**
+ * Time that a process has spent on a processor so far, all threads together, in microseconds. Exact, where `cpuSeconds`
+ * counts ticks of 10 ms (Documentation/scheduler/sched-stats.rst of the kernel).
+ */
+export async function cpuMicroseconds(pid: number): Promise<number> {
+  const threads = await readdir(`/proc/${pid}/task`);
+  const texts = await Promise.all(
+    // A thread may end between the two reads.
+    threads.map((thread) => readFile(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').catch(() => '0')),
+  );
+  return texts.reduce((sum, text) => sum + Number(text.split(' ', 1)[0]) / 1_000, 0);
 }
 
 /** Resident memory of a process, in KiB (proc(5), VmRSS of status). */

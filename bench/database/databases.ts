@@ -14,7 +14,13 @@ export interface BenchDatabase {
   readonly rows: number;
 }
 
-const SCOPES: readonly Scope[] = ['status:read', 'account:check', 'callbacks:manage', 'feed:write'];
+const SCOPES: readonly Scope[] = [
+  'status:read',
+  'transactions:read',
+  'account:check',
+  'callbacks:manage',
+  'feed:write',
+];
 /** Counted exactly like any limit, and never reached. */
 const REQUESTS_PER_MINUTE = 100_000_000;
 

@@ -42,7 +42,12 @@ await runAsChild<TibaServerAddress>(async (sent) => {
   const app = await startApp({
     environment: 'sandbox',
     // Counted exactly like any limit, and never reached.
-    settings: { ...settings, accountsPerDay: 10_000_000, secretKey: Buffer.from(input.secretKey, 'base64') },
+    settings: {
+      ...settings,
+      accountsPerDay: 10_000_000,
+      transactionsPerMinute: 100_000_000,
+      secretKey: Buffer.from(input.secretKey, 'base64'),
+    },
     connection: { connectionString: input.connectionString },
     banks: createBankDirectory(bankEntries),
     rails: input.rail === null ? [] : [createSnapRail(toSnapSettings(input.rail))],

@@ -51,25 +51,28 @@ test(`${ROWS} transactions are each listed once, while others are inserted and t
   const walked = new AbortController();
   let inserted = 0;
   const changed = new Set<number>();
-  /** Inserts one transaction at a random time, also between two that are listed, and ends an existing one. */
-  async function change(): Promise<void> {
-    const next = ROWS + inserted;
-    inserted += 1;
-    const number = Math.floor(random() * ROWS);
-    changed.add(number);
-    await feed([
-      created(next, BASE_MS + Math.floor(random() * ROWS * 400)),
-      { client_id: 'alpha', transaction_id: idOf(number), status: 'SUCCESS' },
-    ]);
+  /** Inserts transactions at random times, also between two that are listed, and ends as many existing ones. */
+  async function change(count: number): Promise<void> {
+    const updates = Array.from({ length: count }, () => {
+      const next = ROWS + inserted;
+      inserted += 1;
+      const number = Math.floor(random() * ROWS);
+      changed.add(number);
+      return [
+        created(next, BASE_MS + Math.floor(random() * ROWS * 400)),
+        { client_id: 'alpha', transaction_id: idOf(number), status: 'SUCCESS' },
+      ];
+    });
+    await feed(updates.flat());
   }
   async function changeWhileWalking(): Promise<void> {
     const startedMs = performance.now();
+    const isDue = (): number => ((performance.now() - startedMs) / 1_000) * (Number(CHANGES_PER_SECOND) / 2) - inserted;
     while (!walked.signal.aborted) {
-      await change();
-      if (CHANGES_PER_SECOND === undefined) continue;
-      // Each request changes two.
-      const dueMs = startedMs + ((inserted * 2) / Number(CHANGES_PER_SECOND)) * 1_000;
-      await eventually('the next change is due', () => performance.now() >= dueMs || walked.signal.aborted);
+      if (CHANGES_PER_SECOND !== undefined) {
+        await eventually('the next change is due', () => isDue() >= 1 || walked.signal.aborted);
+      }
+      await change(CHANGES_PER_SECOND === undefined ? 1 : Math.max(1, Math.floor(isDue())));
     }
   }
   const changing = changeWhileWalking();
