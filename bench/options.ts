@@ -30,7 +30,7 @@ export const USAGE = `npm run bench -- [options]
   --end-to-end        how soon a change reaches clients, by callback and with Prefer: wait
   --rails             what a failed first rail, slow responses and a faulty bank cost
   --list              what a page of the list of transactions costs among 10,000 and 1,000,000
-  --list-millions <n> among so many million instead
+  --list-millions <n> among this many million instead
   --rounds <number>   how many times each target is measured (5)
   --seconds <number>  length of each measurement in whole seconds (4)
   --load <program>    wrk or autocannon (wrk where it is installed)
