@@ -1,4 +1,3 @@
-import { findFreePort } from '../../test/sandbox/production-settings.ts';
 import { startTestValkey } from '../../test/support/valkey.ts';
 import { startBank } from './bank.ts';
 import { ownerOf } from './callbacks.ts';
@@ -7,6 +6,7 @@ import { createClients } from './clients.ts';
 import { createDraws } from './draws.ts';
 import { type Environment, writeRailsFile } from './environment.ts';
 import { createKnownTransactions } from './known-transactions.ts';
+import { findLastingPort } from './ports.ts';
 import { startPostgresProxy } from './postgres-proxy.ts';
 import { startReceiver } from './receiver.ts';
 import type { CampaignRecord } from './record.ts';
@@ -46,7 +46,7 @@ export async function openSurroundings(
     onWrong: record.wrong,
   });
   closers.defer(() => receiver.close());
-  const valkey = hasValkey ? await startTestValkey() : null;
+  const valkey = hasValkey ? await startTestValkey([], await findLastingPort()) : null;
   if (valkey !== null) closers.defer(() => valkey.stop());
   let disturbances = 0;
   let limits: ReturnType<RoundContext['limits']> = hasValkey ? 'shared' : 'per process';
@@ -97,8 +97,8 @@ export async function startProcesses(
   for (let index = 0; index < count; index += 1) {
     const service = startService({
       name: `service ${index + 1}`,
-      port: await findFreePort(),
-      operatorPort: await findFreePort(),
+      port: await findLastingPort(),
+      operatorPort: await findLastingPort(),
       settings,
       record,
       canaries,

@@ -37,8 +37,9 @@ export interface TestValkey {
   stop(): Promise<void>;
 }
 
-export async function startTestValkey(options: readonly string[] = []): Promise<TestValkey> {
-  const port = await freePort();
+/** `givenPort`: by default any free one. */
+export async function startTestValkey(options: readonly string[] = [], givenPort?: number): Promise<TestValkey> {
+  const port = givenPort ?? (await freePort());
   const directory = await mkdtemp(path.join(tmpdir(), 'tiba-valkey-'));
   const all = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', directory, ...options];
   let server = await start(port, all);
