@@ -1,9 +1,11 @@
 import { inspect } from 'node:util';
 import { Interrupted, onInterruption } from '../bench/interruption.ts';
 import { type Options, OptionsError, readOptions } from './options.ts';
+import { overload } from './overload.ts';
 import type { Part, Verdict } from './part.ts';
 import { pipelining } from './pipelining.ts';
 import { random } from './random.ts';
+import { unwritableLog } from './unwritable-log.ts';
 
 /**
  * `npm run campaign`: makes trouble for a real service for as long as the user says, and judges what it did
@@ -11,7 +13,12 @@ import { random } from './random.ts';
  */
 
 /** Every part by its name on the command line. */
-const PARTS: Readonly<Record<string, Part>> = { random, pipelining };
+const PARTS: Readonly<Record<string, Part>> = {
+  random,
+  pipelining,
+  overload,
+  'unwritable-log': unwritableLog,
+};
 
 const USAGE = `npm run campaign -- [part] [options]
   part                one of: ${Object.keys(PARTS).join(', ')} (random)

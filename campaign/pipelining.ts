@@ -1,9 +1,10 @@
 import { openRawConnection, rawRequest } from '../test/contract/raw-connection.ts';
 import { measureBareServer } from './load/bare-server.ts';
 import { describeFlooding, type Flooding, floodService, requestTo } from './load/flooded-service.ts';
-import { createSetting, type LoadedService, openLogFile, type Setting, startService } from './load/setting.ts';
+import { type LoadedService, openLogFile, type Setting, startService } from './load/setting.ts';
+import { partOf, type RowResult, unless } from './load/table.ts';
 import { machineLoad } from './load/watch.ts';
-import type { Part, PartOptions } from './part.ts';
+import type { PartOptions } from './part.ts';
 
 /** Each for the `seconds` of the options. */
 const FLOODINGS: readonly Flooding[] = (['public', 'operator'] as const).flatMap((listener) =>
@@ -24,73 +25,48 @@ const SHORT_SHARE = 6;
 const REJECTED_SHARE_MAX = 0.001;
 const IN_ORDER = 1_000;
 
-/** Clients that pipeline without a bound, and whether the others notice. */
-export const pipelining: Part = async (options) => {
-  const setting = await createSetting();
-  const problems: string[] = [];
-  const figures: Record<string, string> = {};
-  try {
-    for (const flooding of FLOODINGS) {
-      const name = describeFlooding(flooding);
-      const result = await measure(setting, flooding, options);
-      figures[name] = result.figures;
-      options.print(`${name}: ${result.figures}`);
-      problems.push(...result.problems.map((problem) => `${name}: ${problem}`));
-    }
-    figures[`${IN_ORDER} pipelined requests`] = await answersInOrder(setting, problems);
-  } catch (error) {
-    if (!options.signal.aborted) throw error;
-  } finally {
-    await setting.close();
-  }
-  return { findings: problems.map((what) => ({ what, seed: options.seed })), figures };
-};
-
-interface Result {
-  readonly figures: string;
-  readonly problems: readonly string[];
-}
-
-async function measure(setting: Setting, flooding: Flooding, options: PartOptions): Promise<Result> {
+async function measure(setting: Setting, flooding: Flooding, options: PartOptions): Promise<RowResult> {
   const full = await floodService(setting, flooding, options, []);
   const short = { ...options, seconds: Math.max(options.seconds / SHORT_SHARE, 2) };
   const small = await floodService(setting, flooding, short, SMALL_HEAP);
   const bare = await measureBareServer(requestTo(flooding, 'none'), flooding, short);
   const { p99Ms, quietP99Ms, growthMib, logMib, normalMs, healthMs, rejected, answered } = full;
-  const problems = [
-    ...(full.isAlive ? [] : ['the service ended']),
-    ...(small.isAlive ? [] : ['the service with a heap of 128 MB ended']),
-    ...(p99Ms <= P99_MAX_MS ? [] : [`99 % of another client's status checks took up to ${Math.round(p99Ms)} ms`]),
-    ...(growthMib <= GROWTH_MAX_MIB ? [] : [`memory grew by ${Math.round(growthMib)} MiB`]),
-    ...(logMib <= LOG_MAX_MIB ? [] : [`${logMib.toFixed(1)} MiB were logged`]),
-    ...(normalMs <= NORMAL_WITHIN_MS ? [] : [`not normal after ${NORMAL_WITHIN_MS} ms`]),
-    ...(rejected / (answered + rejected) <= REJECTED_SHARE_MAX
-      ? []
-      : [`${rejected} of another client's requests failed`]),
-  ];
-  const figures = [
-    `p99 ${p99Ms.toFixed(0)} ms (quiet ${quietP99Ms.toFixed(0)}, bare ${bare.p99Ms.toFixed(0)})`,
-    `livez ${healthMs.toFixed(0)} ms`,
-    `rss +${growthMib.toFixed(0)} MiB (128 MB heap ${small.isAlive ? `+${small.growthMib.toFixed(0)}` : 'ended'}, ` +
-      `bare ${bare.isAlive ? `+${bare.growthMib.toFixed(0)}` : 'ended'})`,
-    `log ${logMib.toFixed(2)} MiB`,
-    `normal ${(normalMs / 1_000).toFixed(1)} s`,
-    `sent ${full.sentMib.toFixed(0)} MiB`,
-    `failed ${rejected}/${answered + rejected}`,
-    machineLoad(),
-  ];
-  return { figures: figures.join(', '), problems };
+  const total = answered + rejected;
+  return {
+    figures: [
+      `p99 ${p99Ms.toFixed(0)} ms (quiet ${quietP99Ms.toFixed(0)}, bare ${bare.p99Ms.toFixed(0)})`,
+      `livez ${healthMs.toFixed(0)} ms`,
+      `rss +${growthMib.toFixed(0)} MiB (128 MB heap ${small.isAlive ? `+${small.growthMib.toFixed(0)}` : 'ended'}, ` +
+        `bare ${bare.isAlive ? `+${bare.growthMib.toFixed(0)}` : 'ended'})`,
+      `log ${logMib.toFixed(2)} MiB`,
+      `normal ${(normalMs / 1_000).toFixed(1)} s`,
+      `sent ${full.sentMib.toFixed(0)} MiB`,
+      `failed ${rejected}/${total}`,
+      machineLoad(),
+    ],
+    problems: [
+      ...unless(full.isAlive, 'the service ended'),
+      ...unless(small.isAlive, 'the service with a heap of 128 MB ended'),
+      ...unless(p99Ms <= P99_MAX_MS, `99 % of another client's status checks took up to ${Math.round(p99Ms)} ms`),
+      ...unless(growthMib <= GROWTH_MAX_MIB, `memory grew by ${Math.round(growthMib)} MiB`),
+      ...unless(logMib <= LOG_MAX_MIB, `${logMib.toFixed(1)} MiB were logged`),
+      ...unless(normalMs <= NORMAL_WITHIN_MS, `not normal after ${NORMAL_WITHIN_MS} ms`),
+      ...unless(rejected / total <= REJECTED_SHARE_MAX, `${rejected} of another client's requests failed`),
+    ],
+  };
 }
 
 /** A client that pipelines, and reads, gets its answers in order. */
-async function answersInOrder(setting: Setting, problems: string[]): Promise<string> {
+async function answersInOrder(setting: Setting): Promise<RowResult> {
   const log = await openLogFile(setting, 'service.log');
   const service = await startService(setting, log.fd);
   const startMs = performance.now();
   try {
     const wrong = await countOutOfOrder(service);
-    if (wrong > 0) problems.push(`${wrong} of ${IN_ORDER} pipelined requests were not answered in order`);
-    return `${IN_ORDER - wrong} in order, ${(performance.now() - startMs).toFixed(0)} ms, ${machineLoad()}`;
+    return {
+      figures: [`${IN_ORDER - wrong} in order`, `${(performance.now() - startMs).toFixed(0)} ms`, machineLoad()],
+      problems: unless(wrong === 0, `${wrong} were not answered in order`),
+    };
   } finally {
     await service.release();
     await log.close();
@@ -114,3 +90,12 @@ async function countOutOfOrder({ url, tokens, statusPath }: LoadedService): Prom
     connection.end();
   }
 }
+
+/** Clients that pipeline without a bound, and whether the others notice. */
+export const pipelining = partOf([
+  ...FLOODINGS.map((flooding) => ({
+    name: describeFlooding(flooding),
+    run: (setting: Setting, options: PartOptions) => measure(setting, flooding, options),
+  })),
+  { name: `${IN_ORDER} pipelined requests`, run: answersInOrder },
+]);

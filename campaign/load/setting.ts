@@ -99,19 +99,24 @@ async function logInAll(url: string): Promise<Tokens> {
 
 const idOf = (index: number): string => `TB${String(index).padStart(10, '0')}`;
 
-async function feed(operatorUrl: string, token: string): Promise<void> {
-  const updates = Array.from({ length: TRANSACTIONS }, (_, index) =>
-    statusUpdate({
-      client_id: 'unlimited',
-      transaction_id: idOf(index),
-      reference_id: `INV/${index}`,
-      status: 'SUCCESS',
-    }),
+/** A feed of transactions of the client `unlimited`. */
+export const feedBody = (first: number, count: number): string =>
+  JSON.stringify(
+    Array.from({ length: count }, (_, index) =>
+      statusUpdate({
+        client_id: 'unlimited',
+        transaction_id: idOf(first + index),
+        reference_id: `INV/${first + index}`,
+        status: 'SUCCESS',
+      }),
+    ),
   );
+
+async function feed(operatorUrl: string, token: string): Promise<void> {
   const { status, text } = await send(`${operatorUrl}/feed/v1/transactions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    body: JSON.stringify(updates),
+    body: feedBody(0, TRANSACTIONS),
   });
   if (status !== 200) throw new Error(`feeding the transactions failed: ${text}`);
 }
