@@ -64,6 +64,83 @@ describe('the rails file', () => {
     assert.deepEqual([other?.name, other?.ownBank, other?.banks], ['other', null, null]);
   });
 
+  it('says how a connection reaches e-wallets, and what is missing for it', async () => {
+    const wallets = {
+      DANA: { service: '37', path: '/v1.0/emoney/account-inquiry.htm', additional_info: { fundType: 'A' } },
+      gopay: { service: '37', amount: '1.00', mobile_number: 'national' },
+      OVO: { service: '16', bank: '009' },
+      LINKAJA: { service: '16' },
+      ISAKU: { service: '16', prefix: '79390' },
+    };
+    const { connections, faults } = await read({
+      rails: [{ ...RAIL, banks: '*', bank_code: 'clearing_code', wallets }],
+    });
+    assert.deepEqual(faults, []);
+    const [snap] = connections.map(({ settings }) => settings as SnapSettings);
+    assert.deepEqual(
+      [...(snap?.wallets ?? [])],
+      [
+        [
+          'DANA',
+          {
+            service: '37',
+            path: '/v1.0/emoney/account-inquiry.htm',
+            amount: '10000.00',
+            additionalInfo: { fundType: 'A' },
+            mobile: 'international',
+          },
+        ],
+        [
+          'GOPAY',
+          {
+            service: '37',
+            path: '/v1.0/emoney/account-inquiry',
+            amount: '1.00',
+            additionalInfo: null,
+            mobile: 'national',
+          },
+        ],
+        ['OVO', { service: '16', bankCode: { sent: '009', echoed: '009' }, prefix: '84', mobile: 'national' }],
+        ['LINKAJA', { service: '16', bankCode: { sent: '911', echoed: '911' }, prefix: '', mobile: 'national' }],
+        ['ISAKU', { service: '16', bankCode: { sent: '022', echoed: '022' }, prefix: '79390', mobile: 'national' }],
+      ],
+    );
+  });
+
+  it('names each fault of the way to an e-wallet', async () => {
+    const faulty = {
+      BCA: { service: '37' },
+      DANA: { service: '37' },
+      GOPAY: { service: '37' },
+      OVO: { service: '16' },
+      ISAKU: { service: '16', bank: 'DANA' },
+    };
+    assert.deepEqual(await faultsOf({ ...RAIL, banks: ['BCA', 'DANA', 'GOPAY', 'OVO', 'LINKAJA'], wallets: faulty }), [
+      'bca: wallets: BCA is not an e-wallet of the bank directory',
+      'bca: wallets: OVO: bank is missing: the bank that holds the virtual accounts',
+      'bca: wallets: ISAKU is missing in banks',
+      'bca: wallets: ISAKU: bank: DANA has no code that this connection could send',
+      'bca: wallets: DANA and GOPAY need another path or additional_info, or the bank cannot tell which one is meant',
+      'bca: banks names OVO, which wallets does not',
+      'bca: banks names LINKAJA, which wallets does not',
+    ]);
+    const [other] = await faultsOf({ ...RAIL, wallets: { DANA: { service: '38' } } });
+    assert.match(other ?? '', /\/rails\/0\/wallets\/DANA/);
+    const acmt = {
+      name: 'verify',
+      protocol: 'acmt',
+      base_url: 'https://verify.example',
+      banks: ['BCA', 'GOPAY'],
+      version: '03',
+      agent_bic: 'TIBAIDJA',
+      scheme_id: 'SCHEME',
+      path: '/verify',
+      account_element: 'Othr',
+      name_element: 'Pty/Nm',
+    };
+    assert.deepEqual(await faultsOf(acmt), ['verify: banks: acmt does not reach e-wallets']);
+  });
+
   it("selects the SNAP profile: ASPI's standard, or another one with the operator's changes", async () => {
     const bca = {
       ...RAIL,

@@ -26,6 +26,8 @@ suite('banks', () => {
       bic: 'CENAIDJA',
       bank_name: 'Bank Central Asia',
       short_names: bank['short_names'],
+      type: 'BANK',
+      account_number_type: 'ACCOUNT_NUMBER',
       check_account: true,
       status: 'UP',
       since: null,
@@ -45,7 +47,7 @@ suite('banks', () => {
     assert.equal(status, 200);
     const banks = json.data?.['banks'] as Record<string, unknown>[];
     assert.ok(banks.length > 100);
-    assert.equal(new Set(banks.map(({ bic }) => bic)).size, banks.length);
+    assert.equal(new Set(banks.map(({ bic, bank_code }) => bic ?? bank_code)).size, banks.length);
     assert.deepEqual(
       banks.find(({ bic }) => bic === 'CENAIDJA'),
       await read('014'),

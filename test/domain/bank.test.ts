@@ -1,10 +1,18 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { type Bank, createBankDirectory } from '../../apps/server/src/domain/bank.ts';
+import {
+  type Bank,
+  bankCodeOf,
+  bicOf,
+  createBankDirectory,
+  parseAccountNumber,
+} from '../../apps/server/src/domain/bank.ts';
 import entries from '../../apps/server/src/domain/banks.json' with { type: 'json' };
 
 const directory = createBankDirectory(entries);
-const banks = directory.list();
+const isWallet = ({ unit }: Bank): boolean => unit === 'e_wallet';
+const banks = directory.list().filter((bank) => !isWallet(bank));
+const wallets = directory.list().filter(isWallet);
 const shariaUnits = banks.filter((bank) => bank.unit === 'sharia_unit');
 
 const madeUpEntry = {
@@ -25,14 +33,14 @@ function bicFound(code: string): string | null {
 suite('finding a bank', () => {
   test('every clearing code finds its conventional or sharia bank', () => {
     for (const bank of banks) {
-      if (bank.unit !== 'sharia_unit') assert.equal(directory.find(bank.clearingCode), bank);
+      if (bank.unit !== 'sharia_unit') assert.equal(directory.find(bankCodeOf(bank)), bank);
     }
   });
 
   test('a clearing code shared with a sharia unit means the conventional bank, for all 19 of them', () => {
     assert.equal(shariaUnits.length, 19);
     for (const unit of shariaUnits) {
-      const found = directory.find(unit.clearingCode);
+      const found = directory.find(bankCodeOf(unit));
       assert.equal(found?.clearingCode, unit.clearingCode);
       assert.equal(found.unit, 'conventional');
       assert.ok(unit.name.startsWith(found.name), `${unit.name} is not a unit of ${found.name}`);
@@ -41,7 +49,7 @@ suite('finding a bank', () => {
 
   test('the order of the entries does not decide which bank a shared clearing code means', () => {
     const reversed = createBankDirectory(entries.toReversed());
-    for (const unit of shariaUnits) assert.equal(reversed.find(unit.clearingCode)?.unit, 'conventional');
+    for (const unit of shariaUnits) assert.equal(reversed.find(bankCodeOf(unit))?.unit, 'conventional');
   });
 
   test('every BIC finds its bank, also a sharia unit, with 8 and with 11 characters', () => {
@@ -129,7 +137,7 @@ suite('creating a directory', () => {
 
   test('the list keeps the order of the entries', () => {
     assert.deepEqual(
-      banks.map((bank) => bank.bic),
+      directory.list().map((bank) => bank.bic),
       entries.map((entry) => entry.bic),
     );
   });
@@ -145,7 +153,7 @@ suite('the directory of Indonesia', () => {
 
   test('codes, BICs and short names have the right form', () => {
     for (const bank of banks) {
-      assert.match(bank.clearingCode, /^\d{3}$/);
+      assert.match(bank.clearingCode ?? '', /^\d{3}$/);
       assert.match(bank.bic, /^[A-Z]{4}ID[A-Z0-9]{2}$/);
       assert.ok(bank.shortNames.length > 0, `${bank.name} has no short name`);
       for (const shortName of bank.shortNames) assert.match(shortName, /^[A-Z]+(?: [A-Z]+)*$/);
@@ -201,3 +209,42 @@ function assertDistinct(values: readonly string[]): void {
     seen.add(value);
   }
 }
+
+suite('e-wallets', () => {
+  test('are found by their names in any case, and by no BIC or clearing code', () => {
+    assert.deepEqual(wallets.map(bankCodeOf), ['GOPAY', 'DANA', 'OVO', 'SHOPEEPAY', 'LINKAJA', 'ISAKU']);
+    assert.deepEqual(new Set(wallets.map(bicOf)), new Set([null]));
+    for (const code of ['gopay', 'Dana', 'OVO', 'ShopeePay', 'shopee pay', 'LinkAja', 'i.saku']) {
+      assert.equal(directory.find(code)?.unit, 'e_wallet', code);
+    }
+    for (const code of ['BANK GOPAY', 'GO PAY', 'GOPAY ', '911', 'SHOPEEPAYXX'])
+      assert.equal(directory.find(code), null);
+  });
+
+  test('have mobile numbers, which are one account in each of their forms', () => {
+    const [wallet] = wallets;
+    assert.ok(wallet !== undefined);
+    const held = (value: unknown): string | null => parseAccountNumber(wallet, value)?.reveal() ?? null;
+    for (const sent of ['081234567890', '6281234567890', '+6281234567890']) assert.equal(held(sent), '081234567890');
+    for (const sent of [
+      '81234567890',
+      '+081234567890',
+      '++6281234567890',
+      '0812 3456 7890',
+      '0812-3456-7890',
+      '0712345678',
+      '0812345',
+      '0812345678901234',
+      '+6512345678',
+      '062812345678',
+      '٠٨١٢٣٤٥٦٧٨٩٠',
+      ' 081234567890',
+      '',
+      81234567890,
+      null,
+    ]) {
+      assert.equal(held(sent), null, String(sent));
+    }
+    assert.equal(String(parseAccountNumber(wallet, '+6281234567890')), '********7890');
+  });
+});

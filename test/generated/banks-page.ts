@@ -1,4 +1,4 @@
-import type { Bank } from '../../apps/server/src/domain/bank.ts';
+import { type Bank, bicOf } from '../../apps/server/src/domain/bank.ts';
 
 const startMark = '<!-- banks:start -->\n';
 const endMark = '<!-- banks:end -->\n';
@@ -18,7 +18,7 @@ function renderTable(banks: readonly Bank[]): string {
   const rows = banks.map((bank) => {
     const shortNames = bank.shortNames.join(', ');
     const digits = bank.accountNumberLength ?? '';
-    return `| ${bank.clearingCode} | ${bank.bic} | ${bank.name} | ${shortNames} | ${digits} |`;
+    return `| ${bank.clearingCode ?? ''} | ${bicOf(bank) ?? ''} | ${bank.name} | ${shortNames} | ${digits} |`;
   });
   return [
     `${banks.length} institutions.`,

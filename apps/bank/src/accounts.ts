@@ -40,6 +40,14 @@ export function findAccount(bankCode: string, accountNo: string): AccountOutcome
   return accountNo.length >= OTHER_DIGITS_MIN ? findByEnding(accountNo) : { kind: 'not-found' };
 }
 
+const WALLETS: ReadonlySet<string> = new Set(['GOPAY', 'DANA', 'OVO', 'SHOPEEPAY', 'LINKAJA']);
+
+export const isWallet = (productCode: string): boolean => WALLETS.has(productCode);
+
+/** The account of an e-wallet. The two forms of a mobile number, `0812…` and `62812…`, are the same account. */
+export const findWalletAccount = (customerNumber: string): AccountOutcome =>
+  findByEnding(customerNumber.replace(/^62/, '0'));
+
 function findByEnding(accountNo: string): AccountOutcome {
   return OUTCOMES_BY_ENDING.get(accountNo.slice(-4)) ?? { kind: 'active', holderName: holderNameOf(accountNo) };
 }

@@ -21,7 +21,7 @@ interface AccountInquiry {
   readonly describe: (fields: BodyFields) => object;
 }
 
-const MALFORMED_RESPONSE: BankResponse = {
+export const MALFORMED_RESPONSE: BankResponse = {
   status: 200,
   contentType: 'text/html; charset=utf-8',
   body: '<!DOCTYPE html>\n<html><head><title>Gateway</title></head><body>Sistem sedang sibuk.</body></html>\n',

@@ -2,6 +2,7 @@ import type { Bank, BankProfile, Operation } from '../bank.ts';
 import type { BankRequest, BankResponse } from '../http.ts';
 import { handleAccessToken } from './access-token.ts';
 import { handleExternalInquiry, handleInternalInquiry } from './account-inquiry.ts';
+import { handleCustomerInquiry } from './customer-inquiry.ts';
 import { reject, type ServiceCode, SNAP_CASES } from './response-codes.ts';
 import { ASPI } from './rules/aspi.ts';
 import { BCA } from './rules/bca.ts';
@@ -21,6 +22,7 @@ const SERVICES: readonly (readonly [ServiceCode, ServiceHandler])[] = [
   ['17', handleIntrabankTransfer],
   ['18', handleInterbankTransfer],
   ['36', handleTransferStatus],
+  ['37', handleCustomerInquiry],
 ];
 
 function createProfile(rules: SnapRules): BankProfile {

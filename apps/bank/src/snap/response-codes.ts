@@ -2,9 +2,9 @@ import { type BankResponse, jsonResponse } from '../http.ts';
 
 /**
  * 15 internal account inquiry, 16 external account inquiry, 17 intrabank transfer, 18 interbank transfer, 36 transfer
- * status inquiry, 73 access token B2B; 00 if the request is for no service.
+ * status inquiry, 37 account inquiry of e-money, 73 access token B2B; 00 if the request is for no service.
  */
-export type ServiceCode = '00' | '15' | '16' | '17' | '18' | '36' | '73';
+export type ServiceCode = '00' | '15' | '16' | '17' | '18' | '36' | '37' | '73';
 
 export interface SnapCase {
   readonly status: number;
@@ -34,6 +34,7 @@ export const SNAP_CASES = {
   transactionCancelled: { status: 404, code: '04', message: 'Transaction Cancelled' },
   invalidAccount: { status: 404, code: '11', message: 'Invalid Account' },
   invalidAmount: { status: 404, code: '13', message: 'Invalid Amount' },
+  partnerNotFound: { status: 404, code: '16', message: 'Partner Not Found' },
   conflict: { status: 409, code: '00', message: 'Conflict' },
   duplicatePartnerReferenceNo: { status: 409, code: '01', message: 'Duplicate partnerReferenceNo' },
   tooManyRequests: { status: 429, code: '00', message: 'Too Many Requests' },

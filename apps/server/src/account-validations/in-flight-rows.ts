@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import type { AccountChecks } from '../account-checks/account-checks.ts';
-import { AccountNumber } from '../domain/account.ts';
-import type { BankDirectory } from '../domain/bank.ts';
+import { type BankDirectory, parseAccountNumber } from '../domain/bank.ts';
 import { keyOf } from '../domain/identifiers.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
@@ -94,7 +93,7 @@ async function check(
   { banks, accountChecks, inquiries, log }: InFlightRowsDependencies,
 ): Promise<RowDisposition> {
   const bank = banks.find(bic);
-  const accountNumber = AccountNumber.parse(digits);
+  const accountNumber = bank === null ? null : parseAccountNumber(bank, digits);
   // A new version of this program may have removed the bank from the directory.
   if (bank === null || accountNumber === null) return NO_VERDICT;
   // Other checks may have used the capacity since the claim.

@@ -1,5 +1,5 @@
 import type { AccountChecks, JobAccount } from '../account-checks/account-checks.ts';
-import type { BankDirectory } from '../domain/bank.ts';
+import { type BankDirectory, parseAccountNumber } from '../domain/bank.ts';
 import { type NewResult, recordResults, resultsTransaction } from '../postgres/account-validation-results.ts';
 import { insertRows, type NewRow } from '../postgres/account-validation-rows.ts';
 import {
@@ -45,7 +45,7 @@ export async function storeValidation(
 ): Promise<boolean> {
   const { rows: uploaded, ...validation } = job;
   const rows = await validateRows(uploaded, banks);
-  const pauseMs = await accountChecks.pauseForJob(job.clientId, accountsOf(rows));
+  const pauseMs = await accountChecks.pauseForJob(job.clientId, accountsOf(rows, banks));
   return database.transaction(async (query) => {
     if (!(await insertValidation(query, { ...validation, rowCount: rows.length, pauseMs }))) return false;
     const ended: AccountValidation[] = [];
@@ -62,11 +62,13 @@ export async function storeValidation(
   });
 }
 
-/** The accounts of the job, each once. */
-const accountsOf = (rows: readonly NewRow[]): JobAccount[] =>
-  rows.flatMap(({ bic, accountNumber, duplicateRows }) =>
-    bic === null || accountNumber === null || duplicateRows === null ? [] : [{ bic, accountNumber }],
-  );
+/** The accounts of the job, each once, in the form in which single checks count them. */
+const accountsOf = (rows: readonly NewRow[], banks: BankDirectory): JobAccount[] =>
+  rows.flatMap(({ bic, accountNumber, duplicateRows }) => {
+    const bank = bic === null || duplicateRows === null ? null : banks.find(bic);
+    const parsed = bank === null ? null : parseAccountNumber(bank, accountNumber);
+    return bank === null || parsed === null ? [] : [{ bic: bank.bic, accountNumber: parsed.reveal() }];
+  });
 
 function resultsOfInvalid({ clientId, validationId }: ValidationKey, rows: readonly NewRow[]): NewResult[] {
   const checkedAt = new Date().toISOString();

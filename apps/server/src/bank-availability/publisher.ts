@@ -1,4 +1,4 @@
-import type { Bank, BankDirectory } from '../domain/bank.ts';
+import { type Bank, type BankDirectory, bankCodeOf, bicOf } from '../domain/bank.ts';
 import { repeat } from '../lib/repeat.ts';
 import type { Log } from '../observability/log.ts';
 import {
@@ -106,9 +106,9 @@ function notifyClientBatch(database: Database, bank: Bank): Promise<boolean> {
 }
 
 function newEventFor(bank: Bank, { status, version, since }: PendingBankNotice): (clientId: string) => NewEvent {
-  const { clearingCode, bic, name } = bank;
+  const { bic, name } = bank;
   const kind = status === 'UP' ? 'bank.up' : 'bank.down';
   const occurredAt = new Date().toISOString();
-  const data = JSON.stringify({ bank_code: clearingCode, bic, bank_name: name, status, since });
+  const data = JSON.stringify({ bank_code: bankCodeOf(bank), bic: bicOf(bank), bank_name: name, status, since });
   return (clientId) => ({ clientId, subjectId: bic, version, kind, occurredAt, data });
 }

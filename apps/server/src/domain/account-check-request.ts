@@ -1,7 +1,7 @@
 import { type BilingualText, followedBy } from '../lib/bilingual-text.ts';
 import { NAME_LENGTH_MAX } from '../name-match/words.ts';
-import { AccountNumber } from './account.ts';
-import type { Bank, BankDirectory } from './bank.ts';
+import type { AccountNumber } from './account.ts';
+import { type Bank, type BankDirectory, isEWallet, parseAccountNumber } from './bank.ts';
 import { isPlainText } from './identifiers.ts';
 
 /** One account to check, from check-account or from a row of an account validation. */
@@ -52,20 +52,22 @@ const UNKNOWN_BANK_CODE = followedBy(INVALID_BANK_CODE_MESSAGE, {
   id: '; tidak ada bank dengan kode ini: lihat daftarnya di GET /api/v1/banks',
 });
 
-function accountFault(accountNumber: unknown): BilingualText {
-  if (accountNumber === undefined) return NO_ACCOUNT_NUMBER;
-  return typeof accountNumber === 'string' ? MALFORMED_ACCOUNT_NUMBER : ACCOUNT_NUMBER_NOT_STRING;
+function accountFault(bank: Bank, accountNumber: unknown): BilingualText {
+  const fault = isEWallet(bank) ? malformedMobileNumber(bank) : MALFORMED_ACCOUNT_NUMBER;
+  if (accountNumber === undefined) return followedBy(fault, { en: ', and is missing', id: ', dan tidak ada' });
+  return typeof accountNumber === 'string' ? fault : followedBy(fault, NOT_A_STRING);
 }
+
+const malformedMobileNumber = ({ name }: Bank): BilingualText => ({
+  en: `Invalid account number format: account_number of ${name} must be a mobile number such as 081234567890`,
+  id: `Format nomor rekening tidak valid: account_number ${name} harus berupa nomor ponsel seperti 081234567890`,
+});
 
 const MALFORMED_ACCOUNT_NUMBER: BilingualText = {
   en: 'Invalid account number format: account_number must be a string of 5 to 34 digits',
   id: 'Format nomor rekening tidak valid: account_number harus berupa string 5 sampai 34 digit',
 };
-const NO_ACCOUNT_NUMBER = followedBy(MALFORMED_ACCOUNT_NUMBER, { en: ', and is missing', id: ', dan tidak ada' });
-const ACCOUNT_NUMBER_NOT_STRING = followedBy(MALFORMED_ACCOUNT_NUMBER, {
-  en: ', and is not a string',
-  id: ', dan bukan string',
-});
+const NOT_A_STRING: BilingualText = { en: ', and is not a string', id: ', dan bukan string' };
 
 /** Validates in the order of docs/contract.md 7.2: bank code, then account number. */
 export function parseAccountCheck(
@@ -74,8 +76,8 @@ export function parseAccountCheck(
 ): AccountCheckRequest | AccountCheckFault {
   const bank = typeof fields.bankCode === 'string' ? banks.find(fields.bankCode) : null;
   if (bank === null) return { code: 'INVALID_BANK_CODE', message: bankFault(fields.bankCode) };
-  const accountNumber = AccountNumber.parse(fields.accountNumber);
-  if (accountNumber === null) return invalidFormat(accountFault(fields.accountNumber));
+  const accountNumber = parseAccountNumber(bank, fields.accountNumber);
+  if (accountNumber === null) return invalidFormat(accountFault(bank, fields.accountNumber));
   if (bank.accountNumberLength !== undefined && accountNumber.length !== bank.accountNumberLength) {
     return invalidFormat({
       en: `Invalid account number format: account numbers of ${bank.name} have ${bank.accountNumberLength} digits`,

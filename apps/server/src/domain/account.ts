@@ -15,6 +15,9 @@ export const accountNameOf = (verdict: Verdict): string | null =>
   verdict.status === 'ACTIVE' ? verdict.accountName : null;
 
 const ACCOUNT_NUMBER = /^[0-9]{5,34}$/;
+/** An Indonesian mobile number: 0, 62 or +62, and the subscriber number, which begins with 8. */
+const MOBILE_NUMBER = /^(?:0|\+?62)(8[0-9]{7,11})$/;
+
 const STARS = '*'.repeat(34);
 
 /** Prints masked when it is logged or serialized by accident: only `reveal` returns the digits. */
@@ -28,6 +31,15 @@ export class AccountNumber {
   /** 5 to 34 ASCII digits; null for anything else. Leading zeros matter, so a JSON number is invalid. */
   static parse(value: unknown): AccountNumber | null {
     return typeof value === 'string' && ACCOUNT_NUMBER.test(value) ? new AccountNumber(value) : null;
+  }
+
+  /**
+   * A mobile number, which is the account number of an e-wallet. `0812…`, `62812…` and `+62812…` are the same account:
+   * it is held as `0812…`. Null for anything else.
+   */
+  static parseMobile(value: unknown): AccountNumber | null {
+    const subscriber = typeof value === 'string' ? MOBILE_NUMBER.exec(value)?.[1] : undefined;
+    return subscriber === undefined ? null : new AccountNumber(`0${subscriber}`);
   }
 
   reveal(): string {

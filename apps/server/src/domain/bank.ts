@@ -1,3 +1,5 @@
+import { AccountNumber } from './account.ts';
+
 /**
  * The bank directory finds the bank that a client means by the code it sends.
  *
@@ -5,15 +7,16 @@
  * - BIC: the bank's ISO 9362 code. No two institutions share one, so it is the key.
  * - short name: the bank's common name, in capitals and without the word "BANK".
  * - sharia unit: the Islamic banking arm of a conventional bank (unit usaha syariah), not a bank of its own.
+ * - e-wallet: electronic money whose accounts are mobile numbers. It is a bank here, without clearing code and BIC.
  */
 
-const bankUnits = ['conventional', 'sharia', 'sharia_unit'] as const;
+const bankUnits = ['conventional', 'sharia', 'sharia_unit', 'e_wallet'] as const;
 export type BankUnit = (typeof bankUnits)[number];
 
 export interface Bank {
-  /** Three digits, such as `014`. Shared by a bank and its sharia unit. */
-  readonly clearingCode: string;
-  /** Eight characters, such as `CENAIDJA`. Unique. */
+  /** Three digits, such as `014`. Shared by a bank and its sharia unit. Null for an e-wallet. */
+  readonly clearingCode: string | null;
+  /** The key: eight characters, such as `CENAIDJA`; for an e-wallet, which has no BIC, its name: `GOPAY`. Unique. */
   readonly bic: string;
   /** The full name, as shown to people. */
   readonly name: string;
@@ -26,7 +29,7 @@ export interface Bank {
 
 /** One bank as `banks.json` writes it. */
 export interface BankEntry {
-  readonly clearing_code: string;
+  readonly clearing_code: string | null;
   readonly bic: string;
   readonly name: string;
   readonly short_names: readonly string[];
@@ -43,6 +46,18 @@ export interface BankDirectory {
   /** Every bank, in the order of the entries. */
   readonly list: () => readonly Bank[];
 }
+
+export const isEWallet = ({ unit }: Pick<Bank, 'unit'>): boolean => unit === 'e_wallet';
+
+/** The code by which clients name the bank most often. */
+export const bankCodeOf = ({ clearingCode, bic }: Bank): string => clearingCode ?? bic;
+
+/** ISO 9362; null for an e-wallet. */
+export const bicOf = (bank: Bank): string | null => (isEWallet(bank) ? null : bank.bic);
+
+/** An account number of this bank: a mobile number for an e-wallet, digits for any other. Null for anything else. */
+export const parseAccountNumber = (bank: Bank, value: unknown): AccountNumber | null =>
+  isEWallet(bank) ? AccountNumber.parseMobile(value) : AccountNumber.parse(value);
 
 /** Upper-casing turns the dotless "ı" into "I" and "ß" into "SS", so text outside ASCII is excluded before it. */
 const printableAscii = /^[ -~]+$/;
@@ -74,7 +89,8 @@ export function createBankDirectory(entries: readonly BankEntry[]): BankDirector
  * sharia unit.
  */
 export function codesOf(bank: Bank): readonly string[] {
-  const clearingCodes = bank.unit === 'sharia_unit' ? [] : [bank.clearingCode];
+  if (isEWallet(bank)) return bank.shortNames;
+  const clearingCodes = bank.unit === 'sharia_unit' || bank.clearingCode === null ? [] : [bank.clearingCode];
   const names = bank.shortNames.flatMap((shortName) => [shortName, `BANK ${shortName}`]);
   return [...clearingCodes, bank.bic, ...names];
 }

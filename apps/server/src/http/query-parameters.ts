@@ -119,11 +119,14 @@ export function accountNumberParameter(text: string | undefined): string | null 
   if (text === undefined) return null;
   const accountNumber = AccountNumber.parse(text);
   if (accountNumber !== null) return accountNumber.reveal();
-  throw invalidRequest({
+  throw invalidAccountNumber();
+}
+
+export const invalidAccountNumber = (): ApiError =>
+  invalidRequest({
     en: 'account_number must be the whole account number: 5 to 34 digits',
     id: 'account_number harus nomor rekening lengkap: 5 sampai 34 digit',
   });
-}
 
 /** A bank's code, in any of its forms; null where it is absent. @throws ApiError INVALID_REQUEST */
 export function bankCodeParameter(text: string | undefined): string | null {

@@ -1,7 +1,7 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import type { BankDirectory } from '../domain/bank.ts';
+import type { Bank, BankDirectory } from '../domain/bank.ts';
 
 /**
  * Reads what the entries of a rails file refer to: files, keys and banks. A method returns null for a faulty value and
@@ -13,6 +13,8 @@ export interface ConnectionReader {
   secret(file: string, field: string): string | null;
   /** RSA, PEM, without a passphrase. */
   privateKey(file: string, field: string): KeyObject | null;
+  /** The bank, given any of its codes. Null, without a fault, where there is none. */
+  find(code: string): Bank | null;
   /** The BIC of a bank, given any of its codes. */
   bic(code: string, field: string): string | null;
   /** https, without user, query or fragment. */
@@ -51,6 +53,7 @@ export function createConnectionReader(directory: string, banks: BankDirectory, 
       faults.push(`${field} is not an RSA private key in PEM format`);
       return null;
     },
+    find: banks.find,
     bic(code, field) {
       const bank = banks.find(code);
       if (bank === null) faults.push(`${field}: ${code} is not in the bank directory`);

@@ -1,5 +1,5 @@
 import { type Static, type TObject, type TProperties, Type } from 'typebox';
-import type { Bank } from '../domain/bank.ts';
+import { type Bank, isEWallet } from '../domain/bank.ts';
 import type { ConnectionReader } from './connection-reader.ts';
 import type { Rail } from './rail.ts';
 import type { BankLimits } from './resilience/settings.ts';
@@ -19,8 +19,15 @@ export interface RailSettings {
   readonly limits?: BankLimits;
 }
 
-/** Whether the operator wants this connection to serve the bank. */
-export const isServed = (bank: Bank, { banks }: Pick<RailSettings, 'banks'>): boolean =>
+/**
+ * Whether the operator wants this connection to serve the bank. An e-wallet needs a way of its own, which a protocol
+ * has or not: `isServed` is false for it.
+ */
+export const isServed = (bank: Bank, settings: Pick<RailSettings, 'banks'>): boolean =>
+  !isEWallet(bank) && isNamed(bank, settings);
+
+/** Whether the operator named this bank or e-wallet for the connection, or all of them. */
+export const isNamed = (bank: Bank, { banks }: Pick<RailSettings, 'banks'>): boolean =>
   banks === null || banks.has(bank.bic);
 
 /** One connection of the rails file: the settings agreed with the bank, and how to open the rail. */
@@ -33,6 +40,8 @@ export interface Connection {
 export interface Protocol {
   /** As the rails file names it. */
   readonly name: string;
+  /** Whether its connections may name e-wallets in `banks`. */
+  readonly reachesEWallets: boolean;
   /** The schema of a whole entry of the rails file. */
   readonly schema: TObject;
   /** `entry` fits the schema. Null when a part is missing, which the reader has noted as a fault. */
@@ -57,6 +66,8 @@ export type CommonEntry = Static<TObject<typeof COMMON_FIELDS>>;
 
 export interface ProtocolDefinition<Fields extends TProperties, Settings extends RailSettings> {
   readonly name: string;
+  /** Absent: false. */
+  readonly reachesEWallets?: boolean;
   /** The fields of an entry of the rails file in addition to the common ones. */
   readonly fields: Fields;
   /** Reads what the entry only refers to, such as files with secrets. Null when something is missing. */
@@ -71,9 +82,10 @@ export interface ProtocolDefinition<Fields extends TProperties, Settings extends
 export function defineProtocol<Fields extends TProperties, Settings extends RailSettings>(
   definition: ProtocolDefinition<Fields, Settings>,
 ): Protocol {
-  const { name, fields, read, open } = definition;
+  const { name, reachesEWallets = false, fields, read, open } = definition;
   return {
     name,
+    reachesEWallets,
     schema: Type.Object({ ...COMMON_FIELDS, protocol: Type.Literal(name), ...fields }, { additionalProperties: false }),
     connect(entry, common, reader) {
       const settings = read(entry as Static<TObject<Fields>> & CommonEntry, common, reader);

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { type TSchema, Type } from 'typebox';
 import { Check, Errors } from 'typebox/schema';
-import type { BankDirectory } from '../domain/bank.ts';
+import { type BankDirectory, isEWallet } from '../domain/bank.ts';
 import { isJsonObject } from '../lib/exact-json.ts';
 import { ownProperty } from '../lib/own-property.ts';
 import { type ConnectionReader, createConnectionReader } from './connection-reader.ts';
@@ -49,7 +49,9 @@ export function readRailsFile(
   }
   const read = value.rails.map((entry) => {
     const common = readCommon(entry as unknown as CommonEntry, reader);
-    return { common, connection: protocolNamed(entry.protocol, protocols).connect(entry, common, reader) };
+    const protocol = protocolNamed(entry.protocol, protocols);
+    if (!protocol.reachesEWallets) rejectEWallets(common, protocol, reader);
+    return { common, connection: protocol.connect(entry, common, reader) };
   });
   const routes = readRoutes(
     value.routes ?? [],
@@ -75,6 +77,14 @@ function protocolNamed(name: string, protocols: readonly Protocol[]): Protocol {
   const protocol = protocols.find((each) => each.name === name);
   if (protocol === undefined) throw new Error(`there is no protocol ${name}`);
   return protocol;
+}
+
+/** An e-wallet is reached by means that only some protocols have. */
+function rejectEWallets({ name, banks }: RailSettings, protocol: Protocol, reader: ConnectionReader): void {
+  for (const bic of banks ?? []) {
+    const bank = reader.find(bic);
+    if (bank !== null && isEWallet(bank)) reader.fault(`${name}: banks: ${protocol.name} does not reach e-wallets`);
+  }
 }
 
 function readCommon(entry: CommonEntry, reader: ConnectionReader): RailSettings {

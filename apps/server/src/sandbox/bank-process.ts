@@ -8,6 +8,7 @@ import type { Rail } from '../rails/rail.ts';
 import type { SnapSettings } from '../rails/snap/settings.ts';
 import { createSnapRail } from '../rails/snap/snap-rail.ts';
 import { createSnapTransfers, type SnapTransfers } from '../rails/snap/transfers.ts';
+import type { WalletRoute, WalletRoutes } from '../rails/snap/wallets.ts';
 import type { SandboxSecrets } from './secrets.ts';
 
 const BANK = fileURLToPath(new URL('../../../bank/src/main.ts', import.meta.url));
@@ -79,6 +80,7 @@ export async function startSimulatedBank(
     privateKey,
     ownBank: 'CENAIDJA',
     banks: null,
+    wallets: SIMULATED_WALLETS,
   };
   const transfers = createSnapTransfers(connection);
   return {
@@ -102,6 +104,21 @@ export async function startSimulatedBank(
     },
   };
 }
+
+/** Each is named to the bank; i.saku is a virtual account there. */
+const SIMULATED_WALLETS: WalletRoutes = new Map<string, WalletRoute>([
+  ...['GOPAY', 'DANA', 'OVO', 'SHOPEEPAY', 'LINKAJA'].map((productCode): [string, WalletRoute] => [
+    productCode,
+    {
+      service: '37',
+      path: '/v1.0/emoney/account-inquiry',
+      amount: '10000.00',
+      additionalInfo: { productCode },
+      mobile: 'international',
+    },
+  ]),
+  ['ISAKU', { service: '16', bankCode: { sent: 'BNIAIDJA', echoed: 'BNIAIDJA' }, prefix: '7939', mobile: 'national' }],
+]);
 
 const forkBank = (env: NodeJS.ProcessEnv): ChildProcess =>
   fork(BANK, {

@@ -23,6 +23,7 @@ export const ASPI: SnapRules = {
     '17': '/v1.0/transfer-intrabank',
     '18': '/v1.0/transfer-interbank',
     '36': '/v1.0/transfer/status',
+    '37': '/v1.0/emoney/account-inquiry',
   },
   channelId: null,
   partnerIdLengthMax: 36,

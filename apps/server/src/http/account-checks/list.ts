@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { HashAccount } from '../../account-checks/account-hash.ts';
 import { ENUMERATION_SIGNALS } from '../../account-checks/enumeration/restrictions.ts';
 import { isAccountStatus } from '../../domain/account.ts';
-import type { BankDirectory } from '../../domain/bank.ts';
+import { type BankDirectory, bankCodeOf, parseAccountNumber } from '../../domain/bank.ts';
 import { isPlainText } from '../../domain/identifiers.ts';
 import { type AccountCheck, type CheckPosition, listAccountChecks } from '../../postgres/account-checks.ts';
 import type { Database } from '../../postgres/database.ts';
@@ -11,8 +11,8 @@ import { type CursorScope, type Cursors, linkToNext } from '../cursors.ts';
 import { sendSuccess } from '../envelope.ts';
 import { ApiError } from '../errors.ts';
 import {
-  accountNumberParameter,
   bankCodeParameter,
+  invalidAccountNumber,
   invalidRequest,
   searchParameters,
   timeRange,
@@ -41,10 +41,7 @@ export function listAccountChecksOperation(
   app.get('/api/v1/account-checks', { onRequest, schema: listAccountChecksSchema }, async (request, reply) => {
     const { clientId } = callerOf(request).client;
     const parameters = searchParameters(request.originalUrl, [...FILTER_PARAMETERS, 'limit', 'cursor']);
-    const accountHashes = hashesOf(
-      accountNumberParameter(parameters.account_number),
-      bankCodeParameter(parameters.bank_code),
-    );
+    const accountHashes = hashesOf(parameters.account_number, bankCodeParameter(parameters.bank_code));
     const requestId = requestIdOf(parameters.request_id);
     const range = timeRange(parameters, 'checked_from', 'checked_to');
     const limit = wholeNumber(parameters.limit, { name: 'limit', min: 1, max: LIMIT_MAX, fallback: LIMIT_DEFAULT });
@@ -64,18 +61,22 @@ export function listAccountChecksOperation(
   });
 
   /** The hash names the bank too: without one, the account may be at any. */
-  function hashesOf(accountNumber: string | null, bankCode: string | null): readonly string[] | null {
-    if (accountNumber === null) {
+  function hashesOf(accountNumber: string | undefined, bankCode: string | null): readonly string[] | null {
+    if (accountNumber === undefined) {
       if (bankCode === null) return null;
       throw invalidRequest({
         en: 'bank_code needs account_number: give both, or leave bank_code out',
         id: 'bank_code memerlukan account_number: berikan keduanya, atau hilangkan bank_code',
       });
     }
-    if (bankCode === null) return banks.list().map(({ bic }) => hashAccount(bic, accountNumber));
-    const bank = banks.find(bankCode);
-    if (bank === null) throw new ApiError('INVALID_BANK_CODE');
-    return [hashAccount(bank.bic, accountNumber)];
+    const bank = bankCode === null ? null : banks.find(bankCode);
+    if (bankCode !== null && bank === null) throw new ApiError('INVALID_BANK_CODE');
+    const hashes = (bank === null ? banks.list() : [bank]).flatMap((each) => {
+      const parsed = parseAccountNumber(each, accountNumber);
+      return parsed === null ? [] : [hashAccount(each.bic, parsed.reveal())];
+    });
+    if (hashes.length === 0) throw invalidAccountNumber();
+    return hashes;
   }
 
   function checkJson(check: AccountCheck): Record<string, unknown> {
@@ -83,7 +84,7 @@ export function listAccountChecksOperation(
     const status = isAccountStatus(check.outcome) ? check.outcome : null;
     return {
       checked_at: check.checkedAt,
-      bank_code: bank === null || bank.unit === 'sharia_unit' ? check.bic : bank.clearingCode,
+      bank_code: bank === null || bank.unit === 'sharia_unit' ? check.bic : bankCodeOf(bank),
       bank_name: bank?.name ?? check.bic,
       status,
       error_code: status === null ? errorOf(check.outcome) : null,

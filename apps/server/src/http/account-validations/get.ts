@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { validationToJson } from '../../account-validations/to-json.ts';
+import { bankCodeOf } from '../../domain/bank.ts';
 import type { BilingualText } from '../../lib/bilingual-text.ts';
 import { countWaitingAccounts } from '../../postgres/account-validation-rows.ts';
 import { type AccountValidation, findValidation } from '../../postgres/account-validations.ts';
@@ -43,7 +44,12 @@ export function getAccountValidation(app: FastifyInstance, dependencies: Account
       waiting: waiting.map(({ bic, accounts }) => {
         const bank = banks.find(bic);
         const { status } = healths.get(bic) ?? HEALTHY;
-        return { bank_code: bank?.clearingCode ?? bic, bank_name: bank?.name ?? bic, accounts, bank_status: status };
+        return {
+          bank_code: bank === null ? bic : bankCodeOf(bank),
+          bank_name: bank?.name ?? bic,
+          accounts,
+          bank_status: status,
+        };
       }),
     };
     return sendSuccess(reply, MESSAGE, JSON.stringify(data));

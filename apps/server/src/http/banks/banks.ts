@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import type { Bank, BankDirectory } from '../../domain/bank.ts';
+import { type Bank, type BankDirectory, bankCodeOf, bicOf, isEWallet } from '../../domain/bank.ts';
 import type { AccountInquiries } from '../../rails/account-inquiries.ts';
 import { bankHealths, HEALTHY } from '../../rails/bank-status.ts';
 import type { ProcessingTimes } from '../../transactions/processing-times.ts';
@@ -41,10 +41,12 @@ export function bankOperations(
       const { status, since, inquiries: checks } = healths.get(bank.bic) ?? HEALTHY;
       const usual = processingTimes.percentiles(bank.name);
       return {
-        bank_code: bank.clearingCode,
-        bic: bank.bic,
+        bank_code: bankCodeOf(bank),
+        bic: bicOf(bank),
         bank_name: bank.name,
         short_names: bank.shortNames,
+        type: isEWallet(bank) ? 'E_WALLET' : 'BANK',
+        account_number_type: isEWallet(bank) ? 'MOBILE_NUMBER' : 'ACCOUNT_NUMBER',
         check_account: canReach,
         // Without a rail there are no inquiries that could show its availability.
         status: canReach ? status : null,

@@ -16,8 +16,11 @@ const Quantiles = (what: string, unit: string) =>
   );
 
 const names = {
-  bank_code: Type.String({ description: "Clearing code. A sharia unit shares its bank's.", examples: ['014'] }),
-  bic: Type.String({ description: 'ISO 9362; unique.', examples: ['CENAIDJA'] }),
+  bank_code: Type.String({
+    description: "Clearing code. A sharia unit shares its bank's. Of an e-wallet, its name.",
+    examples: ['014', 'GOPAY'],
+  }),
+  bic: nullable(Type.String({ examples: ['CENAIDJA'] }), 'ISO 9362; unique. null for an e-wallet.'),
   bank_name: Type.String({ examples: ['Bank Central Asia'] }),
 };
 
@@ -35,6 +38,10 @@ const BankSchema = Type.Object(
   {
     ...names,
     short_names: Type.Array(Type.String(), { description: 'Short names that `bank_code` accepts for this bank.' }),
+    type: Type.Enum(['BANK', 'E_WALLET']),
+    account_number_type: Type.Enum(['ACCOUNT_NUMBER', 'MOBILE_NUMBER'], {
+      description: 'ACCOUNT_NUMBER: 5 to 34 digits. MOBILE_NUMBER: `0812…`, `62812…` or `+62812…`.',
+    }),
     check_account: Type.Boolean({
       description: 'Whether accounts of this bank can be checked here. false: each check is UNSUPPORTED_BANK.',
     }),

@@ -30,10 +30,11 @@ export function checkAccount(
   app.post('/api/v1/check-account', { onRequest, schema: checkAccountSchema }, async (request, reply) => {
     const body = jsonObject(request.body);
     const bankCode = ownProperty(body, 'bank_code');
+    const accountNumberSent = ownProperty(body, 'account_number');
     const check = parseAccountCheck(
       {
         bankCode,
-        accountNumber: ownProperty(body, 'account_number'),
+        accountNumber: accountNumberSent,
         expectedName: ownProperty(body, 'expected_account_name'),
       },
       banks,
@@ -51,7 +52,11 @@ export function checkAccount(
     if (outcome.ageSeconds !== undefined) reply.header('age', String(outcome.ageSeconds));
     const envelope = outcome.verdict.status === 'ACTIVE' ? validationSuccessful : validationCompleted;
     const language = languageOf(request);
-    return sendEnvelope(reply, language, envelope(language, resultJson(bankCode, check, outcome.verdict)));
+    return sendEnvelope(
+      reply,
+      language,
+      envelope(language, resultJson({ bankCode, accountNumberSent }, check, outcome.verdict)),
+    );
   });
 }
 
@@ -63,16 +68,16 @@ const validationCompleted = successEnvelope({
 
 /** docs/contract.md 2.3, and 4.3 rules 1 and 2; with `name_match` if the request has `expected_account_name`. */
 function resultJson(
-  bankCode: unknown,
-  { bank, accountNumber, expectedName }: AccountCheckRequest,
+  { bankCode, accountNumberSent }: { readonly bankCode: unknown; readonly accountNumberSent: unknown },
+  { bank, expectedName }: AccountCheckRequest,
   verdict: Verdict,
 ): string {
   const accountName = accountNameOf(verdict);
   return JSON.stringify({
-    // As it was sent.
+    // Both as they were sent.
     bank_code: bankCode,
     bank_name: bank.name,
-    account_number: accountNumber.reveal(),
+    account_number: accountNumberSent,
     account_name: accountName,
     is_valid: verdict.status === 'ACTIVE',
     status: verdict.status,

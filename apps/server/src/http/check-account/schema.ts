@@ -57,8 +57,15 @@ export const checkAccountSchema = {
     ),
   }),
   body: Type.Object({
-    bank_code: Type.String({ description: 'Clearing code, BIC or short name.', examples: ['014', 'CENAIDJA', 'BCA'] }),
-    account_number: Type.String({ description: '5 to 34 digits.', pattern: '^[0-9]{5,34}$', examples: ['1234567890'] }),
+    bank_code: Type.String({
+      description: 'Clearing code, BIC or short name; of an e-wallet, its name.',
+      examples: ['014', 'CENAIDJA', 'BCA', 'GOPAY'],
+    }),
+    account_number: Type.String({
+      description: '5 to 34 digits. Of an e-wallet the mobile number: `0812…`, `62812…` or `+62812…`.',
+      pattern: '^\\+?[0-9]{5,34}$',
+      examples: ['1234567890', '081234567890'],
+    }),
     expected_account_name: Type.Optional(
       Type.String({
         description: 'Extension: the name to compare with the name that the bank holds.',

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { HashAccount } from '../../account-checks/account-hash.ts';
-import { AccountNumber, isAccountStatus } from '../../domain/account.ts';
-import type { BankDirectory } from '../../domain/bank.ts';
+import { isAccountStatus } from '../../domain/account.ts';
+import { type BankDirectory, parseAccountNumber } from '../../domain/bank.ts';
 import { isPlainText } from '../../domain/identifiers.ts';
 import { englishOnly } from '../../lib/bilingual-text.ts';
 import { type JsonObject, numberText } from '../../lib/exact-json.ts';
@@ -57,8 +57,12 @@ export function searchAccountChecks(
     if (bankCode === null && digits === null) return null;
     const bank = bankCode === null ? null : banks.find(bankCode);
     if (bank === null) throw new ApiError('INVALID_BANK_CODE');
-    const accountNumber = AccountNumber.parse(digits);
-    if (accountNumber === null) throw invalidRequest(englishOnly('account_number must be a string of 5 to 34 digits'));
+    const accountNumber = parseAccountNumber(bank, digits);
+    if (accountNumber === null) {
+      throw invalidRequest(
+        englishOnly('account_number must be a string of 5 to 34 digits, or the mobile number of an e-wallet'),
+      );
+    }
     return hashAccount(bank.bic, accountNumber.reveal());
   }
 }

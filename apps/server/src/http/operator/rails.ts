@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { bankCodeOf, bicOf } from '../../domain/bank.ts';
 import type { AccountInquiries } from '../../rails/account-inquiries.ts';
 import type { RailSnapshot } from '../../rails/resilience/guards.ts';
 import type { Authorize } from '../authorize.ts';
@@ -26,8 +27,8 @@ const railJson = (rail: RailSnapshot): Record<string, unknown> => ({
 });
 
 const bankJson = ({ bank, health }: RailSnapshot['banks'][number]): Record<string, unknown> => ({
-  bank_code: bank.clearingCode,
-  bic: bank.bic,
+  bank_code: bankCodeOf(bank),
+  bic: bicOf(bank),
   bank_name: bank.name,
   breaker: health.state,
   breaker_since: health.since,

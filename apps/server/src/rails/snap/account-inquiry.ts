@@ -93,14 +93,8 @@ export function accountVerdict(
   const isSameInquiry = echoed === '' || reference === null || echoed === reference;
   if (!isSameAccount || !isSameBank || !isSameInquiry) return noVerdict('invalid_response', code);
 
-  const meaning = `${code.httpStatus} ${code.case}`;
-  const known = ownProperty(rules.codes, `${code.service} ${meaning}`) ?? ACCOUNT_CODES.get(meaning);
-  if (known !== undefined) {
-    return isAccountStatus(known)
-      ? { kind: 'verdict', verdict: { status: known }, railCode: code.text }
-      : noVerdict(known, code);
-  }
-  if (meaning !== SUCCESSFUL) return noVerdict(reasonForResponseCode(code.httpStatus), code);
+  const outcome = outcomeOfCode(code, rules.codes);
+  if (outcome !== null) return outcome;
   if (rules.confirmation !== null && contradicts(reply, rules.confirmation)) return noVerdict('invalid_response', code);
 
   const name = readHolderName(textOf(reply, 'beneficiaryAccountName'), NAME_LENGTH_MAX);
@@ -113,6 +107,17 @@ export function accountVerdict(
   return { kind: 'verdict', verdict: { status, accountName: name }, railCode: code.text };
 }
 
+/** What the response code alone says; null for a success. */
+export function outcomeOfCode(code: ResponseCode, codes: SnapProfile['codes']): InquiryOutcome | null {
+  const meaning = `${code.httpStatus} ${code.case}`;
+  const known = ownProperty(codes, `${code.service} ${meaning}`) ?? ACCOUNT_CODES.get(meaning);
+  if (known === undefined)
+    return meaning === SUCCESSFUL ? null : noVerdict(reasonForResponseCode(code.httpStatus), code);
+  return isAccountStatus(known)
+    ? { kind: 'verdict', verdict: { status: known }, railCode: code.text }
+    : noVerdict(known, code);
+}
+
 /** The field may be in the reply itself or in its `additionalInfo`. When it is absent, it contradicts nothing. */
 function contradicts(reply: Reply, { field, value }: NonNullable<VerdictRules['confirmation']>): boolean {
   const info = nonTextOf(reply, 'additionalInfo');
@@ -121,7 +126,7 @@ function contradicts(reply: Reply, { field, value }: NonNullable<VerdictRules['c
   return [inner, outer].some((given) => given !== undefined && given !== null && readText(given) !== value);
 }
 
-const noVerdict = (reason: NoVerdictReason, code: ResponseCode | null): InquiryOutcome => ({
+export const noVerdict = (reason: NoVerdictReason, code: ResponseCode | null): InquiryOutcome => ({
   kind: 'no_verdict',
   reason,
   railCode: code?.text ?? null,

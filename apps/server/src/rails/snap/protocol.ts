@@ -3,9 +3,11 @@ import { defineProtocol } from '../protocol.ts';
 import { PROFILE_FIELDS, readProfile } from './profile-fields.ts';
 import type { SnapSettings } from './settings.ts';
 import { createSnapRail } from './snap-rail.ts';
+import { readWallets, WalletEntries } from './wallets.ts';
 
 export const SNAP = defineProtocol({
   name: 'snap',
+  reachesEWallets: true,
   fields: {
     client_key: Type.String({ minLength: 1 }),
     client_secret_file: Type.String({ minLength: 1 }),
@@ -14,6 +16,7 @@ export const SNAP = defineProtocol({
     channel_id: Type.Optional(Type.String({ minLength: 1, maxLength: 5 })),
     own_bank: Type.Optional(Type.String()),
     ...PROFILE_FIELDS,
+    wallets: Type.Optional(WalletEntries),
   },
   read(entry, common, reader): SnapSettings | null {
     const { name } = common;
@@ -21,6 +24,7 @@ export const SNAP = defineProtocol({
     const privateKey = reader.privateKey(entry.private_key_file, `${name}: private_key_file`);
     const ownBank = entry.own_bank === undefined ? null : reader.bic(entry.own_bank, `${name}: own_bank`);
     const { profile, choices, faults } = readProfile(entry);
+    const wallets = readWallets(entry.wallets ?? {}, common, profile, reader);
     for (const fault of faults) reader.fault(`${name}: ${fault}`);
     if (clientSecret === null || privateKey === null || faults.length > 0) return null;
     return {
@@ -33,6 +37,7 @@ export const SNAP = defineProtocol({
       ownBank,
       profile,
       choices,
+      wallets,
     };
   },
   open: createSnapRail,

@@ -3,6 +3,7 @@ import { ownProperty } from '../../lib/own-property.ts';
 import type { RailSettings } from '../protocol.ts';
 import { ASPI } from './profiles/aspi.ts';
 import type { SnapProfile, SnapRoute } from './profiles/profile.ts';
+import type { WalletRoutes } from './wallets.ts';
 
 /** One SNAP connection, as agreed between the operator and the bank. */
 export interface SnapSettings extends RailSettings {
@@ -22,6 +23,8 @@ export interface SnapSettings extends RailSettings {
   readonly profile?: SnapProfile;
   /** What the bank lets its partner choose; the defaults when absent. */
   readonly choices?: SnapChoices;
+  /** The e-wallets that this connection reaches; none when absent. */
+  readonly wallets?: WalletRoutes;
 }
 
 export interface SnapChoices {

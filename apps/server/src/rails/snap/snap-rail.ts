@@ -1,22 +1,16 @@
-import type { Bank } from '../../domain/bank.ts';
-import { isServed } from '../protocol.ts';
-import {
-  type AccountInquiry,
-  type InquiryOutcome,
-  NOT_SUPPORTED,
-  type Rail,
-  type StatusInquiry,
-  type StatusInquiryOutcome,
-} from '../rail.ts';
+import { type Bank, isEWallet } from '../../domain/bank.ts';
+import { isNamed, isServed } from '../protocol.ts';
+import { type AccountInquiry, type InquiryOutcome, NOT_SUPPORTED, type Rail } from '../rail.ts';
 import { createAccountInquiry } from './account-inquiry.ts';
-import { createSnapExchange, snapInquiryFailureOf } from './exchange.ts';
+import { createSnapExchange, type SnapExchange, snapInquiryFailureOf } from './exchange.ts';
 import { bankCodeOf } from './message-fields.ts';
 import { findRoute, profileOf, type SnapSettings } from './settings.ts';
 import { createTransferStatus, type SentStatusInquiry } from './transfer-status.ts';
+import { createWalletInquiries } from './wallet-inquiries.ts';
 
 /**
  * SNAP BI, the Indonesian national standard for open API payments, in the variant of the bank's profile: account
- * inquiries (services 15 and 16) and transaction status inquiries (36). Throws when the profile has no such route.
+ * inquiries (services 15, 16 and 37) and transaction status inquiries (36). Throws when the profile has no such route.
  */
 export function createSnapRail(settings: SnapSettings): Rail {
   const profile = profileOf(settings);
@@ -28,7 +22,6 @@ export function createSnapRail(settings: SnapSettings): Rail {
   const exchange = createSnapExchange(settings);
   const internalInquiry = createAccountInquiry(profile, null, {});
   const externalInquiry = createAccountInquiry(profile, route, routeParameters);
-  const transferStatus = createTransferStatus(services.transferStatus.code, externalIdIsReference);
 
   const isOwn = (bank: Bank): boolean => bank.bic === settings.ownBank && services.accountInquiryInternal !== null;
   // Without both codes, replies about different banks could not be distinguished.
@@ -36,14 +29,23 @@ export function createSnapRail(settings: SnapSettings): Rail {
     bankCodeOf(bankCode.sent, bank) !== null && bankCodeOf(bankCode.echoed, bank) !== null;
   const internalTo = (bank: Bank) => (isOwn(bank) ? services.accountInquiryInternal : null);
 
+  const walletInquiries = createWalletInquiries(profile, settings.wallets, exchange, externalInquiry);
+
   function supportsAccountNumber({ bank, accountNumber }: AccountInquiry): boolean {
     const { min, max } = internalTo(bank)?.accountDigits ?? otherAccountDigits;
-    return accountNumber.length >= min && accountNumber.length <= max;
+    const { length } = accountNumber;
+    const digits = isEWallet(bank) ? length + walletInquiries.extraDigits(bank) : length;
+    return digits >= min && digits <= max;
   }
 
   function inquireAccount(inquiry: AccountInquiry, signal: AbortSignal): Promise<InquiryOutcome> {
     if (!supportsAccountNumber(inquiry)) return Promise.resolve(NOT_SUPPORTED);
-    const { bank, accountNumber } = inquiry;
+    const { bank } = inquiry;
+    const outcome = isEWallet(bank) ? walletInquiries.inquire(inquiry, signal) : inquireBank(inquiry, signal);
+    return outcome.catch((error: unknown) => ({ kind: 'no_verdict', ...snapInquiryFailureOf(error, signal) }));
+  }
+
+  function inquireBank({ bank, accountNumber }: AccountInquiry, signal: AbortSignal): Promise<InquiryOutcome> {
     const internal = internalTo(bank);
     const bankCodeSent = internal === null ? bankCodeOf(bankCode.sent, bank) : null;
     const bankCodeEchoed = internal === null ? bankCodeOf(bankCode.echoed, bank) : null;
@@ -51,12 +53,33 @@ export function createSnapRail(settings: SnapSettings): Rail {
 
     const { path, code } = internal ?? services.accountInquiryExternal;
     const sent = { service: code, accountNumber: accountNumber.reveal(), bankCodeSent, bankCode: bankCodeEchoed };
-    return exchange
-      .send(internal === null ? externalInquiry : internalInquiry, path, sent, signal)
-      .catch((error: unknown) => ({ kind: 'no_verdict', ...snapInquiryFailureOf(error, signal) }));
+    return exchange.send(internal === null ? externalInquiry : internalInquiry, path, sent, signal);
   }
 
-  function inquireStatus(inquiry: StatusInquiry, signal: AbortSignal): Promise<StatusInquiryOutcome> {
+  return {
+    name: settings.name,
+    distinguishesClosed: profile.distinguishesClosed,
+    reaches: (bank) =>
+      isEWallet(bank)
+        ? isNamed(bank, settings) && settings.wallets?.has(bank.bic) === true
+        : isServed(bank, settings) && (isOwn(bank) || hasCodes(bank)),
+    supportsAccountNumber,
+    inquireAccount,
+    // Where the inquiry must name the order's X-EXTERNAL-ID, it is impossible without it.
+    ...(profile.statusInquiryNeedsExternalId && !externalIdIsReference
+      ? {}
+      : { inquireStatus: createStatusInquiry(settings, exchange) }),
+    close: () => exchange.close(),
+  };
+}
+
+/** Transaction status inquiries (36). */
+function createStatusInquiry(settings: SnapSettings, exchange: SnapExchange): NonNullable<Rail['inquireStatus']> {
+  const { services } = profileOf(settings);
+  const { externalIdIsReference = false } = settings.choices ?? {};
+  const transferStatus = createTransferStatus(services.transferStatus.code, externalIdIsReference);
+
+  return (inquiry, signal) => {
     const intrabank =
       inquiry.bank !== null && inquiry.bank.bic === settings.ownBank ? services.transferIntrabank : null;
     const sent: SentStatusInquiry = {
@@ -70,16 +93,5 @@ export function createSnapRail(settings: SnapSettings): Rail {
     return exchange
       .send(transferStatus, services.transferStatus.path, sent, signal)
       .catch((error: unknown) => ({ kind: 'no_status', ...snapInquiryFailureOf(error, signal) }));
-  }
-
-  return {
-    name: settings.name,
-    distinguishesClosed: profile.distinguishesClosed,
-    reaches: (bank) => isServed(bank, settings) && (isOwn(bank) || hasCodes(bank)),
-    supportsAccountNumber,
-    inquireAccount,
-    // Where the inquiry must name the order's X-EXTERNAL-ID, it is impossible without it.
-    ...(profile.statusInquiryNeedsExternalId && !externalIdIsReference ? {} : { inquireStatus }),
-    close: () => exchange.close(),
   };
 }
