@@ -1,9 +1,10 @@
 import packageJson from '../../../../package.json' with { type: 'json' };
 import { type Clients, createClients } from '../auth/clients.ts';
 import { createSeal, type Seal } from '../auth/secrets.ts';
-import { createSigningKeys, rotateSigningKeys, type SigningKeys } from '../auth/signing-keys.ts';
+import { createFirstSigningKey, createSigningKeys, type SigningKeys } from '../auth/signing-keys.ts';
 import { type Database, openDatabase } from '../postgres/database.ts';
 import { JOB_CONNECTIONS } from '../postgres/job-worker.ts';
+import { createNotificationProof, keepProving, requireNotifications } from '../postgres/notification-proof.ts';
 import { listen, type Notifications } from '../postgres/notifications.ts';
 import { prepareDatabase } from '../postgres/prepare-database.ts';
 import { type ProcessRegistry, startProcessRegistry } from '../postgres/process-registry.ts';
@@ -66,16 +67,19 @@ export async function openPostgresServices({ options, metrics, onClose }: AppCon
   const seal = createSeal(settings.secretKey);
   const keys = createSigningKeys({ database, seal, tokenLifetimeMaxSeconds: TOKEN_LIFETIME_MAX_SECONDS });
   await keys.reload();
-  if (!keys.canSign()) await rotateSigningKeys(database, seal, 'EdDSA');
+  if (!keys.canSign()) await createFirstSigningKey(database, seal);
   const transactionChanges = createTransactionChanges();
+  const proof = createNotificationProof(database);
   const notifications = await listen({
     connection,
     channels: { tiba_clients: clients.reload, tiba_signing_keys: keys.reload },
-    handlers: { [CHANGES_CHANNEL]: transactionChanges },
+    handlers: { [CHANGES_CHANNEL]: transactionChanges, [proof.channel]: proof.handler },
     ...options.notifications,
     log,
   });
   onClose('notifications', () => notifications.close());
+  await requireNotifications(proof);
+  onClose('proof of notifications', keepProving(proof, notifications, log).stop);
   const processes = await startProcessRegistry({
     database: lookUpDatabase,
     version: packageJson.version,

@@ -3,7 +3,12 @@ import { type CryptoKey, exportJWK, generateKeyPair, importJWK, type JWK } from 
 import { singleFlight } from '../lib/single-flight.ts';
 import { StartError } from '../lib/start-error.ts';
 import type { Database } from '../postgres/database.ts';
-import { findSigningKeys, rotateSigningKey, type SigningKeyRecord } from '../postgres/signing-keys.ts';
+import {
+  findSigningKeys,
+  insertFirstSigningKey,
+  rotateSigningKey,
+  type SigningKeyRecord,
+} from '../postgres/signing-keys.ts';
 import type { Seal } from './secrets.ts';
 
 /** EdDSA is short and fast. RS256 is the algorithm that RFC 9068 (section 2.1) requires every party to support. */
@@ -68,15 +73,25 @@ export function createSigningKeys({ database, seal, tokenLifetimeMaxSeconds }: S
  */
 export async function rotateSigningKeys(database: Database, seal: Seal, algorithm: SigningAlgorithm): Promise<string> {
   await requireSameSecretKey(database, seal);
+  const key = await generateSigningKey(seal, algorithm);
+  await rotateSigningKey(database, key);
+  return key.keyId;
+}
+
+/** Creates the key that signs, unless another process has done so. */
+export async function createFirstSigningKey(database: Database, seal: Seal): Promise<void> {
+  await insertFirstSigningKey(database, await generateSigningKey(seal, 'EdDSA'));
+}
+
+async function generateSigningKey(seal: Seal, algorithm: SigningAlgorithm) {
   const { publicKey, privateKey } = await generateKeyPair(algorithm, { extractable: true });
   const keyId = randomBytes(12).toString('base64url');
-  await rotateSigningKey(database, {
+  return {
     keyId,
     algorithm,
     publicJwk: { ...(await exportJWK(publicKey)), kid: keyId, alg: algorithm, use: 'sig' },
     privateJwkSealed: seal.seal(JSON.stringify(await exportJWK(privateKey))),
-  });
-  return keyId;
+  };
 }
 
 /**

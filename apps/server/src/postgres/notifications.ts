@@ -12,6 +12,8 @@ export interface Notifications {
   waitUntilCurrent(): Promise<boolean>;
   /** True while PostgreSQL answers but writes nothing, as of the last heartbeat: after a failover, or out of space. */
   isReadOnly(): boolean;
+  /** With false, nothing counts as current until it is true again (notification-proof.ts). */
+  setHears(hears: boolean): void;
   close(): Promise<void>;
 }
 
@@ -65,6 +67,7 @@ export async function listen({
     sockets: createSocketTracker(),
     currentAtMs: Number.NEGATIVE_INFINITY,
     readOnly: false,
+    hears: true,
     closing: false,
     client: undefined,
     heartbeatTimer: undefined,
@@ -76,6 +79,9 @@ export async function listen({
     isCurrent: () => isCurrent(listener),
     waitUntilCurrent: () => waitUntilCurrent(listener),
     isReadOnly: () => listener.readOnly,
+    setHears(hears) {
+      listener.hears = hears;
+    },
     async close() {
       listener.closing = true;
       clearTimeout(listener.heartbeatTimer);
@@ -92,6 +98,8 @@ interface Listener extends Required<Omit<NotificationsOptions, 'channels'>> {
   /** Every change that was committed before this time has been read. On the clock of `performance.now()`. */
   currentAtMs: number;
   readOnly: boolean;
+  /** Whether notifications arrive. */
+  hears: boolean;
   closing: boolean;
   /** The connection in use; undefined while there is none. */
   client: pg.Client | undefined;
@@ -101,7 +109,8 @@ interface Listener extends Required<Omit<NotificationsOptions, 'channels'>> {
   waiter: PromiseWithResolvers<boolean> | undefined;
 }
 
-const isCurrent = ({ currentAtMs, staleAfterMs }: Listener): boolean => performance.now() - currentAtMs <= staleAfterMs;
+const isCurrent = ({ currentAtMs, staleAfterMs, hears }: Listener): boolean =>
+  hears && performance.now() - currentAtMs <= staleAfterMs;
 
 function markCurrent(listener: Listener, atMs: number): void {
   listener.currentAtMs = atMs;

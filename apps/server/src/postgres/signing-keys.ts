@@ -40,13 +40,35 @@ export async function findSigningKeys(
   }));
 }
 
-/** Stores a new key, which signs from now on, and retires all earlier keys in the same transaction. */
-export async function rotateSigningKey(database: Database, key: Omit<SigningKeyRecord, 'retired'>): Promise<void> {
+type NewSigningKey = Omit<SigningKeyRecord, 'retired'>;
+
+/** Processes that start together on an empty database, and a rotation, wait for each other. */
+const LOCK = 'lock table tiba.signing_keys in share row exclusive mode';
+
+const INSERT =
+  'insert into tiba.signing_keys (key_id, algorithm, public_jwk, private_jwk_sealed) values ($1, $2, $3, $4)';
+
+const valuesOf = (key: NewSigningKey): unknown[] => [
+  key.keyId,
+  key.algorithm,
+  JSON.stringify(key.publicJwk),
+  key.privateJwkSealed,
+];
+
+/** Stores a key unless there is one that signs. */
+export async function insertFirstSigningKey(database: Database, key: NewSigningKey): Promise<void> {
   await database.transaction(async (query) => {
+    await query(LOCK);
+    const { rows } = await query('select from tiba.signing_keys where retired_at is null');
+    if (rows.length === 0) await query(INSERT, valuesOf(key));
+  });
+}
+
+/** Stores a new key, which signs from now on, and retires all earlier keys in the same transaction. */
+export async function rotateSigningKey(database: Database, key: NewSigningKey): Promise<void> {
+  await database.transaction(async (query) => {
+    await query(LOCK);
     await query('update tiba.signing_keys set retired_at = now() where retired_at is null');
-    await query(
-      `insert into tiba.signing_keys (key_id, algorithm, public_jwk, private_jwk_sealed) values ($1, $2, $3, $4)`,
-      [key.keyId, key.algorithm, JSON.stringify(key.publicJwk), key.privateJwkSealed],
-    );
+    await query(INSERT, valuesOf(key));
   });
 }

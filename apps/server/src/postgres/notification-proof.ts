@@ -1,0 +1,65 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
+import { repeat } from '../lib/repeat.ts';
+import { StartError } from '../lib/start-error.ts';
+import type { Log } from '../observability/log.ts';
+import { type Database, DatabaseUnavailable } from './database.ts';
+import type { NotificationHandler, Notifications } from './notifications.ts';
+
+/**
+ * A heartbeat proves that PostgreSQL answers, not that its notifications arrive: a pooler in transaction mode answers
+ * the one and loses the others. So this process notifies itself from another connection, and waits to hear it.
+ */
+export interface NotificationProof {
+  readonly channel: string;
+  readonly handler: NotificationHandler;
+  /** Whether a notification arrived; null when none could be sent, for example while PostgreSQL is read-only. */
+  prove(): Promise<boolean | null>;
+}
+
+const PROOF_INTERVAL_MS = 10_000;
+/** A process that is busy, or a server that is, must not look deaf. */
+const PROOF_TIMEOUT_MS = 5_000;
+
+export function createNotificationProof(database: Database): NotificationProof {
+  const channel = `tiba_proof_${randomBytes(6).toString('hex')}`;
+  let waiting = Promise.withResolvers<boolean>();
+  return {
+    channel,
+    handler: { onNotification: () => waiting.resolve(true), onConnected: () => {} },
+    async prove() {
+      waiting = Promise.withResolvers<boolean>();
+      const { promise } = waiting;
+      try {
+        await database.query('select pg_notify($1, $2)', [channel, '']);
+      } catch (error) {
+        if (error instanceof DatabaseUnavailable) return null;
+        throw error;
+      }
+      const timeout = new AbortController();
+      const late = wait(PROOF_TIMEOUT_MS, false, { signal: timeout.signal, ref: false }).catch(() => false);
+      return Promise.race([promise, late]).finally(() => timeout.abort());
+    },
+  };
+}
+
+/** @throws StartError when notifications do not arrive */
+export async function requireNotifications(proof: NotificationProof): Promise<void> {
+  if ((await proof.prove()) !== false) return;
+  throw new StartError(
+    'notifications of PostgreSQL (LISTEN) do not arrive: if DATABASE_URL leads through a pooler in transaction mode, ' +
+      'use its session mode or connect directly',
+  );
+}
+
+/** Repeats the proof. While it fails, nothing in memory counts as current, and requests are refused. */
+export const keepProving = (proof: NotificationProof, notifications: Notifications, log: Log) =>
+  repeat(
+    PROOF_INTERVAL_MS,
+    async () => {
+      const hears = await proof.prove();
+      if (hears === false) log.error('notifications of postgresql do not arrive; refusing requests until they do');
+      if (hears !== null) notifications.setHears(hears);
+    },
+    (error) => log.warn({ err: error }, 'proving that notifications of postgresql arrive failed; will retry'),
+  );
