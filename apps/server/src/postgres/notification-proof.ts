@@ -58,8 +58,11 @@ export const keepProving = (proof: NotificationProof, notifications: Notificatio
     PROOF_INTERVAL_MS,
     async () => {
       const hears = await proof.prove();
-      if (hears === false) log.error('notifications of postgresql do not arrive; refusing requests until they do');
-      if (hears !== null) notifications.setHears(hears);
+      if (hears === true) notifications.setHears(true);
+      // While PostgreSQL is away or frozen, the proof fails without saying anything about notifications.
+      if (hears !== false || !notifications.isCurrent()) return;
+      log.error('notifications of postgresql do not arrive; refusing requests until they do');
+      notifications.setHears(false);
     },
     (error) => log.warn({ err: error }, 'proving that notifications of postgresql arrive failed; will retry'),
   );
