@@ -34,7 +34,13 @@ export function openAccountChecks(
       (await deleteAccountChecks(database, before.toISOString(), AUDIT_DELETE_BATCH)) === AUDIT_DELETE_BATCH;
     onClose(
       'retention of audit records',
-      startRetention({ records: 'audit records of account checks', days: settings.auditDays, deleteBatch, log }).stop,
+      startRetention({
+        database,
+        records: 'audit records of account checks',
+        days: settings.auditDays,
+        deleteBatch,
+        log,
+      }).stop,
     );
   }
   const verdictCache = createVerdictCache(settings.verdictSeconds);

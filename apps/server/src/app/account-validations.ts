@@ -41,6 +41,7 @@ export function openAccountValidations(
     log,
   });
   const cancelStuck = startRetention({
+    database,
     records: 'account validations that do not progress',
     days: RUNNING_DAYS_MAX,
     deleteBatch: (before) => cancelOldValidations(database, before),
@@ -48,6 +49,7 @@ export function openAccountValidations(
   });
   onClose('retention of running validations', cancelStuck.stop);
   const deleteOld = startRetention({
+    database,
     records: 'account validations that have ended',
     days: settings.accountValidationDays,
     deleteBatch: (before) => deleteEndedValidations(database, before, ROWS_DELETE_BATCH),

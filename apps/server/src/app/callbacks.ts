@@ -11,10 +11,10 @@ import type { SharedLimits } from './shared-limits.ts';
 /** Delivers events to the callback endpoints of clients. */
 export function openCallbacks(
   { options, metrics, onClose }: AppContext,
-  { deliveryDatabase: database, seal }: PostgresServices,
+  { deliveryDatabase: database, seal, processes }: PostgresServices,
   sharedLimits: SharedLimits,
 ): Omit<CallbackDependencies, 'authorize' | 'database'> {
-  const { settings, connection, environment } = options;
+  const { settings, connection, environment, wallClock = Date.now } = options;
   const { log } = options.logging;
   const policy = {
     ports: settings.callbackPorts,
@@ -26,7 +26,8 @@ export function openCallbacks(
   const resolveName = options.resolveName ?? (isInternetOnly ? createDnsResolver() : resolveBySystem);
   const http = createGuardedHttp({ policy, resolveName });
   onClose('outbound http', () => http.close());
-  const send = createCallbackSender({ http, seal });
+  // Receivers refuse timestamps that are far from their own clock's.
+  const send = createCallbackSender({ http, seal, now: () => wallClock() - processes.clockSkewMs() });
   const dispatcher = createDispatcher({ connection, database, send, log, metrics });
   onClose('callback dispatcher', () => dispatcher.close());
   return {

@@ -159,7 +159,7 @@ function buildSnapServer(
     (await deleteExternalIds(postgres.database, before.toISOString(), EXTERNAL_IDS_DELETE_BATCH)) ===
     EXTERNAL_IDS_DELETE_BATCH;
   const records = 'X-EXTERNAL-IDs of SNAP requests';
-  const retention = { records, days: EXTERNAL_IDS_DAYS, deleteBatch, log: logging.log };
+  const retention = { database: postgres.database, records, days: EXTERNAL_IDS_DAYS, deleteBatch, log: logging.log };
   onClose('retention of X-EXTERNAL-IDs', startRetention(retention).stop);
   const { authenticator, throttle, limiter, issue } = authentication;
   const { clients, notifications, database, seal } = postgres;

@@ -1,10 +1,12 @@
 import { repeat } from '../lib/repeat.ts';
 import type { Log } from '../observability/log.ts';
+import { type Database, readDatabaseTime } from './database.ts';
 
 const INTERVAL_MS = 60_000;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 export interface RetentionOptions {
+  readonly database: Database;
   /** What is deleted, for the log. */
   readonly records: string;
   readonly days: number;
@@ -15,12 +17,17 @@ export interface RetentionOptions {
   readonly log: Log;
 }
 
-/** Deletes records that are older than `days`, in batches, once a minute. */
-export function startRetention({ records, days, deleteBatch, log }: RetentionOptions): { stop(): Promise<void> } {
+/**
+ * Deletes records that are older than `days` on PostgreSQL's clock, in batches, once a minute. A process whose own
+ * clock is ahead would delete records too early.
+ */
+export function startRetention({ database, records, days, deleteBatch, log }: RetentionOptions): {
+  stop(): Promise<void>;
+} {
   const stopping = new AbortController();
 
   async function deleteOld(): Promise<void> {
-    const before = new Date(Date.now() - days * DAY_MS);
+    const before = new Date((await readDatabaseTime(database)).getTime() - days * DAY_MS);
     while (!stopping.signal.aborted && (await deleteBatch(before)));
   }
 
