@@ -132,6 +132,17 @@ test('the commands on the page of account validations do what it says', { skip: 
   assert.match(await readFile(path.join(directory, 'results.csv'), 'utf8'), /^sequence,row,reference,bank_code,/);
 });
 
+test("the SNAP page's commands, with OpenSSL: token, account inquiry, status", { skip: withoutCurl }, async () => {
+  const [account, status] = (await paste(await shellBlocks('docs/snap-clients.md', 'openssl'))) as Record<
+    string,
+    unknown
+  >[];
+  assert.equal(account?.['responseCode'], '2001600');
+  assert.equal(typeof account?.['beneficiaryAccountName'], 'string');
+  assert.equal(status?.['responseCode'], '2003600');
+  assert.equal(status?.['latestTransactionStatus'], '00');
+});
+
 test('the commands in the banner succeed', { skip: withoutCurl }, async () => {
   const lines = sandbox
     .output()

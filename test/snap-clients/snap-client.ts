@@ -65,7 +65,7 @@ let count = 0;
 const hashOf = (body: string): string => createHash('sha256').update(body).digest('hex');
 
 /** ASPI, "keamanan", type 1. */
-const symmetricSignature = (
+export const symmetricSignature = (
   secret: string,
   signed: { readonly path: string; readonly token: string; readonly body: string; readonly timestamp: string },
 ): Buffer =>
