@@ -16,8 +16,8 @@ import {
 } from './snap-client.ts';
 
 /**
- * Any request gets an answer in SNAP's form: without a 5xx, but for a bank that cannot answer, and without a trace of an
- * account number in the log. FC_SEED repeats a run. SNAP_REQUESTS is the number of requests.
+ * Any request gets an answer in SNAP's form: without a 5xx, but for a bank that cannot answer, and without an account
+ * number in the log. FC_SEED repeats a run. SNAP_REQUESTS is the number of requests.
  */
 
 const REQUESTS = Number(process.env['SNAP_REQUESTS'] ?? 5_000);
