@@ -6,7 +6,7 @@ import { addSnapClient, newExternalId, post, type SnapClient, startSnapService }
 
 /** Libraries of payment companies, which know nothing of Tiba. OpenSSL's commands are in test/docs. */
 
-const load = createRequire(import.meta.url);
+const require = createRequire(import.meta.url);
 
 const ACCOUNT = { beneficiaryBankCode: '014', beneficiaryAccountNo: '1234567890', partnerReferenceNo: 'a / é  b' };
 const EXTERNAL = '/snap/v1.0/account-inquiry-external';
@@ -45,7 +45,7 @@ interface DokuTokens {
 const pemOf = ({ keys }: SnapClient): string => keys.privateKey.export({ type: 'pkcs8', format: 'pem' });
 
 test('midtrans-client, with another base URL: its token and its signatures', async () => {
-  const { SnapBi, SnapBiConfig }: Midtrans = load('midtrans-client');
+  const { SnapBi, SnapBiConfig }: Midtrans = require('midtrans-client');
   Object.assign(SnapBiConfig, {
     SNAP_BI_SANDBOX_BASE_URL: service.snapUrl,
     snapBiClientId: 'alpha',
@@ -72,8 +72,8 @@ test('midtrans-client, with another base URL: its token and its signatures', asy
 });
 
 suite('doku-nodejs-library, with another base URL', () => {
-  const doku: DokuTokens = load('doku-nodejs-library/_services/tokenService');
-  const config = load('doku-nodejs-library/_commons/config') as { CORE_SANDBOX_BASE_URL: string };
+  const doku: DokuTokens = require('doku-nodejs-library/_services/tokenService');
+  const config = require('doku-nodejs-library/_commons/config') as { CORE_SANDBOX_BASE_URL: string };
 
   const headersOf = (timestamp: string, signature: string, externalId = newExternalId()) => ({
     'x-timestamp': timestamp,
