@@ -11,6 +11,7 @@ import { profile } from './profile.ts';
 import { measureRails } from './rails/rails.ts';
 import { exceedsBudget } from './ratios.ts';
 import { ratioTable, rowTable } from './report.ts';
+import { compareSharedLimits } from './shared-limits.ts';
 
 /**
  * `npm run bench`: measures what the service costs, against a baseline and against its budgets (docs/benchmarks.md).
@@ -75,7 +76,7 @@ async function run(options: Options): Promise<number> {
     print(`\n${conditions(result, sizes)}\n\n${endToEndRows(result, sizes)}\n\n${ratioTable(ratios)}`);
     return end(options, ratios.some(exceedsBudget));
   }
-  const { rows, ratios } = await compare(context, options);
+  const { rows, ratios } = await (options.sharedLimits ? compareSharedLimits : compare)(context, options);
   print(`\n${context.load.connections} in flight, medians over ${options.rounds} × ${options.roundSeconds} s\n`);
   print(rowTable(rows));
   print('');

@@ -9,6 +9,8 @@ export interface Options {
   readonly rails: boolean;
   /** Measures what a page of a list costs among few and among many transactions. */
   readonly list: boolean;
+  /** Measures what limits over several processes cost. */
+  readonly sharedLimits: boolean;
   /** The exit code is 1 when a budget is exceeded or a request failed. */
   readonly enforce: boolean;
   /** Records where the server spends its time, instead of measuring. */
@@ -28,6 +30,7 @@ export type LoadName = (typeof LOAD_NAMES)[number];
 export const USAGE = `npm run bench -- [options]
   --quick             one round of 2 s, and 20,000 instead of 1,000,000 transactions: only shows that it works
   --end-to-end        how soon a change reaches clients, by callback and with Prefer: wait
+  --shared-limits     what limits in Valkey cost (needs redis-server)
   --rails             what a failed first rail, slow responses and a faulty bank cost
   --list              what a page of the list of transactions costs among 10,000 and 1,000,000
   --list-millions <n> among this many million instead
@@ -50,6 +53,7 @@ export function readOptions(args: readonly string[]): Options | null {
     endToEnd: values['end-to-end'],
     rails,
     list,
+    sharedLimits: values['shared-limits'],
     enforce,
     profile,
     load: loadName(values.load),
@@ -74,6 +78,7 @@ function parse(args: readonly string[]) {
         rails: flag,
         list: flag,
         'list-millions': value,
+        'shared-limits': flag,
         enforce: flag,
         profile: flag,
         rounds: value,

@@ -21,6 +21,8 @@ export interface ServiceOptions {
   readonly database: BenchDatabase;
   readonly batchMax?: number;
   readonly rail?: BenchRail;
+  /** Where limits are counted; null, the default, for the process itself. */
+  readonly valkeyUrl?: string | null;
   readonly nodeOptions?: readonly string[];
 }
 
@@ -34,6 +36,7 @@ export async function startService(context: BenchContext, options: ServiceOption
     clientId: CLIENT_ID,
     batchMax: options.batchMax ?? null,
     rail: options.rail ?? null,
+    valkeyUrl: options.valkeyUrl ?? null,
   };
   const { cores, directory } = context;
   const { nodeOptions = [] } = options;

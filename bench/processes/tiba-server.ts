@@ -21,6 +21,8 @@ export interface TibaServerSettings {
   readonly batchMax: number | null;
   /** null for a service that gets only check-status requests. */
   readonly rail: BenchRail | null;
+  /** null for limits that are counted in the process. */
+  readonly valkeyUrl: string | null;
 }
 
 /** A connection to a bank that can be sent to another process: the key as PEM. */
@@ -47,6 +49,7 @@ await runAsChild<TibaServerAddress>(async (sent) => {
       accountsPerDay: 10_000_000,
       transactionsPerMinute: 100_000_000,
       secretKey: Buffer.from(input.secretKey, 'base64'),
+      valkeyUrl: input.valkeyUrl,
     },
     connection: { connectionString: input.connectionString },
     banks: createBankDirectory(bankEntries),

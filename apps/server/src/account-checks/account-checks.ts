@@ -102,7 +102,8 @@ export function createAccountChecks(dependencies: AccountChecksDependencies): Ac
         audit(check, outcomeLabel(served), served);
         return served;
       }
-      const admission = enumerationGuard.admit(clientId, check);
+      const admitted = enumerationGuard.admit(clientId, check);
+      const admission = admitted instanceof Promise ? await admitted : admitted;
       if (admission.kind === 'blocked') {
         audit(check, admission.reason, null);
         return admission;

@@ -2,6 +2,7 @@ import { type AccountChecks, createAccountChecks } from '../account-checks/accou
 import { createAccountHash, type HashAccount } from '../account-checks/account-hash.ts';
 import { createAuditLog } from '../account-checks/audit-log.ts';
 import { createEnumerationGuard, type EnumerationGuard } from '../account-checks/enumeration/enumeration-guard.ts';
+import type { CheckLog } from '../account-checks/enumeration/replica.ts';
 import { ENUMERATION_SIGNALS } from '../account-checks/enumeration/restrictions.ts';
 import { createVerdictCache } from '../account-checks/verdict-cache.ts';
 import { deleteAccountChecks, readCheckedAccounts } from '../postgres/account-checks.ts';
@@ -22,7 +23,7 @@ const AUDIT_DELETE_BATCH = 1_000;
 export function openAccountChecks(
   { options, metrics, onClose }: AppContext,
   { database, clients }: PostgresServices,
-  inquiries: AccountInquiries,
+  { inquiries, checkLog }: { readonly inquiries: AccountInquiries; readonly checkLog: CheckLog | null },
 ): AccountCheckServices {
   const { settings } = options;
   const { log } = options.logging;
@@ -51,6 +52,8 @@ export function openAccountChecks(
     },
     readCheckedAccounts: (clientId, since, onAccount) =>
       readCheckedAccounts(database, { clientId, since, excludedOutcomes: ENUMERATION_SIGNALS }, onAccount),
+    checkLog,
+    hashAccount,
     log,
     metrics,
     ...(options.limitClock === undefined ? {} : { clock: options.limitClock }),

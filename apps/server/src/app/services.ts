@@ -37,7 +37,7 @@ export async function openServices(context: AppContext, publicUrl: () => string)
   const checkStatus = openCheckStatus(context, postgres, authentication, transactions);
   const callbacks = openCallbacks(context, postgres, sharedLimits);
   const inquiries = await openAccountInquiries(context, postgres, sharedLimits);
-  const accountChecks = openAccountChecks(context, postgres, inquiries);
+  const accountChecks = openAccountChecks(context, postgres, { inquiries, checkLog: sharedLimits.checkLog });
   const accountValidations = openAccountValidations(context, postgres, authentication, {
     accountChecks: accountChecks.accountChecks,
     inquiries,

@@ -1,8 +1,10 @@
+import type { CheckLog } from '../account-checks/enumeration/replica.ts';
 import { SHARED_SECOND_MS, type SharedQuotaDependencies } from '../rails/resilience/shared-quota.ts';
 import { type Limiter, WINDOW_MS } from '../rate-limit/limiter.ts';
 import { createSlidingWindow } from '../rate-limit/sliding-window.ts';
 import { createSharedCounter } from '../valkey/shared-counter.ts';
 import { createSharedLimiter } from '../valkey/shared-limiter.ts';
+import { createSharedLog } from '../valkey/shared-log.ts';
 import { openSharedWindows, type SharedWindows } from '../valkey/shared-windows.ts';
 import type { AppContext } from './app-context.ts';
 import type { PostgresServices } from './postgres.ts';
@@ -13,6 +15,8 @@ export interface SharedLimits {
   createLimiter(name: string, windowMs?: number): Limiter;
   /** Counts the quotas of rails; null without Valkey. */
   readonly quota: SharedQuotaDependencies | null;
+  /** What all processes report to the enumeration guard; null without Valkey. */
+  readonly checkLog: CheckLog | null;
   /** What is not exact now, for the operator; null when everything is. */
   inexactness(): string | null;
 }
@@ -38,6 +42,7 @@ export async function openSharedLimits(
     return {
       createLimiter: (_name, windowMs) => createSlidingWindow(clock, windowMs),
       quota: null,
+      checkLog: null,
       inexactness: () => (liveProcesses() > 1 ? WITHOUT_VALKEY : null),
     };
   }
@@ -59,6 +64,7 @@ export async function openSharedLimits(
       liveProcesses,
       clock,
     },
+    checkLog: createSharedLog(windows, 'account-checks', DAY_COUNTER_MS),
     inexactness: () => (windows.isPresent() ? null : VALKEY_AWAY),
   };
 }

@@ -155,3 +155,24 @@ for i = 1, #KEYS do
 end
 return #KEYS
 `;
+
+/**
+ * Appends entries to a log and reads those that were appended after an index. KEYS: the log, and its length with all
+ * entries that were ever appended. ARGV: the index, how many entries are kept, for how many milliseconds, then the
+ * entries. Returns the index of the last entry, the time, and the others, each with its time before it.
+ */
+export const APPEND = `#!lua
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local before = tonumber(redis.call('GET', KEYS[2]) or 0)
+local unread = math.min(math.max(before - tonumber(ARGV[1]), 0), redis.call('LLEN', KEYS[1]))
+local reply = { before + #ARGV - 3, now }
+if unread > 0 then
+  for _, entry in ipairs(redis.call('LRANGE', KEYS[1], -unread, -1)) do reply[#reply + 1] = entry end
+end
+for i = 4, #ARGV do redis.call('RPUSH', KEYS[1], string.format('%.0f', now) .. ' ' .. ARGV[i]) end
+redis.call('LTRIM', KEYS[1], -tonumber(ARGV[2]), -1)
+redis.call('PEXPIRE', KEYS[1], ARGV[3])
+redis.call('SET', KEYS[2], reply[1], 'PX', ARGV[3])
+return reply
+`;

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { isRefusal, openValkey, script, type ValkeySettings } from './connection.ts';
+import { isRefusal, openValkey, type Script, script, type ValkeySettings } from './connection.ts';
 import { createGroups, type Group, groupOf } from './groups.ts';
 import { inTime } from './in-time.ts';
 import { type Admissions, type Restorer, type RestoreSource, restore, sendPart } from './restore.ts';
@@ -16,6 +16,8 @@ export interface SharedWindows {
   decide(request: WindowRequest): void;
   /** Makes a counter at least as high. While Valkey is away, its source does so later. */
   raise(counter: Admissions): void;
+  /** Runs another script on keys of one name. Rejects when Valkey is away. */
+  run(script: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown>;
   /** Registers what this process has admitted, to be restored when Valkey has lost its data. */
   addSource(source: RestoreSource): void;
   close(): void;
@@ -113,12 +115,32 @@ export function openSharedWindows(options: SharedWindowsOptions): SharedWindows 
       const { tag } = groupOf(state.groups, counter.key);
       sendPart(state, tag, [counter]).catch((error: unknown) => leave(state, reasonOf(error)));
     },
+    run(script, keys, args) {
+      const { tag } = groupOf(state.groups, keys[0] ?? '');
+      const tagged = keys.map((key) => tag + key);
+      return runOther(state, script, tagged, args);
+    },
     addSource: (source) => void state.sources.push(source),
     close() {
       clearInterval(timer);
       state.valkey.close();
     },
   };
+}
+
+async function runOther(
+  state: State,
+  other: Script,
+  keys: readonly string[],
+  args: readonly (string | number)[],
+): Promise<unknown> {
+  if (!state.isPresent) throw new Error('valkey is away');
+  try {
+    return await inTime(state.valkey.run(other, keys, args), state.timeoutMs);
+  } catch (error) {
+    leave(state, reasonOf(error));
+    throw error;
+  }
 }
 
 function leave(state: State, reason: string): void {

@@ -1,9 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { jakartaDayOf, jakartaDayStartMs } from '../../domain/instant.ts';
-import { createDailyAccounts, shortHash } from './daily-accounts.ts';
+import { createDailyAccounts, type DailyAccounts, shortHash } from './daily-accounts.ts';
 import type { JobSignal } from './job-signal.ts';
-import { createRestrictions, type EnumerationSignal, type Restriction } from './restrictions.ts';
-import { createEnumerationSignals } from './signals.ts';
+import { createRestrictions, type EnumerationSignal, type Restriction, type Restrictions } from './restrictions.ts';
+import { blockTag } from './sequential-numbers.ts';
+import { createEnumerationSignals, type EnumerationSignals } from './signals.ts';
 
 /** The decision on one check. `known`: the account was checked earlier today, so the check counts for nothing. */
 export type Admission = { readonly kind: 'known' | 'new' | 'slowed' } | Blocked;
@@ -25,6 +26,10 @@ export interface ClientLimits {
 export interface ClientGuard {
   /** Decides whether this account may be checked now. The check counts unless it is blocked. */
   admit(account: CheckedAccount, nowMs: number): Admission;
+  /** The decisions that need no count: the account is known, or the client is blocked. Null otherwise. */
+  precheck(account: number, nowMs: number): Admission | null;
+  /** The same decision for an account by its short hash, in a block by its tag, however many checks are delayed. */
+  admitEntry(account: number, block: number, nowMs: number): Admission;
   /** Resolves when a check that was admitted as `slowed` may continue. */
   slow(): Promise<void>;
   /** Whether this is the first verdict about an account since it was admitted: a check may have ended without one. */
@@ -70,52 +75,30 @@ const NEW: Admission = { kind: 'new' };
 const SLOWED: Admission = { kind: 'slowed' };
 
 export function createClientGuard(dependencies: ClientGuardDependencies): ClientGuard {
-  const { limits, wallMs, slowedMs, onRestricted, onLifted } = dependencies;
+  const { limits, wallMs, onRestricted, onLifted } = dependencies;
   const accounts = createDailyAccounts();
   // The operator may change the limits while a restriction is in force.
   const applies = (signal: EnumerationSignal): boolean =>
     signal === 'accounts_per_day' ? accounts.count() >= limits().accountsPerDay : !limits().trusted;
   const restrictions = createRestrictions({ wallMs, applies, onRestricted, onLifted });
   const signals = createEnumerationSignals(restrictions);
-  let delayed = 0;
-
-  function today(): number {
+  const today = (): number => {
     if (accounts.moveTo(jakartaDayOf(wallMs()))) signals.startDay();
     return accounts.day();
-  }
-
-  function blockUntilTomorrow(day: number, nowMs: number): void {
-    const durationMs = jakartaDayStartMs(day + 1) - wallMs();
-    const signal = 'accounts_per_day';
-    restrictions.impose({ signal, level: 'blocked', figure: accounts.count(), durationMs }, nowMs);
-  }
+  };
+  const decisions = createDecisions({ ...dependencies, accounts, restrictions, signals, today });
 
   return {
     today,
+    ...decisions,
     accountsToday: accounts.count,
     restore(day, hashes) {
       if (day === today()) for (const hash of hashes) accounts.restore(shortHash(hash));
     },
     admit({ bic, accountNumber, hash }, nowMs) {
-      const day = today();
       const account = shortHash(hash);
-      if (accounts.has(account)) return KNOWN;
-      restrictions.liftEnded(nowMs);
-      const { accountsPerDay, trusted } = limits();
-      if (accounts.count() >= accountsPerDay && !restrictions.has('accounts_per_day')) blockUntilTomorrow(day, nowMs);
-      const restriction = restrictions.strictest();
-      if (restriction?.level === 'blocked')
-        return { kind: 'blocked', reason: restriction.signal, retryAfterMs: restriction.untilMs - nowMs };
-      if (restriction !== null && delayed === DELAYED_MAX)
-        return { kind: 'blocked', reason: restriction.signal, retryAfterMs: slowedMs };
-      accounts.add(account);
-      if (!trusted) signals.recordCheck(bic, accountNumber, nowMs);
-      return restriction === null ? NEW : SLOWED;
-    },
-    async slow() {
-      delayed += 1;
-      await wait(slowedMs);
-      delayed -= 1;
+      const refused = decisions.precheck(account, nowMs);
+      return refused ?? decisions.admitEntry(account, blockTag(bic, accountNumber), nowMs);
     },
     isFirstVerdict: (hash) => accounts.isFirstVerdict(shortHash(hash)),
     recordVerdict(isNotFound, nowMs) {
@@ -130,6 +113,60 @@ export function createClientGuard(dependencies: ClientGuardDependencies): Client
       today();
       restrictions.liftEnded(nowMs);
       return restrictions.list();
+    },
+  };
+}
+
+interface DecisionDependencies extends Pick<ClientGuardDependencies, 'limits' | 'wallMs' | 'slowedMs'> {
+  readonly accounts: DailyAccounts;
+  readonly restrictions: Restrictions;
+  readonly signals: EnumerationSignals;
+  readonly today: () => number;
+}
+
+/** Decides on single checks. */
+function createDecisions(dependencies: DecisionDependencies): Pick<ClientGuard, 'precheck' | 'admitEntry' | 'slow'> {
+  const { limits, wallMs, slowedMs, accounts, restrictions, signals, today } = dependencies;
+  let delayed = 0;
+
+  function blockUntilTomorrow(day: number, nowMs: number): void {
+    const durationMs = jakartaDayStartMs(day + 1) - wallMs();
+    const signal = 'accounts_per_day';
+    restrictions.impose({ signal, level: 'blocked', figure: accounts.count(), durationMs }, nowMs);
+  }
+
+  /** Known or blocked; null when the account is new and may be checked, if need be slowly. */
+  function refusal(account: number, nowMs: number): Admission | null {
+    const day = today();
+    if (accounts.has(account)) return KNOWN;
+    restrictions.liftEnded(nowMs);
+    const isOverDay = accounts.count() >= limits().accountsPerDay;
+    if (isOverDay && !restrictions.has('accounts_per_day')) blockUntilTomorrow(day, nowMs);
+    const restriction = restrictions.strictest();
+    return restriction?.level === 'blocked'
+      ? { kind: 'blocked', reason: restriction.signal, retryAfterMs: restriction.untilMs - nowMs }
+      : null;
+  }
+
+  return {
+    precheck(account, nowMs) {
+      const refused = refusal(account, nowMs);
+      const restriction = restrictions.strictest();
+      if (refused !== null || restriction === null || delayed < DELAYED_MAX) return refused;
+      return { kind: 'blocked', reason: restriction.signal, retryAfterMs: slowedMs };
+    },
+    admitEntry(account, block, nowMs) {
+      const refused = refusal(account, nowMs);
+      if (refused !== null) return refused;
+      const isSlowed = restrictions.strictest() !== null;
+      accounts.add(account);
+      if (!limits().trusted) signals.recordCheck(block, nowMs);
+      return isSlowed ? SLOWED : NEW;
+    },
+    async slow() {
+      delayed += 1;
+      await wait(slowedMs);
+      delayed -= 1;
     },
   };
 }

@@ -2,6 +2,7 @@ import type { AccountStatus } from '../../domain/account.ts';
 import { jakartaDayStartMs } from '../../domain/instant.ts';
 import type { Log } from '../../observability/log.ts';
 import type { Metrics } from '../../observability/metrics.ts';
+import type { HashAccount } from '../account-hash.ts';
 import {
   type Admission,
   type CheckedAccount,
@@ -9,18 +10,21 @@ import {
   type ClientLimits,
   createClientGuard,
 } from './client-guard.ts';
+import { shortHash } from './daily-accounts.ts';
 import type { JobSignal } from './job-signal.ts';
+import { type CheckLog, type ClientReplica, createClientReplica } from './replica.ts';
 import type { Restriction } from './restrictions.ts';
+import { leadingDigits } from './sequential-numbers.ts';
 
 /**
  * Protects account holders' names against enumeration (OWASP "account enumeration"). It watches each client for signals
  * that the client collects accounts instead of paying to them. A client that shows one is slowed, then blocked, for
- * accounts that it has not checked today; accounts that it has checked today stay available to it. Each process watches
- * for itself.
+ * accounts that it has not checked today; accounts that it has checked today stay available to it. With a
+ * log that all processes share, all of them watch together; otherwise each process watches for itself.
  */
 export interface EnumerationGuard {
   /** Decides on a client's check of an account. The check counts unless it is blocked. */
-  admit(clientId: string, account: CheckedAccount): Admission;
+  admit(clientId: string, account: CheckedAccount): Admission | Promise<Admission>;
   /** Resolves when a check that was admitted as `slowed` may continue. */
   slow(clientId: string): Promise<void>;
   /** Records a verdict about an account that was admitted. Only the first one about each account counts. */
@@ -60,6 +64,9 @@ export interface EnumerationGuardDependencies extends EnumerationGuardOptions {
     since: string,
     restore: (hashes: readonly string[]) => void,
   ) => Promise<void>;
+  /** What all processes report; null where each process watches for itself. */
+  readonly checkLog: CheckLog | null;
+  readonly hashAccount: HashAccount;
   readonly log: Log;
   readonly metrics: Pick<Metrics, 'enumerationRestrictions'>;
 }
@@ -72,11 +79,56 @@ const SLOWED_MS = 500;
 const SWEEP_INTERVAL_MS = 5_000;
 
 export function createEnumerationGuard(dependencies: EnumerationGuardDependencies): EnumerationGuard {
-  const { limitsOf, readCheckedAccounts, log, metrics } = dependencies;
+  const { limitsOf, hashAccount, clock = () => performance.now() } = dependencies;
+  const { guards, guardOf, replicaOf, sweep } = createGuards(dependencies);
+
+  const timer = setInterval(sweep, SWEEP_INTERVAL_MS).unref();
+  return {
+    admit(clientId, account) {
+      const guard = guardOf(clientId);
+      const replica = replicaOf(clientId);
+      return replica === undefined
+        ? guard.admit(account, clock())
+        : replica.admit(account.hash, blockHash(hashAccount, account));
+    },
+    slow: (clientId) => guardOf(clientId).slow(),
+    recordVerdict(clientId, hash, status) {
+      const guard = guards.get(clientId);
+      if (guard?.isFirstVerdict(hash) !== true) return;
+      const replica = replicaOf(clientId);
+      if (replica === undefined) guard.recordVerdict(status === 'NOT_FOUND', clock());
+      else replica.recordVerdict(status === 'NOT_FOUND');
+    },
+    isTrusted: (clientId) => limitsOf(clientId).trusted,
+    isKnown: (clientId, hash) => guardOf(clientId).isKnown(hash),
+    blockForJob(clientId, signal) {
+      const guard = guardOf(clientId);
+      return replicaOf(clientId)?.blockForJob(signal) ?? guard.blockForJob(signal, clock());
+    },
+    restrictedClients() {
+      const nowMs = clock();
+      return [...guards].flatMap(([clientId, guard]) => {
+        const restrictions = guard.restrictions(nowMs);
+        const { accountsPerDay } = limitsOf(clientId);
+        return restrictions.length === 0
+          ? []
+          : [{ clientId, accountsToday: guard.accountsToday(), accountsPerDay, restrictions }];
+      });
+    },
+    close: () => clearInterval(timer),
+  };
+}
+
+/** The guards of all clients. */
+function createGuards(dependencies: EnumerationGuardDependencies) {
+  const { limitsOf, readCheckedAccounts, checkLog, log, metrics } = dependencies;
   const { clock = () => performance.now(), wallClock = Date.now, slowedMs = SLOWED_MS } = dependencies;
   const guards = new Map<string, ClientGuard>();
+  const replicas = new Map<string, ClientReplica>();
   /** The guards for which reading the earlier checks of today failed. */
   const notRestored = new Map<string, ClientGuard>();
+  /** Another process has reported what happens now. */
+  let isQuiet = false;
 
   function createGuard(clientId: string): ClientGuard {
     const guard = createClientGuard({
@@ -84,6 +136,7 @@ export function createEnumerationGuard(dependencies: EnumerationGuardDependencie
       wallMs: wallClock,
       slowedMs,
       onRestricted({ signal, level, figure }) {
+        if (isQuiet) return;
         metrics.enumerationRestrictions.inc({ signal, level });
         log.warn({ clientId, signal, restriction: level, figure }, 'enumeration guard restricted a client');
       },
@@ -91,11 +144,21 @@ export function createEnumerationGuard(dependencies: EnumerationGuardDependencie
         log.info({ clientId, signal, restriction: level }, 'enumeration guard lifted a restriction'),
     });
     guards.set(clientId, guard);
-    restoreToday(clientId, guard);
+    if (checkLog === null) restoreToday(clientId, guard);
+    else replicas.set(clientId, createReplica(clientId, guard, checkLog));
     return guard;
   }
 
-  const guardOf = (clientId: string): ClientGuard => guards.get(clientId) ?? createGuard(clientId);
+  const createReplica = (clientId: string, guard: ClientGuard, shared: CheckLog): ClientReplica =>
+    createClientReplica({
+      clientId,
+      guard,
+      log: shared,
+      clock,
+      setQuiet: (quiet) => void (isQuiet = quiet),
+      // Only now: an account that is known already would be no signal when another process reports it.
+      onFirstRead: () => restoreToday(clientId, guard),
+    });
 
   /** A restart of the process must not give a client its accounts per day again. */
   function restoreToday(clientId: string, guard: ClientGuard): void {
@@ -116,27 +179,14 @@ export function createEnumerationGuard(dependencies: EnumerationGuardDependencie
     }
   }
 
-  const timer = setInterval(sweep, SWEEP_INTERVAL_MS).unref();
   return {
-    admit: (clientId, account) => guardOf(clientId).admit(account, clock()),
-    slow: (clientId) => guardOf(clientId).slow(),
-    recordVerdict(clientId, hash, status) {
-      const guard = guards.get(clientId);
-      if (guard?.isFirstVerdict(hash) === true) guard.recordVerdict(status === 'NOT_FOUND', clock());
-    },
-    isTrusted: (clientId) => limitsOf(clientId).trusted,
-    isKnown: (clientId, hash) => guardOf(clientId).isKnown(hash),
-    blockForJob: (clientId, signal) => guardOf(clientId).blockForJob(signal, clock()),
-    restrictedClients() {
-      const nowMs = clock();
-      return [...guards].flatMap(([clientId, guard]) => {
-        const restrictions = guard.restrictions(nowMs);
-        const { accountsPerDay } = limitsOf(clientId);
-        return restrictions.length === 0
-          ? []
-          : [{ clientId, accountsToday: guard.accountsToday(), accountsPerDay, restrictions }];
-      });
-    },
-    close: () => clearInterval(timer),
+    guards,
+    guardOf: (clientId: string): ClientGuard => guards.get(clientId) ?? createGuard(clientId),
+    replicaOf: (clientId: string): ClientReplica | undefined => replicas.get(clientId),
+    sweep,
   };
 }
+
+/** The block of an account, for the log: nothing in it tells the number without Tiba's secret key. */
+const blockHash = (hashAccount: HashAccount, { bic, accountNumber }: CheckedAccount): number =>
+  shortHash(hashAccount(bic, `${accountNumber.length} ${leadingDigits(accountNumber)}`)) >>> 0;

@@ -9,6 +9,8 @@ import type { Thresholds } from './restrictions.ts';
 export interface SequentialNumbers {
   /** Records a check of an account and updates both figures. Call it once for each account and day. */
   recordCheck(bic: string, accountNumber: string, nowMs: number): void;
+  /** The same, for a block that is known by its tag. */
+  recordBlock(tag: number, nowMs: number): void;
   /** How many accounts have come in runs, up to the last check; 0 when that account is in no run. */
   inRuns(): number;
   /**
@@ -93,12 +95,15 @@ export function createSequentialNumbers(): SequentialNumbers {
     if (isInCluster) clustered += before + 1 === CLUSTER_MIN ? CLUSTER_MIN : 1;
   }
 
+  function recordBlock(tag: number, nowMs: number): void {
+    const slot = slotOf(tag);
+    countRun(slot, nowMs);
+    countCluster(slot);
+  }
+
   return {
-    recordCheck(bic, accountNumber, nowMs) {
-      const slot = slotOf(blockTag(bic, accountNumber));
-      countRun(slot, nowMs);
-      countCluster(slot);
-    },
+    recordBlock,
+    recordCheck: (bic, accountNumber, nowMs) => recordBlock(blockTag(bic, accountNumber), nowMs),
     inRuns: () => (isInRun ? runs : 0),
     inClusters: () => (isInCluster ? clustered : 0),
     resetRuns() {
@@ -112,8 +117,11 @@ export function createSequentialNumbers(): SequentialNumbers {
   };
 }
 
+/** The digits that all numbers of a block share. */
+export const leadingDigits = (accountNumber: string): string => accountNumber.slice(0, -BLOCK_DIGITS);
+
 /** FNV-1a over the bank, the length of the number and its leading digits. Two blocks may share one of the 2^32 tags. */
-function blockTag(bic: string, accountNumber: string): number {
+export function blockTag(bic: string, accountNumber: string): number {
   const { length } = accountNumber;
   const ofBank = mixIn(0x811c9dc5 ^ length, bic, bic.length);
   return mixIn(ofBank, accountNumber, length - BLOCK_DIGITS) >>> 0;

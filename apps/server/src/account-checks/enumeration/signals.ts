@@ -9,8 +9,8 @@ import {
 
 /** The signals of one client that is not trusted. They restrict it. `nowMs` is on a monotonic clock. */
 export interface EnumerationSignals {
-  /** Records a check of an account that the client has not checked today. */
-  recordCheck(bic: string, accountNumber: string, nowMs: number): void;
+  /** Records a check of an account, by the tag of its block, that the client has not checked today. */
+  recordCheck(block: number, nowMs: number): void;
   /** Records the first verdict about an account. */
   recordVerdict(isNotFound: boolean, nowMs: number): void;
   /** Blocks the client for a job of which it would not be let check all accounts. Returns for how long, in ms. */
@@ -51,8 +51,8 @@ export function createEnumerationSignals(restrictions: Pick<Restrictions, 'impos
   }
 
   return {
-    recordCheck(bic, accountNumber, nowMs) {
-      sequentialNumbers.recordCheck(bic, accountNumber, nowMs);
+    recordCheck(block, nowMs) {
+      sequentialNumbers.recordBlock(block, nowMs);
       evaluate('sequential_numbers', sequentialNumbers.inRuns(), nowMs);
       evaluate('clustered_numbers', sequentialNumbers.inClusters(), nowMs);
     },
