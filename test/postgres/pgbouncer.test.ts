@@ -18,7 +18,8 @@ import { startTestService } from '../support/service.ts';
 
 /** A real PgBouncer between the service and PostgreSQL. */
 
-const NOBODY = 65_534;
+/** The user ID without any rights, on every Linux. */
+const UNPRIVILEGED = 65_534;
 type PoolMode = 'session' | 'transaction';
 
 suite('PgBouncer', { skip: commandIsMissing('pgbouncer') }, () => {
@@ -72,7 +73,7 @@ ignore_startup_parameters = statement_timeout,lock_timeout,idle_in_transaction_s
   );
   // It refuses to run as root.
   await chmod(directory, 0o755);
-  const asOther = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
+  const asOther = process.getuid?.() === 0 ? { uid: UNPRIVILEGED, gid: UNPRIVILEGED } : {};
   const child = spawn('pgbouncer', ['-q', configuration], { stdio: 'ignore', ...asOther });
   const ended = once(child, 'exit');
   context.after(async () => {
