@@ -207,45 +207,49 @@ export const ERRORS: Readonly<Record<Exclude<ErrorCode, 'REQUEST_TIMEOUT' | 'HEA
   INTERNAL_ERROR: [checking(CRASHING)],
 };
 
-/** Every operation's success. */
+/** Each operation's success, by its ID in the API description; after a comma, what else it may say. */
 export const SUCCESSES: Readonly<Record<string, Ask>> = {
-  'check-status': get('/api/v1/check-status/TB0000000001'),
-  'check-status by reference': get('/api/v1/check-status?reference_id=one'),
-  'check-status batch': calling('POST', '/api/v1/check-status/batch', { ids: ['one'] }),
-  'check-account, valid': checking(ACTIVE),
-  'check-account, not valid': checking(UNKNOWN_ACCOUNT),
-  banks: get('/api/v1/banks'),
-  bank: get('/api/v1/banks/BCA'),
-  events: get(EVENTS),
-  'create validation': uploading('application/json', rows(ACTIVE)),
-  validations: get(VALIDATIONS),
-  validation: async (service, headers) => get(`${VALIDATIONS}/${await endedValidation(service)}`)(service, headers),
-  results: async (service, headers) =>
+  checkStatus: get('/api/v1/check-status/TB0000000001'),
+  checkStatusByReference: get('/api/v1/check-status?reference_id=one'),
+  checkStatusBatch: calling('POST', '/api/v1/check-status/batch', { ids: ['one'] }),
+  checkAccount: checking(ACTIVE),
+  'checkAccount, not valid': checking(UNKNOWN_ACCOUNT),
+  listTransactions: get('/api/v1/transactions'),
+  listAccountChecks: get('/api/v1/account-checks'),
+  listBanks: get('/api/v1/banks'),
+  getBank: get('/api/v1/banks/BCA'),
+  listEvents: get(EVENTS),
+  createAccountValidation: uploading('application/json', rows(ACTIVE)),
+  listAccountValidations: get(VALIDATIONS),
+  getAccountValidation: async (service, headers) =>
+    get(`${VALIDATIONS}/${await endedValidation(service)}`)(service, headers),
+  listAccountValidationResults: async (service, headers) =>
     get(`${VALIDATIONS}/${await endedValidation(service)}/results`)(service, headers),
-  'cancel, ended': async (service, headers) =>
+  cancelAccountValidation: async (service, headers) =>
     calling('POST', `${VALIDATIONS}/${await endedValidation(service)}/cancel`)(service, headers),
-  'cancel, running': async (service, headers) => {
+  'cancelAccountValidation, running': async (service, headers) => {
     const id = await jobsOf(service).create([{ bank_code: '014', account_number: PENDING }]);
     return calling('POST', `${VALIDATIONS}/${id}/cancel`)(service, headers);
   },
-  'register endpoint': async (service, headers) => {
+  registerCallbackEndpoint: async (service, headers) => {
     clients += 1;
     const { token } = await service.addClient(`registers-${clients}`, ['callbacks:manage']);
     return call(service, 'POST', ENDPOINTS, { token, headers, body: { url: 'http://127.0.0.1:9/' } });
   },
-  endpoints: get(ENDPOINTS),
-  endpoint: async (service, headers) => get(`${ENDPOINTS}/${(await endpoint(service)).endpointId}`)(service, headers),
-  'change endpoint': async (service, headers) =>
+  listCallbackEndpoints: get(ENDPOINTS),
+  getCallbackEndpoint: async (service, headers) =>
+    get(`${ENDPOINTS}/${(await endpoint(service)).endpointId}`)(service, headers),
+  changeCallbackEndpoint: async (service, headers) =>
     calling('PATCH', `${ENDPOINTS}/${(await endpoint(service)).endpointId}`, { disabled: false })(service, headers),
-  'rotate secret': async (service, headers) =>
+  rotateCallbackSecret: async (service, headers) =>
     calling('POST', `${ENDPOINTS}/${(await endpoint(service)).endpointId}/rotate-secret`)(service, headers),
-  'test endpoint': async (service, headers) =>
+  testCallbackEndpoint: async (service, headers) =>
     calling('POST', `${ENDPOINTS}/${(await endpoint(service)).endpointId}/test`)(service, headers),
-  deliveries: get(DELIVERIES),
-  delivery: async (service, headers) => get(`${DELIVERIES}/${await delivery(service)}`)(service, headers),
-  'replay delivery': async (service, headers) =>
+  listCallbackDeliveries: get(DELIVERIES),
+  getCallbackDelivery: async (service, headers) => get(`${DELIVERIES}/${await delivery(service)}`)(service, headers),
+  replayCallbackDelivery: async (service, headers) =>
     calling('POST', `${DELIVERIES}/${await delivery(service)}/replay`)(service, headers),
-  'replay range': async (service, headers) =>
+  replayCallbackDeliveries: async (service, headers) =>
     calling('POST', `${DELIVERIES}/replay`, {
       endpoint_id: (await endpoint(service)).endpointId,
       from: '2020-01-01T00:00:00Z',

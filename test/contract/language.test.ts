@@ -107,6 +107,17 @@ suite('every error code in both languages', () => {
 });
 
 suite('every success in both languages', () => {
+  test('no operation of the API description is missing here', async () => {
+    const { text } = await service.get('/openapi.json', { token: null });
+    const { paths } = JSON.parse(text) as { paths: Record<string, Record<string, { operationId: string }>> };
+    const described = Object.values(paths).flatMap((methods) => Object.values(methods).map((each) => each.operationId));
+    assert.ok(described.length > 20);
+    assert.deepEqual(
+      described.filter((operationId) => SUCCESSES[operationId] === undefined),
+      [],
+    );
+  });
+
   for (const [name, ask] of Object.entries(SUCCESSES)) {
     test(name, async () => {
       const [english, indonesian] = [await ask(service, {}), await ask(service, INDONESIAN)];

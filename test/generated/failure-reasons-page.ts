@@ -40,8 +40,8 @@ ${rows.join('\n')}
 
 ## In Indonesian
 
-Check-status answers with these texts when \`Accept-Language\` prefers Indonesian. What is stored, and what callbacks and
-events carry, is the English text.
+Check-status and the list of transactions answer with these texts when \`Accept-Language\` prefers Indonesian. What
+is stored, and what callbacks and events carry, is the English text.
 
 | code | text |
 |---|---|
