@@ -21,6 +21,8 @@ export interface CallerRequest {
   readonly body?: string;
   /** Chooses the process; by default any that is up. */
   readonly process?: ServiceProcess;
+  /** Ends the request: for streams, which last as long as their transaction is in PROCESS. */
+  readonly signal?: AbortSignal;
 }
 
 export interface RepeatedAnswer extends RawAnswer {
@@ -42,13 +44,19 @@ export function createCaller(processes: readonly ServiceProcess[], draws: Draws,
     });
 
   async function call(request: CallerRequest): Promise<RawAnswer | null> {
-    const { method = 'GET', target, listener = 'public', headers = {}, body } = request;
+    const { method = 'GET', target, listener = 'public', headers = {}, body, signal } = request;
     const up = processes.filter((each) => each.isUp());
     const process = request.process ?? draws.pick(up.length > 0 ? up : processes);
     const pool = poolOf(listener === 'public' ? process.url : process.operatorUrl);
     const name = `${method} ${target} of ${process.name}`;
     try {
-      const response = await pool.request({ path: target, method, headers, body: body ?? null });
+      const response = await pool.request({
+        path: target,
+        method,
+        headers,
+        body: body ?? null,
+        signal: signal ?? null,
+      });
       const text = await response.body.text();
       const answer = { status: response.statusCode, headers: response.headers, text };
       judge.record.count('requests of the workload');

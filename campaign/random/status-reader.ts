@@ -7,6 +7,8 @@ import { bearer, type RoundContext } from './round-context.ts';
 
 const BATCH_MAX = 20;
 const PAUSE_MS = 5;
+/** A stream that has not ended by then is closed, and not judged. */
+const STREAM_MS_MAX = 3_000;
 
 /** Checks statuses as clients do, by every way that the API has, and judges what it reads against what was fed. */
 export async function readStatuses(context: RoundContext, number: number): Promise<void> {
@@ -40,12 +42,15 @@ const HEADERS: Readonly<Partial<Record<Way, Readonly<Record<string, string>>>>> 
 };
 
 async function readOne(context: RoundContext, transaction: KnownTransaction, way: Way): Promise<void> {
-  const { caller, tokens, record } = context;
-  // A stream of a transaction that stays in PROCESS would not end with the round.
-  if (way === 'stream' && transaction.plan.length < 2) return;
+  const { caller, tokens, record, loadEnds } = context;
   const before = snapshot(transaction);
   const target = TARGETS[way](transaction);
-  const answer = await caller.call({ target, headers: { ...bearer(tokens[transaction.owner]), ...HEADERS[way] } });
+  const stream = { signal: AbortSignal.any([loadEnds, AbortSignal.timeout(STREAM_MS_MAX)]) };
+  const answer = await caller.call({
+    target,
+    headers: { ...bearer(tokens[transaction.owner]), ...HEADERS[way] },
+    ...(way === 'stream' ? stream : {}),
+  });
   if (answer === null || answer.status === 503) return;
   if (way === 'stream' && answer.status === 200) return judgeStream(context, transaction, answer.text);
   if (answer.status === 404 && before.acknowledged === 0) return;
