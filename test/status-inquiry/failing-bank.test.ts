@@ -1,38 +1,16 @@
 import assert from 'node:assert/strict';
-import { after, before, suite, test } from 'node:test';
+import { suite, test } from 'node:test';
 import type { StatusInquiryRail } from '../../apps/server/src/status-inquiry/in-flight.ts';
-import { answer, answerStatus, type BankAnswer, type ScriptedBank, startScriptedBank } from '../rails/scripted-bank.ts';
-import { type RsaKeys, rsaKeys } from '../support/rsa-keys.ts';
-import {
-  HOUR_MS,
-  type InquiryBench,
-  idsOf,
-  later,
-  MINUTE_MS,
-  SECOND_MS,
-  START,
-  startInquiryBench,
-  transactionsIn,
-} from './harness.ts';
+import { answer, answerStatus, type BankAnswer } from '../rails/scripted-bank.ts';
+import { HOUR_MS, idsOf, later, MINUTE_MS, SECOND_MS, START, startBenchWithBank, transactionsIn } from './harness.ts';
 
-suite('a failing bank', () => {
+suite('a failing bank', async () => {
   const FAILURES: Readonly<Record<string, BankAnswer>> = {
     'answers 503': (_request, response) => answer(response, 503, '<html>Service Unavailable</html>'),
     'answers with an unknown status': answerStatus('99'),
   };
-  let keys: RsaKeys;
-  let bank: ScriptedBank;
-  let bench: InquiryBench;
-  let script: BankAnswer;
-  before(async () => {
-    keys = rsaKeys();
-    bank = await startScriptedBank({ status: (request, response) => script(request, response) });
-    bench = await startInquiryBench();
-  });
-  after(async () => {
-    await bench?.close();
-    await bank?.close();
-  });
+  let script: BankAnswer = answerStatus('03');
+  const { keys, bank, bench } = await startBenchWithBank((request, response) => script(request, response));
 
   for (const [index, [name, failure]] of Object.entries(FAILURES).entries()) {
     test(`that ${name} gets less than a tenth of the inquiries, and all of them once it has recovered`, async () => {

@@ -1,4 +1,5 @@
 import { Writable } from 'node:stream';
+import { after } from 'node:test';
 import pino from 'pino';
 import type { Status } from '../../apps/server/src/domain/transaction.ts';
 import type { Log } from '../../apps/server/src/observability/log.ts';
@@ -13,9 +14,11 @@ import {
   createTransactionUpdater,
   type TransactionUpdater,
 } from '../../apps/server/src/transactions/transaction-updater.ts';
+import { type BankAnswer, type ScriptedBank, startScriptedBank } from '../rails/scripted-bank.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { controlDatabaseClock } from '../support/database-clock.ts';
 import { eventually } from '../support/eventually.ts';
+import { type RsaKeys, rsaKeys } from '../support/rsa-keys.ts';
 import { testBanks } from '../support/service.ts';
 
 /** The start of virtual time. */
@@ -60,6 +63,19 @@ export interface InquiryBench {
   /** Inserts transactions in PROCESS at `at`, carried by `rail`, with their own IDs as rail references. */
   insertTransactions(transactionIds: readonly string[], at: Date, rail?: string): Promise<void>;
   close(): Promise<void>;
+}
+
+/** As `startInquiryBench`, with a bank that answers status inquiries with `status`. Both end with the test file. */
+export async function startBenchWithBank(
+  status: BankAnswer,
+): Promise<{ readonly keys: RsaKeys; readonly bank: ScriptedBank; readonly bench: InquiryBench }> {
+  const bank = await startScriptedBank({ status });
+  const bench = await startInquiryBench();
+  after(async () => {
+    await bench.close();
+    await bank.close();
+  });
+  return { keys: rsaKeys(), bank, bench };
 }
 
 /** A database with one client, and the processes that a test starts. */

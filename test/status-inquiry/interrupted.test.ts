@@ -1,42 +1,13 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { after, before, beforeEach, test } from 'node:test';
+import { beforeEach, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import {
-  answerStatus,
-  type BankAnswer,
-  referenceOf,
-  type ScriptedBank,
-  startScriptedBank,
-} from '../rails/scripted-bank.ts';
-import { type RsaKeys, rsaKeys } from '../support/rsa-keys.ts';
-import {
-  type InquiryBench,
-  idsOf,
-  later,
-  MINUTE_MS,
-  SECOND_MS,
-  START,
-  startInquiryBench,
-  transactionsIn,
-  until,
-} from './harness.ts';
+import { answerStatus, type BankAnswer, referenceOf } from '../rails/scripted-bank.ts';
+import { idsOf, later, MINUTE_MS, SECOND_MS, START, startBenchWithBank, transactionsIn, until } from './harness.ts';
 
-let keys: RsaKeys;
-let bank: ScriptedBank;
-let bench: InquiryBench;
-let script: BankAnswer;
-
-before(async () => {
-  keys = rsaKeys();
-  bank = await startScriptedBank({ status: (request, response) => script(request, response) });
-  bench = await startInquiryBench();
-});
-after(async () => {
-  await bench?.close();
-  await bank?.close();
-});
+let script: BankAnswer = answerStatus('03');
+const { keys, bank, bench } = await startBenchWithBank((request, response) => script(request, response));
 // Inquiries left by one test are not due in the next.
 beforeEach(() => bench.database.query('delete from tiba.status_inquiries'));
 

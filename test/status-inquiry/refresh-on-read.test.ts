@@ -1,25 +1,16 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, test } from 'node:test';
+import { beforeEach, test } from 'node:test';
 import { CONCURRENCY_MAX } from '../../apps/server/src/status-inquiry/adaptive-concurrency.ts';
 import { REFRESH_TIMEOUT_MS } from '../../apps/server/src/status-inquiry/status-inquiries.ts';
+import { answerStatus, type BankAnswer, type BankRequest, referenceOf } from '../rails/scripted-bank.ts';
 import {
-  answerStatus,
-  type BankAnswer,
-  type BankRequest,
-  referenceOf,
-  type ScriptedBank,
-  startScriptedBank,
-} from '../rails/scripted-bank.ts';
-import { type RsaKeys, rsaKeys } from '../support/rsa-keys.ts';
-import {
-  type InquiryBench,
   type InquiryProcess,
   type InquiryProcessOptions,
   idsOf,
   later,
   SECOND_MS,
   START,
-  startInquiryBench,
+  startBenchWithBank,
   transactionsIn,
   until,
 } from './harness.ts';
@@ -29,20 +20,8 @@ const RAIL = 'scripted-bank';
 const ids = idsOf('TF', 100);
 let used = 0;
 
-let keys: RsaKeys;
-let bank: ScriptedBank;
-let bench: InquiryBench;
 let script: BankAnswer = answerStatus('03');
-
-before(async () => {
-  keys = rsaKeys();
-  bank = await startScriptedBank({ status: (request, response) => script(request, response) });
-  bench = await startInquiryBench();
-});
-after(async () => {
-  await bench?.close();
-  await bank?.close();
-});
+const { keys, bank, bench } = await startBenchWithBank((request, response) => script(request, response));
 beforeEach(async () => {
   script = answerStatus('03');
   await bench.setTime(START);

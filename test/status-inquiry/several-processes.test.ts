@@ -1,24 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, test } from 'node:test';
-import {
-  answerStatus,
-  type BankAnswer,
-  referenceOf,
-  type ScriptedBank,
-  startScriptedBank,
-} from '../rails/scripted-bank.ts';
-import { type RsaKeys, rsaKeys } from '../support/rsa-keys.ts';
+import { beforeEach, test } from 'node:test';
+import { answerStatus, type BankAnswer, referenceOf } from '../rails/scripted-bank.ts';
 import { startTestService, statusUpdate } from '../support/service.ts';
-import {
-  type InquiryBench,
-  idsOf,
-  later,
-  SECOND_MS,
-  START,
-  startInquiryBench,
-  transactionsIn,
-  until,
-} from './harness.ts';
+import { idsOf, later, SECOND_MS, START, startBenchWithBank, transactionsIn, until } from './harness.ts';
 
 /** Inquiries by transfer, and whether another about the same transfer was in flight when one arrived. */
 const inquiriesById = new Map<string, number>();
@@ -39,18 +23,7 @@ const delayedAnswer: BankAnswer = async (request, response) => {
   answerStatus(bankStatus)(request, response);
 };
 
-let keys: RsaKeys;
-let bank: ScriptedBank;
-let bench: InquiryBench;
-before(async () => {
-  keys = rsaKeys();
-  bank = await startScriptedBank({ status: delayedAnswer });
-  bench = await startInquiryBench();
-});
-after(async () => {
-  await bench?.close();
-  await bank?.close();
-});
+const { keys, bank, bench } = await startBenchWithBank(delayedAnswer);
 beforeEach(() => {
   inquiriesById.clear();
   overlapping = 0;
