@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
+import { storedChecks } from '../account-checks/stored-checks.ts';
+import { eventually } from '../support/eventually.ts';
 import type { TestService } from '../support/service.ts';
 import {
   addSnapClient,
@@ -259,7 +261,11 @@ suite('a signed request', () => {
 
   test('leaves an audit record and no account number in the log', async () => {
     const digits = '9988770011227890';
-    await call(service.snapUrl, shop, token, inquiry(digits, '008'));
+    const { headers } = await call(service.snapUrl, shop, token, inquiry(digits, '008'));
+    const requestId = headers.get('x-request-id');
+    await eventually('the check is in the audit log', async () =>
+      (await storedChecks(service.database.connection)).some((check) => check.request_id === requestId),
+    );
     const line = service.logged.findLast(({ route, responseCode }) => route === EXTERNAL && responseCode === '2001600');
     assert.equal(line?.['listener'], 'snap');
     assert.equal(line?.['clientId'], 'alpha');
