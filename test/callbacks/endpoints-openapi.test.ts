@@ -1,48 +1,27 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
-import { TIMESTAMP } from '../contract/assertions.ts';
+import { judge } from '../support/described-answers.ts';
 import { type HttpReceiver, startHttpReceiver } from '../support/http-receiver.ts';
+import { documentOf, operationsOf } from '../support/openapi.ts';
 import { type Answer, startTestService, type TestService } from '../support/service.ts';
 import { call, DELIVERIES, ENDPOINTS, EVENTS, feedSuccesses, register } from './endpoints-harness.ts';
 
 /** The operations on callbacks and events behave as the published description (/openapi.json) says. */
 
-interface Operation {
-  readonly operationId: string;
-  readonly security: readonly Readonly<Record<string, readonly string[]>>[];
-  readonly responses: Readonly<Record<string, { content: { 'application/json': { schema: object } } }>>;
-}
-type Paths = Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-
 const OWN = /^\/api\/v1\/(?:callback|events)/;
 
 let service: TestService;
 let receiver: HttpReceiver;
-let paths: Paths;
-const ajv = new Ajv2020({ strict: false, allErrors: true, formats: { 'date-time': TIMESTAMP } });
+const operations = operationsOf(documentOf('public')).filter(({ path }) => OWN.test(path));
 
 before(async () => {
   service = await startTestService({ rails: [] });
   receiver = await startHttpReceiver();
-  const { text } = await service.get('/openapi.json', { token: null });
-  const all = (JSON.parse(text) as { paths: Paths }).paths;
-  paths = Object.fromEntries(Object.entries(all).filter(([path]) => OWN.test(path)));
 });
 after(async () => {
   await receiver?.close();
   await service?.close();
 });
-
-const validators = new Map<string, ValidateFunction>();
-function validatorOf(path: string, method: string, status: number): ValidateFunction {
-  const name = `${method} ${path} ${status}`;
-  const schema = paths[path]?.[method]?.responses[status]?.content['application/json'].schema;
-  assert.ok(schema !== undefined, `${name} is not described`);
-  const validate = validators.get(name) ?? ajv.compile({ ...schema, unevaluatedProperties: false });
-  validators.set(name, validate);
-  return validate;
-}
 
 interface Case {
   /** A request that succeeds. */
@@ -136,22 +115,22 @@ test('every response matches its description, and every described status occurs'
   await feedBefore(disabled);
 
   const seen = new Set<string>();
-  const operations = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, { operationId, responses }]) => ({ path, method, operationId, responses })),
-  );
-  assert.deepEqual(operations.map((each) => each.operationId).toSorted(), Object.keys(cases).toSorted());
+  assert.deepEqual(operations.map(({ operation }) => operation.operationId).toSorted(), Object.keys(cases).toSorted());
   for (const operationId of Object.keys(cases)) {
-    const { path, method } = operations.find((each) => each.operationId === operationId) ?? assert.fail();
+    const { path, method } = operations.find(({ operation }) => operation.operationId === operationId) ?? assert.fail();
     for (const answer of await answersOf(method, cases[operationId] ?? assert.fail())) {
-      const validate = validatorOf(path, method, answer.status);
-      assert.ok(validate(answer.json), `${operationId}: ${answer.text} ${ajv.errorsText(validate.errors)}`);
+      const { status, text, headers } = answer;
+      judge({ listener: 'public', method, path, status, contentType: headers.get('content-type'), text });
       seen.add(`${operationId} ${answer.status}`);
     }
   }
   // Other tests cause these; all operations share them.
-  const elsewhere = /(?:408|429|431|500|503)$/;
-  const described = operations.flatMap(({ operationId, responses }) =>
-    Object.keys(responses).map((status) => `${operationId} ${status}`),
+  const elsewhere = /(?:400 malformed|408|429|431|500|503|default)$/;
+  const described = operations.flatMap(({ operation }) =>
+    Object.entries(operation.responses).map(([status, response]) => {
+      const isMalformed = '$ref' in response && response.$ref.endsWith('/InvalidFormat');
+      return `${operation.operationId} ${status}${isMalformed ? ' malformed' : ''}`;
+    }),
   );
   assert.deepEqual(
     described.filter((each) => !seen.has(each) && !elsewhere.test(each)),
@@ -168,9 +147,7 @@ async function feedBefore(endpointId: string): Promise<void> {
 }
 
 test('each operation describes the scope that it needs', () => {
-  for (const [path, methods] of Object.entries(paths)) {
-    for (const { security } of Object.values(methods)) {
-      assert.deepEqual(security, [{ bearer: [path === EVENTS ? 'events:read' : 'callbacks:manage'] }]);
-    }
+  for (const { path, operation } of operations) {
+    assert.deepEqual(operation.security, [{ accessToken: [path === EVENTS ? 'events:read' : 'callbacks:manage'] }]);
   }
 });

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import Fastify from 'fastify';
-import { describeApi, publishApi } from '../../apps/server/src/http/openapi.ts';
-import { FILES_PER_MINUTE } from '../../apps/server/src/http/published-files.ts';
+import { describeApi } from '../../apps/server/src/http/openapi/describe-api.ts';
+import { publicApi } from '../../apps/server/src/http/openapi/public-api.ts';
+import { publishDescription } from '../../apps/server/src/http/openapi/publish-api.ts';
+import { createFileSender, FILES_PER_MINUTE } from '../../apps/server/src/http/published-files.ts';
 import type { Rail } from '../../apps/server/src/rails/rail.ts';
 import { createSlidingWindow } from '../../apps/server/src/rate-limit/sliding-window.ts';
+import { judge } from '../support/described-answers.ts';
+import { assertValid, type Document, documentOf, operationsOf, responseOf, validatorOf } from '../support/openapi.ts';
 import {
   type Answer,
   type RequestOptions,
@@ -13,21 +16,12 @@ import {
   statusUpdate,
   type TestService,
 } from '../support/service.ts';
-import { HTTP_STATUSES, TIMESTAMP } from './assertions.ts';
+import { HTTP_STATUSES } from './assertions.ts';
 import { checkStatusBatch } from './batch-requests.ts';
 import { exchangeOne, openRawConnection, rawRequest } from './raw-connection.ts';
 import { untilStatus } from './until.ts';
 
 /** The published description (/openapi.json) agrees with the running service, and with docs/contract.md 7.1. */
-
-interface Operation {
-  /** Some have no body: 204 and 304. */
-  readonly responses: Readonly<Record<string, { content?: { 'application/json': { schema: object } } }>>;
-}
-interface Description {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  readonly components: { readonly schemas: { readonly Error: { properties: { error_code: { enum: string[] } } } } };
-}
 
 const BY_ID = '/api/v1/check-status/{transaction_id}';
 const BY_REFERENCE = '/api/v1/check-status';
@@ -52,8 +46,7 @@ const bank: Rail = {
 };
 
 let service: TestService;
-let description: Description;
-const ajv = new Ajv2020({ strict: false, allErrors: true, formats: { 'date-time': TIMESTAMP } });
+let description: Document;
 
 before(async () => {
   service = await startTestService({ rails: [bank] });
@@ -72,7 +65,7 @@ before(async () => {
       amount: '9007199254740993.01',
     }),
   ]);
-  description = JSON.parse((await service.get('/openapi.json', { token: null })).text) as Description;
+  description = documentOf('public');
 });
 after(() => service?.close());
 
@@ -192,32 +185,21 @@ async function timedOut(): Promise<Answer> {
   }
 }
 
-function validatorOf(path: string, method: string, status: number): ValidateFunction {
-  const schema = description.paths[path]?.[method]?.responses[status]?.content?.['application/json'].schema;
-  assert.ok(schema !== undefined, `${method} ${path} answers ${status}, which is not described`);
-  return ajv.compile({ ...schema, unevaluatedProperties: false });
-}
-
 test('every answer of the running service is as described, and every described status occurs', async () => {
   const seen = new Set<string>();
   for (const [path, method, answer] of await everyAnswer()) {
     seen.add(`${method} ${path} ${answer.status}`);
-    if (description.paths[path]?.[method]?.responses[answer.status]?.content === undefined && answer.text === '')
-      continue;
-    const validate = validatorOf(path, method, answer.status);
-    assert.ok(validate(answer.json), `${method} ${path}: ${answer.text} ${ajv.errorsText(validate.errors)}`);
+    const contentType = answer.headers.get('content-type');
+    judge({ listener: 'public', method, path, status: answer.status, contentType, text: answer.text });
   }
-  // A failed look-up and an unavailable store are tested elsewhere; callbacks and events have tests of their own.
-  const elsewhere =
-    /(?:check-status|transactions|account-checks).* (?:408|500|503)$|(?:transactions|account-checks) 429$|\/api\/v1\/(?:callback|events)/;
+  // A failed look-up and an unavailable store are tested elsewhere, and so are malformed requests.
+  const elsewhere = / (?:default|500|503|408)$|(?:transactions|account-checks) (?:400|429)$/;
   const documented = new Set([BY_ID, BY_REFERENCE, BATCH, CHECK_ACCOUNT, TRANSACTIONS, ACCOUNT_CHECKS]);
-  const described = Object.entries(description.paths).flatMap(([path, methods]) =>
-    !documented.has(path)
-      ? []
-      : Object.entries(methods).flatMap(([method, { responses }]) =>
-          Object.keys(responses).map((status) => `${method} ${path} ${status}`),
-        ),
-  );
+  const described = operationsOf(description)
+    .filter(({ path }) => documented.has(path))
+    .flatMap(({ path, method, operation }) =>
+      Object.keys(operation.responses).map((status) => `${method} ${path} ${status}`),
+    );
   assert.deepEqual(
     described.filter((each) => !seen.has(each) && !elsewhere.test(each)),
     [],
@@ -226,9 +208,10 @@ test('every answer of the running service is as described, and every described s
 
 test('the description is strict: an answer that deviates from it does not validate', async () => {
   // Compiling the schemas blocked this process, and after a pause the service first confirms that it is current (503).
-  const { json, text } = await untilStatus(200, () => service.get('/api/v1/check-status/TB0000000001'));
-  const validate = validatorOf(BY_ID, 'get', 200);
-  assert.ok(validate(json), `${text} ${ajv.errorsText(validate.errors)}`);
+  const { json } = await untilStatus(200, () => service.get('/api/v1/check-status/TB0000000001'));
+  const schema = description.components.schemas['TransactionResponse'] ?? assert.fail();
+  assertValid(description, schema, json, 'check-status');
+  const validate = validatorOf(description, schema);
   for (const wrong of [
     { ...json, extra: 1 },
     { ...json, success: false },
@@ -243,19 +226,19 @@ test('the description is strict: an answer that deviates from it does not valida
 });
 
 test('every error_code of the contract is described, and no other', () => {
-  const { enum: described } = description.components.schemas.Error.properties.error_code;
-  assert.deepEqual(described.toSorted(), Object.keys(HTTP_STATUSES).sort());
+  type Mapping = { readonly discriminator: { readonly mapping: object } };
+  const { mapping } = (description.components.schemas['ErrorResponse'] as Mapping).discriminator;
+  assert.deepEqual(Object.keys(mapping).toSorted(), Object.keys(HTTP_STATUSES).sort());
 });
 
 test('each status of an operation describes only codes that have this status', () => {
-  for (const methods of Object.values(description.paths)) {
-    for (const { responses } of Object.values(methods)) {
-      for (const [status, { content }] of Object.entries(responses)) {
-        type Described = Partial<Description['components']['schemas']['Error']>;
-        const { properties } = (content?.['application/json'].schema ?? {}) as Described;
-        for (const code of properties?.error_code?.enum ?? []) {
-          assert.equal(HTTP_STATUSES[code as keyof typeof HTTP_STATUSES], Number(status), code);
-        }
+  for (const { operation } of operationsOf(description)) {
+    for (const status of Object.keys(operation.responses).filter((each) => each >= '400' && each !== 'default')) {
+      const { content } = responseOf(description, operation, status) ?? assert.fail();
+      const { example, examples } = content?.['application/json'] ?? assert.fail();
+      for (const { value } of examples === undefined ? [{ value: example }] : Object.values(examples)) {
+        const { error_code: code } = value as { error_code?: keyof typeof HTTP_STATUSES };
+        if (code !== undefined) assert.equal(HTTP_STATUSES[code], Number(status), code);
       }
     }
   }
@@ -265,11 +248,8 @@ test('each status of an operation describes only codes that have this status', (
 test('the description is serialized once, however often it is requested', async (context) => {
   const app = Fastify();
   context.after(() => app.close());
-  await describeApi(app);
-  publishApi(
-    app,
-    createSlidingWindow(() => 0),
-  );
+  await describeApi(app, publicApi(true));
+  publishDescription(app, '/openapi.json', createFileSender(createSlidingWindow(() => 0)));
   await app.ready();
   let serialized = 0;
   Object.assign(app.swagger(), { toJSON: () => ({ serialized: (serialized += 1) }) });
@@ -294,7 +274,7 @@ test('/reference and its script are compressed and have an ETag, and an address 
     const fetchFile = (path: string, headers: Record<string, string> = {}): Promise<Response> =>
       fetch(bounded.url + path, { headers: { 'accept-encoding': 'identity', ...headers } });
     let requests = 0;
-    for (const path of ['/reference/', '/reference/js/scalar.js', '/openapi.json']) {
+    for (const path of ['/reference/', '/reference/js/scalar.js', '/reference/js/start.js', '/openapi.json']) {
       const plain = await fetchFile(path);
       const gzipped = await fetchFile(path, { 'accept-encoding': 'br, gzip' });
       const unwanted = await fetchFile(path, { 'accept-encoding': 'gzip;q=0' });
@@ -324,14 +304,21 @@ test('/reference and its script are compressed and have an ETag, and an address 
   }
 });
 
-test('/reference is a page that shows the description, with a script of its own', async () => {
+test('/reference is a page with scripts of its own, which may load and call nothing but this service', async () => {
   const page = await service.get('/reference', { token: null });
   assert.equal(page.status, 200);
   assert.match(page.headers.get('content-type') ?? '', /^text\/html/);
-  assert.match(page.text, /"url": ?"\/openapi\.json"/);
-  const source = /<script src="([^"]+)"/.exec(page.text)?.[1] ?? assert.fail(page.text);
-  const script = await service.get(new URL(source, 'http://this.service/reference/').pathname, { token: null });
-  assert.equal(script.status, 200);
-  assert.match(script.headers.get('content-type') ?? '', /javascript/);
-  assert.match(script.text, /createApiReference/);
+  const policy = page.headers.get('content-security-policy') ?? '';
+  for (const directive of ["default-src 'none'", "script-src 'self'", "connect-src 'self'", "frame-ancestors 'none'"]) {
+    assert.ok(policy.split('; ').includes(directive), policy);
+  }
+  const sources = [...page.text.matchAll(/<script src="([^"]+)"/g)].map(([, source = '']) => source);
+  const scripts = sources.map((source) => new URL(source, 'http://this.service/reference/').pathname);
+  for (const script of scripts) {
+    const { status, headers } = await service.get(script, { token: null });
+    assert.equal(status, 200);
+    assert.match(headers.get('content-type') ?? '', /javascript/);
+  }
+  const start = await service.get('/reference/js/start.js', { token: null });
+  assert.match(start.text, /createApiReference\('#app', \{"url":"\/openapi\.json"/);
 });

@@ -12,7 +12,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 test('docs/adding-a-rail.md: a copy of the template and one line make a rail that passes its tests', async (context) => {
   const checkout = await mkdtemp(path.join(tmpdir(), 'tiba-adding-a-rail-'));
   context.after(() => rm(checkout, { recursive: true, force: true }));
-  for (const part of ['apps', 'test', 'package.json']) {
+  for (const part of ['apps', 'test', 'package.json', 'openapi.json', 'openapi-operator.json']) {
     await cp(path.join(root, part), path.join(checkout, part), { recursive: true });
   }
   await symlink(path.join(root, 'node_modules'), path.join(checkout, 'node_modules'));

@@ -1,5 +1,6 @@
+import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
-import { send, startTestService, testBanks } from '../support/service.ts';
+import { send, startTestService, type TestService, testBanks } from '../support/service.ts';
 import { renderBanksPage } from './banks-page.ts';
 import { renderConfigurationPage } from './configuration-page.ts';
 import { renderFailureReasonsPage } from './failure-reasons-page.ts';
@@ -11,9 +12,9 @@ const root = new URL('../../', import.meta.url);
 export async function renderGeneratedFiles(): Promise<Record<string, string>> {
   const service = await startTestService();
   try {
-    const openapi = await send(`${service.url}/openapi.json`, {});
     return {
-      'openapi.json': `${JSON.stringify(JSON.parse(openapi.text), null, 2)}\n`,
+      'openapi.json': await renderJson(service, `${service.url}/openapi.json`),
+      'openapi-operator.json': await renderJson(service, `${service.operatorUrl}/openapi-operator.json`),
       'schema.sql': await renderSchema(service.app.database),
       'docs/configuration.md': renderConfigurationPage(),
       'docs/failure-reasons.md': renderFailureReasonsPage(),
@@ -22,6 +23,14 @@ export async function renderGeneratedFiles(): Promise<Record<string, string>> {
   } finally {
     await service.close();
   }
+}
+
+/** The address of the public listener differs from run to run. */
+async function renderJson(service: TestService, url: string): Promise<string> {
+  const { status, text } = await send(url, {});
+  assert.equal(status, 200, JSON.stringify(service.logged.find(({ err }) => err !== undefined)));
+  const description: unknown = JSON.parse(text.replaceAll(service.url, 'https://tiba.example.com'));
+  return `${JSON.stringify(description, null, 2)}\n`;
 }
 
 export const fileAt = (path: string): URL => new URL(path, root);

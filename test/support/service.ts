@@ -16,6 +16,7 @@ import type { Rail } from '../../apps/server/src/rails/rail.ts';
 import { createSnapRail } from '../../apps/server/src/rails/snap/snap-rail.ts';
 import { partnerSettings } from '../bank/partner.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
+import { judgeNotedAnswers, noteAnswer, noteAnswersOf } from './described-answers.ts';
 import { rsaKeys } from './rsa-keys.ts';
 import { timeLimitMs } from './suite-environment.ts';
 
@@ -122,6 +123,8 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     await releaseAll();
     throw error;
   });
+  noteAnswersOf(app.publicUrl, 'public');
+  noteAnswersOf(app.operatorUrl, 'operator');
   const limits = options.limits ?? PLENTY;
   const clients = {
     alpha: await addClient(app, 'alpha', CLIENT_SCOPES, limits),
@@ -143,6 +146,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
       } finally {
         await releaseAll();
       }
+      judgeNotedAnswers([app.publicUrl, app.operatorUrl]);
     },
   };
 }
@@ -260,6 +264,7 @@ export const statusUpdate = (changes: Record<string, unknown> = {}): Record<stri
 export async function send(url: string, init: RequestInit): Promise<Answer> {
   const response = await fetch(url, init);
   const text = await response.text();
+  noteAnswer(url, init.method ?? 'GET', response, text);
   return { status: response.status, headers: response.headers, text, json: parseEnvelope(text) };
 }
 

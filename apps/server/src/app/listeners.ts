@@ -54,7 +54,7 @@ export async function openListeners(context: AppContext, services: Services): Pr
   const connections = limitConnections(settings, logging.log);
   const publicServer = await buildPublicServer(context, services, { ...listener, connections: connections.public });
   let stopping = false;
-  const operatorServer = buildOperatorServer(
+  const operatorServer = await buildOperatorServer(
     context,
     services,
     { ...listener, connections: connections.operator },
@@ -197,9 +197,10 @@ function buildOperatorServer(
   services: Services,
   listener: SharedListenerOptions,
   isStopping: () => boolean,
-): FastifyInstance {
-  const { banks, operatorRoutes, settings } = context.options;
+): Promise<FastifyInstance> {
+  const { banks, operatorRoutes, settings, limitClock = () => performance.now() } = context.options;
   const { postgres, authentication, accountChecks } = services;
+  const { issuer } = authentication;
   return createOperatorServer({
     listener,
     authorize: authentication.authorize,
@@ -212,6 +213,8 @@ function buildOperatorServer(
     readiness: readinessChecks(services, settings.readyWhenReadOnly, isStopping),
     readGauges: createGaugeReader(context, services),
     processId: postgres.processes.processId,
+    tokenUrl: () => (issuer === null ? null : `${issuer.url()}/oauth/token`),
+    limitClock,
     ...(operatorRoutes === undefined ? {} : { operatorRoutes }),
   });
 }

@@ -21,7 +21,11 @@ import {
   type TokenEndpointDependencies,
   tokenEndpoint,
 } from './oauth/authorization-server.ts';
-import { describeApi, publishApi } from './openapi.ts';
+import { describeApi } from './openapi/describe-api.ts';
+import { publicApi } from './openapi/public-api.ts';
+import { publishDescription } from './openapi/publish-api.ts';
+import { publishReferencePage } from './openapi/reference-page.ts';
+import { createFileSender } from './published-files.ts';
 import { readJsonBodies } from './request-body.ts';
 import { createServer, type ListenerOptions } from './server.ts';
 import { type ListTransactionsDependencies, listTransactionsOperation } from './transactions/list.ts';
@@ -59,7 +63,7 @@ export async function createPublicServer(dependencies: PublicServerDependencies)
   const answerOtherMethods = collectMethods(app);
   readJsonBodies(app);
 
-  await describeApi(app);
+  await describeApi(app, publicApi(dependencies.issuer !== null));
   checkStatus(app, { ...dependencies.status, authorize: dependencies.authorize });
   listTransactionsOperation(app, dependencies);
   checkAccount(app, dependencies);
@@ -77,7 +81,9 @@ export async function createPublicServer(dependencies: PublicServerDependencies)
     tokenEndpoint(app, { ...dependencies.issuer.endpoint, issue: dependencies.issuer.issue });
     authorizationServerMetadata(app, dependencies.issuer.url, dependencies.issuer.keys);
   }
-  publishApi(app, createSlidingWindow(dependencies.limitClock));
+  const sendFile = createFileSender(createSlidingWindow(dependencies.limitClock));
+  publishDescription(app, '/openapi.json', sendFile);
+  publishReferencePage(app, sendFile);
   answerOtherMethods();
   return app;
 }

@@ -14,7 +14,7 @@ export const sandboxRoutes =
   (server, authorize) => {
     const onRequest = authorize({ scope: 'feed:write' });
 
-    server.post('/sandbox/v1/disbursements', { onRequest }, async (request, reply) => {
+    server.post('/sandbox/v1/disbursements', { onRequest, schema: { hide: true } }, async (request, reply) => {
       const disbursement = readDisbursement(jsonObject(request.body));
       const created = await core.disburse(disbursement).catch(rejectRequest);
       const data = {
@@ -27,7 +27,7 @@ export const sandboxRoutes =
       return sendOperatorSuccess(reply.code(201), 'Disbursement created', JSON.stringify(data));
     });
 
-    server.post('/sandbox/v1/clock', { onRequest }, async (request, reply) => {
+    server.post('/sandbox/v1/clock', { onRequest, schema: { hide: true } }, async (request, reply) => {
       const seconds = Number(textOf(jsonObject(request.body), 'advance_seconds') ?? Number.NaN);
       const answer = await core.advanceClock(seconds).catch(rejectRequest);
       return sendOperatorSuccess(reply, "The bank's clock was advanced", answer);

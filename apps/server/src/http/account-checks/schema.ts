@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
-import { ACCOUNT_STATUSES } from '../../domain/account.ts';
 import type { BilingualText } from '../../lib/bilingual-text.ts';
-import { errorResponses, nullable, successResponse, Timestamp } from '../schemas.ts';
+import { AccountStatus } from '../check-account/schema.ts';
+import { accessToken, errorResponses, nullable, successResponse, Timestamp } from '../schemas.ts';
 
 export const LIMIT_MAX = 200;
 export const LIMIT_DEFAULT = 50;
@@ -19,25 +19,51 @@ export const NO_VERDICT_ERRORS = [
   'INTERNAL_ERROR',
 ] as const;
 
+const REQUEST_ID = 'q2Zs8mJ4nT1v-17';
+const CURSOR = 'eyJ2IjoxfQ';
+
 const CheckSchema = Type.Object(
   {
     checked_at: Timestamp,
-    bank_code: Type.String({ description: 'The clearing code of the bank; for a sharia unit, its BIC.' }),
-    bank_name: Type.String({ description: 'Full bank name.' }),
-    status: nullable(Type.Enum([...ACCOUNT_STATUSES]), 'The verdict; null when there was none.'),
-    error_code: nullable(Type.Enum([...NO_VERDICT_ERRORS]), 'Why there was no verdict; null when there was one.'),
+    bank_code: Type.String({
+      description: 'The clearing code of the bank; for a sharia unit, its BIC.',
+      examples: ['014'],
+    }),
+    bank_name: Type.String({ description: 'Full bank name.', examples: ['Bank Central Asia'] }),
+    status: nullable(AccountStatus, 'The verdict; null when there was none.'),
+    error_code: nullable(
+      Type.Enum([...NO_VERDICT_ERRORS], { title: 'NoVerdictError' }),
+      'Why there was no verdict; null when there was one.',
+    ),
     age_seconds: nullable(
-      Type.Integer({ minimum: 0 }),
+      Type.Integer({ minimum: 0, examples: [42] }),
       'How old the verdict was, when it was an earlier one. Usually null.',
     ),
-    request_id: nullable(Type.String(), 'The `X-Request-Id` of the response; null for a row of a bulk validation.'),
+    request_id: nullable(
+      Type.String({ examples: [REQUEST_ID] }),
+      'The `X-Request-Id` of the response; null for a row of a bulk validation.',
+    ),
   },
-  { additionalProperties: false },
+  {
+    title: 'AccountCheckEntry',
+    additionalProperties: false,
+    examples: [
+      {
+        checked_at: '2026-11-21T04:32:26.123Z',
+        bank_code: '014',
+        bank_name: 'Bank Central Asia',
+        status: 'ACTIVE',
+        error_code: null,
+        age_seconds: null,
+        request_id: REQUEST_ID,
+      },
+    ],
+  },
 );
 
 export const listAccountChecksSchema = {
   tags: ['Account validation'],
-  security: [{ bearer: ['account:check'] }],
+  security: accessToken('account:check'),
   operationId: 'listAccountChecks',
   summary: 'List your own account checks, the newest first',
   description:
@@ -54,17 +80,34 @@ export const listAccountChecksSchema = {
       }),
     ),
     request_id: Type.Optional(
-      Type.String({ description: 'The `X-Request-Id` of a response of check-account.', maxLength: 128 }),
+      Type.String({
+        description: 'The `X-Request-Id` of a response of check-account.',
+        maxLength: 128,
+        examples: [REQUEST_ID],
+      }),
     ),
     checked_from: Type.Optional(
-      Type.String({ format: 'date-time', description: 'RFC 3339: checked at this time or later.' }),
+      Type.String({
+        format: 'date-time',
+        description: 'RFC 3339: checked at this time or later.',
+        examples: ['2026-11-21T00:00:00Z'],
+      }),
     ),
-    checked_to: Type.Optional(Type.String({ format: 'date-time', description: 'RFC 3339: checked before this time.' })),
+    checked_to: Type.Optional(
+      Type.String({
+        format: 'date-time',
+        description: 'RFC 3339: checked before this time.',
+        examples: ['2026-11-22T00:00:00Z'],
+      }),
+    ),
     limit: Type.Optional(
       Type.Integer({ description: 'The size of a page.', minimum: 1, maximum: LIMIT_MAX, default: LIMIT_DEFAULT }),
     ),
     cursor: Type.Optional(
-      Type.String({ description: 'The `next_cursor` of the previous page, with the same filters as there.' }),
+      Type.String({
+        description: 'The `next_cursor` of the previous page, with the same filters as there.',
+        examples: [CURSOR],
+      }),
     ),
   }),
   response: {
@@ -72,13 +115,17 @@ export const listAccountChecksSchema = {
       Type.Object(
         {
           account_checks: Type.Array(CheckSchema),
-          next_cursor: nullable(Type.String(), 'Send it as `cursor` for the next page. null: this is the last one.'),
+          next_cursor: nullable(
+            Type.String({ examples: [CURSOR] }),
+            'Send it as `cursor` for the next page. null: this is the last one.',
+          ),
           has_more: Type.Boolean({ description: 'Whether there is a next page.' }),
         },
-        { additionalProperties: false },
+        { title: 'AccountCheckList', additionalProperties: false },
       ),
       CHECKS_FOUND,
       'The checks. `Link` with `rel="next"` is the address of the next page (RFC 8288).',
+      { headers: ['Link'] },
     ),
     ...errorResponses(['INVALID_REQUEST', 'INVALID_BANK_CODE']),
   },

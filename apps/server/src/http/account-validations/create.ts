@@ -42,12 +42,37 @@ const STORED_DAYS = 10;
 const VALIDATION_ID_BYTES = 10;
 const IDEMPOTENCY_KEY_LENGTH_MAX = 128;
 
-const Row = Type.Object({
-  bank_code: Type.String({ examples: ['014'] }),
-  account_number: Type.String({ examples: ['1234567890'] }),
-  expected_account_name: Type.Optional(Type.String({ examples: ['Budi Santoso'] })),
-  reference: Type.Optional(Type.String({ description: 'Your reference. The result repeats it.', examples: ['INV-1'] })),
-});
+const Row = Type.Object(
+  {
+    bank_code: Type.String({ description: 'Clearing code, BIC or short name.', examples: ['014'] }),
+    account_number: Type.String({ description: '5 to 34 digits.', examples: ['1234567890'] }),
+    expected_account_name: Type.Optional(
+      Type.String({
+        description: 'The name to compare with the name that the bank holds.',
+        examples: ['Budi Santoso'],
+      }),
+    ),
+    reference: Type.Optional(
+      Type.String({ description: 'Your reference. The result repeats it.', examples: ['INV-1'] }),
+    ),
+  },
+  { title: 'AccountValidationRow' },
+);
+
+const requestContent = {
+  'application/json': {
+    schema: Type.Object(
+      { accounts: Type.Array(Row, { minItems: 1, maxItems: UPLOAD_ROWS_MAX }) },
+      { title: 'NewAccountValidation' },
+    ),
+  },
+  'text/csv': {
+    schema: Type.String({ examples: ['bank_code,account_number\r\n014,1234567890\r\n'] }),
+  },
+  'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': {
+    schema: Type.String({ description: 'The first sheet, with the columns of the CSV.', format: 'binary' }),
+  },
+};
 
 const ACCEPTED: BilingualText = { en: 'Account validation accepted', id: 'Validasi rekening diterima' };
 
@@ -63,12 +88,15 @@ const schema = {
       Type.String({
         description: 'The same rows sent again with the same key create no second validation.',
         maxLength: IDEMPOTENCY_KEY_LENGTH_MAX,
+        examples: ['payroll-2026-11'],
       }),
     ),
   }),
-  body: Type.Object({ accounts: Type.Array(Row, { minItems: 1, maxItems: UPLOAD_ROWS_MAX }) }),
+  body: { content: requestContent },
   response: {
-    202: successResponse(ValidationSchema, ACCEPTED, 'The validation. `Location` is its address.'),
+    202: successResponse(ValidationSchema, ACCEPTED, 'The validation. `Location` is its address.', {
+      headers: ['Location'],
+    }),
     ...errorResponses([
       'INVALID_FORMAT',
       'INVALID_REQUEST',

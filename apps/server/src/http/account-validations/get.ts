@@ -22,6 +22,7 @@ const schema = {
   ...operationDefaults,
   operationId: 'getAccountValidation',
   summary: "Get a bulk validation's progress",
+  description: 'How many rows have a result, and what the others wait for.',
   params: validationInPathSchema,
   response: {
     200: successResponse(ValidationProgressSchema, MESSAGE, 'The validation, and the banks for which it waits.'),

@@ -19,6 +19,7 @@ const schema = {
   ...operationDefaults,
   operationId: 'listAccountValidations',
   summary: 'List your bulk validations',
+  description: 'The latest ones, running or ended.',
   querystring: Type.Object({
     limit: Type.Optional(
       Type.Integer({
@@ -31,7 +32,10 @@ const schema = {
   }),
   response: {
     200: successResponse(
-      Type.Object({ validations: Type.Array(ValidationSchema) }, { additionalProperties: false }),
+      Type.Object(
+        { validations: Type.Array(ValidationSchema) },
+        { title: 'AccountValidationList', additionalProperties: false },
+      ),
       MESSAGE,
       'The newest first. Jobs are deleted some days after they have ended.',
     ),

@@ -9,6 +9,7 @@ import type { Database } from '../../postgres/database.ts';
 import type { AccountInquiries } from '../../rails/account-inquiries.ts';
 import { type Authorize, callerOf, type Reauthorize } from '../authorize.ts';
 import { ApiError, foundOr } from '../errors.ts';
+import { accessToken } from '../schemas.ts';
 import { ValidationId } from './schema.ts';
 
 /** What the operations on account validations depend on. */
@@ -28,7 +29,7 @@ export interface AccountValidationDependencies {
 }
 
 /** The part of the OpenAPI description that all operations have in common. */
-export const operationDefaults = { tags: ['Account validation'], security: [{ bearer: ['account:check'] }] };
+export const operationDefaults = { tags: ['Account validation'], security: accessToken('account:check') };
 
 export const validationInPathSchema = Type.Object({ validation_id: ValidationId });
 

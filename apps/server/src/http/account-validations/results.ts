@@ -15,9 +15,10 @@ import {
   validationInPath,
   validationInPathSchema,
 } from './operation.ts';
+import { CSV_HEADER, csvLine } from './result-csv.ts';
 import { createResultSerializer } from './result-json.ts';
 import { createResultStreams, STREAM_TYPES } from './result-stream.ts';
-import { ValidationResultSchema } from './schema.ts';
+import { RESULT_EXAMPLE, ValidationResultSchema } from './schema.ts';
 
 const SEQUENCE_MAX = 1_000_000;
 const LIMIT_MAX = 1_000;
@@ -41,20 +42,28 @@ const schema = {
     limit: Type.Optional(
       Type.Integer({ description: 'The size of a page.', minimum: 1, maximum: LIMIT_MAX, default: LIMIT_DEFAULT }),
     ),
-    follow: Type.Optional(Type.Enum(['true', 'false'], { default: 'false' })),
+    follow: Type.Optional(
+      Type.Enum(['true', 'false'], { description: '`true`: the stream waits for later results.', default: 'false' }),
+    ),
   }),
   response: {
     200: successResponse(
       Type.Object(
         {
           results: Type.Array(ValidationResultSchema),
-          next_after: Type.Integer({ description: 'Send it as `after` for the next page.', minimum: 0 }),
+          next_after: Type.Integer({ description: 'Send it as `after` for the next page.', minimum: 0, examples: [1] }),
           has_more: Type.Boolean({ description: 'Whether there are more results now.' }),
         },
-        { additionalProperties: false },
+        { title: 'AccountValidationResultList', additionalProperties: false },
       ),
       MESSAGE,
       'The results, in the order in which they were recorded.',
+      {
+        alternatives: {
+          'application/x-ndjson': `${JSON.stringify(RESULT_EXAMPLE)}\n`,
+          'text/csv': CSV_HEADER + csvLine(RESULT_EXAMPLE),
+        },
+      },
     ),
     ...errorResponses(['VALIDATION_NOT_FOUND', 'INVALID_REQUEST']),
   },

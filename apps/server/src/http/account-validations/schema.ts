@@ -1,19 +1,24 @@
 import { Type } from 'typebox';
-import { ACCOUNT_STATUSES } from '../../domain/account.ts';
 import { ROW_ERRORS, VALIDATION_STATES } from '../../domain/account-validation.ts';
-import { BANK_STATUSES } from '../../rails/bank-status.ts';
-import { NameMatchSchema } from '../check-account/schema.ts';
+import { BankStatus } from '../banks/schema.ts';
+import { AccountStatus, NameMatchSchema } from '../check-account/schema.ts';
 import { nullable, Timestamp } from '../schemas.ts';
+import type { ResultJson } from './result-json.ts';
 
 /** Shapes that the operations on account validations share. */
 
 const count = (description: string) => Type.Integer({ description, minimum: 0 });
 
-export const ValidationId = Type.String({ pattern: '^av_[0-9a-f]{20}$', examples: ['av_5f0c1d2e3b4a59687786'] });
+export const ValidationId = Type.String({
+  description: 'The ID of a bulk validation.',
+  pattern: '^av_[0-9a-f]{20}$',
+  examples: ['av_5f0c1d2e3b4a59687786'],
+});
 
 const validationFields = {
   validation_id: ValidationId,
   state: Type.Enum([...VALIDATION_STATES], {
+    title: 'ValidationState',
     description: 'COMPLETED: each row has a result. CANCELLED: no more accounts are checked.',
   }),
   rows: count('The number of rows that were sent.'),
@@ -27,7 +32,7 @@ const validationFields = {
       invalid: count('Rows that cannot be checked: INVALID_BANK_CODE, INVALID_FORMAT, UNSUPPORTED_BANK.'),
       no_verdict: count('SERVICE_UNAVAILABLE: the bank gave no verdict, which says nothing about the account.'),
     },
-    { additionalProperties: false, description: 'The number of results of each kind.' },
+    { title: 'ResultCounts', additionalProperties: false, description: 'The number of results of each kind.' },
   ),
   held_until: nullable(
     Timestamp,
@@ -37,31 +42,81 @@ const validationFields = {
   ended_at: nullable(Timestamp, 'null while RUNNING.'),
 };
 
+const VALIDATION_EXAMPLE = {
+  validation_id: 'av_5f0c1d2e3b4a59687786',
+  state: 'RUNNING',
+  rows: 4,
+  results: 3,
+  counts: { active: 1, inactive: 0, not_found: 1, blocked: 0, invalid: 1, no_verdict: 0 },
+  held_until: null,
+  created_at: '2026-11-21T04:32:26.123Z',
+  ended_at: null,
+};
+
 /** Also the data of the event `account_validation.ended`. */
-export const ValidationSchema = Type.Object(validationFields, { additionalProperties: false });
+export const ValidationSchema = Type.Object(validationFields, {
+  title: 'AccountValidation',
+  additionalProperties: false,
+  examples: [
+    {
+      ...VALIDATION_EXAMPLE,
+      state: 'COMPLETED',
+      results: 4,
+      counts: { active: 2, inactive: 0, not_found: 1, blocked: 0, invalid: 1, no_verdict: 0 },
+      ended_at: '2026-11-21T04:32:31.402Z',
+    },
+  ],
+});
 
 export const ValidationProgressSchema = Type.Object(
   {
     ...validationFields,
     seconds_left: nullable(
-      Type.Integer({ minimum: 0 }),
+      Type.Integer({ minimum: 0, examples: [2] }),
       'An estimate from the pace so far; null when there is no result yet, or when the validation has ended.',
     ),
     waiting: Type.Array(
       Type.Object(
         {
-          bank_code: Type.String(),
-          bank_name: Type.String(),
-          accounts: Type.Integer({ minimum: 1 }),
-          bank_status: Type.Enum([...BANK_STATUSES], { description: 'As in GET /api/v1/banks.' }),
+          bank_code: Type.String({ description: 'Clearing code.', examples: ['002'] }),
+          bank_name: Type.String({ description: 'Full bank name.', examples: ['Bank Rakyat Indonesia'] }),
+          accounts: Type.Integer({ description: 'The number of accounts that wait.', minimum: 1 }),
+          bank_status: BankStatus,
         },
-        { additionalProperties: false },
+        { title: 'WaitingBank', additionalProperties: false },
       ),
       { description: 'Accounts that wait to be checked, by bank.' },
     ),
   },
-  { additionalProperties: false },
+  {
+    title: 'AccountValidationProgress',
+    additionalProperties: false,
+    examples: [
+      {
+        ...VALIDATION_EXAMPLE,
+        seconds_left: 2,
+        waiting: [{ bank_code: '002', bank_name: 'Bank Rakyat Indonesia', accounts: 1, bank_status: 'UP' }],
+      },
+    ],
+  },
 );
+
+export const RESULT_EXAMPLE: ResultJson = {
+  sequence: 1,
+  row: 2,
+  reference: 'INV-1',
+  bank_code: '014',
+  bank_name: 'Bank Central Asia',
+  account_number: '1234567890',
+  expected_account_name: 'Budi Santoso',
+  account_name: 'BUDI SANTOSO',
+  is_valid: true,
+  status: 'ACTIVE',
+  name_match: { result: 'MATCH', score: 1, reasons: ['EXACT'] },
+  error_code: null,
+  message: null,
+  checked_at: '2026-11-21T04:32:26.123Z',
+};
 
 export const ValidationResultSchema = Type.Object(
   {
@@ -72,21 +127,21 @@ export const ValidationResultSchema = Type.Object(
     row: Type.Integer({
       description: 'The line of your table, whose header is line 1; or the position in your JSON array, from 1.',
     }),
-    reference: nullable(Type.String(), 'As sent.'),
-    bank_code: nullable(Type.String(), 'As sent.'),
-    bank_name: nullable(Type.String(), 'Full bank name.'),
-    account_number: nullable(Type.String(), 'As sent.'),
-    expected_account_name: nullable(Type.String(), 'As sent.'),
-    account_name: nullable(Type.String(), "The holder's name; null unless ACTIVE."),
+    reference: nullable(Type.String({ examples: ['INV-1'] }), 'As sent.'),
+    bank_code: nullable(Type.String({ examples: ['014'] }), 'As sent.'),
+    bank_name: nullable(Type.String({ examples: ['Bank Central Asia'] }), 'Full bank name.'),
+    account_number: nullable(Type.String({ examples: ['1234567890'] }), 'As sent.'),
+    expected_account_name: nullable(Type.String({ examples: ['Budi Santoso'] }), 'As sent.'),
+    account_name: nullable(Type.String({ examples: ['BUDI SANTOSO'] }), "The holder's name; null unless ACTIVE."),
     is_valid: nullable(Type.Boolean(), 'true exactly when status is ACTIVE; null when there is no verdict.'),
-    status: nullable(Type.Enum([...ACCOUNT_STATUSES]), 'The verdict; null when there is none.'),
+    status: nullable(AccountStatus, 'The verdict; null when there is none.'),
     name_match: nullable(NameMatchSchema, 'null unless the row has `expected_account_name` and a verdict.'),
-    error_code: nullable(Type.Enum([...ROW_ERRORS]), 'Why there is no verdict.'),
+    error_code: nullable(Type.Enum([...ROW_ERRORS], { title: 'RowError' }), 'Why there is no verdict.'),
     message: nullable(
-      Type.String(),
+      Type.String({ examples: ['Invalid bank code'] }),
       'What is wrong and what to do next, in the language that `Accept-Language` prefers.',
     ),
     checked_at: Timestamp,
   },
-  { additionalProperties: false },
+  { title: 'AccountValidationResult', additionalProperties: false, examples: [RESULT_EXAMPLE] },
 );

@@ -1,16 +1,16 @@
 import { Type } from 'typebox';
 import type { BilingualText } from '../../lib/bilingual-text.ts';
 import { BANK_STATUSES } from '../../rails/bank-status.ts';
-import { errorResponses, nullable, successResponse, Timestamp } from '../schemas.ts';
+import { accessToken, errorResponses, nullable, successResponse, Timestamp } from '../schemas.ts';
 
-const Quantiles = (what: string, unit: string) =>
+const Quantiles = (title: string, what: string, unit: string) =>
   nullable(
     Type.Object(
       {
-        [`p50_${unit}`]: Type.Integer({ minimum: 0 }),
-        [`p95_${unit}`]: Type.Integer({ minimum: 0 }),
+        [`p50_${unit}`]: Type.Integer({ description: 'Half took at most this long.', minimum: 0, examples: [140] }),
+        [`p95_${unit}`]: Type.Integer({ description: '19 of 20 took at most this long.', minimum: 0, examples: [420] }),
       },
-      { additionalProperties: false },
+      { title, additionalProperties: false },
     ),
     `${what} null while there are too few.`,
   );
@@ -21,7 +21,7 @@ const names = {
     examples: ['014', 'GOPAY'],
   }),
   bic: nullable(Type.String({ examples: ['CENAIDJA'] }), 'ISO 9362; unique. null for an e-wallet.'),
-  bank_name: Type.String({ examples: ['Bank Central Asia'] }),
+  bank_name: Type.String({ description: 'Full bank name.', examples: ['Bank Central Asia'] }),
 };
 
 export const BANKS_FOUND: BilingualText = { en: 'Banks found', id: 'Daftar bank ditemukan' };
@@ -31,33 +31,37 @@ export const BANK_FOUND: BilingualText = { en: 'Bank found', id: 'Bank ditemukan
 /** A bank in an event. */
 export const BankStateSchema = Type.Object(
   { ...names, status: Type.Enum(['UP', 'DOWN'], { description: 'Availability of account checks.' }), since: Timestamp },
-  { additionalProperties: false },
+  { title: 'BankState', additionalProperties: false },
 );
+
+export const BankStatus = Type.Enum([...BANK_STATUSES], {
+  title: 'BankStatus',
+  description: 'Recent availability of account checks. DOWN: none succeeds. DEGRADED: some fail.',
+});
 
 const BankSchema = Type.Object(
   {
     ...names,
-    short_names: Type.Array(Type.String(), { description: 'Short names that `bank_code` accepts for this bank.' }),
-    type: Type.Enum(['BANK', 'E_WALLET']),
+    short_names: Type.Array(Type.String({ examples: ['BCA'] }), {
+      description: 'Short names that `bank_code` accepts for this bank.',
+    }),
+    type: Type.Enum(['BANK', 'E_WALLET'], { title: 'BankType' }),
     account_number_type: Type.Enum(['ACCOUNT_NUMBER', 'MOBILE_NUMBER'], {
+      title: 'AccountNumberType',
       description: 'ACCOUNT_NUMBER: 5 to 34 digits. MOBILE_NUMBER: `0812…`, `62812…` or `+62812…`.',
     }),
     check_account: Type.Boolean({
       description: 'Whether accounts of this bank can be checked here. false: each check is UNSUPPORTED_BANK.',
     }),
-    status: nullable(
-      Type.Enum([...BANK_STATUSES]),
-      'Recent availability of account checks. DOWN: none succeeds. DEGRADED: some fail. null where check_account ' +
-        'is false.',
-    ),
+    status: nullable(BankStatus, 'null where check_account is false.'),
     since: nullable(Timestamp, 'When the status last changed; null if it has not changed since the service started.'),
-    account_checks: Quantiles('How long recent account checks took at the bank;', 'ms'),
-    disbursements: Quantiles('How long recent disbursements were in PROCESS;', 'seconds'),
+    account_checks: Quantiles('AccountCheckTimes', 'How long recent account checks took at the bank;', 'ms'),
+    disbursements: Quantiles('DisbursementTimes', 'How long recent disbursements were in PROCESS;', 'seconds'),
   },
-  { additionalProperties: false },
+  { title: 'Bank', additionalProperties: false },
 );
 
-const common = { tags: ['Banks'], security: [{ bearer: ['account:check'] }] };
+const common = { tags: ['Banks'], security: accessToken('account:check') };
 
 export const listBanksSchema = {
   ...common,
@@ -67,7 +71,7 @@ export const listBanksSchema = {
     'Every bank that has a code here: its names, whether its accounts can be checked, and its current availability.',
   response: {
     200: successResponse(
-      Type.Object({ banks: Type.Array(BankSchema) }, { additionalProperties: false }),
+      Type.Object({ banks: Type.Array(BankSchema) }, { title: 'BankList', additionalProperties: false }),
       BANKS_FOUND,
       'The banks, by clearing code.',
     ),
@@ -79,6 +83,7 @@ export const readBankSchema = {
   ...common,
   operationId: 'getBank',
   summary: 'Get a bank and its availability',
+  description: 'One bank of the list, by any of its codes.',
   params: Type.Object({
     code: Type.String({ description: 'Clearing code, BIC or short name.', examples: ['014', 'CENAIDJA', 'BCA'] }),
   }),

@@ -31,11 +31,16 @@ const schema = {
     'Omitted fields stay unchanged. Enabling an endpoint clears its failures and sends its pending deliveries at ' +
     'once. Events that happened while it was disabled are only sent when you replay them.',
   params: endpointInPathSchema,
-  body: Type.Object({
-    url: Type.Optional(Url),
-    kinds: Type.Optional(Kinds),
-    disabled: Type.Optional(Type.Boolean({ description: 'true: send nothing. false: send callbacks.' })),
-  }),
+  body: Type.Object(
+    {
+      url: Type.Optional(Url),
+      kinds: Type.Optional(Kinds),
+      disabled: Type.Optional(
+        Type.Boolean({ description: 'true: send nothing. false: send callbacks.', examples: [false] }),
+      ),
+    },
+    { title: 'CallbackEndpointChange' },
+  ),
   response: {
     200: successResponse(EndpointSchema, MESSAGE, 'The endpoint after the change.'),
     ...errorResponses([

@@ -17,6 +17,7 @@ const DeliveryIdSchema = Type.String({
 });
 
 export const DeliveryStateSchema = Type.Enum([...DELIVERY_STATES], {
+  title: 'DeliveryState',
   description: 'exhausted: every attempt of the retry schedule failed. It can be replayed.',
 });
 
@@ -26,22 +27,50 @@ export const deliveryFields = {
   sequence: Sequence,
   ...EventFields,
   state: DeliveryStateSchema,
-  attempt_count: Type.Integer({ description: 'All attempts, including those before a replay.', minimum: 0 }),
+  attempt_count: Type.Integer({
+    description: 'All attempts, including those before a replay.',
+    minimum: 0,
+    examples: [1],
+  }),
   next_attempt_at: nullable(Timestamp, 'null unless pending.'),
   ended_at: nullable(Timestamp, 'When it was delivered or exhausted.'),
 };
 
-export const DeliverySchema = Type.Object(deliveryFields, { additionalProperties: false });
+export const DELIVERY_EXAMPLE = {
+  delivery_id: 'ep_5f0c1d2e3b4a59687786-42',
+  endpoint_id: 'ep_5f0c1d2e3b4a59687786',
+  sequence: 42,
+  event_id: 'evt_TB2026112100000001_2',
+  type: 'disbursement.succeeded',
+  state: 'delivered',
+  attempt_count: 1,
+  next_attempt_at: null,
+  ended_at: '2026-11-21T04:32:31.902Z',
+};
+
+export const DeliverySchema = Type.Object(deliveryFields, {
+  title: 'CallbackDelivery',
+  additionalProperties: false,
+  examples: [DELIVERY_EXAMPLE],
+});
 
 export const deliveryInPathSchema = Type.Object({ delivery_id: DeliveryIdSchema });
+
+export const ATTEMPT_EXAMPLE = {
+  started_at: '2026-11-21T04:32:31.815Z',
+  duration_ms: 87,
+  http_status: 200,
+  answer: 'ok',
+  error: null,
+};
 
 /** The result of one attempt. */
 export const attemptFields = {
   started_at: Timestamp,
-  duration_ms: Type.Integer({ minimum: 0 }),
-  http_status: nullable(Type.Integer(), 'null when there was no response.'),
-  answer: nullable(Type.String(), 'The first KiB of the response body.'),
-  error: nullable(Type.String(), 'Why there was no response.'),
+  duration_ms: Type.Integer({ description: 'Until the response or the error.', minimum: 0, examples: [87] }),
+  http_status: nullable(Type.Integer({ examples: [200] }), 'null when there was no response.'),
+  answer: nullable(Type.String({ examples: ['ok'] }), 'The first KiB of the response body.'),
+  error: nullable(Type.String({ examples: ['connection refused'] }), 'Why there was no response.'),
 };
 
 const DELIVERY_ID = /^(ep_[0-9a-f]{20})-([1-9]\d{0,14})$/;

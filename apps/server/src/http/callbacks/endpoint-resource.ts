@@ -6,48 +6,79 @@ import { type CallbackEndpoint, DISABLED_REASONS } from '../../postgres/callback
 import type { EndpointKey } from '../../postgres/delivery-jobs.ts';
 import { callerOf } from '../authorize.ts';
 import { ApiError, foundOr } from '../errors.ts';
+import { EventType } from '../events/schema.ts';
 import { invalidRequest } from '../query-parameters.ts';
 import { nullable, Timestamp } from '../schemas.ts';
 
 /** A callback endpoint in requests and responses: its schemas, its ID in the path, its fields, its JSON. */
 
-export const EndpointId = Type.String({ pattern: '^ep_[0-9a-f]{20}$', examples: ['ep_5f0c1d2e3b4a59687786'] });
+export const EndpointId = Type.String({
+  description: 'The ID of a callback endpoint.',
+  pattern: '^ep_[0-9a-f]{20}$',
+  examples: ['ep_5f0c1d2e3b4a59687786'],
+});
 
 export const Url = Type.String({
   description: 'Receives the callbacks: https, a public host, no user name or fragment.',
+  format: 'uri',
   maxLength: URL_LENGTH_MAX,
   examples: ['https://callbacks.example.com/tiba'],
 });
 
-export const Kinds = Type.Array(Type.Enum([...EVENT_KINDS]), {
+export const Kinds = Type.Array(EventType, {
   description: 'The kinds of events that are sent to it.',
   minItems: 1,
   uniqueItems: true,
+  examples: [['disbursement.succeeded', 'disbursement.failed']],
 });
+
+const SECRET_EXAMPLE = 'whsec_VGliYSBleGFtcGxlIHNlY3JldCwgbm90IHJlYWwgMTI=';
 
 export const Secret = Type.String({
   description: 'Signs the callbacks (Standard Webhooks). Shown only in this response: store it.',
   pattern: '^whsec_[A-Za-z0-9+/]{43}=$',
+  examples: [SECRET_EXAMPLE],
 });
 
 const endpointFields = {
   endpoint_id: EndpointId,
   url: Url,
   kinds: Kinds,
-  status: Type.Enum(['enabled', 'disabled'], { description: 'Nothing is sent to a disabled endpoint.' }),
+  status: Type.Enum(['enabled', 'disabled'], {
+    title: 'EndpointStatus',
+    description: 'Nothing is sent to a disabled endpoint.',
+  }),
   disabled_reason: nullable(
-    Type.Enum([...DISABLED_REASONS]),
+    Type.Enum([...DISABLED_REASONS], { title: 'DisabledReason' }),
     'client: disabled by you. gone: it answered 410. failing: no delivery succeeded for five days. null while enabled.',
   ),
   failing_since: nullable(Timestamp, 'The first failure since the last successful delivery; null when there is none.'),
   created_at: Timestamp,
 };
 
-export const EndpointSchema = Type.Object(endpointFields, { additionalProperties: false });
+const ENDPOINT_EXAMPLE = {
+  endpoint_id: 'ep_5f0c1d2e3b4a59687786',
+  url: 'https://callbacks.example.com/tiba',
+  kinds: ['disbursement.succeeded', 'disbursement.failed'],
+  status: 'enabled',
+  disabled_reason: null,
+  failing_since: null,
+  created_at: '2026-11-21T04:32:26.123Z',
+};
+
+export const EndpointSchema = Type.Object(endpointFields, {
+  title: 'CallbackEndpoint',
+  additionalProperties: false,
+  examples: [ENDPOINT_EXAMPLE],
+});
 
 export const EndpointWithSecretSchema = Type.Object(
   { ...endpointFields, secret: Secret },
-  { additionalProperties: false },
+  {
+    title: 'CallbackEndpointWithSecret',
+    additionalProperties: false,
+    examples: [{ ...ENDPOINT_EXAMPLE, secret: SECRET_EXAMPLE }],
+  },
 );
 
 export const endpointInPathSchema = Type.Object({ endpoint_id: EndpointId });

@@ -4,6 +4,7 @@ import type { DestinationResult } from '../../outbound/destination.ts';
 import type { Database } from '../../postgres/database.ts';
 import type { Limiter } from '../../rate-limit/limiter.ts';
 import type { Authorize } from '../authorize.ts';
+import { accessToken } from '../schemas.ts';
 
 /** The dependencies of the callback operations. */
 export interface CallbackDependencies {
@@ -18,7 +19,7 @@ export interface CallbackDependencies {
 }
 
 /** The part of the OpenAPI description that all callback operations share. */
-export const callbackOperation = { tags: ['Callbacks'], security: [{ bearer: ['callbacks:manage'] }] };
+export const callbackOperation = { tags: ['Callbacks'], security: accessToken('callbacks:manage') };
 
 /** What `authorize` checks for each of them. */
 export const manageCallbacks = { scope: 'callbacks:manage', limitedOperation: 'callbacks' } as const;

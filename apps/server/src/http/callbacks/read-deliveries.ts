@@ -10,8 +10,10 @@ import { ApiError } from '../errors.ts';
 import { invalidRequest, oneOf, queryParameters, wholeNumber } from '../query-parameters.ts';
 import { errorResponses, nullable, successResponse } from '../schemas.ts';
 import {
+  ATTEMPT_EXAMPLE,
   attemptFields,
   attemptToJson,
+  DELIVERY_EXAMPLE,
   DeliverySchema,
   DeliveryStateSchema,
   deliveryFields,
@@ -36,6 +38,7 @@ const listSchema = {
   ...callbackOperation,
   operationId: 'listCallbackDeliveries',
   summary: 'List deliveries, latest events first',
+  description: 'The deliveries of all endpoints, or of one. A delivery is one event for one endpoint.',
   querystring: Type.Object({
     endpoint_id: Type.Optional(EndpointId),
     state: Type.Optional(DeliveryStateSchema),
@@ -44,19 +47,27 @@ const listSchema = {
         description:
           'Continue after this delivery: the `next_after` of the previous response. ' +
           'Pages neither repeat nor skip deliveries.',
+        examples: ['ep_5f0c1d2e3b4a59687786-42'],
       }),
     ),
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: DELIVERIES_MAX, default: DELIVERIES_DEFAULT })),
+    limit: Type.Optional(
+      Type.Integer({
+        description: 'The size of a page.',
+        minimum: 1,
+        maximum: DELIVERIES_MAX,
+        default: DELIVERIES_DEFAULT,
+      }),
+    ),
   }),
   response: {
     200: successResponse(
       Type.Object(
         {
           deliveries: Type.Array(DeliverySchema),
-          next_after: nullable(Type.String(), 'null on the last page.'),
-          has_more: Type.Boolean(),
+          next_after: nullable(Type.String({ examples: ['ep_5f0c1d2e3b4a59687786-42'] }), 'null on the last page.'),
+          has_more: Type.Boolean({ description: 'Whether there is another page.' }),
         },
-        { additionalProperties: false },
+        { title: 'CallbackDeliveryList', additionalProperties: false },
       ),
       DELIVERIES_FOUND,
       'The deliveries.',
@@ -66,14 +77,15 @@ const listSchema = {
 };
 
 const AttemptSchema = Type.Object(
-  { attempt: Type.Integer({ minimum: 1 }), ...attemptFields },
-  { additionalProperties: false },
+  { attempt: Type.Integer({ description: 'Counted from 1.', minimum: 1 }), ...attemptFields },
+  { title: 'DeliveryAttempt', additionalProperties: false, examples: [{ attempt: 1, ...ATTEMPT_EXAMPLE }] },
 );
 
 const oneSchema = {
   ...callbackOperation,
   operationId: 'getCallbackDelivery',
   summary: 'Get a delivery with its attempts',
+  description: 'What your endpoint answered, attempt by attempt.',
   params: deliveryInPathSchema,
   response: {
     200: successResponse(
@@ -84,7 +96,11 @@ const oneSchema = {
             description: `The latest ${ATTEMPTS_SHOWN_MAX} attempts, oldest first.`,
           }),
         },
-        { additionalProperties: false },
+        {
+          title: 'CallbackDeliveryWithAttempts',
+          additionalProperties: false,
+          examples: [{ ...DELIVERY_EXAMPLE, attempts: [{ attempt: 1, ...ATTEMPT_EXAMPLE }] }],
+        },
       ),
       DELIVERY_FOUND,
       'The delivery.',

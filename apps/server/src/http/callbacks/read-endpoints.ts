@@ -22,9 +22,13 @@ const listSchema = {
   ...callbackOperation,
   operationId: 'listCallbackEndpoints',
   summary: 'List callback endpoints',
+  description: 'Your endpoints, without their secrets.',
   response: {
     200: successResponse(
-      Type.Object({ endpoints: Type.Array(EndpointSchema) }, { additionalProperties: false }),
+      Type.Object(
+        { endpoints: Type.Array(EndpointSchema) },
+        { title: 'CallbackEndpointList', additionalProperties: false },
+      ),
       ENDPOINTS_FOUND,
       'All of your endpoints, oldest first.',
     ),
@@ -36,6 +40,7 @@ const oneSchema = {
   ...callbackOperation,
   operationId: 'getCallbackEndpoint',
   summary: 'Get a callback endpoint',
+  description: 'One endpoint, without its secret.',
   params: endpointInPathSchema,
   response: {
     200: successResponse(EndpointSchema, ENDPOINT_FOUND, 'The endpoint.'),

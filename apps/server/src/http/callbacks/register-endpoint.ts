@@ -30,7 +30,7 @@ const schema = {
   description:
     'The endpoint receives events from now on: those in `kinds`, or all disbursement events when it is omitted. ' +
     `A client has at most ${ENDPOINTS_MAX} endpoints.`,
-  body: Type.Object({ url: Url, kinds: Type.Optional(Kinds) }),
+  body: Type.Object({ url: Url, kinds: Type.Optional(Kinds) }, { title: 'NewCallbackEndpoint' }),
   response: {
     201: successResponse(EndpointWithSecretSchema, MESSAGE, 'The endpoint with its secret.'),
     ...errorResponses([

@@ -28,20 +28,38 @@ const schema = {
   description:
     'Includes events that the endpoint wants and was never sent, because it was not registered or was disabled when ' +
     'they happened. A long range takes several requests: while `has_more` is true, repeat the request with `after`.',
-  body: Type.Object({
-    endpoint_id: EndpointId,
-    from: Type.String({ format: 'date-time', description: 'RFC 3339: events from this time on.' }),
-    to: Type.String({ format: 'date-time', description: 'RFC 3339: events before this time.' }),
-    state: Type.Optional(
-      Type.Enum([...REPLAYED_STATES], {
-        description:
-          'Only deliveries in this state; missing: events without a delivery to this endpoint. All when omitted.',
+  body: Type.Object(
+    {
+      endpoint_id: EndpointId,
+      from: Type.String({
+        format: 'date-time',
+        description: 'RFC 3339: events from this time on.',
+        examples: ['2026-11-21T00:00:00Z'],
       }),
-    ),
-    after: Type.Optional(
-      Type.Integer({ description: 'The `next_after` of the previous response.', minimum: 1, maximum: SEQUENCE_MAX }),
-    ),
-  }),
+      to: Type.String({
+        format: 'date-time',
+        description: 'RFC 3339: events before this time.',
+        examples: ['2026-11-22T00:00:00Z'],
+      }),
+      state: Type.Optional(
+        Type.Enum([...REPLAYED_STATES], {
+          title: 'ReplayedState',
+          examples: ['exhausted'],
+          description:
+            'Only deliveries in this state; missing: events without a delivery to this endpoint. All when omitted.',
+        }),
+      ),
+      after: Type.Optional(
+        Type.Integer({
+          description: 'The `next_after` of the previous response.',
+          minimum: 1,
+          maximum: SEQUENCE_MAX,
+          examples: [1001],
+        }),
+      ),
+    },
+    { title: 'ReplayRequest' },
+  ),
   response: {
     200: successResponse(
       Type.Object(
@@ -49,11 +67,15 @@ const schema = {
           endpoint_id: EndpointId,
           from: Timestamp,
           to: Timestamp,
-          replayed: Type.Integer({ description: 'Deliveries that this request made pending.', minimum: 0 }),
-          next_after: nullable(Type.Integer(), 'null when the range is done.'),
-          has_more: Type.Boolean(),
+          replayed: Type.Integer({
+            description: 'Deliveries that this request made pending.',
+            minimum: 0,
+            examples: [1000],
+          }),
+          next_after: nullable(Type.Integer({ examples: [1001] }), 'null when the range is done.'),
+          has_more: Type.Boolean({ description: 'Whether to repeat the request with `after`.' }),
         },
-        { additionalProperties: false },
+        { title: 'ReplayResult', additionalProperties: false },
       ),
       MESSAGE,
       'The number of replayed deliveries.',

@@ -26,7 +26,7 @@ const schema = {
     200: successResponse(
       Type.Object(
         { endpoint_id: EndpointId, secret: Secret, former_secret_until: Timestamp },
-        { additionalProperties: false },
+        { title: 'RotatedSecret', additionalProperties: false },
       ),
       MESSAGE,
       'The new secret.',

@@ -10,7 +10,7 @@ import { sendSuccess } from '../envelope.ts';
 import { tooManyRequests } from '../errors.ts';
 import { allowEmptyBody } from '../request-body.ts';
 import { errorResponses, successResponse } from '../schemas.ts';
-import { attemptFields } from './delivery-resource.ts';
+import { ATTEMPT_EXAMPLE, attemptFields } from './delivery-resource.ts';
 import { endpointInPath, endpointInPathSchema, requireEndpoint } from './endpoint-resource.ts';
 import { type CallbackDependencies, callbackOperation, manageCallbacks } from './operation.ts';
 
@@ -33,10 +33,17 @@ const schema = {
       Type.Object(
         {
           succeeded: Type.Boolean({ description: 'Whether the receiver answered with a 2xx.' }),
-          webhook_id: Type.String({ description: 'The ID of this test callback.' }),
+          webhook_id: Type.String({
+            description: 'The ID of this test callback.',
+            examples: ['test_5f0c1d2e3b4a59687786'],
+          }),
           ...attemptFields,
         },
-        { additionalProperties: false },
+        {
+          title: 'TestCallback',
+          additionalProperties: false,
+          examples: [{ succeeded: true, webhook_id: 'test_5f0c1d2e3b4a59687786', ...ATTEMPT_EXAMPLE }],
+        },
       ),
       MESSAGE,
       'The result of the attempt. The HTTP status is also 200 when the receiver rejected the callback.',

@@ -4,33 +4,62 @@ import type { BilingualText } from '../../lib/bilingual-text.ts';
 import { NAME_MATCH_RESULTS } from '../../name-match/name-match.ts';
 import { NAME_MATCH_REASONS } from '../../name-match/reasons.ts';
 import { NAME_LENGTH_MAX } from '../../name-match/words.ts';
-import { errorResponses, nullable, successResponse } from '../schemas.ts';
+import { accessToken, errorResponses, nullable, successResponse } from '../schemas.ts';
 
 /** docs/name-match.md. */
 export const NameMatchSchema = Type.Object(
   {
     result: Type.Enum([...NAME_MATCH_RESULTS], {
+      title: 'NameMatchResult',
       description:
         'MATCH: you can pay. CLOSE_MATCH: a person should compare the names. NOT_POSSIBLE: no comparison is possible.',
     }),
-    score: Type.Number({ description: 'Orders results of the same kind.', minimum: 0, maximum: 1 }),
-    reasons: Type.Array(Type.Enum(Object.keys(NAME_MATCH_REASONS)), { description: 'Why; see docs/name-match.md.' }),
+    score: Type.Number({ description: 'Orders results of the same kind.', minimum: 0, maximum: 1, examples: [1] }),
+    reasons: Type.Array(Type.Enum(Object.keys(NAME_MATCH_REASONS), { title: 'NameMatchReason' }), {
+      description: 'Why; see docs/name-match.md.',
+    }),
   },
-  { additionalProperties: false, description: 'Only when the request has `expected_account_name`.' },
+  {
+    title: 'NameMatch',
+    additionalProperties: false,
+    description: 'Only when the request has `expected_account_name`.',
+    examples: [{ result: 'MATCH', score: 1, reasons: ['EXACT'] }],
+  },
 );
+
+/** docs/contract.md 3.2. */
+export const AccountStatus = Type.Enum([...ACCOUNT_STATUSES], {
+  title: 'AccountStatus',
+  description:
+    'ACTIVE: it can receive money. INACTIVE: it exists and is not active. NOT_FOUND: there is no such account. ' +
+    'BLOCKED: it is blocked or suspended.',
+});
 
 /** docs/contract.md 2.3. */
 const CheckedAccountSchema = Type.Object(
   {
-    bank_code: Type.String({ description: 'As sent.' }),
-    bank_name: Type.String({ description: 'Full bank name.' }),
-    account_number: Type.String({ description: 'As sent.' }),
-    account_name: nullable(Type.String(), "The holder's name; null unless ACTIVE."),
+    bank_code: Type.String({ description: 'As sent.', examples: ['014'] }),
+    bank_name: Type.String({ description: 'Full bank name.', examples: ['Bank Central Asia'] }),
+    account_number: Type.String({ description: 'As sent.', examples: ['1234567890'] }),
+    account_name: nullable(Type.String({ examples: ['BUDI SANTOSO'] }), "The holder's name; null unless ACTIVE."),
     is_valid: Type.Boolean({ description: 'true exactly when status is ACTIVE.' }),
-    status: Type.Enum([...ACCOUNT_STATUSES]),
+    status: AccountStatus,
     name_match: Type.Optional(NameMatchSchema),
   },
-  { additionalProperties: false },
+  {
+    title: 'CheckedAccount',
+    additionalProperties: false,
+    examples: [
+      {
+        bank_code: '014',
+        bank_name: 'Bank Central Asia',
+        account_number: '1234567890',
+        account_name: 'BUDI SANTOSO',
+        is_valid: true,
+        status: 'ACTIVE',
+      },
+    ],
+  },
 );
 
 export const VALIDATION_SUCCESSFUL: BilingualText = {
@@ -40,7 +69,7 @@ export const VALIDATION_SUCCESSFUL: BilingualText = {
 
 export const checkAccountSchema = {
   tags: ['Account validation'],
-  security: [{ bearer: ['account:check'] }],
+  security: accessToken('account:check'),
   operationId: 'checkAccount',
   summary: 'Check a bank account before paying to it',
   description:
@@ -56,30 +85,34 @@ export const checkAccountSchema = {
       }),
     ),
   }),
-  body: Type.Object({
-    bank_code: Type.String({
-      description: 'Clearing code, BIC or short name; of an e-wallet, its name.',
-      examples: ['014', 'CENAIDJA', 'BCA', 'GOPAY'],
-    }),
-    account_number: Type.String({
-      description: '5 to 34 digits. Of an e-wallet the mobile number: `0812…`, `62812…` or `+62812…`.',
-      pattern: '^\\+?[0-9]{5,34}$',
-      examples: ['1234567890', '081234567890'],
-    }),
-    expected_account_name: Type.Optional(
-      Type.String({
-        description: 'Extension: the name to compare with the name that the bank holds.',
-        minLength: 1,
-        maxLength: NAME_LENGTH_MAX,
-        examples: ['Budi Santoso'],
+  body: Type.Object(
+    {
+      bank_code: Type.String({
+        description: 'Clearing code, BIC or short name; of an e-wallet, its name.',
+        examples: ['014', 'CENAIDJA', 'BCA', 'GOPAY'],
       }),
-    ),
-  }),
+      account_number: Type.String({
+        description: '5 to 34 digits. Of an e-wallet the mobile number: `0812…`, `62812…` or `+62812…`.',
+        pattern: '^\\+?[0-9]{5,34}$',
+        examples: ['1234567890', '081234567890'],
+      }),
+      expected_account_name: Type.Optional(
+        Type.String({
+          description: 'Extension: the name to compare with the name that the bank holds.',
+          minLength: 1,
+          maxLength: NAME_LENGTH_MAX,
+          examples: ['Budi Santoso'],
+        }),
+      ),
+    },
+    { title: 'AccountCheck' },
+  ),
   response: {
     200: successResponse(
       CheckedAccountSchema,
       VALIDATION_SUCCESSFUL,
       'The verdict. A negative verdict is a success, too.',
+      { headers: ['Age'] },
     ),
     ...errorResponses([
       'INVALID_BANK_CODE',

@@ -10,19 +10,21 @@ import type { BilingualText } from '../../lib/bilingual-text.ts';
 import { ValidationSchema } from '../account-validations/schema.ts';
 import { BankStateSchema } from '../banks/schema.ts';
 import { TransactionSchema } from '../check-status/schema.ts';
-import { errorResponses, successResponse, Timestamp } from '../schemas.ts';
+import { accessToken, errorResponses, oneOfKinds, successResponse, Timestamp } from '../schemas.ts';
 
 export const EVENTS_MAX = 1_000;
 export const EVENTS_DEFAULT = 100;
 /** Larger numbers are not exact in every JSON parser. */
 export const SEQUENCE_MAX = 999_999_999_999_999;
 
+export const EventType = Type.Enum([...EVENT_KINDS], { title: 'EventType', description: 'What happened.' });
+
 export const EventFields = {
   event_id: Type.String({
     description: 'The `webhook-id` of its callbacks.',
     examples: ['evt_TB2026112100000001_1'],
   }),
-  type: Type.Enum([...EVENT_KINDS], { description: 'What happened.' }),
+  type: EventType,
 };
 
 export const Sequence = Type.Integer({
@@ -31,7 +33,7 @@ export const Sequence = Type.Integer({
   examples: [42],
 });
 
-const eventOf = (kinds: readonly EventKind[], data: Parameters<typeof Type.Array>[0]) =>
+const eventOf = (title: string, kinds: readonly EventKind[], data: Parameters<typeof Type.Array>[0]) =>
   Type.Object(
     {
       sequence: Sequence,
@@ -46,20 +48,24 @@ const eventOf = (kinds: readonly EventKind[], data: Parameters<typeof Type.Array
       }),
       data,
     },
-    { additionalProperties: false },
+    { title, additionalProperties: false },
   );
 
 export const EVENTS_FOUND: BilingualText = { en: 'Events found', id: 'Event ditemukan' };
 
-const EventSchema = Type.Union([
-  eventOf(DISBURSEMENT_KINDS, TransactionSchema),
-  eventOf(ACCOUNT_VALIDATION_KINDS, ValidationSchema),
-  eventOf(BANK_KINDS, BankStateSchema),
-]);
+const EventSchema = oneOfKinds(
+  'type',
+  [
+    eventOf('DisbursementEvent', DISBURSEMENT_KINDS, TransactionSchema),
+    eventOf('AccountValidationEvent', ACCOUNT_VALIDATION_KINDS, ValidationSchema),
+    eventOf('BankEvent', BANK_KINDS, BankStateSchema),
+  ],
+  { title: 'Event' },
+);
 
 export const listEventsSchema = {
   tags: ['Events'],
-  security: [{ bearer: ['events:read'] }],
+  security: accessToken('events:read'),
   operationId: 'listEvents',
   summary: 'List events in order',
   description:
@@ -67,7 +73,13 @@ export const listEventsSchema = {
     'miss none.',
   querystring: Type.Object({
     after: Type.Optional(
-      Type.Integer({ description: 'Only events after this sequence.', minimum: 0, maximum: SEQUENCE_MAX, default: 0 }),
+      Type.Integer({
+        description: 'Only events after this sequence.',
+        minimum: 0,
+        maximum: SEQUENCE_MAX,
+        default: 0,
+        examples: [41],
+      }),
     ),
     limit: Type.Optional(
       Type.Integer({
@@ -83,10 +95,14 @@ export const listEventsSchema = {
       Type.Object(
         {
           events: Type.Array(EventSchema),
-          next_after: Type.Integer({ description: 'The value of `after` for the next request.', minimum: 0 }),
+          next_after: Type.Integer({
+            description: 'The value of `after` for the next request.',
+            minimum: 0,
+            examples: [42],
+          }),
           has_more: Type.Boolean({ description: 'Whether there are more events now.' }),
         },
-        { additionalProperties: false },
+        { title: 'EventList', additionalProperties: false },
       ),
       EVENTS_FOUND,
       'The events.',

@@ -10,6 +10,7 @@ import { unavailable } from '../errors.ts';
 import { languageOf } from '../language.ts';
 import { requireBodyOf } from '../request-body.ts';
 import { authenticateClient, type ClientAuthenticationDependencies, OAuthError } from './client-authentication.ts';
+import { FORM, keySetSchema, metadataSchema, tokenSchema } from './schema.ts';
 
 export interface TokenEndpointDependencies extends ClientAuthenticationDependencies {
   readonly notifications: Pick<Notifications, 'waitUntilCurrent'>;
@@ -17,7 +18,6 @@ export interface TokenEndpointDependencies extends ClientAuthenticationDependenc
   readonly lifetimeSeconds: number;
 }
 
-const FORM = 'application/x-www-form-urlencoded';
 /** Client ID, secret and scopes take a few hundred bytes, even when all of them are percent-encoded. */
 const BODY_BYTES_MAX = 4 * 1024;
 const UNAVAILABLE_RETRY_AFTER_MS = 1_000;
@@ -32,7 +32,7 @@ export function tokenEndpoint(app: FastifyInstance, dependencies: TokenEndpointD
     done(null, new URLSearchParams(body as string));
   });
 
-  const options = { onRequest: requireBodyOf(FORM), bodyLimit: BODY_BYTES_MAX, schema: { hide: true } };
+  const options = { onRequest: requireBodyOf(FORM), bodyLimit: BODY_BYTES_MAX, schema: tokenSchema };
   app.post('/oauth/token', options, async (request, reply) => {
     reply.headers({ 'cache-control': 'no-store', pragma: 'no-cache' });
     if (!(await dependencies.notifications.waitUntilCurrent()))
@@ -102,7 +102,7 @@ function grantedScopes(client: Client, requested: string | null): Scope[] {
 
 /** Authorization server metadata (RFC 8414), and the keys that verify its tokens (RFC 7517). */
 export function authorizationServerMetadata(app: FastifyInstance, issuer: () => string, keys: SigningKeys): void {
-  app.get('/.well-known/oauth-authorization-server', { schema: { hide: true } }, async () => ({
+  app.get('/.well-known/oauth-authorization-server', { schema: metadataSchema }, async () => ({
     issuer: issuer(),
     token_endpoint: `${issuer()}/oauth/token`,
     jwks_uri: `${issuer()}/oauth/jwks`,
@@ -112,7 +112,7 @@ export function authorizationServerMetadata(app: FastifyInstance, issuer: () => 
     scopes_supported: SCOPES,
   }));
 
-  app.get('/oauth/jwks', { schema: { hide: true } }, async (_request, reply) => {
+  app.get('/oauth/jwks', { schema: keySetSchema }, async (_request, reply) => {
     reply.header('cache-control', 'public, max-age=60');
     return keys.jwks();
   });

@@ -13,6 +13,7 @@ import { sendOperatorSuccess } from '../envelope.ts';
 import { ApiError } from '../errors.ts';
 import { instantParameter, invalidRequest, wholeNumber } from '../query-parameters.ts';
 import { jsonObject, requireJson } from '../request-body.ts';
+import { searchAccountChecksSchema } from './list-schemas.ts';
 
 export interface SearchAccountChecksDependencies {
   readonly authorize: Authorize;
@@ -35,21 +36,25 @@ export function searchAccountChecks(
 ): void {
   const onRequest = [authorize({ scope: 'operator:read' }), requireJson];
 
-  app.post('/operator/v1/account-checks/search', { onRequest }, async (request, reply) => {
-    const body = jsonObject(request.body);
-    const clientId = textAt(body, 'client_id');
-    const accountHash = hashAt(body);
-    if (clientId === null && accountHash === null)
-      throw invalidRequest(englishOnly('give client_id, or bank_code and account_number, or all three'));
-    const limit = limitAt(body);
-    const range = { from: instantAt(body, 'from'), to: instantAt(body, 'to') };
-    const found = await findAccountChecks(database, { clientId, accountHash, ...range, limit: limit + 1 });
-    const data = JSON.stringify({
-      account_checks: found.slice(0, limit).map(checkJson),
-      has_more: found.length > limit,
-    });
-    return sendOperatorSuccess(reply, 'Account checks found', data);
-  });
+  app.post(
+    '/operator/v1/account-checks/search',
+    { onRequest, schema: searchAccountChecksSchema },
+    async (request, reply) => {
+      const body = jsonObject(request.body);
+      const clientId = textAt(body, 'client_id');
+      const accountHash = hashAt(body);
+      if (clientId === null && accountHash === null)
+        throw invalidRequest(englishOnly('give client_id, or bank_code and account_number, or all three'));
+      const limit = limitAt(body);
+      const range = { from: instantAt(body, 'from'), to: instantAt(body, 'to') };
+      const found = await findAccountChecks(database, { clientId, accountHash, ...range, limit: limit + 1 });
+      const data = JSON.stringify({
+        account_checks: found.slice(0, limit).map(checkJson),
+        has_more: found.length > limit,
+      });
+      return sendOperatorSuccess(reply, 'Account checks found', data);
+    },
+  );
 
   function hashAt(body: JsonObject): string | null {
     const bankCode = textAt(body, 'bank_code');

@@ -5,18 +5,23 @@ import type { Database } from '../../postgres/database.ts';
 import type { Authorize } from '../authorize.ts';
 import { sendOperatorSuccess } from '../envelope.ts';
 import { listLimit } from '../query-parameters.ts';
+import { runningValidationsSchema } from './list-schemas.ts';
 
 /** Lists the running account validations of all clients. */
 export function listAccountValidations(app: FastifyInstance, authorize: Authorize, database: Database): void {
   const onRequest = authorize({ scope: 'operator:read' });
 
-  app.get('/operator/v1/account-validations', { onRequest }, async (request, reply) => {
-    const limit = listLimit(request.originalUrl);
-    const found = await listRunningValidations(database, limit + 1);
-    const validations = found.slice(0, limit).map(validationJson);
-    const data = JSON.stringify({ validations, has_more: found.length > limit });
-    return sendOperatorSuccess(reply, 'Running account validations found', data);
-  });
+  app.get(
+    '/operator/v1/account-validations',
+    { onRequest, schema: runningValidationsSchema },
+    async (request, reply) => {
+      const limit = listLimit(request.originalUrl);
+      const found = await listRunningValidations(database, limit + 1);
+      const validations = found.slice(0, limit).map(validationJson);
+      const data = JSON.stringify({ validations, has_more: found.length > limit });
+      return sendOperatorSuccess(reply, 'Running account validations found', data);
+    },
+  );
 }
 
 const validationJson = (validation: AccountValidation): Record<string, unknown> => ({

@@ -4,21 +4,26 @@ import type { Database } from '../../postgres/database.ts';
 import type { Authorize } from '../authorize.ts';
 import { sendOperatorSuccess } from '../envelope.ts';
 import { listLimit, oneOf, queryParameters } from '../query-parameters.ts';
+import { unhealthyEndpointsSchema } from './list-schemas.ts';
 
 /** Lists the failing and the disabled callback endpoints of all clients. */
 export function listCallbackEndpoints(app: FastifyInstance, authorize: Authorize, database: Database): void {
   const onRequest = authorize({ scope: 'operator:read' });
 
-  app.get('/operator/v1/callback-endpoints', { onRequest }, async (request, reply) => {
-    const state = oneOf(queryParameters(request.originalUrl, ['state']).state, UNHEALTHY_STATES, 'state');
-    const limit = listLimit(request.originalUrl);
-    const found = await listUnhealthyEndpoints(database, state, limit + 1);
-    const data = JSON.stringify({
-      endpoints: found.slice(0, limit).map(endpointJson),
-      has_more: found.length > limit,
-    });
-    return sendOperatorSuccess(reply, 'Callback endpoints found', data);
-  });
+  app.get(
+    '/operator/v1/callback-endpoints',
+    { onRequest, schema: unhealthyEndpointsSchema },
+    async (request, reply) => {
+      const state = oneOf(queryParameters(request.originalUrl, ['state']).state, UNHEALTHY_STATES, 'state');
+      const limit = listLimit(request.originalUrl);
+      const found = await listUnhealthyEndpoints(database, state, limit + 1);
+      const data = JSON.stringify({
+        endpoints: found.slice(0, limit).map(endpointJson),
+        has_more: found.length > limit,
+      });
+      return sendOperatorSuccess(reply, 'Callback endpoints found', data);
+    },
+  );
 }
 
 const endpointJson = (endpoint: CallbackEndpoint): Record<string, unknown> => ({

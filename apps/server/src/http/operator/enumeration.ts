@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { EnumerationGuard, RestrictedClient } from '../../account-checks/enumeration/enumeration-guard.ts';
 import type { Authorize } from '../authorize.ts';
 import { sendOperatorSuccess } from '../envelope.ts';
+import { restrictedClientsSchema } from './list-schemas.ts';
 
 /** Lists the clients that this process restricts because their checks look like account enumeration. */
 export function listRestrictedClients(
@@ -9,7 +10,8 @@ export function listRestrictedClients(
   authorize: Authorize,
   enumerationGuard: Pick<EnumerationGuard, 'restrictedClients'>,
 ): void {
-  app.get('/operator/v1/enumeration', { onRequest: authorize({ scope: 'operator:read' }) }, async (_request, reply) => {
+  const options = { onRequest: authorize({ scope: 'operator:read' }), schema: restrictedClientsSchema };
+  app.get('/operator/v1/enumeration', options, async (_request, reply) => {
     const data = JSON.stringify({ clients: enumerationGuard.restrictedClients().map(clientJson) });
     return sendOperatorSuccess(reply, 'Restricted clients found', data);
   });

@@ -7,6 +7,7 @@ import { type Authorize, callerOf } from '../authorize.ts';
 import { sendOperatorSuccess } from '../envelope.ts';
 import { ApiError, unavailable } from '../errors.ts';
 import { requireBodyOf } from '../request-body.ts';
+import { feedSchema } from './feed-schema.ts';
 
 /** Parsing longer JSON would delay all other requests. NDJSON is read line by line and has no such limit. */
 const JSON_BYTES_MAX = 1024 * 1024;
@@ -34,7 +35,7 @@ export function receiveFeed(
   });
 
   const onRequest = [authorize({ scope: 'feed:write' }), requireBodyOf('application/json', NDJSON)];
-  const options = { onRequest, bodyLimit: JSON_BYTES_MAX };
+  const options = { onRequest, bodyLimit: JSON_BYTES_MAX, schema: feedSchema };
   app.post('/feed/v1/transactions', options, async (request, reply) => {
     const run = feed.open(callerOf(request).client.clientId);
     try {

@@ -1,5 +1,7 @@
 import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
 import type { Metrics } from '../../observability/metrics.ts';
+import { errorResponses, UNAUTHENTICATED_ERRORS } from '../schemas.ts';
 
 /** Checks by name. Each resolves, or rejects with the reason, within a short time. */
 export type Checks = Readonly<Record<string, () => Promise<void>>>;
@@ -18,6 +20,61 @@ interface Readiness {
   /** `ok`, or the reason, by the name of the check. */
   readonly checks: Readonly<Record<string, string>>;
 }
+
+const common = { tags: ['Health'], security: [] };
+const errors = errorResponses([], UNAUTHENTICATED_ERRORS);
+
+const livezSchema = {
+  ...common,
+  operationId: 'getLiveness',
+  summary: 'Whether the process runs',
+  description: 'Restart a process that does not answer.',
+  response: {
+    200: Type.Object(
+      { status: Type.Literal('ok') },
+      { title: 'Liveness', additionalProperties: false, description: 'It runs.' },
+    ),
+    ...errors,
+  },
+};
+
+const ReadinessSchema = Type.Object(
+  {
+    status: Type.Enum(['ok', 'degraded', 'unavailable'], { title: 'ReadinessStatus' }),
+    checks: Type.Record(Type.String(), Type.String(), { description: '`ok` or the reason, by the name of the check.' }),
+  },
+  {
+    title: 'Readiness',
+    additionalProperties: false,
+    examples: [{ status: 'ok', checks: { service: 'ok', postgres: 'ok', postgres_writes: 'ok' } }],
+  },
+);
+
+const readyzSchema = {
+  ...common,
+  operationId: 'getReadiness',
+  summary: 'Whether the process can answer requests',
+  description: 'Send no requests to a process that answers 503. `degraded` means that it answers a part of them.',
+  response: {
+    ...errors,
+    200: { ...ReadinessSchema, description: 'It can answer.' },
+    503: { ...ReadinessSchema, description: 'It cannot answer, or it is stopping.' },
+  },
+};
+
+const metricsSchema = {
+  ...common,
+  operationId: 'getMetrics',
+  summary: 'Metrics for Prometheus',
+  description: 'The metrics of this process (docs/operating.md, "Monitoring").',
+  response: {
+    200: {
+      description: 'The exposition format of Prometheus.',
+      content: { 'text/plain': { schema: Type.String({ examples: ['tiba_ready 1\n'] }) } },
+    },
+    ...errors,
+  },
+};
 
 /** `/livez`: the process runs. `/readyz`: it can answer requests. `/metrics`: Prometheus metrics. */
 export function healthEndpoints(
@@ -38,9 +95,9 @@ export function healthEndpoints(
     return { status, checks: { ...required, ...desired, ...informational } };
   }
 
-  app.get('/livez', async () => ({ status: 'ok' }));
+  app.get('/livez', { schema: livezSchema }, async () => ({ status: 'ok' }));
 
-  app.get('/readyz', async (_request, reply) => {
+  app.get('/readyz', { schema: readyzSchema }, async (_request, reply) => {
     const answer = await readiness();
     return reply
       .code(answer.status === 'unavailable' ? 503 : 200)
@@ -48,7 +105,7 @@ export function healthEndpoints(
       .send(answer);
   });
 
-  app.get('/metrics', async (_request, reply) => {
+  app.get('/metrics', { schema: metricsSchema }, async (_request, reply) => {
     // A monitor that only scrapes metrics must see the current readiness too.
     await Promise.all([readiness(), readGauges()]);
     return reply.type(metrics.contentType).send(await metrics.render());

@@ -5,8 +5,13 @@ import type { BankDirectory } from '../../domain/bank.ts';
 import type { Feed } from '../../feed/feed.ts';
 import type { Database } from '../../postgres/database.ts';
 import type { AccountInquiries } from '../../rails/account-inquiries.ts';
+import { createSlidingWindow, type MonotonicClock } from '../../rate-limit/sliding-window.ts';
 import type { Authorize } from '../authorize.ts';
 import { collectMethods } from '../method-not-allowed.ts';
+import { describeApi } from '../openapi/describe-api.ts';
+import { operatorApi } from '../openapi/operator-api.ts';
+import { publishDescription } from '../openapi/publish-api.ts';
+import { createFileSender } from '../published-files.ts';
 import { readJsonBodies } from '../request-body.ts';
 import { createServer, type ListenerOptions } from '../server.ts';
 import { searchAccountChecks } from './account-checks.ts';
@@ -32,6 +37,9 @@ export interface OperatorServerDependencies {
   /** Brings the gauges of the metrics up to date. */
   readonly readGauges: () => Promise<void>;
   readonly processId: string;
+  /** Where the built-in issuer issues tokens; null when an external one does. */
+  readonly tokenUrl: () => string | null;
+  readonly limitClock: MonotonicClock;
   /** Further routes of the operator listener. The sandbox adds its own; production passes none. */
   readonly operatorRoutes?: OperatorRoutes;
 }
@@ -42,11 +50,12 @@ export type OperatorRoutes = (server: FastifyInstance, authorize: Authorize) => 
 /**
  * The listener for the operator's own systems. It has a port of its own, so that clients cannot reach it by mistake.
  */
-export function createOperatorServer(dependencies: OperatorServerDependencies): FastifyInstance {
+export async function createOperatorServer(dependencies: OperatorServerDependencies): Promise<FastifyInstance> {
   const { listener, authorize, database } = dependencies;
   const app = createServer({ ...listener, name: 'operator' });
   const answerOtherMethods = collectMethods(app);
   readJsonBodies(app);
+  await describeApi(app, operatorApi(dependencies.tokenUrl));
   receiveFeed(app, authorize, dependencies.feed, listener.slowPeers?.feedLineMs);
   listCallbackEndpoints(app, authorize, database);
   listTransactions(app, authorize, database);
@@ -57,6 +66,7 @@ export function createOperatorServer(dependencies: OperatorServerDependencies): 
   listLiveProcesses(app, authorize, database, dependencies.processId);
   healthEndpoints(app, dependencies.readiness, listener.metrics, dependencies.readGauges);
   dependencies.operatorRoutes?.(app, authorize);
+  publishDescription(app, '/openapi-operator.json', createFileSender(createSlidingWindow(dependencies.limitClock)));
   answerOtherMethods();
   return app;
 }

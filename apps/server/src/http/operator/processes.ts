@@ -3,6 +3,7 @@ import type { Database } from '../../postgres/database.ts';
 import { listProcesses, type RegisteredProcess } from '../../postgres/processes.ts';
 import type { Authorize } from '../authorize.ts';
 import { sendOperatorSuccess } from '../envelope.ts';
+import { processesSchema } from './list-schemas.ts';
 
 /** Lists the processes that share this database (docs/operating.md, "Several processes"). */
 export function listLiveProcesses(
@@ -11,7 +12,8 @@ export function listLiveProcesses(
   database: Database,
   thisProcessId: string,
 ): void {
-  app.get('/operator/v1/processes', { onRequest: authorize({ scope: 'operator:read' }) }, async (_request, reply) => {
+  const options = { onRequest: authorize({ scope: 'operator:read' }), schema: processesSchema };
+  app.get('/operator/v1/processes', options, async (_request, reply) => {
     const processes = await listProcesses(database);
     const data = JSON.stringify({ processes: processes.map((each) => processJson(each, thisProcessId)) });
     return sendOperatorSuccess(reply, 'Processes found', data);

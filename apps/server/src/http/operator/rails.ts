@@ -4,6 +4,7 @@ import type { AccountInquiries } from '../../rails/account-inquiries.ts';
 import type { RailSnapshot } from '../../rails/resilience/guards.ts';
 import type { Authorize } from '../authorize.ts';
 import { sendOperatorSuccess } from '../envelope.ts';
+import { railsSchema } from './list-schemas.ts';
 
 /** Lists the rails, and the state of each bank on each rail as this process sees it (docs/rails-file.md). */
 export function listRails(
@@ -11,7 +12,8 @@ export function listRails(
   authorize: Authorize,
   inquiries: Pick<AccountInquiries, 'snapshot'>,
 ): void {
-  app.get('/operator/v1/rails', { onRequest: authorize({ scope: 'operator:read' }) }, async (_request, reply) => {
+  const options = { onRequest: authorize({ scope: 'operator:read' }), schema: railsSchema };
+  app.get('/operator/v1/rails', options, async (_request, reply) => {
     const data = JSON.stringify({ rails: inquiries.snapshot().map(railJson) });
     return sendOperatorSuccess(reply, 'Rails found', data);
   });

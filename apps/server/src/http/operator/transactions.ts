@@ -7,6 +7,7 @@ import { listOverdue } from '../../postgres/transactions.ts';
 import type { Authorize } from '../authorize.ts';
 import { sendOperatorSuccess } from '../envelope.ts';
 import { listLimit } from '../query-parameters.ts';
+import { overdueSchema, reviewsSchema } from './list-schemas.ts';
 
 /**
  * Transactions that need the operator's attention, over all clients: overdue ones, and ones whose bank cannot find
@@ -15,7 +16,7 @@ import { listLimit } from '../query-parameters.ts';
 export function listTransactions(app: FastifyInstance, authorize: Authorize, database: Database): void {
   const onRequest = authorize({ scope: 'operator:read' });
 
-  app.get('/operator/v1/overdue', { onRequest }, async (request, reply) => {
+  app.get('/operator/v1/overdue', { onRequest, schema: overdueSchema }, async (request, reply) => {
     const limit = listLimit(request.originalUrl);
     const found = await listOverdue(database, limit + 1);
     const transactions = found.slice(0, limit).map(overdueJson);
@@ -23,7 +24,7 @@ export function listTransactions(app: FastifyInstance, authorize: Authorize, dat
     return sendOperatorSuccess(reply, 'Overdue transactions found', data);
   });
 
-  app.get('/operator/v1/reviews', { onRequest }, async (request, reply) => {
+  app.get('/operator/v1/reviews', { onRequest, schema: reviewsSchema }, async (request, reply) => {
     const limit = listLimit(request.originalUrl);
     const found = await listInquiryReviews(database, limit + 1);
     const data = JSON.stringify({

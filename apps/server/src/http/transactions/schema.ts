@@ -1,13 +1,15 @@
 import { Type } from 'typebox';
-import { STATUSES } from '../../domain/transaction.ts';
 import type { BilingualText } from '../../lib/bilingual-text.ts';
-import { TransactionSchema } from '../check-status/schema.ts';
-import { errorResponses, nullable, successResponse } from '../schemas.ts';
+import { TRANSACTION_EXAMPLE, TransactionSchema, TransactionStatus } from '../check-status/schema.ts';
+import { accessToken, errorResponses, nullable, successResponse } from '../schemas.ts';
 
 export const LIMIT_MAX = 200;
 export const LIMIT_DEFAULT = 50;
 
 export const TRANSACTIONS_FOUND: BilingualText = { en: 'Transactions found', id: 'Transaksi ditemukan' };
+
+const CURSOR = 'eyJ2IjoxfQ';
+const CSV_EXAMPLE = `${Object.keys(TRANSACTION_EXAMPLE).join()}\r\n${Object.values(TRANSACTION_EXAMPLE).join()}\r\n`;
 
 const time = (description: string) =>
   Type.Optional(Type.String({ format: 'date-time', description, examples: ['2026-11-21T00:00:00+07:00'] }));
@@ -16,7 +18,7 @@ const amount = (description: string) =>
 
 export const listTransactionsSchema = {
   tags: ['Disbursement status'],
-  security: [{ bearer: ['transactions:read'] }],
+  security: accessToken('transactions:read'),
   operationId: 'listTransactions',
   summary: 'List and search disbursements, the newest first',
   description:
@@ -25,7 +27,7 @@ export const listTransactionsSchema = {
     'while there are more: continue until `next_cursor` is null. The order is that of `created_at`; with ' +
     '`processed_from` or `processed_to`, and without `account_number`, that of `processed_at`.',
   querystring: Type.Object({
-    status: Type.Optional(Type.Enum([...STATUSES])),
+    status: Type.Optional(TransactionStatus),
     created_from: time('RFC 3339: created at this time or later.'),
     created_to: time('RFC 3339: created before this time.'),
     processed_from: time('RFC 3339: processed at this time or later.'),
@@ -47,7 +49,10 @@ export const listTransactionsSchema = {
       Type.Integer({ description: 'The size of a page.', minimum: 1, maximum: LIMIT_MAX, default: LIMIT_DEFAULT }),
     ),
     cursor: Type.Optional(
-      Type.String({ description: 'The `next_cursor` of the previous page, with the same filters as there.' }),
+      Type.String({
+        description: 'The `next_cursor` of the previous page, with the same filters as there.',
+        examples: [CURSOR],
+      }),
     ),
   }),
   response: {
@@ -55,13 +60,23 @@ export const listTransactionsSchema = {
       Type.Object(
         {
           transactions: Type.Array(TransactionSchema),
-          next_cursor: nullable(Type.String(), 'Send it as `cursor` for the next page. null: this is the last one.'),
+          next_cursor: nullable(
+            Type.String({ examples: [CURSOR] }),
+            'Send it as `cursor` for the next page. null: this is the last one.',
+          ),
           has_more: Type.Boolean({ description: 'Whether there is a next page.' }),
         },
-        { additionalProperties: false },
+        { title: 'TransactionList', additionalProperties: false },
       ),
       TRANSACTIONS_FOUND,
       'The transactions. `Link` with `rel="next"` is the address of the next page (RFC 8288).',
+      {
+        headers: ['Link'],
+        alternatives: {
+          'application/x-ndjson': `${JSON.stringify(TRANSACTION_EXAMPLE)}\n`,
+          'text/csv': CSV_EXAMPLE,
+        },
+      },
     ),
     ...errorResponses(['INVALID_REQUEST']),
   },

@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  assertValid,
+  type Document,
+  documentOf,
+  type Listener,
+  type Media,
+  type Operation,
+  operationsOf,
+  responseOf,
+} from '../support/openapi.ts';
+
+/**
+ * What every operation of both OpenAPI documents has, new ones too. SDKs and the reference page are made from it, so
+ * the messages say what to add to the schema of the route.
+ */
+
+const LISTENERS = ['public', 'operator'] as const satisfies readonly Listener[];
+
+const everyOperation = LISTENERS.flatMap((listener) => {
+  const document = documentOf(listener);
+  const webhooks = operationsOf({ ...document, paths: document.webhooks ?? {} });
+  return [...operationsOf(document), ...webhooks].map((each) => ({
+    ...each,
+    document,
+    isWebhook: webhooks.includes(each),
+    name: `${listener}: ${each.method.toUpperCase()} ${each.path}`,
+  }));
+});
+
+test('each operation has an operationId of its own, a summary, a description, a scope and one tag', () => {
+  const operationIds = new Set<string>();
+  for (const { document, name, operation, isWebhook } of everyOperation) {
+    const { operationId = '', summary, description, tags = [], security } = operation;
+    assert.match(
+      operationId,
+      /^[a-z]+[A-Z]\w+$/,
+      `${name}: give its schema an operationId, a verb and what it is about`,
+    );
+    assert.ok(!operationIds.has(operationId), `${name}: another operation has the operationId ${operationId}`);
+    operationIds.add(operationId);
+    assert.ok(
+      summary !== undefined && !summary.endsWith('.'),
+      `${name}: give its schema a summary, without a full stop`,
+    );
+    assert.match(description ?? '', /\.$/, `${name}: give its schema a description in sentences`);
+    assert.equal(tags.length, 1, `${name}: give its schema one tag`);
+    const known = document.tags.map((tag) => tag.name);
+    assert.ok(
+      known.includes(tags[0] ?? ''),
+      `${name}: the tag ${tags[0]} is not described in http/openapi/*-api.ts; known are ${known.join(', ')}`,
+    );
+    assert.ok(security !== undefined, `${name}: give its schema security: accessToken(scope), or [] for none`);
+    assert.ok(isWebhook || '200' in operation.responses || Object.keys(operation.responses).some(isCreated), name);
+  }
+  for (const listener of LISTENERS) {
+    const used = new Set(operationsOf(documentOf(listener)).flatMap(({ operation }) => operation.tags));
+    for (const { name, description } of documentOf(listener).tags) {
+      assert.ok(used.has(name), `no operation has the tag ${name}`);
+      assert.match(description, /\.$/);
+    }
+  }
+});
+
+const isCreated = (status: string): boolean => status === '201' || status === '202';
+
+/** The SDK is generated from these names: change one only with a new version of the API. */
+test('the operations of the contract keep their operationIds', () => {
+  const { paths } = documentOf('public');
+  assert.equal(paths['/api/v1/check-status/{transaction_id}']?.['get']?.operationId, 'checkStatus');
+  assert.equal(paths['/api/v1/check-status']?.['get']?.operationId, 'checkStatusByReference');
+  assert.equal(paths['/api/v1/check-account']?.['post']?.operationId, 'checkAccount');
+  assert.equal(paths['/oauth/token']?.['post']?.operationId, 'createAccessToken');
+});
+
+/** A workbook cannot be shown as JSON. */
+const WITHOUT_EXAMPLE = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet';
+
+test('each parameter, body and response has an example, and each example is as its schema says', () => {
+  let judged = 0;
+  for (const { document, name, operation } of everyOperation) {
+    for (const [part, media] of partsOf(document, operation)) {
+      const { schema, example, examples } = media;
+      const given = examples === undefined ? [example] : Object.values(examples).map(({ value }) => value);
+      if (part === WITHOUT_EXAMPLE) continue;
+      for (const value of given) {
+        assert.ok(value !== undefined, `${name}, ${part}: give each of its fields that is a string an example`);
+        assertValid(document, schema, value, `${name}, example of ${part}`);
+        judged += 1;
+      }
+    }
+  }
+  assert.ok(judged > 300, `only ${judged} examples`);
+});
+
+function partsOf(document: Document, operation: Operation): (readonly [part: string, media: Media])[] {
+  const responses = Object.keys(operation.responses).flatMap((status) =>
+    Object.entries(responseOf(document, operation, status)?.content ?? {}).map(
+      ([type, media]) => [`${status} ${type}`, media] as const,
+    ),
+  );
+  const parameters = (operation.parameters ?? [])
+    .filter((parameter) => !('$ref' in parameter))
+    .map((parameter) => [parameter.name, parameter] as const);
+  return [...parameters, ...Object.entries(operation.requestBody?.content ?? {}), ...responses];
+}
+
+test('each object is a named component, and so a type of an SDK', () => {
+  for (const { document, name, operation } of everyOperation) {
+    for (const [part, { schema }] of partsOf(document, operation)) assertNamed(schema, `${name}, ${part}`);
+  }
+  for (const listener of LISTENERS) {
+    for (const [title, schema] of Object.entries(documentOf(listener).components.schemas)) {
+      for (const part of Object.values(schema)) assertNamed(part, `${listener}: ${title}`);
+    }
+  }
+});
+
+/** A schema that is a reference names no other schema. */
+function assertNamed(schema: unknown, name: string): void {
+  if (typeof schema !== 'object' || schema === null) return;
+  assert.ok(!('properties' in schema && 'type' in schema), `${name}: give the object that it contains a title`);
+  for (const [key, part] of Object.entries(schema)) if (key !== 'examples') assertNamed(part, name);
+}
+
+test('each error response is described once, and referenced', () => {
+  for (const { name, operation, isWebhook } of everyOperation) {
+    if (isWebhook) continue;
+    for (const [status, response] of Object.entries(operation.responses)) {
+      if (status < '400' || OWN_ERRORS.has(`${operation.operationId} ${status}`)) continue;
+      assert.ok('$ref' in response, `${name}, ${status}: take the response from errorResponses`);
+    }
+  }
+});
+
+/** The errors of RFC 6749, and the answer of a process that is not ready. */
+const OWN_ERRORS = new Set([
+  'createAccessToken 400',
+  'createAccessToken 401',
+  'createAccessToken 429',
+  'getReadiness 503',
+]);
+
+/** The original contract's section 8 (docs/contract.md 8.1). */
+test('the description gives the advice of the contract', () => {
+  const { info } = documentOf('public') as unknown as { info: { description: string } };
+  for (const advice of [
+    /Validate before you disburse/,
+    /Prefer callbacks to polling/,
+    /every 10 seconds, up to 30 times/,
+    /Back off exponentially/,
+    /Cache final statuses/,
+  ]) {
+    assert.match(info.description, advice);
+  }
+});

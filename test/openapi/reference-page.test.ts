@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { test } from 'node:test';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { startTestService, type TestService } from '../support/service.ts';
+
+/** The reference page in a real browser, which need not be installed on a developer's machine. */
+
+const CHROMIUM = 'chromium';
+const isInstalled = spawnSync(CHROMIUM, ['--version']).status === 0;
+if (!isInstalled) assert.notEqual(process.env['CI'], 'true', 'the chromium command is missing; CI must have it');
+const skip = isInstalled ? false : 'the chromium command is missing';
+
+/** Far more than the page needs: its script is 4 MB, and the machine may be busy with tests. */
+const PAGE_TIMEOUT_MS = 120_000;
+
+/** Other products that Scalar's page advertises or sends the description to. */
+const FOREIGN = /scalar|ask ai|deploy|share|generate mcp|cursor|vs ?code|galaxy|open api client/i;
+
+test('/reference loads nothing from elsewhere, and a developer logs in and tries a call', { skip }, async () => {
+  const service = await startTestService();
+  // A service in a container runs as root, where Chromium's own sandbox does not start.
+  const browser = await chromium.launch({ executablePath: `/usr/bin/${CHROMIUM}`, args: ['--no-sandbox'] });
+  try {
+    await tryReferencePage(service, browser);
+  } finally {
+    await browser.close();
+    await service.close();
+  }
+});
+
+async function tryReferencePage(service: TestService, browser: Browser): Promise<void> {
+  const page = await browser.newPage({ viewport: { width: 1400, height: 1000 } });
+  page.setDefaultTimeout(PAGE_TIMEOUT_MS);
+  const elsewhere: string[] = [];
+  const problems: string[] = [];
+  await page.route('**', (route) => {
+    const url = route.request().url();
+    if (new URL(url).origin === service.url) return route.continue();
+    elsewhere.push(url);
+    return route.abort();
+  });
+  // What the Content-Security-Policy stops is reported here.
+  page.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
+  page.on('pageerror', (error) => problems.push(error.message));
+
+  await page.goto(`${service.url}/reference#tag/account-validation/POST/api/v1/check-account`);
+  await logIn(page, service);
+  const verdict = await sendCheckAccount(page, service);
+  assert.equal(verdict.status, 200);
+  assert.deepEqual([verdict.body.success, verdict.body.data?.status], [true, 'ACTIVE']);
+  await page.getByText('KARTIKA PRASETYO').first().waitFor();
+
+  const controls = await page.locator('button:visible, a:visible').allTextContents();
+  assert.ok(controls.length > 20, controls.join());
+  assert.deepEqual(
+    controls.filter((text) => FOREIGN.test(text)),
+    [],
+  );
+  assert.deepEqual(elsewhere, []);
+  assert.deepEqual(problems, []);
+
+  // The page would be told of a request to another server: the list above is not empty for want of looking.
+  await page.evaluate("fetch('https://elsewhere.example/').catch(() => {})");
+  assert.match(problems.join(), /Content Security Policy/);
+}
+
+async function logIn(page: Page, service: TestService): Promise<void> {
+  await page.locator('[data-placeholder="12345"]').fill(service.alpha.clientId);
+  await page.getByLabel('Client Secret').fill(service.alpha.clientSecret);
+  const answered = page.waitForResponse(`${service.url}/oauth/token`);
+  await page.getByRole('button', { name: 'Authorize' }).click();
+  assert.equal((await answered).status(), 200);
+  await page.getByText('Access Token:').first().waitFor();
+}
+
+interface Verdict {
+  readonly success: boolean;
+  readonly data?: { readonly status: string };
+}
+
+/** Sends the example of the description. */
+async function sendCheckAccount(page: Page, service: TestService): Promise<{ status: number; body: Verdict }> {
+  await page.getByText('Check a bank account before paying to it').first().click();
+  await page.getByRole('button', { name: /Test Request.*check-account/ }).click();
+  const answered = page.waitForResponse(`${service.url}/api/v1/check-account`);
+  await page.getByRole('button', { name: /^Send/ }).first().click();
+  const response = await answered;
+  return { status: response.status(), body: (await response.json()) as Verdict };
+}
