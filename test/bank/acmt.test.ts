@@ -15,7 +15,7 @@ type Version = (typeof VERSIONS)[number];
 /** The account identification in each version. */
 const ACCOUNTS: Readonly<Record<Version, string>> = {
   '03': '<Othr><Id>8260371234</Id><SchmeNm><Prtry>ACCT</Prtry></SchmeNm></Othr>',
-  '04': '<IBAN>8260371234</IBAN>',
+  '04': '<Othr><Id>8260371234</Id></Othr>',
 };
 
 let messages = 0;

@@ -15,7 +15,7 @@ const skip = isInstalled ? false : 'the chromium command is missing';
 const PAGE_TIMEOUT_MS = 120_000;
 
 /** Other products that Scalar's page advertises or sends the description to. */
-const FOREIGN = /scalar|ask ai|deploy|share|generate mcp|cursor|vs ?code|galaxy|open api client/i;
+const FOREIGN = /scalar|ask ai|deploy|share|generate mcp|vs ?code|galaxy|open api client/i;
 
 test('/reference loads nothing from elsewhere, and a developer logs in and tries a call', { skip }, async () => {
   const service = await startTestService();

@@ -9,7 +9,7 @@ const keys = rsaKeys();
 const SCHEMES: readonly [name: string, profile: BankProfileName, changes: Partial<AcmtSettings>][] = [
   ['acmt V03', 'acmt-03', {}],
   ['acmt V03, names as in Nexus,', 'acmt-03', { nameElement: 'Acct/Nm' }],
-  ['acmt V04', 'acmt-04', { version: '04', accountElement: 'IBAN', accountScheme: null }],
+  ['acmt V04', 'acmt-04', { version: '04', accountScheme: null }],
 ];
 
 for (const [name, profile, changes] of SCHEMES) {

@@ -18,7 +18,6 @@ export const ACMT_SETTINGS: AcmtSettings = {
   agentBic: AGENT_BIC,
   schemeId: 'TIBASCHEME',
   path: '/v1/account-verification',
-  accountElement: 'Othr',
   accountScheme: 'ACCT',
   nameElement: 'Pty/Nm',
   banks: null,

@@ -48,10 +48,11 @@ describe('a request for verification', () => {
     );
   });
 
-  it('is acmt.023.001.04 with the account in IBAN, where the settings say so', () => {
-    const request = writeRequest({ ...ACMT_SETTINGS, version: '04', accountElement: 'IBAN' }, SENT);
+  /** Regression: version 04 had the digits of a domestic number in IBAN, which its schema refuses. */
+  it('is acmt.023.001.04 with the account in Othr', () => {
+    const request = writeRequest({ ...ACMT_SETTINGS, version: '04', accountScheme: null }, SENT);
     assert.ok(request.includes('<Document xmlns="urn:iso:std:iso:20022:tech:xsd:acmt.023.001.04">'));
-    assert.ok(request.includes('<Acct><Id><IBAN>0012345678</IBAN></Id></Acct>'));
+    assert.ok(request.includes('<Acct><Id><Othr><Id>0012345678</Id></Othr></Id></Acct>'));
   });
 
   it('omits the numbering scheme where the settings have none', () => {

@@ -16,7 +16,6 @@ const ENTRY = {
   agent_bic: 'TIBAIDJX',
   scheme_id: 'ETSETAA',
   path: '/v1/account-verification',
-  account_element: 'Othr',
   account_scheme: 'ACCT',
   name_element: 'Pty/Nm',
 };
@@ -44,7 +43,7 @@ describe('an entry of the rails file with the protocol acmt', () => {
   });
 
   it('may omit the numbering scheme of accounts', () => {
-    assert.ok('connections' in read({ account_scheme: undefined, account_element: 'IBAN', version: '04' }));
+    assert.ok('connections' in read({ account_scheme: undefined, version: '04' }));
   });
 
   for (const [field, wrong] of [
@@ -63,8 +62,7 @@ describe('an entry of the rails file with the protocol acmt', () => {
     ['path', '/v1#x'],
     ['path', '/v1 HTTP'],
     ['path', undefined],
-    ['account_element', 'BBAN'],
-    ['account_element', undefined],
+    ['account_element', 'IBAN'],
     ['account_scheme', ''],
     ['name_element', 'Nm'],
     ['name_element', undefined],

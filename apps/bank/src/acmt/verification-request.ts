@@ -41,7 +41,7 @@ export function readRequest(body: Buffer, version: Version): VerificationRequest
     assignerBic: textAt('Assgnmt', 'Assgnr', 'Agt', 'FinInstnId', 'BICFI'),
     assigneeId: textAt('Assgnmt', 'Assgne', 'Agt', 'FinInstnId', 'Othr', 'Id'),
     verificationId: textAt('Vrfctn', 'Id'),
-    accountNo: textAt('Vrfctn', 'PtyAndAcctId', 'Acct', 'Id', ...(version === '03' ? ['Othr', 'Id'] : ['IBAN'])),
+    accountNo: textAt('Vrfctn', 'PtyAndAcctId', 'Acct', 'Id', 'Othr', 'Id'),
     bankBic: textAt('Vrfctn', 'PtyAndAcctId', 'Agt', 'FinInstnId', 'BICFI'),
     partyAndAccount,
   };
@@ -62,10 +62,13 @@ const FRACTION = /\.\d{1,9}(?=Z|[+-])/;
 /** ISODateTime with its zone, in milliseconds since 1970; null without one. */
 const parseDateTime = (text: string): number | null => parseTimestamp(text.replace(FRACTION, ''));
 
-/** The account identification: version 03 as at EthSwitch, version 04 as at Hydrogen, whose `IBAN` holds any number. */
+/**
+ * The account identification. Version 03 is as at EthSwitch, which names the numbering scheme. The digits of a domestic
+ * number are no `IBAN` by the schema of either version.
+ */
 const ACCOUNT_IDS: Readonly<Record<Version, ElementRule>> = {
   '03': parentRule('Othr', textRule('Id', ACCOUNT_NUMBER), parentRule('SchmeNm', textRule('Prtry', /^ACCT$/))),
-  '04': textRule('IBAN', ACCOUNT_NUMBER),
+  '04': parentRule('Othr', textRule('Id', ACCOUNT_NUMBER)),
 };
 
 /**

@@ -19,6 +19,7 @@ export const accessToken = (scope: Scope) => [{ accessToken: [scope] }];
 export const Timestamp = Type.String({
   title: 'Timestamp',
   format: 'date-time',
+  pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{3}Z$',
   description: 'ISO 8601, UTC, milliseconds.',
   examples: ['2026-11-21T04:32:26.123Z'],
 });

@@ -43,9 +43,9 @@ export function writeRequest(settings: AcmtSettings, sent: SentAccountInquiry): 
   );
 }
 
-function accountId({ accountElement, accountScheme }: AcmtSettings, accountNumber: string): string {
+/** Domestic numbers are digits, which the schema allows in `Othr` only: an `IBAN` begins with a country code. */
+function accountId({ accountScheme }: AcmtSettings, accountNumber: string): string {
   const id = escapeXml(accountNumber);
-  if (accountElement === 'IBAN') return `<IBAN>${id}</IBAN>`;
   const scheme = accountScheme === null ? '' : `<SchmeNm><Prtry>${escapeXml(accountScheme)}</Prtry></SchmeNm>`;
   return `<Othr><Id>${id}</Id>${scheme}</Othr>`;
 }

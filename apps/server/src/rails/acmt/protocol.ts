@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { defineProtocol } from '../protocol.ts';
 import { createAcmtRail } from './acmt-rail.ts';
-import { ACCOUNT_ELEMENTS, type AcmtSettings, NAME_ELEMENTS, VERSIONS } from './settings.ts';
+import { type AcmtSettings, NAME_ELEMENTS, VERSIONS } from './settings.ts';
 
 /** Max35Text of ISO 20022, in printable ASCII without leading or trailing spaces. */
 const Max35 = Type.String({ pattern: '^[!-~](?:[ -~]{0,33}[!-~])?$' });
@@ -14,7 +14,6 @@ export const ACMT = defineProtocol({
     agent_bic: Type.String({ pattern: '^[A-Z0-9]{4}[A-Z]{2}[A-Z0-9]{2}(?:[A-Z0-9]{3})?$' }),
     scheme_id: Max35,
     path: Type.String({ pattern: '^/[A-Za-z0-9._~/-]{0,200}$' }),
-    account_element: Type.Enum([...ACCOUNT_ELEMENTS]),
     account_scheme: Type.Optional(Max35),
     name_element: Type.Enum([...NAME_ELEMENTS]),
   },
@@ -24,7 +23,6 @@ export const ACMT = defineProtocol({
     agentBic: entry.agent_bic,
     schemeId: entry.scheme_id,
     path: entry.path,
-    accountElement: entry.account_element,
     accountScheme: entry.account_scheme ?? null,
     nameElement: entry.name_element,
   }),

@@ -5,13 +5,6 @@ export const VERSIONS = ['03', '04'] as const;
 export type AcmtVersion = (typeof VERSIONS)[number];
 
 /**
- * The element of the account number: `Othr` with the name of a numbering scheme (EthSwitch), or `IBAN` for any number
- * (Hydrogen).
- */
-export const ACCOUNT_ELEMENTS = ['Othr', 'IBAN'] as const;
-export type AccountElement = (typeof ACCOUNT_ELEMENTS)[number];
-
-/**
  * The element of the holder's name: `Pty/Nm` for the full name (EthSwitch), `Acct/Nm` for the one to display (Nexus).
  */
 export const NAME_ELEMENTS = ['Pty/Nm', 'Acct/Nm'] as const;
@@ -26,8 +19,7 @@ export interface AcmtSettings extends RailSettings {
   readonly schemeId: string;
   /** Below the base address, with a leading slash. */
   readonly path: string;
-  readonly accountElement: AccountElement;
-  /** `SchmeNm/Prtry` next to an account in `Othr`, such as `ACCT`; null omits it. */
+  /** `SchmeNm/Prtry` next to the account number, such as `ACCT`; null omits it. */
   readonly accountScheme: string | null;
   readonly nameElement: NameElement;
 }
