@@ -21,12 +21,11 @@ const LISTENERS = ['public', 'operator'] as const satisfies readonly Listener[];
 const everyOperation = LISTENERS.flatMap((listener) => {
   const document = documentOf(listener);
   const webhooks = operationsOf({ ...document, paths: document.webhooks ?? {} });
-  return [...operationsOf(document), ...webhooks].map((each) => ({
-    ...each,
-    document,
-    isWebhook: webhooks.includes(each),
-    name: `${listener}: ${each.method.toUpperCase()} ${each.path}`,
-  }));
+  return [...operationsOf(document), ...webhooks].map((each) => {
+    const { path, method, operation } = each;
+    const name = `${listener}: ${method.toUpperCase()} ${path}`;
+    return { operation, document, name, isWebhook: webhooks.includes(each) };
+  });
 });
 
 test('each operation has an operationId of its own, a summary, a description, a scope and one tag', () => {

@@ -175,7 +175,7 @@ export function errorResponses(
       description: STATUS_DESCRIPTIONS[status] ?? '',
       'x-component': ofStatus.map(inPascalCase).join('Or'),
       ...(others.length === 0 ? {} : { 'x-examples': examplesOf(ofStatus) }),
-    } as TSchema;
+    };
   }
   return responses;
 }

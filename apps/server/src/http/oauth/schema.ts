@@ -53,8 +53,11 @@ const OAuthErrorBody = Type.Object(
   { title: 'OAuthError', additionalProperties: false },
 );
 
-const oauthError = (error: string, message: string, description: string): TSchema =>
-  ({ ...OAuthErrorBody, description, examples: [{ error, error_description: message }] }) as TSchema;
+const oauthError = (error: string, message: string, description: string): TSchema => ({
+  ...OAuthErrorBody,
+  description,
+  examples: [{ error, error_description: message }],
+});
 
 /** Malformed HTTP fails before OAuth is reached, and has the envelope. */
 const badRequest = {

@@ -38,6 +38,7 @@ export function exampleOf(schema: JsonSchema): unknown {
       return true;
     case 'null':
       return null;
+    case undefined:
     default:
       return undefined;
   }
