@@ -115,12 +115,7 @@ test('every response matches its description, and every described status occurs'
   await feedBefore(disabled);
 
   const seen = new Set<string>();
-  assert.deepEqual(
-    operations
-      .map(({ operation }) => operation.operationId)
-      .toSorted((one = '', other = '') => one.localeCompare(other)),
-    Object.keys(cases).toSorted(),
-  );
+  assert.deepEqual(new Set(operations.map(({ operation }) => operation.operationId)), new Set(Object.keys(cases)));
   for (const operationId of Object.keys(cases)) {
     const { path, method } = operations.find(({ operation }) => operation.operationId === operationId) ?? assert.fail();
     for (const answer of await answersOf(method, cases[operationId] ?? assert.fail())) {

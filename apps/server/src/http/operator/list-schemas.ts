@@ -18,7 +18,7 @@ const clientId = text('The client.', 'shop-one');
 const transactionId = text('The transaction.', 'TB2026112100000001');
 const bankNames = {
   bank_code: text('Clearing code.', '002'),
-  bic: text('ISO 9362.', 'BRINIDJA'),
+  bic: nullable(text('ISO 9362.', 'BRINIDJA'), 'null for an e-wallet.'),
   bank_name: text('Full bank name.', 'Bank Rakyat Indonesia (Persero)'),
 };
 
