@@ -10,16 +10,30 @@ import { eventually } from '../support/eventually.ts';
 
 const MEBIBYTE = 1024 * 1024;
 
-/** For a test's `skip`: why the disk's faults cannot be made here, or false. Never skips in CI. */
+/**
+ * For a test's `skip`: why the disk's faults cannot be made here, or false. In CI the programs must be there. A kernel
+ * that forbids mounting or tracing cannot be changed from within.
+ */
 export function cannotInjectDiskFaults(): string | false {
   const missing = ['mount', 'strace'].filter((program) => spawnSync(program, ['--version']).error !== undefined);
-  if (process.platform === 'linux' && process.geteuid?.() === 0 && missing.length === 0) return false;
-  assert.notEqual(
-    process.env['CI'],
-    'true',
-    'faults of the disk need Linux, root, mount and strace; CI must have them',
-  );
-  return 'faults of the disk need Linux, root, mount and strace';
+  if (process.platform !== 'linux' || process.geteuid?.() !== 0 || missing.length > 0) {
+    const reason = 'faults of the disk need Linux, root, mount and strace';
+    assert.notEqual(process.env['CI'], 'true', `${reason}; CI must have them`);
+    return reason;
+  }
+  const isForbidden = !canMount() || spawnSync('strace', ['-o', '/dev/null', 'true']).status !== 0;
+  return isForbidden ? 'the kernel forbids this process to mount a file system or to trace another process' : false;
+}
+
+function canMount(): boolean {
+  const directory = mkdtempSync(path.join(tmpdir(), 'tiba-mount-'));
+  try {
+    if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', directory]).status !== 0) return false;
+    execFileSync('umount', [directory]);
+    return true;
+  } finally {
+    rmdirSync(directory);
+  }
 }
 
 /** A file system of a limited size. */
