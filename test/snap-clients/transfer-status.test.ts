@@ -122,6 +122,8 @@ suite('a transaction', () => {
   test('is not looked up with a field that is missing or malformed', async () => {
     const cases: readonly (readonly [Record<string, unknown>, string])[] = [
       [{}, '4003602'],
+      [{ originalReferenceNo: 'BCA-9' }, '4003601'],
+      [{ originalReferenceNo: 'tb0000000001', transactionDate: '2026-11-21T23:00:00+07:00' }, '4003601'],
       [{ originalPartnerReferenceNo: 'x'.repeat(65) }, '4003601'],
       [{ originalPartnerReferenceNo: 'INV/1', serviceCode: null }, '4003602'],
       [{ originalPartnerReferenceNo: 'INV/1', serviceCode: '99' }, '4003601'],

@@ -75,11 +75,12 @@ function readInquiry(fields: JsonObject): StatusInquiry {
   const time = optionalText(fields, 'transactionDate', LENGTHS.time);
   const createdOn = time === null ? null : parseInstant(time);
   if (time !== null && createdOn === null) throw malformed('transactionDate');
-  if (referenceId === null && originalReferenceNo === null && externalId === null) {
-    throw missing('originalPartnerReferenceNo');
-  }
   const transactionId =
     originalReferenceNo !== null && isTransactionId(originalReferenceNo) ? originalReferenceNo : null;
+  if (referenceId === null && transactionId === null && externalId === null) {
+    // A bank's reference is compared, not searched for: alone it proves nothing about the transfer.
+    throw originalReferenceNo === null ? missing('originalPartnerReferenceNo') : malformed('originalReferenceNo');
+  }
   const keys = { referenceId, transactionId, externalId, createdOn };
   return { keys, originalReferenceNo, serviceCode, amount: readAmount(fields) };
 }
