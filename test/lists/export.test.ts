@@ -91,7 +91,7 @@ test("an export has the caller's own transactions only, and errors are in the en
   assertError(await getExport('application/xml'), 'NOT_ACCEPTABLE');
 });
 
-test('two exports of a client may run at a time; a third is told to wait, and an ended one counts no more', async () => {
+test('two exports may run at a time, of one client or of all; a third has to wait until one has ended', async () => {
   const { token } = await service.addClient('greedy', ['transactions:read']);
   // Long enough that an export is not complete while its client does not read: buffers of the kernel take megabytes.
   await service.app.database.query(
@@ -116,6 +116,10 @@ test('two exports of a client may run at a time; a third is told to wait, and an
     [200, 200],
   );
   assertError(await getExport('text/csv', {}, token), 'RATE_LIMIT_EXCEEDED', /At most 2 exports may run at a time/);
+  const refused = await getExport('text/csv');
+  assertError(refused, 'SERVICE_UNAVAILABLE', /Exports of other clients are running/);
+  assert.equal(refused.headers.get('retry-after'), '60');
+  assert.equal((await service.get(TRANSACTIONS)).status, 200, 'pages are read meanwhile');
   exports[0]?.destroy();
   await eventually('the place of an export that was broken off is free', async () => {
     const third = await open();
@@ -123,6 +127,7 @@ test('two exports of a client may run at a time; a third is told to wait, and an
     return third.statusCode === 200;
   });
   for (const each of exports) each.destroy();
+  await eventually('another client may export', async () => (await getExport('text/csv')).status === 200);
 });
 
 test('an export whose client is disabled meanwhile ends with a broken connection, never like a complete one', async () => {

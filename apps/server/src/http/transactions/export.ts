@@ -14,7 +14,7 @@ import type { Reauthorize } from '../authorize.ts';
 import { renderedIn } from '../check-status/transaction-answer.ts';
 import { csvRow } from '../csv.ts';
 import { LANGUAGE_HEADERS } from '../envelope.ts';
-import { tooManyRequests } from '../errors.ts';
+import { tooManyRequests, unavailable } from '../errors.ts';
 import { languageOf } from '../language.ts';
 import { createOpenWaits } from '../open-waits.ts';
 
@@ -24,10 +24,23 @@ export const EXPORT_TYPES = ['application/x-ndjson', 'text/csv'] as const;
 const BATCH_MAX = 250;
 /** Exports of one client at the same time. Each of them keeps PostgreSQL busy. */
 const EXPORTS_MAX = 2;
+/**
+ * Exports of all clients at the same time, in one process. Each holds a connection while it reads a page; the others
+ * of the pool stay free for the feed, audit records and external IDs (docs/decisions/0009).
+ */
+const EXPORTS_OF_PROCESS_MAX = 2;
 const EXPORTS_RETRY_AFTER_MS = 60_000;
 const EXPORT_MAX_MS = 10 * 60_000;
 /** How long an export waits for PostgreSQL, for example during a failover. */
 const UNAVAILABLE_MAX_MS = 20_000;
+
+const ALL_CLIENTS = 'all clients';
+const EXPORTS_OF_OTHERS = {
+  en: 'Exports of other clients are running: repeat the request after Retry-After, or read page by page as JSON',
+  id:
+    'Ekspor klien lain sedang berjalan: ulangi permintaan setelah Retry-After, atau baca halaman demi halaman ' +
+    'sebagai JSON',
+};
 
 export interface TransactionExport {
   readonly clientId: string;
@@ -47,6 +60,7 @@ interface ExportDependencies {
  */
 export function createTransactionExports({ database, reauthorize }: ExportDependencies) {
   const openExports = createOpenWaits();
+  const openExportsOfProcess = createOpenWaits();
 
   return async (request: FastifyRequest, reply: FastifyReply, exported: TransactionExport): Promise<FastifyReply> => {
     const { clientId, filter, after, type } = exported;
@@ -58,6 +72,9 @@ export function createTransactionExports({ database, reauthorize }: ExportDepend
           `Paling banyak ${EXPORTS_MAX} ekspor dapat berjalan bersamaan: tunggu sampai salah satu selesai, atau baca ` +
           'halaman demi halaman sebagai JSON',
       });
+    }
+    if (!openExportsOfProcess.admit(ALL_CLIENTS, EXPORTS_OF_PROCESS_MAX, reply)) {
+      throw unavailable(EXPORTS_OF_OTHERS, EXPORTS_RETRY_AFTER_MS);
     }
     const readPage = (from: ListPosition | null): Promise<TransactionPage> =>
       listTransactions(database, clientId, filter, { after: from, limit: BATCH_MAX });
