@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { createSharedQuota, type SharedQuota } from '../../apps/server/src/rails/resilience/shared-quota.ts';
+import { createSlidingWindow } from '../../apps/server/src/rate-limit/sliding-window.ts';
+import { createSharedCounter } from '../../apps/server/src/valkey/shared-counter.ts';
+import { openSharedWindows, type SharedWindows } from '../../apps/server/src/valkey/shared-windows.ts';
 import { active, scriptedRail } from '../rails/resilience/scripted-rail.ts';
 import { eventually } from '../support/eventually.ts';
 import { send, startTestService, type TestService } from '../support/service.ts';
-import { VALKEY_MISSING } from '../support/valkey.ts';
+import { timeLimitMs } from '../support/suite-environment.ts';
+import { startTestValkey, VALKEY_MISSING } from '../support/valkey.ts';
 import { spread, startSeveral } from './several-processes.ts';
 
 const ACTIVE = active('BUDI SANTOSO');
@@ -67,7 +72,66 @@ describe('quotas of a rail over several processes', { skip: VALKEY_MISSING }, ()
     const left = await quotaLeft(services[0] as TestService);
     assert.deepEqual(left, { second: null, day: 0 });
   });
+
+  test('a process that used up its share while Valkey was away goes on when it is back', async (t) => {
+    const valkey = await startTestValkey();
+    t.after(valkey.stop);
+    const { windows, quota, advance } = await openQuota(t, valkey.url, 10);
+    assert.equal(await reserved(quota, 2), 2);
+    await valkey.kill();
+    await eventually('valkey is away', () => !windows.isPresent());
+    assert.equal(await reserved(quota, 8), 4, 'its share of the 8 that were left');
+    assert.equal(quota.waitMs(0), 1_000);
+    await valkey.restart();
+    await eventually('valkey is present', windows.isPresent);
+    advance(1_000);
+    assert.equal(quota.waitMs(1_000), 0);
+    assert.equal(await reserved(quota, 8), 4, 'the rest of the day');
+    assert.equal(quota.waitMs(1_000), DAY_LEFT_MS, 'used up until midnight in Jakarta');
+  });
 });
+
+const DAY_LEFT_MS = 12 * 60 * 60 * 1_000;
+
+/** What one of two processes has, at noon in Jakarta; its own clock begins at 0. */
+async function openQuota(t: Cleanup, url: string, perDay: number): Promise<TestQuota> {
+  const windows = openSharedWindows({ url, cluster: false, timeoutMs: timeLimitMs(1_000), onChange: () => {} });
+  t.after(windows.close);
+  await eventually('valkey is present', windows.isPresent);
+  let nowMs = 0;
+  const clock = (): number => nowMs;
+  const liveProcesses = (): number => 2;
+  const day = createSharedCounter({
+    windows,
+    name: 'day',
+    liveProcesses,
+    onDecidedAlone: () => {},
+    lifetimeMs: 60_000,
+  });
+  const quota = createSharedQuota(
+    { perSecond: null, perDay },
+    { second: createSlidingWindow(clock), day, liveProcesses, clock },
+    { rail: 'only', wallMs: () => Date.parse('2026-03-02T12:00:00+07:00'), sentBefore: 0 },
+  );
+  return { windows, quota, advance: (ms) => void (nowMs += ms) };
+}
+
+interface TestQuota {
+  readonly windows: SharedWindows;
+  readonly quota: SharedQuota;
+  readonly advance: (ms: number) => void;
+}
+
+interface Cleanup {
+  after(action: () => unknown): void;
+}
+
+/** How many of `count` inquiries the quota allowed. */
+async function reserved(quota: SharedQuota, count: number): Promise<number> {
+  let allowed = 0;
+  for (let index = 0; index < count; index += 1) if (await quota.reserve()) allowed += 1;
+  return allowed;
+}
 
 /** Far apart, so that the enumeration guard sees no signal. */
 function distantAccounts(): () => string {

@@ -34,6 +34,8 @@ export const SHARED_SECOND_MS = 1_050;
 const RESERVATION_MS_MAX = SHARED_SECOND_MS - 1_000;
 /** A process that was busy when its reservation came tries once more. */
 const RESERVATIONS_MAX = 2;
+/** While Valkey is away, a process that has used up its share of the day asks again so soon: Valkey may be back. */
+const SHARE_RETRY_MS = 1_000;
 
 export interface SharedQuotaOptions {
   readonly rail: string;
@@ -66,11 +68,10 @@ export function createSharedQuota(
 
   async function takeDay(): Promise<boolean> {
     if (perDay === null || (await day.take(today(), perDay))) return true;
-    closedUntilMs = Math.max(closedUntilMs, clock() + untilTomorrowMs());
+    // When the whole day is used up, `waitMs` sees it in the total.
+    closedUntilMs = Math.max(closedUntilMs, clock() + SHARE_RETRY_MS);
     return false;
   }
-
-  const untilTomorrowMs = (): number => jakartaDayStartMs(jakartaDayOf(wallMs()) + 1) - wallMs();
 
   const left: Quota['left'] = (nowMs) => ({
     second: perSecond === null ? null : nowMs < leftInSecondUntilMs ? leftInSecond : perSecond,
