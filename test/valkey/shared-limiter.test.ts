@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { after, describe, test } from 'node:test';
 import { type Decision, type Limiter, WINDOW_MS } from '../../apps/server/src/rate-limit/limiter.ts';
@@ -68,6 +69,28 @@ describe('limiters of several processes', { skip: VALKEY_MISSING }, () => {
       );
     });
   }
+
+  test('decide on requests that come after others of their key were sent or answered', async (t) => {
+    const valkey = await startTestValkey();
+    t.after(valkey.stop);
+    const [only] = (await openProcesses(t, valkey, 1, false)) as [TestProcess];
+    const other = onWindowsOf(only);
+    const take = (key: string): Promise<Decision> => Promise.resolve(only.limiter.take(key, 10));
+
+    // The other limiter's request comes first, so that all are sent before this limiter's turn has ended.
+    const before = other.take('other', 10);
+    const between = new Promise<Decision>((resolve) => setImmediate(() => resolve(take('sent'))));
+    const decisions = await Promise.all([take('sent'), between, before]);
+    assert.equal(admitted(decisions), 3);
+
+    const answered = new Promise<Decision>((resolve) => {
+      setImmediate(() => resolve(take('answered').then(() => take('answered'))));
+    });
+    const beforeIt = other.take('other', 10);
+    // Valkey answers meanwhile.
+    setImmediate(() => execFileSync('redis-server', ['--version']));
+    assert.equal(admitted([await beforeIt, await answered]), 2);
+  });
 
   test('decide by themselves with their share while Valkey is killed, and tell it when it is back, empty', async (t) => {
     const valkey = await startTestValkey();
@@ -195,6 +218,16 @@ async function openProcesses(
   await eventually('valkey is present', () => processes.every(({ windows }) => windows.isPresent()));
   return processes;
 }
+
+/** A second limiter of the same process: their requests are sent together. */
+const onWindowsOf = ({ windows }: TestProcess): Limiter =>
+  createSharedLimiter({
+    windows,
+    name: 'other',
+    liveProcesses: () => 1,
+    onDecidedAlone: () => {},
+    clock: () => performance.now(),
+  });
 
 /** At the same time, against a limit of 120. */
 const takeAll = ({ limiter }: TestProcess, count: number): Promise<Decision[]> =>

@@ -105,6 +105,7 @@ function takeShared(
       ...counter,
       cost: 1,
       times: 1,
+      isSent: false,
       onDecided({ admitted, total }) {
         known.total = Math.max(total, known.total);
         known.counted = 0;

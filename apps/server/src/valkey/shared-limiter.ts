@@ -45,7 +45,7 @@ export function createSharedLimiter(dependencies: SharedLimiterDependencies): Li
 
   function requestFor(key: string, limit: number, cost: number): OpenRequest {
     const before = open.get(key);
-    if (before !== undefined && before.limit === limit && before.cost === cost) return before;
+    if (before?.isSent === false && before.limit === limit && before.cost === cost) return before;
     if (open.size === 0) setImmediate(() => (open = new Map()));
     const request = openRequest(
       `${name} ${key}`,
@@ -113,6 +113,7 @@ function openRequest(
     limit,
     cost,
     times: 0,
+    isSent: false,
     take() {
       request.times += 1;
       return new Promise(add);

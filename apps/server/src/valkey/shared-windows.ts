@@ -30,8 +30,10 @@ export interface WindowRequest {
   readonly limit: number;
   /** How much each request counts. */
   readonly cost: number;
-  /** How many requests there are; 0 to look only. It may grow until the end of this turn of the event loop. */
+  /** How many requests there are; 0 to look only. It may grow until `isSent`. */
   times: number;
+  /** Set when it is sent: a request that comes later needs a decision of its own. */
+  isSent: boolean;
   onDecided(reply: WindowReply): void;
   /** Valkey is away. If it may have counted the requests, they must not be sent again. */
   onAway(mayBeCounted: boolean): void;
@@ -190,6 +192,7 @@ function flush(state: State): void {
     if (group.pending.length === 0) continue;
     const batch = group.pending;
     group.pending = [];
+    for (const request of batch) request.isSent = true;
     void send(state, group, batch);
   }
 }
