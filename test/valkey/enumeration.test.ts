@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { createClientGuard } from '../../apps/server/src/account-checks/enumeration/client-guard.ts';
+import { type ClientReplica, createClientReplica } from '../../apps/server/src/account-checks/enumeration/replica.ts';
+import { createSharedLog } from '../../apps/server/src/valkey/shared-log.ts';
+import { openSharedWindows, type SharedWindows } from '../../apps/server/src/valkey/shared-windows.ts';
 import { active, NOT_FOUND, scriptedRail } from '../rails/resilience/scripted-rail.ts';
+import { eventually } from '../support/eventually.ts';
 import type { Answer, TestService } from '../support/service.ts';
-import { VALKEY_MISSING } from '../support/valkey.ts';
+import { timeLimitMs } from '../support/suite-environment.ts';
+import { startTestValkey, type TestValkey, VALKEY_MISSING } from '../support/valkey.ts';
 import { type SeveralProcesses, spread, startSeveral } from './several-processes.ts';
 
 const FOUND = active('BUDI SANTOSO');
@@ -70,3 +76,87 @@ describe('the enumeration guard over several processes', { skip: VALKEY_MISSING 
     assert.ok(restricted.length >= 1);
   });
 });
+
+describe('the log of account checks', { skip: VALKEY_MISSING }, () => {
+  let valkey: TestValkey;
+  before(async () => {
+    valkey = await startTestValkey();
+  });
+  after(() => valkey.stop());
+
+  test('holds an entry once whose reply did not come in time', async (t) => {
+    const one = await openReplica(t, valkey, 'timeout', 50);
+    const two = await openReplica(t, valkey, 'timeout');
+    valkey.freeze();
+    try {
+      one.replica.recordVerdict(true);
+      await eventually('one notices', () => !one.windows.isPresent());
+    } finally {
+      valkey.thaw();
+    }
+    await eventually('both are back', () => one.windows.isPresent() && two.windows.isPresent());
+    await one.check();
+    await two.check();
+    assert.equal(two.verdicts(), 1);
+  });
+});
+
+/** What one process has for a client. */
+interface TestReplica {
+  readonly replica: ClientReplica;
+  readonly windows: SharedWindows;
+  /** Checks an account that no other process checks. */
+  readonly check: () => Promise<unknown>;
+  readonly accounts: () => number;
+  readonly verdicts: () => number;
+  readonly nextDay: () => void;
+}
+
+interface Cleanup {
+  after(action: () => unknown): void;
+}
+
+let accounts = 0;
+const DAY_MS = 24 * 60 * 60 * 1_000;
+
+async function openReplica(
+  t: Cleanup,
+  { url }: TestValkey,
+  clientId: string,
+  timeoutMs = timeLimitMs(1_000),
+): Promise<TestReplica> {
+  const windows = openSharedWindows({ url, cluster: false, timeoutMs, onChange: () => {} });
+  t.after(windows.close);
+  await eventually('valkey is present', windows.isPresent);
+  let wallMs = Date.parse('2026-03-02T12:00:00+07:00');
+  let verdicts = 0;
+  const guard = createClientGuard({
+    limits: () => ({ accountsPerDay: 1_000, trusted: false }),
+    wallMs: () => wallMs,
+    slowedMs: 1,
+    onRestricted: () => assert.fail('restricted'),
+    onLifted: () => assert.fail('lifted'),
+  });
+  const replica = createClientReplica({
+    clientId,
+    guard: {
+      ...guard,
+      recordVerdict(isNotFound, nowMs) {
+        verdicts += 1;
+        guard.recordVerdict(isNotFound, nowMs);
+      },
+    },
+    log: createSharedLog(windows, 'log', 60_000),
+    clock: () => performance.now(),
+    setQuiet: () => {},
+    onFirstRead: () => {},
+  });
+  return {
+    replica,
+    windows,
+    check: () => replica.admit(String((accounts += 1)).padStart(8, '0'), accounts),
+    accounts: guard.accountsToday,
+    verdicts: () => verdicts,
+    nextDay: () => void (wallMs += DAY_MS),
+  };
+}

@@ -56,11 +56,12 @@ export function createClientReplica(dependencies: ClientReplicaDependencies): Cl
     }
     const entries = [...unsent, entry];
     unsent = [];
-    const appended = log.isPresent() ? await log.append(`${clientId} ${day}`, entries, applied) : null;
-    if (appended === null) {
-      // Entries that may have been appended are not appended again, because others would count them twice.
-      if (!log.isPresent()) unsent = [...entries, ...unsent].slice(-UNSENT_MAX);
-    } else catchUp(appended, entries.length);
+    // Entries that were sent may have been appended, also when there is no reply. They are not sent again, because
+    // others would count them twice.
+    if (log.isPresent()) {
+      const appended = await log.append(`${clientId} ${day}`, entries, applied);
+      if (appended !== null) catchUp(appended, entries.length);
+    } else unsent = entries.slice(-UNSENT_MAX);
     if (!hasRead) {
       hasRead = true;
       onFirstRead();
