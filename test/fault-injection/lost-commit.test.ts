@@ -65,6 +65,7 @@ test('the reply to COMMIT is lost: the feed gets 503, and feeding again stores e
     unchanged: 500,
     conflicts: [],
     rejected: [],
+    differences: [],
     unlisted: 0,
   });
   // The updates of the first batch were sent twice, and are stored twice.

@@ -81,6 +81,32 @@ suite(
   },
 );
 
+test('another informational value is reported and recorded, and never holds up the final status', async () => {
+  const id = newId();
+  const first = { bank_reference: 'X', service_code: '18', external_id: '1', source_account_number: '8880001000' };
+  const second = { bank_reference: 'Y', service_code: '17', external_id: '2', source_account_number: '8880001001' };
+  await feed(statusUpdate({ transaction_id: id, reference_id: id, ...first }));
+  const final = { client_id: 'alpha', transaction_id: id, ...SUCCESS, ...second };
+  const reason =
+    'source_account_number, service_code, external_id, bank_reference: another value than in an earlier status update; ' +
+    'the first value stays';
+  const differences = [{ line: 1, transaction_id: id, reason }];
+  assert.deepEqual(await feed(final), only({ advanced: 1, differences }));
+  assert.match(await statusOf(service, id), /SUCCESS/);
+  const [, record] = await statusUpdatesOf(service, id);
+  assert.deepEqual([record?.outcome, record?.reason], ['advanced', reason]);
+  const [stored] = await service.app.database.query(
+    `select source_account_number, service_code, external_id, bank_reference from tiba.transactions
+      where transaction_id = $1`,
+    [id],
+  );
+  assert.deepEqual(stored, first);
+  assert.deepEqual(await feed(final), only({ unchanged: 1, differences }), 'sent again');
+  const contradiction = { ...final, amount: '1.00' };
+  const conflict = { line: 1, transaction_id: id, reason: 'amount differs from the first status update' };
+  assert.deepEqual(await feed(contradiction), only({ conflicts: [conflict] }), 'other fields still conflict');
+});
+
 suite('a reference that belongs to another transaction of the client', () => {
   const reasonFor = (holder: string) => `reference_id belongs to the transaction ${holder}`;
 

@@ -34,6 +34,7 @@ export const only = (report: Partial<FeedReport>): FeedReport => ({
   unchanged: 0,
   conflicts: [],
   rejected: [],
+  differences: [],
   unlisted: 0,
   ...report,
 });

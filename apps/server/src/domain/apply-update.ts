@@ -2,16 +2,20 @@ import type { EventKind } from './event.ts';
 import { addMoney } from './money.ts';
 import { FEED_FIELD_NAMES, isFinal, NEXT_STATUSES, type StatusUpdate, type Transaction } from './transaction.ts';
 
-/** The outcome of one status update. */
+/**
+ * The outcome of one status update. `difference` names the informational fields of which the transaction keeps an
+ * earlier value; the rest of the update was applied.
+ */
 export type UpdateResult =
   | {
       readonly outcome: 'inserted' | 'advanced' | 'reversed' | 'overdue';
       readonly transaction: Transaction;
       /** In order. The last event has the transaction's version, the one before it one less. */
       readonly events: readonly EventKind[];
+      readonly difference?: string;
     }
   /** With a transaction if the update added something that the client never sees. */
-  | { readonly outcome: 'unchanged'; readonly transaction?: Transaction }
+  | { readonly outcome: 'unchanged'; readonly transaction?: Transaction; readonly difference?: string }
   | { readonly outcome: 'conflict' | 'rejected'; readonly reason: string };
 
 /** Supplies the defaults for fields that a status update omits. */
@@ -36,7 +40,10 @@ const FIXED_FIELDS = [
   'createdAt',
 ] as const satisfies readonly (keyof Transaction)[];
 
-/** Fields that any update may add, once. The core often learns them after the transfer was ordered. */
+/**
+ * Informational fields that any update may add, once. The core often learns them after the transfer was ordered. The
+ * first value stays, and another one never holds up a status: the payout's end matters more than a reference.
+ */
 const ADDED_FIELDS = [
   'sourceAccountNumber',
   'serviceCode',
@@ -50,8 +57,14 @@ const ADDED_FIELDS = [
  */
 export function applyUpdate(known: Transaction | null, update: StatusUpdate, context: UpdateContext): UpdateResult {
   if (known === null) return createTransaction(update, context);
-  const { now } = context;
+  const result = applyToKnown(known, update, context);
+  const kept = ADDED_FIELDS.filter((field) => known[field] !== null && differs(known[field], update[field]));
+  if (kept.length === 0 || 'reason' in result) return result;
+  const names = kept.map((field) => FEED_FIELD_NAMES[field]).join(', ');
+  return { ...result, difference: `${names}: another value than in an earlier status update; the first value stays` };
+}
 
+function applyToKnown(known: Transaction, update: StatusUpdate, { now }: UpdateContext): UpdateResult {
   const fixed = FIXED_FIELDS.find((field) => update[field] !== undefined && update[field] !== known[field]);
   if (fixed !== undefined) return conflict(`${FEED_FIELD_NAMES[fixed]} differs from the first status update`);
   if (!hasTotal(known, update.totalAmount)) {
@@ -60,8 +73,6 @@ export function applyUpdate(known: Transaction | null, update: StatusUpdate, con
   if (known.rail !== null && (differs(known.rail, update.rail) || differs(known.railReference, update.railReference))) {
     return conflict('rail and rail_reference differ from an earlier status update');
   }
-  const added = ADDED_FIELDS.find((field) => known[field] !== null && differs(known[field], update[field]));
-  if (added !== undefined) return conflict(`${FEED_FIELD_NAMES[added]} differs from an earlier status update`);
 
   if (update.status === known.status) return applySameStatus(known, update);
   // PROCESS after a final status is an old update that arrived late. It contradicts nothing.
@@ -187,7 +198,7 @@ const NOTHING_ADDED: AddedFields = {
   bankReference: null,
 };
 
-/** What is known stays: a different value is a conflict, and found before. */
+/** What is known stays. */
 const addedFields = (known: AddedFields, update: StatusUpdate): AddedFields => ({
   sourceAccountNumber: known.sourceAccountNumber ?? update.sourceAccountNumber ?? null,
   serviceCode: known.serviceCode ?? update.serviceCode ?? null,

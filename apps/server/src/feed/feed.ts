@@ -15,7 +15,9 @@ export interface FeedReport {
   readonly conflicts: { line: number; transaction_id: string; reason: string }[];
   /** Lines that could not be read, or that lack what the first status update of a transaction needs. */
   readonly rejected: { line: number; reason: string }[];
-  /** The number of conflicts and rejected lines beyond those listed. */
+  /** Status updates that were applied, but for informational fields of which the transaction has another value. */
+  readonly differences: { line: number; transaction_id: string; reason: string }[];
+  /** The number of conflicts, rejected lines and differences beyond those listed. */
   unlisted: number;
 }
 
@@ -51,7 +53,7 @@ export interface FeedRun {
 export function createFeed(dependencies: FeedDependencies): Feed {
   return {
     open(source) {
-      const report: FeedReport = { inserted: 0, advanced: 0, unchanged: 0, conflicts: [], rejected: [], unlisted: 0 };
+      const report = emptyReport();
       const batches = createFeedBatches(dependencies, source, report);
       return {
         report,
@@ -80,6 +82,16 @@ export function createFeed(dependencies: FeedDependencies): Feed {
     },
   };
 }
+
+const emptyReport = (): FeedReport => ({
+  inserted: 0,
+  advanced: 0,
+  unchanged: 0,
+  conflicts: [],
+  rejected: [],
+  differences: [],
+  unlisted: 0,
+});
 
 interface FeedBatches {
   /** Reads one line into the current batch, and stores the batch if it is full. */
@@ -140,13 +152,15 @@ function createFeedBatches(
     async finish() {
       await flush();
       await applying;
-      for (const listed of [report.conflicts, report.rejected]) listed.sort((one, other) => one.line - other.line);
+      const { conflicts, rejected, differences } = report;
+      for (const listed of [conflicts, rejected, differences]) listed.sort((one, other) => one.line - other.line);
     },
   };
 }
 
 function list<T>(report: FeedReport, entries: T[], entry: T): void {
-  if (report.conflicts.length + report.rejected.length < LISTED_MAX) entries.push(entry);
+  const { conflicts, rejected, differences } = report;
+  if (conflicts.length + rejected.length + differences.length < LISTED_MAX) entries.push(entry);
   else report.unlisted += 1;
 }
 
@@ -163,7 +177,10 @@ function count(report: FeedReport, { line, transactionId, outcome, reason }: App
   if (outcome === 'conflict') {
     list(report, report.conflicts, { line, transaction_id: transactionId, reason: reason ?? '' });
   } else if (outcome === 'rejected') list(report, report.rejected, { line, reason: reason ?? '' });
-  else report[COUNTED_AS[outcome]] += 1;
+  else {
+    report[COUNTED_AS[outcome]] += 1;
+    if (reason !== null) list(report, report.differences, { line, transaction_id: transactionId, reason });
+  }
 }
 
 function decode(utf8: TextDecoder, bytes: Uint8Array): string {

@@ -9,7 +9,7 @@ export interface StatusUpdateRecord extends TransactionKey {
   /** The message as it was received: JSON text. */
   readonly raw: string;
   readonly outcome: Exclude<UpdateResult['outcome'], 'rejected'>;
-  /** Why it was not applied; null when it was. */
+  /** Why it was not applied, or which of its fields were not; null when all of it was. */
   readonly reason: string | null;
 }
 

@@ -22,7 +22,7 @@ export interface AppliedUpdate {
   readonly line: number;
   readonly transactionId: string;
   readonly outcome: UpdateResult['outcome'];
-  /** Why it was not applied; null if it was. */
+  /** Why it was not applied, or which of its fields were not; null if all of it was. */
   readonly reason: string | null;
 }
 
@@ -66,7 +66,7 @@ export async function decide(
     const key = keyOf(clientId, transactionId);
     const result = applyUpdate(known.get(key) ?? null, update, context);
     let { outcome } = result;
-    let reason = 'reason' in result ? result.reason : null;
+    let reason = 'reason' in result ? result.reason : (result.difference ?? null);
     let recordedId = transactionId;
 
     if (result.outcome === 'inserted') {

@@ -107,7 +107,21 @@ const FeedReportSchema = Type.Object(
       ),
       { description: 'Updates that are malformed, or are the first and lack a field. They are not stored.' },
     ),
-    unlisted: count('Conflicts and rejected updates beyond the 10,000 that are listed.', 0),
+    differences: Type.Array(
+      Type.Object(
+        {
+          line,
+          transaction_id: text('The transaction.', 'TB2026112100000001'),
+          reason: text(
+            'Which fields keep their first value.',
+            'bank_reference: another value than in an earlier status update; the first value stays',
+          ),
+        },
+        { title: 'FeedDifference', additionalProperties: false },
+      ),
+      { description: 'Updates that were applied and counted, but for these informational fields.' },
+    ),
+    unlisted: count('Conflicts, rejected updates and differences beyond the 10,000 that are listed.', 0),
   },
   { title: 'FeedReport', additionalProperties: false },
 );

@@ -209,7 +209,7 @@ create table tiba.status_updates (
   -- The message as it was received.
   raw json not null,
   outcome text not null,
-  -- Why the update was not applied.
+  -- Why the update was not applied, or which of its fields were not.
   reason text,
   received_at timestamptz not null default now(),
   constraint status_updates_pkey primary key (client_id, transaction_id, status_update_id),
