@@ -89,6 +89,19 @@ describe('quotas of a rail over several processes', { skip: VALKEY_MISSING }, ()
     assert.equal(await reserved(quota, 8), 4, 'the rest of the day');
     assert.equal(quota.waitMs(1_000), DAY_LEFT_MS, 'used up until midnight in Jakarta');
   });
+
+  test('while Valkey is away, an idle process grants its share of what others had left', async (t) => {
+    const valkey = await startTestValkey();
+    t.after(valkey.stop);
+    const busy = await openQuota(t, valkey.url, 200);
+    const idle = await openQuota(t, valkey.url, 200);
+    assert.equal(await reserved(busy.quota, 190), 190);
+    await eventually('the idle process knows', () => idle.quota.left(0).day === 10);
+    await valkey.kill();
+    await eventually('both notice', () => !busy.windows.isPresent() && !idle.windows.isPresent());
+    assert.equal(await reserved(idle.quota, 20), 5);
+    assert.equal(await reserved(busy.quota, 20), 5);
+  });
 });
 
 const DAY_LEFT_MS = 12 * 60 * 60 * 1_000;

@@ -9,6 +9,11 @@ export interface SharedCounter {
   total(key: string): number;
   /** The counter is at least this high: counted from other records. */
   raise(key: string, total: number): void;
+  /**
+   * Reads the counter of this key every 250 ms, so that the share of what is left is right although other processes
+   * count. `key` returns the present key.
+   */
+  watch(key: () => string): void;
 }
 
 export interface SharedCounterDependencies {
@@ -62,6 +67,11 @@ export function createSharedCounter(dependencies: SharedCounterDependencies): Sh
         yield { key: `${name} ${key}`, windowMs: -lifetimeMs, entries: [[isAll ? total : 0, uncounted]] };
   }
 
+  const watched: (() => string)[] = [];
+  windows.addReader(() => {
+    for (const key of watched) look(windows, { key: `${name} ${key()}`, windowMs: -lifetimeMs }, knownOf(key()));
+  });
+
   windows.addSource({
     all: () => admissions(true),
     uncounted: () => admissions(false),
@@ -91,6 +101,7 @@ export function createSharedCounter(dependencies: SharedCounterDependencies): Sh
       known.total = Math.max(known.total, total);
       windows.raise({ key: `${name} ${key}`, windowMs: -lifetimeMs, entries: [[total, 0]] });
     },
+    watch: (key) => void watched.push(key),
   };
 }
 
@@ -107,11 +118,28 @@ function takeShared(
       times: 1,
       isSent: false,
       onDecided({ admitted, total }) {
-        known.total = Math.max(total, known.total);
-        known.counted = 0;
+        learn(known, total);
         resolve(admitted === 1);
       },
       onAway: (mayBeCounted) => resolve(takeAlone(mayBeCounted)),
     });
   });
+}
+
+function look(windows: SharedWindows, counter: Pick<WindowRequest, 'key' | 'windowMs'>, known: Known): void {
+  windows.decide({
+    ...counter,
+    limit: 0,
+    cost: 1,
+    times: 0,
+    isSent: false,
+    onDecided: ({ total }) => learn(known, total),
+    onAway() {},
+  });
+}
+
+/** Valkey's total holds all that this process has counted, but for what it has not seen. */
+function learn(known: Known, total: number): void {
+  known.total = Math.max(total, known.total);
+  known.counted = known.uncounted;
 }

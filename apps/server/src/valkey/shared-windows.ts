@@ -20,6 +20,8 @@ export interface SharedWindows {
   run(script: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown>;
   /** Registers what this process has admitted, to be restored when Valkey has lost its data. */
   addSource(source: RestoreSource): void;
+  /** Calls `read` every 250 ms while Valkey is present, and when it is back. */
+  addReader(read: () => void): void;
   close(): void;
 }
 
@@ -75,6 +77,7 @@ const FIND_GENERATION_SCRIPT = script(FIND_GENERATION);
 interface State extends Restorer {
   readonly groups: readonly Group<WindowRequest>[];
   readonly sources: RestoreSource[];
+  readonly readers: (() => void)[];
   readonly onChange: (away: string | null) => void;
   isPresent: boolean;
   isProbing: boolean;
@@ -90,6 +93,7 @@ export function openSharedWindows(options: SharedWindowsOptions): SharedWindows 
   const state: State = {
     groups: createGroups(cluster),
     sources: [],
+    readers: [],
     onChange,
     timeoutMs,
     given: () => clock?.() ?? '',
@@ -123,6 +127,7 @@ export function openSharedWindows(options: SharedWindowsOptions): SharedWindows 
       return runOther(state, script, tagged, args);
     },
     addSource: (source) => void state.sources.push(source),
+    addReader: (read) => void state.readers.push(read),
     close() {
       clearInterval(timer);
       state.valkey.close();
@@ -164,13 +169,16 @@ async function probe(state: State): Promise<void> {
       state.incompleteUntilMs = performance.now() + LOST_DATA_PAUSE_MS;
       await restore(state, groups, found);
     }
-    if (state.isPresent || performance.now() < state.incompleteUntilMs) return;
-    // From here to the first `await` nothing is decided by this process alone, and the replies come in the order of the
-    // scripts: what Valkey decides next includes what is restored now.
-    const restored = restore(state, groups, found);
-    state.isPresent = true;
-    state.onChange(null);
-    await restored;
+    if (!state.isPresent) {
+      if (performance.now() < state.incompleteUntilMs) return;
+      // From here to the first `await` nothing is decided by this process alone, and the replies come in the order of
+      // the scripts: what Valkey decides next includes what is restored now.
+      const restored = restore(state, groups, found);
+      state.isPresent = true;
+      state.onChange(null);
+      await restored;
+    }
+    if (state.isPresent) for (const read of state.readers) read();
   } catch (error) {
     leave(state, reasonOf(error));
     if (performance.now() - state.silentSinceMs < SILENT_MS) return;

@@ -14,6 +14,8 @@ export interface DayCounter {
   /** As far as this process knows. */
   total(key: string): number;
   raise(key: string, total: number): void;
+  /** Keeps the total of this key up to date, also when this process counts nothing. `key` returns the present key. */
+  watch(key: () => string): void;
 }
 
 export interface SharedQuotaDependencies {
@@ -54,7 +56,10 @@ export function createSharedQuota(
   let leftInSecond = perSecond ?? 0;
   let leftInSecondUntilMs = Number.NEGATIVE_INFINITY;
   const today = (): string => `${rail} ${jakartaDayOf(wallMs())}`;
-  if (perDay !== null) day.raise(today(), sentBefore);
+  if (perDay !== null) {
+    day.raise(today(), sentBefore);
+    day.watch(today);
+  }
 
   async function takeSecond(): Promise<boolean> {
     if (perSecond === null) return true;
