@@ -89,7 +89,7 @@ export async function startSignatureCheckingBank(context: BenchContext): Promise
   const secrets = await bankSecrets(context);
   const bank = await startSimulatedBank(secrets, context.log);
   context.closers.defer(bank.stop);
-  const { privateKey: _, banks: __, ...connection } = bank.connection;
+  const { privateKey: _, banks: __, wallets: ___, ...connection } = bank.connection;
   return { ...connection, privateKeyPem: secrets.bankPrivateKey };
 }
 

@@ -26,7 +26,7 @@ export interface TibaServerSettings {
 }
 
 /** A connection to a bank that can be sent to another process: the key as PEM. */
-export type BenchRail = Omit<SnapSettings, 'privateKey' | 'banks'> & { readonly privateKeyPem: string };
+export type BenchRail = Omit<SnapSettings, 'privateKey' | 'banks' | 'wallets'> & { readonly privateKeyPem: string };
 
 export interface TibaServerAddress {
   readonly publicUrl: string;
@@ -39,7 +39,12 @@ const TOKEN_SECONDS = 3_600;
 await runAsChild<TibaServerAddress>(async (sent) => {
   const input = sent as TibaServerSettings;
   // Only the settings named here: others in the environment would change what is measured.
-  const settings = readSettings('sandbox', { TIBA_PORT: '0', TIBA_OPERATOR_PORT: '0' });
+  const settings = readSettings('sandbox', {
+    TIBA_PORT: '0',
+    TIBA_OPERATOR_PORT: '0',
+    // As much load as the server can take is the purpose.
+    TIBA_EVENT_LOOP_DELAY_MS: '0',
+  });
   const logging = createLog(input.logFile, settings.logLevel);
   const app = await startApp({
     environment: 'sandbox',

@@ -135,7 +135,6 @@ describe('the rails file', () => {
       agent_bic: 'TIBAIDJA',
       scheme_id: 'SCHEME',
       path: '/verify',
-      account_element: 'Othr',
       name_element: 'Pty/Nm',
     };
     assert.deepEqual(await faultsOf(acmt), ['verify: banks: acmt does not reach e-wallets']);

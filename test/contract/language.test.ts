@@ -106,6 +106,9 @@ suite('every error code in both languages', () => {
   }
 });
 
+/** Their bodies have no message: RFC 6749, RFC 8414, RFC 7517. */
+const OF_OTHER_STANDARDS = ['createAccessToken', 'getAuthorizationServerMetadata', 'getJsonWebKeySet'];
+
 suite('every success in both languages', () => {
   test('no operation of the API description is missing here', async () => {
     const { text } = await service.get('/openapi.json', { token: null });
@@ -113,8 +116,8 @@ suite('every success in both languages', () => {
     const described = Object.values(paths).flatMap((methods) => Object.values(methods).map((each) => each.operationId));
     assert.ok(described.length > 20);
     assert.deepEqual(
-      described.filter((operationId) => SUCCESSES[operationId] === undefined),
-      [],
+      described.filter((operationId) => SUCCESSES[operationId] === undefined).sort(),
+      OF_OTHER_STANDARDS,
     );
   });
 

@@ -33,14 +33,12 @@ before(async () => {
   receiver = await startHttpReceiver();
   await register(service, { url: `${receiver.url}/callbacks` });
 });
-after(async () => {
-  await service?.close();
-  await receiver?.close();
-});
+after(() => receiver?.close());
+after(() => service?.close());
 afterEach(() => mock.timers.reset());
 
 /** The time that a right clock shows, whatever `Date` says. */
-const rightTimeMs = (): number => performance.timeOrigin + performance.now();
+const rightTimeMs = (): number => Math.round(performance.timeOrigin + performance.now());
 const jump = (ms: number): void => mock.timers.enable({ apis: ['Date'], now: rightTimeMs() + ms });
 
 /** After a jump by a day, tokens from before it are not valid, as after a day. */

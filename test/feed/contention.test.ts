@@ -22,7 +22,10 @@ after(async () => {
 /** A statement of a concurrent feed's database transaction. */
 const insert = (id: string) =>
   rival.query(
-    `insert into tiba.transactions
+    `insert into tiba.transactions (
+       client_id, transaction_id, reference_id, status, amount, fee, currency, bank_code, bank_name, account_number,
+       account_name, description, created_at, processed_at, failure_reason, rendered, version, rail, rail_reference,
+       reversed_at, expected_by, overdue_since)
      select client_id, $1, $2, status, amount, fee, currency, bank_code, bank_name, account_number, account_name,
             description, created_at, processed_at, failure_reason, replace(rendered, 'TT0000000000', $1), version, rail,
             rail_reference, reversed_at, expected_by, overdue_since

@@ -14,16 +14,34 @@ let service: TestService;
 let client: pg.Client;
 
 /** The transactions of a client: one in a thousand is in PROCESS. */
+/** A test service holds answers against the API description, so they are complete. */
+const RENDERED = JSON.stringify({
+  transaction_id: 'TB0000000001',
+  reference_id: 'r',
+  status: 'SUCCESS',
+  amount: 1,
+  fee: 0,
+  total_amount: 1,
+  bank_code: '014',
+  bank_name: 'x',
+  account_number: '0000000001',
+  account_name: 'x',
+  description: 'x',
+  created_at: '2026-11-01T00:00:00.000Z',
+  processed_at: '2026-11-01T00:00:00.000Z',
+  failure_reason: null,
+});
+
 const fill = (clientId: string, rows: number): Promise<unknown> =>
   client.query(
     `insert into tiba.transactions (client_id, transaction_id, reference_id, status, amount, fee, currency, bank_code,
        bank_name, account_number, account_name, description, created_at, processed_at, rendered, expected_by)
      select $1, 'TB' || lpad(n::text, 10, '0'), 'r' || n, case when n % 1000 = 0 then 'PROCESS' else 'SUCCESS' end,
             n, 0, 'IDR', '014', 'x', lpad((n % 3000)::text, 10, '0'), 'x', 'x', at,
-            case when n % 1000 <> 0 then at end, '{}', '2099-01-01'
+            case when n % 1000 <> 0 then at end, $3, '2099-01-01'
        from generate_series(1, $2::integer) as n
       cross join lateral (select timestamptz '2026-11-01' + n * interval '1 second' as at) as by_number`,
-    [clientId, rows],
+    [clientId, rows, RENDERED],
   );
 
 before(async () => {

@@ -4,6 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import pino from 'pino';
 import { singleFlight } from '../../apps/server/src/lib/single-flight.ts';
+import { openDatabase } from '../../apps/server/src/postgres/database.ts';
+import { createNotificationProof } from '../../apps/server/src/postgres/notification-proof.ts';
 import { listen, type Notifications } from '../../apps/server/src/postgres/notifications.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
@@ -174,5 +176,39 @@ suite('notifications', () => {
     blockedRead.resolve();
     await until('no connection is left', async () => (await listeners()).length === 0);
     await always('no connection is opened', async () => (await listeners()).length === 0);
+  });
+});
+
+suite('the proof that notifications arrive', () => {
+  async function startProof(t: TestContext) {
+    const pool = openDatabase({ connection: database.connection, connectionsMax: 1, log });
+    t.after(() => pool.close());
+    const proof = createNotificationProof(pool);
+    const notifications = await listen({
+      connection: database.connection,
+      channels: {},
+      handlers: { [proof.channel]: proof.handler },
+      log,
+    });
+    t.after(() => notifications.close());
+    return { proof, notifications };
+  }
+
+  test('succeeds while they arrive', async (t) => {
+    const { proof } = await startProof(t);
+    assert.equal(await proof.prove(), true);
+  });
+
+  // Regression: the process refused all requests for ten seconds after a connection that was lost at the wrong moment.
+  test('says nothing when the listening connection is replaced meanwhile', async (t) => {
+    const { proof } = await startProof(t);
+    const lost = { ...proof.handler, onNotification: () => {} };
+    Object.assign(proof.handler, lost);
+    const proving = proof.prove();
+    await admin.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity
+        where application_name = 'tiba notifications' and datname = current_database()`,
+    );
+    assert.equal(await proving, null);
   });
 });

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
-import { repeat } from '../lib/repeat.ts';
+import { type Repetition, repeat } from '../lib/repeat.ts';
 import { StartError } from '../lib/start-error.ts';
 import type { Log } from '../observability/log.ts';
 import { type Database, DatabaseUnavailable } from './database.ts';
@@ -13,22 +13,27 @@ import type { NotificationHandler, Notifications } from './notifications.ts';
 export interface NotificationProof {
   readonly channel: string;
   readonly handler: NotificationHandler;
-  /** Whether a notification arrived; null when none could be sent, for example while PostgreSQL is read-only. */
+  /**
+   * Whether a notification arrived. Null when none could be sent, for example while PostgreSQL is read-only, or when the
+   * listening connection was replaced meanwhile: what was sent in between is lost, and everything was read again.
+   */
   prove(): Promise<boolean | null>;
 }
 
 const PROOF_INTERVAL_MS = 10_000;
+/** The next proof while notifications do not arrive. */
+const RETRY_MS = 1_000;
 /** A process that is busy, or a server that is, must not look deaf. */
 const PROOF_TIMEOUT_MS = 5_000;
 
 export function createNotificationProof(database: Database): NotificationProof {
   const channel = `tiba_proof_${randomBytes(6).toString('hex')}`;
-  let waiting = Promise.withResolvers<boolean>();
+  let waiting = Promise.withResolvers<boolean | null>();
   return {
     channel,
-    handler: { onNotification: () => waiting.resolve(true), onConnected: () => {} },
+    handler: { onNotification: () => waiting.resolve(true), onConnected: () => waiting.resolve(null) },
     async prove() {
-      waiting = Promise.withResolvers<boolean>();
+      waiting = Promise.withResolvers<boolean | null>();
       const { promise } = waiting;
       try {
         await database.query('select pg_notify($1, $2)', [channel, '']);
@@ -53,16 +58,28 @@ export async function requireNotifications(proof: NotificationProof): Promise<vo
 }
 
 /** Repeats the proof. While it fails, nothing in memory counts as current, and requests are refused. */
-export const keepProving = (proof: NotificationProof, notifications: Notifications, log: Log) =>
-  repeat(
+export function keepProving(proof: NotificationProof, notifications: Notifications, log: Log): Repetition {
+  let retry: NodeJS.Timeout | undefined;
+  const proving = repeat(
     PROOF_INTERVAL_MS,
     async () => {
+      const isDeaf = !notifications.hears();
       const hears = await proof.prove();
       if (hears === true) notifications.setHears(true);
       // While PostgreSQL is away or frozen, the proof fails without saying anything about notifications.
-      if (hears !== false || !notifications.isCurrent()) return;
-      log.error('notifications of postgresql do not arrive; refusing requests until they do');
-      notifications.setHears(false);
+      if (hears === false && notifications.isCurrent()) {
+        log.error('notifications of postgresql do not arrive; refusing requests until they do');
+        notifications.setHears(false);
+      }
+      if (isDeaf || hears === false) retry = setTimeout(proving.now, RETRY_MS).unref();
     },
     (error) => log.warn({ err: error }, 'proving that notifications of postgresql arrive failed; will retry'),
   );
+  return {
+    now: proving.now,
+    stop() {
+      clearTimeout(retry);
+      return proving.stop();
+    },
+  };
+}

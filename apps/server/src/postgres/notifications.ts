@@ -12,6 +12,8 @@ export interface Notifications {
   waitUntilCurrent(): Promise<boolean>;
   /** True while PostgreSQL answers but writes nothing, as of the last heartbeat: after a failover, or out of space. */
   isReadOnly(): boolean;
+  /** Whether notifications arrive, as far as is known. */
+  hears(): boolean;
   /** With false, nothing counts as current until it is true again (notification-proof.ts). */
   setHears(hears: boolean): void;
   close(): Promise<void>;
@@ -79,6 +81,7 @@ export async function listen({
     isCurrent: () => isCurrent(listener),
     waitUntilCurrent: () => waitUntilCurrent(listener),
     isReadOnly: () => listener.readOnly,
+    hears: () => listener.hears,
     setHears(hears) {
       listener.hears = hears;
     },
