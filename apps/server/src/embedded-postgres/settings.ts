@@ -13,8 +13,8 @@ export function settingsOf(serverName: string, socketDirectory: string, durable:
     port,
     // In the title of every process of the server: a killed one is recognized by it (postmaster.ts).
     cluster_name: serverName,
-    // For one service and a few administrative commands.
-    max_connections: 50,
+    // For a few services, of up to 16 connections each, and administrative commands: the benchmark starts five.
+    max_connections: 120,
     shared_buffers: `${sharedBuffersMb()}MB`,
     // For look-ups of microseconds JIT costs more than it saves.
     jit: 'off',
