@@ -7,6 +7,7 @@ import { readSettings } from '../../apps/server/src/config.ts';
 import { createBankDirectory } from '../../apps/server/src/domain/bank.ts';
 import bankEntries from '../../apps/server/src/domain/banks.json' with { type: 'json' };
 import { createLog } from '../../apps/server/src/observability/log.ts';
+import { NOT_SHARED } from '../../apps/server/src/rails/resilience/limits.ts';
 import type { SnapSettings } from '../../apps/server/src/rails/snap/settings.ts';
 import { createSnapRail } from '../../apps/server/src/rails/snap/snap-rail.ts';
 import { runAsChild } from '../as-child.ts';
@@ -59,6 +60,8 @@ await runAsChild<TibaServerAddress>(async (sent) => {
     connection: { connectionString: input.connectionString },
     banks: createBankDirectory(bankEntries),
     rails: input.rail === null ? [] : [createSnapRail(toSnapSettings(input.rail))],
+    // The servers share a database, and each is measured as if it were the only one.
+    inquiries: { sharing: NOT_SHARED },
     logging,
     ...(input.batchMax === null ? {} : { lookUp: { batchMax: input.batchMax } }),
   });
