@@ -63,6 +63,19 @@ suite('service 73, access token', () => {
     for (const { status, body } of answers) assert.deepEqual([status, body], [401, expected]);
   });
 
+  test('of a client whose clock may be off by a day, a token request is still too old after five minutes', async () => {
+    const beta = await addSnapClient(service, 'beta', { clockSkewSeconds: 86_400 });
+    const replayed = await requestToken(service.snapUrl, beta, jakartaNow(-310_000));
+    assert.deepEqual(replayed.body, {
+      responseCode: '4017300',
+      responseMessage: 'Unauthorized. [X-TIMESTAMP is more than 300 s off]',
+    });
+    const betaToken = String((await requestToken(service.snapUrl, beta, jakartaNow(-200_000))).body['accessToken']);
+    const timestamp = jakartaNow(-3_600_000);
+    const { status } = await call(service.snapUrl, beta, betaToken, inquiry('1234567890'), { timestamp });
+    assert.equal(status, 200, 'the setting holds for the other services');
+  });
+
   test('timestamps with milliseconds and Z are accepted, and one of ten minutes ago is not', async () => {
     const utc = new Date().toISOString();
     const spellings = [utc, utc.replace('Z', '-00:00'), utc.replace(/\.\d+Z/, 'Z')];

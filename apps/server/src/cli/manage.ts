@@ -29,8 +29,8 @@ const USAGE = `npm run manage -- COMMAND
   client revoke-tokens ID    revoke the tokens that the client has now
   client snap ID [--partner-id ID] [--external-ids strict|off] [--body-hash minified|without_whitespace]
                  [--clock-skew SECONDS]
-                             let the client use the SNAP face, or change how it does; without options the present
-                             options and keys are shown
+                             let the client use the SNAP listener, or change how it does; without options the present
+                             options and keys are shown. Token requests may be off by 300 s at most
   client snap-key ID [--add FILE] [--remove KEY_ID]
                              add an RSA public key (PEM) of the client, or remove one; several are valid at a time
   client snap-secret ID [--former-hours N]

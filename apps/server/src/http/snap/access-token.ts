@@ -15,6 +15,12 @@ export interface AccessTokenDependencies extends SnapAuthentication {
   readonly lifetimeSeconds: number;
 }
 
+/**
+ * The most that X-TIMESTAMP may be off, whatever the client's own setting. The signature covers the client ID and the
+ * time only, so a captured request gives tokens again until its time is too old.
+ */
+const CLOCK_SKEW_SECONDS_MAX = 300;
+
 /** Access token B2B (ASPI, service 73). */
 export function accessToken(app: FastifyInstance, dependencies: AccessTokenDependencies): void {
   const { issue, lifetimeSeconds } = dependencies;
@@ -51,7 +57,7 @@ async function authenticate(request: FastifyRequest, dependencies: AccessTokenDe
   if (!isSigned || client === undefined || snap === null) {
     throw await authenticationFailure(dependencies, request, clientKey, 'X-CLIENT-KEY or X-SIGNATURE is wrong');
   }
-  requireNow(timestampMs, snap.clockSkewSeconds);
+  requireNow(timestampMs, Math.min(snap.clockSkewSeconds, CLOCK_SKEW_SECONDS_MAX));
   request.caller = { client, scopes: client.scopes, expiresAtMs: Number.POSITIVE_INFINITY };
   return client;
 }
