@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { after, describe, test } from 'node:test';
 import { type Decision, type Limiter, WINDOW_MS } from '../../apps/server/src/rate-limit/limiter.ts';
+import { DECIDE } from '../../apps/server/src/valkey/scripts.ts';
 import { createSharedLimiter } from '../../apps/server/src/valkey/shared-limiter.ts';
 import { openSharedWindows, type SharedWindows } from '../../apps/server/src/valkey/shared-windows.ts';
 import { limiterConformance } from '../rate-limit/limiter-conformance.ts';
@@ -130,6 +131,25 @@ describe('limiters of several processes', { skip: VALKEY_MISSING }, () => {
     assert.equal((await one.limiter.peek('client', 120)).remaining, 50, '10, 5 and 55 are counted once');
   });
 
+  test('tell Valkey what they admitted before it decides, also when it has forgotten their scripts', async (t) => {
+    const valkey = await startTestValkey();
+    t.after(() => {
+      valkey.thaw();
+      return valkey.stop();
+    });
+    let isBack = (): void => {};
+    const [only] = (await openProcesses(t, valkey, 1, false, 50, () => isBack())) as [TestProcess];
+    valkey.freeze();
+    assert.equal(admitted(await takeAll(only, 1)), 1);
+    assert.equal(admitted(await takeAll(only, 200)), 119, 'never sent');
+    // As after a restart with persistence: another process has sent the one script again, and none the other.
+    const forgotten = Promise.all([valkey.command('SCRIPT', 'FLUSH'), valkey.command('SCRIPT', 'LOAD', DECIDE)]);
+    const first = new Promise<Decision[]>((resolve) => (isBack = () => resolve(takeAll(only, 100))));
+    valkey.thaw();
+    await forgotten;
+    assert.equal(admitted(await first), 0);
+  });
+
   test('notice at once that Valkey has lost its data', async (t) => {
     const valkey = await startTestValkey();
     t.after(valkey.stop);
@@ -201,10 +221,16 @@ async function openProcesses(
   count: number,
   cluster: boolean,
   timeoutMs = TIMEOUT_MS,
+  onPresent = (): void => {},
 ): Promise<TestProcess[]> {
   const processes = Array.from({ length: count }, (): TestProcess => {
     let alone = 0;
-    const windows = openSharedWindows({ url: valkey.url, cluster, timeoutMs, onChange: () => {} });
+    const windows = openSharedWindows({
+      url: valkey.url,
+      cluster,
+      timeoutMs,
+      onChange: (away) => away === null && onPresent(),
+    });
     t.after(windows.close);
     const limiter = createSharedLimiter({
       windows,

@@ -14,6 +14,11 @@ export interface ValkeyConnection {
    * when the connection is lost before the reply, and then the script may have run. It has no timeout.
    */
   run(script: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown>;
+  /**
+   * Sends the whole text of the script, so that it runs before all that is sent later. `run` may have to send a script
+   * twice when the server does not know it, and other commands run in between.
+   */
+  runInOrder(script: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown>;
   /** Replaces a connection that does not answer. */
   reconnect(): void;
   close(): void;
@@ -61,6 +66,7 @@ export function openValkey({ url, cluster }: ValkeySettings, { onReady, onLost }
         return client.eval(lua, keys.length, ...keys, ...args);
       }
     },
+    runInOrder: ({ lua }, keys, args) => client.eval(lua, keys.length, ...keys, ...args),
     reconnect: () => client.disconnect(true),
     close: () => client.disconnect(),
   };

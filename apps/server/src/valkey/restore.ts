@@ -67,5 +67,5 @@ export function sendPart(
   for (const { windowMs, entries } of admissions)
     args.push(windowMs, entries.map((ageAndCount) => ageAndCount.join(':')).join(' '));
   const keys = admissions.map(({ key }) => tag + key);
-  return inTime(valkey.run(SCRIPT, keys, args), timeoutMs);
+  return inTime(valkey.runInOrder(SCRIPT, keys, args), timeoutMs);
 }
