@@ -99,6 +99,34 @@ describe('the log of account checks', { skip: VALKEY_MISSING }, () => {
     await two.check();
     assert.equal(two.verdicts(), 1);
   });
+
+  test('is read from the start when it begins again, because Valkey has lost its data', async (t) => {
+    const one = await openReplica(t, valkey, 'lost');
+    const two = await openReplica(t, valkey, 'lost');
+    for (let count = 0; count < 3; count += 1) await one.check();
+    for (const key of await logKeys('lost')) await valkey.command('DEL', key);
+    two.replica.recordVerdict(true);
+    await two.check();
+    await Promise.all([one.check(), one.check()]);
+    assert.equal(one.verdicts(), 1);
+    assert.equal(one.accounts(), 6);
+  });
+
+  test("is read from the start on a new day, also when a reply of yesterday's comes late", async (t) => {
+    const one = await openReplica(t, valkey, 'midnight');
+    const two = await openReplica(t, valkey, 'midnight');
+    for (let count = 0; count < 3; count += 1) await one.check();
+    two.nextDay();
+    for (let count = 0; count < 5; count += 1) two.replica.recordVerdict(true);
+    await two.check();
+    const late = one.check();
+    one.nextDay();
+    await Promise.all([late, one.check()]);
+    assert.equal(one.verdicts(), 5);
+  });
+
+  const logKeys = async (clientId: string): Promise<string[]> =>
+    (await valkey.command('KEYS', `tiba:*log ${clientId} *`)) as string[];
 });
 
 /** What one process has for a client. */

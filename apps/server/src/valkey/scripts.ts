@@ -165,7 +165,10 @@ export const APPEND = `#!lua
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local before = tonumber(redis.call('GET', KEYS[2]) or 0)
-local unread = math.min(math.max(before - tonumber(ARGV[1]), 0), redis.call('LLEN', KEYS[1]))
+local unread = before - tonumber(ARGV[1])
+-- The index is of a log that was lost: all entries of this one are unread.
+if unread < 0 then unread = before end
+unread = math.min(unread, redis.call('LLEN', KEYS[1]))
 local reply = { before + #ARGV - 3, now }
 if unread > 0 then
   for _, entry in ipairs(redis.call('LRANGE', KEYS[1], -unread, -1)) do reply[#reply + 1] = entry end

@@ -13,7 +13,7 @@ export interface SharedLog {
 }
 
 export interface Appended {
-  /** The index of the last entry that was appended. Less than before when Valkey has lost its data. */
+  /** The index of the last entry that was appended. Begins again at 1 when Valkey has lost its data. */
   readonly index: number;
   /** What others appended before, the oldest first; without the oldest ones when there are too many. */
   readonly others: readonly { readonly entry: string; readonly ageMs: number }[];

@@ -54,13 +54,15 @@ export function createClientReplica(dependencies: ClientReplicaDependencies): Cl
       applied = 0;
       unsent = [];
     }
+    const askedDay = day;
     const entries = [...unsent, entry];
     unsent = [];
     // Entries that were sent may have been appended, also when there is no reply. They are not sent again, because
     // others would count them twice.
     if (log.isPresent()) {
       const appended = await log.append(`${clientId} ${day}`, entries, applied);
-      if (appended !== null) catchUp(appended, entries.length);
+      // A new day has a new log, in which the index of the old one means nothing.
+      if (appended !== null && askedDay === day) catchUp(appended, entries.length);
     } else unsent = entries.slice(-UNSENT_MAX);
     if (!hasRead) {
       hasRead = true;
@@ -70,7 +72,9 @@ export function createClientReplica(dependencies: ClientReplicaDependencies): Cl
   }
 
   function catchUp({ index, others }: AppendedEntries, own: number): void {
-    // An earlier reply may have brought some of them. Lower than before: Valkey has lost its data, and none is new.
+    // Valkey has lost its data, and the log has begun again: all that others have appended since is new.
+    if (applied > index - own) applied = 0;
+    // An earlier reply may have brought some of them.
     const isNew = (position: number): boolean => index - own - others.length + position + 1 > applied;
     const nowMs = clock();
     setQuiet(true);
