@@ -98,6 +98,7 @@ describe('the log of account checks', { skip: VALKEY_MISSING }, () => {
     await one.check();
     await two.check();
     assert.equal(two.verdicts(), 1);
+    assert.equal(one.verdicts(), 1, 'one does not count its own again');
   });
 
   test('is read from the start when it begins again, because Valkey has lost its data', async (t) => {

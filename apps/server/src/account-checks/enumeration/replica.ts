@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Admission, ClientGuard } from './client-guard.ts';
 import { shortHash } from './daily-accounts.ts';
 import type { JobSignal } from './job-signal.ts';
@@ -41,6 +42,8 @@ const UNSENT_MAX = 1_000;
 
 export function createClientReplica(dependencies: ClientReplicaDependencies): ClientReplica {
   const { clientId, guard, log, clock, setQuiet, onFirstRead } = dependencies;
+  /** Begins each entry of this replica, which has applied it already when it reads it back after a timeout. */
+  const id = randomUUID().slice(0, 8);
   let day = 0;
   /** The index of the last entry that was applied. */
   let applied = 0;
@@ -55,7 +58,7 @@ export function createClientReplica(dependencies: ClientReplicaDependencies): Cl
       unsent = [];
     }
     const askedDay = day;
-    const entries = [...unsent, entry];
+    const entries = [...unsent, `${id} ${entry}`];
     unsent = [];
     // Entries that were sent may have been appended, also when there is no reply. They are not sent again, because
     // others would count them twice.
@@ -80,18 +83,11 @@ export function createClientReplica(dependencies: ClientReplicaDependencies): Cl
     setQuiet(true);
     try {
       for (const [position, { entry, ageMs }] of others.entries())
-        if (isNew(position)) applyEntry(entry, nowMs - ageMs);
+        if (isNew(position) && !entry.startsWith(id)) applyEntry(guard, entry, nowMs - ageMs);
     } finally {
       setQuiet(false);
     }
     applied = index;
-  }
-
-  function applyEntry(entry: string, nowMs: number): void {
-    const [kind, one = '', other = ''] = entry.split(' ');
-    if (kind === 'check') guard.admitEntry(Number(one), Number(other), nowMs);
-    else if (kind === 'verdict') guard.recordVerdict(one === 'NOT_FOUND', nowMs);
-    else if (kind === 'job') guard.blockForJob({ signal: one as JobSignal['signal'], figure: Number(other) }, nowMs);
   }
 
   return {
@@ -109,4 +105,11 @@ export function createClientReplica(dependencies: ClientReplicaDependencies): Cl
       return durationMs;
     },
   };
+}
+
+function applyEntry(guard: ClientGuard, entry: string, nowMs: number): void {
+  const [, kind, one = '', other = ''] = entry.split(' ');
+  if (kind === 'check') guard.admitEntry(Number(one), Number(other), nowMs);
+  else if (kind === 'verdict') guard.recordVerdict(one === 'NOT_FOUND', nowMs);
+  else if (kind === 'job') guard.blockForJob({ signal: one as JobSignal['signal'], figure: Number(other) }, nowMs);
 }
