@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { addSnapClient, call, newExternalId, requestToken, startSnapService } from './snap-client.ts';
 
-test('120 status requests and 100 account checks a minute hold over both faces together', async (t) => {
+test('120 status requests and 100 account checks a minute hold over both listeners together', async (t) => {
   let nowMs = 0;
   const service = await startSnapService({ limits: {}, limitClock: () => nowMs });
   t.after(service.close);

@@ -17,7 +17,7 @@ export interface Client {
   readonly disabled: boolean;
   /** The enumeration guard does not restrict it. */
   readonly trusted: boolean;
-  /** How it uses the SNAP face; null if it may not. */
+  /** How it uses the SNAP listener; null if it may not. */
   readonly snap: SnapClientRecord | null;
 }
 

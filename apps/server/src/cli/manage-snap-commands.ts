@@ -25,7 +25,7 @@ const PUBLIC_KEYS_MAX = 10;
 const FORMER_HOURS = '24';
 const CLOCK_SKEW_SECONDS_MAX = 86_400;
 
-/** What the operator can do to a client's use of the SNAP face. */
+/** What the operator can do to a client's use of the SNAP listener. */
 export const SNAP_COMMANDS: Readonly<Record<string, Command>> = {
   'client snap': {
     options: ['partner-id', 'external-ids', 'body-hash', 'clock-skew'],
@@ -35,7 +35,7 @@ export const SNAP_COMMANDS: Readonly<Record<string, Command>> = {
       const client = (await findAllSnapClients(database)).find(({ clientId }) => clientId === id);
       if (client !== undefined) return describe(client);
       await requireClient(database, id);
-      return `${id} cannot use the SNAP face: give it a key with client snap-key, or a secret with client snap-secret`;
+      return `${id} cannot use the SNAP listener: add a key with client snap-key, or a secret with client snap-secret`;
     },
   },
 
@@ -80,7 +80,7 @@ export const SNAP_COMMANDS: Readonly<Record<string, Command>> = {
     async run(database, id) {
       await requireClient(database, id);
       const ended = await deleteSnapClient(database, id);
-      return ended ? `${id} can no longer use the SNAP face` : `${id} could not use the SNAP face before`;
+      return ended ? `${id} can no longer use the SNAP listener` : `${id} could not use the SNAP listener before`;
     },
   },
 };
@@ -126,7 +126,7 @@ async function requireClient(database: Database, id: string): Promise<void> {
   if (!clients.some(({ clientId }) => clientId === id)) throw clientNotFound(id);
 }
 
-/** Lets the client use the SNAP face. */
+/** Lets the client use the SNAP listener. */
 async function allowSnap(database: Database, id: string, changes: SnapClientOptions): Promise<SnapClientRecord> {
   await requireClient(database, id);
   const known = (await findAllSnapClients(database)).find(({ clientId }) => clientId === id);

@@ -36,7 +36,7 @@ const USAGE = `npm run manage -- COMMAND
   client snap-secret ID [--former-hours N]
                              create the secret of its symmetric signatures; the former one is valid for 24 more
                              hours, or N
-  client snap-end ID         end the client's use of the SNAP face, and delete its keys
+  client snap-end ID         end the client's use of the SNAP listener, and delete its keys
   keys rotate [--algorithm ${SIGNING_ALGORITHMS.join('|')}]
                              sign with a new key from now on; tokens signed with the old key stay valid
 

@@ -1,7 +1,7 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import { invalidRequest } from './query-parameters.ts';
 
-/** What a cursor belongs to. With anything else of another value it is not accepted. */
+/** What a cursor belongs to. A cursor is rejected if one of these values differs. */
 export interface CursorScope {
   readonly list: 'transactions' | 'account-checks';
   readonly clientId: string;

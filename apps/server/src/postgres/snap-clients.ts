@@ -8,7 +8,7 @@ export type ExternalIdRule = (typeof EXTERNAL_ID_RULES)[number];
 export const BODY_HASHES = ['minified', 'without_whitespace'] as const;
 export type BodyHash = (typeof BODY_HASHES)[number];
 
-/** How a client uses the SNAP face (docs/snap-clients.md). */
+/** How a client uses the SNAP listener (docs/snap-clients.md). */
 export interface SnapClientRecord {
   readonly clientId: string;
   readonly partnerId: string;
@@ -75,7 +75,7 @@ export interface SnapClientOptions {
 }
 
 /**
- * Lets an existing client use the SNAP face, or changes how it does. Without a partner ID of its own, a client's
+ * Lets an existing client use the SNAP listener, or changes how it does. Without a partner ID of its own, a client's
  * partner ID is its client ID. Returns false when another client has this partner ID.
  */
 export async function setSnapClient(
@@ -104,7 +104,7 @@ export async function setSnapClient(
   });
 }
 
-/** Replaces the secret. The present one is accepted until then. The client must have a row. */
+/** Replaces the secret. The former secret stays valid for `formerHours`. The client must have a row. */
 export async function replaceSnapSecret(
   database: Database,
   clientId: string,
@@ -144,7 +144,7 @@ export async function deleteSnapPublicKey(database: Database, clientId: string, 
   return rows.length === 1;
 }
 
-/** Ends the client's use of the SNAP face, with all its keys. Returns false when it had none. */
+/** Ends the client's use of the SNAP listener, with all its keys. Returns false when it had none. */
 export async function deleteSnapClient(database: Database, clientId: string): Promise<boolean> {
   return database.transaction(async (query) => {
     await query('delete from tiba.snap_public_keys where client_id = $1', [clientId]);

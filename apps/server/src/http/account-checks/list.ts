@@ -60,7 +60,7 @@ export function listAccountChecksOperation(
     return sendSuccess(reply, CHECKS_FOUND, JSON.stringify(data));
   });
 
-  /** The hash names the bank too: without one, the account may be at any. */
+  /** A hash covers the bank and the number. Without a bank code, there is one hash for each bank. */
   function hashesOf(accountNumber: string | undefined, bankCode: string | null): readonly string[] | null {
     if (accountNumber === undefined) {
       if (bankCode === null) return null;

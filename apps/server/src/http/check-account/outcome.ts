@@ -6,7 +6,7 @@ import type { BilingualText } from '../../lib/bilingual-text.ts';
 import { outcomeLabel } from '../../rails/rail.ts';
 import { ApiError, tooManyRequests, unavailable } from '../errors.ts';
 
-/** What both faces, JSON and SNAP, say about an account check. */
+/** What the JSON API and the SNAP listener say about an account check. */
 
 /** When the bank's recovery time is unknown. */
 const BANK_RETRY_AFTER_MS = 5_000;

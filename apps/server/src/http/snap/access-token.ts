@@ -4,7 +4,7 @@ import type { Client } from '../../auth/clients.ts';
 import { ownProperty } from '../../lib/own-property.ts';
 import { tokenStringToSign } from '../../snap/string-to-sign.ts';
 import { bodyFields, requireJsonType } from './body.ts';
-import { headerOf, requireHeaders, requireNow, TOKEN_HEADERS, timestampMsOf } from './headers.ts';
+import { headerOf, requireHeaders, requireRecentTimestamp, TOKEN_HEADERS, timestampMsOf } from './headers.ts';
 import { malformed, missing, SnapRejection, sendSnap } from './response-codes.ts';
 import { SNAP_SCOPES, SNAP_SERVICES } from './services.ts';
 import { isSignedWithKey, readSignature } from './signature.ts';
@@ -36,7 +36,7 @@ export function accessToken(app: FastifyInstance, dependencies: AccessTokenDepen
     return sendSnap(request, reply, 'successful', {
       accessToken: await issue(client, scopes, lifetimeSeconds),
       tokenType: 'Bearer',
-      // A text, by ASPI.
+      // ASPI requires a string.
       expiresIn: String(lifetimeSeconds),
     });
   });
@@ -57,7 +57,7 @@ async function authenticate(request: FastifyRequest, dependencies: AccessTokenDe
   if (!isSigned || client === undefined || snap === null) {
     throw await authenticationFailure(dependencies, request, clientKey, 'X-CLIENT-KEY or X-SIGNATURE is wrong');
   }
-  requireNow(timestampMs, Math.min(snap.clockSkewSeconds, CLOCK_SKEW_SECONDS_MAX));
+  requireRecentTimestamp(timestampMs, Math.min(snap.clockSkewSeconds, CLOCK_SKEW_SECONDS_MAX));
   request.caller = { client, scopes: client.scopes, expiresAtMs: Number.POSITIVE_INFINITY };
   return client;
 }

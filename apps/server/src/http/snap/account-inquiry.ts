@@ -38,14 +38,14 @@ export function accountInquiries(app: FastifyInstance, dependencies: AccountInqu
   signedService(app, dependencies, internal, (call) => {
     if (ownBank === null) {
       throw new SnapRejection('METHOD_NOT_ALLOWED', 'functionNotSupported', {
-        detail: 'no accounts of our own here: use account-inquiry-external',
+        detail: 'the operator has no bank of its own: use account-inquiry-external',
       });
     }
     return answerInquiry(dependencies, call, ownBank.bic, () => ({ beneficiaryAccountStatus: 'Rekening aktif' }));
   });
 }
 
-/** docs/contract.md 3.2. Only the code of an account verdict differs between the faces. */
+/** docs/contract.md 3.2. The SNAP listener and the JSON API differ only in the code of an account verdict. */
 const VERDICT_CASES = {
   ACTIVE: 'successful',
   NOT_FOUND: 'invalidAccount',

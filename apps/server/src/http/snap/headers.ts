@@ -52,8 +52,8 @@ export function timestampMsOf(headers: IncomingHttpHeaders): number {
   return Date.parse(utc);
 }
 
-/** @throws SnapRejection when the client's clock and this one are further apart than the client may have them */
-export function requireNow(timestampMs: number, clockSkewSeconds: number): void {
+/** @throws SnapRejection when the timestamp is more than `clockSkewSeconds` before or after this clock */
+export function requireRecentTimestamp(timestampMs: number, clockSkewSeconds: number): void {
   if (Math.abs(Date.now() - timestampMs) > clockSkewSeconds * 1000) {
     throw unauthorized(`X-TIMESTAMP is more than ${clockSkewSeconds} s off`);
   }

@@ -40,8 +40,9 @@ export const SNAP_CASES = {
 export type SnapCaseName = keyof typeof SNAP_CASES;
 
 /**
- * The case of an error from code that both faces share. A code of operations that this listener does not have is a bad
- * request. SNAP has no code for "temporarily unavailable": 500 01 asks for a retry, and Retry-After says when.
+ * The SNAP listener shares code with the JSON API. This is the SNAP case of each error of that code; an error that is
+ * not listed is a bad request. SNAP has no code for "temporarily unavailable": 500 01 asks for a retry, and Retry-After
+ * says when.
  */
 const CASES_BY_ERROR_CODE: Partial<Record<ErrorCode, SnapCaseName>> = {
   UNAUTHORIZED: 'unauthorized',
@@ -63,7 +64,7 @@ interface RejectionDetails {
   readonly cause?: unknown;
 }
 
-/** A rejection by a rule of SNAP. `code` is the error of the JSON face that is nearest to it, for the access log. */
+/** A rejection by a rule of SNAP. `code` is the nearest error of the JSON API, for the access log. */
 export class SnapRejection extends ApiError {
   readonly snapCase: SnapCaseName;
 

@@ -1,6 +1,6 @@
 import type { Scope } from '../../auth/scopes.ts';
 
-/** The services of the SNAP face: the route of each, below any prefix and one of the versions, and its code. */
+/** The services of the SNAP listener: the route of each, below any prefix and one of the versions, and its code. */
 export const SNAP_SERVICES = {
   accessToken: { route: '/v1.0/access-token/b2b', code: '73' },
   accountInquiryInternal: { route: '/v1.0/account-inquiry-internal', code: '15' },
@@ -8,10 +8,10 @@ export const SNAP_SERVICES = {
   transferStatus: { route: '/v1.0/transfer/status', code: '36' },
 } as const;
 
-/** What the services need: a token of this face permits no more, whatever else its client may do. */
+/** What the services need: a token of this listener permits no more, whatever else its client may do. */
 export const SNAP_SCOPES: readonly Scope[] = ['status:read', 'account:check'];
 
-/** A client was built for one bank's paths; it keeps them, and changes the base URL only. */
+/** Banks use different versions in their paths. A client keeps the paths of its bank and changes the base URL only. */
 const VERSIONS = ['/v1', '/v1.0', '/v1.1', '/v2.0'];
 const VERSION = '/v1.0';
 
@@ -35,9 +35,9 @@ function splitUrl(url: string): { readonly route: string; readonly fromVersion: 
   const query = url.indexOf('?');
   const path = query === -1 ? url : url.slice(0, query);
   for (const route of ROUTES) {
-    const product = route.slice(VERSION.length);
-    if (!path.endsWith(product)) continue;
-    const prefix = path.slice(0, -product.length);
+    const pathAfterVersion = route.slice(VERSION.length);
+    if (!path.endsWith(pathAfterVersion)) continue;
+    const prefix = path.slice(0, -pathAfterVersion.length);
     const version = VERSIONS.find((each) => prefix.endsWith(each));
     if (version !== undefined) return { route, fromVersion: url.slice(prefix.length - version.length) };
   }

@@ -5,12 +5,12 @@ import { bodyHashOf } from '../../snap/string-to-sign.ts';
 
 const HMAC_BYTES = 64;
 
-/** Hex of the shortest signature, an HMAC-SHA512, or of a longer one. In base64 that one has 88 characters. */
+/** A signature in hex. The shortest signature is an HMAC-SHA512: 128 hex digits, or 88 characters of base64. */
 const HEX = /^(?:[0-9a-f]{2}){64,}$/i;
 
 /**
- * The bytes of X-SIGNATURE, in base64 (as banks write it) or in hex (as ASPI's samples do); null for neither. A
- * signature in base64 that is long enough and holds hex digits only does not occur.
+ * The bytes of X-SIGNATURE. Banks write it in base64, ASPI's samples in hex. Null when it is neither. A text of at
+ * least 128 hex digits is read as hex: base64 of random bytes practically never has hex digits only.
  */
 export function readSignature(text: string): Buffer | null {
   if (HEX.test(text)) return Buffer.from(text, 'hex');

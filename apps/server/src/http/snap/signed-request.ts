@@ -10,12 +10,12 @@ import type { BodyHash, SnapClientRecord } from '../../postgres/snap-clients.ts'
 import { asymmetricStringToSign, symmetricStringToSign } from '../../snap/string-to-sign.ts';
 import { type ApiError, tooManyRequests, unavailable } from '../errors.ts';
 import { bodyBytes } from './body.ts';
-import { headerOf, requireHeaders, requireNow, SERVICE_HEADERS, timestampMsOf } from './headers.ts';
+import { headerOf, requireHeaders, requireRecentTimestamp, SERVICE_HEADERS, timestampMsOf } from './headers.ts';
 import { SnapRejection, unauthorized } from './response-codes.ts';
 import { pathFromVersion, SNAP_SCOPES } from './services.ts';
 import { bodyHashesOf, isSignedWithKey, isSignedWithSecret, isSymmetric, readSignature } from './signature.ts';
 
-/** What authenticates clients that speak SNAP: the tokens and the throttle are those of the JSON face. */
+/** What authenticates clients that speak SNAP: the tokens and the throttle are those of the JSON API. */
 export interface SnapAuthentication {
   readonly authenticator: Pick<Authenticator, 'authenticate'>;
   readonly clients: Pick<Clients, 'find' | 'findByPartnerId'>;
@@ -30,8 +30,8 @@ const UNVERIFIABLE = englishOnly('the request cannot be authenticated now: repea
 const TOO_MANY_FAILURES = englishOnly('too many failed authentications from this address: correct the keys, then wait');
 
 /**
- * The client that signed a request: symmetrically, with its access token, or asymmetrically without one (ASPI,
- * "keamanan", types 1 and 2). Nothing of the body but its hash is read before. @throws ApiError
+ * Finds the client that signed a request. The signature is symmetric with an access token, or asymmetric without one
+ * (ASPI, "keamanan", types 1 and 2). Until then only the hash of the body is used. @throws ApiError
  */
 export async function authenticateSnap(
   request: FastifyRequest,
@@ -44,7 +44,7 @@ export async function authenticateSnap(
     authorization === ''
       ? await authenticateByKey(request, dependencies)
       : await authenticateByToken(request, authorization, dependencies);
-  requireNow(timestampMs, snap.clockSkewSeconds);
+  requireRecentTimestamp(timestampMs, snap.clockSkewSeconds);
   return { ...caller, snap };
 }
 

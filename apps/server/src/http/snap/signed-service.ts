@@ -13,7 +13,7 @@ import { malformed, SnapRejection } from './response-codes.ts';
 import { authenticateSnap, type SnapAuthentication } from './signed-request.ts';
 
 export interface SignedServiceDependencies extends SnapAuthentication {
-  /** The limiter of the JSON face: a client's requests count together, whichever face they come to. */
+  /** The limiter of the JSON API: a client's requests count together, on the SNAP listener and on the JSON API. */
   readonly limiter: Limiter;
   readonly database: Database;
 }

@@ -95,8 +95,8 @@ function readAmount(fields: JsonObject): Amount | null {
 }
 
 /**
- * The transaction that everything in the inquiry is about. Only where no key finds anything it is "not found": a client
- * that reads that may pay again, and a contradiction does not prove that nothing was paid.
+ * The transaction that matches everything in the inquiry. The answer is "not found" only if no key finds a transaction,
+ * because the client may then pay again. A contradiction does not prove that nothing was paid.
  */
 function matchingTransaction(
   [found, another]: readonly SnapTransaction[],

@@ -18,7 +18,7 @@ export interface ListTransactionsDependencies {
   readonly database: Database;
   readonly banks: BankDirectory;
   readonly cursors: Cursors;
-  /** Authorizes the caller of an export again, while it is sent. */
+  /** Checks, while an export is sent, that its caller is still authorized. */
   readonly reauthorize: Reauthorize;
 }
 
