@@ -5,7 +5,9 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 import { pageOf, TRANSACTIONS, targetOf } from './list-requests.ts';
 
-/** docs/decisions/0030-lists-by-keyset.md: a page reads few rows, however many there are and whatever PostgreSQL knows. */
+/**
+ * docs/decisions/0030-lists-by-keyset.md: a page reads few rows, however many there are and whatever PostgreSQL knows.
+ */
 
 const ROWS = 30_000;
 

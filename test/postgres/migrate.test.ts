@@ -183,7 +183,9 @@ async function addMigration(
   return pathToFileURL(`${directory}/`);
 }
 
-/** Looks transactions up, one after the other, until `end` resolves. Returns how long the slowest look-up took, in ms. */
+/**
+ * Looks transactions up, one after the other, until `end` resolves. Returns how long the slowest look-up took, in ms.
+ */
 async function lookUpUntil(end: Promise<void>): Promise<number> {
   const other = open();
   let slowestMs = 0;

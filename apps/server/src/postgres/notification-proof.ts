@@ -14,8 +14,8 @@ export interface NotificationProof {
   readonly channel: string;
   readonly handler: NotificationHandler;
   /**
-   * Whether a notification arrived. Null when none could be sent, for example while PostgreSQL is read-only, or when the
-   * listening connection was replaced meanwhile: what was sent in between is lost, and everything was read again.
+   * Whether a notification arrived. Null when none could be sent, for example while PostgreSQL is read-only, or when
+   * the listening connection was replaced meanwhile: what was sent in between is lost, and everything was read again.
    */
   prove(): Promise<boolean | null>;
 }
