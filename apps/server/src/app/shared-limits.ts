@@ -80,7 +80,7 @@ async function connect({ options, metrics, onClose }: AppContext, url: string): 
       metrics.valkeyUp.set(away === null ? 1 : 0);
       if (away === null) {
         present.resolve();
-        log.info('valkey decides on limits');
+        log.info('valkey is connected: limits are counted over all processes');
       } else log.warn({ reason: away }, "valkey is away: deciding with this process's share of each limit; will retry");
     },
   });

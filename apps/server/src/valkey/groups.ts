@@ -1,7 +1,10 @@
 /** Windows whose keys have the same hash tag. In a cluster they are on one node, as all keys of a script must be. */
 export interface Group<Request> {
   readonly tag: string;
-  /** The generation of Valkey's data that holds everything that this process has admitted; '' before the first. */
+  /**
+   * A random value that Valkey keeps until it loses its data: another value means that the data is lost. '' until this
+   * process has told Valkey what it has admitted.
+   */
   generation: string;
   /** The requests of this turn of the event loop. */
   pending: Request[];

@@ -15,9 +15,12 @@ export interface RestoreSource {
 
 export interface Admissions {
   readonly key: string;
-  /** Negative for a counter: how long it is kept. */
+  /** The window's length. A counter has no window: a negative number is its lifetime. */
   readonly windowMs: number;
-  /** Their ages in milliseconds and their numbers; for a counter, the least that it is and what to add. */
+  /**
+   * For a window: how many milliseconds ago requests were admitted, and how many. For a counter, one entry: its
+   * minimum, and what is added to it then.
+   */
   readonly entries: readonly (readonly [ageMs: number, count: number])[];
 }
 
@@ -25,7 +28,7 @@ export interface Restorer {
   readonly valkey: ValkeyConnection;
   readonly sources: readonly RestoreSource[];
   readonly timeoutMs: number;
-  /** The time for the scripts; '' for Valkey's own clock. */
+  /** The present in milliseconds that a test gives to the scripts; '' for Valkey's own clock. */
   readonly given: () => string | number;
 }
 

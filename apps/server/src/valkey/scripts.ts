@@ -2,10 +2,11 @@
  * The scripts that Valkey runs. Each one is atomic. The line `#!lua` makes Valkey refuse the whole script before it
  * starts when it is out of memory, instead of in the middle.
  *
- * A counter is a number; its negative length is how long it is kept. A window is a list. Each entry stands for requests
- * that were admitted at the same moment: the time in milliseconds, multiplied by 1,024, plus their number (1 to 1,023).
- * The last element is the sum of these numbers. An entry takes about ten bytes, and a window that is not used for its
- * own length expires.
+ * A counter is a number. A script gets its lifetime as a negative number, where a window has its length (both in ms).
+ *
+ * A window is a list. Each entry stands for requests that were admitted at the same moment: the time in milliseconds,
+ * multiplied by 1,024, plus their number (1 to 1,023). The last element is the sum of these numbers. An entry takes
+ * about ten bytes, and a window that is not used for its own length expires.
  */
 const ENTRIES = `
 local UNITS = 1024
@@ -112,7 +113,7 @@ return replies
 
 /**
  * Reads the generation, and sets it if there is none: Valkey is new, or has lost its data. KEYS: the generation,
- * and one to write, which shows that Valkey can. ARGV: a new generation.
+ * and a key that is written only to find out whether Valkey accepts writes. ARGV: a new generation.
  */
 export const FIND_GENERATION = `#!lua
 redis.call('SET', KEYS[1], ARGV[1], 'NX')

@@ -1,13 +1,13 @@
 import type { Admissions } from './restore.ts';
 import type { SharedWindows, WindowRequest } from './shared-windows.ts';
 
-/** A counter that all processes share, such as one of a day. It only grows, and ends with its key. */
+/** Counters that all processes share, such as a bank's inquiries of a day. They only grow: a new day has a new key. */
 export interface SharedCounter {
   /** Counts one, unless the counter has reached the limit. */
   take(key: string, limit: number): Promise<boolean>;
   /** The number that Valkey or, while it is away, this process last knew; 0 when nothing is known. */
   total(key: string): number;
-  /** The counter is at least this high: counted from other records. */
+  /** Sets the counter to `total` if it is lower, for example to what the database shows. */
   raise(key: string, total: number): void;
   /**
    * Reads the counter of this key every 250 ms, so that the share of what is left is right although other processes
@@ -35,7 +35,7 @@ interface Known {
   uncounted: number;
 }
 
-/** A process keeps as many counters; the one that is oldest is forgotten first. */
+/** How many counters a process remembers. When there are more, it forgets the oldest. */
 const COUNTERS_MAX = 1_000;
 
 export function createSharedCounter(dependencies: SharedCounterDependencies): SharedCounter {

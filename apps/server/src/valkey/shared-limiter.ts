@@ -24,7 +24,7 @@ export function createSharedLimiter(dependencies: SharedLimiterDependencies): Li
   const { windows, name, liveProcesses, onDecidedAlone, windowMs = WINDOW_MS, clock } = dependencies;
   /** All that this process has admitted, by its own decision or Valkey's. */
   const own = createSlidingWindow(clock, windowMs);
-  /** What of that Valkey has not counted. */
+  /** The part of `own` that Valkey has not counted. */
   const uncounted = createSlidingWindow(clock, windowMs);
   /** The requests of this turn of the event loop, by key. */
   let open = new Map<string, OpenRequest>();

@@ -20,7 +20,7 @@ export interface Appended {
 }
 
 const SCRIPT = script(APPEND);
-/** As much as a process that starts reads at once, in some milliseconds. */
+/** How many entries a log keeps. A process that starts reads all of them at once, which takes some milliseconds. */
 const ENTRIES_MAX = 20_000;
 
 export function createSharedLog(windows: SharedWindows, name: string, lifetimeMs: number): SharedLog {

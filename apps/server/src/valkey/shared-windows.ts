@@ -27,7 +27,7 @@ export interface SharedWindows {
 
 export interface WindowRequest {
   readonly key: string;
-  /** Negative for a counter: how long it is kept. */
+  /** The window's length. A counter has no window: a negative number is its lifetime. */
   readonly windowMs: number;
   readonly limit: number;
   /** How much each request counts. */
@@ -99,7 +99,7 @@ export function openSharedWindows(options: SharedWindowsOptions): SharedWindows 
     given: () => clock?.() ?? '',
     valkey: openValkey(options, {
       onReady: () => void probe(state),
-      onLost: () => leave(state, 'the connection is lost'),
+      onLost: () => markAway(state, 'the connection is lost'),
     }),
     isPresent: false,
     isProbing: false,
@@ -119,7 +119,7 @@ export function openSharedWindows(options: SharedWindowsOptions): SharedWindows 
     raise(counter) {
       if (!state.isPresent) return;
       const { tag } = groupOf(state.groups, counter.key);
-      sendPart(state, tag, [counter]).catch((error: unknown) => leave(state, reasonOf(error)));
+      sendPart(state, tag, [counter]).catch((error: unknown) => markAway(state, reasonOf(error)));
     },
     run(script, keys, args) {
       const { tag } = groupOf(state.groups, keys[0] ?? '');
@@ -145,12 +145,12 @@ async function runOther(
   try {
     return await inTime(state.valkey.run(other, keys, args), state.timeoutMs);
   } catch (error) {
-    leave(state, reasonOf(error));
+    markAway(state, reasonOf(error));
     throw error;
   }
 }
 
-function leave(state: State, reason: string): void {
+function markAway(state: State, reason: string): void {
   if (!state.isPresent) return;
   state.isPresent = false;
   state.onChange(reason);
@@ -165,7 +165,7 @@ async function probe(state: State): Promise<void> {
     const found = await Promise.all(groups.map((group) => findGeneration(state, group)));
     state.silentSinceMs = performance.now();
     if (groups.some(({ generation }, index) => generation !== '' && generation !== found[index])) {
-      leave(state, LOST_DATA);
+      markAway(state, LOST_DATA);
       state.incompleteUntilMs = performance.now() + LOST_DATA_PAUSE_MS;
       await restore(state, groups, found);
     }
@@ -180,7 +180,7 @@ async function probe(state: State): Promise<void> {
     }
     if (state.isPresent) for (const read of state.readers) read();
   } catch (error) {
-    leave(state, reasonOf(error));
+    markAway(state, reasonOf(error));
     if (performance.now() - state.silentSinceMs < SILENT_MS) return;
     state.silentSinceMs = performance.now();
     state.valkey.reconnect();
@@ -227,7 +227,7 @@ function abandon(
   batch: readonly WindowRequest[],
   { reason, mayBeCounted }: { readonly reason: string; readonly mayBeCounted: boolean },
 ): void {
-  leave(state, reason);
+  markAway(state, reason);
   for (const { onAway } of batch) onAway(mayBeCounted);
   void probe(state);
 }
