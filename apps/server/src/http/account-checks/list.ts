@@ -10,6 +10,7 @@ import { type Authorize, callerOf } from '../authorize.ts';
 import { type CursorScope, type Cursors, linkToNext } from '../cursors.ts';
 import { sendSuccess } from '../envelope.ts';
 import { ApiError } from '../errors.ts';
+import { LIMIT_DEFAULT, LIMIT_MAX } from '../pages.ts';
 import {
   bankCodeParameter,
   invalidAccountNumber,
@@ -18,7 +19,7 @@ import {
   timeRange,
   wholeNumber,
 } from '../query-parameters.ts';
-import { CHECKS_FOUND, LIMIT_DEFAULT, LIMIT_MAX, listAccountChecksSchema, type NO_VERDICT_ERRORS } from './schema.ts';
+import { CHECKS_FOUND, listAccountChecksSchema, type NO_VERDICT_ERRORS } from './schema.ts';
 
 export interface ListAccountChecksDependencies {
   readonly authorize: Authorize;

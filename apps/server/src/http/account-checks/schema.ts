@@ -1,10 +1,8 @@
 import { Type } from 'typebox';
 import type { BilingualText } from '../../lib/bilingual-text.ts';
 import { AccountStatus } from '../check-account/schema.ts';
+import { nextPage, pageParameters } from '../pages.ts';
 import { accessToken, errorResponses, nullable, successResponse, Timestamp } from '../schemas.ts';
-
-export const LIMIT_MAX = 200;
-export const LIMIT_DEFAULT = 50;
 
 export const CHECKS_FOUND: BilingualText = {
   en: 'Account checks found',
@@ -20,7 +18,6 @@ export const NO_VERDICT_ERRORS = [
 ] as const;
 
 const REQUEST_ID = 'q2Zs8mJ4nT1v-17';
-const CURSOR = 'eyJ2IjoxfQ';
 
 const CheckSchema = Type.Object(
   {
@@ -100,26 +97,14 @@ export const listAccountChecksSchema = {
         examples: ['2026-11-22T00:00:00Z'],
       }),
     ),
-    limit: Type.Optional(
-      Type.Integer({ description: 'The size of a page.', minimum: 1, maximum: LIMIT_MAX, default: LIMIT_DEFAULT }),
-    ),
-    cursor: Type.Optional(
-      Type.String({
-        description: 'The `next_cursor` of the previous page, with the same filters as there.',
-        examples: [CURSOR],
-      }),
-    ),
+    ...pageParameters,
   }),
   response: {
     200: successResponse(
       Type.Object(
         {
           account_checks: Type.Array(CheckSchema),
-          next_cursor: nullable(
-            Type.String({ examples: [CURSOR] }),
-            'Send it as `cursor` for the next page. null: this is the last one.',
-          ),
-          has_more: Type.Boolean({ description: 'Whether there is a next page.' }),
+          ...nextPage,
         },
         { title: 'AccountCheckList', additionalProperties: false },
       ),

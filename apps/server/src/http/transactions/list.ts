@@ -7,11 +7,12 @@ import { renderedIn } from '../check-status/transaction-answer.ts';
 import { type CursorScope, type Cursors, linkToNext } from '../cursors.ts';
 import { sendSuccess } from '../envelope.ts';
 import { languageOf } from '../language.ts';
+import { LIMIT_DEFAULT, LIMIT_MAX } from '../pages.ts';
 import { searchParameters, wholeNumber } from '../query-parameters.ts';
 import { preferredType } from '../request-headers.ts';
 import { createTransactionExports, EXPORT_TYPES } from './export.ts';
 import { FILTER_PARAMETERS, readTransactionFilter } from './filter.ts';
-import { LIMIT_DEFAULT, LIMIT_MAX, listTransactionsSchema, TRANSACTIONS_FOUND } from './schema.ts';
+import { listTransactionsSchema, TRANSACTIONS_FOUND } from './schema.ts';
 
 export interface ListTransactionsDependencies {
   readonly authorize: Authorize;

@@ -1,14 +1,11 @@
 import { Type } from 'typebox';
 import type { BilingualText } from '../../lib/bilingual-text.ts';
 import { TRANSACTION_EXAMPLE, TransactionSchema, TransactionStatus } from '../check-status/schema.ts';
-import { accessToken, errorResponses, nullable, successResponse } from '../schemas.ts';
-
-export const LIMIT_MAX = 200;
-export const LIMIT_DEFAULT = 50;
+import { nextPage, pageParameters } from '../pages.ts';
+import { accessToken, errorResponses, successResponse } from '../schemas.ts';
 
 export const TRANSACTIONS_FOUND: BilingualText = { en: 'Transactions found', id: 'Transaksi ditemukan' };
 
-const CURSOR = 'eyJ2IjoxfQ';
 const CSV_EXAMPLE = `${Object.keys(TRANSACTION_EXAMPLE).join()}\r\n${Object.values(TRANSACTION_EXAMPLE).join()}\r\n`;
 
 const time = (description: string) =>
@@ -45,26 +42,14 @@ export const listTransactionsSchema = {
         description: 'true: in PROCESS for longer than the bank is expected to take. false: all others.',
       }),
     ),
-    limit: Type.Optional(
-      Type.Integer({ description: 'The size of a page.', minimum: 1, maximum: LIMIT_MAX, default: LIMIT_DEFAULT }),
-    ),
-    cursor: Type.Optional(
-      Type.String({
-        description: 'The `next_cursor` of the previous page, with the same filters as there.',
-        examples: [CURSOR],
-      }),
-    ),
+    ...pageParameters,
   }),
   response: {
     200: successResponse(
       Type.Object(
         {
           transactions: Type.Array(TransactionSchema),
-          next_cursor: nullable(
-            Type.String({ examples: [CURSOR] }),
-            'Send it as `cursor` for the next page. null: this is the last one.',
-          ),
-          has_more: Type.Boolean({ description: 'Whether there is a next page.' }),
+          ...nextPage,
         },
         { title: 'TransactionList', additionalProperties: false },
       ),
