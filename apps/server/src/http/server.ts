@@ -6,6 +6,7 @@ import type { Caller } from '../auth/authenticator.ts';
 import type { AccessLog } from '../observability/access-log.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
+import { REFUSALS } from '../observability/refusals.ts';
 import { type ConnectionLimits, limitConnections } from './connections/connection-limits.ts';
 import { createPipelining } from './connections/pipelining.ts';
 import { disconnectSlowReaders } from './connections/unread-answers.ts';
@@ -247,8 +248,6 @@ function addHooks(
 }
 
 /** What an operator raises a limit for, grants a scope for, or looks for an outage behind. */
-const REFUSALS: ReadonlySet<ErrorCode> = new Set(['RATE_LIMIT_EXCEEDED', 'FORBIDDEN', 'SERVICE_UNAVAILABLE']);
-
 function countRefusal(metrics: Metrics, errorCode: ErrorCode, caller: Caller | null): void {
   if (caller === null || !REFUSALS.has(errorCode)) return;
   metrics.requestsRefused.inc({ client_id: caller.client.clientId, error_code: errorCode });

@@ -1,4 +1,5 @@
 import { createIsoClock } from '../lib/iso-clock.ts';
+import { REFUSALS } from './refusals.ts';
 
 /** One answered request. Anything that could identify a person or an account is masked before it reaches this log. */
 export interface AccessEntry {
@@ -49,16 +50,13 @@ export function createAccessLog(
   };
 }
 
-/** Errors that a client gets without using up its rate limit. */
-const UNCOUNTED_ERRORS: ReadonlySet<string> = new Set(['RATE_LIMIT_EXCEEDED', 'FORBIDDEN', 'SERVICE_UNAVAILABLE']);
-
 /**
  * Whether a client may send such requests without limit. Their lines would fill the disk. The operator listener has no
  * rate limits; there, each feed that was stored has its line, because it changes something.
  */
 const isUnbounded = ({ clientId, errorCode, listener, method }: AccessEntry): boolean =>
   clientId === undefined ||
-  (errorCode !== null && UNCOUNTED_ERRORS.has(errorCode)) ||
+  (errorCode !== null && REFUSALS.has(errorCode)) ||
   (listener === 'operator' && (method === 'GET' || errorCode !== null));
 
 /** Lines of one kind (listener, status and client) that are written in a second. The others are counted. */
