@@ -63,7 +63,6 @@ export function keepProving(proof: NotificationProof, notifications: Notificatio
   const proving = repeat(
     PROOF_INTERVAL_MS,
     async () => {
-      const isDeaf = !notifications.hears();
       const hears = await proof.prove();
       if (hears === true) notifications.setHears(true);
       // While PostgreSQL is away or frozen, the proof fails without saying anything about notifications.
@@ -71,7 +70,7 @@ export function keepProving(proof: NotificationProof, notifications: Notificatio
         log.error('notifications of postgresql do not arrive; refusing requests until they do');
         notifications.setHears(false);
       }
-      if (isDeaf || hears === false) retry = setTimeout(proving.now, RETRY_MS).unref();
+      if (hears === false || !notifications.hears()) retry = setTimeout(proving.now, RETRY_MS).unref();
     },
     (error) => log.warn({ err: error }, 'proving that notifications of postgresql arrive failed; will retry'),
   );
