@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { execFile, execFileSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
+import { commandIsMissing } from '../support/required-command.ts';
 import { type Sandbox, startSandbox } from '../support/sandbox.ts';
 
 /** The commands in the documentation work when a reader pastes them. */
@@ -12,15 +13,7 @@ import { type Sandbox, startSandbox } from '../support/sandbox.ts';
 const root = new URL('../../', import.meta.url);
 const read = (file: string): Promise<string> => readFile(new URL(file, root), 'utf8');
 
-const withoutCurl = ((): string | false => {
-  try {
-    execFileSync('curl', ['--version'], { stdio: 'ignore' });
-    return false;
-  } catch {
-    assert.notEqual(process.env['CI'], 'true', 'curl must be installed in CI');
-    return 'curl is not installed on this machine';
-  }
-})();
+const withoutCurl = commandIsMissing('curl');
 
 let directory: string;
 let sandbox: Sandbox;

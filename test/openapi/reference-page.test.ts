@@ -1,15 +1,13 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { type Browser, chromium, type Page } from 'playwright-core';
+import { commandIsMissing } from '../support/required-command.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
 /** The reference page in a real browser, which need not be installed on a developer's machine. */
 
 const CHROMIUM = 'chromium';
-const isInstalled = spawnSync(CHROMIUM, ['--version']).status === 0;
-if (!isInstalled) assert.notEqual(process.env['CI'], 'true', 'the chromium command is missing; CI must have it');
-const skip = isInstalled ? false : 'the chromium command is missing';
+const skip = commandIsMissing(CHROMIUM);
 
 /** Far more than the page needs: its script is 4 MB, and the machine may be busy with tests. */
 const PAGE_TIMEOUT_MS = 120_000;

@@ -4,7 +4,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { after, before, describe, it, type TestContext } from 'node:test';
+import { after, before, describe, it } from 'node:test';
+import { commandIsMissing } from '../support/required-command.ts';
 import { rsaKeys } from '../support/rsa-keys.ts';
 import { CLIENT_KEY, CLIENT_SECRET, inquireAccount } from './connection.ts';
 import {
@@ -14,6 +15,8 @@ import {
   type ScriptedBank,
   startScriptedBank,
 } from './scripted-bank.ts';
+
+const withoutOpenSsl = commandIsMissing('openssl');
 
 /** The two signing functions of midtrans-client. The package has no types. */
 interface MidtransSigner {
@@ -75,8 +78,7 @@ describe('the requests of the SNAP rail', () => {
     }
   });
 
-  it("have a token signature that OpenSSL's command line verifies", async (context) => {
-    if (!hasOpenSsl(context)) return;
+  it("have a token signature that OpenSSL's command line verifies", { skip: withoutOpenSsl }, async () => {
     const publicKeyFile = path.join(directory, 'public.pem');
     const signatureFile = path.join(directory, 'signature');
     await writeFile(publicKeyFile, keys.publicKey.export({ type: 'spki', format: 'pem' }));
@@ -85,8 +87,7 @@ describe('the requests of the SNAP rail', () => {
     assert.match(openssl(verify, `${CLIENT_KEY}|${header(tokenRequest, 'x-timestamp')}`).toString(), /Verified OK/);
   });
 
-  it("have the inquiry signatures of OpenSSL's command line, byte for byte", (context) => {
-    if (!hasOpenSsl(context)) return;
+  it("have the inquiry signatures of OpenSSL's command line, byte for byte", { skip: withoutOpenSsl }, () => {
     for (const request of [external, internal]) {
       const bodyHash = openssl(['dgst', '-sha256', '-binary'], request.body).toString('hex');
       const timestamp = header(request, 'x-timestamp');
@@ -133,13 +134,6 @@ describe('the requests of the SNAP rail', () => {
 const privateKeyPem = (): string => keys.privateKey.export({ type: 'pkcs8', format: 'pem' });
 const header = (request: BankRequest, name: string): string => String(request.headers[name]);
 const tokenOf = (request: BankRequest): string => header(request, 'authorization').replace(/^Bearer /, '');
-
-function hasOpenSsl(context: TestContext): boolean {
-  if (spawnSync('openssl', ['version']).error === undefined) return true;
-  assert.notEqual(process.env['CI'], 'true', 'the openssl command is missing; CI must have it');
-  context.skip('the openssl command is not installed, so there is no comparison with it');
-  return false;
-}
 
 function openssl(args: string[], input: string): Buffer {
   const { status, stdout, stderr } = spawnSync('openssl', args, { input });
