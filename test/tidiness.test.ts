@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { suite, test } from 'node:test';
 import { ARCHITECTURE_RULES } from './tidiness/architecture-rules.ts';
+import { contractIsTested } from './tidiness/contract-rule.ts';
 import { FORM_RULES } from './tidiness/form-rules.ts';
 import { FUNCTION_LINES_MAX, findLongFunctions } from './tidiness/function-length.ts';
 import { guaranteesAreHeld } from './tidiness/guarantees-rule.ts';
@@ -14,7 +15,9 @@ import { readRepository, withFiles } from './tidiness/repository.ts';
 
 const repository = readRepository();
 
-for (const { name, check, planted } of [...ARCHITECTURE_RULES, ...LANGUAGE_RULES, ...FORM_RULES, guaranteesAreHeld]) {
+const PAGES = [guaranteesAreHeld, contractIsTested];
+
+for (const { name, check, planted } of [...ARCHITECTURE_RULES, ...LANGUAGE_RULES, ...FORM_RULES, ...PAGES]) {
   suite(name, () => {
     const violations = check(repository);
     test('holds', () => assert.deepEqual(violations, []));

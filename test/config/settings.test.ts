@@ -32,9 +32,34 @@ describe('the settings', () => {
     const settings = readSettings('sandbox', {});
     assert.equal(settings.host, '127.0.0.1');
     assert.equal(settings.operatorHost, '127.0.0.1');
-    assert.deepEqual([settings.checkStatusPerMinute, settings.checkAccountPerMinute], [120, 100]);
-    assert.equal(settings.tokenSeconds, 900);
     assert.equal(settings.databaseUrl, null);
+  });
+
+  // docs/contract.md 4.6, 5.1 and 8.1.
+  it('have the limits and periods of the contract by default', () => {
+    const settings = readSettings('sandbox', {});
+    assert.deepEqual(
+      {
+        checkStatusPerMinute: settings.checkStatusPerMinute,
+        checkAccountPerMinute: settings.checkAccountPerMinute,
+        transactionsPerMinute: settings.transactionsPerMinute,
+        accountChecksPerMinute: settings.accountChecksPerMinute,
+        accountsPerDay: settings.accountsPerDay,
+        authenticationFailuresPerMinute: settings.authenticationFailuresPerMinute,
+        auditDays: settings.auditDays,
+        tokenSeconds: settings.tokenSeconds,
+      },
+      {
+        checkStatusPerMinute: 120,
+        checkAccountPerMinute: 100,
+        transactionsPerMinute: 120,
+        accountChecksPerMinute: 120,
+        accountsPerDay: 100_000,
+        authenticationFailuresPerMinute: 100,
+        auditDays: 400,
+        tokenSeconds: 15 * 60,
+      },
+    );
   });
 
   it('of a complete configuration are read as they are', () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
+import type { Rail } from '../../apps/server/src/rails/rail.ts';
 import { type Answer, startTestService, statusUpdate, type TestService } from '../support/service.ts';
 import { assertError } from './assertions.ts';
 import { BATCH_PATH, checkStatusBatch, outcomesOf, resultsOf, unknownIds } from './batch-requests.ts';
@@ -10,9 +11,22 @@ import { untilStatus } from './until.ts';
 
 const EMOJI = '\u{1f600}';
 
+/** The references of the transfers that the bank was asked about. */
+const inquired: string[] = [];
+const bank: Rail = {
+  name: 'bank',
+  reaches: () => true,
+  inquireAccount: () => Promise.resolve({ kind: 'no_verdict', reason: 'timeout', railCode: null }),
+  inquireStatus({ reference }) {
+    inquired.push(reference);
+    return Promise.resolve({ kind: 'no_status', reason: 'timeout', railCode: null });
+  },
+  close: () => Promise.resolve(),
+};
+
 let service: TestService;
 before(async () => {
-  service = await startTestService({ rails: [] });
+  service = await startTestService({ rails: [bank] });
   await feed(
     statusUpdate({ transaction_id: 'TB0000000001', reference_id: 'in process', amount: '9007199254740993.01' }),
     statusUpdate({ transaction_id: 'TB0000000002', reference_id: 'succeeded', status: 'SUCCESS' }),
@@ -187,6 +201,15 @@ suite('the request', () => {
     const answer = await checkStatusBatch(service, { ids: ['in process'] }, { headers });
     assert.deepEqual(outcomesOf(answer), ['TB0000000001']);
     assert.deepEqual([answer.headers.get('preference-applied'), answer.headers.get('etag')], [null, null]);
+  });
+
+  test('causes no status inquiry at a bank, where a single look-up does', async () => {
+    const transfer = { rail: 'bank', rail_reference: 'P1', created_at: new Date().toISOString() };
+    await feed(statusUpdate({ transaction_id: 'TB0000000008', reference_id: 'inquirable', ...transfer }));
+    assert.deepEqual(outcomesOf(await batch('inquirable')), ['TB0000000008']);
+    assert.deepEqual(inquired, []);
+    await service.get('/api/v1/check-status/inquirable');
+    assert.deepEqual(inquired, ['P1']);
   });
 
   test('the reference ID `batch` can still be looked up by path', async () => {

@@ -145,6 +145,18 @@ suite('9 versioning', () => {
     assert.ok(Object.hasOwn(paths, '/api/v1/check-status') && Object.hasOwn(paths, '/api/v1/check-account'));
   });
 
+  test('nothing is deprecated: no answer has Deprecation or Sunset', async () => {
+    for (const answer of [
+      await service.get('/api/v1/check-status/TB0000000001'),
+      await service.get('/api/v1/check-status?reference_id=NONE'),
+      await service.get('/api/v1/transactions'),
+      await service.get('/unknown'),
+      await crash(),
+    ]) {
+      assert.deepEqual([answer.headers.get('deprecation'), answer.headers.get('sunset')], [null, null]);
+    }
+  });
+
   test('there are no operations outside of it or in another version', async () => {
     for (const prefix of ['', '/api', '/api/v2', '/v1', '/API/V1']) {
       assertError(await service.get(`${prefix}/check-status/TB0000000001`), 'NOT_FOUND');

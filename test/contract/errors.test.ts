@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import pg from 'pg';
+import { whileDatabaseRefuses } from '../support/database-outage.ts';
 import { type Answer, send, startTestService, type TestService } from '../support/service.ts';
 import { assertError, assertSuccess } from './assertions.ts';
 import { checkStatusBatch } from './batch-requests.ts';
@@ -72,22 +72,11 @@ suite('SERVICE_UNAVAILABLE', () => {
   });
 
   test('503 with Retry-After on every operation while the database cannot answer, and success after', async () => {
-    const { connectionString = '' } = service.database.connection;
-    const database = /\/(test_\w+)\?/.exec(connectionString)?.[1] ?? '';
-    const administrator = new pg.Client(connectionString.replace(database, 'tiba'));
-    await administrator.connect();
-    try {
-      await administrator.query(`alter database ${database} allow_connections false`);
-      await administrator.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [
-        database,
-      ]);
+    await whileDatabaseRefuses(service.database, async () => {
       assertError(await untilStatus(503, () => service.get(STATUS_PATH)), 'SERVICE_UNAVAILABLE');
       assertError(await service.checkAccount(GOOD), 'SERVICE_UNAVAILABLE');
       assertError(await checkStatusBatch(service, { ids: ['NONE'] }), 'SERVICE_UNAVAILABLE');
-    } finally {
-      await administrator.query(`alter database ${database} allow_connections true`);
-      await administrator.end();
-    }
+    });
     assertError(await untilStatus(404, () => service.get(STATUS_PATH)), 'TRANSACTION_NOT_FOUND');
     assertSuccess(await service.checkAccount(GOOD));
     assertSuccess(await checkStatusBatch(service, { ids: ['NONE'] }));

@@ -6,7 +6,7 @@ import { FAILURE_REASON_CODES, reasonText } from '../../apps/server/src/domain/f
 import type { BilingualText } from '../../apps/server/src/lib/bilingual-text.ts';
 import { jobsOf } from '../account-validations/jobs.ts';
 import { CSV_TYPE, JSON_TYPE, XLSX_TYPE } from '../account-validations/uploads.ts';
-import { EVENTS } from '../callbacks/endpoints-harness.ts';
+import { ENDPOINTS, EVENTS, register } from '../callbacks/endpoints-harness.ts';
 import { type Answer, send, startTestService, statusUpdate, type TestService } from '../support/service.ts';
 import { HTTP_STATUSES } from './assertions.ts';
 import {
@@ -284,6 +284,14 @@ suite('failure reasons', () => {
   test('a stored event keeps its English text', async () => {
     const { text } = await get(EVENTS)(service, INDONESIAN);
     assert.ok(text.includes(reasonText(FAILURE_REASON_CODES[0] ?? 'OTHER').en));
+  });
+
+  test("an attempt's error stays in English", async () => {
+    const { endpointId } = await register(service);
+    const attempt = calling('POST', `${ENDPOINTS}/${endpointId}/test`);
+    const [english, indonesian] = [await attempt(service, {}), await attempt(service, INDONESIAN)];
+    assert.match(String(english.json.data?.['error']), /\w/);
+    assert.equal(indonesian.json.data?.['error'], english.json.data?.['error']);
   });
 
   test('the ETag differs between languages, and each is current for its own', async () => {

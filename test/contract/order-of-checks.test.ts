@@ -51,6 +51,7 @@ const ACCOUNT_CHECKS: readonly Check[] = [
   { name: 'body', code: 'INVALID_FORMAT' },
   { name: 'bank_code', code: 'INVALID_BANK_CODE' },
   { name: 'account_number', code: 'INVALID_FORMAT' },
+  { name: 'expected_account_name', code: 'INVALID_FORMAT' },
   { name: 'bank', code: 'SERVICE_UNAVAILABLE' },
 ];
 
@@ -61,6 +62,12 @@ const BATCH_CHECKS: readonly Check[] = [
   { name: 'body', code: 'INVALID_FORMAT' },
   { name: 'ids', code: 'INVALID_FORMAT' },
   { name: 'limit of the batch', code: 'RATE_LIMIT_EXCEEDED' },
+];
+
+/** No client has a limit of its own for lists, so that these clients cannot exceed it. */
+const LIST_CHECKS: readonly Check[] = [
+  ...COMMON_CHECKS.filter(({ name }) => name !== 'limit'),
+  { name: 'parameter', code: 'INVALID_REQUEST' },
 ];
 
 type Faults = ReadonlySet<string>;
@@ -89,10 +96,17 @@ function accountRequest(faults: Faults): Buffer {
     ...(faults.has('size') ? { filler: 'x'.repeat(16_384) } : {}),
     bank_code: faults.has('bank_code') ? 'NOPE' : '014',
     account_number: account,
+    ...(faults.has('expected_account_name') ? { expected_account_name: 1 } : {}),
   });
   const type = faults.has('content type') ? 'text/plain' : 'application/json';
   const headers = { ...commonHeaders(faults), 'content-type': type };
   return rawRequest(method, route, { headers, body: faults.has('body') ? json.slice(0, -1) : json });
+}
+
+function listRequest(faults: Faults): Buffer {
+  const route = faults.has('route') ? '/api/v1/transaction' : '/api/v1/transactions';
+  const parameter = faults.has('parameter') ? '?limit=0' : '';
+  return rawRequest(faults.has('method') ? 'PUT' : 'GET', route + parameter, { headers: commonHeaders(faults) });
 }
 
 function batchRequest(faults: Faults): Buffer {
@@ -127,6 +141,7 @@ function testEveryPair(checks: readonly Check[], request: (faults: Faults) => Bu
 
 suite('order of checks, check-status', () => testEveryPair(STATUS_CHECKS, statusRequest));
 suite('order of checks, batch of check-status', () => testEveryPair(BATCH_CHECKS, batchRequest));
+suite('order of checks, list of transactions', () => testEveryPair(LIST_CHECKS, listRequest));
 suite('order of checks, check-account', () => testEveryPair(ACCOUNT_CHECKS, accountRequest));
 
 test('an unknown route is NOT_FOUND before the body is read', async () => {

@@ -156,6 +156,42 @@ test('pages neither repeat nor skip a check, of an account or of all, also when 
   assertError(wrong, 'INVALID_REQUEST', /cursor must be the next_cursor/);
 });
 
+test('an earlier verdict has its age, a restricted check its error, and a row of a validation no request ID', async () => {
+  const { token } = await service.addClient('restricted', ['account:check']);
+  const check = (outcome: string, age_seconds: string | null, request_id: string | null) => ({
+    client_id: 'restricted',
+    checked_at: '2026-11-01T00:00:00.000Z',
+    bic: 'CENAIDJA',
+    account_hash: createAccountHash(Buffer.alloc(32, 7))('CENAIDJA', '1112223334'),
+    outcome,
+    rail: null,
+    age_seconds,
+    request_id,
+  });
+  await insertAccountChecks(service.app.database, 1, [
+    check('BLOCKED', '42', 'earlier'),
+    check('ACTIVE', null, null),
+    check('accounts_per_day', null, 'one'),
+    check('sequential_numbers', null, 'two'),
+    check('not_found_ratio', null, 'three'),
+    check('clustered_numbers', null, 'four'),
+  ]);
+  const { items } = await list({}, { token });
+  assert.deepEqual(
+    items
+      .toReversed()
+      .map(({ status, error_code: error, age_seconds: age, request_id: id }) => [status, error, age, id]),
+    [
+      ['BLOCKED', null, 42, 'earlier'],
+      ['ACTIVE', null, null, null],
+      [null, 'RATE_LIMIT_EXCEEDED', null, 'one'],
+      [null, 'RATE_LIMIT_EXCEEDED', null, 'two'],
+      [null, 'RATE_LIMIT_EXCEEDED', null, 'three'],
+      [null, 'RATE_LIMIT_EXCEEDED', null, 'four'],
+    ],
+  );
+});
+
 test('a wrong parameter is refused with its name and what it must be; the scope is account:check', async () => {
   const wrong: [string, RegExp][] = [
     ['bank_code=014', /bank_code needs account_number/],

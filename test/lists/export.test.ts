@@ -5,6 +5,8 @@ import { after, before, test } from 'node:test';
 import { parse as parseCsv } from 'csv-parse/sync';
 import { assertError } from '../contract/assertions.ts';
 import { createRandom } from '../contract/random.ts';
+import { untilStatus } from '../contract/until.ts';
+import { whileDatabaseRefuses } from '../support/database-outage.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Answer, startTestService, statusUpdate, type TestService } from '../support/service.ts';
 import { TRANSACTIONS, targetOf, walk } from './list-requests.ts';
@@ -13,6 +15,8 @@ import { feedTransactions, modelTransactions } from './transaction-model.ts';
 /** docs/contract.md 4.5: an export has what the pages have. */
 
 const COUNT = 620;
+/** Of the client whose transactions are more than the buffers of a connection hold. */
+const LARGE = 2_000;
 
 let service: TestService;
 before(async () => {
@@ -99,18 +103,10 @@ test('two exports may run at a time, of one client or of all; a third has to wai
        bank_name, account_number, account_name, description, created_at, processed_at, rendered, expected_by)
      select 'greedy', 'TB' || lpad(n::text, 10, '0'), 'r' || n, 'SUCCESS', 1, 0, 'IDR', '014', 'x', '12345', 'x', 'x',
             now(), now(), '{"description":"' || repeat('x', 20000) || '"}', now()
-       from generate_series(1, 2000) as n`,
+       from generate_series(1, $1::int) as n`,
+    [LARGE],
   );
-  const open = async (): Promise<http.IncomingMessage> => {
-    const request = http.get(service.url + TRANSACTIONS, {
-      agent: false,
-      headers: { authorization: `Bearer ${token}`, accept: 'application/x-ndjson' },
-    });
-    const [response] = (await once(request, 'response')) as [http.IncomingMessage];
-    response.on('error', () => {});
-    return response;
-  };
-  const exports = [await open(), await open()];
+  const exports = [await openUnread(token), await openUnread(token)];
   assert.deepEqual(
     exports.map(({ statusCode }) => statusCode),
     [200, 200],
@@ -122,7 +118,7 @@ test('two exports may run at a time, of one client or of all; a third has to wai
   assert.equal((await service.get(TRANSACTIONS)).status, 200, 'pages are read meanwhile');
   exports[0]?.destroy();
   await eventually('the place of an export that was broken off is free', async () => {
-    const third = await open();
+    const third = await openUnread(token);
     exports.push(third);
     return third.statusCode === 200;
   });
@@ -130,9 +126,48 @@ test('two exports may run at a time, of one client or of all; a third has to wai
   await eventually('another client may export', async () => (await getExport('text/csv')).status === 200);
 });
 
-test('an export whose client is disabled meanwhile ends with a broken connection, never like a complete one', async () => {
+/** Opens an export that is not read yet. */
+async function openUnread(token: string): Promise<http.IncomingMessage> {
+  const request = http.get(service.url + TRANSACTIONS, {
+    agent: false,
+    headers: { authorization: `Bearer ${token}`, accept: 'application/x-ndjson' },
+  });
+  const [response] = (await once(request, 'response')) as [http.IncomingMessage];
+  response.on('error', () => {});
+  return response;
+}
+
+function tokenOfGreedy(): Promise<string> {
   const client = service.app.clients.find('greedy') ?? assert.fail();
-  const token = await service.app.issue(client, ['transactions:read'], 900);
+  return service.app.issue(client, ['transactions:read'], 900);
+}
+
+test('an export goes on after PostgreSQL was away; one that has not begun is SERVICE_UNAVAILABLE', async () => {
+  const begun = await openUnread(await tokenOfGreedy());
+  const chunks: string[] = [];
+  const closed = once(begun, 'close');
+  await whileDatabaseRefuses(service.database, async () => {
+    assertError(await untilStatus(503, () => getExport('text/csv')), 'SERVICE_UNAVAILABLE');
+    begun.setEncoding('utf8').on('data', (chunk: string) => void chunks.push(chunk));
+    await eventually('what was read before the outage arrives', () => chunks.length > 0);
+  });
+  await closed;
+  const lines = chunks.join('').split('\n');
+  assert.equal(lines.length, LARGE + 1, 'each transaction has a line, and the last line is complete');
+  assert.ok(begun.complete);
+});
+
+test('an export that lasts too long ends with a broken connection', async (t) => {
+  const begun = await openUnread(await tokenOfGreedy());
+  const { now } = performance;
+  t.mock.method(performance, 'now', () => now.call(performance) + 10 * 60_000);
+  await assert.rejects(begun.toArray());
+  t.mock.restoreAll();
+  assert.ok(!begun.complete);
+});
+
+test('an export whose client is disabled meanwhile ends with a broken connection, never like a complete one', async () => {
+  const token = await tokenOfGreedy();
   const response = await fetch(service.url + TRANSACTIONS, {
     headers: { authorization: `Bearer ${token}`, accept: 'application/x-ndjson' },
   });

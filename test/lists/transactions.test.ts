@@ -217,6 +217,19 @@ test('needs the scope transactions:read, and has a limit of its own', async () =
   assert.match(headers.get('ratelimit-policy') ?? '', /^"transactions";q=\d+;w=60$/);
 });
 
+test('a page and an export count as one request each, and take nothing from check-status', async () => {
+  const { token } = await service.addClient('counted', ['transactions:read', 'status:read']);
+  const left = async (path: string, accept = 'application/json'): Promise<number> => {
+    const { headers } = await service.get(path, { token, headers: { accept } });
+    return Number(/;r=(\d+);/.exec(headers.get('ratelimit') ?? '')?.[1]);
+  };
+  const status = '/api/v1/check-status/NONE';
+  const [first, firstStatus] = [await left(TRANSACTIONS), await left(status)];
+  assert.equal(await left(`${TRANSACTIONS}?limit=1`), first - 1);
+  assert.equal(await left(TRANSACTIONS, 'text/csv'), first - 2);
+  assert.equal(await left(status), firstStatus - 1);
+});
+
 test('the access log names the filters and holds no value of them', async () => {
   await service.get(targetOf(TRANSACTIONS, { account_number: '5500001', status: 'SUCCESS' }));
   const line = service.logged.findLast(({ route }) => route === TRANSACTIONS) ?? assert.fail();
