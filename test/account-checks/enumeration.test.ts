@@ -80,6 +80,17 @@ suite('sequential account numbers', () => {
     assert.equal(largest([...numbers, '1234567890123456789012345678901999']), 50);
   });
 
+  test('of e-mail addresses are the digits before the @, and other letters are no sequence', () => {
+    const addresses = (count: number, nameAt: (index: number) => string, domain = 'example.com'): string[] =>
+      Array.from({ length: count }, (_, index) => `${nameAt(index)}@${domain}`);
+    assert.equal(largest(addresses(300, (index) => `user${String(index).padStart(4, '0')}`)), 300);
+    assert.equal(largest(addresses(100, (index) => String(100 + index))), 100);
+    const letters = (index: number): string => String.fromCharCode(97 + (index % 26), 97 + Math.floor(index / 26));
+    assert.equal(largest(addresses(300, (index) => `bu${letters(index)}`)), 0);
+    const domains = ['a.example', 'b.example', 'c.example', 'd.example', 'e.example', 'f.example'];
+    assert.equal(largest(domains.flatMap((domain) => addresses(49, (index) => `user${100 + index}`, domain))), 0);
+  });
+
   test('are not found among random account numbers', (t) => {
     const random = seededRandom(t);
     assert.equal(largest(sequence(100_000, () => Math.floor(random() * 8_000_000_000))), 0);

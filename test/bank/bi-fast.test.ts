@@ -336,6 +336,38 @@ describe('a valid message', () => {
     }
   });
 
+  it('by alias is answered with the account behind it, in whatever case, and with codes of its own', async () => {
+    const account = `${TRANSACTION}.CdtrAcct`;
+    const byAlias = (type: string, value: string, Id = 'NOTPROVIDED', bank = 'FASTIDJA'): Json => {
+      const proxy = { Id: { Othr: { Id } }, Prxy: { Tp: { Prtry: type }, Id: value } };
+      return withChange(withChange(enquiry(), account, proxy), `${TRANSACTION}.CdtrAgt`, institution(bank));
+    };
+    const holders = new Set<string>();
+    for (const value of ['budi@example.com', 'BUDI@EXAMPLE.COM']) {
+      const { text } = await send(byAlias('02', value));
+      const { CdtrAgt, CdtrAcct, Cdtr } = JSON.parse(text).BusMsg.Document.FIToFIPmtStsRpt.TxInfAndSts[0].OrgnlTxRef;
+      assert.deepEqual([CdtrAgt, CdtrAcct.Prxy.Id], [institution('BRINIDJA'), value]);
+      assert.match(CdtrAcct.Id.Othr.Id, /^\d{15}$/);
+      holders.add(Cdtr.Pty.Nm);
+    }
+    assert.equal(holders.size, 1);
+    for (const [type, value, result] of [
+      ['01', '6281234567890', 'ACTC U000'],
+      ['01', '628123450404', 'RJCT U804'],
+      ['02', 'budi0403@example.com', 'RJCT U805'],
+      ['02', 'budi0410@example.com', 'RJCT U102'],
+      ['02', 'budi0503@example.com', 'RJCT U129'],
+      ['01', 'budi@example.com', `${account}.Prxy.Id`],
+      ['01', '081234567890', `${account}.Prxy.Id`],
+      ['03', '6281234567890', `${account}.Prxy.Id`],
+    ] as const) {
+      assert.equal((await send(byAlias(type, value))).result, result, value);
+    }
+    const changed = async (...changes: string[]) => (await send(byAlias('01', '6281234567890', ...changes))).result;
+    assert.equal(await changed('8260371234'), `${account}.Id.Othr.Id`);
+    assert.equal(await changed('NOTPROVIDED', 'BRINIDJA'), `${TRANSACTION}.CdtrAgt.FinInstnId.Othr.Id`);
+  });
+
   it('is rejected when the bank is not Indonesian: U124', async () => {
     const agent = `${TRANSACTION}.CdtrAgt.FinInstnId.Othr.Id`;
     assert.equal((await send(withChange(enquiry(), agent, 'DEUTDEFF'))).result, 'RJCT U124');

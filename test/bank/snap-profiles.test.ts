@@ -173,6 +173,29 @@ describe('the simulated bank with the profile', () => {
     for (const additionalInfo of [{ switcher: 'PRIMA' }, { switcher: 'ATMB' }, MANDIRI_BI_FAST]) {
       assert.equal(await other({ additionalInfo }), '200 2001600 Successful');
     }
+    const byAlias = {
+      ...MANDIRI_BI_FAST,
+      inquiryType: '2',
+      debtorAccount: '1234567890',
+      lookUpType: 'PXRS',
+      aliasType: '02',
+      aliasValue: 'budi@example.com',
+    };
+    const alias = (changes: object, beneficiaryAccountNo = 'budi@example.com') =>
+      other({ beneficiaryAccountNo, additionalInfo: { ...byAlias, ...changes } });
+    assert.equal(await alias({}), '200 2001600 Successful');
+    assert.equal(await alias({}, '8888010001'), format('beneficiaryAccountNo'));
+    assert.equal(await alias({ inquiryType: '1' }), format('beneficiaryAccountNo'));
+    for (const member of ['debtorAccount', 'lookUpType', 'aliasType', 'aliasValue']) {
+      assert.equal(await alias({ [member]: undefined }), `400 4001602 Invalid Mandatory Field {${member}}`);
+    }
+    assert.equal(await alias({ lookUpType: 'PXRX' }), format('lookUpType'));
+    assert.equal(await alias({ aliasType: '01' }), format('aliasValue'));
+    assert.equal(await alias({ aliasType: '01', aliasValue: '081234567890' }), format('aliasValue'));
+    const mobile = { aliasType: '01', aliasValue: '6281234567890' };
+    assert.equal(await alias(mobile, '6281234567890'), '200 2001600 Successful');
+    const unknown = { aliasValue: 'budi0404@example.com' };
+    assert.equal(await alias(unknown, 'budi0404@example.com'), '404 4041611 Invalid Account');
     assert.equal(await other({ beneficiaryAccountNo: '8888010410' }), '404 4041611 Invalid Account');
   });
 

@@ -138,6 +138,36 @@ describe('the rails file', () => {
       name_element: 'Pty/Nm',
     };
     assert.deepEqual(await faultsOf(acmt), ['verify: banks: acmt does not reach e-wallets']);
+    const aliases = { ...acmt, banks: ['BIFAST'] };
+    assert.deepEqual(await faultsOf(aliases), ['verify: banks: acmt does not reach aliases']);
+  });
+
+  it('says which connections resolve aliases, and names each fault of them', async () => {
+    const mandiri = {
+      ...RAIL,
+      own_bank: 'MANDIRI',
+      profile: 'mandiri',
+      route: 'bifast',
+      route_parameters: { category_purpose: '51001', debtor_account: '1234567890' },
+      aliases: {},
+    };
+    const { connections, faults } = await read({ rails: [{ ...mandiri, banks: ['BRI', 'BIFAST'] }] });
+    assert.deepEqual(faults, []);
+    const [snap] = connections.map(({ settings }) => settings as SnapSettings);
+    assert.deepEqual(snap?.aliases, { mobile: 'international' });
+
+    assert.deepEqual(await faultsOf({ ...RAIL, banks: '*', aliases: { mobile_number: 'national' } }), [
+      'bca: aliases: the route has no inquiry by alias',
+    ]);
+    const incomplete = { ...mandiri, banks: ['BRI'], route_parameters: {} };
+    assert.deepEqual(await faultsOf(incomplete), [
+      'bca: aliases is given, and the alias directory is missing in banks',
+      'bca: route_parameters.category_purpose is missing or malformed',
+      'bca: route_parameters.debtor_account is missing or malformed',
+    ]);
+    assert.deepEqual(await faultsOf({ ...RAIL, banks: ['BCA', 'BIFAST'] }), [
+      'bca: banks names the alias directory, and aliases is missing',
+    ]);
   });
 
   it("selects the SNAP profile: ASPI's standard, or another one with the operator's changes", async () => {

@@ -4,16 +4,17 @@ import { after, before, test } from 'node:test';
 import fc from 'fast-check';
 import { isReferenceId } from '../../apps/server/src/domain/identifiers.ts';
 import { type Answer, startTestService, statusUpdate, type TestService } from '../support/service.ts';
+import { randomRequests } from '../support/suite-environment.ts';
 import { assertError, type ErrorCode } from './assertions.ts';
 import { BATCH_PATH, resultsOf } from './batch-requests.ts';
 import { createFastClient, type FastClient } from './fast-client.ts';
 
 /**
  * docs/contract.md 4.4: any batch is answered in the envelope, without a 5xx, and each of its IDs by its own result.
- * FC_SEED repeats a run. BATCH_REQUESTS is the number of requests; a campaign sends 20,000.
+ * FC_SEED repeats a run, and RANDOM_REQUESTS is the number of requests.
  */
 
-const REQUESTS = Number(process.env['BATCH_REQUESTS'] ?? 2_000);
+const REQUESTS = randomRequests(2_000);
 const AT_ONCE = 100;
 
 /** What each known ID of alpha finds. */

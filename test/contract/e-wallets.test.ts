@@ -10,22 +10,15 @@ import { eventually } from '../support/eventually.ts';
 import { rsaKeys } from '../support/rsa-keys.ts';
 import { type Answer, send, startTestService, type TestService } from '../support/service.ts';
 import { assertError, assertSuccess } from './assertions.ts';
+import { customerRoute } from './wallet-and-alias-rails.ts';
 
 /** docs/contract.md 2.4 and 4.3: e-wallets are checked like banks, by their name and a mobile number. */
 
-const customer = (productCode: string): WalletRoute => ({
-  service: '37',
-  path: '/v1.0/emoney/account-inquiry',
-  amount: '10000.00',
-  additionalInfo: { productCode },
-  mobile: 'international',
-});
-
 /** OVO has no route. DANA is a virtual account, the others are asked about a customer. */
 const WALLETS: readonly (readonly [string, WalletRoute])[] = [
-  ['GOPAY', customer('GOPAY')],
-  ['SHOPEEPAY', customer('SHOPEEPAY')],
-  ['LINKAJA', customer('LINKAJA')],
+  ['GOPAY', customerRoute('GOPAY')],
+  ['SHOPEEPAY', customerRoute('SHOPEEPAY')],
+  ['LINKAJA', customerRoute('LINKAJA')],
   ['DANA', { service: '16', bankCode: { sent: 'BNIAIDJA', echoed: 'BNIAIDJA' }, prefix: '8528', mobile: 'national' }],
 ];
 const REACHED = WALLETS.map(([name]) => name);

@@ -49,11 +49,25 @@ const accountNumber = fc
     fc.constantFrom('1234567890', '1234560404', '1234560403', '1234560503', '1234560500'),
   )
   .map((digits) => digits.replace(/0504$/, '0505'));
+const mobileNumber = fc
+  .tuple(fc.constantFrom('0', '62', '+62', '+', ''), fc.string({ unit: digit, minLength: 3, maxLength: 12 }))
+  .map(([prefix, digits]) => `${prefix}8${digits}`.replace(/0504$/, '0505'));
+const emailAddress = fc
+  .tuple(
+    fc.string({ unit: fc.constantFrom(...'aZ0.+-_@é '.split('')), maxLength: 12 }),
+    fc.constantFrom('', '0404', '0503', '0500'),
+    fc.constantFrom('example.com', 'Example.co.id', 'localhost', 'a..b', '-.x'),
+  )
+  .map(([name, ending, domain]) => `${name}${ending}@${domain}`);
 
 const field = fc.oneof(accountNumber, fc.constantFrom('014', 'bca', 'CENAIDJA', '999'), anyText, fc.jsonValue());
 
 const json = fc.oneof(
   fc.record({ bank_code: fc.constantFrom('014', '009', 'BCA', 'NOPE'), account_number: accountNumber }),
+  fc.record({
+    bank_code: fc.constantFrom('GOPAY', 'ovo', 'BIFAST', 'BI-FAST'),
+    account_number: fc.oneof(mobileNumber, emailAddress, accountNumber),
+  }),
   fc.record({ bank_code: field, account_number: field, x: fc.jsonValue() }, { requiredKeys: [] }),
   fc.jsonValue(),
 );

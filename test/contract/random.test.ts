@@ -2,26 +2,35 @@ import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
+import { changeClient } from '../../apps/server/src/postgres/clients.ts';
 import { startTestService, statusUpdate, type TestService } from '../support/service.ts';
+import { randomRequests as numberOfRequests } from '../support/suite-environment.ts';
 import { HTTP_STATUSES } from './assertions.ts';
 import { createFastClient, type FastClient } from './fast-client.ts';
 import { type RandomRequest, randomRequests } from './random-requests.ts';
+import { startWalletAndAliasRails } from './wallet-and-alias-rails.ts';
 
 /** docs/contract.md 2.1 and 7.1: any input is answered in the envelope and never with a 500. FC_SEED repeats a run. */
 
-const REQUESTS = 20_000;
+const REQUESTS = numberOfRequests(20_000);
 const AT_ONCE = 100;
 
 let service: TestService;
 let client: FastClient;
+let reached: Awaited<ReturnType<typeof startWalletAndAliasRails>>;
 before(async () => {
-  service = await startTestService();
+  reached = await startWalletAndAliasRails();
+  service = await startTestService({ rails: reached.rails });
   client = createFastClient(service.url, AT_ONCE);
+  // Random accounts look like enumeration.
+  for (const clientId of ['alpha', 'beta']) await changeClient(service.app.database, clientId, 'trust');
+  await service.app.clients.reload();
   await service.feed([statusUpdate()]);
 });
 after(async () => {
   await client?.close();
   await service?.close();
+  await reached?.close();
 });
 
 /** Routes whose successful answers have no envelope: OAuth documents and the API's description. */
@@ -86,10 +95,16 @@ test(`${REQUESTS} random requests: no INTERNAL_ERROR, every answer in the envelo
     'NOT_ACCEPTABLE',
     'PAYLOAD_TOO_LARGE',
     'UNSUPPORTED_MEDIA_TYPE',
+    'UNSUPPORTED_BANK',
     'SERVICE_UNAVAILABLE',
   ]) {
     assert.ok((counts.get(outcome) ?? 0) > 0, `no request ended with ${outcome}`);
   }
+});
+
+test('the random requests have inquired about banks, e-wallets and aliases', async () => {
+  const inquired = new Set(service.logged.flatMap(({ bank, rail }) => (rail === undefined ? [] : [bank])));
+  for (const bic of ['CENAIDJA', 'GOPAY', 'BIFAST']) assert.ok(inquired.has(bic), bic);
 });
 
 test('after the random requests the service still answers, and has logged no error', async () => {

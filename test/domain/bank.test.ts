@@ -5,13 +5,14 @@ import {
   bankCodeOf,
   bicOf,
   createBankDirectory,
+  isInstitution,
   parseAccountNumber,
 } from '../../apps/server/src/domain/bank.ts';
 import entries from '../../apps/server/src/domain/banks.json' with { type: 'json' };
 
 const directory = createBankDirectory(entries);
 const isWallet = ({ unit }: Bank): boolean => unit === 'e_wallet';
-const banks = directory.list().filter((bank) => !isWallet(bank));
+const banks = directory.list().filter(isInstitution);
 const wallets = directory.list().filter(isWallet);
 const shariaUnits = banks.filter((bank) => bank.unit === 'sharia_unit');
 
@@ -246,5 +247,67 @@ suite('e-wallets', () => {
       assert.equal(held(sent), null, String(sent));
     }
     assert.equal(String(parseAccountNumber(wallet, '+6281234567890')), '********7890');
+  });
+});
+
+suite('aliases', () => {
+  const aliases = directory.find('BI-FAST');
+  const held = (value: unknown): string | null =>
+    aliases === null ? null : (parseAccountNumber(aliases, value)?.reveal() ?? null);
+
+  test('are found by the name of their directory, and by no BIC or clearing code', () => {
+    assert.equal(directory.find('bifast'), aliases);
+    assert.deepEqual([aliases && bankCodeOf(aliases), aliases && bicOf(aliases)], ['BIFAST', null]);
+    for (const code of ['FASTIDJA', 'BANK BIFAST', 'BI FAST']) assert.equal(directory.find(code), null);
+  });
+
+  test('are mobile numbers, and e-mail addresses with letters in any case', () => {
+    for (const sent of ['081234567890', '6281234567890', '+6281234567890']) assert.equal(held(sent), '081234567890');
+    for (const sent of ['Budi.Santoso@Example.CO.ID', 'budi.santoso@example.co.id'])
+      assert.equal(held(sent), 'budi.santoso@example.co.id');
+    for (const sent of ['a@b.co', "o'neil+tag@x-y.example", '1@2.3', `${'a'.repeat(64)}@example.com`])
+      assert.equal(held(sent), sent);
+  });
+
+  test('are nothing else', () => {
+    for (const sent of [
+      '1234567890',
+      '@example.com',
+      'budi@',
+      'budi@example',
+      'budi@@example.com',
+      'budi@a@example.com',
+      '.budi@example.com',
+      'budi.@example.com',
+      'bu..di@example.com',
+      'budi@-example.com',
+      'budi@example-.com',
+      'budi@example..com',
+      'budi@example.com.',
+      'bu di@example.com',
+      '"budi"@example.com',
+      'budi@example.com\n',
+      'büdi@example.com',
+      'budi@exämple.com',
+      'budı@example.com',
+      `${'a'.repeat(65)}@example.com`,
+      `a@${'b.'.repeat(126)}co`,
+      '',
+      1,
+      null,
+    ]) {
+      assert.equal(held(sent), null, String(sent));
+    }
+    const started = performance.now();
+    assert.equal(held(`${'a.'.repeat(100)}@${'a-'.repeat(20)}`), null);
+    assert.equal(held(`a@${'a'.repeat(250)}`), null);
+    assert.ok(performance.now() - started < 1_000, 'no input takes long');
+  });
+
+  test('print masked, a long one without its length', () => {
+    const printed = (value: string): string => String(aliases && parseAccountNumber(aliases, value));
+    assert.equal(printed('a@b.co'), '***.co');
+    assert.equal(printed('budi@example.co.id'), '**************o.id');
+    assert.equal(printed(`${'a'.repeat(60)}@example.com`), `${'*'.repeat(34)}.com`);
   });
 });

@@ -21,7 +21,7 @@ function renderTable(banks: readonly Bank[]): string {
     return `| ${bank.clearingCode ?? ''} | ${bicOf(bank) ?? ''} | ${bank.name} | ${shortNames} | ${digits} |`;
   });
   return [
-    `${banks.length} institutions.`,
+    `${banks.length} entries.`,
     '',
     '| clearing code | BIC | name | short names | account digits |',
     '|---|---|---|---|---|',

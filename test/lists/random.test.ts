@@ -6,15 +6,16 @@ import { assertError, type ErrorCode } from '../contract/assertions.ts';
 import { createFastClient, type FastClient } from '../contract/fast-client.ts';
 import { createRandom } from '../contract/random.ts';
 import { startTestService, type TestService } from '../support/service.ts';
+import { randomRequests } from '../support/suite-environment.ts';
 import { ACCOUNT_CHECKS, pageOf, TRANSACTIONS } from './list-requests.ts';
 import { ACCOUNTS, BANK_CODES, feedTransactions, modelTransactions, TIMES } from './transaction-model.ts';
 
 /**
  * docs/contract.md 4.5 and 4.6: any request for a list is answered in the envelope (or as the export that it asked
- * for), without a 5xx. FC_SEED repeats a run; a campaign sets LIST_REQUESTS.
+ * for), without a 5xx. FC_SEED repeats a run, and RANDOM_REQUESTS is the number of requests.
  */
 
-const REQUESTS = Number(process.env['LIST_REQUESTS'] ?? 600);
+const REQUESTS = randomRequests(600);
 const AT_ONCE = 50;
 
 let service: TestService;

@@ -22,6 +22,7 @@ export const openBiFastRail = (baseUrl: string, changes: Partial<BiFastSettings>
     amountMember: 'value',
     accountEnquiryPath: '',
     paymentStatusPath: '',
+    aliases: null,
     banks: null,
     ...changes,
   });
@@ -115,6 +116,8 @@ const institution = (id: string): object => ({ FIId: { FinInstnId: { Othr: { Id:
 /** pacs.002 around one transaction. */
 export function reportOn(request: HubRequest, fields: ReportFields): object {
   const { endToEndId, messageId, messageName } = fieldsOf(request);
+  // In the order of ISO 20022.
+  const { OrgnlTxId, ...transaction } = fields.transaction ?? {};
   return {
     BusMsg: {
       AppHdr: {
@@ -132,9 +135,10 @@ export function reportOn(request: HubRequest, fields: ReportFields): object {
           TxInfAndSts: [
             {
               OrgnlEndToEndId: endToEndId,
+              ...(OrgnlTxId === undefined ? {} : { OrgnlTxId }),
               TxSts: fields.TxSts,
               ...(fields.reason === undefined ? {} : { StsRsnInf: [{ Rsn: { Prtry: fields.reason } }] }),
-              ...fields.transaction,
+              ...transaction,
             },
           ],
         },
@@ -142,6 +146,19 @@ export function reportOn(request: HubRequest, fields: ReportFields): object {
     },
   };
 }
+
+/** admi.002: the hub found the message malformed. */
+export const REJECTION = {
+  BusMsg: {
+    AppHdr: { MsgDefIdr: 'admi.002.001.01' },
+    Document: {
+      MessageReject: {
+        RltdRef: { Ref: '20230324GNESIDJA510O0131081005' },
+        Rsn: { RjctgPtyRsn: 'INVALID', RjctnDtTm: '2023-03-24T09:21:56Z', RsnDesc: 'the message is invalid' },
+      },
+    },
+  },
+};
 
 export const HOLDER = 'BUDI SANTOSO';
 

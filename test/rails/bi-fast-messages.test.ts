@@ -6,11 +6,11 @@ import { describe, it, type TestContext } from 'node:test';
 import { createBankDirectory } from '../../apps/server/src/domain/bank.ts';
 import bankEntries from '../../apps/server/src/domain/banks.json' with { type: 'json' };
 import { accountEnquiry } from '../../apps/server/src/rails/bi-fast/account-inquiry.ts';
-import { createSerials, writeMessage } from '../../apps/server/src/rails/bi-fast/message.ts';
+import { writeMessage } from '../../apps/server/src/rails/bi-fast/message.ts';
 import { paymentStatusRequest } from '../../apps/server/src/rails/bi-fast/transfer-status.ts';
 import type { InquiryOutcome } from '../../apps/server/src/rails/rail.ts';
 import { readRailsFile } from '../../apps/server/src/rails/rails-file.ts';
-import { activeReport, fieldsOf, HOLDER, type HubReply, type HubRequest, startScriptedHub } from './bi-fast-hub.ts';
+import { activeReport, HOLDER, type HubReply, type HubRequest, REJECTION, startScriptedHub } from './bi-fast-hub.ts';
 import { inquireAccount } from './connection.ts';
 
 const ACCOUNT = '666111222';
@@ -157,44 +157,6 @@ describe('a message to the hub', () => {
   });
 });
 
-describe('serials', () => {
-  it('have eight digits, and none is repeated before all were used', () => {
-    const serials = createSerials(() => 99_999_997);
-    assert.deepEqual([serials.next(), serials.next(), serials.next()], ['99999998', '99999999', '00000000']);
-  });
-
-  it('start at another number in each process, and after a restart', () => {
-    const starts = Array.from({ length: 50 }, () => createSerials().next());
-    assert.ok(new Set(starts).size > 45);
-    const serials = createSerials();
-    const before = Number(serials.next());
-    serials.restart();
-    assert.notEqual(Number(serials.next()), before + 1);
-  });
-
-  it('that another process has used are replaced, and the request is sent once more', async (context) => {
-    let count = 0;
-    const hub = await startScriptedHub(context, (request) => {
-      count += 1;
-      return { body: activeReport(request, count === 1 ? { TxSts: 'RJCT', reason: 'U149' } : {}) };
-    });
-    assert.equal(labelOf(await inquireAccount(hub.rail(), 'BRI', ACCOUNT)), 'ACTIVE');
-    const [first, second, ...others] = hub.requests.map((request) => fieldsOf(request).endToEndId);
-    // The following numbers may have been used as well.
-    const serialOf = (endToEndId = ''): number => Number(endToEndId.slice(-8));
-    assert.ok(Math.abs(serialOf(second) - serialOf(first)) > 1);
-    assert.deepEqual(others, []);
-  });
-
-  it('are replaced only once', async (context) => {
-    const hub = await startScriptedHub(context, (request) => ({
-      body: activeReport(request, { TxSts: 'RJCT', reason: 'U149' }),
-    }));
-    assert.equal(labelOf(await inquireAccount(hub.rail(), 'BRI', ACCOUNT)), 'credentials_rejected');
-    assert.equal(hub.requests.length, 2);
-  });
-});
-
 /** The outcome of a rejection with each code. */
 const REJECTIONS: Readonly<Record<string, string>> = {
   U101: 'NOT_FOUND',
@@ -301,7 +263,7 @@ describe('the status', () => {
 
   it('of a message that the hub rejects as such (admi.002) is "rejected_by_bank"', async (context) => {
     const outcome = await outcomeOf(context, () => ({
-      body: { BusMsg: { AppHdr: { MsgDefIdr: 'admi.002.001.01' }, Document: { MessageReject: {} } } },
+      body: REJECTION,
     }));
     assert.deepEqual(outcome, { kind: 'no_verdict', reason: 'rejected_by_bank', railCode: 'admi.002' });
   });

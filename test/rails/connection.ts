@@ -46,6 +46,14 @@ export function inquiryOf(bankCode: string, accountNumber: string, clientId = 'a
 export const inquireAccount = (rail: Rail, bankCode: string, accountNumber: string): Promise<InquiryOutcome> =>
   rail.inquireAccount(inquiryOf(bankCode, accountNumber), AbortSignal.timeout(20_000));
 
+/** The same about an alias of BI-FAST. */
+export function inquireAlias(rail: Rail, alias: string): Promise<InquiryOutcome> {
+  const bank = banks.find('BIFAST');
+  const accountNumber = AccountNumber.parseAlias(alias);
+  if (bank === null || accountNumber === null) throw new Error(`no such alias: ${alias}`);
+  return rail.inquireAccount({ bank, accountNumber }, AbortSignal.timeout(20_000));
+}
+
 /** A transfer of 150000.00 to an account at this bank. */
 export const transferTo = (bankCode: string, changes: Partial<StatusInquiry> = {}): StatusInquiry => ({
   reference: 'TRANSFER-1',

@@ -44,6 +44,8 @@ export interface SnapBankRoute {
   readonly invalid: Readonly<Record<string, string>>;
   /** The value that confirms a success in its replies, and the value that denies it. */
   readonly confirmation?: { readonly confirmed: string; readonly denied: string };
+  /** Where the route resolves aliases: the parameters of such an inquiry, and values that this bank rejects. */
+  readonly alias?: Pick<SnapBankRoute, 'parameters' | 'invalid'>;
 }
 
 const DISTINCT: SnapBank['verdicts'] = { NOT_FOUND: 'NOT_FOUND', INACTIVE: 'INACTIVE', BLOCKED: 'BLOCKED' };
@@ -103,6 +105,10 @@ export const SNAP_BANKS: Readonly<Record<ProfileName, SnapBank>> = {
         parameters: { category_purpose: '51001' },
         invalid: { category_purpose: '' },
         confirmation: { confirmed: 'ACTC', denied: 'RJCT' },
+        alias: {
+          parameters: { category_purpose: '51001', debtor_account: '1234567890' },
+          invalid: { category_purpose: '', debtor_account: '12-34' },
+        },
       },
     },
     verdicts: ALL_NOT_FOUND,

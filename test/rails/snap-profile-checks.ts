@@ -4,13 +4,13 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { Bank } from '../../apps/server/src/domain/bank.ts';
 import type { InquiryOutcome, Rail } from '../../apps/server/src/rails/rail.ts';
-import { profileFaults } from '../../apps/server/src/rails/snap/profile-fields.ts';
+import { aliasFaults, profileFaults } from '../../apps/server/src/rails/snap/profile-fields.ts';
 import type { SnapProfile } from '../../apps/server/src/rails/snap/profiles/profile.ts';
 import type { ProfileName } from '../../apps/server/src/rails/snap/profiles/profiles.ts';
 import type { SnapChoices } from '../../apps/server/src/rails/snap/settings.ts';
 import { createSnapRail } from '../../apps/server/src/rails/snap/snap-rail.ts';
 import { createSnapTransfers } from '../../apps/server/src/rails/snap/transfers.ts';
-import { inquireAccount, inquireStatus, inquiryOf, transferTo } from './connection.ts';
+import { inquireAccount, inquireAlias, inquireStatus, inquiryOf, transferTo } from './connection.ts';
 import { type Fault, type FaultyBankProxy, startFaultyBankProxy } from './faulty-bank-proxy.ts';
 import { type ScriptedBank, startScriptedBank } from './scripted-bank.ts';
 import { SNAP_BANKS, type SnapBank, type SnapBankRoute, snapSettingsFor, startSnapBank } from './snap-banks.ts';
@@ -197,6 +197,7 @@ function routeChecks(context: CheckContext, route: string, rules: SnapBankRoute)
       (profile) => onRail(context, profile, sendsSwitcher, choices, scripted.baseUrl),
     ]);
   }
+  if (rules.alias !== undefined) checks.push(...aliasChecks(context, route, rules.alias));
   if (confirmation !== undefined) {
     const { confirmed, denied } = confirmation;
     const deny = (fields: Record<string, unknown>): object =>
@@ -207,6 +208,29 @@ function routeChecks(context: CheckContext, route: string, rules: SnapBankRoute)
     ]);
   }
   return checks;
+}
+
+function aliasChecks(
+  context: CheckContext,
+  route: string,
+  { parameters, invalid }: NonNullable<SnapBankRoute['alias']>,
+): [string, Check][] {
+  const choices = { route, routeParameters: parameters };
+  const resolve = async (rail: Rail): Promise<void> => {
+    for (const alias of ['081234567890', 'budi@example.com']) {
+      assert.equal(labelOf(await inquireAlias(rail, alias)), 'ACTIVE', alias);
+    }
+  };
+  return [
+    [`an alias by ${route}`, (profile) => onRail(context, profile, resolve, choices)],
+    ...Object.entries(invalid).map(([parameter, value]): [string, Check] => [
+      `an invalid ${parameter} for an alias by ${route}`,
+      async (profile) => {
+        const faults = aliasFaults(profile, { route, routeParameters: { ...parameters, [parameter]: value } });
+        assert.match(faults.join(), new RegExp(`^route_parameters\\.${parameter} `));
+      },
+    ]),
+  ];
 }
 
 const choicesOf = ({ routes }: SnapBank, route: string): SnapChoices => ({
@@ -221,7 +245,8 @@ async function onRail(
   choices: SnapChoices = choicesOf(facts, firstRoute),
   baseUrl = bankUrl,
 ): Promise<void> {
-  const rail = createSnapRail(snapSettingsFor(name, baseUrl, { profile, choices }));
+  const aliases = { mobile: 'international' } as const;
+  const rail = createSnapRail(snapSettingsFor(name, baseUrl, { profile, choices, aliases }));
   try {
     await use(rail);
   } finally {

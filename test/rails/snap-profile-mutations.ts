@@ -135,9 +135,23 @@ function routeReplacements(name: ProfileName, path: RulePath, value: unknown): R
       return [{ by: 'another', breaks: member[0] === 'field' ? `a denied success by ${route}` : inquiry }];
     case 'additionalInfo':
       return infoReplacements(name, route, member, value);
+    case 'alias':
+      return aliasReplacements(route, member, value);
     default:
       return [];
   }
+}
+
+function aliasReplacements(route: string, member: RulePath, value: unknown): Replacement[] {
+  const inquiry = `an alias by ${route}`;
+  if (value instanceof RegExp) {
+    const parameter = member.at(-2) === 'debtorAccount' ? 'debtor_account' : 'category_purpose';
+    return [
+      { by: /^never$/, breaks: inquiry },
+      { by: /^/, breaks: `an invalid ${parameter} for an alias by ${route}` },
+    ];
+  }
+  return [{ by: 'another', breaks: inquiry }];
 }
 
 function infoReplacements(name: ProfileName, route: string, member: RulePath, value: unknown): Replacement[] {

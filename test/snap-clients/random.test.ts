@@ -4,7 +4,9 @@ import { after, before, test } from 'node:test';
 import fc from 'fast-check';
 import { changeClient } from '../../apps/server/src/postgres/clients.ts';
 import { createFastClient, type FastClient } from '../contract/fast-client.ts';
+import { startWalletAndAliasRails } from '../contract/wallet-and-alias-rails.ts';
 import { type Answer, statusUpdate, type TestService } from '../support/service.ts';
+import { randomRequests } from '../support/suite-environment.ts';
 import {
   addSnapClient,
   jakartaNow,
@@ -13,25 +15,28 @@ import {
   type SnapClient,
   startSnapService,
   symmetricSignature,
+  tokenSignature,
 } from './snap-client.ts';
 
 /**
  * Any request gets an answer in SNAP's form: without a 5xx, but for a bank that cannot answer, and without an account
- * number in the log. FC_SEED repeats a run. SNAP_REQUESTS is the number of requests.
+ * number in the log. FC_SEED repeats a run, and RANDOM_REQUESTS is the number of requests.
  */
 
-const REQUESTS = Number(process.env['SNAP_REQUESTS'] ?? 5_000);
+const REQUESTS = randomRequests(5_000);
 const AT_ONCE = 100;
 /** Of an account that random requests name. No other text has these digits. */
 const CANARY = '8081727354637890';
 
 let service: TestService & { readonly snapUrl: string };
 let client: FastClient;
+let reached: Awaited<ReturnType<typeof startWalletAndAliasRails>>;
 let shop: SnapClient;
 let token: string;
 
 before(async () => {
-  service = await startSnapService();
+  reached = await startWalletAndAliasRails();
+  service = await startSnapService({ rails: reached.rails });
   client = createFastClient(service.snapUrl, AT_ONCE);
   shop = await addSnapClient(service, 'alpha');
   // Random accounts look like enumeration.
@@ -43,6 +48,7 @@ before(async () => {
 after(async () => {
   await client?.close();
   await service?.close();
+  await reached?.close();
 });
 
 const anyText = fc
@@ -51,14 +57,28 @@ const anyText = fc
 const value = fc.oneof(
   {
     weight: 3,
-    arbitrary: fc.constantFrom(CANARY, '1234567890', '1234560404', '1234560503', '014', '008', '18', 'one'),
+    arbitrary: fc.constantFrom(
+      CANARY,
+      '1234567890',
+      '1234560404',
+      '1234560503',
+      '081234567890',
+      'budi@example.com',
+      '014',
+      '008',
+      '18',
+      'one',
+    ),
   },
   { weight: 1, arbitrary: anyText },
   { weight: 1, arbitrary: fc.jsonValue() },
 );
 const fields = fc.record(
   {
-    beneficiaryBankCode: fc.oneof({ weight: 3, arbitrary: fc.constantFrom('014', '008', 'BCA') }, value),
+    beneficiaryBankCode: fc.oneof(
+      { weight: 3, arbitrary: fc.constantFrom('014', '008', 'BCA', 'GOPAY', 'BIFAST') },
+      value,
+    ),
     beneficiaryAccountNo: value,
     partnerReferenceNo: value,
     originalPartnerReferenceNo: value,
@@ -129,7 +149,10 @@ function send({ path: target, body: text, method, headers: changed }: RandomRequ
     'content-type': 'application/json',
     authorization: `Bearer ${token}`,
     'x-timestamp': timestamp,
-    'x-signature': symmetricSignature(shop.secret, signed).toString('base64'),
+    'x-signature': target.endsWith('/access-token/b2b')
+      ? tokenSignature(shop, timestamp)
+      : symmetricSignature(shop.secret, signed).toString('base64'),
+    'x-client-key': 'alpha',
     'x-partner-id': 'alpha',
     'x-external-id': newExternalId(),
     'channel-id': '1',
@@ -168,8 +191,20 @@ test(`${REQUESTS} random requests`, async (t) => {
     JSON.stringify(Object.fromEntries([...counts.entries()].toSorted(([one], [other]) => one.localeCompare(other)))),
   );
   // Otherwise the requests would be too random to reach the services.
-  for (const code of ['2001500', '2001600', '4041611', '5001602', '4001600', '4051600', '4011600']) {
+  for (const code of [
+    '2007300',
+    '4007301',
+    '2001500',
+    '2001600',
+    '4041611',
+    '5001602',
+    '4001600',
+    '4051600',
+    '4011600',
+  ]) {
     assert.ok(counts.has(code), code);
   }
+  const inquired = new Set(service.logged.flatMap(({ bank, rail }) => (rail === undefined ? [] : [bank])));
+  for (const bic of ['CENAIDJA', 'GOPAY', 'BIFAST']) assert.ok(inquired.has(bic), `no inquiry was about ${bic}`);
   assert.ok(!JSON.stringify(service.logged).includes(CANARY.slice(0, 12)), 'an account number stands in the log');
 });

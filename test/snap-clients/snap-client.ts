@@ -87,10 +87,14 @@ export async function post(url: string, headers: Record<string, string>, body: s
   return { status: response.status, headers: response.headers, text, body: JSON.parse(text) };
 }
 
+/** Of a request for a token (ASPI, service 73), in base64. */
+export const tokenSignature = ({ clientId, keys }: SnapClient, timestamp: string): string =>
+  sign('sha256', Buffer.from(`${clientId}|${timestamp}`), keys.privateKey).toString('base64');
+
 /** Service 73. */
-export function requestToken(snapUrl: string, { clientId, keys }: SnapClient, timestamp = jakartaNow()) {
-  const signature = sign('sha256', Buffer.from(`${clientId}|${timestamp}`), keys.privateKey).toString('base64');
-  const headers = { 'x-timestamp': timestamp, 'x-client-key': clientId, 'x-signature': signature };
+export function requestToken(snapUrl: string, client: SnapClient, timestamp = jakartaNow()) {
+  const signature = tokenSignature(client, timestamp);
+  const headers = { 'x-timestamp': timestamp, 'x-client-key': client.clientId, 'x-signature': signature };
   return post(`${snapUrl}/v1.0/access-token/b2b`, headers, '{"grantType":"client_credentials"}');
 }
 

@@ -12,6 +12,9 @@ export const INHERITED = {
   NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
 };
 
+/** How many requests a test of random requests sends: `RANDOM_REQUESTS` (CONTRIBUTING.md), or as many as given. */
+export const randomRequests = (otherwise: number): number => Number(process.env['RANDOM_REQUESTS'] ?? otherwise);
+
 const LOAD_FACTOR = process.env[TEST_SERVER_VARIABLE] === undefined ? 1 : 3;
 
 /** A limit for a duration: as given for a file that is run alone, three times that in a run of all tests. */

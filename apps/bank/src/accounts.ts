@@ -48,6 +48,32 @@ export const isWallet = (productCode: string): boolean => WALLETS.has(productCod
 export const findWalletAccount = (customerNumber: string): AccountOutcome =>
   findByEnding(customerNumber.replace(/^62/, '0'));
 
+const MOBILE_NUMBER = /^628\d{7,11}$/;
+const EMAIL_ADDRESS = /^[^@\s]{1,64}@[^@\s.]+(?:\.[^@\s.]+)+$/;
+
+/** Whether it is an alias of BI-FAST: a mobile number (`01`) or an e-mail address (`02`). */
+export function isAlias(type: string, value: string): boolean {
+  if (type === '01') return MOBILE_NUMBER.test(value);
+  return type === '02' && EMAIL_ADDRESS.test(value);
+}
+
+/** The account behind an alias. */
+export interface AliasedAccount {
+  readonly bic: string;
+  readonly accountNo: string;
+  readonly outcome: AccountOutcome;
+}
+
+/**
+ * The end of a mobile number, or of what is before the `@`, chooses the outcome. Letters in any case are one alias. The
+ * account behind it is at BRI and has a number that does not contain the alias.
+ */
+export function findAliasedAccount(value: string): AliasedAccount {
+  const [name = ''] = value.toLowerCase().split('@');
+  const accountNo = String(fnv1a(value.toLowerCase())).padStart(15, '0');
+  return { bic: 'BRINIDJA', accountNo, outcome: findByEnding(name) };
+}
+
 function findByEnding(accountNo: string): AccountOutcome {
   return OUTCOMES_BY_ENDING.get(accountNo.slice(-4)) ?? { kind: 'active', holderName: holderNameOf(accountNo) };
 }

@@ -3,7 +3,7 @@ import { type BankResponse, jsonResponse } from '../http.ts';
 import { localDay, localTime, type Message, textAt, utcTime } from './message.ts';
 import { BUSINESS_MESSAGE_ID, MESSAGE_DEFINITION } from './rules.ts';
 
-const HUB = 'FASTIDJA';
+export const HUB = 'FASTIDJA';
 
 /** The hub's report on one transaction. */
 export interface TransactionReport {

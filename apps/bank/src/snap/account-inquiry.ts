@@ -1,8 +1,15 @@
-import { type AccountOutcome, findAccount } from '../accounts.ts';
+import { type AccountOutcome, type AliasedAccount, findAccount, findAliasedAccount } from '../accounts.ts';
 import type { Bank } from '../bank.ts';
 import { findBankName } from '../bank-names.ts';
 import { type BankRequest, type BankResponse, isObject, parseObject } from '../http.ts';
-import { type BodyFields, checkAdditionalInfo, checkFields, type FieldRule, textField } from './body-fields.ts';
+import {
+  BENEFICIARY_ACCOUNT_NO,
+  type BodyFields,
+  checkAdditionalInfo,
+  checkFields,
+  type FieldRule,
+  textField,
+} from './body-fields.ts';
 import { checkTransaction } from './request-checks.ts';
 import { reject, type ServiceCode, SNAP_CASES, succeed } from './response-codes.ts';
 import type { SnapRules } from './rules/rules.ts';
@@ -12,13 +19,15 @@ interface AccountInquiry {
   readonly service: '15' | '16';
   /** Rules of the fields that only this inquiry has. */
   readonly rules: readonly FieldRule[];
-  readonly accountNo: FieldRule;
+  readonly accountNo: (fields: BodyFields) => FieldRule;
+  /** Whether the account number is an alias of BI-FAST. */
+  readonly isByAlias: (fields: BodyFields) => boolean;
   /** Checks `additionalInfo` and the fields whose rules depend on it. */
   readonly checkInfo: (fields: BodyFields) => BankResponse | null;
   /** Clearing code or BIC of the beneficiary's bank; null when this bank does not know it. */
   readonly bankCodeOf: (fields: BodyFields) => string | null;
-  /** The fields that this inquiry adds for an active account. */
-  readonly describe: (fields: BodyFields) => object;
+  /** The fields that this inquiry adds for an active account; `aliased` is the account behind an alias. */
+  readonly describe: (fields: BodyFields, aliased: AliasedAccount | null) => object;
 }
 
 export const MALFORMED_RESPONSE: BankResponse = {
@@ -33,11 +42,12 @@ function handleInquiry(
   request: BankRequest,
   inquiry: AccountInquiry,
 ): BankResponse | 'no-response' {
-  const { service, accountNo: accountNoRule } = inquiry;
+  const { service } = inquiry;
   const rejection = checkTransaction(bank, rules, service, request);
   if (rejection !== null) return rejection;
   const fields = parseObject(request.body);
   if (fields === null) return reject(service, SNAP_CASES.badRequest);
+  const accountNoRule = inquiry.accountNo(fields);
   const fieldRejection =
     checkFields(service, fields, inquiry.rules) ??
     checkFields(service, fields, [accountNoRule, rules.partnerReferenceNo]) ??
@@ -48,7 +58,8 @@ function handleInquiry(
   const accountNo = textField(fields, accountNoRule.name);
   const bankCode = inquiry.bankCodeOf(fields);
   if (bankCode === null) return reject(service, SNAP_CASES.badRequest);
-  const outcome: AccountOutcome = findAccount(bankCode, accountNo);
+  const aliased = inquiry.isByAlias(fields) ? findAliasedAccount(accountNo) : null;
+  const outcome: AccountOutcome = aliased?.outcome ?? findAccount(bankCode, accountNo);
   if (outcome.kind === 'no-response') return 'no-response';
   if (outcome.kind === 'malformed') return MALFORMED_RESPONSE;
   if (outcome.kind !== 'active') return reject(service, rules.rejections[service][outcome.kind]);
@@ -57,8 +68,8 @@ function handleInquiry(
     // `JSON.stringify` leaves out undefined members: the bank returns a reference only when the request had one.
     partnerReferenceNo: textField(fields, 'partnerReferenceNo') || undefined,
     beneficiaryAccountName: outcome.holderName,
-    beneficiaryAccountNo: accountNo,
-    ...inquiry.describe(fields),
+    beneficiaryAccountNo: aliased?.accountNo ?? accountNo,
+    ...inquiry.describe(fields, aliased),
     currency: 'IDR',
   });
 }
@@ -72,7 +83,8 @@ export function handleInternalInquiry(
   return handleInquiry(bank, rules, request, {
     service: '15',
     rules: [],
-    accountNo: rules.ownAccountNo,
+    accountNo: () => rules.ownAccountNo,
+    isByAlias: () => false,
     checkInfo: () => null,
     bankCodeOf: () => rules.ownBic,
     // `S` is a savings account.
@@ -87,20 +99,25 @@ export function handleExternalInquiry(
   request: BankRequest,
 ): BankResponse | 'no-response' {
   const bankCodeSent = (fields: BodyFields): string => textField(fields, rules.bankCode.name);
+  const isByAlias = (fields: BodyFields): boolean => rules.info.isByAlias?.(additionalInfoOf(fields)) === true;
   const bankCodeOf = (fields: BodyFields): string | null => rules.readBankCode(bankCodeSent(fields));
   return handleInquiry(bank, rules, request, {
     service: '16',
     rules: [rules.bankCode],
-    accountNo: rules.otherAccountNo,
+    accountNo: (fields) => (isByAlias(fields) ? ALIAS : rules.otherAccountNo),
+    isByAlias,
     checkInfo: (fields) => checkInquiryInfo('16', fields, rules),
     bankCodeOf,
-    describe: (fields) => ({
-      beneficiaryBankCode: bankCodeSent(fields),
-      beneficiaryBankName: findBankName(bankCodeOf(fields) ?? ''),
+    describe: (fields, aliased) => ({
+      beneficiaryBankCode: aliased?.bic ?? bankCodeSent(fields),
+      beneficiaryBankName: findBankName(aliased?.bic ?? bankCodeOf(fields) ?? ''),
       additionalInfo: rules.info.reply(additionalInfoOf(fields)),
     }),
   });
 }
+
+/** Its form follows from `additionalInfo`. */
+const ALIAS: FieldRule = { ...BENEFICIARY_ACCOUNT_NO, pattern: /^\S{1,34}$/ };
 
 /** `additionalInfo`, or an empty object if it is absent. */
 function additionalInfoOf(fields: BodyFields): BodyFields {

@@ -1,7 +1,7 @@
 import { type BilingualText, followedBy } from '../lib/bilingual-text.ts';
 import { NAME_LENGTH_MAX } from '../name-match/words.ts';
 import type { AccountNumber } from './account.ts';
-import { type Bank, type BankDirectory, isEWallet, parseAccountNumber } from './bank.ts';
+import { type Bank, type BankDirectory, isAliasDirectory, isEWallet, parseAccountNumber } from './bank.ts';
 import { isPlainText } from './identifiers.ts';
 
 /** One account to check, from check-account or from a row of an account validation. */
@@ -53,10 +53,24 @@ const UNKNOWN_BANK_CODE = followedBy(INVALID_BANK_CODE_MESSAGE, {
 });
 
 function accountFault(bank: Bank, accountNumber: unknown): BilingualText {
-  const fault = isEWallet(bank) ? malformedMobileNumber(bank) : MALFORMED_ACCOUNT_NUMBER;
+  const fault = malformedAccountNumber(bank);
   if (accountNumber === undefined) return followedBy(fault, { en: ', and is missing', id: ', dan tidak ada' });
   return typeof accountNumber === 'string' ? fault : followedBy(fault, NOT_A_STRING);
 }
+
+function malformedAccountNumber(bank: Bank): BilingualText {
+  if (isEWallet(bank)) return malformedMobileNumber(bank);
+  return isAliasDirectory(bank) ? malformedAlias(bank) : MALFORMED_ACCOUNT_NUMBER;
+}
+
+const malformedAlias = ({ name }: Bank): BilingualText => ({
+  en:
+    `Invalid account number format: account_number of ${name} must be a mobile number such as 081234567890, or an ` +
+    'e-mail address',
+  id:
+    `Format nomor rekening tidak valid: account_number ${name} harus berupa nomor ponsel seperti 081234567890, ` +
+    'atau alamat surel',
+});
 
 const malformedMobileNumber = ({ name }: Bank): BilingualText => ({
   en: `Invalid account number format: account_number of ${name} must be a mobile number such as 081234567890`,

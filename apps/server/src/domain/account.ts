@@ -18,14 +18,25 @@ const ACCOUNT_NUMBER = /^[0-9]{5,34}$/;
 /** An Indonesian mobile number: 0, 62 or +62, and the subscriber number, which begins with 8. */
 const MOBILE_NUMBER = /^(?:0|\+?62)(8[0-9]{7,11})$/;
 
+/** An e-mail address in ASCII (RFC 5321, section 4.1.2: a dot-string and a domain of at least two labels). */
+const LOCAL_PART = String.raw`[\w!#$%&'*+/=?^\x60{|}~-]+`;
+const LABEL = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
+const EMAIL_ADDRESS = new RegExp(`^(?=.{1,64}@)${LOCAL_PART}(?:\\.${LOCAL_PART})*@(?:${LABEL}\\.)+${LABEL}$`, 'i');
+/** RFC 5321, section 4.5.3.1.3, without the angle brackets. */
+const EMAIL_LENGTH_MAX = 254;
+
+/** At most this many: the length of a longer e-mail address is hidden. */
 const STARS = '*'.repeat(34);
 
-/** Prints masked when it is logged or serialized by accident: only `reveal` returns the digits. */
+/**
+ * The number of a bank account, or what stands for one: the mobile number of an e-wallet's customer, an alias. Prints
+ * masked when it is logged or serialized by accident: only `reveal` returns it.
+ */
 export class AccountNumber {
-  readonly #digits: string;
+  readonly #text: string;
 
-  private constructor(digits: string) {
-    this.#digits = digits;
+  private constructor(text: string) {
+    this.#text = text;
   }
 
   /** 5 to 34 ASCII digits; null for anything else. Leading zeros matter, so a JSON number is invalid. */
@@ -42,18 +53,29 @@ export class AccountNumber {
     return subscriber === undefined ? null : new AccountNumber(`0${subscriber}`);
   }
 
+  /**
+   * A mobile number, as in `parseMobile`, or an e-mail address. Letters in any case are the same alias: it is held in
+   * lower case. Null for anything else.
+   */
+  static parseAlias(value: unknown): AccountNumber | null {
+    if (typeof value !== 'string' || value.length > EMAIL_LENGTH_MAX || !EMAIL_ADDRESS.test(value)) {
+      return AccountNumber.parseMobile(value);
+    }
+    return new AccountNumber(value.toLowerCase());
+  }
+
   reveal(): string {
-    return this.#digits;
+    return this.#text;
   }
 
   get length(): number {
-    return this.#digits.length;
+    return this.#text.length;
   }
 
-  /** Shows the last four digits at most, and never more than half of the number. */
+  /** Shows the last four characters at most, and never more than half of them. */
   toString(): string {
-    const shown = Math.min(4, Math.floor(this.#digits.length / 2));
-    return STARS.slice(0, this.#digits.length - shown) + this.#digits.slice(-shown);
+    const shown = Math.min(4, Math.floor(this.#text.length / 2));
+    return STARS.slice(0, this.#text.length - shown) + this.#text.slice(-shown);
   }
 
   toJSON(): string {

@@ -8,15 +8,17 @@ import { AccountNumber } from './account.ts';
  * - short name: the bank's common name, in capitals and without the word "BANK".
  * - sharia unit: the Islamic banking arm of a conventional bank (unit usaha syariah), not a bank of its own.
  * - e-wallet: electronic money whose accounts are mobile numbers. It is a bank here, without clearing code and BIC.
+ * - alias directory: BI-FAST's list of mobile numbers and e-mail addresses that stand for accounts at any bank. It is a
+ *   bank here too, because the holder's bank is not known before the alias is resolved.
  */
 
-const bankUnits = ['conventional', 'sharia', 'sharia_unit', 'e_wallet'] as const;
+const bankUnits = ['conventional', 'sharia', 'sharia_unit', 'e_wallet', 'alias_directory'] as const;
 export type BankUnit = (typeof bankUnits)[number];
 
 export interface Bank {
-  /** Three digits, such as `014`. Shared by a bank and its sharia unit. Null for an e-wallet. */
+  /** Three digits, such as `014`. Shared by a bank and its sharia unit. Null for what is no bank. */
   readonly clearingCode: string | null;
-  /** The key: eight characters, such as `CENAIDJA`; for an e-wallet, which has no BIC, its name: `GOPAY`. Unique. */
+  /** The key: eight characters, such as `CENAIDJA`; the name of what has no BIC: `GOPAY`, `BIFAST`. Unique. */
   readonly bic: string;
   /** The full name, as shown to people. */
   readonly name: string;
@@ -49,15 +51,25 @@ export interface BankDirectory {
 
 export const isEWallet = ({ unit }: Pick<Bank, 'unit'>): boolean => unit === 'e_wallet';
 
+export const isAliasDirectory = ({ unit }: Pick<Bank, 'unit'>): boolean => unit === 'alias_directory';
+
+/** A bank with a BIC, and not another thing that `bank_code` may name. */
+export const isInstitution = (bank: Pick<Bank, 'unit'>): boolean => !isEWallet(bank) && !isAliasDirectory(bank);
+
 /** The code by which clients name the bank most often. */
 export const bankCodeOf = ({ clearingCode, bic }: Bank): string => clearingCode ?? bic;
 
-/** ISO 9362; null for an e-wallet. */
-export const bicOf = (bank: Bank): string | null => (isEWallet(bank) ? null : bank.bic);
+/** ISO 9362; null for an e-wallet and for the alias directory. */
+export const bicOf = (bank: Bank): string | null => (isInstitution(bank) ? bank.bic : null);
 
-/** An account number of this bank: a mobile number for an e-wallet, digits for any other. Null for anything else. */
-export const parseAccountNumber = (bank: Bank, value: unknown): AccountNumber | null =>
-  isEWallet(bank) ? AccountNumber.parseMobile(value) : AccountNumber.parse(value);
+/**
+ * An account number of this bank: digits, the mobile number of an e-wallet's customer, or an alias. Null for anything
+ * else.
+ */
+export function parseAccountNumber(bank: Bank, value: unknown): AccountNumber | null {
+  if (isEWallet(bank)) return AccountNumber.parseMobile(value);
+  return isAliasDirectory(bank) ? AccountNumber.parseAlias(value) : AccountNumber.parse(value);
+}
 
 /** Upper-casing turns the dotless "ı" into "I" and "ß" into "SS", so text outside ASCII is excluded before it. */
 const printableAscii = /^[ -~]+$/;
@@ -89,7 +101,7 @@ export function createBankDirectory(entries: readonly BankEntry[]): BankDirector
  * sharia unit.
  */
 export function codesOf(bank: Bank): readonly string[] {
-  if (isEWallet(bank)) return bank.shortNames;
+  if (!isInstitution(bank)) return bank.shortNames;
   const clearingCodes = bank.unit === 'sharia_unit' || bank.clearingCode === null ? [] : [bank.clearingCode];
   const names = bank.shortNames.flatMap((shortName) => [shortName, `BANK ${shortName}`]);
   return [...clearingCodes, bank.bic, ...names];

@@ -122,7 +122,7 @@ export function accountNumberParameter(text: string | undefined): string | null 
   throw invalidAccountNumber();
 }
 
-export const invalidAccountNumber = (): ApiError =>
+const invalidAccountNumber = (): ApiError =>
   invalidRequest({
     en: 'account_number must be the whole account number: 5 to 34 digits',
     id: 'account_number harus nomor rekening lengkap: 5 sampai 34 digit',

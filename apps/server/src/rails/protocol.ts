@@ -1,5 +1,5 @@
 import { type Static, type TObject, type TProperties, Type } from 'typebox';
-import { type Bank, isEWallet } from '../domain/bank.ts';
+import { type Bank, isInstitution } from '../domain/bank.ts';
 import type { ConnectionReader } from './connection-reader.ts';
 import type { Rail } from './rail.ts';
 import type { BankLimits } from './resilience/settings.ts';
@@ -20,11 +20,11 @@ export interface RailSettings {
 }
 
 /**
- * Whether the operator wants this connection to serve the bank. An e-wallet needs a way of its own, which a protocol
- * has or not: `isServed` is false for it.
+ * Whether the operator wants this connection to serve the bank. E-wallets and aliases need a way of their own, which a
+ * protocol has or not: `isServed` is false for them.
  */
 export const isServed = (bank: Bank, settings: Pick<RailSettings, 'banks'>): boolean =>
-  !isEWallet(bank) && isNamed(bank, settings);
+  isInstitution(bank) && isNamed(bank, settings);
 
 /** Whether the operator named this bank or e-wallet for the connection, or all of them. */
 export const isNamed = (bank: Bank, { banks }: Pick<RailSettings, 'banks'>): boolean =>
@@ -42,6 +42,8 @@ export interface Protocol {
   readonly name: string;
   /** Whether its connections may name e-wallets in `banks`. */
   readonly reachesEWallets: boolean;
+  /** Whether its connections may name the alias directory in `banks`. */
+  readonly reachesAliases: boolean;
   /** The schema of a whole entry of the rails file. */
   readonly schema: TObject;
   /** `entry` fits the schema. Null when a part is missing, which the reader has noted as a fault. */
@@ -68,6 +70,8 @@ export interface ProtocolDefinition<Fields extends TProperties, Settings extends
   readonly name: string;
   /** Absent: false. */
   readonly reachesEWallets?: boolean;
+  /** Absent: false. */
+  readonly reachesAliases?: boolean;
   /** The fields of an entry of the rails file in addition to the common ones. */
   readonly fields: Fields;
   /** Reads what the entry only refers to, such as files with secrets. Null when something is missing. */
@@ -82,10 +86,11 @@ export interface ProtocolDefinition<Fields extends TProperties, Settings extends
 export function defineProtocol<Fields extends TProperties, Settings extends RailSettings>(
   definition: ProtocolDefinition<Fields, Settings>,
 ): Protocol {
-  const { name, reachesEWallets = false, fields, read, open } = definition;
+  const { name, reachesEWallets = false, reachesAliases = false, fields, read, open } = definition;
   return {
     name,
     reachesEWallets,
+    reachesAliases,
     schema: Type.Object({ ...COMMON_FIELDS, protocol: Type.Literal(name), ...fields }, { additionalProperties: false }),
     connect(entry, common, reader) {
       const settings = read(entry as Static<TObject<Fields>> & CommonEntry, common, reader);

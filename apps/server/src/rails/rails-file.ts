@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { type TSchema, Type } from 'typebox';
 import { Check, Errors } from 'typebox/schema';
-import { type BankDirectory, isEWallet } from '../domain/bank.ts';
+import { type BankDirectory, isAliasDirectory, isEWallet } from '../domain/bank.ts';
 import { isJsonObject } from '../lib/exact-json.ts';
 import { ownProperty } from '../lib/own-property.ts';
 import { type ConnectionReader, createConnectionReader } from './connection-reader.ts';
@@ -50,7 +50,7 @@ export function readRailsFile(
   const read = value.rails.map((entry) => {
     const common = readCommon(entry as unknown as CommonEntry, reader);
     const protocol = protocolNamed(entry.protocol, protocols);
-    if (!protocol.reachesEWallets) rejectEWallets(common, protocol, reader);
+    rejectUnreachable(common, protocol, reader);
     return { common, connection: protocol.connect(entry, common, reader) };
   });
   const routes = readRoutes(
@@ -79,11 +79,14 @@ function protocolNamed(name: string, protocols: readonly Protocol[]): Protocol {
   return protocol;
 }
 
-/** An e-wallet is reached by means that only some protocols have. */
-function rejectEWallets({ name, banks }: RailSettings, protocol: Protocol, reader: ConnectionReader): void {
+/** E-wallets and aliases are reached by means that only some protocols have. */
+function rejectUnreachable({ name, banks }: RailSettings, protocol: Protocol, reader: ConnectionReader): void {
+  const fault = (what: string): void => reader.fault(`${name}: banks: ${protocol.name} does not reach ${what}`);
   for (const bic of banks ?? []) {
     const bank = reader.find(bic);
-    if (bank !== null && isEWallet(bank)) reader.fault(`${name}: banks: ${protocol.name} does not reach e-wallets`);
+    if (bank === null) continue;
+    if (isEWallet(bank) && !protocol.reachesEWallets) fault('e-wallets');
+    if (isAliasDirectory(bank) && !protocol.reachesAliases) fault('aliases');
   }
 }
 

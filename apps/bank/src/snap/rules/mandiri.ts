@@ -1,7 +1,12 @@
-import { BANK_CODE, type BodyFields } from '../body-fields.ts';
+import { isAlias } from '../../accounts.ts';
+import { BANK_CODE, BENEFICIARY_ACCOUNT_NO, type BodyFields, textField } from '../body-fields.ts';
 import { SNAP_CASES } from '../response-codes.ts';
 import { ASPI, REJECTIONS } from './aspi.ts';
 import type { InfoRules, SnapRules } from './rules.ts';
+
+const isBiFast = (info: BodyFields): boolean => info['switcher'] === 'BIFAST';
+// 2 inquires by proxy: by an alias of BI-FAST.
+const isByAlias = (info: BodyFields): boolean => isBiFast(info) && info['inquiryType'] === '2';
 
 /** The switcher is PRIMA unless another one is named. */
 const INFO: InfoRules = {
@@ -10,17 +15,31 @@ const INFO: InfoRules = {
     { name: 'switcher', mandatory: false, pattern: /^(?:PRIMA|ATMB|BIFAST)$/ },
     ...(isBiFast(info)
       ? [
-          // 2 inquires by proxy, which this bank does not simulate.
-          { name: 'inquiryType', mandatory: true, pattern: /^1$/ },
+          { name: 'inquiryType', mandatory: true, pattern: /^[12]$/ },
           { name: 'categoryPurpose', mandatory: true, pattern: /^.{1,35}$/su },
         ]
       : []),
+    ...(isByAlias(info)
+      ? [
+          { name: 'debtorAccount', mandatory: true, pattern: /^\d{1,34}$/ },
+          { name: 'lookUpType', mandatory: true, pattern: /^PXRS$/ },
+          { name: 'aliasType', mandatory: true, pattern: /^0[12]$/ },
+          {
+            name: 'aliasValue',
+            mandatory: true,
+            pattern: { test: (value: string) => isAlias(textField(info, 'aliasType'), value) },
+          },
+        ]
+      : []),
   ],
-  accountNo: () => null,
+  // By alias, the account number is the alias.
+  accountNo: (info) =>
+    isByAlias(info)
+      ? { ...BENEFICIARY_ACCOUNT_NO, pattern: { test: (value) => value === textField(info, 'aliasValue') } }
+      : null,
+  isByAlias,
   reply: (info) => (isBiFast(info) ? { responseStatus: 'ACTC', responseReason: 'BFSTU000' } : undefined),
 };
-
-const isBiFast = (info: BodyFields): boolean => info['switcher'] === 'BIFAST';
 
 export const MANDIRI: SnapRules = {
   ...ASPI,

@@ -38,6 +38,8 @@ export interface InfoRules {
   readonly members: (info: BodyFields) => readonly FieldRule[];
   /** The account number rule that its members determine; null applies `otherAccountNo` alone. */
   readonly accountNo: (info: BodyFields) => FieldRule | null;
+  /** Whether the inquiry names the account by an alias of BI-FAST; absent where this bank has no such inquiry. */
+  readonly isByAlias?: (info: BodyFields) => boolean;
   /** `additionalInfo` of the response. */
   readonly reply: (info: BodyFields) => object | undefined;
 }

@@ -14,7 +14,7 @@ import { shortHash } from './daily-accounts.ts';
 import type { JobSignal } from './job-signal.ts';
 import { type CheckLog, type ClientReplica, createClientReplica } from './replica.ts';
 import type { Restriction } from './restrictions.ts';
-import { leadingDigits } from './sequential-numbers.ts';
+import { sharedPart } from './sequential-numbers.ts';
 
 /**
  * Protects account holders' names against enumeration (OWASP "account enumeration"). It watches each client for signals
@@ -189,4 +189,4 @@ function createGuards(dependencies: EnumerationGuardDependencies) {
 
 /** The block of an account, for the log: nothing in it tells the number without Tiba's secret key. */
 const blockHash = (hashAccount: HashAccount, { bic, accountNumber }: CheckedAccount): number =>
-  shortHash(hashAccount(bic, `${accountNumber.length} ${leadingDigits(accountNumber)}`)) >>> 0;
+  shortHash(hashAccount(bic, `${accountNumber.length} ${sharedPart(accountNumber)}`)) >>> 0;

@@ -28,7 +28,10 @@ export const SEQUENTIAL_NUMBERS_THRESHOLDS: Thresholds = { slowFrom: 50, blockFr
 /** As much as six payrolls of fifty or more in one day, or thirty groups of ten. */
 export const CLUSTERED_NUMBERS_THRESHOLDS: Thresholds = { slowFrom: 150, blockFrom: 300 };
 
-/** Numbers of one bank and one length that differ only in these last digits are one block. */
+/**
+ * Numbers of one bank and one length that differ only in these last digits are one block. So are e-mail addresses that
+ * differ only in as many digits before the `@`.
+ */
 const BLOCK_DIGITS = 3;
 /** A block with this many accounts is a run. */
 const RUN_MIN = SEQUENTIAL_NUMBERS_THRESHOLDS.slowFrom;
@@ -117,19 +120,36 @@ export function createSequentialNumbers(): SequentialNumbers {
   };
 }
 
-/** The digits that all numbers of a block share. */
-export const leadingDigits = (accountNumber: string): string => accountNumber.slice(0, -BLOCK_DIGITS);
-
-/** FNV-1a over the bank, the length of the number and its leading digits. Two blocks may share one of the 2^32 tags. */
-export function blockTag(bic: string, accountNumber: string): number {
-  const { length } = accountNumber;
-  const ofBank = mixIn(0x811c9dc5 ^ length, bic, bic.length);
-  return mixIn(ofBank, accountNumber, length - BLOCK_DIGITS) >>> 0;
+/** What all numbers, or all e-mail addresses, of a block share. */
+export function sharedPart(accountNumber: string): string {
+  const at = accountNumber.indexOf('@');
+  return at === -1
+    ? accountNumber.slice(0, -BLOCK_DIGITS)
+    : accountNumber.slice(0, digitsBefore(at, accountNumber)) + accountNumber.slice(at);
 }
 
-/** Mixes the first `end` characters of the text into the hash. */
-function mixIn(hash: number, text: string, end: number): number {
+/** FNV-1a over the bank, the length of the number and what its block shares. Two blocks may share one of 2^32 tags. */
+export function blockTag(bic: string, accountNumber: string): number {
+  const { length } = accountNumber;
+  const ofBank = mixIn(0x811c9dc5 ^ length, bic, 0, bic.length);
+  const at = accountNumber.indexOf('@');
+  if (at === -1) return mixIn(ofBank, accountNumber, 0, length - BLOCK_DIGITS) >>> 0;
+  const start = mixIn(ofBank, accountNumber, 0, digitsBefore(at, accountNumber));
+  return mixIn(start, accountNumber, at, length) >>> 0;
+}
+
+/** Where the digits before the `@` begin, of which a block counts at most `BLOCK_DIGITS`. */
+function digitsBefore(at: number, address: string): number {
+  let start = at;
+  while (at - start < BLOCK_DIGITS && isDigit(address.charCodeAt(start - 1))) start -= 1;
+  return start;
+}
+
+const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39;
+
+/** Mixes the characters from `start` to before `end` into the hash. */
+function mixIn(hash: number, text: string, start: number, end: number): number {
   let mixed = hash;
-  for (let index = 0; index < end; index += 1) mixed = Math.imul(mixed ^ text.charCodeAt(index), 0x01000193);
+  for (let index = start; index < end; index += 1) mixed = Math.imul(mixed ^ text.charCodeAt(index), 0x01000193);
   return mixed;
 }

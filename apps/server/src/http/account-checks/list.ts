@@ -11,14 +11,7 @@ import { type CursorScope, type Cursors, linkToNext } from '../cursors.ts';
 import { sendSuccess } from '../envelope.ts';
 import { ApiError } from '../errors.ts';
 import { LIMIT_DEFAULT, LIMIT_MAX } from '../pages.ts';
-import {
-  bankCodeParameter,
-  invalidAccountNumber,
-  invalidRequest,
-  searchParameters,
-  timeRange,
-  wholeNumber,
-} from '../query-parameters.ts';
+import { bankCodeParameter, invalidRequest, searchParameters, timeRange, wholeNumber } from '../query-parameters.ts';
 import { CHECKS_FOUND, listAccountChecksSchema, type NO_VERDICT_ERRORS } from './schema.ts';
 
 export interface ListAccountChecksDependencies {
@@ -76,7 +69,12 @@ export function listAccountChecksOperation(
       const parsed = parseAccountNumber(each, accountNumber);
       return parsed === null ? [] : [hashAccount(each.bic, parsed.reveal())];
     });
-    if (hashes.length === 0) throw invalidAccountNumber();
+    if (hashes.length === 0) {
+      throw invalidRequest({
+        en: 'account_number must be the whole account number, mobile number or e-mail address of the check',
+        id: 'account_number harus nomor rekening, nomor ponsel, atau alamat surel yang lengkap dari pengecekan itu',
+      });
+    }
     return hashes;
   }
 

@@ -68,7 +68,10 @@ export const listAccountChecksSchema = {
     'send the account number to find the checks of that account. Records are deleted after some time.',
   querystring: Type.Object({
     account_number: Type.Optional(
-      Type.String({ description: 'The whole number.', pattern: '^[0-9]{5,34}$', examples: ['1234567890'] }),
+      Type.String({
+        description: 'The whole number; of an e-wallet the mobile number, of an alias the e-mail address, too.',
+        examples: ['1234567890', '081234567890'],
+      }),
     ),
     bank_code: Type.Optional(
       Type.String({

@@ -45,7 +45,7 @@ const IDEMPOTENCY_KEY_LENGTH_MAX = 128;
 const Row = Type.Object(
   {
     bank_code: Type.String({ description: 'Clearing code, BIC or short name.', examples: ['014'] }),
-    account_number: Type.String({ description: '5 to 34 digits.', examples: ['1234567890'] }),
+    account_number: Type.String({ description: 'As in check-account.', examples: ['1234567890'] }),
     expected_account_name: Type.Optional(
       Type.String({
         description: 'The name to compare with the name that the bank holds.',

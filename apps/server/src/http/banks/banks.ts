@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { type Bank, type BankDirectory, bankCodeOf, bicOf, isEWallet } from '../../domain/bank.ts';
+import { type Bank, type BankDirectory, bankCodeOf, bicOf, isAliasDirectory, isEWallet } from '../../domain/bank.ts';
 import type { AccountInquiries } from '../../rails/account-inquiries.ts';
 import { bankHealths, HEALTHY } from '../../rails/bank-status.ts';
 import type { ProcessingTimes } from '../../transactions/processing-times.ts';
@@ -45,8 +45,7 @@ export function bankOperations(
         bic: bicOf(bank),
         bank_name: bank.name,
         short_names: bank.shortNames,
-        type: isEWallet(bank) ? 'E_WALLET' : 'BANK',
-        account_number_type: isEWallet(bank) ? 'MOBILE_NUMBER' : 'ACCOUNT_NUMBER',
+        ...typesOf(bank),
         check_account: canReach,
         // Without a rail there are no inquiries that could show its availability.
         status: canReach ? status : null,
@@ -59,4 +58,10 @@ export function bankOperations(
       };
     });
   }
+}
+
+function typesOf(bank: Bank): Readonly<Record<'type' | 'account_number_type', string>> {
+  if (isEWallet(bank)) return { type: 'E_WALLET', account_number_type: 'MOBILE_NUMBER' };
+  if (isAliasDirectory(bank)) return { type: 'ALIAS_DIRECTORY', account_number_type: 'ALIAS' };
+  return { type: 'BANK', account_number_type: 'ACCOUNT_NUMBER' };
 }

@@ -17,10 +17,10 @@ const Quantiles = (title: string, what: string, unit: string) =>
 
 const names = {
   bank_code: Type.String({
-    description: "Clearing code. A sharia unit shares its bank's. Of an e-wallet, its name.",
-    examples: ['014', 'GOPAY'],
+    description: "Clearing code. A sharia unit shares its bank's. Of an e-wallet, its name; of aliases, BIFAST.",
+    examples: ['014', 'GOPAY', 'BIFAST'],
   }),
-  bic: nullable(Type.String({ examples: ['CENAIDJA'] }), 'ISO 9362; unique. null for an e-wallet.'),
+  bic: nullable(Type.String({ examples: ['CENAIDJA'] }), 'ISO 9362; unique. null for what is no bank.'),
   bank_name: Type.String({ description: 'Full bank name.', examples: ['Bank Central Asia'] }),
 };
 
@@ -45,10 +45,12 @@ const BankSchema = Type.Object(
     short_names: Type.Array(Type.String({ examples: ['BCA'] }), {
       description: 'Short names that `bank_code` accepts for this bank.',
     }),
-    type: Type.Enum(['BANK', 'E_WALLET'], { title: 'BankType' }),
-    account_number_type: Type.Enum(['ACCOUNT_NUMBER', 'MOBILE_NUMBER'], {
+    type: Type.Enum(['BANK', 'E_WALLET', 'ALIAS_DIRECTORY'], { title: 'BankType' }),
+    account_number_type: Type.Enum(['ACCOUNT_NUMBER', 'MOBILE_NUMBER', 'ALIAS'], {
       title: 'AccountNumberType',
-      description: 'ACCOUNT_NUMBER: 5 to 34 digits. MOBILE_NUMBER: `0812…`, `62812…` or `+62812…`.',
+      description:
+        'ACCOUNT_NUMBER: 5 to 34 digits. MOBILE_NUMBER: `0812…`, `62812…` or `+62812…`. ALIAS: a mobile number or an ' +
+        'e-mail address.',
     }),
     check_account: Type.Boolean({
       description: 'Whether accounts of this bank can be checked here. false: each check is UNSUPPORTED_BANK.',

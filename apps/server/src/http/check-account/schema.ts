@@ -88,13 +88,15 @@ export const checkAccountSchema = {
   body: Type.Object(
     {
       bank_code: Type.String({
-        description: 'Clearing code, BIC or short name; of an e-wallet, its name.',
-        examples: ['014', 'CENAIDJA', 'BCA', 'GOPAY'],
+        description: 'Clearing code, BIC or short name; of an e-wallet, its name; of an alias, `BIFAST`.',
+        examples: ['014', 'CENAIDJA', 'BCA', 'GOPAY', 'BIFAST'],
       }),
       account_number: Type.String({
-        description: '5 to 34 digits. Of an e-wallet the mobile number: `0812…`, `62812…` or `+62812…`.',
-        pattern: '^\\+?[0-9]{5,34}$',
-        examples: ['1234567890', '081234567890'],
+        description:
+          '5 to 34 digits. Of an e-wallet the mobile number: `0812…`, `62812…` or `+62812…`. Of an alias the mobile ' +
+          'number or the e-mail address.',
+        pattern: '^(?:\\+?[0-9]{5,34}|[^@ ]{1,64}@[^@ ]{3,189})$',
+        examples: ['1234567890', '081234567890', 'budi@example.co.id'],
       }),
       expected_account_name: Type.Optional(
         Type.String({

@@ -65,7 +65,7 @@ export function searchAccountChecks(
     const accountNumber = parseAccountNumber(bank, digits);
     if (accountNumber === null) {
       throw invalidRequest(
-        englishOnly('account_number must be a string of 5 to 34 digits, or the mobile number of an e-wallet'),
+        englishOnly('account_number must be a string of 5 to 34 digits, a mobile number of an e-wallet, or an alias'),
       );
     }
     return hashAccount(bank.bic, accountNumber.reveal());

@@ -1,6 +1,15 @@
+import { isAliasDirectory } from '../../domain/bank.ts';
+import { aliasOf, servesAliases } from '../aliases.ts';
 import { splitBaseUrl } from '../bank-http.ts';
 import { isServed } from '../protocol.ts';
-import type { AccountInquiry, InquiryOutcome, Rail, StatusInquiry, StatusInquiryOutcome } from '../rail.ts';
+import {
+  type AccountInquiry,
+  type InquiryOutcome,
+  NOT_SUPPORTED,
+  type Rail,
+  type StatusInquiry,
+  type StatusInquiryOutcome,
+} from '../rail.ts';
 import { accountEnquiry, accountVerdict, type SentAccountInquiry } from './account-inquiry.ts';
 import { createBiFastExchange } from './exchange.ts';
 import type { BiFastSettings } from './settings.ts';
@@ -18,10 +27,18 @@ export function createBiFastRail(settings: BiFastSettings): Rail {
   const exchange = createBiFastExchange(settings, origin);
 
   async function inquireAccount(inquiry: AccountInquiry, signal: AbortSignal): Promise<InquiryOutcome> {
-    const sent: SentAccountInquiry = { bic: inquiry.bank.bic, accountNumber: inquiry.accountNumber.reveal() };
+    const sent = sentInquiry(inquiry);
+    if (sent === null) return NOT_SUPPORTED;
     const reply = await exchange.send(accountEnquiry(enquiryPath, settings, sent), signal);
     if (reply.kind === 'failure') return { kind: 'no_verdict', ...reply.failure };
     return accountVerdict(reply.report, sent, reply.head);
+  }
+
+  /** Null for an alias where aliases were not agreed on. */
+  function sentInquiry({ bank, accountNumber }: AccountInquiry): SentAccountInquiry | null {
+    const held = accountNumber.reveal();
+    if (!isAliasDirectory(bank)) return { bic: bank.bic, accountNumber: held };
+    return settings.aliases === null ? null : { held, alias: aliasOf(held, settings.aliases) };
   }
 
   async function inquireStatus(inquiry: StatusInquiry, signal: AbortSignal): Promise<StatusInquiryOutcome> {
@@ -34,7 +51,7 @@ export function createBiFastRail(settings: BiFastSettings): Rail {
 
   return {
     name: settings.name,
-    reaches: (bank) => isServed(bank, settings),
+    reaches: (bank) => isServed(bank, settings) || servesAliases(bank, settings, settings.aliases),
     inquireAccount,
     inquireStatus,
     close: () => exchange.close(),

@@ -1,3 +1,4 @@
+import { type AccountStatus, isAccountStatus } from '../../domain/account.ts';
 import type { FailureReason } from '../../domain/failure-reason.ts';
 import { ownProperty } from '../../lib/own-property.ts';
 import type { NoVerdictReason } from '../rail.ts';
@@ -9,7 +10,7 @@ import type { NoVerdictReason } from '../rail.ts';
  * found" and "tenant not active", come from a mock of the hub, which sends them for accounts that do not exist or are
  * not active: no other source shows codes for these cases. No code for a blocked account is known.
  */
-type EnquiryMeaning = 'accepted' | 'NOT_FOUND' | 'INACTIVE' | NoVerdictReason;
+type EnquiryMeaning = 'accepted' | Exclude<AccountStatus, 'ACTIVE'> | NoVerdictReason;
 
 const ENQUIRY_MEANINGS: Readonly<Record<string, EnquiryMeaning>> = {
   U000: 'accepted',
@@ -38,10 +39,20 @@ export function enquiryMeaning(code: string): EnquiryMeaning {
   return known ?? (BANK_UNAVAILABLE.test(code) ? 'bank_unavailable' : 'invalid_response');
 }
 
+/** Codes of the alias directory. U811 comes from a mock of the hub. */
+const ALIAS_MEANINGS: Readonly<Record<string, EnquiryMeaning>> = {
+  U804: 'NOT_FOUND', // alias not found or inactive
+  U805: 'BLOCKED', // alias suspended
+  U811: 'BLOCKED', // alias suspended by its bank
+};
+
+/** The meaning of a reason code for an account enquiry by alias. */
+export const aliasMeaning = (code: string): EnquiryMeaning => ownProperty(ALIAS_MEANINGS, code) ?? enquiryMeaning(code);
+
 /** Why there is no result, by a code that is no result of its own. */
 export function noVerdictReason(code: string): NoVerdictReason {
   const meaning = enquiryMeaning(code);
-  return meaning === 'accepted' || meaning === 'NOT_FOUND' || meaning === 'INACTIVE' ? 'invalid_response' : meaning;
+  return meaning === 'accepted' || isAccountStatus(meaning) ? 'invalid_response' : meaning;
 }
 
 /** Codes that can only be about a payment. */

@@ -32,7 +32,7 @@ export interface Message {
 }
 
 /** The hub's own identifier. */
-const HUB = 'FASTIDJA';
+export const HUB = 'FASTIDJA';
 /** The originator of a message. The hub's own messages have H in its place, and those of responders R. */
 const ORIGINATOR = 'O';
 

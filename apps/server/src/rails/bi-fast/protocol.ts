@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { AliasEntry, readAliases } from '../aliases.ts';
 import { defineProtocol } from '../protocol.ts';
 import { createBiFastRail } from './bi-fast-rail.ts';
 import { AMOUNT_MEMBERS, type BiFastSettings, CHANNELS, PURPOSES } from './settings.ts';
@@ -7,6 +8,7 @@ const Path = Type.String({ pattern: '^(?:/[A-Za-z0-9._~-]+)*$' });
 
 export const BI_FAST = defineProtocol({
   name: 'bi-fast',
+  reachesAliases: true,
   fields: {
     bic: Type.String(),
     channel: Type.Optional(Type.Enum([...CHANNELS])),
@@ -15,9 +17,11 @@ export const BI_FAST = defineProtocol({
     amount_member: Type.Optional(Type.Enum([...AMOUNT_MEMBERS])),
     account_enquiry_path: Type.Optional(Path),
     payment_status_path: Type.Optional(Path),
+    aliases: Type.Optional(AliasEntry),
   },
   read(entry, common, reader): BiFastSettings | null {
     const bic = reader.bic(entry.bic, `${common.name}: bic`);
+    const aliases = readAliases(entry.aliases, common, reader);
     if (bic === null) return null;
     return {
       ...common,
@@ -28,6 +32,7 @@ export const BI_FAST = defineProtocol({
       amountMember: entry.amount_member ?? 'value',
       accountEnquiryPath: entry.account_enquiry_path ?? '',
       paymentStatusPath: entry.payment_status_path ?? '',
+      aliases,
     };
   },
   open: createBiFastRail,

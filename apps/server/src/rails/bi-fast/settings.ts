@@ -1,3 +1,4 @@
+import type { AliasSettings } from '../aliases.ts';
 import type { RailSettings } from '../protocol.ts';
 
 /** How the payment was ordered: internet, mobile, over the counter, other. */
@@ -22,4 +23,6 @@ export interface BiFastSettings extends RailSettings {
   /** Below the base address; empty where the base address itself receives the messages. */
   readonly accountEnquiryPath: string;
   readonly paymentStatusPath: string;
+  /** Null where aliases were not agreed on. */
+  readonly aliases: AliasSettings | null;
 }

@@ -31,7 +31,7 @@ const Transaction = Type.Object({
       IntrBkSttlmAmt: Type.Optional(Amount),
       Cdtr: Type.Optional(Type.Object({ Pty: Type.Optional(Type.Object({ Nm: Type.Optional(Type.String()) })) })),
       CdtrAgt: Type.Optional(Institution),
-      CdtrAcct: Type.Optional(Type.Object({ Id: Type.Object({ Othr: Id }) })),
+      CdtrAcct: Type.Optional(Type.Object({ Id: Type.Object({ Othr: Id }), Prxy: Type.Optional(Id) })),
     }),
   ),
 });
@@ -73,6 +73,8 @@ export interface StatusReport {
   readonly reason: string | undefined;
   readonly holder: string | undefined;
   readonly accountNumber: string | undefined;
+  /** The alias of the enquiry, in the hub's form. */
+  readonly alias: string | undefined;
   /** BIC of the account's bank. */
   readonly bank: string | undefined;
   readonly currency: string | undefined;
@@ -112,6 +114,7 @@ function reportOf({ BusMsg }: Static<typeof Report>): StatusReport | null {
     reason: transaction.StsRsnInf?.[0]?.Rsn.Prtry,
     holder: original?.Cdtr?.Pty?.Nm,
     accountNumber: original?.CdtrAcct?.Id.Othr.Id,
+    alias: original?.CdtrAcct?.Prxy?.Id,
     bank: original?.CdtrAgt?.FinInstnId.Othr.Id,
     currency: amount?.Ccy,
     amount: amount === undefined ? undefined : decimalText(amount),

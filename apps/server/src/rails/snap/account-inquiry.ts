@@ -13,8 +13,10 @@ export interface SentAccountInquiry {
   /** The service code: `15` internal, `16` external. */
   readonly service: string;
   readonly accountNumber: string;
-  /** As the bank repeats it; null where it can only mean itself. */
+  /** As the bank repeats it; null where it can only mean itself, or where an alias names the account. */
   readonly bankCode: string | null;
+  /** `accountNumber` is an alias: the bank may repeat it, or the account behind it. */
+  readonly isAlias?: true;
 }
 
 /** `bankCodeSent` is the bank's code in the request; null in an inquiry to the bank itself. */
@@ -88,7 +90,7 @@ export function accountVerdict(
   const account = textOf(reply, 'beneficiaryAccountNo');
   const bank = textOf(reply, 'beneficiaryBankCode');
   const echoed = textOf(reply, 'partnerReferenceNo') ?? '';
-  const isSameAccount = account === undefined || account === sent.accountNumber;
+  const isSameAccount = account === undefined || account === sent.accountNumber || sent.isAlias === true;
   const isSameBank = bank === undefined || sent.bankCode === null || bank === sent.bankCode;
   const isSameInquiry = echoed === '' || reference === null || echoed === reference;
   if (!isSameAccount || !isSameBank || !isSameInquiry) return noVerdict('invalid_response', code);
@@ -102,6 +104,9 @@ export function accountVerdict(
   const status = ownProperty(ACCOUNT_STATUS_TEXTS, statusText);
   // A success repeats the account number. Without it, the reply may be to another inquiry.
   if (account === undefined || status === undefined) return noVerdict('invalid_response', code);
+  // Where the bank answers with the account behind an alias, only the reference tells that it is that of this inquiry.
+  const isIdentified = account === sent.accountNumber || (echoed !== '' && reference !== null);
+  if (!isIdentified) return noVerdict('invalid_response', code);
   if (status !== 'ACTIVE') return { kind: 'verdict', verdict: { status }, railCode: code.text };
   if (name === null) return noVerdict('invalid_response', code);
   return { kind: 'verdict', verdict: { status, accountName: name }, railCode: code.text };

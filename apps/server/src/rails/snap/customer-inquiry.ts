@@ -1,11 +1,12 @@
 import { AccountNumber } from '../../domain/account.ts';
 import { readHolderName } from '../bank-reply.ts';
+import { mobileNumber } from '../mobile-number.ts';
 import type { InquiryOutcome } from '../rail.ts';
 import { noVerdict, outcomeOfCode } from './account-inquiry.ts';
 import type { SnapService } from './exchange.ts';
 import type { SnapProfile } from './profiles/profile.ts';
 import { nonTextOf, parseReply, type Reply, textOf } from './reply.ts';
-import type { CustomerRoute, MobileForm } from './wallets.ts';
+import type { CustomerRoute } from './wallets.ts';
 
 /** The account of an e-wallet, as it is held: `0812…`. */
 export interface CustomerInquiry {
@@ -19,9 +20,6 @@ const NAME_LENGTH_MAX = 255;
 
 /** Fields that must be text. An object in the place of one may hide relevant information. */
 const TEXT_FIELDS = ['customerNumber', 'customerName', 'partnerReferenceNo'] as const;
-
-export const mobileNumber = (held: string, form: MobileForm): string =>
-  form === 'national' ? held : `62${held.slice(1)}`;
 
 /** Account inquiry of e-money (ASPI, service 37, "customer top up"): about a customer of an e-wallet. */
 export function createCustomerInquiry(

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { type Bank, isEWallet } from '../../domain/bank.ts';
+import { type Bank, isInstitution } from '../../domain/bank.ts';
 import { snapTimestamp } from '../../snap/timestamp.ts';
 import headOffices from './profiles/head-offices.json' with { type: 'json' };
 import type { BankCodeForm, TimestampStyle } from './profiles/profile.ts';
@@ -53,7 +53,7 @@ const HEAD_OFFICES: ReadonlyMap<string, string> = new Map(Object.entries(headOff
 
 /** `beneficiaryBankCode`: a bank's code in this form; null when it has none that identifies this bank alone. */
 export function bankCodeOf(form: BankCodeForm, bank: Bank): string | null {
-  if (isEWallet(bank)) return null;
+  if (!isInstitution(bank)) return null;
   switch (form) {
     case 'bic':
       return bank.bic;

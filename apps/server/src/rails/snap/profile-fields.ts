@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { faultyParameters } from './additional-info.ts';
+import { faultyParameters, type InfoTemplate } from './additional-info.ts';
 import type { SnapProfile, SnapServiceAt, SnapServices } from './profiles/profile.ts';
 import { PROFILES, type ProfileName } from './profiles/profiles.ts';
 import { findRoute, type SnapChoices } from './settings.ts';
@@ -64,9 +64,7 @@ export function profileFaults(
   const faults: string[] = [];
   const route = findRoute(profile, routeName);
   if (route === undefined) faults.push(`route must be one of ${Object.keys(profile.routes).join(', ')}`);
-  for (const name of faultyParameters(route?.additionalInfo ?? null, routeParameters)) {
-    faults.push(`route_parameters.${name} is missing or malformed`);
-  }
+  faults.push(...parameterFaults(route?.additionalInfo ?? null, routeParameters));
   const { partnerIdLengthMax, channelId: required } = profile;
   if (partnerId.length > partnerIdLengthMax) {
     faults.push(`partner_id is longer than the bank's maximum of ${partnerIdLengthMax} characters`);
@@ -76,6 +74,17 @@ export function profileFaults(
     faults.push(`channel_id must be ${required}`);
   return faults;
 }
+
+/** The same for a connection that resolves aliases. */
+export function aliasFaults(profile: SnapProfile, { route: routeName, routeParameters = {} }: SnapChoices): string[] {
+  const route = findRoute(profile, routeName);
+  if (route === undefined) return [];
+  if (route.alias === undefined) return ['aliases: the route has no inquiry by alias'];
+  return parameterFaults(route.alias.additionalInfo, routeParameters);
+}
+
+const parameterFaults = (template: InfoTemplate | null, given: Readonly<Record<string, string>>): string[] =>
+  faultyParameters(template, given).map((name) => `route_parameters.${name} is missing or malformed`);
 
 function replaceRules(profile: SnapProfile, entry: ProfileEntry): SnapProfile {
   const { bank_code: bankCode, origin_header: originHeader = profile.originHeader } = entry;

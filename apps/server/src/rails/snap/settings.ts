@@ -1,5 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import { ownProperty } from '../../lib/own-property.ts';
+import type { AliasSettings } from '../aliases.ts';
 import type { RailSettings } from '../protocol.ts';
 import { ASPI } from './profiles/aspi.ts';
 import type { SnapProfile, SnapRoute } from './profiles/profile.ts';
@@ -25,6 +26,8 @@ export interface SnapSettings extends RailSettings {
   readonly choices?: SnapChoices;
   /** The e-wallets that this connection reaches; none when absent. */
   readonly wallets?: WalletRoutes;
+  /** Null or absent where aliases were not agreed on. */
+  readonly aliases?: AliasSettings | null;
 }
 
 export interface SnapChoices {

@@ -1,7 +1,8 @@
-import { type Bank, isEWallet } from '../../domain/bank.ts';
+import { type Bank, isAliasDirectory, isEWallet } from '../../domain/bank.ts';
 import { isNamed, isServed } from '../protocol.ts';
 import { type AccountInquiry, type InquiryOutcome, NOT_SUPPORTED, type Rail } from '../rail.ts';
 import { createAccountInquiry } from './account-inquiry.ts';
+import { createAliasInquiries } from './alias-inquiry.ts';
 import { createSnapExchange, type SnapExchange, snapInquiryFailureOf } from './exchange.ts';
 import { bankCodeOf } from './message-fields.ts';
 import { findRoute, profileOf, type SnapSettings } from './settings.ts';
@@ -30,8 +31,11 @@ export function createSnapRail(settings: SnapSettings): Rail {
   const internalTo = (bank: Bank) => (isOwn(bank) ? services.accountInquiryInternal : null);
 
   const walletInquiries = createWalletInquiries(profile, settings.wallets, exchange, externalInquiry);
+  const aliasInquiries = createAliasInquiries(settings, route, exchange);
 
-  function supportsAccountNumber({ bank, accountNumber }: AccountInquiry): boolean {
+  function supportsAccountNumber(inquiry: AccountInquiry): boolean {
+    const { bank, accountNumber } = inquiry;
+    if (isAliasDirectory(bank)) return aliasInquiries.supports(inquiry);
     const { min, max } = internalTo(bank)?.accountDigits ?? otherAccountDigits;
     const { length } = accountNumber;
     const digits = isEWallet(bank) ? length + walletInquiries.extraDigits(bank) : length;
@@ -40,9 +44,13 @@ export function createSnapRail(settings: SnapSettings): Rail {
 
   function inquireAccount(inquiry: AccountInquiry, signal: AbortSignal): Promise<InquiryOutcome> {
     if (!supportsAccountNumber(inquiry)) return Promise.resolve(NOT_SUPPORTED);
-    const { bank } = inquiry;
-    const outcome = isEWallet(bank) ? walletInquiries.inquire(inquiry, signal) : inquireBank(inquiry, signal);
+    const outcome = inquireBy(inquiry.bank)(inquiry, signal);
     return outcome.catch((error: unknown) => ({ kind: 'no_verdict', ...snapInquiryFailureOf(error, signal) }));
+  }
+
+  function inquireBy(bank: Bank): Rail['inquireAccount'] {
+    if (isEWallet(bank)) return walletInquiries.inquire;
+    return isAliasDirectory(bank) ? aliasInquiries.inquire : inquireBank;
   }
 
   function inquireBank({ bank, accountNumber }: AccountInquiry, signal: AbortSignal): Promise<InquiryOutcome> {
@@ -59,10 +67,11 @@ export function createSnapRail(settings: SnapSettings): Rail {
   return {
     name: settings.name,
     distinguishesClosed: profile.distinguishesClosed,
-    reaches: (bank) =>
-      isEWallet(bank)
-        ? isNamed(bank, settings) && settings.wallets?.has(bank.bic) === true
-        : isServed(bank, settings) && (isOwn(bank) || hasCodes(bank)),
+    reaches(bank) {
+      if (isEWallet(bank)) return isNamed(bank, settings) && settings.wallets?.has(bank.bic) === true;
+      if (isAliasDirectory(bank)) return aliasInquiries.reaches(bank);
+      return isServed(bank, settings) && (isOwn(bank) || hasCodes(bank));
+    },
     supportsAccountNumber,
     inquireAccount,
     // Where the inquiry must name the order's X-EXTERNAL-ID, it is impossible without it.

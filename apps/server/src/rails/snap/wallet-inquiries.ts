@@ -1,7 +1,8 @@
 import type { Bank } from '../../domain/bank.ts';
+import { mobileNumber } from '../mobile-number.ts';
 import { type AccountInquiry, type InquiryOutcome, NOT_SUPPORTED } from '../rail.ts';
 import type { OutgoingAccountInquiry } from './account-inquiry.ts';
-import { type CustomerInquiry, createCustomerInquiry, mobileNumber } from './customer-inquiry.ts';
+import { type CustomerInquiry, createCustomerInquiry } from './customer-inquiry.ts';
 import type { SnapExchange, SnapService } from './exchange.ts';
 import type { SnapProfile } from './profiles/profile.ts';
 import type { WalletRoutes } from './wallets.ts';

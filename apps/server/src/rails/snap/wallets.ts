@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { type Bank, isEWallet } from '../../domain/bank.ts';
 import type { ConnectionReader } from '../connection-reader.ts';
+import type { MobileForm } from '../mobile-number.ts';
 import { isNamed, type RailSettings } from '../protocol.ts';
 import { bankCodeOf } from './message-fields.ts';
 import type { SnapProfile } from './profiles/profile.ts';
@@ -10,9 +11,6 @@ import type { SnapProfile } from './profiles/profile.ts';
  * whose number is a prefix and the mobile number (service 16).
  */
 export type WalletRoute = CustomerRoute | VirtualAccountRoute;
-
-/** `0812…` or `62812…`. */
-export type MobileForm = 'national' | 'international';
 
 export interface CustomerRoute {
   readonly service: '37';

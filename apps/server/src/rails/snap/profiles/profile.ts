@@ -88,4 +88,13 @@ export interface SnapRoute {
    * field.
    */
   readonly confirmation: { readonly field: string; readonly value: string } | null;
+  /** How the route resolves an alias of BI-FAST; absent where it does not. */
+  readonly alias?: SnapAliasInquiry;
+}
+
+/** An inquiry about the account behind an alias (service 16). `beneficiaryAccountNo` is the alias too. */
+export interface SnapAliasInquiry {
+  /** `beneficiaryBankCode`, which is mandatory although the bank is not known. */
+  readonly bankCode: string;
+  readonly additionalInfo: InfoTemplate;
 }
