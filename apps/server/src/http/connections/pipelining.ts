@@ -39,9 +39,11 @@ const HPE_PAUSED = 21;
  */
 const TURN_CONNECTIONS = 8;
 
+type Request = IncomingMessage & { readonly upgrade: boolean };
+
 interface HttpSocket extends Socket {
   readonly parser: {
-    onIncoming: (request: IncomingMessage & { readonly upgrade: boolean }, keepAlive: boolean) => number;
+    onIncoming: (request: Request, keepAlive: boolean) => number;
     resume(): void;
   } | null;
 }
@@ -49,8 +51,12 @@ interface HttpSocket extends Socket {
 interface PipeliningConnection {
   readonly socket: HttpSocket;
   queued: number;
-  /** Bytes that were received and not parsed yet. */
-  readonly held: Buffer[];
+  /** What was received and is not parsed yet: the rest of at most one chunk. */
+  held: Buffer | null;
+  /** Whether a body may refer to the memory of the chunk in `held`. */
+  isShared: boolean;
+  /** Whether the latest request has a body, which may continue in the next chunk. */
+  hasBody: boolean;
   /** node:http's own reader of a chunk. Null until the parser was stopped for the first time. */
   parse: ((chunk: Buffer) => void) | null;
   /** Whether node:http wants more bytes: it pauses the socket while the body of a request is read too slowly. */
@@ -65,7 +71,17 @@ export function createPipelining(): Pipelining {
   const turns = createTurns();
 
   function open(socket: HttpSocket): PipeliningConnection {
-    const connection = { socket, queued: 0, held: [], parse: null, wanted: true, isParsing: false, isWaiting: false };
+    const connection: PipeliningConnection = {
+      socket,
+      queued: 0,
+      held: null,
+      isShared: false,
+      hasBody: false,
+      parse: null,
+      wanted: true,
+      isParsing: false,
+      isWaiting: false,
+    };
     connections.set(socket, connection);
     stopParserWhenFull(connection);
     return connection;
@@ -85,9 +101,9 @@ export function createPipelining(): Pipelining {
       const connection = connections.get(socket);
       if (connection === undefined) return false;
       // The client sent its request in time. This process is not reading it yet.
-      if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return connection.held.length > 0;
+      if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return connection.held !== null;
       if (code !== 'HPE_PAUSED' || rawPacket === undefined) return false;
-      connection.held.unshift(rawPacket.subarray(bytesParsed));
+      connection.held = rawPacket.subarray(bytesParsed);
       connection.socket.parser?.resume();
       if (connection.parse === null) takeOverReading(connection, () => turns.wake(connection));
       turns.wake(connection);
@@ -101,6 +117,8 @@ function stopParserWhenFull(connection: PipeliningConnection): void {
   if (parser === null) return;
   const dispatch = parser.onIncoming;
   parser.onIncoming = (request, keepAlive) => {
+    connection.hasBody = hasBody(request);
+    connection.isShared ||= connection.hasBody;
     const result = dispatch(request, keepAlive);
     return result === 0 && !request.upgrade && connection.queued >= QUEUED_MAX ? HPE_PAUSED : result;
   };
@@ -111,9 +129,11 @@ function stopParserWhenFull(connection: PipeliningConnection): void {
  * example with the end of each request, so both are caught: the socket is read only when nothing is held.
  */
 function takeOverReading(connection: PipeliningConnection, wake: () => void): void {
-  const { socket, held } = connection;
+  const { socket } = connection;
   const pause = socket.pause.bind(socket);
   const resume = socket.resume.bind(socket);
+  /* oxlint-disable no-underscore-dangle -- the name of this method is node:stream's */
+  const read = socket._read.bind(socket);
   const [parse] = socket.listeners('data');
   const [stopReading] = socket.listeners('pause');
   const [startReading] = socket.listeners('resume');
@@ -121,14 +141,22 @@ function takeOverReading(connection: PipeliningConnection, wake: () => void): vo
   // Added before the other one is removed: node:http stops reading by itself when it sees a listener for 'data'.
   socket.on('data', (chunk: Buffer) => {
     if (socket.parser === null) return;
-    held.push(chunk);
+    connection.held = chunk;
+    connection.isShared = connection.hasBody;
     pause();
     wake();
   });
   socket.off('data', connection.parse);
-  // It has removed these, which keep a paused socket from reading one more chunk.
+  // It has removed these, which stop and start reading at once.
   socket.on('pause', stopReading as () => void);
-  socket.on('resume', startReading as () => void);
+  // Both are called when the socket may be paused again. node:stream reads ahead also for a paused stream: two chunks.
+  socket.on('resume', () => {
+    if (!socket.isPaused()) startReading?.call(socket);
+  });
+  socket._read = (size) => {
+    if (!socket.isPaused()) read(size);
+  };
+  /* oxlint-enable no-underscore-dangle */
   socket.pause = () => {
     connection.wanted = false;
     return pause();
@@ -151,7 +179,7 @@ const hasCapacity = ({ socket, queued, wanted }: PipeliningConnection): boolean 
 
 /** At most one chunk is held, and none is read while the last one is being parsed: its rest will be held. */
 const mayRead = (connection: PipeliningConnection): boolean =>
-  connection.held.length === 0 && !connection.isParsing && hasCapacity(connection);
+  connection.held === null && !connection.isParsing && hasCapacity(connection);
 
 /** Connections whose held bytes are parsed in turn, one chunk at a time, between the reads of all other connections. */
 function createTurns() {
@@ -176,8 +204,8 @@ function createTurns() {
     const connections = waiting.splice(0, TURN_CONNECTIONS);
     for (const connection of connections) {
       connection.isWaiting = false;
-      parseNext(connection);
-      if (connection.held.length > 0 && hasCapacity(connection)) wake(connection);
+      parseHeld(connection);
+      if (connection.held !== null && hasCapacity(connection)) wake(connection);
     }
     if (waiting.length > 0) schedule();
   }
@@ -185,14 +213,27 @@ function createTurns() {
   return { wake };
 }
 
-function parseNext(connection: PipeliningConnection): void {
+/** Parses what is held, until the parser is stopped again. */
+function parseHeld(connection: PipeliningConnection): void {
   const { socket, held, parse } = connection;
   if (!hasCapacity(connection)) return;
-  const chunk = held.shift();
-  if (chunk !== undefined) {
+  if (held !== null) {
+    connection.held = null;
     connection.isParsing = true;
-    parse?.(chunk);
+    parse?.(held);
     connection.isParsing = false;
+    if (connection.held === null && !connection.isShared) freeMemory(held);
   }
   if (mayRead(connection)) socket.resume();
 }
+
+/**
+ * Frees the memory of a chunk at once, which no other object refers to: a socket reads each chunk into memory of its
+ * own, and the parser copies everything but bodies. It would be garbage otherwise, but of the kind that V8 collects
+ * late: 500 connections that pipeline left 130 MiB of chunks.
+ */
+const freeMemory = ({ buffer }: Buffer): void => void (buffer as ArrayBuffer).transfer(0);
+
+/** RFC 9112, section 6.3. */
+const hasBody = ({ headers, upgrade }: Request): boolean =>
+  upgrade || headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
