@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { EnumerationGuardOptions } from '../account-checks/enumeration/enumeration-guard.ts';
 import type { Settings } from '../config.ts';
 import type { BankDirectory } from '../domain/bank.ts';
-import type { InProcessAnswerDependencies } from '../http/check-status/answer-in-process.ts';
+import type { UnfinishedAnswerDependencies } from '../http/check-status/answer-unfinished.ts';
 import type { OperatorRoutes } from '../http/operator/operator-server.ts';
 import type { SlowPeerTimeouts } from '../http/server.ts';
 import type { LogSink } from '../observability/log.ts';
@@ -40,7 +40,7 @@ export interface AppOptions {
   /** For tests that cannot wait as long as a client that is slowed down. */
   readonly enumerationGuard?: EnumerationGuardOptions;
   /** For tests that cannot hold as many streams, or as long. */
-  readonly longPoll?: Pick<InProcessAnswerDependencies, 'openWaitsMax' | 'streamMaxMs'>;
+  readonly longPoll?: Pick<UnfinishedAnswerDependencies, 'openWaitsMax' | 'streamMaxMs'>;
   /** For tests of names that the machine's resolver does not know. */
   readonly resolveName?: ResolveName;
   /** For tests that cannot wait as long. */

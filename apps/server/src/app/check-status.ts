@@ -1,4 +1,4 @@
-import { createInProcessAnswers } from '../http/check-status/answer-in-process.ts';
+import { createUnfinishedAnswers } from '../http/check-status/answer-unfinished.ts';
 import type { CheckStatusDependencies } from '../http/check-status/check-status.ts';
 import { createRetryAfter } from '../http/check-status/transaction-answer.ts';
 import { createTransactionLookUp } from '../postgres/transaction-look-up.ts';
@@ -32,7 +32,7 @@ export function openCheckStatus(
     if (durationMs !== null) processingTimes.record(bankName, durationMs);
   });
   const retryAfter = createRetryAfter(processingTimes);
-  const answers = createInProcessAnswers({
+  const answers = createUnfinishedAnswers({
     lookUp,
     transactionChanges,
     retryAfter,
@@ -41,6 +41,6 @@ export function openCheckStatus(
     reauthorize: reauthorizeFor('status:read'),
     ...options.longPoll,
   });
-  const checkStatus = { deferredCount, lookUp, retryAfter, answerInProcess: answers.answer };
+  const checkStatus = { deferredCount, lookUp, retryAfter, answerUnfinished: answers.answer };
   return { checkStatus, processingTimes, endLongPolls: answers.stop };
 }

@@ -5,7 +5,7 @@ import type { TransactionLookUp } from '../../postgres/transaction-look-up.ts';
 import { type Authorize, callerOf } from '../authorize.ts';
 import type { DeferredCount } from '../deferred-count.ts';
 import { ApiError } from '../errors.ts';
-import type { InProcessRequest } from './answer-in-process.ts';
+import type { UnfinishedRequest } from './answer-unfinished.ts';
 import { checkStatusBatch } from './batch.ts';
 import { checkStatusByIdSchema, checkStatusByReferenceSchema } from './schema.ts';
 import { prefersStream, STREAM_TYPES } from './stream.ts';
@@ -18,12 +18,12 @@ export interface CheckStatusDependencies {
   readonly lookUp: TransactionLookUp;
   readonly retryAfter: RetryAfter;
   /** Answers where one look-up is not enough: the client waits or streams, or the bank can be asked. */
-  readonly answerInProcess: (request: InProcessRequest) => void;
+  readonly answerUnfinished: (request: UnfinishedRequest) => void;
 }
 
 /** docs/contract.md 4.1, 4.2 and 4.4. */
 export function checkStatus(app: FastifyInstance, dependencies: CheckStatusDependencies): void {
-  const { authorize, lookUp, retryAfter, answerInProcess } = dependencies;
+  const { authorize, lookUp, retryAfter, answerUnfinished } = dependencies;
   const onRequest = authorize({
     scope: 'status:read',
     limitedOperation: 'check-status',
@@ -53,7 +53,7 @@ export function checkStatus(app: FastifyInstance, dependencies: CheckStatusDepen
       // one that does not exist.
       else if (found === null) reply.send(new ApiError('TRANSACTION_NOT_FOUND'));
       else if (found.progress === 'inquirable' || wantsToWait(request))
-        answerInProcess({ request, reply, clientId, found });
+        answerUnfinished({ request, reply, clientId, found });
       else {
         if (found.progress === 'in_process') reply.header('retry-after', retryAfter(found.rendered));
         sendTransaction(request, reply, found);

@@ -14,14 +14,14 @@ import {
 } from './transaction-watch.ts';
 
 /** A request about a transaction, and what its first look-up found. */
-export interface InProcessRequest {
+export interface UnfinishedRequest {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
   readonly clientId: string;
   readonly found: FoundTransaction;
 }
 
-export interface InProcessAnswerDependencies extends TransactionWatchDependencies {
+export interface UnfinishedAnswerDependencies extends TransactionWatchDependencies {
   /** As in `TransactionWatchDependencies`; resolves with whether a status inquiry was sent. */
   readonly refresh: (clientId: string, transactionId: string, rail: string) => Promise<boolean>;
   readonly retryAfter: RetryAfter;
@@ -42,7 +42,7 @@ const OPEN_WAITS_RETRY_AFTER_MS = 60_000;
 /** A stream ends then; a client that wants more continues after the last event that it has seen. */
 const STREAM_MAX_MS = 10 * 60_000;
 
-interface InProcessContext extends InProcessAnswerDependencies {
+interface UnfinishedContext extends UnfinishedAnswerDependencies {
   readonly openWaits: OpenWaits;
   /** Aborted when this process stops. */
   readonly stopping: AbortSignal;
@@ -53,19 +53,22 @@ interface InProcessContext extends InProcessAnswerDependencies {
  * or streams the changes. A waiting request costs memory and no polling of the database: PostgreSQL notifies of
  * changes.
  */
-export function createInProcessAnswers(dependencies: InProcessAnswerDependencies) {
+export function createUnfinishedAnswers(dependencies: UnfinishedAnswerDependencies) {
   const stop = new AbortController();
   const context = { ...dependencies, openWaits: createOpenWaits(), stopping: stop.signal };
   return {
-    answer(inProcess: InProcessRequest): void {
-      answer(context, inProcess).catch((error: unknown) => inProcess.reply.send(error));
+    answer(unfinished: UnfinishedRequest): void {
+      answer(context, unfinished).catch((error: unknown) => unfinished.reply.send(error));
     },
     /** Ends every wait and stream, now and from now on: each gets the current state. */
     stop: () => stop.abort(),
   };
 }
 
-async function answer(context: InProcessContext, { request, reply, clientId, found }: InProcessRequest): Promise<void> {
+async function answer(
+  context: UnfinishedContext,
+  { request, reply, clientId, found }: UnfinishedRequest,
+): Promise<void> {
   const streams = prefersStream(request.headers.accept);
   const requestedSeconds = streams ? null : waitSeconds(request.headers['prefer']);
   const staysOpen = streams || (requestedSeconds !== null && requestedSeconds > 0);
@@ -104,7 +107,7 @@ async function answer(context: InProcessContext, { request, reply, clientId, fou
 }
 
 /** @throws ApiError RATE_LIMIT_EXCEEDED when the client has its maximum of open waits */
-function countOpenWait({ openWaits, openWaitsMax }: InProcessContext, request: FastifyRequest, reply: FastifyReply) {
+function countOpenWait({ openWaits, openWaitsMax }: UnfinishedContext, request: FastifyRequest, reply: FastifyReply) {
   const { clientId, limits } = callerOf(request).client;
   const max = openWaitsMax ?? limits['check-status'] * OPEN_WAITS_TO_LIMIT_RATIO;
   if (!openWaits.admit(clientId, max, reply)) throw tooManyOpenWaits(max);
