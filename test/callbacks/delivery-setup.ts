@@ -132,7 +132,12 @@ function createTestClock(databaseClock: DatabaseClock): TestClock {
 }
 
 function createSuccesses(database: Database): DeliverySetup['succeed'] {
-  const updater = createTransactionUpdater({ database, expectedMs: () => 1_800_000, firstInquiryMs: 5_000 });
+  const updater = createTransactionUpdater({
+    database,
+    expectedMs: () => 1_800_000,
+    firstInquiryMs: 5_000,
+    now: Date.now,
+  });
   let created = 0;
   return async (count) => {
     const ids = Array.from({ length: count }, () => `TB${String((created += 1)).padStart(10, '0')}`);

@@ -150,7 +150,12 @@ async function controlTime(testDatabase: TestDatabase): Promise<SharedTime> {
 }
 
 export const createTestUpdater = (database: Database): TransactionUpdater =>
-  createTransactionUpdater({ database, expectedMs: () => 30 * MINUTE_MS, firstInquiryMs: 5 * SECOND_MS });
+  createTransactionUpdater({
+    database,
+    expectedMs: () => 30 * MINUTE_MS,
+    firstInquiryMs: 5 * SECOND_MS,
+    now: Date.now,
+  });
 
 function startProcess(
   connection: TestDatabase['connection'],

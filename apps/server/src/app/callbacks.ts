@@ -11,10 +11,10 @@ import type { SharedLimits } from './shared-limits.ts';
 /** Delivers events to the callback endpoints of clients. */
 export function openCallbacks(
   { options, metrics, onClose }: AppContext,
-  { deliveryDatabase: database, seal, processes }: PostgresServices,
+  { deliveryDatabase: database, seal, now }: PostgresServices,
   sharedLimits: SharedLimits,
 ): Omit<CallbackDependencies, 'authorize' | 'database'> {
-  const { settings, connection, environment, wallClock = Date.now } = options;
+  const { settings, connection, environment } = options;
   const { log } = options.logging;
   const policy = {
     ports: settings.callbackPorts,
@@ -27,7 +27,7 @@ export function openCallbacks(
   const http = createGuardedHttp({ policy, resolveName });
   onClose('outbound http', () => http.close());
   // Receivers refuse timestamps that are far from their own clock's.
-  const send = createCallbackSender({ http, seal, now: () => wallClock() - processes.clockSkewMs() });
+  const send = createCallbackSender({ http, seal, now });
   const dispatcher = createDispatcher({ connection, database, send, log, metrics });
   onClose('callback dispatcher', () => dispatcher.close());
   return {

@@ -19,7 +19,7 @@ export interface CheckStatusServices {
 
 export function openCheckStatus(
   { options, metrics }: AppContext,
-  { lookUpDatabase, transactionChanges }: PostgresServices,
+  { lookUpDatabase, transactionChanges, now }: PostgresServices,
   { reauthorizeFor, deferredCount }: Authentication,
   { statusInquiries: { refresh } }: TransactionServices,
 ): CheckStatusServices {
@@ -27,7 +27,7 @@ export function openCheckStatus(
     onBatch: (size) => metrics.lookUpBatchSize.observe(size),
     ...options.lookUp,
   });
-  const processingTimes = createProcessingTimes();
+  const processingTimes = createProcessingTimes(now);
   transactionChanges.subscribe(({ bankName, durationMs }) => {
     if (durationMs !== null) processingTimes.record(bankName, durationMs);
   });

@@ -25,6 +25,8 @@ export interface PostgresServices {
   readonly transactionChanges: TransactionChanges;
   readonly notifications: Notifications;
   readonly processes: ProcessRegistry;
+  /** PostgreSQL's time as this process knows it from the heartbeats: milliseconds since 1970. */
+  readonly now: () => number;
 }
 
 /** A retired signing key verifies tokens for as long as the longest-lived token is valid: the sandbox's. */
@@ -35,7 +37,7 @@ const DELIVERY_CONNECTIONS = 3;
 const LISTENING_CONNECTIONS = 1;
 
 export async function openPostgresServices({ options, metrics, onClose }: AppContext): Promise<PostgresServices> {
-  const { settings, connection, environment } = options;
+  const { settings, connection, environment, wallClock = Date.now } = options;
   const { log } = options.logging;
   const reservedConnections = LOOK_UP_CONNECTIONS + DELIVERY_CONNECTIONS + JOB_CONNECTIONS + LISTENING_CONNECTIONS;
   const connectionsMax = settings.databaseConnections - reservedConnections;
@@ -85,7 +87,7 @@ export async function openPostgresServices({ options, metrics, onClose }: AppCon
     version: packageJson.version,
     log,
     metrics,
-    ...(options.wallClock === undefined ? {} : { wallClock: options.wallClock }),
+    wallClock,
   });
   onClose('process registry', () => processes.close());
   return {
@@ -98,5 +100,6 @@ export async function openPostgresServices({ options, metrics, onClose }: AppCon
     transactionChanges,
     notifications,
     processes,
+    now: () => wallClock() - processes.clockSkewMs(),
   };
 }

@@ -21,7 +21,7 @@ const OVERDUE_BATCH = 500;
 
 export function openTransactions(
   { options, metrics, onClose }: AppContext,
-  { database, clients }: PostgresServices,
+  { database, clients, now }: PostgresServices,
 ): TransactionServices {
   const { settings, banks, rails } = options;
   const { log } = options.logging;
@@ -29,6 +29,7 @@ export function openTransactions(
     database,
     expectedMs: createExpectedDuration(settings.overdueAfter, banks),
     firstInquiryMs: FIRST_INQUIRY_MS,
+    now,
   });
   const overdueSweep = repeat(
     OVERDUE_INTERVAL_MS,

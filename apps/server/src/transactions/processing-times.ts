@@ -48,7 +48,8 @@ interface BankSamples {
   pollAtMs: readonly number[] | null;
 }
 
-export function createProcessingTimes(): ProcessingTimes {
+/** `now`: milliseconds since 1970, on the clock that stamps transactions. */
+export function createProcessingTimes(now: () => number): ProcessingTimes {
   const banks = new Map<string, BankSamples>();
   return {
     record(bankName, durationMs) {
@@ -64,7 +65,7 @@ export function createProcessingTimes(): ProcessingTimes {
     pollAfterSeconds(bankName, createdAt) {
       const bank = banks.get(bankName);
       if (bank === undefined || bank.durationsMs.length < SAMPLES_MIN) return DEFAULT_POLL_SECONDS;
-      const ageMs = Date.now() - Date.parse(createdAt);
+      const ageMs = now() - Date.parse(createdAt);
       bank.pollAtMs ??= quantiles(bank.durationsMs, [0.5, 0.9]);
       // Past both percentiles the interval grows with the transaction's age.
       const next = bank.pollAtMs.find((durationMs) => durationMs > ageMs) ?? ageMs * 1.5;

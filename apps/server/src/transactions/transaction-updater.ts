@@ -13,6 +13,8 @@ export interface TransactionUpdaterDependencies {
   readonly expectedMs: (bankCode: string) => number;
   /** The delay before the first status inquiry to a bank about a new transfer. */
   readonly firstInquiryMs: number;
+  /** PostgreSQL's time: milliseconds since 1970. It stamps what an update leaves out, and events. */
+  readonly now: () => number;
 }
 
 /** The only way in which a stored transaction changes. */
@@ -39,6 +41,7 @@ export function createTransactionUpdater({
   database,
   expectedMs,
   firstInquiryMs,
+  now: readTime,
 }: TransactionUpdaterDependencies): TransactionUpdater {
   async function persistPlan(query: Query, plan: UpdatePlan, now: Date): Promise<void> {
     if (!(await persist(query, plan, { now: now.toISOString(), firstInquiryMs }))) {
@@ -46,7 +49,7 @@ export function createTransactionUpdater({
     }
   }
 
-  async function apply(updates: readonly ReceivedUpdate[], now = new Date()): Promise<AppliedUpdate[]> {
+  async function apply(updates: readonly ReceivedUpdate[], now = new Date(readTime())): Promise<AppliedUpdate[]> {
     for (let attempt = 1; ; attempt += 1) {
       try {
         return await database.transaction(async (query) => {
