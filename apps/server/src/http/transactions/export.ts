@@ -22,19 +22,23 @@ export const EXPORT_TYPES = ['application/x-ndjson', 'text/csv'] as const;
 
 /** Transactions in one query: what an export holds in memory. The event loop gets a turn between two of them. */
 const BATCH_MAX = 250;
-/** Exports of one client at the same time. Each of them keeps PostgreSQL busy. */
-const EXPORTS_MAX = 2;
 /**
  * Exports of all clients at the same time, in one process. Each holds a connection while it reads a page; the others
  * of the pool stay free for the feed, audit records and external IDs (docs/decisions/0009).
  */
 const EXPORTS_OF_PROCESS_MAX = 2;
+/** Exports of one client at the same time: fewer than those of the process, so that no client keeps the others out. */
+const EXPORTS_OF_CLIENT_MAX = 1;
 const EXPORTS_RETRY_AFTER_MS = 60_000;
 const EXPORT_MAX_MS = 10 * 60_000;
 /** How long an export waits for PostgreSQL, for example during a failover. */
 const UNAVAILABLE_MAX_MS = 20_000;
 
 const ALL_CLIENTS = 'all clients';
+const OWN_EXPORT = {
+  en: 'An export of yours is running: wait until it has ended, or read page by page as JSON',
+  id: 'Ekspor Anda sedang berjalan: tunggu sampai selesai, atau baca halaman demi halaman sebagai JSON',
+};
 const EXPORTS_OF_OTHERS = {
   en: 'Exports of other clients are running: repeat the request after Retry-After, or read page by page as JSON',
   id:
@@ -65,13 +69,8 @@ export function createTransactionExports({ database, reauthorize }: ExportDepend
   return async (request: FastifyRequest, reply: FastifyReply, exported: TransactionExport): Promise<FastifyReply> => {
     const { clientId, filter, after, type } = exported;
     request.route += ' (streaming)';
-    if (!openExports.admit(clientId, EXPORTS_MAX, reply)) {
-      throw tooManyRequests(EXPORTS_RETRY_AFTER_MS, {
-        en: `At most ${EXPORTS_MAX} exports may run at a time: wait until one has ended, or read page by page as JSON`,
-        id:
-          `Paling banyak ${EXPORTS_MAX} ekspor dapat berjalan bersamaan: tunggu sampai salah satu selesai, atau baca ` +
-          'halaman demi halaman sebagai JSON',
-      });
+    if (!openExports.admit(clientId, EXPORTS_OF_CLIENT_MAX, reply)) {
+      throw tooManyRequests(EXPORTS_RETRY_AFTER_MS, OWN_EXPORT);
     }
     if (!openExportsOfProcess.admit(ALL_CLIENTS, EXPORTS_OF_PROCESS_MAX, reply)) {
       throw unavailable(EXPORTS_OF_OTHERS, EXPORTS_RETRY_AFTER_MS);
