@@ -1,24 +1,33 @@
-import { manage } from './cli/manage.ts';
-import { migrate } from './cli/migrate.ts';
-import { sandbox } from './cli/sandbox.ts';
-import { serve } from './cli/serve.ts';
 import { ownProperty } from './lib/own-property.ts';
 import { StartError } from './lib/start-error.ts';
 
-/** `npm start`, `npm run serve`, `npm run migrate`, `npm run manage -- …`. */
-const COMMANDS: Readonly<Record<string, (args: string[]) => Promise<void>>> = { sandbox, serve, manage, migrate };
+type Command = (args: string[]) => Promise<void>;
+
+/**
+ * `npm start`, `npm run serve`, `npm run migrate`, `npm run manage -- …`. Only the files of one command are loaded:
+ * `manage` does not need the service.
+ */
+const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  sandbox: async () => (await import('./cli/sandbox.ts')).sandbox,
+  serve: async () => (await import('./cli/serve.ts')).serve,
+  manage: async () => (await import('./cli/manage.ts')).manage,
+  migrate: async () => (await import('./cli/migrate.ts')).migrate,
+};
 
 const [name = '', ...args] = process.argv.slice(2);
-const command = ownProperty(COMMANDS, name);
+const loadCommand = ownProperty(COMMANDS, name);
 
-if (command === undefined) {
+if (loadCommand === undefined) {
   fail(`Which command? Use one of: ${Object.keys(COMMANDS).join(', ')}`);
 } else {
   // A StartError can be corrected by the person who starts Tiba, so its message is enough. Any other error is a defect,
   // and its stack shows where.
-  await command(args).catch((error: unknown) => {
+  try {
+    const command = await loadCommand();
+    await command(args);
+  } catch (error) {
     fail(describe(error));
-  });
+  }
 }
 
 function describe(error: unknown): string {
