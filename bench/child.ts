@@ -23,7 +23,7 @@ export interface ChildOptions {
   readonly nodeOptions?: readonly string[];
   /**
    * Temporary. Children that share it start in half the time: the first stores its compiled modules there
-   * (as-child.ts).
+   * (as-child.ts), unless the environment names another place for them.
    */
   readonly directory: string;
 }
@@ -42,7 +42,7 @@ export async function startChild<Address>(options: ChildOptions): Promise<Child<
     // Its own process group: Ctrl-C in the terminal must not end it before its parent does.
     detached: true,
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    env: { ...process.env, NODE_COMPILE_CACHE: path.join(directory, 'compiled') },
+    env: { NODE_COMPILE_CACHE: path.join(directory, 'compiled'), ...process.env },
   });
   const exited = once(child, 'exit') as Promise<Exit>;
   // `stop` reports a failure. Before that, it must not count as an unhandled rejection.

@@ -46,7 +46,8 @@ export async function measureInRounds<Name extends string>(
   const names = Object.keys(targets) as Name[];
   const measurements = Object.fromEntries(names.map((name) => [name, []])) as unknown as Record<Name, Measurement[]>;
   let run = 0;
-  for (let round = 0; round <= rounds; round += 1) {
+  // Round 0 warms up.
+  for (let round = warmUpSeconds > 0 ? 0 : 1; round <= rounds; round += 1) {
     context.logProgress(round === 0 ? 'warming up …' : `round ${round} of ${rounds} …`);
     for (const name of names) {
       const seconds = round === 0 ? warmUpSeconds : roundSeconds;

@@ -19,6 +19,7 @@ export interface Options {
   readonly load: LoadName | null;
   readonly rounds: number;
   readonly roundSeconds: number;
+  /** 0 for none. */
   readonly warmUpSeconds: number;
   readonly smallRows: number;
   readonly largeRows: number;
@@ -59,7 +60,7 @@ export function readOptions(args: readonly string[]): Options | null {
     load: loadName(values.load),
     rounds: wholeNumber('rounds', values.rounds) ?? (quick ? 1 : 5),
     roundSeconds: wholeNumber('seconds', values.seconds) ?? (quick ? 2 : 4),
-    warmUpSeconds: quick ? 1 : 20,
+    warmUpSeconds: quick ? 0 : 20,
     smallRows: 10_000,
     largeRows: quick ? 20_000 : (wholeNumber('list-millions', values['list-millions']) ?? 1) * 1_000_000,
   };

@@ -41,7 +41,7 @@ async function profileOne(
   const requests = requestsFor(running);
   const { signal } = context;
   context.logProgress(`profiling ${service.name} …`);
-  await context.load.run({ requests, seconds: warmUpSeconds, run: 1, signal });
+  if (warmUpSeconds > 0) await context.load.run({ requests, seconds: warmUpSeconds, run: 1, signal });
   const fromUs = monotonicUs();
   const { answered } = await context.load.run({ requests, seconds: roundSeconds, run: 2, signal });
   const toUs = monotonicUs();

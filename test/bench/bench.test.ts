@@ -48,7 +48,7 @@ describe('the benchmark', {
   // With the load that is installed.
   test('Ctrl-C under load stops everything and leaves nothing behind', async () => {
     const run = await bench.start('interrupted', ['--quick', '--seconds', '60']);
-    await run.printed('warming up');
+    await run.printed('round 1 of 1');
     run.child.kill('SIGINT');
     assert.equal(await run.exited, 130, run.output.stderr);
     assert.match(run.output.stderr, /stopped by SIGINT/);
