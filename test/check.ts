@@ -10,9 +10,18 @@ import { RSA_KEYS_VARIABLE, TEST_SERVER_VARIABLE } from './support/suite-environ
 
 /** `npm run check`, as CI runs it: types, lint, format, dead code, then the tests. Stops at the first failure. */
 
-/** Far more than the tests need on any machine: a test that hangs is reported and ended instead of blocking the run. */
+/**
+ * Far more than the tests need on any machine: a test that hangs is reported and ended instead of blocking the run. A
+ * file that cannot end is ended sooner (file-deadline.ts).
+ */
 const ONE_TEST_MS_MAX = 5 * 60_000;
 const TESTS_MS_MAX = 25 * 60_000;
+
+/**
+ * More than there are cores: most tests wait for a timeout, for PostgreSQL or for another process for a part of their
+ * time. More would delay tests that measure time.
+ */
+const FILES_AT_ONCE = availableParallelism() + 1;
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -35,7 +44,8 @@ try {
     process.execPath,
     [
       '--test',
-      `--test-concurrency=${availableParallelism()}`,
+      '--import=./test/support/file-deadline.ts',
+      `--test-concurrency=${FILES_AT_ONCE}`,
       `--test-timeout=${ONE_TEST_MS_MAX}`,
       '--test-reporter=spec',
       '--test-reporter-destination=stdout',
