@@ -47,6 +47,9 @@ const QUICK_BREAKER: AccountInquiriesOptions = {
   },
 };
 
+/** Tenths of what they are in production: a status is published as soon as it has lasted for 200 ms. */
+const QUICK_AVAILABILITY = { intervalMs: 100, stableMs: 200 };
+
 /** A process of the service with this bank, and a client that checks accounts. */
 export interface CheckingService {
   readonly service: TestService;
@@ -74,7 +77,12 @@ export async function startCheckingService(
   database: TestDatabase,
   bank: StoppableBank,
 ): Promise<CheckingService> {
-  const service = await startTestService({ rails: [bank.rail()], inquiries: QUICK_BREAKER, database });
+  const service = await startTestService({
+    rails: [bank.rail()],
+    inquiries: QUICK_BREAKER,
+    bankAvailability: QUICK_AVAILABILITY,
+    database,
+  });
   context.after(() => service.close());
   const { token } = service.alpha;
 
@@ -83,7 +91,8 @@ export async function startCheckingService(
     token,
     async check(bankCode = 'BCA') {
       accounts += 1;
-      await service.checkAccount({ bank_code: bankCode, account_number: String(1_000_000_000 + accounts) });
+      const accountNumber = String(1_000_000_000 + accounts * NOT_SEQUENTIAL);
+      await service.checkAccount({ bank_code: bankCode, account_number: accountNumber });
     },
     async events(clientToken = token) {
       const answer = await call(service, 'GET', EVENTS, { token: clientToken });
@@ -105,6 +114,8 @@ export async function startCheckingService(
 }
 
 let accounts = 0;
+/** A client that checks sequential numbers is slowed down. */
+const NOT_SEQUENTIAL = 7_919;
 
 export const namesOf = (events: readonly PublishedEvent[]): string[][] =>
   events.map(({ event_id: id, type }) => [id, type]);

@@ -49,7 +49,8 @@ let service: TestService;
 let description: Document;
 
 before(async () => {
-  service = await startTestService({ rails: [bank] });
+  // One request never arrives.
+  service = await startTestService({ rails: [bank], slowPeers: { requestMs: 2_000 } });
   await service.feed([
     statusUpdate(),
     statusUpdate({

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { after, before, suite, test } from 'node:test';
+import { REQUEST_TIMEOUT_MS } from '../../apps/server/src/http/server.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Answer, startTestService, type TestService } from '../support/service.ts';
 import { assertError } from './assertions.ts';
@@ -10,17 +11,20 @@ import { openRawConnection, rawRequest } from './raw-connection.ts';
 /** docs/contract.md 7.1, REQUEST_TIMEOUT: a peer that sends too slowly gets the error, or its connection is closed. */
 
 /** Of the service under test. */
+const REQUEST_MS = 2_000;
 const UNREAD_ANSWER_MS = 2_000;
 const FEED_LINE_MS = 3_000;
 
 let service: TestService;
 before(async () => {
-  service = await startTestService({ slowPeers: { unreadAnswerMs: UNREAD_ANSWER_MS, feedLineMs: FEED_LINE_MS } });
+  service = await startTestService({
+    slowPeers: { requestMs: REQUEST_MS, unreadAnswerMs: UNREAD_ANSWER_MS, feedLineMs: FEED_LINE_MS },
+  });
 });
 after(() => service?.close());
 
-/** 10 s for the request and 1 s until the check runs; the rest is for a busy machine. */
-const DISCONNECTED_AFTER_MS = 12_500;
+/** 1 s until the check runs; the rest is for a busy machine. */
+const DISCONNECTED_AFTER_MS = REQUEST_MS + 1_000 + 1_500;
 const DRIP_INTERVAL_MS = 250;
 
 /** Sends `head`, then a byte at intervals until the service closes the connection. */
@@ -56,7 +60,9 @@ async function assertDisconnected(head: string | Buffer, byte: string, url = ser
 const slowBody = (headers: Record<string, string>): Buffer =>
   rawRequest('POST', '/api/v1/check-account', { headers: { 'content-type': 'application/json', ...headers } });
 
-suite('a peer that sends too slowly is disconnected within 12 s', { concurrency: true }, () => {
+test('without that setting, a request has 10 s', () => assert.equal(REQUEST_TIMEOUT_MS, 10_000));
+
+suite('a peer that sends too slowly is disconnected within 12 s (here 4 s)', { concurrency: true }, () => {
   const authorized = (): Record<string, string> => ({ authorization: `Bearer ${service.alpha.token}` });
 
   test('headers that never come', () => assertDisconnected('', ''));

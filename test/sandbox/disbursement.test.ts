@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
-import { after, before, test } from 'node:test';
+import { after, before, suite, test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
 import { until } from '../long-poll/transactions.ts';
 import { type Sandbox, startSandbox } from '../support/sandbox.ts';
@@ -106,37 +106,72 @@ test('a disbursement made before kill -9 becomes SUCCESS after it; its callback 
   assert.throws(() => new Webhook(secret).verify(`${callback.body} `, callback.headers as Record<string, string>));
 });
 
-test('a lost notification: the bank is inquired', async () => {
-  const transactionId = await disburse('1234567600');
-  const answer = await status(transactionId, { prefer: 'wait=60' });
-  assert.equal(answer.json.data?.['status'], 'SUCCESS', answer.text);
-});
+// Most of their time they wait for the bank.
+suite('disbursements at the same time', { concurrency: true }, () => {
+  test('a lost notification: the bank is inquired', async () => {
+    const transactionId = await disburse('1234567600');
+    const answer = await status(transactionId, { prefer: 'wait=60' });
+    assert.equal(answer.json.data?.['status'], 'SUCCESS', answer.text);
+  });
 
-test('a contradicting notification and a repeated one change nothing', async () => {
-  const ids = [await disburse('1234567606'), await disburse('1234567602')];
-  for (const id of ids) {
-    assert.equal((await status(id, { prefer: 'wait=30' })).json.data?.['status'], 'SUCCESS');
-  }
-  const [contradicted = ''] = ids;
-  const readMetrics = (): Promise<Answer> => send(`${sandbox.description.operator_url}/metrics`, {});
-  await until(
-    async () => /tiba_feed_lines_total\{outcome="conflict"\} [1-9]/.test((await readMetrics()).text),
-    'the conflict is counted',
-  );
-  const answer = await status(contradicted);
-  assert.equal(answer.json.data?.['status'], 'SUCCESS');
-  assert.equal(answer.headers.get('etag'), '"2"');
-});
+  test('a contradicting notification and a repeated one change nothing', async () => {
+    const ids = [await disburse('1234567606'), await disburse('1234567602')];
+    for (const id of ids) {
+      assert.equal((await status(id, { prefer: 'wait=30' })).json.data?.['status'], 'SUCCESS');
+    }
+    const [contradicted = ''] = ids;
+    const readMetrics = (): Promise<Answer> => send(`${sandbox.description.operator_url}/metrics`, {});
+    await until(
+      async () => /tiba_feed_lines_total\{outcome="conflict"\} [1-9]/.test((await readMetrics()).text),
+      'the conflict is counted',
+    );
+    const answer = await status(contradicted);
+    assert.equal(answer.json.data?.['status'], 'SUCCESS');
+    assert.equal(answer.headers.get('etag'), '"2"');
+  });
 
-test('money returned after SUCCESS is an event, and the status does not change', async () => {
-  const transactionId = await disburse('1234567604');
-  assert.equal((await status(transactionId, { prefer: 'wait=30' })).json.data?.['status'], 'SUCCESS');
-  await until(() => about(transactionId).length === 2, 'the reversal');
-  const kinds = about(transactionId).map(({ body }) => (JSON.parse(body) as { type: string }).type);
-  assert.deepEqual(kinds, ['disbursement.succeeded', 'disbursement.reversed']);
-  const answer = await status(transactionId);
-  assert.equal(answer.json.data?.['status'], 'SUCCESS');
-  assert.equal(answer.headers.get('etag'), '"3"');
+  test('money returned after SUCCESS is an event, and the status does not change', async () => {
+    const transactionId = await disburse('1234567604');
+    assert.equal((await status(transactionId, { prefer: 'wait=30' })).json.data?.['status'], 'SUCCESS');
+    await until(() => about(transactionId).length === 2, 'the reversal');
+    const kinds = about(transactionId).map(({ body }) => (JSON.parse(body) as { type: string }).type);
+    assert.deepEqual(kinds, ['disbursement.succeeded', 'disbursement.reversed']);
+    const answer = await status(transactionId);
+    assert.equal(answer.json.data?.['status'], 'SUCCESS');
+    assert.equal(answer.headers.get('etag'), '"3"');
+  });
+
+  test('each kind of failure has its published reason', async () => {
+    const reasons = [
+      ['4411', 'ACCOUNT_NOT_FOUND'],
+      ['4309', 'ACCOUNT_DORMANT'],
+      ['4314', 'INSUFFICIENT_FUNDS'],
+      ['4404', 'CANCELLED'],
+      ['4400', 'REFUNDED'],
+    ] as const;
+    await Promise.all(
+      reasons.map(async ([ending, code]) => {
+        const answer = await status(await disburse(`123456${ending}`), { prefer: 'wait=30' });
+        assert.equal(answer.json.data?.['status'], 'FAILED');
+        assert.match(String(answer.json.data?.['failure_reason']), new RegExp(`^${code}: .+\\. .+`));
+      }),
+    );
+  });
+
+  test('a wrong disbursement is answered INVALID_REQUEST', async () => {
+    const { operator_url: operatorUrl, feed } = sandbox.description;
+    for (const disbursement of [
+      { amount: '0' },
+      { amount: 'much' },
+      { account_number: 'x' },
+      { bank_code: '999' },
+      { client_id: 'unknown' },
+    ]) {
+      const answer = await post(`${operatorUrl}/sandbox/v1/disbursements`, feed.access_token, disbursement);
+      assert.equal(answer.status, 400, answer.text);
+      assert.equal(answer.json.error_code, 'INVALID_REQUEST');
+    }
+  });
 });
 
 test("a transfer of 30 minutes succeeds as soon as the bank's clock is advanced", async () => {
@@ -145,36 +180,4 @@ test("a transfer of 30 minutes succeeds as soon as the bank's clock is advanced"
   const advanced = await post(`${operatorUrl}/sandbox/v1/clock`, feed.access_token, { advance_seconds: 1_800 });
   assert.equal(advanced.status, 200, advanced.text);
   assert.equal((await status(transactionId, { prefer: 'wait=60' })).json.data?.['status'], 'SUCCESS');
-});
-
-test('each kind of failure has its published reason', async () => {
-  const reasons = [
-    ['4411', 'ACCOUNT_NOT_FOUND'],
-    ['4309', 'ACCOUNT_DORMANT'],
-    ['4314', 'INSUFFICIENT_FUNDS'],
-    ['4404', 'CANCELLED'],
-    ['4400', 'REFUNDED'],
-  ] as const;
-  await Promise.all(
-    reasons.map(async ([ending, code]) => {
-      const answer = await status(await disburse(`123456${ending}`), { prefer: 'wait=30' });
-      assert.equal(answer.json.data?.['status'], 'FAILED');
-      assert.match(String(answer.json.data?.['failure_reason']), new RegExp(`^${code}: .+\\. .+`));
-    }),
-  );
-});
-
-test('a wrong disbursement is answered INVALID_REQUEST', async () => {
-  const { operator_url: operatorUrl, feed } = sandbox.description;
-  for (const disbursement of [
-    { amount: '0' },
-    { amount: 'much' },
-    { account_number: 'x' },
-    { bank_code: '999' },
-    { client_id: 'unknown' },
-  ]) {
-    const answer = await post(`${operatorUrl}/sandbox/v1/disbursements`, feed.access_token, disbursement);
-    assert.equal(answer.status, 400, answer.text);
-    assert.equal(answer.json.error_code, 'INVALID_REQUEST');
-  }
 });

@@ -70,7 +70,8 @@ async function createFrom(template: string): Promise<TestDatabase> {
   const own = shared === undefined ? await startTestServer() : null;
   const server = shared ?? own?.connectionString ?? '';
   const name = `test_${randomBytes(6).toString('hex')}`;
-  await administer(server, `create database ${name} template ${template}`);
+  // Copying files takes a third of the processor time of the default, which writes each page to the write-ahead log.
+  await administer(server, `create database ${name} template ${template} strategy file_copy`);
   return {
     connection: connectionTo(server, name),
     async drop() {

@@ -76,6 +76,7 @@ type TestLimits = Partial<Record<'check-status' | 'check-account' | 'accounts-pe
 export interface TestServiceOptions
   extends Pick<
     AppOptions,
+    | 'bankAvailability'
     | 'limitClock'
     | 'lookUp'
     | 'inquiries'
@@ -186,6 +187,7 @@ const appOptions = (
   // On a machine that is busy with tests PostgreSQL's notifications are late, and without them no client is
   // authenticated. Tests of this use the same limit.
   notifications: { staleAfterMs: timeLimitMs(1_000) },
+  ...(options.bankAvailability === undefined ? {} : { bankAvailability: options.bankAvailability }),
   ...(options.limitClock === undefined ? {} : { limitClock: options.limitClock }),
   ...(options.lookUp === undefined ? {} : { lookUp: options.lookUp }),
   ...(options.inquiries === undefined ? {} : { inquiries: options.inquiries }),

@@ -40,6 +40,7 @@ export function openBankAvailability(
   { database }: PostgresServices,
   inquiries: AccountInquiries,
 ): void {
-  const { banks, logging } = options;
-  onClose('bank availability', startAvailabilityPublisher({ database, inquiries, banks, log: logging.log }).close);
+  const { banks, logging, bankAvailability: times } = options;
+  const dependencies = { database, inquiries, banks, log: logging.log, ...(times === undefined ? {} : { times }) };
+  onClose('bank availability', startAvailabilityPublisher(dependencies).close);
 }

@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import type { EnumerationGuardOptions } from '../account-checks/enumeration/enumeration-guard.ts';
+import type { AvailabilityTimes } from '../bank-availability/publisher.ts';
 import type { Settings } from '../config.ts';
 import type { BankDirectory } from '../domain/bank.ts';
 import type { UnfinishedAnswerDependencies } from '../http/check-status/answer-unfinished.ts';
@@ -44,6 +45,7 @@ export interface AppOptions {
   /** For tests of names that the machine's resolver does not know. */
   readonly resolveName?: ResolveName;
   /** For tests that cannot wait as long. */
+  readonly bankAvailability?: AvailabilityTimes;
   readonly slowPeers?: Partial<SlowPeerTimeouts>;
   /** For the benchmark that measures the effect of batching. */
   readonly lookUp?: LookUpOptions;

@@ -14,11 +14,11 @@ interface StatusSince {
 
 /** Derives the availability of banks from the results of this process's own inquiries. */
 export interface AvailabilityMonitor {
-  /** The banks whose status has been stable for two seconds. Call it once a second, with each bank's health by BIC. */
+  /** The banks whose status has been stable for `stableMs`. Call it once a second, with each bank's health by BIC. */
   evaluate(healths: ReadonlyMap<string, BankHealth>, nowMs: number): BankAvailability[];
 }
 
-export function createAvailabilityMonitor(): AvailabilityMonitor {
+export function createAvailabilityMonitor(stableMs: number = STABLE_MS): AvailabilityMonitor {
   const statuses = new Map<string, StatusSince>();
 
   function updateStatus(bic: string, health: BankHealth, nowMs: number): StatusSince | undefined {
@@ -38,7 +38,7 @@ export function createAvailabilityMonitor(): AvailabilityMonitor {
       const stable: BankAvailability[] = [];
       for (const [bic, health] of healths) {
         const current = updateStatus(bic, health, nowMs);
-        if (current === undefined || nowMs - current.sinceMs < STABLE_MS) continue;
+        if (current === undefined || nowMs - current.sinceMs < stableMs) continue;
         const { status, sinceMs } = current;
         if (status === 'DOWN') stable.push({ bic, status, ageMs: nowMs - sinceMs });
         else if (health.lastVerdictAgoMs !== null) stable.push({ bic, status, ageMs: health.lastVerdictAgoMs });

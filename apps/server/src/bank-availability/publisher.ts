@@ -31,6 +31,15 @@ export interface AvailabilityPublisherDependencies {
   readonly inquiries: Pick<AccountInquiries, 'snapshot'>;
   readonly banks: BankDirectory;
   readonly log: Log;
+  readonly times?: AvailabilityTimes;
+}
+
+/** In milliseconds. */
+export interface AvailabilityTimes {
+  /** Between two evaluations. */
+  readonly intervalMs: number;
+  /** How long a status must last to be published. */
+  readonly stableMs: number;
 }
 
 const INTERVAL_MS = 1_000;
@@ -40,8 +49,9 @@ export function startAvailabilityPublisher({
   inquiries,
   banks,
   log,
+  times,
 }: AvailabilityPublisherDependencies): AvailabilityPublisher {
-  const monitor = createAvailabilityMonitor();
+  const monitor = createAvailabilityMonitor(times?.stableMs);
   let closing = false;
 
   async function publishChanges(): Promise<void> {
@@ -64,7 +74,7 @@ export function startAvailabilityPublisher({
     while (mayBeMore) mayBeMore = !closing && (await notifyClientBatch(database, bank));
   }
 
-  const loop = repeat(INTERVAL_MS, publishChanges, (error) =>
+  const loop = repeat(times?.intervalMs ?? INTERVAL_MS, publishChanges, (error) =>
     log.warn({ err: error }, 'publishing bank availability failed; will retry'),
   );
 

@@ -74,6 +74,8 @@ export interface ListenerOptions {
 
 /** How long a peer may be slower than its pace, in milliseconds. */
 export interface SlowPeerTimeouts {
+  /** A request that has not arrived. A feed, which may have any length, has a pace instead. */
+  readonly requestMs: number;
   /** An answer that is not read (unread-answers.ts). */
   readonly unreadAnswerMs: number;
   /** A line of a feed that is not completed (operator/feed.ts). */
@@ -85,10 +87,11 @@ const UNREAD_ANSWER_MS = 30_000;
 /** docs/contract.md 7.1, PAYLOAD_TOO_LARGE. */
 const BODY_BYTES_MAX = 16 * 1024;
 const HEADER_BYTES_MAX = 16 * 1024;
-/** Slow or silent peers are disconnected: otherwise a socket that sends a byte now and then stays open without end. */
-const HEADERS_TIMEOUT_MS = 10_000;
-/** For the whole request. A feed, which may have any length, has a pace instead (operator/feed.ts). */
-const REQUEST_TIMEOUT_MS = 10_000;
+/**
+ * For the head, and for the whole request. Slow or silent peers are disconnected: otherwise a socket that sends a byte
+ * now and then stays open without end. A feed, which may have any length, has a pace instead (operator/feed.ts).
+ */
+export const REQUEST_TIMEOUT_MS = 10_000;
 const CONNECTIONS_CHECKING_INTERVAL_MS = 1_000;
 const KEEP_ALIVE_TIMEOUT_MS = 75_000;
 /**
@@ -160,15 +163,16 @@ export function createServer(options: ListenerOptions): FastifyInstance {
 /** The response to the last request that the parser could read on a socket. */
 type LatestResponses = WeakMap<Socket, http.ServerResponse>;
 
-function fastifyOptions({ name, trustedProxies, rewritePath = (path) => path }: ListenerOptions) {
+function fastifyOptions({ name, trustedProxies, slowPeers, rewritePath = (path) => path }: ListenerOptions) {
   const isPublic = name === 'public';
+  const requestTimeout = slowPeers?.requestMs ?? REQUEST_TIMEOUT_MS;
   return {
     logger: false,
     bodyLimit: BODY_BYTES_MAX,
     exposeHeadRoutes: false,
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    requestTimeout: REQUEST_TIMEOUT_MS,
+    requestTimeout,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
     connectionTimeout: SILENT_TIMEOUT_MS,
     trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
@@ -179,7 +183,7 @@ function fastifyOptions({ name, trustedProxies, rewritePath = (path) => path }: 
       maxHeaderSize: HEADER_BYTES_MAX,
       // Node would answer outside the envelope: `checkHead` requires the header.
       requireHostHeader: false,
-      headersTimeout: HEADERS_TIMEOUT_MS,
+      headersTimeout: requestTimeout,
       connectionsCheckingInterval: CONNECTIONS_CHECKING_INTERVAL_MS,
       // A request without a body is not a stream that has to end: this saves a twentieth of a status check's cost.
       // Feeds are read as streams.
