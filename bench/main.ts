@@ -11,6 +11,7 @@ import { profile } from './profile.ts';
 import { measureRails } from './rails/rails.ts';
 import { exceedsBudget } from './ratios.ts';
 import { ratioTable, rowTable } from './report.ts';
+import { compareProcesses } from './several-processes.ts';
 import { compareSharedLimits } from './shared-limits.ts';
 
 /**
@@ -76,13 +77,18 @@ async function run(options: Options): Promise<number> {
     print(`\n${conditions(result, sizes)}\n\n${endToEndRows(result, sizes)}\n\n${ratioTable(ratios)}`);
     return end(options, ratios.some(exceedsBudget));
   }
-  const { rows, ratios } = await (options.sharedLimits ? compareSharedLimits : compare)(context, options);
+  const { rows, ratios } = await comparisonOf(options)(context, options);
   print(`\n${context.load.connections} in flight, medians over ${options.rounds} × ${options.roundSeconds} s\n`);
   print(rowTable(rows));
   print('');
   print(ratioTable(ratios));
   const failed = rows.some(({ figures }) => figures.failed > 0);
   return end(options, failed || ratios.some(exceedsBudget));
+}
+
+function comparisonOf({ sharedLimits, processes }: Options): typeof compare {
+  if (processes) return compareProcesses;
+  return sharedLimits ? compareSharedLimits : compare;
 }
 
 function end({ quick, enforce }: Options, failed: boolean): number {

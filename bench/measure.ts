@@ -11,6 +11,8 @@ export interface Target {
   readonly title: string;
   /** The process whose CPU time counts. */
   readonly pid: number;
+  /** Further processes of the server, whose CPU time counts too. */
+  readonly workers?: readonly number[];
   readonly requests: Requests;
   /** Absent for the baseline server. */
   readonly service?: Service;
@@ -63,14 +65,14 @@ export async function measureInRounds<Name extends string>(
 async function measure(context: BenchContext, target: Target, seconds: number, run: number): Promise<Measurement> {
   const { signal } = context;
   signal.throwIfAborted();
-  const { title, pid, requests, service } = target;
+  const { title, pid, workers = [], requests, service } = target;
   const inquiries = service === undefined ? null : await countInquiries(service);
-  const cpuBefore = await cpuSeconds(pid);
+  const cpuBefore = await cpuSecondsOf([pid, ...workers]);
   const result = await context.load.run({ requests, seconds, run, signal }).catch((cause: unknown) => {
     signal.throwIfAborted();
     throw new Error(`${title}: the load failed`, { cause });
   });
-  const cpuUsed = (await cpuSeconds(pid)) - cpuBefore;
+  const cpuUsed = (await cpuSecondsOf([pid, ...workers])) - cpuBefore;
   signal.throwIfAborted();
   if (service !== undefined && inquiries !== null) {
     if (requests.numbers.order === 'counting') await verifyInquiries(service, inquiries.sent, result);
@@ -84,6 +86,10 @@ async function measure(context: BenchContext, target: Target, seconds: number, r
     cpuUsPerRequest: (cpuUsed / result.answered) * 1e6,
     failed: result.failed,
   };
+}
+
+async function cpuSecondsOf(pids: readonly number[]): Promise<number> {
+  return (await Promise.all(pids.map(cpuSeconds))).reduce((sum, seconds) => sum + seconds, 0);
 }
 
 /**

@@ -11,6 +11,8 @@ export interface Options {
   readonly list: boolean;
   /** Measures what limits over several processes cost. */
   readonly sharedLimits: boolean;
+  /** Measures what several processes behind one port cost, compared with one. */
+  readonly processes: boolean;
   /** The exit code is 1 when a budget is exceeded or a request failed. */
   readonly enforce: boolean;
   /** Records where the server spends its time, instead of measuring. */
@@ -32,6 +34,7 @@ export const USAGE = `npm run bench -- [options]
   --quick             one round of 2 s, and 20,000 instead of 1,000,000 transactions: only shows that it works
   --end-to-end        how soon a change reaches clients, by callback and with Prefer: wait
   --shared-limits     what limits in Valkey cost (needs redis-server)
+  --processes         what two processes behind one port cost, compared with one
   --rails             what a failed first rail, slow responses and a faulty bank cost
   --list              what a page of the list of transactions costs among 10,000 and 1,000,000
   --list-millions <n> among this many million instead
@@ -55,6 +58,7 @@ export function readOptions(args: readonly string[]): Options | null {
     rails,
     list,
     sharedLimits: values['shared-limits'],
+    processes: values.processes,
     enforce,
     profile,
     load: loadName(values.load),
@@ -80,6 +84,7 @@ function parse(args: readonly string[]) {
         list: flag,
         'list-millions': value,
         'shared-limits': flag,
+        processes: flag,
         enforce: flag,
         profile: flag,
         rounds: value,

@@ -125,6 +125,7 @@ describe('the settings', () => {
     TIBA_PUBLIC_URL: ['api.example.com', 'ftp://api.example.com', 'https://'],
     DATABASE_URL: ['mysql://db/tiba', 'db.internal'],
     TIBA_DATABASE_CONNECTIONS: ['3', '0'],
+    TIBA_PROCESSES: ['0', '65', '-1', '1.5', 'two', 'AUTO'],
     TIBA_SECRET_KEY: ['secret', Buffer.alloc(31).toString('base64'), Buffer.alloc(33).toString('base64')],
     TIBA_TOKEN_SECONDS: ['59', '86401', 'never'],
     TIBA_TOKEN_ISSUER: ['issuer'],

@@ -17,9 +17,11 @@ const MAIN = fileURLToPath(new URL('../../apps/server/src/main.ts', import.meta.
 const READY_TIMEOUT_MS = 60_000;
 
 export interface ServeOptions {
-  readonly database: TestDatabase;
+  readonly database: Pick<TestDatabase, 'connection'>;
   readonly stdout: 'pipe' | number;
   readonly nodeOptions?: readonly string[];
+  /** A command that runs the program which follows it. */
+  readonly prefix?: readonly string[];
   /** Files, connections included, that the process may have open. */
   readonly openFilesMax?: number;
   /** Further settings. */
@@ -43,14 +45,14 @@ export interface ServeProcess {
 
 /** Resolves when the service is ready. */
 export async function startServe(options: ServeOptions): Promise<ServeProcess> {
-  const { database, stdout, nodeOptions = [], openFilesMax, environment = {} } = options;
+  const { database, stdout, nodeOptions = [], prefix = [], openFilesMax, environment = {} } = options;
   const directory = await mkdtemp(path.join(tmpdir(), 'tiba-serve-'));
   const [port, operatorPort] = [await findFreePort(), await findFreePort()];
   // The bank is never inquired.
   const settings = await writeProductionSettings(directory, operatorPort);
   // The shell replaces itself, so the child is the service.
   const limited = openFilesMax === undefined ? [] : ['sh', '-c', `ulimit -n ${openFilesMax} && exec "$@"`, 'sh'];
-  const [program, ...rest] = [...limited, process.execPath, ...nodeOptions, MAIN, 'serve'];
+  const [program, ...rest] = [...prefix, ...limited, process.execPath, ...nodeOptions, MAIN, 'serve'];
   const child = spawn(program, rest, {
     stdio: ['ignore', stdout, 'inherit'],
     env: {
@@ -100,7 +102,8 @@ export async function startServe(options: ServeOptions): Promise<ServeProcess> {
 }
 
 const isReady = (operatorUrl: string): Promise<boolean> =>
-  send(`${operatorUrl}/readyz`, {}).then(
+  // A connection that stays open would be waited for when the process ends.
+  send(`${operatorUrl}/readyz`, { headers: { connection: 'close' } }).then(
     ({ status }) => status === 200,
     () => false,
   );

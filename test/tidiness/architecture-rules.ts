@@ -9,7 +9,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['domain'],
   ['observability', 'rate-limit', 'snap'],
   ['postgres', 'embedded-postgres', 'outbound', 'valkey'],
-  ['auth', 'rails'],
+  ['auth', 'rails', 'workers'],
   ['config.ts'],
   ['transactions', 'account-checks'],
   ['feed', 'status-inquiry', 'bank-availability', 'account-validations', 'callbacks'],

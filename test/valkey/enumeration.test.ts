@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { createClientGuard } from '../../apps/server/src/account-checks/enumeration/client-guard.ts';
 import { type ClientReplica, createClientReplica } from '../../apps/server/src/account-checks/enumeration/replica.ts';
+import { atValkey } from '../../apps/server/src/valkey/connection.ts';
 import { createSharedLog } from '../../apps/server/src/valkey/shared-log.ts';
 import { openSharedWindows, type SharedWindows } from '../../apps/server/src/valkey/shared-windows.ts';
 import { active, NOT_FOUND, scriptedRail } from '../rails/resilience/scripted-rail.ts';
@@ -154,7 +155,7 @@ async function openReplica(
   clientId: string,
   timeoutMs = timeLimitMs(1_000),
 ): Promise<TestReplica> {
-  const windows = openSharedWindows({ url, cluster: false, timeoutMs, onChange: () => {} });
+  const windows = openSharedWindows({ ...atValkey({ url, cluster: false }), timeoutMs, onChange: () => {} });
   t.after(windows.close);
   await eventually('valkey is present', windows.isPresent);
   let wallMs = Date.parse('2026-03-02T12:00:00+07:00');

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createSharedQuota, type SharedQuota } from '../../apps/server/src/rails/resilience/shared-quota.ts';
 import { createSlidingWindow } from '../../apps/server/src/rate-limit/sliding-window.ts';
+import { atValkey } from '../../apps/server/src/valkey/connection.ts';
 import { createSharedCounter } from '../../apps/server/src/valkey/shared-counter.ts';
 import { openSharedWindows, type SharedWindows } from '../../apps/server/src/valkey/shared-windows.ts';
 import { active, scriptedRail } from '../rails/resilience/scripted-rail.ts';
@@ -108,7 +109,11 @@ const DAY_LEFT_MS = 12 * 60 * 60 * 1_000;
 
 /** What one of two processes has, at noon in Jakarta; its own clock begins at 0. */
 async function openQuota(t: Cleanup, url: string, perDay: number): Promise<TestQuota> {
-  const windows = openSharedWindows({ url, cluster: false, timeoutMs: timeLimitMs(1_000), onChange: () => {} });
+  const windows = openSharedWindows({
+    ...atValkey({ url, cluster: false }),
+    timeoutMs: timeLimitMs(1_000),
+    onChange: () => {},
+  });
   t.after(windows.close);
   await eventually('valkey is present', windows.isPresent);
   let nowMs = 0;

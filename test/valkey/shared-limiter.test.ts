@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { after, describe, test } from 'node:test';
 import { type Decision, type Limiter, WINDOW_MS } from '../../apps/server/src/rate-limit/limiter.ts';
+import { atValkey } from '../../apps/server/src/valkey/connection.ts';
 import { DECIDE } from '../../apps/server/src/valkey/scripts.ts';
 import { createSharedLimiter } from '../../apps/server/src/valkey/shared-limiter.ts';
 import { openSharedWindows, type SharedWindows } from '../../apps/server/src/valkey/shared-windows.ts';
@@ -20,8 +21,7 @@ async function conformance(): Promise<void> {
   const valkey = await startTestValkey();
   let nowMs = 1_800_000_000_000;
   const windows = openSharedWindows({
-    url: valkey.url,
-    cluster: false,
+    ...atValkey({ url: valkey.url, cluster: false }),
     clock: () => nowMs,
     timeoutMs: TIMEOUT_MS,
     onChange: () => {},
@@ -226,8 +226,7 @@ async function openProcesses(
   const processes = Array.from({ length: count }, (): TestProcess => {
     let alone = 0;
     const windows = openSharedWindows({
-      url: valkey.url,
-      cluster,
+      ...atValkey({ url: valkey.url, cluster }),
       timeoutMs,
       onChange: (away) => away === null && onPresent(),
     });

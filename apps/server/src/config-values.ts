@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { parseNetwork } from './outbound/address-guard.ts';
 
 /** How the text of an environment variable becomes a setting's value (config.ts). */
@@ -34,6 +36,15 @@ export const wholeNumber =
     if (number >= min && number <= max) return number;
     throw new Error(`a whole number from ${min} to ${max}`);
   };
+
+const PROCESSES_MAX = 64;
+
+/** `auto`: as many as the cores that this process may use, also where a container or a CPU quota limits them. */
+export function processes(value: string): number {
+  if (value === 'auto') return Math.min(availableParallelism(), PROCESSES_MAX);
+  if (/^[1-9]\d?$/.test(value) && Number(value) <= PROCESSES_MAX) return Number(value);
+  throw new Error(`auto or a whole number from 1 to ${PROCESSES_MAX}`);
+}
 
 export function yesOrNo(value: string): boolean {
   if (value === 'yes' || value === 'no') return value === 'yes';
@@ -105,4 +116,35 @@ export function logLevel(value: string): (typeof LOG_LEVELS)[number] {
   const level = LOG_LEVELS.find((each) => each === value);
   if (level !== undefined) return level;
   throw new Error(`one of ${LOG_LEVELS.join(', ')}`);
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The variable that names a file with a secret: systemd, Kubernetes and Docker hand secrets over as files. */
+export const fileVariable = ({ name }: Setting<unknown>): string => `${name}_FILE`;
+
+/** The secrets that are given by file, by their variables. Line ends after a secret are left out. */
+export function readSecretFiles(
+  settings: readonly Setting<unknown>[],
+  environment: Environment,
+  faults: string[],
+): Environment {
+  const secrets: Record<string, string> = {};
+  for (const each of settings) {
+    const variable = fileVariable(each);
+    const file = each.secret === true ? environment[variable] : undefined;
+    if (file === undefined || file === '') continue;
+    if (environment[each.name]) {
+      faults.push(`${each.name} and ${variable} are both set: choose one of them`);
+      continue;
+    }
+    try {
+      secrets[each.name] = readFileSync(file, 'utf8').replace(/[\r\n]+$/, '');
+      if (secrets[each.name] === '') faults.push(`${variable} must name a file that is not empty`);
+    } catch (error) {
+      const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+      faults.push(`${variable} must name a file that can be read: ${code}`);
+    }
+  }
+  return secrets;
 }

@@ -1,5 +1,6 @@
-import { readFileSync } from 'node:fs';
 import {
+  type Environment,
+  fileVariable,
   GENERATE_SECRET_KEY,
   httpUrl,
   LOG_LEVELS,
@@ -9,7 +10,9 @@ import {
   overdueAfter,
   port,
   ports,
+  processes,
   publicUrl,
+  readSecretFiles,
   type Setting,
   secretKey,
   setting,
@@ -58,6 +61,13 @@ export const SETTINGS = {
     'The bank whose accounts the internal account inquiry (SNAP service 15) is about, by any of its codes. ' +
       'Not set: service 15 answers 405, except in the sandbox (BCA).',
   ),
+  processes: withDefault(
+    'TIBA_PROCESSES',
+    '1',
+    processes,
+    'Number of processes that `serve` runs on the same ports, or `auto`: one for each core. ' +
+      'With more than one, a [parent](operating.md#several-processes-on-one-machine) starts and replaces them.',
+  ),
   publicUrl: setting(
     'TIBA_PUBLIC_URL',
     publicUrl,
@@ -92,7 +102,7 @@ export const SETTINGS = {
     'TIBA_DATABASE_CONNECTIONS',
     '16',
     wholeNumber(12, 1_000),
-    'Maximum number of connections to PostgreSQL that this process opens.',
+    'Maximum number of connections to PostgreSQL that each process opens.',
   ),
   valkeyUrl: setting(
     'TIBA_VALKEY_URL',
@@ -296,8 +306,6 @@ export class SettingsError extends StartError {
   }
 }
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
 /** @throws SettingsError with all faults */
 export function readSettings(mode: Mode, environment: Environment = process.env): Settings {
   const { settings, faults } = validateSettings(mode, environment);
@@ -314,7 +322,7 @@ export function validateSettings(
   variables: Environment = process.env,
 ): { readonly settings: Settings; readonly faults: readonly string[] } {
   const faults: string[] = [];
-  const environment = { ...variables, ...readSecretFiles(variables, faults) };
+  const environment = { ...variables, ...readSecretFiles(Object.values(SETTINGS), variables, faults) };
   const entries = Object.entries(SETTINGS).map(([key, each]) => [key, readOne(each, environment, faults)]);
   // Each value was parsed by its own setting, which TypeScript cannot follow through entries.
   const settings = Object.fromEntries(entries) as Settings;
@@ -327,31 +335,6 @@ export function validateSettings(
     faults.push('TIBA_SNAP_PORT needs the built-in issuer, which issues the tokens of SNAP: unset TIBA_TOKEN_ISSUER');
   }
   return { settings, faults };
-}
-
-/** The variable that names a file with a secret: systemd, Kubernetes and Docker hand secrets over as files. */
-const fileVariable = ({ name }: Setting<unknown>): string => `${name}_FILE`;
-
-/** The secrets that are given by file, by their variables. Line ends after a secret are left out. */
-function readSecretFiles(environment: Environment, faults: string[]): Environment {
-  const secrets: Record<string, string> = {};
-  for (const each of Object.values<Setting<unknown>>(SETTINGS)) {
-    const variable = fileVariable(each);
-    const file = each.secret === true ? environment[variable] : undefined;
-    if (file === undefined || file === '') continue;
-    if (environment[each.name]) {
-      faults.push(`${each.name} and ${variable} are both set: choose one of them`);
-      continue;
-    }
-    try {
-      secrets[each.name] = readFileSync(file, 'utf8').replace(/[\r\n]+$/, '');
-      if (secrets[each.name] === '') faults.push(`${variable} must name a file that is not empty`);
-    } catch (error) {
-      const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
-      faults.push(`${variable} must name a file that can be read: ${code}`);
-    }
-  }
-  return secrets;
 }
 
 function readOne(each: Setting<unknown>, environment: Environment, faults: string[]): unknown {
@@ -390,7 +373,7 @@ function findProductionSigns(environment: Environment): string[] {
   const signs = [
     ...(environment['NODE_ENV']?.trim().toLowerCase() === 'production' ? ['NODE_ENV=production'] : []),
     // DATABASE_URL alone may be the sandbox's own database; next to one of these it is production's.
-    ...[SETTINGS.railsFile, SETTINGS.secretKey, SETTINGS.publicUrl]
+    ...[SETTINGS.railsFile, SETTINGS.secretKey, SETTINGS.publicUrl, SETTINGS.processes]
       .filter((each) => isSet(each, environment))
       .map(({ name }) => name),
   ];

@@ -15,6 +15,8 @@ import type { LookUpOptions } from '../postgres/transaction-look-up.ts';
 import type { AccountInquiriesOptions } from '../rails/account-inquiries.ts';
 import type { Rail } from '../rails/rail.ts';
 import type { MonotonicClock } from '../rate-limit/sliding-window.ts';
+import type { EndOrder } from '../workers/messages.ts';
+import type { ParentLink } from '../workers/parent-link.ts';
 
 /** What `startApp` takes: the settings, the connections, and what the sandbox and tests replace. */
 export interface AppOptions {
@@ -28,6 +30,8 @@ export interface AppOptions {
    */
   readonly inquiries?: AccountInquiriesOptions;
   readonly logging: Pick<LogSink, 'log' | 'writeLine' | 'droppedLines'>;
+  /** For one of several processes that have a parent. */
+  readonly parent?: ParentLink;
   /** Further routes of the operator listener: the sandbox's. */
   readonly operatorRoutes?: OperatorRoutes;
   /** For tests on machines that are busy with other tests. */
@@ -55,6 +59,8 @@ export interface AppOptions {
 export interface AppContext {
   readonly options: AppOptions;
   readonly metrics: Metrics;
+  /** How the service closes; null until then. */
+  readonly endOrder: () => EndOrder | null;
   /** Registers a closer, which `part` names in the log. When the service closes, the last one registered runs first. */
   readonly onClose: (part: string, closer: () => Promise<unknown>) => void;
 }

@@ -1,3 +1,4 @@
+import { Server } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { createSnapCredentials } from '../auth/snap-credentials.ts';
@@ -46,26 +47,27 @@ export async function openListeners(context: AppContext, services: Services): Pr
   const listener = {
     log: logging.log,
     metrics,
-    accessLog: createAccessLog(logging.writeLine),
+    accessLog: createAccessLog(logging.writeLine, undefined, options.parent?.process),
     trustedProxies: settings.trustedProxies,
     load,
+    isStopping: () => context.endOrder() !== null,
     ...(options.slowPeers === undefined ? {} : { slowPeers: options.slowPeers }),
   };
   const connections = limitConnections(settings, logging.log);
   const publicServer = await buildPublicServer(context, services, { ...listener, connections: connections.public });
-  let stopping = false;
-  const operatorServer = await buildOperatorServer(
-    context,
-    services,
-    { ...listener, connections: connections.operator },
-    () => stopping,
-  );
+  const operatorServer = await buildOperatorServer(context, services, {
+    ...listener,
+    connections: connections.operator,
+  });
   const { snapPort } = settings;
   const snapServer =
     snapPort === null ? null : buildSnapServer(context, services, { ...listener, connections: connections.public });
   const servers = [publicServer, operatorServer, ...(snapServer === null ? [] : [snapServer])];
   // All at the same time: after SIGTERM one of them must not take the time of the others.
-  onClose('listeners', () => Promise.all(servers.map(drain)));
+  onClose('listeners', async () => {
+    if (context.endOrder() === 'retire') await untilUnused(servers);
+    await Promise.all(servers.map(drain));
+  });
   // The servers could not drain while clients long-poll.
   onClose('waits and streams', async () => {
     services.checkStatus.endLongPolls();
@@ -74,8 +76,8 @@ export async function openListeners(context: AppContext, services: Services): Pr
   // Registered last so that it runs first: a load balancer must see that this process is not ready while it still
   // accepts requests.
   onClose('shutdown delay', async () => {
-    stopping = true;
-    await wait(settings.stopDelaySeconds * 1_000);
+    if (context.endOrder() === 'retire') for (const { server } of servers) acceptNoMore(server);
+    else await wait(settings.stopDelaySeconds * 1_000);
   });
 
   const operatorUrl = await listenAt(operatorServer, {
@@ -196,7 +198,6 @@ function buildOperatorServer(
   context: AppContext,
   services: Services,
   listener: SharedListenerOptions,
-  isStopping: () => boolean,
 ): Promise<FastifyInstance> {
   const { banks, operatorRoutes, settings, limitClock = () => performance.now() } = context.options;
   const { postgres, authentication, accountChecks } = services;
@@ -210,8 +211,11 @@ function buildOperatorServer(
     banks,
     hashAccount: accountChecks.hashAccount,
     enumerationGuard: accountChecks.enumerationGuard,
-    readiness: readinessChecks(services, settings.readyWhenReadOnly, isStopping),
-    readGauges: createGaugeReader(context, services),
+    health: {
+      checks: readinessChecks(services, settings.readyWhenReadOnly, () => context.endOrder() === 'stop'),
+      readGauges: createGaugeReader(context, services),
+      parent: context.options.parent ?? null,
+    },
     processId: postgres.processes.processId,
     tokenUrl: () => (issuer === null ? null : `${issuer.url()}/oauth/token`),
     limitClock,
@@ -259,6 +263,31 @@ function readinessChecks(
 function skewMessage(skewMs: number): string {
   const seconds = (Math.abs(skewMs) / 1000).toFixed(1);
   return `the clock is ${seconds} s ${skewMs > 0 ? 'ahead of' : 'behind'} PostgreSQL's: synchronize it (NTP)`;
+}
+
+/** After `acceptNoMore`, connections may be idle for this long before they are closed. */
+const RETIRE_TIMEOUT_MS = 5_000;
+
+/**
+ * Other processes listen on the same ports. Unlike `http.Server.close`, this leaves idle connections open: a client may
+ * be sending its next request, whose answer will be the last one.
+ */
+const acceptNoMore = (server: Server): void => void Server.prototype.close.call(server);
+
+/** Resolves when no connection is left, or when those that are left have not been used for a while. */
+async function untilUnused(servers: readonly FastifyInstance[]): Promise<void> {
+  const deadlineMs = performance.now() + RETIRE_TIMEOUT_MS;
+  while (performance.now() < deadlineMs && (await hasConnections(servers))) await wait(CLOSE_IDLE_INTERVAL_MS);
+}
+
+async function hasConnections(servers: readonly FastifyInstance[]): Promise<boolean> {
+  const counts = servers.map(
+    ({ server }) =>
+      new Promise<number>((resolve) => {
+        server.getConnections((_error, count) => resolve(count));
+      }),
+  );
+  return (await Promise.all(counts)).some((count) => count > 0);
 }
 
 async function drain(server: FastifyInstance): Promise<void> {

@@ -49,8 +49,9 @@ export async function openPostgresServices({ options, metrics, onClose }: AppCon
   onClose('delivery database', () => deliveryDatabase.close());
   await prepareDatabase(database, connection, {
     environment,
-    // The sandbox and the embedded PostgreSQL have one process only.
-    migrate: environment === 'sandbox' || settings.databaseUrl === null || settings.migrate,
+    // The sandbox and the embedded PostgreSQL have one process only; the parent of several has migrated.
+    migrate:
+      options.parent === undefined && (environment === 'sandbox' || settings.databaseUrl === null || settings.migrate),
     onBlocked: () => log.warn('other transactions hold tables that are to be migrated; will retry'),
   });
 

@@ -2,6 +2,7 @@ import type { CheckLog } from '../account-checks/enumeration/replica.ts';
 import { SHARED_SECOND_MS, type SharedQuotaDependencies } from '../rails/resilience/shared-quota.ts';
 import { type Limiter, WINDOW_MS } from '../rate-limit/limiter.ts';
 import { createSlidingWindow } from '../rate-limit/sliding-window.ts';
+import { atValkey, type SharedPlace } from '../valkey/connection.ts';
 import { createSharedCounter } from '../valkey/shared-counter.ts';
 import { createSharedLimiter } from '../valkey/shared-limiter.ts';
 import { createSharedLog } from '../valkey/shared-log.ts';
@@ -13,9 +14,9 @@ import type { PostgresServices } from './postgres.ts';
 export interface SharedLimits {
   /** Each name is a limiter of its own: the same name counts together in all processes. */
   createLimiter(name: string, windowMs?: number): Limiter;
-  /** Counts the quotas of rails; null without Valkey. */
+  /** Counts the quotas of rails; null without a shared place. */
   readonly quota: SharedQuotaDependencies | null;
-  /** What all processes report to the enumeration guard; null without Valkey. */
+  /** What all processes report to the enumeration guard; null without a shared place. */
   readonly checkLog: CheckLog | null;
   /** What is not exact now, for the operator; null when everything is. */
   inexactness(): string | null;
@@ -23,7 +24,8 @@ export interface SharedLimits {
 
 const WITHOUT_VALKEY =
   'several processes without TIBA_VALKEY_URL: each one grants the whole of every limit and quota by itself';
-const VALKEY_AWAY = 'Valkey is away: each process grants its share of every limit by itself';
+const SEVERAL_PARENTS =
+  'several machines without TIBA_VALKEY_URL: each one grants the whole of every limit and quota by itself';
 /** A day's counter is kept over the change of day in every clock. */
 const DAY_COUNTER_MS = 48 * 60 * 60 * 1000;
 /** A process that starts waits this long for Valkey, so that its first requests are counted with those of others. */
@@ -34,10 +36,11 @@ export async function openSharedLimits(
   { processes }: Pick<PostgresServices, 'processes'>,
 ): Promise<SharedLimits> {
   const { options, metrics } = context;
-  const { settings, limitClock: clock = () => performance.now() } = options;
+  const { limitClock: clock = () => performance.now() } = options;
   const { log } = options.logging;
   const { liveProcesses } = processes;
-  if (settings.valkeyUrl === null) {
+  const place = placeOf(context);
+  if (place === null) {
     if (liveProcesses() > 1) log.warn({ processes: liveProcesses() }, 'limits are not exact: set TIBA_VALKEY_URL');
     return {
       createLimiter: (_name, windowMs) => createSlidingWindow(clock, windowMs),
@@ -46,7 +49,7 @@ export async function openSharedLimits(
       inexactness: () => (liveProcesses() > 1 ? WITHOUT_VALKEY : null),
     };
   }
-  const windows = await connect(context, settings.valkeyUrl);
+  const windows = await connect(context, place);
   const decidedAlone = (limiter: string) => () => metrics.limitDecisionsAlone.inc({ limiter });
   const createLimiter = (name: string, windowMs = WINDOW_MS): Limiter =>
     createSharedLimiter({ windows, name, liveProcesses, onDecidedAlone: decidedAlone(name), windowMs, clock });
@@ -65,31 +68,68 @@ export async function openSharedLimits(
       clock,
     },
     checkLog: createSharedLog(windows, 'account-checks', DAY_COUNTER_MS),
-    inexactness: () => (windows.isPresent() ? null : VALKEY_AWAY),
+    inexactness: () => (windows.isPresent() ? place.inexactness(liveProcesses()) : place.awayText),
   };
 }
 
-async function connect({ options, metrics, onClose }: AppContext, url: string): Promise<SharedWindows> {
+/** Where several processes count. */
+interface Place extends SharedPlace {
+  readonly awayText: string;
+  /** What is not exact although the place is there. */
+  readonly inexactness: (liveProcesses: number) => string | null;
+  /** Null: it is away, for this reason. */
+  readonly onChange: (away: string | null) => void;
+}
+
+/** Valkey, if it is set, or else the parent of this process; null where there is neither. */
+function placeOf({ options, metrics }: AppContext): Place | null {
   const { log } = options.logging;
+  const { settings, parent } = options;
+  const { valkeyUrl: url, valkeyCluster: cluster } = settings;
+  if (url !== null)
+    return {
+      ...atValkey({ url, cluster }),
+      awayText: 'Valkey is away: each process grants its share of every limit by itself',
+      inexactness: () => null,
+      onChange(away) {
+        metrics.valkeyUp.set(away === null ? 1 : 0);
+        if (away === null) log.info('valkey is connected: limits are counted over all processes');
+        else log.warn({ reason: away }, "valkey is away: deciding with this process's share of each limit; will retry");
+      },
+    };
+  if (parent === undefined) return null;
+  return {
+    cluster: false,
+    open: parent.openLimits,
+    awayText: 'the parent process does not answer: each process grants its share of every limit by itself',
+    inexactness: (liveProcesses) => (liveProcesses > parent.liveProcesses() ? SEVERAL_PARENTS : null),
+    onChange(away) {
+      if (away === null) log.info('limits are counted over all processes of this machine');
+      else
+        log.warn(
+          { reason: away },
+          "parent process does not answer: deciding with this process's share of each limit; will retry",
+        );
+    },
+  };
+}
+
+async function connect({ options, onClose, metrics }: AppContext, place: Place): Promise<SharedWindows> {
   const present = Promise.withResolvers<void>();
+  metrics.valkeyUp.set(0);
   const windows = openSharedWindows({
-    url,
-    cluster: options.settings.valkeyCluster,
+    open: place.open,
+    cluster: place.cluster,
     ...(options.valkeyTimeoutMs === undefined ? {} : { timeoutMs: options.valkeyTimeoutMs }),
     onChange(away) {
-      metrics.valkeyUp.set(away === null ? 1 : 0);
-      if (away === null) {
-        present.resolve();
-        log.info('valkey is connected: limits are counted over all processes');
-      } else log.warn({ reason: away }, "valkey is away: deciding with this process's share of each limit; will retry");
+      place.onChange(away);
+      if (away === null) present.resolve();
     },
   });
-  onClose('valkey', async () => windows.close());
-  metrics.valkeyUp.set(0);
+  onClose('shared limits', async () => windows.close());
   const timeout = setTimeout(present.resolve, START_WAIT_MS);
   await present.promise;
   clearTimeout(timeout);
-  if (!windows.isPresent())
-    log.warn("valkey does not answer: deciding with this process's share of each limit; will retry");
+  if (!windows.isPresent()) place.onChange('it does not answer');
   return windows;
 }

@@ -4,6 +4,7 @@ import type { Feed } from '../feed/feed.ts';
 import { createMetrics } from '../observability/metrics.ts';
 import type { Database } from '../postgres/database.ts';
 import type { TransactionUpdater } from '../transactions/transaction-updater.ts';
+import type { EndOrder } from '../workers/messages.ts';
 import type { AppContext, AppOptions } from './app-context.ts';
 import { openListeners } from './listeners.ts';
 import { openServices } from './services.ts';
@@ -22,26 +23,37 @@ export interface App {
   longPollCount(): number;
   /** Issues an access token of the built-in issuer: the sandbox hands some out. */
   readonly issue: IssueAccessToken;
-  /** Stops accepting requests, answers those in flight, closes every part. Safe to call twice. */
-  close(): Promise<void>;
+  /**
+   * Stops accepting requests, answers those in flight, closes every part. Safe to call twice. With `retire`, other
+   * processes on the same ports go on: this one is not seen as not ready, and its clients lose no connection in use.
+   */
+  close(order?: EndOrder): Promise<void>;
 }
 
 /** Builds the whole service from plain functions and starts it. Resolves when it can answer requests. */
 export async function startApp(options: AppOptions): Promise<App> {
   const { log, droppedLines } = options.logging;
   const parts: { readonly part: string; readonly closer: () => Promise<unknown> }[] = [];
-  const close = once(async () => {
+  let endOrder: EndOrder | null = null;
+  const closeOnce = once(async () => {
     for (const { part, closer } of parts.toReversed()) {
       await closer().catch((error: unknown) =>
         log.error({ err: error, part }, 'closing a part of the service failed; closing the others'),
       );
     }
   });
+  const close = (order: EndOrder = 'stop'): Promise<void> => {
+    endOrder ??= order;
+    return closeOnce();
+  };
   const context: AppContext = {
     options,
     metrics: createMetrics(droppedLines),
+    endOrder: () => endOrder,
     onClose: (part, closer) => void parts.push({ part, closer }),
   };
+  // Registered first so that it closes last: nothing is counted after it.
+  context.onClose('last metrics', async () => options.parent?.leaveMetrics(await context.metrics.snapshot()));
   let publicUrl = options.settings.publicUrl ?? '';
 
   try {

@@ -6,7 +6,7 @@ export interface StopSignal {
   release(): void;
 }
 
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+const SIGNALS: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 const REPEATED_SIGNAL_MS = 500;
 
 /**
@@ -14,7 +14,7 @@ const REPEATED_SIGNAL_MS = 500;
  * signal would end this process and leave PostgreSQL behind. A second signal ends the process at once, and PostgreSQL
  * with it.
  */
-export function listenForStopSignal(): StopSignal {
+export function listenForStopSignal(signals = SIGNALS): StopSignal {
   const { promise: received, resolve } = Promise.withResolvers<NodeJS.Signals>();
   let firstMs: number | undefined;
   const onSignal = (signal: NodeJS.Signals): void => {
@@ -23,12 +23,12 @@ export function listenForStopSignal(): StopSignal {
     if (performance.now() - firstMs > REPEATED_SIGNAL_MS) process.exit(1);
     resolve(signal);
   };
-  for (const signal of SIGNALS) process.on(signal, onSignal);
+  for (const signal of signals) process.on(signal, onSignal);
   return {
     received,
     wasReceived: () => firstMs !== undefined,
     release() {
-      for (const signal of SIGNALS) process.off(signal, onSignal);
+      for (const signal of signals) process.off(signal, onSignal);
     },
   };
 }

@@ -64,6 +64,8 @@ export interface ListenerOptions {
   readonly trustedProxies: readonly string[];
   readonly connections: Pick<ConnectionLimits, 'total' | 'perAddress'>;
   readonly load: Pick<LoadMonitor, 'isOverloaded'>;
+  /** True from SIGTERM on: answers then close their connections, so that clients reach another process. */
+  readonly isStopping: () => boolean;
   /** By default the envelope. */
   readonly errorForm?: ErrorForm;
   /** The path of the route that a request path leads to. By default the path itself. */
@@ -200,7 +202,7 @@ function fastifyOptions({ name, trustedProxies, slowPeers, rewritePath = (path) 
 
 function addHooks(
   app: FastifyInstance,
-  { name, accessLog, metrics, load }: ListenerOptions,
+  { name, accessLog, metrics, load, isStopping }: ListenerOptions,
   onResponse: (socket: Socket, response: http.ServerResponse) => void,
 ) {
   app.addHook('onRequest', (request, reply, done) => {
@@ -232,6 +234,7 @@ function addHooks(
   // Logged when the answer is handed over, not when its last byte has left: a client that has gone by then was answered
   // too.
   app.addHook('onSend', (request, reply, payload, done) => {
+    if (isStopping()) reply.header('connection', 'close');
     const { route } = request;
     const durationMs = performance.now() - request.startedMs;
     metrics.requests.record(route, reply.statusCode, durationMs);

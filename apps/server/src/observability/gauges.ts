@@ -1,6 +1,9 @@
 import { Gauge, type Registry } from 'prom-client';
 
-/** The state at the time of a scrape, as opposed to what was counted since the start (metrics.ts). */
+/**
+ * The state at the time of a scrape, as opposed to what was counted since the start (metrics.ts). `aggregator` says how
+ * the values of several processes become one; without it they are added up.
+ */
 export interface Gauges {
   /** Of the whole installation: every process reports the same. Absent while PostgreSQL cannot be read. */
   readonly backlog: {
@@ -22,32 +25,38 @@ export function createGauges(registry: Registry): Gauges {
   return {
     backlog: {
       overdue: new Gauge({
+        aggregator: 'max',
         name: 'tiba_transactions_overdue',
         help: 'Transactions in PROCESS for longer than their bank usually takes, in the whole installation.',
         registers,
       }),
       reviews: new Gauge({
+        aggregator: 'max',
         name: 'tiba_transactions_for_review',
         help: 'Transfers unknown to their bank for too long, in the whole installation: each needs a manual review.',
         registers,
       }),
       deliveriesPending: new Gauge({
+        aggregator: 'max',
         name: 'tiba_callback_deliveries_pending',
         help: 'Callbacks that are not delivered yet, in the whole installation.',
         registers,
       }),
       oldestDueSeconds: new Gauge({
+        aggregator: 'max',
         name: 'tiba_callback_oldest_due_seconds',
         help: 'How long the oldest callback that is due has been due, in the whole installation.',
         registers,
       }),
       validationRows: new Gauge({
+        aggregator: 'max',
         name: 'tiba_account_validation_rows_waiting',
         help: 'Rows of running account validations without a result, in the whole installation.',
         registers,
       }),
     },
     feedLastUpdate: new Gauge({
+      aggregator: 'max',
       name: 'tiba_feed_last_update_timestamp_seconds',
       help: 'When this process applied a status update of the feed for the last time. Absent before the first one.',
       registers,
@@ -65,6 +74,7 @@ export function createGauges(registry: Registry): Gauges {
       registers,
     }),
     quotaLeft: new Gauge({
+      aggregator: 'min',
       name: 'tiba_rail_quota_left',
       help: 'Account inquiries that the contract with a bank still allows, by rail and window: second or day.',
       labelNames: ['rail', 'window'],
@@ -76,6 +86,7 @@ export function createGauges(registry: Registry): Gauges {
 /** Which program runs. Always 1. */
 export function describeBuild(registry: Registry, version: string): void {
   new Gauge({
+    aggregator: 'first',
     name: 'tiba_build_info',
     help: 'The version of Tiba and of Node.',
     labelNames: ['version', 'node_version'],

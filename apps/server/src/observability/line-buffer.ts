@@ -10,6 +10,11 @@ export interface LineBuffer {
   append(line: string): void;
   /** The same, and the line is written at once, unless a write is in progress. */
   write(line: string): void;
+  /**
+   * Writes whole lines of another process at once, unless a write is in progress. They wait outside while half of the
+   * buffer is full: `onBuffered` is called when they are in it, and the next ones may come.
+   */
+  forward(lines: string, onBuffered: () => void): void;
   /** The number of lines that were dropped since the start. */
   dropped(): number;
   /** Writes what is buffered, for a limited time; then drops the rest. */
@@ -54,6 +59,8 @@ interface BufferState {
   retry: NodeJS.Timeout | null;
   /** A line of the next chunk must not wait for more lines. */
   urgent: boolean;
+  /** Lines of other processes that have to wait. */
+  waiting: { readonly lines: string; readonly onBuffered: () => void }[];
   dropped: number;
   /** How many of the dropped lines `onCaughtUp` has been told. */
   droppedReported: number;
@@ -73,6 +80,7 @@ export function createLineBuffer(destination: number | string, { onCaughtUp }: L
     inFlight: null,
     retry: null,
     urgent: false,
+    waiting: [],
     dropped: 0,
     droppedReported: 0,
     closed: false,
@@ -87,6 +95,11 @@ export function createLineBuffer(destination: number | string, { onCaughtUp }: L
     write(line) {
       append(state, line);
       state.urgent = true;
+      flush(state);
+    },
+    forward(lines, onBuffered) {
+      state.waiting.push({ lines, onBuffered });
+      takeWaiting(state);
       flush(state);
     },
     dropped: () => state.dropped,
@@ -115,6 +128,16 @@ function append(state: BufferState, line: string): void {
   if (state.lines.length >= CHUNK_LINES_MAX) {
     completeChunk(state);
     writeNext(state);
+  }
+}
+
+function takeWaiting(state: BufferState): void {
+  while (state.length < BUFFERED_LENGTH_MAX / 2 || state.closed) {
+    const next = state.waiting.shift();
+    if (next === undefined) return;
+    append(state, next.lines);
+    state.urgent = true;
+    next.onBuffered();
   }
 }
 
@@ -151,6 +174,7 @@ function onWritten(state: BufferState, chunk: Chunk, error: Error | null, unwrit
   } else {
     state.length -= chunk.length;
     if (error !== null) state.dropped += chunk.lines;
+    takeWaiting(state);
   }
   if (error !== null) {
     state.retry = setTimeout(() => {

@@ -10,6 +10,8 @@ export interface LogSink {
   readonly log: Log;
   /** Writes a finished line, including its line end: access lines are too many for the general logger. */
   readonly writeLine: (line: string) => void;
+  /** Writes whole lines of another process; calls `onBuffered` when the next ones may come. */
+  readonly forward: (lines: string, onBuffered: () => void) => void;
   /** The number of lines that were dropped, because the log could not be written as fast as they came. */
   readonly droppedLines: () => number;
   /** Writes the lines that are still buffered, for a limited time. */
@@ -19,20 +21,30 @@ export interface LogSink {
 /**
  * Writes structured log lines (JSON) to `destination`: the number of a file descriptor, or the path of a file. The file
  * is created with mode 0600, so that only its owner can read it. A log that cannot be written delays nothing: see
- * line-buffer.ts.
+ * line-buffer.ts. `process`, where several processes share a log, is in each line.
  */
-export function createLog(destination: number | string, level: pino.LevelWithSilent = 'info'): LogSink {
+export function createLog(
+  destination: number | string,
+  level: pino.LevelWithSilent = 'info',
+  process?: number,
+): LogSink {
   if (typeof destination === 'string') fs.mkdirSync(path.dirname(destination), { recursive: true });
   const buffer: LineBuffer = createLineBuffer(destination, {
     onCaughtUp: (lines) => log.warn({ lines }, 'log lines dropped: the log could not be written; writing again'),
   });
   const log = pino(
-    { base: null, level, timestamp: pino.stdTimeFunctions.isoTime, serializers: { err: describeError } },
+    {
+      base: process === undefined ? null : { process },
+      level,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      serializers: { err: describeError },
+    },
     { write: buffer.write },
   );
   return {
     log,
     writeLine: log.isLevelEnabled('info') ? buffer.append : () => {},
+    forward: buffer.forward,
     droppedLines: buffer.dropped,
     close: buffer.close,
   };

@@ -1,6 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import program from '../../../../package.json' with { type: 'json' };
 import { createGauges, describeBuild, type Gauges } from './gauges.ts';
+import type { MetricSnapshot } from './metric-snapshot.ts';
 import { createOutcomes, type Outcomes } from './outcome-metrics.ts';
 
 /** Every metric of Tiba. Names follow Prometheus' conventions: base units, `_total` for counters. */
@@ -45,6 +46,8 @@ export interface Metrics {
   readonly degraded: Gauge;
   /** All metrics in the Prometheus text format. */
   render(): Promise<string>;
+  /** The same, for a process that adds up those of several. */
+  snapshot(): Promise<MetricSnapshot[]>;
   readonly contentType: string;
 }
 
@@ -69,6 +72,14 @@ export function createMetrics(droppedLogLines: () => number = () => 0): Metrics 
       outcomes.inquiries.render() +
       outcomes.statusInquiries.render() +
       outcomes.callbacks.render(),
+    snapshot: async () => [
+      // Its types say that the type of a metric is a number; it is a word.
+      ...((await registry.getMetricsAsJSON()) as unknown as MetricSnapshot[]),
+      ...outcomes.requests.snapshot(),
+      ...outcomes.inquiries.snapshot(),
+      ...outcomes.statusInquiries.snapshot(),
+      ...outcomes.callbacks.snapshot(),
+    ],
     contentType: registry.contentType,
   };
 }
@@ -186,6 +197,7 @@ const createAccountCheckMetrics = (registry: Registry) => ({
     registers: [registry],
   }),
   breakerState: new Gauge({
+    aggregator: 'max',
     name: 'tiba_breaker_state',
     help: 'State of the circuit breaker for a bank on a rail: 0 closed, 1 half open, 2 open.',
     labelNames: ['rail', 'bank'],
@@ -195,23 +207,26 @@ const createAccountCheckMetrics = (registry: Registry) => ({
 
 const createProcessMetrics = (registry: Registry) => ({
   liveProcesses: new Gauge({
+    aggregator: 'max',
     name: 'tiba_live_processes',
     help: 'Processes that share the database, this one included, as of the last heartbeat.',
     registers: [registry],
   }),
   clockSkew: new Gauge({
+    aggregator: 'average',
     name: 'tiba_clock_skew_seconds',
     help: "How far this process's clock is ahead of PostgreSQL's; negative: behind.",
     registers: [registry],
   }),
   valkeyUp: new Gauge({
+    aggregator: 'min',
     name: 'tiba_valkey_up',
     help: '1 while Valkey decides on limits; 0 while it is away, and where no Valkey is configured.',
     registers: [registry],
   }),
   limitDecisionsAlone: new Counter({
     name: 'tiba_limit_decisions_alone_total',
-    help: 'Decisions on limits that this process made by itself because Valkey was away.',
+    help: 'Decisions on limits that a process made by itself because Valkey or its parent was away.',
     labelNames: ['limiter'],
     registers: [registry],
   }),
@@ -249,11 +264,13 @@ const createRequestMetrics = (registry: Registry) => ({
     registers: [registry],
   }),
   ready: new Gauge({
+    aggregator: 'min',
     name: 'tiba_ready',
     help: '1 while the service can answer requests, as /readyz reports.',
     registers: [registry],
   }),
   degraded: new Gauge({
+    aggregator: 'max',
     name: 'tiba_degraded',
     help: '1 while the service can answer only a part of the requests, as /readyz reports.',
     registers: [registry],

@@ -1,8 +1,12 @@
+import type { MetricSnapshot, MetricValue } from './metric-snapshot.ts';
+
 /** Counts and durations of one kind of event, by subject (such as the route) and outcome (such as the status). */
 export interface Outcomes {
   record(subject: string, outcome: string | number, durationMs: number): void;
   /** The Prometheus text format. */
   render(): string;
+  /** The counter and the histogram. */
+  snapshot(): MetricSnapshot[];
 }
 
 export interface OutcomesOptions {
@@ -34,7 +38,7 @@ interface Counts {
  * Counts events that happen at every request, so it uses plain arrays: a general histogram looks up its labels and
  * buckets each time and costs several times as much. Less frequent events use prom-client (metrics.ts).
  */
-export function createOutcomes({ counter, histogram, subject, outcome }: OutcomesOptions): Outcomes {
+export function createOutcomes(options: OutcomesOptions): Outcomes {
   const subjects = new Map<string, Counts>();
 
   function begin(name: string): Counts {
@@ -52,30 +56,43 @@ export function createOutcomes({ counter, histogram, subject, outcome }: Outcome
       while (bucket < BUCKETS_MS.length && durationMs > (BUCKETS_MS[bucket] as number)) bucket += 1;
       counts.buckets[bucket] = (counts.buckets[bucket] as number) + 1;
     },
-    render() {
-      const totals = describe(counter, 'counter');
-      const durations = describe(histogram, 'histogram');
-      for (const [name, counts] of subjects) {
-        const label = `${subject}="${name.replaceAll(/["\\\n]/g, '\\$&')}"`;
-        for (const [what, count] of counts.outcomes) {
-          totals.push(`${counter.name}{${label},${outcome}="${what}"} ${count}`);
-        }
-        let total = 0;
-        for (const [bucket, count] of counts.buckets.entries()) {
-          total += count;
-          durations.push(`${histogram.name}_bucket{${label},le="${BUCKETS_SECONDS[bucket] ?? '+Inf'}"} ${total}`);
-        }
-        durations.push(
-          `${histogram.name}_sum{${label}} ${counts.sumMs / 1000}`,
-          `${histogram.name}_count{${label}} ${total}`,
-        );
-      }
-      return `${[...totals, ...durations].join('\n')}\n`;
-    },
+    render: () => snapshotOf(subjects, options).map(renderMetric).join(''),
+    snapshot: () => snapshotOf(subjects, options),
   };
 }
 
-const describe = ({ name, help }: Metric, type: string): string[] => [
-  `# HELP ${name} ${help}`,
-  `# TYPE ${name} ${type}`,
-];
+function snapshotOf(
+  subjects: ReadonlyMap<string, Counts>,
+  { counter, histogram, subject, outcome }: OutcomesOptions,
+): MetricSnapshot[] {
+  const totals: MetricValue[] = [];
+  const durations: MetricValue[] = [];
+  for (const [name, counts] of subjects) {
+    const labels = { [subject]: name };
+    for (const [what, value] of counts.outcomes) totals.push({ labels: { ...labels, [outcome]: what }, value });
+    let total = 0;
+    for (const [bucket, count] of counts.buckets.entries()) {
+      total += count;
+      const le = BUCKETS_SECONDS[bucket] ?? '+Inf';
+      durations.push({ metricName: `${histogram.name}_bucket`, labels: { ...labels, le }, value: total });
+    }
+    durations.push(
+      { metricName: `${histogram.name}_sum`, labels, value: counts.sumMs / 1000 },
+      { metricName: `${histogram.name}_count`, labels, value: total },
+    );
+  }
+  return [
+    { ...counter, type: 'counter', aggregator: 'sum', values: totals },
+    { ...histogram, type: 'histogram', aggregator: 'sum', values: durations },
+  ];
+}
+
+function renderMetric({ name, help, type, values }: MetricSnapshot): string {
+  const lines = values.map(({ metricName = name, labels, value }) => `${metricName}{${renderLabels(labels)}} ${value}`);
+  return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines, ''].join('\n');
+}
+
+const renderLabels = (labels: MetricValue['labels']): string =>
+  Object.entries(labels)
+    .map(([name, value]) => `${name}="${String(value).replaceAll(/["\\\n]/g, '\\$&')}"`)
+    .join(',');

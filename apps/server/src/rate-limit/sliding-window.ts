@@ -11,11 +11,33 @@ export type MonotonicClock = () => number;
 export interface SlidingWindow extends Limiter {
   take(key: string, limit: number, cost?: number): Decision;
   peek(key: string, limit: number): Decision;
+  /** Takes several requests of the same cost at once: the first ones are admitted. */
+  takeSeveral(key: string, requests: SeveralRequests): SeveralDecision;
   /** Counts requests that were admitted elsewhere, whatever the limit. */
   record(key: string, count: number): void;
+  /** The same for requests that were admitted some milliseconds ago. */
+  restore(key: string, entries: readonly (readonly [ageMs: number, count: number])[]): void;
   /** What the windows hold: ages in whole milliseconds, rounded down, and how many requests are of that age. */
   admissions(): Iterable<{ readonly key: string; readonly entries: readonly (readonly [number, number])[] }>;
   clear(): void;
+}
+
+export interface SeveralRequests {
+  readonly limit: number;
+  /** How much each request counts. */
+  readonly cost: number;
+  /** How many requests there are; 0 to look only. */
+  readonly times: number;
+}
+
+export interface SeveralDecision {
+  readonly admitted: number;
+  /** What the window holds now. */
+  readonly total: number;
+  /** The time until the oldest admission leaves the window; 0 when it is empty. */
+  readonly resetMs: number;
+  /** The time until a refused request would be admitted. */
+  readonly refusedResetMs: number;
 }
 
 /** @param windowMs the length of the windows, for limits that are not per minute */
@@ -56,10 +78,27 @@ export function createSlidingWindow(clock: MonotonicClock, windowMs = WINDOW_MS)
       dropExpired(ring, now, windowMs);
       return decision(ring, limit, now, ring.count < limit, 1, windowMs);
     },
+    takeSeveral(key, { limit, cost, times }) {
+      const now = clock();
+      const ring = ringOf(key, now);
+      const admitted = Math.max(Math.min(times, Math.floor((limit - ring.count) / cost)), 0);
+      for (let unit = 0; unit < admitted * cost; unit += 1) append(ring, now);
+      const isFull = ring.count + cost > limit && cost <= limit;
+      const resetMs = decision(ring, limit, now, true, 1, windowMs).resetMs;
+      const refusedResetMs = isFull ? decision(ring, limit, now, false, cost, windowMs).resetMs : resetMs;
+      return { admitted, total: ring.count, resetMs, refusedResetMs };
+    },
     record(key, count) {
       const now = clock();
       const ring = ringOf(key, now);
       for (let unit = 0; unit < count; unit += 1) append(ring, now);
+    },
+    restore(key, entries) {
+      const now = clock();
+      const ring = ringOf(key, now);
+      const isCounted = ([ageMs]: readonly [number, number]): boolean => ageMs < windowMs;
+      const added = entries.filter(isCounted).flatMap(([ageMs, count]) => Array<number>(count).fill(now - ageMs));
+      refill(ring, [...timesOf(ring), ...added]);
     },
     *admissions() {
       const now = clock();
@@ -111,6 +150,15 @@ function grow(ring: Ring): void {
   ring.times = times;
   ring.start = 0;
 }
+
+function refill(ring: Ring, times: readonly number[]): void {
+  ring.start = 0;
+  ring.count = 0;
+  for (const time of times.toSorted((one, other) => one - other)) append(ring, time);
+}
+
+const timesOf = ({ times, start, count }: Ring): number[] =>
+  Array.from({ length: count }, (_each, index) => times[(start + index) % times.length] as number);
 
 function agesOf({ times, start, count }: Ring, now: number): [ageMs: number, count: number][] {
   const ages: [ageMs: number, count: number][] = [];

@@ -8,6 +8,7 @@ export interface ValkeySettings {
   readonly cluster: boolean;
 }
 
+/** A connection to Valkey, or to another place that runs the same scripts (workers/parent-link.ts). */
 export interface ValkeyConnection {
   /**
    * Runs a script. All keys have the same hash tag. It is sent at most once: it rejects when there is no connection, or
@@ -50,8 +51,21 @@ export interface ConnectionEvents {
   onLost(): void;
 }
 
+/** Where several processes count. */
+export interface SharedPlace {
+  /** Whether it is a cluster of Valkey, whose nodes share the keys. */
+  readonly cluster: boolean;
+  /** Connects in the background. Calls no event before it returns. */
+  readonly open: (events: ConnectionEvents) => ValkeyConnection;
+}
+
+export const atValkey = (settings: ValkeySettings): SharedPlace => ({
+  cluster: settings.cluster,
+  open: (events) => openValkey(settings, events),
+});
+
 /** Connects in the background, again and again. */
-export function openValkey({ url, cluster }: ValkeySettings, { onReady, onLost }: ConnectionEvents): ValkeyConnection {
+function openValkey({ url, cluster }: ValkeySettings, { onReady, onLost }: ConnectionEvents): ValkeyConnection {
   const client = cluster ? openCluster(url) : openSingle(url);
   client.on('ready', onReady);
   client.on('close', onLost);

@@ -5,7 +5,7 @@
 export function inTime<T>(reply: Promise<T>, timeoutMs: number): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
-      setImmediate(() => reject(new Error(`valkey has not answered within ${timeoutMs} ms`)));
+      setImmediate(() => reject(new Error(`no reply within ${timeoutMs} ms`)));
     }, timeoutMs);
     reply.then(
       (value) => {

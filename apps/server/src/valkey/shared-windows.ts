@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { isRefusal, openValkey, type Script, script, type ValkeySettings } from './connection.ts';
+import { isRefusal, type Script, type SharedPlace, script } from './connection.ts';
 import { createGroups, type Group, groupOf } from './groups.ts';
 import { inTime } from './in-time.ts';
 import { type Admissions, type Restorer, type RestoreSource, restore, sendPart } from './restore.ts';
@@ -52,7 +52,7 @@ export interface WindowReply {
   readonly refusedResetMs: number;
 }
 
-export interface SharedWindowsOptions extends ValkeySettings {
+export interface SharedWindowsOptions extends SharedPlace {
   /** Called when Valkey is away, with the reason, and when it is back. */
   readonly onChange: (away: string | null) => void;
   /** For tests: the time in whole milliseconds, instead of Valkey's own clock. */
@@ -89,7 +89,7 @@ interface State extends Restorer {
 }
 
 export function openSharedWindows(options: SharedWindowsOptions): SharedWindows {
-  const { cluster, clock, onChange, timeoutMs = TIMEOUT_MS } = options;
+  const { open, cluster, clock, onChange, timeoutMs = TIMEOUT_MS } = options;
   const state: State = {
     groups: createGroups(cluster),
     sources: [],
@@ -97,7 +97,7 @@ export function openSharedWindows(options: SharedWindowsOptions): SharedWindows 
     onChange,
     timeoutMs,
     given: () => clock?.() ?? '',
-    valkey: openValkey(options, {
+    valkey: open({
       onReady: () => void probe(state),
       onLost: () => markAway(state, 'the connection is lost'),
     }),

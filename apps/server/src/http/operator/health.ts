@@ -1,6 +1,9 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
+import { englishOnly } from '../../lib/bilingual-text.ts';
 import type { Metrics } from '../../observability/metrics.ts';
+import type { ParentLink } from '../../workers/parent-link.ts';
+import { unavailable } from '../errors.ts';
 import { errorResponses, UNAUTHENTICATED_ERRORS } from '../schemas.ts';
 
 /** Checks by name. Each resolves, or rejects with the reason, within a short time. */
@@ -76,12 +79,19 @@ const metricsSchema = {
   },
 };
 
+export interface HealthDependencies {
+  readonly checks: ReadinessChecks;
+  readonly metrics: Metrics;
+  /** Brings the gauges of the metrics up to date. */
+  readonly readGauges: () => Promise<void>;
+  /** Of one of several processes, whose metrics are rendered with those of the others. */
+  readonly parent: Pick<ParentLink, 'onMetricsRequest' | 'renderMetrics'> | null;
+}
+
 /** `/livez`: the process runs. `/readyz`: it can answer requests. `/metrics`: Prometheus metrics. */
 export function healthEndpoints(
   app: FastifyInstance,
-  checks: ReadinessChecks,
-  metrics: Metrics,
-  readGauges: () => Promise<void>,
+  { checks, metrics, readGauges, parent }: HealthDependencies,
 ): void {
   async function readiness(): Promise<Readiness> {
     const [required, desired, informational] = await Promise.all([
@@ -95,6 +105,19 @@ export function healthEndpoints(
     return { status, checks: { ...required, ...desired, ...informational } };
   }
 
+  // A monitor that only scrapes metrics must see the current readiness too.
+  const refresh = (): Promise<unknown> => Promise.all([readiness(), readGauges()]);
+  parent?.onMetricsRequest(async () => {
+    await refresh();
+    return metrics.snapshot();
+  });
+
+  async function renderMetrics(): Promise<string> {
+    if (parent !== null) return parent.renderMetrics().catch(noMetrics);
+    await refresh();
+    return metrics.render();
+  }
+
   app.get('/livez', { schema: livezSchema }, async () => ({ status: 'ok' }));
 
   app.get('/readyz', { schema: readyzSchema }, async (_request, reply) => {
@@ -106,10 +129,19 @@ export function healthEndpoints(
   });
 
   app.get('/metrics', { schema: metricsSchema }, async (_request, reply) => {
-    // A monitor that only scrapes metrics must see the current readiness too.
-    await Promise.all([readiness(), readGauges()]);
-    return reply.type(metrics.contentType).send(await metrics.render());
+    const text = await renderMetrics();
+    return reply.type(metrics.contentType).send(text);
   });
+}
+
+const METRICS_RETRY_MS = 5_000;
+
+/** The totals of this process alone would look like counters that were set back. */
+function noMetrics(): never {
+  throw unavailable(
+    englishOnly('The parent process does not answer: scrape the metrics again later'),
+    METRICS_RETRY_MS,
+  );
 }
 
 async function run(checks: Checks): Promise<Record<string, string>> {

@@ -19,7 +19,7 @@ import { listAccountValidations } from './account-validations.ts';
 import { listCallbackEndpoints } from './callback-endpoints.ts';
 import { listRestrictedClients } from './enumeration.ts';
 import { receiveFeed } from './feed.ts';
-import { healthEndpoints, type ReadinessChecks } from './health.ts';
+import { type HealthDependencies, healthEndpoints } from './health.ts';
 import { listLiveProcesses } from './processes.ts';
 import { listRails } from './rails.ts';
 import { listTransactions } from './transactions.ts';
@@ -33,9 +33,7 @@ export interface OperatorServerDependencies {
   readonly banks: BankDirectory;
   readonly hashAccount: HashAccount;
   readonly enumerationGuard: Pick<EnumerationGuard, 'restrictedClients'>;
-  readonly readiness: ReadinessChecks;
-  /** Brings the gauges of the metrics up to date. */
-  readonly readGauges: () => Promise<void>;
+  readonly health: Omit<HealthDependencies, 'metrics'>;
   readonly processId: string;
   /** Where the built-in issuer issues tokens; null when an external one does. */
   readonly tokenUrl: () => string | null;
@@ -64,7 +62,7 @@ export async function createOperatorServer(dependencies: OperatorServerDependenc
   listRestrictedClients(app, authorize, dependencies.enumerationGuard);
   listRails(app, authorize, dependencies.inquiries);
   listLiveProcesses(app, authorize, database, dependencies.processId);
-  healthEndpoints(app, dependencies.readiness, listener.metrics, dependencies.readGauges);
+  healthEndpoints(app, { ...dependencies.health, metrics: listener.metrics });
   dependencies.operatorRoutes?.(app, authorize);
   publishDescription(app, '/openapi-operator.json', createFileSender(createSlidingWindow(dependencies.limitClock)));
   answerOtherMethods();

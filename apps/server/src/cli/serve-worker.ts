@@ -1,0 +1,31 @@
+import { createLog } from '../observability/log.ts';
+import { connectToParent } from '../workers/parent-link.ts';
+import { openProductionPostgres, type Production, startProduction } from './production.ts';
+import { closeAll, listenForStopSignal } from './shutdown.ts';
+
+const STDOUT = 1;
+
+/** One of several processes: the same service as the only one, which its parent starts and ends. */
+export async function serveAsWorker(production: Production): Promise<void> {
+  // Ctrl-C and the end of a terminal reach the whole process group: the parent decides what they mean.
+  for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
+  const stopSignal = listenForStopSignal(['SIGTERM']);
+  const parent = await connectToParent();
+  const logging = createLog(STDOUT, production.settings.logLevel, parent.process);
+  const { log } = logging;
+  const closers: (() => Promise<unknown>)[] = [async () => parent.close(), logging.close];
+  try {
+    const connection =
+      parent.embeddedPostgres === null
+        ? (await openProductionPostgres(production.settings, log)).connection
+        : { connectionString: parent.embeddedPostgres };
+    const app = await startProduction(production, logging, connection, parent);
+    let order: 'stop' | 'retire' = 'stop';
+    closers.push(() => app.close(order));
+    parent.ready();
+    order = await Promise.race([parent.ended, stopSignal.received.then(() => 'stop' as const)]);
+    log.info({ order }, 'stopping');
+  } finally {
+    await closeAll(closers).finally(stopSignal.release);
+  }
+}

@@ -1,0 +1,176 @@
+import { randomUUID } from 'node:crypto';
+import { createSlidingWindow, type SlidingWindow } from '../rate-limit/sliding-window.ts';
+import { APPEND, DECIDE, FIND_GENERATION, RESTORE } from '../valkey/scripts.ts';
+
+/** What a script of Valkey does, by a short name that workers send to their parent. */
+const OPERATIONS = { decide: DECIDE, 'find-generation': FIND_GENERATION, restore: RESTORE, append: APPEND } as const;
+export type LimitOperation = keyof typeof OPERATIONS;
+export type Arguments = readonly (string | number)[];
+
+const OPERATION_OF = new Map<string, LimitOperation>(
+  Object.entries(OPERATIONS).map(([name, lua]) => [lua, name as LimitOperation]),
+);
+
+/** Undefined for a script that the parent does not know. */
+export const operationOf = (lua: string): LimitOperation | undefined => OPERATION_OF.get(lua);
+
+/**
+ * Windows, counters and logs that all workers of this machine share, in the memory of their parent. Each operation has
+ * the keys, arguments and reply of the script of Valkey that it stands for (valkey/scripts.ts), so that workers use the
+ * one or the other in the same way.
+ */
+export interface LimitStore {
+  run(operation: LimitOperation, keys: readonly string[], args: Arguments): unknown;
+}
+
+interface Counter {
+  total: number;
+  expiresMs: number;
+}
+
+interface EntryLog {
+  /** Each with its time before it. */
+  entries: string[];
+  /** The number of entries that were ever appended. */
+  length: number;
+  expiresMs: number;
+}
+
+interface StoreState {
+  readonly generation: string;
+  /** By their length. */
+  readonly windows: Map<number, SlidingWindow>;
+  readonly counters: Map<string, Counter>;
+  readonly logs: Map<string, EntryLog>;
+  nowMs: number;
+  nextSweepMs: number;
+}
+
+const SWEEP_INTERVAL_MS = 60_000;
+
+/** `clock`: milliseconds on a clock that never jumps. */
+export function createLimitStore(clock: () => number = () => performance.now()): LimitStore {
+  const state: StoreState = {
+    generation: randomUUID(),
+    windows: new Map(),
+    counters: new Map(),
+    logs: new Map(),
+    nowMs: clock(),
+    nextSweepMs: clock() + SWEEP_INTERVAL_MS,
+  };
+  return {
+    run(operation, keys, args) {
+      state.nowMs = clock();
+      if (state.nowMs >= state.nextSweepMs) sweep(state);
+      switch (operation) {
+        case 'decide':
+          return decide(state, keys, args);
+        case 'find-generation':
+          return state.generation;
+        case 'restore':
+          return restore(state, keys, args);
+        case 'append':
+          return append(state, keys, args);
+      }
+    },
+  };
+}
+
+/** Windows drop the keys that are not used by themselves. */
+function sweep(state: StoreState): void {
+  const { counters, logs, nowMs } = state;
+  state.nextSweepMs = nowMs + SWEEP_INTERVAL_MS;
+  for (const kept of [counters, logs])
+    for (const [key, { expiresMs }] of kept) if (expiresMs <= nowMs) kept.delete(key);
+}
+
+/** A test may give the present to a script; the store then has that clock. */
+const givenClock = (state: StoreState, given: string | number | undefined): void => {
+  if (given !== undefined && given !== '') state.nowMs = Number(given);
+};
+
+function windowsOf(state: StoreState, windowMs: number): SlidingWindow {
+  let windows = state.windows.get(windowMs);
+  if (windows === undefined) {
+    windows = createSlidingWindow(() => state.nowMs, windowMs);
+    state.windows.set(windowMs, windows);
+  }
+  return windows;
+}
+
+function decide(state: StoreState, keys: readonly string[], args: Arguments): unknown {
+  if (args[0] !== state.generation) return state.generation;
+  givenClock(state, args[1]);
+  const reply: number[] = [];
+  for (let index = 1; index < keys.length; index += 1) {
+    const key = keys[index] as string;
+    const [windowMs, limit, cost, times] = args.slice(index * 4 - 2, index * 4 + 2) as [number, number, number, number];
+    if (windowMs < 0) {
+      reply.push(...count(state, key, { lifetimeMs: -windowMs, limit, cost, times }), 0, 0);
+    } else {
+      const decided = windowsOf(state, windowMs).takeSeveral(key, { limit, cost, times });
+      reply.push(decided.admitted, decided.total, decided.resetMs, decided.refusedResetMs);
+    }
+  }
+  return reply;
+}
+
+interface CounterRequest {
+  readonly lifetimeMs: number;
+  readonly limit: number;
+  readonly cost: number;
+  readonly times: number;
+}
+
+function count(state: StoreState, key: string, { lifetimeMs, limit, cost, times }: CounterRequest): [number, number] {
+  const total = totalOf(state, key);
+  const admitted = Math.max(Math.min(times, Math.floor((limit - total) / cost)), 0);
+  if (admitted > 0) setCounter(state, key, total + admitted * cost, lifetimeMs);
+  return [admitted, total + admitted * cost];
+}
+
+function totalOf({ counters, nowMs }: StoreState, key: string): number {
+  const counter = counters.get(key);
+  return counter === undefined || counter.expiresMs <= nowMs ? 0 : counter.total;
+}
+
+function setCounter({ counters, nowMs }: StoreState, key: string, total: number, lifetimeMs: number): void {
+  counters.set(key, { total, expiresMs: nowMs + lifetimeMs });
+}
+
+function restore(state: StoreState, keys: readonly string[], args: Arguments): number {
+  givenClock(state, args[0]);
+  for (const [index, key] of keys.entries()) {
+    const windowMs = Number(args[index * 2 + 1]);
+    const entries = parseEntries(String(args[index * 2 + 2]));
+    if (windowMs < 0) {
+      const [minimum, added] = entries[0] ?? [0, 0];
+      setCounter(state, key, Math.max(totalOf(state, key), minimum) + added, -windowMs);
+    } else windowsOf(state, windowMs).restore(key, entries);
+  }
+  return keys.length;
+}
+
+/** `age:count age:count …` */
+const parseEntries = (text: string): [number, number][] =>
+  [...text.matchAll(/(\d+):(\d+)/g)].map(([, age, units]) => [Number(age), Number(units)]);
+
+function append(state: StoreState, [key = '']: readonly string[], args: Arguments): unknown {
+  const [after, entriesMax, lifetimeMs, ...added] = args;
+  const nowMs = Math.floor(state.nowMs);
+  let log = state.logs.get(key);
+  if (log === undefined || log.expiresMs <= state.nowMs) {
+    log = { entries: [], length: 0, expiresMs: 0 };
+    state.logs.set(key, log);
+  }
+  // An index beyond the log is of one that was lost: all entries of this one are unread.
+  const behind = log.length - Number(after);
+  const unread = Math.min(behind < 0 ? log.length : behind, log.entries.length);
+  const others = unread > 0 ? log.entries.slice(-unread) : [];
+  for (const entry of added) log.entries.push(`${nowMs} ${entry}`);
+  log.length += added.length;
+  log.expiresMs = state.nowMs + Number(lifetimeMs);
+  // Not at each entry: it moves all of them.
+  if (log.entries.length > Number(entriesMax) * 1.25) log.entries = log.entries.slice(-Number(entriesMax));
+  return [log.length, nowMs, ...others];
+}

@@ -1,0 +1,36 @@
+import type { MetricSnapshot } from '../observability/metric-snapshot.ts';
+import type { Arguments, LimitOperation } from './limit-store.ts';
+
+/** What a worker begins with. */
+export interface WorkerStart {
+  /** From 1 on. A worker that replaces another one has its number. */
+  readonly process: number;
+  /** How many workers there are. */
+  readonly processes: number;
+  /** The URL of the embedded PostgreSQL, which the parent has started; null where the settings name a server. */
+  readonly embeddedPostgres: string | null;
+}
+
+/** How a worker ends: `retire` hands its clients over to the others, without being seen as not ready. */
+export type EndOrder = 'stop' | 'retire';
+
+/**
+ * Messages of a worker to its parent. Arrays, because they are sent in every turn of the event loop: their JSON is
+ * short. `run` and `all-metrics` are answered; the number connects the answer with the question.
+ */
+export type ToParent =
+  | readonly ['ready']
+  | readonly ['run', number, LimitOperation, readonly string[], Arguments]
+  | readonly ['all-metrics', number]
+  | readonly ['metrics', number, readonly MetricSnapshot[]]
+  /** The worker ends: these are its last. */
+  | readonly ['last-metrics', readonly MetricSnapshot[]];
+
+export type ToWorker =
+  | readonly ['start', WorkerStart]
+  | readonly ['ran', number, unknown]
+  | readonly ['all-metrics', number, string]
+  | readonly ['metrics', number]
+  /** How many processes of this machine live, or lived a moment ago. */
+  | readonly ['processes', number]
+  | readonly ['end', EndOrder];

@@ -1,0 +1,143 @@
+import cluster from 'node:cluster';
+import { once } from 'node:events';
+import type { MetricSnapshot } from '../observability/metric-snapshot.ts';
+import type { ConnectionEvents, ValkeyConnection } from '../valkey/connection.ts';
+import { operationOf } from './limit-store.ts';
+import type { EndOrder, ToParent, ToWorker, WorkerStart } from './messages.ts';
+
+/** A worker's connection to its parent. */
+export interface ParentLink extends WorkerStart {
+  /** The place where all workers of this machine count, in the form of a connection to Valkey. */
+  openLimits(events: ConnectionEvents): ValkeyConnection;
+  /** How many processes of this machine live, or lived a moment ago. */
+  liveProcesses(): number;
+  /** The metrics of all workers in the Prometheus text format. Rejects when the parent does not answer in time. */
+  renderMetrics(): Promise<string>;
+  /** `snapshot` returns the metrics of this worker, when the parent asks for them. */
+  onMetricsRequest(snapshot: () => Promise<MetricSnapshot[]>): void;
+  /** The last metrics of this worker, which ends. */
+  leaveMetrics(snapshot: readonly MetricSnapshot[]): Promise<void>;
+  /** Tells the parent that this worker answers requests. */
+  ready(): void;
+  /** Resolves when this worker has to end: the parent says so, or is gone. */
+  readonly ended: Promise<EndOrder>;
+  close(): void;
+}
+
+interface Pending {
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: Error) => void;
+}
+
+interface LinkState {
+  readonly pending: Map<number, Pending>;
+  lastQuestion: number;
+  liveProcesses: number;
+  snapshot: () => Promise<MetricSnapshot[]>;
+  readonly end: PromiseWithResolvers<EndOrder>;
+}
+
+const METRICS_TIMEOUT_MS = 3_000;
+
+/** Resolves when the parent has said what this worker begins with. */
+export async function connectToParent(): Promise<ParentLink> {
+  const [first] = (await once(process, 'message')) as [ToWorker];
+  if (first[0] !== 'start') throw new Error(`the parent began with ${first[0]}`);
+  const start = first[1];
+  // Node would end this process at once when the parent is gone, with its requests in flight.
+  if (cluster.worker !== undefined) cluster.worker.exitedAfterDisconnect = true;
+  const state: LinkState = {
+    pending: new Map(),
+    lastQuestion: 0,
+    liveProcesses: start.processes,
+    snapshot: async () => [],
+    end: Promise.withResolvers(),
+  };
+  process.on('message', (message) => receive(state, message as ToWorker));
+  process.once('disconnect', () => loseParent(state));
+  return {
+    ...start,
+    openLimits: (events) => openLimits(state, events),
+    liveProcesses: () => state.liveProcesses,
+    renderMetrics: async () => String(await withinTime(ask(state, (question) => ['all-metrics', question]))),
+    onMetricsRequest: (snapshot) => void (state.snapshot = snapshot),
+    leaveMetrics: (snapshot) => new Promise((resolve) => send(['last-metrics', snapshot], resolve)),
+    ready: () => send(['ready']),
+    ended: state.end.promise,
+    close() {
+      if (process.connected) cluster.worker?.disconnect();
+    },
+  };
+}
+
+function receive(state: LinkState, message: ToWorker): void {
+  switch (message[0]) {
+    case 'ran':
+    case 'all-metrics':
+      state.pending.get(message[1])?.resolve(message[2]);
+      state.pending.delete(message[1]);
+      break;
+    case 'metrics':
+      void answerMetrics(state, message[1]);
+      break;
+    case 'processes':
+      state.liveProcesses = message[1];
+      break;
+    case 'end':
+      state.end.resolve(message[1]);
+      break;
+    case 'start':
+      break;
+  }
+}
+
+async function answerMetrics({ snapshot }: LinkState, question: number): Promise<void> {
+  // Without an answer the parent goes on with what it had before.
+  const metrics = await snapshot().catch(() => null);
+  if (metrics !== null) send(['metrics', question, metrics]);
+}
+
+function loseParent(state: LinkState): void {
+  state.end.resolve('stop');
+  for (const { reject } of state.pending.values()) reject(new Error('the parent process is gone'));
+  state.pending.clear();
+}
+
+const ignore = (): void => {};
+
+/** `onSent` is called when it is sent, and when it cannot be. */
+function send(message: ToParent, onSent: () => void = ignore): void {
+  if (process.connected) process.send?.(message, undefined, undefined, onSent);
+  else onSent();
+}
+
+function ask(state: LinkState, question: (number: number) => ToParent): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    if (!process.connected) {
+      reject(new Error('the parent process is gone'));
+      return;
+    }
+    state.lastQuestion += 1;
+    state.pending.set(state.lastQuestion, { resolve, reject });
+    send(question(state.lastQuestion));
+  });
+}
+
+function withinTime<T>(answer: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error('the parent process does not answer')), METRICS_TIMEOUT_MS);
+    answer.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
+
+/** The channel to the parent keeps the order of messages, and is there for as long as the parent. */
+function openLimits(state: LinkState, { onReady, onLost }: ConnectionEvents): ValkeyConnection {
+  const run: ValkeyConnection['run'] = async ({ lua }, keys, args) => {
+    const operation = operationOf(lua);
+    if (operation === undefined) throw new Error('the parent process does not know this script');
+    return ask(state, (question) => ['run', question, operation, keys, args]);
+  };
+  setImmediate(onReady);
+  process.once('disconnect', onLost);
+  return { run, runInOrder: run, reconnect() {}, close() {} };
+}

@@ -1,0 +1,215 @@
+import cluster from 'node:cluster';
+import { setTimeout as wait } from 'node:timers/promises';
+import { StartError } from '../lib/start-error.ts';
+import type { LogSink } from '../observability/log.ts';
+import { createLimitStore } from './limit-store.ts';
+import { createMetricsCollection } from './metrics-collection.ts';
+import { startWorker, type WorkerDependencies, type WorkerProcess } from './worker-process.ts';
+
+/** Several worker processes behind the same ports, and their parent: this process (docs/decisions/0036). */
+export interface Supervisor {
+  /** Rejects when workers end as soon as they start. */
+  readonly failed: Promise<never>;
+  /**
+   * Replaces one worker after another: each new one answers requests before the old one stops. Resolves to false when a
+   * new worker does not start: the rest of the old ones stay.
+   */
+  restart(): Promise<boolean>;
+  /** Stops all workers. Resolves when they are gone. */
+  stop(): Promise<void>;
+}
+
+export interface SupervisorOptions {
+  readonly count: number;
+  /** The URL of the embedded PostgreSQL; null where the settings of the workers name a server. */
+  readonly embeddedPostgres: string | null;
+  /** How long a worker may take to stop; then it is killed. */
+  readonly stopTimeoutMs: number;
+  readonly logging: Pick<LogSink, 'log' | 'forward'>;
+  /** Resolves when all workers are to stop, also while they start. */
+  readonly stopping: Promise<unknown>;
+  /** The program of the workers and its arguments: by default those of this process. */
+  readonly program?: { readonly file: string; readonly args: readonly string[] };
+}
+
+/** A worker that has not answered requests by then is stopped. */
+const READY_TIMEOUT_MS = 60_000;
+/** A worker that lives for less than this counts as a failed start. */
+const STABLE_MS = 10_000;
+/** After this number of failed starts in a row, while no worker is stable, something is wrong with all of them. */
+const FAILED_STARTS_MAX = 5;
+const BACKOFF_FIRST_MS = 1_000;
+const BACKOFF_MAX_MS = 30_000;
+/** The registry of processes in PostgreSQL counts one that was killed for some seconds more. */
+const COUNTED_AFTER_EXIT_MS = 10_000;
+
+interface SupervisorState {
+  readonly options: SupervisorOptions;
+  readonly alive: Set<WorkerProcess>;
+  readonly dependencies: Omit<WorkerDependencies, 'start'>;
+  readonly onExit: (worker: WorkerProcess) => void;
+  readonly failure: PromiseWithResolvers<never>;
+  /** Aborted when all workers stop. */
+  readonly stopping: AbortController;
+  /** Those that live, and those that have just ended. */
+  counted: number;
+  failedStarts: number;
+  /** Restarts run one after the other. */
+  restarting: Promise<unknown>;
+}
+
+/**
+ * Resolves when all workers answer requests.
+ * @throws StartError when one of them does not start; its own message is on standard error
+ */
+export async function startSupervisor(options: SupervisorOptions): Promise<Supervisor> {
+  const { count, logging, program } = options;
+  const alive = new Set<WorkerProcess>();
+  const metrics = createMetricsCollection(() => [...alive]);
+  const state: SupervisorState = {
+    options,
+    alive,
+    dependencies: { limits: createLimitStore(), renderMetrics: metrics.render, forward: logging.forward },
+    onExit: metrics.onExit,
+    failure: Promise.withResolvers(),
+    stopping: new AbortController(),
+    counted: 0,
+    failedStarts: 0,
+    restarting: Promise.resolve(),
+  };
+  // While it is not awaited, it must not count as an unhandled rejection.
+  state.failure.promise.catch(() => {});
+  // The parent accepts the connections and gives each to the next worker that is free (docs/decisions/0036).
+  cluster.schedulingPolicy = cluster.SCHED_RR;
+  cluster.setupPrimary({
+    ...(program === undefined ? { args: process.argv.slice(2) } : { exec: program.file, args: [...program.args] }),
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+  });
+  void options.stopping.then(() => stop(state));
+  try {
+    // The first one alone: what is wrong with all of them is said once.
+    await startFirst(state, 1);
+    await Promise.all(Array.from({ length: count - 1 }, (_each, index) => startFirst(state, index + 2)));
+  } catch (error) {
+    await stop(state);
+    throw error;
+  }
+  return {
+    failed: state.failure.promise,
+    restart() {
+      const restarted = state.restarting.then(() => restart(state));
+      state.restarting = restarted;
+      return restarted;
+    },
+    stop: () => stop(state),
+  };
+}
+
+async function startFirst(state: SupervisorState, process: number): Promise<void> {
+  const worker = start(state, process);
+  if (await isReadyInTime(worker)) return keep(state, worker);
+  throw new StartError(`process ${process} did not start`);
+}
+
+function start(state: SupervisorState, process: number): WorkerProcess {
+  const { options, alive, dependencies } = state;
+  const worker = startWorker({
+    ...dependencies,
+    start: { process, processes: options.count, embeddedPostgres: options.embeddedPostgres },
+  });
+  alive.add(worker);
+  changeCounted(state, 1);
+  options.logging.log.info({ worker: process, pid: worker.pid }, 'worker process started');
+  void worker.exited.then(() => {
+    alive.delete(worker);
+    state.onExit(worker);
+    setTimeout(() => changeCounted(state, -1), COUNTED_AFTER_EXIT_MS).unref();
+  });
+  return worker;
+}
+
+function changeCounted(state: SupervisorState, change: number): void {
+  state.counted += change;
+  for (const worker of state.alive) worker.send(['processes', state.counted]);
+}
+
+async function isReadyInTime(worker: WorkerProcess): Promise<boolean> {
+  const timeout = Promise.withResolvers<boolean>();
+  const timer = setTimeout(() => timeout.resolve(false), READY_TIMEOUT_MS);
+  const isReady = await Promise.race([worker.ready, timeout.promise]);
+  clearTimeout(timer);
+  return isReady;
+}
+
+/** Starts another worker when this one ends by itself. */
+function keep(state: SupervisorState, worker: WorkerProcess): void {
+  void worker.exited.then(async (reason) => {
+    if (worker.isEnding() || state.stopping.signal.aborted) return;
+    const { log } = state.options.logging;
+    log.error({ worker: worker.process, pid: worker.pid, reason }, 'worker process ended by itself; starting another');
+    await replace(state, worker);
+  });
+}
+
+async function replace(state: SupervisorState, ended: WorkerProcess): Promise<void> {
+  const { stopping, options } = state;
+  const { log } = options.logging;
+  let last = ended;
+  while (!stopping.signal.aborted) {
+    state.failedStarts = isStable(last) ? 0 : state.failedStarts + 1;
+    if (state.failedStarts >= FAILED_STARTS_MAX && ![...state.alive].some(isStable)) {
+      state.failure.reject(new StartError('worker processes end as soon as they start: see the log lines before this'));
+      return;
+    }
+    await wait(backoffMs(state.failedStarts), undefined, { signal: stopping.signal }).catch(() => {});
+    // A restart may have replaced it meanwhile.
+    if (stopping.signal.aborted || hasReplacement(state, ended.process)) return;
+    last = start(state, ended.process);
+    if (await isReadyInTime(last)) {
+      keep(state, last);
+      return;
+    }
+    if (stopping.signal.aborted || last.isEnding()) return;
+    log.error({ worker: last.process, pid: last.pid }, 'worker process did not start; will retry');
+    await last.end('stop', 0);
+  }
+}
+
+const hasReplacement = ({ alive }: SupervisorState, process: number): boolean =>
+  [...alive].some((worker) => worker.process === process && !worker.isEnding());
+
+const isStable = ({ startedMs }: WorkerProcess): boolean => performance.now() - startedMs >= STABLE_MS;
+
+/** The first worker that ends is replaced at once. */
+const backoffMs = (failedStarts: number): number =>
+  failedStarts <= 1 ? 0 : Math.min(BACKOFF_FIRST_MS * 2 ** (failedStarts - 2), BACKOFF_MAX_MS);
+
+async function restart(state: SupervisorState): Promise<boolean> {
+  const { options, stopping } = state;
+  const { log } = options.logging;
+  for (let process = 1; process <= options.count; process += 1) {
+    if (stopping.signal.aborted) return false;
+    const next = start(state, process);
+    if (!(await isReadyInTime(next))) {
+      if (!stopping.signal.aborted)
+        log.error(
+          { worker: process, pid: next.pid },
+          'restart stopped: the new process did not start; the others stay',
+        );
+      await next.end('stop', 0);
+      return false;
+    }
+    keep(state, next);
+    const old = [...state.alive].filter((worker) => worker.process === process && worker !== next);
+    await Promise.all(old.map((worker) => worker.end('retire', options.stopTimeoutMs)));
+  }
+  return true;
+}
+
+async function stop(state: SupervisorState): Promise<void> {
+  const { alive, stopping, options } = state;
+  stopping.abort();
+  await Promise.all([...alive].map((worker) => worker.end('stop', options.stopTimeoutMs)));
+  // One that was being started meanwhile.
+  await Promise.all([...alive].map((worker) => worker.end('stop', 0)));
+}

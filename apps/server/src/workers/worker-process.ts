@@ -1,0 +1,155 @@
+import cluster, { type Worker } from 'node:cluster';
+import type { LogSink } from '../observability/log.ts';
+import type { MetricSnapshot } from '../observability/metric-snapshot.ts';
+import type { LimitStore } from './limit-store.ts';
+import { forwardLines } from './log-lines.ts';
+import type { EndOrder, ToParent, ToWorker, WorkerStart } from './messages.ts';
+
+/** A worker, as its parent sees it. */
+export interface WorkerProcess {
+  /** Its number, from 1 on. */
+  readonly process: number;
+  readonly pid: number;
+  readonly startedMs: number;
+  /** Resolves to true when it answers requests, to false when it has ended before. */
+  readonly ready: Promise<boolean>;
+  isReady(): boolean;
+  /** Resolves when the process is gone and its log is read: with its exit code, or the signal that ended it. */
+  readonly exited: Promise<number | string>;
+  /** Whether its end was ordered. */
+  isEnding(): boolean;
+  /** Orders it to end; kills it when it has not ended in time. Resolves when it is gone. */
+  end(order: EndOrder, timeoutMs: number): Promise<void>;
+  send(message: ToWorker): void;
+  /** The metrics that it sends now, or those that it sent last. */
+  metrics(timeoutMs: number): Promise<readonly MetricSnapshot[]>;
+  lastMetrics(): readonly MetricSnapshot[];
+}
+
+export interface WorkerDependencies {
+  readonly start: WorkerStart;
+  readonly limits: LimitStore;
+  readonly renderMetrics: () => Promise<string>;
+  readonly forward: LogSink['forward'];
+}
+
+interface WorkerState {
+  readonly worker: Worker;
+  readonly dependencies: WorkerDependencies;
+  readonly ready: PromiseWithResolvers<boolean>;
+  readonly questions: Map<number, () => void>;
+  isReady: boolean;
+  isEnding: boolean;
+  lastQuestion: number;
+  lastMetrics: readonly MetricSnapshot[];
+}
+
+/** After its end, a process that holds the worker's standard output must not keep the parent. */
+const LOG_TIMEOUT_MS = 2_000;
+
+export function startWorker(dependencies: WorkerDependencies): WorkerProcess {
+  const worker = cluster.fork();
+  const state: WorkerState = {
+    worker,
+    dependencies,
+    ready: Promise.withResolvers(),
+    questions: new Map(),
+    isReady: false,
+    isEnding: false,
+    lastQuestion: 0,
+    lastMetrics: [],
+  };
+  worker.process.on('message', (message) => void receive(state, message as ToParent));
+  // A message to a process that has just ended fails.
+  worker.on('error', () => {});
+  const logRead = forwardLines(worker.process.stdout, dependencies.forward);
+  const exited = untilGone(state, logRead);
+  send(state, ['start', dependencies.start]);
+  return {
+    process: dependencies.start.process,
+    pid: worker.process.pid ?? 0,
+    startedMs: performance.now(),
+    ready: state.ready.promise,
+    isReady: () => state.isReady,
+    exited,
+    isEnding: () => state.isEnding,
+    async end(order, timeoutMs) {
+      state.isEnding = true;
+      send(state, ['end', order]);
+      const killing = setTimeout(() => worker.process.kill('SIGKILL'), timeoutMs);
+      await exited;
+      clearTimeout(killing);
+    },
+    send: (message) => send(state, message),
+    async metrics(timeoutMs) {
+      await askForMetrics(state, timeoutMs);
+      return state.lastMetrics;
+    },
+    lastMetrics: () => state.lastMetrics,
+  };
+}
+
+async function untilGone(state: WorkerState, logRead: Promise<void>): Promise<number | string> {
+  const reason = await untilExit(state.worker);
+  state.isReady = false;
+  state.ready.resolve(false);
+  for (const settle of state.questions.values()) settle();
+  const timeout = Promise.withResolvers<void>();
+  const timer = setTimeout(timeout.resolve, LOG_TIMEOUT_MS);
+  await Promise.race([logRead, timeout.promise]);
+  clearTimeout(timer);
+  return reason;
+}
+
+const untilExit = ({ process }: Worker): Promise<number | string> =>
+  new Promise((resolve) => {
+    process.once('exit', (code, signal) => resolve(signal ?? code ?? 0));
+    process.once('error', (error) => {
+      if (process.pid === undefined) resolve(error.message);
+    });
+  });
+
+const ignore = (): void => {};
+
+function send({ worker }: WorkerState, message: ToWorker): void {
+  if (worker.isConnected()) worker.process.send(message, undefined, undefined, ignore);
+}
+
+async function receive(state: WorkerState, message: ToParent): Promise<void> {
+  const { limits, renderMetrics } = state.dependencies;
+  switch (message[0]) {
+    case 'run':
+      send(state, ['ran', message[1], limits.run(message[2], message[3], message[4])]);
+      break;
+    case 'ready':
+      state.isReady = true;
+      state.ready.resolve(true);
+      break;
+    case 'all-metrics':
+      send(state, ['all-metrics', message[1], await renderMetrics()]);
+      break;
+    case 'metrics':
+      state.lastMetrics = message[2];
+      state.questions.get(message[1])?.();
+      break;
+    case 'last-metrics':
+      state.lastMetrics = message[1];
+      break;
+  }
+}
+
+/** Resolves when the worker has answered, has ended, or has not answered in time. */
+function askForMetrics(state: WorkerState, timeoutMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    state.lastQuestion += 1;
+    const question = state.lastQuestion;
+    const settle = (): void => {
+      clearTimeout(timer);
+      state.questions.delete(question);
+      resolve();
+    };
+    const timer = setTimeout(settle, timeoutMs);
+    state.questions.set(question, settle);
+    send(state, ['metrics', question]);
+  });
+}

@@ -1,0 +1,102 @@
+import { open, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { generateSecret, hashSecret } from '../apps/server/src/auth/secrets.ts';
+import { replaceClientSecret } from '../apps/server/src/postgres/clients.ts';
+import { openDatabase } from '../apps/server/src/postgres/database.ts';
+import { processTreeOf } from '../test/sandbox/processes.ts';
+import { eventually } from '../test/support/eventually.ts';
+import { logIn, startServe } from '../test/support/serve.ts';
+import type { BenchContext } from './bench-context.ts';
+import type { Comparison } from './compare.ts';
+import { type BenchDatabase, makeDatabase } from './database/databases.ts';
+import { CLIENT_ID } from './database/prototypes.ts';
+import { measureInRounds, type Target } from './measure.ts';
+import type { Options } from './options.ts';
+import { medians, pairedRatio } from './ratios.ts';
+import { checkStatusRequests } from './requests.ts';
+import { verifyCheckStatus } from './verify.ts';
+
+/** `npm run serve` with TIBA_PROCESSES=2 and with one process, on the same core (docs/benchmarks.md). */
+export async function compareProcesses(context: BenchContext, options: Options): Promise<Comparison> {
+  const database = await makeDatabase(context, 'bench_small', options.smallRows);
+  const secret = await giveSecret(context, database);
+  const targets = {
+    one: await startTarget(context, database, { processes: 1, secret }),
+    two: await startTarget(context, database, { processes: 2, secret }),
+  };
+  const measured = await measureInRounds(context, targets, options);
+  return {
+    rows: [
+      { title: targets.one.title, figures: medians(measured.one) },
+      { title: targets.two.title, figures: medians(measured.two) },
+    ],
+    ratios: [
+      {
+        title: 'two processes and their parent / one process: CPU per request',
+        value: pairedRatio(measured.two, measured.one, 'cpuUsPerRequest'),
+        budget: { bound: 'at most', value: 1.1 },
+      },
+      {
+        title: 'two processes / one process: per second',
+        value: pairedRatio(measured.two, measured.one, 'perSecond'),
+        budget: null,
+      },
+    ],
+  };
+}
+
+/** The client of the requests logs in, as any client of production does. */
+async function giveSecret({ log }: BenchContext, { connectionString }: BenchDatabase): Promise<string> {
+  const secret = generateSecret();
+  const database = openDatabase({ connection: { connectionString }, connectionsMax: 1, log });
+  try {
+    await replaceClientSecret(database, CLIENT_ID, hashSecret(secret));
+    return secret;
+  } finally {
+    await database.close();
+  }
+}
+
+async function startTarget(
+  context: BenchContext,
+  database: BenchDatabase,
+  { processes, secret }: { readonly processes: number; readonly secret: string },
+): Promise<Target> {
+  const { cores, directory, closers, signal } = context;
+  signal.throwIfAborted();
+  const logFile = path.join(directory, `processes-${processes}.log`);
+  const stdout = await open(logFile, 'a');
+  const served = await startServe({
+    database: { connection: { connectionString: database.connectionString } },
+    stdout: stdout.fd,
+    prefix: cores === null ? [] : ['taskset', '--cpu-list', String(cores.server)],
+    environment: { TIBA_PROCESSES: String(processes), TIBA_EVENT_LOOP_DELAY_MS: '0' },
+  });
+  await stdout.close();
+  closers.defer(async () => {
+    await served.terminate();
+    await served.release();
+  });
+  const isStarted = async (): Promise<boolean> => (await readFile(logFile, 'utf8')).includes('all processes are ready');
+  if (processes > 1) await eventually('all processes are ready', isStarted);
+  const pid = served.child.pid as number;
+  const service = {
+    pid,
+    address: {
+      publicUrl: served.url,
+      operatorUrl: served.operatorUrl,
+      token: await logIn(served.url, CLIENT_ID, secret),
+    },
+    stop: async () => {},
+    logFile,
+  };
+  await verifyCheckStatus(context, service, database);
+  const tree = await processTreeOf(pid);
+  return {
+    title: processes === 1 ? 'check-status, one process' : `check-status, ${processes} processes and their parent`,
+    pid,
+    workers: tree.map((each) => each.pid).filter((each) => each !== pid),
+    service,
+    requests: checkStatusRequests(served.url, service.address.token, database),
+  };
+}

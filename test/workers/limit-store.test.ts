@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { createSharedCounter } from '../../apps/server/src/valkey/shared-counter.ts';
+import { createSharedLimiter } from '../../apps/server/src/valkey/shared-limiter.ts';
+import { createSharedLog } from '../../apps/server/src/valkey/shared-log.ts';
+import { openSharedWindows, type SharedWindows } from '../../apps/server/src/valkey/shared-windows.ts';
+import { createLimitStore, type LimitStore, operationOf } from '../../apps/server/src/workers/limit-store.ts';
+import { limiterConformance } from '../rate-limit/limiter-conformance.ts';
+import { eventually } from '../support/eventually.ts';
+
+/** What the parent of several processes counts for them, without the processes (several-processes.test.ts has them). */
+
+interface TestPlace {
+  readonly windows: SharedWindows;
+  /** While it is true, nothing is answered. */
+  isFrozen: boolean;
+}
+
+async function openPlace(store: LimitStore, clock?: () => number): Promise<TestPlace> {
+  const run = async ({ lua }: { lua: string }, keys: readonly string[], args: readonly (string | number)[]) => {
+    const operation = operationOf(lua);
+    assert.ok(operation !== undefined);
+    if (place.isFrozen) return new Promise<never>(() => {});
+    // As it arrives by JSON.
+    return JSON.parse(JSON.stringify(store.run(operation, keys, args))) as unknown;
+  };
+  const windows = openSharedWindows({
+    cluster: false,
+    open({ onReady }) {
+      setImmediate(onReady);
+      return { run, runInOrder: run, reconnect() {}, close() {} };
+    },
+    onChange: () => {},
+    ...(clock === undefined ? {} : { clock }),
+  });
+  const place: TestPlace = { windows, isFrozen: false };
+  await eventually('the place is present', windows.isPresent);
+  after(windows.close);
+  return place;
+}
+
+const limiterOf = ({ windows }: TestPlace, alone: () => void, liveProcesses = 2, clock = () => performance.now()) =>
+  createSharedLimiter({ windows, name: 'requests', liveProcesses: () => liveProcesses, onDecidedAlone: alone, clock });
+
+let nowMs = 1_000_000;
+const { windows: testWindows } = await openPlace(createLimitStore(), () => nowMs);
+let limiters = 0;
+limiterConformance(
+  'of several processes with a parent',
+  () => ({
+    limiter: createSharedLimiter({
+      windows: testWindows,
+      name: `limiter ${(limiters += 1)}`,
+      liveProcesses: () => 1,
+      onDecidedAlone: () => assert.fail('the parent was away'),
+      clock: () => nowMs,
+    }),
+    advance: (ms) => {
+      nowMs += ms;
+    },
+  }),
+  { runs: 3 },
+);
+
+test('while the parent does not answer, each process grants its share and tells the parent later', async () => {
+  const store = createLimitStore();
+  const places = [await openPlace(store), await openPlace(store)];
+  let alone = 0;
+  const limiters = places.map((place) => limiterOf(place, () => (alone += 1)));
+  const take = async (times: number): Promise<number> => {
+    const decisions = await Promise.all(
+      Array.from({ length: times }, async (_each, index) => limiters[index % 2]?.take('client', 100)),
+    );
+    return decisions.filter((decision) => decision?.admitted === true).length;
+  };
+  assert.equal(await take(40), 40);
+  for (const place of places) place.isFrozen = true;
+  // 20 of each share of 50 are used. The first batch of each process waits for the parent's answer.
+  assert.equal(await take(200), 60);
+  assert.ok(alone > 0);
+  for (const place of places) place.isFrozen = false;
+  await eventually('the parent decides again', () => places.every(({ windows }) => windows.isPresent()));
+  const during = alone;
+  // What may have been counted is not told again, so some of the 60 may be missing: never more than the first batches.
+  const afterwards = await take(200);
+  assert.ok(afterwards <= 60, `${afterwards} admitted`);
+  assert.equal(alone, during, 'the parent decides');
+  assert.equal(await take(10), 0);
+});
+
+test('a counter is shared, and is raised to what the database shows', async () => {
+  const store = createLimitStore();
+  const [one, other] = [await openPlace(store), await openPlace(store)].map(({ windows }) =>
+    createSharedCounter({
+      windows,
+      name: 'quota-day',
+      liveProcesses: () => 2,
+      onDecidedAlone: () => assert.fail('the parent was away'),
+      lifetimeMs: 60_000,
+    }),
+  ) as [ReturnType<typeof createSharedCounter>, ReturnType<typeof createSharedCounter>];
+  one.raise('bank', 7);
+  const taken = await Promise.all(
+    Array.from({ length: 10 }, (_each, index) => (index % 2 === 0 ? one : other).take('bank', 10)),
+  );
+  assert.equal(taken.filter(Boolean).length, 3);
+});
+
+test('a log has the entries of all processes in one order, and keeps the last ones', async () => {
+  const store = createLimitStore();
+  const [one, other] = [await openPlace(store), await openPlace(store)].map(({ windows }) =>
+    createSharedLog(windows, 'checks', 60_000),
+  ) as [ReturnType<typeof createSharedLog>, ReturnType<typeof createSharedLog>];
+  assert.deepEqual(await one.append('client', ['a', 'b'], 0), { index: 2, others: [] });
+  const read = await other.append('client', ['c'], 0);
+  assert.deepEqual(
+    read?.others.map(({ entry }) => entry),
+    ['a', 'b'],
+  );
+  assert.equal(read?.index, 3);
+  const behind = await one.append('client', [], 2);
+  assert.deepEqual(
+    behind?.others.map(({ entry }) => entry),
+    ['c'],
+  );
+  // An index of a log that is gone: everything is unread.
+  assert.equal((await one.append('client', [], 99))?.others.length, 3);
+  const entries = Array.from({ length: 30_000 }, (_each, index) => `entry ${index}`);
+  await one.append('client', entries, 3);
+  const kept = (await other.append('client', [], 3))?.others ?? [];
+  assert.equal(kept.length, 20_000);
+  assert.equal(kept.at(-1)?.entry, 'entry 29999');
+});
