@@ -18,13 +18,18 @@ import { ACCOUNTS, BANK_CODES, feedTransactions, modelTransactions, TIMES } from
 const REQUESTS = randomRequests(600);
 const AT_ONCE = 50;
 
+/** Stands for a cursor that the service issued, for the list without filters. */
+const CURSOR = 'A-CURSOR-OF-THE-SERVICE';
+
 let service: TestService;
 let client: FastClient;
+let cursor: string;
 before(async () => {
   service = await startTestService({ rails: [] });
   client = createFastClient(service.url, AT_ONCE);
   await feedTransactions(service, modelTransactions(createRandom(1), 'alpha', 100));
   await service.checkAccount({ bank_code: '014', account_number: '1234567890' });
+  cursor = pageOf(await service.get(`${TRANSACTIONS}?limit=1`), 'transactions').nextCursor ?? assert.fail();
 });
 after(async () => {
   await client?.close();
@@ -66,8 +71,41 @@ const parameter = fc.tuple(
   fc.oneof({ weight: 30, arbitrary: fc.constantFrom(...NAMES) }, { weight: 1, arbitrary: anyText }),
   value,
 );
+/** Both ends of a range, in order unless they are equal. */
+const range = (name: string, ends: readonly string[]): fc.Arbitrary<(readonly [string, string])[]> =>
+  fc.tuple(fc.constantFrom(...ends), fc.constantFrom(...ends)).map((given) => {
+    const [from, to] = given.toSorted() as [string, string];
+    return [
+      [`${name}_from`, encodeURIComponent(from)],
+      [`${name}_to`, encodeURIComponent(to)],
+    ];
+  });
+const one = (name: string, values: readonly string[]): fc.Arbitrary<(readonly [string, string])[]> =>
+  fc.constantFrom(...values).map((each) => [[name, encodeURIComponent(each)]]);
+/** What clients send: filters that are well-formed and go together, mostly. */
+const wellFormed = fc
+  .subarray(
+    [
+      range('created', TIMES),
+      range('processed', TIMES),
+      range('checked', TIMES),
+      range('amount', ['0', '150000.00', '9']),
+      one('status', ['SUCCESS', 'PROCESS', 'FAILED']),
+      one('overdue', ['true', 'false']),
+      one('bank_code', BANK_CODES),
+      one('account_number', ACCOUNTS),
+      one('limit', ['1', '200']),
+      one('cursor', [CURSOR]),
+    ],
+    { maxLength: 3 },
+  )
+  .chain((filters) => fc.tuple(...filters))
+  .map((pairs) => pairs.flat());
 const target = fc
-  .tuple(fc.constantFrom(TRANSACTIONS, TRANSACTIONS, ACCOUNT_CHECKS), fc.array(parameter, { maxLength: 4 }))
+  .tuple(
+    fc.constantFrom(TRANSACTIONS, TRANSACTIONS, ACCOUNT_CHECKS),
+    fc.oneof(fc.array(parameter, { maxLength: 4 }), wellFormed),
+  )
   .map(([path, pairs]) => path + (pairs.length === 0 ? '' : `?${pairs.map((pair) => pair.join('=')).join('&')}`))
   .map((text) => text.replaceAll(' ', '%20'));
 const request = fc.record({
@@ -101,7 +139,8 @@ test(`${REQUESTS} random requests for lists: no 5xx, every answer in the envelop
   t.diagnostic(`FC_SEED=${seed}`);
   const requests = fc.array(request, { minLength: AT_ONCE, maxLength: AT_ONCE });
   const property = fc.asyncProperty(requests, async (batch) => {
-    const send = async ({ target: path, method, accept, isAuthorized }: (typeof batch)[number]): Promise<void> => {
+    const send = async ({ target: text, method, accept, isAuthorized }: (typeof batch)[number]): Promise<void> => {
+      const path = text.replace(CURSOR, encodeURIComponent(cursor));
       const authorization = isAuthorized ? `Bearer ${service.alpha.token}` : 'Bearer x';
       const headers = { authorization, ...(accept === '' ? {} : { accept }) };
       const answer = await client.send(path, { method, headers });
