@@ -18,10 +18,10 @@ const ONE_TEST_MS_MAX = 5 * 60_000;
 const TESTS_MS_MAX = 25 * 60_000;
 
 /**
- * More than there are cores: most tests wait for a timeout, for PostgreSQL or for another process for a part of their
- * time. More would delay tests that measure time.
+ * A file computes for less than half of its time: it waits for a timeout, for PostgreSQL or for another process. The
+ * bound is that of the connections to the one PostgreSQL, of which a service takes up to 16.
  */
-const FILES_AT_ONCE = availableParallelism() + 1;
+const FILES_AT_ONCE = Math.min(2 * availableParallelism(), 8);
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -44,7 +44,7 @@ try {
     process.execPath,
     [
       '--test',
-      '--import=./test/support/file-deadline.ts',
+      `--import=${new URL('support/file-deadline.ts', import.meta.url).href}`,
       `--test-concurrency=${FILES_AT_ONCE}`,
       `--test-timeout=${ONE_TEST_MS_MAX}`,
       '--test-reporter=spec',
