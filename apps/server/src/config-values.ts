@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { parseNetwork } from './outbound/address-guard.ts';
+import { parseDatabaseUrl } from './postgres/database-url.ts';
 
 /** How the text of an environment variable becomes a setting's value (config.ts). */
 export interface Setting<T> {
@@ -58,6 +59,12 @@ export function url(...protocols: string[]) {
     if (URL.canParse(value) && protocols.includes(new URL(value).protocol)) return value;
     throw new Error(`an address that starts with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`);
   };
+}
+
+/** As given: `connectionTo` reads it again. */
+export function databaseUrl(value: string): string {
+  parseDatabaseUrl(value);
+  return value;
 }
 
 export const httpUrl = url('http:', 'https:');

@@ -1,4 +1,5 @@
 import {
+  databaseUrl,
   type Environment,
   fileVariable,
   GENERATE_SECRET_KEY,
@@ -88,8 +89,9 @@ export const SETTINGS = {
   ),
   databaseUrl: setting(
     'DATABASE_URL',
-    url('postgres:', 'postgresql:'),
-    'Connection URL of a PostgreSQL server, version 15 or later, to use instead of the embedded one.',
+    databaseUrl,
+    'Connection URL of a PostgreSQL server, version 15 or later, to use instead of the embedded one. Several hosts, ' +
+      'separated by commas, need `target_session_attrs=read-write`: the one that accepts writes is used.',
     { secret: true },
   ),
   migrate: withDefault(
@@ -260,7 +262,8 @@ export const SETTINGS = {
     '0',
     wholeNumber(0, 300),
     'Time between SIGTERM, when `/readyz` turns to 503, and the moment from which the process accepts no more ' +
-      'requests. Set it to the time in which your load balancer notices.',
+      'requests. Set it to the time in which your ' +
+      '[load balancer](operating.md#restarts-that-no-client-notices) notices.',
   ),
   connectionsMax: withDefault(
     'TIBA_CONNECTIONS_MAX',

@@ -1,4 +1,3 @@
-import type pg from 'pg';
 import type { EnumerationGuardOptions } from '../account-checks/enumeration/enumeration-guard.ts';
 import type { AvailabilityTimes } from '../bank-availability/publisher.ts';
 import type { Settings } from '../config.ts';
@@ -11,6 +10,7 @@ import type { Metrics } from '../observability/metrics.ts';
 import type { ResolveName } from '../outbound/name-resolution.ts';
 import type { NotificationsOptions } from '../postgres/notifications.ts';
 import type { InstallationEnvironment } from '../postgres/prepare-database.ts';
+import type { PostgresConnection } from '../postgres/primary-client.ts';
 import type { LookUpOptions } from '../postgres/transaction-look-up.ts';
 import type { AccountInquiriesOptions } from '../rails/account-inquiries.ts';
 import type { Rail } from '../rails/rail.ts';
@@ -22,7 +22,7 @@ import type { ParentLink } from '../workers/parent-link.ts';
 export interface AppOptions {
   readonly environment: InstallationEnvironment;
   readonly settings: Settings & { readonly secretKey: Buffer };
-  readonly connection: pg.ClientConfig;
+  readonly connection: PostgresConnection;
   readonly banks: BankDirectory;
   readonly rails: readonly Rail[];
   /**

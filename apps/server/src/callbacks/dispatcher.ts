@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import type pg from 'pg';
 import { keyOf } from '../domain/identifiers.ts';
 import { createBatcher } from '../lib/batcher.ts';
 import { repeat } from '../lib/repeat.ts';
@@ -11,6 +10,7 @@ import type { Database } from '../postgres/database.ts';
 import type { EndpointKey } from '../postgres/delivery-jobs.ts';
 import { DELIVERY_TASK, endpointsOfJob } from '../postgres/delivery-jobs.ts';
 import { startJobWorker } from '../postgres/job-worker.ts';
+import type { PostgresConnection } from '../postgres/primary-client.ts';
 import { createAttempts } from './delivery-attempts.ts';
 import { createEndpointQueue, type EndpointQueue } from './endpoint-queue.ts';
 import { ATTEMPT_TIMEOUT_MS, type SendCallback } from './send.ts';
@@ -33,7 +33,7 @@ export interface CallbackDispatcher {
 }
 
 export interface DispatcherDependencies {
-  readonly connection: pg.ClientConfig;
+  readonly connection: PostgresConnection;
   readonly database: Database;
   readonly send: SendCallback;
   readonly log: Log;

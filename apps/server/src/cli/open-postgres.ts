@@ -1,11 +1,12 @@
 import path from 'node:path';
-import type pg from 'pg';
 import type { Settings } from '../config.ts';
 import { findRunningPostgres, hasDatabase, startEmbeddedPostgres } from '../embedded-postgres/embedded-postgres.ts';
 import { StartError } from '../lib/start-error.ts';
+import { describeDatabaseUrl } from '../postgres/database-url.ts';
+import { connectionTo, type PostgresConnection } from '../postgres/primary-client.ts';
 
 export interface OpenedPostgres {
-  readonly connection: pg.ClientConfig;
+  readonly connection: PostgresConnection;
   /** Stops the embedded server. Does nothing to a server at DATABASE_URL. */
   stop(): Promise<void>;
 }
@@ -18,7 +19,7 @@ type Print = (line: string) => void;
  */
 export async function openPostgres(settings: Settings, print: Print, warn: Print = print): Promise<OpenedPostgres> {
   if (settings.databaseUrl !== null) {
-    return { connection: { connectionString: settings.databaseUrl }, stop: async () => {} };
+    return { connection: connectionTo(settings.databaseUrl), stop: async () => {} };
   }
   const dataDirectory = path.join(settings.dataDirectory, 'postgres');
   const embedded = await startEmbeddedPostgres({ dataDirectory, log: print, warn });
@@ -33,7 +34,7 @@ export async function openPostgres(settings: Settings, print: Print, warn: Print
  */
 export async function connectToPostgres(settings: Settings, print: Print): Promise<OpenedPostgres> {
   if (settings.databaseUrl !== null) {
-    print(`database: ${withoutSecrets(settings.databaseUrl)}`);
+    print(`database: ${describeDatabaseUrl(settings.databaseUrl)}`);
     return openPostgres(settings, () => {});
   }
   const dataDirectory = path.resolve(settings.dataDirectory, 'postgres');
@@ -47,14 +48,4 @@ export async function connectToPostgres(settings: Settings, print: Print): Promi
   const running = await findRunningPostgres(dataDirectory);
   if (running !== null) return { connection: { connectionString: running }, stop: async () => {} };
   return openPostgres(settings, () => {});
-}
-
-const PUBLIC_PARAMETERS: ReadonlySet<string> = new Set(['host', 'port', 'user', 'dbname']);
-
-/** A password can be in the query parameters too, so only known harmless parameters stay. */
-function withoutSecrets(databaseUrl: string): string {
-  const url = new URL(databaseUrl);
-  url.password = '';
-  url.search = new URLSearchParams([...url.searchParams].filter(([name]) => PUBLIC_PARAMETERS.has(name))).toString();
-  return url.href;
 }

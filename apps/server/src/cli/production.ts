@@ -1,9 +1,9 @@
-import type pg from 'pg';
 import { type App, startApp } from '../app/start-app.ts';
 import { type Settings, SettingsError, validateSettings } from '../config.ts';
 import { type BankDirectory, createBankDirectory } from '../domain/bank.ts';
 import bankEntries from '../domain/banks.json' with { type: 'json' };
 import type { Log, LogSink } from '../observability/log.ts';
+import type { PostgresConnection } from '../postgres/primary-client.ts';
 import type { Connection } from '../rails/protocol.ts';
 import { type RailsFileResult, readRailsFile } from '../rails/rails-file.ts';
 import type { BankLimits } from '../rails/resilience/settings.ts';
@@ -40,7 +40,7 @@ export const openProductionPostgres = (settings: Settings, log: Log): Promise<Op
 export const startProduction = (
   { settings, banks, rails }: Production,
   logging: LogSink,
-  connection: pg.ClientConfig,
+  connection: PostgresConnection,
   parent?: ParentLink,
 ): Promise<App> =>
   startApp({

@@ -1,8 +1,8 @@
-import type pg from 'pg';
 import { StartError } from '../lib/start-error.ts';
 import { createLog, type Log } from '../observability/log.ts';
 import { openDatabase } from '../postgres/database.ts';
 import { prepareDatabase } from '../postgres/prepare-database.ts';
+import type { PostgresConnection } from '../postgres/primary-client.ts';
 import { PARENT_PROCESS } from '../workers/metrics-collection.ts';
 import { type Supervisor, startSupervisor } from '../workers/supervisor.ts';
 import { openProductionPostgres, type Production, readProduction } from './production.ts';
@@ -51,7 +51,7 @@ export async function serveAsParent(production: Production): Promise<void> {
 }
 
 /** Migrates the schema, if this is to be done at the start, or checks that it is there. */
-async function prepare({ settings }: Production, connection: pg.ClientConfig, log: Log): Promise<void> {
+async function prepare({ settings }: Production, connection: PostgresConnection, log: Log): Promise<void> {
   const database = openDatabase({ connection, connectionsMax: 1, log });
   try {
     await prepareDatabase(database, connection, {

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
 import type { Log } from '../observability/log.ts';
+import type { PostgresConnection } from './primary-client.ts';
 import { createSocketTracker } from './socket-tracker.ts';
 
 /**
@@ -46,7 +47,7 @@ export interface Database {
 
 export interface DatabaseOptions {
   /** How to connect, and deadlines that replace the default ones; see `pg.ClientConfig`. */
-  readonly connection: pg.ClientConfig;
+  readonly connection: PostgresConnection;
   readonly connectionsMax: number;
   readonly log: Log;
 }

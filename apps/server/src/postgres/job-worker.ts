@@ -3,10 +3,11 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { Logger, runTaskList, type Worker, type WorkerEvents, type WorkerPool } from 'graphile-worker';
 import pg from 'pg';
 import type { Log } from '../observability/log.ts';
+import type { PostgresConnection } from './primary-client.ts';
 import { createSocketTracker } from './socket-tracker.ts';
 
 export interface JobWorkerDependencies {
-  readonly connection: pg.ClientConfig;
+  readonly connection: PostgresConnection;
   /** By task name. Tasks only wake other code up, so an exception in one is a defect, and the job is not retried. */
   readonly tasks: Readonly<Record<string, (payload: unknown) => void>>;
   readonly log: Log;
@@ -112,7 +113,7 @@ function loggerTo(log: Log): Logger {
   });
 }
 
-function openPool(connection: pg.ClientConfig): pg.Pool {
+function openPool(connection: PostgresConnection): pg.Pool {
   const pool = new pg.Pool({
     ...connection,
     max: JOB_CONNECTIONS,

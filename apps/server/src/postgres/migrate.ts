@@ -10,6 +10,7 @@ import {
   readMigrations,
   type SchemaState,
 } from './migrations.ts';
+import type { PostgresConnection } from './primary-client.ts';
 
 /** Advisory locks: any numbers that no other program on the same database uses. "tiba" and "tibj" in ASCII. */
 const MIGRATION_LOCK = 0x74696261;
@@ -127,7 +128,7 @@ const MIGRATE_FIRST = 'run npm run migrate first, or set TIBA_MIGRATE=yes for th
  * Migrates graphile-worker's own schema, which holds the jobs, to the version that this program uses. Processes that
  * start at the same time wait for each other.
  */
-export async function migrateJobs(connection: pg.ClientConfig): Promise<void> {
+export async function migrateJobs(connection: PostgresConnection): Promise<void> {
   const pgPool = new pg.Pool({ ...connection, max: 2, application_name: 'tiba job migrations' });
   // The statement in flight reports a lost connection. Without listeners, the event would end this process.
   pgPool.on('error', () => {});

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import type { Log } from '../observability/log.ts';
+import type { PostgresConnection } from './primary-client.ts';
 import { createSocketTracker, type SocketTracker } from './socket-tracker.ts';
 
 export interface Notifications {
@@ -20,7 +21,7 @@ export interface Notifications {
 }
 
 export interface NotificationsOptions {
-  readonly connection: pg.ClientConfig;
+  readonly connection: PostgresConnection;
   /**
    * For each channel (lower-case name), the function that reads what has changed. A notification calls it even while an
    * earlier call still runs (see `lib/single-flight.ts`). Every new connection calls all of them once, because
@@ -136,7 +137,8 @@ function waitUntilCurrent(listener: Listener): Promise<boolean> {
 
 async function connect(listener: Listener): Promise<void> {
   const { channels, handlers } = listener;
-  const client = new pg.Client({
+  const { Client = pg.Client } = listener.connection;
+  const client = new Client({
     ...listener.connection,
     stream: listener.sockets.stream,
     application_name: 'tiba notifications',

@@ -1,7 +1,7 @@
-import type pg from 'pg';
 import { StartError } from '../lib/start-error.ts';
 import { type Database, DatabaseUnavailable } from './database.ts';
 import { migrate, migrateJobs, requireSchema } from './migrate.ts';
+import type { PostgresConnection } from './primary-client.ts';
 
 export type InstallationEnvironment = 'sandbox' | 'production';
 
@@ -20,7 +20,7 @@ export interface PrepareOptions {
  */
 export async function prepareDatabase(
   database: Database,
-  connection: pg.ClientConfig,
+  connection: PostgresConnection,
   { environment, migrate: mayMigrate, onBlocked }: PrepareOptions,
 ): Promise<void> {
   // Before the migrations: a sandbox must not change a single table of a production database.
