@@ -26,6 +26,10 @@ export interface ServeOptions {
   readonly openFilesMax?: number;
   /** Further settings. */
   readonly environment?: Readonly<Record<string, string>>;
+  /** Of another release. */
+  readonly main?: string;
+  /** By default free ones. */
+  readonly ports?: { readonly port: number; readonly operatorPort: number };
 }
 
 /** The service in production mode, with a connection to a bank that is never inquired. */
@@ -45,14 +49,17 @@ export interface ServeProcess {
 
 /** Resolves when the service is ready. */
 export async function startServe(options: ServeOptions): Promise<ServeProcess> {
-  const { database, stdout, nodeOptions = [], prefix = [], openFilesMax, environment = {} } = options;
+  const { database, stdout, nodeOptions = [], prefix = [], openFilesMax, environment = {}, main = MAIN } = options;
   const directory = await mkdtemp(path.join(tmpdir(), 'tiba-serve-'));
-  const [port, operatorPort] = [await findFreePort(), await findFreePort()];
+  const { port, operatorPort } = options.ports ?? {
+    port: await findFreePort(),
+    operatorPort: await findFreePort(),
+  };
   // The bank is never inquired.
   const settings = await writeProductionSettings(directory, operatorPort);
   // The shell replaces itself, so the child is the service.
   const limited = openFilesMax === undefined ? [] : ['sh', '-c', `ulimit -n ${openFilesMax} && exec "$@"`, 'sh'];
-  const [program, ...rest] = [...prefix, ...limited, process.execPath, ...nodeOptions, MAIN, 'serve'];
+  const [program, ...rest] = [...prefix, ...limited, process.execPath, ...nodeOptions, main, 'serve'];
   const child = spawn(program, rest, {
     stdio: ['ignore', stdout, 'inherit'],
     env: {

@@ -66,6 +66,7 @@ export async function openListeners(context: AppContext, services: Services): Pr
   // All at the same time: after SIGTERM one of them must not take the time of the others.
   onClose('listeners', async () => {
     if (context.endOrder() === 'retire') await untilUnused(servers);
+    else if (settings.stopDelaySeconds > 0) await linger(servers);
     await Promise.all(servers.map(drain));
   });
   // The servers could not drain while clients long-poll.
@@ -273,6 +274,17 @@ const RETIRE_TIMEOUT_MS = 5_000;
  * be sending its next request, whose answer will be the last one.
  */
 const acceptNoMore = (server: Server): void => void Server.prototype.close.call(server);
+
+/**
+ * After the delay of SIGTERM, a request may be on its way over a connection without one, and the peer could not repeat
+ * a POST that fails.
+ */
+const LINGER_MS = 500;
+
+async function linger(servers: readonly FastifyInstance[]): Promise<void> {
+  for (const { server } of servers) if (server.listening) acceptNoMore(server);
+  await wait(LINGER_MS);
+}
 
 /** Resolves when no connection is left, or when those that are left have not been used for a while. */
 async function untilUnused(servers: readonly FastifyInstance[]): Promise<void> {

@@ -42,6 +42,9 @@ const OPEN_WAITS_RETRY_AFTER_MS = 60_000;
 /** A stream ends then; a client that wants more continues after the last event that it has seen. */
 const STREAM_MAX_MS = 10 * 60_000;
 
+/** Seconds. A long poll that ended because its process stops may be sent again at once. */
+const STOPPING_RETRY_AFTER = '1';
+
 interface UnfinishedContext extends UnfinishedAnswerDependencies {
   readonly openWaits: OpenWaits;
   /** Aborted when this process stops. */
@@ -102,7 +105,10 @@ async function answer(
     const rejection = await reauthorize(request);
     if (rejection !== null) throw rejection;
   }
-  if (current.progress !== 'final') reply.header('retry-after', context.retryAfter(current.rendered));
+  // A wait that ended early, because this process stops, goes on in another process.
+  const wasCutShort = seconds !== null && seconds > 0 && stopping.aborted;
+  if (current.progress !== 'final')
+    reply.header('retry-after', wasCutShort ? STOPPING_RETRY_AFTER : context.retryAfter(current.rendered));
   sendTransaction(request, reply, current);
 }
 

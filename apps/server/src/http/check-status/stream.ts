@@ -18,6 +18,8 @@ export const prefersStream = (accept: string | undefined): boolean =>
 const HEARTBEAT_MS = 15_000;
 /** How long a client waits before it connects again. */
 const RETRY_MS = 2_000;
+/** The least wait when this process stops. Up to `RETRY_MS` more, so that its clients do not all come back at once. */
+const STOPPING_RETRY_MS = 250;
 
 export interface StatusStream {
   readonly request: FastifyRequest;
@@ -66,9 +68,15 @@ function sendEvents({ request, reply, watch, reauthorize, stopping, maxMs }: Sta
     finished = true;
     clearInterval(heartbeat);
     clearTimeout(timeout);
-    stopping.removeEventListener('abort', finish);
+    stopping.removeEventListener('abort', finishElsewhere);
     watch.stop();
     stream.push(null);
+  }
+  /** Another process goes on with the stream, after the last event that the client has seen. */
+  function finishElsewhere(): void {
+    const retryMs = STOPPING_RETRY_MS + Math.floor(Math.random() * RETRY_MS);
+    if (!finished) stream.push(`: this process stops; connect again\nretry: ${retryMs}\n\n`);
+    finish();
   }
   function send(found: FoundTransaction): void {
     if (finished) return;
@@ -95,6 +103,6 @@ function sendEvents({ request, reply, watch, reauthorize, stopping, maxMs }: Sta
   reply.header('content-type', 'text/event-stream').header('x-accel-buffering', 'no').send(stream);
   send(watch.latest());
   if (finished) return;
-  stopping.addEventListener('abort', finish, { once: true });
-  if (stopping.aborted) finish();
+  stopping.addEventListener('abort', finishElsewhere, { once: true });
+  if (stopping.aborted) finishElsewhere();
 }
