@@ -36,7 +36,7 @@ const LONG_FUNCTIONS: readonly { readonly file: string; readonly beginning: stri
 
 suite(`no function is longer than ${FUNCTION_LINES_MAX} lines`, () => {
   test('holds, but for those that are excused with a reason', () => {
-    const found = findLongFunctions(['apps', 'bench', 'campaign', 'test']);
+    const found = findLongFunctions(['apps', 'bench', 'campaign', 'packages', 'test']);
     const isExcused = (file: string, beginning: string): boolean =>
       LONG_FUNCTIONS.some((excused) => excused.file === file && beginning.startsWith(excused.beginning));
     assert.deepEqual(

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { send, startTestService, type TestService, testBanks } from '../support/service.ts';
 import { renderBanksPage } from './banks-page.ts';
+import { renderClientTypes } from './client-types.ts';
 import { renderConfigurationPage } from './configuration-page.ts';
 import { renderFailureReasonsPage } from './failure-reasons-page.ts';
 import { renderSchema } from './schema.ts';
@@ -12,9 +13,11 @@ const root = new URL('../../', import.meta.url);
 export async function renderGeneratedFiles(): Promise<Record<string, string>> {
   const service = await startTestService();
   try {
+    const openapi = await renderJson(service, `${service.url}/openapi.json`);
     return {
-      'openapi.json': await renderJson(service, `${service.url}/openapi.json`),
+      'openapi.json': openapi,
       'openapi-operator.json': await renderJson(service, `${service.operatorUrl}/openapi-operator.json`),
+      'packages/client/src/generated/api.ts': renderClientTypes(openapi),
       'schema.sql': await renderSchema(service.app.database),
       'docs/configuration.md': renderConfigurationPage(),
       'docs/failure-reasons.md': renderFailureReasonsPage(),

@@ -51,7 +51,7 @@ const floorOf = (file: string): number => FLOOR_OF.get(partOf(file)) ?? -1;
 const noCircles: Rule = {
   name: 'no file imports itself by way of others',
   check(repository) {
-    const files = select(repository, ['apps/', 'bench/', 'campaign/', 'test/'], ['.ts']);
+    const files = select(repository, ['apps/', 'bench/', 'campaign/', 'packages/', 'test/'], ['.ts']);
     const imports = new Map(
       files.map((file) => [file, importsOf(repository, file).filter((name) => repository.has(name))]),
     );
@@ -123,7 +123,7 @@ const ENVIRONMENT = /\bprocess\.env\b|\benv\b[^{}]*\} (?:= process\b|from 'node:
 const onlyConfigReadsTheEnvironment: Rule = {
   name: 'only the settings files read the environment',
   check: (repository) =>
-    select(repository, ['apps/'], ['.ts'])
+    select(repository, ['apps/', 'packages/'], ['.ts'])
       .filter((file) => file !== `${SERVER}config.ts` && file !== 'apps/bank/src/settings.ts')
       .filter((file) => ENVIRONMENT.test(textOf(repository, file))),
   planted: [
@@ -185,6 +185,26 @@ const bankAndServiceShareNoCode: Rule = {
   ],
 };
 
+const packagesStandAlone: Rule = {
+  name: 'a package imports only its own files, and the service and the bank import no package of ours',
+  check: (repository) => [
+    ...select(repository, ['packages/'], ['.ts']).flatMap((file) => {
+      const own = file.split('/', 2).join('/');
+      return importsOf(repository, file)
+        .filter((name) => !name.startsWith(`${own}/src/`))
+        .map((name) => `${file} -> ${name}`);
+    }),
+    ...select(repository, ['apps/'], ['.ts']).filter((file) =>
+      importsOf(repository, file).some((name) => name.startsWith('packages/')),
+    ),
+  ],
+  planted: [
+    { 'packages/client/src/planted.ts': "import { createHmac } from 'node:crypto';\n" },
+    { 'packages/client/src/planted.ts': "import { find } from '../../../apps/server/src/lib/find.ts';\n" },
+    { [`${SERVER}lib/planted.ts`]: "import { toMinor } from '../../../../packages/client/src/decimal.ts';\n" },
+  ],
+};
+
 export const ARCHITECTURE_RULES: readonly Rule[] = [
   floors,
   noCircles,
@@ -194,4 +214,5 @@ export const ARCHITECTURE_RULES: readonly Rule[] = [
   protocolsAreListedOnce,
   templateIsWiredNowhere,
   bankAndServiceShareNoCode,
+  packagesStandAlone,
 ];

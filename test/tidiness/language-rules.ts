@@ -9,6 +9,7 @@ const everywhere = (repository: Repository): string[] =>
       'apps/',
       'bench/',
       'campaign/',
+      'packages/',
       'test/',
       'docs/',
       'README',
@@ -91,7 +92,7 @@ const DATA_PARTS = /\b(?:WorkbookParts|openParts|PackageParts)\b/g;
 const noFormerNames: Rule = {
   name: "no name in the code is one of the project's former words",
   check: (repository) =>
-    select(repository, ['apps/', 'bench/', 'campaign/', 'test/'], ['.ts'])
+    select(repository, ['apps/', 'bench/', 'campaign/', 'packages/', 'test/'], ['.ts'])
       .filter((file) => !EXEMPT.test(file) && !file.includes('name-match'))
       .flatMap((file) => {
         const found = FORMER_NAMES.exec(namesOnly(textOf(repository, file)).replaceAll(DATA_PARTS, ' '));

@@ -1,0 +1,217 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { TibaError } from '../../packages/client/src/index.ts';
+import { eventually } from '../support/eventually.ts';
+import { IN_PROCESS, type Script, sendError, sendTransaction, startScriptedService } from './scripted-service.ts';
+import { countFetch } from './test-client.ts';
+import { createVirtualClock, longestBackoff } from './virtual-clock.ts';
+
+/** What clients of other services complain about: each test would fail with the client that is named. */
+
+const failure = async (promise: Promise<unknown>): Promise<TibaError> => {
+  const error = await promise.then(
+    () => assert.fail('it succeeded'),
+    (reason: unknown) => reason,
+  );
+  assert.ok(error instanceof TibaError, String(error));
+  return error;
+};
+
+const quick = { random: () => 0 };
+
+suite('deadline', () => {
+  test('covers a body that arrives byte by byte (openai-node#1825: it ended at the headers)', async (context) => {
+    const clock = createVirtualClock();
+    const sent = countFetch();
+    const { tiba } = await startScriptedService(
+      context,
+      (response) => {
+        response.writeHead(200, { 'content-type': 'application/json' });
+        response.write('{"success":');
+      },
+      { clock, timeoutMs: 5_000, fetch: sent.fetch },
+    );
+    const failed = failure(tiba.checkStatus('TB000001'));
+    await eventually('the login and the headers are there', () => sent.statuses.get(200) === 2);
+    clock.fireNext();
+    const error = await failed;
+    assert.equal(error.error_code, 'TIMEOUT');
+    assert.match(error.message, /5000 ms/);
+  });
+
+  test('covers a server that accepts and never answers (svix#1652: no timeout at all)', async (context) => {
+    const { tiba } = await startScriptedService(context, () => undefined);
+    assert.equal((await failure(tiba.checkStatus('TB000001', { timeoutMs: 50 }))).error_code, 'TIMEOUT');
+  });
+
+  test('a Retry-After beyond the deadline fails at once and says it (openai-node#1840: it slept)', async (context) => {
+    const { tiba, requests } = await startScriptedService(context, (response) =>
+      sendError(response, 503, 'SERVICE_UNAVAILABLE', { 'retry-after': '999999999' }),
+    );
+    const error = await failure(tiba.checkStatus('TB000001'));
+    assert.ok(error.error_code === 'SERVICE_UNAVAILABLE');
+    // No number of an answer is believed beyond an hour.
+    assert.equal(error.retryAfterMs, 3_600_000);
+    assert.equal(requests.length, 1);
+  });
+});
+
+suite('AbortSignal', () => {
+  test('ends a backoff at once, with the reason of the caller (openai-node: ignored)', async (context) => {
+    const clock = createVirtualClock();
+    const { tiba, requests } = await startScriptedService(
+      context,
+      (response) => sendError(response, 503, 'SERVICE_UNAVAILABLE', { 'retry-after': '20' }),
+      { clock },
+    );
+    const controller = new AbortController();
+    const call = tiba.checkStatus('TB000001', { signal: controller.signal });
+    await eventually('it backs off', () => requests.length === 1 && clock.timersMs().some((atMs) => atMs < 30_000));
+    const reason = new Error('the user has left');
+    controller.abort(reason);
+    await assert.rejects(call, (error) => error === reason);
+    assert.deepEqual(clock.timersMs(), [], 'a timer is left');
+  });
+
+  test('a caller that leaves does not end the login that others share', async (context) => {
+    const { tiba, logins } = await startScriptedService(context, (response) => sendTransaction(response));
+    const controller = new AbortController();
+    const left = tiba.checkStatus('TB000001', { signal: controller.signal });
+    const other = tiba.checkStatus('TB000002');
+    controller.abort();
+    await assert.rejects(left, { name: 'AbortError' });
+    assert.equal((await other).status, 'SUCCESS');
+    assert.equal(logins(), 1);
+  });
+});
+
+suite('repeating', () => {
+  const cases: readonly (readonly [what: string, script: Script])[] = [
+    ['a broken connection', (response) => void response.destroy()],
+    ['a page of a proxy', (response) => void response.writeHead(502, { 'content-type': 'text/html' }).end('<html>')],
+    ['503', (response) => sendError(response, 503, 'SERVICE_UNAVAILABLE', { 'retry-after': '0' })],
+    ['429', (response) => sendError(response, 429, 'RATE_LIMIT_EXCEEDED', { 'retry-after': '0' })],
+  ];
+  for (const [what, script] of cases) {
+    test(`a read is repeated after ${what}`, async (context) => {
+      const { tiba, requests } = await startScriptedService(
+        context,
+        (response, request, count) => (count <= 2 ? script(response, request, count) : sendTransaction(response)),
+        quick,
+      );
+      assert.equal((await tiba.checkStatus('TB000001')).status, 'SUCCESS');
+      assert.equal(requests.length, 3);
+    });
+
+    test(`retriesMax 0 sends one request, also after ${what} (stripe-node#2808: it sent two)`, async (context) => {
+      const { tiba, requests } = await startScriptedService(context, script, { ...quick, retriesMax: 0 });
+      await failure(tiba.checkStatus('TB000001'));
+      assert.equal(requests.length, 1);
+    });
+  }
+
+  test('what would happen twice is sent once: the connection breaks while an endpoint is registered', async (context) => {
+    const { tiba, requests } = await startScriptedService(context, (response) => void response.destroy(), quick);
+    const error = await failure(tiba.callbackEndpoints.register({ url: 'https://example.com' }));
+    assert.equal(error.error_code, 'CONNECTION_FAILED');
+    assert.ok(error.cause instanceof Error);
+    assert.equal(requests.length, 1);
+  });
+
+  test('a bulk validation is repeated with the same Idempotency-Key', async (context) => {
+    const { tiba, requests } = await startScriptedService(
+      context,
+      (response, _request, count) =>
+        count < 3 ? void response.destroy() : sendError(response, 409, 'VALIDATION_LIMIT_REACHED'),
+      quick,
+    );
+    await failure(tiba.accountValidations.create({ accounts: [] }));
+    const keys = new Set(requests.map(({ headers }) => headers['idempotency-key']));
+    assert.deepEqual([requests.length, keys.size], [3, 1]);
+  });
+
+  test('backoff doubles up to its bound, and full jitter takes any part of it', async (context) => {
+    const clock = createVirtualClock();
+    const { tiba, requests } = await startScriptedService(context, (response) => void response.destroy(), {
+      clock,
+      random: longestBackoff,
+      timeoutMs: 60_000,
+    });
+    const failed = failure(tiba.checkStatus('TB000001'));
+    const waits: number[] = [];
+    for (let count = 1; count <= 4; count += 1) {
+      const beganMs = clock.now();
+      await eventually('it backs off', () => requests.length === count && clock.timersMs().length === 2);
+      clock.fireNext();
+      waits.push(clock.now() - beganMs);
+    }
+    assert.equal((await failed).error_code, 'CONNECTION_FAILED');
+    assert.deepEqual(waits, [200, 400, 800, 1_600]);
+  });
+});
+
+suite('login', () => {
+  test('50 callers at once log in once; a refused token is renewed once', async (context) => {
+    const { tiba, logins, requests } = await startScriptedService(context, (response, { headers }) =>
+      headers.authorization === 'Bearer token-1'
+        ? sendError(response, 401, 'UNAUTHORIZED')
+        : sendTransaction(response, IN_PROCESS),
+    );
+    await Promise.all(Array.from({ length: 50 }, (_, index) => tiba.checkStatus(`TB${index + 100_000}`)));
+    assert.equal(logins(), 2);
+    assert.ok(requests.length <= 100, String(requests.length));
+  });
+
+  test('a token is used until shortly before it expires, and no longer', async (context) => {
+    const clock = createVirtualClock();
+    const { tiba, logins } = await startScriptedService(context, (response) => sendTransaction(response, IN_PROCESS), {
+      clock,
+    });
+    await tiba.checkStatus('TB000001');
+    clock.setTimer(() => undefined, 869_999);
+    clock.fireNext();
+    await tiba.checkStatus('TB000001');
+    assert.equal(logins(), 1);
+    clock.setTimer(() => undefined, 1);
+    clock.fireNext();
+    await tiba.checkStatus('TB000001');
+    assert.equal(logins(), 2);
+  });
+});
+
+suite('errors', () => {
+  test('an error code of a newer service is UNEXPECTED_ANSWER and names it (xendit-node#196: opaque)', async (context) => {
+    const { tiba } = await startScriptedService(context, (response) =>
+      sendError(response, 418, 'NEW_CODE', { 'x-request-id': 'request-7' }),
+    );
+    const error = await failure(tiba.checkStatus('TB000001'));
+    assert.deepEqual([error.error_code, error.status, error.requestId], ['UNEXPECTED_ANSWER', 418, 'request-7']);
+    assert.match(error.message, /NEW_CODE/);
+  });
+
+  test('no error has the account number, the reference ID, the token or the secret in it', async (context) => {
+    const { tiba } = await startScriptedService(context, (response) => void response.destroy(), quick);
+    const { inspect } = await import('node:util');
+    const errors = await Promise.all([
+      failure(tiba.checkAccount({ bank_code: 'BCA', account_number: '9876543210' })),
+      failure(tiba.checkStatusByReference('private-reference')),
+    ]);
+    assert.doesNotMatch(inspect([...errors, tiba], { depth: 9 }), /9876543210|private-reference|token-1|'secret'/);
+  });
+
+  test('a redirect is not followed: the token would go elsewhere', async (context) => {
+    const { tiba, requests } = await startScriptedService(
+      context,
+      (response) => void response.writeHead(307, { location: '/elsewhere' }).end(),
+    );
+    assert.equal((await failure(tiba.checkStatus('TB000001'))).error_code, 'UNEXPECTED_ANSWER');
+    assert.equal(requests.length, 1);
+  });
+
+  test('plain http to another machine is refused before the secret is sent', async () => {
+    const { createTibaClient } = await import('../../packages/client/src/index.ts');
+    const options = { baseUrl: 'http://tiba.example.com', clientId: 'alpha', clientSecret: 'secret' };
+    assert.throws(() => createTibaClient(options), /https/);
+    createTibaClient({ ...options, allowPlainHttp: true });
+  });
+});

@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import { type TibaClient, TibaError } from '../../packages/client/src/index.ts';
+import { eventually } from '../support/eventually.ts';
+import { startTestService, type TestClient, type TestService } from '../support/service.ts';
+import { type CountedFetch, clientOf, countFetch } from './test-client.ts';
+import { createVirtualClock } from './virtual-clock.ts';
+
+/**
+ * The client keeps to the limits of the real service, whose limiter and the client run on one clock of the test.
+ * `CHECKS=10000` is the long form.
+ */
+
+const CHECKS = Number(process.env['CHECKS'] ?? 400);
+const CALLERS = 50;
+const HOUR_MS = 3_600_000;
+
+const clock = createVirtualClock();
+let service: TestService;
+before(async () => {
+  service = await startTestService({ rails: [], limitClock: () => clock.now() });
+});
+after(() => service?.close());
+
+/** Advances the clock whenever no request is on its way, until everything has settled. */
+async function play<T>(calls: Promise<T>, ...sent: readonly CountedFetch[]): Promise<T> {
+  const state = { settled: false };
+  const settle = (): void => {
+    state.settled = true;
+  };
+  calls.then(settle, settle);
+  while (!state.settled) {
+    await turn();
+    if (sent.some((each) => each.open() > 0)) continue;
+    // What an answer has set in motion takes a few turns.
+    for (let turns = 0; turns < 5; turns += 1) await turn();
+    if (!state.settled && sent.every((each) => each.open() === 0)) clock.fireNext();
+  }
+  return calls;
+}
+
+async function checkMany(tiba: TibaClient, checks: number, callers = CALLERS): Promise<string[]> {
+  const outcomes: string[] = [];
+  let left = checks;
+  const caller = async (): Promise<void> => {
+    while (left > 0) {
+      left -= 1;
+      const outcome = await tiba.checkStatus('NONE', { timeoutMs: 10 * HOUR_MS }).catch((error: unknown) => error);
+      outcomes.push(outcome instanceof TibaError ? outcome.error_code : String(outcome));
+    }
+  };
+  await Promise.all(Array.from({ length: callers }, caller));
+  return outcomes;
+}
+
+const addPaced = (name: string, limit: number): Promise<TestClient> =>
+  service.addClient(name, ['status:read'], { 'check-status': limit });
+
+test(`${CHECKS} checks by ${CALLERS} callers: not one 429, and at least 97 % of the allowance is used`, async (context) => {
+  const sent = countFetch();
+  const tiba = clientOf(service, { clock, fetch: sent.fetch }, await addPaced('paced', 120));
+  const beganMs = clock.now();
+  const outcomes = await play(checkMany(tiba, CHECKS), sent);
+  assert.equal(outcomes.filter((code) => code === 'TRANSACTION_NOT_FOUND').length, CHECKS);
+  assert.equal(sent.statuses.get(429), undefined);
+  // 120 at the beginning, and 120 more with each minute.
+  const shortestMs = (Math.ceil(CHECKS / 120) - 1) * 60_000;
+  const tookMs = clock.now() - beganMs;
+  const used = shortestMs / tookMs;
+  context.diagnostic(`${(used * 100).toFixed(2)} % of the allowance used, in ${tookMs / 1_000} s of the clock`);
+  assert.ok(used >= 0.97, `${(used * 100).toFixed(2)} % in ${tookMs} ms`);
+});
+
+test('two processes with one client ID share the limit by what the service says is left', async () => {
+  const [one, other] = [countFetch(), countFetch()];
+  const client = await addPaced('shared', 60);
+  const both = [one, other].map((sent) => clientOf(service, { clock, fetch: sent.fetch }, client));
+  const outcomes = await play(Promise.all(both.map((tiba) => checkMany(tiba, 150, 5))), one, other);
+  assert.equal(outcomes.flat().filter((code) => code === 'TRANSACTION_NOT_FOUND').length, 300);
+  const refused = (one.statuses.get(429) ?? 0) + (other.statuses.get(429) ?? 0);
+  // What both send in the same moment cannot be known.
+  assert.ok(refused <= 30, `${refused} of 300 were refused`);
+});
+
+test('a batch counts as one request for 10 IDs, and is not refused either', async () => {
+  const sent = countFetch();
+  const tiba = clientOf(service, { clock, fetch: sent.fetch }, await addPaced('batches', 20));
+  const ids = Array.from({ length: 100 }, (_, index) => `ID ${index}`);
+  const batches = Array.from({ length: 6 }, () => tiba.checkStatusBatch(ids, { timeoutMs: HOUR_MS }));
+  await play(Promise.all(batches), sent);
+  assert.equal(sent.statuses.get(429), undefined);
+});
+
+test('a call whose turn comes after its end is not sent, and says when there is room', async () => {
+  const sent = countFetch();
+  const tiba = clientOf(service, { clock, fetch: sent.fetch }, await addPaced('impatient', 2));
+  await play(checkMany(tiba, 2, 1), sent);
+  const before = sent.requests.length;
+  const error = await tiba.checkStatus('NONE', { timeoutMs: 1_000 }).catch((reason: unknown) => reason);
+  assert.ok(error instanceof TibaError && error.error_code === 'RATE_LIMIT_EXCEEDED', String(error));
+  assert.ok(error.retryAfterMs > 50_000 && error.retryAfterMs <= 61_000, String(error.retryAfterMs));
+  assert.equal(error.status, null);
+  assert.equal(sent.requests.length, before);
+});
+
+test('the service is stopped and started in the middle: every promise settles rightly', async () => {
+  const sent = countFetch();
+  const { port } = new URL(service.url);
+  const client = await addPaced('restarted', 1_000_000);
+  const tiba = clientOf(service, { fetch: sent.fetch, retriesMax: 20, random: () => 1 }, client);
+  const calls = checkMany(tiba, 400);
+  await eventually('it is under way', () => sent.requests.length > 100);
+  await service.app.close();
+  const again = await startTestService({
+    rails: [],
+    database: service.database,
+    settings: { port: Number(port) },
+  });
+  try {
+    const outcomes = await calls;
+    const counts = Object.groupBy(outcomes, (code) => code);
+    assert.deepEqual(Object.keys(counts), ['TRANSACTION_NOT_FOUND']);
+    assert.equal(outcomes.length, 400);
+  } finally {
+    await again.app.close();
+  }
+});
