@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import { after, before, suite, test } from 'node:test';
 import { REQUEST_TIMEOUT_MS } from '../../apps/server/src/http/server.ts';
 import { eventually } from '../support/eventually.ts';
+import { documentOf, operationsOf } from '../support/openapi.ts';
 import { type Answer, startTestService, type TestService } from '../support/service.ts';
 import { assertError } from './assertions.ts';
 import { openRawConnection, rawRequest } from './raw-connection.ts';
@@ -102,6 +103,24 @@ suite('a peer that sends too slowly is disconnected within 12 s (here 4 s)', { c
     assert.ok(elapsedMs < DISCONNECTED_AFTER_MS, `disconnected after ${elapsedMs} ms`);
     assert.equal(answers.length, 1);
     assertError(answers[0] as Answer, 'UNAUTHORIZED');
+  });
+
+  // Its documents describe REQUEST_TIMEOUT for each of them.
+  test('headers that stop, of a request to each operation of both listeners', async () => {
+    const requests = (['public', 'operator'] as const).flatMap((listener) =>
+      operationsOf(documentOf(listener)).map(({ method, path }) => {
+        const head = `${method.toUpperCase()} ${path} HTTP/1.1\r\nHost: x\r\nX-Sl`;
+        return { path, head, url: listener === 'public' ? service.url : service.operatorUrl };
+      }),
+    );
+    assert.ok(requests.length > 30);
+    await Promise.all(
+      requests.map(async ({ path, head, url }) => {
+        const { answers } = await drip(head, '', url);
+        assert.equal(answers.length, 1, path);
+        assertError(answers[0] as Answer, 'REQUEST_TIMEOUT');
+      }),
+    );
   });
 
   test('other requests are answered meanwhile', async () => {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import {
   assertValid,
@@ -141,16 +142,22 @@ const OWN_ERRORS = new Set([
   'getReadiness 503',
 ]);
 
-/** The original contract's section 8 (docs/contract.md 8.1). */
-test('the description gives the advice of the contract', () => {
+/** The original contract's sections 1, 6 and 8 (docs/contract.md 1, 6 and 8.1). */
+test('the description and docs/api.md give the advice of the contract', () => {
   const { info } = documentOf('public') as unknown as { info: { description: string } };
-  for (const advice of [
-    /Validate before you disburse/,
-    /Prefer callbacks to polling/,
-    /every 10 seconds, up to 30 times/,
-    /Back off exponentially/,
-    /Cache final statuses/,
-  ]) {
-    assert.match(info.description, advice);
+  const page = readFileSync(new URL('../../docs/api.md', import.meta.url), 'utf8');
+  const [, section = ''] = /^## How to use it\n(.*?)^## /ms.exec(page) ?? [];
+  for (const text of [info.description, section]) {
+    for (const advice of [
+      /Validate before you disburse/,
+      /Prefer callbacks to polling/,
+      /Poll `PROCESS` every 10 seconds, up to 30 times/,
+      /up to 30 minutes/,
+      /Back off exponentially/,
+      /Cache final statuses/,
+      /never change/,
+    ]) {
+      assert.match(text.replaceAll(/\s+/g, ' '), advice);
+    }
   }
 });

@@ -135,23 +135,25 @@ const STATUS_DESCRIPTIONS: Partial<Record<number, string>> = {
   503: 'Temporarily unavailable: repeat the request after `Retry-After` seconds.',
 };
 
-/** Errors of operations that need no access token. */
+/** Errors of operations that need no access token. They read memory only: nothing there fails with INTERNAL_ERROR. */
 export const UNAUTHENTICATED_ERRORS = [
   // Malformed HTTP, and headers that are given twice.
   'INVALID_FORMAT',
   'REQUEST_TIMEOUT',
   'HEADERS_TOO_LARGE',
   'SERVICE_UNAVAILABLE',
-  'INTERNAL_ERROR',
 ] as const satisfies readonly ErrorCode[];
 
-const COMMON_ERRORS = [
+/** Errors of operations that need an access token and read memory only. */
+export const MEMORY_ERRORS = [
   ...UNAUTHENTICATED_ERRORS,
   'UNAUTHORIZED',
   'FORBIDDEN',
   'RATE_LIMIT_EXCEEDED',
   'NOT_ACCEPTABLE',
 ] as const satisfies readonly ErrorCode[];
+
+const COMMON_ERRORS = [...MEMORY_ERRORS, 'INTERNAL_ERROR'] as const satisfies readonly ErrorCode[];
 
 const examplesOf = (codes: readonly ErrorCode[]) =>
   Object.fromEntries(codes.map((code) => [code, { value: exampleOf(errorEnvelope(code)) }]));

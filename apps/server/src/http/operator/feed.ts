@@ -62,7 +62,7 @@ export function receiveFeed(
       if (!(error instanceof DatabaseUnavailable)) throw error;
       throw unavailable(
         englishOnly(
-          `The database cannot take the rest now (stored so far: ${counts(run.report)}): send the whole feed again, ` +
+          `the database cannot take the rest now (stored so far: ${counts(run.report)}). Send the whole feed again, ` +
             'nothing is applied twice',
         ),
         RETRY_AFTER_MS,

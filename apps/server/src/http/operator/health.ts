@@ -4,7 +4,7 @@ import { englishOnly } from '../../lib/bilingual-text.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import type { ParentLink } from '../../workers/parent-link.ts';
 import { unavailable } from '../errors.ts';
-import { errorResponses, UNAUTHENTICATED_ERRORS } from '../schemas.ts';
+import { errorEnvelope, errorResponses, UNAUTHENTICATED_ERRORS } from '../schemas.ts';
 
 /** Checks by name. Each resolves, or rejects with the reason, within a short time. */
 export type Checks = Readonly<Record<string, () => Promise<void>>>;
@@ -46,12 +46,12 @@ const ReadinessSchema = Type.Object(
     status: Type.Enum(['ok', 'degraded', 'unavailable'], { title: 'ReadinessStatus' }),
     checks: Type.Record(Type.String(), Type.String(), { description: '`ok` or the reason, by the name of the check.' }),
   },
-  {
-    title: 'Readiness',
-    additionalProperties: false,
-    examples: [{ status: 'ok', checks: { service: 'ok', postgres: 'ok', postgres_writes: 'ok' } }],
-  },
+  { title: 'Readiness', additionalProperties: false },
 );
+
+const readinessExample = (status: string, service: string) => [
+  { status, checks: { service, postgres: 'ok', postgres_writes: 'ok' } },
+];
 
 const readyzSchema = {
   ...common,
@@ -60,8 +60,12 @@ const readyzSchema = {
   description: 'Send no requests to a process that answers 503. `degraded` means that it answers a part of them.',
   response: {
     ...errors,
-    200: { ...ReadinessSchema, description: 'It can answer.' },
-    503: { ...ReadinessSchema, description: 'It cannot answer, or it is stopping.' },
+    200: { ...ReadinessSchema, description: 'It can answer.', examples: readinessExample('ok', 'ok') },
+    503: {
+      oneOf: [ReadinessSchema, errorEnvelope('SERVICE_UNAVAILABLE')],
+      description: 'It cannot answer, or it is stopping; in the envelope, when there are too many open connections.',
+      examples: readinessExample('unavailable', 'the process is stopping'),
+    },
   },
 };
 
@@ -139,7 +143,7 @@ const METRICS_RETRY_MS = 5_000;
 /** The totals of this process alone would look like counters that were set back. */
 function noMetrics(): never {
   throw unavailable(
-    englishOnly('The parent process does not answer: scrape the metrics again later'),
+    englishOnly('the parent process does not answer. Scrape the metrics again later'),
     METRICS_RETRY_MS,
   );
 }

@@ -5,7 +5,7 @@ import { DISABLED_REASONS, UNHEALTHY_STATES } from '../../postgres/callback-endp
 import { ValidationSchema } from '../account-validations/schema.ts';
 import { EndpointId } from '../callbacks/endpoint-resource.ts';
 import { AccountStatus } from '../check-account/schema.ts';
-import { accessToken, errorResponses, nullable, successResponse, Timestamp } from '../schemas.ts';
+import { accessToken, errorResponses, MEMORY_ERRORS, nullable, successResponse, Timestamp } from '../schemas.ts';
 
 /** The operator's lists (docs/operating.md, "Operator lists"). */
 
@@ -50,6 +50,12 @@ const listSchema = ({ tag, operationId, summary, description, data, message, par
     ...errorResponses(parameters === undefined ? [] : ['INVALID_REQUEST']),
   },
 });
+
+/** Of a list that is read from the memory of this process. */
+const memoryListSchema = (list: Omit<List, 'parameters'>) => {
+  const schema = listSchema(list);
+  return { ...schema, response: { 200: schema.response[200], ...errorResponses([], MEMORY_ERRORS) } };
+};
 
 const OverdueTransaction = object('OverdueTransaction', {
   client_id: clientId,
@@ -160,7 +166,7 @@ const RestrictedClientSchema = object('RestrictedClient', {
   signals: Type.Array(Signal),
 });
 
-export const restrictedClientsSchema = listSchema({
+export const restrictedClientsSchema = memoryListSchema({
   tag: 'Account checks',
   operationId: 'listRestrictedClients',
   summary: 'List clients that the enumeration guard restricts',
@@ -205,7 +211,7 @@ const RailSchema = object('Rail', {
   banks: Type.Array(RailBank),
 });
 
-export const railsSchema = listSchema({
+export const railsSchema = memoryListSchema({
   tag: 'Rails',
   operationId: 'listRails',
   summary: 'List the rails and the state of each bank',
