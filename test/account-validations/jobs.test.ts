@@ -56,7 +56,7 @@ describe('account validations', () => {
     }
     // Without a verdict an account is neither valid nor invalid.
     assert.equal(results[4]?.['is_valid'], null);
-    assert.match(String(results[4]?.['message']), /check it again/);
+    assert.match(String(results[4]?.['message']), /^Temporarily unavailable: .*Check it again/);
     assert.match(String(results[6]?.['message']), /have 10 digits/);
   });
 

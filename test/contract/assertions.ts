@@ -67,6 +67,7 @@ export function assertError(answer: Answer, code: ErrorCode, message?: RegExp): 
   assert.match(answer.json.message, message ?? MESSAGES[code] ?? /\w/);
   assert.equal(answer.headers.has('www-authenticate'), code === 'UNAUTHORIZED' || code === 'FORBIDDEN');
   assert.equal(answer.headers.has('allow'), code === 'METHOD_NOT_ALLOWED');
+  if (code === 'SERVICE_UNAVAILABLE') assert.match(answer.json.message, /^Temporarily unavailable: /);
   if (code === 'SERVICE_UNAVAILABLE' || code === 'RATE_LIMIT_EXCEEDED') {
     assert.match(answer.headers.get('retry-after') ?? '', WHOLE_SECONDS);
   }

@@ -102,7 +102,10 @@ test('an account number that no rail can transmit: the message says so, and Retr
   try {
     const { status, json, headers } = await service.checkAccount({ bank_code: 'BRI', account_number: '1'.repeat(20) });
     assert.deepEqual([status, json.error_code], [503, 'SERVICE_UNAVAILABLE']);
-    assert.match(json.message, /^No connection to Bank Rakyat Indonesia .* can carry this account number/);
+    assert.match(
+      json.message,
+      /^Temporarily unavailable: no connection to Bank Rakyat Indonesia .* can carry this account number/,
+    );
     assert.equal(headers.get('retry-after'), '3600');
     assert.equal(rail.inquiries.length, 0);
   } finally {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import { type Answer, startTestService, statusUpdate, type TestService } from '../support/service.ts';
+import { documentOf, type Listener, operationsOf } from '../support/openapi.ts';
+import { type Answer, send, startTestService, statusUpdate, type TestService } from '../support/service.ts';
 import { assertError } from './assertions.ts';
 import { openRawConnection, rawRequest } from './raw-connection.ts';
 
@@ -24,8 +25,8 @@ type Headers = Readonly<Record<string, string>>;
 const authorized = (token = service.alpha.token): Headers => ({ authorization: `Bearer ${token}` });
 
 /** Sends HEAD on a connection of its own, and GET of another route behind it: a body would be read as its answer. */
-async function head(target: string, headers: Headers = authorized()): Promise<Answer> {
-  const connection = await openRawConnection(service.url);
+async function head(target: string, headers: Headers = authorized(), url = service.url): Promise<Answer> {
+  const connection = await openRawConnection(url);
   try {
     connection.send(Buffer.concat([rawRequest('HEAD', target, { headers }), rawRequest('GET', '/nowhere')]));
     const answer = await connection.read('head');
@@ -42,11 +43,11 @@ const OWN = new Set(['date', 'x-request-id', 'transfer-encoding']);
 const headersOf = ({ headers }: Answer): Record<string, string> =>
   Object.fromEntries([...headers].filter(([name]) => !OWN.has(name)));
 
-async function assertSame(target: string, others: Headers = authorized()): Promise<Answer> {
+async function assertSame(target: string, others: Headers = authorized(), url = service.url): Promise<Answer> {
   // fetch would send it by itself.
   const headers = { 'accept-encoding': 'gzip', ...others };
-  const get = await service.get(target, { token: null, headers });
-  const answer = await head(target, headers);
+  const get = await send(url + target, { headers });
+  const answer = await head(target, headers, url);
   assert.equal(answer.status, get.status, target);
   const [expected, given] = [headersOf(get), headersOf(answer)];
   // fetch manages connections in its own way; the limit counts both requests.
@@ -55,15 +56,18 @@ async function assertSame(target: string, others: Headers = authorized()): Promi
   return answer;
 }
 
-/** Every GET of the public listener: those that are described, and the others. */
-async function getTargets(): Promise<string[]> {
-  const { text } = await service.get('/openapi.json', { token: null });
-  const { paths } = JSON.parse(text) as { paths: Record<string, Record<string, unknown>> };
-  const described = Object.entries(paths).flatMap(([path, methods]) => (methods['get'] === undefined ? [] : [path]));
-  assert.ok(described.length >= 10, described.join());
+/** Every GET that the document of a listener describes. */
+function describedTargets(listener: Listener): string[] {
   const values: Record<string, string> = { transaction_id: ID, code: 'BCA' };
+  const described = operationsOf(documentOf(listener)).filter(({ method }) => method === 'get');
+  assert.ok(described.length >= 10);
+  return described.map(({ path }) => path.replaceAll(/\{(\w+)\}/g, (_, name: string) => values[name] ?? 'none'));
+}
+
+/** Every GET of the public listener: those that are described, and the others. */
+function publicTargets(): string[] {
   return [
-    ...described.map((path) => path.replaceAll(/\{(\w+)\}/g, (_, name: string) => values[name] ?? 'none')),
+    ...describedTargets('public'),
     '/api/v1/check-status?reference_id=one',
     '/api/v1/check-status/batch',
     '/openapi.json',
@@ -76,10 +80,25 @@ async function getTargets(): Promise<string[]> {
 }
 
 test('on every route that has GET: the same status and headers, Content-Length included, and no body', async () => {
-  for (const target of await getTargets()) {
+  for (const target of publicTargets()) {
     // fetch follows the redirect of /reference.
     if (target === '/reference') assert.equal((await head(target)).status, 301);
     else assert.ok((await assertSame(target)).headers.has('content-length'), target);
+  }
+});
+
+/** Figures change from one request to the next. */
+const OF_ANY_LENGTH = /^\/(?:metrics|operator\/v1\/(?:processes|rails))$/;
+
+test('on the operator listener too: health checks, metrics, lists and its description', async () => {
+  const { token } = await service.addClient('operator', ['operator:read']);
+  for (const target of [...describedTargets('operator'), '/openapi-operator.json']) {
+    if (OF_ANY_LENGTH.test(target)) {
+      const answer = await head(target, authorized(token), service.operatorUrl);
+      assert.deepEqual([answer.status, answer.headers.has('content-length')], [200, true], target);
+    } else {
+      assert.equal((await assertSame(target, authorized(token), service.operatorUrl)).status, 200, target);
+    }
   }
 });
 

@@ -106,6 +106,21 @@ suite('every error code in both languages', () => {
   }
 });
 
+test('SERVICE_UNAVAILABLE says that it is temporary, in answers and in rows of a validation', async () => {
+  const beginnings = [
+    [{}, /^Temporarily unavailable: /],
+    [INDONESIAN, /^Sementara tidak tersedia: /],
+  ] as const;
+  for (const [headers, beginning] of beginnings) {
+    for (const ask of ERRORS.SERVICE_UNAVAILABLE) assert.match((await ask(service, headers)).json.message, beginning);
+    const { json } = await get(`${VALIDATIONS}/${await endedValidation(service)}/results`)(service, headers);
+    const rows = (json.data?.['results'] ?? []) as { error_code: string | null; message: string }[];
+    const unavailable = rows.filter(({ error_code: code }) => code === 'SERVICE_UNAVAILABLE');
+    assert.equal(unavailable.length, 3);
+    for (const { message } of unavailable) assert.match(message, beginning);
+  }
+});
+
 /** Their bodies have no message: RFC 6749, RFC 8414, RFC 7517. */
 const OF_OTHER_STANDARDS = ['createAccessToken', 'getAuthorizationServerMetadata', 'getJsonWebKeySet'];
 

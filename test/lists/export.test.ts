@@ -116,7 +116,7 @@ test('one export of a client may run at a time, and two of all; a third has to w
     [200, 200],
   );
   const refused = await getExport('text/csv');
-  assertError(refused, 'SERVICE_UNAVAILABLE', /Exports of other clients are running/);
+  assertError(refused, 'SERVICE_UNAVAILABLE', /exports of other clients are running/);
   assert.equal(refused.headers.get('retry-after'), '60');
   assert.equal((await service.get(TRANSACTIONS)).status, 200, 'pages are read meanwhile');
   exports[0]?.destroy();

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import { startTestService, type TestService } from '../support/service.ts';
-import { createTransaction, feedChange } from './transactions.ts';
+import { Agent, interceptors, request } from 'undici';
+import { checkStatusBatch } from '../contract/batch-requests.ts';
+import { type Answer, startTestService, type TestService } from '../support/service.ts';
+import { type CreatedTransaction, createTransaction, feedChange } from './transactions.ts';
 
 let service: TestService;
 before(async () => {
@@ -59,6 +61,100 @@ suite('the ETag of a transaction', () => {
     });
     assert.equal(answer.status, 404);
     assert.equal(answer.headers.get('etag'), null);
+  });
+});
+
+/** docs/contract.md 4.1 and docs/decisions/0034. */
+suite('a client that accepts an older answer', () => {
+  const WEEK = { 'cache-control': 'max-age=604800' };
+  const cachingOf = ({ headers }: Answer) => [headers.get('cache-control'), headers.get('vary')];
+  const NOT_CACHED = ['no-store', 'Accept-Language'];
+
+  async function createFinal(): Promise<CreatedTransaction> {
+    const transaction = await createTransaction(service);
+    await feedChange(service, transaction, { status: 'SUCCESS' });
+    return transaction;
+  }
+
+  test('may cache a final status for as long as it accepts, and no longer than its token is valid', async () => {
+    const { path, referencePath } = await createFinal();
+    for (const target of [path, referencePath]) {
+      const answer = await service.get(target, { headers: { 'cache-control': 'max-age=60' } });
+      assert.deepEqual(cachingOf(answer), [
+        'private, max-age=60, must-revalidate',
+        'Accept, Accept-Language, Authorization, Cache-Control',
+      ]);
+      assert.equal(answer.headers.get('etag'), '"2"');
+      const head = await service.get(target, { method: 'HEAD', headers: { 'cache-control': 'max-age=60' } });
+      assert.deepEqual(cachingOf(head), cachingOf(answer));
+    }
+    for (const headers of [WEEK, { ...WEEK, prefer: 'wait=5' }, { ...WEEK, 'if-none-match': '"2"' }]) {
+      const [cacheControl = ''] = cachingOf(await service.get(path, { headers }));
+      const seconds = Number(/^private, max-age=(\d+), must-revalidate$/.exec(cacheControl ?? '')?.[1]);
+      assert.ok(seconds > 0 && seconds <= 900, `${cacheControl}: the token is valid for 15 minutes`);
+    }
+  });
+
+  test('may not cache it without max-age, or with a directive that demands a fresh answer', async () => {
+    const { path } = await createFinal();
+    assert.deepEqual(cachingOf(await service.get(path)), NOT_CACHED);
+    for (const cacheControl of ['', 'max-age=0', 'no-cache', 'max-age=60, no-store', 'max-stale=60', 'max-age=x']) {
+      const answer = await service.get(path, { headers: { 'cache-control': cacheControl } });
+      assert.deepEqual(cachingOf(answer), NOT_CACHED, cacheControl);
+    }
+  });
+
+  test('may not cache PROCESS, errors, batches, lists and streams', async () => {
+    const { path } = await createTransaction(service);
+    const final = await createFinal();
+    for (const answer of [
+      await service.get(path, { headers: WEEK }),
+      await service.get(path, { headers: { ...WEEK, prefer: 'wait=0' } }),
+      await service.get('/api/v1/check-status/NONE', { headers: WEEK }),
+      await service.get('/api/v1/check-status/%00', { headers: WEEK }),
+      await service.get(final.path, { token: service.beta.token, headers: WEEK }),
+      await service.get(final.path, { token: 'bad', headers: WEEK }),
+      await service.get('/api/v1/transactions', { headers: WEEK }),
+      await checkStatusBatch(service, { ids: [final.transactionId] }, { headers: WEEK }),
+      await service.get(final.path, { headers: { ...WEEK, accept: 'text/event-stream' } }),
+    ]) {
+      assert.deepEqual(cachingOf(answer), NOT_CACHED, `${answer.status} ${answer.text}`);
+    }
+  });
+
+  test('a reversal after the end changes the version of a final transaction and nothing else', async () => {
+    const transaction = await createFinal();
+    const before = await service.get(transaction.path);
+    await feedChange(service, transaction, { status: 'SUCCESS', reversed_at: '2026-11-25T01:00:00Z' });
+    const after = await service.get(transaction.path);
+    assert.deepEqual([before.headers.get('etag'), after.headers.get('etag')], ['"2"', '"3"']);
+    assert.deepEqual(after.json.data, before.json.data);
+  });
+
+  test('is spared requests by the cache of undici, which asks again for another token, language or wish', async (t) => {
+    const agent = new Agent();
+    t.after(() => agent.close());
+    const cached = agent.compose(interceptors.cache({ type: 'private' }));
+    const final = await createFinal();
+    const inProcess = await createTransaction(service);
+    /** Whether the request reached the service. */
+    async function reachesService(path: string, token: string, more: Record<string, string> = WEEK): Promise<boolean> {
+      const requests = (): number =>
+        service.logged.filter(({ route }) => String(route).includes('check-status')).length;
+      const before = requests();
+      const headers = { authorization: `Bearer ${token}`, accept: 'application/json', ...more };
+      const { body } = await request(service.url + path, { dispatcher: cached, headers });
+      await body.dump();
+      return requests() > before;
+    }
+    const { alpha, beta } = service;
+    assert.equal(await reachesService(final.path, alpha.token), true);
+    assert.equal(await reachesService(final.path, alpha.token), false);
+    assert.equal(await reachesService(final.path, beta.token), true, 'another client');
+    assert.equal(await reachesService(final.path, alpha.token, { ...WEEK, 'accept-language': 'id' }), true);
+    assert.equal(await reachesService(final.path, alpha.token, {}), true, 'without the header');
+    assert.equal(await reachesService(inProcess.path, alpha.token), true);
+    assert.equal(await reachesService(inProcess.path, alpha.token), true);
   });
 });
 

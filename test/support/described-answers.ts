@@ -73,7 +73,12 @@ export function judge({ listener, method: given, path, status, contentType, text
   const media = response.content[type];
   assert.ok(media !== undefined, `${name} is ${type}, which is not described`);
   if (type === 'application/json') assertValid(document, media.schema, JSON.parse(text), name);
+  if (UNAVAILABLE.test(text)) assert.match(text, TEMPORARILY, name);
 }
+
+/** docs/contract.md 7.1: the message of this error says that it is temporary, in the language of the answer. */
+const UNAVAILABLE = /"error_code":"SERVICE_UNAVAILABLE"\}$/;
+const TEMPORARILY = /"message":"(?:Temporarily unavailable|Sementara tidak tersedia): /;
 
 interface Template {
   readonly template: string;

@@ -1,5 +1,6 @@
 import type { CheckOutcome } from '../account-checks/account-checks.ts';
 import { accountNameOf } from '../domain/account.ts';
+import { temporarilyUnavailable } from '../domain/temporarily-unavailable.ts';
 import type { BilingualText } from '../lib/bilingual-text.ts';
 import type { NewResult } from '../postgres/account-validation-results.ts';
 import { isNotSent } from '../rails/rail.ts';
@@ -34,45 +35,44 @@ export function dispositionOf(outcome: CheckOutcome): RowDisposition {
 }
 
 const withoutVerdict = (
+  result: 'SERVICE_UNAVAILABLE' | 'UNSUPPORTED_BANK',
   message: BilingualText,
-  result: 'SERVICE_UNAVAILABLE' | 'UNSUPPORTED_BANK' = 'SERVICE_UNAVAILABLE',
 ): Extract<RowDisposition, { kind: 'result' }> => ({ kind: 'result', result: { result, accountName: null, message } });
 
-export const NO_VERDICT = withoutVerdict({
-  en: 'The bank gave no verdict, which says nothing about the account: check it again by itself',
-  id: 'Bank tidak memberi hasil. Ini tidak menunjukkan keadaan rekening: cek lagi rekening ini secara terpisah',
+const unavailable = (reason: BilingualText) => withoutVerdict('SERVICE_UNAVAILABLE', temporarilyUnavailable(reason));
+
+export const NO_VERDICT = unavailable({
+  en: 'the bank gave no verdict, which says nothing about the account. Check it again by itself',
+  id: 'bank tidak memberi hasil. Ini tidak menunjukkan keadaan rekening. Cek lagi rekening ini secara terpisah',
 });
 
-const NO_RAIL = withoutVerdict(
-  {
-    en:
-      'Unsupported bank: its accounts cannot be checked here, so no inquiry was sent. check_account of ' +
-      'GET /api/v1/banks tells which banks can be checked',
-    id:
-      'Bank belum didukung: rekeningnya tidak dapat dicek di sini, jadi bank tidak ditanya. check_account di ' +
-      'GET /api/v1/banks menunjukkan bank yang dapat dicek',
-  },
-  'UNSUPPORTED_BANK',
-);
-
-const NOT_SUPPORTED = withoutVerdict({
-  en: 'No connection to this bank can carry this account number, so no inquiry was sent: verify the number',
+const NO_RAIL = withoutVerdict('UNSUPPORTED_BANK', {
+  en:
+    'Unsupported bank: its accounts cannot be checked here, so no inquiry was sent. check_account of ' +
+    'GET /api/v1/banks tells which banks can be checked',
   id:
-    'Tidak ada koneksi ke bank ini yang dapat membawa nomor rekening ini, jadi bank tidak ditanya: periksa kembali ' +
+    'Bank belum didukung: rekeningnya tidak dapat dicek di sini, jadi bank tidak ditanya. check_account di ' +
+    'GET /api/v1/banks menunjukkan bank yang dapat dicek',
+});
+
+const NOT_SUPPORTED = unavailable({
+  en: 'no connection to this bank can carry this account number, so no inquiry was sent. Verify the number',
+  id:
+    'tidak ada koneksi ke bank ini yang dapat membawa nomor rekening ini, jadi bank tidak ditanya. Periksa kembali ' +
     'nomornya',
 });
 
-const REJECTED_BY_BANK = withoutVerdict({
-  en: 'The bank rejects inquiries about this account number, which says nothing about the account: verify the number',
-  id: 'Bank menolak pengecekan nomor rekening ini. Ini tidak menunjukkan keadaan rekening: periksa kembali nomornya',
+const REJECTED_BY_BANK = unavailable({
+  en: 'the bank rejects inquiries about this account number, which says nothing about the account. Verify the number',
+  id: 'bank menolak pengecekan nomor rekening ini. Ini tidak menunjukkan keadaan rekening. Periksa kembali nomornya',
 });
 
 /** The inquiry may have been sent, so it is not sent again. */
-export const ABANDONED = withoutVerdict({
+export const ABANDONED = unavailable({
   en:
-    'The service was interrupted during the inquiry to the bank, which says nothing about the account: ' +
-    'check it again by itself',
+    'the service was interrupted during the inquiry to the bank, which says nothing about the account. ' +
+    'Check it again by itself',
   id:
-    'Layanan terputus saat bertanya kepada bank. Ini tidak menunjukkan keadaan rekening: cek lagi rekening ini ' +
+    'layanan terputus saat bertanya kepada bank. Ini tidak menunjukkan keadaan rekening. Cek lagi rekening ini ' +
     'secara terpisah',
 });

@@ -142,8 +142,8 @@ const THROTTLED_MESSAGE: BilingualText = {
 };
 
 const UNVERIFIABLE_MESSAGE: BilingualText = {
-  en: 'The token cannot be verified now: repeat the request',
-  id: 'Token tidak dapat diverifikasi saat ini: ulangi permintaan',
+  en: 'the token cannot be verified now. Repeat the request',
+  id: 'token tidak dapat diverifikasi saat ini. Ulangi permintaan',
 };
 
 const forbidden = (scope: Scope): ApiError =>

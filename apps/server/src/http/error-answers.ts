@@ -87,8 +87,8 @@ function asApiError(error: unknown, request: FastifyRequest): ApiError {
 }
 
 const DATABASE_UNAVAILABLE: BilingualText = {
-  en: 'The database cannot answer now: repeat the request',
-  id: 'Basis data sedang tidak dapat menjawab: ulangi permintaan',
+  en: 'the database cannot answer now. Repeat the request',
+  id: 'basis data sedang tidak dapat menjawab. Ulangi permintaan',
 };
 
 const FASTIFY_ERRORS: Readonly<Record<string, ErrorCode>> = {

@@ -1,4 +1,5 @@
 import { INVALID_BANK_CODE_MESSAGE } from '../domain/account-check-request.ts';
+import { type TemporarilyUnavailable, temporarilyUnavailable } from '../domain/temporarily-unavailable.ts';
 import type { BilingualText } from '../lib/bilingual-text.ts';
 
 /**
@@ -40,7 +41,7 @@ export const ERROR_CODES = Object.keys(HTTP_STATUSES) as readonly ErrorCode[];
 export const httpStatusOf = (code: ErrorCode): number => HTTP_STATUSES[code];
 
 /** The message for the caller where the code that fails has none more exact. Each says what to do next. */
-const MESSAGES: Record<ErrorCode, BilingualText> = {
+const MESSAGES: Record<ErrorCode, BilingualText> & { readonly SERVICE_UNAVAILABLE: TemporarilyUnavailable } = {
   UNAUTHORIZED: {
     en: 'Invalid or expired token: obtain a new access token and repeat the request',
     id: 'Token tidak valid atau kedaluwarsa: ambil token akses baru, lalu ulangi permintaan',
@@ -81,10 +82,10 @@ const MESSAGES: Record<ErrorCode, BilingualText> = {
     en: 'The callback endpoint is disabled: enable it first, with {"disabled":false}',
     id: 'Endpoint callback sedang nonaktif: aktifkan dahulu dengan {"disabled":false}',
   },
-  SERVICE_UNAVAILABLE: {
-    en: 'Temporarily unavailable: repeat the request after the number of seconds in Retry-After',
-    id: 'Layanan sementara tidak tersedia: ulangi permintaan setelah jumlah detik di Retry-After',
-  },
+  SERVICE_UNAVAILABLE: temporarilyUnavailable({
+    en: 'repeat the request after the number of seconds in Retry-After',
+    id: 'ulangi permintaan setelah jumlah detik di Retry-After',
+  }),
   NOT_FOUND: { en: 'No such route', id: 'Alamat tidak ditemukan' },
   METHOD_NOT_ALLOWED: {
     en: 'Method not allowed: use one of those in Allow',
@@ -141,9 +142,16 @@ export class ApiError extends Error {
   }
 }
 
-/** The bank or the database cannot answer now. A request after `retryAfterMs` may succeed. */
-export const unavailable = (message: BilingualText, retryAfterMs: number, cause?: unknown): ApiError =>
-  new ApiError('SERVICE_UNAVAILABLE', { message, headers: retryAfterHeader(retryAfterMs), cause });
+/**
+ * The bank or the database cannot answer now. A request after `retryAfterMs` may succeed. `reason` goes on after
+ * "Temporarily unavailable: ".
+ */
+export const unavailable = (reason: BilingualText, retryAfterMs: number, cause?: unknown): ApiError =>
+  new ApiError('SERVICE_UNAVAILABLE', {
+    message: temporarilyUnavailable(reason),
+    headers: retryAfterHeader(retryAfterMs),
+    cause,
+  });
 
 /** The caller has used up a limit. A request after `retryAfterMs` is admitted. */
 export const tooManyRequests = (

@@ -219,7 +219,7 @@ function addHooks(
   // Fastify knows the pattern too, but assembles all that it knows about the route on each access.
   app.addHook('onRoute', function (route) {
     // Before its hooks are changed: they are added to the HEAD route as well.
-    if (name === 'public') addHeadRoute(this, route);
+    addHeadRoute(this, route);
     const isExempt = EXEMPT_FROM_SHEDDING.has(route.url);
     const begin: onRequestHookHandler = (request, _reply, done) => {
       request.route = route.url;
@@ -267,8 +267,8 @@ const OVERLOADED_RETRY_AFTER_MS = 1_000;
 const overloaded = () =>
   unavailable(
     {
-      en: 'Too many requests for this process now: repeat the request later',
-      id: 'Terlalu banyak permintaan untuk proses ini: ulangi permintaan nanti',
+      en: 'too many requests for this process now. Repeat the request later',
+      id: 'terlalu banyak permintaan untuk proses ini. Ulangi permintaan nanti',
     },
     OVERLOADED_RETRY_AFTER_MS,
   );

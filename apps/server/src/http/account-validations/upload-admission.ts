@@ -33,15 +33,15 @@ interface CountedUpload {
 export const tooBusy = (): ApiError =>
   unavailable(
     {
-      en: 'Too many uploads are being processed: send the upload again later',
-      id: 'Terlalu banyak unggahan sedang diproses: kirim ulang unggahan nanti',
+      en: 'too many uploads are being processed. Repeat the request after Retry-After',
+      id: 'terlalu banyak unggahan sedang diproses. Ulangi permintaan setelah Retry-After',
     },
     RETRY_AFTER_MS,
   );
 
 const ONE_AFTER_THE_OTHER: BilingualText = {
-  en: 'Too many of your uploads are being received: send one after the other',
-  id: 'Terlalu banyak unggahan Anda sedang diterima: kirim satu per satu',
+  en: 'too many of your uploads are being received. Send one after the other',
+  id: 'terlalu banyak unggahan Anda sedang diterima. Kirim satu per satu',
 };
 
 export function createUploadAdmission(): UploadAdmission {

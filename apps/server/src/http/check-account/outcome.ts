@@ -52,11 +52,11 @@ export function noVerdictError(bank: Bank, outcome: Exclude<CheckOutcome, { kind
     return unavailable(
       {
         en:
-          `No connection to ${bank.name} here can carry this account number, which says nothing about the account: ` +
-          'make sure that the number is right',
+          `no connection to ${bank.name} here can carry this account number, which says nothing about the account. ` +
+          'Make sure that the number is right',
         id:
-          `Tidak ada koneksi ke ${bank.name} di sini yang dapat membawa nomor rekening ini. Ini tidak menunjukkan ` +
-          'keadaan rekening: pastikan nomornya benar',
+          `tidak ada koneksi ke ${bank.name} di sini yang dapat membawa nomor rekening ini. Ini tidak menunjukkan ` +
+          'keadaan rekening. Pastikan nomornya benar',
       },
       PERMANENT_RETRY_AFTER_MS,
     );
@@ -65,10 +65,10 @@ export function noVerdictError(bank: Bank, outcome: Exclude<CheckOutcome, { kind
     return unavailable(
       {
         en:
-          `${bank.name} rejects inquiries about this account number, which says nothing about the account: make sure ` +
+          `${bank.name} rejects inquiries about this account number, which says nothing about the account. Make sure ` +
           'that the number is right',
         id:
-          `${bank.name} menolak pengecekan nomor rekening ini. Ini tidak menunjukkan keadaan rekening: pastikan ` +
+          `${bank.name} menolak pengecekan nomor rekening ini. Ini tidak menunjukkan keadaan rekening. Pastikan ` +
           'nomornya benar',
       },
       PERMANENT_RETRY_AFTER_MS,
@@ -76,8 +76,8 @@ export function noVerdictError(bank: Bank, outcome: Exclude<CheckOutcome, { kind
   }
   return unavailable(
     {
-      en: `${bank.name} cannot answer now, which says nothing about the account: repeat the request`,
-      id: `${bank.name} sedang tidak dapat menjawab. Ini tidak menunjukkan keadaan rekening: ulangi permintaan`,
+      en: `${bank.name} cannot answer now, which says nothing about the account. Repeat the request`,
+      id: `${bank.name} sedang tidak dapat menjawab. Ini tidak menunjukkan keadaan rekening. Ulangi permintaan`,
     },
     outcome.retryAfterMs ?? BANK_RETRY_AFTER_MS,
   );

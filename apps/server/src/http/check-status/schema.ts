@@ -82,6 +82,14 @@ const Headers = Type.Object({
       examples: ['"2"'],
     }),
   ),
+  'cache-control': Type.Optional(
+    Type.String({
+      description:
+        'RFC 9111: `max-age=86400` accepts an answer of the last 86400 seconds, so a final status is sent with ' +
+        '`Cache-Control: private, max-age=…`, for at most as long as the token is valid.',
+      examples: ['max-age=86400'],
+    }),
+  ),
   'last-event-id': Type.Optional(
     Type.String({
       description: 'With `Accept: text/event-stream`: the id of the last event that you received.',
@@ -104,7 +112,10 @@ const common = {
       'The transaction. `ETag` is its version, which grows by one with each event. While the status is PROCESS, ' +
         '`Retry-After` says when to repeat the request. With `Accept: text/event-stream` the changes are ' +
         'streamed: the id of each event is the version, and its data is the transaction.',
-      { headers: ['ETag', 'Retry-After', 'Preference-Applied'], alternatives: { 'text/event-stream': STREAM_EXAMPLE } },
+      {
+        headers: ['ETag', 'Retry-After', 'Preference-Applied', 'Cache-Control'],
+        alternatives: { 'text/event-stream': STREAM_EXAMPLE },
+      },
     ),
     204: Type.Null({ description: '`Last-Event-ID` names the final status: there is nothing more to stream.' }),
     304: Type.Null({ description: 'Nothing has changed since the version in `If-None-Match`.' }),

@@ -3,9 +3,10 @@ import { FAILURE_REASON_CODES, reasonText } from '../../domain/failure-reason.ts
 import type { Language } from '../../lib/bilingual-text.ts';
 import type { FoundTransaction } from '../../postgres/transaction-look-up.ts';
 import type { ProcessingTimes } from '../../transactions/processing-times.ts';
-import { ENVELOPE_HEADERS, sendEnvelope, successEnvelope } from '../envelope.ts';
+import { callerOf } from '../authorize.ts';
+import { ENVELOPE_HEADERS, successEnvelope } from '../envelope.ts';
 import { languageOf } from '../language.ts';
-import { matchesEntityTag } from '../request-headers.ts';
+import { acceptedAgeSeconds, matchesEntityTag } from '../request-headers.ts';
 import { TRANSACTION_FOUND } from './schema.ts';
 
 /**
@@ -38,18 +39,38 @@ export function renderedIn(language: Language, rendered: string): string {
   return end === undefined ? rendered : rendered.slice(0, start) + end;
 }
 
-/** Sends the transaction (docs/contract.md 2.2), or 304 when `If-None-Match` names its current version. */
+/**
+ * Sends the transaction (docs/contract.md 2.2), or 304 when `If-None-Match` names its current version. A final status
+ * may be cached by a client that accepts an older answer (docs/decisions/0034).
+ */
 export function sendTransaction(request: FastifyRequest, reply: FastifyReply, found: FoundTransaction): void {
   const language = languageOf(request);
   const tag = entityTag(found.version, language);
   reply.header('etag', tag);
-  const ifNoneMatch = request.headers['if-none-match'];
+  const { 'if-none-match': ifNoneMatch, 'cache-control': accepted } = request.headers;
+  const isCacheable = accepted !== undefined && found.progress === 'final';
+  const headers = isCacheable ? headersOfFinal(request, language, accepted) : ENVELOPE_HEADERS[language];
   if (ifNoneMatch !== undefined && matchesEntityTag(ifNoneMatch, tag)) {
-    const { 'cache-control': cacheControl, vary } = ENVELOPE_HEADERS[language];
+    const { 'cache-control': cacheControl, vary } = headers;
     reply.header('cache-control', cacheControl).header('vary', vary).code(304).send();
     return;
   }
-  sendEnvelope(reply, language, transactionFound(language, renderedIn(language, found.rendered)));
+  reply.headers(headers).send(transactionFound(language, renderedIn(language, found.rendered)));
+}
+
+/**
+ * A cache keeps the answer for as long as the client accepts, and no longer than the token could read it. Other
+ * requests of the same cache get it only if they ask in the same way: two clients may use the same reference ID.
+ */
+function headersOfFinal(request: FastifyRequest, language: Language, accepted: string) {
+  const tokenLeftSeconds = Math.floor((callerOf(request).expiresAtMs - Date.now()) / 1000);
+  const seconds = Math.min(acceptedAgeSeconds(accepted), tokenLeftSeconds);
+  if (seconds <= 0) return ENVELOPE_HEADERS[language];
+  return {
+    ...ENVELOPE_HEADERS[language],
+    'cache-control': `private, max-age=${seconds}, must-revalidate`,
+    vary: 'Accept, Accept-Language, Authorization, Cache-Control',
+  };
 }
 
 type RenderedField = 'transaction_id' | 'bank_name' | 'created_at';

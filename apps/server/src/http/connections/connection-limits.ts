@@ -96,7 +96,7 @@ function createRefuse(form: ErrorForm, lingeringMax: number): (socket: Socket, r
   };
 }
 
-const TOO_MANY_CONNECTIONS = englishOnly('Too many open connections: close some, or connect again later');
+const TOO_MANY_CONNECTIONS = englishOnly('too many open connections. Close some, or connect again later');
 
 function refusal(form: ErrorForm, requestId: string): string {
   const { statusCode, headers, body } = form(unavailable(TOO_MANY_CONNECTIONS, RETRY_AFTER_MS), null);

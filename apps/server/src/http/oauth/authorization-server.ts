@@ -52,8 +52,8 @@ export function tokenEndpoint(app: FastifyInstance, dependencies: TokenEndpointD
 }
 
 const NO_TOKEN_NOW: BilingualText = {
-  en: 'No token can be issued now: repeat the request',
-  id: 'Token tidak dapat diterbitkan saat ini: ulangi permintaan',
+  en: 'no token can be issued now. Repeat the request',
+  id: 'token tidak dapat diterbitkan saat ini. Ulangi permintaan',
 };
 const NO_GRANT_TYPE: BilingualText = {
   en: 'grant_type is missing: send client_credentials',

@@ -19,7 +19,8 @@ Check a bank account before a disbursement to it, and the status of the disburse
    move.
 5. **Back off exponentially** on \`RATE_LIMIT_EXCEEDED\` and \`SERVICE_UNAVAILABLE\`: wait \`Retry-After\` seconds,
    and double the wait after each further refusal.
-6. **Cache final statuses.** \`SUCCESS\` and \`FAILED\` never change, so store them and do not ask again.
+6. **Cache final statuses.** \`SUCCESS\` and \`FAILED\` never change, so store them and do not ask again. With
+   \`Cache-Control: max-age=86400\` in the request, the cache of an HTTP library may do that.
 
 ## Every answer
 

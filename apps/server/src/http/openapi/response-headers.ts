@@ -40,6 +40,12 @@ export const RESPONSE_HEADERS = {
     schema: { type: 'string' },
     example: 'wait=30',
   },
+  'Cache-Control': {
+    description:
+      '`no-store`; for a final status that the client accepts from a cache, `private` and for how many seconds.',
+    schema: { type: 'string' },
+    example: 'no-store',
+  },
   Age: {
     description: 'The age of a verdict from the verdict cache, in seconds. Absent when the bank was asked.',
     schema: { type: 'integer', minimum: 0 },

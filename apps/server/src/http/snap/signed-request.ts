@@ -26,7 +26,7 @@ export interface SnapAuthentication {
 }
 
 const UNAVAILABLE_RETRY_AFTER_MS = 1_000;
-const UNVERIFIABLE = englishOnly('the request cannot be authenticated now: repeat it');
+const UNVERIFIABLE = englishOnly('the request cannot be authenticated now. Repeat it');
 const TOO_MANY_FAILURES = englishOnly('too many failed authentications from this address: correct the keys, then wait');
 
 /**

@@ -40,9 +40,9 @@ const OWN_EXPORT = {
   id: 'Ekspor Anda sedang berjalan: tunggu sampai selesai, atau baca halaman demi halaman sebagai JSON',
 };
 const EXPORTS_OF_OTHERS = {
-  en: 'Exports of other clients are running: repeat the request after Retry-After, or read page by page as JSON',
+  en: 'exports of other clients are running. Repeat the request after Retry-After, or read page by page as JSON',
   id:
-    'Ekspor klien lain sedang berjalan: ulangi permintaan setelah Retry-After, atau baca halaman demi halaman ' +
+    'ekspor klien lain sedang berjalan. Ulangi permintaan setelah Retry-After, atau baca halaman demi halaman ' +
     'sebagai JSON',
 };
 
