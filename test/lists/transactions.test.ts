@@ -7,7 +7,7 @@ import { type ListPosition, listTransactions } from '../../apps/server/src/postg
 import { assertError, assertSuccess } from '../contract/assertions.ts';
 import { createRandom } from '../contract/random.ts';
 import { eventually } from '../support/eventually.ts';
-import { startTestService, type TestService, testBanks } from '../support/service.ts';
+import { startTestService, statusUpdate, type TestService, testBanks } from '../support/service.ts';
 import { type ListedTransaction, pageOf, TRANSACTIONS, targetOf, walk } from './list-requests.ts';
 import {
   ACCOUNTS,
@@ -150,6 +150,49 @@ test('50 transactions a page, unless the client asks for up to 200', async () =>
   const sizeOf = async (parameters: Record<string, string>): Promise<number> =>
     pageOf(await service.get(targetOf(TRANSACTIONS, parameters)), 'transactions').items.length;
   assert.deepEqual([await sizeOf({}), await sizeOf({ limit: '1' }), await sizeOf({ limit: '200' })], [50, 1, 200]);
+});
+
+test("an e-wallet's mobile number finds its transactions in any form, and no bank account", async () => {
+  const { clientId, token } = await service.addClient('wallets', ['transactions:read']);
+  const forms = [
+    ['GOPAY', '081234567890'],
+    ['gopay', '6281234567890'],
+    ['GOPAY', '081234567891'],
+    ['014', '081234567890'],
+  ];
+  const { json } = await service.feed(
+    forms.map(([bank_code, account_number], index) =>
+      statusUpdate({
+        client_id: clientId,
+        transaction_id: `TB000000000${index}`,
+        reference_id: `wallet-${index}`,
+        bank_code,
+        account_number,
+      }),
+    ),
+  );
+  assert.equal(json.data?.['inserted'], forms.length);
+  const find = async (parameters: Record<string, string>): Promise<string[]> => {
+    const answer = await service.get(targetOf(TRANSACTIONS, parameters), { token });
+    return pageOf<ListedTransaction>(answer, 'transactions')
+      .items.map(({ transaction_id: id }) => id.slice(-1))
+      .toSorted();
+  };
+  for (const number of ['081234567890', '6281234567890', '+6281234567890']) {
+    assert.deepEqual(await find({ bank_code: 'GOPAY', account_number: number }), ['0', '1'], number);
+  }
+  assert.deepEqual(await find({ account_number: '+6281234567891' }), ['2']);
+  // Without the bank, digits are an account number like any other.
+  assert.deepEqual(await find({ account_number: '081234567890' }), ['0', '3']);
+  assert.deepEqual(await find({ account_number: '6281234567890' }), ['1']);
+  for (const wrong of [
+    { bank_code: 'GOPAY', account_number: '1234567890' },
+    { bank_code: '014', account_number: '+6281234567890' },
+    { account_number: '+62' },
+  ]) {
+    const answer = await service.get(targetOf(TRANSACTIONS, wrong), { token });
+    assertError(answer, 'INVALID_REQUEST', /mobile number of an e-wallet/);
+  }
 });
 
 test('a cursor is for one client, one list and its filters, and cannot be made up', async () => {

@@ -1,4 +1,3 @@
-import { AccountNumber } from '../domain/account.ts';
 import { isPlainText } from '../domain/identifiers.ts';
 import { parseInstant } from '../domain/instant.ts';
 import { parseMoney } from '../domain/money.ts';
@@ -113,20 +112,6 @@ export function moneyParameter(text: string | undefined, name: string): string |
     id: `${name} harus berupa angka desimal biasa dengan paling banyak dua desimal, misalnya 150000.00`,
   });
 }
-
-/** The digits of an account; null where it is absent. @throws ApiError INVALID_REQUEST */
-export function accountNumberParameter(text: string | undefined): string | null {
-  if (text === undefined) return null;
-  const accountNumber = AccountNumber.parse(text);
-  if (accountNumber !== null) return accountNumber.reveal();
-  throw invalidAccountNumber();
-}
-
-const invalidAccountNumber = (): ApiError =>
-  invalidRequest({
-    en: 'account_number must be the whole account number: 5 to 34 digits',
-    id: 'account_number harus nomor rekening lengkap: 5 sampai 34 digit',
-  });
 
 /** A bank's code, in any of its forms; null where it is absent. @throws ApiError INVALID_REQUEST */
 export function bankCodeParameter(text: string | undefined): string | null {

@@ -11,7 +11,8 @@ export interface TransactionFilter {
   readonly processedFrom: string | null;
   readonly processedTo: string | null;
   readonly bank: BankFilter | null;
-  readonly accountNumber: string | null;
+  /** Any of these: the forms of one account number. */
+  readonly accountNumbers: readonly string[] | null;
   /** Exact decimals, as text; both inclusive. */
   readonly amountFrom: string | null;
   readonly amountTo: string | null;
@@ -158,17 +159,17 @@ function conditionsOf(filter: TransactionFilter, parameter: (value: unknown) => 
     ...(from === null ? [] : [`${column} >= ${parameter(from)}::timestamptz`]),
     ...(to === null ? [] : [`${column} < ${parameter(to)}::timestamptz`]),
   ];
-  const { status, accountNumber, overdue } = filter;
+  const { status, accountNumbers, overdue } = filter;
   const created = time('created_at', filter.createdFrom, filter.createdTo);
   const processed = time('processed_at', filter.processedFrom, filter.processedTo);
   const statuses = status === null ? [] : [`status = '${status}'`];
   const overdues = overdue === null ? [] : [overdue ? OVERDUE : `not (${OVERDUE})`];
   const rest = [...bankConditions(filter, parameter), ...amountConditions(filter, parameter)];
 
-  if (accountNumber !== null) {
+  if (accountNumbers !== null) {
     return {
       order: 'created_at',
-      scans: [[`account_number = ${parameter(accountNumber)}`]],
+      scans: accountNumbers.map((each) => [`account_number = ${parameter(each)}`]),
       indexed: created,
       further: [...statuses, ...processed, ...overdues, ...rest],
     };

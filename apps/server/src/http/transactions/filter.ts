@@ -1,14 +1,8 @@
-import { type BankDirectory, codesOf } from '../../domain/bank.ts';
+import { AccountNumber } from '../../domain/account.ts';
+import { type Bank, type BankDirectory, codesOf, isEWallet } from '../../domain/bank.ts';
 import { STATUSES } from '../../domain/transaction.ts';
 import type { BankFilter, TransactionFilter } from '../../postgres/transaction-list.ts';
-import {
-  accountNumberParameter,
-  bankCodeParameter,
-  invalidRequest,
-  moneyParameter,
-  oneOf,
-  timeRange,
-} from '../query-parameters.ts';
+import { bankCodeParameter, invalidRequest, moneyParameter, oneOf, timeRange } from '../query-parameters.ts';
 
 export const FILTER_PARAMETERS = [
   'status',
@@ -30,8 +24,10 @@ export function readTransactionFilter(parameters: FilterParameters, banks: BankD
   const status = oneOf(parameters.status, STATUSES, 'status');
   const created = timeRange(parameters, 'created_from', 'created_to');
   const processed = timeRange(parameters, 'processed_from', 'processed_to');
-  const bank = bankFilter(bankCodeParameter(parameters.bank_code), banks);
-  const accountNumber = accountNumberParameter(parameters.account_number);
+  const bankCode = bankCodeParameter(parameters.bank_code);
+  const found = bankCode === null ? null : banks.find(bankCode);
+  const bank = bankFilter(bankCode, found);
+  const accountNumbers = accountNumbersOf(parameters.account_number, found);
   const amountFrom = moneyParameter(parameters.amount_from, 'amount_from');
   const amountTo = moneyParameter(parameters.amount_to, 'amount_to');
   if (amountFrom !== null && amountTo !== null && hundredths(amountFrom) > hundredths(amountTo)) {
@@ -62,7 +58,7 @@ export function readTransactionFilter(parameters: FilterParameters, banks: BankD
     processedFrom: processed.from,
     processedTo: processed.to,
     bank,
-    accountNumber,
+    accountNumbers,
     amountFrom,
     amountTo,
     overdue,
@@ -70,10 +66,27 @@ export function readTransactionFilter(parameters: FilterParameters, banks: BankD
 }
 
 /** A core may send a bank that is not in the directory: such transactions are found by the same code only. */
-function bankFilter(code: string | null, banks: BankDirectory): BankFilter | null {
+function bankFilter(code: string | null, bank: Bank | null): BankFilter | null {
   if (code === null) return null;
-  const bank = banks.find(code);
   return bank === null ? { codes: [code.toUpperCase()], bic: null } : { codes: codesOf(bank), bic: bank.bic };
+}
+
+/**
+ * Of an e-wallet, the forms of a mobile number: a core may send either, and a client that has one looks for all. A
+ * number with a `+` can only be that of an e-wallet.
+ */
+function accountNumbersOf(text: string | undefined, bank: Bank | null): readonly string[] | null {
+  if (text === undefined) return null;
+  const isMobile = bank === null ? text.startsWith('+') : isEWallet(bank);
+  const accountNumber = isMobile ? AccountNumber.parseMobile(text) : AccountNumber.parse(text);
+  if (accountNumber === null) {
+    throw invalidRequest({
+      en: 'account_number must be the whole account number: 5 to 34 digits, or the mobile number of an e-wallet',
+      id: 'account_number harus nomor rekening lengkap: 5 sampai 34 digit, atau nomor ponsel dompet elektronik',
+    });
+  }
+  const national = accountNumber.reveal();
+  return isMobile ? [national, `62${national.slice(1)}`] : [national];
 }
 
 const hundredths = (money: string): bigint => BigInt(money.replace('.', ''));

@@ -33,7 +33,11 @@ export const listTransactionsSchema = {
       Type.String({ description: 'Any code of the bank finds all of its transactions.', examples: ['014'] }),
     ),
     account_number: Type.Optional(
-      Type.String({ description: 'The whole number.', pattern: '^[0-9]{5,34}$', examples: ['1234567890'] }),
+      Type.String({
+        description: 'The whole number. Of an e-wallet the mobile number: `0812…`, `62812…` or `%2B62812…`.',
+        pattern: '^\\+?[0-9]{5,34}$',
+        examples: ['1234567890'],
+      }),
     ),
     amount_from: amount('This amount or more. Without the fee.'),
     amount_to: amount('This amount or less. Without the fee.'),
