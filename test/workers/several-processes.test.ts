@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import pino from 'pino';
 import { hashSecret } from '../../apps/server/src/auth/secrets.ts';
@@ -6,6 +9,7 @@ import { insertClient } from '../../apps/server/src/postgres/clients.ts';
 import { openDatabase } from '../../apps/server/src/postgres/database.ts';
 import { createFastClient, type FastRequest } from '../contract/fast-client.ts';
 import { processTreeOf, untilEnded } from '../sandbox/processes.ts';
+import { writeProductionSettings } from '../sandbox/production-settings.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { type ServeProcess, startServe } from '../support/serve.ts';
@@ -27,6 +31,7 @@ const LIMIT = 120;
 
 interface Machine extends ServeProcess {
   readonly database: TestDatabase;
+  readonly railsFile: string;
   /** The log so far. Each line must be whole. */
   lines(): Record<string, unknown>[];
   pids(): Promise<number[]>;
@@ -34,11 +39,14 @@ interface Machine extends ServeProcess {
 
 async function startMachine(): Promise<Machine> {
   const database = await createTestDatabase();
+  const directory = await mkdtemp(path.join(tmpdir(), 'tiba-processes-'));
+  // The bank is never inquired.
+  const { TIBA_RAILS_FILE: railsFile = '' } = await writeProductionSettings(directory, 1);
   const served = await startServe({
     database,
     stdout: 'pipe',
     // A machine that is busy with tests delays every event loop.
-    environment: { TIBA_PROCESSES: String(PROCESSES), TIBA_EVENT_LOOP_DELAY_MS: '0' },
+    environment: { TIBA_PROCESSES: String(PROCESSES), TIBA_EVENT_LOOP_DELAY_MS: '0', TIBA_RAILS_FILE: railsFile },
   });
   let text = '';
   served.child.stdout?.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
@@ -52,11 +60,13 @@ async function startMachine(): Promise<Machine> {
   return {
     ...served,
     database,
+    railsFile,
     lines,
     pids: async () => (await processTreeOf(served.child.pid as number)).map(({ pid }) => pid).slice(1),
     async release() {
       await served.release();
       await database.drop();
+      await rm(directory, { recursive: true });
     },
   };
 }
@@ -209,6 +219,18 @@ describe('several processes behind one port', () => {
     assert.ok(machine.lines().every(({ process }) => [0, ...NUMBERS].includes(Number(process))));
   });
 
+  test('stay as they are on SIGHUP while the rails file is faulty, and the log says why', async () => {
+    const before = await machine.pids();
+    const content = await readFile(machine.railsFile, 'utf8');
+    await writeFile(machine.railsFile, content.replace('"protocol":"snap"', '"protocol":"smoke signals"'));
+    machine.child.kill('SIGHUP');
+    const refused = () => machine.lines().find(({ msg }) => String(msg).startsWith('restart refused'));
+    await eventually('the restart is refused', () => refused() !== undefined);
+    assert.match(String(refused()?.['faults']), /protocol/);
+    assert.deepEqual(await machine.pids(), before);
+    await writeFile(machine.railsFile, content);
+  });
+
   test('are replaced one after the other on SIGHUP, and no request fails', async () => {
     const before = await machine.pids();
     const token = await newClient(machine, 1_000_000);
@@ -270,7 +292,9 @@ describe('several processes behind one port', () => {
       admitted.length <= LIMIT + PROCESSES * Math.ceil(LIMIT / PROCESSES),
       `${admitted.length} admitted: the limit and a share of each process`,
     );
-    assert.equal((await ask(`Bearer ${token}`)).filter(({ status }) => status === 429).length, CONNECTIONS);
+    await eventually('nothing more is admitted', async () =>
+      (await ask(`Bearer ${token}`)).every(({ status }) => status === 429),
+    );
   });
 
   test('stop completely on SIGTERM, with exit code 0', async () => {

@@ -35,6 +35,9 @@ export const script = (lua: string): Script => ({ lua, sha1: createHash('sha1').
 /** Whether Valkey itself refused a script, which therefore was not executed. */
 export const isRefusal = (error: unknown): boolean => error instanceof ReplyError;
 
+/** The place does not run this script: each process decides by itself about what the script is for. */
+export class UnknownScript extends Error {}
+
 const CONNECT_TIMEOUT_MS = 1_000;
 const RECONNECT_MS = 200;
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { isRefusal, type Script, type SharedPlace, script } from './connection.ts';
+import { isRefusal, type Script, type SharedPlace, script, UnknownScript } from './connection.ts';
 import { createGroups, type Group, groupOf } from './groups.ts';
 import { inTime } from './in-time.ts';
 import { type Admissions, type Restorer, type RestoreSource, restore, sendPart } from './restore.ts';
@@ -145,7 +145,7 @@ async function runOther(
   try {
     return await inTime(state.valkey.run(other, keys, args), state.timeoutMs);
   } catch (error) {
-    markAway(state, reasonOf(error));
+    if (!(error instanceof UnknownScript)) markAway(state, reasonOf(error));
     throw error;
   }
 }

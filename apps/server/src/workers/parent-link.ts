@@ -1,7 +1,7 @@
 import cluster from 'node:cluster';
 import { once } from 'node:events';
 import type { MetricSnapshot } from '../observability/metric-snapshot.ts';
-import type { ConnectionEvents, ValkeyConnection } from '../valkey/connection.ts';
+import { type ConnectionEvents, UnknownScript, type ValkeyConnection } from '../valkey/connection.ts';
 import { operationOf } from './limit-store.ts';
 import type { EndOrder, ToParent, ToWorker, WorkerStart } from './messages.ts';
 
@@ -134,7 +134,7 @@ function withinTime<T>(answer: Promise<T>): Promise<T> {
 function openLimits(state: LinkState, { onReady, onLost }: ConnectionEvents): ValkeyConnection {
   const run: ValkeyConnection['run'] = async ({ lua }, keys, args) => {
     const operation = operationOf(lua);
-    if (operation === undefined) throw new Error('the parent process does not know this script');
+    if (operation === undefined) throw new UnknownScript('the parent process does not know this script');
     return ask(state, (question) => ['run', question, operation, keys, args]);
   };
   setImmediate(onReady);
