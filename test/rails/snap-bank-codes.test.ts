@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { isEWallet } from '../../apps/server/src/domain/bank.ts';
+import { isInstitution } from '../../apps/server/src/domain/bank.ts';
 import { PROFILES } from '../../apps/server/src/rails/snap/profiles/profiles.ts';
 import { createSnapRail } from '../../apps/server/src/rails/snap/snap-rail.ts';
 import { testBanks } from '../support/service.ts';
 import { inquireAccount } from './connection.ts';
 import { SNAP_BANKS, snapSettingsFor, startSnapBank } from './snap-banks.ts';
 
-const banks = testBanks.list().filter((bank) => !isEWallet(bank));
+const banks = testBanks.list().filter(isInstitution);
 
 describe("the banks' codes on a SNAP rail", () => {
   it('of seven digits exist for every bank of the directory, and identify each uniquely', async (context) => {
