@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
 import { suite, test } from 'node:test';
 import { TibaError } from '../../packages/client/src/index.ts';
 import { eventually } from '../support/eventually.ts';
@@ -176,6 +177,56 @@ suite('login', () => {
     clock.fireNext();
     await tiba.checkStatus('TB000001');
     assert.equal(logins(), 2);
+  });
+});
+
+suite('events', () => {
+  const event = (sequence: number): object => ({
+    sequence,
+    event_id: `evt_TB000001_${sequence}`,
+    type: 'disbursement.overdue',
+    timestamp: '2026-11-21T04:32:26.123Z',
+    version: sequence,
+    data: {},
+  });
+  const sendEvents = (response: ServerResponse, sequences: readonly number[]): void => {
+    const data = { events: sequences.map(event), next_after: sequences.at(-1) ?? 0, has_more: false };
+    const body = JSON.stringify({ success: true, message: 'Events', data, meta: {} });
+    response.writeHead(200, { 'content-type': 'application/json' }).end(body);
+  };
+
+  test('EVENTS_GAP comes after the last event before the gap, so that none is skipped', async (context) => {
+    const { tiba } = await startScriptedService(context, (response) => sendEvents(response, [1, 2, 4]));
+    const events = tiba.events.follow();
+    assert.deepEqual([(await events.next()).value.sequence, (await events.next()).value.sequence], [1, 2]);
+    const error = await failure(events.next());
+    assert.equal(error.error_code, 'EVENTS_GAP');
+    assert.match(error.message, /event 4 follows event 2/);
+  });
+
+  test('410 for a cursor from before a restore is EVENTS_RESTORED, whatever its code', async (context) => {
+    const { tiba } = await startScriptedService(context, (response) => sendError(response, 410, 'A_NEW_CODE'));
+    const error = await failure(tiba.events.follow({ sequence: 7 }).next());
+    assert.equal(error.error_code, 'EVENTS_RESTORED');
+  });
+
+  test('an outage is reported by onRetry, and no event is lost or repeated', async (context) => {
+    const { tiba } = await startScriptedService(
+      context,
+      (response, _request, count) => {
+        if (count === 2) sendError(response, 503, 'SERVICE_UNAVAILABLE', { 'retry-after': '0' });
+        else if (count === 3) response.destroy();
+        else sendEvents(response, count === 1 ? [1] : [1, 2]);
+      },
+      { ...quick, retriesMax: 0 },
+    );
+    const retried: string[] = [];
+    const events = tiba.events.follow(null, {
+      intervalMs: 0,
+      onRetry: ({ error_code: code }) => retried.push(code),
+    });
+    assert.deepEqual([(await events.next()).value.sequence, (await events.next()).value.sequence], [1, 2]);
+    assert.deepEqual(retried, ['SERVICE_UNAVAILABLE', 'CONNECTION_FAILED']);
   });
 });
 

@@ -38,30 +38,31 @@ export function createEvents(transport: Transport, clock: Clock, random: () => n
   const page = (query?: Operations['listEvents']['query'], options?: CallOptions): Call<EventList> =>
     toCall(transport.json({ operation: OPERATION, query }, options));
 
-  /** The events that follow the cursor. Its own event is read again: it shows that the service is the same. */
-  async function readAfter(cursor: EventCursor | null, options: CallOptions): Promise<EventList> {
+  /** A page that begins with the event of the cursor: it shows that the service is the same. */
+  function readFrom(cursor: EventCursor | null, options: CallOptions): Promise<EventList> {
     const after = Math.max(0, (cursor?.sequence ?? 0) - 1);
-    const found = await page({ after, limit: PAGE_MAX }, options).catch((error: unknown) => {
+    return page({ after, limit: PAGE_MAX }, options).catch((error: unknown) => {
       throw error instanceof TibaError && error.status === 410 ? restored(cursor, error) : error;
     });
-    return { ...found, events: following(cursor, found.events) };
   }
 
   return {
     page,
     async *list(after = null, options = {}) {
       for (let cursor = after; ; ) {
-        const found = await readAfter(cursor, options);
-        yield* found.events;
+        const found = await readFrom(cursor, options);
+        for (const event of following(cursor, found.events)) {
+          yield event;
+          cursor = event;
+        }
         if (!found.has_more) return;
-        cursor = found.events.at(-1) ?? cursor;
       }
     },
     async *follow(after = null, { intervalMs = INTERVAL_MS, onRetry, ...options } = {}) {
       const { signal = new AbortController().signal } = options;
       let failures = 0;
       for (let cursor = after; ; ) {
-        const found = await readAfter(cursor, options).catch((error: unknown) => {
+        const found = await readFrom(cursor, options).catch((error: unknown) => {
           if (!mayPass(error)) throw error;
           onRetry?.(error);
           return error;
@@ -72,12 +73,12 @@ export function createEvents(transport: Transport, clock: Clock, random: () => n
           continue;
         }
         failures = 0;
-        for (const event of found.events) {
+        for (const event of following(cursor, found.events)) {
           // The reader may have stopped at the one before.
           signal.throwIfAborted();
           yield event;
+          cursor = event;
         }
-        cursor = found.events.at(-1) ?? cursor;
         if (!found.has_more) await pause(clock, intervalMs, signal);
       }
     },
@@ -88,24 +89,21 @@ const mayPass = (error: unknown): error is TibaError =>
   error instanceof TibaError && (PASSING.includes(error.error_code) || isProxyError(error));
 
 /**
- * What comes after the cursor in events that begin with the cursor's own.
- * @throws TibaError EVENTS_RESTORED, EVENTS_GAP
+ * What comes after the cursor on a page that begins with the cursor's own event.
+ * @throws TibaError EVENTS_RESTORED before the first one; EVENTS_GAP after the last one before the gap
  */
-function following(cursor: EventCursor | null, events: readonly Event[]): readonly Event[] {
+function* following(cursor: EventCursor | null, events: readonly Event[]): Generator<Event, void, undefined> {
+  const [own] = events;
+  const isRead = cursor !== null && cursor.sequence > 0;
+  if (isRead && own === undefined) throw restored(cursor);
+  const repeated = isRead && own?.sequence === cursor.sequence;
+  if (repeated && cursor.event_id !== undefined && own?.event_id !== cursor.event_id) throw restored(cursor);
   let last = cursor?.sequence ?? null;
-  if (cursor !== null && cursor.sequence > 0) {
-    const [own] = events;
-    if (own === undefined) throw restored(cursor);
-    if (own.sequence === cursor.sequence) {
-      if (cursor.event_id !== undefined && own.event_id !== cursor.event_id) throw restored(cursor);
-      events = events.slice(1);
-    }
+  for (const event of repeated ? events.slice(1) : events) {
+    if (last !== null && event.sequence !== last + 1) throw gap(last, event.sequence);
+    yield event;
+    last = event.sequence;
   }
-  for (const { sequence } of events) {
-    if (last !== null && sequence !== last + 1) throw gap(last, sequence);
-    last = sequence;
-  }
-  return events;
 }
 
 const gap = (last: number, next: number): TibaError =>
