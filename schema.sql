@@ -74,6 +74,17 @@ create table tiba.bank_availability (
   constraint bank_availability_pkey PRIMARY KEY (bic)
 );
 
+create table tiba.bank_findings (
+  process_id uuid not null,
+  rail text collate "C" not null,
+  bic text collate "C" not null,
+  failing boolean not null,
+  client_id text collate "C",
+  found_at timestamp with time zone not null,
+  constraint bank_findings_process FOREIGN KEY (process_id) REFERENCES tiba.processes(process_id) ON DELETE CASCADE,
+  constraint bank_findings_pkey PRIMARY KEY (process_id, rail, bic)
+);
+
 create table tiba.callback_attempts (
   client_id text collate "C" not null,
   endpoint_id text collate "C" not null,
@@ -139,6 +150,13 @@ create table tiba.clients (
   constraint clients_check_account_per_minute_not_negative CHECK ((check_account_per_minute >= 0)),
   constraint clients_check_status_per_minute_not_negative CHECK ((check_status_per_minute >= 0)),
   constraint clients_pkey PRIMARY KEY (client_id)
+);
+
+create table tiba.daily_inquiries (
+  rail text collate "C" not null,
+  day integer not null,
+  sent bigint not null,
+  constraint daily_inquiries_pkey PRIMARY KEY (rail, day)
 );
 
 create table tiba.event_sequences (

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createAvailabilityMonitor } from '../../apps/server/src/bank-availability/monitor.ts';
-import type { BankHealth } from '../../apps/server/src/rails/bank-status.ts';
+import { type BankHealth, HEALTHY } from '../../apps/server/src/rails/bank-status.ts';
 
 /** The availability that one process derives for a bank, second by second. */
 
@@ -9,7 +9,7 @@ const BIC = 'CENAIDJA';
 const START_MS = Date.parse('2026-11-21T00:00:00Z');
 const at = (second: number): string => new Date(START_MS + second * 1_000).toISOString();
 
-const unknown: BankHealth = { status: 'UP', since: null, lastVerdictAgoMs: null, inquiries: null };
+const unknown: BankHealth = HEALTHY;
 const answered: BankHealth = { ...unknown, lastVerdictAgoMs: 100 };
 const down = (since: string): BankHealth => ({ ...unknown, status: 'DOWN', since });
 const onTrial: BankHealth = { ...unknown, status: 'DEGRADED', since: at(0) };
@@ -49,4 +49,10 @@ test('a short pause, and an answer or two between failures, are not reported', (
 test('a bank that has answered for two seconds is reported UP, with the age of its last verdict', () => {
   const healths = [down(at(0)), answered, answered, { ...answered, lastVerdictAgoMs: 7 }];
   assert.deepEqual(reported(healths), [null, null, null, ['UP', 7]]);
+});
+
+test('a bank that answers another process is not reported DOWN, also when it was DOWN a moment ago', () => {
+  const answersOthers: BankHealth = { ...down(at(0)), status: 'DEGRADED', answersOthers: true };
+  const healths = [answered, down(at(0.5)), answersOthers, answersOthers, answersOthers, answersOthers];
+  assert.deepEqual(reported(healths), [null, null, null, null, null, null]);
 });

@@ -76,11 +76,12 @@ export async function startCheckingService(
   context: TestContext,
   database: TestDatabase,
   bank: StoppableBank,
+  bankAvailability = QUICK_AVAILABILITY,
 ): Promise<CheckingService> {
   const service = await startTestService({
     rails: [bank.rail()],
     inquiries: QUICK_BREAKER,
-    bankAvailability: QUICK_AVAILABILITY,
+    bankAvailability,
     database,
   });
   context.after(() => service.close());

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { createDayCount } from '../../apps/server/src/rails/resilience/quota.ts';
 import { createSharedQuota, type SharedQuota } from '../../apps/server/src/rails/resilience/shared-quota.ts';
 import { createSlidingWindow } from '../../apps/server/src/rate-limit/sliding-window.ts';
 import { atValkey } from '../../apps/server/src/valkey/connection.ts';
@@ -129,7 +130,7 @@ async function openQuota(t: Cleanup, url: string, perDay: number): Promise<TestQ
   const quota = createSharedQuota(
     { perSecond: null, perDay },
     { second: createSlidingWindow(clock), day, liveProcesses, clock },
-    { rail: 'only', wallMs: () => Date.parse('2026-03-02T12:00:00+07:00'), sentBefore: 0 },
+    { rail: 'only', wallMs: () => Date.parse('2026-03-02T12:00:00+07:00'), dayCount: createDayCount() },
   );
   return { windows, quota, advance: (ms) => void (nowMs += ms) };
 }

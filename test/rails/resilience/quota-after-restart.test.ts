@@ -1,30 +1,93 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createTestDatabase } from '../../support/database.ts';
-import { send, startTestService } from '../../support/service.ts';
+import { startDailyInquiries } from '../../../apps/server/src/postgres/daily-inquiries.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { eventually } from '../../support/eventually.ts';
+import { send, startTestService, type TestService } from '../../support/service.ts';
 import { NOT_FOUND, scriptedRail } from './scripted-rail.ts';
 
+const limitsByRail = new Map([['only', { perSecond: null, perDay: 10, concurrencyMax: null, isShared: true }]]);
+const start = (database: TestDatabase): Promise<TestService> =>
+  startTestService({ database, rails: [scriptedRail('only', () => NOT_FOUND)], inquiries: { limitsByRail } });
+
+async function quotaLeft({ operatorUrl, addClient }: TestService): Promise<unknown> {
+  const { token } = await addClient(`operator-${(operators += 1)}`, ['operator:read']);
+  const headers = { authorization: `Bearer ${token}` };
+  const { json } = await send(`${operatorUrl}/operator/v1/rails`, { headers });
+  const { rails } = json.data as { rails: { quota_left: unknown }[] };
+  return rails[0]?.quota_left;
+}
+
+let operators = 0;
+let accounts = 1_000_000;
+const check = async ({ checkAccount }: TestService): Promise<number> =>
+  (await checkAccount({ bank_code: 'BRI', account_number: String((accounts += 1)) })).status;
+
+/** Without Valkey: what all processes have sent is in PostgreSQL. */
 test('a restarted service continues with the remainder of the daily quota', async (context) => {
   const database = await createTestDatabase();
-  const limitsByRail = new Map([['only', { perSecond: null, perDay: 10, concurrencyMax: null, isShared: true }]]);
-  const start = () =>
-    startTestService({ database, rails: [scriptedRail('only', () => NOT_FOUND)], inquiries: { limitsByRail } });
-
-  const first = await start();
-  for (let account = 0; account < 7; account += 1) {
-    const { status } = await first.checkAccount({ bank_code: 'BRI', account_number: String(1_000_000 + account) });
-    assert.equal(status, 200);
-  }
+  const first = await start(database);
+  for (let time = 0; time < 7; time += 1) assert.equal(await check(first), 200);
   await first.close();
-
-  const second = await start();
+  const second = await start(database);
   context.after(async () => {
     await second.close();
     await database.drop();
   });
-  const { token } = await second.addClient('operator', ['operator:read']);
-  const headers = { authorization: `Bearer ${token}` };
-  const { json } = await send(`${second.operatorUrl}/operator/v1/rails`, { headers });
-  const { rails } = json.data as { rails: { quota_left: unknown }[] };
-  assert.deepEqual(rails[0]?.quota_left, { second: null, day: 3 });
+  assert.deepEqual(await quotaLeft(second), { second: null, day: 3 });
+});
+
+/** Regression: a restart counted the inquiries of all processes against one share, and the quota became negative. */
+test('several processes share one daily quota, and what is left is never negative', async (context) => {
+  const database = await createTestDatabase();
+  const services = [await start(database), await start(database)];
+  context.after(async () => {
+    for (const service of services) await service.close();
+    await database.drop();
+  });
+  const [one, two] = services as [TestService, TestService];
+  // A process knows of another one after its next heartbeat.
+  await eventually('both know of each other', async () =>
+    (await Promise.all(services.map(({ operatorUrl }) => send(`${operatorUrl}/metrics`, {})))).every(({ text }) =>
+      text.includes('tiba_live_processes 2'),
+    ),
+  );
+  const statuses: number[] = [];
+  for (let time = 0; time < 10; time += 1) statuses.push(await check(one));
+  assert.deepEqual(
+    statuses.filter((status) => status === 200).length,
+    5,
+    'its share, until it has heard of the others',
+  );
+  await eventually('the other knows', async () => JSON.stringify(await quotaLeft(two)) === '{"second":null,"day":5}');
+  let sent = 5;
+  await eventually('the day is used up', async () => {
+    for (const service of services) if ((await check(service)) === 200) sent += 1;
+    return JSON.stringify(await quotaLeft(two)) === '{"second":null,"day":0}';
+  });
+  // Each has a share of what all had left up to a second ago. Without it they would send 20.
+  assert.ok(sent >= 10 && sent <= 13, `${sent} were sent`);
+  await one.app.database.query('update tiba.daily_inquiries set sent = 25');
+  const third = await start(database);
+  services.push(third);
+  assert.deepEqual(await quotaLeft(third), { second: null, day: 0 });
+  assert.equal(await check(third), 503);
+});
+
+test('counts of a day are kept for a week', async (context) => {
+  const service = await startTestService({ rails: [] });
+  context.after(service.close);
+  const { database } = service.app;
+  const today = 20_000;
+  await database.query(`insert into tiba.daily_inquiries (rail, day, sent) values ('a', $1, 1), ('a', $2, 2)`, [
+    today - 8,
+    today - 7,
+  ]);
+  const { log } = { log: { warn: () => assert.fail('warned') } };
+  const wallClock = (): number => today * 24 * 60 * 60 * 1_000;
+  const daily = await startDailyInquiries({ database, liveProcesses: () => 1, wallClock, log: log as never });
+  await daily.close();
+  assert.deepEqual(await database.query('select day, sent::int as sent from tiba.daily_inquiries'), [
+    { day: today - 7, sent: 2 },
+  ]);
 });

@@ -1,7 +1,9 @@
 import packageJson from '../../../../package.json' with { type: 'json' };
-import { type Clients, createClients } from '../auth/clients.ts';
+import { type ClientLimits, type Clients, createClients } from '../auth/clients.ts';
 import { createSeal, type Seal } from '../auth/secrets.ts';
 import { createFirstSigningKey, createSigningKeys, type SigningKeys } from '../auth/signing-keys.ts';
+import type { Settings } from '../config.ts';
+import { type BankFindingNotices, createBankFindingNotices, FINDINGS_CHANNEL } from '../postgres/bank-findings.ts';
 import { type Database, openDatabase } from '../postgres/database.ts';
 import { JOB_CONNECTIONS } from '../postgres/job-worker.ts';
 import { createNotificationProof, keepProving, requireNotifications } from '../postgres/notification-proof.ts';
@@ -23,6 +25,7 @@ export interface PostgresServices {
   readonly clients: Clients;
   readonly keys: SigningKeys;
   readonly transactionChanges: TransactionChanges;
+  readonly bankFindingNotices: BankFindingNotices;
   readonly notifications: Notifications;
   readonly processes: ProcessRegistry;
   /** PostgreSQL's time as this process knows it from the heartbeats: milliseconds since 1970. */
@@ -56,27 +59,22 @@ export async function openPostgresServices({ options, metrics, onClose }: AppCon
   });
 
   // Uses the look-up pool, so that clients can be authenticated while the other pools are exhausted.
-  const clients = createClients(lookUpDatabase, {
-    'check-status': settings.checkStatusPerMinute,
-    'check-account': settings.checkAccountPerMinute,
-    events: settings.eventsPerMinute,
-    callbacks: settings.callbacksPerMinute,
-    banks: settings.banksPerMinute,
-    'account-validations': settings.accountValidationsPerMinute,
-    transactions: settings.transactionsPerMinute,
-    'account-checks': settings.accountChecksPerMinute,
-    'accounts-per-day': settings.accountsPerDay,
-  });
+  const clients = createClients(lookUpDatabase, defaultLimits(settings));
   const seal = createSeal(settings.secretKey);
   const keys = createSigningKeys({ database, seal, tokenLifetimeMaxSeconds: TOKEN_LIFETIME_MAX_SECONDS });
   await keys.reload();
   if (!keys.canSign()) await createFirstSigningKey(database, seal);
   const transactionChanges = createTransactionChanges();
+  const bankFindingNotices = createBankFindingNotices();
   const proof = createNotificationProof(database);
   const notifications = await listen({
     connection,
     channels: { tiba_clients: clients.reload, tiba_signing_keys: keys.reload },
-    handlers: { [CHANGES_CHANNEL]: transactionChanges, [proof.channel]: proof.handler },
+    handlers: {
+      [CHANGES_CHANNEL]: transactionChanges,
+      [FINDINGS_CHANNEL]: bankFindingNotices,
+      [proof.channel]: proof.handler,
+    },
     ...options.notifications,
     log,
   });
@@ -99,8 +97,22 @@ export async function openPostgresServices({ options, metrics, onClose }: AppCon
     clients,
     keys,
     transactionChanges,
+    bankFindingNotices,
     notifications,
     processes,
     now: () => wallClock() - processes.clockSkewMs(),
   };
 }
+
+/** Of clients without limits of their own. */
+const defaultLimits = (settings: Settings): ClientLimits => ({
+  'check-status': settings.checkStatusPerMinute,
+  'check-account': settings.checkAccountPerMinute,
+  events: settings.eventsPerMinute,
+  callbacks: settings.callbacksPerMinute,
+  banks: settings.banksPerMinute,
+  'account-validations': settings.accountValidationsPerMinute,
+  transactions: settings.transactionsPerMinute,
+  'account-checks': settings.accountChecksPerMinute,
+  'accounts-per-day': settings.accountsPerDay,
+});

@@ -22,6 +22,8 @@ export function createAvailabilityMonitor(stableMs: number = STABLE_MS): Availab
   const statuses = new Map<string, StatusSince>();
 
   function updateStatus(bic: string, health: BankHealth, nowMs: number): StatusSince | undefined {
+    // Without an answer of its own, this process does not know the status of a bank that answers another process.
+    if (health.answersOthers && health.lastVerdictAgoMs === null) statuses.delete(bic);
     const before = statuses.get(bic);
     const status = statusOf(health) ?? before?.status;
     if (status === undefined || status === before?.status) return before;

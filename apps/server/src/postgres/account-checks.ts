@@ -161,30 +161,6 @@ interface AccountCheckRow extends Record<string, unknown> {
   request_id: string | null;
 }
 
-const COUNT_TIMEOUT_MS = 20_000;
-
-/**
- * How many inquiries were sent over each rail since then. The real number is a little higher: an inquiry and its
- * retries have one record.
- */
-export function countInquiries(database: Database, since: Date): Promise<Map<string, number>> {
-  return database.transaction(
-    async (query) => {
-      await query(`set local statement_timeout = ${COUNT_TIMEOUT_MS}`);
-      const { rows } = await query<{ rail: string; inquiries: number }>(
-        `select a.rail, count(*)::integer as inquiries
-           from tiba.clients c
-           join tiba.account_checks a on a.client_id = c.client_id and a.checked_at >= $1::timestamptz
-          where a.rail is not null and a.age_seconds is null
-          group by a.rail`,
-        [since.toISOString()],
-      );
-      return new Map(rows.map(({ rail, inquiries }) => [rail, inquiries]));
-    },
-    { timeoutMs: COUNT_TIMEOUT_MS },
-  );
-}
-
 /** Deletes up to `limit` records from before then (ISO 8601 UTC), the oldest of each client first. Returns how many. */
 export async function deleteAccountChecks(database: Database, before: string, limit: number): Promise<number> {
   const rows = await database.query<{ deleted: number }>(

@@ -4,7 +4,13 @@ import { type AccountInquiry, type ClientInquiry, type InquiryOutcome, NOT_SUPPO
 import { createAttempts } from './resilience/attempts.ts';
 import { createFailover, NO_RAIL, nextOpenRail, withRetryAfter } from './resilience/failover.ts';
 import type { GuardedRail } from './resilience/guarded-rail.ts';
-import { createGuards, type GuardOptions, type RailSnapshot, type Route } from './resilience/guards.ts';
+import {
+  type BankFinding,
+  createGuards,
+  type GuardOptions,
+  type RailSnapshot,
+  type Route,
+} from './resilience/guards.ts';
 import { createHedge } from './resilience/hedge.ts';
 
 export interface AccountInquiries {
@@ -24,6 +30,10 @@ export interface AccountInquiries {
   isClosedTo(bank: Bank, clientId: string): boolean;
   /** The state of each rail and of its banks. */
   snapshot(): readonly RailSnapshot[];
+  /** What this process has found about banks and other processes need to know. */
+  findings(): readonly BankFinding[];
+  /** Takes all that the other processes have found. Call it again while there is something. */
+  learn(others: readonly BankFinding[]): void;
 }
 
 export interface AccountInquiriesOptions extends GuardOptions {
@@ -59,6 +69,8 @@ export function createAccountInquiries(
   return {
     canReach: guards.reaches,
     snapshot: () => guards.snapshot(clock()),
+    findings: () => guards.findings(clock()),
+    learn: (others) => guards.learn(others, clock()),
     isClosedTo(bank, clientId) {
       const nowMs = clock();
       const { rails } = guards.routeTo(bank);

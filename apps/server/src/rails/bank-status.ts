@@ -2,8 +2,9 @@ import type { RailSnapshot } from './resilience/guards.ts';
 
 /**
  * - `UP`: every rail to the bank has a closed circuit breaker.
- * - `DEGRADED`: the breaker of some rails is open, or one is half open, or the bank asked for fewer inquiries.
- * - `DOWN`: the breaker of every rail to the bank is open because of failures.
+ * - `DEGRADED`: the breaker of some rails is open, or one is half open, or the bank asked for fewer inquiries, or it
+ *   answers other processes.
+ * - `DOWN`: the breaker of every rail to the bank is open because of failures, and it answers no other process.
  */
 export const BANK_STATUSES = ['UP', 'DEGRADED', 'DOWN'] as const;
 export type BankStatus = (typeof BANK_STATUSES)[number];
@@ -13,6 +14,8 @@ export interface BankHealth {
   readonly status: BankStatus;
   /** ISO 8601 UTC; null when the status has not changed since the start. */
   readonly since: string | null;
+  /** It fails here over some rail, and answers another process over it. */
+  readonly answersOthers: boolean;
   /** The age of its last verdict over a rail whose circuit breaker is closed; null when there is none. */
   readonly lastVerdictAgoMs: number | null;
   /** Latencies of recent inquiries over the first rail in order of choice that has any; null when none has. */
@@ -20,7 +23,13 @@ export interface BankHealth {
 }
 
 /** The health of a bank that was not inquired since the start. */
-export const HEALTHY: BankHealth = { status: 'UP', since: null, lastVerdictAgoMs: null, inquiries: null };
+export const HEALTHY: BankHealth = {
+  status: 'UP',
+  since: null,
+  answersOthers: false,
+  lastVerdictAgoMs: null,
+  inquiries: null,
+};
 
 type RailHealth = RailSnapshot['banks'][number]['health'];
 
@@ -35,7 +44,9 @@ export function bankHealths(rails: readonly RailSnapshot[]): Map<string, BankHea
 
 function healthOf(healths: readonly RailHealth[]): BankHealth {
   const notClosed = healths.filter(({ state }) => state !== 'closed');
-  const failing = healths.filter(({ state, isThrottled }) => state === 'open' && !isThrottled);
+  const failing = healths.filter(
+    ({ state, isThrottled, answersOthers }) => state === 'open' && !isThrottled && !answersOthers,
+  );
   let status: BankStatus = 'UP';
   if (notClosed.length > 0) status = failing.length === healths.length ? 'DOWN' : 'DEGRADED';
   // A bank is down since the last of its rails failed. It is up again since the last of them recovered.
@@ -46,6 +57,7 @@ function healthOf(healths: readonly RailHealth[]): BankHealth {
   return {
     status,
     since: changes.toSorted().at(-1) ?? null,
+    answersOthers: healths.some(({ answersOthers }) => answersOthers),
     lastVerdictAgoMs: verdictAges.length === 0 ? null : Math.min(...verdictAges),
     inquiries: latenciesOf(healths),
   };

@@ -376,6 +376,30 @@ create table tiba.bank_availability (
   constraint bank_availability_status_known check (status in ('UP', 'DOWN'))
 );
 
+-- What processes have found about banks and others need to know: that a bank fails, or that it answers although it
+-- fails another process. The rows of a process end with it.
+create table tiba.bank_findings (
+  process_id uuid not null,
+  rail text collate "C" not null,
+  bic text collate "C" not null,
+  failing boolean not null,
+  -- With a failing bank, the only client whose inquiries fail; null when those of several do.
+  client_id text collate "C",
+  -- Since when the bank has been failing, or when it last answered.
+  found_at timestamptz not null,
+  constraint bank_findings_pkey primary key (process_id, rail, bic),
+  constraint bank_findings_process foreign key (process_id) references tiba.processes on delete cascade
+);
+
+-- How many inquiries all processes have sent over a rail with a daily quota.
+create table tiba.daily_inquiries (
+  rail text collate "C" not null,
+  -- Days since 1970-01-01, in Jakarta.
+  day integer not null,
+  sent bigint not null,
+  constraint daily_inquiries_pkey primary key (rail, day)
+) with (fillfactor = 50);
+
 -- A bulk account validation: a job and, below, its rows with their results.
 create table tiba.account_validations (
   client_id text collate "C" not null,

@@ -12,7 +12,8 @@ import { createLatestClients, type LatestClients } from './latest-clients.ts';
  *
  * - closed: inquiries are sent.
  * - open: the bank failed too often; no inquiry is sent until the open time has passed.
- * - half open: the open time has passed; one inquiry, the probe, is sent. Its outcome closes or reopens the breaker.
+ * - half open: the open time has passed, or another process reports that the bank fails; one inquiry, the probe, is
+ *   sent. Its outcome closes or reopens the breaker.
  *
  * Failures count for each client, because clients choose the accounts over which a bank fails. When most failures are
  * those of one client, and the others alone would not open the breaker:
@@ -33,8 +34,27 @@ export interface CircuitBreaker {
   suspendedMs(clientId: string, nowMs: number): number;
   /** Call only when `waitMs` is 0. Returns whether the inquiry is the probe. */
   begin(): boolean;
+  /** Since when the breaker has not been closed because of failures, and over whose inquiries; null: it is closed. */
+  failing(): BreakerFailing | null;
+  /** When an inquiry last succeeded; -Infinity if none did. */
+  lastSuccessMs(): number;
+  /**
+   * Another process reports that the bank fails, over the inquiries of this client or (null) of several. If the breaker
+   * is closed, the next inquiry is the probe, and its failure opens the breaker.
+   */
+  suspect(clientId: string | null): void;
+  /** Ends what `suspect` began, unless an inquiry has begun. */
+  trust(): void;
+  /** The bank has answered another process at this time. If that is later than the last failure, the probe may go. */
+  allowProbe(answeredMs: number): void;
   /** `clientId` is null when the outcome cannot be due to the accounts that a client chose. */
   end(isProbe: boolean, outcome: BreakerOutcome, clientId: string | null, nowMs: number): void;
+}
+
+export interface BreakerFailing {
+  readonly sinceMs: number;
+  /** The only client whose failures opened the breaker; null when they were those of several. */
+  readonly clientId: string | null;
 }
 
 export interface BreakerListener {
@@ -58,8 +78,29 @@ export function createCircuitBreaker(settings: BreakerSettings, listener: Breake
     openMs: settings.openMinMs,
     openReason: 'ignored',
     soleClient: null,
+    isSuspected: false,
+    failingSinceMs: null,
+    lastFailureMs: Number.NEGATIVE_INFINITY,
+    lastSuccessMs: Number.NEGATIVE_INFINITY,
   };
   return {
+    failing: () =>
+      breaker.failingSinceMs === null ? null : { sinceMs: breaker.failingSinceMs, clientId: breaker.soleClient },
+    lastSuccessMs: () => breaker.lastSuccessMs,
+    suspect(clientId) {
+      if (breaker.state !== 'closed') return;
+      breaker.isSuspected = true;
+      breaker.soleClient = clientId;
+      breaker.openUntilMs = Number.NEGATIVE_INFINITY;
+      change(breaker, 'half_open');
+    },
+    trust() {
+      if (breaker.isSuspected && !breaker.isProbing) close(breaker);
+    },
+    allowProbe(answeredMs) {
+      if (breaker.failingSinceMs !== null && answeredMs > breaker.lastFailureMs)
+        breaker.openUntilMs = Math.min(breaker.openUntilMs, answeredMs);
+    },
     state: () => breaker.state,
     isThrottled: () => breaker.state === 'open' && breaker.openReason === 'throttled',
     suspendedMs: breaker.suspensions.leftMs,
@@ -72,11 +113,16 @@ export function createCircuitBreaker(settings: BreakerSettings, listener: Breake
     },
     end(isProbe, outcome, clientId, nowMs) {
       const { answered, suspensions, counters } = breaker;
-      if (outcome === 'success' && clientId !== null) {
-        answered.saw(clientId, nowMs);
-        suspensions.deleteEnded(clientId, nowMs);
+      if (outcome === 'success') {
+        breaker.lastSuccessMs = nowMs;
+        if (clientId !== null) {
+          answered.saw(clientId, nowMs);
+          suspensions.deleteEnded(clientId, nowMs);
+        }
       }
       if (isProbe) return endProbe(breaker, outcome, clientId, nowMs);
+      // The bank answers this process, whatever another one reports.
+      if (breaker.isSuspected && outcome === 'success' && !breaker.isProbing) return close(breaker);
       // An inquiry that was sent before the breaker opened says nothing new about the bank.
       if (breaker.state !== 'closed' || outcome === 'ignored') return;
       if (clientId !== null && isFailure(outcome) && suspensions.leftMs(clientId, nowMs) > 0) return;
@@ -99,6 +145,13 @@ interface Breaker {
   openReason: BreakerOutcome;
   /** The only client whose failures opened the breaker; null when they were those of several. */
   soleClient: string | null;
+  /** Half open because another process reports that the bank fails. */
+  isSuspected: boolean;
+  /** When failures opened the breaker; null while it is closed. Probes that fail do not change it. */
+  failingSinceMs: number | null;
+  /** When the breaker was last opened because of failures. */
+  lastFailureMs: number;
+  lastSuccessMs: number;
 }
 
 function waitMs(breaker: Breaker, clientId: string | null, nowMs: number): number {
@@ -115,7 +168,20 @@ function change(breaker: Breaker, state: BreakerState): void {
   breaker.listener.onState(state);
 }
 
+function close(breaker: Breaker): void {
+  breaker.isSuspected = false;
+  breaker.failingSinceMs = null;
+  breaker.openMs = breaker.settings.openMinMs;
+  breaker.counters.reset();
+  change(breaker, 'closed');
+}
+
 function open(breaker: Breaker, reason: BreakerOutcome, soleClient: string | null, nowMs: number): void {
+  breaker.isSuspected = false;
+  if (reason !== 'throttled') {
+    breaker.failingSinceMs ??= nowMs;
+    breaker.lastFailureMs = nowMs;
+  }
   breaker.soleClient = soleClient;
   breaker.openUntilMs = nowMs + (reason === 'throttled' ? breaker.settings.throttledOpenMs : breaker.openMs);
   breaker.openReason = reason;
@@ -138,18 +204,25 @@ function onTripped(breaker: Breaker, outcome: BreakerOutcome, nowMs: number): vo
 }
 
 function endProbe(breaker: Breaker, outcome: BreakerOutcome, clientId: string | null, nowMs: number): void {
-  const { settings, counters, soleClient } = breaker;
+  const { settings, soleClient, isSuspected } = breaker;
   breaker.isProbing = false;
   if (outcome === 'ignored') return;
-  if (outcome !== 'success' && outcome !== 'credentials_rejected') {
-    if (outcome !== 'throttled') breaker.openMs = Math.min(breaker.openMs * 2, settings.openMaxMs);
+  if (!isClosedBy(outcome, isSuspected)) {
+    if (outcome !== 'throttled' && !isSuspected) breaker.openMs = Math.min(breaker.openMs * 2, settings.openMaxMs);
     open(breaker, outcome, clientId === soleClient ? soleClient : null, nowMs);
     return;
   }
-  breaker.openMs = settings.openMinMs;
-  counters.reset();
-  change(breaker, 'closed');
-  if (outcome === 'success' && soleClient !== null && clientId !== soleClient) suspend(breaker, soleClient, nowMs);
+  close(breaker);
+  // Another process's failures are no evidence that this process would fail over the client's accounts.
+  if (outcome === 'success' && !isSuspected && soleClient !== null && clientId !== soleClient)
+    suspend(breaker, soleClient, nowMs);
+}
+
+/** Whether this outcome of the probe closes the breaker. */
+function isClosedBy(outcome: BreakerOutcome, isSuspected: boolean): boolean {
+  if (outcome === 'success') return true;
+  // What another process reports is confirmed by rejected credentials, and not by a failure while others succeed here.
+  return outcome === (isSuspected ? 'overlapping_failure' : 'credentials_rejected');
 }
 
 /**

@@ -12,9 +12,10 @@ import {
   type RecentFailures,
 } from './recent-outcomes.ts';
 import type { Protection } from './settings.ts';
+import { createSharedFindings, type SharedFindings } from './shared-findings.ts';
 
 /** One bank over one rail, with the circuit breaker and the limits that protect the bank and the other banks. */
-export interface GuardedRail {
+export interface GuardedRail extends Pick<SharedFindings, 'finding' | 'learn'> {
   readonly rail: Rail;
   readonly latencies: Latencies;
   /** Counts an inquiry in the shared quota before it is sent; null where there is none. False: it must not be sent. */
@@ -41,6 +42,8 @@ export interface GuardedRailSnapshot {
   readonly state: BreakerState;
   /** The breaker is open only because the bank asked for fewer inquiries. */
   readonly isThrottled: boolean;
+  /** The bank has answered another process since the breaker opened here. */
+  readonly answersOthers: boolean;
   /** ISO 8601 UTC; null when the state has never changed. */
   readonly since: string | null;
   /** How long until an inquiry may be sent. */
@@ -83,6 +86,7 @@ export function createGuardedRail({ connection, protection, wallMs, listener }: 
     },
     onSuspended: listener.onSuspended,
   });
+  const findings = createSharedFindings(breaker);
 
   return {
     rail,
@@ -124,6 +128,7 @@ export function createGuardedRail({ connection, protection, wallMs, listener }: 
     snapshot: (nowMs) => ({
       state: breaker.state(),
       isThrottled: breaker.isThrottled(),
+      answersOthers: findings.answersOthers(),
       since,
       waitMs: breaker.waitMs(null, nowMs),
       inFlight: slots.inFlight(),
@@ -133,6 +138,7 @@ export function createGuardedRail({ connection, protection, wallMs, listener }: 
       p95Ms: latencies.quantile(0.95),
       recentFailures: failures.list(),
     }),
+    ...findings,
   };
 }
 

@@ -5,7 +5,9 @@ import { type Routes, railsTo } from '../routes.ts';
 import type { BreakerListener, BreakerState } from './circuit-breaker.ts';
 import { createGuardedRail, type GuardedRail, type GuardedRailSnapshot } from './guarded-rail.ts';
 import { type ConnectionGuard, createConnectionGuard, NOT_SHARED, type Sharing } from './limits.ts';
+import type { DayCount } from './quota.ts';
 import { type BankLimits, NO_BANK_LIMITS, PROTECTION, type Protection } from './settings.ts';
+import type { Finding } from './shared-findings.ts';
 
 /** The rails to one bank. */
 export interface Route {
@@ -18,8 +20,8 @@ export interface GuardOptions {
   readonly routes?: Routes;
   /** By the rail's name. */
   readonly limitsByRail?: ReadonlyMap<string, BankLimits>;
-  /** The number of inquiries sent today before this process started, by the rail's name. */
-  readonly sentToday?: ReadonlyMap<string, number>;
+  /** Counts the inquiries of a day over a rail with this name; by default those of this process. */
+  readonly dayCountOf?: (rail: string) => DayCount;
   readonly protection?: Protection;
   /** How limits are divided among processes; by default there is only this one. */
   readonly sharing?: Sharing;
@@ -50,10 +52,20 @@ export interface RailSnapshot {
   readonly banks: readonly { readonly bank: Bank; readonly health: GuardedRailSnapshot }[];
 }
 
+/** What one process has found about a bank over a rail. */
+export interface BankFinding extends Finding {
+  readonly rail: string;
+  readonly bank: Bank;
+}
+
 export interface Guards {
   reaches(bank: Bank): boolean;
   routeTo(bank: Bank): Route;
   snapshot(nowMs: number): readonly RailSnapshot[];
+  /** What this process has found and others need to know. */
+  findings(nowMs: number): readonly BankFinding[];
+  /** Takes all that the other processes have found. Call it again while there is something. */
+  learn(others: readonly BankFinding[], nowMs: number): void;
 }
 
 /** The values of the metric `tiba_breaker_state`. */
@@ -75,7 +87,7 @@ export function createGuards(
   const {
     routes = new Map(),
     limitsByRail,
-    sentToday,
+    dayCountOf,
     protection = PROTECTION,
     sharing = NOT_SHARED,
     wallClock = Date.now,
@@ -84,9 +96,9 @@ export function createGuards(
   } = options;
   const connections = new Map(
     rails.map((rail) => {
-      const sentBefore = sentToday?.get(rail.name) ?? 0;
+      const dayCount = dayCountOf?.(rail.name);
       const limits = limitsByRail?.get(rail.name) ?? NO_BANK_LIMITS;
-      return [rail, createConnectionGuard(rail, limits, { wallMs: wallClock, sentBefore }, sharing)];
+      return [rail, createConnectionGuard(rail, limits, { wallMs: wallClock, dayCount }, sharing)];
     }),
   );
   const guardedBanks: GuardedBank[] = [];
@@ -112,22 +124,40 @@ export function createGuards(
     return connection;
   }
 
+  function routeTo(bank: Bank): Route {
+    let route = routesByBic.get(bank.bic);
+    if (route === undefined) {
+      const chosen = railsTo(bank, rails, routes);
+      route = {
+        rails: chosen.map((rail) => guard(connectionGuardOf(rail), bank)),
+        hedge: routes.get(bank.bic)?.hedge ?? false,
+      };
+      routesByBic.set(bank.bic, route);
+    }
+    return route;
+  }
+
   return {
     reaches: (bank) => railsTo(bank, rails, routes).length > 0,
-    routeTo(bank) {
-      let route = routesByBic.get(bank.bic);
-      if (route === undefined) {
-        const chosen = railsTo(bank, rails, routes);
-        route = {
-          rails: chosen.map((rail) => guard(connectionGuardOf(rail), bank)),
-          hedge: routes.get(bank.bic)?.hedge ?? false,
-        };
-        routesByBic.set(bank.bic, route);
-      }
-      return route;
-    },
+    routeTo,
     snapshot: (nowMs) => [...connections.values()].map((connection) => railSnapshot(connection, guardedBanks, nowMs)),
+    findings: (nowMs) => guardedBanks.flatMap((each) => findingOf(each, nowMs)),
+    learn(others, nowMs) {
+      // A bank that this process has not inquired yet may fail too.
+      for (const { bank } of others) routeTo(bank);
+      for (const each of guardedBanks) learn(each, others, nowMs);
+    },
   };
+}
+
+function findingOf({ bank, connection, guarded }: GuardedBank, nowMs: number): BankFinding[] {
+  const finding = guarded.finding(nowMs);
+  return finding === null ? [] : [{ ...finding, rail: connection.rail.name, bank }];
+}
+
+function learn({ bank, connection, guarded }: GuardedBank, others: readonly BankFinding[], nowMs: number): void {
+  const isAbout = (each: BankFinding): boolean => each.rail === connection.rail.name && each.bank.bic === bank.bic;
+  guarded.learn(others.filter(isAbout), nowMs);
 }
 
 function railSnapshot(connection: ConnectionGuard, guardedBanks: readonly GuardedBank[], nowMs: number): RailSnapshot {

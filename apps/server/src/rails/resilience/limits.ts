@@ -1,6 +1,6 @@
 import type { Rail } from '../rail.ts';
 import { createLatestClients } from './latest-clients.ts';
-import { createQuota, type Quota } from './quota.ts';
+import { createDayCount, createQuota, type DayCount, type Quota } from './quota.ts';
 import type { BankLimits } from './settings.ts';
 import { createSharedQuota, type SharedQuotaDependencies } from './shared-quota.ts';
 
@@ -79,18 +79,18 @@ export const NOT_SHARED: Sharing = { liveProcesses: () => 1, quota: null };
 export function createConnectionGuard(
   rail: Rail,
   limits: BankLimits,
-  { wallMs, sentBefore }: { readonly wallMs: () => number; readonly sentBefore: number },
+  { wallMs, dayCount = createDayCount() }: { readonly wallMs: () => number; readonly dayCount?: DayCount | undefined },
   { liveProcesses, quota: sharedBy }: Sharing = NOT_SHARED,
 ): ConnectionGuard {
   const { concurrencyMax, perSecond, perDay, isShared } = limits;
   const slots = concurrencyMax ?? Number.POSITIVE_INFINITY;
   const hasQuota = perSecond !== null || perDay !== null;
   const shared =
-    hasQuota && sharedBy !== null ? createSharedQuota(limits, sharedBy, { rail: rail.name, wallMs, sentBefore }) : null;
+    hasQuota && sharedBy !== null ? createSharedQuota(limits, sharedBy, { rail: rail.name, wallMs, dayCount }) : null;
   return {
     rail,
     bulkhead: concurrencyMax === null ? null : createBulkhead(concurrencyMax, liveProcesses),
-    quota: shared ?? (hasQuota ? createQuota(limits, wallMs, sentBefore) : null),
+    quota: shared ?? (hasQuota ? createQuota(limits, wallMs, dayCount) : null),
     reserve: shared === null ? null : shared.reserve,
     liveProcesses,
     // A hanging bank must not occupy all slots of a connection that leads to other banks too.

@@ -6,9 +6,32 @@ export interface QuotaSettings {
   readonly perDay: number | null;
 }
 
+/** The inquiries over one rail, by all processes. Days are counted since 1970, in Jakarta. */
+export interface DayCount {
+  /** As far as this process knows. */
+  total(day: number): number;
+  /** Whether this process may send one more: its share of what all had left a moment ago is not used up. */
+  mayTake(day: number, perDay: number): boolean;
+  add(day: number): void;
+}
+
+/** Of this process alone. */
+export function createDayCount(): DayCount {
+  let counted = 0;
+  let sent = 0;
+  return {
+    total: (day) => (day === counted ? sent : 0),
+    mayTake: (day, perDay) => day !== counted || sent < perDay,
+    add(day) {
+      sent = day === counted ? sent + 1 : 1;
+      counted = day;
+    },
+  };
+}
+
 /**
- * Counts the inquiries that the contract still allows. The count of `createQuota` is kept in this process; several
- * processes share one with `createSharedQuota`.
+ * Counts the inquiries that the contract still allows. A second's count of `createQuota` is kept in this process;
+ * several processes share one with `createSharedQuota`.
  */
 export interface Quota {
   /** How long until an inquiry may be sent; 0 when one may be sent now. */
@@ -30,16 +53,19 @@ const SMALL_QUOTA = 20;
 
 const SECOND_MS = 1_000;
 
-/**
- * `nowMs` comes from a clock that never jumps. `wallMs`, milliseconds since 1970, determines the day. `sentBefore` is
- * the number of inquiries sent today before this process started.
- */
-export function createQuota({ perSecond, perDay }: QuotaSettings, wallMs: () => number, sentBefore = 0): Quota {
+/** A process that has used up its share of the day learns within this time what is left of it. */
+const SHARE_RETRY_MS = 1_000;
+
+/** `nowMs` comes from a clock that never jumps. `wallMs`, milliseconds since 1970, determines the day. */
+export function createQuota(
+  { perSecond, perDay }: QuotaSettings,
+  wallMs: () => number,
+  dayCount: DayCount = createDayCount(),
+): Quota {
   // The times of the last `perSecond` inquiries are the only exact window. Counters per second let twice as many pass.
   const times = new Float64Array(perSecond ?? 0).fill(Number.NEGATIVE_INFINITY);
   let next = 0;
   let day = jakartaDayOf(wallMs());
-  let sentToday = sentBefore;
 
   const secondWaitMs = (nowMs: number): number =>
     perSecond === null ? 0 : Math.max((times[next] ?? 0) + SECOND_MS - nowMs, 0);
@@ -49,23 +75,21 @@ export function createQuota({ perSecond, perDay }: QuotaSettings, wallMs: () => 
    * quota a second time.
    */
   function updateDay(): void {
-    const today = jakartaDayOf(wallMs());
-    if (today <= day) return;
-    day = today;
-    sentToday = 0;
+    day = Math.max(jakartaDayOf(wallMs()), day);
   }
 
   function dayWaitMs(): number {
     if (perDay === null) return 0;
     updateDay();
-    return sentToday < perDay ? 0 : jakartaDayStartMs(day + 1) - wallMs();
+    if (dayCount.total(day) >= perDay) return jakartaDayStartMs(day + 1) - wallMs();
+    return dayCount.mayTake(day, perDay) ? 0 : SHARE_RETRY_MS;
   }
 
   function left(nowMs: number): { second: number | null; day: number | null } {
     if (perDay !== null) updateDay();
     return {
       second: perSecond === null ? null : times.reduce((sum, at) => (at + SECOND_MS <= nowMs ? sum + 1 : sum), 0),
-      day: perDay === null ? null : perDay - sentToday,
+      day: perDay === null ? null : Math.max(perDay - dayCount.total(day), 0),
     };
   }
 
@@ -74,7 +98,7 @@ export function createQuota({ perSecond, perDay }: QuotaSettings, wallMs: () => 
     take(nowMs) {
       if (perDay !== null) {
         updateDay();
-        sentToday += 1;
+        dayCount.add(day);
       }
       if (perSecond === null) return;
       times[next] = nowMs;

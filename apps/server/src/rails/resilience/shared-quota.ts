@@ -1,6 +1,6 @@
 import { jakartaDayOf, jakartaDayStartMs } from '../../domain/instant.ts';
 import type { Limiter } from '../../rate-limit/limiter.ts';
-import { type Quota, type QuotaSettings, spareOf } from './quota.ts';
+import { type DayCount, type Quota, type QuotaSettings, spareOf } from './quota.ts';
 
 /** A quota that several processes use up together. An inquiry is counted where and when it is sent. */
 export interface SharedQuota extends Quota {
@@ -42,14 +42,14 @@ const SHARE_RETRY_MS = 1_000;
 export interface SharedQuotaOptions {
   readonly rail: string;
   readonly wallMs: () => number;
-  /** The number of inquiries that all processes have sent today. */
-  readonly sentBefore: number;
+  /** What the database knows: the start of `day`, also when Valkey has lost its data. */
+  readonly dayCount: DayCount;
 }
 
 export function createSharedQuota(
   { perSecond, perDay }: QuotaSettings,
   { second, day, liveProcesses, clock }: SharedQuotaDependencies,
-  { rail, wallMs, sentBefore }: SharedQuotaOptions,
+  { rail, wallMs, dayCount }: SharedQuotaOptions,
 ): SharedQuota {
   /** Until then no inquiry may be sent: the quota was used up when one was last refused. */
   let closedUntilMs = Number.NEGATIVE_INFINITY;
@@ -57,7 +57,7 @@ export function createSharedQuota(
   let leftInSecondUntilMs = Number.NEGATIVE_INFINITY;
   const today = (): string => `${rail} ${jakartaDayOf(wallMs())}`;
   if (perDay !== null) {
-    day.raise(today(), sentBefore);
+    day.raise(today(), dayCount.total(jakartaDayOf(wallMs())));
     day.watch(today);
   }
 
@@ -72,7 +72,11 @@ export function createSharedQuota(
   }
 
   async function takeDay(): Promise<boolean> {
-    if (perDay === null || (await day.take(today(), perDay))) return true;
+    if (perDay === null) return true;
+    if (await day.take(today(), perDay)) {
+      dayCount.add(jakartaDayOf(wallMs()));
+      return true;
+    }
     // When the whole day is used up, `waitMs` sees it in the total.
     closedUntilMs = Math.max(closedUntilMs, clock() + SHARE_RETRY_MS);
     return false;
