@@ -97,14 +97,14 @@ suite('cached verdicts', () => {
 
   test("expire after the operator's time, whatever age the client accepts", () => {
     let nowMs = 0;
-    const cache = createVerdictCache(60, () => nowMs);
+    const cache = createVerdictCache({ ttlSeconds: 60, clock: () => nowMs });
     assert.ok(cache !== null);
-    cache.put('key', VERDICT);
+    cache.put('client', 'account', VERDICT);
     nowMs = 59_000;
-    assert.deepEqual(cache.find('key', 60), { outcome: VERDICT, ageSeconds: 59 });
-    assert.equal(cache.find('key', 58), null);
+    assert.deepEqual(cache.find('client', 'account', 60), { outcome: VERDICT, ageSeconds: 59 });
+    assert.equal(cache.find('client', 'account', 58), null);
     nowMs = 60_001;
-    assert.equal(cache.find('key', 9_999), null);
+    assert.equal(cache.find('client', 'account', 9_999), null);
   });
 
   test('directives of Cache-Control that are not understood are ignored', () => {

@@ -1,19 +1,15 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
 import { after, describe, test } from 'node:test';
 import { type Decision, type Limiter, WINDOW_MS } from '../../apps/server/src/rate-limit/limiter.ts';
 import { atValkey } from '../../apps/server/src/valkey/connection.ts';
 import { DECIDE } from '../../apps/server/src/valkey/scripts.ts';
 import { createSharedLimiter } from '../../apps/server/src/valkey/shared-limiter.ts';
-import { openSharedWindows, type SharedWindows } from '../../apps/server/src/valkey/shared-windows.ts';
+import { openSharedWindows } from '../../apps/server/src/valkey/shared-windows.ts';
 import { limiterConformance } from '../rate-limit/limiter-conformance.ts';
 import { eventually } from '../support/eventually.ts';
-import { timeLimitMs } from '../support/suite-environment.ts';
 import { startTestValkey, type TestValkey, VALKEY_MISSING } from '../support/valkey.ts';
-
-/** A machine that is busy with tests stops every process now and then. Tests of the 50 ms have their own. */
-const TIMEOUT_MS = timeLimitMs(1_000);
+import { admitted, openProcesses, type TestProcess, TIMEOUT_MS, takeAll } from './limiter-processes.ts';
 
 if (VALKEY_MISSING === false) await conformance();
 
@@ -56,7 +52,7 @@ describe('limiters of several processes', { skip: VALKEY_MISSING }, () => {
       const valkey = await startTestValkey(cluster ? CLUSTER_OPTIONS : []);
       t.after(valkey.stop);
       if (cluster) await joinAllSlots(valkey);
-      const processes = await openProcesses(t, valkey, 4, cluster);
+      const processes = await openProcesses(t, valkey, 4, { cluster });
       const keys = Array.from({ length: 40 }, (_each, index) => `key ${index}`);
       for (const key of keys) {
         const decisions = await Promise.all(
@@ -74,7 +70,7 @@ describe('limiters of several processes', { skip: VALKEY_MISSING }, () => {
   test('decide on requests that come after others of their key were sent or answered', async (t) => {
     const valkey = await startTestValkey();
     t.after(valkey.stop);
-    const [only] = (await openProcesses(t, valkey, 1, false)) as [TestProcess];
+    const [only] = (await openProcesses(t, valkey, 1)) as [TestProcess];
     const other = onWindowsOf(only);
     const take = (key: string): Promise<Decision> => Promise.resolve(only.limiter.take(key, 10));
 
@@ -96,7 +92,7 @@ describe('limiters of several processes', { skip: VALKEY_MISSING }, () => {
   test('decide by themselves with their share while Valkey is killed, and tell it when it is back, empty', async (t) => {
     const valkey = await startTestValkey();
     t.after(valkey.stop);
-    const processes = await openProcesses(t, valkey, 2, false);
+    const processes = await openProcesses(t, valkey, 2);
     const [one, two] = processes as [TestProcess, TestProcess];
     // All over one process, so that the other one has its whole share left.
     assert.equal(admitted(await takeAll(one, 200)), 120);
@@ -117,7 +113,7 @@ describe('limiters of several processes', { skip: VALKEY_MISSING }, () => {
       valkey.thaw();
       return valkey.stop();
     });
-    const processes = await openProcesses(t, valkey, 2, false, 50);
+    const processes = await openProcesses(t, valkey, 2, { timeoutMs: 50 });
     const [one, two] = processes as [TestProcess, TestProcess];
     assert.equal(admitted(await takeAll(one, 10)), 10);
     valkey.freeze();
@@ -138,7 +134,7 @@ describe('limiters of several processes', { skip: VALKEY_MISSING }, () => {
       return valkey.stop();
     });
     let isBack = (): void => {};
-    const [only] = (await openProcesses(t, valkey, 1, false, 50, () => isBack())) as [TestProcess];
+    const [only] = (await openProcesses(t, valkey, 1, { timeoutMs: 50, onPresent: () => isBack() })) as [TestProcess];
     valkey.freeze();
     assert.equal(admitted(await takeAll(only, 1)), 1);
     assert.equal(admitted(await takeAll(only, 200)), 119, 'never sent');
@@ -153,7 +149,7 @@ describe('limiters of several processes', { skip: VALKEY_MISSING }, () => {
   test('notice at once that Valkey has lost its data', async (t) => {
     const valkey = await startTestValkey();
     t.after(valkey.stop);
-    const processes = await openProcesses(t, valkey, 4, false);
+    const processes = await openProcesses(t, valkey, 4);
     const before = await Promise.all(processes.map((each) => takeAll(each, 200)));
     assert.equal(admitted(before.flat()), 120);
     await valkey.command('FLUSHALL');
@@ -168,7 +164,7 @@ describe('limiters of several processes', { skip: VALKEY_MISSING }, () => {
   test('decide by themselves while Valkey has no memory left', async (t) => {
     const valkey = await startTestValkey();
     t.after(valkey.stop);
-    const [only] = (await openProcesses(t, valkey, 1, false)) as [TestProcess];
+    const [only] = (await openProcesses(t, valkey, 1)) as [TestProcess];
     await valkey.command('CONFIG', 'SET', 'maxmemory', '1');
     assert.equal(admitted(await takeAll(only, 200)), 120);
     assert.equal(only.windows.isPresent(), false);
@@ -177,23 +173,10 @@ describe('limiters of several processes', { skip: VALKEY_MISSING }, () => {
     assert.equal(admitted(await takeAll(only, 10)), 0);
   });
 
-  test('need no more rights than docs/operating.md names', async (t) => {
-    const valkey = await startTestValkey();
-    t.after(valkey.stop);
-    const page = await readFile(new URL('../../docs/operating.md', import.meta.url), 'utf8');
-    const [, rights = ''] = /needs\s+`(\+@connection[^`]*)`\s+on the keys `tiba:\*`/.exec(page) ?? [];
-    await valkey.command('ACL', 'SETUSER', 'tiba', 'on', '>p@ss', '~tiba:*', ...rights.split(/\s+/));
-    await valkey.command('ACL', 'SETUSER', 'default', 'off');
-    const url = valkey.url.replace('//', '//tiba:p%40ss@');
-    const [only] = (await openProcesses(t, { ...valkey, url }, 1, false)) as [TestProcess];
-    assert.equal(admitted(await takeAll(only, 200)), 120);
-    assert.equal(only.decidedAlone(), 0);
-  });
-
   test('leave nothing behind in Valkey', async (t) => {
     const valkey = await startTestValkey();
     t.after(valkey.stop);
-    const [only] = (await openProcesses(t, valkey, 1, false)) as [TestProcess];
+    const [only] = (await openProcesses(t, valkey, 1)) as [TestProcess];
     await takeAll(only, 1_000);
     const key = 'tiba:{limits:0}:test client';
     const expiresMs = Number(await valkey.command('PTTL', key));
@@ -202,47 +185,7 @@ describe('limiters of several processes', { skip: VALKEY_MISSING }, () => {
   });
 });
 
-interface TestProcess {
-  readonly limiter: Limiter;
-  readonly windows: SharedWindows;
-  readonly decidedAlone: () => number;
-}
-
-interface Cleanup {
-  after(action: () => unknown): void;
-}
-
 const CLUSTER_OPTIONS = ['--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1'];
-
-/** What several processes of the service have, each with a connection of its own. */
-async function openProcesses(
-  t: Cleanup,
-  valkey: TestValkey,
-  count: number,
-  cluster: boolean,
-  timeoutMs = TIMEOUT_MS,
-  onPresent = (): void => {},
-): Promise<TestProcess[]> {
-  const processes = Array.from({ length: count }, (): TestProcess => {
-    let alone = 0;
-    const windows = openSharedWindows({
-      ...atValkey({ url: valkey.url, cluster }),
-      timeoutMs,
-      onChange: (away) => away === null && onPresent(),
-    });
-    t.after(windows.close);
-    const limiter = createSharedLimiter({
-      windows,
-      name: 'test',
-      liveProcesses: () => count,
-      onDecidedAlone: () => void (alone += 1),
-      clock: () => performance.now(),
-    });
-    return { limiter, windows, decidedAlone: () => alone };
-  });
-  await eventually('valkey is present', () => processes.every(({ windows }) => windows.isPresent()));
-  return processes;
-}
 
 /** A second limiter of the same process: their requests are sent together. */
 const onWindowsOf = ({ windows }: TestProcess): Limiter =>
@@ -253,13 +196,6 @@ const onWindowsOf = ({ windows }: TestProcess): Limiter =>
     onDecidedAlone: () => {},
     clock: () => performance.now(),
   });
-
-/** At the same time, against a limit of 120. */
-const takeAll = ({ limiter }: TestProcess, count: number): Promise<Decision[]> =>
-  Promise.all(Array.from({ length: count }, async () => limiter.take('client', 120)));
-
-const admitted = (decisions: readonly (Decision | undefined)[]): number =>
-  decisions.filter((each) => each?.admitted === true).length;
 
 async function joinAllSlots(valkey: TestValkey): Promise<void> {
   await valkey.command('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { createSharedCache } from '../../apps/server/src/valkey/shared-cache.ts';
+import { createSharedConcurrencyLimiter } from '../../apps/server/src/valkey/shared-concurrency.ts';
 import { createSharedCounter } from '../../apps/server/src/valkey/shared-counter.ts';
 import { createSharedLimiter } from '../../apps/server/src/valkey/shared-limiter.ts';
 import { createSharedLog } from '../../apps/server/src/valkey/shared-log.ts';
@@ -130,4 +132,36 @@ test('a log has the entries of all processes in one order, and keeps the last on
   const kept = (await other.append('client', [], 3))?.others ?? [];
   assert.equal(kept.length, 20_000);
   assert.equal(kept.at(-1)?.entry, 'entry 29999');
+});
+
+test('what processes have open is counted together, and that of a process that is gone for its lease', async () => {
+  let clockMs = 0;
+  const store = createLimitStore(() => clockMs);
+  const open = async (processId: string) =>
+    createSharedConcurrencyLimiter({
+      windows: (await openPlace(store)).windows,
+      name: 'waits',
+      processId,
+      liveProcesses: () => 2,
+      onDecidedAlone: () => assert.fail('decided alone'),
+    });
+  const [one, two] = [await open('one'), await open('two')];
+  assert.deepEqual([await one.acquire('client', 2), await two.acquire('client', 2)], [true, true]);
+  assert.deepEqual([await one.acquire('client', 2), await two.acquire('client', 2)], [false, false]);
+  two.release('client');
+  await eventually('there is room', async () => one.acquire('client', 2));
+  assert.equal(await two.acquire('client', 2), false);
+  clockMs += 15_000;
+  assert.equal(await two.acquire('client', 2), true, 'the lease of the other has ended');
+});
+
+test('cached values are shared until they expire', async () => {
+  let clockMs = 0;
+  const cache = createSharedCache((await openPlace(createLimitStore(() => clockMs))).windows, 'verdicts');
+  assert.equal(await cache.find('slot'), null);
+  cache.put('slot', 'sealed', 1_000);
+  clockMs += 400;
+  assert.deepEqual(await cache.find('slot'), { value: 'sealed', leftMs: 600 });
+  clockMs += 600;
+  assert.equal(await cache.find('slot'), null);
 });

@@ -216,7 +216,7 @@ export const SETTINGS = {
     'TIBA_VERDICT_SECONDS',
     '0',
     wholeNumber(0, 86_400),
-    "How long a bank's verdict on an account, with the holder's name, is cached in memory " +
+    "How long a bank's verdict on an account, with the holder's name, is cached in memory and, encrypted, in Valkey " +
       'for clients that accept an older answer (`Cache-Control: max-age`). 0: no cache.',
   ),
   accountValidationDays: withDefault(

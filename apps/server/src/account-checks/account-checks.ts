@@ -1,5 +1,4 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { keyOf } from '../domain/identifiers.ts';
 import { createIsoClock } from '../lib/iso-clock.ts';
 import type { AccountInquiries } from '../rails/account-inquiries.ts';
 import { type ClientInquiry, type InquiryOutcome, outcomeLabel } from '../rails/rail.ts';
@@ -95,8 +94,8 @@ export function createAccountChecks(dependencies: AccountChecksDependencies): Ac
       const { bic } = inquiry.bank;
       const accountNumber = inquiry.accountNumber.reveal();
       const check: Check = { clientId, bic, accountNumber, hash: hashAccount(bic, accountNumber), requestId };
-      const cached =
-        ageMaxSeconds === 0 ? null : (verdictCache?.find(keyOf(clientId, check.hash), ageMaxSeconds) ?? null);
+      const found = ageMaxSeconds === 0 ? null : (verdictCache?.find(clientId, check.hash, ageMaxSeconds) ?? null);
+      const cached = found instanceof Promise ? await found : found;
       if (cached !== null) {
         const served = { ...cached.outcome, ageSeconds: cached.ageSeconds };
         audit(check, outcomeLabel(served), served);
@@ -114,7 +113,7 @@ export function createAccountChecks(dependencies: AccountChecksDependencies): Ac
         audit(check, outcomeLabel(outcome), outcome);
         if (outcome.kind === 'verdict') {
           enumerationGuard.recordVerdict(clientId, check.hash, outcome.verdict.status);
-          verdictCache?.put(keyOf(clientId, check.hash), outcome);
+          verdictCache?.put(clientId, check.hash, outcome);
         }
         return outcome;
       } catch (error) {

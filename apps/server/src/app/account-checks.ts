@@ -2,14 +2,15 @@ import { type AccountChecks, createAccountChecks } from '../account-checks/accou
 import { createAccountHash, type HashAccount } from '../account-checks/account-hash.ts';
 import { createAuditLog } from '../account-checks/audit-log.ts';
 import { createEnumerationGuard, type EnumerationGuard } from '../account-checks/enumeration/enumeration-guard.ts';
-import type { CheckLog } from '../account-checks/enumeration/replica.ts';
 import { ENUMERATION_SIGNALS } from '../account-checks/enumeration/restrictions.ts';
+import { createSharedVerdicts } from '../account-checks/shared-verdicts.ts';
 import { createVerdictCache } from '../account-checks/verdict-cache.ts';
 import { deleteAccountChecks, readCheckedAccounts } from '../postgres/account-checks.ts';
 import { startRetention } from '../postgres/retention.ts';
 import type { AccountInquiries } from '../rails/account-inquiries.ts';
 import type { AppContext } from './app-context.ts';
 import type { PostgresServices } from './postgres.ts';
+import type { SharedLimits } from './shared-limits.ts';
 
 /** Account checks for clients: the verdict cache, the audit log and the enumeration guard in front of the inquiries. */
 export interface AccountCheckServices {
@@ -23,7 +24,10 @@ const AUDIT_DELETE_BATCH = 1_000;
 export function openAccountChecks(
   { options, metrics, onClose }: AppContext,
   { database, clients }: PostgresServices,
-  { inquiries, checkLog }: { readonly inquiries: AccountInquiries; readonly checkLog: CheckLog | null },
+  {
+    inquiries,
+    sharedLimits: { checkLog, cache },
+  }: { readonly inquiries: AccountInquiries; readonly sharedLimits: Pick<SharedLimits, 'checkLog' | 'cache'> },
 ): AccountCheckServices {
   const { settings } = options;
   const { log } = options.logging;
@@ -44,7 +48,11 @@ export function openAccountChecks(
       }).stop,
     );
   }
-  const verdictCache = createVerdictCache(settings.verdictSeconds);
+  const { secretKey, verdictSeconds } = settings;
+  const verdictCache = createVerdictCache({
+    ttlSeconds: verdictSeconds,
+    shared: cache === null ? null : createSharedVerdicts({ cache, secretKey, ttlSeconds: verdictSeconds }),
+  });
   const enumerationGuard = createEnumerationGuard({
     limitsOf(clientId) {
       const client = clients.find(clientId);

@@ -3,17 +3,25 @@ import { createValidationRunner } from '../account-validations/runner.ts';
 import { createUploadReader } from '../account-validations/uploads/upload-reader.ts';
 import { cancelOldValidations } from '../account-validations/validation-writes.ts';
 import type { AccountValidationDependencies } from '../http/account-validations/operation.ts';
+import { createOpenWaits } from '../http/open-waits.ts';
 import { deleteEndedValidations } from '../postgres/account-validations.ts';
 import { startRetention } from '../postgres/retention.ts';
 import type { AccountInquiries } from '../rails/account-inquiries.ts';
 import type { AppContext } from './app-context.ts';
 import type { Authentication } from './authentication.ts';
 import type { PostgresServices } from './postgres.ts';
+import type { SharedLimits } from './shared-limits.ts';
 
 export interface AccountValidations {
   readonly operations: Omit<AccountValidationDependencies, 'authorize' | 'banks' | 'inquiries'>;
   /** Ends the streams of results and progress. */
   readonly endStreams: () => void;
+}
+
+interface OpenAccountValidationsDependencies {
+  readonly accountChecks: AccountChecks;
+  readonly inquiries: AccountInquiries;
+  readonly sharedLimits: Pick<SharedLimits, 'createConcurrencyLimiter'>;
 }
 
 /**
@@ -28,7 +36,7 @@ export function openAccountValidations(
   { options, metrics, onClose }: AppContext,
   { deliveryDatabase, database }: PostgresServices,
   { reauthorizeFor }: Pick<Authentication, 'reauthorizeFor'>,
-  { accountChecks, inquiries }: { readonly accountChecks: AccountChecks; readonly inquiries: AccountInquiries },
+  { accountChecks, inquiries, sharedLimits }: OpenAccountValidationsDependencies,
 ): AccountValidations {
   const { banks, settings } = options;
   const { log } = options.logging;
@@ -67,6 +75,7 @@ export function openAccountValidations(
       accountChecks,
       uploads,
       reauthorize: reauthorizeFor('account:check'),
+      openStreams: createOpenWaits(sharedLimits.createConcurrencyLimiter('streams')),
       onCreated: runner.wake,
       closing: closing.signal,
     },

@@ -1,11 +1,13 @@
 import { createUnfinishedAnswers } from '../http/check-status/answer-unfinished.ts';
 import type { CheckStatusDependencies } from '../http/check-status/check-status.ts';
 import { createRetryAfter } from '../http/check-status/transaction-answer.ts';
+import { createOpenWaits } from '../http/open-waits.ts';
 import { createTransactionLookUp } from '../postgres/transaction-look-up.ts';
 import { createProcessingTimes, type ProcessingTimes } from '../transactions/processing-times.ts';
 import type { AppContext } from './app-context.ts';
 import type { Authentication } from './authentication.ts';
 import type { PostgresServices } from './postgres.ts';
+import type { SharedLimits } from './shared-limits.ts';
 import type { TransactionServices } from './transactions.ts';
 
 /** Answers check-status: at once, by long-poll, or as a stream. */
@@ -17,12 +19,19 @@ export interface CheckStatusServices {
   readonly endLongPolls: () => void;
 }
 
+interface OpenCheckStatusDependencies {
+  readonly authentication: Authentication;
+  readonly transactions: TransactionServices;
+  readonly sharedLimits: Pick<SharedLimits, 'createConcurrencyLimiter'>;
+}
+
 export function openCheckStatus(
   { options, metrics }: AppContext,
   { lookUpDatabase, transactionChanges, now }: PostgresServices,
-  { reauthorizeFor, deferredCount }: Authentication,
-  { statusInquiries: { refresh } }: TransactionServices,
+  { authentication, transactions, sharedLimits }: OpenCheckStatusDependencies,
 ): CheckStatusServices {
+  const { reauthorizeFor, deferredCount } = authentication;
+  const { refresh } = transactions.statusInquiries;
   const lookUp = createTransactionLookUp(lookUpDatabase, {
     onBatch: (size) => metrics.lookUpBatchSize.observe(size),
     ...options.lookUp,
@@ -39,6 +48,7 @@ export function openCheckStatus(
     refresh,
     refreshMs: options.settings.staleSeconds * 1000,
     reauthorize: reauthorizeFor('status:read'),
+    openWaits: createOpenWaits(sharedLimits.createConcurrencyLimiter('waits')),
     ...options.longPoll,
   });
   const checkStatus = { deferredCount, lookUp, retryAfter, answerUnfinished: answers.answer };

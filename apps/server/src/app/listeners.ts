@@ -8,6 +8,7 @@ import { connectionsWithin, readOpenFilesMax } from '../http/connections/open-fi
 import { createCursors } from '../http/cursors.ts';
 import { listenAt } from '../http/listen.ts';
 import { createLoadMonitor } from '../http/load-monitor.ts';
+import { createOpenWaits } from '../http/open-waits.ts';
 import type { Checks, ReadinessChecks } from '../http/operator/health.ts';
 import { createOperatorServer } from '../http/operator/operator-server.ts';
 import { createPublicServer } from '../http/public-server.ts';
@@ -143,6 +144,7 @@ function buildPublicServer(
     hashAccount: services.accountChecks.hashAccount,
     cursors: createCursors(settings.secretKey),
     reauthorize: authentication.reauthorizeFor('transactions:read'),
+    openExports: createOpenWaits(services.sharedLimits.createConcurrencyLimiter('exports')),
     issuer: authentication.issuer,
     limitClock,
   });

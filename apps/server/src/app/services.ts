@@ -34,13 +34,14 @@ export async function openServices(context: AppContext, publicUrl: () => string)
   const authentication = openAuthentication(context, postgres, { sharedLimits, publicUrl });
   context.onClose('rails', () => Promise.all(rails.map((rail) => rail.close())));
   const transactions = openTransactions(context, postgres);
-  const checkStatus = openCheckStatus(context, postgres, authentication, transactions);
+  const checkStatus = openCheckStatus(context, postgres, { authentication, transactions, sharedLimits });
   const callbacks = openCallbacks(context, postgres, sharedLimits);
   const inquiries = await openAccountInquiries(context, postgres, sharedLimits);
-  const accountChecks = openAccountChecks(context, postgres, { inquiries, checkLog: sharedLimits.checkLog });
+  const accountChecks = openAccountChecks(context, postgres, { inquiries, sharedLimits });
   const accountValidations = openAccountValidations(context, postgres, authentication, {
     accountChecks: accountChecks.accountChecks,
     inquiries,
+    sharedLimits,
   });
   openBankAvailability(context, postgres, inquiries);
   return {

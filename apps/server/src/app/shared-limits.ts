@@ -1,8 +1,12 @@
 import type { CheckLog } from '../account-checks/enumeration/replica.ts';
+import type { SharedCache } from '../account-checks/shared-verdicts.ts';
 import { SHARED_SECOND_MS, type SharedQuotaDependencies } from '../rails/resilience/shared-quota.ts';
+import { type ConcurrencyLimiter, createConcurrencyLimiter } from '../rate-limit/concurrency-limiter.ts';
 import { type Limiter, WINDOW_MS } from '../rate-limit/limiter.ts';
 import { createSlidingWindow } from '../rate-limit/sliding-window.ts';
 import { atValkey, type SharedPlace } from '../valkey/connection.ts';
+import { createSharedCache } from '../valkey/shared-cache.ts';
+import { createSharedConcurrencyLimiter } from '../valkey/shared-concurrency.ts';
 import { createSharedCounter } from '../valkey/shared-counter.ts';
 import { createSharedLimiter } from '../valkey/shared-limiter.ts';
 import { createSharedLog } from '../valkey/shared-log.ts';
@@ -14,10 +18,14 @@ import type { PostgresServices } from './postgres.ts';
 export interface SharedLimits {
   /** Each name is a limiter of its own: the same name counts together in all processes. */
   createLimiter(name: string, windowMs?: number): Limiter;
+  /** As `createLimiter`, for what a client has open at the same time. */
+  createConcurrencyLimiter(name: string): ConcurrencyLimiter;
   /** Counts the quotas of rails; null without a shared place. */
   readonly quota: SharedQuotaDependencies | null;
   /** What all processes report to the enumeration guard; null without a shared place. */
   readonly checkLog: CheckLog | null;
+  /** Holds verdicts, sealed; null without a shared place. */
+  readonly cache: SharedCache | null;
   /** What is not exact now, for the operator; null when everything is. */
   inexactness(): string | null;
 }
@@ -40,12 +48,15 @@ export async function openSharedLimits(
   const { log } = options.logging;
   const { liveProcesses } = processes;
   const place = placeOf(context);
+  if (options.settings.valkeyUrl === null) metrics.valkeyUp.remove();
   if (place === null) {
     if (liveProcesses() > 1) log.warn({ processes: liveProcesses() }, 'limits are not exact: set TIBA_VALKEY_URL');
     return {
       createLimiter: (_name, windowMs) => createSlidingWindow(clock, windowMs),
+      createConcurrencyLimiter: () => createConcurrencyLimiter(),
       quota: null,
       checkLog: null,
+      cache: null,
       inexactness: () => (liveProcesses() > 1 ? WITHOUT_VALKEY : null),
     };
   }
@@ -55,6 +66,14 @@ export async function openSharedLimits(
     createSharedLimiter({ windows, name, liveProcesses, onDecidedAlone: decidedAlone(name), windowMs, clock });
   return {
     createLimiter,
+    createConcurrencyLimiter: (name) =>
+      createSharedConcurrencyLimiter({
+        windows,
+        name,
+        processId: processes.processId,
+        liveProcesses,
+        onDecidedAlone: decidedAlone(name),
+      }),
     quota: {
       second: createLimiter('quota-second', SHARED_SECOND_MS),
       day: createSharedCounter({
@@ -68,6 +87,7 @@ export async function openSharedLimits(
       clock,
     },
     checkLog: createSharedLog(windows, 'account-checks', DAY_COUNTER_MS),
+    cache: createSharedCache(windows, 'verdicts'),
     inexactness: () => (windows.isPresent() ? place.inexactness(liveProcesses()) : place.awayText),
   };
 }
@@ -86,7 +106,8 @@ function placeOf({ options, metrics }: AppContext): Place | null {
   const { log } = options.logging;
   const { settings, parent } = options;
   const { valkeyUrl: url, valkeyCluster: cluster } = settings;
-  if (url !== null)
+  if (url !== null) {
+    metrics.valkeyUp.set(0);
     return {
       ...atValkey({ url, cluster }),
       awayText: 'Valkey is away: each process grants its share of every limit by itself',
@@ -97,6 +118,7 @@ function placeOf({ options, metrics }: AppContext): Place | null {
         else log.warn({ reason: away }, "valkey is away: deciding with this process's share of each limit; will retry");
       },
     };
+  }
   if (parent === undefined) return null;
   return {
     cluster: false,
@@ -114,9 +136,8 @@ function placeOf({ options, metrics }: AppContext): Place | null {
   };
 }
 
-async function connect({ options, onClose, metrics }: AppContext, place: Place): Promise<SharedWindows> {
+async function connect({ options, onClose }: AppContext, place: Place): Promise<SharedWindows> {
   const present = Promise.withResolvers<void>();
-  metrics.valkeyUp.set(0);
   const windows = openSharedWindows({
     open: place.open,
     cluster: place.cluster,

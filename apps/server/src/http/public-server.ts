@@ -45,6 +45,7 @@ export interface PublicServerDependencies {
   readonly cursors: ListTransactionsDependencies['cursors'];
   /** For exports of transactions. */
   readonly reauthorize: ListTransactionsDependencies['reauthorize'];
+  readonly openExports: ListTransactionsDependencies['openExports'];
   /** Null when an external issuer issues the tokens. */
   readonly issuer: BuiltInIssuer | null;
   readonly limitClock: MonotonicClock;

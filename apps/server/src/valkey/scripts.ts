@@ -180,3 +180,40 @@ redis.call('PEXPIRE', KEYS[1], ARGV[3])
 redis.call('SET', KEYS[2], reply[1], 'PX', ARGV[3])
 return reply
 `;
+
+/**
+ * Counts what processes have open. KEYS: a hash with a field for each process: its number, and until when it counts.
+ * ARGV: the process, its number with the one that it asks for, the limit, and for how many milliseconds its number
+ * counts. Returns 1 when all of them together are within the limit; otherwise 0, and its number stays as it was.
+ */
+export const COUNT_OPEN = `#!lua
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local others = 0
+local fields = redis.call('HGETALL', KEYS[1])
+for i = 1, #fields, 2 do
+  local count, untilMs = string.match(fields[i + 1], '(%d+) (%d+)')
+  if tonumber(untilMs) <= now then redis.call('HDEL', KEYS[1], fields[i])
+  elseif fields[i] ~= ARGV[1] then others = others + tonumber(count) end
+end
+local own = tonumber(ARGV[2])
+if own == 0 then
+  redis.call('HDEL', KEYS[1], ARGV[1])
+  return 1
+end
+if others + own > tonumber(ARGV[3]) then return 0 end
+redis.call('HSET', KEYS[1], ARGV[1], own .. ' ' .. string.format('%.0f', now + tonumber(ARGV[4])))
+redis.call('PEXPIRE', KEYS[1], ARGV[4])
+return 1
+`;
+
+/** Reads a cached value. KEYS: the entry. Returns the value and for how many milliseconds it is kept, or nil. */
+export const READ_CACHE = `#!lua
+local value = redis.call('GET', KEYS[1])
+return value and { value, redis.call('PTTL', KEYS[1]) }
+`;
+
+/** Caches a value. KEYS: the entry. ARGV: the value, and for how many milliseconds it is kept. */
+export const WRITE_CACHE = `#!lua
+return redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+`;

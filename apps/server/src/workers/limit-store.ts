@@ -1,9 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { createSlidingWindow, type SlidingWindow } from '../rate-limit/sliding-window.ts';
-import { APPEND, DECIDE, FIND_GENERATION, RESTORE } from '../valkey/scripts.ts';
+import { APPEND, COUNT_OPEN, DECIDE, FIND_GENERATION, READ_CACHE, RESTORE, WRITE_CACHE } from '../valkey/scripts.ts';
+import { createOpenStore, type OpenStore } from './open-store.ts';
 
 /** What a script of Valkey does, by a short name that workers send to their parent. */
-const OPERATIONS = { decide: DECIDE, 'find-generation': FIND_GENERATION, restore: RESTORE, append: APPEND } as const;
+const OPERATIONS = {
+  decide: DECIDE,
+  'find-generation': FIND_GENERATION,
+  restore: RESTORE,
+  append: APPEND,
+  'count-open': COUNT_OPEN,
+  'read-cache': READ_CACHE,
+  'write-cache': WRITE_CACHE,
+} as const;
 export type LimitOperation = keyof typeof OPERATIONS;
 export type Arguments = readonly (string | number)[];
 
@@ -36,12 +45,19 @@ interface EntryLog {
   expiresMs: number;
 }
 
+interface CachedValue {
+  readonly value: string;
+  readonly expiresMs: number;
+}
+
 interface StoreState {
   readonly generation: string;
   /** By their length. */
   readonly windows: Map<number, SlidingWindow>;
   readonly counters: Map<string, Counter>;
   readonly logs: Map<string, EntryLog>;
+  readonly open: OpenStore;
+  readonly cached: Map<string, CachedValue>;
   nowMs: number;
   nextSweepMs: number;
 }
@@ -55,6 +71,8 @@ export function createLimitStore(clock: () => number = () => performance.now()):
     windows: new Map(),
     counters: new Map(),
     logs: new Map(),
+    open: createOpenStore(),
+    cached: new Map(),
     nowMs: clock(),
     nextSweepMs: clock() + SWEEP_INTERVAL_MS,
   };
@@ -71,6 +89,12 @@ export function createLimitStore(clock: () => number = () => performance.now()):
           return restore(state, keys, args);
         case 'append':
           return append(state, keys, args);
+        case 'count-open':
+          return state.open.count(keys, args, state.nowMs);
+        case 'read-cache':
+          return readCache(state, keys);
+        case 'write-cache':
+          return writeCache(state, keys, args);
       }
     },
   };
@@ -78,9 +102,10 @@ export function createLimitStore(clock: () => number = () => performance.now()):
 
 /** Windows drop the keys that are not used by themselves. */
 function sweep(state: StoreState): void {
-  const { counters, logs, nowMs } = state;
+  const { counters, logs, cached, open, nowMs } = state;
   state.nextSweepMs = nowMs + SWEEP_INTERVAL_MS;
-  for (const kept of [counters, logs])
+  open.sweep(nowMs);
+  for (const kept of [counters, logs, cached])
     for (const [key, { expiresMs }] of kept) if (expiresMs <= nowMs) kept.delete(key);
 }
 
@@ -173,4 +198,15 @@ function append(state: StoreState, [key = '']: readonly string[], args: Argument
   // Not at each entry: it moves all of them.
   if (log.entries.length > Number(entriesMax) * 1.25) log.entries = log.entries.slice(-Number(entriesMax));
   return [log.length, nowMs, ...others];
+}
+
+function readCache({ cached, nowMs }: StoreState, [key = '']: readonly string[]): unknown {
+  const found = cached.get(key);
+  if (found === undefined || found.expiresMs <= nowMs) return null;
+  return [found.value, Math.ceil(found.expiresMs - nowMs)];
+}
+
+function writeCache({ cached, nowMs }: StoreState, [key = '']: readonly string[], args: Arguments): string {
+  cached.set(key, { value: String(args[0]), expiresMs: nowMs + Number(args[1]) });
+  return 'OK';
 }

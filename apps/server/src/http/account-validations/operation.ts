@@ -9,6 +9,7 @@ import type { Database } from '../../postgres/database.ts';
 import type { AccountInquiries } from '../../rails/account-inquiries.ts';
 import { type Authorize, callerOf, type Reauthorize } from '../authorize.ts';
 import { ApiError, foundOr } from '../errors.ts';
+import type { OpenWaits } from '../open-waits.ts';
 import { accessToken } from '../schemas.ts';
 import { ValidationId } from './schema.ts';
 
@@ -22,6 +23,8 @@ export interface AccountValidationDependencies {
   readonly inquiries: Pick<AccountInquiries, 'snapshot'>;
   /** Authorizes the caller of a stream again, while it is open. */
   readonly reauthorize: Reauthorize;
+  /** Counts the streams of each client that follow results. */
+  readonly openStreams: OpenWaits;
   /** Called when a job was created. */
   readonly onCreated: () => void;
   /** Aborted when the service closes: streams end. */

@@ -6,7 +6,7 @@ import { findValidation, type ValidationKey } from '../../postgres/account-valid
 import { LANGUAGE_HEADERS } from '../envelope.ts';
 import { tooManyRequests } from '../errors.ts';
 import { languageOf } from '../language.ts';
-import { createOpenWaits, type OpenWaits } from '../open-waits.ts';
+import type { OpenWaits } from '../open-waits.ts';
 import type { AccountValidationDependencies } from './operation.ts';
 import { CSV_HEADER, csvLine } from './result-csv.ts';
 import type { ResultJson, SerializeResults } from './result-json.ts';
@@ -31,16 +31,16 @@ export interface ResultStream {
   readonly type: (typeof STREAM_TYPES)[number];
 }
 
-type StreamDependencies = Pick<AccountValidationDependencies, 'database' | 'reauthorize' | 'closing'>;
+type StreamDependencies = Pick<AccountValidationDependencies, 'database' | 'reauthorize' | 'closing' | 'openStreams'>;
 
 /** Returns a function that answers with a stream. @throws ApiError RATE_LIMIT_EXCEEDED when too many streams follow */
 export function createResultStreams(dependencies: StreamDependencies, serialize: SerializeResults) {
-  const openStreams = createOpenWaits();
+  const { openStreams } = dependencies;
 
-  return (request: FastifyRequest, reply: FastifyReply, stream: ResultStream): FastifyReply => {
+  return async (request: FastifyRequest, reply: FastifyReply, stream: ResultStream): Promise<FastifyReply> => {
     const { key, follow, type } = stream;
     request.route += ' (streaming)';
-    if (follow) admitFollowing(openStreams, key.clientId, reply);
+    if (follow) await admitFollowing(openStreams, key.clientId, reply);
     const mayContinue = createContinuation(request, stream, dependencies);
     const language = languageOf(request);
     const lines = readLines(stream, {
@@ -56,8 +56,8 @@ export function createResultStreams(dependencies: StreamDependencies, serialize:
   };
 }
 
-function admitFollowing(openStreams: OpenWaits, clientId: string, reply: FastifyReply): void {
-  if (!openStreams.admit(clientId, FOLLOWING_MAX, reply)) {
+async function admitFollowing(openStreams: OpenWaits, clientId: string, reply: FastifyReply): Promise<void> {
+  if (!(await openStreams.admit(clientId, FOLLOWING_MAX, reply))) {
     throw tooManyRequests(FOLLOWING_RETRY_AFTER_MS, {
       en: `At most ${FOLLOWING_MAX} streams may follow results at a time: close one, or read page by page`,
       id:

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { FoundTransaction } from '../../postgres/transaction-look-up.ts';
 import { callerOf, type Reauthorize } from '../authorize.ts';
 import { type ApiError, tooManyRequests } from '../errors.ts';
-import { createOpenWaits, type OpenWaits } from '../open-waits.ts';
+import type { OpenWaits } from '../open-waits.ts';
 import { waitSeconds } from '../request-headers.ts';
 import { prefersStream, streamStatus } from './stream.ts';
 import { type RetryAfter, readRendered, sendTransaction } from './transaction-answer.ts';
@@ -26,6 +26,7 @@ export interface UnfinishedAnswerDependencies extends TransactionWatchDependenci
   readonly refresh: (clientId: string, transactionId: string, rail: string) => Promise<boolean>;
   readonly retryAfter: RetryAfter;
   readonly reauthorize: Reauthorize;
+  readonly openWaits: OpenWaits;
   /** Requests of one client that may wait or stream at a time. Absent: derived from the client's rate limit. */
   readonly openWaitsMax?: number;
   readonly streamMaxMs?: number;
@@ -46,7 +47,6 @@ const STREAM_MAX_MS = 10 * 60_000;
 const STOPPING_RETRY_AFTER = '1';
 
 interface UnfinishedContext extends UnfinishedAnswerDependencies {
-  readonly openWaits: OpenWaits;
   /** Aborted when this process stops. */
   readonly stopping: AbortSignal;
 }
@@ -58,7 +58,7 @@ interface UnfinishedContext extends UnfinishedAnswerDependencies {
  */
 export function createUnfinishedAnswers(dependencies: UnfinishedAnswerDependencies) {
   const stop = new AbortController();
-  const context = { ...dependencies, openWaits: createOpenWaits(), stopping: stop.signal };
+  const context = { ...dependencies, stopping: stop.signal };
   return {
     answer(unfinished: UnfinishedRequest): void {
       answer(context, unfinished).catch((error: unknown) => unfinished.reply.send(error));
@@ -75,7 +75,7 @@ async function answer(
   const streams = prefersStream(request.headers.accept);
   const requestedSeconds = streams ? null : waitSeconds(request.headers['prefer']);
   const staysOpen = streams || (requestedSeconds !== null && requestedSeconds > 0);
-  if (staysOpen && found.progress !== 'final') countOpenWait(context, request, reply);
+  if (staysOpen && found.progress !== 'final') await countOpenWait(context, request, reply);
 
   const transactionId = readRendered(found.rendered, 'transaction_id');
   let current = found;
@@ -113,10 +113,14 @@ async function answer(
 }
 
 /** @throws ApiError RATE_LIMIT_EXCEEDED when the client has its maximum of open waits */
-function countOpenWait({ openWaits, openWaitsMax }: UnfinishedContext, request: FastifyRequest, reply: FastifyReply) {
+async function countOpenWait(
+  { openWaits, openWaitsMax }: UnfinishedContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
   const { clientId, limits } = callerOf(request).client;
   const max = openWaitsMax ?? limits['check-status'] * OPEN_WAITS_TO_LIMIT_RATIO;
-  if (!openWaits.admit(clientId, max, reply)) throw tooManyOpenWaits(max);
+  if (!(await openWaits.admit(clientId, max, reply))) throw tooManyOpenWaits(max);
 }
 
 /**

@@ -16,7 +16,7 @@ import { csvRow } from '../csv.ts';
 import { LANGUAGE_HEADERS } from '../envelope.ts';
 import { tooManyRequests, unavailable } from '../errors.ts';
 import { languageOf } from '../language.ts';
-import { createOpenWaits } from '../open-waits.ts';
+import { createOpenWaits, type OpenWaits } from '../open-waits.ts';
 
 export const EXPORT_TYPES = ['application/x-ndjson', 'text/csv'] as const;
 
@@ -56,23 +56,24 @@ export interface TransactionExport {
 interface ExportDependencies {
   readonly database: Database;
   readonly reauthorize: Reauthorize;
+  /** Counts the exports of each client. */
+  readonly openExports: OpenWaits;
 }
 
 /**
  * Returns a function that answers with all transactions that match, read page by page as the client takes them. An
  * export that cannot be completed ends with a broken connection, never like a complete one.
  */
-export function createTransactionExports({ database, reauthorize }: ExportDependencies) {
-  const openExports = createOpenWaits();
+export function createTransactionExports({ database, reauthorize, openExports }: ExportDependencies) {
   const openExportsOfProcess = createOpenWaits();
 
   return async (request: FastifyRequest, reply: FastifyReply, exported: TransactionExport): Promise<FastifyReply> => {
     const { clientId, filter, after, type } = exported;
     request.route += ' (streaming)';
-    if (!openExports.admit(clientId, EXPORTS_OF_CLIENT_MAX, reply)) {
+    if (!(await openExports.admit(clientId, EXPORTS_OF_CLIENT_MAX, reply))) {
       throw tooManyRequests(EXPORTS_RETRY_AFTER_MS, OWN_EXPORT);
     }
-    if (!openExportsOfProcess.admit(ALL_CLIENTS, EXPORTS_OF_PROCESS_MAX, reply)) {
+    if (openExportsOfProcess.admit(ALL_CLIENTS, EXPORTS_OF_PROCESS_MAX, reply) === false) {
       throw unavailable(EXPORTS_OF_OTHERS, EXPORTS_RETRY_AFTER_MS);
     }
     const readPage = (from: ListPosition | null): Promise<TransactionPage> =>

@@ -7,6 +7,7 @@ import { renderedIn } from '../check-status/transaction-answer.ts';
 import { type CursorScope, type Cursors, linkToNext } from '../cursors.ts';
 import { sendSuccess } from '../envelope.ts';
 import { languageOf } from '../language.ts';
+import type { OpenWaits } from '../open-waits.ts';
 import { LIMIT_DEFAULT, LIMIT_MAX } from '../pages.ts';
 import { searchParameters, wholeNumber } from '../query-parameters.ts';
 import { preferredType } from '../request-headers.ts';
@@ -21,6 +22,8 @@ export interface ListTransactionsDependencies {
   readonly cursors: Cursors;
   /** Checks, while an export is sent, that its caller is still authorized. */
   readonly reauthorize: Reauthorize;
+  /** Counts the exports of each client. */
+  readonly openExports: OpenWaits;
 }
 
 /** docs/contract.md 4.5. */
