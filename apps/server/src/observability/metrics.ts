@@ -221,7 +221,7 @@ const createProcessMetrics = (registry: Registry) => ({
   valkeyUp: new Gauge({
     aggregator: 'min',
     name: 'tiba_valkey_up',
-    help: '1 while Valkey decides on limits; 0 while it is away, and where no Valkey is configured.',
+    help: '1 while Valkey decides on limits; 0 while it is away. Absent where no Valkey is configured.',
     registers: [registry],
   }),
   limitDecisionsAlone: new Counter({
