@@ -3,6 +3,7 @@ import { Interrupted, onInterruption } from '../bench/interruption.ts';
 import { type Options, OptionsError, readOptions } from './options.ts';
 import { overload } from './overload.ts';
 import type { Part, Verdict } from './part.ts';
+import { patroni } from './patroni.ts';
 import { pipelining } from './pipelining.ts';
 import { random } from './random.ts';
 import { unwritableLog } from './unwritable-log.ts';
@@ -18,6 +19,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   pipelining,
   overload,
   'unwritable-log': unwritableLog,
+  patroni,
 };
 
 const USAGE = `npm run campaign -- [part] [options]

@@ -15,10 +15,16 @@ export interface DrawnAccount {
   readonly accountNumber: string;
 }
 
-export const drawAccount = (draws: Draws, { canaries }: Pick<RoundContext, 'canaries'>): DrawnAccount => ({
-  bankCode: draws.pick(BANK_CODES),
-  accountNumber: canaries.accountNumber(draws.pick(TAILS)),
-});
+export function drawAccount(
+  draws: Draws,
+  { canaries, onlyVerdicts = false }: Pick<RoundContext, 'canaries' | 'onlyVerdicts'>,
+): DrawnAccount {
+  for (;;) {
+    const accountNumber = canaries.accountNumber(onlyVerdicts ? '' : draws.pick(TAILS));
+    const account = { bankCode: draws.pick(BANK_CODES), accountNumber };
+    if (!onlyVerdicts || rightVerdict(account) !== null) return account;
+  }
+}
 
 export interface Verdict {
   readonly status: string;

@@ -20,9 +20,25 @@ export interface CallerRequest {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
   /** Chooses the process; by default any that is up. */
-  readonly process?: ServiceProcess;
+  readonly process?: CallTarget;
   /** Ends the request: for streams, which last as long as their transaction is in PROCESS. */
   readonly signal?: AbortSignal;
+}
+
+/** A process of the service, or a proxy in front of several. */
+export type CallTarget = Pick<ServiceProcess, 'name' | 'url' | 'operatorUrl' | 'isUp'>;
+
+export interface EndedCall {
+  readonly request: CallerRequest;
+  /** Null when the connection failed. */
+  readonly answer: RawAnswer | null;
+  /** On the clock of `performance.now()`. */
+  readonly startedMs: number;
+}
+
+export interface CallerOptions extends AnswerJudge {
+  /** Called after each call. */
+  readonly onEnd?: (call: EndedCall) => void;
 }
 
 export interface RepeatedAnswer extends RawAnswer {
@@ -35,7 +51,7 @@ const ANSWER_MS_MAX = 30_000;
 const PAUSE_MS = 100;
 const CONNECTIONS = 64;
 
-export function createCaller(processes: readonly ServiceProcess[], draws: Draws, judge: AnswerJudge): Caller {
+export function createCaller(processes: readonly CallTarget[], draws: Draws, judge: CallerOptions): Caller {
   const pools = new Map<string, Pool>();
   const poolOf = (url: string): Pool =>
     pools.getOrInsertComputed(url, () => {
@@ -49,6 +65,7 @@ export function createCaller(processes: readonly ServiceProcess[], draws: Draws,
     const process = request.process ?? draws.pick(up.length > 0 ? up : processes);
     const pool = poolOf(listener === 'public' ? process.url : process.operatorUrl);
     const name = `${method} ${target} of ${process.name}`;
+    const startedMs = performance.now();
     try {
       const response = await pool.request({
         path: target,
@@ -61,8 +78,10 @@ export function createCaller(processes: readonly ServiceProcess[], draws: Draws,
       const answer = { status: response.statusCode, headers: response.headers, text };
       judge.record.count('requests of the workload');
       judgeAnswer(answer, name, target, judge);
+      judge.onEnd?.({ request, answer, startedMs });
       return answer;
     } catch (error) {
+      judge.onEnd?.({ request, answer: null, startedMs });
       if (error instanceof errors.HeadersTimeoutError || error instanceof errors.BodyTimeoutError)
         judge.record.wrong(`a request is not answered within ${ANSWER_MS_MAX} ms`, name);
       return null;

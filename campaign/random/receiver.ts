@@ -16,6 +16,8 @@ export interface Receiver {
   setMode(mode: ReceiverMode | null): void;
   /** The IDs of the events that arrived at a path and were answered 204. */
   arrived(path: string): ReadonlySet<string>;
+  /** Callbacks that arrived again at a path after they were answered 204 there. */
+  repeated(): number;
   close(): Promise<void>;
 }
 
@@ -36,6 +38,7 @@ export async function startReceiver({ certificate, ...options }: ReceiverOptions
   const endpoints = new Map<string, Endpoint>();
   const arrivals = new Map<string, Set<string>>();
   const hanging = new Set<ServerResponse>();
+  let repeated = 0;
   let mode: ReceiverMode | null = null;
 
   const server = createServer({ key: certificate.key, cert: certificate.cert }, (request, response) => {
@@ -49,7 +52,9 @@ export async function startReceiver({ certificate, ...options }: ReceiverOptions
         options.onCallback();
         const id = String(headers['webhook-id']);
         verify(endpoint, path, id, headers, body, options);
-        if (mode === null) arrivals.getOrInsertComputed(path, () => new Set()).add(id);
+        const arrived = arrivals.getOrInsertComputed(path, () => new Set());
+        if (arrived.has(id)) repeated += 1;
+        if (mode === null) arrived.add(id);
         answer(response);
       },
       () => response.destroy(),
@@ -83,6 +88,7 @@ export async function startReceiver({ certificate, ...options }: ReceiverOptions
       hanging.clear();
     },
     arrived: (path) => arrivals.get(path) ?? new Set(),
+    repeated: () => repeated,
     async close() {
       server.closeAllConnections();
       server.close();

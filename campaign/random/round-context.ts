@@ -19,6 +19,8 @@ export interface RoundContext {
    * killed process had admitted may be forgotten then.
    */
   readonly limits: () => 'per process' | 'shared' | 'unknown';
+  /** Only accounts that the bank gives a verdict about, so that no check may fail. */
+  readonly onlyVerdicts?: boolean;
   /** Aborts when the load ends: after it only what was begun is finished. */
   readonly loadEnds: AbortSignal;
   /** Aborts when what was begun has had more than enough time without faults. */

@@ -107,7 +107,8 @@ async function playLoad(
   return judges;
 }
 
-async function untilUp(processes: readonly ServiceProcess[], signal: AbortSignal): Promise<void> {
+/** Resolves when all listen. */
+export async function untilUp(processes: readonly ServiceProcess[], signal: AbortSignal): Promise<void> {
   while (!processes.every((each) => each.isUp())) {
     if (signal.aborted) throw new Error('the service does not come up');
     await delay(20);
@@ -115,7 +116,7 @@ async function untilUp(processes: readonly ServiceProcess[], signal: AbortSignal
 }
 
 /** As if the retry delays and the leases of killed processes had passed. */
-async function makeDeliveriesDue(connection: pg.ClientConfig): Promise<void> {
+export async function makeDeliveriesDue(connection: pg.ClientConfig): Promise<void> {
   const client = new pg.Client(connection);
   await client.connect();
   try {

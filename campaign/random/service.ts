@@ -45,6 +45,8 @@ export interface ServiceOptions {
   readonly settings: Readonly<Record<string, string>>;
   readonly record: CampaignRecord;
   readonly canaries: Canaries;
+  /** The program of the next start: another release. By default this one. */
+  readonly main?: () => string;
   /** How often PostgreSQL was disturbed so far: a start meanwhile may fail. */
   readonly disturbances: () => number;
 }
@@ -118,8 +120,9 @@ export function startService(options: ServiceOptions): ServiceProcess {
   };
 }
 
-function start({ name, port, operatorPort, settings, record, canaries, disturbances }: ServiceOptions): Run {
-  const child = spawn(process.execPath, [MAIN, 'serve'], {
+function start(options: ServiceOptions): Run {
+  const { name, port, operatorPort, settings, record, canaries, disturbances, main = () => MAIN } = options;
+  const child = spawn(process.execPath, [main(), 'serve'], {
     // A process group of its own, so that what it leaves behind is found.
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],

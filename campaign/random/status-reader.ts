@@ -41,7 +41,8 @@ const HEADERS: Readonly<Partial<Record<Way, Readonly<Record<string, string>>>>> 
   stream: { accept: 'text/event-stream' },
 };
 
-async function readOne(context: RoundContext, transaction: KnownTransaction, way: Way): Promise<void> {
+/** One status check, by one of the ways. */
+export async function readOne(context: RoundContext, transaction: KnownTransaction, way: Way): Promise<void> {
   const { caller, tokens, record, loadEnds } = context;
   const before = snapshot(transaction);
   const target = TARGETS[way](transaction);

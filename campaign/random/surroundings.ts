@@ -1,3 +1,4 @@
+import type { PostgresConnection } from '../../apps/server/src/postgres/primary-client.ts';
 import { startTestValkey } from '../../test/support/valkey.ts';
 import { startBank } from './bank.ts';
 import { ownerOf } from './callbacks.ts';
@@ -19,11 +20,13 @@ export interface SurroundingsOptions {
   readonly record: CampaignRecord;
   /** Starts a Valkey, in which the processes count together. */
   readonly hasValkey: boolean;
+  /** An empty database of another server. By default one on the PostgreSQL of the environment, behind a proxy. */
+  readonly database?: { readonly url: string; readonly connection: PostgresConnection };
 }
 
 /** Everything that the service needs: its database, the bank, the receiver, the clients. */
 export async function openSurroundings(
-  { seed, environment, record, hasValkey }: SurroundingsOptions,
+  { seed, environment, record, hasValkey, database }: SurroundingsOptions,
   closers: AsyncDisposableStack,
 ) {
   const { postgres, certificate, bankKeys, bankClientSecret, authorityFile } = environment;
@@ -36,7 +39,8 @@ export async function openSurroundings(
   const postgresProxy = await startPostgresProxy(postgres.socketPath);
   closers.defer(() => postgresProxy.close());
   const direct = postgres.database.connection.connectionString?.replace('/tiba?', `/${name}?`) ?? '';
-  const secrets = await createClients({ connectionString: direct }, canaries);
+  const connection = database?.connection ?? { connectionString: direct };
+  const secrets = await createClients(connection, canaries);
   const bank = await startBank({ keys: bankKeys, clientSecret: bankClientSecret, certificate });
   closers.defer(() => bank.close());
   const receiver = await startReceiver({
@@ -59,7 +63,7 @@ export async function openSurroundings(
     postgresProxy,
     valkey,
     record,
-    connection: { connectionString: direct },
+    connection,
     limits: () => limits,
     onLimitsLost: () => void (limits = 'unknown'),
     disturb: () => void (disturbances += 1),
@@ -67,7 +71,7 @@ export async function openSurroundings(
     serviceSettings: {
       NODE_ENV: 'production',
       NODE_EXTRA_CA_CERTS: authorityFile,
-      DATABASE_URL: `postgres://tiba@127.0.0.1:${postgresProxy.port}/${name}?sslmode=disable`,
+      DATABASE_URL: database?.url ?? `postgres://tiba@127.0.0.1:${postgresProxy.port}/${name}?sslmode=disable`,
       TIBA_PUBLIC_URL: 'https://api.example.com',
       TIBA_MIGRATE: 'yes',
       TIBA_SECRET_KEY: Buffer.alloc(32, seed).toString('base64'),
@@ -84,13 +88,14 @@ export async function openSurroundings(
   };
 }
 
-type Surroundings = Awaited<ReturnType<typeof openSurroundings>>;
+export type Surroundings = Awaited<ReturnType<typeof openSurroundings>>;
 
 /** Starts the service in `count` processes on the same database. */
 export async function startProcesses(
-  surroundings: Surroundings,
+  surroundings: Pick<Surroundings, 'record' | 'canaries' | 'disturbances' | 'serviceSettings'>,
   count: number,
   closers: AsyncDisposableStack,
+  main?: () => string,
 ): Promise<ServiceProcess[]> {
   const { record, canaries, disturbances, serviceSettings: settings } = surroundings;
   const processes: ServiceProcess[] = [];
@@ -103,6 +108,7 @@ export async function startProcesses(
       record,
       canaries,
       disturbances,
+      ...(main === undefined ? {} : { main }),
     });
     processes.push(service);
   }
