@@ -181,6 +181,9 @@ create table tiba.events (
 create table tiba.installation (
   single boolean default true not null,
   environment text not null,
+  data_key_sealed bytea,
+  secret_key_id text collate "C",
+  constraint installation_data_key_with_its_key CHECK (((data_key_sealed IS NULL) = (secret_key_id IS NULL))),
   constraint installation_environment_known CHECK ((environment = ANY (ARRAY['sandbox'::text, 'production'::text]))),
   constraint installation_has_one_row CHECK (single),
   constraint installation_pkey PRIMARY KEY (single)
@@ -204,7 +207,25 @@ create table tiba.processes (
   event_loop_utilization real not null,
   resident_bytes bigint not null,
   clock_skew_ms integer,
+  secret_key_id text collate "C",
   constraint processes_pkey PRIMARY KEY (process_id)
+);
+
+create table tiba.restored_sequences (
+  client_id text collate "C" not null,
+  epoch bigint not null,
+  last_sequence bigint not null,
+  constraint restored_sequences_client_id_fkey FOREIGN KEY (client_id) REFERENCES tiba.clients(client_id),
+  constraint restored_sequences_epoch_fkey FOREIGN KEY (epoch) REFERENCES tiba.restores(epoch),
+  constraint restored_sequences_pkey PRIMARY KEY (client_id, epoch)
+);
+
+create table tiba.restores (
+  epoch bigint not null,
+  restored_at timestamp with time zone default now() not null,
+  restored_to timestamp with time zone,
+  constraint restores_epoch_positive CHECK ((epoch > 0)),
+  constraint restores_pkey PRIMARY KEY (epoch)
 );
 
 create table tiba.signing_keys (
@@ -374,6 +395,8 @@ end
 $function$;
 
 CREATE TRIGGER clients_changed AFTER INSERT OR DELETE OR UPDATE ON tiba.clients FOR EACH STATEMENT EXECUTE FUNCTION tiba.notify_change('tiba_clients');
+
+CREATE TRIGGER restores_changed AFTER INSERT ON tiba.restores FOR EACH STATEMENT EXECUTE FUNCTION tiba.notify_change('tiba_restores');
 
 CREATE TRIGGER signing_keys_changed AFTER INSERT OR DELETE OR UPDATE ON tiba.signing_keys FOR EACH STATEMENT EXECUTE FUNCTION tiba.notify_change('tiba_signing_keys');
 

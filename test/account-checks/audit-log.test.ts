@@ -162,7 +162,7 @@ test('pending audit records are written when the service stops', async () => {
   assert.ok(records.some(({ request_id: id }) => id === answer.headers.get('x-request-id')));
 });
 
-test('the hash of an account follows NIST SP 800-56C, with a key derived from the secret key', () => {
+test('the hash of an account follows NIST SP 800-56C, with a key derived from the data key', () => {
   const secretKey = Buffer.alloc(32, 9);
   const key = Buffer.from(hkdfSync('sha256', secretKey, '', 'tiba account hash', 32)).toString('hex');
   const hashAccount = createAccountHash(secretKey);

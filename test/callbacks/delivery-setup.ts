@@ -137,6 +137,7 @@ function createSuccesses(database: Database): DeliverySetup['succeed'] {
     expectedMs: () => 1_800_000,
     firstInquiryMs: 5_000,
     now: Date.now,
+    versionFloor: () => 0,
   });
   let created = 0;
   return async (count) => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { assertError } from '../contract/assertions.ts';
 import { type Answer, startTestService, statusUpdate, type TestService } from '../support/service.ts';
 import { call, dataOf, EVENTS, feedSuccesses } from './endpoints-harness.ts';
 
@@ -86,6 +87,20 @@ test('a page has 100 events by default and up to 1000', async () => {
   assert.equal((await page('', token)).events.length, 100);
   const { events, has_more: hasMore } = await page('?limit=1000', token);
   assert.deepEqual([events.length, hasMore], [1_000, true]);
+});
+
+test('a cursor beyond the newest event is from a time that was lost: 410, and the address to continue from', async () => {
+  const token = await newClient('ahead');
+  const gone = async (after: number, last: number): Promise<void> => {
+    const answer = await requestEvents(`?after=${after}`, token);
+    assertError(answer, 'CURSOR_GONE');
+    assert.equal(answer.headers.get('link'), `</api/v1/events?after=${last}>; rel="next"`);
+  };
+  await gone(1, 0);
+  await feedSuccesses(service, 3, { client_id: 'ahead' });
+  await gone(4, 3);
+  await gone(999_999_999_999_999, 3);
+  assert.deepEqual(await page('?after=3', token), { events: [], next_after: 3, has_more: false });
 });
 
 test('a reader that follows next_after misses no event while many feeds write at once', async () => {

@@ -57,9 +57,9 @@ export const scriptedRail: Rail = {
 };
 
 export const get =
-  (path: string): Ask =>
+  (path: string, more: Headers = {}): Ask =>
   (service, headers) =>
-    service.get(path, { headers });
+    service.get(path, { headers: { ...more, ...headers } });
 export const calling =
   (method: string, path: string, body?: unknown): Ask =>
   (service, headers) =>
@@ -194,6 +194,12 @@ export const ERRORS: Readonly<Record<Exclude<ErrorCode, 'REQUEST_TIMEOUT' | 'HEA
       const range = { from: '2026-11-20T00:00:00Z', to: '2026-11-21T00:00:00Z' };
       return call(service, 'POST', `${DELIVERIES}/replay`, { headers, body: { endpoint_id: endpointId, ...range } });
     },
+  ],
+  CURSOR_GONE: [
+    get(`${EVENTS}?after=999999`),
+    async (service, headers) =>
+      get(`${VALIDATIONS}/${await endedValidation(service)}/results?after=999999`)(service, headers),
+    get('/api/v1/check-status/one', { accept: 'text/event-stream', 'last-event-id': '9' }),
   ],
   SERVICE_UNAVAILABLE: [checking(UNANSWERED), checking(REJECTED), checking(UNSUPPORTED)],
   NOT_FOUND: [get('/api/v1/nothing'), get('/api/v1/check-status/INV/1')],

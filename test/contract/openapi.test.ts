@@ -90,6 +90,7 @@ async function everyAnswer(): Promise<readonly (readonly [path: string, method: 
       await service.get(target, { headers: html }),
       await service.get(target, { headers: { 'if-none-match': '*' } }),
       await service.get(target, { headers: { accept: 'text/event-stream', 'last-event-id': '1' } }),
+      await service.get(target, { headers: { accept: 'text/event-stream', 'last-event-id': '9' } }),
       await exchangeOne(service.url, rawRequest('GET', target, { headers: tooLarge })),
     ].map((answer) => [path, 'get', answer] as const);
 

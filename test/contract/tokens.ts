@@ -1,10 +1,18 @@
 import { type CryptoKey, importJWK, type JWK, type JWTHeaderParameters, SignJWT } from 'jose';
 import { createSeal } from '../../apps/server/src/auth/secrets.ts';
+import { findInstallationKey } from '../../apps/server/src/postgres/installation-key.ts';
 import { findSigningKeys, type SigningKeyRecord } from '../../apps/server/src/postgres/signing-keys.ts';
 import type { TestService } from '../support/service.ts';
 
 /** The seal of the services that the test harness starts. */
 export const testSeal = createSeal(Buffer.alloc(32, 7));
+
+/** The data key of a service that the test harness started. */
+export async function dataKeyOf(service: TestService): Promise<Buffer> {
+  const key = await findInstallationKey(service.app.database);
+  if (key === null) throw new Error('there is no data key');
+  return Buffer.from(testSeal.open(key.dataKeySealed), 'base64');
+}
 
 /** The current signing key, read from the database: tests sign tokens with it that the issuer would never issue. */
 export async function currentKey(service: TestService): Promise<{ record: SigningKeyRecord; privateKey: CryptoKey }> {

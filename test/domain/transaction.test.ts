@@ -49,7 +49,7 @@ const failed: Transaction = {
   version: 2,
 };
 
-const at = (now: string) => ({ now, expectedMs: () => 30 * 60_000 });
+const at = (now: string) => ({ now, versionFloor: 0, expectedMs: () => 30 * 60_000 });
 
 const updateTo = (status: StatusUpdate['status'], rest: Partial<StatusUpdate> = {}): StatusUpdate => ({
   clientId: 'alpha',
@@ -166,13 +166,13 @@ suite('the status of a transaction', () => {
   });
 
   test('is marked overdue once, when its bank has taken longer than expected, and never when it is final', () => {
-    const late = markOverdue(known, NOW);
+    const late = markOverdue(known, at(NOW));
     assert.ok(late.outcome === 'overdue');
     assert.deepEqual(late.transaction, { ...known, overdueSince: NOW, version: 2 });
-    assert.equal(markOverdue(late.transaction, LATER).outcome, 'unchanged');
-    assert.equal(markOverdue(succeeded, LATER).outcome, 'unchanged');
-    assert.equal(markOverdue(known, '2026-11-21T05:02:26.122Z').outcome, 'unchanged');
-    assert.equal(markOverdue(known, '2026-11-21T05:02:26.123Z').outcome, 'overdue');
+    assert.equal(markOverdue(late.transaction, at(LATER)).outcome, 'unchanged');
+    assert.equal(markOverdue(succeeded, at(LATER)).outcome, 'unchanged');
+    assert.equal(markOverdue(known, at('2026-11-21T05:02:26.122Z')).outcome, 'unchanged');
+    assert.equal(markOverdue(known, at('2026-11-21T05:02:26.123Z')).outcome, 'overdue');
   });
 });
 

@@ -67,6 +67,8 @@ test('the reply to COMMIT is lost: the feed gets 503, and feeding again stores e
     rejected: [],
     differences: [],
     unlisted: 0,
+    restored_at: null,
+    restored_to: null,
   });
   // The updates of the first batch were sent twice, and are stored twice.
   assert.deepEqual(await stored(), [{ status: 'SUCCESS', transactions: count, updates: 2 * count + 500 }]);

@@ -21,10 +21,12 @@ export async function post(
   return { status: response.status, headers: response.headers, text, json: JSON.parse(text) };
 }
 
-/** The report of a feed that was answered with 200. */
+/** The report of a feed that was answered with 200, by a service whose database was never restored. */
 export function reportOf(answer: Answer): FeedReport {
   assert.equal(answer.status, 200, answer.text);
-  return answer.json.data as unknown as FeedReport;
+  const { restored_at: restoredAt, restored_to: restoredTo, ...report } = answer.json.data ?? {};
+  assert.deepEqual([restoredAt, restoredTo], [null, null], answer.text);
+  return report as unknown as FeedReport;
 }
 
 /** The report of a feed with these results and no others. */

@@ -4,6 +4,7 @@ import { createAccountHash } from '../../apps/server/src/account-checks/account-
 import { insertAccountChecks } from '../../apps/server/src/postgres/account-checks.ts';
 import type { Rail } from '../../apps/server/src/rails/rail.ts';
 import { assertError } from '../contract/assertions.ts';
+import { dataKeyOf } from '../contract/tokens.ts';
 import { eventually } from '../support/eventually.ts';
 import { type RequestOptions, startTestService, type TestService } from '../support/service.ts';
 import { ACCOUNT_CHECKS, type Page, type Parameters, pageOf, targetOf } from './list-requests.ts';
@@ -113,7 +114,7 @@ test('the checks of an account are found at one bank or at all, by any code, and
 
 test('pages neither repeat nor skip a check, of an account or of all, also when many have the same time', async () => {
   const { token } = await service.addClient('many', ['account:check']);
-  const hash = createAccountHash(Buffer.alloc(32, 7));
+  const hash = createAccountHash(await dataKeyOf(service));
   const banks = ['CENAIDJA', 'BMRIIDJA', 'BNINIDJA'];
   const records = Array.from({ length: 300 }, (_, index) => ({
     client_id: 'many',

@@ -155,6 +155,7 @@ export const createTestUpdater = (database: Database): TransactionUpdater =>
     expectedMs: () => 30 * MINUTE_MS,
     firstInquiryMs: 5 * SECOND_MS,
     now: Date.now,
+    versionFloor: () => 0,
   });
 
 function startProcess(

@@ -81,6 +81,33 @@ async function createFrom(template: string): Promise<TestDatabase> {
   };
 }
 
+/** Runs one statement of a test on a connection of its own. */
+export async function querySql(
+  { connection }: TestDatabase,
+  sql: string,
+  values: unknown[] = [],
+): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client(connection);
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(sql, values)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** A backup of a database to which nothing is connected. It is dropped before the database that it is a copy of. */
+export async function copyTestDatabase({ connection: { connectionString = '' } }: TestDatabase): Promise<TestDatabase> {
+  const [, source = ''] = /\/(test_\w+)\?/.exec(connectionString) ?? [];
+  const server = connectionString.replace(`/${source}?`, '/tiba?');
+  const name = `test_${randomBytes(6).toString('hex')}`;
+  await administer(server, `create database ${name} template ${source}`);
+  return {
+    connection: connectionTo(server, name),
+    drop: () => administer(server, `drop database ${name} with (force)`),
+  };
+}
+
 const connectionTo = (server: string, database: string): pg.ClientConfig => ({
   connectionString: server.replace('/tiba?', `/${database}?`),
   ...GENEROUS_TIMEOUTS,

@@ -88,6 +88,7 @@ export interface TestServiceOptions
     | 'valkeyTimeoutMs'
   > {
   readonly settings?: Partial<Omit<Settings, 'secretKey'>>;
+  readonly secretKey?: Buffer;
   /** The limits of each client per minute; by default far more than a test requests. */
   readonly limits?: TestLimits;
   /** Instead of the simulated bank. */
@@ -173,7 +174,7 @@ const appOptions = (
       // A machine that is busy with tests delays every event loop.
       TIBA_EVENT_LOOP_DELAY_MS: '0',
     }),
-    secretKey: Buffer.alloc(32, 7),
+    secretKey: options.secretKey ?? Buffer.alloc(32, 7),
     ...options.settings,
   },
   connection: database.connection,

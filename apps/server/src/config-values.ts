@@ -48,7 +48,8 @@ export function processes(value: string): number {
 }
 
 export function yesOrNo(value: string): boolean {
-  if (value === 'yes' || value === 'no') return value === 'yes';
+  if (value === 'yes' || value === 'true') return true;
+  if (value === 'no' || value === 'false') return false;
   throw new Error('yes or no');
 }
 

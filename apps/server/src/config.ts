@@ -120,6 +120,12 @@ export const SETTINGS = {
     'Key that encrypts the secrets in the database: 32 random bytes in base64. All processes need the same key.',
     { secret: true },
   ),
+  previousSecretKey: setting(
+    'TIBA_SECRET_KEY_PREVIOUS',
+    secretKey,
+    'The key that `TIBA_SECRET_KEY` replaces, while it [is being replaced](operating.md#replace-the-secret-key).',
+    { secret: true },
+  ),
   tokenSeconds: withDefault(
     'TIBA_TOKEN_SECONDS',
     '900',
@@ -257,6 +263,12 @@ export const SETTINGS = {
     'Whether `/readyz` says 200 (`degraded`) while PostgreSQL is read-only and only reads work. ' +
       'Choose `no` if another site can take over all requests.',
   ),
+  paused: withDefault(
+    'TIBA_PAUSED',
+    'no',
+    yesOrNo,
+    'Whether the process calls no receiver and asks no bank: for [a paused copy](backup.md#a-paused-copy).',
+  ),
   stopDelaySeconds: withDefault(
     'TIBA_STOP_DELAY_SECONDS',
     '0',
@@ -333,6 +345,9 @@ export function validateSettings(
   if (mode === 'sandbox') faults.push(...findProductionSigns(environment));
   if (isSet(SETTINGS.tokenIssuer, environment) !== isSet(SETTINGS.tokenJwksUrl, environment)) {
     faults.push('TIBA_TOKEN_ISSUER and TIBA_TOKEN_JWKS_URL go together: set both or neither');
+  }
+  if (settings.secretKey !== null && settings.previousSecretKey?.equals(settings.secretKey) === true) {
+    faults.push('TIBA_SECRET_KEY_PREVIOUS must be the key that TIBA_SECRET_KEY replaces: both are the same');
   }
   if (settings.snapPort !== null && isSet(SETTINGS.tokenIssuer, environment)) {
     faults.push('TIBA_SNAP_PORT needs the built-in issuer, which issues the tokens of SNAP: unset TIBA_TOKEN_ISSUER');

@@ -6,10 +6,10 @@ import { ENUMERATION_SIGNALS } from '../account-checks/enumeration/restrictions.
 import { createSharedVerdicts } from '../account-checks/shared-verdicts.ts';
 import { createVerdictCache } from '../account-checks/verdict-cache.ts';
 import { deleteAccountChecks, readCheckedAccounts } from '../postgres/account-checks.ts';
-import { startRetention } from '../postgres/retention.ts';
 import type { AccountInquiries } from '../rails/account-inquiries.ts';
 import type { AppContext } from './app-context.ts';
 import type { PostgresServices } from './postgres.ts';
+import { openRetention } from './retention.ts';
 import type { SharedLimits } from './shared-limits.ts';
 
 /** Account checks for clients: the verdict cache, the audit log and the enumeration guard in front of the inquiries. */
@@ -22,36 +22,33 @@ export interface AccountCheckServices {
 const AUDIT_DELETE_BATCH = 1_000;
 
 export function openAccountChecks(
-  { options, metrics, onClose }: AppContext,
-  { database, clients }: PostgresServices,
+  context: AppContext,
+  { database, clients, dataKey }: PostgresServices,
   {
     inquiries,
     sharedLimits: { checkLog, cache },
   }: { readonly inquiries: AccountInquiries; readonly sharedLimits: Pick<SharedLimits, 'checkLog' | 'cache'> },
 ): AccountCheckServices {
+  const { options, metrics, onClose } = context;
   const { settings } = options;
   const { log } = options.logging;
-  const hashAccount = createAccountHash(settings.secretKey);
+  const hashAccount = createAccountHash(dataKey);
   const auditLog = createAuditLog({ database, log, metrics });
   onClose('audit log', auditLog.close);
   if (settings.auditDays > 0) {
     const deleteBatch = async (before: Date): Promise<boolean> =>
       (await deleteAccountChecks(database, before.toISOString(), AUDIT_DELETE_BATCH)) === AUDIT_DELETE_BATCH;
-    onClose(
-      'retention of audit records',
-      startRetention({
-        database,
-        records: 'audit records of account checks',
-        days: settings.auditDays,
-        deleteBatch,
-        log,
-      }).stop,
-    );
+    openRetention(context, 'retention of audit records', {
+      database,
+      records: 'audit records of account checks',
+      days: settings.auditDays,
+      deleteBatch,
+    });
   }
-  const { secretKey, verdictSeconds } = settings;
+  const { verdictSeconds } = settings;
   const verdictCache = createVerdictCache({
     ttlSeconds: verdictSeconds,
-    shared: cache === null ? null : createSharedVerdicts({ cache, secretKey, ttlSeconds: verdictSeconds }),
+    shared: cache === null ? null : createSharedVerdicts({ cache, secretKey: dataKey, ttlSeconds: verdictSeconds }),
   });
   const enumerationGuard = createEnumerationGuard({
     limitsOf(clientId) {
@@ -69,5 +66,11 @@ export function openAccountChecks(
   });
   onClose('enumeration guard', async () => enumerationGuard.close());
   const accountChecks = createAccountChecks({ inquiries, verdictCache, hashAccount, auditLog, enumerationGuard });
-  return { accountChecks, hashAccount, enumerationGuard };
+  return { accountChecks: settings.paused ? pause(accountChecks) : accountChecks, hashAccount, enumerationGuard };
 }
+
+/** Nothing is asked, so nothing is counted and audited. */
+const pause = (accountChecks: AccountChecks): AccountChecks => ({
+  ...accountChecks,
+  check: () => Promise.resolve({ kind: 'no_verdict', reason: 'paused', railCode: null }),
+});

@@ -5,11 +5,11 @@ import { cancelOldValidations } from '../account-validations/validation-writes.t
 import type { AccountValidationDependencies } from '../http/account-validations/operation.ts';
 import { createOpenWaits } from '../http/open-waits.ts';
 import { deleteEndedValidations } from '../postgres/account-validations.ts';
-import { startRetention } from '../postgres/retention.ts';
 import type { AccountInquiries } from '../rails/account-inquiries.ts';
 import type { AppContext } from './app-context.ts';
 import type { Authentication } from './authentication.ts';
 import type { PostgresServices } from './postgres.ts';
+import { openRetention } from './retention.ts';
 import type { SharedLimits } from './shared-limits.ts';
 
 export interface AccountValidations {
@@ -33,41 +33,33 @@ const ROWS_DELETE_BATCH = 5_000;
 
 /** Bulk validations of accounts: reads the uploads, runs the validations, and deletes them after the retention time. */
 export function openAccountValidations(
-  { options, metrics, onClose }: AppContext,
+  context: AppContext,
   { deliveryDatabase, database }: PostgresServices,
   { reauthorizeFor }: Pick<Authentication, 'reauthorizeFor'>,
   { accountChecks, inquiries, sharedLimits }: OpenAccountValidationsDependencies,
 ): AccountValidations {
+  const { options, metrics, onClose } = context;
   const { banks, settings } = options;
   const { log } = options.logging;
-  const runner = createValidationRunner({
-    database: deliveryDatabase,
-    banks,
-    accountChecks,
-    inquiries,
-    metrics,
-    log,
-  });
-  const cancelStuck = startRetention({
+  const runner = settings.paused
+    ? null
+    : createValidationRunner({ database: deliveryDatabase, banks, accountChecks, inquiries, metrics, log });
+  openRetention(context, 'retention of running validations', {
     database,
     records: 'account validations that do not progress',
     days: RUNNING_DAYS_MAX,
     deleteBatch: (before) => cancelOldValidations(database, before),
-    log,
   });
-  onClose('retention of running validations', cancelStuck.stop);
-  const deleteOld = startRetention({
+  openRetention(context, 'retention of ended validations', {
     database,
     records: 'account validations that have ended',
     days: settings.accountValidationDays,
     deleteBatch: (before) => deleteEndedValidations(database, before, ROWS_DELETE_BATCH),
-    log,
   });
-  onClose('retention of ended validations', deleteOld.stop);
   const uploads = createUploadReader({ log });
   onClose('upload reader', () => uploads.close());
   // Registered last so that it closes first: it claims no more rows while the others close.
-  onClose('validation runner', runner.close);
+  if (runner !== null) onClose('validation runner', runner.close);
   const closing = new AbortController();
   return {
     operations: {
@@ -76,7 +68,7 @@ export function openAccountValidations(
       uploads,
       reauthorize: reauthorizeFor('account:check'),
       openStreams: createOpenWaits(sharedLimits.createConcurrencyLimiter('streams')),
-      onCreated: runner.wake,
+      onCreated: () => runner?.wake(),
       closing: closing.signal,
     },
     endStreams: () => closing.abort(),

@@ -1,6 +1,7 @@
 import { createDispatcher } from '../callbacks/dispatcher.ts';
-import { createCallbackSender } from '../callbacks/send.ts';
+import { createCallbackSender, type SendCallback } from '../callbacks/send.ts';
 import type { CallbackDependencies } from '../http/callbacks/operation.ts';
+import { unavailable } from '../http/errors.ts';
 import { resolveDestination } from '../outbound/destination.ts';
 import { createGuardedHttp } from '../outbound/guarded-http.ts';
 import { createDnsResolver, resolveBySystem } from '../outbound/name-resolution.ts';
@@ -27,9 +28,12 @@ export function openCallbacks(
   const http = createGuardedHttp({ policy, resolveName });
   onClose('outbound http', () => http.close());
   // Receivers refuse timestamps that are far from their own clock's.
-  const send = createCallbackSender({ http, seal, now });
-  const dispatcher = createDispatcher({ connection, database, send, log, metrics });
-  onClose('callback dispatcher', () => dispatcher.close());
+  const sendNow = createCallbackSender({ http, seal, now });
+  const send = settings.paused ? rejectTest : sendNow;
+  if (!settings.paused) {
+    const dispatcher = createDispatcher({ connection, database, send, log, metrics });
+    onClose('callback dispatcher', () => dispatcher.close());
+  }
   return {
     seal,
     send,
@@ -37,3 +41,17 @@ export function openCallbacks(
     testLimiter: sharedLimits.createLimiter('callback-tests'),
   };
 }
+
+const PAUSED_RETRY_AFTER_MS = 60_000;
+
+/** A client may test its endpoint while the service is paused. */
+const rejectTest: SendCallback = () =>
+  Promise.reject(
+    unavailable(
+      {
+        en: 'the operator has paused this service: no callback is sent. Repeat the request later',
+        id: 'layanan ini sedang dijeda oleh operator: callback tidak dikirim. Ulangi permintaan nanti',
+      },
+      PAUSED_RETRY_AFTER_MS,
+    ),
+  );

@@ -18,10 +18,10 @@ import { StartError } from '../lib/start-error.ts';
 import { createAccessLog } from '../observability/access-log.ts';
 import type { Log } from '../observability/log.ts';
 import { CLOCK_SKEW_MAX_MS, CLOCK_SKEW_WARNING_MS } from '../postgres/process-registry.ts';
-import { startRetention } from '../postgres/retention.ts';
 import { deleteExternalIds } from '../postgres/snap-external-ids.ts';
 import type { AppContext } from './app-context.ts';
 import { createGaugeReader } from './gauges.ts';
+import { openRetention } from './retention.ts';
 import type { Services } from './services.ts';
 
 export interface ListenerUrls {
@@ -125,7 +125,7 @@ function limitConnections(
 type SharedListenerOptions = Omit<ListenerOptions, 'name'>;
 
 function buildPublicServer(
-  { options: { banks, settings, limitClock = () => performance.now() } }: AppContext,
+  { options: { banks, limitClock = () => performance.now() } }: AppContext,
   services: Services,
   listener: SharedListenerOptions,
 ): Promise<FastifyInstance> {
@@ -142,7 +142,7 @@ function buildPublicServer(
     validations: services.accountValidations.operations,
     accountChecks: services.accountChecks.accountChecks,
     hashAccount: services.accountChecks.hashAccount,
-    cursors: createCursors(settings.secretKey),
+    cursors: createCursors(postgres.dataKey),
     reauthorize: authentication.reauthorizeFor('transactions:read'),
     openExports: createOpenWaits(services.sharedLimits.createConcurrencyLimiter('exports')),
     issuer: authentication.issuer,
@@ -154,18 +154,19 @@ function buildPublicServer(
 const EXTERNAL_IDS_DAYS = 2;
 const EXTERNAL_IDS_DELETE_BATCH = 1_000;
 
-function buildSnapServer(
-  { options: { banks, settings, logging }, metrics, onClose }: AppContext,
-  services: Services,
-  listener: SharedListenerOptions,
-): FastifyInstance {
+function buildSnapServer(context: AppContext, services: Services, listener: SharedListenerOptions): FastifyInstance {
+  const { options, metrics } = context;
+  const { banks, settings } = options;
   const { postgres, authentication, accountChecks, transactions, checkStatus } = services;
   const deleteBatch = async (before: Date): Promise<boolean> =>
     (await deleteExternalIds(postgres.database, before.toISOString(), EXTERNAL_IDS_DELETE_BATCH)) ===
     EXTERNAL_IDS_DELETE_BATCH;
-  const records = 'X-EXTERNAL-IDs of SNAP requests';
-  const retention = { database: postgres.database, records, days: EXTERNAL_IDS_DAYS, deleteBatch, log: logging.log };
-  onClose('retention of X-EXTERNAL-IDs', startRetention(retention).stop);
+  openRetention(context, 'retention of X-EXTERNAL-IDs', {
+    database: postgres.database,
+    records: 'X-EXTERNAL-IDs of SNAP requests',
+    days: EXTERNAL_IDS_DAYS,
+    deleteBatch,
+  });
   const { authenticator, throttle, limiter, issue } = authentication;
   const { clients, notifications, database, seal } = postgres;
   return createSnapServer({
@@ -210,12 +211,13 @@ function buildOperatorServer(
     authorize: authentication.authorize,
     database: postgres.database,
     feed: services.transactions.feed,
+    latestRestore: postgres.latestRestore.current,
     inquiries: services.inquiries,
     banks,
     hashAccount: accountChecks.hashAccount,
     enumerationGuard: accountChecks.enumerationGuard,
     health: {
-      checks: readinessChecks(services, settings.readyWhenReadOnly, () => context.endOrder() === 'stop'),
+      checks: readinessChecks(services, settings, () => context.endOrder() === 'stop'),
       readGauges: createGaugeReader(context, services),
       parent: context.options.parent ?? null,
     },
@@ -229,7 +231,7 @@ function buildOperatorServer(
 /** While PostgreSQL is read-only, status checks work, and whatever has to be stored gets 503. */
 function readinessChecks(
   { postgres: { notifications, processes }, sharedLimits }: Services,
-  readyWhenReadOnly: boolean,
+  { readyWhenReadOnly, paused }: Pick<Settings, 'readyWhenReadOnly' | 'paused'>,
   isStopping: () => boolean,
 ): ReadinessChecks {
   const required: Checks = {
@@ -249,6 +251,7 @@ function readinessChecks(
     },
   };
   const informational: Checks = {
+    ...(paused ? { paused: () => Promise.reject(new Error(PAUSED)) } : {}),
     shared_limits: async () => {
       const inexactness = sharedLimits.inexactness();
       if (inexactness !== null) throw new Error(inexactness);
@@ -262,6 +265,8 @@ function readinessChecks(
     ? { required, desired: writes, informational }
     : { required: { ...required, ...writes }, desired: {}, informational };
 }
+
+const PAUSED = 'TIBA_PAUSED: no receiver is called, no bank is asked, and no old record is deleted';
 
 function skewMessage(skewMs: number): string {
   const seconds = (Math.abs(skewMs) / 1000).toFixed(1);

@@ -1,6 +1,7 @@
 import packageJson from '../../../../package.json' with { type: 'json' };
 import { type ClientLimits, type Clients, createClients } from '../auth/clients.ts';
-import { createSeal, type Seal } from '../auth/secrets.ts';
+import { openDataKey, startKeyReplacement, useInstallationKey } from '../auth/secret-key.ts';
+import { createSeal, type Keyring, type Seal } from '../auth/secrets.ts';
 import { createFirstSigningKey, createSigningKeys, type SigningKeys } from '../auth/signing-keys.ts';
 import type { Settings } from '../config.ts';
 import { type BankFindingNotices, createBankFindingNotices, FINDINGS_CHANNEL } from '../postgres/bank-findings.ts';
@@ -11,6 +12,7 @@ import { listen, type Notifications } from '../postgres/notifications.ts';
 import { prepareDatabase } from '../postgres/prepare-database.ts';
 import { type ProcessRegistry, startProcessRegistry } from '../postgres/process-registry.ts';
 import { CHANGES_CHANNEL } from '../postgres/transaction-changes.ts';
+import { createLatestRestore, type LatestRestore } from '../transactions/latest-restore.ts';
 import { createTransactionChanges, type TransactionChanges } from '../transactions/transaction-changes.ts';
 import type { AppContext } from './app-context.ts';
 
@@ -22,10 +24,13 @@ export interface PostgresServices {
   /** Callbacks and validations have their own pool too, so that a backlog cannot starve the feed or the API. */
   readonly deliveryDatabase: Database;
   readonly seal: Seal;
+  /** Keys of account hashes and list cursors are derived from it. */
+  readonly dataKey: Buffer;
   readonly clients: Clients;
   readonly keys: SigningKeys;
   readonly transactionChanges: TransactionChanges;
   readonly bankFindingNotices: BankFindingNotices;
+  readonly latestRestore: LatestRestore;
   readonly notifications: Notifications;
   readonly processes: ProcessRegistry;
   /** PostgreSQL's time as this process knows it from the heartbeats: milliseconds since 1970. */
@@ -39,7 +44,8 @@ const LOOK_UP_CONNECTIONS = 4;
 const DELIVERY_CONNECTIONS = 3;
 const LISTENING_CONNECTIONS = 1;
 
-export async function openPostgresServices({ options, metrics, onClose }: AppContext): Promise<PostgresServices> {
+export async function openPostgresServices(context: AppContext): Promise<PostgresServices> {
+  const { options, onClose } = context;
   const { settings, connection, environment, wallClock = Date.now } = options;
   const { log } = options.logging;
   const reservedConnections = LOOK_UP_CONNECTIONS + DELIVERY_CONNECTIONS + JOB_CONNECTIONS + LISTENING_CONNECTIONS;
@@ -60,16 +66,18 @@ export async function openPostgresServices({ options, metrics, onClose }: AppCon
 
   // Uses the look-up pool, so that clients can be authenticated while the other pools are exhausted.
   const clients = createClients(lookUpDatabase, defaultLimits(settings));
-  const seal = createSeal(settings.secretKey);
+  const seal = createSeal(settings.secretKey, settings.previousSecretKey);
+  const dataKey = await openDataKey(database, seal);
   const keys = createSigningKeys({ database, seal, tokenLifetimeMaxSeconds: TOKEN_LIFETIME_MAX_SECONDS });
   await keys.reload();
   if (!keys.canSign()) await createFirstSigningKey(database, seal);
   const transactionChanges = createTransactionChanges();
   const bankFindingNotices = createBankFindingNotices();
+  const latestRestore = createLatestRestore(database);
   const proof = createNotificationProof(database);
   const notifications = await listen({
     connection,
-    channels: { tiba_clients: clients.reload, tiba_signing_keys: keys.reload },
+    channels: { tiba_clients: clients.reload, tiba_signing_keys: keys.reload, tiba_restores: latestRestore.reload },
     handlers: {
       [CHANGES_CHANNEL]: transactionChanges,
       [FINDINGS_CHANNEL]: bankFindingNotices,
@@ -81,23 +89,18 @@ export async function openPostgresServices({ options, metrics, onClose }: AppCon
   onClose('notifications', () => notifications.close());
   await requireNotifications(proof);
   onClose('proof of notifications', keepProving(proof, notifications, log).stop);
-  const processes = await startProcessRegistry({
-    database: lookUpDatabase,
-    version: packageJson.version,
-    log,
-    metrics,
-    wallClock,
-  });
-  onClose('process registry', () => processes.close());
+  const processes = await joinProcesses(context, { database, lookUpDatabase, seal });
   return {
     database,
     lookUpDatabase,
     deliveryDatabase,
     seal,
+    dataKey,
     clients,
     keys,
     transactionChanges,
     bankFindingNotices,
+    latestRestore,
     notifications,
     processes,
     now: () => wallClock() - processes.clockSkewMs(),
@@ -116,3 +119,30 @@ const defaultLimits = (settings: Settings): ClientLimits => ({
   'account-checks': settings.accountChecksPerMinute,
   'accounts-per-day': settings.accountsPerDay,
 });
+
+/** Registers this process, which seals secrets with the key that all live processes have. */
+async function joinProcesses(
+  { options, metrics, onClose }: AppContext,
+  {
+    database,
+    lookUpDatabase,
+    seal,
+  }: Pick<PostgresServices, 'database' | 'lookUpDatabase'> & { readonly seal: Keyring },
+): Promise<ProcessRegistry> {
+  const { log } = options.logging;
+  const processes = await startProcessRegistry({
+    database: lookUpDatabase,
+    version: packageJson.version,
+    secretKeyId: seal.currentKeyId,
+    log,
+    metrics,
+    wallClock: options.wallClock ?? Date.now,
+  });
+  onClose('process registry', () => processes.close());
+  // Another process may have replaced the key since it was read, while this one was not registered.
+  await useInstallationKey(database, seal);
+  if (seal.keyIds.length > 1) {
+    onClose('replacement of the secret key', startKeyReplacement({ database, keyring: seal, log, metrics }).stop);
+  }
+  return processes;
+}

@@ -43,7 +43,7 @@ export async function openServices(context: AppContext, publicUrl: () => string)
     inquiries,
     sharedLimits,
   });
-  openBankAvailability(context, postgres, inquiries);
+  if (!context.options.settings.paused) openBankAvailability(context, postgres, inquiries);
   return {
     postgres,
     sharedLimits,

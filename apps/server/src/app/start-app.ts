@@ -61,6 +61,10 @@ export async function startApp(options: AppOptions): Promise<App> {
     const listeners = await openListeners(context, services);
     publicUrl ||= listeners.publicUrl;
     const { operatorUrl, snapUrl } = listeners;
+    context.metrics.paused.set(options.settings.paused ? 1 : 0);
+    if (options.settings.paused) {
+      log.warn('paused: no receiver is called and no bank is asked; restart without TIBA_PAUSED to resume');
+    }
     log.info({ publicUrl, operatorUrl, ...(snapUrl === null ? {} : { snapUrl }) }, 'ready');
     const { postgres, transactions, authentication } = services;
     return {

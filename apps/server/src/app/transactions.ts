@@ -21,7 +21,7 @@ const OVERDUE_BATCH = 500;
 
 export function openTransactions(
   { options, metrics, onClose }: AppContext,
-  { database, clients, now }: PostgresServices,
+  { database, clients, latestRestore, now }: PostgresServices,
 ): TransactionServices {
   const { settings, banks, rails } = options;
   const { log } = options.logging;
@@ -30,14 +30,17 @@ export function openTransactions(
     expectedMs: createExpectedDuration(settings.overdueAfter, banks),
     firstInquiryMs: FIRST_INQUIRY_MS,
     now,
+    versionFloor: latestRestore.versionFloor,
   });
-  const overdueSweep = repeat(
-    OVERDUE_INTERVAL_MS,
-    // A process whose clock is ahead must not tell clients that their disbursements are overdue.
-    async () => transactionUpdater.markOverdue(await readDatabaseTime(database), OVERDUE_BATCH),
-    (error) => log.warn({ err: error }, 'marking overdue transactions failed; will retry'),
-  );
-  onClose('overdue sweep', overdueSweep.stop);
+  if (!settings.paused) {
+    const overdueSweep = repeat(
+      OVERDUE_INTERVAL_MS,
+      // A process whose clock is ahead must not tell clients that their disbursements are overdue.
+      async () => transactionUpdater.markOverdue(await readDatabaseTime(database), OVERDUE_BATCH),
+      (error) => log.warn({ err: error }, 'marking overdue transactions failed; will retry'),
+    );
+    onClose('overdue sweep', overdueSweep.stop);
+  }
   const staleMs = settings.staleSeconds * 1000;
   const statusInquiries = createStatusInquiries({
     database,
@@ -49,7 +52,7 @@ export function openTransactions(
     staleMs,
   });
   onClose('status inquiries', statusInquiries.close);
-  statusInquiries.start();
+  if (!settings.paused) statusInquiries.start();
   const feed = createFeed({
     transactionUpdater,
     banks,
@@ -59,5 +62,6 @@ export function openTransactions(
       metrics.gauges.feedLastUpdate.setToCurrentTime();
     },
   });
-  return { transactionUpdater, feed, statusInquiries };
+  const refresh = settings.paused ? () => Promise.resolve(false) : statusInquiries.refresh;
+  return { transactionUpdater, feed, statusInquiries: { ...statusInquiries, refresh } };
 }

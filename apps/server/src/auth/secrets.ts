@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
 
 /** 256 random bits, which cannot be guessed. */
 export const generateSecret = (): string => randomBytes(32).toString('base64url');
@@ -15,28 +15,65 @@ export const matchesSecret = (secret: string, hash: Buffer): boolean => timingSa
 /** Encrypts secrets that the database stores (AES-256-GCM, NIST SP 800-38D). */
 export interface Seal {
   seal(plain: string): Buffer;
-  /** @throws Error when the value was sealed with another key, or was changed. */
+  /** @throws Error when the value was sealed with a key that is not known here, or was changed. */
   open(sealed: Buffer): string;
 }
 
+/** A seal with the keys of the settings: one, or two while a key is being replaced. */
+export interface Keyring extends Seal {
+  /** The ID of TIBA_SECRET_KEY. */
+  readonly currentKeyId: string;
+  /** With the ID of TIBA_SECRET_KEY_PREVIOUS, if there is one. */
+  readonly keyIds: readonly string[];
+  /** Seals with this key from now on. Before, with TIBA_SECRET_KEY. */
+  sealWith(keyId: string): void;
+}
+
+/** What is sealed begins with the ID of its key, so that PostgreSQL can count what is sealed with which. */
+const KEY_ID_BYTES = 8;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** @param key `SECRET_KEY_BYTES` bytes (config-values.ts) */
-export function createSeal(key: Buffer): Seal {
+/** Names a key without telling anything about it. */
+const keyIdOf = (key: Buffer): string =>
+  Buffer.from(hkdfSync('sha256', key, '', 'tiba key id', KEY_ID_BYTES)).toString('hex');
+
+/**
+ * @param key `SECRET_KEY_BYTES` bytes (config-values.ts)
+ * @param previous the key that is being replaced
+ */
+export function createSeal(key: Buffer, previous: Buffer | null = null): Keyring {
+  const currentKeyId = keyIdOf(key);
+  const keys = new Map([[currentKeyId, key]]);
+  if (previous !== null) keys.set(keyIdOf(previous), previous);
+  let sealing = { id: currentKeyId, key };
+
+  function find(id: string): Buffer {
+    const found = keys.get(id);
+    if (found === undefined) throw new Error(`a secret is sealed with a key that this process does not have: ${id}`);
+    return found;
+  }
+
   return {
+    currentKeyId,
+    keyIds: [...keys.keys()],
+    sealWith(id) {
+      sealing = { id, key: find(id) };
+    },
     seal(plain) {
+      const id = Buffer.from(sealing.id, 'hex');
       const nonce = randomBytes(NONCE_BYTES);
-      const cipher = createCipheriv('aes-256-gcm', key, nonce);
+      const cipher = createCipheriv('aes-256-gcm', sealing.key, nonce).setAAD(id);
       const body = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()]);
-      return Buffer.concat([nonce, cipher.getAuthTag(), body]);
+      return Buffer.concat([id, nonce, cipher.getAuthTag(), body]);
     },
     open(sealed) {
-      const nonce = sealed.subarray(0, NONCE_BYTES);
-      const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES });
-      decipher.setAuthTag(sealed.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
-      const body = sealed.subarray(NONCE_BYTES + TAG_BYTES);
-      return Buffer.concat([decipher.update(body), decipher.final()]).toString('utf8');
+      const id = sealed.subarray(0, KEY_ID_BYTES);
+      const [nonceEnd, tagEnd] = [KEY_ID_BYTES + NONCE_BYTES, KEY_ID_BYTES + NONCE_BYTES + TAG_BYTES];
+      const nonce = sealed.subarray(KEY_ID_BYTES, nonceEnd);
+      const decipher = createDecipheriv('aes-256-gcm', find(id.toString('hex')), nonce, { authTagLength: TAG_BYTES });
+      decipher.setAAD(id).setAuthTag(sealed.subarray(nonceEnd, tagEnd));
+      return Buffer.concat([decipher.update(sealed.subarray(tagEnd)), decipher.final()]).toString('utf8');
     },
   };
 }

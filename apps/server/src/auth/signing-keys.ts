@@ -98,7 +98,7 @@ async function generateSigningKey(seal: Seal, algorithm: SigningAlgorithm) {
  * @throws StartError when the current key was sealed with another secret key: the running processes, which have that
  * one, could open nothing that is sealed with this one
  */
-export async function requireSameSecretKey(database: Database, seal: Seal): Promise<void> {
+async function requireSameSecretKey(database: Database, seal: Seal): Promise<void> {
   const current = (await findSigningKeys(database, 0)).find(({ retired }) => !retired);
   if (current !== undefined) openPrivateJwk(current, seal);
 }

@@ -1,7 +1,6 @@
 import { isScope, SCOPES, type Scope } from '../auth/scopes.ts';
-import { createSeal, generateSecret, hashSecret } from '../auth/secrets.ts';
+import { generateSecret, hashSecret } from '../auth/secrets.ts';
 import { rotateSigningKeys, SIGNING_ALGORITHMS } from '../auth/signing-keys.ts';
-import { SettingsError } from '../config.ts';
 import { resumePausedValidations } from '../postgres/account-validations.ts';
 import {
   CLIENT_LIMITS,
@@ -16,6 +15,8 @@ import {
 } from '../postgres/clients.ts';
 import type { Database } from '../postgres/database.ts';
 import { type Command, clientNotFound, type Options, UsageError } from './manage-command.ts';
+import { INSTALLATION_COMMANDS } from './manage-installation-commands.ts';
+import { openKeyring } from './manage-keyring.ts';
 import { SNAP_COMMANDS } from './manage-snap-commands.ts';
 
 const CLIENT_ID = /^[A-Za-z0-9._-]{1,64}$/;
@@ -119,14 +120,15 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   },
 
   ...SNAP_COMMANDS,
+  ...INSTALLATION_COMMANDS,
 
   'keys rotate': {
     options: ['algorithm'],
-    async run(database, _id, { algorithm: requested = 'EdDSA' }, { secretKey }) {
+    async run(database, _id, { algorithm: requested = 'EdDSA' }, settings) {
       const algorithm = SIGNING_ALGORITHMS.find((each) => each === requested);
       if (algorithm === undefined) throw new UsageError(`--algorithm takes one of: ${SIGNING_ALGORITHMS.join(' ')}`);
-      if (secretKey === null) throw new SettingsError(['TIBA_SECRET_KEY is missing: set the same key as the service']);
-      return `key ${await rotateSigningKeys(database, createSeal(secretKey), algorithm)} signs new tokens from now on`;
+      const seal = await openKeyring(database, settings);
+      return `key ${await rotateSigningKeys(database, seal, algorithm)} signs new tokens from now on`;
     },
   },
 };

@@ -1,8 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { createSeal, generateSecret } from '../auth/secrets.ts';
-import { requireSameSecretKey } from '../auth/signing-keys.ts';
+import { generateSecret } from '../auth/secrets.ts';
 import { InvalidPublicKey, readSnapPublicKey } from '../auth/snap-credentials.ts';
-import { SettingsError } from '../config.ts';
 import { findAllClients } from '../postgres/clients.ts';
 import type { Database } from '../postgres/database.ts';
 import {
@@ -18,6 +16,7 @@ import {
   setSnapClient,
 } from '../postgres/snap-clients.ts';
 import { type Command, clientNotFound, type Options, UsageError } from './manage-command.ts';
+import { openKeyring } from './manage-keyring.ts';
 
 /** ASPI, X-PARTNER-ID. */
 const PARTNER_ID = /^[!-~]{1,36}$/;
@@ -61,13 +60,10 @@ export const SNAP_COMMANDS: Readonly<Record<string, Command>> = {
 
   'client snap-secret': {
     options: ['former-hours'],
-    async run(database, id, { 'former-hours': formerHours = FORMER_HOURS }, { secretKey }) {
-      if (secretKey === null) throw new SettingsError(['TIBA_SECRET_KEY is missing: set the same key as the service']);
+    async run(database, id, { 'former-hours': formerHours = FORMER_HOURS }, settings) {
       if (!/^\d{1,3}$/.test(formerHours)) throw new UsageError('--former-hours takes a whole number from 0 to 999');
       await requireClient(database, id);
-      const seal = createSeal(secretKey);
-      // Sealed with another key, the secret could be read by no running process.
-      await requireSameSecretKey(database, seal);
+      const seal = await openKeyring(database, settings);
       await allowSnap(database, id, {});
       const secret = generateSecret();
       await replaceSnapSecret(database, id, { secretSealed: seal.seal(secret), formerHours: Number(formerHours) });

@@ -39,6 +39,9 @@ const USAGE = `npm run manage -- COMMAND
   client snap-end ID         end the client's use of the SNAP listener, and delete its keys
   keys rotate [--algorithm ${SIGNING_ALGORITHMS.join('|')}]
                              sign with a new key from now on; tokens signed with the old key stay valid
+  secret-key                 show how far the replacement of TIBA_SECRET_KEY is
+  restored                   after a backup was restored, before the service starts: number events anew, so that
+                             readers beyond the backup are told, revoke all tokens; says what to do next
 
 The commands work on the service's database while the service runs. Set DATABASE_URL, or TIBA_DATA_DIR for the embedded
 PostgreSQL, to the service's values; without either, the sandbox in ./.tiba is used. No command creates a database.

@@ -22,6 +22,11 @@ export type UpdateResult =
 export interface UpdateContext {
   /** ISO 8601 UTC. */
   readonly now: string;
+  /**
+   * Later versions are greater: the versions before it may have been given by a time that was lost when a backup was
+   * restored. 0 when none was.
+   */
+  readonly versionFloor: number;
   /** How long the bank with this code is expected to take, in milliseconds. */
   readonly expectedMs: (bankCode: string) => number;
 }
@@ -64,7 +69,8 @@ export function applyUpdate(known: Transaction | null, update: StatusUpdate, con
   return { ...result, difference: `${names}: another value than in an earlier status update; the first value stays` };
 }
 
-function applyToKnown(known: Transaction, update: StatusUpdate, { now }: UpdateContext): UpdateResult {
+function applyToKnown(known: Transaction, update: StatusUpdate, context: UpdateContext): UpdateResult {
+  const { now } = context;
   const fixed = FIXED_FIELDS.find((field) => update[field] !== undefined && update[field] !== known[field]);
   if (fixed !== undefined) return conflict(`${FEED_FIELD_NAMES[fixed]} differs from the first status update`);
   if (!hasTotal(known, update.totalAmount)) {
@@ -74,14 +80,14 @@ function applyToKnown(known: Transaction, update: StatusUpdate, { now }: UpdateC
     return conflict('rail and rail_reference differ from an earlier status update');
   }
 
-  if (update.status === known.status) return applySameStatus(known, update);
+  if (update.status === known.status) return applySameStatus(known, update, context);
   // PROCESS after a final status is an old update that arrived late. It contradicts nothing.
   if (update.status === 'PROCESS') return { outcome: 'unchanged' };
   if (!NEXT_STATUSES[known.status].includes(update.status)) {
     return conflict(`status ${update.status} after ${known.status}: a final status never changes`);
   }
   const events = eventsOf(update);
-  const version = known.version + events.length;
+  const version = nextVersion(known, context) + events.length - 1;
   return {
     outcome: 'advanced',
     transaction: {
@@ -96,16 +102,20 @@ function applyToKnown(known: Transaction, update: StatusUpdate, { now }: UpdateC
 }
 
 /** Marks a transaction overdue, once, if it is still in PROCESS when its bank was expected to have finished. */
-export function markOverdue(known: Transaction, now: string): UpdateResult {
+export function markOverdue(known: Transaction, context: Pick<UpdateContext, 'now' | 'versionFloor'>): UpdateResult {
+  const { now } = context;
   if (isFinal(known.status) || known.overdueSince !== null || now < known.expectedBy) return { outcome: 'unchanged' };
   return {
     outcome: 'overdue',
-    transaction: { ...known, overdueSince: now, version: known.version + 1 },
+    transaction: { ...known, overdueSince: now, version: nextVersion(known, context) },
     events: ['disbursement.overdue'],
   };
 }
 
-function createTransaction(update: StatusUpdate, { now, expectedMs }: UpdateContext): UpdateResult {
+const nextVersion = (known: Transaction, { versionFloor }: Pick<UpdateContext, 'versionFloor'>): number =>
+  Math.max(known.version, versionFloor) + 1;
+
+function createTransaction(update: StatusUpdate, { now, versionFloor, expectedMs }: UpdateContext): UpdateResult {
   const { referenceId, amount, bankCode, bankName, accountNumber, accountName } = update;
   const required = { referenceId, amount, bankCode, bankName, accountNumber, accountName };
   const missing = Object.entries(required)
@@ -126,7 +136,7 @@ function createTransaction(update: StatusUpdate, { now, expectedMs }: UpdateCont
     description: update.description ?? '',
     createdAt,
     ...finalFields(update, now),
-    version: Math.max(1, events.length),
+    version: versionFloor + Math.max(1, events.length),
     rail: update.rail ?? null,
     railReference: update.railReference ?? null,
     reversedAt: update.reversedAt ?? null,
@@ -171,12 +181,12 @@ function finalFields(update: StatusUpdate, now: string): Pick<Transaction, 'stat
  * An update with the current status may still report a reversal, or the rail. `processedAt` and `failureReason` stay as
  * the first final update gave them: the core and the bank seldom agree on them, and the difference is not a conflict.
  */
-function applySameStatus(known: Transaction, update: StatusUpdate): UpdateResult {
+function applySameStatus(known: Transaction, update: StatusUpdate, context: UpdateContext): UpdateResult {
   const { reversedAt = null, rail = null, railReference = null } = update;
   if (reversedAt !== null && known.reversedAt === null) {
     return {
       outcome: 'reversed',
-      transaction: { ...known, ...addedFields(known, update), reversedAt, version: known.version + 1 },
+      transaction: { ...known, ...addedFields(known, update), reversedAt, version: nextVersion(known, context) },
       events: ['disbursement.reversed'],
     };
   }

@@ -12,7 +12,7 @@ export interface CursorScope {
 /**
  * Cursors of lists: the place where the next page starts, as opaque text. A cursor is signed (HMAC-SHA-256, RFC 2104),
  * so a client cannot make one up, and none leads into another list, another client's list or a list with other filters.
- * Every process that has the secret key accepts it, at any time: nothing is stored.
+ * Every process of the installation accepts it, at any time: nothing is stored.
  */
 export interface Cursors {
   issue(scope: CursorScope, position: readonly string[]): string;
@@ -25,8 +25,8 @@ const KEY_BYTES = 32;
 const TAG_BYTES = 16;
 const LENGTH_MAX = 512;
 
-export function createCursors(secretKey: Buffer): Cursors {
-  const key = Buffer.from(hkdfSync('sha256', secretKey, '', 'tiba list cursor', KEY_BYTES));
+export function createCursors(dataKey: Buffer): Cursors {
+  const key = Buffer.from(hkdfSync('sha256', dataKey, '', 'tiba list cursor', KEY_BYTES));
   const tagOf = ({ list, clientId, filter }: CursorScope, position: string): Buffer =>
     createHmac('sha256', key)
       .update(JSON.stringify([list, clientId, filter, position]))

@@ -23,6 +23,7 @@ const HTTP_STATUSES = {
   IDEMPOTENCY_KEY_REUSED: 422,
   ENDPOINT_LIMIT_REACHED: 409,
   ENDPOINT_DISABLED: 409,
+  CURSOR_GONE: 410,
   SERVICE_UNAVAILABLE: 503,
   NOT_FOUND: 404,
   METHOD_NOT_ALLOWED: 405,
@@ -81,6 +82,10 @@ const MESSAGES: Record<ErrorCode, BilingualText> & { readonly SERVICE_UNAVAILABL
   ENDPOINT_DISABLED: {
     en: 'The callback endpoint is disabled: enable it first, with {"disabled":false}',
     id: 'Endpoint callback sedang nonaktif: aktifkan dahulu dengan {"disabled":false}',
+  },
+  CURSOR_GONE: {
+    en: 'What this cursor follows was lost when the service was restored from a backup: read again from an earlier one',
+    id: 'Yang ditunjuk cursor ini hilang saat layanan dipulihkan dari cadangan: baca lagi dari cursor sebelumnya',
   },
   SERVICE_UNAVAILABLE: temporarilyUnavailable({
     en: 'repeat the request after the number of seconds in Retry-After',
@@ -152,6 +157,10 @@ export const unavailable = (reason: BilingualText, retryAfterMs: number, cause?:
     headers: retryAfterHeader(retryAfterMs),
     cause,
   });
+
+/** What a cursor follows was lost when a backup was restored. `next` is the address to go on from. */
+export const cursorGone = (message: BilingualText, next: string): ApiError =>
+  new ApiError('CURSOR_GONE', { message, headers: { link: `<${next}>; rel="next"` } });
 
 /** The caller has used up a limit. A request after `retryAfterMs` is admitted. */
 export const tooManyRequests = (

@@ -126,6 +126,7 @@ const STATUS_DESCRIPTIONS: Partial<Record<number, string>> = {
   406: '`Accept` excludes the media types of the response.',
   409: "The request conflicts with the resource's current state.",
   408: 'The request did not arrive in time.',
+  410: 'The cursor is from a time that was lost when a backup was restored: `message` says how to go on.',
   413: 'The request body is too large.',
   415: 'The media type of the request body is not one that the operation reads.',
   422: 'The request is well-formed and cannot be carried out: `error_code` says why.',

@@ -43,6 +43,9 @@ export interface Metrics {
   /** Decisions that this process made by itself because Valkey was away. */
   readonly limitDecisionsAlone: Counter<'limiter'>;
   readonly ready: Gauge;
+  readonly paused: Gauge;
+  /** While TIBA_SECRET_KEY is being replaced. */
+  readonly secretsToReseal: Gauge;
   readonly degraded: Gauge;
   /** All metrics in the Prometheus text format. */
   render(): Promise<string>;
@@ -261,6 +264,16 @@ const createRequestMetrics = (registry: Registry) => ({
     name: 'tiba_requests_refused_total',
     help: 'Requests of authenticated clients that a limit, a missing scope or an outage refused.',
     labelNames: ['client_id', 'error_code'],
+    registers: [registry],
+  }),
+  paused: new Gauge({
+    name: 'tiba_paused',
+    help: '1 while the process calls no receiver and asks no bank (TIBA_PAUSED).',
+    registers: [registry],
+  }),
+  secretsToReseal: new Gauge({
+    name: 'tiba_secrets_to_reseal',
+    help: 'Secrets in the database that are not sealed with TIBA_SECRET_KEY yet, while it is being replaced.',
     registers: [registry],
   }),
   ready: new Gauge({

@@ -1,4 +1,5 @@
 import type { Database, Query } from './database.ts';
+import { VERSION_FLOOR } from './restores.ts';
 
 /**
  * Whether a bank answers, and how long ago that was observed. It is an age and not a time, because several processes
@@ -36,8 +37,8 @@ export async function changeBankAvailability(
   { bic, status, ageMs }: BankAvailability,
 ): Promise<boolean> {
   const changed = await database.query(
-    `insert into tiba.bank_availability as stored (bic, status, since)
-     values ($1, $2, now() - $3 * interval '1 millisecond')
+    `insert into tiba.bank_availability as stored (bic, status, since, version)
+     values ($1, $2, now() - $3 * interval '1 millisecond', ${VERSION_FLOOR} + 1)
      on conflict (bic) do update
         set status = excluded.status, version = stored.version + 1, since = excluded.since,
             notified_up_to_client_id = excluded.notified_up_to_client_id

@@ -1,6 +1,7 @@
 import type { LimitedOperation } from '../rate-limit/limiter.ts';
 
 import type { Database, Query } from './database.ts';
+import { SEQUENCE_FLOOR } from './restores.ts';
 
 /**
  * Limits that can be set per client. `accounts-per-day` counts the different accounts that a client checks in a day.
@@ -90,9 +91,16 @@ export interface NewClient {
 /** Returns false when the client_id is already in use. */
 export async function insertClient(database: Database, client: NewClient): Promise<boolean> {
   const rows = await database.query(
-    `insert into tiba.clients
-       (client_id, name, secret_hash, scopes, check_status_per_minute, check_account_per_minute, accounts_per_day)
-     values ($1, $2, $3, $4, $5, $6, $7) on conflict do nothing returning client_id`,
+    // A client that a restore has lost may be created again: its readers know events of the lost time.
+    `with inserted as (
+       insert into tiba.clients
+         (client_id, name, secret_hash, scopes, check_status_per_minute, check_account_per_minute, accounts_per_day)
+       values ($1, $2, $3, $4, $5, $6, $7) on conflict do nothing returning client_id
+     ), numbered as (
+       insert into tiba.event_sequences (client_id, last_sequence)
+       select client_id, ${SEQUENCE_FLOOR} from inserted where exists (select from tiba.restores)
+     )
+     select client_id from inserted`,
     [
       client.clientId,
       client.name,

@@ -20,6 +20,8 @@ export interface ProcessRegistry {
 export interface ProcessRegistryDependencies {
   readonly database: Database;
   readonly version: string;
+  /** The ID of TIBA_SECRET_KEY. */
+  readonly secretKeyId: string;
   readonly log: Log;
   readonly metrics: Pick<Metrics, 'liveProcesses' | 'clockSkew'>;
   /** Milliseconds since 1970. */
@@ -34,7 +36,7 @@ export const CLOCK_SKEW_MAX_MS = 10_000;
 
 /** Resolves after the first heartbeat. */
 export async function startProcessRegistry(dependencies: ProcessRegistryDependencies): Promise<ProcessRegistry> {
-  const { database, version, log, metrics, wallClock = Date.now } = dependencies;
+  const { database, version, secretKeyId, log, metrics, wallClock = Date.now } = dependencies;
   const processId = randomUUID();
   let liveProcesses = 1;
   let skewMs: number | null = null;
@@ -53,6 +55,7 @@ export async function startProcessRegistry(dependencies: ProcessRegistryDependen
       eventLoopUtilization,
       residentBytes: process.memoryUsage.rss(),
       clockSkewMs: skewMs,
+      secretKeyId,
     };
   }
 

@@ -12,6 +12,8 @@ export interface ProcessReport {
   readonly residentBytes: number;
   /** How far the process's clock is ahead of PostgreSQL's; negative: behind. Null when it is not known yet. */
   readonly clockSkewMs: number | null;
+  /** The ID of its TIBA_SECRET_KEY. */
+  readonly secretKeyId: string;
 }
 
 export interface Heartbeat {
@@ -28,7 +30,7 @@ export interface RegisteredProcess extends ProcessReport {
 }
 
 /** A process that has reported nothing for this long counts as dead. */
-const DEAD_AFTER_SECONDS = 8;
+export const DEAD_AFTER_SECONDS = 8;
 
 /** Registers the process or renews its registration, and removes dead ones. */
 export async function recordHeartbeat(database: Database, report: ProcessReport): Promise<Heartbeat> {
@@ -48,13 +50,15 @@ const reportValues = (report: ProcessReport): unknown[] => [
   report.eventLoopUtilization,
   report.residentBytes,
   report.clockSkewMs,
+  report.secretKeyId,
 ];
 
 const HEARTBEAT_SQL = `
 with renewed as (
   insert into tiba.processes as p
-         (process_id, host_name, pid, version, event_loop_utilization, resident_bytes, clock_skew_ms)
-  values ($1, $2, $3, $4, $5, $6, $7)
+         (process_id, host_name, pid, version, event_loop_utilization, resident_bytes, clock_skew_ms,
+          secret_key_id)
+  values ($1, $2, $3, $4, $5, $6, $7, $8)
       on conflict (process_id) do update
      set heartbeat_at = now(), event_loop_utilization = excluded.event_loop_utilization,
          resident_bytes = excluded.resident_bytes, clock_skew_ms = excluded.clock_skew_ms
@@ -75,7 +79,7 @@ export function listProcesses(database: Database): Promise<RegisteredProcess[]> 
   return database.query<RegisteredProcess & Record<string, unknown>>(
     `select process_id as "processId", host_name as "hostName", pid, version, started_at as "startedAt",
             event_loop_utilization as "eventLoopUtilization", resident_bytes::float8 as "residentBytes",
-            clock_skew_ms as "clockSkewMs",
+            clock_skew_ms as "clockSkewMs", secret_key_id as "secretKeyId",
             extract(epoch from now() - heartbeat_at)::float8 as "lastHeartbeatSeconds"
        from tiba.processes
       where heartbeat_at >= now() - interval '${DEAD_AFTER_SECONDS} seconds'

@@ -75,6 +75,8 @@ export type NoVerdictReason =
   | 'internal_error'
   /** No rail leads to the bank. A retry does not help. Set by the code that chooses rails, never by a rail. */
   | 'no_rail'
+  /** The operator has paused the service: nothing is sent. Set instead of any inquiry. */
+  | 'paused'
   | NotSentReason;
 
 /** The inquiry was not sent; a later one may be. Set by the code that protects the bank, never by a rail. */

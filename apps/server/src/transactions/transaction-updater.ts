@@ -15,6 +15,8 @@ export interface TransactionUpdaterDependencies {
   readonly firstInquiryMs: number;
   /** PostgreSQL's time: milliseconds since 1970. It stamps what an update leaves out, and events. */
   readonly now: () => number;
+  /** See `UpdateContext`. */
+  readonly versionFloor: () => number;
 }
 
 /** The only way in which a stored transaction changes. */
@@ -42,6 +44,7 @@ export function createTransactionUpdater({
   expectedMs,
   firstInquiryMs,
   now: readTime,
+  versionFloor,
 }: TransactionUpdaterDependencies): TransactionUpdater {
   async function persistPlan(query: Query, plan: UpdatePlan, now: Date): Promise<void> {
     if (!(await persist(query, plan, { now: now.toISOString(), firstInquiryMs }))) {
@@ -53,7 +56,11 @@ export function createTransactionUpdater({
     for (let attempt = 1; ; attempt += 1) {
       try {
         return await database.transaction(async (query) => {
-          const plan = await decide(query, updates, { now: now.toISOString(), expectedMs });
+          const plan = await decide(query, updates, {
+            now: now.toISOString(),
+            versionFloor: versionFloor(),
+            expectedMs,
+          });
           await persistPlan(query, plan, now);
           return plan.applied;
         });
@@ -73,7 +80,7 @@ export function createTransactionUpdater({
         const keys = await findNewlyOverdue(query, now.toISOString(), limit);
         // Locked and read again: since then it may have become final, or another process may have marked it.
         const known = keys.length === 0 ? [] : await lockTransactions(query, keys);
-        const plan = overduePlan(known, now.toISOString());
+        const plan = overduePlan(known, { now: now.toISOString(), versionFloor: versionFloor() });
         await persistPlan(query, plan, now);
         return plan.changed.length;
       }),
@@ -112,10 +119,10 @@ function batchUpdates(apply: Apply): Apply {
   return (updates) => (updates.length > BATCHED_CALL_MAX ? apply(updates) : batcher.add(updates));
 }
 
-function overduePlan(known: readonly Transaction[], now: string): UpdatePlan {
+function overduePlan(known: readonly Transaction[], context: Parameters<typeof markOverdue>[1]): UpdatePlan {
   const plan: UpdatePlan = { applied: [], inserted: [], changed: [], annotated: [], statusUpdates: [] };
   for (const before of known) {
-    const result = markOverdue(before, now);
+    const result = markOverdue(before, context);
     if (result.outcome !== 'overdue') continue;
     const { transaction, events } = result;
     plan.changed.push({ before, transaction, events });

@@ -4,6 +4,7 @@ import type { BilingualText } from '../../lib/bilingual-text.ts';
 import { listResults } from '../../postgres/account-validation-results.ts';
 import { findValidation } from '../../postgres/account-validations.ts';
 import { sendSuccess } from '../envelope.ts';
+import { cursorGone } from '../errors.ts';
 import { languageOf } from '../language.ts';
 import { oneOf, queryParameters, wholeNumber } from '../query-parameters.ts';
 import { preferredType } from '../request-headers.ts';
@@ -65,9 +66,19 @@ const schema = {
         },
       },
     ),
-    ...errorResponses(['VALIDATION_NOT_FOUND', 'INVALID_REQUEST']),
+    ...errorResponses(['VALIDATION_NOT_FOUND', 'INVALID_REQUEST', 'CURSOR_GONE']),
   },
 };
+
+/** A restore cancels the validations that were running, so no lost number is given again. */
+const lostResults = (resultCount: number): BilingualText => ({
+  en:
+    `This validation has ${resultCount} results: later ones that you have read were lost when the service was ` +
+    `restored from a backup. Continue with after=${resultCount}, and validate the other accounts again`,
+  id:
+    `Validasi ini memiliki ${resultCount} hasil: hasil setelahnya yang sudah Anda baca hilang saat layanan ` +
+    `dipulihkan dari cadangan. Lanjutkan dengan after=${resultCount}, lalu validasi ulang rekening lainnya`,
+});
 
 export function listAccountValidationResults(app: FastifyInstance, dependencies: AccountValidationDependencies): void {
   const { authorize, database, banks } = dependencies;
@@ -85,7 +96,11 @@ export function listAccountValidationResults(app: FastifyInstance, dependencies:
     const after = wholeNumber(query.after, { name: 'after', min: 0, max: SEQUENCE_MAX, fallback: 0 });
     const limit = wholeNumber(query.limit, { name: 'limit', min: 1, max: LIMIT_MAX, fallback: LIMIT_DEFAULT });
     const follow = oneOf(query.follow, ['true', 'false'], 'follow') === 'true';
-    found(await findValidation(database, key));
+    const { resultCount } = found(await findValidation(database, key));
+    if (after > resultCount) {
+      const next = `/api/v1/account-validations/${key.validationId}/results?after=${resultCount}`;
+      throw cursorGone(lostResults(resultCount), next);
+    }
 
     const type = preferredType(request.headers.accept, STREAM_TYPES);
     if (type !== null) return sendStream(request, reply, { key, after, follow, type });

@@ -13,6 +13,9 @@ const BANK_RETRY_AFTER_MS = 5_000;
 /** A retry does not help: the number stays as it is. */
 const PERMANENT_RETRY_AFTER_MS = 60 * 60_000;
 
+/** A pause ends when the operator restarts the service. */
+const PAUSED_RETRY_AFTER_MS = 60_000;
+
 /** Fields for the access log. */
 export function outcomeLogFields(
   bank: Bank,
@@ -48,6 +51,7 @@ export function noVerdictError(bank: Bank, outcome: Exclude<CheckOutcome, { kind
       },
     });
   }
+  if (outcome.reason === 'paused') return unavailable(PAUSED_MESSAGE, PAUSED_RETRY_AFTER_MS);
   if (outcome.reason === 'not_supported') {
     return unavailable(
       {
@@ -82,6 +86,15 @@ export function noVerdictError(bank: Bank, outcome: Exclude<CheckOutcome, { kind
     outcome.retryAfterMs ?? BANK_RETRY_AFTER_MS,
   );
 }
+
+const PAUSED_MESSAGE: BilingualText = {
+  en:
+    'the operator has paused this service: no bank is asked, which says nothing about the account. Repeat the ' +
+    'request later',
+  id:
+    'layanan ini sedang dijeda oleh operator: tidak ada bank yang ditanya. Ini tidak menunjukkan keadaan rekening. ' +
+    'Ulangi permintaan nanti',
+};
 
 const ENUMERATION_MESSAGE: BilingualText = {
   en:

@@ -119,7 +119,7 @@ const common = {
     ),
     204: Type.Null({ description: '`Last-Event-ID` names the final status: there is nothing more to stream.' }),
     304: Type.Null({ description: 'Nothing has changed since the version in `If-None-Match`.' }),
-    ...errorResponses(['INVALID_TRANSACTION_ID', 'TRANSACTION_NOT_FOUND']),
+    ...errorResponses(['INVALID_TRANSACTION_ID', 'TRANSACTION_NOT_FOUND', 'CURSOR_GONE']),
   },
 };
 

@@ -1,8 +1,10 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { BilingualText } from '../../lib/bilingual-text.ts';
 import type { FoundTransaction } from '../../postgres/transaction-look-up.ts';
 import type { Reauthorize } from '../authorize.ts';
 import { LANGUAGE_HEADERS } from '../envelope.ts';
+import { cursorGone } from '../errors.ts';
 import { languageOf } from '../language.ts';
 import { preferredType } from '../request-headers.ts';
 import { entityTag, renderedIn } from './transaction-answer.ts';
@@ -44,6 +46,10 @@ export async function streamStatus(options: StatusStream): Promise<void> {
     watch.stop();
     throw error;
   });
+  if (isFromLostTime(lastSeen, first.version)) {
+    watch.stop();
+    throw cursorGone(LOST_VERSION, request.url);
+  }
   const language = languageOf(request);
   reply
     .headers(LANGUAGE_HEADERS[language])
@@ -56,6 +62,19 @@ export async function streamStatus(options: StatusStream): Promise<void> {
   }
   sendEvents(options, lastSeen);
 }
+
+/** A greater version than the present one was lost when a backup was restored. */
+const isFromLostTime = (lastSeen: unknown, version: string): boolean =>
+  typeof lastSeen === 'string' && /^\d{1,10}$/.test(lastSeen) && Number(lastSeen) > Number(version);
+
+const LOST_VERSION: BilingualText = {
+  en:
+    'The version in Last-Event-ID was lost when the service was restored from a backup: connect again without ' +
+    'Last-Event-ID, and forget what you knew of this transaction',
+  id:
+    'Versi di Last-Event-ID hilang saat layanan dipulihkan dari cadangan: sambungkan lagi tanpa Last-Event-ID, dan ' +
+    'abaikan status transaksi ini yang diketahui sebelumnya',
+};
 
 function sendEvents({ request, reply, watch, reauthorize, stopping, maxMs }: StatusStream, lastSeen: unknown): void {
   const stream = new Readable({ read: () => {} });

@@ -1,9 +1,12 @@
 import type { FastifyInstance } from 'fastify';
 import { eventId } from '../../domain/event.ts';
+import type { BilingualText } from '../../lib/bilingual-text.ts';
 import type { Database } from '../../postgres/database.ts';
 import { type Event, listEvents } from '../../postgres/events.ts';
+import { findLastSequence } from '../../postgres/restores.ts';
 import { type Authorize, callerOf } from '../authorize.ts';
 import { sendSuccess } from '../envelope.ts';
+import { cursorGone } from '../errors.ts';
 import { queryParameters, wholeNumber } from '../query-parameters.ts';
 import { EVENTS_DEFAULT, EVENTS_FOUND, EVENTS_MAX, listEventsSchema, SEQUENCE_MAX } from './schema.ts';
 
@@ -16,7 +19,13 @@ export function eventOperations(app: FastifyInstance, authorize: Authorize, data
     const after = wholeNumber(given.after, { name: 'after', min: 0, max: SEQUENCE_MAX, fallback: 0 });
     const limit = wholeNumber(given.limit, { name: 'limit', min: 1, max: EVENTS_MAX, fallback: EVENTS_DEFAULT });
 
-    const found = await listEvents(database, callerOf(request).client.clientId, { after, limit: limit + 1 });
+    const { clientId } = callerOf(request).client;
+    const found = await listEvents(database, clientId, { after, limit: limit + 1 });
+    // Numbers have no gaps but those that restores leave, so most pages show that the cursor is right.
+    if (after > 0 && found[0]?.sequence !== after + 1) {
+      const last = await findLastSequence(database, clientId, after);
+      if (last < after) throw cursorGone(lostEvents(after, last), `/api/v1/events?after=${last}`);
+    }
     const events = found.slice(0, limit);
     const nextAfter = events.at(-1)?.sequence ?? after;
     const hasMore = found.length > limit;
@@ -24,6 +33,16 @@ export function eventOperations(app: FastifyInstance, authorize: Authorize, data
     return sendSuccess(reply, EVENTS_FOUND, data);
   });
 }
+
+/** The reader has read events that were lost afterwards, when a backup of the database was restored. */
+const lostEvents = (after: number, last: number): BilingualText => ({
+  en:
+    `There is no event ${after}: the events after ${last} that you have read were lost when the service was restored ` +
+    `from a backup. Continue with after=${last}, and compare what you have read since with check-status`,
+  id:
+    `Tidak ada event ${after}: event setelah ${last} yang sudah Anda baca hilang saat layanan dipulihkan dari ` +
+    `cadangan. Lanjutkan dengan after=${last}, lalu cocokkan yang sudah dibaca sejak itu dengan check-status`,
+});
 
 /** Assembled as text: the data is passed on as it was rendered, so that its amounts stay exact. */
 const eventJson = ({ sequence, subjectId, version, kind, occurredAt, data }: Event): string =>

@@ -70,7 +70,8 @@ export const listEventsSchema = {
   summary: 'List events in order',
   description:
     'All events that callbacks deliver, numbered without gaps. Store `next_after` and continue from there, and you ' +
-    'miss none.',
+    'miss none. `CURSOR_GONE` when a backup of the service was restored and events that you have read were lost: ' +
+    'continue from the address in `Link`.',
   querystring: Type.Object({
     after: Type.Optional(
       Type.Integer({
@@ -107,6 +108,6 @@ export const listEventsSchema = {
       EVENTS_FOUND,
       'The events.',
     ),
-    ...errorResponses(['INVALID_REQUEST']),
+    ...errorResponses(['INVALID_REQUEST', 'CURSOR_GONE']),
   },
 };

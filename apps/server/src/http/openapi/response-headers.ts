@@ -52,7 +52,9 @@ export const RESPONSE_HEADERS = {
     example: 42,
   },
   Link: {
-    description: 'RFC 8288: the address of the next page, with `rel="next"`. Absent on the last page.',
+    description:
+      'RFC 8288: the address of the next page, with `rel="next"`. Absent on the last page. With 410, the address to ' +
+      'go on from.',
     schema: { type: 'string' },
     example: '</api/v1/transactions?cursor=eyJ2IjoxfQ>; rel="next"',
   },
@@ -68,6 +70,7 @@ export type ResponseHeader = keyof typeof RESPONSE_HEADERS;
 const OF_STATUS: Readonly<Record<string, readonly ResponseHeader[]>> = {
   401: ['WWW-Authenticate'],
   403: ['WWW-Authenticate'],
+  410: ['Link'],
   429: ['Retry-After'],
   503: ['Retry-After'],
 };

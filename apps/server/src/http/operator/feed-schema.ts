@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { englishOnly } from '../../lib/bilingual-text.ts';
 import { TransactionStatus } from '../check-status/schema.ts';
-import { accessToken, errorResponses, nullable, successResponse } from '../schemas.ts';
+import { accessToken, errorResponses, nullable, successResponse, Timestamp } from '../schemas.ts';
 
 const text = (description: string, example: string) => Type.String({ description, examples: [example] });
 
@@ -122,6 +122,15 @@ const FeedReportSchema = Type.Object(
       { description: 'Updates that were applied and counted, but for these informational fields.' },
     ),
     unlisted: count('Conflicts, rejected updates and differences beyond the 10,000 that are listed.', 0),
+    restored_at: nullable(
+      Timestamp,
+      'When a backup of the database was restored for the last time; null: never. When it changes, feed again all ' +
+        'updates since `restored_to`.',
+    ),
+    restored_to: nullable(
+      Timestamp,
+      'Up to when the restored backup holds what was fed, to a few seconds; null when it is not known.',
+    ),
   },
   { title: 'FeedReport', additionalProperties: false },
 );

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Feed, FeedReport } from '../../feed/feed.ts';
 import { englishOnly } from '../../lib/bilingual-text.ts';
 import { DatabaseUnavailable } from '../../postgres/database.ts';
+import type { Restore } from '../../postgres/restores.ts';
 import { type Authorize, callerOf } from '../authorize.ts';
 import { sendOperatorSuccess } from '../envelope.ts';
 import { ApiError, unavailable } from '../errors.ts';
@@ -23,11 +24,17 @@ const DISCARD_TIMEOUT_MS = 60_000;
 
 const NDJSON = 'application/x-ndjson';
 
+export interface FeedOperationDependencies {
+  readonly feed: Feed;
+  /** Null when no backup was restored. */
+  readonly latestRestore: () => Restore | null;
+}
+
 /** The feed: the disbursement core sends Tiba its transactions and their status updates (docs/feed.md). */
 export function receiveFeed(
   app: FastifyInstance,
   authorize: Authorize,
-  feed: Feed,
+  { feed, latestRestore }: FeedOperationDependencies,
   lineTimeoutMs: number = LINE_TIMEOUT_MS,
 ): void {
   app.addContentTypeParser(NDJSON, (_request, payload, done) => {
@@ -70,7 +77,7 @@ export function receiveFeed(
       );
     }
     request.logFields = { feed: counts(run.report) };
-    return sendOperatorSuccess(reply, messageFor(run.report), JSON.stringify(run.report));
+    return sendOperatorSuccess(reply, messageFor(run.report), reportJson(run.report, latestRestore()));
   });
 }
 
@@ -104,6 +111,10 @@ function discardRest(body: IncomingMessage): void {
   body.once('close', () => clearTimeout(timer));
   body.resume();
 }
+
+/** A core that sees another `restored_at` than before feeds again what the restore has lost. */
+const reportJson = (report: FeedReport, restore: Restore | null): string =>
+  JSON.stringify({ ...report, restored_at: restore?.restoredAt ?? null, restored_to: restore?.restoredTo ?? null });
 
 const counts = ({ inserted, advanced, unchanged, conflicts, rejected }: FeedReport): string =>
   `${inserted} inserted, ${advanced} advanced, ${unchanged} unchanged, ${conflicts.length} conflicts, ` +

@@ -2,7 +2,6 @@ import type { FastifyInstance } from 'fastify';
 import type { HashAccount } from '../../account-checks/account-hash.ts';
 import type { EnumerationGuard } from '../../account-checks/enumeration/enumeration-guard.ts';
 import type { BankDirectory } from '../../domain/bank.ts';
-import type { Feed } from '../../feed/feed.ts';
 import type { Database } from '../../postgres/database.ts';
 import type { AccountInquiries } from '../../rails/account-inquiries.ts';
 import { createSlidingWindow, type MonotonicClock } from '../../rate-limit/sliding-window.ts';
@@ -18,17 +17,16 @@ import { searchAccountChecks } from './account-checks.ts';
 import { listAccountValidations } from './account-validations.ts';
 import { listCallbackEndpoints } from './callback-endpoints.ts';
 import { listRestrictedClients } from './enumeration.ts';
-import { receiveFeed } from './feed.ts';
+import { type FeedOperationDependencies, receiveFeed } from './feed.ts';
 import { type HealthDependencies, healthEndpoints } from './health.ts';
 import { listLiveProcesses } from './processes.ts';
 import { listRails } from './rails.ts';
 import { listTransactions } from './transactions.ts';
 
-export interface OperatorServerDependencies {
+export interface OperatorServerDependencies extends FeedOperationDependencies {
   readonly listener: Omit<ListenerOptions, 'name'>;
   readonly authorize: Authorize;
   readonly database: Database;
-  readonly feed: Feed;
   readonly inquiries: Pick<AccountInquiries, 'snapshot'>;
   readonly banks: BankDirectory;
   readonly hashAccount: HashAccount;
@@ -54,7 +52,7 @@ export async function createOperatorServer(dependencies: OperatorServerDependenc
   const answerOtherMethods = collectMethods(app);
   readJsonBodies(app);
   await describeApi(app, operatorApi(dependencies.tokenUrl));
-  receiveFeed(app, authorize, dependencies.feed, listener.slowPeers?.feedLineMs);
+  receiveFeed(app, authorize, dependencies, listener.slowPeers?.feedLineMs);
   listCallbackEndpoints(app, authorize, database);
   listTransactions(app, authorize, database);
   listAccountValidations(app, authorize, database);

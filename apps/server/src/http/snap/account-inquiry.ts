@@ -98,9 +98,8 @@ function readAccount(
  */
 function rejectionOf(bank: Bank, outcome: Exclude<CheckOutcome, { kind: 'verdict' }>): ApiError {
   const error = noVerdictError(bank, outcome);
-  if (error.code !== 'SERVICE_UNAVAILABLE' || outcome.kind === 'blocked' || outcome.reason === 'internal_error') {
-    return error;
-  }
+  if (error.code !== 'SERVICE_UNAVAILABLE' || outcome.kind === 'blocked') return error;
+  if (outcome.reason === 'internal_error' || outcome.reason === 'paused') return error;
   const snapCase = outcome.reason === 'timeout' ? 'timeout' : 'externalServerError';
   return new SnapRejection(error.code, snapCase, { detail: error.message, headers: error.headers });
 }

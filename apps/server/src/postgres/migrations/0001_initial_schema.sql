@@ -8,9 +8,27 @@
 create table tiba.installation (
   single boolean not null default true,
   environment text not null,
+  -- Keys of account hashes and list cursors are derived from it. AES-256-GCM under TIBA_SECRET_KEY, like all that is
+  -- sealed; the first 8 bytes are the ID of the key.
+  data_key_sealed bytea,
+  -- The key that seals now. All live processes have it.
+  secret_key_id text collate "C",
   constraint installation_pkey primary key (single),
   constraint installation_has_one_row check (single),
+  constraint installation_data_key_with_its_key check ((data_key_sealed is null) = (secret_key_id is null)),
   constraint installation_environment_known check (environment in ('sandbox', 'production'))
+);
+
+-- Each restore of a backup, as `npm run manage -- restored` records it. Events that are numbered afterwards are greater
+-- than epoch * 100,000, and versions greater than epoch / 6, so that no number from the lost time comes again.
+create table tiba.restores (
+  -- When it was recorded, in seconds since 1970. Each is greater than the one before.
+  epoch bigint not null,
+  restored_at timestamptz not null default now(),
+  -- The time up to which the backup holds what happened, to a few seconds; null when no process ran at that time.
+  restored_to timestamptz,
+  constraint restores_pkey primary key (epoch),
+  constraint restores_epoch_positive check (epoch > 0)
 );
 
 -- The processes that share this database. Each renews its row every two seconds; the others remove the rows of dead
@@ -28,6 +46,8 @@ create table tiba.processes (
   resident_bytes bigint not null,
   -- How far the clock of the process is ahead of this database's.
   clock_skew_ms integer,
+  -- The ID of its TIBA_SECRET_KEY.
+  secret_key_id text collate "C",
   constraint processes_pkey primary key (process_id)
 ) with (fillfactor = 50);
 
@@ -122,6 +142,9 @@ $$;
 
 create trigger clients_changed after insert or update or delete on tiba.clients
   for each statement execute function tiba.notify_change('tiba_clients');
+
+create trigger restores_changed after insert on tiba.restores
+  for each statement execute function tiba.notify_change('tiba_restores');
 
 create trigger snap_clients_changed after insert or update or delete on tiba.snap_clients
   for each statement execute function tiba.notify_change('tiba_clients');
@@ -251,6 +274,16 @@ create table tiba.event_sequences (
   constraint event_sequences_client_id_fkey foreign key (client_id) references tiba.clients
 );
 
+-- The number of the last event of each client that a restore kept. The client may have read greater numbers before.
+create table tiba.restored_sequences (
+  client_id text collate "C" not null,
+  epoch bigint not null,
+  last_sequence bigint not null,
+  constraint restored_sequences_pkey primary key (client_id, epoch),
+  constraint restored_sequences_client_id_fkey foreign key (client_id) references tiba.clients,
+  constraint restored_sequences_epoch_fkey foreign key (epoch) references tiba.restores
+);
+
 create table tiba.events (
   client_id text collate "C" not null,
   sequence bigint not null,
@@ -344,7 +377,7 @@ create table tiba.account_checks (
   -- Chosen by the process that makes the record, so that a record that is written twice is stored once.
   check_id bigint not null,
   bic text not null,
-  -- A keyed hash of BIC and account number, under a key derived from TIBA_SECRET_KEY. The number is not stored.
+  -- A keyed hash of BIC and account number, under a key derived from the data key. The number is not stored.
   account_hash bytea not null,
   -- The verdict, in capitals; or why there was none.
   outcome text not null,
