@@ -95,7 +95,7 @@ function casesFor(endpointId: string, disabled: string): Readonly<Record<string,
         [`${DELIVERIES}/replay`, { ...range, endpoint_id: disabled }],
       ],
     },
-    listEvents: { target: `${EVENTS}?limit=1`, wrong: [[`${EVENTS}?limit=0`]] },
+    listEvents: { target: `${EVENTS}?limit=1`, wrong: [[`${EVENTS}?limit=0`], [`${EVENTS}?limit=1&after=999999`]] },
     // Last, because it registers the maximum number of endpoints.
     registerCallbackEndpoint: {
       target: ENDPOINTS,

@@ -204,6 +204,16 @@ suite('events', () => {
     assert.match(error.message, /event 4 follows event 2/);
   });
 
+  test('numbers that go on higher after a restore are no gap', async (context) => {
+    const first = 1_790_000_000 * 100_000 + 1;
+    const { tiba } = await startScriptedService(context, (response) => sendEvents(response, [1, 2, first, first + 1]));
+    const events = tiba.events.list({ sequence: 1 });
+    assert.deepEqual(
+      (await Array.fromAsync(events)).map(({ sequence }) => sequence),
+      [2, first, first + 1],
+    );
+  });
+
   test('410 for a cursor from before a restore is EVENTS_RESTORED, whatever its code', async (context) => {
     const { tiba } = await startScriptedService(context, (response) => sendError(response, 410, 'A_NEW_CODE'));
     const error = await failure(tiba.events.follow({ sequence: 7 }).next());

@@ -83,7 +83,7 @@ suite('PostgreSQL fails in the middle of a long feed', () => {
 
       assert.equal(status, 503, body);
       assert.match(retryAfter, /^[1-9]\d*$/);
-      const inserted = /\(stored so far: (\d+) inserted, .*\): send the whole feed again/.exec(body)?.[1];
+      const inserted = /\(stored so far: (\d+) inserted, .*\)\. Send the whole feed again/.exec(body)?.[1];
       assert.ok(inserted !== undefined, body);
 
       if (name === 'stopped') await server.start();
@@ -132,7 +132,7 @@ suite('PostgreSQL fails in the middle of a long feed', () => {
         socket.write(body, resolve);
       });
       const [answer] = (await once(socket, 'data', { signal: AbortSignal.timeout(5_000) })) as [Buffer];
-      assert.match(answer.toString(), /^HTTP\/1\.1 503 [^]*send the whole feed again/);
+      assert.match(answer.toString(), /^HTTP\/1\.1 503 [^]*Send the whole feed again/);
     } finally {
       socket.destroy();
       await server.start();

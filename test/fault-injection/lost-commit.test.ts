@@ -52,7 +52,7 @@ test('the reply to COMMIT is lost: the feed gets 503, and feeding again stores e
   proxy.dropsRepliesTo = 'commit';
   const lost = await timeRequest(() => service.feed(lines));
   assertUnavailable(lost);
-  assert.match(lost.answer.json.message, /\(stored so far: 0 inserted, 0 advanced.*\): send the whole feed again/);
+  assert.match(lost.answer.json.message, /\(stored so far: 0 inserted, 0 advanced.*\)\. Send the whole feed again/);
   const [unacknowledged] = await stored();
   assert.equal(unacknowledged?.transactions, 250, 'the first batch was stored, and the service did not learn of it');
 

@@ -65,7 +65,7 @@ export function assertUnavailable({ answer, tookMs }: TimedAnswer): void {
   assert.deepEqual([answer.json.success, answer.json.error_code], [false, 'SERVICE_UNAVAILABLE']);
   assert.match(answer.headers.get('retry-after') ?? '', /^[1-9]\d*$/);
   // The message says what to do.
-  assert.match(answer.json.message, /repeat the request|send the whole feed again/);
+  assert.match(answer.json.message, /repeat the request|send the whole feed again/i);
   assert.ok(tookMs < ANSWERED_WITHIN_MS, `answered after ${Math.round(tookMs)} ms`);
 }
 

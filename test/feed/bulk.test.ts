@@ -173,7 +173,10 @@ async function feed({ description }: Sandbox, lines: Iterable<string>, { endless
   pipeline(Readable.from(chunksOf(lines)), request, { end: !endless }).catch(reject);
   const answer = await response;
   assert.equal(answer.statusCode, 200);
-  return ((await json(answer)) as { data: FeedReport }).data;
+  const { data } = (await json(answer)) as { data: FeedReport & Record<'restored_at' | 'restored_to', unknown> };
+  const { restored_at: restoredAt, restored_to: restoredTo, ...report } = data;
+  assert.deepEqual([restoredAt, restoredTo], [null, null]);
+  return report;
 }
 
 /** One write per line would measure the system calls of the test. */

@@ -214,7 +214,9 @@ const WITH_WRONG_QUERY: readonly (readonly [template: string, query: string])[] 
   ['/api/v1/account-checks', '?account_number=12345&bank_code=999'],
   [VALIDATIONS, '?limit=0'],
   [`${VALIDATIONS}/{validation_id}/results`, '?follow=perhaps'],
+  [`${VALIDATIONS}/{validation_id}/results`, '?after=999'],
   ['/api/v1/events', '?after=x'],
+  ['/api/v1/events', '?after=999'],
   [DELIVERIES, '?state=none'],
   [DELIVERIES, `?endpoint_id=${NO_ENDPOINT}`],
   ['/operator/v1/callback-endpoints', '?limit=0'],
@@ -319,6 +321,8 @@ test('each error that is described for an operation is the answer to a request',
   }
   for (const [method, template, path] of WITH_UNKNOWN_PATH) await ask(target(method, template), { path });
   for (const [method, template, body] of WITH_WRONG_BODY) await ask(target(method, template), { body });
+  for (const template of ['/api/v1/check-status/{transaction_id}', '/api/v1/check-status'])
+    await ask(target('GET', template), { headers: { accept: 'text/event-stream', 'last-event-id': '999' } });
   await askForConflicts();
   await askForOAuthErrors();
   await askWithDefects();

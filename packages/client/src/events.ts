@@ -100,11 +100,21 @@ function* following(cursor: EventCursor | null, events: readonly Event[]): Gener
   if (repeated && cursor.event_id !== undefined && own?.event_id !== cursor.event_id) throw restored(cursor);
   let last = cursor?.sequence ?? null;
   for (const event of repeated ? events.slice(1) : events) {
-    if (last !== null && event.sequence !== last + 1) throw gap(last, event.sequence);
+    if (last !== null && event.sequence !== last + 1 && !isFirstAfterRestore(event)) throw gap(last, event.sequence);
     yield event;
     last = event.sequence;
   }
 }
+
+/**
+ * After a restore the numbers continue above a multiple of this (docs/callbacks.md, "Events"). What was lost with the
+ * restore is no gap for a reader that had not read it.
+ */
+const RESTORE_STEP = 100_000;
+/** The multiples are the seconds since 1970, times `RESTORE_STEP`: without a restore no number is so large. */
+const RESTORED_MIN = 1e14;
+
+const isFirstAfterRestore = ({ sequence }: Event): boolean => sequence > RESTORED_MIN && sequence % RESTORE_STEP === 1;
 
 const gap = (last: number, next: number): TibaError =>
   new TibaError({
@@ -121,6 +131,7 @@ const restored = (cursor: EventCursor | null, cause?: unknown): TibaError =>
     operation: OPERATION,
     message:
       `the service no longer has the event of the cursor (sequence ${cursor?.sequence}): it was restored to an ` +
-      'earlier state. Check the status of your open transactions, then read the events from the beginning',
+      'earlier state. Check the status of your open transactions, then continue from the last event that it has, or ' +
+      `from the beginning${cause instanceof Error ? `. The service says: ${cause.message}` : ''}`,
     cause,
   });

@@ -121,7 +121,7 @@ export interface AccountValidationCallback {
 }
 
 export interface AccountValidationEvent {
-  /** The event's number in your sequence of events: from 1, without gaps. */
+  /** The event's number in your sequence of events: from 1, without gaps; far higher after a restored backup. */
   readonly sequence: number;
   /** The `webhook-id` of its callbacks. */
   readonly event_id: string;
@@ -242,7 +242,7 @@ export interface BankCallback {
 }
 
 export interface BankEvent {
-  /** The event's number in your sequence of events: from 1, without gaps. */
+  /** The event's number in your sequence of events: from 1, without gaps; far higher after a restored backup. */
   readonly sequence: number;
   /** The `webhook-id` of its callbacks. */
   readonly event_id: string;
@@ -295,7 +295,7 @@ export interface CallbackDelivery {
   readonly delivery_id: string;
   /** The ID of a callback endpoint. */
   readonly endpoint_id: string;
-  /** The event's number in your sequence of events: from 1, without gaps. */
+  /** The event's number in your sequence of events: from 1, without gaps; far higher after a restored backup. */
   readonly sequence: number;
   /** The `webhook-id` of its callbacks. */
   readonly event_id: string;
@@ -322,7 +322,7 @@ export interface CallbackDeliveryWithAttempts {
   readonly delivery_id: string;
   /** The ID of a callback endpoint. */
   readonly endpoint_id: string;
-  /** The event's number in your sequence of events: from 1, without gaps. */
+  /** The event's number in your sequence of events: from 1, without gaps; far higher after a restored backup. */
   readonly sequence: number;
   /** The `webhook-id` of its callbacks. */
   readonly event_id: string;
@@ -433,7 +433,7 @@ export interface DisbursementCallback {
 }
 
 export interface DisbursementEvent {
-  /** The event's number in your sequence of events: from 1, without gaps. */
+  /** The event's number in your sequence of events: from 1, without gaps; far higher after a restored backup. */
   readonly sequence: number;
   /** The `webhook-id` of its callbacks. */
   readonly event_id: string;

@@ -28,7 +28,8 @@ export const EventFields = {
 };
 
 export const Sequence = Type.Integer({
-  description: "The event's number in your sequence of events: from 1, without gaps.",
+  description:
+    "The event's number in your sequence of events: from 1, without gaps; far higher after a restored backup.",
   minimum: 1,
   examples: [42],
 });
