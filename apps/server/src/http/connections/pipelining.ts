@@ -75,6 +75,7 @@ export function createPipelining(): Pipelining {
       socket,
       queued: 0,
       held: null,
+      // Both are set by the request that stops the parser: what is held begins after it.
       isShared: false,
       hasBody: false,
       parse: null,
