@@ -6,6 +6,7 @@ import type { Part, Verdict } from './part.ts';
 import { patroni } from './patroni.ts';
 import { pipelining } from './pipelining.ts';
 import { random } from './random.ts';
+import { sharedLimits } from './shared-limits.ts';
 import { unwritableLog } from './unwritable-log.ts';
 
 /**
@@ -19,6 +20,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   pipelining,
   overload,
   'unwritable-log': unwritableLog,
+  'shared-limits': sharedLimits,
   patroni,
 };
 
