@@ -1,11 +1,30 @@
 import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { Writable } from 'node:stream';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import pino from 'pino';
-import { startSupervisor } from '../../apps/server/src/workers/supervisor.ts';
+import { type Supervisor, type SupervisorOptions, startSupervisor } from '../../apps/server/src/workers/supervisor.ts';
+import { eventually } from '../support/eventually.ts';
+import type { Step } from './scripted-process.ts';
 
-test('a parent whose workers end as soon as they start tries again, later each time, and gives up', async () => {
+interface Supervised {
+  readonly supervisor: Supervisor;
+  /** The lines of the parent's log with this message. */
+  logged(message: string): Record<string, unknown>[];
+  /** The workers that were started so far, in order. */
+  startedPids(): number[];
+}
+
+/** A supervisor of one worker. What each of its starts does, `steps` say. */
+async function supervise(
+  t: TestContext,
+  steps: readonly Step[],
+  options: Partial<SupervisorOptions> = {},
+): Promise<Supervised> {
+  const directory = await mkdtemp(path.join(tmpdir(), 'tiba-supervisor-'));
   const lines: Record<string, unknown>[] = [];
   const log = pino(
     new Writable({
@@ -15,21 +34,49 @@ test('a parent whose workers end as soon as they start tries again, later each t
       },
     }),
   );
+  const logged = (message: string) => lines.filter(({ msg }) => msg === message);
   const supervisor = await startSupervisor({
     count: 1,
     embeddedPostgres: null,
     stopTimeoutMs: 1_000,
     logging: { log, forward: (_lines, onBuffered) => onBuffered() },
     stopping: new Promise(() => {}),
-    program: { file: fileURLToPath(new URL('ending-process.ts', import.meta.url)), args: [] },
+    program: {
+      file: fileURLToPath(new URL('scripted-process.ts', import.meta.url)),
+      args: [path.join(directory, 'starts'), ...steps],
+    },
+    ...options,
   });
+  t.after(async () => {
+    await supervisor.stop();
+    await rm(directory, { recursive: true });
+  });
+  return { supervisor, logged, startedPids: () => logged('worker process started').map(({ pid }) => Number(pid)) };
+}
+
+const ENDED = 'worker process ended by itself; starting another';
+
+test('a parent whose workers end as soon as they start tries again, later each time, and gives up', async (t) => {
+  const { supervisor, logged } = await supervise(t, ['end']);
   await assert.rejects(supervisor.failed, { name: 'StartError', message: /end as soon as they start/ });
   await supervisor.stop();
-  const started = lines.filter(({ msg }) => msg === 'worker process started');
+  const started = logged('worker process started');
   assert.equal(started.length, 5);
   const [first = Number.NaN, second = Number.NaN] = started.map(({ time }) => Number(time)).slice(-2);
   assert.ok(second - first >= 3_900, 'the last pause is the longest');
-  const ended = lines.filter(({ msg }) => msg === 'worker process ended by itself; starting another');
+  const ended = logged(ENDED);
   assert.equal(ended.length, 5);
   assert.ok(ended.every(({ reason, worker }) => reason === 3 && worker === 1));
+});
+
+test('a worker that ended is replaced when the new one of a restart fails', async (t) => {
+  const { supervisor, logged, startedPids } = await supervise(t, ['end', 'end', 'wait', 'serve']);
+  await eventually('the pause after the second end has begun', () => logged(ENDED).length === 2);
+  const restarted = supervisor.restart();
+  await eventually('another worker is started after the pause', () => startedPids().length === 4);
+  process.kill(startedPids()[2] as number, 'SIGKILL');
+  assert.equal(await restarted, false);
+  assert.equal(await supervisor.restart(), true, 'the next restart replaces it');
+  assert.equal(startedPids().length, 5);
+  assert.equal(logged(ENDED).length, 2);
 });

@@ -175,8 +175,9 @@ async function replace(state: SupervisorState, ended: WorkerProcess): Promise<vo
   }
 }
 
+/** One that is not ready yet may still fail, and a restart then leaves its number to `replace`. */
 const hasReplacement = ({ alive }: SupervisorState, process: number): boolean =>
-  [...alive].some((worker) => worker.process === process && !worker.isEnding());
+  [...alive].some((worker) => worker.process === process && worker.isReady() && !worker.isEnding());
 
 const isStable = ({ startedMs }: WorkerProcess): boolean => performance.now() - startedMs >= STABLE_MS;
 
