@@ -15,13 +15,12 @@ const TIMEOUT_MS = 1_000;
 /** In the label `process`, and in the log. */
 export const PARENT_PROCESS = 0;
 
-/** `workers`: those that live. */
+/** `workers`: those that live. One that has ended is not among them when `onExit` is called. */
 export function createMetricsCollection(workers: () => readonly WorkerProcess[]): MetricsCollection {
   const own = new Registry();
   collectDefaultMetrics({ register: own });
   /** Of the workers that have ended. */
   let ended: readonly MetricSnapshot[] = [];
-  const exited = new Set<WorkerProcess>();
   return {
     async render() {
       const received = await Promise.all(
@@ -30,12 +29,11 @@ export function createMetricsCollection(workers: () => readonly WorkerProcess[])
       const parent = (await own.getMetricsAsJSON()) as unknown as MetricSnapshot[];
       // What a worker that has ended meanwhile counted is in `ended`.
       const snapshots = received
-        .filter(({ worker }) => !exited.has(worker))
+        .filter(({ worker }) => workers().includes(worker))
         .map(({ worker, metrics }) => labelled(metrics, worker.process));
       return AggregatorRegistry.aggregate([...snapshots, labelled(parent, PARENT_PROCESS), [...ended]]).metrics();
     },
     onExit(worker) {
-      exited.add(worker);
       const totals = worker.lastMetrics().filter((metric) => !isOfProcess(metric) && metric.type !== 'gauge');
       const merged = AggregatorRegistry.aggregate([[...ended], totals]);
       ended = merged.getMetricsAsArray() as unknown as MetricSnapshot[];
