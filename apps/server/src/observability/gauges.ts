@@ -62,12 +62,14 @@ export function createGauges(registry: Registry): Gauges {
       registers,
     }),
     databaseConnections: new Gauge({
+      aggregator: 'sum',
       name: 'tiba_database_connections',
       help: 'Open connections to PostgreSQL by pool and state: idle or busy.',
       labelNames: ['pool', 'state'],
       registers,
     }),
     databaseWaiting: new Gauge({
+      aggregator: 'sum',
       name: 'tiba_database_queries_waiting',
       help: 'Queries that wait for a connection to PostgreSQL, by pool.',
       labelNames: ['pool'],

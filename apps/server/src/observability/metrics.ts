@@ -189,6 +189,7 @@ const createInquiryMetrics = (registry: Registry) => ({
 
 const createAccountCheckMetrics = (registry: Registry) => ({
   auditRecordsPending: new Gauge({
+    aggregator: 'sum',
     name: 'tiba_audit_records_pending',
     help: 'Audit records of account checks that wait to be written, as of the last write.',
     registers: [registry],
@@ -267,11 +268,13 @@ const createRequestMetrics = (registry: Registry) => ({
     registers: [registry],
   }),
   paused: new Gauge({
+    aggregator: 'max',
     name: 'tiba_paused',
     help: '1 while the process calls no receiver and asks no bank (TIBA_PAUSED).',
     registers: [registry],
   }),
   secretsToReseal: new Gauge({
+    aggregator: 'max',
     name: 'tiba_secrets_to_reseal',
     help: 'Secrets in the database that are not sealed with TIBA_SECRET_KEY yet, while it is being replaced.',
     registers: [registry],
