@@ -1,8 +1,10 @@
 import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
 import { findLastingPort } from '../../campaign/random/ports.ts';
 import { type RunningProxy, startProxy } from './running-proxy.ts';
 
 const SHIPPED = new URL('../../deploy/haproxy/haproxy.cfg', import.meta.url);
+const SHIPPED_DIRECTORY = fileURLToPath(new URL('.', SHIPPED));
 
 /** Where a process of the service listens on 127.0.0.1. */
 export interface ProcessPorts {
@@ -24,6 +26,7 @@ export async function startHaproxy({ processes, checksEach }: HaproxyOptions): P
   const shipped = await readFile(SHIPPED, 'utf8');
   const configuration = shipped
     .replace('maxconn 20000', 'maxconn 1000')
+    .replaceAll('/etc/haproxy/503.http', `${SHIPPED_DIRECTORY}503.http`)
     .replace(/bind :443 .*/, `bind 127.0.0.1:${port}`)
     .replace('bind 127.0.0.1:8090', `bind 127.0.0.1:${corePort}`)
     .replace(

@@ -11,6 +11,8 @@ export interface RunningProxy {
   readonly url: string;
   /** For the disbursement core: the operator listeners. */
   readonly coreUrl: string;
+  /** Where nginx writes its logs. */
+  readonly directory: string;
   stop(): Promise<void>;
 }
 
@@ -35,6 +37,7 @@ export async function startProxy({ name, configuration, port, corePort, ...optio
   const proxy: RunningProxy = {
     url: `http://127.0.0.1:${port}`,
     coreUrl: `http://127.0.0.1:${corePort}`,
+    directory,
     async stop() {
       // nginx ends its workers with SIGTERM only.
       child.kill('SIGTERM');

@@ -35,6 +35,7 @@ test('HAProxy accepts its configuration', { skip: commandIsMissing('haproxy') },
     await writeFile(file, text.replaceAll('/etc/haproxy/', `${directory}/`));
     return complaints('haproxy', ['-c', '-f', file]);
   };
+  await writeFile(path.join(directory, '503.http'), await read('haproxy/503.http'));
   const shipped = await read('haproxy/haproxy.cfg');
   assert.equal(await check(shipped), '');
   assert.notEqual(await check(shipped.replace('option redispatch', 'option planted')), '');

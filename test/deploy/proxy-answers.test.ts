@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { suite, type TestContext, test } from 'node:test';
+import { findLastingPort } from '../../campaign/random/ports.ts';
+import { commandIsMissing } from '../support/required-command.ts';
+import { startTestService } from '../support/service.ts';
+import { type ProcessPorts, startHaproxy } from './haproxy.ts';
+import { startNginx } from './nginx.ts';
+
+/** What the proxies with the configurations in deploy/ answer themselves and what they leave to Tiba. */
+
+const ACCOUNT_NUMBER = '8801234567';
+const CHECK_PATH = '/api/v1/check-account?account_number=';
+
+suite('nginx', { skip: commandIsMissing('nginx') }, () => {
+  test('leaves the answers of Tiba as they are', async (context) => {
+    const ports = await choosePorts();
+    const settings = { ...ports, stopDelaySeconds: 1, trustedProxies: ['127.0.0.1'] };
+    const service = await startTestService({ rails: [], settings });
+    context.after(() => service.close());
+    const { coreUrl } = await start(context, startNginx, ports);
+    const closing = service.app.close();
+    const { status, text } = await answerOf(`${coreUrl}/readyz`);
+    assert.equal(status, 503);
+    assert.doesNotMatch(text, /no process of this service/);
+    await closing;
+  });
+
+  test('answers with the envelope when no process does', async (context) => {
+    const { url, coreUrl } = await start(context, startNginx, await choosePorts());
+    for (const base of [url, coreUrl]) assertUnavailable(await answerOf(`${base}${CHECK_PATH}${ACCOUNT_NUMBER}`));
+  });
+});
+
+test('HAProxy answers with the envelope when no process is ready', { skip: commandIsMissing('haproxy') }, async (t) => {
+  const { url, coreUrl } = await start(t, (processes) => startHaproxy({ processes }), await choosePorts());
+  for (const base of [url, coreUrl]) assertUnavailable(await answerOf(`${base}${CHECK_PATH}${ACCOUNT_NUMBER}`));
+});
+
+async function start<Proxy extends { stop(): Promise<void> }>(
+  context: TestContext,
+  startBalancer: (processes: readonly ProcessPorts[]) => Promise<Proxy>,
+  ports: ProcessPorts,
+): Promise<Proxy> {
+  const proxy = await startBalancer([ports]);
+  context.after(() => proxy.stop());
+  return proxy;
+}
+
+const choosePorts = async (): Promise<ProcessPorts> => ({
+  port: await findLastingPort(),
+  operatorPort: await findLastingPort(),
+});
+
+interface ProxyAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+async function answerOf(url: string): Promise<ProxyAnswer> {
+  const response = await fetch(url);
+  return { status: response.status, headers: response.headers, text: await response.text() };
+}
+
+/** docs/contract.md 2.1 */
+function assertEnveloped(
+  { status, headers, text }: ProxyAnswer,
+  expected: { readonly status: number; readonly errorCode: string; readonly message: RegExp },
+): void {
+  assert.equal(status, expected.status, text);
+  assert.match(headers.get('content-type') ?? '', /^application\/json/);
+  assert.equal(headers.get('cache-control'), 'no-store');
+  assert.match(headers.get('x-request-id') ?? '', /^[\w-]{32,36}$/);
+  const { message, ...rest } = JSON.parse(text) as { readonly message: string };
+  assert.deepEqual(rest, { success: false, error_code: expected.errorCode });
+  assert.match(message, expected.message);
+}
+
+function assertUnavailable(answer: ProxyAnswer): void {
+  assertEnveloped(answer, { status: 503, errorCode: 'SERVICE_UNAVAILABLE', message: /^Temporarily unavailable: no / });
+  assert.equal(answer.headers.get('retry-after'), '2');
+}
