@@ -10,14 +10,24 @@ import { startNginx } from './nginx.ts';
 
 const ACCOUNT_NUMBER = '8801234567';
 const CHECK_PATH = '/api/v1/check-account?account_number=';
+/** The operations whose bodies nginx keeps, to send them to another process. */
+const BUFFERED = ['/api/v1/check-account', '/api/v1/check-status/batch', '/oauth/token'];
 
 suite('nginx', { skip: commandIsMissing('nginx') }, () => {
-  test('leaves the answers of Tiba as they are', async (context) => {
+  test('bounds what it keeps of a request before a login, and leaves smaller bodies to Tiba', async (context) => {
     const ports = await choosePorts();
     const settings = { ...ports, stopDelaySeconds: 1, trustedProxies: ['127.0.0.1'] };
     const service = await startTestService({ rails: [], settings });
     context.after(() => service.close());
-    const { coreUrl } = await start(context, startNginx, ports);
+    const { url, coreUrl } = await start(context, startNginx, ports);
+    for (const operation of BUFFERED) {
+      const tooLarge = await answerOf(url + operation, 'a'.repeat(1024 * 1024 + 1));
+      assertEnveloped(tooLarge, { status: 413, errorCode: 'PAYLOAD_TOO_LARGE', message: /at most 1 MiB/ });
+      const { status, text } = await answerOf(url + operation, 'a'.repeat(512 * 1024));
+      assert.ok(status >= 400 && status < 500, `${operation}: ${status}`);
+      assert.doesNotMatch(text, /at most 1 MiB|<html>/);
+    }
+    // The server of the core has the same pages, and Tiba's own answers pass through.
     const closing = service.app.close();
     const { status, text } = await answerOf(`${coreUrl}/readyz`);
     assert.equal(status, 503);
@@ -57,8 +67,8 @@ interface ProxyAnswer {
   readonly text: string;
 }
 
-async function answerOf(url: string): Promise<ProxyAnswer> {
-  const response = await fetch(url);
+async function answerOf(url: string, body?: string): Promise<ProxyAnswer> {
+  const response = await fetch(url, body === undefined ? {} : { method: 'POST', body });
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
 
