@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { findLastingPort } from '../../campaign/random/ports.ts';
+import { eventually } from '../support/eventually.ts';
 import { commandIsMissing } from '../support/required-command.ts';
 import { startTestService } from '../support/service.ts';
 import { type ProcessPorts, startHaproxy } from './haproxy.ts';
 import { startNginx } from './nginx.ts';
 
-/** What the proxies with the configurations in deploy/ answer themselves and what they leave to Tiba. */
+/** What the proxies with the configurations in deploy/ answer themselves, what they leave to Tiba, what they log. */
 
 const ACCOUNT_NUMBER = '8801234567';
 const CHECK_PATH = '/api/v1/check-account?account_number=';
@@ -35,9 +38,14 @@ suite('nginx', { skip: commandIsMissing('nginx') }, () => {
     await closing;
   });
 
-  test('answers with the envelope when no process does', async (context) => {
-    const { url, coreUrl } = await start(context, startNginx, await choosePorts());
+  test('answers with the envelope when no process does, and its log has no account number', async (context) => {
+    const { url, coreUrl, directory } = await start(context, startNginx, await choosePorts());
     for (const base of [url, coreUrl]) assertUnavailable(await answerOf(`${base}${CHECK_PATH}${ACCOUNT_NUMBER}`));
+    const log = (name: string): Promise<string> => readFile(path.join(directory, name), 'utf8');
+    await eventually('the request is in the access log', async () =>
+      (await log('access.log')).includes('/api/v1/check-account 503'),
+    );
+    for (const name of ['access.log', 'error.log']) assert.ok(!(await log(name)).includes(ACCOUNT_NUMBER), name);
   });
 });
 
