@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
+import { connect } from 'node:net';
 import { suite, type TestContext, test } from 'node:test';
 import fastify from 'fastify';
 import { Webhook } from 'standardwebhooks';
@@ -152,6 +153,47 @@ suite('handlers', () => {
       assert.match(String(errors), /disk is full/);
     });
   }
+
+  test('node:http: a body that breaks off is reported, and its handler never rejects', async (context) => {
+    const errors: unknown[] = [];
+    const handler = expressCallbackHandler({
+      secrets: TEST_SECRET,
+      onCallback: () => undefined,
+      onError: (error) => errors.push(error),
+    });
+    const handled = Promise.withResolvers<void>();
+    const listener = await listenOnLoopback(
+      createServer((request, response) => {
+        handler(request, response).then(handled.resolve, handled.reject);
+      }),
+    );
+    context.after(listener.close);
+    const socket = connect(listener.port, '127.0.0.1');
+    context.after(() => socket.destroy());
+    socket.end('POST /tiba HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\nten bytes.');
+    // Express 4 and node:http ignore this promise: as a rejection it would end the process.
+    await handled.promise;
+    assert.match(String(errors), /aborted/);
+  });
+
+  test('an onError that throws or rejects never makes a handler reject: the answer stays 500', async () => {
+    const { headers, body } = await signCallback(callback);
+    const fail = () => {
+      throw new Error('the log is full');
+    };
+    for (const onError of [fail, () => Promise.reject(new Error('the log is away'))]) {
+      const options: HandlerOptions = { secrets: TEST_SECRET, onCallback: fail, onError };
+      const request = () => new Request('http://localhost/tiba', { method: 'POST', headers, body });
+      assert.equal((await fetchCallbackHandler(options)(request())).status, 500);
+      const used = request();
+      await used.text();
+      assert.equal((await fetchCallbackHandler(options)(used)).status, 500, 'a body that was read before');
+      const response = { statusCode: 0, end: () => undefined };
+      const parsed = { headers, body: JSON.parse(body), [Symbol.asyncIterator]: () => assert.fail('read twice') };
+      await expressCallbackHandler(options)(parsed, response);
+      assert.equal(response.statusCode, 500);
+    }
+  });
 
   test('Express: a raw body is taken as it is, and a parsed one is a mistake that is named', async () => {
     const { headers, body } = await signCallback(callback);

@@ -11,29 +11,48 @@ export interface HandlerOptions extends VerifyOptions {
    * and the service sends the callback again.
    */
   readonly onCallback: (callback: VerifiedCallback) => void | Promise<void>;
-  /** Called with what `onCallback` threw, or with what is wrong with the configuration. */
-  readonly onError?: ((error: unknown) => void) | undefined;
+  /**
+   * Called with what `onCallback` threw, with why a body could not be read, or with what is wrong with the
+   * configuration. A promise is awaited. What it throws itself is dropped: the answer stays 500.
+   */
+  readonly onError?: ((error: unknown) => unknown) | undefined;
 }
 
 /** Callbacks are small; what is larger is none. */
 const BODY_BYTES_MAX = 256 * 1024;
 
+type Body = string | Uint8Array<ArrayBuffer>;
+
 interface Received {
   readonly headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
-  readonly body: string | Uint8Array<ArrayBuffer>;
+  /** Null when it is too large. It fails when the sender closes the connection before the body has ended. */
+  readonly readBody: () => Body | Promise<Body | null>;
 }
 
-/** The HTTP status of the answer: 204 stored, 401 not genuine, 500 send it again. */
-async function statusFor(options: HandlerOptions, { headers, body }: Received): Promise<number> {
+/**
+ * The HTTP status of the answer: 204 stored, 401 not genuine, 413 too large, 500 send it again. It never rejects:
+ * Express 4 and node:http ignore the promise of a handler, so that a rejection would end the process.
+ */
+async function statusFor(options: HandlerOptions, { headers, readBody }: Received): Promise<number> {
   try {
+    const body = await readBody();
+    if (body === null) return 413;
     const { secrets } = options;
     const known = typeof secrets === 'function' ? await secrets() : secrets;
     await options.onCallback(await verifyCallback(headers, body, known, options));
     return 204;
   } catch (error) {
     if (error instanceof CallbackError) return 401;
-    options.onError?.(error);
+    await report(options, error);
     return 500;
+  }
+}
+
+async function report({ onError }: HandlerOptions, error: unknown): Promise<void> {
+  try {
+    await onError?.(error);
+  } catch {
+    // The status tells the sender to send it again; what is left to report to has failed.
   }
 }
 
@@ -42,9 +61,9 @@ export const fetchCallbackHandler =
   (options: HandlerOptions) =>
   async (request: Request): Promise<Response> => {
     if (request.method !== 'POST') return new Response(null, { status: 405, headers: { allow: 'POST' } });
-    const body = request.body === null ? new Uint8Array() : await readBytes(chunksOf(request.body));
-    const status = body === null ? 413 : await statusFor(options, { headers: request.headers, body });
-    return new Response(null, { status });
+    const { headers, body } = request;
+    const readBody = () => (body === null ? new Uint8Array() : readBytes(chunksOf(body)));
+    return new Response(null, { status: await statusFor(options, { headers, readBody }) });
   };
 
 /** What Express, Connect and node:http pass to a handler, as far as it is used. */
@@ -64,21 +83,17 @@ export interface NodeResponse {
 export const expressCallbackHandler =
   (options: HandlerOptions) =>
   async (request: NodeRequest, response: NodeResponse): Promise<void> => {
-    response.statusCode = await statusOfNode(options, request);
+    response.statusCode = await statusFor(options, { headers: request.headers, readBody: () => bodyOf(request) });
     response.end();
   };
 
-async function statusOfNode(options: HandlerOptions, request: NodeRequest): Promise<number> {
-  const { headers, body: parsed } = request;
-  if (parsed instanceof Uint8Array || typeof parsed === 'string') {
-    return statusFor(options, { headers, body: typeof parsed === 'string' ? parsed : Uint8Array.from(parsed) });
-  }
-  if (parsed !== undefined) {
-    options.onError?.(new TypeError('a parser has changed the body: mount this handler before express.json()'));
-    return 500;
-  }
-  const body = await readBytes(request as AsyncIterable<Uint8Array>);
-  return body === null ? 413 : statusFor(options, { headers, body });
+/** @throws TypeError when a parser has already replaced the body */
+function bodyOf(request: NodeRequest): Body | Promise<Body | null> {
+  const { body: parsed } = request;
+  if (typeof parsed === 'string') return parsed;
+  if (parsed instanceof Uint8Array) return Uint8Array.from(parsed);
+  if (parsed === undefined) return readBytes(request as AsyncIterable<Uint8Array>);
+  throw new TypeError('a parser has changed the body: mount this handler before express.json()');
 }
 
 /** What this plugin uses of Fastify. */
@@ -108,7 +123,7 @@ export const fastifyCallbackHandler =
     );
     app.post(path, async ({ headers, body }, reply) => {
       const bytes = body instanceof Uint8Array ? Uint8Array.from(body) : new Uint8Array();
-      return reply.code(await statusFor(options, { headers, body: bytes })).send();
+      return reply.code(await statusFor(options, { headers, readBody: () => bytes })).send();
     });
     return Promise.resolve();
   };
