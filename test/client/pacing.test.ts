@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
+import { untilAborted } from '../../packages/client/src/clock.ts';
 import { type TibaClient, TibaError } from '../../packages/client/src/index.ts';
+import { createPacer } from '../../packages/client/src/pacer.ts';
 import { eventually } from '../support/eventually.ts';
 import { startTestService, type TestClient, type TestService } from '../support/service.ts';
 import { type CountedFetch, clientOf, countFetch } from './test-client.ts';
@@ -102,6 +104,36 @@ test('a call whose turn comes after its end is not sent, and says when there is 
   assert.ok(error.retryAfterMs > 50_000 && error.retryAfterMs <= 61_000, String(error.retryAfterMs));
   assert.equal(error.status, null);
   assert.equal(sent.requests.length, before);
+});
+
+test('a call that is aborted after it was sent keeps the places of the calls that wait', async () => {
+  const pacer = createPacer(createVirtualClock());
+  const request = { cost: 1, heldOpen: false };
+  const first = new AbortController();
+  const permit = await pacer.acquire('check-status', request, first.signal);
+  // Until the first answer states the limit, the second call waits for it.
+  const waiting = pacer.acquire('check-status', request, new AbortController().signal);
+  first.abort();
+  permit.done(null);
+  const outcome = await Promise.race([waiting.then(() => 'sent'), turn('its place is lost')]);
+  assert.equal(outcome, 'sent');
+});
+
+test('a promise that settles while it is started leaves no listener on the signal', async () => {
+  const ended: string[] = [];
+  const controller = new AbortController();
+  const resolved = untilAborted<string>(controller.signal, (resolve) => {
+    resolve('value');
+    return () => void ended.push('resolved');
+  });
+  const rejected = untilAborted<string>(controller.signal, (_resolve, reject) => {
+    reject(new Error('failed'));
+    return () => void ended.push('rejected');
+  });
+  controller.abort();
+  assert.equal(await resolved, 'value');
+  await assert.rejects(rejected, /failed/);
+  assert.deepEqual(ended, []);
 });
 
 test('the service is stopped and started in the middle: every promise settles rightly', async () => {

@@ -22,7 +22,8 @@ export const pause = (clock: Clock, delayMs: number, signal: AbortSignal): Promi
   untilAborted(signal, (resolve) => clock.setTimer(resolve, delayMs));
 
 /**
- * A promise that the signal can reject. `start` begins what is waited for and returns a function that ends it.
+ * A promise that the signal can reject. `start` begins what is waited for and returns a function that ends it. It may
+ * settle the promise at once; after that, the signal ends nothing.
  */
 export function untilAborted<T>(
   signal: AbortSignal,
@@ -33,13 +34,18 @@ export function untilAborted<T>(
       reject(signal.reason);
       return;
     }
+    let settled = false;
+    function settle(): void {
+      settled = true;
+      signal.removeEventListener('abort', abort);
+    }
     const end = start(
       (value) => {
-        signal.removeEventListener('abort', abort);
+        settle();
         resolve(value);
       },
       (reason) => {
-        signal.removeEventListener('abort', abort);
+        settle();
         reject(reason);
       },
     );
@@ -47,7 +53,7 @@ export function untilAborted<T>(
       end();
       reject(signal.reason);
     }
-    signal.addEventListener('abort', abort, { once: true });
+    if (!settled) signal.addEventListener('abort', abort, { once: true });
   });
 }
 

@@ -53,7 +53,7 @@ class Window {
   /** When the last request was sent that is still open and that the service holds open. */
   heldOpenSinceMs: number | null = null;
   counted: Counted[] = [];
-  readonly waiters: Waiter[] = [];
+  waiters: Waiter[] = [];
   cancelTimer: () => void = () => undefined;
 
   count(sinceMs: number, cost: number): void {
@@ -135,7 +135,7 @@ export function createPacer(clock: Clock): Pacer {
         window.waiters.push(waiter);
         drain(window);
         return () => {
-          window.waiters.splice(window.waiters.indexOf(waiter), 1);
+          window.waiters = window.waiters.filter((each) => each !== waiter);
           drain(window);
         };
       });
