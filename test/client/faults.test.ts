@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { suite, test } from 'node:test';
-import { TibaError } from '../../packages/client/src/index.ts';
+import { setImmediate as turn } from 'node:timers/promises';
+import { createTibaClient, TibaError } from '../../packages/client/src/index.ts';
 import { eventually } from '../support/eventually.ts';
 import { IN_PROCESS, type Script, sendError, sendTransaction, startScriptedService } from './scripted-service.ts';
 import { countFetch } from './test-client.ts';
@@ -43,6 +44,32 @@ suite('deadline', () => {
   test('covers a server that accepts and never answers (svix#1652: no timeout at all)', async (context) => {
     const { tiba } = await startScriptedService(context, () => undefined);
     assert.equal((await failure(tiba.checkStatus('TB000001', { timeoutMs: 50 }))).error_code, 'TIMEOUT');
+  });
+
+  test('covers an accessToken that never comes, and the signal of the caller ends it too', async () => {
+    const clock = createVirtualClock();
+    const accessToken = () => new Promise<string>(() => undefined);
+    const tiba = createTibaClient({ baseUrl: 'http://localhost', accessToken, clock, timeoutMs: 5_000 });
+    const controller = new AbortController();
+    const left = tiba.checkStatus('TB000001', { signal: controller.signal });
+    const late = tiba.checkStatus('TB000002');
+    const outcomes = Promise.all([left, late].map((call) => call.catch((error: unknown) => error)));
+    const reason = new Error('the user has left');
+    controller.abort(reason);
+    await turn();
+    clock.fireNext();
+    const settled = await Promise.race([outcomes, turn(['still waiting'])]);
+    assert.equal(settled[0], reason);
+    assert.ok(settled[1] instanceof TibaError && settled[1].error_code === 'TIMEOUT', String(settled[1]));
+    assert.deepEqual(clock.timersMs(), [], 'a timer is left');
+  });
+
+  test('an accessToken that fails after its caller has left is no unhandled rejection', async () => {
+    const accessToken = () => Promise.reject(new Error('the issuer is away'));
+    const tiba = createTibaClient({ baseUrl: 'http://localhost', accessToken });
+    await assert.rejects(tiba.checkStatus('TB000001', { signal: AbortSignal.abort() }), { name: 'AbortError' });
+    await assert.rejects(tiba.checkStatus('TB000001'), /the issuer is away/);
+    await turn();
   });
 
   test('a Retry-After beyond the deadline fails at once and says it (openai-node#1840: it slept)', async (context) => {
@@ -269,8 +296,7 @@ suite('errors', () => {
     assert.equal(requests.length, 1);
   });
 
-  test('plain http to another machine is refused before the secret is sent', async () => {
-    const { createTibaClient } = await import('../../packages/client/src/index.ts');
+  test('plain http to another machine is refused before the secret is sent', () => {
     const options = { baseUrl: 'http://tiba.example.com', clientId: 'alpha', clientSecret: 'secret' };
     assert.throws(() => createTibaClient(options), /https/);
     createTibaClient({ ...options, allowPlainHttp: true });

@@ -2,7 +2,7 @@ import { type AccountValidations, createAccountValidations } from './account-val
 import { type Accounts, createAccounts } from './accounts.ts';
 import { type Callbacks, createCallbacks } from './callback-endpoints.ts';
 import { createFinalTransactions, createStatusChecks, type StatusChecks } from './check-status.ts';
-import { type Clock, systemClock } from './clock.ts';
+import { type Clock, shared, systemClock } from './clock.ts';
 import { createEvents, type Events } from './events.ts';
 import { createPacer } from './pacer.ts';
 import { type Credentials, createTokenSource, type TokenSource } from './token.ts';
@@ -31,7 +31,10 @@ interface CommonOptions {
   readonly random?: (() => number) | undefined;
 }
 
-/** Client ID and secret; or, where the secret must not be, tokens from elsewhere. */
+/**
+ * Client ID and secret; or, where the secret must not be, tokens from elsewhere. `accessToken` is called for each
+ * request, within the time of its call.
+ */
 export type TibaClientOptions = CommonOptions &
   (Credentials | { readonly accessToken: () => string | Promise<string>; readonly clientId?: undefined });
 
@@ -86,7 +89,9 @@ function tokensOf(
     return createTokenSource(options, options.tokenUrl ?? `${baseUrl}/oauth/token`, dependencies);
   }
   const { accessToken } = options;
-  return { get: async () => accessToken(), discard: () => undefined };
+  // A token that does not come is no reason to wait longer than the call may take.
+  const ask = async (): Promise<string> => accessToken();
+  return { get: (signal) => shared(ask(), signal), discard: () => undefined };
 }
 
 const LOOPBACK = /^(?:localhost|.*\.localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;

@@ -58,8 +58,11 @@ export function untilAborted<T>(
 }
 
 /** The promise, for a caller that may give up earlier than the others who share it. */
-export const shared = <T>(promise: Promise<T>, signal: AbortSignal): Promise<T> =>
-  untilAborted(signal, (resolve, reject) => {
+export const shared = <T>(promise: Promise<T>, signal: AbortSignal): Promise<T> => {
+  // Without a caller left, a failure is of no interest.
+  promise.catch(() => undefined);
+  return untilAborted(signal, (resolve, reject) => {
     promise.then(resolve, reject);
     return () => undefined;
   });
+};

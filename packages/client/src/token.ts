@@ -53,8 +53,6 @@ export function createTokenSource(credentials: Credentials, url: string, depende
     get(signal) {
       if (current !== null && clock.now() < current.renewAtMs) return Promise.resolve(current.token);
       login ??= logIn();
-      // Without a caller left, a failed login is of no interest.
-      login.catch(() => undefined);
       return shared(login, signal);
     },
     discard(token) {
