@@ -267,6 +267,42 @@ suite('events', () => {
   });
 });
 
+suite('remembered verdicts', () => {
+  const account = { bank_code: 'BCA', account_number: '1234567890' };
+  const sendVerdict = (response: ServerResponse, status: string): void => {
+    const body = JSON.stringify({ success: true, message: 'Checked', data: { status }, meta: {} });
+    response.writeHead(200, { 'content-type': 'application/json' }).end(body);
+  };
+
+  test('an older verdict is never returned after a newer one that was asked of the bank', async (context) => {
+    const verdicts = ['ACTIVE', 'CLOSED', 'CLOSED'];
+    const { tiba } = await startScriptedService(context, (response, _request, count) =>
+      sendVerdict(response, verdicts[count - 1] ?? 'ACTIVE'),
+    );
+    const statuses: string[] = [];
+    for (const maxAgeSeconds of [3_600, undefined, 3_600]) {
+      statuses.push((await tiba.checkAccount(account, { maxAgeSeconds })).status);
+    }
+    assert.deepEqual(statuses, verdicts);
+  });
+
+  test('a verdict that was on its way when a newer one came is not remembered', async (context) => {
+    const held = Promise.withResolvers<ServerResponse>();
+    const { tiba, requests } = await startScriptedService(context, (response, _request, count) =>
+      count === 2 ? held.resolve(response) : sendVerdict(response, 'CLOSED'),
+    );
+    // The first answer tells the client that no limit makes it wait.
+    await tiba.checkAccount({ ...account, account_number: '0000000001' });
+    const older = tiba.checkAccount(account, { maxAgeSeconds: 3_600 });
+    const response = await held.promise;
+    assert.equal((await tiba.checkAccount(account)).status, 'CLOSED');
+    sendVerdict(response, 'ACTIVE');
+    assert.equal((await older).status, 'ACTIVE');
+    assert.equal((await tiba.checkAccount(account, { maxAgeSeconds: 3_600 })).status, 'CLOSED');
+    assert.equal(requests.length, 4);
+  });
+});
+
 suite('errors', () => {
   test('an error code of a newer service is UNEXPECTED_ANSWER and names it (xendit-node#196: opaque)', async (context) => {
     const { tiba } = await startScriptedService(context, (response) =>

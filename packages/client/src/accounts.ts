@@ -16,7 +16,7 @@ import type { CallOptions, Transport } from './transport.ts';
 export interface AccountCheckOptions extends CallOptions {
   /**
    * Take a verdict that is at most this old: one that this client has received, or one that the service has kept.
-   * Unless given, the bank is asked.
+   * Unless given, the bank is asked, and what this client has received before for this account and name is forgotten.
    */
   readonly maxAgeSeconds?: number | undefined;
 }
@@ -40,6 +40,8 @@ export interface Accounts {
 
 export function createAccounts(transport: Transport, clock: Clock, verdictsMax: number): Accounts {
   const verdicts = createAnswerCache<CheckedAccount>(clock, verdictsMax);
+  /** For each key the check under way whose verdict may be remembered: the latest, unless a newer verdict has come. */
+  const remembering = new Map<string, symbol>();
 
   async function check(
     account: AccountCheck,
@@ -47,14 +49,25 @@ export function createAccounts(transport: Transport, clock: Clock, verdictsMax: 
   ): Promise<WithResponse<CheckedAccount>> {
     const { bank_code: bank, account_number: number, expected_account_name: name = null } = account;
     const key = JSON.stringify([bank, number, name]);
-    const ageMsMax = maxAgeSeconds * 1_000;
-    const known = maxAgeSeconds > 0 ? verdicts.find(key, ageMsMax) : null;
+    const takesEarlier = maxAgeSeconds > 0;
+    const keptMs = maxAgeSeconds * 1_000;
+    const known = takesEarlier ? verdicts.find(key, keptMs) : null;
     if (known !== null) return known;
-    const headers = maxAgeSeconds > 0 ? { 'cache-control': `max-age=${maxAgeSeconds}` } : {};
-    const answer = await transport.json({ operation: 'checkAccount', body: JSON.stringify(account), headers }, options);
-    const ageMs = Number(answer.response.headers.get('age') ?? 0) * 1_000;
-    if (maxAgeSeconds > 0) verdicts.keep(key, answer, { ageMs, keptMs: ageMsMax });
-    return answer;
+    const headers = takesEarlier ? { 'cache-control': `max-age=${maxAgeSeconds}` } : {};
+    const own = Symbol('check');
+    if (takesEarlier) remembering.set(key, own);
+    try {
+      const plan = { operation: 'checkAccount', body: JSON.stringify(account), headers } as const;
+      const answer = await transport.json(plan, options);
+      const ageMs = Number(answer.response.headers.get('age') ?? 0) * 1_000;
+      if (remembering.get(key) === own) verdicts.keep(key, answer, { ageMs, keptMs });
+      else verdicts.forget(key);
+      // What the bank has just said is newer than what a check under way may bring from the service's memory.
+      if (!takesEarlier) remembering.delete(key);
+      return answer;
+    } finally {
+      if (remembering.get(key) === own) remembering.delete(key);
+    }
   }
 
   const page = (query?: AccountCheckFilter, options?: CallOptions): Call<AccountCheckList> =>

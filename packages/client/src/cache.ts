@@ -7,6 +7,7 @@ export interface AnswerCache<T> {
   find(key: string, ageMsMax?: number): WithResponse<T> | null;
   /** Keeps an answer for this long; its age may already be above 0. */
   keep(key: string, answer: WithResponse<T>, times?: { readonly ageMs: number; readonly keptMs: number }): void;
+  forget(key: string): void;
 }
 
 export function createAnswerCache<T>(clock: Clock, entriesMax: number): AnswerCache<T> {
@@ -35,5 +36,6 @@ export function createAnswerCache<T>(clock: Clock, entriesMax: number): AnswerCa
         entries.delete(oldest);
       }
     },
+    forget: (key) => void entries.delete(key),
   };
 }
