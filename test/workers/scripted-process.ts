@@ -4,8 +4,11 @@ import type { ToParent, ToWorker } from '../../apps/server/src/workers/messages.
 // A worker that follows the script of the test. Its arguments: a file that counts the starts by its length, then what
 // each start does; the last one is that of all later starts too.
 
-/** `serve` is ready and stays, `end` is ready and ends, `wait` is never ready. */
-export type Step = 'serve' | 'end' | 'wait';
+/**
+ * `serve` is ready and stays, `end` is ready and ends, `wait` is never ready, `ask` is ready when the parent has said
+ * that it cannot answer a question that makes no sense.
+ */
+export type Step = 'serve' | 'end' | 'wait' | 'ask';
 
 const [counter, ...steps] = process.argv.slice(2) as [string, ...Step[]];
 appendFileSync(counter, '.');
@@ -16,7 +19,9 @@ const send = (message: ToParent, onSent: () => void = () => {}): void =>
 
 process.on('message', (message: ToWorker) => {
   if (message[0] === 'end') process.exit(0);
+  if (message[0] === 'failed') send(['ready']);
   if (message[0] !== 'start') return;
+  if (step === 'ask') process.send?.(['run', 7, 'decide', null, null]);
   if (step === 'serve') send(['ready']);
   if (step === 'end') send(['ready'], () => process.exit(3));
 });

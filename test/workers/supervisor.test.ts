@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import cluster from 'node:cluster';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -79,4 +80,27 @@ test('a worker that ended is replaced when the new one of a restart fails', asyn
   assert.equal(await supervisor.restart(), true, 'the next restart replaces it');
   assert.equal(startedPids().length, 5);
   assert.equal(logged(ENDED).length, 2);
+});
+
+test('a parent that cannot answer a question says so and goes on', async (t) => {
+  const { logged } = await supervise(t, ['ask']);
+  const [line] = logged('a question of a worker process was not answered; it goes on without the answer');
+  assert.equal(line?.['question'], 'run');
+});
+
+test('a parent goes on while the system does not start processes', async (t) => {
+  const { supervisor, logged, startedPids } = await supervise(t, ['serve']);
+  const { args = [] } = cluster.settings;
+  // The system refuses an argument of this length (E2BIG), as it refuses a process when it has no memory.
+  cluster.setupPrimary({ args: ['a'.repeat(1_000_000)] });
+  assert.equal(await supervisor.restart(), false);
+  assert.equal(logged('restart stopped: the system did not start a process; the others stay').length, 1);
+  process.kill(startedPids()[0] as number, 'SIGKILL');
+  await eventually(
+    'it cannot be replaced',
+    () => logged('the system did not start a worker process; will retry').length > 0,
+  );
+  cluster.setupPrimary({ args });
+  await eventually('it is replaced', () => startedPids().length === 2);
+  assert.equal(await supervisor.restart(), true);
 });

@@ -68,11 +68,14 @@ async function prepare({ settings }: Production, connection: PostgresConnection,
 async function restartWorkers(supervisor: Supervisor, log: Log): Promise<void> {
   try {
     readProduction();
+    log.info('restarting all processes, one after the other');
+    if (await supervisor.restart()) log.info('all processes are restarted');
   } catch (error) {
-    if (!(error instanceof StartError)) throw error;
-    log.error({ faults: error.message }, 'restart refused: the settings or the rails file are faulty; nothing changed');
-    return;
+    if (error instanceof StartError)
+      log.error(
+        { faults: error.message },
+        'restart refused: the settings or the rails file are faulty; nothing changed',
+      );
+    else log.error({ err: error }, 'restart failed; the processes that it has not replaced stay');
   }
-  log.info('restarting all processes, one after the other');
-  if (await supervisor.restart()) log.info('all processes are restarted');
 }

@@ -6,8 +6,9 @@ import type { LogSink } from '../observability/log.ts';
  * While the parent's log cannot be written, the worker's is not read; then the worker drops lines and counts them.
  * What a killed worker wrote of its last line is left out. Resolves when everything is read.
  */
-export function forwardLines(stream: Readable | null, forward: LogSink['forward']): Promise<void> {
-  if (stream === null) return Promise.resolve();
+export function forwardLines(stream: Readable | null | undefined, forward: LogSink['forward']): Promise<void> {
+  // Node has no stream for a process that could not be started.
+  if (!stream) return Promise.resolve();
   let rest = '';
   stream.setEncoding('utf8');
   stream.on('data', (text: string) => {

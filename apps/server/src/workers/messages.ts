@@ -16,7 +16,7 @@ export type EndOrder = 'stop' | 'retire';
 
 /**
  * Messages of a worker to its parent. Arrays, because they are sent in every turn of the event loop: their JSON is
- * short. `run` and `all-metrics` are answered; the number connects the answer with the question.
+ * short. `run` and `all-metrics` are answered, or `failed`; the number connects the answer with the question.
  */
 export type ToParent =
   | readonly ['ready']
@@ -30,6 +30,8 @@ export type ToWorker =
   | readonly ['start', WorkerStart]
   | readonly ['ran', number, unknown]
   | readonly ['all-metrics', number, string]
+  /** The parent could not answer, and has logged why. */
+  | readonly ['failed', number]
   | readonly ['metrics', number]
   /** How many processes of this machine live, or lived a moment ago. */
   | readonly ['processes', number]

@@ -77,6 +77,10 @@ function receive(state: LinkState, message: ToWorker): void {
       state.pending.get(message[1])?.resolve(message[2]);
       state.pending.delete(message[1]);
       break;
+    case 'failed':
+      state.pending.get(message[1])?.reject(new Error('the parent process could not answer: see its log'));
+      state.pending.delete(message[1]);
+      break;
     case 'metrics':
       void answerMetrics(state, message[1]);
       break;

@@ -69,7 +69,7 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
   const state: SupervisorState = {
     options,
     alive,
-    dependencies: { limits: createLimitStore(), renderMetrics: metrics.render, forward: logging.forward },
+    dependencies: { limits: createLimitStore(), renderMetrics: metrics.render, logging },
     onExit: metrics.onExit,
     failure: Promise.withResolvers(),
     stopping: new AbortController(),
@@ -98,7 +98,8 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
     failed: state.failure.promise,
     restart() {
       const restarted = state.restarting.then(() => restart(state));
-      state.restarting = restarted;
+      // One that fails must not keep the next one from running.
+      state.restarting = restarted.catch(() => {});
       return restarted;
     },
     stop: () => stop(state),
@@ -122,10 +123,21 @@ function start(state: SupervisorState, process: number): WorkerProcess {
   options.logging.log.info({ worker: process, pid: worker.pid }, 'worker process started');
   void worker.exited.then(() => {
     alive.delete(worker);
-    state.onExit(worker);
+    keepMetrics(state, worker);
     setTimeout(() => changeCounted(state, -1), COUNTED_AFTER_EXIT_MS).unref();
   });
   return worker;
+}
+
+function keepMetrics({ onExit, options }: SupervisorState, worker: WorkerProcess): void {
+  try {
+    onExit(worker);
+  } catch (error) {
+    options.logging.log.error(
+      { worker: worker.process, pid: worker.pid, err: error },
+      'the last metrics of a worker process cannot be read; they are left out',
+    );
+  }
 }
 
 function changeCounted(state: SupervisorState, change: number): void {
@@ -151,12 +163,22 @@ function keep(state: SupervisorState, worker: WorkerProcess): void {
   });
 }
 
+/** Undefined when the system cannot start a process now, for example for lack of memory. */
+function tryStart(state: SupervisorState, process: number, next: string): WorkerProcess | undefined {
+  try {
+    return start(state, process);
+  } catch (error) {
+    state.options.logging.log.error({ worker: process, err: error }, next);
+    return undefined;
+  }
+}
+
 async function replace(state: SupervisorState, ended: WorkerProcess): Promise<void> {
   const { stopping, options } = state;
   const { log } = options.logging;
-  let last = ended;
+  let last: WorkerProcess | undefined = ended;
   while (!stopping.signal.aborted) {
-    state.failedStarts = isStable(last) ? 0 : state.failedStarts + 1;
+    state.failedStarts = last !== undefined && isStable(last) ? 0 : state.failedStarts + 1;
     if (state.failedStarts >= FAILED_STARTS_MAX && ![...state.alive].some(isStable)) {
       state.failure.reject(new StartError('worker processes end as soon as they start: see the log lines before this'));
       return;
@@ -164,7 +186,8 @@ async function replace(state: SupervisorState, ended: WorkerProcess): Promise<vo
     await wait(backoffMs(state.failedStarts), undefined, { signal: stopping.signal }).catch(() => {});
     // A restart may have replaced it meanwhile.
     if (stopping.signal.aborted || hasReplacement(state, ended.process)) return;
-    last = start(state, ended.process);
+    last = tryStart(state, ended.process, 'the system did not start a worker process; will retry');
+    if (last === undefined) continue;
     if (await isReadyInTime(last)) {
       keep(state, last);
       return;
@@ -190,7 +213,8 @@ async function restart(state: SupervisorState): Promise<boolean> {
   const { log } = options.logging;
   for (let process = 1; process <= options.count; process += 1) {
     if (stopping.signal.aborted) return false;
-    const next = start(state, process);
+    const next = tryStart(state, process, 'restart stopped: the system did not start a process; the others stay');
+    if (next === undefined) return false;
     if (!(await isReadyInTime(next))) {
       if (!stopping.signal.aborted)
         log.error(

@@ -30,7 +30,7 @@ export interface WorkerDependencies {
   readonly start: WorkerStart;
   readonly limits: LimitStore;
   readonly renderMetrics: () => Promise<string>;
-  readonly forward: LogSink['forward'];
+  readonly logging: Pick<LogSink, 'log' | 'forward'>;
 }
 
 interface WorkerState {
@@ -59,10 +59,10 @@ export function startWorker(dependencies: WorkerDependencies): WorkerProcess {
     lastQuestion: 0,
     lastMetrics: [],
   };
-  worker.process.on('message', (message) => void receive(state, message as ToParent));
+  worker.process.on('message', (message) => void receiveSafely(state, message as ToParent));
   // A message to a process that has just ended fails.
   worker.on('error', () => {});
-  const logRead = forwardLines(worker.process.stdout, dependencies.forward);
+  const logRead = forwardLines(worker.process.stdout, dependencies.logging.forward);
   const exited = untilGone(state, logRead);
   send(state, ['start', dependencies.start]);
   return {
@@ -113,6 +113,21 @@ const ignore = (): void => {};
 
 function send({ worker }: WorkerState, message: ToWorker): void {
   if (worker.isConnected()) worker.process.send(message, undefined, undefined, ignore);
+}
+
+/** One message that cannot be answered must not end the parent. */
+async function receiveSafely(state: WorkerState, message: ToParent): Promise<void> {
+  try {
+    await receive(state, message);
+  } catch (error) {
+    const [question, number] = message;
+    const { logging, start } = state.dependencies;
+    logging.log.error(
+      { worker: start.process, question, err: error },
+      'a question of a worker process was not answered; it goes on without the answer',
+    );
+    if (question === 'run' || question === 'all-metrics') send(state, ['failed', number]);
+  }
 }
 
 async function receive(state: WorkerState, message: ToParent): Promise<void> {
