@@ -1,27 +1,34 @@
 import { appendFileSync, statSync } from 'node:fs';
-import type { ToParent, ToWorker } from '../../apps/server/src/workers/messages.ts';
+import { script } from '../../apps/server/src/valkey/connection.ts';
+import { DECIDE } from '../../apps/server/src/valkey/scripts.ts';
+import type { ToWorker } from '../../apps/server/src/workers/messages.ts';
+import { connectToParent } from '../../apps/server/src/workers/parent-link.ts';
 
 // A worker that follows the script of the test. Its arguments: a file that counts the starts by its length, then what
-// each start does; the last one is that of all later starts too.
+// each start does; the last one is that of all later starts too. It writes a line for each ping.
 
 /**
- * `serve` is ready and stays, `end` is ready and ends, `wait` is never ready, `ask` is ready when the parent has said
- * that it cannot answer a question that makes no sense.
+ * `serve` is ready and stays, `end` is ready and ends, `hang` is ready and blocks its event loop, `wait` is never ready,
+ * `ask` is ready when the parent has said that it cannot answer a question that makes no sense.
  */
-export type Step = 'serve' | 'end' | 'wait' | 'ask';
+export type Step = 'serve' | 'end' | 'hang' | 'wait' | 'ask';
 
 const [counter, ...steps] = process.argv.slice(2) as [string, ...Step[]];
 appendFileSync(counter, '.');
 const step = steps[Math.min(statSync(counter).size, steps.length) - 1];
 
-const send = (message: ToParent, onSent: () => void = () => {}): void =>
-  void process.send?.(message, undefined, undefined, onSent);
-
+const link = await connectToParent();
+void link.ended.then(() => process.exit(0));
 process.on('message', (message: ToWorker) => {
-  if (message[0] === 'end') process.exit(0);
-  if (message[0] === 'failed') send(['ready']);
-  if (message[0] !== 'start') return;
-  if (step === 'ask') process.send?.(['run', 7, 'decide', null, null]);
-  if (step === 'serve') send(['ready']);
-  if (step === 'end') send(['ready'], () => process.exit(3));
+  if (message[0] === 'ping') process.stdout.write('ping\n');
 });
+if (step === 'ask') {
+  const limits = link.openLimits({ onReady() {}, onLost() {} });
+  await limits.run(script(DECIDE), ['a key'], null as never).catch(() => link.ready());
+}
+if (step === 'serve') link.ready();
+if (step === 'end' || step === 'hang')
+  process.send?.(['ready'], undefined, undefined, () => {
+    if (step === 'end') process.exit(3);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+  });

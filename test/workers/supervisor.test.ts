@@ -23,7 +23,7 @@ interface Supervised {
 async function supervise(
   t: TestContext,
   steps: readonly Step[],
-  options: Partial<SupervisorOptions> = {},
+  { onLines, ...options }: Partial<SupervisorOptions> & { onLines?: (lines: string) => void } = {},
 ): Promise<Supervised> {
   const directory = await mkdtemp(path.join(tmpdir(), 'tiba-supervisor-'));
   const lines: Record<string, unknown>[] = [];
@@ -40,7 +40,13 @@ async function supervise(
     count: 1,
     embeddedPostgres: null,
     stopTimeoutMs: 1_000,
-    logging: { log, forward: (_lines, onBuffered) => onBuffered() },
+    logging: {
+      log,
+      forward(lines, onBuffered) {
+        onLines?.(lines);
+        onBuffered();
+      },
+    },
     stopping: new Promise(() => {}),
     program: {
       file: fileURLToPath(new URL('scripted-process.ts', import.meta.url)),
@@ -102,5 +108,24 @@ test('a parent goes on while the system does not start processes', async (t) => 
   );
   cluster.setupPrimary({ args });
   await eventually('it is replaced', () => startedPids().length === 2);
+  assert.equal(await supervisor.restart(), true);
+});
+
+test('a worker that hangs is killed and replaced; one that answers is not', async (t) => {
+  let pings = 0;
+  const { supervisor, logged, startedPids } = await supervise(t, ['hang', 'serve'], {
+    answerTimeoutMs: 1_000,
+    onLines: (lines) => void (pings += lines.split('\n').length - 1),
+  });
+  await eventually('another worker is started', () => startedPids().length === 2);
+  const [killed] = logged('worker process does not answer; killing it');
+  assert.equal(killed?.['pid'], startedPids()[0]);
+  assert.deepEqual(
+    logged(ENDED).map(({ reason }) => reason),
+    ['SIGKILL'],
+  );
+  pings = 0;
+  await eventually('the new worker has lived for longer than the time limit', () => pings >= 8);
+  assert.equal(logged(ENDED).length, 1);
   assert.equal(await supervisor.restart(), true);
 });

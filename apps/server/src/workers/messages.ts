@@ -23,6 +23,8 @@ export type ToParent =
   | readonly ['run', number, LimitOperation, readonly string[], Arguments]
   | readonly ['all-metrics', number]
   | readonly ['metrics', number, readonly MetricSnapshot[]]
+  /** The answer to `ping`. */
+  | readonly ['pong']
   /** The worker ends: these are its last. */
   | readonly ['last-metrics', readonly MetricSnapshot[]];
 
@@ -33,6 +35,8 @@ export type ToWorker =
   /** The parent could not answer, and has logged why. */
   | readonly ['failed', number]
   | readonly ['metrics', number]
+  /** A worker that hangs does not answer. */
+  | readonly ['ping']
   /** How many processes of this machine live, or lived a moment ago. */
   | readonly ['processes', number]
   | readonly ['end', EndOrder];

@@ -84,6 +84,9 @@ function receive(state: LinkState, message: ToWorker): void {
     case 'metrics':
       void answerMetrics(state, message[1]);
       break;
+    case 'ping':
+      send(['pong']);
+      break;
     case 'processes':
       state.liveProcesses = message[1];
       break;

@@ -2,6 +2,7 @@ import cluster from 'node:cluster';
 import { setTimeout as wait } from 'node:timers/promises';
 import { StartError } from '../lib/start-error.ts';
 import type { LogSink } from '../observability/log.ts';
+import { killWhenHung } from './hung-worker.ts';
 import { createLimitStore } from './limit-store.ts';
 import { createMetricsCollection } from './metrics-collection.ts';
 import { startWorker, type WorkerDependencies, type WorkerProcess } from './worker-process.ts';
@@ -25,6 +26,8 @@ export interface SupervisorOptions {
   readonly embeddedPostgres: string | null;
   /** How long a worker may take to stop; then it is killed. */
   readonly stopTimeoutMs: number;
+  /** A worker that answers requests and then does not answer its parent for this long is killed; 30 s by default. */
+  readonly answerTimeoutMs?: number;
   readonly logging: Pick<LogSink, 'log' | 'forward'>;
   /** Resolves when all workers are to stop, also while they start. */
   readonly stopping: Promise<unknown>;
@@ -34,6 +37,7 @@ export interface SupervisorOptions {
 
 /** A worker that has not answered requests by then is stopped. */
 const READY_TIMEOUT_MS = 60_000;
+const ANSWER_TIMEOUT_MS = 30_000;
 /** A worker that lives for less than this counts as a failed start. */
 const STABLE_MS = 10_000;
 /** After this number of failed starts in a row, while no worker is stable, something is wrong with all of them. */
@@ -153,12 +157,16 @@ async function isReadyInTime(worker: WorkerProcess): Promise<boolean> {
   return isReady;
 }
 
-/** Starts another worker when this one ends by itself. */
+/** Starts another worker when this one ends by itself, or hangs. */
 function keep(state: SupervisorState, worker: WorkerProcess): void {
+  const { answerTimeoutMs = ANSWER_TIMEOUT_MS, logging } = state.options;
+  killWhenHung(worker, answerTimeoutMs, logging.log);
   void worker.exited.then(async (reason) => {
     if (worker.isEnding() || state.stopping.signal.aborted) return;
-    const { log } = state.options.logging;
-    log.error({ worker: worker.process, pid: worker.pid, reason }, 'worker process ended by itself; starting another');
+    logging.log.error(
+      { worker: worker.process, pid: worker.pid, reason },
+      'worker process ended by itself; starting another',
+    );
     await replace(state, worker);
   });
 }

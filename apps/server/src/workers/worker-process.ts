@@ -24,6 +24,10 @@ export interface WorkerProcess {
   /** The metrics that it sends now, or those that it sent last. */
   metrics(timeoutMs: number): Promise<readonly MetricSnapshot[]>;
   lastMetrics(): readonly MetricSnapshot[];
+  /** Asks whether it still runs. Returns how many questions before this one, in a row, it has not answered. */
+  ping(): number;
+  /** Ends it at once, as if it had ended by itself. */
+  kill(): void;
 }
 
 export interface WorkerDependencies {
@@ -42,6 +46,7 @@ interface WorkerState {
   isEnding: boolean;
   lastQuestion: number;
   lastMetrics: readonly MetricSnapshot[];
+  unansweredPings: number;
 }
 
 /** After its end, a process that holds the worker's standard output must not keep the parent. */
@@ -58,6 +63,7 @@ export function startWorker(dependencies: WorkerDependencies): WorkerProcess {
     isEnding: false,
     lastQuestion: 0,
     lastMetrics: [],
+    unansweredPings: 0,
   };
   worker.process.on('message', (message) => void receiveSafely(state, message as ToParent));
   // A message to a process that has just ended fails.
@@ -86,6 +92,12 @@ export function startWorker(dependencies: WorkerDependencies): WorkerProcess {
       return state.lastMetrics;
     },
     lastMetrics: () => state.lastMetrics,
+    ping() {
+      send(state, ['ping']);
+      state.unansweredPings += 1;
+      return state.unansweredPings - 1;
+    },
+    kill: () => void worker.process.kill('SIGKILL'),
   };
 }
 
@@ -146,6 +158,9 @@ async function receive(state: WorkerState, message: ToParent): Promise<void> {
     case 'metrics':
       state.lastMetrics = message[2];
       state.questions.get(message[1])?.();
+      break;
+    case 'pong':
+      state.unansweredPings = 0;
       break;
     case 'last-metrics':
       state.lastMetrics = message[1];
