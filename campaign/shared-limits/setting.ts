@@ -25,8 +25,8 @@ export interface SharedSetting {
   readonly proxy: TcpProxy;
   readonly bank: RecordingBank;
   /**
-   * Starts real processes in production mode, by default on Valkey itself: this process, which has the proxy, is busy with
-   * the load. They are ended with the setting, or by `release`.
+   * Starts real processes in production mode, by default on Valkey itself: this process, which has the proxy, is busy
+   * with the load. They are ended with the setting, or by `release`.
    */
   start(count: number, isProxied?: boolean): Promise<Processes>;
 }
