@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { startDailyInquiries } from '../../apps/server/src/postgres/daily-inquiries.ts';
+import { createSharedQuota } from '../../apps/server/src/rails/resilience/shared-quota.ts';
+import { createSlidingWindow } from '../../apps/server/src/rate-limit/sliding-window.ts';
 import { createSharedCache } from '../../apps/server/src/valkey/shared-cache.ts';
 import { createSharedConcurrencyLimiter } from '../../apps/server/src/valkey/shared-concurrency.ts';
 import { createSharedCounter } from '../../apps/server/src/valkey/shared-counter.ts';
@@ -9,6 +12,7 @@ import { openSharedWindows, type SharedWindows } from '../../apps/server/src/val
 import { createLimitStore, type LimitStore, operationOf } from '../../apps/server/src/workers/limit-store.ts';
 import { limiterConformance } from '../rate-limit/limiter-conformance.ts';
 import { eventually } from '../support/eventually.ts';
+import { startTestService } from '../support/service.ts';
 
 /** What the parent of several processes counts for them, without the processes (several-processes.test.ts has them). */
 
@@ -164,4 +168,38 @@ test('cached values are shared until they expire', async () => {
   assert.deepEqual(await cache.find('slot'), { value: 'sealed', leftMs: 600 });
   clockMs += 600;
   assert.equal(await cache.find('slot'), null);
+});
+
+/** Regression: PostgreSQL's count of all machines was read at the start only, so each machine sent the whole quota. */
+test("parents on several machines use up a day's quota of a rail once", async (context) => {
+  const { app, close } = await startTestService({ rails: [] });
+  context.after(close);
+  const openMachine = async () => {
+    const [clock, liveProcesses] = [() => 0, () => 2];
+    const wallClock = (): number => Date.parse('2026-03-02T12:00:00+07:00');
+    const log = { warn: () => assert.fail('warned') } as never;
+    const daily = await startDailyInquiries({ database: app.database, liveProcesses, wallClock, log });
+    context.after(daily.close);
+    const { windows } = await openPlace(createLimitStore());
+    const day = createSharedCounter({
+      windows,
+      name: 'day',
+      liveProcesses,
+      onDecidedAlone: () => assert.fail('the parent was away'),
+      lifetimeMs: 60_000,
+    });
+    return createSharedQuota(
+      { perSecond: null, perDay: 10 },
+      { second: createSlidingWindow(clock), day, liveProcesses, clock },
+      { rail: 'only', wallMs: wallClock, dayCount: daily.countOf('only') },
+    );
+  };
+  const [one, two] = [await openMachine(), await openMachine()];
+  for (let sent = 0; sent < 6; sent += 1) assert.equal(await one.reserve(), true);
+  await eventually('the other machine knows', () => two.left(0).day === 4);
+  for (let sent = 0; sent < 4; sent += 1) assert.equal(await two.reserve(), true);
+  assert.equal(two.waitMs(0), 12 * 60 * 60 * 1_000, 'used up until midnight in Jakarta');
+  assert.equal(await two.reserve(), false);
+  await eventually('the first machine knows', () => one.left(0).day === 0);
+  assert.equal(await one.reserve(), false);
 });

@@ -42,7 +42,10 @@ const SHARE_RETRY_MS = 1_000;
 export interface SharedQuotaOptions {
   readonly rail: string;
   readonly wallMs: () => number;
-  /** What the database knows: the start of `day`, also when Valkey has lost its data. */
+  /**
+   * What the database knows: the start of `day`, also when Valkey has lost its data. It has what other machines sent up
+   * to a second ago, which `day` has not when the processes of each machine count in their parent.
+   */
   readonly dayCount: DayCount;
 }
 
@@ -61,6 +64,9 @@ export function createSharedQuota(
     day.watch(today);
   }
 
+  const sentToday = (): number => Math.max(day.total(today()), dayCount.total(jakartaDayOf(wallMs())));
+  const isDayUsedUp = (): boolean => perDay !== null && sentToday() >= perDay;
+
   async function takeSecond(): Promise<boolean> {
     if (perSecond === null) return true;
     const { admitted, remaining, resetMs } = await second.take(rail, perSecond);
@@ -73,18 +79,18 @@ export function createSharedQuota(
 
   async function takeDay(): Promise<boolean> {
     if (perDay === null) return true;
-    if (await day.take(today(), perDay)) {
+    if (!isDayUsedUp() && (await day.take(today(), perDay))) {
       dayCount.add(jakartaDayOf(wallMs()));
       return true;
     }
-    // When the whole day is used up, `waitMs` sees it in the total.
+    // When the whole day is used up, `waitMs` sees it.
     closedUntilMs = Math.max(closedUntilMs, clock() + SHARE_RETRY_MS);
     return false;
   }
 
   const left: Quota['left'] = (nowMs) => ({
     second: perSecond === null ? null : nowMs < leftInSecondUntilMs ? leftInSecond : perSecond,
-    day: perDay === null ? null : Math.max(perDay - day.total(today()), 0),
+    day: perDay === null ? null : Math.max(perDay - sentToday(), 0),
   });
 
   return {
@@ -101,8 +107,9 @@ export function createSharedQuota(
       return false;
     },
     waitMs(nowMs) {
-      const isUsedUp = perDay !== null && day.total(today()) >= perDay;
-      return isUsedUp ? jakartaDayStartMs(jakartaDayOf(wallMs()) + 1) - wallMs() : Math.max(closedUntilMs - nowMs, 0);
+      return isDayUsedUp()
+        ? jakartaDayStartMs(jakartaDayOf(wallMs()) + 1) - wallMs()
+        : Math.max(closedUntilMs - nowMs, 0);
     },
     // Counted by `reserve`.
     take() {},
