@@ -106,11 +106,7 @@ export function createSharedQuota(
       }
       return false;
     },
-    waitMs(nowMs) {
-      return isDayUsedUp()
-        ? jakartaDayStartMs(jakartaDayOf(wallMs()) + 1) - wallMs()
-        : Math.max(closedUntilMs - nowMs, 0);
-    },
+    waitMs: (nowMs) => (isDayUsedUp() ? msUntilTomorrow(wallMs()) : Math.max(closedUntilMs - nowMs, 0)),
     // Counted by `reserve`.
     take() {},
     left,
@@ -122,3 +118,6 @@ export function createSharedQuota(
     },
   };
 }
+
+/** In Jakarta. */
+const msUntilTomorrow = (wallMs: number): number => jakartaDayStartMs(jakartaDayOf(wallMs) + 1) - wallMs;
