@@ -44,7 +44,11 @@ test('HAProxy accepts its configuration', { skip: commandIsMissing('haproxy') },
 test('nginx accepts its configuration', { skip: commandIsMissing('nginx') }, async () => {
   const file = path.join(directory, 'nginx.conf');
   const check = async (text: string): Promise<string> => {
-    await writeFile(file, text.replaceAll(/\/(?:etc\/nginx|var\/log\/nginx|run)\//g, `${directory}/`));
+    const here = text
+      .replaceAll(/\/(?:etc\/nginx|var\/log\/nginx|run)\//g, `${directory}/`)
+      // nginx tries its ports. Not each user may bind those, and another program may have them.
+      .replaceAll(/\blisten (\d+)/g, `listen unix:${directory}/$1.socket`);
+    await writeFile(file, here);
     return complaints('nginx', ['-t', '-p', directory, '-c', file]);
   };
   const shipped = await read('nginx/nginx.conf');
