@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -11,11 +12,23 @@ export function portOf(server: ReturnType<typeof createServer>): number {
   return address.port;
 }
 
+/**
+ * Below the ports that Linux gives to outgoing connections, and to servers without a port of their own: one of those
+ * could take the port before the service listens on it.
+ */
+const PORT_MIN = 20_000;
+const PORT_MAX = 32_000;
+
 /** The service logs only the public URL of clients, not the port that it listens on, so the test chooses the port. */
 export async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const port = portOf(server);
+  const port = randomInt(PORT_MIN, PORT_MAX + 1);
+  const server = createServer().listen(port, '127.0.0.1');
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') return findFreePort();
+    throw error;
+  }
   server.close();
   await once(server, 'close');
   return port;
