@@ -1,16 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import { startBank } from '../../apps/bank/src/server.ts';
 import type { Rail } from '../../apps/server/src/rails/rail.ts';
-import { createSnapRail } from '../../apps/server/src/rails/snap/snap-rail.ts';
 import type { WalletRoute } from '../../apps/server/src/rails/snap/wallets.ts';
 import { jobsOf } from '../account-validations/jobs.ts';
-import { partnerSettings } from '../bank/partner.ts';
 import { eventually } from '../support/eventually.ts';
-import { rsaKeys } from '../support/rsa-keys.ts';
 import { type Answer, send, startTestService, type TestService } from '../support/service.ts';
 import { assertError, assertSuccess } from './assertions.ts';
-import { customerRoute } from './wallet-and-alias-rails.ts';
+import { customerRoute, startWalletRail } from './wallet-and-alias-rails.ts';
 
 /** docs/contract.md 2.4 and 4.3: e-wallets are checked like banks, by their name and a mobile number. */
 
@@ -27,23 +23,8 @@ let service: TestService;
 let inquiries = 0;
 let closeBank: () => Promise<void>;
 before(async () => {
-  const keys = rsaKeys();
-  const settings = partnerSettings(keys);
-  const bank = await startBank(settings);
-  closeBank = () => bank.close();
-  const { clientKey, clientSecret, partnerId, channelId } = settings;
-  const snap = createSnapRail({
-    name: 'simulated-bank',
-    baseUrl: bank.baseUrl,
-    clientKey,
-    clientSecret,
-    privateKey: keys.privateKey,
-    partnerId,
-    channelId,
-    ownBank: 'CENAIDJA',
-    banks: null,
-    wallets: new Map(WALLETS),
-  });
+  const { rail: snap, close } = await startWalletRail(new Map(WALLETS));
+  closeBank = close;
   const counting: Rail = {
     ...snap,
     inquireAccount(inquiry, signal) {

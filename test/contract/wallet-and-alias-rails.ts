@@ -40,13 +40,15 @@ export async function startAliasRail(
   return { rail, close: () => hub.close() };
 }
 
-/** Rails to the simulated bank, which leads to banks and to GoPay, and to a hub for aliases. */
-export async function startWalletAndAliasRails(): Promise<{ readonly rails: readonly Rail[]; close(): Promise<void> }> {
+/** A rail to the simulated bank, which leads to banks and to these e-wallets. */
+export async function startWalletRail(
+  wallets: ReadonlyMap<string, WalletRoute>,
+): Promise<{ readonly rail: Rail; close(): Promise<void> }> {
   const keys = rsaKeys();
   const settings = partnerSettings(keys);
   const bank = await startBank(settings);
   const { clientKey, clientSecret, partnerId, channelId } = settings;
-  const snap = createSnapRail({
+  const rail = createSnapRail({
     name: 'simulated-bank',
     baseUrl: bank.baseUrl,
     clientKey,
@@ -56,13 +58,19 @@ export async function startWalletAndAliasRails(): Promise<{ readonly rails: read
     channelId,
     ownBank: 'CENAIDJA',
     banks: null,
-    wallets: new Map([['GOPAY', customerRoute('GOPAY')]]),
+    wallets,
   });
+  return { rail, close: () => bank.close() };
+}
+
+/** Rails to the simulated bank, which leads to banks and to GoPay, and to a hub for aliases. */
+export async function startWalletAndAliasRails(): Promise<{ readonly rails: readonly Rail[]; close(): Promise<void> }> {
+  const snap = await startWalletRail(new Map([['GOPAY', customerRoute('GOPAY')]]));
   const aliases = await startAliasRail({ banks: new Set(['BIFAST']) });
   return {
-    rails: [snap, aliases.rail],
+    rails: [snap.rail, aliases.rail],
     async close() {
-      await bank.close();
+      await snap.close();
       await aliases.close();
     },
   };
