@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createSharedVerdicts, type SharedCache } from '../../apps/server/src/account-checks/shared-verdicts.ts';
+import { createSharedVerdicts } from '../../apps/server/src/account-checks/shared-verdicts.ts';
+import type { SharedCache } from '../../apps/server/src/valkey/shared-cache.ts';
 import { active, scriptedRail } from '../rails/resilience/scripted-rail.ts';
 import { eventually } from '../support/eventually.ts';
 import type { TestService } from '../support/service.ts';
@@ -61,14 +62,14 @@ test('a verdict does not open in the place of another, after a change, or younge
     isPresent: () => true,
   };
   let nowMs = 1_800_000_000_000;
-  const options = { cache, secretKey: Buffer.alloc(32, 7), ttlSeconds: 60, wallClock: () => nowMs };
+  const options = { cache, dataKey: Buffer.alloc(32, 7), ttlSeconds: 60, wallClock: () => nowMs };
   const verdicts = createSharedVerdicts(options);
   const outcome = { kind: 'verdict', verdict: { status: 'ACTIVE', accountName: NAME }, railCode: '2001600' } as const;
   verdicts.put('alpha', 'a'.repeat(32), outcome);
   const [[slot = '', value = ''] = []] = values;
   nowMs += 7_100;
   assert.deepEqual(await verdicts.find('alpha', 'a'.repeat(32)), { outcome, ageSeconds: 8 });
-  const otherKey = createSharedVerdicts({ ...options, secretKey: Buffer.alloc(32, 8) });
+  const otherKey = createSharedVerdicts({ ...options, dataKey: Buffer.alloc(32, 8) });
   assert.equal(await otherKey.find('alpha', 'a'.repeat(32)), null);
   verdicts.put('alpha', 'b'.repeat(32), outcome);
   for (const key of values.keys()) values.set(key, value);

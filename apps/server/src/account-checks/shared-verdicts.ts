@@ -1,6 +1,7 @@
 import { hkdfSync } from 'node:crypto';
 import { createSeal } from '../auth/secrets.ts';
 import type { InquiryOutcome } from '../rails/rail.ts';
+import type { SharedCache } from '../valkey/shared-cache.ts';
 
 export type CachedOutcome = Extract<InquiryOutcome, { kind: 'verdict' }>;
 
@@ -8,13 +9,6 @@ export interface CachedVerdict {
   readonly outcome: CachedOutcome;
   /** Rounded up. */
   readonly ageSeconds: number;
-}
-
-/** Where processes share values for some time (valkey/shared-cache.ts). */
-export interface SharedCache {
-  put(key: string, value: string, lifetimeMs: number): void;
-  find(key: string): Promise<{ readonly value: string; readonly leftMs: number } | null>;
-  isPresent(): boolean;
 }
 
 /** The verdicts of all processes. */
@@ -27,7 +21,8 @@ export interface SharedVerdicts {
 
 export interface SharedVerdictsOptions {
   readonly cache: SharedCache;
-  readonly secretKey: Buffer;
+  /** Of the installation (auth/secret-key.ts). */
+  readonly dataKey: Buffer;
   readonly ttlSeconds: number;
   /** Milliseconds since 1970. */
   readonly wallClock?: () => number;
@@ -42,16 +37,16 @@ const KEY_BYTES = 32;
 const SLOT_BYTES = 4;
 
 /**
- * Each verdict is encrypted with a key of its own, derived from the secret key, the client and the
- * account. What is stored shows no name, no account and no client, and does not open in the place of another one.
+ * Each verdict is encrypted with a key of its own, derived from the data key, the client and the account. What is
+ * stored shows no name, no account and no client, and does not open in the place of another one.
  */
 export function createSharedVerdicts(options: SharedVerdictsOptions): SharedVerdicts {
-  const { cache, secretKey, ttlSeconds, wallClock = Date.now } = options;
+  const { cache, dataKey, ttlSeconds, wallClock = Date.now } = options;
   const lifetimeMs = ttlSeconds * 1_000;
 
   function entryOf(clientId: string, accountHash: string): { slot: string; key: Buffer } {
     const info = `tiba verdict ${accountHash} ${clientId}`;
-    const derived = Buffer.from(hkdfSync('sha256', secretKey, '', info, KEY_BYTES + SLOT_BYTES));
+    const derived = Buffer.from(hkdfSync('sha256', dataKey, '', info, KEY_BYTES + SLOT_BYTES));
     return { slot: String(derived.readUInt32BE(KEY_BYTES) % SLOTS), key: derived.subarray(0, KEY_BYTES) };
   }
 

@@ -48,7 +48,7 @@ export function openAccountChecks(
   const { verdictSeconds } = settings;
   const verdictCache = createVerdictCache({
     ttlSeconds: verdictSeconds,
-    shared: cache === null ? null : createSharedVerdicts({ cache, secretKey: dataKey, ttlSeconds: verdictSeconds }),
+    shared: cache === null ? null : createSharedVerdicts({ cache, dataKey, ttlSeconds: verdictSeconds }),
   });
   const enumerationGuard = createEnumerationGuard({
     limitsOf(clientId) {

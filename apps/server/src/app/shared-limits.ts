@@ -1,11 +1,10 @@
 import type { CheckLog } from '../account-checks/enumeration/replica.ts';
-import type { SharedCache } from '../account-checks/shared-verdicts.ts';
 import { SHARED_SECOND_MS, type SharedQuotaDependencies } from '../rails/resilience/shared-quota.ts';
 import { type ConcurrencyLimiter, createConcurrencyLimiter } from '../rate-limit/concurrency-limiter.ts';
 import { type Limiter, WINDOW_MS } from '../rate-limit/limiter.ts';
 import { createSlidingWindow } from '../rate-limit/sliding-window.ts';
 import { atValkey, type SharedPlace } from '../valkey/connection.ts';
-import { createSharedCache } from '../valkey/shared-cache.ts';
+import { createSharedCache, type SharedCache } from '../valkey/shared-cache.ts';
 import { createSharedConcurrencyLimiter } from '../valkey/shared-concurrency.ts';
 import { createSharedCounter } from '../valkey/shared-counter.ts';
 import { createSharedLimiter } from '../valkey/shared-limiter.ts';
