@@ -95,6 +95,8 @@ test('a cursor beyond the newest event is from a time that was lost: 410, and th
     const answer = await requestEvents(`?after=${after}`, token);
     assertError(answer, 'CURSOR_GONE');
     assert.equal(answer.headers.get('link'), `</api/v1/events?after=${last}>; rel="next"`);
+    // It may be an account number in the wrong place, and errors never repeat what they were given.
+    assert.ok(after <= 4 || !answer.text.includes(String(after)), answer.text);
   };
   await gone(1, 0);
   await feedSuccesses(service, 3, { client_id: 'ahead' });

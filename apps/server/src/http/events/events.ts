@@ -24,7 +24,7 @@ export function eventOperations(app: FastifyInstance, authorize: Authorize, data
     // Numbers have no gaps but those that restores leave, so most pages show that the cursor is right.
     if (after > 0 && found[0]?.sequence !== after + 1) {
       const last = await findLastSequence(database, clientId, after);
-      if (last < after) throw cursorGone(lostEvents(after, last), `/api/v1/events?after=${last}`);
+      if (last < after) throw cursorGone(lostEvents(last), `/api/v1/events?after=${last}`);
     }
     const events = found.slice(0, limit);
     const nextAfter = events.at(-1)?.sequence ?? after;
@@ -35,13 +35,13 @@ export function eventOperations(app: FastifyInstance, authorize: Authorize, data
 }
 
 /** The reader has read events that were lost afterwards, when a backup of the database was restored. */
-const lostEvents = (after: number, last: number): BilingualText => ({
+const lostEvents = (last: number): BilingualText => ({
   en:
-    `There is no event ${after}: the events after ${last} that you have read were lost when the service was restored ` +
-    `from a backup. Continue with after=${last}, and compare what you have read since with check-status`,
+    `There is no event with this number: the events after ${last} that you have read were lost when the service was ` +
+    `restored from a backup. Continue with after=${last}, and compare what you have read since with check-status`,
   id:
-    `Tidak ada event ${after}: event setelah ${last} yang sudah Anda baca hilang saat layanan dipulihkan dari ` +
-    `cadangan. Lanjutkan dengan after=${last}, lalu cocokkan yang sudah dibaca sejak itu dengan check-status`,
+    `Tidak ada event dengan nomor ini: event setelah ${last} yang sudah Anda baca hilang saat layanan dipulihkan ` +
+    `dari cadangan. Lanjutkan dengan after=${last}, lalu cocokkan yang sudah dibaca sejak itu dengan check-status`,
 });
 
 /** Assembled as text: the data is passed on as it was rendered, so that its amounts stay exact. */
