@@ -17,6 +17,8 @@ export interface Canaries {
 const DIGITS = 10;
 /** No time since 1970 in seconds, and so few other numbers, begin with it. */
 const FIRST_DIGITS = '83';
+/** Not the decimals of a number, such as the sum of a histogram: they are any digits. */
+const INTEGERS = /(?<!\d\.\d*)\d{10,}/g;
 /** No other text contains it. */
 const NAME_MARK = 'ZARKANA';
 const LETTERS = Array.from('ABCDEFGHIJKLMNOPRSTUVWXYZ');
@@ -27,7 +29,7 @@ export function createCanaries(draws: Draws): Canaries {
   let pattern: RegExp | null = null;
 
   function findNumber(text: string): string | null {
-    for (const [run] of text.matchAll(/\d{10,}/g)) {
+    for (const [run] of text.matchAll(INTEGERS)) {
       for (let start = run.indexOf(FIRST_DIGITS); start !== -1; start = run.indexOf(FIRST_DIGITS, start + 1)) {
         const number = run.slice(start, start + DIGITS);
         if (numbers.has(number)) return number;

@@ -167,6 +167,14 @@ test('a seed plans the same faults again, and a shorter round the first of them'
   assert.deepEqual(plan(30_000).slice(0, short.length), short);
 });
 
+test('a number is found in any text, but not among the decimals of a sum', () => {
+  const number = canaries.accountNumber();
+  assert.equal(canaries.find(`bank_seconds_sum{bank="${number}"} 2`), number);
+  assert.equal(canaries.find(`bank_seconds_sum{bank="BCA"} ${number}`), number);
+  assert.equal(canaries.find(`account 00${number}.`), number);
+  assert.equal(canaries.find(`bank_seconds_sum{bank="BCA"} 0.00${number}001`), null);
+});
+
 test('a limit that admits one request too many, or refuses one too early, is found', () => {
   const judged = (status: number, admitted: number, unknown: number) => (record: ReturnType<typeof createRecord>) =>
     judgeOwn({ record }, { name: 'service' }, status, { admitted, unknown });
