@@ -184,7 +184,7 @@ create table tiba.installation (
   data_key_sealed bytea,
   secret_key_id text collate "C",
   constraint installation_data_key_with_its_key CHECK (((data_key_sealed IS NULL) = (secret_key_id IS NULL))),
-  constraint installation_environment_known CHECK ((environment = ANY (ARRAY['sandbox'::text, 'production'::text]))),
+  constraint installation_environment_known CHECK ((environment = ANY (ARRAY['sandbox'::text, 'production'::text, 'staging'::text]))),
   constraint installation_has_one_row CHECK (single),
   constraint installation_pkey PRIMARY KEY (single)
 );

@@ -45,6 +45,7 @@ export function partnerSettings(keys: RsaKeys): BankSettings {
     clockToleranceSeconds: 300,
     journalFile: null,
     notifyUrl: null,
+    tls: null,
   };
 }
 

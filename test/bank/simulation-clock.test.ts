@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { networkInterfaces } from 'node:os';
 import { after, before, describe, it } from 'node:test';
 import type { RunningBank } from '../../apps/bank/src/server.ts';
-import { isLoopback } from '../../apps/bank/src/simulation-clock.ts';
+import { isLoopback } from '../../apps/bank/src/simulation.ts';
 import { createClock, type Partner, startBankWithPartner } from './partner.ts';
-import { advanceClock, orderTransfer, sendToClock, statusOf } from './transfers.ts';
+import { advanceClock, inquireStatus, orderTransfer, sendToClock, statusOf } from './transfers.ts';
 
 const START = '2026-11-21T03:30:24.000Z';
 const HUNDRED_YEARS_SECONDS = 100 * 365 * 24 * 60 * 60;
@@ -76,6 +76,50 @@ describe('the clock of transfers', () => {
     const { advanced_seconds: advancedSeconds } = await advanceClock(bank.baseUrl, 0);
     await advanceClock(bank.baseUrl, HUNDRED_YEARS_SECONDS - advancedSeconds);
     assert.equal((await sendToClock(bank.baseUrl, '{"advance_seconds":1}')).status, 400);
+  });
+});
+
+describe('a transfer that the simulation orders', () => {
+  const ORDER = { reference: 'REHEARSAL-1', account_number: '1234560001', amount: '150000.00' };
+  const order = (fields: object): Promise<Response> =>
+    fetch(`${bank.baseUrl}/simulation/transfers`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(fields),
+      signal: AbortSignal.timeout(10_000),
+    });
+  let bank: RunningBank;
+  let partner: Partner;
+  let close: () => Promise<void>;
+  before(async () => {
+    ({ bank, partner, close } = await startBankWithPartner());
+    await partner.authorize();
+  });
+  after(() => close());
+
+  it('is one of service 17, which the status inquiry finds; its reference cannot be used again', async () => {
+    const accepted = await order(ORDER);
+    assert.equal(accepted.status, 201);
+    const { bank_reference: bankReference } = (await accepted.json()) as { bank_reference: string };
+    await advanceClock(bank.baseUrl, 2);
+    const { fields } = await inquireStatus(partner, ORDER.reference, '17');
+    assert.equal(fields['latestTransactionStatus'], '00');
+    assert.equal(fields['originalReferenceNo'], bankReference);
+    assert.equal((await order(ORDER)).status, 409);
+  });
+
+  it('is not ordered by a malformed request', async () => {
+    for (const [name, value] of [
+      ['reference', ''],
+      ['account_number', 1_234_567_890],
+      ['amount', '150000'],
+      ['amount', '0.00'],
+    ] as const) {
+      const response = await order({ ...ORDER, reference: 'REHEARSAL-2', [name]: value });
+      assert.equal(response.status, 400);
+      assert.match(await response.text(), new RegExp(`^\\{"error":"${name} must be `));
+    }
+    assert.equal((await order({ ...ORDER, reference: 'REHEARSAL-2' })).status, 201);
   });
 });
 

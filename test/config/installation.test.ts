@@ -28,6 +28,8 @@ describe('a database belongs to one kind of installation', () => {
   const KINDS: readonly (readonly [InstallationEnvironment, InstallationEnvironment])[] = [
     ['sandbox', 'production'],
     ['production', 'sandbox'],
+    ['production', 'staging'],
+    ['staging', 'production'],
   ];
   for (const [own, foreign] of KINDS) {
     it(`${own}: a ${foreign} start fails, and ${own} keeps working`, async () => {
@@ -35,7 +37,12 @@ describe('a database belongs to one kind of installation', () => {
       await prepare(own);
       await assert.rejects(prepare(foreign), (error) => {
         assert.ok(error instanceof StartError);
-        assert.match(error.message, new RegExp(`belongs to a ${own} installation, and this is ${foreign}`));
+        assert.match(
+          error.message,
+          new RegExp(
+            `belongs to a ${own} installation, and this is ${foreign}: .*${own !== 'sandbox' && foreign !== 'sandbox' ? ', or correct TIBA_STAGING$' : 'directory$'}`,
+          ),
+        );
         return true;
       });
       await prepare(own);

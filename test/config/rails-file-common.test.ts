@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { loadOrCreateCertificate } from '../../apps/bank/src/certificates.ts';
 import { readRailsFile } from '../../apps/server/src/rails/rails-file.ts';
 import { createAuthority } from '../rails/certificates.ts';
 import { rsaKeys } from '../support/rsa-keys.ts';
@@ -57,6 +58,20 @@ describe('the common fields of a connection in the rails file', () => {
     const result = await read(content);
     return 'faults' in result ? result.faults : [];
   }
+
+  it("refuse the simulated bank's authority, alone or among others, unless this is a rehearsal", async () => {
+    const tls = await loadOrCreateCertificate({ directory: path.join(directory, 'bank'), names: ['localhost'] });
+    const simulated = await readFile(tls.authorityFile, 'utf8');
+    await writeFile(path.join(directory, 'authorities.pem'), `${client.certificate}\n${simulated}`);
+    const file = path.join(directory, 'rails.json');
+    for (const name of ['bank/ca.pem', 'authorities.pem']) {
+      await writeFile(file, JSON.stringify({ rails: [{ ...RAIL, ca_file: name }] }));
+      const refused = readRailsFile(file, testBanks);
+      assert.ok('faults' in refused);
+      assert.match(refused.faults.join(), /^bca: ca_file is the authority of the simulated bank, .* TIBA_STAGING=yes/);
+      assert.ok('connections' in readRailsFile(file, testBanks, { staging: true }));
+    }
+  });
 
   it('give the quotas of the contract; an absent quota is no limit', async () => {
     assert.deepEqual((await settingsOf(RAIL))?.limits, {

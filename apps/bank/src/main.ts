@@ -1,11 +1,12 @@
 // The process of the simulated bank: reads settings from the environment, starts, and stops on a signal.
 // A parent that forks it receives `{ type: 'ready', baseUrl }` over IPC. The bank stops when its parent exits.
 
+import { CertificateError } from './certificates.ts';
 import { type RunningBank, startBank } from './server.ts';
 import { type BankSettings, readSettings } from './settings.ts';
 import { JournalError } from './transfers/journal.ts';
 
-const result = readSettings();
+const result = readSettings(undefined, process.argv.slice(2));
 if ('faults' in result) {
   reportFaults(result.faults);
 } else {
@@ -19,7 +20,7 @@ async function run(settings: BankSettings): Promise<void> {
   if (process.send !== undefined && !process.connected) return;
   const bank = await start(settings);
   if (bank !== null) {
-    reportReady(bank.baseUrl);
+    reportReady(bank);
     await stop.promise;
     await bank.close();
   }
@@ -31,7 +32,7 @@ async function start(settings: BankSettings): Promise<RunningBank | null> {
   try {
     return await startBank(settings);
   } catch (error) {
-    if (error instanceof JournalError) {
+    if (error instanceof JournalError || error instanceof CertificateError) {
       reportFaults([error.message]);
       return null;
     }
@@ -41,9 +42,10 @@ async function start(settings: BankSettings): Promise<RunningBank | null> {
   }
 }
 
-function reportReady(baseUrl: string): void {
+function reportReady({ baseUrl, authorityFile }: RunningBank): void {
   if (process.send === undefined) {
     process.stdout.write(`The simulated bank listens on ${baseUrl}\n`);
+    if (authorityFile !== null) process.stdout.write(`Its certificate authority: ${authorityFile}\n`);
     return;
   }
   // Sending fails if the parent exits at this moment; the disconnect stops the bank anyway.

@@ -28,6 +28,15 @@ export interface BankSettings {
   readonly journalFile: string | null;
   /** Receiver of transfer notifications, at a loopback address; null sends none. */
   readonly notifyUrl: URL | null;
+  /** Null: HTTP without TLS. */
+  readonly tls: BankTlsSettings | null;
+}
+
+export interface BankTlsSettings {
+  /** Holds the bank's certificate, its key, and the authority that issued it. */
+  readonly directory: string;
+  /** The host names and addresses that the certificate is valid for; at least one. */
+  readonly names: readonly string[];
 }
 
 export type SettingsResult = { readonly settings: BankSettings } | { readonly faults: readonly string[] };
@@ -36,8 +45,14 @@ const RSA_BITS_MIN = 2048;
 // A parsed URL normalizes every notation of an IPv4 address to this one.
 const LOOPBACK_IPV4 = /^127(?:\.\d{1,3}){3}$/;
 
-/** Reads the environment once and reports all faults together. The only place that reads `process.env`. */
-export function readSettings(environment: NodeJS.ProcessEnv = process.env): SettingsResult {
+/**
+ * Reads the environment once and reports all faults together. The only place that reads `process.env`. `options` are
+ * those of the command line.
+ */
+export function readSettings(
+  environment: NodeJS.ProcessEnv = process.env,
+  options: readonly string[] = [],
+): SettingsResult {
   const productionFault = findProductionFault(environment);
   if (productionFault !== null) return { faults: [productionFault] };
 
@@ -58,6 +73,7 @@ export function readSettings(environment: NodeJS.ProcessEnv = process.env): Sett
     clockToleranceSeconds: reader.wholeNumber('BANK_CLOCK_TOLERANCE_SECONDS', { fallback: 300, min: 0, max: 86_400 }),
     journalFile: environment['BANK_JOURNAL_FILE'] || null,
     notifyUrl: reader.loopbackUrl('BANK_NOTIFY_URL'),
+    tls: reader.tls(options),
   };
   if (clientPublicKey === null || faults.length > 0) return { faults };
   return { settings: { ...settings, clientPublicKey } };
@@ -128,7 +144,16 @@ function createReader(environment: NodeJS.ProcessEnv, faults: string[]) {
     return null;
   }
 
-  return { text, wholeNumber, publicKey, profile, signature, loopbackUrl };
+  /** Null without `--tls`. */
+  function tls(options: readonly string[]): BankTlsSettings | null {
+    const unknown = options.filter((option) => option !== '--tls');
+    if (unknown.length > 0) faults.push(`The simulated bank has the option --tls, and no ${unknown.join(' ')}.`);
+    if (!options.includes('--tls')) return null;
+    const names = text('BANK_TLS_NAMES', { fallback: 'localhost,127.0.0.1' });
+    return { directory: text('BANK_TLS_DIR'), names: names.split(',').map((name) => name.trim()) };
+  }
+
+  return { text, wholeNumber, publicKey, profile, signature, loopbackUrl, tls };
 }
 
 /** The key, or the fault as the rest of a sentence that begins with the setting's name. */
@@ -171,11 +196,12 @@ function findProductionFault(environment: NodeJS.ProcessEnv): string | null {
     ...(isProduction(environment['NODE_ENV']) ? ['NODE_ENV'] : []),
     ...['DATABASE_URL', 'TIBA_RAILS_FILE'].filter((name) => isSet(environment[name])),
   ];
-  if (variables.length === 0) return null;
+  if (variables.length === 0 || environment['TIBA_STAGING'] === 'yes') return null;
   return (
     `The simulated bank refuses to start next to a production configuration (${variables.join(', ')}), because it ` +
     'invents account holders that real payments must never rely on. Start it in an environment without ' +
-    'NODE_ENV=production, DATABASE_URL and TIBA_RAILS_FILE.'
+    'NODE_ENV=production, DATABASE_URL and TIBA_RAILS_FILE, or, for a rehearsal without real money, with ' +
+    'TIBA_STAGING=yes.'
   );
 }
 

@@ -269,6 +269,7 @@ export const SETTINGS = {
     yesOrNo,
     'Whether the process calls no receiver and asks no bank: for [a paused copy](backup.md#a-paused-copy).',
   ),
+  staging: withDefault('TIBA_STAGING', 'no', yesOrNo, 'Whether this is [a rehearsal](production.md#the-staging-form).'),
   stopDelaySeconds: withDefault(
     'TIBA_STOP_DELAY_SECONDS',
     '0',
@@ -391,7 +392,7 @@ function findProductionSigns(environment: Environment): string[] {
   const signs = [
     ...(environment['NODE_ENV']?.trim().toLowerCase() === 'production' ? ['NODE_ENV=production'] : []),
     // DATABASE_URL alone may be the sandbox's own database; next to one of these it is production's.
-    ...[SETTINGS.railsFile, SETTINGS.secretKey, SETTINGS.publicUrl, SETTINGS.processes]
+    ...[SETTINGS.railsFile, SETTINGS.secretKey, SETTINGS.publicUrl, SETTINGS.processes, SETTINGS.staging]
       .filter((each) => isSet(each, environment))
       .map(({ name }) => name),
   ];

@@ -29,7 +29,7 @@ describe('template, from the rails file to a verdict', () => {
     const file = path.join(directory, 'rails.json');
     await writeFile(file, JSON.stringify({ rails: [{ ...common, ...entry }] }));
     // Yours: remove the list and its imports once protocols.ts has your protocol's line.
-    return readRailsFile(file, testBanks, [...PROTOCOLS, TEMPLATE]);
+    return readRailsFile(file, testBanks, { protocols: [...PROTOCOLS, TEMPLATE] });
   }
 
   async function startServiceAndBank(context: TestContext) {

@@ -53,6 +53,7 @@ export async function openListeners(context: AppContext, services: Services): Pr
     load,
     isStopping: () => context.endOrder() !== null,
     ...(options.slowPeers === undefined ? {} : { slowPeers: options.slowPeers }),
+    ...(settings.staging ? { answerHeaders: { 'tiba-environment': 'staging' } } : {}),
   };
   const connections = limitConnections(settings, logging.log);
   const publicServer = await buildPublicServer(context, services, { ...listener, connections: connections.public });
@@ -231,7 +232,7 @@ function buildOperatorServer(
 /** While PostgreSQL is read-only, status checks work, and whatever has to be stored gets 503. */
 function readinessChecks(
   { postgres: { notifications, processes }, sharedLimits }: Services,
-  { readyWhenReadOnly, paused }: Pick<Settings, 'readyWhenReadOnly' | 'paused'>,
+  { readyWhenReadOnly, paused, staging }: Pick<Settings, 'readyWhenReadOnly' | 'paused' | 'staging'>,
   isStopping: () => boolean,
 ): ReadinessChecks {
   const required: Checks = {
@@ -252,6 +253,7 @@ function readinessChecks(
   };
   const informational: Checks = {
     ...(paused ? { paused: () => Promise.reject(new Error(PAUSED)) } : {}),
+    ...(staging ? { staging: () => Promise.reject(new Error(STAGING)) } : {}),
     shared_limits: async () => {
       const inexactness = sharedLimits.inexactness();
       if (inexactness !== null) throw new Error(inexactness);
@@ -267,6 +269,8 @@ function readinessChecks(
 }
 
 const PAUSED = 'TIBA_PAUSED: no receiver is called, no bank is asked, and no old record is deleted';
+
+const STAGING = 'TIBA_STAGING: this is a rehearsal. Banks may be simulated: rely on no verdict and no status';
 
 function skewMessage(skewMs: number): string {
   const seconds = (Math.abs(skewMs) / 1000).toFixed(1);

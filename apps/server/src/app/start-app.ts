@@ -65,6 +65,12 @@ export async function startApp(options: AppOptions): Promise<App> {
     if (options.settings.paused) {
       log.warn('paused: no receiver is called and no bank is asked; restart without TIBA_PAUSED to resume');
     }
+    context.metrics.staging.set(options.settings.staging ? 1 : 0);
+    if (options.settings.staging) {
+      log.warn(
+        'staging: banks may be simulated, and every answer says so; restart without TIBA_STAGING for production',
+      );
+    }
     log.info({ publicUrl, operatorUrl, ...(snapUrl === null ? {} : { snapUrl }) }, 'ready');
     const { postgres, transactions, authentication } = services;
     return {

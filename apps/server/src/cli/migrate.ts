@@ -3,6 +3,7 @@ import { createLog } from '../observability/log.ts';
 import { openDatabase } from '../postgres/database.ts';
 import { prepareDatabase } from '../postgres/prepare-database.ts';
 import { connectToPostgres } from './open-postgres.ts';
+import { environmentOf } from './production.ts';
 
 const STDERR = 2;
 
@@ -21,7 +22,7 @@ export async function migrate(): Promise<void> {
   });
   try {
     await prepareDatabase(database, postgres.connection, {
-      environment: 'production',
+      environment: environmentOf(settings),
       migrate: true,
       onBlocked: () => print('waiting for a transaction that holds a table (see pg_stat_activity); trying again …'),
     });

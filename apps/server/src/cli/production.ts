@@ -3,6 +3,7 @@ import { type Settings, SettingsError, validateSettings } from '../config.ts';
 import { type BankDirectory, createBankDirectory } from '../domain/bank.ts';
 import bankEntries from '../domain/banks.json' with { type: 'json' };
 import type { Log, LogSink } from '../observability/log.ts';
+import type { InstallationEnvironment } from '../postgres/prepare-database.ts';
 import type { PostgresConnection } from '../postgres/primary-client.ts';
 import type { Connection } from '../rails/protocol.ts';
 import { type RailsFileResult, readRailsFile } from '../rails/rails-file.ts';
@@ -22,12 +23,16 @@ export function readProduction(): Production {
   const { settings, faults } = validateSettings('serve');
   const banks = createBankDirectory(bankEntries);
   const { secretKey, railsFile } = settings;
-  const rails = railsFile === null ? { faults: [] } : readRailsFile(railsFile, banks);
+  const rails = railsFile === null ? { faults: [] } : readRailsFile(railsFile, banks, { staging: settings.staging });
   if (faults.length > 0 || 'faults' in rails || secretKey === null) {
     throw new SettingsError('faults' in rails ? [...faults, ...rails.faults] : faults);
   }
   return { settings: { ...settings, secretKey }, banks, rails };
 }
+
+/** Which installation a database is marked with. */
+export const environmentOf = ({ staging }: Pick<Settings, 'staging'>): InstallationEnvironment =>
+  staging ? 'staging' : 'production';
 
 export const openProductionPostgres = (settings: Settings, log: Log): Promise<OpenedPostgres> =>
   openPostgres(
@@ -44,7 +49,7 @@ export const startProduction = (
   parent?: ParentLink,
 ): Promise<App> =>
   startApp({
-    environment: 'production',
+    environment: environmentOf(settings),
     settings,
     connection,
     banks,

@@ -5,7 +5,7 @@ import { prepareDatabase } from '../postgres/prepare-database.ts';
 import type { PostgresConnection } from '../postgres/primary-client.ts';
 import { PARENT_PROCESS } from '../workers/metrics-collection.ts';
 import { type Supervisor, startSupervisor } from '../workers/supervisor.ts';
-import { openProductionPostgres, type Production, readProduction } from './production.ts';
+import { environmentOf, openProductionPostgres, type Production, readProduction } from './production.ts';
 import { closeAll, listenForStopSignal } from './shutdown.ts';
 
 const STDOUT = 1;
@@ -55,7 +55,7 @@ async function prepare({ settings }: Production, connection: PostgresConnection,
   const database = openDatabase({ connection, connectionsMax: 1, log });
   try {
     await prepareDatabase(database, connection, {
-      environment: 'production',
+      environment: environmentOf(settings),
       migrate: settings.databaseUrl === null || settings.migrate,
       onBlocked: () => log.warn('other transactions hold tables that are to be migrated; will retry'),
     });

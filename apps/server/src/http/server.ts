@@ -68,6 +68,8 @@ export interface ListenerOptions {
   readonly isStopping: () => boolean;
   /** By default the envelope. */
   readonly errorForm?: ErrorForm;
+  /** On every answer; lower-case names. */
+  readonly answerHeaders?: Readonly<Record<string, string>>;
   /** The path of the route that a request path leads to. By default the path itself. */
   readonly rewritePath?: (path: string) => string;
   /** Shorter in tests that cannot wait. */
@@ -108,7 +110,7 @@ const SILENT_TIMEOUT_MS = 90_000;
  */
 export function createServer(options: ListenerOptions): FastifyInstance {
   const { name, log, accessLog, metrics, trustedProxies } = options;
-  const form = options.errorForm ?? (name === 'public' ? publicErrorForm : operatorErrorForm);
+  const form = errorFormOf(options);
   const newRequestId = createRequestIds();
   const latestResponses: LatestResponses = new WeakMap();
   const pacedRequests = new WeakSet<http.IncomingMessage>();
@@ -151,6 +153,7 @@ export function createServer(options: ListenerOptions): FastifyInstance {
     form,
   );
   disconnectSlowReaders(app.server, options.slowPeers?.unreadAnswerMs ?? UNREAD_ANSWER_MS);
+  addAnswerHeaders(app, options);
   addHooks(app, options, (socket, response) => {
     latestResponses.set(socket, response);
     if (response.socket === null) pipelining.queue(socket, response);
@@ -160,6 +163,24 @@ export function createServer(options: ListenerOptions): FastifyInstance {
     throw notFound(name, request.originalUrl);
   });
   return app;
+}
+
+function errorFormOf({ name, errorForm, answerHeaders }: ListenerOptions): ErrorForm {
+  const form = errorForm ?? (name === 'public' ? publicErrorForm : operatorErrorForm);
+  if (answerHeaders === undefined) return form;
+  // Errors that are written to the bare socket have no other headers.
+  return (error, request) => {
+    const answer = form(error, request);
+    return { ...answer, headers: { ...answer.headers, ...answerHeaders } };
+  };
+}
+
+function addAnswerHeaders(app: FastifyInstance, { answerHeaders }: ListenerOptions): void {
+  if (answerHeaders === undefined) return;
+  app.addHook('onRequest', (_request, reply, done) => {
+    reply.headers(answerHeaders);
+    done();
+  });
 }
 
 /** The response to the last request that the parser could read on a socket. */

@@ -44,6 +44,7 @@ export interface Metrics {
   readonly limitDecisionsAlone: Counter<'limiter'>;
   readonly ready: Gauge;
   readonly paused: Gauge;
+  readonly staging: Gauge;
   /** While TIBA_SECRET_KEY is being replaced. */
   readonly secretsToReseal: Gauge;
   readonly degraded: Gauge;
@@ -271,6 +272,12 @@ const createRequestMetrics = (registry: Registry) => ({
     aggregator: 'max',
     name: 'tiba_paused',
     help: '1 while the process calls no receiver and asks no bank (TIBA_PAUSED).',
+    registers: [registry],
+  }),
+  staging: new Gauge({
+    aggregator: 'max',
+    name: 'tiba_staging',
+    help: '1 in a rehearsal, in which banks may be simulated (TIBA_STAGING).',
     registers: [registry],
   }),
   secretsToReseal: new Gauge({

@@ -3,7 +3,8 @@ import { type Database, DatabaseUnavailable } from './database.ts';
 import { migrate, migrateJobs, requireSchema } from './migrate.ts';
 import type { PostgresConnection } from './primary-client.ts';
 
-export type InstallationEnvironment = 'sandbox' | 'production';
+/** `staging` is production's program in a rehearsal. */
+export type InstallationEnvironment = 'sandbox' | 'production' | 'staging';
 
 export interface PrepareOptions {
   readonly environment: InstallationEnvironment;
@@ -15,7 +16,7 @@ export interface PrepareOptions {
 /**
  * Prepares the database at start: checks that this environment may use it, migrates the schema or checks that it is
  * there, and marks the database with the environment.
- * @throws StartError when PostgreSQL cannot be reached, the database belongs to the other environment, or the schema
+ * @throws StartError when PostgreSQL cannot be reached, the database belongs to another environment, or the schema
  * has to be migrated first.
  */
 export async function prepareDatabase(
@@ -39,9 +40,10 @@ export async function prepareDatabase(
 
 function requireSameEnvironment(found: InstallationEnvironment, environment: InstallationEnvironment): void {
   if (found === environment) return;
+  const isRehearsal = found === 'staging' || environment === 'staging';
   throw new StartError(
     `this database belongs to a ${found} installation, and this is ${environment}: ` +
-      'use another database or data directory',
+      `use another database or data directory${isRehearsal ? ', or correct TIBA_STAGING' : ''}`,
   );
 }
 

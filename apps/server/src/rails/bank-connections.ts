@@ -1,5 +1,6 @@
 import { buildConnector, Client, type Dispatcher, Pool, ProxyAgent } from 'undici';
 import { limitExchange } from '../lib/exchange-limit.ts';
+import { leadsToSimulatedBank } from './simulated-bank.ts';
 import type { BankTransport } from './transport.ts';
 
 /** Connections to one bank. Each carries one request at a time. */
@@ -24,11 +25,11 @@ const OPTIONS = {
 };
 
 export function createBankConnections(origin: string, transport: BankTransport): BankConnections {
-  const { clientCertificate: cert, clientPrivateKey: key, authorities: ca, proxyUrl } = transport;
+  const { clientCertificate: cert, clientPrivateKey: key, authorities: ca, proxyUrl, maySimulate = false } = transport;
   const identity = cert === undefined || key === undefined ? {} : { cert, key };
   const tls = { timeout: CONNECT_TIMEOUT_MS, ...identity, ...(ca === undefined ? {} : { ca }) };
   if (proxyUrl === undefined) {
-    const connect = limited(buildConnector({ ...tls, allowH2: false }));
+    const connect = checked(buildConnector({ ...tls, allowH2: false }), maySimulate);
     return directConnections(() => new Client(origin, { ...OPTIONS, connect }));
   }
   // The proxy only ever receives CONNECT. It must not be able to read the traffic, not even in a test without TLS.
@@ -39,25 +40,29 @@ export function createBankConnections(origin: string, transport: BankTransport):
       requestTls: tls,
       connectTimeout: CONNECT_TIMEOUT_MS,
       proxyTunnel: true,
-      factory: (target, options) => new Pool(target, limitedOptions(options)),
+      factory: (target, options) => new Pool(target, checkedOptions(options, maySimulate)),
     }),
   );
 }
 
-const limited =
-  (connect: buildConnector.connector): buildConnector.connector =>
+const checked =
+  (connect: buildConnector.connector, maySimulate: boolean): buildConnector.connector =>
   (options, callback) =>
     connect(options, (...[error, socket]) => {
       if (error !== null) return callback(error, null);
+      if (!maySimulate && leadsToSimulatedBank(socket)) {
+        socket.destroy();
+        return callback(new Error('this is the simulated bank, which needs TIBA_STAGING=yes'), null);
+      }
       limitExchange(socket, EXCHANGE_BYTES_MAX);
       callback(null, socket);
     });
 
 /** The connector that the agent gives to a pool opens the tunnel and the TLS in it. */
-function limitedOptions(options: Pool.Options): Pool.Options {
+function checkedOptions(options: Pool.Options, maySimulate: boolean): Pool.Options {
   const { connect } = options;
   if (typeof connect !== 'function') throw new Error('the proxy agent gives no connector');
-  return { ...options, connect: limited(connect) };
+  return { ...options, connect: checked(connect, maySimulate) };
 }
 
 /**

@@ -21,6 +21,12 @@ const schemaOf = (protocols: readonly Protocol[]) =>
     { additionalProperties: false },
   );
 
+export interface RailsFileOptions {
+  /** In a rehearsal, connections may lead to the simulated bank. By default they may not. */
+  readonly staging?: boolean;
+  readonly protocols?: readonly Protocol[];
+}
+
 export type RailsFileResult =
   | { readonly connections: Connection[]; readonly routes: Routes }
   | { readonly faults: string[] };
@@ -32,7 +38,7 @@ export type RailsFileResult =
 export function readRailsFile(
   file: string,
   banks: BankDirectory,
-  protocols: readonly Protocol[] = PROTOCOLS,
+  { staging = false, protocols = PROTOCOLS }: RailsFileOptions = {},
 ): RailsFileResult {
   const RailsFile = schemaOf(protocols);
   const faults: string[] = [];
@@ -48,7 +54,7 @@ export function readRailsFile(
     faults.push(`${name}: several connections have this name`);
   }
   const read = value.rails.map((entry) => {
-    const common = readCommon(entry as unknown as CommonEntry, reader);
+    const common = readCommon(entry as unknown as CommonEntry, reader, staging);
     const protocol = protocolNamed(entry.protocol, protocols);
     rejectUnreachable(common, protocol, reader);
     return { common, connection: protocol.connect(entry, common, reader) };
@@ -90,9 +96,9 @@ function rejectUnreachable({ name, banks }: RailSettings, protocol: Protocol, re
   }
 }
 
-function readCommon(entry: CommonEntry, reader: ConnectionReader): RailSettings {
+function readCommon(entry: CommonEntry, reader: ConnectionReader, staging: boolean): RailSettings {
   const { name, base_url: baseUrl, banks } = entry;
-  const transport = readTransport(entry, name, reader);
+  const transport = readTransport(entry, { name, staging }, reader);
   reader.address(baseUrl, `${name}: base_url`);
   const bics = banks === '*' ? null : banks.map((code) => reader.bic(code, `${name}: banks`));
   return {

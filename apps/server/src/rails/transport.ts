@@ -1,5 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { ConnectionReader } from './connection-reader.ts';
+import { containsSimulatedAuthority } from './simulated-bank.ts';
 
 /** TLS identity, trust and proxy of a connection to a bank. The system's defaults apply where a member is absent. */
 export interface BankTransport {
@@ -11,6 +12,8 @@ export interface BankTransport {
   readonly authorities?: string;
   /** An HTTP proxy that receives CONNECT only: it cannot read the traffic between the bank and the operator. */
   readonly proxyUrl?: string;
+  /** Only in a rehearsal: the connection may lead to the simulated bank. */
+  readonly maySimulate?: true;
 }
 
 /** The transport fields of an entry of the rails file. */
@@ -24,7 +27,7 @@ export interface TransportEntry {
 /** Undefined when the entry has none of the fields. `name` is the connection's. */
 export function readTransport(
   entry: TransportEntry,
-  name: string,
+  { name, staging }: { readonly name: string; readonly staging: boolean },
   reader: ConnectionReader,
 ): BankTransport | undefined {
   const {
@@ -50,6 +53,12 @@ export function readTransport(
   if (authorities !== null && parseCertificate(authorities) === null) {
     reader.fault(`${name}: ca_file contains no certificate in PEM format`);
   }
+  if (authorities !== null && !staging && containsSimulatedAuthority(authorities)) {
+    reader.fault(
+      `${name}: ca_file is the authority of the simulated bank, which invents account holders: name the ` +
+        "bank's own, or set TIBA_STAGING=yes for a rehearsal without real money",
+    );
+  }
   if (proxyUrl !== undefined && !isProxyAddress(proxyUrl)) {
     reader.fault(`${name}: proxy_url must be an http:// or https:// address without user, path or query`);
   }
@@ -59,6 +68,7 @@ export function readTransport(
     ...(keyPem === null ? {} : { clientPrivateKey: keyPem }),
     ...(authorities === null ? {} : { authorities }),
     ...(proxyUrl === undefined ? {} : { proxyUrl }),
+    ...(staging ? { maySimulate: true } : {}),
   };
   return Object.keys(transport).length === 0 ? undefined : transport;
 }

@@ -16,7 +16,7 @@ create table tiba.installation (
   constraint installation_pkey primary key (single),
   constraint installation_has_one_row check (single),
   constraint installation_data_key_with_its_key check ((data_key_sealed is null) = (secret_key_id is null)),
-  constraint installation_environment_known check (environment in ('sandbox', 'production'))
+  constraint installation_environment_known check (environment in ('sandbox', 'production', 'staging'))
 );
 
 -- Each restore of a backup, as `npm run manage -- restored` records it. Events that are numbered afterwards are greater
