@@ -131,6 +131,10 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** The variable that names a file with a secret: systemd, Kubernetes and Docker hand secrets over as files. */
 export const fileVariable = ({ name }: Setting<unknown>): string => `${name}_FILE`;
 
+/** An empty variable counts as not set. */
+export const isSet = (each: Setting<unknown>, environment: Environment): boolean =>
+  Boolean(environment[each.name] || (each.secret === true && environment[fileVariable(each)]));
+
 /** The secrets that are given by file, by their variables. Line ends after a secret are left out. */
 export function readSecretFiles(
   settings: readonly Setting<unknown>[],

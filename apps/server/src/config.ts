@@ -1,9 +1,9 @@
 import {
   databaseUrl,
   type Environment,
-  fileVariable,
   GENERATE_SECRET_KEY,
   httpUrl,
+  isSet,
   LOG_LEVELS,
   list,
   logLevel,
@@ -367,9 +367,6 @@ function readOne(each: Setting<unknown>, environment: Environment, faults: strin
     return null;
   }
 }
-
-const isSet = (each: Setting<unknown>, environment: Environment): boolean =>
-  Boolean(environment[each.name] || (each.secret === true && environment[fileVariable(each)]));
 
 /** A setting with a wrong value is not missing: its own fault describes it. */
 function findMissing(environment: Environment): string[] {
