@@ -94,7 +94,7 @@ describe('the bank with TLS', () => {
         const http = createBankHttp(origin, { authorities, ...transport });
         const headers = { 'content-type': 'application/json' };
         const reply = http.post('/simulation/clock', headers, '{"advance_seconds":0}', AbortSignal.timeout(4_000));
-        return reply.finally(http.close);
+        return reply.finally(() => void http.close());
       };
       assert.equal((await post({ maySimulate: true })).status, 200);
       await assert.rejects(post({}), (error) => {

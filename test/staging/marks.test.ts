@@ -31,7 +31,7 @@ describe('a service in its staging form', () => {
       send(`${service.app.snapUrl}/v1.0/access-token/b2b`, { method: 'POST' }),
       send(`${service.app.snapUrl}/none`, {}),
     ]);
-    assert.deepEqual([...new Set(answers.map(({ status }) => Math.floor(status / 100)))].toSorted(), [2, 4]);
+    assert.deepEqual(new Set(answers.map(({ status }) => Math.floor(status / 100))), new Set([2, 4]));
     assert.deepEqual(new Set(answers.map(markOf)), new Set([STAGING]));
   });
 

@@ -129,7 +129,7 @@ export function logLevel(value: string): (typeof LOG_LEVELS)[number] {
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The variable that names a file with a secret: systemd, Kubernetes and Docker hand secrets over as files. */
-export const fileVariable = ({ name }: Setting<unknown>): string => `${name}_FILE`;
+const fileVariable = ({ name }: Setting<unknown>): string => `${name}_FILE`;
 
 /** An empty variable counts as not set. */
 export const isSet = (each: Setting<unknown>, environment: Environment): boolean =>
