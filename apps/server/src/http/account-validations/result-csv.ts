@@ -1,4 +1,4 @@
-import { csvRow } from '../csv.ts';
+import { csvRow } from '../../lib/csv.ts';
 import type { ResultJson } from './result-json.ts';
 
 export const CSV_HEADER = csvRow([

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Language } from '../../lib/bilingual-text.ts';
+import { csvRow } from '../../lib/csv.ts';
 import { numberText, parseExactJson } from '../../lib/exact-json.ts';
 import { type Database, DatabaseUnavailable, retryWhileUnavailable } from '../../postgres/database.ts';
 import {
@@ -12,7 +13,6 @@ import {
 } from '../../postgres/transaction-list.ts';
 import type { Reauthorize } from '../authorize.ts';
 import { renderedIn } from '../check-status/transaction-answer.ts';
-import { csvRow } from '../csv.ts';
 import { LANGUAGE_HEADERS } from '../envelope.ts';
 import { tooManyRequests, unavailable } from '../errors.ts';
 import { languageOf } from '../language.ts';

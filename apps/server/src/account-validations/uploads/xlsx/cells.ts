@@ -1,32 +1,22 @@
-import type { BilingualText } from '../../../lib/bilingual-text.ts';
-import type { Cell, NotText } from '../rows.ts';
-import { tooLarge, UPLOAD_BYTES_MAX } from '../upload.ts';
+import { tooLarge } from '../upload.ts';
 import { damaged, type Parts } from './parts.ts';
 import { readXml } from './xml.ts';
 
-const AS_TEXT: BilingualText = {
-  en: 'format the column as text and type the values again',
-  id: 'format kolom sebagai teks dan ketik ulang nilainya',
-};
-const notText = (en: string, id: string): NotText => ({
-  fault: { en: `${en}${AS_TEXT.en}`, id: `${id}${AS_TEXT.id}` },
-});
-/**
- * Nothing is converted to text: a number has lost the leading zeros of the account and, past 15 digits, its last ones.
- */
-const NUMBER = notText('is a number: ', 'berupa angka: ');
-const BOOLEAN = notText('is TRUE or FALSE: ', 'berupa TRUE atau FALSE: ');
-const DATE = notText('is a date: ', 'berupa tanggal: ');
-const ERROR = notText(
-  'is the error of a formula: correct the formula, or ',
-  'berupa kesalahan rumus: perbaiki rumusnya, atau ',
-);
+/** The content of a cell. */
+export type SheetCell = string | TypedCell;
+
+/** A value that is not text, as the sheet writes it. */
+export interface TypedCell {
+  readonly kind: 'number' | 'boolean' | 'date' | 'error';
+  readonly text: string;
+}
 
 /**
  * The content of a cell, by its type (ECMA-376, part 1, section 18.18.11, ST_CellType). For a formula it is the result
- * that the spreadsheet program has stored. @throws UnreadableUpload
+ * that the spreadsheet program has stored. Nothing is converted to text: a number has lost the leading zeros of the
+ * account and, past 15 digits, its last ones. @throws UnreadableUpload
  */
-export function readCell(type: string, text: string, sharedStrings: readonly string[]): Cell {
+export function readCell(type: string, text: string, sharedStrings: readonly string[]): SheetCell | null {
   if (text === '') return null;
   switch (type) {
     case 's':
@@ -35,13 +25,13 @@ export function readCell(type: string, text: string, sharedStrings: readonly str
     case 'inlineStr':
       return unescapeText(text);
     case 'n':
-      return NUMBER;
+      return { kind: 'number', text };
     case 'b':
-      return BOOLEAN;
+      return { kind: 'boolean', text };
     case 'd':
-      return DATE;
+      return { kind: 'date', text };
     case 'e':
-      return ERROR;
+      return { kind: 'error', text };
     default:
       return throwDamaged();
   }
@@ -55,14 +45,11 @@ const unescapeText = (text: string): string =>
     ? text.replaceAll(ESCAPED, (_whole, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
     : text;
 
-/** The shared strings of all sheets, including the sheets that are not read. */
-const STRINGS_MAX = 500_000;
-const TEXT_LENGTH_MAX = UPLOAD_BYTES_MAX;
-
 /**
  * The texts that cells refer to by index (ECMA-376, part 1, section 18.4). Longer texts than a cell may have are cut.
  */
 export async function readSharedStrings(parts: Parts, name: string | null): Promise<readonly string[]> {
+  const { stringsMax, stringsLengthMax } = parts.limits;
   const part = name === null ? null : await parts.open(name);
   const strings: string[] = [];
   if (part === null) return strings;
@@ -81,7 +68,7 @@ export async function readSharedStrings(parts: Parts, name: string | null): Prom
     close() {
       strings.push(unescapeText(text));
       textLength += text.length;
-      if (strings.length > STRINGS_MAX || textLength > TEXT_LENGTH_MAX) {
+      if (strings.length > stringsMax || textLength > stringsLengthMax) {
         throw tooLarge({
           en: 'the workbook contains too much text: keep only the columns that are read, or send CSV',
           id: 'buku kerja berisi terlalu banyak teks: sisakan kolom yang dibaca saja, atau kirim CSV',

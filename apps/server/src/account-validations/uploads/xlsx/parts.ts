@@ -2,8 +2,22 @@ import type { Readable } from 'node:stream';
 import yauzl from 'yauzl';
 import { invalid, tooLarge, UnreadableUpload } from '../upload.ts';
 
+/** How much of a workbook is read at most. */
+export interface WorkbookLimits {
+  /** All parts that are read, uncompressed. */
+  readonly bytesMax: number;
+  /** Elements and attributes of all parts that are read. Each takes about a microsecond. */
+  readonly markupMax: number;
+  /** The shared strings of all sheets, including the sheets that are not read. */
+  readonly stringsMax: number;
+  readonly stringsLengthMax: number;
+  /** Longer text is cut after one character more, by which a reader can tell. */
+  readonly cellLengthMax: number;
+}
+
 /** The parts of a workbook: the files in its zip (ECMA-376, part 2). */
 export interface Parts {
+  readonly limits: WorkbookLimits;
   /** Null when no part has this name. The stream fails when the part is longer than the zip directory states. */
   open(name: string): Promise<Readable | null>;
   /** Counts one element or attribute, in any part. @throws UnreadableUpload when there are too many */
@@ -12,13 +26,6 @@ export interface Parts {
 
 /** A workbook has about a dozen parts; one with a picture in every row has some hundreds. */
 const PARTS_MAX = 4_096;
-/** All parts that are read, uncompressed. 50,000 rows of twelve columns take 45 MB. */
-const BYTES_MAX = 64 * 1024 * 1024;
-/**
- * Elements and attributes of all parts that are read. 50,000 rows of twelve columns have 3.6 million. Each takes about
- * a microsecond.
- */
-const MARKUP_MAX = 5_000_000;
 
 /** The signature of a compound file: a workbook with a password, or one in the format from before 2007. */
 const COMPOUND_FILE = Buffer.from('d0cf11e0a1b11ae1', 'hex');
@@ -37,7 +44,7 @@ const tooLargeUnzipped = (): UnreadableUpload =>
   });
 
 /** @throws UnreadableUpload */
-export async function openParts(body: Buffer): Promise<Parts> {
+export async function openParts(body: Buffer, limits: WorkbookLimits): Promise<Parts> {
   if (body.subarray(0, COMPOUND_FILE.length).equals(COMPOUND_FILE)) {
     throw invalid({
       en: 'the workbook has a password or is in the old .xls format: save it as .xlsx without a password',
@@ -45,9 +52,10 @@ export async function openParts(body: Buffer): Promise<Parts> {
     });
   }
   const { zip, entries } = await readDirectory(body);
-  let bytesLeft = BYTES_MAX;
-  let markupLeft = MARKUP_MAX;
+  let bytesLeft = limits.bytesMax;
+  let markupLeft = limits.markupMax;
   return {
+    limits,
     async open(name) {
       const entry = entries.get(name.toLowerCase());
       if (entry === undefined) return null;

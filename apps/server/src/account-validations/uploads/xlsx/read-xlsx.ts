@@ -1,79 +1,59 @@
-import path from 'node:path/posix';
-import type { Rows } from '../rows.ts';
-import { invalid } from '../upload.ts';
-import { readSharedStrings } from './cells.ts';
-import { damaged, openParts, type Parts } from './parts.ts';
-import { readSheet } from './sheet.ts';
-import { type Attributes, localName, readXml } from './xml.ts';
+import type { BilingualText } from '../../../lib/bilingual-text.ts';
+import { CELL_LENGTH_MAX, type Cell, type Column, isBlankRow, type NotText, type Rows, readHeader } from '../rows.ts';
+import { invalid, UPLOAD_BYTES_MAX } from '../upload.ts';
+import type { SheetCell, TypedCell } from './cells.ts';
+import type { WorkbookLimits } from './parts.ts';
+import { readWorkbook } from './workbook.ts';
 
-/** Reads the first visible sheet of a workbook. @throws UnreadableUpload */
+const LIMITS: WorkbookLimits = {
+  // 50,000 rows of twelve columns take 45 MB, and have 3.6 million elements and attributes.
+  bytesMax: 64 * 1024 * 1024,
+  markupMax: 5_000_000,
+  stringsMax: 500_000,
+  stringsLengthMax: UPLOAD_BYTES_MAX,
+  cellLengthMax: CELL_LENGTH_MAX,
+};
+
+/** Reads the first visible sheet of a workbook. The first row with text is the header row. @throws UnreadableUpload */
 export async function readXlsx(body: Buffer, rows: Rows): Promise<void> {
-  const parts = await openParts(body);
-  const workbook = await findWorkbook(parts);
-  const sharedStrings = await readSharedStrings(parts, workbook.sharedStrings);
-  const sheet = await parts.open(workbook.sheet);
-  if (sheet === null) throw damaged();
-  await readSheet(sheet, parts, sharedStrings, rows);
-}
+  let columns: ReadonlyMap<Column, number> | null = null;
 
-/** The names of the parts that are read. */
-interface Workbook {
-  readonly sheet: string;
-  /** Null when the workbook has no shared strings. */
-  readonly sharedStrings: string | null;
-}
+  function addRow(rowNumber: number, cells: ReadonlyMap<number, SheetCell>): void {
+    if (columns === null) {
+      const names = [...cells].filter((entry): entry is [number, string] => typeof entry[1] === 'string');
+      if (names.length > 0) columns = readHeader(names);
+      return;
+    }
+    const positions = columns;
+    const cellOf = (column: Column): Cell => contentOf(cells.get(positions.get(column) ?? 0));
+    if (!isBlankRow(cellOf)) rows.add(rowNumber, cellOf);
+  }
 
-/** Finds the first sheet that a user sees who opens the workbook. */
-async function findWorkbook(parts: Parts): Promise<Workbook> {
-  const workbook = (await readRelationships(parts, '')).find(({ type }) => type === 'officeDocument')?.target;
-  const part = workbook === undefined ? null : await parts.open(workbook);
-  if (workbook === undefined || part === null) throw damaged();
-
-  const visible: string[] = [];
-  const sheetReader = {
-    open(attributes: Attributes) {
-      if ((attributes['state'] ?? 'visible') === 'visible') visible.push(relationshipId(attributes));
-    },
-  };
-  await readXml(part, { workbook: { inside: { sheets: { inside: { sheet: sheetReader } } } } }, parts);
-  const relationships = await readRelationships(parts, workbook);
-  const sheets = new Map(
-    relationships.filter(({ type }) => type === 'worksheet').map(({ id, target }) => [id, target]),
-  );
-  // The first visible sheet may be a chart sheet, which has no cells.
-  const sheet = visible.map((id) => sheets.get(id)).find((target) => target !== undefined);
-  if (sheet === undefined)
+  await readWorkbook(body, { limits: LIMITS, sheet: null }, addRow);
+  if (columns === null)
     throw invalid({
-      en: 'the workbook has no sheet with cells: put the accounts on its first sheet',
-      id: 'buku kerja tidak memiliki lembar dengan sel: taruh rekening di lembar pertama',
+      en: 'the first sheet is empty: put the accounts there, under a header row',
+      id: 'lembar pertama kosong: taruh rekening di sana, di bawah baris judul',
     });
-  return { sheet, sharedStrings: relationships.find(({ type }) => type === 'sharedStrings')?.target ?? null };
 }
 
-/** The attribute `r:id`. The writer of the workbook chooses the prefix. */
-const relationshipId = (attributes: Attributes): string =>
-  Object.entries(attributes).find(([name]) => name.includes(':') && localName(name) === 'id')?.[1] ?? '';
+const contentOf = (cell: SheetCell | undefined): Cell =>
+  cell === undefined || typeof cell === 'string' ? (cell ?? null) : FAULTS[cell.kind];
 
-/** A reference from one part to another (ECMA-376, part 2, section 6.5). */
-interface Relationship {
-  readonly id: string;
-  /** The last segment of its type, which is the same in both editions of the standard: 'worksheet'. */
-  readonly type: string;
-  /** The name of the other part. */
-  readonly target: string;
-}
+const AS_TEXT: BilingualText = {
+  en: 'format the column as text and type the values again',
+  id: 'format kolom sebagai teks dan ketik ulang nilainya',
+};
+const notText = (en: string, id: string): NotText => ({
+  fault: { en: `${en}${AS_TEXT.en}`, id: `${id}${AS_TEXT.id}` },
+});
 
-/** The relationships of a part; of the whole package when `partName` is ''. */
-async function readRelationships(parts: Parts, partName: string): Promise<readonly Relationship[]> {
-  const { dir, base } = path.parse(partName);
-  const part = await parts.open(path.join(dir, '_rels', `${base}.rels`));
-  const relationships: Relationship[] = [];
-  if (part === null) return relationships;
-  const relationship = {
-    open({ Id = '', Type = '', Target = '' }: Attributes) {
-      relationships.push({ id: Id, type: path.basename(Type), target: path.resolve('/', dir, Target).slice(1) });
-    },
-  };
-  await readXml(part, { Relationships: { inside: { Relationship: relationship } } }, parts);
-  return relationships;
-}
+const FAULTS: Readonly<Record<TypedCell['kind'], NotText>> = {
+  number: notText('is a number: ', 'berupa angka: '),
+  boolean: notText('is TRUE or FALSE: ', 'berupa TRUE atau FALSE: '),
+  date: notText('is a date: ', 'berupa tanggal: '),
+  error: notText(
+    'is the error of a formula: correct the formula, or ',
+    'berupa kesalahan rumus: perbaiki rumusnya, atau ',
+  ),
+};

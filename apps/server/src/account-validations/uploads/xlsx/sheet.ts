@@ -1,41 +1,30 @@
 import type { Readable } from 'node:stream';
-import { type Cell, type Column, isBlankRow, type Rows, readHeader } from '../rows.ts';
-import { invalid } from '../upload.ts';
-import { readCell } from './cells.ts';
+import { readCell, type SheetCell } from './cells.ts';
 import { damaged, type Parts } from './parts.ts';
 import { type Attributes, readXml } from './xml.ts';
+
+/** Called with each row that has cells, in their order: the number of the row, and its cells by column from 1. */
+export type OnRow = (rowNumber: number, cells: ReadonlyMap<number, SheetCell>) => void;
 
 /** The last cell of a sheet is XFD1048576. */
 const COLUMN_MAX = 16_384;
 const ROW_MAX = 1_048_576;
 
 /**
- * Reads a sheet (ECMA-376, part 1, section 18.3.1). The first row with text is the header row. The sheet may omit empty
- * cells and rows. The size that the sheet states for itself is not trusted. @throws UnreadableUpload
+ * Reads a sheet (ECMA-376, part 1, section 18.3.1), which may omit empty cells and rows. The size that the sheet states
+ * for itself is not trusted. @throws UnreadableUpload
  */
 export async function readSheet(
   sheet: Readable,
-  parts: Pick<Parts, 'countMarkup'>,
+  parts: Pick<Parts, 'countMarkup' | 'limits'>,
   sharedStrings: readonly string[],
-  rows: Rows,
+  onRow: OnRow,
 ): Promise<void> {
-  let columns: ReadonlyMap<Column, number> | null = null;
   let rowNumber = 0;
   let columnNumber = 0;
   let type = 'n';
   let text = '';
-  let cells = new Map<number, Cell>();
-
-  function addRow(): void {
-    if (columns === null) {
-      const names = [...cells].filter((entry): entry is [number, string] => typeof entry[1] === 'string');
-      if (names.length > 0) columns = readHeader(names);
-      return;
-    }
-    const positions = columns;
-    const cellOf = (column: Column): Cell => cells.get(positions.get(column) ?? 0) ?? null;
-    if (!isBlankRow(cellOf)) rows.add(rowNumber, cellOf);
-  }
+  let cells = new Map<number, SheetCell>();
 
   const textRun = {
     close(run: string) {
@@ -60,15 +49,12 @@ export async function readSheet(
       columnNumber = 0;
       cells = new Map();
     },
-    close: addRow,
+    close() {
+      if (cells.size > 0) onRow(rowNumber, cells);
+    },
     inside: { c },
   };
   await readXml(sheet, { worksheet: { inside: { sheetData: { inside: { row } } } } }, parts);
-  if (columns === null)
-    throw invalid({
-      en: 'the first sheet is empty: put the accounts there, under a header row',
-      id: 'lembar pertama kosong: taruh rekening di sana, di bawah baris judul',
-    });
 }
 
 /** A cell or row without a reference is the next one. Positions must increase, so that no cell is read twice. */

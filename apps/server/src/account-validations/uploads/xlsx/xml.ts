@@ -1,7 +1,6 @@
 import type { Readable } from 'node:stream';
 import sax from 'sax';
 import { ownProperty } from '../../../lib/own-property.ts';
-import { CELL_LENGTH_MAX } from '../rows.ts';
 import { UnreadableUpload } from '../upload.ts';
 import { damaged, type Parts } from './parts.ts';
 
@@ -37,7 +36,7 @@ const OPTIONS = { strictEntities: true, position: false };
 export async function readXml(
   part: Readable,
   readers: ElementReaders,
-  { countMarkup }: Pick<Parts, 'countMarkup'>,
+  { countMarkup, limits: { cellLengthMax } }: Pick<Parts, 'countMarkup' | 'limits'>,
 ): Promise<void> {
   const parser = sax.parser(true, OPTIONS);
   const open: (ElementReader | undefined)[] = [];
@@ -48,7 +47,7 @@ export async function readXml(
 
   function appendText(more: string): void {
     tokenLength = 0;
-    if (open.at(-1) !== undefined && text.length <= CELL_LENGTH_MAX) text += more.slice(0, CELL_LENGTH_MAX + 1);
+    if (open.at(-1) !== undefined && text.length <= cellLengthMax) text += more.slice(0, cellLengthMax + 1);
   }
 
   // Assigned one by one and by name: with handlers that are assigned all at once, V8 takes twice as long for a sheet.

@@ -1,7 +1,8 @@
 export type CsvValue = string | number | boolean | null;
 
 /** A line of CSV (RFC 4180). null becomes an empty cell. */
-export const csvRow = (values: readonly CsvValue[]): string => `${values.map(cell).join(',')}\r\n`;
+export const csvRow = (values: readonly CsvValue[], delimiter = ','): string =>
+  `${values.map((value) => cell(value, delimiter)).join(delimiter)}\r\n`;
 
 /**
  * The start of text that a spreadsheet program would execute as a formula (OWASP, "CSV injection"), also in programs
@@ -12,9 +13,9 @@ const FORMULA = /(^|[;\t\r\n])(?=[^\S\t\r\n]*[=+\-@|＝＋－＠｜])/g;
 /** Some programs skip these before they look for a formula. */
 const LEADING_CONTROL = /^[\t\r\n]/;
 
-function cell(value: CsvValue): string {
+function cell(value: CsvValue, delimiter: string): string {
   if (value === null) return '';
   if (typeof value !== 'string') return String(value);
   const text = value.replaceAll(FORMULA, "$1'").replace(LEADING_CONTROL, "'$&");
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  return text.includes(delimiter) || /["\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
