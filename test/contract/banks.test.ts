@@ -28,6 +28,7 @@ suite('banks', () => {
       short_names: bank['short_names'],
       type: 'BANK',
       account_number_type: 'ACCOUNT_NUMBER',
+      account_number_length: 10,
       check_account: true,
       status: 'UP',
       since: null,
@@ -35,6 +36,7 @@ suite('banks', () => {
       disbursements: null,
     });
     for (const code of ['CENAIDJA', 'BCA', 'bca', 'Bank%20BCA']) assert.deepEqual(await read(code), bank);
+    assert.equal((await read('BRI'))['account_number_length'], null);
   });
 
   test('an unknown code is INVALID_BANK_CODE', async () => {

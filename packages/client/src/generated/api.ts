@@ -220,6 +220,8 @@ export interface Bank {
   readonly short_names: readonly string[];
   readonly type: BankType;
   readonly account_number_type: AccountNumberType;
+  /** The digits of each account number of this bank; null unless the bank publishes it. */
+  readonly account_number_length: number | null;
   /** Whether accounts of this bank can be checked here. false: each check is UNSUPPORTED_BANK. */
   readonly check_account: boolean;
   /** null where check_account is false. */

@@ -46,6 +46,7 @@ export function bankOperations(
         bank_name: bank.name,
         short_names: bank.shortNames,
         ...typesOf(bank),
+        account_number_length: bank.accountNumberLength ?? null,
         check_account: canReach,
         // Without a rail there are no inquiries that could show its availability.
         status: canReach ? status : null,

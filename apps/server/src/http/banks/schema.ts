@@ -52,6 +52,10 @@ const BankSchema = Type.Object(
         'ACCOUNT_NUMBER: 5 to 34 digits. MOBILE_NUMBER: `0812…`, `62812…` or `+62812…`. ALIAS: a mobile number or an ' +
         'e-mail address.',
     }),
+    account_number_length: nullable(
+      Type.Integer({ minimum: 1, examples: [10] }),
+      'The digits of each account number of this bank; null unless the bank publishes it.',
+    ),
     check_account: Type.Boolean({
       description: 'Whether accounts of this bank can be checked here. false: each check is UNSUPPORTED_BANK.',
     }),
