@@ -1,0 +1,16 @@
+import type { Command } from 'commander';
+import type { Start } from '../session.ts';
+import { addCheck } from './check.ts';
+import { addCompletion } from './completion.ts';
+import { addList } from './list.ts';
+import { addLogin } from './login.ts';
+import { addLogout } from './logout.ts';
+import { addProfiles } from './profiles.ts';
+import { addStatus } from './status.ts';
+
+const ALL = [addStatus, addCheck, addList, addLogin, addLogout, addProfiles, addCompletion];
+
+/** Every command, in the order of the help. */
+export function addCommands(program: Command, start: Start): void {
+  for (const add of ALL) add(program, start);
+}

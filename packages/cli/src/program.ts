@@ -1,0 +1,73 @@
+import { Command, CommanderError } from 'commander';
+import packageJson from '../package.json' with { type: 'json' };
+import { complete } from './commands/completion.ts';
+import { addCommands } from './commands/index.ts';
+import { readProfiles } from './configuration/profiles.ts';
+import { readEnvironment } from './environment.ts';
+import { reportOf } from './errors.ts';
+import { EXIT, type ExitCode } from './exit-codes.ts';
+import { createOutput, type Streams } from './output/output.ts';
+import { createSession, type GlobalOptions, type Start } from './session.ts';
+
+export interface ProgramStreams extends Streams {
+  readonly stdin: NodeJS.ReadStream;
+}
+
+/** The program with all of its commands. `start` runs the action of a command. */
+function createProgram(start: Start): Command {
+  const program = new Command('tiba')
+    .description('Check bank accounts before a payout, and follow disbursements until they have arrived.')
+    .version(packageJson.version, '-V, --version', 'print the version')
+    .option('--json', 'print results as JSON, one document per line')
+    .option('--unmasked', 'show account numbers and names in full')
+    .option('--profile <name>', 'use this stored login instead of the current one')
+    .helpOption('-h, --help', 'explain the command')
+    .helpCommand('help [command]', 'explain a command')
+    .configureHelp({ showGlobalOptions: true, sortSubcommands: false })
+    .showHelpAfterError('Run the command with --help for its options and an example.')
+    .exitOverride();
+  addCommands(program, start);
+  return program;
+}
+
+/** Runs a command line. Resolves with the exit code of the process. */
+export async function runProgram(args: readonly string[], streams: ProgramStreams): Promise<ExitCode> {
+  const interruption = new AbortController();
+  const stop = (): void => interruption.abort(new Interruption());
+  process.once('SIGINT', stop);
+  process.once('SIGTERM', stop);
+  // `tiba list | head` reads no further: that is no failure.
+  streams.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : EXIT.error));
+  let exitCode: ExitCode = EXIT.ok;
+  const program = createProgram(async (command, run) => {
+    exitCode = await run(createSession(command.optsWithGlobals<GlobalOptions>(), streams, interruption.signal));
+  });
+  try {
+    if (args.length === 0) program.outputHelp();
+    else if (args[0] === 'complete') await complete(program, args, profileNames);
+    else await program.parseAsync(args, { from: 'user' });
+    return exitCode;
+  } catch (error) {
+    // Its message has been printed.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+    if (interruption.signal.aborted && error === interruption.signal.reason) return EXIT.interrupted;
+    return reportFailure(error, streams, args);
+  }
+}
+
+const profileNames = (): string[] => Object.keys(readProfiles(readEnvironment()).profiles);
+
+class Interruption extends Error {}
+
+function reportFailure(error: unknown, streams: Streams, args: readonly string[]): ExitCode {
+  const { exitCode, ...report } = reportOf(error);
+  const output = createOutput(streams, { json: args.includes('--json'), unmasked: false });
+  const { error_code: code, message, advice, request_id: requestId } = report;
+  const lines = [
+    `error: ${code === null ? '' : `${code}: `}${message}`,
+    ...(advice === null ? [] : [advice]),
+    ...(requestId === null ? [] : [`Request ID, for the operator of the service: ${requestId}`]),
+  ];
+  output.failure(report, lines.join('\n'));
+  return exitCode;
+}

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { chmod, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { after, before, suite, test } from 'node:test';
+import { startTestService, type TestService } from '../support/service.ts';
+import { type Cli, createCli, documentsOf, loginOf } from './cli-process.ts';
+
+let service: TestService;
+let cli: Cli;
+before(async () => {
+  service = await startTestService();
+  cli = await createCli();
+});
+after(async () => {
+  await cli?.remove();
+  await service?.close();
+});
+
+const loginArguments = (profile: string): string[] => [
+  'login',
+  '--profile',
+  profile,
+  '--url',
+  service.url,
+  '--client-id',
+  'alpha',
+  '--secret-stdin',
+];
+const profilesFile = (): string => path.join(cli.home, 'config/tiba/profiles.json');
+
+suite('a login', () => {
+  test('without one, a command ends with 4 and says how to get one', async () => {
+    const { code, stdout, stderr } = await cli.run(['status', 'INV/1']);
+    assert.deepEqual([code, stdout], [4, '']);
+    assert.match(stderr, /^error: you are not logged in\nRun `tiba login`/);
+  });
+
+  test('is refused with a wrong secret, and nothing is stored', async () => {
+    const { code, stderr } = await cli.run(loginArguments('wrong'), 'not-the-secret\n');
+    assert.equal(code, 4);
+    assert.match(stderr, /LOGIN_FAILED/);
+    assert.doesNotMatch(stderr, /not-the-secret/);
+    await assert.rejects(readFile(profilesFile()));
+  });
+
+  test('is stored where only this user can read it, and used by the next command', async () => {
+    const { code, stdout, stderr } = await cli.run(loginArguments('main'), `${service.alpha.clientSecret}\n`);
+    assert.equal(stderr, '');
+    assert.equal(code, 0);
+    assert.match(stdout, /Logged in to .* as alpha: this is the profile main now\.\nScopes: .*status:read/);
+    assert.equal((await stat(profilesFile())).mode & 0o777, 0o600);
+    assert.equal((await stat(path.dirname(profilesFile()))).mode & 0o777, 0o700);
+    // No temporary file with the secret is left.
+    assert.deepEqual(await readdir(path.dirname(profilesFile())), ['profiles.json']);
+    assert.equal((await cli.run(['check', 'BCA', '1234567890'])).code, 0);
+  });
+
+  test('several: the last one is current, --profile and --use choose another, secrets are not printed', async () => {
+    await cli.run(loginArguments('second'), service.alpha.clientSecret);
+    const listed = await cli.run(['profiles', '--json']);
+    assert.deepEqual(
+      documentsOf(listed).map(({ profile, current }) => [profile, current].join(' ')),
+      ['main false', 'second true'],
+    );
+    assert.ok(!listed.stdout.includes(service.alpha.clientSecret));
+    assert.equal((await cli.run(['profiles', '--use', 'main'])).code, 0);
+    assert.match((await cli.run(['profiles'])).stdout, /^\* +main/m);
+    const unknown = await cli.run(['check', 'BCA', '1234567890', '--profile', 'none']);
+    assert.equal(unknown.code, 4);
+    assert.match(unknown.stderr, /there is no profile none\nThere are: main, second/);
+  });
+
+  test('that other users can read is warned of', async () => {
+    await chmod(profilesFile(), 0o644);
+    const { code, stderr } = await cli.run(['check', 'BCA', '1234567890']);
+    assert.equal(code, 0);
+    assert.match(stderr, /other users of this machine can read your secrets: run chmod 600/);
+    await chmod(profilesFile(), 0o600);
+  });
+
+  test('in the environment comes first; the secret may be in a file; a part of it is refused', async () => {
+    const { TIBA_CLIENT_SECRET: secret = '', ...rest } = loginOf(service);
+    const file = path.join(cli.home, 'secret');
+    await writeFile(file, `${secret}\n`);
+    const other = await createCli({ ...rest, TIBA_CLIENT_SECRET_FILE: file });
+    const partial = await createCli({ TIBA_URL: service.url });
+    try {
+      assert.equal((await other.run(['check', 'BCA', '1234567890'])).code, 0);
+      const { code, stderr } = await partial.run(['check', 'BCA', '1234567890']);
+      assert.equal(code, 4);
+      assert.match(stderr, /TIBA_CLIENT_ID and TIBA_CLIENT_SECRET missing/);
+    } finally {
+      await other.remove();
+      await partial.remove();
+    }
+  });
+
+  test('is never sent without TLS to another machine', async () => {
+    const { code, stderr } = await cli.run(
+      ['login', '--url', 'http://tiba.example.com', '--client-id', 'alpha', '--secret-stdin'],
+      'secret',
+    );
+    assert.equal(code, 2);
+    assert.match(stderr, /must begin with https:/);
+  });
+
+  test('logout deletes it', async () => {
+    assert.equal((await cli.run(['logout'])).code, 0);
+    assert.equal((await cli.run(['logout', '--profile', 'second'])).code, 0);
+    assert.ok(!(await readFile(profilesFile(), 'utf8')).includes(service.alpha.clientSecret));
+    assert.equal((await cli.run(['status', 'INV/1'])).code, 4);
+  });
+});
