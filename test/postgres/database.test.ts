@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createServer } from 'node:net';
 import { after, before, suite, test } from 'node:test';
 import pg from 'pg';
 import pino from 'pino';
@@ -8,7 +9,9 @@ import {
   DatabaseUnavailable,
   openDatabase,
 } from '../../apps/server/src/postgres/database.ts';
+import { connectionTo } from '../../apps/server/src/postgres/primary-client.ts';
 import { createTestDatabase, type TestDatabase, withServiceTimeouts } from '../support/database.ts';
+import { listenOnLoopback } from '../support/http-receiver.ts';
 import { timeLimitMs } from '../support/suite-environment.ts';
 
 const log = pino({ level: 'silent' });
@@ -147,3 +150,37 @@ suite('failures', () => {
     await assert.rejects(database.query('select 1/0'), { code: '22012' });
   });
 });
+
+/** A message of PostgreSQL's protocol: its type, its length and its fields. */
+function message(type: string, fields: string): Buffer {
+  const length = Buffer.alloc(4);
+  length.writeInt32BE(fields.length + 4);
+  return Buffer.concat([Buffer.from(type), length, Buffer.from(fields, 'latin1')]);
+}
+
+/** What a session sends whose PostgreSQL is killed at the moment when it is ready. */
+const READY_AND_KILLED = Buffer.concat([
+  message('R', '\0\0\0\0'),
+  message('Z', 'I'),
+  message('E', 'SFATAL\0C57P01\0Mterminating connection due to unexpected postmaster exit\0\0'),
+]);
+
+for (const several of [false, true]) {
+  test(`a PostgreSQL that is killed as it accepts a connection is an outage, with ${several ? 'several servers' : 'one server'}`, async (context) => {
+    const server = createServer((socket) => {
+      socket.on('error', () => {});
+      socket.once('data', () => socket.end(READY_AND_KILLED));
+    });
+    const { port, close } = await listenOnLoopback(server);
+    context.after(close);
+    const host = `127.0.0.1:${port}`;
+    const url = several
+      ? `postgresql://tiba@${host},${host}/tiba?target_session_attrs=read-write`
+      : `postgresql://tiba@${host}/tiba`;
+    const killed = openDatabase({ connection: connectionTo(url), connectionsMax: 3, log });
+    context.after(() => killed.close());
+    const none = async (): Promise<void> => {};
+    for (const attempt of [() => killed.transaction(none), () => killed.query('select 1')])
+      await assert.rejects(attempt, DatabaseUnavailable);
+  });
+}

@@ -88,7 +88,9 @@ export function openDatabase({ connection, connectionsMax, log }: DatabaseOption
       keepAlive: true,
       allowExitOnIdle: false,
     });
-    // Without a listener, a lost idle connection would end the process.
+    // Without listeners, a lost connection would end the process: one that is idle, one that is just being handed out,
+    // or one between two statements. The next statement reports it too.
+    opened.on('connect', (client) => client.on('error', () => {}));
     opened.on('error', (error) => log.warn({ err: error }, 'idle database connection lost; the pool opens a new one'));
     return opened;
   }
@@ -146,10 +148,6 @@ async function inTransaction<T>(
   const query: Query = <R extends Row>(text: string, values: readonly unknown[] = []) =>
     // pg supports `query_timeout` per query, although its types do not declare it.
     client.query<R>({ text, values: values as unknown[], query_timeout: timeoutMs } as pg.QueryConfig);
-  // A connection that is lost between two statements is reported as this event and by the next statement. Without a
-  // listener, the event would end the process.
-  const ignore = (): void => {};
-  client.on('error', ignore);
   try {
     await query('begin');
     const result = await work(query);
@@ -160,8 +158,6 @@ async function inTransaction<T>(
     // A failed commit may or may not have taken effect. The connection is not reliable either: closing it rolls back.
     client.release(true);
     throw error;
-  } finally {
-    client.off('error', ignore);
   }
 }
 

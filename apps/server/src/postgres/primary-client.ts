@@ -72,6 +72,12 @@ function createPrimaryClient(urls: readonly string[], attributes: SessionAttribu
   }
 
   return class PrimaryClient extends pg.Client {
+    constructor(...args: ConstructorParameters<typeof pg.Client>) {
+      super(...args);
+      // A connection that is lost between its establishment and the question would end the process without a listener.
+      this.on('error', () => {});
+    }
+
     override connect(): Promise<pg.Client>;
     override connect(callback: ((error: Error) => void) | ((error: null, client: pg.Client) => void)): void;
     override connect(
