@@ -190,7 +190,7 @@ const bankAndServiceShareNoCode: Rule = {
 /** What a package may import, in addition to its own files. The command line is bundled with what it imports. */
 const PACKAGE_IMPORTS: Readonly<Record<string, RegExp>> = {
   'packages/client': /^$/,
-  'packages/cli': /^(?:packages\/client\/src\/|packages\/cli\/package\.json$|node:|[^/.]+(?:\/[^/]+)?$)/,
+  'packages/cli': /^(?:packages\/client\/src\/|packages\/cli\/package\.json$|node:|(?:@[^/]+\/)?[^/.@]+(?:\/[^/]+)?$)/,
 };
 
 const packagesStandAlone: Rule = {
