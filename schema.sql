@@ -319,12 +319,12 @@ create table tiba.transactions (
   rendered text not null,
   version integer default 1 not null,
   rail text,
-  rail_reference text,
+  rail_reference text collate "C",
   reversed_at timestamp with time zone,
   source_account_number text,
   service_code text,
   external_id text collate "C",
-  bank_reference text,
+  bank_reference text collate "C",
   expected_by timestamp with time zone not null,
   overdue_since timestamp with time zone,
   constraint transactions_amount_positive CHECK ((amount > (0)::numeric)),
@@ -336,7 +336,7 @@ create table tiba.transactions (
   constraint transactions_status_known CHECK ((status = ANY (ARRAY['PROCESS'::text, 'SUCCESS'::text, 'FAILED'::text]))),
   constraint transactions_version_positive CHECK ((version > 0)),
   constraint transactions_client_id_fkey FOREIGN KEY (client_id) REFERENCES tiba.clients(client_id),
-  constraint transactions_pkey PRIMARY KEY (client_id, transaction_id),
+  constraint transactions_pkey PRIMARY KEY (transaction_id, client_id),
   constraint transactions_reference_id_key UNIQUE (reference_id, client_id)
 );
 
@@ -370,9 +370,13 @@ CREATE INDEX status_inquiries_next_at ON tiba.status_inquiries USING btree (rail
 
 CREATE INDEX status_inquiries_review_since ON tiba.status_inquiries USING btree (review_since) WHERE (review_since IS NOT NULL);
 
-CREATE INDEX transactions_account_number ON tiba.transactions USING btree (client_id, account_number, created_at, transaction_id);
+CREATE INDEX transactions_account_number ON tiba.transactions USING btree (account_number, client_id, created_at, transaction_id);
+
+CREATE INDEX transactions_bank_reference ON tiba.transactions USING btree (bank_reference) WHERE (bank_reference IS NOT NULL);
 
 CREATE INDEX transactions_created_at ON tiba.transactions USING btree (client_id, status, created_at, transaction_id);
+
+CREATE INDEX transactions_created_at_amount ON tiba.transactions USING btree (created_at, amount);
 
 CREATE INDEX transactions_expected_by ON tiba.transactions USING btree (expected_by) WHERE ((status = 'PROCESS'::text) AND (overdue_since IS NULL));
 
@@ -383,6 +387,8 @@ CREATE INDEX transactions_overdue ON tiba.transactions USING btree (client_id, c
 CREATE INDEX transactions_overdue_since ON tiba.transactions USING btree (overdue_since) WHERE ((status = 'PROCESS'::text) AND (overdue_since IS NOT NULL));
 
 CREATE INDEX transactions_processed_at ON tiba.transactions USING btree (client_id, processed_at, transaction_id) WHERE (processed_at IS NOT NULL);
+
+CREATE INDEX transactions_rail_reference ON tiba.transactions USING btree (rail_reference) WHERE ((rail_reference <> transaction_id) AND (rail_reference <> reference_id));
 
 CREATE OR REPLACE FUNCTION tiba.notify_change()
  RETURNS trigger

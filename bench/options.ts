@@ -9,6 +9,8 @@ export interface Options {
   readonly rails: boolean;
   /** Measures what a page of a list costs among few and among many transactions. */
   readonly list: boolean;
+  /** Measures each kind of search of the operator. */
+  readonly search: boolean;
   /** Measures what limits over several processes cost. */
   readonly sharedLimits: boolean;
   /** Measures what several processes behind one port cost, compared with one. */
@@ -37,7 +39,8 @@ export const USAGE = `npm run bench -- [options]
   --processes         what two processes behind one port cost, compared with one
   --rails             what a failed first rail, slow responses and a faulty bank cost
   --list              what a page of the list of transactions costs among 10,000 and 1,000,000
-  --list-millions <n> among this many million instead
+  --search            how long each kind of search of the operator takes among 1,000,000
+  --list-millions <n> --list and --search among this many million instead
   --rounds <number>   how many times each target is measured (5)
   --seconds <number>  length of each measurement in whole seconds (4)
   --load <program>    wrk or autocannon (wrk where it is installed)
@@ -51,12 +54,13 @@ export class OptionsError extends Error {}
 export function readOptions(args: readonly string[]): Options | null {
   const values = parse(args);
   if (values.help) return null;
-  const { quick, rails, list, enforce, profile } = values;
+  const { quick, rails, list, search, enforce, profile } = values;
   return {
     quick,
     endToEnd: values['end-to-end'],
     rails,
     list,
+    search,
     sharedLimits: values['shared-limits'],
     processes: values.processes,
     enforce,
@@ -82,6 +86,7 @@ function parse(args: readonly string[]) {
         'end-to-end': flag,
         rails: flag,
         list: flag,
+        search: flag,
         'list-millions': value,
         'shared-limits': flag,
         processes: flag,

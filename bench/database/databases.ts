@@ -20,6 +20,7 @@ const SCOPES: readonly Scope[] = [
   'account:check',
   'callbacks:manage',
   'feed:write',
+  'operator:read',
 ];
 /** Counted exactly like any limit, and never reached. */
 const REQUESTS_PER_MINUTE = 100_000_000;

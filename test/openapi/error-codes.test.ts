@@ -220,6 +220,7 @@ const WITH_WRONG_QUERY: readonly (readonly [template: string, query: string])[] 
   [DELIVERIES, '?state=none'],
   [DELIVERIES, `?endpoint_id=${NO_ENDPOINT}`],
   ['/operator/v1/callback-endpoints', '?limit=0'],
+  ['/operator/v1/transactions', '?limit=0'],
   ['/operator/v1/overdue', '?limit=0'],
   ['/operator/v1/reviews', '?limit=0'],
   ['/operator/v1/account-validations', '?limit=0'],

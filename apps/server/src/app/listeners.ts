@@ -216,6 +216,7 @@ function buildOperatorServer(
     inquiries: services.inquiries,
     banks,
     hashAccount: accountChecks.hashAccount,
+    cursors: createCursors(postgres.dataKey),
     enumerationGuard: accountChecks.enumerationGuard,
     health: {
       checks: readinessChecks(services, settings, () => context.endOrder() === 'stop'),

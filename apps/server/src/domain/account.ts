@@ -86,3 +86,6 @@ export class AccountNumber {
     return this.toString();
   }
 }
+
+/** A holder's name with the first letter of each word only, as some banks print it: `B*** S******`. */
+export const maskName = (name: string): string => name.replaceAll(/(?<=\S)\S/gu, '*');

@@ -85,6 +85,20 @@ export async function findAccountChecks(database: Database, filter: AccountCheck
   return rows.map(toAccountCheck);
 }
 
+/** The checks of one request, the newest first. Crosses clients: it is for the operator. */
+export async function findAccountChecksByRequest(
+  database: Database,
+  requestId: string,
+  limit: number,
+): Promise<AccountCheck[]> {
+  const rows = await database.query<AccountCheckRow>(
+    `select ${COLUMNS_OF_A} from tiba.account_checks a
+      where a.request_id = $1 order by a.checked_at desc, a.check_id desc limit $2`,
+    [requestId, limit],
+  );
+  return rows.map(toAccountCheck);
+}
+
 const COLUMNS_OF_A = `a.client_id, a.checked_at, a.check_id, a.bic, encode(a.account_hash, 'hex') as account_hash,
             a.outcome, a.rail, a.age_seconds, a.request_id`;
 

@@ -188,7 +188,10 @@ function conditionsOf(filter: TransactionFilter, parameter: (value: unknown) => 
 const OVERDUE = "status = 'PROCESS' and overdue_since is not null";
 
 /** ISO 9362: of eleven characters the first eight identify the bank, and the last three a branch. */
-function bankConditions({ bank }: TransactionFilter, parameter: (value: unknown) => string): string[] {
+export function bankConditions(
+  { bank }: Pick<TransactionFilter, 'bank'>,
+  parameter: (value: unknown) => string,
+): string[] {
   if (bank === null) return [];
   const isCode = `upper(bank_code) = any (${parameter(bank.codes)}::text[])`;
   if (bank.bic === null) return [isCode];

@@ -7,7 +7,7 @@ export interface TransactionKey {
   readonly transactionId: string;
 }
 
-interface TransactionRow extends Record<string, unknown> {
+export interface TransactionRow extends Record<string, unknown> {
   client_id: string;
   transaction_id: string;
   reference_id: string;
@@ -35,9 +35,10 @@ interface TransactionRow extends Record<string, unknown> {
   overdue_since: Date | null;
 }
 
+/** Columns of a transaction `t`. */
 // Amounts as text: PostgreSQL's decimals are exact, and JavaScript's numbers are not.
-const SELECTED = `t.client_id, t.transaction_id, t.reference_id, t.status, t.amount::text, t.fee::text, t.currency,
-            t.bank_code, t.bank_name, t.account_number, t.account_name, t.description, t.created_at, t.processed_at,
+export const TRANSACTION_COLUMNS = `t.client_id, t.transaction_id, t.reference_id, t.status, t.amount::text,
+            t.fee::text, t.currency, t.bank_code, t.bank_name, t.account_number, t.account_name, t.description, t.created_at, t.processed_at,
             t.failure_reason, t.version, t.rail, t.rail_reference, t.reversed_at, t.source_account_number,
             t.service_code, t.external_id, t.bank_reference, t.expected_by, t.overdue_since`;
 
@@ -45,7 +46,7 @@ const SELECTED = `t.client_id, t.transaction_id, t.reference_id, t.status, t.amo
 export async function lockTransactions(query: Query, keys: readonly TransactionKey[]): Promise<Transaction[]> {
   // Locks in key order, so that two feeds with the same transactions cannot deadlock.
   const { rows } = await query<TransactionRow>(
-    `select ${SELECTED}
+    `select ${TRANSACTION_COLUMNS}
        from tiba.transactions t
        join unnest($1::text[], $2::text[]) as k (client_id, transaction_id)
          on t.client_id = k.client_id collate "C" and t.transaction_id = k.transaction_id collate "C"
@@ -54,7 +55,7 @@ export async function lockTransactions(query: Query, keys: readonly TransactionK
         for no key update of t`,
     [keys.map((key) => key.clientId), keys.map((key) => key.transactionId)],
   );
-  return rows.map(fromRow);
+  return rows.map(toTransaction);
 }
 
 /**
@@ -73,11 +74,11 @@ export async function findNewlyOverdue(query: Query, now: string, limit: number)
 /** Transactions in PROCESS that are overdue, the longest first. Reads across clients, for the operator. */
 export async function listOverdue(database: Database, limit: number): Promise<Transaction[]> {
   const rows = await database.query<TransactionRow>(
-    `select ${SELECTED} from tiba.transactions t
+    `select ${TRANSACTION_COLUMNS} from tiba.transactions t
       where t.status = 'PROCESS' and t.overdue_since is not null order by t.overdue_since limit $1`,
     [limit],
   );
-  return rows.map(fromRow);
+  return rows.map(toTransaction);
 }
 
 /** Finds the transactions that have these reference IDs. */
@@ -188,7 +189,7 @@ export async function updateTransactions(query: Query, transactions: readonly Tr
   );
 }
 
-const fromRow = (row: TransactionRow): Transaction => ({
+export const toTransaction = (row: TransactionRow): Transaction => ({
   clientId: row.client_id,
   transactionId: row.transaction_id,
   referenceId: row.reference_id,

@@ -72,7 +72,7 @@ export function searchAccountChecks(
   }
 }
 
-const checkJson = (check: AccountCheck): Record<string, unknown> => ({
+export const checkJson = (check: AccountCheck): Record<string, unknown> => ({
   checked_at: check.checkedAt,
   client_id: check.clientId,
   bic: check.bic,

@@ -249,7 +249,7 @@ export const processesSchema = listSchema({
   message: 'Processes found',
 });
 
-const AuditRecord = object('AuditRecord', {
+export const AuditRecord = object('AuditRecord', {
   checked_at: Timestamp,
   client_id: clientId,
   bic: text('The bank, by ISO 9362.', 'CENAIDJA'),

@@ -6,6 +6,7 @@ import type { Database } from '../../postgres/database.ts';
 import type { AccountInquiries } from '../../rails/account-inquiries.ts';
 import { createSlidingWindow, type MonotonicClock } from '../../rate-limit/sliding-window.ts';
 import type { Authorize } from '../authorize.ts';
+import type { Cursors } from '../cursors.ts';
 import { collectMethods } from '../method-not-allowed.ts';
 import { describeApi } from '../openapi/describe-api.ts';
 import { operatorApi } from '../openapi/operator-api.ts';
@@ -21,6 +22,7 @@ import { type FeedOperationDependencies, receiveFeed } from './feed.ts';
 import { type HealthDependencies, healthEndpoints } from './health.ts';
 import { listLiveProcesses } from './processes.ts';
 import { listRails } from './rails.ts';
+import { searchAllTransactions } from './search-transactions.ts';
 import { listTransactions } from './transactions.ts';
 
 export interface OperatorServerDependencies extends FeedOperationDependencies {
@@ -30,6 +32,7 @@ export interface OperatorServerDependencies extends FeedOperationDependencies {
   readonly inquiries: Pick<AccountInquiries, 'snapshot'>;
   readonly banks: BankDirectory;
   readonly hashAccount: HashAccount;
+  readonly cursors: Cursors;
   readonly enumerationGuard: Pick<EnumerationGuard, 'restrictedClients'>;
   readonly health: Omit<HealthDependencies, 'metrics'>;
   readonly processId: string;
@@ -54,6 +57,7 @@ export async function createOperatorServer(dependencies: OperatorServerDependenc
   await describeApi(app, operatorApi(dependencies.tokenUrl));
   receiveFeed(app, authorize, dependencies, listener.slowPeers?.feedLineMs);
   listCallbackEndpoints(app, authorize, database);
+  searchAllTransactions(app, dependencies);
   listTransactions(app, authorize, database);
   listAccountValidations(app, authorize, database);
   searchAccountChecks(app, dependencies);

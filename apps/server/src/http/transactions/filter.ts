@@ -66,7 +66,7 @@ export function readTransactionFilter(parameters: FilterParameters, banks: BankD
 }
 
 /** A core may send a bank that is not in the directory: such transactions are found by the same code only. */
-function bankFilter(code: string | null, bank: Bank | null): BankFilter | null {
+export function bankFilter(code: string | null, bank: Bank | null): BankFilter | null {
   if (code === null) return null;
   return bank === null ? { codes: [code.toUpperCase()], bic: null } : { codes: codesOf(bank), bic: bank.bic };
 }
@@ -75,7 +75,7 @@ function bankFilter(code: string | null, bank: Bank | null): BankFilter | null {
  * Of an e-wallet, the forms of a mobile number: a core may send either, and a client that has one looks for all. A
  * number with a `+` can only be that of an e-wallet.
  */
-function accountNumbersOf(text: string | undefined, bank: Bank | null): readonly string[] | null {
+export function accountNumbersOf(text: string | undefined, bank: Bank | null): readonly string[] | null {
   if (text === undefined) return null;
   const isMobile = bank === null ? text.startsWith('+') : isEWallet(bank);
   const accountNumber = isMobile ? AccountNumber.parseMobile(text) : AccountNumber.parse(text);

@@ -177,14 +177,14 @@ create table tiba.transactions (
   version integer not null default 1,
   -- The rail that carries the transfer, and the transfer's reference there: the bank is asked with these.
   rail text,
-  rail_reference text,
+  rail_reference text collate "C",
   -- When the bank returned the money after SUCCESS. The status stays SUCCESS.
   reversed_at timestamptz,
   -- Of the order, as the SNAP face and receipts show it.
   source_account_number text,
   service_code text,
   external_id text collate "C",
-  bank_reference text,
+  bank_reference text collate "C",
   -- When the bank is expected to have finished, and since when it is late.
   expected_by timestamptz not null,
   overdue_since timestamptz,
@@ -208,8 +208,17 @@ create index transactions_overdue_since on tiba.transactions (overdue_since)
 -- A client lists its transactions, the newest first (postgres/transaction-list.ts). A list of every status merges three
 -- scans of the first index, so that no second index of all transactions is needed.
 create index transactions_created_at on tiba.transactions (client_id, status, created_at, transaction_id);
+-- account_number comes first, so that the operator's search over all clients finds the entries of an account side by
+-- side. A list of one client gives both.
 create index transactions_account_number
-  on tiba.transactions (client_id, account_number, created_at, transaction_id);
+  on tiba.transactions (account_number, client_id, created_at, transaction_id);
+-- The operator searches over all clients (postgres/transaction-search.ts): the newest first, or an amount in a range of
+-- time. created_at comes first, because entries are then added at the end of the index and not all over it.
+create index transactions_created_at_amount on tiba.transactions (created_at, amount);
+-- Most cores give the bank one of the two identifiers that have an index already.
+create index transactions_rail_reference on tiba.transactions (rail_reference)
+  where rail_reference <> transaction_id and rail_reference <> reference_id;
+create index transactions_bank_reference on tiba.transactions (bank_reference) where bank_reference is not null;
 create index transactions_processed_at on tiba.transactions (client_id, processed_at, transaction_id)
   where processed_at is not null;
 create index transactions_overdue on tiba.transactions (client_id, created_at, transaction_id)
@@ -217,9 +226,10 @@ create index transactions_overdue on tiba.transactions (client_id, created_at, t
 -- The keys come after the other indexes. A foreign key check looks a transaction up by its primary key, with a plan
 -- that each connection makes once. On a table that is still empty, every index that begins with client_id looks as good
 -- as the primary key, and PostgreSQL takes the newest one: with another one, every later check would read all
--- transactions of a client. For the same reason reference_id comes first in its key.
+-- transactions of a client. For the same reason client_id comes last in the keys; and the operator's search, which does
+-- not know the client, can use them.
 alter table tiba.transactions
-  add constraint transactions_pkey primary key (client_id, transaction_id),
+  add constraint transactions_pkey primary key (transaction_id, client_id),
   add constraint transactions_reference_id_key unique (reference_id, client_id);
 
 -- Every status update that was received about a known transaction, with what came of it.
@@ -236,7 +246,8 @@ create table tiba.status_updates (
   reason text,
   received_at timestamptz not null default now(),
   constraint status_updates_pkey primary key (client_id, transaction_id, status_update_id),
-  constraint status_updates_transaction_fkey foreign key (client_id, transaction_id) references tiba.transactions,
+  constraint status_updates_transaction_fkey
+    foreign key (client_id, transaction_id) references tiba.transactions (client_id, transaction_id),
   constraint status_updates_outcome_known
     check (outcome in ('inserted', 'advanced', 'reversed', 'overdue', 'unchanged', 'conflict'))
 );
@@ -259,7 +270,8 @@ create table tiba.status_inquiries (
   -- Since when an operator has to look into it.
   review_since timestamptz,
   constraint status_inquiries_pkey primary key (client_id, transaction_id),
-  constraint status_inquiries_transaction_fkey foreign key (client_id, transaction_id) references tiba.transactions
+  constraint status_inquiries_transaction_fkey
+    foreign key (client_id, transaction_id) references tiba.transactions (client_id, transaction_id)
 );
 create index status_inquiries_next_at on tiba.status_inquiries (rail, next_at);
 create index status_inquiries_review_since on tiba.status_inquiries (review_since)

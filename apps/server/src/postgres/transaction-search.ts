@@ -1,0 +1,243 @@
+import { STATUSES, type Status, type Transaction } from '../domain/transaction.ts';
+import type { Database } from './database.ts';
+import { type BankFilter, bankConditions } from './transaction-list.ts';
+import { TRANSACTION_COLUMNS, type TransactionRow, toTransaction } from './transactions.ts';
+
+/** The identifiers of a transaction: Tiba's, the client's, the rail's, the bank's, and X-EXTERNAL-ID of the order. */
+export const IDENTIFIERS = [
+  'transaction_id',
+  'reference_id',
+  'rail_reference',
+  'bank_reference',
+  'external_id',
+] as const;
+export type Identifier = (typeof IDENTIFIERS)[number];
+
+/** What a search over all clients begins with: the index that it reads. */
+export type SearchKey =
+  /** Any of these identifiers is one of these values. */
+  | { readonly by: 'identifier'; readonly identifiers: readonly Identifier[]; readonly values: readonly string[] }
+  /** Any of the forms of one account number. */
+  | { readonly by: 'account_number'; readonly values: readonly string[] }
+  /** An exact decimal, as text. The filter has `createdFrom` and `createdTo`. */
+  | { readonly by: 'amount'; readonly value: string }
+  /** The newest transactions. */
+  | { readonly by: 'time' };
+
+/** Further conditions; null where one is not given. Times are ISO 8601 UTC. */
+export interface SearchFilter {
+  readonly clientId: string | null;
+  readonly status: Status | null;
+  /** True: in PROCESS and later than its bank was expected to take. False: all others. */
+  readonly overdue: boolean | null;
+  /** An exact decimal, as text. */
+  readonly amount: string | null;
+  readonly accountNumbers: readonly string[] | null;
+  readonly bank: BankFilter | null;
+  /** From this time on. */
+  readonly createdFrom: string | null;
+  /** Before this time. */
+  readonly createdTo: string | null;
+}
+
+/** The place of a transaction in the order of a search. None of these ever changes. */
+export interface SearchPosition {
+  /** ISO 8601 UTC, with microseconds. */
+  readonly createdAt: string;
+  readonly amount: string;
+  readonly transactionId: string;
+  readonly clientId: string;
+}
+
+export interface SearchPage {
+  readonly transactions: readonly Transaction[];
+  /** Where the next page starts; null when there is no more. */
+  readonly next: SearchPosition | null;
+}
+
+export interface SearchOptions {
+  /** The end of the previous page; null for the first page. */
+  readonly after: SearchPosition | null;
+  readonly limit: number;
+  /** Smaller in tests that have few transactions. */
+  readonly scannedMax?: number;
+}
+
+/**
+ * How many transactions one page reads from its index (docs/decisions/0030): conditions that the index does not answer
+ * are checked for these only, and a page that finds too few ends early. The next one continues there.
+ */
+const SCANNED_MAX = 5_000;
+
+/** As in transaction-list.ts: entries are read in the order of the index. */
+const IN_INDEX_ORDER = 'set local enable_bitmapscan = off; set local enable_sort = off';
+
+const ORDER = 'order by created_at desc, amount desc, transaction_id desc, client_id desc';
+
+/** One page of the transactions of all clients, the newest first. */
+export async function searchTransactions(
+  database: Database,
+  key: SearchKey,
+  filter: SearchFilter,
+  options: SearchOptions,
+): Promise<SearchPage> {
+  const { limit, scannedMax = SCANNED_MAX } = options;
+  const windowFrom = key.by === 'amount' ? startOfWindow(filter, options.after) : filter.createdFrom;
+  const { sql, values } = searchQuery(key, { ...filter, createdFrom: windowFrom }, { ...options, scannedMax });
+  const { rows } = await database.transaction(async (query) => {
+    await query(IN_INDEX_ORDER);
+    return query<SearchRow>(sql, values);
+  });
+  const found = rows.filter(({ matches }) => matches);
+  const page = found.slice(0, limit);
+  // More were found, or the last row is the last one that was read, whether it matches or not.
+  const last = found.length > limit ? page.at(-1) : rows.find(({ scanned }) => scanned === scannedMax);
+  const next = last === undefined ? nextWindow(filter, windowFrom) : positionOf(last);
+  return { transactions: page.map(toTransaction), next };
+}
+
+/** A search for an amount reads the index entries of all transactions in a range of time, so a page has two days. */
+const WINDOW_MS = 2 * 24 * 60 * 60 * 1_000;
+
+function startOfWindow({ createdFrom, createdTo }: SearchFilter, after: SearchPosition | null): string {
+  const end = after?.createdAt ?? createdTo;
+  if (createdFrom === null || end === null) throw new Error('a search for an amount has no range of time');
+  return new Date(Math.max(Date.parse(createdFrom), Date.parse(end) - WINDOW_MS)).toISOString();
+}
+
+/** The next window ends where this one began. */
+const nextWindow = ({ createdFrom }: SearchFilter, windowFrom: string | null): SearchPosition | null =>
+  windowFrom === createdFrom || windowFrom === null
+    ? null
+    : { createdAt: windowFrom, amount: '0', transactionId: '', clientId: '' };
+
+interface SearchRow extends TransactionRow {
+  position: string;
+  matches: boolean;
+  scanned: number;
+}
+
+const positionOf = (row: SearchRow): SearchPosition => ({
+  createdAt: row.position,
+  amount: row.amount,
+  transactionId: row.transaction_id,
+  clientId: row.client_id,
+});
+
+/** The statement of a search, with its parameters. Exported for the test of its plans. */
+export function searchQuery(
+  key: SearchKey,
+  filter: SearchFilter,
+  { after, limit, scannedMax }: Required<SearchOptions>,
+): { readonly sql: string; readonly values: readonly unknown[] } {
+  const values: unknown[] = [];
+  const parameter = (value: unknown): string => `$${values.push(value)}`;
+  const start = after === null ? [] : startConditions(after, parameter);
+  const time = [
+    ...(filter.createdFrom === null ? [] : [`t.created_at >= ${parameter(filter.createdFrom)}::timestamptz`]),
+    ...(filter.createdTo === null ? [] : [`t.created_at < ${parameter(filter.createdTo)}::timestamptz`]),
+    ...start,
+  ];
+  const further = furtherConditions(key, filter, parameter);
+  // Without further conditions each row that is read is a result.
+  const readMax = parameter(further.length === 0 ? Math.min(limit + 1, scannedMax) : scannedMax);
+  const source = sourceOf(key, filter, { time, readMax, parameter });
+  const matches = further.length === 0 ? 'true' : `(${further.join(' and ')})`;
+  // Exact: a position that was rounded would skip transactions.
+  const position = `to_char(t.created_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
+  const sql = `
+    select ${TRANSACTION_COLUMNS}, ${position} as position, t.matches, t.scanned
+      from (select t.*, ${matches} as matches, row_number() over (${ORDER})::integer as scanned
+              from (select * from (${source}) as indexed ${ORDER} limit ${readMax}) as t) as t
+     where t.matches or t.scanned = ${parameter(scannedMax)}
+     ${ORDER.replaceAll(/(\w+) desc/g, 't.$1 desc')} limit ${parameter(limit + 1)}`;
+  return { sql, values };
+}
+
+const startConditions = (after: SearchPosition, parameter: (value: unknown) => string): string[] => [
+  `(t.created_at, t.amount, t.transaction_id, t.client_id)
+     < (${parameter(after.createdAt)}::timestamptz, ${parameter(after.amount)}::numeric,
+        ${parameter(after.transactionId)}, ${parameter(after.clientId)})`,
+];
+
+const OWN = 't.client_id = c.client_id collate "C"';
+const OVERDUE = "t.status = 'PROCESS' and t.overdue_since is not null";
+
+/** What is checked for each row that the index finds. */
+function furtherConditions(key: SearchKey, filter: SearchFilter, parameter: (value: unknown) => string): string[] {
+  const { clientId, status, overdue, amount, accountNumbers } = filter;
+  const isList = key.by === 'time';
+  const hasScansOfClients = isList || key.by === 'account_number';
+  return [
+    ...(clientId === null || hasScansOfClients ? [] : [`t.client_id = ${parameter(clientId)}`]),
+    ...(status === null || (isList && clientId !== null && overdue !== true)
+      ? []
+      : [`t.status = ${parameter(status)}`]),
+    ...(overdue === null || (overdue && isList) ? [] : [overdue ? OVERDUE : `not (${OVERDUE})`]),
+    ...(amount === null ? [] : [`t.amount = ${parameter(amount)}::numeric`]),
+    ...(accountNumbers === null ? [] : [`t.account_number = any (${parameter(accountNumbers)}::text[])`]),
+    ...bankConditions(filter, parameter),
+  ];
+}
+
+interface Source {
+  /** Conditions on created_at. */
+  readonly time: readonly string[];
+  /** How many rows to read at most. */
+  readonly readMax: string;
+  readonly parameter: (value: unknown) => string;
+}
+
+/** The rows of the index that the search begins with. */
+function sourceOf(key: SearchKey, { clientId, status, overdue }: SearchFilter, source: Source): string {
+  const { time, readMax, parameter } = source;
+  const scan = (conditions: readonly string[]): string =>
+    `select t.* from tiba.transactions t
+      where ${[...conditions, ...time, 'true'].join(' and ')} ${ORDER} limit ${readMax}`;
+  // One scan for each combination, each in the order of the index, which are then merged.
+  const scans = (lists: readonly string[], conditions: readonly string[]): string =>
+    `select own.* from ${lists.join(' cross join ')} cross join lateral (${scan(conditions)}) as own`;
+  const list = (items: readonly string[], name: string): string => `unnest(${parameter(items)}::text[]) as ${name}`;
+  const clients = (): string => (clientId === null ? 'tiba.clients c' : list([clientId], 'c (client_id)'));
+  switch (key.by) {
+    case 'identifier':
+      return identifierSource(key, source);
+    case 'account_number':
+      return scans([list(key.values, 'n (item)'), clients()], ['t.account_number = n.item', OWN]);
+    case 'amount':
+      return scan([`t.amount = ${parameter(key.value)}::numeric`]);
+    case 'time':
+      if (overdue === true) return scans([clients()], [OWN, OVERDUE]);
+      if (clientId === null) return scan([]);
+      return scans([clients(), list(status === null ? STATUSES : [status], 's (item)')], [OWN, 't.status = s.item']);
+  }
+}
+
+/**
+ * One scan for each identifier: a row is read once, also where several of its identifiers match. `offset 0` keeps the
+ * planner from reading all rows in the order of the result instead.
+ */
+function identifierSource(
+  { identifiers, values }: Extract<SearchKey, { by: 'identifier' }>,
+  { time, parameter }: Source,
+): string {
+  const wanted = `any (${parameter(values)}::text[])`;
+  const scans = identifiers
+    .flatMap((identifier) => CONDITIONS[identifier].map((condition) => condition.replace('$', () => wanted)))
+    .map((condition) => `(select ctid from tiba.transactions where ${condition} limit ${SCANNED_MAX})`);
+  return `select t.* from tiba.transactions t
+     where ${[`t.ctid = any (array(${[...new Set(scans)].join(' union ')}))`, ...time].join(' and ')} offset 0`;
+}
+
+/** A rail reference that is another identifier of its transaction is not in the index of rail references. */
+const CONDITIONS: Readonly<Record<Identifier, readonly string[]>> = {
+  transaction_id: ['transaction_id = $'],
+  reference_id: ['reference_id = $'],
+  rail_reference: [
+    'rail_reference = $ and rail_reference <> transaction_id and rail_reference <> reference_id',
+    'transaction_id = $ and rail_reference = transaction_id',
+    'reference_id = $ and rail_reference = reference_id',
+  ],
+  bank_reference: ['bank_reference = $'],
+  external_id: ['external_id = $'],
+};

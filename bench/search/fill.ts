@@ -1,0 +1,79 @@
+import pg from 'pg';
+import type { BenchContext } from '../bench-context.ts';
+import { type BenchDatabase, makeEmptyDatabase } from '../database/databases.ts';
+
+const ROWS_PER_STATEMENT = 50_000;
+
+export const CLIENTS = 200;
+/** The transactions are spread evenly over this time before `END`. */
+export const DAYS = 30;
+const END = '2026-11-01T00:00:00Z';
+/** Amounts are multiples of 500, and one in ten is the same. */
+const AMOUNTS = 20_000;
+
+/** The transaction with this number, as `FILL` makes it. */
+export function transactionOf(number: number, rows: number) {
+  const createdMs = Date.parse(END) - ((rows - 1 - number) * DAYS * 86_400_000) / rows;
+  return {
+    clientId: `client-${number % CLIENTS}`,
+    transactionId: `TB${String(number).padStart(12, '0')}`,
+    referenceId: `INV/2026/${number}`,
+    railReference: `P${String(number).padStart(14, '0')}`,
+    bankReference: `BCA${String(number).padStart(14, '0')}`,
+    accountNumber: String((number * 7919) % 1_000_003).padStart(10, '0'),
+    amount: number % 10 === 0 ? 50_000 : 1_000 + ((number * 7919) % AMOUNTS) * 500,
+    day: new Date(createdMs + 7 * 3_600_000).toISOString().slice(0, 10),
+    createdMs,
+  };
+}
+
+/** Creates a database of transactions of many clients that differ in what the operator searches by. */
+export async function makeSearchDatabase(context: BenchContext, rows: number): Promise<BenchDatabase> {
+  const { signal, logProgress } = context;
+  const connectionString = await makeEmptyDatabase(context, 'search');
+  logProgress(`filling ${rows.toLocaleString('en')} transactions …`);
+  const client = new pg.Client({ connectionString });
+  // Without a listener, a connection lost between two statements would end this process; the next statement reports it.
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    await client.query('begin');
+    // As in database/fill.ts: without a write-ahead log, and without foreign key checks.
+    await client.query('truncate tiba.transactions cascade');
+    await client.query('set local session_replication_role = replica');
+    await client.query(
+      `insert into tiba.clients (client_id, name, secret_hash, scopes)
+       select 'client-' || n, 'x', '\\x00', '{}' from generate_series(0, $1::integer - 1) as n`,
+      [CLIENTS],
+    );
+    for (let from = 0; from < rows; from += ROWS_PER_STATEMENT) {
+      signal.throwIfAborted();
+      const to = Math.min(from + ROWS_PER_STATEMENT, rows);
+      await client.query(FILL, [from, to - 1, rows]);
+      if (to % 1_000_000 === 0) logProgress(`  ${to.toLocaleString('en')} of ${rows.toLocaleString('en')}`);
+    }
+    await client.query('commit');
+    await client.query('vacuum (analyze) tiba.transactions');
+    await client.query('checkpoint');
+  } finally {
+    await client.end();
+  }
+  return { connectionString, rows };
+}
+
+const FILL = `
+insert into tiba.transactions
+  (client_id, transaction_id, reference_id, status, amount, fee, currency, bank_code, bank_name, account_number,
+   account_name, description, created_at, processed_at, failure_reason, version, expected_by, overdue_since, rail,
+   rail_reference, bank_reference, rendered)
+select 'client-' || number % ${CLIENTS}, 'TB' || lpad(number::text, 12, '0'), 'INV/2026/' || number, status,
+       case when number % 10 = 0 then 50000 else 1000 + number * 7919 % ${AMOUNTS} * 500 end, 2500, 'IDR', '014',
+       'Bank Central Asia', lpad((number * 7919 % 1000003)::text, 10, '0'), 'BUDI SANTOSO', 'Refund', created_at,
+       case when status <> 'PROCESS' then created_at + interval '5 seconds' end,
+       case when status = 'FAILED' then 'ACCOUNT_BLOCKED: The account is blocked' end, 1, '2099-11-21T05:02:26Z',
+       case when status = 'PROCESS' then created_at + interval '30 minutes' end, 'bank',
+       'P' || lpad(number::text, 14, '0'), 'BCA' || lpad(number::text, 14, '0'), rpad('{}', 400)
+  from generate_series($1::bigint, $2::bigint) as number
+  cross join lateral (select
+    case when number % 10000 = 7 then 'PROCESS' when number % 20 = 3 then 'FAILED' else 'SUCCESS' end as status,
+    timestamptz '${END}' - ($3::bigint - 1 - number) * (interval '${DAYS} days' / $3::bigint) as created_at) as made`;

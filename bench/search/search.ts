@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import pg from 'pg';
+import { Pool } from 'undici';
+import type { BenchContext } from '../bench-context.ts';
+import { percentiles } from '../end-to-end/figures.ts';
+import type { Ratio } from '../ratios.ts';
+import { table } from '../report.ts';
+import { headers } from '../requests.ts';
+import { type Service, startService } from '../services.ts';
+import { CLIENTS, DAYS, makeSearchDatabase, transactionOf } from './fill.ts';
+
+export interface SearchResult {
+  readonly text: string;
+  readonly ratios: readonly Ratio[];
+}
+
+/** Of each kind of search. */
+const BUDGET_P99_MS = 50;
+
+type Target = ReturnType<typeof transactionOf>;
+
+interface Kind {
+  readonly title: string;
+  readonly parameters: (target: Target) => Readonly<Record<string, string>>;
+  /** Whether the transaction that it looks for is among the results; otherwise only the answer is checked. */
+  readonly finds: boolean;
+}
+
+const time = (ms: number): string => new Date(ms).toISOString();
+
+const KINDS: readonly Kind[] = [
+  { title: 'q: transaction ID', parameters: ({ transactionId }) => ({ q: transactionId }), finds: true },
+  { title: 'q: reference ID', parameters: ({ referenceId }) => ({ q: referenceId }), finds: true },
+  { title: 'q: rail reference', parameters: ({ railReference }) => ({ q: railReference }), finds: true },
+  { title: 'q: bank reference', parameters: ({ bankReference }) => ({ q: bankReference }), finds: true },
+  { title: 'q: account number', parameters: ({ accountNumber }) => ({ q: accountNumber }), finds: true },
+  {
+    title: 'account number, amount and day',
+    parameters: ({ accountNumber, amount, day }) => ({ account_number: accountNumber, amount: String(amount), day }),
+    finds: true,
+  },
+  {
+    title: 'amount and day',
+    parameters: ({ amount, day }) => ({ amount: String(amount), day, limit: '200' }),
+    finds: false,
+  },
+  { title: 'an amount that none has, and day', parameters: ({ day }) => ({ amount: '77777.77', day }), finds: false },
+  { title: 'q: what nothing has', parameters: ({ createdMs }) => ({ q: `none-${createdMs}` }), finds: false },
+  { title: 'newest', parameters: () => ({}), finds: false },
+  {
+    title: 'a time',
+    parameters: ({ createdMs }) => ({ created_from: time(createdMs - 60_000), created_to: time(createdMs + 60_000) }),
+    finds: false,
+  },
+  {
+    title: 'status FAILED, before a time',
+    parameters: ({ createdMs }) => ({ status: 'FAILED', created_to: time(createdMs) }),
+    finds: false,
+  },
+  {
+    title: 'status PROCESS, before a time',
+    parameters: ({ createdMs }) => ({ status: 'PROCESS', created_to: time(createdMs) }),
+    finds: false,
+  },
+  {
+    title: 'client',
+    parameters: ({ clientId, createdMs }) => ({ client_id: clientId, created_to: time(createdMs + 1) }),
+    finds: true,
+  },
+  { title: 'overdue', parameters: () => ({ overdue: 'true' }), finds: false },
+];
+
+/** Measures each kind of search, one request at a time, for transactions at random among all. */
+export async function measureSearches(
+  context: BenchContext,
+  { rows, requests }: { readonly rows: number; readonly requests: number },
+): Promise<SearchResult> {
+  const database = await makeSearchDatabase(context, rows);
+  const service = await startService(context, { name: 'search', database });
+  const pool = new Pool(service.address.operatorUrl, { connections: 1 });
+  context.closers.defer(() => pool.close());
+  const lines: string[][] = [];
+  const ratios: Ratio[] = [];
+  for (const kind of KINDS) {
+    context.signal.throwIfAborted();
+    context.logProgress(kind.title);
+    const durationsMs: number[] = [];
+    for (let count = 0; count < requests; count += 1) {
+      const target = transactionOf(Math.floor(Math.random() * rows), rows);
+      durationsMs.push(await request(pool, service, kind, target));
+    }
+    const { p50Ms, p99Ms } = percentiles(durationsMs);
+    lines.push([kind.title, p50Ms.toFixed(1), p99Ms.toFixed(1), Math.max(...durationsMs).toFixed(1)]);
+    ratios.push({ title: `${kind.title}: p99 ms`, value: p99Ms, budget: { bound: 'at most', value: BUDGET_P99_MS } });
+  }
+  const size = rows.toLocaleString('en');
+  const text = [
+    `GET /operator/v1/transactions among ${size} transactions of ${CLIENTS} clients in ${DAYS} days: ` +
+      `${requests.toLocaleString('en')} requests of each kind, one at a time`,
+    '',
+    table([['search', 'p50 ms', 'p99 ms', 'max ms'], ...lines]),
+    '',
+    await describeIndexes(database.connectionString, rows),
+  ];
+  return { text: text.join('\n'), ratios };
+}
+
+async function request(pool: Pool, service: Service, kind: Kind, target: Target): Promise<number> {
+  const path = `/operator/v1/transactions?${new URLSearchParams(kind.parameters(target)).toString()}`;
+  const startedMs = performance.now();
+  const { statusCode, body } = await pool.request({ path, method: 'GET', headers: headers(service.address.token) });
+  const text = await body.text();
+  const durationMs = performance.now() - startedMs;
+  // Figures of wrong responses are worth nothing.
+  assert.equal(statusCode, 200, text);
+  assert.ok(!kind.finds || text.includes(`"${target.transactionId}"`), `${kind.title}: ${path} did not find it`);
+  return durationMs;
+}
+
+async function describeIndexes(connectionString: string, transactions: number): Promise<string> {
+  const client = new pg.Client({ connectionString });
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ name: string; bytes: number }>(
+      `select indexrelname as name, pg_relation_size(indexrelid)::float8 / $1 as bytes
+         from pg_stat_user_indexes where relname = 'transactions' order by 2 desc`,
+      [transactions],
+    );
+    return table([['index', 'bytes per transaction'], ...rows.map(({ name, bytes }) => [name, bytes.toFixed(1)])]);
+  } finally {
+    await client.end();
+  }
+}

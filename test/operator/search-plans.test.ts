@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import pg from 'pg';
+import {
+  IDENTIFIERS,
+  type SearchFilter,
+  type SearchKey,
+  searchQuery,
+} from '../../apps/server/src/postgres/transaction-search.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+
+/** Every search of the operator uses an index, and reads few rows of it (docs/decisions/0030). */
+
+const ROWS = 20_000;
+const CLIENTS = 40;
+const SCANNED_MAX = 500;
+
+let database: TestDatabase;
+let service: TestService;
+let client: pg.Client;
+
+before(async () => {
+  database = await createTestDatabase();
+  service = await startTestService({ rails: [], database });
+  client = new pg.Client({ ...database.connection, options: '-c enable_seqscan=off' });
+  await client.connect();
+  await client.query(
+    `insert into tiba.clients (client_id, name, secret_hash, scopes)
+     select 'client-' || n, 'x', '\\x00', '{}' from generate_series(1, $1::integer) as n`,
+    [CLIENTS],
+  );
+  await client.query('set session_replication_role = replica');
+  await client.query(
+    `insert into tiba.transactions (client_id, transaction_id, reference_id, status, amount, fee, currency, bank_code,
+       bank_name, account_number, account_name, description, created_at, processed_at, rendered, expected_by,
+       overdue_since, rail, rail_reference, bank_reference, external_id)
+     select 'client-' || n % $2 + 1, 'TB' || lpad(n::text, 10, '0'), 'r' || n, status, n % 500 + 1, 0, 'IDR', '014',
+            'x', lpad((n % 3000)::text, 10, '0'), 'x', 'x', at, case when status <> 'PROCESS' then at end, '{}',
+            '2099-01-01', case when n % 2000 = 0 then at end, 'bank', 'rail' || n, 'bank' || n, 'ext' || n
+       from generate_series(1, $1::integer) as n
+      cross join lateral (select timestamptz '2026-11-01' + n * interval '30 seconds' as at,
+                                 case when n % 1000 = 0 then 'PROCESS' else 'SUCCESS' end as status) as made`,
+    [ROWS, CLIENTS],
+  );
+  await client.query('vacuum analyze tiba.transactions, tiba.clients');
+});
+after(async () => {
+  await client?.end();
+  await service?.close();
+  await database?.drop();
+});
+
+const NO_FILTER: SearchFilter = {
+  clientId: null,
+  status: null,
+  overdue: null,
+  amount: null,
+  accountNumbers: null,
+  bank: null,
+  createdFrom: null,
+  createdTo: null,
+};
+
+interface Plan {
+  readonly 'Node Type': string;
+  readonly 'Relation Name'?: string;
+  readonly 'Index Name'?: string;
+  readonly 'Actual Rows'?: number;
+  readonly 'Actual Loops'?: number;
+  readonly 'Rows Removed by Filter'?: number;
+  readonly Plans?: readonly Plan[];
+}
+
+const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
+
+const ALLOWED = new Set(['Index Scan', 'Index Only Scan', 'Tid Scan']);
+const LIMIT = 20;
+
+const DAY = { createdFrom: '2026-11-03T00:00:00Z', createdTo: '2026-11-04T00:00:00Z' };
+const AFTER = { createdAt: '2026-11-03T12:00:00Z', amount: '100', transactionId: 'TB0000000001', clientId: 'client-1' };
+const every = (value: string): SearchKey => ({ by: 'identifier', identifiers: IDENTIFIERS, values: [value] });
+
+const SEARCHES: readonly (readonly [SearchKey, Partial<SearchFilter>, found: number])[] = [
+  ...IDENTIFIERS.map(
+    (identifier, index) =>
+      [
+        {
+          by: 'identifier',
+          identifiers: [identifier],
+          values: [`${['TB000000', 'r', 'rail', 'bank', 'ext'][index]}7777`],
+        },
+        {},
+        1,
+      ] as const,
+  ),
+  [every('rail7777'), {}, 1],
+  [every('rail7777'), { clientId: 'client-18', status: 'SUCCESS' }, 1],
+  [every('none'), {}, 0],
+  [{ by: 'account_number', values: ['0000000777'] }, {}, 7],
+  [{ by: 'account_number', values: ['0000000777', '999'] }, { amount: '278', overdue: false }, 7],
+  [{ by: 'account_number', values: ['0000000777'] }, { clientId: 'client-18' }, 7],
+  [{ by: 'account_number', values: ['0000000777'] }, DAY, 1],
+  [{ by: 'amount', value: '77' }, DAY, 6],
+  [{ by: 'amount', value: '77' }, { ...DAY, clientId: 'client-37' }, 3],
+  [{ by: 'time' }, {}, LIMIT],
+  [{ by: 'time' }, DAY, LIMIT],
+  [{ by: 'time' }, { status: 'SUCCESS' }, LIMIT],
+  [{ by: 'time' }, { status: 'PROCESS' }, 1],
+  [{ by: 'time' }, { overdue: true }, 10],
+  [{ by: 'time' }, { clientId: 'client-18' }, LIMIT],
+  [{ by: 'time' }, { clientId: 'client-1', status: 'PROCESS' }, LIMIT],
+  [{ by: 'time' }, { clientId: 'client-1', overdue: true }, 10],
+  [{ by: 'time' }, { bank: { codes: ['002'], bic: 'BRINIDJA' }, ...DAY }, 0],
+];
+
+for (const [key, filter, found] of SEARCHES) {
+  for (const after of [null, AFTER]) {
+    const title = `${JSON.stringify(key)} ${JSON.stringify(filter)}${after === null ? '' : ', the next page'}`;
+    test(title, async () => {
+      const options = { after, limit: LIMIT, scannedMax: SCANNED_MAX };
+      const { sql, values } = searchQuery(key, { ...NO_FILTER, ...filter }, options);
+      await client.query('begin; set local enable_bitmapscan = off; set local enable_sort = off');
+      try {
+        const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: Plan }] }>(
+          `explain (analyze, timing off, format json) ${sql}`,
+          [...values],
+        );
+        const nodes = nodesOf(rows[0]?.['QUERY PLAN'][0].Plan ?? assert.fail('no plan'));
+        const scans = nodes.filter((node) => node['Relation Name'] === 'transactions');
+        assert.ok(scans.length > 0, title);
+        let read = 0;
+        for (const scan of scans) {
+          assert.ok(ALLOWED.has(scan['Node Type']), `${scan['Node Type']} of transactions:\n${sql}`);
+          const each = (scan['Actual Rows'] ?? 0) + (scan['Rows Removed by Filter'] ?? 0);
+          read += each * (scan['Actual Loops'] ?? 1);
+        }
+        assert.ok(read <= 2 * SCANNED_MAX, `${read} rows were read`);
+        const result = await client.query<{ matches: boolean }>(sql, [...values]);
+        const matching = result.rows.filter(({ matches }) => matches).slice(0, LIMIT).length;
+        if (after === null) assert.equal(matching, found);
+      } finally {
+        await client.query('rollback');
+      }
+    });
+  }
+}
