@@ -133,6 +133,13 @@ describe('the settings', () => {
     TIBA_CHECK_ACCOUNT_PER_MINUTE: ['NaN'],
     TIBA_AUTHENTICATION_FAILURES_PER_MINUTE: ['0'],
     TIBA_LOG_LEVEL: ['loud', 'constructor'],
+    OTEL_EXPORTER_OTLP_ENDPOINT: ['collector:4318', 'grpc://collector:4317'],
+    OTEL_EXPORTER_OTLP_PROTOCOL: ['grpc'],
+    OTEL_EXPORTER_OTLP_HEADERS: ['token', 'a=%E', 'a=%0A', 'a b=c'],
+    OTEL_RESOURCE_ATTRIBUTES: ['production'],
+    OTEL_TRACES_SAMPLER: ['xray', '0.1'],
+    OTEL_TRACES_SAMPLER_ARG: ['1.01', '-0.1', '1%', '.'],
+    TIBA_TRUST_TRACEPARENT: ['maybe'],
   };
   for (const [name, values] of Object.entries(WRONG)) {
     for (const value of values) {
@@ -163,6 +170,20 @@ describe('the settings', () => {
       'TIBA_RAILS_FILE',
       'TIBA_SECRET_KEY',
     ]);
+  });
+
+  it('of traces are those of OpenTelemetry', () => {
+    const { otelResourceAttributes, otelSampler, otlpHeaders, otelSamplerArg } = readSettings('sandbox', {
+      OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=production, team=a%2Cb',
+      OTEL_TRACES_SAMPLER: 'parentbased_traceidratio',
+      OTEL_TRACES_SAMPLER_ARG: '.01',
+      OTEL_EXPORTER_OTLP_HEADERS: 'Authorization=Basic dXNlcjpwYXNz==,x-tenant=one',
+    });
+    assert.deepEqual(otelResourceAttributes, { 'deployment.environment.name': 'production', team: 'a,b' });
+    assert.equal(otelSampler, 'parentbased_traceidratio');
+    assert.equal(otelSamplerArg, 0.01);
+    assert.deepEqual(otlpHeaders, { Authorization: 'Basic dXNlcjpwYXNz==', 'x-tenant': 'one' });
+    assert.equal(readSettings('sandbox', {}).otlpEndpoint, null);
   });
 
   it('of an external issuer must be set together', () => {

@@ -25,7 +25,7 @@ const serverCode = (repository: Repository): string[] => select(repository, [SER
 /** The folder or, where the file lies in none, the file, directly below the service's source. */
 const partOf = (file: string): string => {
   const [part = ''] = file.slice(SERVER.length).split('/');
-  return part === 'config-values.ts' ? 'config.ts' : part;
+  return part.startsWith('config-') ? 'config.ts' : part;
 };
 
 const floors: Rule = {
@@ -214,6 +214,23 @@ const packagesStandAlone: Rule = {
   ],
 };
 
+/** What loads the packages of OpenTelemetry; one of them is imported when tracing is on (app/tracing.ts). */
+const TRACING_SDK = new Set(
+  ['collector.ts', 'open-telemetry.ts'].map((file) => `${SERVER}observability/tracing/${file}`),
+);
+
+const tracingIsLoadedWhenItIsOn: Rule = {
+  name: 'OpenTelemetry is loaded only while tracing is on',
+  check: (repository) =>
+    serverCode(repository)
+      .filter((file) => !TRACING_SDK.has(file))
+      .filter((file) => /from '(?:@opentelemetry\/|[./a-z-]*\/open-telemetry\.ts')/.test(textOf(repository, file))),
+  planted: [
+    { [`${SERVER}http/planted.ts`]: "import { trace } from '@opentelemetry/api';\n" },
+    { [`${SERVER}app/planted.ts`]: "import { start } from '../observability/tracing/open-telemetry.ts';\n" },
+  ],
+};
+
 export const ARCHITECTURE_RULES: readonly Rule[] = [
   floors,
   noCircles,
@@ -224,4 +241,5 @@ export const ARCHITECTURE_RULES: readonly Rule[] = [
   templateIsWiredNowhere,
   bankAndServiceShareNoCode,
   packagesStandAlone,
+  tracingIsLoadedWhenItIsOn,
 ];

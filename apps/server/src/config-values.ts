@@ -120,10 +120,14 @@ export function overdueAfter(value: string): OverdueAfter {
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
-export function logLevel(value: string): (typeof LOG_LEVELS)[number] {
-  const level = LOG_LEVELS.find((each) => each === value);
-  if (level !== undefined) return level;
-  throw new Error(`one of ${LOG_LEVELS.join(', ')}`);
+export const logLevel = oneOf(...LOG_LEVELS);
+
+export function oneOf<const T extends string>(...values: readonly T[]) {
+  return (value: string): T => {
+    const found = values.find((each) => each === value);
+    if (found !== undefined) return found;
+    throw new Error(values.length === 1 ? String(values[0]) : `one of ${values.join(', ')}`);
+  };
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;

@@ -1,3 +1,4 @@
+import { TRACING_SETTINGS } from './config-tracing.ts';
 import {
   databaseUrl,
   type Environment,
@@ -298,6 +299,7 @@ export const SETTINGS = {
     wholeNumber(0, 60_000),
     'Delay of the event loop, in milliseconds, beyond which this process rejects requests with 503. 0: never.',
   ),
+  ...TRACING_SETTINGS,
   logLevel: withDefault(
     'TIBA_LOG_LEVEL',
     'info',

@@ -4,6 +4,7 @@ import { type BankDirectory, parseAccountNumber } from '../domain/bank.ts';
 import { keyOf } from '../domain/identifiers.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
+import { type Span, type Tracing, traceFields } from '../observability/tracing/tracing.ts';
 import type { ClaimedRow, RowKey } from '../postgres/account-validation-rows.ts';
 import { type Database, DatabaseUnavailable } from '../postgres/database.ts';
 import type { AccountInquiries } from '../rails/account-inquiries.ts';
@@ -29,6 +30,7 @@ export interface InFlightRowsDependencies {
   readonly queues: Pick<JobQueues, 'pause'>;
   readonly metrics: Pick<Metrics, 'validationRows'>;
   readonly log: Log;
+  readonly tracing?: Tracing | null;
 }
 
 const CLOSE_TIMEOUT_MS = 6_000;
@@ -36,15 +38,17 @@ const CLOSE_TIMEOUT_MS = 6_000;
 const LOGGED_PAUSE_MS = 10_000;
 
 export function createInFlightRows(dependencies: InFlightRowsDependencies): InFlightRows {
-  const { database, queues, metrics, log } = dependencies;
+  const { database, queues, metrics, log, tracing = null } = dependencies;
   const givenUp = new AbortController();
   const writer = createResultWriter(database, log, givenUp.signal);
   const counts = new Map<string, number>();
   const rows = new Map<string, Promise<void>>();
 
   async function finish(row: ClaimedRow): Promise<void> {
-    const disposition = await check(row, dependencies);
     const { clientId, validationId, rowNumber, claimedAt } = row;
+    const span = tracing === null ? undefined : beginRow(tracing, row);
+    const disposition = await check(row, dependencies, span);
+    span?.end({ 'tiba.outcome': disposition.kind === 'result' ? disposition.result.result : disposition.kind });
     if (disposition.kind === 'result') {
       metrics.validationRows.inc({ result: disposition.result.result });
       const checkedAt = new Date().toISOString();
@@ -88,9 +92,22 @@ export function createInFlightRows(dependencies: InFlightRowsDependencies): InFl
   };
 }
 
+/** A trace of its own, which links to the upload: a job of 50,000 rows would be no trace that can be read. */
+function beginRow(tracing: Tracing, { clientId, validationId, rowNumber, bic }: ClaimedRow): Span | undefined {
+  const attributes = {
+    'tiba.client_id': clientId,
+    'tiba.account_validation_id': validationId,
+    'tiba.row': rowNumber,
+    'tiba.bank': bic,
+  };
+  const upload = tracing.causes.find(clientId, validationId);
+  return tracing.begin('account validation row', 'internal', attributes, upload);
+}
+
 async function check(
   { clientId, bic, accountNumber: digits }: ClaimedRow,
   { banks, accountChecks, inquiries, log }: InFlightRowsDependencies,
+  span: Span | undefined,
 ): Promise<RowDisposition> {
   const bank = banks.find(bic);
   const accountNumber = bank === null ? null : parseAccountNumber(bank, digits);
@@ -100,11 +117,12 @@ async function check(
   if (inquiries.spareCapacity(bank).capacity === 0 || inquiries.isClosedTo(bank, clientId))
     return { kind: 'release', pauseMs: null };
   try {
-    return dispositionOf(await accountChecks.check({ clientId, bank, accountNumber }));
+    return dispositionOf(await accountChecks.check({ clientId, bank, accountNumber, span }));
   } catch (error) {
     // The audit log is full, so no inquiry was sent.
     if (error instanceof DatabaseUnavailable) return { kind: 'release', pauseMs: null };
-    log.error({ err: error, clientId, bic }, 'account check failed: the validation row ends without a verdict');
+    const fields = { err: error, clientId, bic, ...traceFields(span) };
+    log.error(fields, 'account check failed: the validation row ends without a verdict');
     return NO_VERDICT;
   }
 }

@@ -3,6 +3,7 @@ import type { BankDirectory } from '../domain/bank.ts';
 import { repeat } from '../lib/repeat.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
+import type { Tracing } from '../observability/tracing/tracing.ts';
 import { findQueues } from '../postgres/account-validation-rows.ts';
 import type { Database } from '../postgres/database.ts';
 import type { AccountInquiries } from '../rails/account-inquiries.ts';
@@ -31,6 +32,7 @@ export interface ValidationRunnerDependencies {
   readonly inquiries: Pick<AccountInquiries, 'spareCapacity' | 'isClosedTo'>;
   readonly metrics: Pick<Metrics, 'validationRows'>;
   readonly log: Log;
+  readonly tracing?: Tracing | null;
 }
 
 /** Other processes create jobs too, and banks become available again. */

@@ -38,12 +38,12 @@ export function openAccountValidations(
   { reauthorizeFor }: Pick<Authentication, 'reauthorizeFor'>,
   { accountChecks, inquiries, sharedLimits }: OpenAccountValidationsDependencies,
 ): AccountValidations {
-  const { options, metrics, onClose } = context;
+  const { options, metrics, tracing, onClose } = context;
   const { banks, settings } = options;
   const { log } = options.logging;
   const runner = settings.paused
     ? null
-    : createValidationRunner({ database: deliveryDatabase, banks, accountChecks, inquiries, metrics, log });
+    : createValidationRunner({ database: deliveryDatabase, banks, accountChecks, inquiries, metrics, log, tracing });
   openRetention(context, 'retention of running validations', {
     database,
     records: 'account validations that do not progress',
@@ -68,7 +68,10 @@ export function openAccountValidations(
       uploads,
       reauthorize: reauthorizeFor('account:check'),
       openStreams: createOpenWaits(sharedLimits.createConcurrencyLimiter('streams')),
-      onCreated: () => runner?.wake(),
+      onCreated({ clientId, validationId }, span) {
+        if (span !== undefined) tracing?.causes.remember(clientId, validationId, span);
+        runner?.wake();
+      },
       closing: closing.signal,
     },
     endStreams: () => closing.abort(),

@@ -7,6 +7,7 @@ import type { OperatorRoutes } from '../http/operator/operator-server.ts';
 import type { SlowPeerTimeouts } from '../http/server.ts';
 import type { LogSink } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
+import type { Tracing } from '../observability/tracing/tracing.ts';
 import type { ResolveName } from '../outbound/name-resolution.ts';
 import type { NotificationsOptions } from '../postgres/notifications.ts';
 import type { InstallationEnvironment } from '../postgres/prepare-database.ts';
@@ -59,6 +60,8 @@ export interface AppOptions {
 export interface AppContext {
   readonly options: AppOptions;
   readonly metrics: Metrics;
+  /** Null while tracing is off. */
+  readonly tracing: Tracing | null;
   /** How the service closes; null until then. */
   readonly endOrder: () => EndOrder | null;
   /** Registers a closer, which `part` names in the log. When the service closes, the last one registered runs first. */

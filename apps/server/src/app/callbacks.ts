@@ -11,7 +11,7 @@ import type { SharedLimits } from './shared-limits.ts';
 
 /** Delivers events to the callback endpoints of clients. */
 export function openCallbacks(
-  { options, metrics, onClose }: AppContext,
+  { options, metrics, tracing, onClose }: AppContext,
   { deliveryDatabase: database, seal, now }: PostgresServices,
   sharedLimits: SharedLimits,
 ): Omit<CallbackDependencies, 'authorize' | 'database'> {
@@ -31,7 +31,7 @@ export function openCallbacks(
   const sendNow = createCallbackSender({ http, seal, now });
   const send = settings.paused ? rejectTest : sendNow;
   if (!settings.paused) {
-    const dispatcher = createDispatcher({ connection, database, send, log, metrics });
+    const dispatcher = createDispatcher({ connection, database, send, log, metrics, tracing });
     onClose('callback dispatcher', () => dispatcher.close());
   }
   return {

@@ -41,7 +41,7 @@ const CLOSE_IDLE_INTERVAL_MS = 50;
  * @throws StartError when one of them cannot listen
  */
 export async function openListeners(context: AppContext, services: Services): Promise<ListenerUrls> {
-  const { options, metrics, onClose } = context;
+  const { options, metrics, tracing, onClose } = context;
   const { settings, logging } = options;
   const load = createLoadMonitor({ eventLoopDelayMaxMs: settings.eventLoopDelayMs, log: logging.log });
   onClose('load monitor', async () => load.close());
@@ -51,6 +51,8 @@ export async function openListeners(context: AppContext, services: Services): Pr
     accessLog: createAccessLog(logging.writeLine, undefined, options.parent?.process),
     trustedProxies: settings.trustedProxies,
     load,
+    tracing,
+    trustTraceparent: settings.trustTraceparent,
     isStopping: () => context.endOrder() !== null,
     ...(options.slowPeers === undefined ? {} : { slowPeers: options.slowPeers }),
     ...(settings.staging ? { answerHeaders: { 'tiba-environment': 'staging' } } : {}),

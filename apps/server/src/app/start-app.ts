@@ -8,6 +8,7 @@ import type { EndOrder } from '../workers/messages.ts';
 import type { AppContext, AppOptions } from './app-context.ts';
 import { openListeners } from './listeners.ts';
 import { openServices } from './services.ts';
+import { openTracing } from './tracing.ts';
 
 /** The running service. */
 export interface App {
@@ -46,17 +47,18 @@ export async function startApp(options: AppOptions): Promise<App> {
     endOrder ??= order;
     return closeOnce();
   };
-  const context: AppContext = {
+  const untraced: Omit<AppContext, 'tracing'> = {
     options,
     metrics: createMetrics(droppedLines),
     endOrder: () => endOrder,
     onClose: (part, closer) => void parts.push({ part, closer }),
   };
   // Registered first so that it closes last: nothing is counted after it.
-  context.onClose('last metrics', async () => options.parent?.leaveMetrics(await context.metrics.snapshot()));
+  untraced.onClose('last metrics', async () => options.parent?.leaveMetrics(await untraced.metrics.snapshot()));
   let publicUrl = options.settings.publicUrl ?? '';
 
   try {
+    const context: AppContext = { ...untraced, tracing: await openTracing(untraced) };
     const services = await openServices(context, () => publicUrl);
     const listeners = await openListeners(context, services);
     publicUrl ||= listeners.publicUrl;

@@ -20,7 +20,7 @@ const OVERDUE_INTERVAL_MS = 2_000;
 const OVERDUE_BATCH = 500;
 
 export function openTransactions(
-  { options, metrics, onClose }: AppContext,
+  { options, metrics, tracing, onClose }: AppContext,
   { database, clients, latestRestore, now }: PostgresServices,
 ): TransactionServices {
   const { settings, banks, rails } = options;
@@ -49,6 +49,7 @@ export function openTransactions(
     banks,
     metrics,
     log,
+    tracing,
     staleMs,
   });
   onClose('status inquiries', statusInquiries.close);
@@ -61,6 +62,7 @@ export function openTransactions(
       metrics.feedLines.inc({ outcome });
       metrics.gauges.feedLastUpdate.setToCurrentTime();
     },
+    causes: tracing?.causes ?? null,
   });
   const refresh = settings.paused ? () => Promise.resolve(false) : statusInquiries.refresh;
   return { transactionUpdater, feed, statusInquiries: { ...statusInquiries, refresh } };

@@ -1,11 +1,12 @@
 import { keyOf } from '../domain/identifiers.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
+import { type Span, type Tracing, traceFields } from '../observability/tracing/tracing.ts';
 import type { ClaimedDelivery } from '../postgres/callback-deliveries.ts';
 import { type EndpointHealth, type RecordedAttempt, recordResults } from '../postgres/callback-results.ts';
 import { type Database, retryWhileUnavailable } from '../postgres/database.ts';
 import { delayAfterMs } from './retry-schedule.ts';
-import { type AttemptResult, createMessage, type SendCallback, succeeded } from './send.ts';
+import { type AttemptResult, createMessage, endAttempt, type SendCallback, succeeded } from './send.ts';
 
 /** The status of a receiver that wants no more callbacks (Standard Webhooks; RFC 9110, section 15.5.11). */
 const GONE = 410;
@@ -19,6 +20,7 @@ export interface AttemptsDependencies {
   readonly random: () => number;
   /** Aborted when the dispatcher no longer waits for attempts: their results are then dropped. */
   readonly abandoned: AbortSignal;
+  readonly tracing?: Tracing | null;
 }
 
 export interface Attempts {
@@ -29,7 +31,7 @@ export interface Attempts {
 }
 
 export function createAttempts(dependencies: AttemptsDependencies): Attempts {
-  const { database, send, log, metrics, random, abandoned } = dependencies;
+  const { database, send, log, metrics, random, abandoned, tracing = null } = dependencies;
   const retrying = {
     signal: abandoned,
     onUnavailable: (error: unknown) => log.warn({ err: error }, 'recording callback results failed; will retry'),
@@ -38,15 +40,18 @@ export function createAttempts(dependencies: AttemptsDependencies): Attempts {
   return {
     async make({ endpoint, ...event }) {
       let result: AttemptResult;
+      const span = tracing === null ? undefined : beginAttempt(tracing, { endpoint, ...event });
       try {
-        result = await send(endpoint, createMessage(event));
+        result = await send(endpoint, createMessage(event), span);
       } catch (error) {
         // The fault is in this process, so it does not count against the receiver.
         const { clientId, endpointId } = endpoint;
         const message = 'sending a callback failed in this process; will retry after the lease';
-        if (!abandoned.aborted) log.error({ err: error, clientId, endpointId }, message);
+        if (!abandoned.aborted) log.error({ err: error, clientId, endpointId, ...traceFields(span) }, message);
+        span?.end({}, 'internal_error');
         return null;
       }
+      if (span !== undefined) endAttempt(span, result);
       if (abandoned.aborted) return null;
       const attempt = evaluateAttempt({ endpoint, ...event }, result, random());
       metrics.callbacks.record(event.kind, outcomeOf(attempt), result.durationMs);
@@ -64,6 +69,23 @@ export function createAttempts(dependencies: AttemptsDependencies): Attempts {
       }
     },
   };
+}
+
+/** Within what has changed the subject, while this process remembers it; otherwise a trace of its own. */
+function beginAttempt(tracing: Tracing, delivery: ClaimedDelivery): Span | undefined {
+  const { endpoint, subjectId, version, kind, attempt } = delivery;
+  const attributes = {
+    'tiba.client_id': endpoint.clientId,
+    'tiba.endpoint_id': endpoint.endpointId,
+    'tiba.subject_id': subjectId,
+    'tiba.version': version,
+    'tiba.event': kind,
+    'tiba.attempt': attempt,
+  };
+  const cause = tracing.causes.find(endpoint.clientId, subjectId);
+  return cause === undefined
+    ? tracing.begin('callback', 'producer', attributes)
+    : tracing.beginWithin(cause, 'callback', 'producer', attributes);
 }
 
 /** The state of a delivery after this attempt. `random` is from 0 to 1. */

@@ -4,6 +4,7 @@ import { createBatcher } from '../lib/batcher.ts';
 import { repeat } from '../lib/repeat.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
+import type { Tracing } from '../observability/tracing/tracing.ts';
 import { type ClaimedDelivery, claimDeliveries, findDueEndpoints } from '../postgres/callback-deliveries.ts';
 import type { RecordedAttempt } from '../postgres/callback-results.ts';
 import type { Database } from '../postgres/database.ts';
@@ -40,6 +41,7 @@ export interface DispatcherDependencies {
   readonly metrics: Pick<Metrics, 'callbacks' | 'callbackEndpointsDisabled'>;
   /** From 0 to 1. */
   readonly random?: () => number;
+  readonly tracing?: Tracing | null;
 }
 
 /** Attempts in flight for one endpoint at most: it limits what a receiver that hangs can hold, and its load. */

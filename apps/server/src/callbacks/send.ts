@@ -1,5 +1,6 @@
 import type { Seal } from '../auth/secrets.ts';
 import { eventId } from '../domain/event.ts';
+import { type Span, traceparentOf } from '../observability/tracing/tracing.ts';
 import type { GuardedHttp } from '../outbound/guarded-http.ts';
 import { OutboundFailure } from '../outbound/outbound-failure.ts';
 import type { SealedEndpoint } from '../postgres/callback-endpoints.ts';
@@ -49,8 +50,15 @@ export interface AttemptResult {
   readonly retryAfterMs: number | null;
 }
 
-/** Makes one attempt. A failed attempt is a result; @throws Error only when the attempt could not be started. */
-export type SendCallback = (endpoint: EndpointKey & SealedEndpoint, message: CallbackMessage) => Promise<AttemptResult>;
+/**
+ * Makes one attempt. A failed attempt is a result; @throws Error only when the attempt could not be started. The
+ * receiver gets the IDs of `span`, the attempt, so that its own trace can go on from there.
+ */
+export type SendCallback = (
+  endpoint: EndpointKey & SealedEndpoint,
+  message: CallbackMessage,
+  span?: Span,
+) => Promise<AttemptResult>;
 
 export interface CallbackSenderDependencies {
   readonly http: Pick<GuardedHttp, 'post'>;
@@ -63,6 +71,13 @@ export interface CallbackSenderDependencies {
 export const succeeded = ({ httpStatus }: AttemptResult): boolean =>
   httpStatus !== null && httpStatus >= 200 && httpStatus < 300;
 
+/** Ends the span of an attempt. */
+export function endAttempt(span: Span, result: AttemptResult): void {
+  const { httpStatus } = result;
+  const attributes = httpStatus === null ? {} : { 'http.response.status_code': httpStatus };
+  span.end(attributes, succeeded(result) ? undefined : String(httpStatus ?? 'no_response'));
+}
+
 /** Signs as Standard Webhooks specifies, and sends. */
 export function createCallbackSender({ http, seal, now = Date.now }: CallbackSenderDependencies): SendCallback {
   const unseal = createKeyCache(seal);
@@ -74,7 +89,7 @@ export function createCallbackSender({ http, seal, now = Date.now }: CallbackSen
     return formerSigns ? [unseal(secretSealed), unseal(formerSecretSealed)] : [unseal(secretSealed)];
   }
 
-  return async (endpoint, { id, body }) => {
+  return async (endpoint, { id, body }, span) => {
     const startedMs = now();
     const unixSeconds = Math.floor(startedMs / 1000);
     const headers = {
@@ -83,6 +98,7 @@ export function createCallbackSender({ http, seal, now = Date.now }: CallbackSen
       'webhook-id': id,
       'webhook-timestamp': String(unixSeconds),
       'webhook-signature': sign(keysOf(endpoint, startedMs), { id, unixSeconds, body }),
+      ...(span === undefined ? {} : { traceparent: traceparentOf(span) }),
     };
     const startedAt = new Date(startedMs);
     const monotonicStartMs = performance.now();

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parse, stringify } from 'lossless-json';
 import type { BankDirectory } from '../domain/bank.ts';
 import { ndjsonLines } from '../lib/ndjson.ts';
+import type { Causes, Span } from '../observability/tracing/tracing.ts';
 import type { AppliedUpdate, ReceivedUpdate } from '../transactions/decide.ts';
 import type { TransactionUpdater } from '../transactions/transaction-updater.ts';
 import { InvalidUpdate, parseUpdate } from './parse-update.ts';
@@ -27,6 +28,8 @@ export interface FeedDependencies {
   /** Whether the client exists, enabled or not. */
   readonly clientExists: (clientId: string) => boolean;
   readonly onApplied: (outcome: AppliedUpdate['outcome']) => void;
+  /** Null while tracing is off. */
+  readonly causes: Causes | null;
 }
 
 /** Few statements for many lines, and still short ones: a batch holds its locks for some hundredths of a second. */
@@ -38,8 +41,8 @@ const LINE_BYTES_MAX = 64 * 1024;
 const LISTED_MAX = 10_000;
 
 export interface Feed {
-  /** Opens one feed from one source. */
-  open(source: string): FeedRun;
+  /** Opens one feed from one source. `span` is the request that brings it, if it is traced. */
+  open(source: string, span?: Span): FeedRun;
 }
 
 export interface FeedRun {
@@ -52,9 +55,9 @@ export interface FeedRun {
 
 export function createFeed(dependencies: FeedDependencies): Feed {
   return {
-    open(source) {
+    open(source, span) {
       const report = emptyReport();
-      const batches = createFeedBatches(dependencies, source, report);
+      const batches = createFeedBatches(dependencies, { source, span }, report);
       return {
         report,
         async readJson(value) {
@@ -102,8 +105,8 @@ interface FeedBatches {
 }
 
 function createFeedBatches(
-  { transactionUpdater, banks, clientExists, onApplied }: FeedDependencies,
-  source: string,
+  { transactionUpdater, banks, clientExists, onApplied, causes }: FeedDependencies,
+  { source, span }: { readonly source: string; readonly span: Span | undefined },
   report: FeedReport,
 ): FeedBatches {
   let batch: ReceivedUpdate[] = [];
@@ -127,9 +130,16 @@ function createFeedBatches(
 
   async function apply(updates: readonly ReceivedUpdate[]): Promise<void> {
     if (updates.length === 0) return;
-    for (const applied of await transactionUpdater.applyBatched(updates)) {
-      count(report, applied);
-      onApplied(applied.outcome);
+    const chunk = span === undefined ? undefined : beginChunk(span, updates, causes);
+    try {
+      for (const applied of await transactionUpdater.applyBatched(updates)) {
+        count(report, applied);
+        onApplied(applied.outcome);
+      }
+      chunk?.end();
+    } catch (error) {
+      chunk?.end({}, 'not_stored');
+      throw error;
     }
   }
 
@@ -156,6 +166,14 @@ function createFeedBatches(
       for (const listed of [conflicts, rejected, differences]) listed.sort((one, other) => one.line - other.line);
     },
   };
+}
+
+/** One step for the updates that are stored together. A step for each line would be a trace of thousands. */
+function beginChunk(span: Span, updates: readonly ReceivedUpdate[], causes: Causes | null): Span {
+  const chunk = span.begin('feed chunk', 'internal', { 'tiba.updates': updates.length });
+  // Before they are stored: their callbacks may be sent at once.
+  for (const { update } of updates) causes?.remember(update.clientId, update.transactionId, chunk);
+  return chunk;
 }
 
 function list<T>(report: FeedReport, entries: T[], entry: T): void {

@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type BilingualText, englishOnly } from '../lib/bilingual-text.ts';
 import type { AccessEntry } from '../observability/access-log.ts';
 import type { Log } from '../observability/log.ts';
+import { traceFields } from '../observability/tracing/tracing.ts';
 import { DatabaseUnavailable } from '../postgres/database.ts';
 import type { AnsweredRequest, ErrorForm } from './envelope.ts';
 import { ApiError, type ErrorCode, unavailable } from './errors.ts';
@@ -35,7 +36,7 @@ export function answerError(
     const level = apiError.code === 'INTERNAL_ERROR' ? 'error' : 'warn';
     const { code, message } = apiError;
     log[level](
-      { requestId: request.id, errorCode: code, answer: message, err: apiError.cause },
+      { requestId: request.id, errorCode: code, answer: message, err: apiError.cause, ...traceFields(request.span) },
       'answering a request failed; the client got an error response',
     );
   }

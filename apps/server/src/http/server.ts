@@ -7,6 +7,7 @@ import type { AccessLog } from '../observability/access-log.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { REFUSALS } from '../observability/refusals.ts';
+import type { Tracing } from '../observability/tracing/tracing.ts';
 import { type ConnectionLimits, limitConnections } from './connections/connection-limits.ts';
 import { createPipelining } from './connections/pipelining.ts';
 import { disconnectSlowReaders } from './connections/unread-answers.ts';
@@ -25,6 +26,7 @@ import {
   rejectCutOff,
   sendContinue,
 } from './request-checks.ts';
+import { traceRequests } from './request-tracing.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -66,6 +68,10 @@ export interface ListenerOptions {
   readonly load: Pick<LoadMonitor, 'isOverloaded'>;
   /** True from SIGTERM on: answers then close their connections, so that clients reach another process. */
   readonly isStopping: () => boolean;
+  /** Null while tracing is off: requests then cost nothing more. */
+  readonly tracing?: Tracing | null;
+  /** Whether the trace context of requests is from a party of the operator; on the operator listener it always is. */
+  readonly trustTraceparent?: boolean;
   /** By default the envelope. */
   readonly errorForm?: ErrorForm;
   /** On every answer; lower-case names. */
@@ -154,6 +160,8 @@ export function createServer(options: ListenerOptions): FastifyInstance {
   );
   disconnectSlowReaders(app.server, options.slowPeers?.unreadAnswerMs ?? UNREAD_ANSWER_MS);
   addAnswerHeaders(app, options);
+  // Before the other hooks, whose log line has the IDs of the trace.
+  if (options.tracing) traceRequests(app, options.tracing, options);
   addHooks(app, options, (socket, response) => {
     latestResponses.set(socket, response);
     if (response.socket === null) pipelining.queue(socket, response);

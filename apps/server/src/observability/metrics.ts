@@ -35,6 +35,8 @@ export interface Metrics {
   readonly connectionsRefused: Counter<'listener' | 'reason'>;
   /** Requests of authenticated clients that a limit, a missing scope or an outage refused. */
   readonly requestsRefused: Counter<'client_id' | 'error_code'>;
+  /** Spans that a collector has taken, or that were dropped. */
+  readonly traceSpans: Counter<'outcome'>;
   readonly gauges: Gauges;
   /** Processes that share the database, this one included. */
   readonly liveProcesses: Gauge;
@@ -215,6 +217,12 @@ const createProcessMetrics = (registry: Registry) => ({
     aggregator: 'max',
     name: 'tiba_live_processes',
     help: 'Processes that share the database, this one included, as of the last heartbeat.',
+    registers: [registry],
+  }),
+  traceSpans: new Counter({
+    name: 'tiba_trace_spans_total',
+    help: 'Spans of traces by outcome: exported, or dropped because the collector was away, slow or refused them.',
+    labelNames: ['outcome'],
     registers: [registry],
   }),
   clockSkew: new Gauge({

@@ -92,6 +92,7 @@ export function createAccountInquiries(
       const shared = inFlight.get(key);
       if (shared !== undefined) {
         metrics.inquiriesShared.inc();
+        inquiry.span?.note({ 'tiba.inquiry_shared': true });
         return shared;
       }
       const all = guards.routeTo(inquiry.bank);

@@ -2,6 +2,7 @@ import type { AccountNumber, Verdict } from '../domain/account.ts';
 import type { Bank } from '../domain/bank.ts';
 import type { FailureReason } from '../domain/failure-reason.ts';
 import type { Status } from '../domain/transaction.ts';
+import type { Span } from '../observability/tracing/tracing.ts';
 
 /**
  * The words of this folder:
@@ -21,6 +22,8 @@ export interface AccountInquiry {
 /** An account inquiry and the client that causes it. Rails do not need the client; what protects a bank does. */
 export interface ClientInquiry extends AccountInquiry {
   readonly clientId: string;
+  /** What the inquiry is a step of, if that is traced. */
+  readonly span?: Span | undefined;
 }
 
 /**

@@ -3,6 +3,7 @@ import type { BankDirectory } from '../domain/bank.ts';
 import { keyOf } from '../domain/identifiers.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
+import { type Span, type Tracing, traceFields } from '../observability/tracing/tracing.ts';
 import type { ClaimedStatusInquiry } from '../postgres/status-inquiry-claims.ts';
 import type { TransactionKey } from '../postgres/transactions.ts';
 import type { Rail, StatusInquiry, StatusInquiryOutcome } from '../rails/rail.ts';
@@ -30,15 +31,16 @@ export interface InFlightInquiriesDependencies {
   readonly metrics: Pick<Metrics, 'statusInquiries'>;
   readonly log: Log;
   readonly clock: MonotonicClock;
+  readonly tracing: Tracing | null;
 }
 
 /** The status inquiries that this process has in flight. */
 export interface InFlightInquiries {
   /**
    * Starts an inquiry in a slot that was acquired from the rail's concurrency limit. Resolves when the answer is stored
-   * or the inquiry has failed; never rejects.
+   * or the inquiry has failed; never rejects. `reader` is the request that reads the transaction, if it is traced.
    */
-  start(inquiryRail: InquiryRail, claimed: ClaimedStatusInquiry, trigger: InquiryTrigger): Promise<void>;
+  start(inquiryRail: InquiryRail, claimed: ClaimedStatusInquiry, trigger: InquiryTrigger, reader?: Span): Promise<void>;
   /** The inquiry about this transaction, while it is in flight. */
   find(key: TransactionKey): Promise<void> | undefined;
   /** Resolves when the inquiries that are in flight now have ended. */
@@ -50,17 +52,17 @@ export interface InFlightInquiries {
 /** The longest wait for a bank's answer. */
 const TIMEOUT_MS = 4_000;
 
-export function createInFlightInquiries({
-  banks,
-  metrics,
-  log,
-  clock,
-}: InFlightInquiriesDependencies): InFlightInquiries {
+export function createInFlightInquiries(dependencies: InFlightInquiriesDependencies): InFlightInquiries {
+  const { banks, metrics, log, clock, tracing } = dependencies;
   const inFlight = new Map<string, Promise<void>>();
   const timeouts = new Set<AbortController>();
   let closing = false;
 
-  async function inquire(rail: StatusInquiryRail, claimed: ClaimedStatusInquiry): Promise<StatusInquiryOutcome> {
+  async function inquire(
+    rail: StatusInquiryRail,
+    claimed: ClaimedStatusInquiry,
+    span: Span | undefined,
+  ): Promise<StatusInquiryOutcome> {
     const timeout = new AbortController();
     const timer = setTimeout(() => timeout.abort(), TIMEOUT_MS);
     timeouts.add(timeout);
@@ -69,7 +71,7 @@ export function createInFlightInquiries({
     } catch (error) {
       // The rail port promises not to reject. One inquiry that cannot be made must not stop the others.
       log.error(
-        { err: error, rail: rail.name, transactionId: claimed.transactionId },
+        { err: error, rail: rail.name, transactionId: claimed.transactionId, ...traceFields(span) },
         'status inquiry could not be made; will retry as scheduled',
       );
       return { kind: 'no_status', reason: 'internal_error', railCode: null };
@@ -83,12 +85,16 @@ export function createInFlightInquiries({
     { rail, concurrency, outcomes }: InquiryRail,
     claimed: ClaimedStatusInquiry,
     trigger: InquiryTrigger,
+    reader: Span | undefined,
   ): Promise<void> {
     if (closing) return outcomes.release(claimed);
     const onEnd = concurrency.start();
     const startedMs = performance.now();
-    const outcome = await inquire(rail, claimed);
+    const span =
+      tracing === null ? undefined : beginSpan(tracing, rail, claimed, trigger === 'schedule' ? 'schedule' : reader);
+    const outcome = await inquire(rail, claimed, span);
     const durationMs = performance.now() - startedMs;
+    if (span !== undefined) endSpan(span, outcome);
     // An aborted inquiry says nothing about the bank.
     if (closing && outcome.kind === 'no_status') return outcomes.release(claimed);
     onEnd(evidenceOf(outcome), clock());
@@ -98,9 +104,9 @@ export function createInFlightInquiries({
   }
 
   return {
-    start(inquiryRail, claimed, trigger) {
+    start(inquiryRail, claimed, trigger, reader) {
       const key = keyOfTransaction(claimed);
-      const inquiry = inquireAndStore(inquiryRail, claimed, trigger).finally(() => {
+      const inquiry = inquireAndStore(inquiryRail, claimed, trigger, reader).finally(() => {
         if (inFlight.get(key) === inquiry) inFlight.delete(key);
       });
       inFlight.set(key, inquiry);
@@ -134,6 +140,35 @@ function inquiryOf(claimed: ClaimedStatusInquiry, banks: BankDirectory): StatusI
 function evidenceOf(outcome: StatusInquiryOutcome): BankEvidence {
   if (outcome.kind !== 'no_status' || outcome.reason === 'rejected_by_bank') return 'answered';
   return outcome.reason === 'internal_error' ? 'none' : 'failed';
+}
+
+/** A scheduled inquiry is a trace of its own, and one for a reader a part of the reader's request. */
+function beginSpan(
+  tracing: Tracing,
+  rail: Rail,
+  { clientId, transactionId, bankCode }: ClaimedStatusInquiry,
+  cause: 'schedule' | Span | undefined,
+): Span | undefined {
+  const parent = cause === 'schedule' ? tracing : cause;
+  const span = parent?.begin('status inquiry', 'client', {
+    'tiba.rail': rail.name,
+    'tiba.bank': bankCode,
+    'tiba.client_id': clientId,
+    'tiba.transaction_id': transactionId,
+    'tiba.trigger': cause === 'schedule' ? cause : 'reader',
+  });
+  // Before the outcome is stored: its callback may be sent at once.
+  if (span !== undefined) tracing.causes.remember(clientId, transactionId, span);
+  return span;
+}
+
+function endSpan(span: Span, outcome: StatusInquiryOutcome): void {
+  const { railCode } = outcome;
+  const attributes = {
+    'tiba.outcome': outcomeLabel(outcome),
+    ...(railCode === null ? {} : { 'tiba.rail_code': railCode }),
+  };
+  span.end(attributes, outcome.kind === 'no_status' ? outcome.reason : undefined);
 }
 
 function outcomeLabel(outcome: StatusInquiryOutcome): string {

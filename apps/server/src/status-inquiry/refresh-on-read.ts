@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Log } from '../observability/log.ts';
+import type { Span } from '../observability/tracing/tracing.ts';
 import type { Database } from '../postgres/database.ts';
 import { type ClaimedStatusInquiry, claimStatusInquiry } from '../postgres/status-inquiry-claims.ts';
 import type { TransactionKey } from '../postgres/transactions.ts';
@@ -21,7 +22,7 @@ export interface RefreshOnReadDependencies {
 /** Makes the status inquiries that reading a transaction triggers. */
 export interface RefreshOnRead {
   /** See `StatusInquiries.refresh`. */
-  refresh(clientId: string, transactionId: string, rail: string): Promise<boolean>;
+  refresh(clientId: string, transactionId: string, rail: string, reader?: Span): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -35,35 +36,35 @@ export function createRefreshOnRead(dependencies: RefreshOnReadDependencies): Re
   };
 
   /** In a slot that was acquired at this rail. */
-  async function claimAndInquire(key: TransactionKey, inquiryRail: InquiryRail): Promise<void> {
+  async function claimAndInquire(key: TransactionKey, inquiryRail: InquiryRail, reader?: Span): Promise<void> {
     const claimed = await claim(dependencies, key, inquiryRail).catch((error: unknown) => {
       log.warn({ err: error }, 'starting a status inquiry for check-status failed; the next request tries again');
       return null;
     });
     if (claimed === null) inquiryRail.concurrency.release(1);
-    else await inFlight.start(inquiryRail, claimed, 'reader');
+    else await inFlight.start(inquiryRail, claimed, 'reader', reader);
   }
 
-  function start(key: TransactionKey, rail: string, nowMs: number): Promise<void> | undefined {
+  function start(key: TransactionKey, rail: string, nowMs: number, reader?: Span): Promise<void> | undefined {
     const inquiryRail = rails.get(rail);
     // Without a free slot, the next read tries again.
     if (inquiryRail?.concurrency.acquire(1, 'reader', nowMs) !== 1) return undefined;
     // Recorded now and not after the claim: another read in the meantime would try to claim it as well.
     recentInquiries.record(key, nowMs);
     const name = keyOfTransaction(key);
-    const started = claimAndInquire(key, inquiryRail).finally(() => claiming.delete(name));
+    const started = claimAndInquire(key, inquiryRail, reader).finally(() => claiming.delete(name));
     claiming.set(name, started);
     return started;
   }
 
   return {
-    async refresh(clientId, transactionId, rail) {
+    async refresh(clientId, transactionId, rail, reader) {
       const key = { clientId, transactionId };
       const nowMs = clock();
       const inquiry =
         claiming.get(keyOfTransaction(key)) ??
         inFlight.find(key) ??
-        (isStale(key, nowMs) ? start(key, rail, nowMs) : undefined);
+        (isStale(key, nowMs) ? start(key, rail, nowMs, reader) : undefined);
       if (inquiry === undefined) return false;
       const timeout = new AbortController();
       await Promise.race([inquiry, wait(refreshTimeoutMs, undefined, { signal: timeout.signal }).catch(() => {})]);

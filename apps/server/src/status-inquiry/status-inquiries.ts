@@ -2,6 +2,7 @@ import type { BankDirectory } from '../domain/bank.ts';
 import { repeat } from '../lib/repeat.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
+import type { Span, Tracing } from '../observability/tracing/tracing.ts';
 import type { Database } from '../postgres/database.ts';
 import type { Rail } from '../rails/rail.ts';
 import type { MonotonicClock } from '../rate-limit/sliding-window.ts';
@@ -19,6 +20,7 @@ export interface StatusInquiriesDependencies {
   readonly banks: BankDirectory;
   readonly metrics: Pick<Metrics, 'statusInquiries' | 'transfersForReview'>;
   readonly log: Log;
+  readonly tracing?: Tracing | null;
   /** A read triggers an inquiry if the last one about the transaction is older than this. */
   readonly staleMs: number;
   /** If the bank takes longer, the read returns the stored status. By default 300 ms. */
@@ -35,8 +37,9 @@ export interface StatusInquiries {
    * Makes an inquiry over this rail about a transaction that is being read, if the last one is older than `staleMs`.
    * Resolves when the answer is stored, at once if there is no inquiry to make, and after `refreshTimeoutMs` at the
    * latest. Resolves with whether there was an inquiry, which may be one that was in flight already. Never rejects.
+   * `reader` is the request that reads the transaction, if it is traced.
    */
-  refresh(clientId: string, transactionId: string, rail: string): Promise<boolean>;
+  refresh(clientId: string, transactionId: string, rail: string, reader?: Span): Promise<boolean>;
   /**
    * Makes the scheduled inquiries that are due, at each rail within its concurrency limit. Resolves when the
    * answers are stored, with the number of inquiries.
@@ -61,9 +64,10 @@ export function createStatusInquiries(dependencies: StatusInquiriesDependencies)
     staleMs,
     refreshTimeoutMs = REFRESH_TIMEOUT_MS,
     clock = () => performance.now(),
+    tracing = null,
   } = dependencies;
   const rails = inquiryRails(dependencies);
-  const inFlight = createInFlightInquiries({ banks: dependencies.banks, metrics, log, clock });
+  const inFlight = createInFlightInquiries({ banks: dependencies.banks, metrics, log, clock, tracing });
   const recentInquiries = createRecentInquiries();
   const poller = createPoller({ database, rails, inFlight, recentInquiries, log, clock });
   const refresher = createRefreshOnRead({

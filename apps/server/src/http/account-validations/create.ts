@@ -146,7 +146,7 @@ export function createAccountValidation(app: FastifyInstance, dependencies: Acco
     const isNew = await store({ clientId, validationId, rows, idempotencyKey, bodySha256 }, permit);
     // Not new: another request with the same key was stored first, at the same time.
     const first = isNew ? null : await findEarlier();
-    if (isNew) onCreated();
+    if (isNew) onCreated({ clientId, validationId }, request.span);
     return accepted(request, reply, first ?? found(await findValidation(database, { clientId, validationId })));
   }
 

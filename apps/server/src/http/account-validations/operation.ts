@@ -4,6 +4,7 @@ import type { AccountChecks } from '../../account-checks/account-checks.ts';
 import type { UploadReader } from '../../account-validations/uploads/upload-reader.ts';
 import { isValidationId } from '../../domain/account-validation.ts';
 import type { BankDirectory } from '../../domain/bank.ts';
+import type { Span } from '../../observability/tracing/tracing.ts';
 import type { ValidationKey } from '../../postgres/account-validations.ts';
 import type { Database } from '../../postgres/database.ts';
 import type { AccountInquiries } from '../../rails/account-inquiries.ts';
@@ -25,8 +26,8 @@ export interface AccountValidationDependencies {
   readonly reauthorize: Reauthorize;
   /** Counts the streams of each client that follow results. */
   readonly openStreams: OpenWaits;
-  /** Called when a job was created. */
-  readonly onCreated: () => void;
+  /** Called when a job was created. `span` is the request that created it, if it is traced. */
+  readonly onCreated: (job: ValidationKey, span: Span | undefined) => void;
   /** Aborted when the service closes: streams end. */
   readonly closing: AbortSignal;
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { type CallbackMessage, succeeded } from '../../callbacks/send.ts';
+import { type CallbackMessage, endAttempt, succeeded } from '../../callbacks/send.ts';
 import type { BilingualText } from '../../lib/bilingual-text.ts';
 import { findSealedEndpoint } from '../../postgres/callback-endpoints.ts';
 import type { Limiter } from '../../rate-limit/limiter.ts';
@@ -64,7 +64,12 @@ export function testEndpoint(
     await limitTests(testLimiter, callerOf(request).client.clientId);
 
     const message = testMessage(key.endpointId);
-    const result = await send({ ...key, ...endpoint }, message);
+    const span = request.span?.begin('callback', 'producer', {
+      'tiba.endpoint_id': key.endpointId,
+      'tiba.event': TEST_KIND,
+    });
+    const result = await send({ ...key, ...endpoint }, message, span);
+    if (span !== undefined) endAttempt(span, result);
     request.logFields = { endpoint: key.endpointId, answered: result.httpStatus };
     const data = JSON.stringify({
       succeeded: succeeded(result),

@@ -43,7 +43,7 @@ export function checkAccount(
     const { bank, accountNumber } = check;
 
     const outcome = await accountChecks.check(
-      { clientId: callerOf(request).client.clientId, bank, accountNumber },
+      { clientId: callerOf(request).client.clientId, bank, accountNumber, span: request.span },
       // Real-time unless the client accepts less (docs/api.md, "Account checks").
       { ageMaxSeconds: acceptedAgeSeconds(request.headers['cache-control']), requestId: request.id },
     );

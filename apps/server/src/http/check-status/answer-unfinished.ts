@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Span } from '../../observability/tracing/tracing.ts';
 import type { FoundTransaction } from '../../postgres/transaction-look-up.ts';
 import { callerOf, type Reauthorize } from '../authorize.ts';
 import { type ApiError, tooManyRequests } from '../errors.ts';
@@ -23,7 +24,7 @@ export interface UnfinishedRequest {
 
 export interface UnfinishedAnswerDependencies extends TransactionWatchDependencies {
   /** As in `TransactionWatchDependencies`; resolves with whether a status inquiry was sent. */
-  readonly refresh: (clientId: string, transactionId: string, rail: string) => Promise<boolean>;
+  readonly refresh: (clientId: string, transactionId: string, rail: string, reader?: Span) => Promise<boolean>;
   readonly retryAfter: RetryAfter;
   readonly reauthorize: Reauthorize;
   readonly openWaits: OpenWaits;
@@ -80,7 +81,7 @@ async function answer(
   const transactionId = readRendered(found.rendered, 'transaction_id');
   let current = found;
   if (found.rail !== null) {
-    const inquired = await context.refresh(clientId, transactionId, found.rail);
+    const inquired = await context.refresh(clientId, transactionId, found.rail, request.span);
     if (inquired) current = await findTransaction(context.lookUp, clientId, transactionId);
   }
 

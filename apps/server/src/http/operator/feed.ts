@@ -44,7 +44,7 @@ export function receiveFeed(
   const onRequest = [authorize({ scope: 'feed:write' }), requireBodyOf('application/json', NDJSON)];
   const options = { onRequest, bodyLimit: JSON_BYTES_MAX, schema: feedSchema };
   app.post('/feed/v1/transactions', options, async (request, reply) => {
-    const run = feed.open(callerOf(request).client.clientId);
+    const run = feed.open(callerOf(request).client.clientId, request.span);
     try {
       if (request.headers['content-type']?.toLowerCase().startsWith(NDJSON) === true) {
         app.pacedRequests.add(request.raw);

@@ -61,7 +61,10 @@ async function answerInquiry(
 ): Promise<FastifyReply> {
   const { bank, accountNumber, digits } = readAccount(fields, bankCode, banks);
   const partnerReferenceNo = optionalText(fields, 'partnerReferenceNo', LENGTHS.reference) ?? undefined;
-  const outcome = await accountChecks.check({ clientId, bank, accountNumber }, { requestId: request.id });
+  const outcome = await accountChecks.check(
+    { clientId, bank, accountNumber, span: request.span },
+    { requestId: request.id },
+  );
   request.logFields = outcomeLogFields(bank, accountNumber, outcome);
   if (outcome.kind !== 'verdict') throw rejectionOf(bank, outcome);
   const { verdict } = outcome;

@@ -6,6 +6,7 @@ import { parseMoney } from '../../domain/money.ts';
 import { isFinal, isTransferServiceCode } from '../../domain/transaction.ts';
 import { isJsonObject, type JsonObject } from '../../lib/exact-json.ts';
 import { ownProperty } from '../../lib/own-property.ts';
+import type { Span } from '../../observability/tracing/tracing.ts';
 import type { Database } from '../../postgres/database.ts';
 import {
   findSnapTransactions,
@@ -23,7 +24,7 @@ import { type SignedServiceDependencies, type SnapCall, signedService } from './
 export interface TransferStatusDependencies extends SignedServiceDependencies {
   readonly lookUpDatabase: Database;
   /** Asks the bank about a transaction whose status is stale. Resolves with whether it was asked. */
-  readonly refresh: (clientId: string, transactionId: string, rail: string) => Promise<boolean>;
+  readonly refresh: (clientId: string, transactionId: string, rail: string, reader?: Span) => Promise<boolean>;
   readonly retryAfter: RetryAfter;
 }
 
@@ -59,8 +60,9 @@ async function answerStatus(
   const find = async () =>
     matchingTransaction(await findSnapTransactions(lookUpDatabase, clientId, inquiry.keys), inquiry);
   let found = await find();
-  if (!isFinal(found.status) && found.rail !== null && (await refresh(clientId, found.transactionId, found.rail))) {
-    found = await find();
+  if (!isFinal(found.status) && found.rail !== null) {
+    const inquired = await refresh(clientId, found.transactionId, found.rail, request.span);
+    if (inquired) found = await find();
   }
   if (!isFinal(found.status)) reply.header('retry-after', retryAfter(found.rendered));
   return sendSnap(request, reply, 'successful', statusFields(found, inquiry.serviceCode));

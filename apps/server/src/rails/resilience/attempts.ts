@@ -1,4 +1,5 @@
 import type { Metrics } from '../../observability/metrics.ts';
+import type { Span } from '../../observability/tracing/tracing.ts';
 import { type ClientInquiry, type InquiryOutcome, outcomeLabel, type Rail } from '../rail.ts';
 import type { GuardedRail } from './guarded-rail.ts';
 
@@ -11,6 +12,7 @@ export interface Attempt {
   readonly outcome: Promise<InquiryOutcome>;
   readonly deadline: AbortController;
   readonly timer: NodeJS.Timeout;
+  readonly span: Span | undefined;
 }
 
 export interface Attempts {
@@ -49,15 +51,17 @@ export function createAttempts(
     const deadline = new AbortController();
     const timer = setTimeout(() => deadline.abort(), shareMs);
     const { rail, reserve } = guarded;
+    const span = inquiry.span === undefined ? undefined : beginSpan(inquiry.span, rail, inquiry);
     const outcome =
       reserve === null
         ? send(rail, inquiry, deadline.signal)
         : reserve().then((isAllowed) => (isAllowed ? send(rail, inquiry, deadline.signal) : QUOTA_EXHAUSTED));
-    return { guarded, inquiry, isProbe, startedMs: nowMs, outcome, deadline, timer };
+    return { guarded, inquiry, isProbe, startedMs: nowMs, outcome, deadline, timer, span };
   };
 
   const complete: Attempts['complete'] = (attempt, outcome, nowMs) => {
     clearTimeout(attempt.timer);
+    if (attempt.span !== undefined) endSpan(attempt.span, outcome);
     const { guarded, isProbe, inquiry, startedMs } = attempt;
     const tookMs = nowMs - startedMs;
     const rail = guarded.rail.name;
@@ -79,8 +83,9 @@ export function createAttempts(
     return mayBeClosed ? { ...outcome, rail, mayBeClosed } : { ...outcome, rail };
   };
 
-  const completeWithError: Attempts['completeWithError'] = ({ guarded, inquiry, isProbe, timer }, nowMs) => {
+  const completeWithError: Attempts['completeWithError'] = ({ guarded, inquiry, isProbe, timer, span }, nowMs) => {
     clearTimeout(timer);
+    span?.end({}, 'internal_error');
     guarded.release(isProbe, inquiry, null, nowMs);
   };
 
@@ -103,4 +108,16 @@ export function createAttempts(
       }
     },
   };
+}
+
+const beginSpan = (parent: Span, rail: Rail, { bank }: ClientInquiry): Span =>
+  parent.begin('account inquiry', 'client', { 'tiba.rail': rail.name, 'tiba.bank': bank.bic });
+
+function endSpan(span: Span, outcome: InquiryOutcome): void {
+  const { railCode } = outcome;
+  const attributes = {
+    'tiba.outcome': outcomeLabel(outcome),
+    ...(railCode === null ? {} : { 'tiba.rail_code': railCode }),
+  };
+  span.end(attributes, outcome.kind === 'verdict' ? undefined : outcome.reason);
 }
