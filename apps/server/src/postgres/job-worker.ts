@@ -114,7 +114,7 @@ function loggerTo(log: Log): Logger {
 }
 
 function openPool(connection: PostgresConnection): pg.Pool {
-  const pool = new pg.Pool({
+  const pool = new JobPool({
     ...connection,
     max: JOB_CONNECTIONS,
     application_name: 'tiba jobs',
@@ -126,6 +126,29 @@ function openPool(connection: PostgresConnection): pg.Pool {
   pool.on('error', () => {});
   pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
+}
+
+type ConnectCallback = Parameters<pg.Pool['connect']>[0];
+
+/**
+ * graphile-worker releases the connection that listens twice, when it is lost while the worker stops. The second time
+ * would be an unhandled rejection, which ends this process.
+ */
+class JobPool extends pg.Pool {
+  override connect(): Promise<pg.PoolClient>;
+  override connect(callback: ConnectCallback): void;
+  override connect(callback?: ConnectCallback): Promise<pg.PoolClient> | void {
+    if (callback === undefined) return super.connect();
+    super.connect((error, client, release) => {
+      // Without a client there is no function either.
+      let isReleased = client === undefined;
+      callback(error, client, (reason) => {
+        if (isReleased) return;
+        isReleased = true;
+        release(reason);
+      });
+    });
+  }
 }
 
 async function shutDown(worker: WorkerPool, pool: pg.Pool, log: Log): Promise<void> {
