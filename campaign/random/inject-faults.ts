@@ -21,7 +21,7 @@ export interface FaultTargets {
   readonly bank: CampaignBank;
   readonly receiver: Receiver;
   readonly valkey: TestValkey | null;
-  /** Called before PostgreSQL is disturbed. */
+  /** Called when PostgreSQL is disturbed, and when that has ended. */
   readonly onDisturbance: () => void;
   /** Called before Valkey loses its data. */
   readonly onLimitsLost: () => void;
@@ -113,7 +113,6 @@ async function disturbPostgres(
       postgresProxy.cut();
       break;
   }
-  // A start of the service may have begun before the fault ended.
   onDisturbance();
 }
 

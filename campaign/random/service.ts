@@ -47,7 +47,7 @@ export interface ServiceOptions {
   readonly canaries: Canaries;
   /** The program of the next start: another release. By default this one. */
   readonly main?: () => string;
-  /** How often PostgreSQL was disturbed so far: a start meanwhile may fail. */
+  /** How many disturbances of PostgreSQL have begun and ended so far, so odd during one: a start meanwhile may fail. */
   readonly disturbances: () => number;
 }
 
@@ -156,6 +156,9 @@ async function untilListening(operatorUrl: string, run: Run): Promise<void> {
   }
 }
 
+const mayFailToStart = ({ listens, disturbancesBefore }: Run, disturbances: number): boolean =>
+  !listens && (disturbances > disturbancesBefore || disturbancesBefore % 2 === 1);
+
 /** Whether it ended as it should have. */
 function judgeEnd(run: Run, code: number | null, signal: NodeJS.Signals | null, options: ServiceOptions): void {
   const { record, canaries, name, disturbances } = options;
@@ -168,11 +171,11 @@ function judgeEnd(run: Run, code: number | null, signal: NodeJS.Signals | null, 
     record.most('longest stop, ms', Math.round(performance.now() - run.terminatedMs));
     // Before it listens for signals, SIGTERM ends it as any other program.
     const isEarly = !run.listens && signal === 'SIGTERM';
-    const mayFail = !run.listens && disturbances() > run.disturbancesBefore;
+    const mayFail = mayFailToStart(run, disturbances());
     if (code !== 0 && !isEarly && !mayFail) record.wrong('SIGTERM does not end the service with code 0', end);
     return;
   }
-  const mayFail = !run.listens && disturbances() > run.disturbancesBefore;
+  const mayFail = mayFailToStart(run, disturbances());
   if (mayFail && code === 1) record.count('starts without PostgreSQL');
   else record.wrong('the service ends by itself', end);
 }
