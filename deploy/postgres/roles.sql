@@ -10,7 +10,9 @@
 \getenv service_password TIBA_SERVICE_PASSWORD
 
 create role tiba_owner login password :'owner_password';
-create role tiba_service login password :'service_password';
+-- The tables of graphile-worker have row-level security without a policy, so that only their owner can use them:
+-- bypassrls lifts that, and no right to a table. Tiba's own tables have none.
+create role tiba_service login bypassrls password :'service_password';
 -- Tiba sets its timeouts itself, for each connection. These hold for what connects as tiba_service by hand.
 alter role tiba_service set statement_timeout = '30s';
 alter role tiba_service set idle_in_transaction_session_timeout = '60s';
