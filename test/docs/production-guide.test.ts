@@ -52,7 +52,7 @@ suite('the rehearsal of the production guide', { skip: missing }, () => {
         .replace(/^export ADMIN_URL=.*$/m, `export ADMIN_URL='postgresql://tiba@/postgres?${address}'`)
         .replaceAll('@127.0.0.1:5432/tiba_staging', `@localhost/tiba_staging?${address}`)
         .replaceAll(/\b(?:8080|8081|8090|9443)\b/g, (port) => ports.get(port) ?? port);
-    blocks = blocksOf(rehearsal).map((block) => ({ ...block, commands: here(block.commands) }));
+    blocks = blocksOf(rehearsal).map(({ commands, runsOn }) => ({ commands: here(commands), runsOn }));
     urlOf = (role) => readFile(path.join(directory, 'tiba-staging', `${role}-url`), 'utf8');
   });
   after(async () => {
