@@ -89,31 +89,13 @@ create table tiba.callback_attempts (
   client_id text collate "C" not null,
   endpoint_id text collate "C" not null,
   sequence bigint not null,
-  attempt integer not null,
   started_at timestamp with time zone not null,
   duration_ms integer not null,
-  http_status integer,
+  attempt integer not null,
+  http_status smallint,
   answer text,
   error text,
-  constraint callback_attempts_delivery_fkey FOREIGN KEY (client_id, endpoint_id, sequence) REFERENCES tiba.callback_deliveries(client_id, endpoint_id, sequence),
   constraint callback_attempts_pkey PRIMARY KEY (client_id, endpoint_id, sequence, attempt)
-);
-
-create table tiba.callback_deliveries (
-  client_id text collate "C" not null,
-  endpoint_id text collate "C" not null,
-  sequence bigint not null,
-  state text default 'pending'::text not null,
-  attempts integer default 0 not null,
-  attempts_before integer default 0 not null,
-  next_attempt_at timestamp with time zone not null,
-  ended_at timestamp with time zone,
-  constraint callback_deliveries_attempts_before_in_range CHECK (((attempts_before >= 0) AND (attempts_before <= attempts))),
-  constraint callback_deliveries_ended_unless_pending CHECK (((state = 'pending'::text) = (ended_at IS NULL))),
-  constraint callback_deliveries_state_known CHECK ((state = ANY (ARRAY['pending'::text, 'delivered'::text, 'exhausted'::text]))),
-  constraint callback_deliveries_endpoint_fkey FOREIGN KEY (client_id, endpoint_id) REFERENCES tiba.callback_endpoints(client_id, endpoint_id),
-  constraint callback_deliveries_event_fkey FOREIGN KEY (client_id, sequence) REFERENCES tiba.events(client_id, sequence),
-  constraint callback_deliveries_pkey PRIMARY KEY (client_id, endpoint_id, sequence)
 );
 
 create table tiba.callback_endpoints (
@@ -132,6 +114,23 @@ create table tiba.callback_endpoints (
   constraint callback_endpoints_disabled_with_reason CHECK (((disabled_at IS NULL) = (disabled_reason IS NULL))),
   constraint callback_endpoints_client_id_fkey FOREIGN KEY (client_id) REFERENCES tiba.clients(client_id),
   constraint callback_endpoints_pkey PRIMARY KEY (client_id, endpoint_id)
+);
+
+create table tiba.callback_outbox (
+  client_id text collate "C" not null,
+  endpoint_id text collate "C" not null,
+  sequence bigint not null,
+  next_attempt_at timestamp with time zone not null,
+  claimed_until timestamp with time zone,
+  ended_at timestamp with time zone,
+  attempts integer default 0 not null,
+  attempts_before integer default 0 not null,
+  state text default 'pending'::text not null,
+  constraint callback_outbox_attempts_before_in_range CHECK (((attempts_before >= 0) AND (attempts_before <= attempts))),
+  constraint callback_outbox_ended_unless_pending CHECK (((state = 'pending'::text) = (ended_at IS NULL))),
+  constraint callback_outbox_state_known CHECK ((state = ANY (ARRAY['pending'::text, 'exhausted'::text]))),
+  constraint callback_outbox_endpoint_fkey FOREIGN KEY (client_id, endpoint_id) REFERENCES tiba.callback_endpoints(client_id, endpoint_id),
+  constraint callback_outbox_pkey PRIMARY KEY (client_id, endpoint_id, sequence)
 );
 
 create table tiba.clients (
@@ -162,6 +161,7 @@ create table tiba.daily_inquiries (
 create table tiba.event_sequences (
   client_id text collate "C" not null,
   last_sequence bigint not null,
+  removed_up_to bigint default 0 not null,
   constraint event_sequences_client_id_fkey FOREIGN KEY (client_id) REFERENCES tiba.clients(client_id),
   constraint event_sequences_pkey PRIMARY KEY (client_id)
 );
@@ -169,13 +169,13 @@ create table tiba.event_sequences (
 create table tiba.events (
   client_id text collate "C" not null,
   sequence bigint not null,
-  subject_id text collate "C" not null,
-  version integer not null,
-  kind text not null,
   occurred_at timestamp with time zone not null,
-  data text not null,
-  constraint events_pkey PRIMARY KEY (client_id, sequence),
-  constraint events_subject_version_key UNIQUE (subject_id, version, client_id)
+  version integer not null,
+  subject_id text collate "C" not null,
+  kind text not null,
+  data text,
+  constraint events_data_unless_of_a_transaction CHECK (((data IS NOT NULL) OR starts_with(kind, 'disbursement.'::text))),
+  constraint events_pkey PRIMARY KEY (client_id, sequence)
 );
 
 create table tiba.installation (
@@ -195,6 +195,17 @@ create table tiba.migrations (
   runs_with text not null,
   applied_at timestamp with time zone default now() not null,
   constraint migrations_pkey PRIMARY KEY (name)
+);
+
+create table tiba.other_status_updates (
+  client_id text collate "C" not null,
+  transaction_id text collate "C" not null,
+  status_update_id bigint not null,
+  outcome text not null,
+  reason text,
+  constraint other_status_updates_outcome_known CHECK ((outcome = ANY (ARRAY['inserted'::text, 'advanced'::text, 'reversed'::text, 'overdue'::text, 'unchanged'::text, 'conflict'::text]))),
+  constraint other_status_updates_transaction_fkey FOREIGN KEY (client_id, transaction_id) REFERENCES tiba.transactions(client_id, transaction_id),
+  constraint other_status_updates_pkey PRIMARY KEY (client_id, transaction_id, status_update_id)
 );
 
 create table tiba.processes (
@@ -286,18 +297,13 @@ create table tiba.status_inquiries (
   constraint status_inquiries_pkey PRIMARY KEY (client_id, transaction_id)
 );
 
-create table tiba.status_updates (
+create table tiba.status_messages (
   client_id text collate "C" not null,
-  transaction_id text collate "C" not null,
-  status_update_id bigint generated always as identity not null,
-  source text not null,
-  raw json not null,
-  outcome text not null,
-  reason text,
+  first_status_update_id bigint generated always as identity not null,
   received_at timestamp with time zone default now() not null,
-  constraint status_updates_outcome_known CHECK ((outcome = ANY (ARRAY['inserted'::text, 'advanced'::text, 'reversed'::text, 'overdue'::text, 'unchanged'::text, 'conflict'::text]))),
-  constraint status_updates_transaction_fkey FOREIGN KEY (client_id, transaction_id) REFERENCES tiba.transactions(client_id, transaction_id),
-  constraint status_updates_pkey PRIMARY KEY (client_id, transaction_id, status_update_id)
+  source text not null,
+  messages bytea not null,
+  constraint status_messages_pkey PRIMARY KEY (client_id, first_status_update_id)
 );
 
 create table tiba.transactions (
@@ -327,6 +333,8 @@ create table tiba.transactions (
   bank_reference text collate "C",
   expected_by timestamp with time zone not null,
   overdue_since timestamp with time zone,
+  inserted_by bigint,
+  advanced_by bigint,
   constraint transactions_amount_positive CHECK ((amount > (0)::numeric)),
   constraint transactions_failure_reason_only_if_failed CHECK (((status = 'FAILED'::text) = (failure_reason IS NOT NULL))),
   constraint transactions_fee_not_negative CHECK ((fee >= (0)::numeric)),
@@ -356,19 +364,23 @@ CREATE INDEX account_validations_ended_at ON tiba.account_validations USING btre
 
 CREATE INDEX account_validations_running ON tiba.account_validations USING btree (client_id, validation_id) WHERE (state = 'RUNNING'::text);
 
-CREATE INDEX callback_deliveries_due ON tiba.callback_deliveries USING btree (client_id, endpoint_id, next_attempt_at) WHERE (state = 'pending'::text);
-
-CREATE INDEX callback_deliveries_state ON tiba.callback_deliveries USING btree (client_id, endpoint_id, state, sequence);
-
 CREATE INDEX callback_endpoints_disabled_or_failing ON tiba.callback_endpoints USING btree (client_id, endpoint_id) WHERE ((disabled_at IS NOT NULL) OR (failing_since IS NOT NULL));
 
+CREATE INDEX callback_outbox_due ON tiba.callback_outbox USING btree (client_id, endpoint_id, next_attempt_at) WHERE (state = 'pending'::text);
+
+CREATE INDEX callback_outbox_exhausted ON tiba.callback_outbox USING btree (client_id, endpoint_id, sequence) WHERE (state = 'exhausted'::text);
+
 CREATE INDEX events_occurred_at ON tiba.events USING btree (client_id, occurred_at, sequence);
+
+CREATE INDEX events_subject_id ON tiba.events USING hash (subject_id);
 
 CREATE INDEX snap_external_ids_used_on ON tiba.snap_external_ids USING btree (used_on);
 
 CREATE INDEX status_inquiries_next_at ON tiba.status_inquiries USING btree (rail, next_at);
 
 CREATE INDEX status_inquiries_review_since ON tiba.status_inquiries USING btree (review_since) WHERE (review_since IS NOT NULL);
+
+CREATE INDEX status_messages_received_at ON tiba.status_messages USING btree (received_at);
 
 CREATE INDEX transactions_account_number ON tiba.transactions USING btree (account_number, client_id, created_at, transaction_id);
 

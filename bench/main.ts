@@ -1,5 +1,6 @@
 import { inspect } from 'node:util';
 import { openBenchContext } from './bench-context.ts';
+import { measureBytes } from './bytes/bytes.ts';
 import { compare } from './compare.ts';
 import { measureEndToEnd } from './end-to-end/end-to-end.ts';
 import { conditions, endToEndRatios, endToEndRows } from './end-to-end/report.ts';
@@ -9,7 +10,7 @@ import { describeMachine } from './machine.ts';
 import { type Options, OptionsError, readOptions, USAGE } from './options.ts';
 import { profile } from './profile.ts';
 import { measureRails } from './rails/rails.ts';
-import { exceedsBudget } from './ratios.ts';
+import { exceedsBudget, type Ratio } from './ratios.ts';
 import { ratioTable, rowTable } from './report.ts';
 import { measureSearches } from './search/search.ts';
 import { compareProcesses } from './several-processes.ts';
@@ -68,20 +69,14 @@ async function run(options: Options): Promise<number> {
   }
   if (options.list) {
     const pages = options.quick ? LIST_QUICK_PAGES : LIST_PAGES;
-    const { text, ratios } = await measureLists(context, {
-      smallRows: SMALL_ROWS,
-      largeRows: options.largeRows,
-      pages,
-    });
-    print(`\n${text}\n\n${ratioTable(ratios)}`);
-    return end(options, ratios.some(exceedsBudget));
+    const sizes = { smallRows: SMALL_ROWS, largeRows: options.largeRows, pages };
+    return finish(options, await measureLists(context, sizes));
   }
   if (options.search) {
     const requests = options.quick ? SEARCH_QUICK_REQUESTS : SEARCH_REQUESTS;
-    const { text, ratios } = await measureSearches(context, { rows: options.largeRows, requests });
-    print(`\n${text}\n\n${ratioTable(ratios)}`);
-    return end(options, ratios.some(exceedsBudget));
+    return finish(options, await measureSearches(context, { rows: options.largeRows, requests }));
   }
+  if (options.bytes) return finish(options, await measureBytes(context, options.storedRows));
   if (options.endToEnd) {
     const { result, sizes } = await measureEndToEnd(context, options);
     const ratios = endToEndRatios(result, sizes);
@@ -100,6 +95,11 @@ async function run(options: Options): Promise<number> {
 function comparisonOf({ sharedLimits, processes }: Options): typeof compare {
   if (processes) return compareProcesses;
   return sharedLimits ? compareSharedLimits : compare;
+}
+
+function finish(options: Options, { text, ratios }: { text: string; ratios: readonly Ratio[] }): number {
+  print(`\n${text}\n\n${ratioTable(ratios)}`);
+  return end(options, ratios.some(exceedsBudget));
 }
 
 function end({ quick, enforce }: Options, failed: boolean): number {

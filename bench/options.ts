@@ -11,6 +11,8 @@ export interface Options {
   readonly list: boolean;
   /** Measures each kind of search of the operator. */
   readonly search: boolean;
+  /** Measures what transactions take on the disk. */
+  readonly bytes: boolean;
   /** Measures what limits over several processes cost. */
   readonly sharedLimits: boolean;
   /** Measures what several processes behind one port cost, compared with one. */
@@ -27,6 +29,8 @@ export interface Options {
   readonly warmUpSeconds: number;
   readonly smallRows: number;
   readonly largeRows: number;
+  /** Transactions that `bytes` stores. */
+  readonly storedRows: number;
 }
 
 export const LOAD_NAMES = ['wrk', 'autocannon'] as const;
@@ -37,6 +41,7 @@ export const USAGE = `npm run bench -- [options]
   --end-to-end        how soon a change reaches clients, by callback and with Prefer: wait
   --shared-limits     what limits in Valkey cost (needs redis-server)
   --processes         what two processes behind one port cost, compared with one
+  --bytes             bytes of a transaction on the disk and in the write-ahead log, by table
   --rails             what a failed first rail, slow responses and a faulty bank cost
   --list              what a page of the list of transactions costs among 10,000 and 1,000,000
   --search            how long each kind of search of the operator takes among 1,000,000
@@ -54,13 +59,14 @@ export class OptionsError extends Error {}
 export function readOptions(args: readonly string[]): Options | null {
   const values = parse(args);
   if (values.help) return null;
-  const { quick, rails, list, search, enforce, profile } = values;
+  const { quick, rails, list, search, bytes, enforce, profile } = values;
   return {
     quick,
     endToEnd: values['end-to-end'],
     rails,
     list,
     search,
+    bytes,
     sharedLimits: values['shared-limits'],
     processes: values.processes,
     enforce,
@@ -71,6 +77,7 @@ export function readOptions(args: readonly string[]): Options | null {
     warmUpSeconds: quick ? 0 : 20,
     smallRows: 10_000,
     largeRows: quick ? 20_000 : (wholeNumber('list-millions', values['list-millions']) ?? 1) * 1_000_000,
+    storedRows: quick ? 50_000 : 500_000,
   };
 }
 
@@ -87,6 +94,7 @@ function parse(args: readonly string[]) {
         rails: flag,
         list: flag,
         search: flag,
+        bytes: flag,
         'list-millions': value,
         'shared-limits': flag,
         processes: flag,

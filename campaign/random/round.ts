@@ -120,7 +120,9 @@ export async function makeDeliveriesDue(connection: pg.ClientConfig): Promise<vo
   const client = new pg.Client(connection);
   await client.connect();
   try {
-    await client.query("update tiba.callback_deliveries set next_attempt_at = now() where state = 'pending'");
+    await client.query(
+      "update tiba.callback_outbox set next_attempt_at = now(), claimed_until = null where state = 'pending'",
+    );
   } finally {
     await client.end();
   }

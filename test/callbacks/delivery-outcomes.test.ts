@@ -25,7 +25,7 @@ async function begin(
 ): Promise<{ receiver: CallbackReceiver; endpoint: Endpoint; wakeDueEndpoints: () => Promise<void> }> {
   // Pending deliveries of other tests would become due each time the clock advances.
   await setup.database.query('delete from tiba.callback_attempts');
-  await setup.database.query('delete from tiba.callback_deliveries');
+  await setup.database.query('delete from tiba.callback_outbox');
   await setup.database.query(`update tiba.callback_endpoints set disabled_at = now(), disabled_reason = 'client'
                                where disabled_at is null`);
   const receiver = await startCallbackReceiver(context, answer);
@@ -216,13 +216,14 @@ test('a replay restarts the schedule of a delivery and continues its attempt num
   const { endpoint, wakeDueEndpoints } = await begin(context, respondWith(500));
   await setup.untilAttempts(endpoint, 1);
   await setup.database.query(
-    `update tiba.callback_deliveries
+    `update tiba.callback_outbox
         set state = 'exhausted', attempts = 10, attempts_before = 0, ended_at = now() where endpoint_id = $1`,
     [endpoint.endpointId],
   );
   await setup.database.query(
-    `update tiba.callback_deliveries
-        set state = 'pending', attempts_before = attempts, next_attempt_at = now(), ended_at = null
+    `update tiba.callback_outbox
+        set state = 'pending', attempts_before = attempts, next_attempt_at = now(), claimed_until = null,
+            ended_at = null
       where endpoint_id = $1`,
     [endpoint.endpointId],
   );

@@ -70,8 +70,8 @@ test('an attempt that was in flight during a replay does not undo it', async (co
   await setup.succeed(1);
   await receiver.untilReceived(1);
   await setup.database.query(
-    `update tiba.callback_deliveries set attempts_before = attempts, next_attempt_at = now() + interval '1 hour'
-      where endpoint_id = $1`,
+    `update tiba.callback_outbox set attempts_before = attempts, next_attempt_at = now() + interval '1 hour',
+            claimed_until = null where endpoint_id = $1`,
     [endpoint.endpointId],
   );
   for (const response of held) response.writeHead(500).end();

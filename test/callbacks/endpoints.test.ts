@@ -170,12 +170,12 @@ suite('changing', () => {
     // More than one statement makes due: copies of the only event.
     await sql(
       `insert into tiba.events
-       select client_id, sequence + n, subject_id, version + n, kind, occurred_at, data
+       select client_id, sequence + n, occurred_at, version + n, subject_id, kind, data
          from tiba.events, generate_series(1, 2500) n where client_id = $1`,
       [clientId],
     );
     await sql(
-      `insert into tiba.callback_deliveries (client_id, endpoint_id, sequence, state, next_attempt_at, ended_at)
+      `insert into tiba.callback_outbox (client_id, endpoint_id, sequence, state, next_attempt_at, ended_at)
        select client_id, $2, sequence, case when sequence % 100 = 0 then 'exhausted' else 'pending' end,
               now() + interval '1 day', case when sequence % 100 = 0 then now() end
          from tiba.events where client_id = $1`,

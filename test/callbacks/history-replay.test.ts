@@ -3,7 +3,7 @@ import { after, before, beforeEach, suite, test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
 import { assertError } from '../contract/assertions.ts';
 import { eventually } from '../support/eventually.ts';
-import { type HttpReceiver, startHttpReceiver } from '../support/http-receiver.ts';
+import { startHttpReceiver } from '../support/http-receiver.ts';
 import { type Answer, startTestService, type TestService } from '../support/service.ts';
 import {
   addOwnClient,
@@ -20,16 +20,13 @@ import {
 
 let service: TestService;
 let sql: Awaited<ReturnType<typeof openSql>>;
-let receiver: HttpReceiver;
 let clientId: string;
 let token: string;
 before(async () => {
   service = await startTestService({ rails: [] });
   sql = await openSql(service);
-  receiver = await startHttpReceiver();
 });
 after(async () => {
-  await receiver?.close();
   await sql?.end();
   await service?.close();
 });
@@ -45,6 +42,8 @@ const feedOwn = (count: number, changes: Row = {}): Promise<string[]> =>
 
 type Row = Record<string, unknown>;
 
+/** Nothing listens there, so that a delivery stays in the outbox. */
+const NOWHERE = 'http://127.0.0.1:9/';
 const ALWAYS = { from: '2020-01-01T00:00:00Z', to: '2099-01-01T00:00:00+07:00' };
 
 async function replay(body: Row): Promise<Row> {
@@ -54,7 +53,7 @@ async function replay(body: Row): Promise<Row> {
 /** The deliveries of an endpoint, by sequence. */
 const rows = (endpointId: string): Promise<Row[]> =>
   sql(
-    `select sequence::int, state, attempts, attempts_before from tiba.callback_deliveries
+    `select sequence::int, state, attempts, attempts_before from tiba.callback_outbox
       where endpoint_id = $1 order by 1`,
     [endpointId],
   );
@@ -62,9 +61,16 @@ const rows = (endpointId: string): Promise<Row[]> =>
 /** Marks a delivery as delivered or exhausted long ago, after ten attempts. */
 async function end(endpointId: string, sequence: number, state: 'delivered' | 'exhausted'): Promise<void> {
   await sql(
-    `update tiba.callback_deliveries set state = $3, attempts = 10, ended_at = '2026-11-01T00:00:00Z'
-      where endpoint_id = $1 and sequence = $2`,
-    [endpointId, sequence, state],
+    state === 'exhausted'
+      ? `update tiba.callback_outbox set state = 'exhausted', attempts = 10, ended_at = '2026-11-01T00:00:00Z'
+          where endpoint_id = $1 and sequence = $2`
+      : `with delivered as (
+           delete from tiba.callback_outbox where endpoint_id = $1 and sequence = $2
+           returning client_id, endpoint_id, sequence)
+         insert into tiba.callback_attempts
+           (client_id, endpoint_id, sequence, attempt, started_at, duration_ms, http_status)
+         select client_id, endpoint_id, sequence, 10, '2026-11-01T00:00:00Z', 1, 200 from delivered`,
+    [endpointId, sequence],
   );
 }
 
@@ -85,8 +91,8 @@ const untilWoken = (endpointId: string): Promise<void> =>
   eventually('a dispatcher is woken', async () => {
     const jobs = await sql(`select from graphile_worker.jobs where key = $1`, [`due ${clientId}`]);
     const tried = await sql(
-      `select from tiba.callback_deliveries
-        where endpoint_id = $1 and (attempts > attempts_before or state = 'delivered')`,
+      `select from tiba.callback_outbox where endpoint_id = $1 and attempts > attempts_before
+       union all select from tiba.callback_deliveries where endpoint_id = $1 and state = 'delivered'`,
       [endpointId],
     );
     return jobs.length + tried.length > 0;
@@ -94,13 +100,12 @@ const untilWoken = (endpointId: string): Promise<void> =>
 
 suite('a replay of one delivery', () => {
   test('is pending again at once, with a new schedule and continued attempt numbers', async () => {
-    const { endpointId } = await registerOwn({ url: receiver.url });
-    await feedWhileDisabled(endpointId, 1);
+    await feedOwn(1);
     for (const state of ['exhausted', 'delivered'] as const) {
+      const { endpointId } = await registerOwn({ url: NOWHERE });
       await sql(
-        `insert into tiba.callback_deliveries (client_id, endpoint_id, sequence, next_attempt_at)
-         values ($1, $2, 1, now())
-         on conflict do nothing`,
+        `insert into tiba.callback_outbox (client_id, endpoint_id, sequence, next_attempt_at)
+         values ($1, $2, 1, now() + interval '1 day')`,
         [clientId, endpointId],
       );
       await end(endpointId, 1, state);
@@ -132,7 +137,7 @@ suite('a replay of one delivery', () => {
 suite('a replay of a time range', () => {
   test('creates deliveries for events from before the endpoint was registered', async () => {
     await feedOwn(3);
-    const { endpointId } = await registerOwn({ url: receiver.url });
+    const { endpointId } = await registerOwn({ url: NOWHERE });
     assert.deepEqual(await rows(endpointId), []);
     const data = await replay({ endpoint_id: endpointId, ...ALWAYS });
     assert.deepEqual(data, {
@@ -185,12 +190,17 @@ suite('a replay of a time range', () => {
       ['missing', [4]],
       [undefined, [1, 2, 3, 4]],
     ] as const) {
-      const { endpointId } = await registerOwn({ url: receiver.url });
+      const { endpointId } = await registerOwn({ url: NOWHERE });
       await sql(
-        `insert into tiba.callback_deliveries
+        `with delivered as (
+           insert into tiba.callback_attempts
+             (client_id, endpoint_id, sequence, attempt, started_at, duration_ms, http_status)
+           values ($1, $2, 1, 7, now(), 1, 200)
+         )
+         insert into tiba.callback_outbox
            (client_id, endpoint_id, sequence, next_attempt_at, attempts, state, ended_at)
          select $1, $2, n, now() + interval '1 day', 7, s, case when s <> 'pending' then now() end
-           from (values (1, 'delivered'), (2, 'exhausted'), (3, 'pending')) v (n, s)`,
+           from (values (2, 'exhausted'), (3, 'pending')) v (n, s)`,
         [clientId, endpointId],
       );
       const data = await replay({ endpoint_id: endpointId, ...ALWAYS, state });
@@ -228,12 +238,13 @@ suite('a replay of a time range', () => {
   });
 
   test('of any length continues from next_after without a gap, even when many events have the same time', async () => {
-    const { endpointId } = await registerOwn({ url: 'http://127.0.0.1:9/' });
+    const { endpointId } = await registerOwn({ url: NOWHERE });
     await feedWhileDisabled(endpointId, 1);
     // Copies of the only event, at two times.
     await sql(
-      `insert into tiba.events select client_id, sequence + n, subject_id, version + n, kind,
-              occurred_at - case when n % 2 = 0 then interval '1 s' else interval '0' end, data
+      `insert into tiba.events
+       select client_id, sequence + n, occurred_at - case when n % 2 = 0 then interval '1 s' else interval '0' end,
+              version + n, subject_id, kind, data
          from tiba.events, generate_series(1, 6000) n where client_id = $1`,
       [clientId],
     );
@@ -255,7 +266,7 @@ suite('a replay of a time range', () => {
   });
 
   test('three times at once creates each delivery once', async () => {
-    const { endpointId } = await registerOwn({ url: receiver.url });
+    const { endpointId } = await registerOwn({ url: NOWHERE });
     await feedWhileDisabled(endpointId, 50);
     const both = await Promise.all([1, 2, 3].map(() => replay({ endpoint_id: endpointId, ...ALWAYS })));
     assert.deepEqual(

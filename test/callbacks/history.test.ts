@@ -36,11 +36,17 @@ before(async () => {
   await sql(`update tiba.callback_endpoints set disabled_at = now(), disabled_reason = 'client'`);
   transactionIds = await feedSuccesses(service, EVENTS_FED);
   await sql(
-    `insert into tiba.callback_deliveries (client_id, endpoint_id, sequence, next_attempt_at, state, ended_at)
+    `with delivered as (
+       insert into tiba.callback_attempts
+         (client_id, endpoint_id, sequence, attempt, started_at, duration_ms, http_status)
+       select 'alpha', endpoint_id, sequence, 1, '2026-11-21T11:59:59Z', 1000, 204
+         from tiba.events, tiba.callback_endpoints where sequence % 3 = 1
+     )
+     insert into tiba.callback_outbox (client_id, endpoint_id, sequence, next_attempt_at, state, ended_at)
      select 'alpha', endpoint_id, sequence, '2026-11-22T00:00:00Z',
-            case sequence % 3 when 0 then 'exhausted' when 1 then 'delivered' else 'pending' end,
-            case when sequence % 3 < 2 then timestamptz '2026-11-21T12:00:00Z' end
-       from tiba.events, tiba.callback_endpoints`,
+            case sequence % 3 when 0 then 'exhausted' else 'pending' end,
+            case sequence % 3 when 0 then timestamptz '2026-11-21T12:00:00Z' end
+       from tiba.events, tiba.callback_endpoints where sequence % 3 <> 1`,
   );
 });
 after(async () => {
@@ -119,7 +125,7 @@ suite('the list', () => {
     const { next_after: next } = await page('?limit=5');
     await feedSuccesses(service, 3);
     await sql(
-      `insert into tiba.callback_deliveries (client_id, endpoint_id, sequence, next_attempt_at)
+      `insert into tiba.callback_outbox (client_id, endpoint_id, sequence, next_attempt_at)
        select 'alpha', $1, sequence, now() from tiba.events where client_id = 'alpha' and sequence > $2`,
       [endpoints[0], EVENTS_FED],
     );
@@ -156,9 +162,9 @@ suite('one delivery', () => {
     for (const each of attempts.toReversed()) {
       await sql(`insert into tiba.callback_attempts values ('alpha', $1, 3, $2, $3, $4, $5, $6, $7)`, [
         endpoints[0],
-        each.attempt,
         each.started_at,
         each.duration_ms,
+        each.attempt,
         each.http_status,
         each.answer,
         each.error,
@@ -172,7 +178,7 @@ suite('one delivery', () => {
   test('shows the latest hundred attempts when replays have added more', async () => {
     await sql(
       `insert into tiba.callback_attempts
-       select 'alpha', $1, 2, n, now(), 1, 200, '', null from generate_series(1, 130) n`,
+       select 'alpha', $1, 2, now(), 1, n, 200, '', null from generate_series(1, 130) n`,
       [endpoints[0]],
     );
     const data = dataOf(await call(service, 'GET', `${DELIVERIES}/${endpoints[0]}-2`));

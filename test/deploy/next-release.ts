@@ -17,7 +17,7 @@ create table tiba.settlement_batches (
   created_at timestamptz not null default now()
 );
 alter table tiba.transactions add column settlement_batch text;
-alter table tiba.callback_deliveries add column priority smallint not null default 0;
+alter table tiba.callback_outbox add column priority smallint not null default 0;
 create index transactions_settlement_batch_index on tiba.transactions (client_id, settlement_batch)
  where settlement_batch is not null;
 `;

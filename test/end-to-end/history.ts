@@ -82,8 +82,8 @@ export async function readAndCompare(history: History, model: Model, index: numb
 export async function makeDeliveriesDue({ database, context: { clientId } }: History): Promise<void> {
   await database.transaction(async (query) => {
     const { rows } = await query<{ endpoint_id: string }>(
-      `update tiba.callback_deliveries d set next_attempt_at = now()
-         from (select client_id, endpoint_id, sequence from tiba.callback_deliveries
+      `update tiba.callback_outbox d set next_attempt_at = now(), claimed_until = null
+         from (select client_id, endpoint_id, sequence from tiba.callback_outbox
                 where client_id = $1 and state = 'pending' order by endpoint_id, sequence for no key update) p
         where d.client_id = p.client_id and d.endpoint_id = p.endpoint_id and d.sequence = p.sequence
        returning d.endpoint_id`,

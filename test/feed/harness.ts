@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { FeedReport } from '../../apps/server/src/feed/feed.ts';
+import { listStatusUpdates } from '../../apps/server/src/postgres/status-updates.ts';
 import type { Answer, TestService } from '../support/service.ts';
 
 /** Posts to the feed as the disbursement core; `body` goes out byte for byte. */
@@ -60,11 +61,10 @@ export async function statusUpdatesOf(
   transactionId: string,
   clientId = 'alpha',
 ): Promise<StoredStatusUpdate[]> {
-  return service.app.database.query<StoredStatusUpdate & Record<string, unknown>>(
-    `select source, raw::text as raw, outcome, reason from tiba.status_updates
-      -- The clock may mark it overdue in the meantime.
-      where client_id = $1 and transaction_id = $2 and source <> 'clock' order by status_update_id`,
-    [clientId, transactionId],
+  const updates = await listStatusUpdates(service.app.database, { clientId, transactionId }, 1_000);
+  // The clock may mark it overdue in the meantime.
+  return updates.flatMap(({ source, raw, outcome, reason }) =>
+    source === null || raw === null || source === 'clock' ? [] : [{ source, raw, outcome, reason }],
   );
 }
 

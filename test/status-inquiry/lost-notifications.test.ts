@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Status } from '../../apps/server/src/domain/transaction.ts';
+import { listStatusUpdates } from '../../apps/server/src/postgres/status-updates.ts';
 import { answerStatus, referenceOf, type ScriptedBank, startScriptedBank } from '../rails/scripted-bank.ts';
 import { rsaKeys } from '../support/rsa-keys.ts';
 import {
@@ -89,11 +90,8 @@ test('1,000 transfers without notifications become final in time, with fewer tha
 });
 
 test('answers of a bank are stored as status update records, with the name of the rail as source', async () => {
-  const rows = await bench.database.query<{ raw: string; outcome: string; source: string }>(
-    `select source, raw::text as raw, outcome from tiba.status_updates
-      where transaction_id = $1 order by status_update_id desc limit 2`,
-    [IDS[0]],
-  );
+  const updates = await listStatusUpdates(bench.database, { clientId: 'alpha', transactionId: IDS[0] ?? '' }, 2);
+  const rows = updates.toReversed();
   assert.deepEqual(
     rows.map(({ source, outcome }) => [source, outcome]),
     [
@@ -102,7 +100,7 @@ test('answers of a bank are stored as status update records, with the name of th
     ],
   );
   assert.deepEqual(
-    rows.map(({ raw }) => JSON.parse(raw)),
+    rows.map(({ raw }) => JSON.parse(raw ?? '')),
     [
       { status: 'FAILED', failure_reason: 'ACCOUNT_NOT_FOUND', rail_code: '2003600 06 4041811' },
       { status: 'PROCESS', rail_code: '2003600 03' },

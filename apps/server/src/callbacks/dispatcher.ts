@@ -17,7 +17,7 @@ import { createEndpointQueue, type EndpointQueue } from './endpoint-queue.ts';
 import { ATTEMPT_TIMEOUT_MS, type SendCallback } from './send.ts';
 
 /**
- * Delivers events to callback endpoints. The outbox is the table `tiba.callback_deliveries`, and nothing else holds
+ * Delivers events to callback endpoints. The outbox is the table `tiba.callback_outbox`, and nothing else holds
  * what is due and when. A job only says that an endpoint may have deliveries due, and a look at the table each second
  * finds those without a job. So no crash, of this process or of its connection to PostgreSQL, loses a delivery.
  */

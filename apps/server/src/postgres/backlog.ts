@@ -15,7 +15,10 @@ export interface Backlog {
 
 const BACKLOG_COUNT_MAX = 100_000;
 
-/** The oldest delivery is looked up endpoint by endpoint: each look-up reads one entry of `callback_deliveries_due`. */
+/**
+ * The oldest delivery is looked up endpoint by endpoint: each look-up reads one entry of `callback_outbox_due`, after
+ * those that are claimed.
+ */
 export async function readBacklog(database: Database): Promise<Backlog> {
   const [backlog] = await database.query<Backlog & Record<string, unknown>>(
     `select
@@ -26,13 +29,14 @@ export async function readBacklog(database: Database): Promise<Backlog> {
          select from tiba.status_inquiries where review_since is not null limit $1
        ) counted) as reviews,
        (select count(*)::integer from (
-         select from tiba.callback_deliveries where state = 'pending' limit $1
+         select from tiba.callback_outbox where state = 'pending' limit $1
        ) counted) as "deliveriesPending",
        (select coalesce(extract(epoch from max(greatest(now() - oldest.next_attempt_at, interval '0'))), 0)::float8
           from tiba.callback_endpoints e
          cross join lateral (
-           select d.next_attempt_at from tiba.callback_deliveries d
+           select d.next_attempt_at from tiba.callback_outbox d
             where d.client_id = e.client_id and d.endpoint_id = e.endpoint_id and d.state = 'pending'
+              and (d.claimed_until is null or d.claimed_until <= now())
             order by d.next_attempt_at
             limit 1
          ) oldest

@@ -2,6 +2,7 @@ import type { EventKind } from '../domain/event.ts';
 import type { SealedEndpoint } from './callback-endpoints.ts';
 import type { Database } from './database.ts';
 import type { EndpointKey } from './delivery-jobs.ts';
+import { EVENT_DATA } from './events.ts';
 
 /** A delivery that only this process may send until the lease ends. */
 export interface ClaimedDelivery {
@@ -27,9 +28,9 @@ export interface ClaimOptions {
 }
 
 /**
- * Claims up to `limit` due deliveries of an enabled endpoint, in the order in which they are due, and postpones each by
- * the lease. If this process dies, another sends them again after the lease. Rows that another process is claiming are
- * skipped, without waiting for them.
+ * Claims up to `limit` due deliveries of an enabled endpoint, in the order in which they are due, and marks each as
+ * claimed for the lease. If this process dies, another sends them again after the lease. Rows that another process is
+ * claiming are skipped, without waiting for them.
  *
  * Only PostgreSQL's clock decides what is due, here and in callback-results.ts: with the clocks of processes, one that
  * is ahead would send the deliveries of others a second time, and postpone its own retries by as much as it is ahead.
@@ -68,8 +69,9 @@ export async function claimDeliveries(
 const CLAIM_SQL = `
 with due as materialized (
   select d.sequence
-    from tiba.callback_deliveries d
+    from tiba.callback_outbox d
    where d.client_id = $1 and d.endpoint_id = $2 and d.state = 'pending' and d.next_attempt_at <= now()
+     and (d.claimed_until is null or d.claimed_until <= now())
      and exists (select from tiba.callback_endpoints e
                   where e.client_id = $1 and e.endpoint_id = $2 and e.disabled_at is null)
      -- A disabled client is sent nothing; its deliveries stay pending.
@@ -78,12 +80,12 @@ with due as materialized (
    limit $3
      for update of d skip locked
 ), claimed as (
-  update tiba.callback_deliveries d
-     set attempts = d.attempts + 1, next_attempt_at = now() + $4 * interval '1 millisecond'
+  update tiba.callback_outbox d
+     set attempts = d.attempts + 1, claimed_until = now() + $4 * interval '1 millisecond'
    where d.client_id = $1 and d.endpoint_id = $2 and d.sequence = any (array(select sequence from due))
   returning d.sequence, d.attempts, d.attempts_before
 )
-select c.sequence, c.attempts, c.attempts_before, v.subject_id, v.version, v.kind, v.occurred_at, v.data,
+select c.sequence, c.attempts, c.attempts_before, v.subject_id, v.version, v.kind, v.occurred_at, ${EVENT_DATA} as data,
        e.url, e.secret_sealed, e.former_secret_sealed, e.former_secret_until
   from claimed c
  cross join lateral (select * from tiba.events v where v.client_id = $1 and v.sequence = c.sequence offset 0) v
@@ -107,7 +109,8 @@ interface ClaimRow extends Record<string, unknown> {
 
 /**
  * The endpoints with due deliveries, of all clients. The recursion steps from endpoint to endpoint through the index,
- * so the cost depends on the number of endpoints with pending deliveries, not on the number of deliveries.
+ * so the cost depends on the number of endpoints with pending deliveries, not on the number of deliveries. It may name
+ * an endpoint whose due deliveries are all claimed: there are as many as attempts in flight.
  */
 export async function findDueEndpoints(database: Database): Promise<EndpointKey[]> {
   const rows = await database.query<{ client_id: string; endpoint_id: string }>(FIND_DUE_SQL, [], 'find-due-endpoints');
@@ -117,7 +120,7 @@ export async function findDueEndpoints(database: Database): Promise<EndpointKey[
 const FIND_DUE_SQL = `
 with recursive earliest as (
   (select client_id, endpoint_id, next_attempt_at
-     from tiba.callback_deliveries
+     from tiba.callback_outbox
     where state = 'pending'
     order by client_id, endpoint_id, next_attempt_at
     limit 1)
@@ -126,7 +129,7 @@ with recursive earliest as (
     from earliest
    cross join lateral (
      select d.client_id, d.endpoint_id, d.next_attempt_at
-       from tiba.callback_deliveries d
+       from tiba.callback_outbox d
       where d.state = 'pending' and (d.client_id, d.endpoint_id) > (earliest.client_id, earliest.endpoint_id)
       order by d.client_id, d.endpoint_id, d.next_attempt_at
       limit 1) next

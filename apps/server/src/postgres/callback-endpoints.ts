@@ -130,8 +130,8 @@ const DUE_BATCH_SIZE = 1_000;
 async function makePendingDue(query: Query, key: EndpointKey, after: string): Promise<string | null> {
   const { rows } = await query<{ last: string | null; count: number }>(
     `with due as (
-       update tiba.callback_deliveries d set next_attempt_at = now()
-         from (select client_id, endpoint_id, sequence from tiba.callback_deliveries
+       update tiba.callback_outbox d set next_attempt_at = now()
+         from (select client_id, endpoint_id, sequence from tiba.callback_outbox
                 where client_id = $1 and endpoint_id = $2 and state = 'pending' and sequence > $3
                 order by sequence limit ${DUE_BATCH_SIZE} for no key update) p
         where d.client_id = p.client_id and d.endpoint_id = p.endpoint_id and d.sequence = p.sequence

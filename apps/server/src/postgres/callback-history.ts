@@ -40,7 +40,8 @@ export interface DeliveryRow extends Record<string, unknown> {
   kind: EventKind;
   state: DeliveryState;
   attempts: number;
-  next_attempt_at: Date;
+  /** null unless pending or exhausted. */
+  next_attempt_at: Date | null;
   ended_at: Date | null;
 }
 
@@ -62,16 +63,31 @@ export async function listDeliveries(
   clientId: string,
   { endpointId, state, after, limit }: DeliveryFilter,
 ): Promise<Delivery[]> {
-  // Reads the latest deliveries of each endpoint in key order, then merges them: a client has few endpoints.
+  // Reads the latest deliveries of each endpoint in key order, those in the outbox and those that attempts have ended,
+  // then merges them: a client has few endpoints.
   const rows = await database.query<DeliveryRow>(
     `select ${DELIVERY_COLUMNS}
        from tiba.callback_endpoints e
       cross join lateral (
+        (select o.sequence from tiba.callback_outbox o
+          where o.client_id = e.client_id and o.endpoint_id = e.endpoint_id and ($3::text is null or o.state = $3)
+            and o.sequence <= $4 and (o.sequence < $4 or o.endpoint_id < $5)
+          order by o.sequence desc limit $6)
+        union
+        (select distinct a.sequence from tiba.callback_attempts a
+          where a.client_id = e.client_id and a.endpoint_id = e.endpoint_id
+            and ($3::text is null or $3 = 'delivered') and a.http_status between 200 and 299
+            and a.sequence <= $4 and (a.sequence < $4 or a.endpoint_id < $5)
+            and not exists (select from tiba.callback_outbox o
+                             where o.client_id = a.client_id and o.endpoint_id = a.endpoint_id
+                               and o.sequence = a.sequence)
+          order by a.sequence desc limit $6)
+      ) latest
+      cross join lateral (
         select * from tiba.callback_deliveries own
-         where own.client_id = e.client_id and own.endpoint_id = e.endpoint_id
-           and ($3::text is null or own.state = $3)
-           and own.sequence <= $4 and (own.sequence < $4 or own.endpoint_id < $5)
-         order by own.sequence desc limit $6
+         where own.client_id = e.client_id and own.endpoint_id = e.endpoint_id and own.sequence = latest.sequence
+         -- Without this, the view would be read as a whole.
+        offset 0
       ) d
        join tiba.events v on v.client_id = d.client_id and v.sequence = d.sequence
       where e.client_id = $1 and ($2::text is null or e.endpoint_id = $2)
@@ -134,6 +150,6 @@ export const toDelivery = (row: DeliveryRow): Delivery => ({
   kind: row.kind,
   state: row.state,
   attempts: row.attempts,
-  nextAttemptAt: row.state === 'pending' ? row.next_attempt_at.toISOString() : null,
+  nextAttemptAt: row.state === 'pending' ? (row.next_attempt_at?.toISOString() ?? null) : null,
   endedAt: row.ended_at?.toISOString() ?? null,
 });

@@ -25,13 +25,21 @@ export function replayDelivery(database: Database, key: DeliveryKey): Promise<De
     );
     if (rows[0] === undefined) return 'not_found';
     if (rows[0].disabled) return 'disabled';
+    const { rowCount } = await query(
+      `insert into tiba.callback_outbox (client_id, endpoint_id, sequence, next_attempt_at, attempts, attempts_before)
+       select v.client_id, $2, v.sequence, now(), a.attempts, a.attempts
+         from tiba.events v ${JOIN_ATTEMPTS}
+        where v.client_id = $1 and v.sequence = $3
+          -- A delivery needs its event: their retention waits for this.
+          for key share of v
+       on conflict (client_id, endpoint_id, sequence) do update set ${RESTART_SCHEDULE}`,
+      [clientId, endpointId, sequence],
+    );
+    if (rowCount === 0) return 'not_found';
     const { rows: replayed } = await query<DeliveryRow>(
-      `with d as (
-         update tiba.callback_deliveries set ${RESTART_SCHEDULE}
-          where client_id = $1 and endpoint_id = $2 and sequence = $3
-         returning *
-       )
-       select ${DELIVERY_COLUMNS} from d join tiba.events v on v.client_id = d.client_id and v.sequence = d.sequence`,
+      `select ${DELIVERY_COLUMNS}
+         from tiba.callback_deliveries d join tiba.events v on v.client_id = d.client_id and v.sequence = d.sequence
+        where d.client_id = $1 and d.endpoint_id = $2 and d.sequence = $3`,
       [clientId, endpointId, sequence],
     );
     await addDeliveryJob(query, key);
@@ -39,8 +47,15 @@ export function replayDelivery(database: Database, key: DeliveryKey): Promise<De
   });
 }
 
-const RESTART_SCHEDULE =
-  "state = 'pending', attempts_before = callback_deliveries.attempts, next_attempt_at = now(), ended_at = null";
+const RESTART_SCHEDULE = `state = 'pending', attempts_before = callback_outbox.attempts, next_attempt_at = now(),
+       claimed_until = null, ended_at = null`;
+
+/** SQL: how many attempts `a` the endpoint $2 of the client $1 has had for the event `v`, and whether one succeeded. */
+const JOIN_ATTEMPTS = `
+ cross join lateral (
+   select coalesce(max(attempt), 0) as attempts, bool_or(http_status between 200 and 299) as delivered
+     from tiba.callback_attempts
+    where client_id = $1 and endpoint_id = $2 and sequence = v.sequence) a`;
 
 /** `missing`: the endpoint wants this kind of event, but was not registered or was disabled when the event happened. */
 export const REPLAYED_STATES = [...DELIVERY_STATES, 'missing'] as const;
@@ -121,19 +136,22 @@ with remaining as (
   select sequence, occurred_at, kind from tiba.events
    where client_id = $1 and (occurred_at, sequence) > ($3::timestamptz, $4::bigint) and occurred_at < $5::timestamptz
    order by occurred_at, sequence limit $7::int + 1
+   -- A delivery needs its event: their retention waits for this.
+     for key share
 ), examined as (
   select * from remaining order by occurred_at, sequence limit $7::int
 ), selected as (
-  select s.sequence
-    from examined s
+  select v.sequence, a.attempts
+    from examined v
     join tiba.callback_endpoints e on e.client_id = $1 and e.endpoint_id = $2
-    left join tiba.callback_deliveries d
-      on d.client_id = $1 and d.endpoint_id = $2 and d.sequence = s.sequence
-   where (d.state is not null or s.kind = any (e.kinds))
-     and ($6::text is null or coalesce(d.state, 'missing') = $6)
+    left join tiba.callback_outbox d
+      on d.client_id = $1 and d.endpoint_id = $2 and d.sequence = v.sequence
+   ${JOIN_ATTEMPTS}
+   where (d.state is not null or a.delivered or v.kind = any (e.kinds))
+     and ($6::text is null or coalesce(d.state, case when a.delivered then 'delivered' end, 'missing') = $6)
 ), replayed as (
-  insert into tiba.callback_deliveries (client_id, endpoint_id, sequence, next_attempt_at)
-  select $1, $2, sequence, now() from selected order by sequence
+  insert into tiba.callback_outbox (client_id, endpoint_id, sequence, next_attempt_at, attempts, attempts_before)
+  select $1, $2, sequence, now(), attempts, attempts from selected order by sequence
   on conflict (client_id, endpoint_id, sequence) do update set ${RESTART_SCHEDULE}
   returning sequence
 )

@@ -110,13 +110,19 @@ const millisecondsAgo = (milliseconds: string): string => `now() - ${millisecond
 /** A parameter after those of the attempts; `position` is from 1. */
 const endpointParameter = (position: number): string => `$${COLUMNS.length + position}`;
 
+/** SQL: the delivery `d` is the one that the input `i` is about. */
+const SAME_DELIVERY = `d.client_id = any (array(select client_id from input))
+     and d.endpoint_id = any (array(select endpoint_id from input))
+     and d.sequence = any (array(select sequence from input))
+     and d.client_id = i.client_id and d.endpoint_id = i.endpoint_id and d.sequence = i.sequence`;
+
 // The arrays repeat the join condition in a form that can only be executed as a look-up by key: see `claimDeliveries`.
 const RECORD_SQL = `
 with input as materialized (
   select client_id collate "C" as client_id, endpoint_id collate "C" as endpoint_id, sequence::bigint as sequence,
          attempt::int as attempt, duration_ms::int as duration_ms,
          ${millisecondsAgo('ended_ms_ago::float8')} as ended_at,
-         nullif(http_status, '')::int as http_status,
+         nullif(http_status, '')::smallint as http_status,
          -- The body of a response may be empty; the answer is null only when there was no response.
          case when http_status <> '' then coalesce(answer, '') end as answer,
          nullif(error, '') as error, state, nullif(delay_ms, '')::float8 as delay_ms
@@ -128,19 +134,18 @@ with input as materialized (
          http_status, answer, error
     from input
   on conflict do nothing
-), updated_deliveries as (
-  update tiba.callback_deliveries d
+), delivered as (
+  delete from tiba.callback_outbox d using input i where ${SAME_DELIVERY} and i.state = 'delivered'
+), failed as (
+  update tiba.callback_outbox d
      set state = i.state,
          next_attempt_at = coalesce(i.ended_at + i.delay_ms * interval '1 millisecond', d.next_attempt_at),
+         claimed_until = null,
          ended_at = case when i.state <> 'pending' then i.ended_at end
     from input i
-   where d.client_id = any (array(select client_id from input))
-     and d.endpoint_id = any (array(select endpoint_id from input))
-     and d.sequence = any (array(select sequence from input))
-     and d.client_id = i.client_id and d.endpoint_id = i.endpoint_id and d.sequence = i.sequence
-     and ((i.state = 'delivered' and d.state <> 'delivered') or
-          -- Only for an attempt of the current run: one that started before a replay does not count for it.
-          (d.state = 'pending' and d.attempts = i.attempt and i.attempt > d.attempts_before))
+   where ${SAME_DELIVERY} and i.state <> 'delivered'
+     -- Only for an attempt of the current run: one that started before a replay does not count for it.
+     and d.state = 'pending' and d.attempts = i.attempt and i.attempt > d.attempts_before
 ), evaluated as materialized (
   select e.client_id, e.endpoint_id, n.last_ended_at,
          case when n.succeeded then n.failing_since

@@ -2,6 +2,7 @@ import type { EventKind } from '../domain/event.ts';
 import { tableFromParameters, toColumnParameters } from './bulk-parameters.ts';
 import type { Database, Query } from './database.ts';
 import { selectDeliveryJobs } from './delivery-jobs.ts';
+import type { TransactionKey } from './transactions.ts';
 
 /** An event without its number in the client's sequence. */
 export interface NewEvent {
@@ -13,11 +14,13 @@ export interface NewEvent {
   readonly kind: EventKind;
   /** ISO 8601 UTC. */
   readonly occurredAt: string;
-  /** The subject as the API shows it, JSON text. */
-  readonly data: string;
+  /** The subject as the API shows it, JSON text; null for a transaction, which shows it itself. */
+  readonly data: string | null;
 }
 
 export interface Event extends NewEvent {
+  /** The subject as the API showed it after the event, JSON text. */
+  readonly data: string;
   /** From 1, without gaps, for each client. */
   readonly sequence: number;
 }
@@ -56,17 +59,37 @@ with input as (
   select client_id,
          last_sequence - count(*) over (partition by client_id)
            + row_number() over (partition by client_id order by position),
-         subject_id, version::int, kind, occurred_at::timestamptz, data
+         subject_id, version::int, kind, occurred_at::timestamptz, nullif(data, '')
     from input join numbered using (client_id)
   returning client_id, sequence, kind
 ), inserted_deliveries as (
-  insert into tiba.callback_deliveries (client_id, endpoint_id, sequence, next_attempt_at)
+  insert into tiba.callback_outbox (client_id, endpoint_id, sequence, next_attempt_at)
   select client_id, endpoint_id, sequence, now()
     from inserted_events v join tiba.callback_endpoints e using (client_id)
    where e.disabled_at is null and v.kind = any (e.kinds)
   returning client_id, endpoint_id
 )
 ${selectDeliveryJobs('(select distinct client_id, endpoint_id from inserted_deliveries) as due')}`;
+
+/**
+ * SQL for what the subject of an event `v` looked like after it. An event of a transaction has it only when the
+ * transaction looks different now.
+ */
+export const EVENT_DATA = `coalesce(v.data, (select t.rendered from tiba.transactions t
+                                        where t.client_id = v.client_id and t.transaction_id = v.subject_id))`;
+
+/** Stores with the earlier events of these transactions what they look like now. Call it before they change. */
+export async function keepEventData(query: Query, keys: readonly TransactionKey[]): Promise<void> {
+  if (keys.length === 0) return;
+  await query(
+    `update tiba.events v set data = t.rendered
+       from unnest($1::text[], $2::text[]) as k (client_id, transaction_id)
+       join tiba.transactions t
+         on t.client_id = k.client_id collate "C" and t.transaction_id = k.transaction_id collate "C"
+      where v.subject_id = t.transaction_id and v.client_id = t.client_id and v.data is null`,
+    [keys.map((key) => key.clientId), keys.map((key) => key.transactionId)],
+  );
+}
 
 /** The client's events with a sequence above `after`, in order. */
 export async function listEvents(
@@ -75,7 +98,7 @@ export async function listEvents(
   { after, limit }: { readonly after: number; readonly limit: number },
 ): Promise<Event[]> {
   const rows = await database.query<EventRow>(
-    `select client_id, sequence, subject_id, version, kind, occurred_at, data from tiba.events
+    `select client_id, sequence, subject_id, version, kind, occurred_at, ${EVENT_DATA} as data from tiba.events v
       where client_id = $1 and sequence > $2 order by sequence limit $3`,
     [clientId, after, limit],
     'list-events',

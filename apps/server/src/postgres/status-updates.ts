@@ -1,7 +1,9 @@
 import type { UpdateResult } from '../domain/apply-update.ts';
+import { keyOf } from '../domain/identifiers.ts';
 import { tableFromParameters, toColumnParameters } from './bulk-parameters.ts';
-import type { Query } from './database.ts';
-import type { TransactionKey } from './transactions.ts';
+import type { Database, Query } from './database.ts';
+import { compressMessages, decompressMessages } from './status-messages.ts';
+import type { AppliedUpdateIds, TransactionKey } from './transactions.ts';
 
 export interface StatusUpdateRecord extends TransactionKey {
   /** Where the update came from: the client_id of the feed, `rail:` and the rail, or `clock`. */
@@ -13,23 +15,154 @@ export interface StatusUpdateRecord extends TransactionKey {
   readonly reason: string | null;
 }
 
-const COLUMNS = ['client_id', 'transaction_id', 'source', 'raw', 'outcome', 'reason'] as const;
+/** The IDs that a row of `tiba.status_messages` has: its sequence grows by this. */
+const IDS_PER_ROW = 1_000;
 
-/** Stores every status update of a known transaction, in the order in which they were received. */
-export async function insertStatusUpdates(query: Query, updates: readonly StatusUpdateRecord[]): Promise<void> {
-  if (updates.length === 0) return;
-  const rows = updates.map(({ clientId, transactionId, source, raw, outcome, reason }) => ({
-    client_id: clientId,
-    transaction_id: transactionId,
-    source,
-    raw,
-    outcome,
-    reason,
-  }));
+/**
+ * Stores the messages of status updates, those of one client and source compressed together. Returns an ID for each,
+ * in the same order.
+ */
+export async function insertStatusMessages(query: Query, updates: readonly StatusUpdateRecord[]): Promise<number[]> {
+  const rows = messageRows(updates);
+  if (rows.length === 0) return [];
+  const { rows: inserted } = await query<{ id: string }>(
+    `insert into tiba.status_messages (client_id, source, messages)
+     select client_id, source, messages
+       from unnest($1::text[], $2::text[], $3::bytea[]) with ordinality as k (client_id, source, messages, position)
+      -- So that the IDs grow in the order of the rows.
+      order by position
+     returning first_status_update_id as id`,
+    [
+      rows.map(({ clientId }) => clientId),
+      rows.map(({ source }) => source),
+      rows.map(({ messages }) => compressMessages(messages)),
+    ],
+  );
+  const firstIds = inserted.map(({ id }) => Number(id)).sort((one, other) => one - other);
+  const ids = Array.from(updates, () => Number.NaN);
+  for (const [row, { positions }] of rows.entries()) {
+    for (const [index, position] of positions.entries()) ids[position] = (firstIds[row] ?? Number.NaN) + index;
+  }
+  return ids;
+}
+
+interface MessageRow {
+  readonly clientId: string;
+  readonly source: string;
+  readonly messages: string[];
+  /** Where each message stands among all updates. */
+  readonly positions: number[];
+}
+
+function messageRows(updates: readonly StatusUpdateRecord[]): MessageRow[] {
+  const rows: MessageRow[] = [];
+  const open = new Map<string, MessageRow>();
+  for (const [position, { clientId, source, raw }] of updates.entries()) {
+    const key = keyOf(clientId, source);
+    let row = open.get(key);
+    if (row === undefined || row.messages.length === IDS_PER_ROW) {
+      rows.push((row = { clientId, source, messages: [], positions: [] }));
+      open.set(key, row);
+    }
+    row.messages.push(raw);
+    row.positions.push(position);
+  }
+  return rows;
+}
+
+const COLUMNS = ['client_id', 'transaction_id', 'status_update_id', 'outcome', 'reason'] as const;
+
+/** `ids` has the ID of each update. Stores what a transaction does not say itself. */
+export async function insertOtherStatusUpdates(
+  query: Query,
+  updates: readonly StatusUpdateRecord[],
+  ids: readonly number[],
+): Promise<void> {
+  const rows = updates.flatMap((update, index) =>
+    isPlain(update)
+      ? []
+      : [
+          {
+            client_id: update.clientId,
+            transaction_id: update.transactionId,
+            status_update_id: String(ids[index]),
+            outcome: update.outcome,
+            reason: update.reason,
+          },
+        ],
+  );
+  if (rows.length === 0) return;
   await query(
-    `insert into tiba.status_updates (client_id, transaction_id, source, raw, outcome, reason)
-     select client_id, transaction_id, source, raw::json, outcome, nullif(reason, '')
+    `insert into tiba.other_status_updates (client_id, transaction_id, status_update_id, outcome, reason)
+     select client_id, transaction_id, status_update_id::bigint, outcome, nullif(reason, '')
        from ${tableFromParameters(COLUMNS)}`,
     toColumnParameters(COLUMNS, rows),
   );
+}
+
+/** Each transaction has at most one such update of either outcome. */
+const isPlain = ({ outcome, reason }: StatusUpdateRecord): boolean =>
+  reason === null && (outcome === 'inserted' || outcome === 'advanced');
+
+/** The IDs of the updates that a transaction names itself, by `keyOf` client and transaction. */
+export function appliedUpdateIds(
+  updates: readonly StatusUpdateRecord[],
+  ids: readonly number[],
+): Map<string, AppliedUpdateIds> {
+  const applied = new Map<string, AppliedUpdateIds>();
+  for (const [index, update] of updates.entries()) {
+    if (!isPlain(update)) continue;
+    const key = keyOf(update.clientId, update.transactionId);
+    const { insertedBy = null, advancedBy = null } = applied.get(key) ?? {};
+    const id = String(ids[index]);
+    applied.set(key, update.outcome === 'inserted' ? { insertedBy: id, advancedBy } : { insertedBy, advancedBy: id });
+  }
+  return applied;
+}
+
+/** A stored status update. */
+export interface StatusUpdate {
+  /** In decimal digits. Later updates have greater ones. */
+  readonly statusUpdateId: string;
+  readonly outcome: StatusUpdateRecord['outcome'];
+  readonly reason: string | null;
+  /** null, as are the next two, when the message was removed after its retention time. */
+  readonly source: string | null;
+  readonly receivedAt: Date | null;
+  readonly raw: string | null;
+}
+
+interface StatusUpdateRow extends Record<string, unknown> {
+  status_update_id: string;
+  outcome: StatusUpdateRecord['outcome'];
+  reason: string | null;
+  source: string | null;
+  received_at: Date | null;
+  messages: Buffer | null;
+}
+
+/** The latest status updates of a transaction, oldest first. */
+export async function listStatusUpdates(
+  database: Database,
+  { clientId, transactionId }: TransactionKey,
+  limit: number,
+): Promise<StatusUpdate[]> {
+  const rows = await database.query<StatusUpdateRow>(
+    `select u.status_update_id, u.outcome, u.reason, u.source, u.received_at, m.messages
+       from tiba.status_updates u
+       left join tiba.status_messages m
+         on m.client_id = u.client_id
+        and m.first_status_update_id = u.status_update_id - u.status_update_id % ${IDS_PER_ROW}
+      where u.client_id = $1 and u.transaction_id = $2
+      order by u.status_update_id desc limit $3`,
+    [clientId, transactionId, limit],
+  );
+  return rows.toReversed().map((row) => ({
+    statusUpdateId: row.status_update_id,
+    outcome: row.outcome,
+    reason: row.reason,
+    source: row.source,
+    receivedAt: row.received_at,
+    raw: row.messages && (decompressMessages(row.messages)[Number(row.status_update_id) % IDS_PER_ROW] ?? null),
+  }));
 }

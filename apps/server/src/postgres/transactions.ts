@@ -1,3 +1,4 @@
+import { keyOf } from '../domain/identifiers.ts';
 import { type Status, type Transaction, transactionJson } from '../domain/transaction.ts';
 import { tableFromParameters, toColumnParameters } from './bulk-parameters.ts';
 import type { Database, Query } from './database.ts';
@@ -38,7 +39,8 @@ export interface TransactionRow extends Record<string, unknown> {
 /** Columns of a transaction `t`. */
 // Amounts as text: PostgreSQL's decimals are exact, and JavaScript's numbers are not.
 export const TRANSACTION_COLUMNS = `t.client_id, t.transaction_id, t.reference_id, t.status, t.amount::text,
-            t.fee::text, t.currency, t.bank_code, t.bank_name, t.account_number, t.account_name, t.description, t.created_at, t.processed_at,
+            t.fee::text, t.currency, t.bank_code, t.bank_name, t.account_number, t.account_name, t.description,
+            t.created_at, t.processed_at,
             t.failure_reason, t.version, t.rail, t.rail_reference, t.reversed_at, t.source_account_number,
             t.service_code, t.external_id, t.bank_reference, t.expected_by, t.overdue_since`;
 
@@ -126,13 +128,29 @@ const COLUMNS = [
   'bank_reference',
   'expected_by',
   'rendered',
+  'inserted_by',
+  'advanced_by',
 ] as const;
+
+/** The status updates that a transaction itself names. */
+export interface AppliedUpdateIds {
+  /** In decimal digits, as is the other. null: `tiba.other_status_updates` has it, or there was none. */
+  readonly insertedBy: string | null;
+  readonly advancedBy: string | null;
+}
+
+/** By `keyOf` client and transaction. */
+type UpdateIds = ReadonlyMap<string, AppliedUpdateIds>;
 
 /**
  * Inserts new transactions. Returns false when another database transaction has inserted one of them meanwhile, or one
  * with the same reference ID. The decision is out of date then: roll back, and decide again.
  */
-export async function insertTransactions(query: Query, transactions: readonly Transaction[]): Promise<boolean> {
+export async function insertTransactions(
+  query: Query,
+  transactions: readonly Transaction[],
+  updateIds: UpdateIds,
+): Promise<boolean> {
   if (transactions.length === 0) return true;
   const { rowCount } = await query(
     `insert into tiba.transactions (${COLUMNS.join(', ')})
@@ -141,11 +159,14 @@ export async function insertTransactions(query: Query, transactions: readonly Tr
             nullif(processed_at, '')::timestamptz, nullif(failure_reason, ''), version::int, nullif(rail, ''),
             nullif(rail_reference, ''), nullif(reversed_at, '')::timestamptz, nullif(source_account_number, ''),
             nullif(service_code, ''), nullif(external_id, ''), nullif(bank_reference, ''),
-            expected_by::timestamptz, rendered
+            expected_by::timestamptz, rendered, nullif(inserted_by, '')::bigint, nullif(advanced_by, '')::bigint
        from ${tableFromParameters(COLUMNS)}
       order by client_id, transaction_id
      on conflict do nothing`,
-    toColumnParameters(COLUMNS, transactions.map(toRow)),
+    toColumnParameters(
+      COLUMNS,
+      transactions.map((transaction) => toRow(transaction, updateIds)),
+    ),
   );
   return rowCount === transactions.length;
 }
@@ -166,10 +187,15 @@ const CHANGING_COLUMNS = [
   'bank_reference',
   'overdue_since',
   'rendered',
+  'advanced_by',
 ] as const satisfies readonly Column[];
 
 /** Writes the changed columns of transactions that `lockTransactions` has locked. */
-export async function updateTransactions(query: Query, transactions: readonly Transaction[]): Promise<void> {
+export async function updateTransactions(
+  query: Query,
+  transactions: readonly Transaction[],
+  updateIds: UpdateIds,
+): Promise<void> {
   if (transactions.length === 0) return;
   await query(
     `update tiba.transactions t
@@ -180,12 +206,16 @@ export async function updateTransactions(query: Query, transactions: readonly Tr
             source_account_number = nullif(input.source_account_number, ''),
             service_code = nullif(input.service_code, ''), external_id = nullif(input.external_id, ''),
             bank_reference = nullif(input.bank_reference, ''),
-            overdue_since = nullif(input.overdue_since, '')::timestamptz, rendered = input.rendered
+            overdue_since = nullif(input.overdue_since, '')::timestamptz, rendered = input.rendered,
+            advanced_by = coalesce(nullif(input.advanced_by, '')::bigint, t.advanced_by)
        from ${tableFromParameters(CHANGING_COLUMNS)}
       where t.client_id = input.client_id collate "C" and t.transaction_id = input.transaction_id collate "C"
         -- The last of several guards: a final status never changes.
         and (t.status = 'PROCESS' or t.status = input.status)`,
-    toColumnParameters(CHANGING_COLUMNS, transactions.map(toRow)),
+    toColumnParameters(
+      CHANGING_COLUMNS,
+      transactions.map((transaction) => toRow(transaction, updateIds)),
+    ),
   );
 }
 
@@ -219,31 +249,36 @@ export const toTransaction = (row: TransactionRow): Transaction => ({
 
 type Column = (typeof COLUMNS)[number] | 'overdue_since';
 
-const toRow = (transaction: Transaction): Record<Column, string | null> => ({
-  client_id: transaction.clientId,
-  transaction_id: transaction.transactionId,
-  reference_id: transaction.referenceId,
-  status: transaction.status,
-  amount: transaction.amount,
-  fee: transaction.fee,
-  currency: transaction.currency,
-  bank_code: transaction.bankCode,
-  bank_name: transaction.bankName,
-  account_number: transaction.accountNumber,
-  account_name: transaction.accountName,
-  description: transaction.description,
-  created_at: transaction.createdAt,
-  processed_at: transaction.processedAt,
-  failure_reason: transaction.failureReason,
-  version: String(transaction.version),
-  rail: transaction.rail,
-  rail_reference: transaction.railReference,
-  reversed_at: transaction.reversedAt,
-  source_account_number: transaction.sourceAccountNumber,
-  service_code: transaction.serviceCode,
-  external_id: transaction.externalId,
-  bank_reference: transaction.bankReference,
-  expected_by: transaction.expectedBy,
-  overdue_since: transaction.overdueSince,
-  rendered: transactionJson(transaction),
-});
+function toRow(transaction: Transaction, updateIds: UpdateIds): Record<Column, string | null> {
+  const ids = updateIds.get(keyOf(transaction.clientId, transaction.transactionId));
+  return {
+    client_id: transaction.clientId,
+    transaction_id: transaction.transactionId,
+    reference_id: transaction.referenceId,
+    status: transaction.status,
+    amount: transaction.amount,
+    fee: transaction.fee,
+    currency: transaction.currency,
+    bank_code: transaction.bankCode,
+    bank_name: transaction.bankName,
+    account_number: transaction.accountNumber,
+    account_name: transaction.accountName,
+    description: transaction.description,
+    created_at: transaction.createdAt,
+    processed_at: transaction.processedAt,
+    failure_reason: transaction.failureReason,
+    version: String(transaction.version),
+    rail: transaction.rail,
+    rail_reference: transaction.railReference,
+    reversed_at: transaction.reversedAt,
+    source_account_number: transaction.sourceAccountNumber,
+    service_code: transaction.serviceCode,
+    external_id: transaction.externalId,
+    bank_reference: transaction.bankReference,
+    expected_by: transaction.expectedBy,
+    overdue_since: transaction.overdueSince,
+    rendered: transactionJson(transaction),
+    inserted_by: ids?.insertedBy ?? null,
+    advanced_by: ids?.advancedBy ?? null,
+  };
+}

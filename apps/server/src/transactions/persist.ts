@@ -1,8 +1,8 @@
 import { isFinal, type Transaction, transactionJson } from '../domain/transaction.ts';
 import type { Query } from '../postgres/database.ts';
-import { insertEvents, type NewEvent } from '../postgres/events.ts';
+import { insertEvents, keepEventData, type NewEvent } from '../postgres/events.ts';
 import { beginStatusInquiries, endStatusInquiries } from '../postgres/status-inquiries.ts';
-import { insertStatusUpdates } from '../postgres/status-updates.ts';
+import { appliedUpdateIds, insertOtherStatusUpdates, insertStatusMessages } from '../postgres/status-updates.ts';
 import { notifyTransactionChanges } from '../postgres/transaction-changes.ts';
 import { insertTransactions, updateTransactions } from '../postgres/transactions.ts';
 import type { Change, UpdatePlan } from './decide.ts';
@@ -21,9 +21,12 @@ interface Times {
  */
 export async function persist(query: Query, plan: UpdatePlan, { now, firstInquiryMs }: Times): Promise<boolean> {
   const { inserted, changed, annotated, statusUpdates } = plan;
-  if (!(await insertTransactions(query, inserted.map(toTransaction)))) return false;
-  await updateTransactions(query, [...changed.map(toTransaction), ...annotated]);
-  await insertStatusUpdates(query, statusUpdates);
+  const ids = await insertStatusMessages(query, statusUpdates);
+  const appliedIds = appliedUpdateIds(statusUpdates, ids);
+  if (!(await insertTransactions(query, inserted.map(toTransaction), appliedIds))) return false;
+  await keepEventData(query, changed.filter(replacesEventData).map(toTransaction));
+  await updateTransactions(query, [...changed.map(toTransaction), ...annotated], appliedIds);
+  await insertOtherStatusUpdates(query, statusUpdates, ids);
 
   const inquirable = [...inserted.map(toTransaction), ...annotated].filter(
     ({ status, rail }) => rail !== null && !isFinal(status),
@@ -41,18 +44,24 @@ export async function persist(query: Query, plan: UpdatePlan, { now, firstInquir
   return true;
 }
 
+/** Earlier events show the transaction as it was before. A transaction without events needs no look at them. */
+const replacesEventData = ({ before, transaction }: Change): boolean =>
+  before !== null &&
+  (before.overdueSince !== null || isFinal(before.status)) &&
+  transactionJson(before) !== transactionJson(transaction);
+
 const toTransaction = ({ transaction }: Change): Transaction => transaction;
 
 function newEventsOf({ transaction, events }: Change, now: string): NewEvent[] {
   if (events.length === 0) return [];
   const { clientId, transactionId, version } = transaction;
-  const data = transactionJson(transaction);
   return events.map((kind, index) => ({
     clientId,
     subjectId: transactionId,
     version: version - (events.length - 1 - index),
     kind,
     occurredAt: now,
-    data,
+    // The transaction has it.
+    data: null,
   }));
 }

@@ -188,6 +188,10 @@ create table tiba.transactions (
   -- When the bank is expected to have finished, and since when it is late.
   expected_by timestamptz not null,
   overdue_since timestamptz,
+  -- The status updates that created the transaction and that made it final (status_messages), where there is nothing to
+  -- say about them.
+  inserted_by bigint,
+  advanced_by bigint,
   constraint transactions_client_id_fkey foreign key (client_id) references tiba.clients,
   constraint transactions_status_known check (status in ('PROCESS', 'SUCCESS', 'FAILED')),
   constraint transactions_amount_positive check (amount > 0),
@@ -232,25 +236,53 @@ alter table tiba.transactions
   add constraint transactions_pkey primary key (transaction_id, client_id),
   add constraint transactions_reference_id_key unique (reference_id, client_id);
 
--- Every status update that was received about a known transaction, with what came of it.
-create table tiba.status_updates (
+-- The messages of status updates as they were received: in each row those of one client and one source that were stored
+-- together (docs/decisions/0044-each-fact-once.md).
+create table tiba.status_messages (
+  client_id text collate "C" not null,
+  -- The first message has this ID and the others those that follow. Each row has a thousand IDs.
+  first_status_update_id bigint generated always as identity (start with 1000 increment by 1000),
+  received_at timestamptz not null default now(),
+  -- Where they came from: the client_id of the feed, `rail:` and the rail that was asked, or `clock`.
+  source text not null,
+  -- JSON texts, one in each line, compressed with zstd (postgres/status-messages.ts).
+  messages bytea not null,
+  constraint status_messages_pkey primary key (client_id, first_status_update_id)
+);
+alter table tiba.status_messages alter column messages set storage external;
+create index status_messages_received_at on tiba.status_messages (received_at);
+
+-- The status updates of known transactions, except for those that transactions.inserted_by and advanced_by name.
+create table tiba.other_status_updates (
   client_id text collate "C" not null,
   transaction_id text collate "C" not null,
-  status_update_id bigint generated always as identity,
-  -- Where it came from: the client_id of the feed, `rail:` and the rail that was asked, or `clock`.
-  source text not null,
-  -- The message as it was received.
-  raw json not null,
+  status_update_id bigint not null,
   outcome text not null,
   -- Why the update was not applied, or which of its fields were not.
   reason text,
-  received_at timestamptz not null default now(),
-  constraint status_updates_pkey primary key (client_id, transaction_id, status_update_id),
-  constraint status_updates_transaction_fkey
+  constraint other_status_updates_pkey primary key (client_id, transaction_id, status_update_id),
+  constraint other_status_updates_transaction_fkey
     foreign key (client_id, transaction_id) references tiba.transactions (client_id, transaction_id),
-  constraint status_updates_outcome_known
+  constraint other_status_updates_outcome_known
     check (outcome in ('inserted', 'advanced', 'reversed', 'overdue', 'unchanged', 'conflict'))
 );
+
+-- Every status update that was received about a known transaction, with what came of it. source and received_at are
+-- null when the message was removed after its retention time.
+create view tiba.status_updates as
+select u.client_id, u.transaction_id, u.status_update_id, m.source, u.outcome, u.reason, m.received_at
+  from (select client_id, transaction_id, inserted_by as status_update_id, 'inserted' as outcome, null as reason
+          from tiba.transactions
+         where inserted_by is not null
+        union all
+        select client_id, transaction_id, advanced_by, 'advanced', null
+          from tiba.transactions
+         where advanced_by is not null
+        union all
+        select client_id, transaction_id, status_update_id, outcome, reason
+          from tiba.other_status_updates) u
+  left join tiba.status_messages m
+    on m.client_id = u.client_id and m.first_status_update_id = u.status_update_id - u.status_update_id % 1000;
 
 -- One row for each transaction in PROCESS whose rail supports status inquiries.
 create table tiba.status_inquiries (
@@ -282,6 +314,8 @@ create index status_inquiries_review_since on tiba.status_inquiries (review_sinc
 create table tiba.event_sequences (
   client_id text collate "C" not null,
   last_sequence bigint not null,
+  -- Events up to this number were removed after their retention time, except for those with an open delivery.
+  removed_up_to bigint not null default 0,
   constraint event_sequences_pkey primary key (client_id),
   constraint event_sequences_client_id_fkey foreign key (client_id) references tiba.clients
 );
@@ -299,16 +333,18 @@ create table tiba.restored_sequences (
 create table tiba.events (
   client_id text collate "C" not null,
   sequence bigint not null,
-  -- A transaction, an account validation or a bank.
-  subject_id text collate "C" not null,
+  occurred_at timestamptz not null,
   -- The subject's version after the event.
   version integer not null,
+  -- A transaction, an account validation or a bank.
+  subject_id text collate "C" not null,
   kind text not null,
-  occurred_at timestamptz not null,
-  -- The subject as the API showed it at that time.
-  data text not null,
-  constraint events_subject_version_key unique (subject_id, version, client_id)
+  -- The subject as the API showed it at that time. null for a transaction that still looks the same.
+  data text,
+  constraint events_data_unless_of_a_transaction check (data is not null or starts_with(kind, 'disbursement.'))
 );
+-- A hash index is half the size of another one, and subjects are only compared for equality.
+create index events_subject_id on tiba.events using hash (subject_id);
 -- A replay selects a range of time.
 create index events_occurred_at on tiba.events (client_id, occurred_at, sequence);
 -- Added after the other index: of two indexes that look equally good on an empty table, PostgreSQL takes the newer one.
@@ -338,49 +374,68 @@ create table tiba.callback_endpoints (
 create index callback_endpoints_disabled_or_failing on tiba.callback_endpoints (client_id, endpoint_id)
   where disabled_at is not null or failing_since is not null;
 
--- The transactional outbox: one row for each event and endpoint.
-create table tiba.callback_deliveries (
+-- The transactional outbox: one row for each event and endpoint until it is delivered. It references no event, because
+-- it is inserted together with the event, and the retention of events looks here.
+create table tiba.callback_outbox (
   client_id text collate "C" not null,
   endpoint_id text collate "C" not null,
   sequence bigint not null,
-  state text not null default 'pending',
+  next_attempt_at timestamptz not null,
+  -- End of the claim's lease: until then no other process sends it. No index has this column, so that a claim changes
+  -- no index.
+  claimed_until timestamptz,
+  -- When it was given up.
+  ended_at timestamptz,
   -- All attempts so far. A replay goes on counting.
   attempts integer not null default 0,
   -- Attempts before the last replay. A replay starts the retry schedule again, so the position in the schedule is
   -- attempts - attempts_before.
   attempts_before integer not null default 0,
-  -- When the next attempt is due. A claim moves it ahead first, so that no other process sends it meanwhile.
-  next_attempt_at timestamptz not null,
-  -- When it was delivered or given up.
-  ended_at timestamptz,
-  constraint callback_deliveries_pkey primary key (client_id, endpoint_id, sequence),
-  constraint callback_deliveries_endpoint_fkey
-    foreign key (client_id, endpoint_id) references tiba.callback_endpoints,
-  constraint callback_deliveries_event_fkey foreign key (client_id, sequence) references tiba.events,
-  constraint callback_deliveries_state_known check (state in ('pending', 'delivered', 'exhausted')),
-  constraint callback_deliveries_ended_unless_pending check ((state = 'pending') = (ended_at is null)),
-  constraint callback_deliveries_attempts_before_in_range check (attempts_before between 0 and attempts)
-);
-create index callback_deliveries_state on tiba.callback_deliveries (client_id, endpoint_id, state, sequence);
-create index callback_deliveries_due on tiba.callback_deliveries (client_id, endpoint_id, next_attempt_at)
+  state text not null default 'pending',
+  constraint callback_outbox_pkey primary key (client_id, endpoint_id, sequence),
+  constraint callback_outbox_endpoint_fkey foreign key (client_id, endpoint_id) references tiba.callback_endpoints,
+  constraint callback_outbox_state_known check (state in ('pending', 'exhausted')),
+  constraint callback_outbox_ended_unless_pending check ((state = 'pending') = (ended_at is null)),
+  constraint callback_outbox_attempts_before_in_range check (attempts_before between 0 and attempts)
+) with (fillfactor = 60);
+create index callback_outbox_exhausted on tiba.callback_outbox (client_id, endpoint_id, sequence)
+  where state = 'exhausted';
+create index callback_outbox_due on tiba.callback_outbox (client_id, endpoint_id, next_attempt_at)
   where state = 'pending';
 
+-- Every attempt. A response with 2xx means that the callback was delivered.
 create table tiba.callback_attempts (
   client_id text collate "C" not null,
   endpoint_id text collate "C" not null,
   sequence bigint not null,
-  attempt integer not null,
   started_at timestamptz not null,
   duration_ms integer not null,
-  http_status integer,
+  attempt integer not null,
+  http_status smallint,
   -- The first KiB of the response body.
   answer text,
   -- Why there was no response.
   error text,
-  constraint callback_attempts_pkey primary key (client_id, endpoint_id, sequence, attempt),
-  constraint callback_attempts_delivery_fkey
-    foreign key (client_id, endpoint_id, sequence) references tiba.callback_deliveries
+  constraint callback_attempts_pkey primary key (client_id, endpoint_id, sequence, attempt)
 );
+
+-- Every delivery, also the finished ones. An attempt that succeeded ends a delivery, unless it was replayed since.
+create view tiba.callback_deliveries as
+select client_id, endpoint_id, sequence, state, attempts, greatest(next_attempt_at, claimed_until) as next_attempt_at,
+       ended_at
+  from tiba.callback_outbox
+union all
+select a.client_id, a.endpoint_id, a.sequence, 'delivered',
+       (select max(l.attempt) from tiba.callback_attempts l
+         where l.client_id = a.client_id and l.endpoint_id = a.endpoint_id and l.sequence = a.sequence),
+       null, a.started_at + a.duration_ms * interval '1 millisecond'
+  from tiba.callback_attempts a
+ where a.http_status between 200 and 299
+   and not exists (select from tiba.callback_attempts l
+                    where l.client_id = a.client_id and l.endpoint_id = a.endpoint_id and l.sequence = a.sequence
+                      and l.attempt > a.attempt and l.http_status between 200 and 299)
+   and not exists (select from tiba.callback_outbox o
+                    where o.client_id = a.client_id and o.endpoint_id = a.endpoint_id and o.sequence = a.sequence);
 
 -- The audit log: one record for each account check. It outlives what it is about, so it references nothing.
 create table tiba.account_checks (
