@@ -9,12 +9,17 @@ import type { AppContext } from './app-context.ts';
 import type { PostgresServices } from './postgres.ts';
 import type { SharedLimits } from './shared-limits.ts';
 
+export interface Callbacks extends Omit<CallbackDependencies, 'authorize' | 'database'> {
+  /** Claims nothing more. What is in flight ends while other parts close; the dispatcher's own closer waits for it. */
+  readonly endDeliveries: () => void;
+}
+
 /** Delivers events to the callback endpoints of clients. */
 export function openCallbacks(
   { options, metrics, tracing, onClose }: AppContext,
   { deliveryDatabase: database, seal, now }: PostgresServices,
   sharedLimits: SharedLimits,
-): Omit<CallbackDependencies, 'authorize' | 'database'> {
+): Callbacks {
   const { settings, connection, environment } = options;
   const { log } = options.logging;
   const policy = {
@@ -30,11 +35,11 @@ export function openCallbacks(
   // Receivers refuse timestamps that are far from their own clock's.
   const sendNow = createCallbackSender({ http, seal, now });
   const send = settings.paused ? rejectTest : sendNow;
-  if (!settings.paused) {
-    const dispatcher = createDispatcher({ connection, database, send, log, metrics, tracing });
-    onClose('callback dispatcher', () => dispatcher.close());
-  }
+  const dispatcher = settings.paused ? null : createDispatcher({ connection, database, send, log, metrics, tracing });
+  onClose('callback dispatcher', async () => dispatcher?.close());
   return {
+    // The closer reports what fails.
+    endDeliveries: () => void dispatcher?.close().catch(() => {}),
     seal,
     send,
     validateUrl: (url) => resolveDestination(url, policy, { resolveName }),

@@ -73,8 +73,9 @@ export async function openListeners(context: AppContext, services: Services): Pr
     else if (settings.stopDelaySeconds > 0) await linger(servers);
     await Promise.all(servers.map(drain));
   });
-  // The servers could not drain while clients long-poll.
+  // The servers could not drain while clients long-poll. Receivers of callbacks get the same time to answer.
   onClose('waits and streams', async () => {
+    services.callbacks.endDeliveries();
     services.checkStatus.endLongPolls();
     services.accountValidations.endStreams();
   });

@@ -4,7 +4,7 @@ import { openAccountInquiries, openBankAvailability } from './account-inquiries.
 import { type AccountValidations, openAccountValidations } from './account-validations.ts';
 import type { AppContext } from './app-context.ts';
 import { type Authentication, openAuthentication } from './authentication.ts';
-import { openCallbacks } from './callbacks.ts';
+import { type Callbacks, openCallbacks } from './callbacks.ts';
 import { type CheckStatusServices, openCheckStatus } from './check-status.ts';
 import { openPostgresServices, type PostgresServices } from './postgres.ts';
 import { openSharedLimits, type SharedLimits } from './shared-limits.ts';
@@ -17,7 +17,7 @@ export interface Services {
   readonly authentication: Authentication;
   readonly transactions: TransactionServices;
   readonly checkStatus: CheckStatusServices;
-  readonly callbacks: ReturnType<typeof openCallbacks>;
+  readonly callbacks: Callbacks;
   readonly inquiries: AccountInquiries;
   readonly accountChecks: AccountCheckServices;
   readonly accountValidations: AccountValidations;

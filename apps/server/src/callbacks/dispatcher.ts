@@ -1,4 +1,4 @@
-import { once } from 'node:events';
+import { setTimeout as wait } from 'node:timers/promises';
 import { keyOf } from '../domain/identifiers.ts';
 import { createBatcher } from '../lib/batcher.ts';
 import { repeat } from '../lib/repeat.ts';
@@ -13,7 +13,7 @@ import { DELIVERY_TASK, endpointsOfJob } from '../postgres/delivery-jobs.ts';
 import { startJobWorker } from '../postgres/job-worker.ts';
 import type { PostgresConnection } from '../postgres/primary-client.ts';
 import { createAttempts } from './delivery-attempts.ts';
-import { createEndpointQueue, type EndpointQueue } from './endpoint-queue.ts';
+import { createEndpointQueue, type Draining, type EndpointQueue } from './endpoint-queue.ts';
 import { ATTEMPT_TIMEOUT_MS, type SendCallback } from './send.ts';
 
 /**
@@ -27,8 +27,9 @@ export interface CallbackDispatcher {
   /** Wakes every endpoint that has deliveries due. */
   wakeDueEndpoints(): Promise<void>;
   /**
-   * Claims nothing more, and waits some seconds for attempts in flight. Deliveries whose attempts do not end in time
-   * are sent again by another process after their lease. Safe to call twice.
+   * Claims nothing more, gives every receiver that was called its time to answer (15 s), and records the results: what
+   * a receiver has accepted is not sent again. Only results that PostgreSQL does not accept within 5 s are dropped; the
+   * deliveries are then sent again after their lease. Safe to call twice.
    */
   close(): Promise<void>;
 }
@@ -46,11 +47,12 @@ export interface DispatcherDependencies {
 
 /** Attempts in flight for one endpoint at most: it limits what a receiver that hangs can hold, and its load. */
 const SLOTS_PER_ENDPOINT = 32;
+/** For the recording of results after the last attempt, when the dispatcher closes. */
+const RECORD_TIMEOUT_MS = 5_000;
 /** Longer than an attempt and its recording can take; otherwise a delivery would be sent twice at the same time. */
-export const LEASE_MS = ATTEMPT_TIMEOUT_MS + 5_000;
+export const LEASE_MS = ATTEMPT_TIMEOUT_MS + RECORD_TIMEOUT_MS;
 const POLL_INTERVAL_MS = 1_000;
 const RECORD_BATCH_MAX = 256;
-const CLOSE_TIMEOUT_MS = 5_000;
 
 export function createDispatcher(dependencies: DispatcherDependencies): CallbackDispatcher {
   const { connection, database, log, random = Math.random } = dependencies;
@@ -99,14 +101,20 @@ export function createDispatcher(dependencies: DispatcherDependencies): Callback
 
   async function shutDown(): Promise<void> {
     closing = true;
-    await Promise.all([poll.stop(), jobs.stop()]);
-    const timer = setTimeout(() => abandoned.abort(), CLOSE_TIMEOUT_MS);
-    const drained = Promise.all([...queues.values()].map((queue) => queue.stop()));
-    await Promise.race([drained, once(abandoned.signal, 'abort')]);
-    clearTimeout(timer);
+    const draining = [...queues.values()].map((queue) => queue.stop());
+    await Promise.all([poll.stop(), jobs.stop(), untilDrained(draining)]);
     abandoned.abort();
   }
 
   let closed: Promise<void> | undefined;
   return { wake, wakeDueEndpoints, close: () => (closed ??= shutDown()) };
+}
+
+/** Every attempt ends by itself, within its timeout. Its recording waits for PostgreSQL, which may be away. */
+async function untilDrained(draining: readonly Draining[]): Promise<void> {
+  await Promise.all(draining.map(({ sent }) => sent));
+  const drained = new AbortController();
+  const timeout = wait(RECORD_TIMEOUT_MS, undefined, { signal: drained.signal }).catch(() => {});
+  await Promise.race([Promise.all(draining.map(({ recorded }) => recorded)), timeout]);
+  drained.abort();
 }

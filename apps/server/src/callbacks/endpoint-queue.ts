@@ -2,8 +2,16 @@
 export interface EndpointQueue {
   /** Deliveries may be due. */
   wake(): void;
-  /** Claims nothing more. Resolves when every claimed delivery is recorded. */
-  stop(): Promise<void>;
+  /** Claims nothing more. */
+  stop(): Draining;
+}
+
+/** What is left of a queue that has been stopped. */
+export interface Draining {
+  /** Resolves when every claimed delivery was attempted. */
+  readonly sent: Promise<void>;
+  /** Resolves when every claimed delivery is recorded. */
+  readonly recorded: Promise<void>;
 }
 
 export interface QueueOptions<Delivery, Attempt> {
@@ -33,7 +41,7 @@ export function createEndpointQueue<Delivery, Attempt>(options: QueueOptions<Del
   let claimNeeded = false;
   let scheduled = false;
   let stopped = false;
-  const drained = Promise.withResolvers<void>();
+  const [sent, recorded] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
 
   /** Claims in the next turn of the event loop, so that slots that become free together are filled by one claim. */
   function schedule(): void {
@@ -74,9 +82,10 @@ export function createEndpointQueue<Delivery, Attempt>(options: QueueOptions<Del
   }
 
   function finishIfDrained(): void {
+    if (stopped && inFlight === 0 && !claiming) sent.resolve();
     // A scheduled claim calls this again, so only the last call reports idle.
     if (unrecorded > 0 || claiming || scheduled) return;
-    if (stopped) drained.resolve();
+    if (stopped) recorded.resolve();
     else if (!claimNeeded) onIdle();
   }
 
@@ -88,7 +97,7 @@ export function createEndpointQueue<Delivery, Attempt>(options: QueueOptions<Del
     stop() {
       stopped = true;
       finishIfDrained();
-      return drained.promise;
+      return { sent: sent.promise, recorded: recorded.promise };
     },
   };
 }

@@ -10,7 +10,7 @@ import { closeAll, listenForStopSignal } from './shutdown.ts';
 
 const STDOUT = 1;
 
-/** A worker waits for load balancers, then for requests in flight (10 s), and then closes what they used. */
+/** A worker waits for load balancers, then for requests (10 s) and callbacks (20 s) in flight, then closes the rest. */
 const STOP_TIMEOUT_MS = 30_000;
 
 /**
