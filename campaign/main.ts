@@ -1,11 +1,13 @@
 import { inspect } from 'node:util';
 import { Interrupted, onInterruption } from '../bench/interruption.ts';
+import { migrationBehindReader } from './migration-behind-reader.ts';
 import { type Options, OptionsError, readOptions } from './options.ts';
 import { overload } from './overload.ts';
 import type { Part, Verdict } from './part.ts';
 import { patroni } from './patroni.ts';
 import { pipelining } from './pipelining.ts';
 import { random } from './random.ts';
+import { rollingRestart } from './rolling-restart.ts';
 import { sharedLimits } from './shared-limits.ts';
 import { unwritableLog } from './unwritable-log.ts';
 
@@ -21,6 +23,8 @@ const PARTS: Readonly<Record<string, Part>> = {
   overload,
   'unwritable-log': unwritableLog,
   'shared-limits': sharedLimits,
+  'rolling-restart': rollingRestart,
+  'migration-behind-reader': migrationBehindReader,
   patroni,
 };
 

@@ -80,7 +80,6 @@ export const patroni: Part = async ({ seed, signal, print }) => {
   const restarted = processes.filter((each) => each.starts() !== 1).map(({ name }) => name);
   if (restarted.length > 0) record.wrong('a process was restarted', restarted.join());
   record.count('processes restarted', restarted.length);
-  record.count('callbacks sent again', surroundings.receiver.repeated());
   return verdictOf(record, seed);
 };
 

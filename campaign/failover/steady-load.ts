@@ -16,6 +16,7 @@ import type { RoundContext } from '../random/round-context.ts';
 import type { ServiceProcess } from '../random/service.ts';
 import { readOne, readStatuses } from '../random/status-reader.ts';
 import type { Surroundings } from '../random/surroundings.ts';
+import { sendOtherRequests } from './other-requests.ts';
 
 /** Requests of all kinds for as long as the part wants, and a judgment of all of them at its end. */
 export interface SteadyLoad {
@@ -39,6 +40,11 @@ export interface SteadyLoadOptions {
   readonly onAnswer?: (call: EndedCall) => void;
   /** To the database that is judged at the end. By default that of the surroundings. */
   readonly connection?: () => pg.ClientConfig;
+  /**
+   * Counts callbacks that are sent twice as wrong, and so leaves deliveries to their schedule at the end: made due at
+   * once, those in flight would be sent by another process too.
+   */
+  readonly sendsCallbacksOnce?: boolean;
 }
 
 /** Status checks a second, without waiting for the answers. The rest of the load comes on top: some 100 a second. */
@@ -54,7 +60,8 @@ const SETTLE_MS_MAX = 90_000;
 export async function openLoad(options: SteadyLoadOptions, closers: AsyncDisposableStack): Promise<SteadyLoad> {
   const { seed, signal, surroundings, processes, target, mayFail, onAnswer } = options;
   const { record, canaries, secrets, known, receiver, limits } = surroundings;
-  const { connection = () => surroundings.connection } = options;
+  const { connection = () => surroundings.connection, sendsCallbacksOnce = false } = options;
+  const makeDue = sendsCallbacksOnce ? async () => {} : () => makeDeliveriesDue(connection());
   let requests = 0;
   let failures = 0;
   const caller = createCaller(target === undefined ? processes : [target], createDraws(seed, 'caller'), {
@@ -107,7 +114,11 @@ export async function openLoad(options: SteadyLoadOptions, closers: AsyncDisposa
       for (const judge of judges) await judge();
       await judgeEveryStatus(context);
       await judgeDatabase(context, connection());
-      await judgeCallbacks(context, receiver, endpoints, () => makeDeliveriesDue(connection()));
+      await judgeCallbacks(context, receiver, endpoints, makeDue);
+      const repeated = receiver.repeated();
+      record.count('callbacks sent again', repeated.length);
+      if (sendsCallbacksOnce)
+        for (const each of repeated) record.wrong('a callback was sent twice', JSON.stringify(each));
       record.count('failed requests', failures);
     },
   };
@@ -125,6 +136,7 @@ async function play(context: RoundContext): Promise<readonly Judge[]> {
     ...repeat(FEEDERS, (number) => feedTransactions(context, number)),
     ...repeat(READERS, (number) => readStatuses(context, number)),
     ...repeat(CHECKERS, (number) => checkAccounts(context, number)),
+    sendOtherRequests(context),
     judges,
   ]);
   return judges;

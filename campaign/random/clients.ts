@@ -23,7 +23,13 @@ const PLENTY = 1_000_000_000;
 export type Secrets = Readonly<Record<ClientId, string>>;
 export type Tokens = Readonly<Record<ClientId, string>>;
 
-const PUBLIC_SCOPES: readonly Scope[] = ['status:read', 'account:check', 'events:read', 'callbacks:manage'];
+const PUBLIC_SCOPES: readonly Scope[] = [
+  'status:read',
+  'transactions:read',
+  'account:check',
+  'events:read',
+  'callbacks:manage',
+];
 const SCOPES_OF: Readonly<Record<ClientId, readonly Scope[]>> = {
   alpha: PUBLIC_SCOPES,
   beta: PUBLIC_SCOPES,

@@ -14,11 +14,20 @@ export interface Receiver {
   register(path: string, endpoint: { readonly clientId: string; readonly secret: string }): void;
   /** null answers 204 to every callback. Ending a fault cuts the connections that it left hanging. */
   setMode(mode: ReceiverMode | null): void;
-  /** The IDs of the events that arrived at a path and were answered 204. */
-  arrived(path: string): ReadonlySet<string>;
+  /** From now on, one of this many callbacks is answered this much later. */
+  slowDown(oneOf: number, answerMs: number): void;
+  /** The events that arrived at a path and were answered 204, by their IDs, and when, on `performance.now()`. */
+  arrived(path: string): ReadonlyMap<string, number>;
   /** Callbacks that arrived again at a path after they were answered 204 there. */
-  repeated(): number;
+  repeated(): readonly RepeatedCallback[];
   close(): Promise<void>;
+}
+
+export interface RepeatedCallback {
+  readonly path: string;
+  readonly eventId: string;
+  /** Since it arrived for the first time. */
+  readonly afterMs: number;
 }
 
 export interface ReceiverOptions {
@@ -36,9 +45,11 @@ interface Endpoint {
 
 export async function startReceiver({ certificate, ...options }: ReceiverOptions): Promise<Receiver> {
   const endpoints = new Map<string, Endpoint>();
-  const arrivals = new Map<string, Set<string>>();
+  const arrivals = new Map<string, Map<string, number>>();
   const hanging = new Set<ServerResponse>();
-  let repeated = 0;
+  const repeated: RepeatedCallback[] = [];
+  let slow = { oneOf: Number.POSITIVE_INFINITY, answerMs: 0 };
+  let count = 0;
   let mode: ReceiverMode | null = null;
 
   const server = createServer({ key: certificate.key, cert: certificate.cert }, (request, response) => {
@@ -52,10 +63,13 @@ export async function startReceiver({ certificate, ...options }: ReceiverOptions
         options.onCallback();
         const id = String(headers['webhook-id']);
         verify(endpoint, path, id, headers, body, options);
-        const arrived = arrivals.getOrInsertComputed(path, () => new Set());
-        if (arrived.has(id)) repeated += 1;
-        if (mode === null) arrived.add(id);
-        answer(response);
+        const arrived = arrivals.getOrInsertComputed(path, () => new Map());
+        const [beforeMs, nowMs] = [arrived.get(id), performance.now()];
+        if (beforeMs !== undefined) repeated.push({ path, eventId: id, afterMs: Math.round(nowMs - beforeMs) });
+        else if (mode === null) arrived.set(id, nowMs);
+        count += 1;
+        if (mode === null && count % slow.oneOf === 0) setTimeout(() => answer(response), slow.answerMs);
+        else answer(response);
       },
       () => response.destroy(),
     );
@@ -87,7 +101,8 @@ export async function startReceiver({ certificate, ...options }: ReceiverOptions
       for (const response of hanging) response.destroy();
       hanging.clear();
     },
-    arrived: (path) => arrivals.get(path) ?? new Set(),
+    slowDown: (oneOf, answerMs) => void (slow = { oneOf, answerMs }),
+    arrived: (path) => arrivals.get(path) ?? new Map(),
     repeated: () => repeated,
     async close() {
       server.closeAllConnections();
