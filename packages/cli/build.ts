@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { chmod, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { build } from 'esbuild';
@@ -35,7 +35,9 @@ async function licensesOf(inputs: readonly string[]): Promise<string> {
   const texts = [...new Set(names)].sort().map(async (name) => {
     const folder = folderOf(name);
     const { version, license } = JSON.parse(await readFile(path.join(folder, 'package.json'), 'utf8'));
-    return `${name} ${version} (${license})\n\n${await readFile(path.join(folder, 'LICENSE'), 'utf8')}`;
+    const file = (await readdir(folder)).find((each) => /^licen[sc]e/i.test(each));
+    if (file === undefined) throw new Error(`${name} has no license file`);
+    return `${name} ${version} (${license})\n\n${await readFile(path.join(folder, file), 'utf8')}`;
   });
   return (await Promise.all(texts)).join(`\n${'-'.repeat(80)}\n\n`);
 }

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { Start } from '../session.ts';
 import { addCheck } from './check.ts';
+import { addCheckFile } from './check-file.ts';
 import { addCompletion } from './completion.ts';
 import { addList } from './list.ts';
 import { addLogin } from './login.ts';
@@ -8,7 +9,7 @@ import { addLogout } from './logout.ts';
 import { addProfiles } from './profiles.ts';
 import { addStatus } from './status.ts';
 
-const ALL = [addStatus, addCheck, addList, addLogin, addLogout, addProfiles, addCompletion];
+const ALL = [addStatus, addCheck, addCheckFile, addList, addLogin, addLogout, addProfiles, addCompletion];
 
 /** Every command, in the order of the help. */
 export function addCommands(program: Command, start: Start): void {

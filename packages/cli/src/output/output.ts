@@ -1,4 +1,5 @@
 import { maskName, maskNumber } from './mask.ts';
+import { createStatusLine, type StatusLine } from './status-line.ts';
 import { createPaint, plain, type Style } from './style.ts';
 import { type Column, createTable, type Table } from './table.ts';
 
@@ -14,6 +15,8 @@ export interface OutputOptions {
  */
 export interface Output {
   readonly json: boolean;
+  /** Progress; null unless standard error is a terminal. */
+  readonly statusLine: StatusLine | null;
   /** A result. `text` is asked only without `--json`; it may have several lines. */
   result(data: unknown, text: () => string): void;
   /** Rows: with `--json` one document each. The titles are printed before the first rows. */
@@ -38,8 +41,10 @@ export function createOutput({ stdout, stderr }: Streams, { json, unmasked }: Ou
   const paint = createPaint(stdout);
   const paintNote = createPaint(stderr);
   const document = (data: unknown): string => `${JSON.stringify(data)}\n`;
+  const statusLine = stderr.isTTY && !json ? createStatusLine(stderr) : null;
   return {
     json,
+    statusLine,
     paint,
     result(data, text) {
       stdout.write(json ? document(data) : `${text()}\n`);
@@ -49,7 +54,9 @@ export function createOutput({ stdout, stderr }: Streams, { json, unmasked }: Ou
     },
     table: (columns) => createTable(columns, paint),
     note(message, fields = {}) {
+      statusLine?.clear();
       stderr.write(json ? document({ level: 'info', message, ...fields }) : `${paintNote('dim', message)}\n`);
+      statusLine?.restore();
     },
     failure(fields, text) {
       stderr.write(json ? document({ level: 'error', ...fields }) : `${text}\n`);
