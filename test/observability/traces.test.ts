@@ -205,6 +205,21 @@ test('the SNAP listener has spans, and what monitors ask has none', async () => 
   assert.ok(!collector.spans().some(({ name }) => /livez|metrics/.test(name)));
 });
 
+test('metrics have the trace of a request as an example, where Prometheus asks for OpenMetrics', async () => {
+  const request = await requestSpan((await service.checkAccount(ACCOUNT)).headers);
+  const scrape = (accept: string): Promise<Response> =>
+    fetch(`${service.operatorUrl}/metrics`, { headers: { accept } });
+  const answer = await scrape('application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.4');
+  assert.equal(answer.headers.get('content-type'), 'application/openmetrics-text; version=1.0.0; charset=utf-8');
+  const metrics = await answer.text();
+  assert.match(metrics, new RegExp(`_bucket\\{route="/api/v1/check-account",.* # \\{trace_id="${request.traceId}"`));
+  assert.match(metrics, /tiba_inquiry_duration_seconds_bucket\{rail="simulated-bank",.* # \{trace_id=/);
+  assert.ok(metrics.endsWith('\n# EOF\n'));
+  const plain = await scrape('text/plain;q=0.9,application/openmetrics-text;q=0.5');
+  assert.match(String(plain.headers.get('content-type')), /^text\/plain; version=0.0.4/);
+  assert.ok(!(await plain.text()).includes(' # {'));
+});
+
 test('the spans are counted', async () => {
   const metrics = await (await fetch(`${service.operatorUrl}/metrics`)).text();
   assert.match(metrics, /^tiba_trace_spans_total\{outcome="exported"\} [1-9]\d*$/m);

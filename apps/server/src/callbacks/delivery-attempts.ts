@@ -54,7 +54,7 @@ export function createAttempts(dependencies: AttemptsDependencies): Attempts {
       if (span !== undefined) endAttempt(span, result);
       if (abandoned.aborted) return null;
       const attempt = evaluateAttempt({ endpoint, ...event }, result, random());
-      metrics.callbacks.record(event.kind, outcomeOf(attempt), result.durationMs);
+      metrics.callbacks.record(event.kind, outcomeOf(attempt), result.durationMs, span);
       return attempt;
     },
     async record(attempts) {

@@ -266,7 +266,7 @@ function addHooks(
     if (isStopping()) reply.header('connection', 'close');
     const { route } = request;
     const durationMs = performance.now() - request.startedMs;
-    metrics.requests.record(route, reply.statusCode, durationMs);
+    metrics.requests.record(route, reply.statusCode, durationMs, request.span);
     if (request.errorCode !== null) countRefusal(metrics, request.errorCode, request.caller);
     accessLog({
       listener: name,

@@ -2,6 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import program from '../../../../package.json' with { type: 'json' };
 import { createGauges, describeBuild, type Gauges } from './gauges.ts';
 import type { MetricSnapshot } from './metric-snapshot.ts';
+import { type Exemplar } from './open-metrics.ts';
 import { createOutcomes, type Outcomes } from './outcome-metrics.ts';
 
 /** Every metric of Tiba. Names follow Prometheus' conventions: base units, `_total` for counters. */
@@ -52,6 +53,8 @@ export interface Metrics {
   readonly degraded: Gauge;
   /** All metrics in the Prometheus text format. */
   render(): Promise<string>;
+  /** Examples of durations that are in a trace, of this process. */
+  exemplars(): ReadonlyMap<string, Exemplar>;
   /** The same, for a process that adds up those of several. */
   snapshot(): Promise<MetricSnapshot[]>;
   readonly contentType: string;
@@ -78,6 +81,7 @@ export function createMetrics(droppedLogLines: () => number = () => 0): Metrics 
       outcomes.inquiries.render() +
       outcomes.statusInquiries.render() +
       outcomes.callbacks.render(),
+    exemplars: () => new Map(Object.values(outcomes).flatMap((each) => each.exemplars())),
     snapshot: async () => [
       // Its types say that the type of a metric is a number; it is a word.
       ...((await registry.getMetricsAsJSON()) as unknown as MetricSnapshot[]),

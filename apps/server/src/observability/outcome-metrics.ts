@@ -1,8 +1,13 @@
 import type { MetricSnapshot, MetricValue } from './metric-snapshot.ts';
+import type { Exemplar } from './open-metrics.ts';
+import type { SpanReference } from './tracing/tracing.ts';
 
 /** Counts and durations of one kind of event, by subject (such as the route) and outcome (such as the status). */
 export interface Outcomes {
-  record(subject: string, outcome: string | number, durationMs: number): void;
+  /** A `span` becomes the example of the bucket that the duration falls into. */
+  record(subject: string, outcome: string | number, durationMs: number, span?: SpanReference): void;
+  /** By the sample of the bucket, as the text format has it. */
+  exemplars(): [sample: string, exemplar: Exemplar][];
   /** The Prometheus text format. */
   render(): string;
   /** The counter and the histogram. */
@@ -40,6 +45,7 @@ interface Counts {
  */
 export function createOutcomes(options: OutcomesOptions): Outcomes {
   const subjects = new Map<string, Counts>();
+  const exemplars = new Map<string, Exemplar>();
 
   function begin(name: string): Counts {
     const counts = { outcomes: new Map<string, number>(), buckets: new Float64Array(BUCKETS_MS.length + 1), sumMs: 0 };
@@ -47,15 +53,27 @@ export function createOutcomes(options: OutcomesOptions): Outcomes {
     return counts;
   }
 
+  function exemplify(name: string, bucket: number, durationMs: number, { traceId, spanId }: SpanReference): void {
+    const labels = { [options.subject]: name, le: BUCKETS_SECONDS[bucket] ?? '+Inf' };
+    exemplars.set(`${options.histogram.name}_bucket{${renderLabels(labels)}}`, {
+      traceId,
+      spanId,
+      value: durationMs / 1000,
+      observedAt: Date.now() / 1000,
+    });
+  }
+
   return {
-    record(name, what, durationMs) {
+    record(name, what, durationMs, span) {
       const counts = subjects.get(name) ?? begin(name);
       counts.outcomes.set(what, (counts.outcomes.get(what) ?? 0) + 1);
       counts.sumMs += durationMs;
       let bucket = 0;
       while (bucket < BUCKETS_MS.length && durationMs > (BUCKETS_MS[bucket] as number)) bucket += 1;
       counts.buckets[bucket] = (counts.buckets[bucket] as number) + 1;
+      if (span !== undefined) exemplify(name, bucket, durationMs, span);
     },
+    exemplars: () => [...exemplars],
     render: () => snapshotOf(subjects, options).map(renderMetric).join(''),
     snapshot: () => snapshotOf(subjects, options),
   };

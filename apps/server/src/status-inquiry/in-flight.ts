@@ -98,7 +98,7 @@ export function createInFlightInquiries(dependencies: InFlightInquiriesDependenc
     // An aborted inquiry says nothing about the bank.
     if (closing && outcome.kind === 'no_status') return outcomes.release(claimed);
     onEnd(evidenceOf(outcome), clock());
-    metrics.statusInquiries.record(rail.name, outcomeLabel(outcome), durationMs);
+    metrics.statusInquiries.record(rail.name, outcomeLabel(outcome), durationMs, span);
     const at = new Date(Date.parse(claimed.claimedAt) + durationMs);
     return outcomes.store({ claimed, trigger, outcome, at });
   }

@@ -2,8 +2,10 @@ import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { englishOnly } from '../../lib/bilingual-text.ts';
 import type { Metrics } from '../../observability/metrics.ts';
+import { OPEN_METRICS, OPEN_METRICS_CONTENT_TYPE, toOpenMetrics } from '../../observability/open-metrics.ts';
 import type { ParentLink } from '../../workers/parent-link.ts';
 import { unavailable } from '../errors.ts';
+import { preferredType } from '../request-headers.ts';
 import { errorEnvelope, errorResponses, UNAUTHENTICATED_ERRORS } from '../schemas.ts';
 
 /** Checks by name. Each resolves, or rejects with the reason, within a short time. */
@@ -76,8 +78,11 @@ const metricsSchema = {
   description: 'The metrics of this process (docs/operating.md, "Monitoring").',
   response: {
     200: {
-      description: 'The exposition format of Prometheus.',
-      content: { 'text/plain': { schema: Type.String({ examples: ['tiba_ready 1\n'] }) } },
+      description: 'The text format of Prometheus, or OpenMetrics where `Accept` asks for it.',
+      content: {
+        'text/plain': { schema: Type.String({ examples: ['tiba_ready 1\n'] }) },
+        [OPEN_METRICS]: { schema: Type.String({ examples: ['tiba_ready 1\n# EOF\n'] }) },
+      },
     },
     ...errors,
   },
@@ -132,8 +137,10 @@ export function healthEndpoints(
       .send(answer);
   });
 
-  app.get('/metrics', { schema: metricsSchema }, async (_request, reply) => {
+  app.get('/metrics', { schema: metricsSchema }, async (request, reply) => {
     const text = await renderMetrics();
+    if (preferredType(request.headers.accept, [OPEN_METRICS, 'text/plain']) === OPEN_METRICS)
+      return reply.type(OPEN_METRICS_CONTENT_TYPE).send(toOpenMetrics(text, metrics.exemplars()));
     return reply.type(metrics.contentType).send(text);
   });
 }

@@ -61,10 +61,10 @@ export function createAttempts(
 
   const complete: Attempts['complete'] = (attempt, outcome, nowMs) => {
     clearTimeout(attempt.timer);
-    if (attempt.span !== undefined) endSpan(attempt.span, outcome);
-    const { guarded, isProbe, inquiry, startedMs } = attempt;
+    const { guarded, isProbe, inquiry, startedMs, span } = attempt;
     const tookMs = nowMs - startedMs;
     const rail = guarded.rail.name;
+    if (span !== undefined) endSpan(span, outcome);
     if (outcome === QUOTA_EXHAUSTED) {
       guarded.release(isProbe, inquiry, null, nowMs);
       metrics.inquiriesNotSent.inc({ rail, reason: 'quota_exhausted' });
@@ -77,7 +77,7 @@ export function createAttempts(
       return outcome;
     }
     guarded.end(isProbe, inquiry, outcome, tookMs, nowMs);
-    metrics.inquiries.record(rail, outcomeLabel(outcome), tookMs);
+    metrics.inquiries.record(rail, outcomeLabel(outcome), tookMs, span);
     const mayBeClosed =
       outcome.kind === 'verdict' && outcome.verdict.status === 'NOT_FOUND' && guarded.rail.distinguishesClosed !== true;
     return mayBeClosed ? { ...outcome, rail, mayBeClosed } : { ...outcome, rail };
