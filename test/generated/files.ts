@@ -4,6 +4,7 @@ import { send, startTestService, type TestService, testBanks } from '../support/
 import { renderBanksPage } from './banks-page.ts';
 import { renderClientTypes } from './client-types.ts';
 import { renderConfigurationPage } from './configuration-page.ts';
+import { renderDashboard } from './dashboard/render.ts';
 import { renderFailureReasonsPage } from './failure-reasons-page.ts';
 import { renderSchema } from './schema.ts';
 
@@ -19,6 +20,7 @@ export async function renderGeneratedFiles(): Promise<Record<string, string>> {
       'openapi-operator.json': await renderJson(service, `${service.operatorUrl}/openapi-operator.json`),
       'packages/client/src/generated/api.ts': renderClientTypes(openapi),
       'schema.sql': await renderSchema(service.app.database),
+      'deploy/grafana/dashboards/tiba.json': renderDashboard(),
       'docs/configuration.md': renderConfigurationPage(),
       'docs/failure-reasons.md': renderFailureReasonsPage(),
       'docs/banks.md': renderBanksPage(await readFile(fileAt('docs/banks.md'), 'utf8'), testBanks.list()),
