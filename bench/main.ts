@@ -15,6 +15,7 @@ import { ratioTable, rowTable } from './report.ts';
 import { measureSearches } from './search/search.ts';
 import { compareProcesses } from './several-processes.ts';
 import { compareSharedLimits } from './shared-limits.ts';
+import { compareTraces } from './traces.ts';
 
 /**
  * `npm run bench`: measures what the service costs, against a baseline and against its budgets (docs/benchmarks.md).
@@ -92,7 +93,8 @@ async function run(options: Options): Promise<number> {
   return end(options, failed || ratios.some(exceedsBudget));
 }
 
-function comparisonOf({ sharedLimits, processes }: Options): typeof compare {
+function comparisonOf({ sharedLimits, processes, traces }: Options): typeof compare {
+  if (traces) return compareTraces;
   if (processes) return compareProcesses;
   return sharedLimits ? compareSharedLimits : compare;
 }

@@ -15,6 +15,8 @@ export interface Options {
   readonly bytes: boolean;
   /** Measures what limits over several processes cost. */
   readonly sharedLimits: boolean;
+  /** Measures what traces cost. */
+  readonly traces: boolean;
   /** Measures what several processes behind one port cost, compared with one. */
   readonly processes: boolean;
   /** The exit code is 1 when a budget is exceeded or a request failed. */
@@ -40,6 +42,7 @@ export const USAGE = `npm run bench -- [options]
   --quick             one round of 2 s, and 20,000 instead of 1,000,000 transactions: only shows that it works
   --end-to-end        how soon a change reaches clients, by callback and with Prefer: wait
   --shared-limits     what limits in Valkey cost (needs redis-server)
+  --traces            what traces cost, of 1 % and of all requests
   --processes         what two processes behind one port cost, compared with one
   --bytes             bytes of a transaction on the disk and in the write-ahead log, by table
   --rails             what a failed first rail, slow responses and a faulty bank cost
@@ -68,6 +71,7 @@ export function readOptions(args: readonly string[]): Options | null {
     search,
     bytes,
     sharedLimits: values['shared-limits'],
+    traces: values.traces,
     processes: values.processes,
     enforce,
     profile,
@@ -97,6 +101,7 @@ function parse(args: readonly string[]) {
         bytes: flag,
         'list-millions': value,
         'shared-limits': flag,
+        traces: flag,
         processes: flag,
         enforce: flag,
         profile: flag,

@@ -23,6 +23,8 @@ export interface ServiceOptions {
   readonly rail?: BenchRail;
   /** Where limits are counted; null, the default, for the process itself. */
   readonly valkeyUrl?: string | null;
+  /** Where traces are sent; null, the default, for none. */
+  readonly traces?: TibaServerSettings['traces'];
   readonly nodeOptions?: readonly string[];
 }
 
@@ -37,6 +39,7 @@ export async function startService(context: BenchContext, options: ServiceOption
     batchMax: options.batchMax ?? null,
     rail: options.rail ?? null,
     valkeyUrl: options.valkeyUrl ?? null,
+    traces: options.traces ?? null,
   };
   const { cores, directory } = context;
   const { nodeOptions = [] } = options;

@@ -24,6 +24,8 @@ export interface TibaServerSettings {
   readonly rail: BenchRail | null;
   /** null for limits that are counted in the process. */
   readonly valkeyUrl: string | null;
+  /** The collector, and the share of the requests that are traced. */
+  readonly traces: { readonly url: string; readonly sampled: number } | null;
 }
 
 /** A connection to a bank that can be sent to another process: the key as PEM. */
@@ -45,6 +47,7 @@ await runAsChild<TibaServerAddress>(async (sent) => {
     TIBA_OPERATOR_PORT: '0',
     // As much load as the server can take is the purpose.
     TIBA_EVENT_LOOP_DELAY_MS: '0',
+    ...(input.traces === null ? {} : tracingSettings(input.traces)),
   });
   const logging = createLog(input.logFile, settings.logLevel);
   const app = await startApp({
@@ -76,6 +79,12 @@ await runAsChild<TibaServerAddress>(async (sent) => {
       await logging.close();
     },
   };
+});
+
+const tracingSettings = ({ url, sampled }: NonNullable<TibaServerSettings['traces']>) => ({
+  OTEL_EXPORTER_OTLP_ENDPOINT: url,
+  OTEL_TRACES_SAMPLER: 'traceidratio',
+  OTEL_TRACES_SAMPLER_ARG: String(sampled),
 });
 
 function toSnapSettings({ privateKeyPem, ...rail }: BenchRail): SnapSettings {

@@ -1,0 +1,49 @@
+import { respondWith, startHttpReceiver } from '../test/support/http-receiver.ts';
+import type { BenchContext } from './bench-context.ts';
+import type { Comparison } from './compare.ts';
+import { makeDatabase } from './database/databases.ts';
+import { measureInRounds, type Target } from './measure.ts';
+import type { Options } from './options.ts';
+import { medians, pairedRatio } from './ratios.ts';
+import { checkStatusRequests } from './requests.ts';
+import { startService } from './services.ts';
+import { verifyCheckStatus } from './verify.ts';
+
+/** Compares check-status without traces, with 1 % of the requests traced, and with all (docs/benchmarks.md). */
+export async function compareTraces(context: BenchContext, options: Options): Promise<Comparison> {
+  const collector = await startHttpReceiver({ respond: respondWith(200, '{}') });
+  context.closers.defer(collector.close);
+  const database = await makeDatabase(context, 'bench_small', options.smallRows);
+  const start = async (name: string, sampled: number | null): Promise<Target> => {
+    const traces = sampled === null ? null : { url: collector.url, sampled };
+    const service = await startService(context, { name, database, traces });
+    await verifyCheckStatus(context, service, database);
+    const { publicUrl, token } = service.address;
+    return { title: name, pid: service.pid, service, requests: checkStatusRequests(publicUrl, token, database) };
+  };
+  const targets = {
+    off: await start('check-status, no traces', null),
+    some: await start('check-status, 1 % traced', 0.01),
+    all: await start('check-status, all traced', 1),
+  };
+  const measured = await measureInRounds(context, targets, options);
+  return {
+    rows: [
+      { title: targets.off.title, figures: medians(measured.off) },
+      { title: targets.some.title, figures: medians(measured.some) },
+      { title: targets.all.title, figures: medians(measured.all) },
+    ],
+    ratios: [
+      {
+        title: '1 % traced / no traces: CPU per request',
+        value: pairedRatio(measured.some, measured.off, 'cpuUsPerRequest'),
+        budget: { bound: 'at most', value: 1.03 },
+      },
+      {
+        title: 'all traced / no traces: CPU per request',
+        value: pairedRatio(measured.all, measured.off, 'cpuUsPerRequest'),
+        budget: null,
+      },
+    ],
+  };
+}
