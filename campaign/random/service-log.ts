@@ -9,18 +9,23 @@ export interface LogJudge {
   readonly canaries: Pick<Canaries, 'find'>;
   /** Where the lines come from, for findings. */
   readonly name: string;
+  /** Whether PostgreSQL was disturbed while the service stopped: it then waits some seconds, and says what it lost. */
+  readonly mayLoseAuditRecords: () => boolean;
 }
+
+const LOST_AUDIT_RECORDS = '"msg":"audit records lost at shutdown"';
 
 /**
  * Judges each line of a service's log: it is JSON, it holds no canary, and it is no error, because every fault that the
  * campaign causes is one that the service expects.
  */
-export function judgeLogLine(line: string, { record, canaries, name }: LogJudge): void {
+export function judgeLogLine(line: string, { record, canaries, name, mayLoseAuditRecords }: LogJudge): void {
   record.count('log lines');
   const canary = canaries.find(line);
   if (canary !== null) record.wrong('a log line holds a number, name or secret', `${name}: ${canary} in ${line}`);
   const level = levelOf(line);
   if (level === null) record.wrong('a log line is not JSON', `${name}: ${line}`);
+  else if (line.includes(LOST_AUDIT_RECORDS) && mayLoseAuditRecords()) record.count('stops that lost audit records');
   else if (level >= ERROR_LEVEL) record.wrong('an error is logged', `${name}: ${line}`);
 }
 

@@ -58,6 +58,8 @@ interface Run {
   listens: boolean;
   killed: boolean;
   terminatedMs: number | null;
+  /** As `disturbancesBefore`, at the time of SIGTERM. */
+  disturbancesAtStop: number | null;
 }
 
 export function startService(options: ServiceOptions): ServiceProcess {
@@ -86,6 +88,7 @@ export function startService(options: ServiceOptions): ServiceProcess {
   const terminate = (): void => {
     if (current === null || current.terminatedMs !== null) return;
     current.terminatedMs = performance.now();
+    current.disturbancesAtStop = options.disturbances();
     const { child } = current;
     child.stdout?.resume();
     child.kill('SIGTERM');
@@ -131,18 +134,24 @@ function start(options: ServiceOptions): Run {
   const killWithCampaign = (): void => void child.kill('SIGKILL');
   process.once('exit', killWithCampaign);
   child.once('exit', () => process.off('exit', killWithCampaign));
-  judgeLog(child.stdout, { name, record, canaries });
   let stderr = '';
   child.stderr.setEncoding('utf8').on('data', (chunk: string) => (stderr = (stderr + chunk).slice(-STDERR_MAX)));
-  return {
+  const run: Run = {
     child,
     stderr: () => stderr,
     disturbancesBefore: disturbances(),
     listens: false,
     killed: false,
     terminatedMs: null,
+    disturbancesAtStop: null,
   };
+  const mayLoseAuditRecords = (): boolean => isDisturbedSince(run.disturbancesAtStop, disturbances());
+  judgeLog(child.stdout, { name, record, canaries, mayLoseAuditRecords });
+  return run;
 }
+
+const isDisturbedSince = (before: number | null, now: number): boolean =>
+  before !== null && (now > before || before % 2 === 1);
 
 async function untilListening(operatorUrl: string, run: Run): Promise<void> {
   while (run.child.exitCode === null && run.child.signalCode === null) {
@@ -157,7 +166,7 @@ async function untilListening(operatorUrl: string, run: Run): Promise<void> {
 }
 
 const mayFailToStart = ({ listens, disturbancesBefore }: Run, disturbances: number): boolean =>
-  !listens && (disturbances > disturbancesBefore || disturbancesBefore % 2 === 1);
+  !listens && isDisturbedSince(disturbancesBefore, disturbances);
 
 /** Whether it ended as it should have. */
 function judgeEnd(run: Run, code: number | null, signal: NodeJS.Signals | null, options: ServiceOptions): void {

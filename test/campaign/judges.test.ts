@@ -105,12 +105,20 @@ suite('what is stored', () => {
 suite('a log line', () => {
   const number = canaries.accountNumber();
   canaries.add('a-client-secret');
+  let isDisturbed = false;
   const judged = (line: string) => (record: ReturnType<typeof createRecord>) =>
-    judgeLogLine(line, { record, canaries, name: 'service' });
+    judgeLogLine(line, { record, canaries, name: 'service', mayLoseAuditRecords: () => isDisturbed });
 
   test('is right without a canary, also with masked numbers and times', () => {
     const line = `{"level":40,"time":"2026-11-21T04:32:31.402Z","at":${Date.now()},"account":"******${number.slice(-4)}"}`;
     assert.deepEqual(findingsOf(judged(line)), []);
+  });
+  test('of lost audit records is right only where PostgreSQL was disturbed', () => {
+    const line = '{"level":50,"lost":11,"msg":"audit records lost at shutdown"}';
+    assertFinds(/an error is logged/, judged(line));
+    isDisturbed = true;
+    assert.deepEqual(findingsOf(judged(line)), []);
+    assertFinds(/an error is logged/, judged('{"level":50,"msg":"another"}'));
   });
   for (const canary of [number, `00${number}`, canaries.accountName(), 'A-Client-Secret']) {
     test(`is found wrong with ${canary}`, () =>
