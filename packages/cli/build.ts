@@ -34,10 +34,11 @@ async function licensesOf(inputs: readonly string[]): Promise<string> {
   const names = inputs.flatMap((input) => /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input)?.[1] ?? []);
   const texts = [...new Set(names)].sort().map(async (name) => {
     const folder = folderOf(name);
-    const { version, license } = JSON.parse(await readFile(path.join(folder, 'package.json'), 'utf8'));
-    const file = (await readdir(folder)).find((each) => /^licen[sc]e/i.test(each));
-    if (file === undefined) throw new Error(`${name} has no license file`);
-    return `${name} ${version} (${license})\n\n${await readFile(path.join(folder, file), 'utf8')}`;
+    const { version, license, author } = JSON.parse(await readFile(path.join(folder, 'package.json'), 'utf8'));
+    const file = (await readdir(folder)).find((each) => /^licen[cs]e/i.test(each));
+    const holder = typeof author === 'string' ? author : (author?.name ?? 'not named');
+    const text = file === undefined ? `Copyright: ${holder}\n` : await readFile(path.join(folder, file), 'utf8');
+    return `${name} ${version} (${license})\n\n${text}`;
   });
   return (await Promise.all(texts)).join(`\n${'-'.repeat(80)}\n\n`);
 }

@@ -103,6 +103,24 @@ suite('tiba status', () => {
     );
   });
 
+  test('--wait for more than may stay open polls them in batches', async () => {
+    const updates = (changes: Record<string, unknown>) =>
+      Array.from({ length: 21 }, (_, n) =>
+        statusUpdate({ transaction_id: `TB00000001${n + 10}`, reference_id: `MANY/${n}`, ...changes }),
+      );
+    await service.feed(updates({}));
+    const ids = updates({}).map(({ reference_id: reference }) => String(reference));
+    const waiting = cli.start(['status', ...ids, '--wait', '--deadline', '8s', '--json']);
+    await waiting.untilNoted('21 of them: in PROCESS');
+    await service.feed(updates({ status: 'SUCCESS', processed_at: '2026-11-21T04:35:00.000Z' }));
+    const { code, stdout } = await waiting.end();
+    assert.equal(code, 0);
+    assert.deepEqual(
+      documentsOf({ stdout }).map(({ id }) => id),
+      ids,
+    );
+  });
+
   test('--wait gives up at the deadline, with 5', async () => {
     const { code, stdout, stderr } = await cli.run(['status', 'INV/1', '--wait', '--deadline', '1s']);
     assert.equal(code, 5);

@@ -35,6 +35,8 @@ export interface RunningCli {
   readonly child: ChildProcess;
   stdout(): string;
   stderr(): string;
+  /** Resolves when standard output has the text. */
+  untilPrinted(text: string): Promise<void>;
   /** Resolves when standard error has the text. */
   untilNoted(text: string): Promise<void>;
   /** Sends the signal; resolves with how it ended. */
@@ -63,6 +65,11 @@ export async function createCli(
     const closed = once(child, 'close').finally(() => running.delete(child));
     const [stdout, stderr] = [textOf(child.stdout), textOf(child.stderr)];
     sendAll(child.stdin, stdin);
+    const untilItHas = (text: string, output: () => string): Promise<void> =>
+      eventually(`the output has "${text}"`, () => {
+        if (child.exitCode !== null && !output().includes(text)) throw new Error(`it has ended: ${stderr()}`);
+        return output().includes(text);
+      });
     const end = async (): Promise<CliEnd> => {
       await closed;
       return { code: child.exitCode, stdout: stdout(), stderr: stderr() };
@@ -71,11 +78,8 @@ export async function createCli(
       child,
       stdout,
       stderr,
-      untilNoted: (text) =>
-        eventually(`standard error has "${text}"`, () => {
-          if (child.exitCode !== null && !stderr().includes(text)) throw new Error(`it has ended: ${stderr()}`);
-          return stderr().includes(text);
-        }),
+      untilPrinted: (text) => untilItHas(text, stdout),
+      untilNoted: (text) => untilItHas(text, stderr),
       end(signal) {
         if (signal !== undefined) child.kill(signal);
         return end();

@@ -12,7 +12,8 @@ export interface TcpProxy {
   close(): Promise<void>;
 }
 
-export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
+/** `port` is a free one unless given. */
+export async function startTcpProxy(targetPort: number, port = 0): Promise<TcpProxy> {
   const sockets = new Set<net.Socket>();
   let isPartitioned = false;
   let accepted = 0;
@@ -33,7 +34,7 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
       if (isPartitioned) from.pause();
     }
   });
-  server.listen(0, '127.0.0.1');
+  server.listen(port, '127.0.0.1');
   await once(server, 'listening');
   return {
     port: (server.address() as AddressInfo).port,

@@ -23,7 +23,7 @@ export async function fetchAccessToken(profile: Profile, signal: AbortSignal): P
 }
 
 /** With a slash at its end, so that a path below it is appended. */
-const folderOf = (url: string): string => `${url.replace(/\/+$/, '')}/`;
+export const folderOf = (url: string): string => `${url.replace(/\/+$/, '')}/`;
 
 /** RFC 9068: the token is a JWT. It is not verified here, since only the service relies on it. */
 function claimsOf(token: string): Record<string, unknown> {

@@ -51,6 +51,8 @@ export const isTibaError = (error: unknown): error is TibaError => error instanc
 const retryLater = (error: TibaError): string => `Try again in ${Math.ceil((error.retryAfterMs ?? 1_000) / 1_000)} s.`;
 const LOG_IN_AGAIN = 'Log in again with `tiba login`.';
 
+const GO_ON_AFTER = 'Then run the command again with --after and the number of that event.';
+
 /** What to do about a code, where the message of the service cannot name the command for it. */
 const ADVICE: { readonly [Code in ErrorCode]?: (error: TibaError) => string } = {
   CONNECTION_FAILED: ({ cause }) => `${reasonOf(cause)}. Run \`tiba doctor\` to see how far the connection gets.`,
@@ -61,6 +63,8 @@ const ADVICE: { readonly [Code in ErrorCode]?: (error: TibaError) => string } = 
   UNSUPPORTED_BANK: () => 'Accounts of this bank cannot be checked; `tiba banks` shows which can.',
   RATE_LIMIT_EXCEEDED: retryLater,
   SERVICE_UNAVAILABLE: retryLater,
+  EVENTS_GAP: () => GO_ON_AFTER,
+  EVENTS_RESTORED: () => GO_ON_AFTER,
   UNEXPECTED_ANSWER: () => 'Check the address of the service with `tiba profiles`, and what is between here and there.',
 };
 

@@ -14,7 +14,7 @@ export interface ProgramStreams extends Streams {
 }
 
 /** The program with all of its commands. `start` runs the action of a command. */
-function createProgram(start: Start): Command {
+function createProgram(start: Start, json: boolean): Command {
   const program = new Command('tiba')
     .description('Check bank accounts before a payout, and follow disbursements until they have arrived.')
     .version(packageJson.version, '-V, --version', 'print the version')
@@ -24,11 +24,19 @@ function createProgram(start: Start): Command {
     .helpOption('-h, --help', 'explain the command')
     .helpCommand('help [command]', 'explain a command')
     .configureHelp({ showGlobalOptions: true, sortSubcommands: false })
-    .showHelpAfterError('Run the command with --help for its options and an example.')
+    .showHelpAfterError(json ? false : 'Run the command with --help for its options and an example.')
+    .configureOutput(json ? { outputError: (text, write) => write(usageError(text)) } : {})
     .exitOverride();
   addCommands(program, start);
   return program;
 }
+
+/** What is wrong with the command line, as every other failure with `--json`. */
+const usageError = (text: string): string => {
+  const message = text.trim().replace(/^error: /, '');
+  const advice = 'Run the command with --help for its options and an example.';
+  return `${JSON.stringify({ level: 'error', error_code: null, message, advice, request_id: null })}\n`;
+};
 
 /** Runs a command line. Resolves with the exit code of the process. */
 export async function runProgram(args: readonly string[], streams: ProgramStreams): Promise<ExitCode> {
@@ -39,9 +47,10 @@ export async function runProgram(args: readonly string[], streams: ProgramStream
   // `tiba list | head` reads no further: that is no failure.
   streams.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : EXIT.error));
   let exitCode: ExitCode = EXIT.ok;
+  const json = args.includes('--json');
   const program = createProgram(async (command, run) => {
     exitCode = await run(createSession(command.optsWithGlobals<GlobalOptions>(), streams, interruption.signal));
-  });
+  }, json);
   try {
     if (args.length === 0) program.outputHelp();
     else if (args[0] === 'complete') await complete(program, args, profileNames);
@@ -51,7 +60,7 @@ export async function runProgram(args: readonly string[], streams: ProgramStream
     // Its message has been printed.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
     if (interruption.signal.aborted && error === interruption.signal.reason) return EXIT.interrupted;
-    return reportFailure(error, streams, args);
+    return reportFailure(error, streams, json);
   }
 }
 
@@ -59,9 +68,9 @@ const profileNames = (): string[] => Object.keys(readProfiles(readEnvironment())
 
 class Interruption extends Error {}
 
-function reportFailure(error: unknown, streams: Streams, args: readonly string[]): ExitCode {
+function reportFailure(error: unknown, streams: Streams, json: boolean): ExitCode {
   const { exitCode, ...report } = reportOf(error);
-  const output = createOutput(streams, { json: args.includes('--json'), unmasked: false });
+  const output = createOutput(streams, { json, unmasked: false });
   const { error_code: code, message, advice, request_id: requestId } = report;
   const lines = [
     `error: ${code === null ? '' : `${code}: `}${message}`,

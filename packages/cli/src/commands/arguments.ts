@@ -12,6 +12,13 @@ export const wholeNumber =
     throw new InvalidArgumentError(`It must be a whole number from ${min}.`);
   };
 
+/** Seconds, also a part of one. */
+export function seconds(value: string): number {
+  const number = Number(value);
+  if (/^\d{1,6}(?:\.\d{1,3})?$/.test(value) && number >= 0.1) return number;
+  throw new InvalidArgumentError('It must be a number of seconds from 0.1.');
+}
+
 const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** `90s`, `5m`, `2h`, `7d`: milliseconds. */

@@ -50,7 +50,8 @@ async function status(session: Session, given: readonly string[], options: Statu
   function report(found: readonly Found[]): void {
     results.push(...found);
     const [only] = found;
-    if (ids.length === 1 && only !== undefined) output.result(documentOf(only), () => describeOne(only, output));
+    if (only === undefined) return;
+    if (ids.length === 1) output.result(documentOf(only), () => describeOne(only, output));
     else output.rows(table, found, documentOf);
   }
   for await (const found of checkStatuses(client, ids, signal)) {

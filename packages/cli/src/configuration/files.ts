@@ -23,12 +23,15 @@ export function readPrivateJson(file: string): unknown {
   }
 }
 
-/** Replaces the file as a whole: a reader, or a power loss, finds the former or the new content. */
-export function writePrivateJson(file: string, content: unknown): void {
+/**
+ * Replaces the file as a whole: a reader finds the former or the new content, and so does one after a power loss.
+ * Without `flush` the file is not waited for, so a power loss may bring back older content.
+ */
+export function writePrivateJson(file: string, content: unknown, { flush = true } = {}): void {
   const temporary = `${file}.${randomBytes(6).toString('hex')}`;
   try {
     mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
-    writeFileSync(temporary, `${JSON.stringify(content, null, 2)}\n`, { mode: ONLY_THIS_USER, flush: true });
+    writeFileSync(temporary, `${JSON.stringify(content, null, 2)}\n`, { mode: ONLY_THIS_USER, flush });
     renameSync(temporary, file);
   } catch (cause) {
     rmSync(temporary, { force: true });

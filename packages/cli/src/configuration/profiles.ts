@@ -10,8 +10,6 @@ export interface Profile {
   readonly client_secret: string;
   /** The service may be reached without TLS at another machine. */
   readonly allow_plain_http?: boolean | undefined;
-  /** With what `listen` signs what it forwards. */
-  readonly callback_secret?: string | undefined;
 }
 
 /** The content of `profiles.json`. */

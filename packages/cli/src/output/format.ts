@@ -14,6 +14,10 @@ export function localTime(timestamp: string | null): string {
   return `${day} ${clock} ${offset < 0 ? '-' : '+'}${two(hours)}:${two(minutes)}`;
 }
 
+/** The same for a table, where each row has it: `2026-11-21 11:32`. */
+export const localMinute = (timestamp: string | null): string =>
+  localTime(timestamp).slice(0, 'YYYY-MM-DD hh:mm'.length);
+
 /** `12 min`, `3 h`, `2 days`. */
 export function duration(milliseconds: number): string {
   const seconds = Math.max(0, Math.round(milliseconds / 1_000));

@@ -1,6 +1,6 @@
 import type { Transaction } from '../../../client/src/index.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
-import { block, duration, localTime, money, styleOf } from '../output/format.ts';
+import { block, duration, localMinute, localTime, money, styleOf } from '../output/format.ts';
 import type { Output } from '../output/output.ts';
 import { plain } from '../output/style.ts';
 import type { Column } from '../output/table.ts';
@@ -18,9 +18,9 @@ export const transactionColumns = ({ number }: Output): Column<Transaction>[] =>
   { title: 'REFERENCE', cell: (each) => each.reference_id },
   { title: 'TRANSACTION', cell: (each) => each.transaction_id },
   { title: 'AMOUNT', right: true, cell: (each) => money(each.amount) },
-  { title: 'BANK', cell: (each) => each.bank_name },
+  { title: 'BANK', cell: (each) => each.bank_code },
   { title: 'ACCOUNT', cell: (each) => number(each.account_number) },
-  { title: 'CREATED', cell: (each) => localTime(each.created_at) },
+  { title: 'CREATED', cell: (each) => localMinute(each.created_at) },
   { title: 'REASON', cell: (each) => codeOf(each.failure_reason) },
 ];
 
