@@ -37,8 +37,8 @@ const newToken = async (clientId: string): Promise<string> => {
   return service.app.issue(client, ['status:read'], 900);
 };
 
-const post = (address: string, form: Readonly<Record<string, string>> | string): Promise<Answer> =>
-  send(`${service.url}/oauth/token`, {
+const post = (address: string, form: Readonly<Record<string, string>> | string, url = service.url): Promise<Answer> =>
+  send(`${url}/oauth/token`, {
     method: 'POST',
     headers: { 'x-forwarded-for': address },
     body: new URLSearchParams(form),
@@ -46,6 +46,17 @@ const post = (address: string, form: Readonly<Record<string, string>> | string):
 
 const login = (address: string, clientSecret: string, clientId = 'alpha'): Promise<Answer> =>
   post(address, { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret });
+
+test('failed logins at both listeners count together', async () => {
+  const address = newAddress();
+  await failLoginsUntilThrottled(address);
+  const answer = await post(
+    address,
+    { grant_type: 'client_credentials', client_id: 'alpha', client_secret: 'x' },
+    service.operatorUrl,
+  );
+  assert.equal(answer.status, 429, answer.text);
+});
 
 async function failUntilThrottled(address: string, token = 'bad'): Promise<void> {
   for (let turn = 0; turn < FAILURES; turn += 1) assertError(await checkStatus(address, token), 'UNAUTHORIZED');

@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { connect as connectTls } from 'node:tls';
 import type { Answer } from '../support/service.ts';
 
-/** A TCP connection, for requests that no HTTP client would send. */
+/** A connection, over TLS where the URL says https, for requests that no HTTP client would send. */
 export interface RawConnection {
   send(bytes: string | Buffer): void;
   /** The next final answer; null when the connection ends without one. `head` for an answer without a body. */
@@ -20,9 +21,10 @@ export interface RawConnection {
 const DEADLINE_MS = 20_000;
 
 export async function openRawConnection(url: string): Promise<RawConnection> {
-  const { hostname, port } = new URL(url);
-  const socket = connect({ host: hostname, port: Number(port), noDelay: true });
-  await once(socket, 'connect');
+  const { hostname, port, protocol } = new URL(url);
+  const address = { host: hostname, port: Number(port), noDelay: true };
+  const socket = protocol === 'https:' ? connectTls(address) : connect(address);
+  await once(socket, protocol === 'https:' ? 'secureConnect' : 'connect');
   const deadline = setTimeout(() => socket.destroy(new Error('the deadline of the test passed')), DEADLINE_MS);
   let received = Buffer.alloc(0);
   let wake = (): void => {};

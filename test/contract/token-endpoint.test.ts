@@ -10,6 +10,7 @@ import {
   CLIENT_SCOPES,
   send,
   startTestService,
+  statusUpdate,
   type TestClient,
   type TestService,
 } from '../support/service.ts';
@@ -253,4 +254,29 @@ suite('signing keys rotate', () => {
       }
     });
   }
+});
+
+test('the operator listener issues the same tokens, for systems that reach only it', async () => {
+  const logIn = (form: Form, headers: Record<string, string> = {}): Promise<Answer> =>
+    send(`${service.operatorUrl}/oauth/token`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
+      body: new URLSearchParams(form).toString(),
+    });
+  const answer = await logIn(GRANT, basic(service.core));
+  assert.equal(answer.status, 200, answer.text);
+  assert.equal(answer.headers.get('cache-control'), 'no-store');
+  const fed = await send(`${service.operatorUrl}/feed/v1/transactions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${tokenOf(answer)}`, 'content-type': 'application/json' },
+    body: JSON.stringify(statusUpdate({ transaction_id: 'TB7777777777', reference_id: 'operator login' })),
+  });
+  assert.equal(fed.status, 200, fed.text);
+  const ofClient = await logIn({ ...GRANT, ...inBody(service.alpha) });
+  assertError(await service.get('/api/v1/check-status/NONE', { token: tokenOf(ofClient) }), 'TRANSACTION_NOT_FOUND');
+
+  const refused = await logIn({ ...GRANT, client_id: 'core', client_secret: 'wrong' }, { 'accept-language': 'id' });
+  assertOAuthError(refused, 401, 'invalid_client');
+  assert.match(refused.text, /unknown client, wrong secret/, 'the operator listener answers in English only');
+  assert.equal(refused.headers.get('content-language'), 'en');
 });

@@ -73,7 +73,8 @@ export async function startServe(options: ServeOptions): Promise<ServeProcess> {
     },
   });
   const exited = once(child, 'exit');
-  const operatorUrl = `http://127.0.0.1:${operatorPort}`;
+  const scheme = environment['TIBA_TLS_CERTIFICATE_FILE'] === undefined ? 'http' : 'https';
+  const operatorUrl = `${scheme}://127.0.0.1:${operatorPort}`;
 
   async function release(): Promise<void> {
     child.kill('SIGKILL');
@@ -93,7 +94,7 @@ export async function startServe(options: ServeOptions): Promise<ServeProcess> {
   }
   return {
     child,
-    url: `http://127.0.0.1:${port}`,
+    url: `${scheme}://127.0.0.1:${port}`,
     operatorUrl,
     metric: async (name) => Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(await metricsOf(operatorUrl))?.[1]),
     residentMemory: async () =>

@@ -84,6 +84,7 @@ export interface TestServiceOptions
     | 'longPoll'
     | 'resolveName'
     | 'slowPeers'
+    | 'certificateIntervalMs'
     | 'wallClock'
     | 'valkeyTimeoutMs'
   > {
@@ -197,6 +198,7 @@ const appOptions = (
   ...(options.resolveName === undefined ? {} : { resolveName: options.resolveName }),
   ...(options.slowPeers === undefined ? {} : { slowPeers: options.slowPeers }),
   ...(options.wallClock === undefined ? {} : { wallClock: options.wallClock }),
+  ...(options.certificateIntervalMs === undefined ? {} : { certificateIntervalMs: options.certificateIntervalMs }),
   // A process that is stopped for longer than the 50 ms of production decides by itself, which is right but not exact.
   valkeyTimeoutMs: options.valkeyTimeoutMs ?? timeLimitMs(300),
 });

@@ -53,6 +53,14 @@ export function yesOrNo(value: string): boolean {
   throw new Error('yes or no');
 }
 
+export type TlsVersion = 'TLSv1.2' | 'TLSv1.3';
+
+export function tlsVersion(value: string): TlsVersion {
+  if (value === '1.3') return 'TLSv1.3';
+  if (value === '1.2') return 'TLSv1.2';
+  throw new Error('1.3 or 1.2');
+}
+
 export const port = wholeNumber(0, 65_535);
 
 export function url(...protocols: string[]) {

@@ -1,3 +1,4 @@
+import { faultsOfTls, LISTENER_SETTINGS } from './config-listeners.ts';
 import { TRACING_SETTINGS } from './config-tracing.ts';
 import {
   databaseUrl,
@@ -6,14 +7,11 @@ import {
   httpUrl,
   isSet,
   LOG_LEVELS,
-  list,
   logLevel,
   networks,
   overdueAfter,
-  port,
   ports,
   processes,
-  publicUrl,
   readSecretFiles,
   type Setting,
   secretKey,
@@ -27,7 +25,8 @@ import {
 import { StartError } from './lib/start-error.ts';
 
 /**
- * Every setting, read once and in this file only. docs/configuration.md is generated from this table.
+ * Every setting, read once and in this file only; those of the listeners are in config-listeners.ts.
+ * docs/configuration.md is generated from this table.
  *
  * `sandbox` is `npm start`: it needs no setting. `serve` is `npm run serve`, production: it starts only when no
  * required setting is missing. `manage` is `npm run manage`.
@@ -37,49 +36,13 @@ export type Mode = 'sandbox' | 'serve' | 'manage';
 const REQUESTS_PER_MINUTE = wholeNumber(0, 100_000_000);
 
 export const SETTINGS = {
-  host: withDefault('TIBA_HOST', '127.0.0.1', text, 'Address that the public listener binds to.'),
-  port: withDefault('TIBA_PORT', '8080', port, 'Port of the public listener, the API for clients. 0: any free port.'),
-  operatorHost: withDefault(
-    'TIBA_OPERATOR_HOST',
-    '127.0.0.1',
-    text,
-    'Address that the operator listener binds to. Choose one that clients cannot reach.',
-  ),
-  operatorPort: withDefault(
-    'TIBA_OPERATOR_PORT',
-    '8081',
-    port,
-    'Port of the operator listener: feed, health and metrics. 0: any free port.',
-  ),
-  snapPort: setting(
-    'TIBA_SNAP_PORT',
-    port,
-    'Port of the SNAP listener, for [clients that speak SNAP](snap-clients.md); it binds to `TIBA_HOST`. ' +
-      'Not set: there is none, except in the sandbox (8082). 0: any free port.',
-  ),
-  snapOwnBank: setting(
-    'TIBA_SNAP_OWN_BANK',
-    text,
-    'The bank whose accounts the internal account inquiry (SNAP service 15) is about, by any of its codes. ' +
-      'Not set: service 15 answers 405, except in the sandbox (BCA).',
-  ),
+  ...LISTENER_SETTINGS,
   processes: withDefault(
     'TIBA_PROCESSES',
     '1',
     processes,
     'Number of processes that `serve` runs on the same ports, or `auto`: one for each core. ' +
       'With more than one, a [parent](operating.md#several-processes-on-one-machine) starts and replaces them.',
-  ),
-  publicUrl: setting(
-    'TIBA_PUBLIC_URL',
-    publicUrl,
-    'The URL at which clients reach the public listener. It is the issuer and the audience of access tokens.',
-  ),
-  trustedProxies: withDefault(
-    'TIBA_TRUSTED_PROXIES',
-    '',
-    list,
-    'Reverse proxies whose `X-Forwarded-For` header is trusted: addresses or networks (CIDR), separated by commas.',
   ),
   dataDirectory: withDefault(
     'TIBA_DATA_DIR',
@@ -279,20 +242,6 @@ export const SETTINGS = {
       'requests. Set it to the time in which your ' +
       '[load balancer](operating.md#restarts-that-no-client-notices) notices.',
   ),
-  connectionsMax: withDefault(
-    'TIBA_CONNECTIONS_MAX',
-    '10000',
-    wholeNumber(1, 1_000_000),
-    'Limit of open connections to each listener of this process. The limit of open files may lower it: half of the ' +
-      'files are for clients, a quarter for the operator listener.',
-  ),
-  connectionsPerAddress: withDefault(
-    'TIBA_CONNECTIONS_PER_ADDRESS',
-    '1000',
-    wholeNumber(1, 1_000_000),
-    'Limit of open connections from one IP address (IPv6: one /64 network) to each listener of this process. ' +
-      'The addresses in `TIBA_TRUSTED_PROXIES` are exempt.',
-  ),
   eventLoopDelayMs: withDefault(
     'TIBA_EVENT_LOOP_DELAY_MS',
     '500',
@@ -352,6 +301,7 @@ export function validateSettings(
   if (settings.secretKey !== null && settings.previousSecretKey?.equals(settings.secretKey) === true) {
     faults.push('TIBA_SECRET_KEY_PREVIOUS must be the key that TIBA_SECRET_KEY replaces: both are the same');
   }
+  faults.push(...faultsOfTls(settings));
   if (settings.snapPort !== null && isSet(SETTINGS.tokenIssuer, environment)) {
     faults.push('TIBA_SNAP_PORT needs the built-in issuer, which issues the tokens of SNAP: unset TIBA_TOKEN_ISSUER');
   }

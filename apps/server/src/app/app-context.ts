@@ -52,6 +52,8 @@ export interface AppOptions {
   /** For tests that cannot wait as long. */
   readonly bankAvailability?: AvailabilityTimes;
   readonly slowPeers?: Partial<SlowPeerTimeouts>;
+  /** How often the files of certificates are read. */
+  readonly certificateIntervalMs?: number;
   /** For the benchmark that measures the effect of batching. */
   readonly lookUp?: LookUpOptions;
 }

@@ -10,7 +10,7 @@ import { createFailureThrottle, type FailureThrottle } from '../auth/failure-thr
 import type { Scope } from '../auth/scopes.ts';
 import { type Authorize, createAuthorize, createReauthorize, type Reauthorize } from '../http/authorize.ts';
 import { createDeferredCount, type DeferredCount } from '../http/deferred-count.ts';
-import type { BuiltInIssuer } from '../http/public-server.ts';
+import type { BuiltInIssuer } from '../http/oauth/authorization-server.ts';
 import type { Limiter } from '../rate-limit/limiter.ts';
 import type { AppContext } from './app-context.ts';
 import type { PostgresServices } from './postgres.ts';

@@ -23,6 +23,7 @@ import type { AppContext } from './app-context.ts';
 import { createGaugeReader } from './gauges.ts';
 import { openRetention } from './retention.ts';
 import type { Services } from './services.ts';
+import { openTls, renewTls } from './tls.ts';
 
 export interface ListenerUrls {
   readonly publicUrl: string;
@@ -58,15 +59,20 @@ export async function openListeners(context: AppContext, services: Services): Pr
     ...(settings.staging ? { answerHeaders: { 'tiba-environment': 'staging' } } : {}),
   };
   const connections = limitConnections(settings, logging.log);
-  const publicServer = await buildPublicServer(context, services, { ...listener, connections: connections.public });
+  const tls = openTls(settings);
+  const forClients = { ...listener, connections: connections.public, tls: tls.public?.identity ?? null };
+  const publicServer = await buildPublicServer(context, services, forClients);
   const operatorServer = await buildOperatorServer(context, services, {
     ...listener,
     connections: connections.operator,
+    tls: tls.operator?.identity ?? null,
   });
   const { snapPort } = settings;
-  const snapServer =
-    snapPort === null ? null : buildSnapServer(context, services, { ...listener, connections: connections.public });
+  const snapServer = snapPort === null ? null : buildSnapServer(context, services, forClients);
   const servers = [publicServer, operatorServer, ...(snapServer === null ? [] : [snapServer])];
+  renewTls(context, 'public', publicServer, tls.public);
+  renewTls(context, 'operator', operatorServer, tls.operator);
+  if (snapServer !== null) renewTls(context, 'snap', snapServer, tls.public);
   // All at the same time: after SIGTERM one of them must not take the time of the others.
   onClose('listeners', async () => {
     if (context.endOrder() === 'retire') await untilUnused(servers);
@@ -209,7 +215,6 @@ function buildOperatorServer(
 ): Promise<FastifyInstance> {
   const { banks, operatorRoutes, settings, limitClock = () => performance.now() } = context.options;
   const { postgres, authentication, accountChecks } = services;
-  const { issuer } = authentication;
   return createOperatorServer({
     listener,
     authorize: authentication.authorize,
@@ -227,7 +232,7 @@ function buildOperatorServer(
       parent: context.options.parent ?? null,
     },
     processId: postgres.processes.processId,
-    tokenUrl: () => (issuer === null ? null : `${issuer.url()}/oauth/token`),
+    issuer: authentication.issuer,
     limitClock,
     ...(operatorRoutes === undefined ? {} : { operatorRoutes }),
   });

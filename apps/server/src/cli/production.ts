@@ -1,4 +1,5 @@
 import { type App, startApp } from '../app/start-app.ts';
+import { findTlsFaults } from '../app/tls.ts';
 import { type Settings, SettingsError, validateSettings } from '../config.ts';
 import { type BankDirectory, createBankDirectory } from '../domain/bank.ts';
 import bankEntries from '../domain/banks.json' with { type: 'json' };
@@ -20,7 +21,8 @@ export interface Production {
 
 /** @throws SettingsError with the faults of the settings, of the rails file, and of the files that they name */
 export function readProduction(): Production {
-  const { settings, faults } = validateSettings('serve');
+  const { settings, faults: ofSettings } = validateSettings('serve');
+  const faults = [...ofSettings, ...findTlsFaults(settings)];
   const banks = createBankDirectory(bankEntries);
   const { secretKey, railsFile } = settings;
   const rails = railsFile === null ? { faults: [] } : readRailsFile(railsFile, banks, { staging: settings.staging });

@@ -74,7 +74,7 @@ async function restartWorkers(supervisor: Supervisor, log: Log): Promise<void> {
     if (error instanceof StartError)
       log.error(
         { faults: error.message },
-        'restart refused: the settings or the rails file are faulty; nothing changed',
+        'restart refused: the settings or the files that they name are faulty; nothing changed',
       );
     else log.error({ err: error }, 'restart failed; the processes that it has not replaced stay');
   }

@@ -1,6 +1,4 @@
 import type { FastifyInstance } from 'fastify';
-import type { IssueAccessToken } from '../auth/access-tokens.ts';
-import type { SigningKeys } from '../auth/signing-keys.ts';
 import type { BankDirectory } from '../domain/bank.ts';
 import type { Database } from '../postgres/database.ts';
 import type { AccountInquiries } from '../rails/account-inquiries.ts';
@@ -16,11 +14,7 @@ import { type CheckAccountDependencies, checkAccount } from './check-account/che
 import { type CheckStatusDependencies, checkStatus } from './check-status/check-status.ts';
 import { eventOperations } from './events/events.ts';
 import { collectMethods } from './method-not-allowed.ts';
-import {
-  authorizationServerMetadata,
-  type TokenEndpointDependencies,
-  tokenEndpoint,
-} from './oauth/authorization-server.ts';
+import { authorizationServerMetadata, type BuiltInIssuer, tokenEndpoint } from './oauth/authorization-server.ts';
 import { describeApi } from './openapi/describe-api.ts';
 import { publicApi } from './openapi/public-api.ts';
 import { publishDescription } from './openapi/publish-api.ts';
@@ -49,13 +43,6 @@ export interface PublicServerDependencies {
   /** Null when an external issuer issues the tokens. */
   readonly issuer: BuiltInIssuer | null;
   readonly limitClock: MonotonicClock;
-}
-
-export interface BuiltInIssuer {
-  readonly url: () => string;
-  readonly keys: SigningKeys;
-  readonly issue: IssueAccessToken;
-  readonly endpoint: Omit<TokenEndpointDependencies, 'issue'>;
 }
 
 /** The listener for clients: the operations of the API, login, and the API's OpenAPI description. */

@@ -1,7 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import http from 'node:http';
 import { Socket } from 'node:net';
-import Fastify, { type FastifyInstance, type FastifyServerOptions, type onRequestHookHandler } from 'fastify';
+import { Server as TlsServer } from 'node:tls';
+import Fastify, {
+  type FastifyHttpOptions,
+  type FastifyInstance,
+  type FastifyServerOptions,
+  type onRequestHookHandler,
+} from 'fastify';
 import type { Caller } from '../auth/authenticator.ts';
 import type { AccessLog } from '../observability/access-log.ts';
 import type { Log } from '../observability/log.ts';
@@ -27,6 +33,8 @@ import {
   sendContinue,
 } from './request-checks.ts';
 import { traceRequests } from './request-tracing.ts';
+import { watchHandshakes } from './tls/handshakes.ts';
+import type { TlsIdentity } from './tls/identity.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -65,6 +73,8 @@ export interface ListenerOptions {
   /** Addresses or networks of the reverse proxies whose X-Forwarded-For is trusted. */
   readonly trustedProxies: readonly string[];
   readonly connections: Pick<ConnectionLimits, 'total' | 'perAddress'>;
+  /** Null: plain HTTP. */
+  readonly tls: TlsIdentity | null;
   readonly load: Pick<LoadMonitor, 'isOverloaded'>;
   /** True from SIGTERM on: answers then close their connections, so that clients reach another process. */
   readonly isStopping: () => boolean;
@@ -123,8 +133,7 @@ export function createServer(options: ListenerOptions): FastifyInstance {
   const pipelining = createPipelining();
   const answering: ErrorAnswering = { form, log, logMalformed: (access) => accessLog({ listener: name, ...access }) };
 
-  const app = Fastify({
-    ...fastifyOptions(options),
+  const app = createFastify(options, {
     genReqId: newRequestId,
     clientErrorHandler(error, socket) {
       if (pipelining.isStopped(error, socket)) return;
@@ -151,6 +160,7 @@ export function createServer(options: ListenerOptions): FastifyInstance {
   app.decorateRequest('startedMs', 0);
   app.decorateRequest('route', 'none');
   app.decorate('pacedRequests', pacedRequests);
+  if (app.server instanceof TlsServer) addHandshakes(app, app.server, options);
   limitConnections(
     app.server,
     { ...options.connections, trustedProxies },
@@ -187,6 +197,30 @@ function addAnswerHeaders(app: FastifyInstance, { answerHeaders }: ListenerOptio
   if (answerHeaders === undefined) return;
   app.addHook('onRequest', (_request, reply, done) => {
     reply.headers(answerHeaders);
+    done();
+  });
+}
+
+type ServerEvents = Pick<FastifyHttpOptions<http.Server>, 'genReqId' | 'clientErrorHandler'>;
+
+/** Over TLS node:https takes the options of node:http too. */
+function createFastify(options: ListenerOptions, events: ServerEvents): FastifyInstance {
+  const { http: httpOptions, ...common } = fastifyOptions(options);
+  if (options.tls === null) return Fastify({ ...common, ...events, http: httpOptions });
+  const handshakeTimeout = options.slowPeers?.requestMs ?? REQUEST_TIMEOUT_MS;
+  const https = { ...httpOptions, ...options.tls.context, handshakeTimeout };
+  // The same server to Fastify and to all operations, whose types know the plain one only.
+  return Fastify({ ...common, ...events, https } as unknown as FastifyHttpOptions<http.Server>);
+}
+
+function addHandshakes(app: FastifyInstance, server: TlsServer, { name, log, metrics }: ListenerOptions): void {
+  const endUnfinished = watchHandshakes(server, {
+    listener: name,
+    onFailed: (reason) => metrics.handshakesFailed.inc({ listener: name, reason }),
+    log,
+  });
+  app.addHook('preClose', (done) => {
+    endUnfinished();
     done();
   });
 }

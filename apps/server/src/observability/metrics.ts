@@ -34,6 +34,9 @@ export interface Metrics {
   readonly authenticationFailures: Counter<'outcome'>;
   /** Connections closed because of a limit, before a request was read. */
   readonly connectionsRefused: Counter<'listener' | 'reason'>;
+  readonly handshakesFailed: Counter<'listener' | 'reason'>;
+  /** Of the certificate in use, for each listener that speaks TLS. */
+  readonly certificateExpiry: Gauge<'listener'>;
   /** Requests of authenticated clients that a limit, a missing scope or an outage refused. */
   readonly requestsRefused: Counter<'client_id' | 'error_code'>;
   /** Spans that a collector has taken, or that were dropped. */
@@ -272,6 +275,19 @@ const createRequestMetrics = (registry: Registry) => ({
     name: 'tiba_connections_refused_total',
     help: 'Connections refused because a limit was reached, by listener and limit: total or per_address.',
     labelNames: ['listener', 'reason'],
+    registers: [registry],
+  }),
+  handshakesFailed: new Counter({
+    name: 'tiba_tls_handshakes_failed_total',
+    help: 'TLS handshakes that failed, by listener and reason: timeout, version, client_certificate or other.',
+    labelNames: ['listener', 'reason'],
+    registers: [registry],
+  }),
+  certificateExpiry: new Gauge({
+    aggregator: 'min',
+    name: 'tiba_tls_certificate_expiry_timestamp_seconds',
+    help: 'When the certificate of a listener expires, in seconds since 1970. Absent where it speaks plain HTTP.',
+    labelNames: ['listener'],
     registers: [registry],
   }),
   requestsRefused: new Counter({

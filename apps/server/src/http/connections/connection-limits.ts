@@ -1,5 +1,6 @@
 import type { Server } from 'node:http';
 import { BlockList, isIPv6, type Socket } from 'node:net';
+import { Server as TlsServer } from 'node:tls';
 import { englishOnly } from '../../lib/bilingual-text.ts';
 import { parseNetwork } from '../../outbound/address-guard.ts';
 import type { ErrorForm } from '../envelope.ts';
@@ -31,7 +32,7 @@ const LINGERING_SHARE = 1 / 4;
 
 /**
  * Admits connections before node:http sees them. A connection beyond a limit gets SERVICE_UNAVAILABLE, without a
- * request being read, and is closed.
+ * request being read, and is closed. Over TLS it is closed without an answer, which would cost a handshake.
  */
 export function limitConnections(
   server: Server,
@@ -43,7 +44,8 @@ export function limitConnections(
   const trusted = trustedNetworks(trustedProxies);
   const openByAddress = new Map<string, number>();
   let open = 0;
-  const refuse = createRefuse(form, Math.min(LINGERING_MAX, Math.ceil(total * LINGERING_SHARE)));
+  const lingeringMax = server instanceof TlsServer ? 0 : Math.min(LINGERING_MAX, Math.ceil(total * LINGERING_SHARE));
+  const refuse = createRefuse(form, lingeringMax);
 
   function count(address: string, change: 1 | -1): void {
     open += change;

@@ -1,5 +1,6 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
+import { Server as TlsServer } from 'node:tls';
 
 const PACE_BYTES_PER_SECOND = 8 * 1024;
 const CHECK_INTERVAL_MS = 1_000;
@@ -18,7 +19,8 @@ interface Unread {
  */
 export function disconnectSlowReaders(server: Server, graceMs: number): void {
   const unread = new Map<Socket, Unread | null>();
-  server.on('connection', (socket: Socket) => {
+  // The socket below TLS knows nothing of what waits in TLS.
+  server.on(server instanceof TlsServer ? 'secureConnection' : 'connection', (socket: Socket) => {
     unread.set(socket, null);
     socket.once('close', () => unread.delete(socket));
   });

@@ -3,7 +3,7 @@ import type { IssueAccessToken } from '../../auth/access-tokens.ts';
 import type { Client } from '../../auth/clients.ts';
 import { isScope, SCOPES, type Scope } from '../../auth/scopes.ts';
 import type { SigningKeys } from '../../auth/signing-keys.ts';
-import type { BilingualText } from '../../lib/bilingual-text.ts';
+import type { BilingualText, Language } from '../../lib/bilingual-text.ts';
 import type { Notifications } from '../../postgres/notifications.ts';
 import { LANGUAGE_HEADERS } from '../envelope.ts';
 import { unavailable } from '../errors.ts';
@@ -18,6 +18,38 @@ export interface TokenEndpointDependencies extends ClientAuthenticationDependenc
   readonly lifetimeSeconds: number;
 }
 
+export interface BuiltInIssuer {
+  readonly url: () => string;
+  readonly keys: SigningKeys;
+  readonly issue: IssueAccessToken;
+  readonly endpoint: Omit<TokenEndpointDependencies, 'issue'>;
+}
+
+/** The headers of errors in the listener's language. */
+interface ErrorLanguage {
+  readonly language: Language;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+const preferredLanguage = (request: FastifyRequest): ErrorLanguage => {
+  const language = languageOf(request);
+  return { language, headers: LANGUAGE_HEADERS[language] };
+};
+
+/** What differs between the listeners. */
+interface TokenListener {
+  readonly operationId: string;
+  readonly errorLanguage: (request: FastifyRequest) => ErrorLanguage;
+}
+
+const PUBLIC_LISTENER: TokenListener = { operationId: 'createAccessToken', errorLanguage: preferredLanguage };
+
+/** It answers in English only. */
+export const OPERATOR_LISTENER: TokenListener = {
+  operationId: 'createOperatorAccessToken',
+  errorLanguage: () => ({ language: 'en', headers: { 'content-language': 'en' } }),
+};
+
 /** Client ID, secret and scopes take a few hundred bytes, even when all of them are percent-encoded. */
 const BODY_BYTES_MAX = 4 * 1024;
 const UNAVAILABLE_RETRY_AFTER_MS = 1_000;
@@ -27,12 +59,20 @@ const UNAVAILABLE_RETRY_AFTER_MS = 1_000;
  * have the form that OAuth clients read (sections 5.1 and 5.2). That is the one exception to the envelope
  * (docs/contract.md 2.1); errors before OAuth is reached, such as a wrong content type, still have the envelope.
  */
-export function tokenEndpoint(app: FastifyInstance, dependencies: TokenEndpointDependencies): void {
+export function tokenEndpoint(
+  app: FastifyInstance,
+  dependencies: TokenEndpointDependencies,
+  { operationId, errorLanguage } = PUBLIC_LISTENER,
+): void {
   app.addContentTypeParser(FORM, { parseAs: 'string' }, (_request, body, done) => {
     done(null, new URLSearchParams(body as string));
   });
 
-  const options = { onRequest: requireBodyOf(FORM), bodyLimit: BODY_BYTES_MAX, schema: tokenSchema };
+  const options = {
+    onRequest: requireBodyOf(FORM),
+    bodyLimit: BODY_BYTES_MAX,
+    schema: { ...tokenSchema, operationId },
+  };
   app.post('/oauth/token', options, async (request, reply) => {
     reply.headers({ 'cache-control': 'no-store', pragma: 'no-cache' });
     if (!(await dependencies.notifications.waitUntilCurrent()))
@@ -42,10 +82,10 @@ export function tokenEndpoint(app: FastifyInstance, dependencies: TokenEndpointD
     } catch (error) {
       if (!(error instanceof OAuthError)) throw error;
       const { statusCode, code, description, headers } = error;
-      const language = languageOf(request);
+      const { language, headers: ofLanguage } = errorLanguage(request);
       return reply
         .code(statusCode)
-        .headers({ ...LANGUAGE_HEADERS[language], ...headers })
+        .headers({ ...ofLanguage, ...headers })
         .send({ error: code, error_description: description[language] });
     }
   });

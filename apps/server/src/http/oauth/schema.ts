@@ -69,7 +69,6 @@ const badRequest = {
 export const tokenSchema = {
   ...common,
   security: [{ clientCredentials: [] }, {}],
-  operationId: 'createAccessToken',
   summary: 'Log in: obtain an access token',
   description:
     'OAuth 2.0 client credentials (RFC 6749, section 4.4). The client authenticates by HTTP Basic, or with ' +

@@ -8,11 +8,12 @@ If a feed gets no answer, or \`SERVICE_UNAVAILABLE\`, send the whole feed again:
 nothing is applied twice.
 `.trim();
 
-/** The description of the operator listener. `tokenUrl` is null when an external issuer issues the tokens. */
-export const operatorApi = (tokenUrl: () => string | null): ApiDescription => ({
+/** The description of the operator listener. */
+export const operatorApi = (hasBuiltInIssuer: boolean): ApiDescription => ({
   title: 'Tiba: operator',
   description: DESCRIPTION,
   tags: [
+    ...(hasBuiltInIssuer ? [{ name: 'Login', description: 'Access tokens, by OAuth 2.0 client credentials.' }] : []),
     { name: 'Feed', description: 'Transactions and status updates from the disbursement core.' },
     { name: 'Transactions', description: "Transactions that need the operator's attention." },
     { name: 'Account checks', description: 'The audit log, bulk validations and the enumeration guard.' },
@@ -20,6 +21,6 @@ export const operatorApi = (tokenUrl: () => string | null): ApiDescription => ({
     { name: 'Callbacks', description: "Clients' callback endpoints." },
     { name: 'Health', description: 'Processes, health checks and metrics.' },
   ],
-  tokenUrl,
+  tokenUrl: () => (hasBuiltInIssuer ? '/oauth/token' : null),
   forClients: false,
 });

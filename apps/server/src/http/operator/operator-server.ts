@@ -8,6 +8,7 @@ import { createSlidingWindow, type MonotonicClock } from '../../rate-limit/slidi
 import type { Authorize } from '../authorize.ts';
 import type { Cursors } from '../cursors.ts';
 import { collectMethods } from '../method-not-allowed.ts';
+import { type BuiltInIssuer, OPERATOR_LISTENER, tokenEndpoint } from '../oauth/authorization-server.ts';
 import { describeApi } from '../openapi/describe-api.ts';
 import { operatorApi } from '../openapi/operator-api.ts';
 import { publishDescription } from '../openapi/publish-api.ts';
@@ -36,8 +37,8 @@ export interface OperatorServerDependencies extends FeedOperationDependencies {
   readonly enumerationGuard: Pick<EnumerationGuard, 'restrictedClients'>;
   readonly health: Omit<HealthDependencies, 'metrics'>;
   readonly processId: string;
-  /** Where the built-in issuer issues tokens; null when an external one does. */
-  readonly tokenUrl: () => string | null;
+  /** Null when an external issuer issues the tokens. */
+  readonly issuer: Pick<BuiltInIssuer, 'issue' | 'endpoint'> | null;
   readonly limitClock: MonotonicClock;
   /** Further routes of the operator listener. The sandbox adds its own; production passes none. */
   readonly operatorRoutes?: OperatorRoutes;
@@ -54,7 +55,10 @@ export async function createOperatorServer(dependencies: OperatorServerDependenc
   const app = createServer({ ...listener, name: 'operator' });
   const answerOtherMethods = collectMethods(app);
   readJsonBodies(app);
-  await describeApi(app, operatorApi(dependencies.tokenUrl));
+  await describeApi(app, operatorApi(dependencies.issuer !== null));
+  // The same clients, secrets and throttle as on the public listener, for systems that reach only this one.
+  if (dependencies.issuer !== null)
+    tokenEndpoint(app, { ...dependencies.issuer.endpoint, issue: dependencies.issuer.issue }, OPERATOR_LISTENER);
   receiveFeed(app, authorize, dependencies, listener.slowPeers?.feedLineMs);
   listCallbackEndpoints(app, authorize, database);
   searchAllTransactions(app, dependencies);
