@@ -1,5 +1,6 @@
 import {
   list,
+  metricsToken,
   port,
   publicUrl,
   setting,
@@ -87,12 +88,26 @@ export const LISTENER_SETTINGS = {
     text,
     'PEM file with the private key of that certificate, unencrypted.',
   ),
+  operatorTlsClientCaFile: setting(
+    'TIBA_OPERATOR_TLS_CLIENT_CA_FILE',
+    text,
+    'PEM file with the authorities of [client certificates](operating.md#client-certificates). With it the operator ' +
+      'listener accepts only connections with a certificate that one of them issued. Needs TLS there.',
+  ),
+  metricsToken: setting(
+    'TIBA_METRICS_TOKEN',
+    metricsToken,
+    'Token that `/metrics` requires as `Authorization: Bearer`. Not set: it requires none.',
+    { secret: true },
+  ),
 } as const;
 
 /** The files that make a listener speak TLS, each with the setting that names it. */
 export interface TlsFiles {
   readonly certificateFile: TlsFile;
   readonly keyFile: TlsFile;
+  /** The authorities of the certificates that clients must have; null where they need none. */
+  readonly clientCaFile: TlsFile | null;
   readonly minVersion: TlsVersion;
 }
 
@@ -101,7 +116,9 @@ export interface TlsFile {
   readonly setting: string;
 }
 
-type TlsSettings = Readonly<Record<(typeof TLS_PAIRS)[number][number], string | null>> & {
+type FileSetting = (typeof TLS_PAIRS)[number][number] | 'operatorTlsClientCaFile';
+
+type TlsSettings = Readonly<Record<FileSetting, string | null>> & {
   readonly tlsMinVersion: TlsVersion;
 };
 
@@ -119,19 +136,32 @@ export function tlsFilesOf(settings: TlsSettings): Readonly<Record<'public' | 'o
     const certificateFile = fileOf(settings, certificate);
     const keyFile = fileOf(settings, key);
     if (certificateFile === null || keyFile === null) return null;
-    return { certificateFile, keyFile, minVersion: settings.tlsMinVersion };
+    return { certificateFile, keyFile, clientCaFile: null, minVersion: settings.tlsMinVersion };
   });
-  return { public: shared, operator: own ?? shared };
+  const operator = own ?? shared;
+  const clientCaFile = fileOf(settings, 'operatorTlsClientCaFile');
+  return {
+    public: shared,
+    operator: operator === null || clientCaFile === null ? operator : { ...operator, clientCaFile },
+  };
 }
 
-function fileOf(settings: TlsSettings, name: (typeof TLS_PAIRS)[number][number]): TlsFile | null {
+function fileOf(settings: TlsSettings, name: FileSetting): TlsFile | null {
   const path = settings[name];
   return path === null ? null : { path, setting: LISTENER_SETTINGS[name].name };
 }
 
 /** Faults of settings that go together. What is in the files is checked when they are read (http/tls). */
-export const faultsOfTls = (settings: TlsSettings): string[] =>
-  TLS_PAIRS.filter(([certificate, key]) => (settings[certificate] === null) !== (settings[key] === null)).map(
+export function faultsOfTls(settings: TlsSettings): string[] {
+  const faults = TLS_PAIRS.filter(
+    ([certificate, key]) => (settings[certificate] === null) !== (settings[key] === null),
+  ).map(
     ([certificate, key]) =>
       `${LISTENER_SETTINGS[certificate].name} and ${LISTENER_SETTINGS[key].name} go together: set both or neither`,
   );
+  if (settings.operatorTlsClientCaFile !== null && tlsFilesOf(settings).operator === null) {
+    const { operatorTlsClientCaFile, operatorTlsCertificateFile } = LISTENER_SETTINGS;
+    faults.push(`${operatorTlsClientCaFile.name} needs TLS: set ${operatorTlsCertificateFile.name} and its key too`);
+  }
+  return faults;
+}

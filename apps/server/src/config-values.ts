@@ -61,6 +61,12 @@ export function tlsVersion(value: string): TlsVersion {
   throw new Error('1.3 or 1.2');
 }
 
+/** Long enough that it cannot be guessed. RFC 6750, section 2.1: b64token. */
+export function metricsToken(value: string): string {
+  if (/^[A-Za-z0-9\-._~+/]{32,}=*$/.test(value)) return value;
+  throw new Error('at least 32 letters, digits or -._~+/, for example from: openssl rand -hex 32');
+}
+
 export const port = wholeNumber(0, 65_535);
 
 export function url(...protocols: string[]) {

@@ -11,6 +11,7 @@ import type { Scope } from '../auth/scopes.ts';
 import { type Authorize, createAuthorize, createReauthorize, type Reauthorize } from '../http/authorize.ts';
 import { createDeferredCount, type DeferredCount } from '../http/deferred-count.ts';
 import type { BuiltInIssuer } from '../http/oauth/authorization-server.ts';
+import { acceptClientCertificates } from '../http/tls/client-certificates.ts';
 import type { Limiter } from '../rate-limit/limiter.ts';
 import type { AppContext } from './app-context.ts';
 import type { PostgresServices } from './postgres.ts';
@@ -22,6 +23,8 @@ export interface Authentication {
   readonly throttle: FailureThrottle;
   readonly limiter: Limiter;
   readonly authorize: Authorize;
+  /** Of the operator listener, which may know its clients by their certificates. */
+  readonly authorizeOperator: Authorize;
   readonly deferredCount: DeferredCount;
   readonly reauthorizeFor: (scope: Scope) => Reauthorize;
   readonly issue: IssueAccessToken;
@@ -53,11 +56,20 @@ export function openAuthentication(
   const issue = createAccessTokenIssuer(keys, expected);
   const authenticator = createAuthenticator({ clients, notifications, verify, throttle });
   const limiter = sharedLimits.createLimiter('requests');
+  const authorize = createAuthorize({ authenticator, limiter, metrics });
   return {
     authenticator,
     throttle,
     limiter,
-    authorize: createAuthorize({ authenticator, limiter, metrics }),
+    authorize,
+    authorizeOperator:
+      settings.operatorTlsClientCaFile === null
+        ? authorize
+        : createAuthorize({
+            authenticator: acceptClientCertificates({ authenticator, clients, notifications }),
+            limiter,
+            metrics,
+          }),
     deferredCount: createDeferredCount(limiter),
     reauthorizeFor: (scope) => createReauthorize(authenticator, scope),
     issue,

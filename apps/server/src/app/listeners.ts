@@ -217,7 +217,7 @@ function buildOperatorServer(
   const { postgres, authentication, accountChecks } = services;
   return createOperatorServer({
     listener,
-    authorize: authentication.authorize,
+    authorize: authentication.authorizeOperator,
     database: postgres.database,
     feed: services.transactions.feed,
     latestRestore: postgres.latestRestore.current,
@@ -230,6 +230,7 @@ function buildOperatorServer(
       checks: readinessChecks(services, settings, () => context.endOrder() === 'stop'),
       readGauges: createGaugeReader(context, services),
       parent: context.options.parent ?? null,
+      metricsToken: settings.metricsToken,
     },
     processId: postgres.processes.processId,
     issuer: authentication.issuer,

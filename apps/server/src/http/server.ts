@@ -208,7 +208,8 @@ function createFastify(options: ListenerOptions, events: ServerEvents): FastifyI
   const { http: httpOptions, ...common } = fastifyOptions(options);
   if (options.tls === null) return Fastify({ ...common, ...events, http: httpOptions });
   const handshakeTimeout = options.slowPeers?.requestMs ?? REQUEST_TIMEOUT_MS;
-  const https = { ...httpOptions, ...options.tls.context, handshakeTimeout };
+  const requestCert = options.tls.demandsClientCertificate;
+  const https = { ...httpOptions, ...options.tls.context, handshakeTimeout, requestCert };
   // The same server to Fastify and to all operations, whose types know the plain one only.
   return Fastify({ ...common, ...events, https } as unknown as FastifyHttpOptions<http.Server>);
 }

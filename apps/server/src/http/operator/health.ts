@@ -1,10 +1,11 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, onRequestHookHandler } from 'fastify';
 import { Type } from 'typebox';
+import { hashSecret, matchesSecret } from '../../auth/secrets.ts';
 import { englishOnly } from '../../lib/bilingual-text.ts';
 import type { Metrics } from '../../observability/metrics.ts';
 import { OPEN_METRICS, OPEN_METRICS_CONTENT_TYPE, toOpenMetrics } from '../../observability/open-metrics.ts';
 import type { ParentLink } from '../../workers/parent-link.ts';
-import { unavailable } from '../errors.ts';
+import { ApiError, unavailable } from '../errors.ts';
 import { preferredType } from '../request-headers.ts';
 import { errorEnvelope, errorResponses, UNAUTHENTICATED_ERRORS } from '../schemas.ts';
 
@@ -75,7 +76,8 @@ const metricsSchema = {
   ...common,
   operationId: 'getMetrics',
   summary: 'Metrics for Prometheus',
-  description: 'The metrics of this process (docs/operating.md, "Monitoring").',
+  description:
+    'The metrics of this process (docs/operating.md, "Monitoring"). TIBA_METRICS_TOKEN makes them require a token.',
   response: {
     200: {
       description: 'The text format of Prometheus, or OpenMetrics where `Accept` asks for it.',
@@ -84,7 +86,7 @@ const metricsSchema = {
         [OPEN_METRICS]: { schema: Type.String({ examples: ['tiba_ready 1\n# EOF\n'] }) },
       },
     },
-    ...errors,
+    ...errorResponses([], [...UNAUTHENTICATED_ERRORS, 'UNAUTHORIZED']),
   },
 };
 
@@ -95,12 +97,14 @@ export interface HealthDependencies {
   readonly readGauges: () => Promise<void>;
   /** Of one of several processes, whose metrics are rendered with those of the others. */
   readonly parent: Pick<ParentLink, 'onMetricsRequest' | 'renderMetrics'> | null;
+  /** That `/metrics` requires; null if it requires none. */
+  readonly metricsToken: string | null;
 }
 
 /** `/livez`: the process runs. `/readyz`: it can answer requests. `/metrics`: Prometheus metrics. */
 export function healthEndpoints(
   app: FastifyInstance,
-  { checks, metrics, readGauges, parent }: HealthDependencies,
+  { checks, metrics, readGauges, parent, metricsToken }: HealthDependencies,
 ): void {
   async function readiness(): Promise<Readiness> {
     const [required, desired, informational] = await Promise.all([
@@ -137,13 +141,29 @@ export function healthEndpoints(
       .send(answer);
   });
 
-  app.get('/metrics', { schema: metricsSchema }, async (request, reply) => {
+  const onRequest = metricsToken === null ? [] : [requireToken(metricsToken)];
+  app.get('/metrics', { schema: metricsSchema, onRequest }, async (request, reply) => {
     const text = await renderMetrics();
     if (preferredType(request.headers.accept, [OPEN_METRICS, 'text/plain']) === OPEN_METRICS)
       return reply.type(OPEN_METRICS_CONTENT_TYPE).send(toOpenMetrics(text, metrics.exemplars()));
     return reply.type(metrics.contentType).send(text);
   });
 }
+
+/** In constant time. Prometheus sends it by `authorization.credentials_file`. */
+function requireToken(token: string): onRequestHookHandler {
+  const expected = hashSecret(`Bearer ${token}`);
+  return (request, _reply, done) => {
+    const { authorization = '' } = request.headers;
+    const isRight = matchesSecret(authorization, expected);
+    done(isRight ? undefined : new ApiError('UNAUTHORIZED', { message: METRICS_TOKEN, headers: CHALLENGE }));
+  };
+}
+
+const METRICS_TOKEN = englishOnly(
+  'Invalid or expired token: send the token of TIBA_METRICS_TOKEN as Authorization: Bearer <token>',
+);
+const CHALLENGE = { 'www-authenticate': 'Bearer realm="tiba metrics"' };
 
 const METRICS_RETRY_MS = 5_000;
 

@@ -7,6 +7,8 @@ import type { TlsFile, TlsFiles } from '../../config-listeners.ts';
 /** What a listener presents to its peers, and whom it trusts: read from files, and checked. */
 export interface TlsIdentity {
   readonly context: SecureContextOptions;
+  /** Whether a handshake needs a certificate of the client. */
+  readonly demandsClientCertificate: boolean;
   readonly certificate: X509Certificate;
   readonly expiresAtMs: number;
   /** What was read, to compare it with what is read later. */
@@ -22,6 +24,8 @@ export class TlsFilesFault extends Error {
 export interface TlsContents {
   readonly certificate: string;
   readonly key: string;
+  /** Null where clients need no certificate. */
+  readonly clientCa: string | null;
 }
 
 /** Those of Mozilla's intermediate configuration (server-side TLS 5.7) that Node's OpenSSL offers to TLS 1.2. */
@@ -36,15 +40,17 @@ const TLS_1_2_CIPHERS = [
 const TLS_1_3_CIPHERS = ['TLS_AES_128_GCM_SHA256', 'TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256'];
 
 /** At the start. @throws TlsFilesFault when a file cannot be read */
-export const readTlsFilesSync = ({ certificateFile, keyFile }: TlsFiles): TlsContents => ({
+export const readTlsFilesSync = ({ certificateFile, keyFile, clientCaFile }: TlsFiles): TlsContents => ({
   certificate: readPemSync(certificateFile),
   key: readPemSync(keyFile),
+  clientCa: clientCaFile === null ? null : readPemSync(clientCaFile),
 });
 
 /** While requests are answered. @throws TlsFilesFault when a file cannot be read */
-export const readTlsFiles = async ({ certificateFile, keyFile }: TlsFiles): Promise<TlsContents> => ({
+export const readTlsFiles = async ({ certificateFile, keyFile, clientCaFile }: TlsFiles): Promise<TlsContents> => ({
   certificate: await readPem(certificateFile),
   key: await readPem(keyFile),
+  clientCa: clientCaFile === null ? null : await readPem(clientCaFile),
 });
 
 function readPemSync({ path, setting }: TlsFile): string {
@@ -67,8 +73,8 @@ function unreadable(setting: string, error: unknown): TlsFilesFault {
 
 /** @throws TlsFilesFault when the contents cannot be used, or do not belong together */
 export function createTlsIdentity(contents: TlsContents, files: TlsFiles): TlsIdentity {
-  const { certificate, key } = contents;
-  const { certificateFile, keyFile, minVersion } = files;
+  const { certificate, key, clientCa } = contents;
+  const { certificateFile, keyFile, clientCaFile, minVersion } = files;
   const leaf = parseCertificate(certificate, certificateFile.setting);
   const privateKey = parseKey(key, keyFile.setting);
   if (!leaf.checkPrivateKey(privateKey)) {
@@ -76,18 +82,28 @@ export function createTlsIdentity(contents: TlsContents, files: TlsFiles): TlsId
       `${keyFile.setting} must name the key of the first certificate in ${certificateFile.setting}: it is another one`,
     );
   }
+  const authorities =
+    clientCa === null || clientCaFile === null ? null : parseAuthorities(clientCa, clientCaFile.setting);
   const context: SecureContextOptions = {
     cert: certificate,
     key,
     minVersion,
     ciphers: [...TLS_1_3_CIPHERS, ...TLS_1_2_CIPHERS].join(':'),
+    ...(authorities === null ? {} : { ca: authorities }),
   };
   try {
     createSecureContext(context);
   } catch (error) {
     throw new TlsFilesFault(`${certificateFile.setting} cannot be used: ${messageOf(error)}`);
   }
-  return { context, certificate: leaf, expiresAtMs: leaf.validToDate.getTime(), contents: JSON.stringify(contents) };
+  const demandsClientCertificate = authorities !== null;
+  return {
+    context,
+    demandsClientCertificate,
+    certificate: leaf,
+    expiresAtMs: leaf.validToDate.getTime(),
+    contents: JSON.stringify(contents),
+  };
 }
 
 function parseCertificate(pem: string, setting: string): X509Certificate {
@@ -96,6 +112,16 @@ function parseCertificate(pem: string, setting: string): X509Certificate {
   } catch {
     throw new TlsFilesFault(`${setting} must name a file with a certificate in PEM: -----BEGIN CERTIFICATE-----`);
   }
+}
+
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^]*?-----END CERTIFICATE-----/g;
+
+/** Without one, Node would trust the public authorities: each owner of a web site would have a certificate. */
+function parseAuthorities(pem: string, setting: string): string[] {
+  const authorities = pem.match(CERTIFICATE) ?? [];
+  const faulty = authorities.filter((each) => !parseCertificate(each, setting).ca);
+  if (authorities.length > 0 && faulty.length === 0) return authorities;
+  throw new TlsFilesFault(`${setting} must name a file with certificates of authorities (CA:TRUE) in PEM`);
 }
 
 function parseKey(pem: string, setting: string): KeyObject {
