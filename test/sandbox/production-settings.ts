@@ -35,9 +35,13 @@ export async function findFreePort(): Promise<number> {
 }
 
 /** Writes a rails file with one bank, and its keys, into the directory; returns the required settings of production. */
-export async function writeProductionSettings(directory: string, bankPort: number): Promise<Record<string, string>> {
+export async function writeProductionSettings(
+  directory: string,
+  bankPort: number,
+  clientSecret = 'the client secret',
+): Promise<Record<string, string>> {
   const { privateKey } = rsaKeys();
-  await writeFile(path.join(directory, 'secret.txt'), 'the client secret');
+  await writeFile(path.join(directory, 'secret.txt'), clientSecret);
   await writeFile(path.join(directory, 'key.pem'), privateKey.export({ type: 'pkcs8', format: 'pem' }));
   const rail = {
     name: 'bca',

@@ -26,6 +26,8 @@ export interface ServeOptions {
   readonly openFilesMax?: number;
   /** Further settings. */
   readonly environment?: Readonly<Record<string, string>>;
+  /** The client secret at the bank. */
+  readonly bankSecret?: string;
   /** Of another release. */
   readonly main?: string;
   /** By default free ones. */
@@ -56,7 +58,7 @@ export async function startServe(options: ServeOptions): Promise<ServeProcess> {
     operatorPort: await findFreePort(),
   };
   // The bank is never inquired.
-  const settings = await writeProductionSettings(directory, operatorPort);
+  const settings = await writeProductionSettings(directory, operatorPort, options.bankSecret);
   // The shell replaces itself, so the child is the service.
   const limited = openFilesMax === undefined ? [] : ['sh', '-c', `ulimit -n ${openFilesMax} && exec "$@"`, 'sh'];
   const [program, ...rest] = [...prefix, ...limited, process.execPath, ...nodeOptions, main, 'serve'];
