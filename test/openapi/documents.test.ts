@@ -136,9 +136,7 @@ test('each error response is described once, and referenced', () => {
 
 /** The errors of RFC 6749, and the answer of a process that is not ready. */
 const OWN_ERRORS = new Set([
-  'createAccessToken 400',
-  'createAccessToken 401',
-  'createAccessToken 429',
+  ...['createAccessToken', 'createOperatorAccessToken'].flatMap((id) => [`${id} 400`, `${id} 401`, `${id} 429`]),
   'getReadiness 503',
 ]);
 

@@ -57,6 +57,7 @@ before(async () => {
       accountValidationsPerMinute: 1,
       transactionsPerMinute: 1,
       accountChecksPerMinute: 1,
+      metricsToken: 'a token that no request here has',
     },
   });
   const addToken = async (

@@ -78,8 +78,7 @@ suite('a client without a certificate of the authority is refused at the handsha
     const monitor = await authority.issue('monitor');
     const headers = { authorization: `Bearer ${METRICS_TOKEN}` };
     const { text: metrics } = await sendAs(monitor, '/metrics', { headers });
-    const counted =
-      /^tiba_tls_handshakes_failed_total\{listener="operator",reason="client_certificate"\} (\d+)$/m;
+    const counted = /^tiba_tls_handshakes_failed_total\{listener="operator",reason="client_certificate"\} (\d+)$/m;
     assert.equal(counted.exec(metrics)?.[1], '2');
   });
 
@@ -102,11 +101,11 @@ suite('the common name of a certificate names a client', () => {
   });
 
   test('a token takes precedence, and a name that is no client needs one', async () => {
-    const stranger = await authority.issue('no client');
-    assert.equal((await sendAs(stranger, LIST)).status, 401);
+    const unknown = await authority.issue('no client');
+    assert.equal((await sendAs(unknown, LIST)).status, 401);
     const authorization = `Bearer ${service.core.token}`;
     const headers = { ...feed.headers, authorization };
-    assert.equal((await sendAs(stranger, '/feed/v1/transactions', { ...feed, headers, body })).status, 200);
+    assert.equal((await sendAs(unknown, '/feed/v1/transactions', { ...feed, headers, body })).status, 200);
     const wrong = { ...feed.headers, authorization: 'Bearer wrong' };
     const core = await authority.issue('core');
     assert.equal((await sendAs(core, '/feed/v1/transactions', { ...feed, headers: wrong, body })).status, 401);

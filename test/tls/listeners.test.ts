@@ -54,16 +54,16 @@ suite('a handshake by OpenSSL', () => {
     const urls = [service.url, service.operatorUrl, service.app.snapUrl ?? ''];
     for (const url of urls) {
       assert.match(url, /^https:/);
-      const said = await opensslSays(url, '-verify_return_error');
-      assert.match(said, /New, TLSv1\.3, Cipher is TLS_AES_/);
-      assert.match(said, /Verify return code: 0 \(ok\)/);
+      const output = await opensslSays(url, '-verify_return_error');
+      assert.match(output, /New, TLSv1\.3, Cipher is TLS_AES_/);
+      assert.match(output, /Verify return code: 0 \(ok\)/);
     }
   });
 
   test('of TLS 1.2 is refused by default, and counted', async () => {
-    const said = await opensslSays(service.url, '-tls1_2');
-    assert.match(said, /alert protocol version/);
-    assert.match(said, /New, \(NONE\), Cipher is \(NONE\)/);
+    const output = await opensslSays(service.url, '-tls1_2');
+    assert.match(output, /alert protocol version/);
+    assert.match(output, /New, \(NONE\), Cipher is \(NONE\)/);
     assert.ok((await failedHandshakes('public', 'version')) >= 1);
   });
 });
@@ -93,13 +93,13 @@ suite('what holds for connections holds over TLS', () => {
     await eventually('it is counted', async () => (await failedHandshakes('public', 'timeout')) === failed + 1);
   });
 
-  test('a client that pipelines 1,000 requests is answered in order', async () => {
+  test('a client that pipelines 200 requests is answered in order', async () => {
     const ids = Array.from({ length: 10 }, (_, index) => `TB${String(index).padStart(10, '0')}`);
     await service.feed(ids.map((id) => statusUpdate({ transaction_id: id, reference_id: id })));
     const headers = { authorization: `Bearer ${service.alpha.token}` };
     const connection = await openRawConnection(service.url);
     try {
-      const order = Array.from({ length: 1_000 }, (_, index) => ids[index % ids.length] as string);
+      const order = Array.from({ length: 200 }, (_, index) => ids[index % ids.length] as string);
       connection.send(Buffer.concat(order.map((id) => rawRequest('GET', `/api/v1/check-status/${id}`, { headers }))));
       for (const id of order) assert.equal(assertSuccess((await connection.read()) as Answer)['transaction_id'], id);
     } finally {

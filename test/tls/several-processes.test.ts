@@ -40,6 +40,8 @@ test('with several processes each one renews its certificate, and no request fai
   context.after(served.release);
   let log = '';
   served.child.stdout?.setEncoding('utf8').on('data', (chunk: string) => (log += chunk));
+  // A worker that starts while the files are faulty would not.
+  await eventually('all processes are ready', () => log.includes('all processes are ready'));
   assert.deepEqual(await presentedBy(served.url), ['first']);
 
   const ended = new AbortController();

@@ -80,8 +80,8 @@ export const LISTENER_SETTINGS = {
   operatorTlsCertificateFile: setting(
     'TIBA_OPERATOR_TLS_CERTIFICATE_FILE',
     text,
-    'As `TIBA_TLS_CERTIFICATE_FILE`, for the operator listener only: when it has a certificate of its own, or when it ' +
-      'alone speaks TLS. Needs `TIBA_OPERATOR_TLS_KEY_FILE`.',
+    'As `TIBA_TLS_CERTIFICATE_FILE`, for the operator listener only: when it has a certificate of its own, or when ' +
+      'it alone speaks TLS. Needs `TIBA_OPERATOR_TLS_KEY_FILE`.',
   ),
   operatorTlsKeyFile: setting(
     'TIBA_OPERATOR_TLS_KEY_FILE',

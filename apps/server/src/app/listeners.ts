@@ -70,9 +70,7 @@ export async function openListeners(context: AppContext, services: Services): Pr
   const { snapPort } = settings;
   const snapServer = snapPort === null ? null : buildSnapServer(context, services, forClients);
   const servers = [publicServer, operatorServer, ...(snapServer === null ? [] : [snapServer])];
-  renewTls(context, 'public', publicServer, tls.public);
-  renewTls(context, 'operator', operatorServer, tls.operator);
-  if (snapServer !== null) renewTls(context, 'snap', snapServer, tls.public);
+  renewTls(context, { public: publicServer, operator: operatorServer, snap: snapServer }, tls);
   // All at the same time: after SIGTERM one of them must not take the time of the others.
   onClose('listeners', async () => {
     if (context.endOrder() === 'retire') await untilUnused(servers);

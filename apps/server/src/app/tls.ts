@@ -44,10 +44,24 @@ function readListenerTls(files: TlsFiles | null): ListenerTls | null {
   }
 }
 
-/** From now on the listener presents what its files hold. */
-export function renewTls(context: AppContext, name: ListenerName, app: FastifyInstance, tls: ListenerTls | null): void {
-  if (tls === null || !(app.server instanceof TlsServer)) return;
-  const { metrics, options } = context;
+/** From now on the listeners present what their files hold. */
+export function renewTls(
+  context: AppContext,
+  servers: Readonly<Record<ListenerName, FastifyInstance | null>>,
+  tls: Readonly<Record<'public' | 'operator', ListenerTls | null>>,
+): void {
+  renewOne(context, 'public', servers.public, tls.public);
+  renewOne(context, 'operator', servers.operator, tls.operator);
+  renewOne(context, 'snap', servers.snap, tls.public);
+}
+
+function renewOne(
+  { metrics, options, onClose }: AppContext,
+  name: ListenerName,
+  app: FastifyInstance | null,
+  tls: ListenerTls | null,
+): void {
+  if (tls === null || !(app?.server instanceof TlsServer)) return;
   const renewal = startRenewal(app.server, tls.identity, {
     listener: name,
     files: tls.files,
@@ -55,5 +69,5 @@ export function renewTls(context: AppContext, name: ListenerName, app: FastifyIn
     onIdentity: ({ expiresAtMs }) => metrics.certificateExpiry.set({ listener: name }, Math.floor(expiresAtMs / 1000)),
     ...(options.certificateIntervalMs === undefined ? {} : { intervalMs: options.certificateIntervalMs }),
   });
-  context.onClose(`renewal of the certificate (${name})`, async () => renewal.close());
+  onClose(`renewal of the certificate (${name})`, async () => renewal.close());
 }

@@ -231,8 +231,8 @@ function parseHeld(connection: PipeliningConnection): void {
 
 /**
  * Frees the memory of a chunk at once, which no other object refers to: a socket without TLS reads each chunk into
- * memory of its own, and the parser copies everything but bodies. It would be garbage otherwise, but of the kind that V8 collects
- * late: 500 connections that pipeline left 130 MiB of chunks.
+ * memory of its own, and the parser copies everything but bodies. It would be garbage otherwise, but of the kind that
+ * V8 collects late: 500 connections that pipeline left 130 MiB of chunks.
  */
 const freeMemory = ({ buffer }: Buffer): void => void (buffer as ArrayBuffer).transfer(0);
 

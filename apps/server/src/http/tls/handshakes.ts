@@ -31,7 +31,7 @@ export function watchHandshakes(server: Server, { listener, onFailed, log }: Han
   // node:https would report them as errors of the client, like malformed HTTP.
   server.removeAllListeners('tlsClientError');
   server.on('tlsClientError', (error: Error & { readonly code?: string }, socket: TLSSocket) => {
-    onFailed(reasonOf(error.code));
+    onFailed(reasonOf(error.code, socket));
     log.debug({ listener, address: socket.remoteAddress, code: error.code }, 'tls handshake failed; connection closed');
     socket.destroy();
   });
@@ -46,7 +46,8 @@ const REASONS: Readonly<Record<string, HandshakeFailure>> = {
   ERR_TLS_HANDSHAKE_TIMEOUT: 'timeout',
   ERR_SSL_UNSUPPORTED_PROTOCOL: 'version',
   ERR_SSL_PEER_DID_NOT_RETURN_A_CERTIFICATE: 'client_certificate',
-  ERR_SSL_CERTIFICATE_VERIFY_FAILED: 'client_certificate',
 };
 
-const reasonOf = (code = ''): HandshakeFailure => REASONS[code] ?? 'other';
+/** A certificate that is there and not accepted has no error of its own. */
+const reasonOf = (code = '', { authorizationError }: TLSSocket): HandshakeFailure =>
+  REASONS[code] ?? (authorizationError ? 'client_certificate' : 'other');

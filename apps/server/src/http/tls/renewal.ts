@@ -10,8 +10,6 @@ import { createTlsIdentity, readTlsFiles, TlsFilesFault, type TlsIdentity } from
  * the file hears nothing.
  */
 export interface Renewal {
-  /** Reads the files now. `insist`: what is faulty now is reported now. */
-  check(insist?: boolean): Promise<void>;
   close(): void;
 }
 
@@ -52,13 +50,21 @@ export function startRenewal(server: RenewalState['server'], identity: TlsIdenti
   };
   options.onIdentity(identity);
   warnOfExpiry(state);
-  let checking = Promise.resolve();
-  const check = (insist = false): Promise<void> => (checking = checking.then(() => renew(state, insist)));
+  // One at a time: a disk that hangs must not collect them.
+  let isReading = false;
+  async function check(): Promise<void> {
+    if (isReading) return;
+    isReading = true;
+    await renew(state).catch((error: unknown) => {
+      options.log.error({ listener: options.listener, err: error }, 'the certificate was not renewed; will retry');
+    });
+    isReading = false;
+  }
   const timer = setInterval(() => void check(), options.intervalMs ?? INTERVAL_MS).unref();
-  return { check, close: () => clearInterval(timer) };
+  return { close: () => clearInterval(timer) };
 }
 
-async function renew(state: RenewalState, insist: boolean): Promise<void> {
+async function renew(state: RenewalState): Promise<void> {
   const { listener, files, log, onIdentity } = state.options;
   const read = await readIdentity(files);
   const hasChanged = read.contents !== state.seen;
@@ -68,7 +74,7 @@ async function renew(state: RenewalState, insist: boolean): Promise<void> {
     warnOfExpiry(state);
   } else if ('fault' in read || fault !== null) {
     // Key and certificate are two files: the other one may be written next.
-    if (hasChanged && !insist) return;
+    if (hasChanged) return;
     state.isSettled = true;
     log.error({ listener, fault }, 'the new certificate is refused; the one in use stays');
   } else {
