@@ -133,10 +133,21 @@ create table tiba.callback_outbox (
   constraint callback_outbox_pkey PRIMARY KEY (client_id, endpoint_id, sequence)
 );
 
+create table tiba.client_secret_uses (
+  client_id text collate "C" not null,
+  secret_id text collate "C" not null,
+  used_on date not null,
+  constraint client_secret_uses_client_id_fkey FOREIGN KEY (client_id) REFERENCES tiba.clients(client_id),
+  constraint client_secret_uses_pkey PRIMARY KEY (client_id, secret_id)
+);
+
 create table tiba.clients (
   client_id text collate "C" not null,
   name text not null,
   secret_hash bytea not null,
+  secret_created_at timestamp with time zone default now() not null,
+  second_secret_hash bytea,
+  second_secret_created_at timestamp with time zone,
   scopes text[] not null,
   check_status_per_minute integer,
   check_account_per_minute integer,
@@ -148,6 +159,7 @@ create table tiba.clients (
   constraint clients_accounts_per_day_not_negative CHECK ((accounts_per_day >= 0)),
   constraint clients_check_account_per_minute_not_negative CHECK ((check_account_per_minute >= 0)),
   constraint clients_check_status_per_minute_not_negative CHECK ((check_status_per_minute >= 0)),
+  constraint clients_second_secret_with_its_time CHECK (((second_secret_hash IS NULL) = (second_secret_created_at IS NULL))),
   constraint clients_pkey PRIMARY KEY (client_id)
 );
 

@@ -1,7 +1,7 @@
 import { open, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { generateSecret, hashSecret } from '../apps/server/src/auth/secrets.ts';
-import { replaceClientSecret } from '../apps/server/src/postgres/clients.ts';
+import { replaceClientSecret } from '../apps/server/src/postgres/client-secrets.ts';
 import { openDatabase } from '../apps/server/src/postgres/database.ts';
 import { processTreeOf } from '../test/sandbox/processes.ts';
 import { eventually } from '../test/support/eventually.ts';

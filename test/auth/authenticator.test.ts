@@ -8,6 +8,7 @@ import { LIMITS } from './client-limits.ts';
 const client: Client = {
   clientId: 'alpha',
   secretHash: Buffer.alloc(32),
+  secondSecretHash: null,
   scopes: new Set(['status:read']),
   disabled: false,
   trusted: false,

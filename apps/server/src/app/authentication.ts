@@ -8,6 +8,7 @@ import {
 import { type Authenticator, createAuthenticator } from '../auth/authenticator.ts';
 import { createFailureThrottle, type FailureThrottle } from '../auth/failure-throttle.ts';
 import type { Scope } from '../auth/scopes.ts';
+import { createSecretUses } from '../auth/secret-uses.ts';
 import { type Authorize, createAuthorize, createReauthorize, type Reauthorize } from '../http/authorize.ts';
 import { createDeferredCount, type DeferredCount } from '../http/deferred-count.ts';
 import type { BuiltInIssuer } from '../http/oauth/authorization-server.ts';
@@ -79,7 +80,13 @@ export function openAuthentication(
             url: issuer,
             keys,
             issue,
-            endpoint: { clients, notifications, throttle, lifetimeSeconds: settings.tokenSeconds },
+            endpoint: {
+              clients,
+              notifications,
+              throttle,
+              secretUses: createSecretUses(postgres.database, options.logging.log),
+              lifetimeSeconds: settings.tokenSeconds,
+            },
           }
         : null,
   };

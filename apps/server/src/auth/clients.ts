@@ -9,6 +9,8 @@ import { isScope, type Scope } from './scopes.ts';
 export interface Client {
   readonly clientId: string;
   readonly secretHash: Buffer;
+  /** Of the new secret, while the secret is being replaced; otherwise null. */
+  readonly secondSecretHash: Buffer | null;
   readonly scopes: ReadonlySet<Scope>;
   /** Requests per minute of each operation, and different accounts per day. */
   readonly limits: ClientLimits;
@@ -51,6 +53,7 @@ export function createClients(database: Database, defaultLimits: ClientLimits): 
 const toClient = (record: ClientRecord, snap: SnapClientRecord | null, defaultLimits: ClientLimits): Client => ({
   clientId: record.clientId,
   secretHash: record.secretHash,
+  secondSecretHash: record.secondSecretHash,
   scopes: new Set(record.scopes.filter(isScope)),
   limits: { ...defaultLimits, ...record.limits },
   // `iat` counts whole seconds: a token issued within the second of the revocation is revoked too.

@@ -12,6 +12,20 @@ export const hashSecret = (secret: string): Buffer => createHash('sha256').updat
 /** Takes the same time for every secret. */
 export const matchesSecret = (secret: string, hash: Buffer): boolean => timingSafeEqual(hashSecret(secret), hash);
 
+const NO_SECRET = Buffer.alloc(32);
+
+/**
+ * Which of two hashes the secret has; null if neither. Takes the same time for every secret, whichever it is, and
+ * whether there are two, one or none.
+ */
+export function findMatch(secret: string, first: Buffer | null, second: Buffer | null): Buffer | null {
+  const hash = hashSecret(secret);
+  const isFirst = timingSafeEqual(hash, first ?? NO_SECRET);
+  const isSecond = timingSafeEqual(hash, second ?? NO_SECRET);
+  if (isFirst) return first;
+  return isSecond ? second : null;
+}
+
 /** Encrypts secrets that the database stores (AES-256-GCM, NIST SP 800-38D). */
 export interface Seal {
   seal(plain: string): Buffer;

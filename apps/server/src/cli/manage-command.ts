@@ -7,7 +7,9 @@ export class UsageError extends Error {}
 
 type SnapOption = 'partner-id' | 'external-ids' | 'body-hash' | 'clock-skew' | 'add' | 'remove' | 'former-hours';
 
-export type Options = Readonly<Partial<Record<'name' | 'scope' | 'algorithm' | ClientLimit | SnapOption, string>>>;
+export type Options = Readonly<
+  Partial<Record<'name' | 'scope' | 'algorithm' | 'secret' | ClientLimit | SnapOption, string>>
+>;
 
 /** One command of `npm run manage`. */
 export interface Command {

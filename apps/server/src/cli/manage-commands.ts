@@ -9,7 +9,6 @@ import {
   changeClient,
   findAllClients,
   insertClient,
-  replaceClientSecret,
   setClientLimits,
   setClientScopes,
 } from '../postgres/clients.ts';
@@ -17,6 +16,7 @@ import type { Database } from '../postgres/database.ts';
 import { type Command, clientNotFound, type Options, UsageError } from './manage-command.ts';
 import { INSTALLATION_COMMANDS } from './manage-installation-commands.ts';
 import { openKeyring } from './manage-keyring.ts';
+import { describeCredentials, SECRET_COMMANDS } from './manage-secret-commands.ts';
 import { SNAP_COMMANDS } from './manage-snap-commands.ts';
 
 const CLIENT_ID = /^[A-Za-z0-9._-]{1,64}$/;
@@ -43,15 +43,6 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
       if (!created) throw new UsageError(`client ${id} already exists`);
       const credentials = describeCredentials(id, secret);
       return `${credentials}\n\nCopy the secret now: it is not shown again, because only its hash is stored.`;
-    },
-  },
-
-  'client new-secret': {
-    options: [],
-    async run(database, id) {
-      const secret = generateSecret();
-      requireClient(id, await replaceClientSecret(database, id, hashSecret(secret)));
-      return describeCredentials(id, secret);
     },
   },
 
@@ -119,6 +110,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     },
   },
 
+  ...SECRET_COMMANDS,
   ...SNAP_COMMANDS,
   ...INSTALLATION_COMMANDS,
 
@@ -132,8 +124,6 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     },
   },
 };
-
-const describeCredentials = (id: string, secret: string): string => `client_id      ${id}\nclient_secret  ${secret}`;
 
 const describeClient = ({ clientId, name, scopes, limits, trusted, disabled }: ClientRecord): string =>
   [

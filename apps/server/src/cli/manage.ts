@@ -15,7 +15,11 @@ const USAGE = `npm run manage -- COMMAND
 
   client list                list the clients with their scopes and limits
   client create ID --name NAME --scope "${SCOPES.join(' ')}"
-  client new-secret ID       replace the secret: the old one obtains no more tokens
+  client new-secret ID       replace all secrets: the old ones obtain no more tokens
+  client add-secret ID       create a second secret; both are valid until one is retired
+  client secrets ID          list the secrets by their IDs: when each was created, and last used
+  client retire-secret ID --secret SECRET_ID
+                             end one of two secrets: it obtains no more tokens
   client scopes ID --scope "…"
                              replace the scopes. A scope that is left out ends within a second, also for tokens
                              already issued; a new scope is in the next token
@@ -61,6 +65,7 @@ const OPTIONS = {
   add: { type: 'string' },
   remove: { type: 'string' },
   'former-hours': { type: 'string' },
+  secret: { type: 'string' },
 } as const satisfies Record<keyof Options, { type: 'string' }>;
 
 const STDERR = 2;

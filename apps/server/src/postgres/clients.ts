@@ -14,6 +14,8 @@ export interface ClientRecord {
   readonly name: string;
   /** SHA-256 of the secret. */
   readonly secretHash: Buffer;
+  /** Of the new secret, while the secret is being replaced; otherwise null. */
+  readonly secondSecretHash: Buffer | null;
   readonly scopes: readonly string[];
   /** Limits that the operator set for this client: requests per minute, and accounts per day. */
   readonly limits: Partial<Record<ClientLimit, number>>;
@@ -28,6 +30,7 @@ interface ClientRow extends Record<string, unknown> {
   client_id: string;
   name: string;
   secret_hash: Buffer;
+  second_secret_hash: Buffer | null;
   scopes: string[];
   check_status_per_minute: number | null;
   check_account_per_minute: number | null;
@@ -38,8 +41,8 @@ interface ClientRow extends Record<string, unknown> {
 }
 
 const SELECT = `
-  select client_id, name, secret_hash, scopes, check_status_per_minute, check_account_per_minute, accounts_per_day,
-         trusted,
+  select client_id, name, secret_hash, second_secret_hash, scopes, check_status_per_minute, check_account_per_minute,
+         accounts_per_day, trusted,
          (case when isfinite(tokens_valid_from) then extract(epoch from tokens_valid_from) * 1000 else 0 end)::text
            as valid_from_ms,
          disabled_at is not null as disabled
@@ -51,6 +54,7 @@ export async function findAllClients(database: Database): Promise<ClientRecord[]
     clientId: row.client_id,
     name: row.name,
     secretHash: row.secret_hash,
+    secondSecretHash: row.second_secret_hash,
     scopes: row.scopes,
     limits: {
       ...(row.check_status_per_minute === null ? {} : { 'check-status': row.check_status_per_minute }),
@@ -143,18 +147,6 @@ export async function setClientScopes(
     clientId,
     scopes,
   ]);
-  return rows.length === 1;
-}
-
-/**
- * Replaces the secret. Tokens that were obtained with the old one stay valid until they expire or are revoked. Returns
- * false when there is no such client.
- */
-export async function replaceClientSecret(database: Database, clientId: string, secretHash: Buffer): Promise<boolean> {
-  const rows = await database.query(
-    'update tiba.clients set secret_hash = $2 where client_id = $1 returning client_id',
-    [clientId, secretHash],
-  );
   return rows.length === 1;
 }
 

@@ -1,7 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 import type { Client, Clients } from '../../auth/clients.ts';
 import type { FailureThrottle } from '../../auth/failure-throttle.ts';
-import { matchesSecret } from '../../auth/secrets.ts';
+import type { SecretUses } from '../../auth/secret-uses.ts';
+import { findMatch } from '../../auth/secrets.ts';
 import type { BilingualText } from '../../lib/bilingual-text.ts';
 import { retryAfterHeader } from '../errors.ts';
 
@@ -27,6 +28,7 @@ export class OAuthError extends Error {
 export interface ClientAuthenticationDependencies {
   readonly clients: Clients;
   readonly throttle: FailureThrottle;
+  readonly secretUses: SecretUses;
 }
 
 /**
@@ -38,11 +40,11 @@ export interface ClientAuthenticationDependencies {
 export async function authenticateClient(
   request: FastifyRequest,
   form: URLSearchParams,
-  { clients, throttle }: ClientAuthenticationDependencies,
+  { clients, throttle, secretUses }: ClientAuthenticationDependencies,
 ): Promise<Client> {
   try {
     rejectRepeatedParameters(form);
-    return clientOf(request, form, clients);
+    return clientOf(request, form, clients, secretUses);
   } catch (error) {
     const throttledMs = await throttle.recordFailure(request.ip, claimedClientId(request, form));
     if (throttledMs === 0) throw error;
@@ -67,7 +69,7 @@ const INVALID_CLIENT: BilingualText = {
   id: 'klien tidak dikenal, secret salah, atau klien dinonaktifkan',
 };
 
-function clientOf(request: FastifyRequest, form: URLSearchParams, clients: Clients): Client {
+function clientOf(request: FastifyRequest, form: URLSearchParams, clients: Clients, secretUses: SecretUses): Client {
   const basic = basicCredentials(request.headers.authorization);
   if (basic !== null && form.has('client_secret')) {
     throw new OAuthError('invalid_request', 400, TWO_WAYS);
@@ -75,8 +77,12 @@ function clientOf(request: FastifyRequest, form: URLSearchParams, clients: Clien
   const credentials = basic ?? bodyCredentials(form);
   const client = credentials === null ? undefined : clients.find(credentials.clientId);
   // The secret of an unknown client is compared too, so that the response time does not reveal which clients exist.
-  const matches = matchesSecret(credentials?.clientSecret ?? '', client?.secretHash ?? NO_SECRET);
-  if (client !== undefined && matches && !client.disabled) return client;
+  const { secretHash = null, secondSecretHash = null } = client ?? {};
+  const match = findMatch(credentials?.clientSecret ?? '', secretHash, secondSecretHash);
+  if (client !== undefined && match !== null && !client.disabled) {
+    secretUses.record(client.clientId, match);
+    return client;
+  }
   throw new OAuthError('invalid_client', 401, INVALID_CLIENT, {
     'www-authenticate': 'Basic realm="tiba"',
   });
@@ -84,8 +90,6 @@ function clientOf(request: FastifyRequest, form: URLSearchParams, clients: Clien
 
 const claimedClientId = (request: FastifyRequest, form: URLSearchParams): string | null =>
   basicCredentials(request.headers.authorization)?.clientId ?? form.get('client_id');
-
-const NO_SECRET = Buffer.alloc(32);
 
 /** RFC 6749, section 3.2: no parameter more than once. */
 function rejectRepeatedParameters(form: URLSearchParams): void {

@@ -56,6 +56,10 @@ create table tiba.clients (
   name text not null,
   -- SHA-256 of a random 256-bit secret. A slow hash would only slow the login down: there is nothing to guess.
   secret_hash bytea not null,
+  secret_created_at timestamptz not null default now(),
+  -- While the secret is being replaced, the new one.
+  second_secret_hash bytea,
+  second_secret_created_at timestamptz,
   scopes text[] not null,
   check_status_per_minute integer,
   check_account_per_minute integer,
@@ -70,7 +74,20 @@ create table tiba.clients (
   constraint clients_pkey primary key (client_id),
   constraint clients_check_status_per_minute_not_negative check (check_status_per_minute >= 0),
   constraint clients_check_account_per_minute_not_negative check (check_account_per_minute >= 0),
-  constraint clients_accounts_per_day_not_negative check (accounts_per_day >= 0)
+  constraint clients_accounts_per_day_not_negative check (accounts_per_day >= 0),
+  constraint clients_second_secret_with_its_time
+    check ((second_secret_hash is null) = (second_secret_created_at is null))
+);
+
+-- When a client last logged in with each of its secrets: at most one write a day. Apart from the clients, of which each
+-- change is told to all processes.
+create table tiba.client_secret_uses (
+  client_id text collate "C" not null,
+  -- Of the secret's hash.
+  secret_id text collate "C" not null,
+  used_on date not null,
+  constraint client_secret_uses_pkey primary key (client_id, secret_id),
+  constraint client_secret_uses_client_id_fkey foreign key (client_id) references tiba.clients
 );
 
 -- How a client uses the SNAP face (docs/snap-clients.md). A client without a row cannot use it.
