@@ -127,7 +127,7 @@ suite('the columns', () => {
 
   test('are said by name, letter or position', () => {
     const header = ['bank', 'x', 'No Rek'];
-    for (const said of ['x', 'X', 'B', '2']) assert.equal(find(header, { account: said }).account, 1);
+    for (const column of ['x', 'X', 'B', '2']) assert.equal(find(header, { account: column }).account, 1);
   });
 });
 

@@ -73,6 +73,6 @@ test('a job worker that is stopped while it subscribes, and then loses its conne
   });
   await subscribes.promise;
   await worker.stop();
-  // An unhandled rejection comes before timers, and fails this test.
-  await new Promise((resolve) => setTimeout(resolve, 0));
+  // An unhandled rejection comes before this, and fails the test.
+  await new Promise((resolve) => setImmediate(resolve));
 });
