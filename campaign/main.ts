@@ -1,5 +1,6 @@
 import { inspect } from 'node:util';
 import { Interrupted, onInterruption } from '../bench/interruption.ts';
+import { image } from './image.ts';
 import { migrationBehindReader } from './migration-behind-reader.ts';
 import { type Options, OptionsError, readOptions } from './options.ts';
 import { overload } from './overload.ts';
@@ -26,6 +27,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   'rolling-restart': rollingRestart,
   'migration-behind-reader': migrationBehindReader,
   patroni,
+  image,
 };
 
 const USAGE = `npm run campaign -- [part] [options]

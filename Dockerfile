@@ -1,0 +1,39 @@
+# Tiba in a container: the program in /opt/tiba, run by a user without rights, on a root that may be read-only.
+#
+#   docker build -t tiba .
+#   docker run --read-only --tmpfs /tmp -v tiba:/data -p 127.0.0.1:8080:8080 -p 127.0.0.1:8081:8081 tiba sandbox
+#   docker run --read-only --tmpfs /tmp --env-file tiba.env -v "$PWD"/secrets:/etc/tiba:ro tiba          (serve)
+#
+# BASE is Debian 12 or later, or a Linux like it with glibc. BUILD_BASE has npm as well, and only packages come from it.
+ARG BASE=docker.io/library/debian:12-slim
+ARG BUILD_BASE=docker.io/library/node:26-bookworm-slim
+
+FROM ${BUILD_BASE} AS packages
+WORKDIR /opt/tiba
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --omit=dev && npm cache clean --force
+
+FROM ${BASE}
+LABEL org.opencontainers.image.title="Tiba" org.opencontainers.image.licenses="Apache-2.0"
+# Node needs libatomic, which a slim Debian lacks.
+RUN ldconfig -p | grep -q libatomic.so.1 \
+  || { apt-get update && apt-get install -y --no-install-recommends libatomic1 && rm -rf /var/lib/apt/lists/*; }
+# PostgreSQL, which the sandbox starts, looks its user up.
+RUN echo 'tiba:x:10001:10001:Tiba:/opt/tiba:/usr/sbin/nologin' >> /etc/passwd \
+  && echo 'tiba:x:10001:' >> /etc/group \
+  && mkdir /data && chown 10001:10001 /data
+WORKDIR /opt/tiba
+COPY --from=packages /opt/tiba/node_modules node_modules
+COPY package.json openapi.json openapi-operator.json LICENSE ./
+COPY apps apps
+# The sandbox keeps its data in .tiba; serve needs a DATABASE_URL.
+RUN ln -s /data .tiba
+ENV TIBA_HOST=0.0.0.0 TIBA_OPERATOR_HOST=0.0.0.0 PATH=/opt/tiba/node_modules/node/bin:$PATH
+USER 10001:10001
+VOLUME /data
+EXPOSE 8080 8081
+# Whether the process runs. Whether it can answer requests says /readyz, which a load balancer asks.
+HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=6 CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.TIBA_OPERATOR_PORT || 8081}/livez`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+# Not npm: it does not pass signals on.
+ENTRYPOINT ["node", "/opt/tiba/apps/server/src/main.ts"]
+CMD ["serve"]
