@@ -83,10 +83,11 @@ suite('the manifests', () => {
     const labels = { app: 'tiba' };
     for (const { spec } of ofKind('Service')) assert.deepEqual(spec['selector'], labels);
     for (const { spec } of ofKind('PodDisruptionBudget')) assert.deepEqual(spec['selector'], { matchLabels: labels });
-    const [policy] = ofKind('NetworkPolicy');
-    assert.deepEqual(policy?.spec['podSelector'], { matchLabels: labels });
-    const ports = (policy?.spec['ingress'] as { ports: { port: number }[] }[]).map((each) => each.ports[0]?.port);
-    const [container] = pods()[0]?.['containers'] as { ports: { containerPort: number }[] }[];
+    const policy = ofKind('NetworkPolicy')[0] ?? assert.fail();
+    assert.deepEqual(policy.spec['podSelector'], { matchLabels: labels });
+    const ports = (policy.spec['ingress'] as { ports: { port: number }[] }[]).map((each) => each.ports[0]?.port);
+    const [pod] = pods();
+    const [container] = (pod ?? assert.fail())['containers'] as { ports: { containerPort: number }[] }[];
     assert.deepEqual(
       ports,
       container?.ports.map(({ containerPort }) => containerPort),
