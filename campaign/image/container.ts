@@ -48,7 +48,7 @@ export function startContainer(options: ContainerOptions): Container {
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (printed += String(chunk)));
   return {
     userId: async () => Number(/^Uid:\s+(\d+)/m.exec(await readProcess(child, 'status'))?.[1]),
-    hasReadOnlyRoot: async () => / \/ \/ ro[ ,]/.test(await readProcess(child, 'mountinfo')),
+    hasReadOnlyRoot: async () => /^\d+ \d+ \S+ \S+ \/ ro[ ,]/m.test(await readProcess(child, 'mountinfo')),
     async stop() {
       child.kill('SIGTERM');
       const [code, signal] = await exited;
