@@ -21,7 +21,7 @@ RUN ldconfig -p | grep -q libatomic.so.1 \
 # PostgreSQL, which the sandbox starts, looks its user up.
 RUN echo 'tiba:x:10001:10001:Tiba:/opt/tiba:/usr/sbin/nologin' >> /etc/passwd \
   && echo 'tiba:x:10001:' >> /etc/group \
-  && mkdir /data && chown 10001:10001 /data
+  && mkdir -p /data && chown 10001:10001 /data
 WORKDIR /opt/tiba
 COPY --from=packages /opt/tiba/node_modules node_modules
 COPY package.json openapi.json openapi-operator.json LICENSE ./
