@@ -15,7 +15,7 @@ export interface TestDatabase {
 }
 
 /** On a machine that is busy with tests, a query may take longer than the service's own timeouts allow. */
-const GENEROUS_TIMEOUTS = {
+export const GENEROUS_TIMEOUTS = {
   connectionTimeoutMillis: 20_000,
   statement_timeout: 20_000,
   lock_timeout: 20_000,
