@@ -71,7 +71,7 @@ test('several processes share one daily quota, and what is left is never negativ
   assert.equal(await check(third), 503);
 });
 
-test('counts of a day are kept for a week', async (context) => {
+test('counts of a day are kept for a week, and deleted while the process runs', async (context) => {
   const service = await startTestService({ rails: [] });
   context.after(service.close);
   const { database } = service.app;
@@ -81,10 +81,13 @@ test('counts of a day are kept for a week', async (context) => {
     today - 7,
   ]);
   const { log } = { log: { warn: () => assert.fail('warned') } };
-  const wallClock = (): number => today * 24 * 60 * 60 * 1_000;
+  let dayNow = today;
+  const wallClock = (): number => dayNow * 24 * 60 * 60 * 1_000;
   const daily = await startDailyInquiries({ database, liveProcesses: () => 1, wallClock, log: log as never });
+  const stored = (): Promise<unknown[]> =>
+    database.query('select day, sent::int as sent from tiba.daily_inquiries order by day');
+  assert.deepEqual(await stored(), [{ day: today - 7, sent: 2 }]);
+  dayNow = today + 1;
+  await eventually('the next day deletes it', async () => (await stored()).length === 0);
   await daily.close();
-  assert.deepEqual(await database.query('select day, sent::int as sent from tiba.daily_inquiries'), [
-    { day: today - 7, sent: 2 },
-  ]);
 });

@@ -67,15 +67,24 @@ export async function startDailyInquiries(dependencies: DailyInquiriesDependenci
     }
   }
 
+  /** The day on which old counts were deleted last. */
+  let deletedOn = Number.NEGATIVE_INFINITY;
+  async function deleteOld(today: number): Promise<void> {
+    if (today <= deletedOn) return;
+    await deleteDailyInquiries(database, today - KEPT_DAYS);
+    deletedOn = today;
+  }
+
   async function exchange(): Promise<void> {
     const today = jakartaDayOf(wallClock());
+    await deleteOld(today);
     await store();
     if (liveProcesses() > 1) await read(today);
     for (const [key, { day, unstored }] of counts) if (day < today - 1 && unstored === 0) counts.delete(key);
   }
 
   const today = jakartaDayOf(wallClock());
-  await deleteDailyInquiries(database, today - KEPT_DAYS);
+  await deleteOld(today);
   await read(today);
   const loop = repeat(INTERVAL_MS, exchange, (error) =>
     log.warn({ err: error }, 'storing how many inquiries were sent today failed; will retry'),
