@@ -13,6 +13,8 @@ export interface Environment {
   readonly profile: string | null;
   /** A login that is given as a whole by the environment; it comes before the stored ones. */
   readonly login: EnvironmentLogin | null;
+  /** TIBA_DATA_DIR: the data directory of a sandbox on this machine. */
+  readonly sandboxDirectory: string;
   /** TIBA_CALLBACK_SECRET: with what `listen` signs. */
   readonly callbackSecret: string | null;
 }
@@ -38,6 +40,7 @@ export function readEnvironment(variables: Variables = process.env): Environment
     configurationDirectory: folder('XDG_CONFIG_HOME', '.config'),
     stateDirectory: folder('XDG_STATE_HOME', '.local/state'),
     profile: variables['TIBA_PROFILE'] || null,
+    sandboxDirectory: variables['TIBA_DATA_DIR'] || '.tiba',
     login: readLogin(variables),
     callbackSecret: readVariable(variables, 'TIBA_CALLBACK_SECRET'),
   };

@@ -69,7 +69,7 @@ const ADVICE: { readonly [Code in ErrorCode]?: (error: TibaError) => string } = 
 };
 
 /** What the operating system says, such as `connect ECONNREFUSED 127.0.0.1:8080`, from the innermost cause. */
-function reasonOf(error: unknown): string {
+export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'No reason is known';
   if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0]);
   return error.cause instanceof Error ? reasonOf(error.cause) : error.message;

@@ -12,6 +12,7 @@ import { addListen } from './listen.ts';
 import { addLogin } from './login.ts';
 import { addLogout } from './logout.ts';
 import { addProfiles } from './profiles.ts';
+import { addSandbox } from './sandbox.ts';
 import { addStatus } from './status.ts';
 
 const ALL = [
@@ -27,6 +28,7 @@ const ALL = [
   addLogin,
   addLogout,
   addProfiles,
+  addSandbox,
   addCompletion,
 ];
 
