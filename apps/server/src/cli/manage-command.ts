@@ -11,11 +11,23 @@ export type Options = Readonly<
   Partial<Record<'name' | 'scope' | 'algorithm' | 'secret' | ClientLimit | SnapOption, string>>
 >;
 
-/** One command of `npm run manage`. */
+/** What a command has done or found. */
+export interface CommandResult {
+  /** With `--json`: one document, whose fields have the names of the operator listener. */
+  readonly document: unknown;
+  /** Otherwise: text for people. */
+  readonly text: string;
+}
+
+/** One command of `npm run manage`. Commands of `client`, but for `client list`, take the ID of a client. */
 export interface Command {
+  /** One line for the list of commands. */
+  readonly summary: string;
+  /** What else a person should know before it is run. */
+  readonly description?: string;
   readonly options: readonly (keyof Options)[];
-  /** Returns the text to print. `id` is empty for commands that do not concern one client. */
-  readonly run: (database: Database, id: string, options: Options, settings: Settings) => Promise<string>;
+  /** `id` is empty for commands that do not concern one client. */
+  readonly run: (database: Database, id: string, options: Options, settings: Settings) => Promise<CommandResult>;
 }
 
 export const clientNotFound = (id: string): UsageError =>

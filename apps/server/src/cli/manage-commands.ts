@@ -16,7 +16,7 @@ import type { Database } from '../postgres/database.ts';
 import { type Command, clientNotFound, type Options, UsageError } from './manage-command.ts';
 import { INSTALLATION_COMMANDS } from './manage-installation-commands.ts';
 import { openKeyring } from './manage-keyring.ts';
-import { describeCredentials, SECRET_COMMANDS } from './manage-secret-commands.ts';
+import { credentials, SECRET_COMMANDS } from './manage-secret-commands.ts';
 import { SNAP_COMMANDS } from './manage-snap-commands.ts';
 
 const CLIENT_ID = /^[A-Za-z0-9._-]{1,64}$/;
@@ -24,15 +24,20 @@ const CLIENT_ID = /^[A-Za-z0-9._-]{1,64}$/;
 /** What the operator can do to clients and signing keys. Every running process picks up a change within a second. */
 export const COMMANDS: Readonly<Record<string, Command>> = {
   'client list': {
+    summary: 'list the clients with their scopes and limits',
     options: [],
     async run(database) {
       const clients = await findAllClients(database);
-      if (clients.length === 0) return 'There are no clients yet. Create one with: npm run manage -- client create';
-      return clients.map(describeClient).join('\n');
+      const none = 'There are no clients yet. Create one with: npm run manage -- client create';
+      return {
+        document: { clients: clients.map(clientDocument) },
+        text: clients.length === 0 ? none : clients.map(describeClient).join('\n'),
+      };
     },
   },
 
   'client create': {
+    summary: 'create a client, and print its secret',
     options: ['name', 'scope'],
     async run(database, id, { name = id, scope }) {
       if (!CLIENT_ID.test(id))
@@ -41,21 +46,29 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
       const secret = generateSecret();
       const created = await insertClient(database, { clientId: id, name, secretHash: hashSecret(secret), scopes });
       if (!created) throw new UsageError(`client ${id} already exists`);
-      const credentials = describeCredentials(id, secret);
-      return `${credentials}\n\nCopy the secret now: it is not shown again, because only its hash is stored.`;
+      const { document, text } = credentials(id, secret);
+      return {
+        document,
+        text: `${text}\n\nCopy the secret now: it is not shown again, because only its hash is stored.`,
+      };
     },
   },
 
   'client scopes': {
+    summary: 'replace the scopes',
+    description:
+      'A scope that is left out ends within a second, also for tokens already issued; a new scope is in the next token.',
     options: ['scope'],
     async run(database, id, { scope }) {
       const scopes = readScopes(scope);
       requireClient(id, await setClientScopes(database, id, scopes));
-      return `scopes of ${id}: ${scopes.join(' ')}`;
+      return { document: { client_id: id, scopes }, text: `scopes of ${id}: ${scopes.join(' ')}` };
     },
   },
 
   'client limits': {
+    summary: 'show or change requests per minute, and different accounts checked per day',
+    description: 'A limit that is left out keeps its value; "default" resets it; without options the limits are shown.',
     options: CLIENT_LIMITS,
     async run(database, id, options) {
       const limits = readLimits(options);
@@ -65,48 +78,58 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
       }
       const client = await getClient(database, id);
       const values = CLIENT_LIMITS.map((name) => `${name} ${client.limits[name] ?? 'default'}`);
-      return `limits of ${id}: ${values.join(', ')}`;
+      return { document: clientDocument(client), text: `limits of ${id}: ${values.join(', ')}` };
     },
   },
 
   'client trust': {
+    summary: 'exempt the client from the enumeration guard, except for its daily limit',
     options: [],
     async run(database, id) {
       requireClient(id, await changeClient(database, id, 'trust'));
       await resumePausedValidations(database, id);
-      return `${id} is trusted: the enumeration guard applies only its daily limit of accounts`;
+      const text = `${id} is trusted: the enumeration guard applies only its daily limit of accounts`;
+      return { document: { client_id: id, trusted: true }, text };
     },
   },
 
   'client distrust': {
+    summary: 'apply the whole enumeration guard again',
     options: [],
     async run(database, id) {
       requireClient(id, await changeClient(database, id, 'distrust'));
-      return `${id} is no longer trusted: all signals of the enumeration guard apply to it`;
+      const text = `${id} is no longer trusted: all signals of the enumeration guard apply to it`;
+      return { document: { client_id: id, trusted: false }, text };
     },
   },
 
   'client disable': {
+    summary: 'reject the client and all its tokens within a second',
     options: [],
     async run(database, id) {
       requireClient(id, await changeClient(database, id, 'disable'));
-      return `${id} is disabled`;
+      const text = `${id} is disabled`;
+      return { document: { client_id: id, disabled: true }, text };
     },
   },
 
   'client enable': {
+    summary: 'let a disabled client in again',
     options: [],
     async run(database, id) {
       requireClient(id, await changeClient(database, id, 'enable'));
-      return `${id} is enabled`;
+      const text = `${id} is enabled`;
+      return { document: { client_id: id, disabled: false }, text };
     },
   },
 
   'client revoke-tokens': {
+    summary: 'revoke the tokens that the client has now',
     options: [],
     async run(database, id) {
       requireClient(id, await changeClient(database, id, 'revoke-tokens'));
-      return `all access tokens that ${id} had are revoked`;
+      const text = `all access tokens that ${id} had are revoked`;
+      return { document: { client_id: id, tokens_revoked: true }, text };
     },
   },
 
@@ -115,15 +138,28 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   ...INSTALLATION_COMMANDS,
 
   'keys rotate': {
+    summary: 'sign with a new key from now on',
+    description: 'Tokens signed with the old key stay valid. It needs TIBA_SECRET_KEY.',
     options: ['algorithm'],
     async run(database, _id, { algorithm: requested = 'EdDSA' }, settings) {
       const algorithm = SIGNING_ALGORITHMS.find((each) => each === requested);
       if (algorithm === undefined) throw new UsageError(`--algorithm takes one of: ${SIGNING_ALGORITHMS.join(' ')}`);
       const seal = await openKeyring(database, settings);
-      return `key ${await rotateSigningKeys(database, seal, algorithm)} signs new tokens from now on`;
+      const keyId = await rotateSigningKeys(database, seal, algorithm);
+      return { document: { key_id: keyId, algorithm }, text: `key ${keyId} signs new tokens from now on` };
     },
   },
 };
+
+/** A limit that is null has its default. */
+const clientDocument = ({ clientId, name, scopes, limits, trusted, disabled }: ClientRecord) => ({
+  client_id: clientId,
+  name,
+  scopes,
+  limits: Object.fromEntries(CLIENT_LIMITS.map((limit) => [limit, limits[limit] ?? null])),
+  trusted,
+  disabled,
+});
 
 const describeClient = ({ clientId, name, scopes, limits, trusted, disabled }: ClientRecord): string =>
   [

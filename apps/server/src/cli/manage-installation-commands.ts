@@ -5,42 +5,60 @@ import { findInstallationKey } from '../postgres/installation-key.ts';
 import { listProcesses } from '../postgres/processes.ts';
 import { recordRestore } from '../postgres/restores.ts';
 import { countSecretsByKey } from '../postgres/sealed-secrets.ts';
-import { type Command, UsageError } from './manage-command.ts';
+import { type Command, type CommandResult, UsageError } from './manage-command.ts';
 
 const CANCEL_BATCH_MAX = 100;
 
 /** What the operator does to the whole installation. */
 export const INSTALLATION_COMMANDS: Readonly<Record<string, Command>> = {
-  'secret-key': { options: [], run: describeSecretKey },
+  'secret-key': {
+    summary: 'show how far the replacement of TIBA_SECRET_KEY is',
+    options: [],
+    run: describeSecretKey,
+  },
 
   restored: {
+    summary: 'after a backup was restored, before the service starts: number events anew',
+    description: 'Readers beyond the backup are told, and all tokens are revoked. It says what to do next.',
     options: [],
     async run(database) {
       await requireNoProcesses(database);
       const { epoch, clients, restoredTo } = await recordRestore(database);
       const cancelled = await cancelRunningValidations(database);
-      return `${describeRestore({ epoch, clients, cancelled })}\n\n${nextSteps(restoredTo)}`;
+      return {
+        document: { epoch, clients, cancelled_validations: cancelled, restored_to: restoredTo?.toISOString() ?? null },
+        text: `${describeRestore({ epoch, clients, cancelled })}\n\n${nextSteps(restoredTo)}`,
+      };
     },
   },
 };
 
 /** How far the replacement of TIBA_SECRET_KEY is (docs/operating.md, "Replace the secret key"). */
-async function describeSecretKey(database: Database): Promise<string> {
+async function describeSecretKey(database: Database): Promise<CommandResult> {
   const key = await findInstallationKey(database);
-  if (key === null) return 'No service has used this database yet.';
+  if (key === null) return { document: { key_id: null }, text: 'No service has used this database yet.' };
   const counts = await countSecretsByKey(database);
   const processes = await listProcesses(database);
   const others = [...counts].filter(([keyId]) => keyId !== key.secretKeyId);
   const waiting = processes.filter(({ secretKeyId }) => secretKeyId !== key.secretKeyId);
-  return [
+  const isComplete = others.length + waiting.length === 0;
+  const document = {
+    key_id: key.secretKeyId,
+    sealed: counts.get(key.secretKeyId) ?? 0,
+    to_be_sealed_again: others.map(([keyId, secrets]) => ({ key_id: keyId, secrets })),
+    processes: processes.map(({ hostName, pid, secretKeyId }) => ({ host: hostName, pid, key_id: secretKeyId })),
+    is_complete: isComplete,
+  };
+  const text = [
     `Secrets are sealed with key ${key.secretKeyId} from now on: ${counts.get(key.secretKeyId) ?? 0} are.`,
     ...others.map(([keyId, secrets]) => `Sealed with key ${keyId}, and to be sealed again: ${secrets}.`),
     ...processes.map(({ hostName, pid, secretKeyId }) => `Process ${hostName} pid ${pid} has key ${secretKeyId}.`),
-    others.length + waiting.length === 0
+    isComplete
       ? 'No other key is needed: TIBA_SECRET_KEY_PREVIOUS can be removed.'
       : 'The key is being replaced: keep TIBA_SECRET_KEY_PREVIOUS until all processes have the same TIBA_SECRET_KEY ' +
         'and nothing is left to be sealed again.',
   ].join('\n');
+  return { document, text };
 }
 
 /** Events that a process stores before the command would get numbers that clients have seen. */

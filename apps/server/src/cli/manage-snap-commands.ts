@@ -27,18 +27,25 @@ const CLOCK_SKEW_SECONDS_MAX = 86_400;
 /** What the operator can do to a client's use of the SNAP listener. */
 export const SNAP_COMMANDS: Readonly<Record<string, Command>> = {
   'client snap': {
+    summary: 'let the client use the SNAP listener, or change how it does',
+    description: 'Without options the present options and keys are shown.',
     options: ['partner-id', 'external-ids', 'body-hash', 'clock-skew'],
     async run(database, id, options) {
       const changes = readOptions(options);
       if (Object.keys(changes).length > 0) await allowSnap(database, id, changes);
       const client = (await findAllSnapClients(database)).find(({ clientId }) => clientId === id);
-      if (client !== undefined) return describe(client);
+      if (client !== undefined) return { document: snapDocument(client), text: describe(client) };
       await requireClient(database, id);
-      return `${id} cannot use the SNAP listener: add a key with client snap-key, or a secret with client snap-secret`;
+      return {
+        document: { client_id: id, snap: null },
+        text: `${id} cannot use the SNAP listener: add a key with client snap-key, or a secret with client snap-secret`,
+      };
     },
   },
 
   'client snap-key': {
+    summary: 'add an RSA public key (PEM) of the client, or remove one',
+    description: 'Several keys are valid at a time.',
     options: ['add', 'remove'],
     async run(database, id, { add, remove }) {
       if ((add === undefined) === (remove === undefined)) throw new UsageError('give --add FILE or --remove KEY_ID');
@@ -46,7 +53,8 @@ export const SNAP_COMMANDS: Readonly<Record<string, Command>> = {
       if (remove !== undefined) {
         const removed = await deleteSnapPublicKey(database, id, remove);
         if (!removed) throw new UsageError(`${id} has no key ${remove}: list its keys with client snap ${id}`);
-        return `key ${remove} of ${id} is removed: its signatures are rejected within a second`;
+        const text = `key ${remove} of ${id} is removed: its signatures are rejected within a second`;
+        return { document: { client_id: id, removed_key_id: remove }, text };
       }
       const key = await readKeyFile(add ?? '');
       const { publicKeys } = await allowSnap(database, id, {});
@@ -54,11 +62,16 @@ export const SNAP_COMMANDS: Readonly<Record<string, Command>> = {
         throw new UsageError(`${id} has ${PUBLIC_KEYS_MAX} keys already: remove one that it no longer signs with`);
       }
       const isNew = await insertSnapPublicKey(database, id, key);
-      return isNew ? `key ${key.keyId} of ${id} is active within a second` : `${id} has key ${key.keyId} already`;
+      return {
+        document: { client_id: id, key_id: key.keyId, is_new: isNew },
+        text: isNew ? `key ${key.keyId} of ${id} is active within a second` : `${id} has key ${key.keyId} already`,
+      };
     },
   },
 
   'client snap-secret': {
+    summary: 'create the secret of its symmetric signatures',
+    description: 'The former secret is valid for 24 more hours, or as --former-hours says. It needs TIBA_SECRET_KEY.',
     options: ['former-hours'],
     async run(database, id, { 'former-hours': formerHours = FORMER_HOURS }, settings) {
       if (!/^\d{1,3}$/.test(formerHours)) throw new UsageError('--former-hours takes a whole number from 0 to 999');
@@ -67,16 +80,23 @@ export const SNAP_COMMANDS: Readonly<Record<string, Command>> = {
       await allowSnap(database, id, {});
       const secret = generateSecret();
       await replaceSnapSecret(database, id, { secretSealed: seal.seal(secret), formerHours: Number(formerHours) });
-      return `client_id    ${id}\nsnap_secret  ${secret}\n\nCopy the secret now: it is not shown again.`;
+      return {
+        document: { client_id: id, snap_secret: secret },
+        text: `client_id    ${id}\nsnap_secret  ${secret}\n\nCopy the secret now: it is not shown again.`,
+      };
     },
   },
 
   'client snap-end': {
+    summary: "end the client's use of the SNAP listener, and delete its keys",
     options: [],
     async run(database, id) {
       await requireClient(database, id);
       const ended = await deleteSnapClient(database, id);
-      return ended ? `${id} can no longer use the SNAP listener` : `${id} could not use the SNAP listener before`;
+      return {
+        document: { client_id: id, ended },
+        text: ended ? `${id} can no longer use the SNAP listener` : `${id} could not use the SNAP listener before`,
+      };
     },
   },
 };
@@ -140,10 +160,25 @@ async function allowSnap(database: Database, id: string, changes: SnapClientOpti
   return client;
 }
 
+const snapDocument = (client: SnapClientRecord) => ({
+  client_id: client.clientId,
+  snap: {
+    partner_id: client.partnerId,
+    external_ids: client.externalIds,
+    body_hash: client.bodyHash,
+    clock_skew_seconds: client.clockSkewSeconds,
+    key_ids: client.publicKeys.map(({ keyId }) => keyId),
+    has_secret: client.secretSealed !== null,
+    former_secret_until: isFormerValid(client) ? new Date(client.formerSecretUntilMs).toISOString() : null,
+  },
+});
+
+const isFormerValid = ({ formerSecretUntilMs }: SnapClientRecord): boolean => formerSecretUntilMs > Date.now();
+
 function describe(client: SnapClientRecord): string {
   const { clientId, partnerId, externalIds, bodyHash, clockSkewSeconds, publicKeys, secretSealed } = client;
   const keys = publicKeys.length === 0 ? 'none' : publicKeys.map(({ keyId }) => keyId).join(' ');
-  const former = client.formerSecretUntilMs > Date.now() ? new Date(client.formerSecretUntilMs).toISOString() : null;
+  const former = isFormerValid(client) ? new Date(client.formerSecretUntilMs).toISOString() : null;
   return [
     `SNAP of ${clientId}:`,
     `partner-id    ${partnerId}`,

@@ -1,108 +1,131 @@
-import { parseArgs } from 'node:util';
+import { Command as Commander, CommanderError, Option } from 'commander';
 import { SCOPES } from '../auth/scopes.ts';
 import { SIGNING_ALGORITHMS } from '../auth/signing-keys.ts';
 import { readSettings } from '../config.ts';
-import { ownProperty } from '../lib/own-property.ts';
 import { StartError } from '../lib/start-error.ts';
 import { createLog } from '../observability/log.ts';
 import { DatabaseUnavailable, openDatabase } from '../postgres/database.ts';
 import { requireSchema } from '../postgres/migrate.ts';
-import { type Options, UsageError } from './manage-command.ts';
+import { type Command, type CommandResult, type Options, UsageError } from './manage-command.ts';
 import { COMMANDS } from './manage-commands.ts';
 import { connectToPostgres } from './open-postgres.ts';
 
-const USAGE = `npm run manage -- COMMAND
-
-  client list                list the clients with their scopes and limits
-  client create ID --name NAME --scope "${SCOPES.join(' ')}"
-  client new-secret ID       replace all secrets: the old ones obtain no more tokens
-  client add-secret ID       create a second secret; both are valid until one is retired
-  client secrets ID          list the secrets by their IDs: when each was created, and last used
-  client retire-secret ID --secret SECRET_ID
-                             end one of two secrets: it obtains no more tokens
-  client scopes ID --scope "…"
-                             replace the scopes. A scope that is left out ends within a second, also for tokens
-                             already issued; a new scope is in the next token
-  client limits ID [--check-status N] [--check-account N] [--accounts-per-day N]
-                             set requests per minute, and different accounts checked per day. A limit that is left
-                             out keeps its value; "default" resets it; without options the limits are shown
-  client trust ID            exempt the client from the enumeration guard, except for its daily limit
-  client distrust ID         apply the whole enumeration guard again
-  client disable ID          reject the client and all its tokens within a second
-  client enable ID           let a disabled client in again
-  client revoke-tokens ID    revoke the tokens that the client has now
-  client snap ID [--partner-id ID] [--external-ids strict|off] [--body-hash minified|without_whitespace]
-                 [--clock-skew SECONDS]
-                             let the client use the SNAP listener, or change how it does; without options the present
-                             options and keys are shown. Token requests may be off by 300 s at most
-  client snap-key ID [--add FILE] [--remove KEY_ID]
-                             add an RSA public key (PEM) of the client, or remove one; several are valid at a time
-  client snap-secret ID [--former-hours N]
-                             create the secret of its symmetric signatures; the former one is valid for 24 more
-                             hours, or N
-  client snap-end ID         end the client's use of the SNAP listener, and delete its keys
-  keys rotate [--algorithm ${SIGNING_ALGORITHMS.join('|')}]
-                             sign with a new key from now on; tokens signed with the old key stay valid
-  secret-key                 show how far the replacement of TIBA_SECRET_KEY is
-  restored                   after a backup was restored, before the service starts: number events anew, so that
-                             readers beyond the backup are told, revoke all tokens; says what to do next
-
+const ABOUT = `
 The commands work on the service's database while the service runs. Set DATABASE_URL, or TIBA_DATA_DIR for the embedded
-PostgreSQL, to the service's values; without either, the sandbox in ./.tiba is used. No command creates a database.
-keys rotate and client snap-secret need TIBA_SECRET_KEY.`;
+PostgreSQL, to the service's values; without either, the sandbox in ./.tiba is used. No command creates a database.`;
 
-const OPTIONS = {
-  name: { type: 'string' },
-  scope: { type: 'string' },
-  algorithm: { type: 'string' },
-  'check-status': { type: 'string' },
-  'check-account': { type: 'string' },
-  'accounts-per-day': { type: 'string' },
-  'partner-id': { type: 'string' },
-  'external-ids': { type: 'string' },
-  'body-hash': { type: 'string' },
-  'clock-skew': { type: 'string' },
-  add: { type: 'string' },
-  remove: { type: 'string' },
-  'former-hours': { type: 'string' },
-  secret: { type: 'string' },
-} as const satisfies Record<keyof Options, { type: 'string' }>;
+const OPTIONS: Readonly<Record<keyof Options, readonly [value: string, description: string]>> = {
+  name: ['name', 'a name for people (default: the ID)'],
+  scope: ['scopes', `what the client may do: one or more of "${SCOPES.join(' ')}"`],
+  algorithm: ['algorithm', `of the key: ${SIGNING_ALGORITHMS.join(' or ')} (default: EdDSA)`],
+  'check-status': ['number', 'requests to check-status a minute, or default'],
+  'check-account': ['number', 'requests to check-account a minute, or default'],
+  'accounts-per-day': ['number', 'different accounts that may be checked a day, or default'],
+  'partner-id': ['id', 'the X-PARTNER-ID of its requests'],
+  'external-ids': ['rule', 'strict: an X-EXTERNAL-ID may be used once a day; off: as often as the client likes'],
+  'body-hash': ['rule', 'how the body is signed: minified or without_whitespace'],
+  'clock-skew': ['seconds', 'by how much X-TIMESTAMP may be off; token requests may be off by 300 s at most'],
+  add: ['file', 'a file with the RSA public key (PEM)'],
+  remove: ['key-id', 'the ID of the key'],
+  'former-hours': ['hours', 'for how long the former secret stays valid (default: 24)'],
+  secret: ['secret-id', 'the ID of the secret'],
+};
+
+const GROUPS: Readonly<Record<string, string>> = {
+  client: 'clients of the API: their secrets, scopes and limits',
+  keys: 'the keys that sign access tokens',
+};
 
 const STDERR = 2;
 
-/** `npm run manage -- …`: prints the result to stdout; prints the database, and any error, to stderr. */
+/**
+ * `npm run manage -- …`: prints the result to stdout, with `--json` as one document; prints the database, and any
+ * error, to stderr.
+ */
 export async function manage(args: string[]): Promise<void> {
+  const isJson = args.includes('--json');
+  const program = createProgram(async (command, id, options) => {
+    const { document, text } = await run(command, id, options);
+    process.stdout.write(`${isJson ? JSON.stringify(document) : text}\n`);
+  });
   try {
-    process.stdout.write(`${await run(args)}\n`);
+    await program.parseAsync(args, { from: 'user' });
   } catch (error) {
     if (error instanceof DatabaseUnavailable) throw unavailable(error);
-    if (!(error instanceof UsageError)) throw error;
-    process.stderr.write(`${error.message}\n\n${USAGE}\n`);
-    process.exitCode = 1;
+    if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 1;
+    else if (error instanceof UsageError) {
+      process.stderr.write(
+        isJson ? `${JSON.stringify({ level: 'error', message: error.message })}\n` : `${error.message}\n`,
+      );
+      process.exitCode = 1;
+    } else throw error;
   }
 }
 
-async function run(args: string[]): Promise<string> {
-  const { values, positionals } = parse(args);
-  const [noun = '', verb = '', id = ''] = positionals;
-  const name = `${noun} ${verb}`.trim();
-  const command = ownProperty(COMMANDS, name);
-  if (command === undefined)
-    throw new UsageError(args.length === 0 ? 'The command is missing.' : `There is no command ${name}.`);
-  const needsClientId = noun === 'client' && verb !== 'list';
-  if (needsClientId && id === '') throw new UsageError(`The client's ID is missing: ${name} ID`);
-  const unknown = Object.keys(values).filter((option) => !command.options.some((each) => each === option));
-  const unused = [...positionals.slice(needsClientId ? 3 : 2), ...unknown.map((option) => `--${option}`)];
-  // An ignored argument would be dangerous: the operator could believe that a client is disabled when it is not.
-  if (unused.length > 0) throw new UsageError(`${name} takes no ${unused.join(' ')}: nothing was done.`);
+type Run = (command: Command, id: string, options: Options) => Promise<void>;
 
+/** All commands, with their help. `run` is called with the one that is given. */
+export function createProgram(run: Run): Commander {
+  const program = new Commander('npm run manage --')
+    .description('Manage the clients and keys of a Tiba service.')
+    .option('--json', 'print the result as JSON, in one line')
+    .helpOption('-h, --help', 'explain the command')
+    .helpCommand('help [command]', 'explain a command')
+    .configureHelp({ showGlobalOptions: true })
+    .showHelpAfterError('Nothing was done. Run the command with --help for what it takes.')
+    .addHelpText('after', ABOUT)
+    .exitOverride();
+  const groups = new Map<string, Commander>();
+  for (const [name, command] of Object.entries(COMMANDS)) {
+    const [noun = '', verb] = name.split(' ');
+    if (verb === undefined) {
+      addCommand(program, noun, command, run);
+      continue;
+    }
+    const group = groups.get(noun) ?? program.command(noun).description(GROUPS[noun] ?? '');
+    groups.set(noun, group);
+    addCommand(group, verb, command, run);
+  }
+  return program;
+}
+
+function addCommand(parent: Commander, name: string, command: Command, run: Run): void {
+  const { summary, description, options: names } = command;
+  const takesClient = parent.name() === 'client' && name !== 'list';
+  const added = parent
+    .command(takesClient ? `${name} <id>` : name)
+    .summary(summary)
+    .description(description === undefined ? sentence(summary) : `${sentence(summary)} ${description}`)
+    .action(() => run(command, takesClient ? (added.args[0] ?? '') : '', valuesOf(added, names)));
+  // An ignored argument would be dangerous: the operator could believe that a client is disabled when it is not.
+  added.allowExcessArguments(false);
+  for (const option of names) added.addOption(optionOf(option));
+}
+
+const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+
+function optionOf(name: keyof Options): Option {
+  const [value, description] = OPTIONS[name];
+  return new Option(`--${name} <${value}>`, description);
+}
+
+/** By their names on the command line. */
+const valuesOf = (command: Commander, names: readonly (keyof Options)[]): Options =>
+  Object.fromEntries(
+    names.flatMap((name) => {
+      const value: unknown = command.getOptionValue(optionOf(name).attributeName());
+      return typeof value === 'string' ? [[name, value]] : [];
+    }),
+  );
+
+async function run(command: Command, id: string, options: Options): Promise<CommandResult> {
   const settings = readSettings('manage');
   const postgres = await connectToPostgres(settings, (line) => process.stderr.write(`${line}\n`));
   const { log } = createLog(STDERR, 'error');
   const database = openDatabase({ connection: postgres.connection, connectionsMax: 1, log });
   try {
     await requireSchema(database);
-    return await command.run(database, id, values, settings);
+    return await command.run(database, id, options, settings);
   } finally {
     await database.close();
     await postgres.stop();
@@ -114,12 +137,4 @@ function unavailable(error: DatabaseUnavailable): StartError {
   const reason = error.cause instanceof Error ? error.cause.message : String(error.cause);
   const advice = 'when it is available again, check with client list whether the change was made';
   return new StartError(`The database is unavailable (${reason}): ${advice}`, { cause: error });
-}
-
-function parse(args: string[]): { values: Options; positionals: string[] } {
-  try {
-    return parseArgs({ args, options: OPTIONS, allowPositionals: true });
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error));
-  }
 }

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { test } from 'node:test';
+import { createProgram } from '../../apps/server/src/cli/manage.ts';
+import type { CommandResult, Options } from '../../apps/server/src/cli/manage-command.ts';
+import { COMMANDS } from '../../apps/server/src/cli/manage-commands.ts';
+import { readSettings } from '../../apps/server/src/config.ts';
+import { createLog } from '../../apps/server/src/observability/log.ts';
+import { openDatabase } from '../../apps/server/src/postgres/database.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { databaseUrlOf, manage } from './manage-process.ts';
+
+test('--help explains each command, its options and --json', () => {
+  const program = createProgram(async () => undefined);
+  for (const [name, { summary, options }] of Object.entries(COMMANDS)) {
+    const command = name.split(' ').reduce((parent, word) => {
+      const found = parent.commands.find((each) => each.name() === word);
+      return found ?? assert.fail(`there is no command ${name}`);
+    }, program);
+    assert.equal(command.summary(), summary);
+    const help = command.helpInformation();
+    for (const option of ['json', 'help', ...options]) assert.match(help, new RegExp(`--${option}\\b`), name);
+  }
+});
+
+test('every command has one document for --json and a text for people', async (t) => {
+  const testDatabase = await createTestDatabase();
+  t.after(testDatabase.drop);
+  const { log } = createLog(2, 'error');
+  const database = openDatabase({ connection: testDatabase.connection, connectionsMax: 1, log });
+  t.after(() => database.close());
+  const folder = await mkdtemp(path.join(tmpdir(), 'tiba-test-'));
+  t.after(() => rm(folder, { recursive: true }));
+  const keyFile = path.join(folder, 'key.pem');
+  const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  await writeFile(keyFile, publicKey.export({ type: 'spki', format: 'pem' }));
+  const settings = readSettings('manage', { TIBA_SECRET_KEY: Buffer.alloc(32, 7).toString('base64') });
+  const left = new Set(Object.keys(COMMANDS));
+  async function run(name: string, options: Options = {}): Promise<Record<string, unknown>> {
+    left.delete(name);
+    const command = COMMANDS[name] ?? assert.fail(`there is no command ${name}`);
+    const { document, text }: CommandResult = await command.run(database, 'shop', options, settings);
+    assert.notEqual(text, '');
+    return JSON.parse(JSON.stringify(document));
+  }
+
+  assert.equal((await run('secret-key'))['key_id'], null);
+  const created = await run('client create', { scope: 'status:read' });
+  assert.deepEqual([created['client_id'], String(created['client_secret']).length > 20], ['shop', true]);
+  const shop = {
+    client_id: 'shop',
+    name: 'shop',
+    scopes: ['status:read'],
+    limits: { 'check-status': null, 'check-account': null, 'accounts-per-day': null },
+    trusted: false,
+    disabled: false,
+  };
+  assert.deepEqual(await run('client list'), { clients: [shop] });
+  const limits = { ...shop.limits, 'check-status': 600 };
+  assert.deepEqual(await run('client limits', { 'check-status': '600' }), { ...shop, limits });
+  assert.deepEqual(await run('client scopes', { scope: 'events:read' }), {
+    client_id: 'shop',
+    scopes: ['events:read'],
+  });
+  assert.notEqual((await run('client new-secret'))['client_secret'], created['client_secret']);
+  assert.deepEqual(await run('client trust'), { client_id: 'shop', trusted: true });
+  assert.deepEqual(await run('client distrust'), { client_id: 'shop', trusted: false });
+  assert.deepEqual(await run('client disable'), { client_id: 'shop', disabled: true });
+  assert.deepEqual(await run('client enable'), { client_id: 'shop', disabled: false });
+  assert.deepEqual(await run('client revoke-tokens'), { client_id: 'shop', tokens_revoked: true });
+  assert.deepEqual(await run('client snap'), { client_id: 'shop', snap: null });
+  const { key_id: keyId } = await run('client snap-key', { add: keyFile });
+  assert.match(String((await run('client snap-secret'))['snap_secret']), /\S{20}/);
+  const { snap } = await run('client snap');
+  assert.deepEqual(
+    [(snap as Record<string, unknown>)['key_ids'], (snap as Record<string, unknown>)['has_secret']],
+    [[keyId], true],
+  );
+  assert.deepEqual(await run('client snap-end'), { client_id: 'shop', ended: true });
+  assert.equal((await run('keys rotate'))['algorithm'], 'EdDSA');
+  assert.equal((await run('restored'))['cancelled_validations'], 0);
+  assert.deepEqual([...left], [], 'a command has no assertion here');
+
+  const environment = { DATABASE_URL: databaseUrlOf(testDatabase) };
+  const [listed, wrong] = await Promise.all([
+    manage(['--json', 'client', 'list'], { environment }),
+    manage(['client', 'limits', 'none', '--json'], { environment }),
+  ]);
+  assert.deepEqual([listed.code, JSON.parse(listed.stdout).clients.length], [0, 1]);
+  assert.equal(wrong.code, 1);
+  assert.deepEqual(JSON.parse(wrong.stderr.split('\n').find((line) => line.startsWith('{')) ?? ''), {
+    level: 'error',
+    message: 'client none does not exist: list them with client list',
+  });
+});
