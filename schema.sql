@@ -201,6 +201,13 @@ create table tiba.installation (
   constraint installation_pkey PRIMARY KEY (single)
 );
 
+create table tiba.leases (
+  name text collate "C" not null,
+  holder uuid not null,
+  ends_at timestamp with time zone not null,
+  constraint leases_pkey PRIMARY KEY (name)
+);
+
 create table tiba.migrations (
   name text not null,
   sha256 text not null,

@@ -81,7 +81,7 @@ export function readOptions(args: readonly string[]): Options | null {
     warmUpSeconds: quick ? 0 : 20,
     smallRows: 10_000,
     largeRows: quick ? 20_000 : (wholeNumber('list-millions', values['list-millions']) ?? 1) * 1_000_000,
-    storedRows: quick ? 50_000 : 500_000,
+    storedRows: quick ? 20_000 : 500_000,
   };
 }
 

@@ -1,6 +1,8 @@
 import pg from 'pg';
-import { openDatabase } from '../../apps/server/src/postgres/database.ts';
+import { type Database, openDatabase } from '../../apps/server/src/postgres/database.ts';
+import { deleteCallbackHistory, deleteEvents } from '../../apps/server/src/postgres/events-retention.ts';
 import { migrateJobs } from '../../apps/server/src/postgres/migrate.ts';
+import { deleteStatusMessages } from '../../apps/server/src/postgres/status-messages-retention.ts';
 import type { BenchContext } from '../bench-context.ts';
 import { makeEmptyDatabase } from '../database/databases.ts';
 import type { Ratio } from '../ratios.ts';
@@ -9,8 +11,11 @@ import { fillByFeed } from './fill.ts';
 
 /** Budgets for each finished transaction with one delivered callback. */
 const BYTES_BUDGET = 1_400;
+const KEPT_BYTES_BUDGET = 700;
 const WAL_BYTES_BUDGET = 3_500;
 const HOT_PERCENT_BUDGET = 80;
+
+const DELETE_BATCH = 1_000;
 
 export interface BytesResult {
   readonly text: string;
@@ -27,13 +32,18 @@ export async function measureBytes(context: BenchContext, transactions: number):
   try {
     const before = await readWal(client);
     const startedMs = performance.now();
-    await fill(context, connectionString, transactions);
+    await withDatabase(context, connectionString, (database) => fill(context, database, transactions));
     const seconds = (performance.now() - startedMs) / 1_000;
     const wal = (await readWal(client)) - before;
     const relations = await readRelations(client);
     const updates = await readUpdates(client);
     const perTransaction = (bytes: number): number => bytes / transactions;
-    const total = relations.reduce((sum, { bytes }) => sum + bytes, 0);
+    const total = sum(relations.map(({ bytes }) => bytes));
+    context.logProgress('deleting the history …');
+    await withDatabase(context, connectionString, deleteHistory);
+    // New history would use the space again; here it is given back, so that what is left can be seen.
+    await client.query('vacuum full tiba.status_messages, tiba.events, tiba.callback_outbox, tiba.callback_attempts');
+    const kept = sum((await readRelations(client)).map(({ bytes }) => bytes));
     const [all, hot] = [sum(updates.map((each) => each.updated)), sum(updates.map((each) => each.hot))];
     const text = [
       `${whole(transactions)} transactions, each created and ended by a feed, with one callback; ` +
@@ -47,6 +57,11 @@ export async function measureBytes(context: BenchContext, transactions: number):
       text,
       ratios: [
         { title: 'bytes per transaction', value: perTransaction(total), budget: atMost(BYTES_BUDGET) },
+        {
+          title: 'bytes per transaction, without its history',
+          value: perTransaction(kept),
+          budget: atMost(KEPT_BYTES_BUDGET),
+        },
         { title: 'WAL bytes per transaction', value: perTransaction(wal), budget: atMost(WAL_BYTES_BUDGET) },
         {
           title: 'HOT updates, percent',
@@ -63,24 +78,40 @@ export async function measureBytes(context: BenchContext, transactions: number):
 const atMost = (value: number): Ratio['budget'] => ({ bound: 'at most', value });
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
-async function fill({ log, signal, logProgress }: BenchContext, connectionString: string, transactions: number) {
+/** A connection reports its statistics at the latest when it ends. */
+async function withDatabase(
+  { log }: BenchContext,
+  connectionString: string,
+  use: (database: Database) => Promise<void>,
+): Promise<void> {
   const database = openDatabase({ connection: { connectionString }, connectionsMax: 2, log });
   try {
-    let logged = 0;
-    await fillByFeed({
-      database,
-      transactions,
-      signal,
-      onProgress(done) {
-        if (done - logged < transactions / 10) return;
-        logged = done;
-        logProgress(`  ${whole(done)} of ${whole(transactions)}`);
-      },
-    });
+    await use(database);
   } finally {
-    // A connection reports its statistics at the latest when it ends.
     await database.close();
   }
+}
+
+async function fill({ signal, logProgress }: BenchContext, database: Database, transactions: number): Promise<void> {
+  let logged = 0;
+  await fillByFeed({
+    database,
+    transactions,
+    signal,
+    onProgress(done) {
+      if (done - logged < transactions / 10) return;
+      logged = done;
+      logProgress(`  ${whole(done)} of ${whole(transactions)}`);
+    },
+  });
+}
+
+/** What the service deletes when the days of messages, callbacks and events have passed. */
+async function deleteHistory(database: Database): Promise<void> {
+  const later = new Date(Date.now() + 24 * 60 * 60 * 1_000);
+  while ((await deleteStatusMessages(database, later, DELETE_BATCH)) > 0);
+  while ((await deleteCallbackHistory(database, later, DELETE_BATCH)) > 0);
+  while ((await deleteEvents(database, later, DELETE_BATCH)) > 0);
 }
 
 async function readWal(client: pg.Client): Promise<number> {

@@ -184,9 +184,9 @@ test('a job that has ended is deleted after some days, with its rows', async (co
   await jobs.untilEnded(id);
   const { database } = service.app;
   const [yesterday, tomorrow] = [-1, 1].map((days) => new Date(Date.now() + days * 86_400_000)) as [Date, Date];
-  assert.equal(await deleteEndedValidations(database, yesterday, 10), false);
+  assert.equal(await deleteEndedValidations(database, yesterday, 10), 0);
   assert.equal((await jobs.results(id)).length, 30);
-  while (await deleteEndedValidations(database, tomorrow, 10));
+  while ((await deleteEndedValidations(database, tomorrow, 10)) > 0);
   assert.equal((await jobs.read(id)).status, 404);
   assert.deepEqual(await database.query('select * from tiba.account_validation_rows'), []);
 });

@@ -35,7 +35,7 @@ describe('the settings', () => {
     assert.equal(settings.databaseUrl, null);
   });
 
-  // docs/contract.md 4.6, 5.1 and 8.1.
+  // docs/contract.md 4.6, 5.1, 6 and 8.1.
   it('have the limits and periods of the contract by default', () => {
     const settings = readSettings('sandbox', {});
     assert.deepEqual(
@@ -47,6 +47,9 @@ describe('the settings', () => {
         accountsPerDay: settings.accountsPerDay,
         authenticationFailuresPerMinute: settings.authenticationFailuresPerMinute,
         auditDays: settings.auditDays,
+        callbackDays: settings.callbackDays,
+        eventDays: settings.eventDays,
+        transactionDays: settings.transactionDays,
         tokenSeconds: settings.tokenSeconds,
       },
       {
@@ -57,6 +60,9 @@ describe('the settings', () => {
         accountsPerDay: 100_000,
         authenticationFailuresPerMinute: 100,
         auditDays: 400,
+        callbackDays: 90,
+        eventDays: 400,
+        transactionDays: 3_650,
         tokenSeconds: 15 * 60,
       },
     );
@@ -93,6 +99,15 @@ describe('the settings', () => {
     // Production's secret, also by file, must not lead to invented transactions.
     await writeFile(file, SECRET_KEY);
     assert.match(faultsOf('sandbox', { TIBA_SECRET_KEY_FILE: file }).join(), /TIBA_SECRET_KEY belongs to production/);
+  });
+
+  it('keep no callback longer than its event, and no event longer than its transaction', () => {
+    const faults = (days: Record<string, string>): readonly string[] => faultsOf('serve', { ...COMPLETE, ...days });
+    assert.deepEqual(faults({ TIBA_CALLBACK_DAYS: '400', TIBA_EVENT_DAYS: '400' }), []);
+    assert.match(faults({ TIBA_CALLBACK_DAYS: '401' }).join(), /^TIBA_CALLBACK_DAYS must be at most TIBA_EVENT_DAYS/);
+    // 0 is no limit.
+    assert.match(faults({ TIBA_EVENT_DAYS: '0' }).join(), /^TIBA_EVENT_DAYS must be at most TIBA_TRANSACTION_DAYS/);
+    assert.deepEqual(faults({ TIBA_EVENT_DAYS: '0', TIBA_TRANSACTION_DAYS: '0' }), []);
   });
 
   it('keep the slash at the end of an external issuer, because tokens must match it exactly', () => {

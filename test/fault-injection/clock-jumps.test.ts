@@ -107,7 +107,7 @@ test('a process whose clock is a year ahead deletes only what is old on the cloc
     days: 1,
     async deleteBatch(before) {
       befores.push(before);
-      return false;
+      return 0;
     },
     log,
   });

@@ -1,4 +1,5 @@
 import { faultsOfTls, LISTENER_SETTINGS } from './config-listeners.ts';
+import { findRetentionFaults, RETENTION_SETTINGS } from './config-retention.ts';
 import { TRACING_SETTINGS } from './config-tracing.ts';
 import {
   databaseUrl,
@@ -189,18 +190,7 @@ export const SETTINGS = {
     "How long a bank's verdict on an account, with the holder's name, is cached in memory and, encrypted, in Valkey " +
       'for clients that accept an older answer (`Cache-Control: max-age`). 0: no cache.',
   ),
-  accountValidationDays: withDefault(
-    'TIBA_ACCOUNT_VALIDATION_DAYS',
-    '7',
-    wholeNumber(1, 3_650),
-    'Days after which an account validation that has ended is deleted, with its account numbers and names.',
-  ),
-  auditDays: withDefault(
-    'TIBA_AUDIT_DAYS',
-    '400',
-    wholeNumber(0, 36_500),
-    'Days for which the audit record of an account check is kept. 0: no limit.',
-  ),
+  ...RETENTION_SETTINGS,
   callbackPorts: withDefault(
     'TIBA_CALLBACK_PORTS',
     '443,8443',
@@ -305,6 +295,7 @@ export function validateSettings(
   if (settings.snapPort !== null && isSet(SETTINGS.tokenIssuer, environment)) {
     faults.push('TIBA_SNAP_PORT needs the built-in issuer, which issues the tokens of SNAP: unset TIBA_TOKEN_ISSUER');
   }
+  faults.push(...findRetentionFaults(settings));
   return { settings, faults };
 }
 

@@ -106,12 +106,12 @@ export async function storeCancellation(database: Database, key: ValidationKey):
 
 const CANCEL_BATCH_MAX = 100;
 
-/** Cancels a batch of running jobs that were created before then, of all clients. Returns whether there may be more. */
-export async function cancelOldValidations(database: Database, createdBefore: Date): Promise<boolean> {
+/** Cancels a batch of running jobs that were created before then, of all clients. Returns how many. */
+export async function cancelOldValidations(database: Database, createdBefore: Date): Promise<number> {
   const running = await listRunningValidations(database, CANCEL_BATCH_MAX);
   const old = running.filter(({ createdAt }) => createdAt < createdBefore.toISOString());
   for (const job of old) await storeCancellation(database, job);
-  return old.length === CANCEL_BATCH_MAX;
+  return old.length;
 }
 
 /** Stores an `account_validation.ended` event for each job. Call it last in a database transaction. */

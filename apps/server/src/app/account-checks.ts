@@ -5,7 +5,7 @@ import { createEnumerationGuard, type EnumerationGuard } from '../account-checks
 import { ENUMERATION_SIGNALS } from '../account-checks/enumeration/restrictions.ts';
 import { createSharedVerdicts } from '../account-checks/shared-verdicts.ts';
 import { createVerdictCache } from '../account-checks/verdict-cache.ts';
-import { deleteAccountChecks, readCheckedAccounts } from '../postgres/account-checks.ts';
+import { deleteAccountChecks, findOldestAccountCheck, readCheckedAccounts } from '../postgres/account-checks.ts';
 import type { AccountInquiries } from '../rails/account-inquiries.ts';
 import type { AppContext } from './app-context.ts';
 import type { PostgresServices } from './postgres.ts';
@@ -35,16 +35,13 @@ export function openAccountChecks(
   const hashAccount = createAccountHash(dataKey);
   const auditLog = createAuditLog({ database, log, metrics });
   onClose('audit log', auditLog.close);
-  if (settings.auditDays > 0) {
-    const deleteBatch = async (before: Date): Promise<boolean> =>
-      (await deleteAccountChecks(database, before.toISOString(), AUDIT_DELETE_BATCH)) === AUDIT_DELETE_BATCH;
-    openRetention(context, 'retention of audit records', {
-      database,
-      records: 'audit records of account checks',
-      days: settings.auditDays,
-      deleteBatch,
-    });
-  }
+  openRetention(context, {
+    database,
+    records: 'account_checks',
+    days: settings.auditDays,
+    deleteBatch: (before) => deleteAccountChecks(database, before.toISOString(), AUDIT_DELETE_BATCH),
+    findOldest: () => findOldestAccountCheck(database),
+  });
   const { verdictSeconds } = settings;
   const verdictCache = createVerdictCache({
     ttlSeconds: verdictSeconds,

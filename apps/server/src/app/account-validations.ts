@@ -44,15 +44,15 @@ export function openAccountValidations(
   const runner = settings.paused
     ? null
     : createValidationRunner({ database: deliveryDatabase, banks, accountChecks, inquiries, metrics, log, tracing });
-  openRetention(context, 'retention of running validations', {
+  openRetention(context, {
     database,
-    records: 'account validations that do not progress',
+    records: 'running_validations',
     days: RUNNING_DAYS_MAX,
     deleteBatch: (before) => cancelOldValidations(database, before),
   });
-  openRetention(context, 'retention of ended validations', {
+  openRetention(context, {
     database,
-    records: 'account validations that have ended',
+    records: 'account_validations',
     days: settings.accountValidationDays,
     deleteBatch: (before) => deleteEndedValidations(database, before, ROWS_DELETE_BATCH),
   });

@@ -166,14 +166,11 @@ function buildSnapServer(context: AppContext, services: Services, listener: Shar
   const { options, metrics } = context;
   const { banks, settings } = options;
   const { postgres, authentication, accountChecks, transactions, checkStatus } = services;
-  const deleteBatch = async (before: Date): Promise<boolean> =>
-    (await deleteExternalIds(postgres.database, before.toISOString(), EXTERNAL_IDS_DELETE_BATCH)) ===
-    EXTERNAL_IDS_DELETE_BATCH;
-  openRetention(context, 'retention of X-EXTERNAL-IDs', {
+  openRetention(context, {
     database: postgres.database,
-    records: 'X-EXTERNAL-IDs of SNAP requests',
+    records: 'snap_external_ids',
     days: EXTERNAL_IDS_DAYS,
-    deleteBatch,
+    deleteBatch: (before) => deleteExternalIds(postgres.database, before.toISOString(), EXTERNAL_IDS_DELETE_BATCH),
   });
   const { authenticator, throttle, limiter, issue } = authentication;
   const { clients, notifications, database, seal } = postgres;

@@ -1,12 +1,73 @@
+import type { Database } from '../postgres/database.ts';
+import {
+  deleteCallbackHistory,
+  deleteEvents,
+  findOldestAttempt,
+  findOldestEvent,
+} from '../postgres/events-retention.ts';
 import { type RetentionOptions, startRetention } from '../postgres/retention.ts';
+import { deleteStatusMessages, findOldestStatusMessage } from '../postgres/status-messages-retention.ts';
+import { deleteTransactions, findOldestTransaction } from '../postgres/transactions-retention.ts';
 import type { AppContext } from './app-context.ts';
 
-/** Deletes old records from now on. A paused service deletes nothing: what is looked at in an old backup must stay. */
+type Retention = Omit<RetentionOptions, 'log' | 'onDeleted' | 'onOldest'>;
+
+/**
+ * Deletes old records from now on, unless `days` is 0. A paused service deletes nothing: what is looked at in an old
+ * backup must stay.
+ */
 export function openRetention(
-  { options: { settings, logging }, onClose }: AppContext,
-  part: string,
-  retention: Omit<RetentionOptions, 'log'>,
+  { options: { settings, logging }, metrics, onClose }: AppContext,
+  retention: Retention,
 ): void {
-  if (settings.paused) return;
-  onClose(part, startRetention({ ...retention, log: logging.log }).stop);
+  const { records, days } = retention;
+  if (settings.paused || days === 0) return;
+  const { stop } = startRetention({
+    ...retention,
+    log: logging.log,
+    onDeleted: (count) => metrics.retentionDeleted.inc({ records }, count),
+    onOldest(oldest) {
+      if (oldest === null) metrics.gauges.retentionOldest.remove({ records });
+      else metrics.gauges.retentionOldest.set({ records }, oldest.getTime() / 1_000);
+    },
+  });
+  onClose(`retention of ${records}`, stop);
+}
+
+/** Records in one statement: few enough that it ends well within the statement timeout on a slow disk. */
+const BATCH = 1_000;
+/** A row of messages can be a hundred kilobytes. */
+const MESSAGES_BATCH = 200;
+
+/** Deletes what is old of transactions: messages, callbacks, events, and at last the transactions. */
+export function openTransactionRetention(context: AppContext, database: Database): void {
+  const { messageDays, callbackDays, eventDays, transactionDays } = context.options.settings;
+  openRetention(context, {
+    database,
+    records: 'status_messages',
+    days: messageDays,
+    deleteBatch: (before) => deleteStatusMessages(database, before, MESSAGES_BATCH),
+    findOldest: () => findOldestStatusMessage(database),
+  });
+  openRetention(context, {
+    database,
+    records: 'callbacks',
+    days: callbackDays,
+    deleteBatch: (before) => deleteCallbackHistory(database, before, BATCH),
+    findOldest: () => findOldestAttempt(database),
+  });
+  openRetention(context, {
+    database,
+    records: 'events',
+    days: eventDays,
+    deleteBatch: (before) => deleteEvents(database, before, BATCH),
+    findOldest: () => findOldestEvent(database),
+  });
+  openRetention(context, {
+    database,
+    records: 'transactions',
+    days: transactionDays,
+    deleteBatch: (before) => deleteTransactions(database, before, BATCH),
+    findOldest: () => findOldestTransaction(database),
+  });
 }

@@ -7,6 +7,7 @@ import { type Authentication, openAuthentication } from './authentication.ts';
 import { type Callbacks, openCallbacks } from './callbacks.ts';
 import { type CheckStatusServices, openCheckStatus } from './check-status.ts';
 import { openPostgresServices, type PostgresServices } from './postgres.ts';
+import { openTransactionRetention } from './retention.ts';
 import { openSharedLimits, type SharedLimits } from './shared-limits.ts';
 import { openTransactions, type TransactionServices } from './transactions.ts';
 
@@ -34,6 +35,7 @@ export async function openServices(context: AppContext, publicUrl: () => string)
   const authentication = openAuthentication(context, postgres, { sharedLimits, publicUrl });
   context.onClose('rails', () => Promise.all(rails.map((rail) => rail.close())));
   const transactions = openTransactions(context, postgres);
+  openTransactionRetention(context, postgres.database);
   const checkStatus = openCheckStatus(context, postgres, { authentication, transactions, sharedLimits });
   const callbacks = openCallbacks(context, postgres, sharedLimits);
   const inquiries = await openAccountInquiries(context, postgres, sharedLimits);

@@ -15,6 +15,8 @@ export interface Gauges {
   };
   /** When this process applied a status update of the feed for the last time, in seconds since 1970. */
   readonly feedLastUpdate: Gauge;
+  /** When the oldest record of each kind is from, in seconds since 1970. */
+  readonly retentionOldest: Gauge<'records'>;
   readonly databaseConnections: Gauge<'pool' | 'state'>;
   readonly databaseWaiting: Gauge<'pool'>;
   readonly quotaLeft: Gauge<'rail' | 'window'>;
@@ -23,42 +25,18 @@ export interface Gauges {
 export function createGauges(registry: Registry): Gauges {
   const registers = [registry];
   return {
-    backlog: {
-      overdue: new Gauge({
-        aggregator: 'max',
-        name: 'tiba_transactions_overdue',
-        help: 'Transactions in PROCESS for longer than their bank usually takes, in the whole installation.',
-        registers,
-      }),
-      reviews: new Gauge({
-        aggregator: 'max',
-        name: 'tiba_transactions_for_review',
-        help: 'Transfers unknown to their bank for too long, in the whole installation: each needs a manual review.',
-        registers,
-      }),
-      deliveriesPending: new Gauge({
-        aggregator: 'max',
-        name: 'tiba_callback_deliveries_pending',
-        help: 'Callbacks that are not delivered yet, in the whole installation.',
-        registers,
-      }),
-      oldestDueSeconds: new Gauge({
-        aggregator: 'max',
-        name: 'tiba_callback_oldest_due_seconds',
-        help: 'How long the oldest callback that is due has been due, in the whole installation.',
-        registers,
-      }),
-      validationRows: new Gauge({
-        aggregator: 'max',
-        name: 'tiba_account_validation_rows_waiting',
-        help: 'Rows of running account validations without a result, in the whole installation.',
-        registers,
-      }),
-    },
+    backlog: createBacklogGauges(registers),
     feedLastUpdate: new Gauge({
       aggregator: 'max',
       name: 'tiba_feed_last_update_timestamp_seconds',
       help: 'When this process applied a status update of the feed for the last time. Absent before the first one.',
+      registers,
+    }),
+    retentionOldest: new Gauge({
+      aggregator: 'min',
+      name: 'tiba_retention_oldest_timestamp_seconds',
+      help: 'When the oldest record of each kind is from, as of a minute ago at most. Absent when there is none.',
+      labelNames: ['records'],
       registers,
     }),
     databaseConnections: new Gauge({
@@ -84,6 +62,39 @@ export function createGauges(registry: Registry): Gauges {
     }),
   };
 }
+
+const createBacklogGauges = (registers: Registry[]): Gauges['backlog'] => ({
+  overdue: new Gauge({
+    aggregator: 'max',
+    name: 'tiba_transactions_overdue',
+    help: 'Transactions in PROCESS for longer than their bank usually takes, in the whole installation.',
+    registers,
+  }),
+  reviews: new Gauge({
+    aggregator: 'max',
+    name: 'tiba_transactions_for_review',
+    help: 'Transfers unknown to their bank for too long, in the whole installation: each needs a manual review.',
+    registers,
+  }),
+  deliveriesPending: new Gauge({
+    aggregator: 'max',
+    name: 'tiba_callback_deliveries_pending',
+    help: 'Callbacks that are not delivered yet, in the whole installation.',
+    registers,
+  }),
+  oldestDueSeconds: new Gauge({
+    aggregator: 'max',
+    name: 'tiba_callback_oldest_due_seconds',
+    help: 'How long the oldest callback that is due has been due, in the whole installation.',
+    registers,
+  }),
+  validationRows: new Gauge({
+    aggregator: 'max',
+    name: 'tiba_account_validation_rows_waiting',
+    help: 'Rows of running account validations without a result, in the whole installation.',
+    registers,
+  }),
+});
 
 /** Which program runs. Always 1. */
 export function describeBuild(registry: Registry, version: string): void {

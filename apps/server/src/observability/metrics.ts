@@ -29,6 +29,7 @@ export interface Metrics {
   /** 0 closed, 1 half open, 2 open; only for banks whose circuit breaker has changed its state since the start. */
   readonly breakerState: Gauge<'rail' | 'bank'>;
   readonly feedLines: Counter<'outcome'>;
+  readonly retentionDeleted: Counter<'records'>;
   /** Accounts of bulk validations, by result. */
   readonly validationRows: Counter<'result'>;
   readonly authenticationFailures: Counter<'outcome'>;
@@ -257,6 +258,12 @@ const createRequestMetrics = (registry: Registry) => ({
     name: 'tiba_feed_lines_total',
     help: 'Status updates received in the feed, by outcome.',
     labelNames: ['outcome'],
+    registers: [registry],
+  }),
+  retentionDeleted: new Counter({
+    name: 'tiba_retention_deleted_total',
+    help: 'Records deleted by this process after their retention time, by kind.',
+    labelNames: ['records'],
     registers: [registry],
   }),
   validationRows: new Counter({

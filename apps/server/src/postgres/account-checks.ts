@@ -196,6 +196,15 @@ export async function deleteAccountChecks(database: Database, before: string, li
   return rows[0]?.deleted ?? 0;
 }
 
+export async function findOldestAccountCheck(database: Database): Promise<Date | null> {
+  const [row] = await database.query<{ oldest: Date | null }>(
+    `select min(first.checked_at) as oldest from tiba.clients c
+      cross join lateral (select a.checked_at from tiba.account_checks a where a.client_id = c.client_id
+                           order by a.checked_at limit 1) first`,
+  );
+  return row?.oldest ?? null;
+}
+
 export interface CheckedAccountsFilter {
   readonly clientId: string;
   /** ISO 8601 UTC. */

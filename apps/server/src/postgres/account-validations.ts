@@ -208,7 +208,7 @@ export async function resumePausedValidations(database: Database, clientId: stri
  * Deletes a job that ended before then: at most `rowsMax` of its rows at a time, then the job. Returns whether there
  * may be more to delete. Crosses clients.
  */
-export async function deleteEndedValidations(database: Database, endedBefore: Date, rowsMax: number): Promise<boolean> {
+export async function deleteEndedValidations(database: Database, endedBefore: Date, rowsMax: number): Promise<number> {
   const [row] = await database.query<{ rows: number; jobs: number }>(
     `with ended as materialized (
        select client_id, validation_id from tiba.account_validations
@@ -229,7 +229,8 @@ export async function deleteEndedValidations(database: Database, endedBefore: Da
   );
   const { rows = 0, jobs = 0 } = row ?? {};
   if (jobs > 0 && rows < rowsMax) await deleteJobsWithoutRows(database, endedBefore);
-  return jobs > 0;
+  // A job without rows counts too: there may be more of them.
+  return rows + jobs;
 }
 
 async function deleteJobsWithoutRows(database: Database, endedBefore: Date): Promise<void> {

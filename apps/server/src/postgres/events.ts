@@ -91,7 +91,7 @@ export async function keepEventData(query: Query, keys: readonly TransactionKey[
   );
 }
 
-/** The client's events with a sequence above `after`, in order. */
+/** The client's events with a sequence above `after` that were not removed after their retention time, in order. */
 export async function listEvents(
   database: Database,
   clientId: string,
@@ -99,7 +99,10 @@ export async function listEvents(
 ): Promise<Event[]> {
   const rows = await database.query<EventRow>(
     `select client_id, sequence, subject_id, version, kind, occurred_at, ${EVENT_DATA} as data from tiba.events v
-      where client_id = $1 and sequence > $2 order by sequence limit $3`,
+      -- Below removed_up_to there may be some that an open delivery needs, and gaps.
+      where client_id = $1
+        and sequence > greatest($2, (select removed_up_to from tiba.event_sequences where client_id = $1))
+      order by sequence limit $3`,
     [clientId, after, limit],
     'list-events',
   );

@@ -35,20 +35,29 @@ export async function findLatestRestore(database: Database): Promise<Restore | n
   return row === undefined ? null : { ...row, epoch: Number(row.epoch) };
 }
 
+export interface CursorLimits {
+  /** Below the cursor: events after this one are lost. */
+  readonly last: number;
+  /** Above the cursor: events up to this one were removed after their retention time. */
+  readonly removedUpTo: number;
+}
+
 /**
- * The number of the last event that a reader with the cursor `after` can have read and that still exists: it is below
- * `after` when the cursor is from a time that a restore has lost, or is greater than that of the newest event.
+ * `last` is the number of the last event that a reader with the cursor `after` can have read and that was not lost: it
+ * is below `after` when the cursor is from a time that a restore has lost, or is greater than that of the newest event.
  */
-export async function findLastSequence(database: Database, clientId: string, after: number): Promise<number> {
-  const [row] = await database.query<{ last: string }>(
-    `select case when lost.epoch is null then coalesce(s.last_sequence, 0) else coalesce(k.last_sequence, 0) end as last
+export async function findCursorLimits(database: Database, clientId: string, after: number): Promise<CursorLimits> {
+  const [row] = await database.query<{ last: string; removed_up_to: string }>(
+    `select case when lost.epoch is null then coalesce(s.last_sequence, 0)
+                 else coalesce(k.last_sequence, 0) end as last,
+            coalesce(s.removed_up_to, 0) as removed_up_to
        from (select min(epoch) as epoch from tiba.restores where epoch * ${SEQUENCES_PER_SECOND} >= $2::bigint) lost
        left join tiba.restored_sequences k on k.client_id = $1 and k.epoch = lost.epoch
        left join tiba.event_sequences s on s.client_id = $1`,
     [clientId, after],
-    'find-last-sequence',
+    'find-cursor-limits',
   );
-  return Number(row?.last ?? 0);
+  return { last: Number(row?.last ?? 0), removedUpTo: Number(row?.removed_up_to ?? 0) };
 }
 
 /**

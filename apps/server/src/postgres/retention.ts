@@ -1,35 +1,61 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { repeat } from '../lib/repeat.ts';
 import type { Log } from '../observability/log.ts';
 import { type Database, readDatabaseTime } from './database.ts';
+import { createLease } from './leases.ts';
 
 const INTERVAL_MS = 60_000;
 const DAY_MS = 24 * 60 * 60 * 1000;
+/** Longer than a batch takes. When its holder dies, another process goes on after it. */
+const LEASE_MS = 30_000;
+/** After each batch, so that deleting takes at most a fifth of the time of one connection. */
+const PAUSE_MIN_MS = 50;
+const PAUSES_PER_BATCH = 4;
 
 export interface RetentionOptions {
   readonly database: Database;
-  /** What is deleted, for the log. */
+  /** What is deleted: the name of the lease, and a label in the log and the metrics. */
   readonly records: string;
   readonly days: number;
-  /**
-   * Deletes some records from before that time, few enough not to block others. Resolves to whether more may be left.
-   */
-  readonly deleteBatch: (before: Date) => Promise<boolean>;
+  /** Deletes some records from before that time, few enough not to block others. Resolves to how many; 0: all. */
+  readonly deleteBatch: (before: Date) => Promise<number>;
+  /** The time of the oldest record; null when there is none. */
+  readonly findOldest?: () => Promise<Date | null>;
+  readonly onDeleted?: (count: number) => void;
+  readonly onOldest?: (oldest: Date | null) => void;
   readonly log: Log;
 }
 
 /**
- * Deletes records that are older than `days` on PostgreSQL's clock, in batches, once a minute. A process whose own
- * clock is ahead would delete records too early.
+ * Deletes records that are older than `days` on PostgreSQL's clock, in batches with pauses, once a minute. A process
+ * whose own clock is ahead would delete records too early. Of several processes, the one that holds the lease deletes.
  */
-export function startRetention({ database, records, days, deleteBatch, log }: RetentionOptions): {
-  stop(): Promise<void>;
-} {
+export function startRetention(options: RetentionOptions): { stop(): Promise<void> } {
+  const { database, records, days, deleteBatch, log } = options;
+  const { findOldest, onDeleted = () => {}, onOldest = () => {} } = options;
   const stopping = new AbortController();
+  const { signal } = stopping;
+  const lease = createLease(database, `retention of ${records}`, LEASE_MS);
 
   async function deleteOld(): Promise<void> {
     const before = new Date((await readDatabaseTime(database)).getTime() - days * DAY_MS);
-    while (!stopping.signal.aborted && (await deleteBatch(before)));
+    let deleted = 0;
+    try {
+      while (!signal.aborted && (await lease.hold())) {
+        const startedMs = performance.now();
+        const count = await deleteBatch(before);
+        if (count === 0) break;
+        deleted += count;
+        onDeleted(count);
+        await pause(Math.max(PAUSE_MIN_MS, (performance.now() - startedMs) * PAUSES_PER_BATCH));
+      }
+    } finally {
+      if (deleted > 0) log.info({ records, deleted, before }, 'old records deleted');
+    }
+    if (findOldest !== undefined && !signal.aborted) onOldest(await findOldest());
   }
+
+  const pause = (ms: number): Promise<void> => wait(ms, undefined, { signal }).catch(() => {});
 
   const repeated = repeat(INTERVAL_MS, deleteOld, (error) =>
     log.warn({ err: error, records }, 'deleting old records failed; will retry'),

@@ -3,7 +3,7 @@ import { eventId } from '../../domain/event.ts';
 import type { BilingualText } from '../../lib/bilingual-text.ts';
 import type { Database } from '../../postgres/database.ts';
 import { type Event, listEvents } from '../../postgres/events.ts';
-import { findLastSequence } from '../../postgres/restores.ts';
+import { findCursorLimits } from '../../postgres/restores.ts';
 import { type Authorize, callerOf } from '../authorize.ts';
 import { sendSuccess } from '../envelope.ts';
 import { cursorGone } from '../errors.ts';
@@ -21,10 +21,11 @@ export function eventOperations(app: FastifyInstance, authorize: Authorize, data
 
     const { clientId } = callerOf(request).client;
     const found = await listEvents(database, clientId, { after, limit: limit + 1 });
-    // Numbers have no gaps but those that restores leave, so most pages show that the cursor is right.
+    // Only restores and the retention leave gaps, so most pages show that the cursor is right.
     if (after > 0 && found[0]?.sequence !== after + 1) {
-      const last = await findLastSequence(database, clientId, after);
+      const { last, removedUpTo } = await findCursorLimits(database, clientId, after);
       if (last < after) throw cursorGone(lostEvents(last), `/api/v1/events?after=${last}`);
+      if (removedUpTo > after) throw cursorGone(removedEvents(removedUpTo), `/api/v1/events?after=${removedUpTo}`);
     }
     const events = found.slice(0, limit);
     const nextAfter = events.at(-1)?.sequence ?? after;
@@ -42,6 +43,16 @@ const lostEvents = (last: number): BilingualText => ({
   id:
     `Tidak ada event dengan nomor ini: event setelah ${last} yang sudah Anda baca hilang saat layanan dipulihkan ` +
     `dari cadangan. Lanjutkan dengan after=${last}, lalu cocokkan yang sudah dibaca sejak itu dengan check-status`,
+});
+
+/** The reader comes so late that events it has not read were removed after their retention time. */
+const removedEvents = (last: number): BilingualText => ({
+  en:
+    `The events up to ${last} were removed, because they are older than events are kept. Continue with ` +
+    `after=${last}, and compare what you have missed with check-status or the list of transactions`,
+  id:
+    `Event sampai ${last} sudah dihapus karena melewati masa penyimpanan event. Lanjutkan dengan after=${last}, ` +
+    `lalu cocokkan yang terlewat dengan check-status atau daftar transaksi`,
 });
 
 /** Assembled as text: the data is passed on as it was rendered, so that its amounts stay exact. */

@@ -71,8 +71,9 @@ export const listEventsSchema = {
   summary: 'List events in order',
   description:
     'All events that callbacks deliver, numbered without gaps. Store `next_after` and continue from there, and you ' +
-    'miss none. `CURSOR_GONE` when a backup of the service was restored and events that you have read were lost: ' +
-    'continue from the address in `Link`.',
+    'miss none. `CURSOR_GONE` when a backup of the service was restored and events that you have read were lost, or ' +
+    'when events that you have not read were removed after their retention time (400 days unless the operator has ' +
+    'decided otherwise): continue from the address in `Link`.',
   querystring: Type.Object({
     after: Type.Optional(
       Type.Integer({

@@ -51,6 +51,15 @@ create table tiba.processes (
   constraint processes_pkey primary key (process_id)
 ) with (fillfactor = 50);
 
+-- What one process at a time does, such as deleting old records.
+create table tiba.leases (
+  name text collate "C" not null,
+  -- Another one after each start.
+  holder uuid not null,
+  ends_at timestamptz not null,
+  constraint leases_pkey primary key (name)
+) with (fillfactor = 50);
+
 create table tiba.clients (
   client_id text collate "C" not null,
   name text not null,
@@ -218,7 +227,8 @@ create table tiba.transactions (
   constraint transactions_failure_reason_only_if_failed check ((status = 'FAILED') = (failure_reason is not null)),
   constraint transactions_reversed_only_after_success check (reversed_at is null or status = 'SUCCESS'),
   constraint transactions_rail_with_its_reference check ((rail is null) = (rail_reference is null))
-);
+  -- Each transaction leaves a dead version of its row. New rows can take its place after a vacuum.
+) with (autovacuum_vacuum_scale_factor = 0.02);
 -- SNAP's status inquiry may name nothing but the order's X-EXTERNAL-ID. external_id comes first, as above.
 create index transactions_external_id on tiba.transactions (external_id, client_id, created_at)
   where external_id is not null;
@@ -414,7 +424,8 @@ create table tiba.callback_outbox (
   constraint callback_outbox_state_known check (state in ('pending', 'exhausted')),
   constraint callback_outbox_ended_unless_pending check ((state = 'pending') = (ended_at is null)),
   constraint callback_outbox_attempts_before_in_range check (attempts_before between 0 and attempts)
-) with (fillfactor = 60);
+  -- Rows stay for seconds, so that what is dead does not depend on how many there are.
+) with (fillfactor = 60, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000);
 create index callback_outbox_exhausted on tiba.callback_outbox (client_id, endpoint_id, sequence)
   where state = 'exhausted';
 create index callback_outbox_due on tiba.callback_outbox (client_id, endpoint_id, next_attempt_at)

@@ -1,0 +1,145 @@
+import type { Database } from './database.ts';
+
+/** SQL: the last event of the client `s` from before $1, as `last`. */
+const LAST_BEFORE = `
+ cross join lateral (
+   select v.sequence from tiba.events v
+    where v.client_id = s.client_id and v.occurred_at < $1
+    order by v.occurred_at desc, v.sequence desc limit 1) last`;
+
+/**
+ * Deletes at most `limit` attempts of callbacks about events from before then, and deliveries of such events that were
+ * given up. Returns how many. Attempts of a delivery that was replayed since, and those of open deliveries, stay.
+ */
+export async function deleteCallbackHistory(database: Database, before: Date, limit: number): Promise<number> {
+  const [row] = await database.query<{ deleted: number }>(
+    `with attempts as materialized (
+       select a.* from tiba.callback_endpoints s ${LAST_BEFORE}
+        cross join lateral (
+          select a.client_id, a.endpoint_id, a.sequence, a.attempt from tiba.callback_attempts a
+           where a.client_id = s.client_id and a.endpoint_id = s.endpoint_id and a.sequence <= last.sequence
+             and a.started_at < $1
+             and not exists (select from tiba.callback_outbox o
+                              where o.client_id = a.client_id and o.endpoint_id = a.endpoint_id
+                                and o.sequence = a.sequence and (o.state = 'pending' or o.ended_at >= $1))
+           order by a.sequence, a.attempt limit $2) a
+        limit $2
+     ), exhausted as materialized (
+       select o.* from tiba.callback_endpoints s ${LAST_BEFORE}
+        cross join lateral (
+          select o.client_id, o.endpoint_id, o.sequence from tiba.callback_outbox o
+           where o.client_id = s.client_id and o.endpoint_id = s.endpoint_id and o.sequence <= last.sequence
+             and o.state = 'exhausted' and o.ended_at < $1
+           order by o.sequence limit $2
+             for update skip locked) o
+        limit $2
+     ), deleted_attempts as (
+       delete from tiba.callback_attempts a using attempts i
+        where a.client_id = i.client_id and a.endpoint_id = i.endpoint_id and a.sequence = i.sequence
+          and a.attempt = i.attempt
+       returning 1
+     ), deleted_deliveries as (
+       delete from tiba.callback_outbox o using exhausted i
+        where o.client_id = i.client_id and o.endpoint_id = i.endpoint_id and o.sequence = i.sequence
+          and o.state = 'exhausted'
+       returning 1
+     )
+     select ((select count(*) from deleted_attempts) + (select count(*) from deleted_deliveries))::int as deleted`,
+    [before, limit],
+  );
+  return row?.deleted ?? 0;
+}
+
+/** When the oldest attempt was made, nearly: of each endpoint the one for its first event counts. */
+export async function findOldestAttempt(database: Database): Promise<Date | null> {
+  const [row] = await database.query<{ oldest: Date | null }>(
+    `select min(first.started_at) as oldest from tiba.callback_endpoints e
+      cross join lateral (
+        select a.started_at from tiba.callback_attempts a
+         where a.client_id = e.client_id and a.endpoint_id = e.endpoint_id
+         order by a.sequence, a.attempt limit 1) first`,
+  );
+  return row?.oldest ?? null;
+}
+
+/**
+ * Deletes at most `limit` events from before then, with the attempts of their callbacks, and returns how many. Events
+ * with a delivery that is still open stay. First each client's `removed_up_to` grows, so that readers of what is
+ * deleted learn of it: a process that dies in between leaves events that the next call deletes.
+ */
+export async function deleteEvents(database: Database, before: Date, limit: number): Promise<number> {
+  const clients = await database.query<{ client_id: string; sequence: string }>(
+    // The newest event stays: a reader that has read all begins its next page with it.
+    `select client_id, sequence from (
+       select s.client_id, s.removed_up_to,
+              case when exists (select from tiba.events v
+                                 where v.client_id = s.client_id and v.sequence > last.sequence)
+                   then last.sequence else last.sequence - 1 end as sequence
+         from tiba.event_sequences s ${LAST_BEFORE}
+     ) ends where sequence > removed_up_to`,
+    [before],
+  );
+  // One by one: each statement locks the sequence of its client, which the client's events wait for.
+  for (const { client_id: clientId, sequence } of clients) {
+    await database.query(
+      'update tiba.event_sequences set removed_up_to = $2 where client_id = $1 and removed_up_to < $2',
+      [clientId, sequence],
+    );
+  }
+  return database.transaction(async (query) => {
+    const { rows: old } = await query<{ client_id: string; sequence: string }>(LOCK_SQL, [limit]);
+    if (old.length === 0) return 0;
+    const keys = [old.map((each) => each.client_id), old.map((each) => each.sequence)];
+    const { rows } = await query<{ deleted: number }>(DELETE_SQL, keys);
+    return rows[0]?.deleted ?? 0;
+  });
+}
+
+/** SQL: the event `v` has a delivery that is still open. */
+const HAS_OPEN_DELIVERY = `exists (
+  select from tiba.callback_endpoints e
+    join tiba.callback_outbox o
+      on o.client_id = e.client_id and o.endpoint_id = e.endpoint_id and o.sequence = v.sequence
+   where e.client_id = v.client_id and o.state = 'pending')`;
+
+// A replay locks the events that it needs.
+const LOCK_SQL = `
+select v.client_id, v.sequence
+  from tiba.event_sequences s
+ cross join lateral (
+   select v.client_id, v.sequence from tiba.events v
+    where v.client_id = s.client_id and v.sequence <= s.removed_up_to and not ${HAS_OPEN_DELIVERY}
+    order by v.sequence limit $1
+      for update skip locked) v
+ where s.removed_up_to > 0
+ limit $1`;
+
+// A statement of its own, which sees the replays that ended before the events were locked.
+const DELETE_SQL = `
+with old as materialized (
+  select v.client_id, v.sequence
+    from unnest($1::text[], $2::bigint[]) as k (client_id, sequence)
+    join tiba.events v on v.client_id = k.client_id collate "C" and v.sequence = k.sequence
+   where not ${HAS_OPEN_DELIVERY}
+), endpoints as materialized (
+  select old.client_id, e.endpoint_id, old.sequence from old join tiba.callback_endpoints e using (client_id)
+), deleted_attempts as (
+  delete from tiba.callback_attempts a using endpoints i
+   where a.client_id = i.client_id and a.endpoint_id = i.endpoint_id and a.sequence = i.sequence
+), deleted_deliveries as (
+  delete from tiba.callback_outbox o using endpoints i
+   where o.client_id = i.client_id and o.endpoint_id = i.endpoint_id and o.sequence = i.sequence
+), deleted as (
+  delete from tiba.events v using old where v.client_id = old.client_id and v.sequence = old.sequence
+  returning 1
+)
+select count(*)::int as deleted from deleted`;
+
+export async function findOldestEvent(database: Database): Promise<Date | null> {
+  const [row] = await database.query<{ oldest: Date | null }>(
+    `select min(first.occurred_at) as oldest from tiba.event_sequences s
+      cross join lateral (select v.occurred_at from tiba.events v where v.client_id = s.client_id
+                           order by v.occurred_at, v.sequence limit 1) first`,
+  );
+  return row?.oldest ?? null;
+}

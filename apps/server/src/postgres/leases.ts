@@ -1,0 +1,26 @@
+import { randomUUID } from 'node:crypto';
+import type { Database } from './database.ts';
+
+export interface Lease {
+  /** Takes or renews the lease. False while another process holds it. */
+  hold(): Promise<boolean>;
+}
+
+/** A lease on PostgreSQL's clock: of all processes one holds it, and when that one dies, it ends by itself. */
+export function createLease(database: Database, name: string, leaseMs: number): Lease {
+  const holder = randomUUID();
+  return {
+    async hold() {
+      const rows = await database.query(
+        `insert into tiba.leases as held (name, holder, ends_at)
+         values ($1, $2, now() + $3 * interval '1 millisecond')
+         on conflict (name) do update set holder = excluded.holder, ends_at = excluded.ends_at
+          where held.holder = excluded.holder or held.ends_at <= now()
+         returning name`,
+        [name, holder, leaseMs],
+        'hold-lease',
+      );
+      return rows.length > 0;
+    },
+  };
+}

@@ -1,0 +1,35 @@
+import type { Database } from './database.ts';
+
+/**
+ * Deletes at most `limit` rows of messages that were received before then, the oldest first, and returns how many.
+ * Those of a transaction that is still in PROCESS stay: they are what is known about it. Reads across clients.
+ */
+export async function deleteStatusMessages(database: Database, before: Date, limit: number): Promise<number> {
+  const [row] = await database.query<{ deleted: number }>(
+    // A transaction that is in PROCESS since then became overdue long ago, so that an index has the few that there are.
+    `with unfinished as materialized (
+       select client_id, inserted_by - inserted_by % 1000 as first_status_update_id from tiba.transactions
+        where status = 'PROCESS' and overdue_since is not null and overdue_since < $1::timestamptz + interval '30 days'
+     ), old as materialized (
+       select client_id, first_status_update_id from tiba.status_messages m
+        where received_at < $1
+          and not exists (select from unfinished u where u.client_id = m.client_id
+                             and u.first_status_update_id = m.first_status_update_id)
+        order by received_at limit $2
+     ), deleted as (
+       delete from tiba.status_messages m using old
+        where m.client_id = old.client_id and m.first_status_update_id = old.first_status_update_id
+       returning 1
+     )
+     select count(*)::int as deleted from deleted`,
+    [before, limit],
+  );
+  return row?.deleted ?? 0;
+}
+
+export async function findOldestStatusMessage(database: Database): Promise<Date | null> {
+  const [row] = await database.query<{ oldest: Date | null }>(
+    'select min(received_at) as oldest from tiba.status_messages',
+  );
+  return row?.oldest ?? null;
+}

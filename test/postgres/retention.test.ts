@@ -1,0 +1,204 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, test } from 'node:test';
+import {
+  deleteCallbackHistory,
+  deleteEvents,
+  findOldestEvent,
+} from '../../apps/server/src/postgres/events-retention.ts';
+import { createLease } from '../../apps/server/src/postgres/leases.ts';
+import { deleteStatusMessages } from '../../apps/server/src/postgres/status-messages-retention.ts';
+import { listStatusUpdates } from '../../apps/server/src/postgres/status-updates.ts';
+import { deleteTransactions } from '../../apps/server/src/postgres/transactions-retention.ts';
+import {
+  addOwnClient,
+  call,
+  DELIVERIES,
+  dataOf,
+  EVENTS,
+  feedSuccesses,
+  openSql,
+  register,
+} from '../callbacks/endpoints-harness.ts';
+import { assertError } from '../contract/assertions.ts';
+import { eventually } from '../support/eventually.ts';
+import { startHttpReceiver } from '../support/http-receiver.ts';
+import { startTestService, statusUpdate, type TestClient, type TestService } from '../support/service.ts';
+
+/** What is deleted after its retention time, and what stays because something still needs it. */
+
+const DAY_MS = 24 * 60 * 60 * 1_000;
+
+let service: TestService;
+let sql: Awaited<ReturnType<typeof openSql>>;
+// What is deleted is of all clients, so nothing old may be left of the test before.
+afterEach(async () => {
+  await batches(() => deleteEvents(service.app.database, daysAgo(400), 1_000));
+  await batches(() => deleteTransactions(service.app.database, daysAgo(400), 1_000));
+});
+before(async () => {
+  service = await startTestService({ rails: [] });
+  sql = await openSql(service);
+});
+after(async () => {
+  await sql?.end();
+  await service?.close();
+});
+
+const daysAgo = (days: number): Date => new Date(Date.now() - days * DAY_MS);
+
+/** Deletes batch by batch; returns the size of each. */
+async function batches(deleteBatch: () => Promise<number>): Promise<number[]> {
+  const sizes: number[] = [];
+  for (let size = await deleteBatch(); size > 0; size = await deleteBatch()) sizes.push(size);
+  return sizes;
+}
+
+/** As if everything of the client had happened 500 days ago. */
+async function age({ clientId }: TestClient): Promise<void> {
+  for (const change of [
+    `events set occurred_at = occurred_at - interval '500 days'`,
+    `callback_attempts set started_at = started_at - interval '500 days'`,
+    `callback_outbox set ended_at = ended_at - interval '500 days'`,
+    `transactions set processed_at = processed_at - interval '500 days',
+                      overdue_since = overdue_since - interval '500 days'`,
+    `status_messages set received_at = received_at - interval '500 days'`,
+  ]) {
+    await sql(`update tiba.${change} where client_id = $1`, [clientId]);
+  }
+}
+
+const feedEvents = (client: TestClient, count: number): Promise<string[]> =>
+  feedSuccesses(service, count, { client_id: client.clientId });
+
+const sequences = async ({ clientId }: TestClient): Promise<unknown[]> =>
+  (await sql('select sequence::int from tiba.events where client_id = $1 order by 1', [clientId])).map(
+    ({ sequence }) => sequence,
+  );
+
+test('messages go, oldest first and batch by batch; those of a transaction in PROCESS stay', async () => {
+  const client = await addOwnClient(service);
+  const { clientId } = client;
+  const open = { client_id: clientId, transaction_id: 'RT0000000001', reference_id: 'RT1' };
+  assert.equal((await service.feed(statusUpdate({ ...open, created_at: '2026-01-01T00:00:00Z' }))).status, 200);
+  await eventually('it is overdue', async () => (await sequences(client)).length === 1);
+  const [ended = ''] = await feedEvents(client, 1);
+  await feedEvents(client, 1);
+  await age(client);
+  await feedEvents(client, 1);
+
+  const { database } = service.app;
+  const sizes = await batches(() => deleteStatusMessages(database, daysAgo(400), 1));
+  // The third message about the first transaction is from the clock.
+  assert.deepEqual(sizes, [1, 1, 1]);
+  const rawOf = async (transactionId: string): Promise<unknown[]> =>
+    (await listStatusUpdates(database, { clientId, transactionId }, 10)).map(({ outcome, raw }) => [
+      outcome,
+      raw !== null,
+    ]);
+  assert.deepEqual(await rawOf(open.transaction_id), [
+    ['inserted', true],
+    ['overdue', false],
+  ]);
+  assert.deepEqual(await rawOf(ended), [['inserted', false]]);
+});
+
+test('events go, except for one with an open delivery; a reader before them gets 410 and goes on', async () => {
+  const client = await addOwnClient(service);
+  const receiver = await startHttpReceiver();
+  const { endpointId } = await register(service, { url: receiver.url }, client.token);
+  await feedEvents(client, 6);
+  await eventually('all are delivered', async () => {
+    return (await sql('select from tiba.callback_outbox where endpoint_id = $1', [endpointId])).length === 0;
+  });
+  await receiver.close();
+  const body = { client_id: client.clientId };
+  const replayed = await call(service, 'POST', `${DELIVERIES}/${endpointId}-2/replay`, {
+    token: client.token,
+    body: {},
+  });
+  assert.equal(dataOf(replayed)['state'], 'pending', JSON.stringify(body));
+  await age(client);
+  await feedEvents(client, 2);
+
+  const { database } = service.app;
+  const sizes = await batches(() => deleteEvents(database, daysAgo(400), 2));
+  assert.deepEqual([sizes.reduce((sum, size) => sum + size, 0), Math.max(...sizes)], [5, 2]);
+  assert.deepEqual(await sequences(client), [2, 7, 8]);
+  assert.deepEqual(
+    (await sql('select distinct sequence::int from tiba.callback_attempts where endpoint_id = $1', [endpointId]))
+      .map(({ sequence }) => sequence)
+      .filter((sequence) => Number(sequence) <= 6),
+    [2],
+  );
+
+  const read = (after: number) => call(service, 'GET', `${EVENTS}?after=${after}`, { token: client.token });
+  const gone = await read(1);
+  assertError(gone, 'CURSOR_GONE');
+  assert.equal(gone.headers.get('link'), '</api/v1/events?after=6>; rel="next"');
+  assert.match(gone.text, /Continue with after=6/);
+  for (const start of [0, 6]) {
+    const events = dataOf(await read(start))['events'] as { sequence: number }[];
+    assert.deepEqual(
+      events.map(({ sequence }) => sequence),
+      [7, 8],
+    );
+  }
+  assert.ok(((await findOldestEvent(database))?.getTime() ?? 0) < daysAgo(400).getTime());
+
+  // The delivery was open only for so long.
+  await sql('delete from tiba.callback_outbox where endpoint_id = $1', [endpointId]);
+  assert.deepEqual(await batches(() => deleteEvents(database, daysAgo(400), 2)), [1]);
+});
+
+test('deliveries and attempts go before their events', async () => {
+  const client = await addOwnClient(service);
+  const receiver = await startHttpReceiver();
+  const { endpointId } = await register(service, { url: receiver.url }, client.token);
+  await feedEvents(client, 3);
+  const delivered = async (): Promise<number> =>
+    (await sql(`select from tiba.callback_deliveries where endpoint_id = $1 and state = 'delivered'`, [endpointId]))
+      .length;
+  await eventually('all are delivered', async () => (await delivered()) === 3);
+  await age(client);
+  await feedEvents(client, 1);
+  await eventually('the last is delivered', async () => (await delivered()) === 4);
+  await receiver.close();
+  const { database } = service.app;
+  assert.deepEqual(await batches(() => deleteCallbackHistory(database, daysAgo(90), 2)), [2, 1]);
+  assert.equal(await delivered(), 1);
+  assert.deepEqual(await sequences(client), [1, 2, 3, 4]);
+});
+
+test('final transactions go after their events; a process that died in between changes nothing', async () => {
+  const client = await addOwnClient(service);
+  const { clientId } = client;
+  const open = { client_id: clientId, transaction_id: 'RT0000000002', reference_id: 'RT2' };
+  assert.equal((await service.feed(statusUpdate(open))).status, 200);
+  const [first = ''] = await feedEvents(client, 3);
+  const again = { client_id: clientId, transaction_id: first, status: 'SUCCESS' };
+  assert.equal((await service.feed(again)).status, 200);
+  await age(client);
+  const [recent] = await feedEvents(client, 1);
+
+  const { database } = service.app;
+  assert.deepEqual(await batches(() => deleteTransactions(database, daysAgo(400), 2)), []);
+  // As a process leaves it that dies before it deletes the events.
+  await sql('update tiba.event_sequences set removed_up_to = 3 where client_id = $1', [clientId]);
+  await batches(() => deleteEvents(database, daysAgo(400), 100));
+  assert.deepEqual(await batches(() => deleteTransactions(database, daysAgo(400), 2)), [2, 1]);
+  assert.deepEqual(
+    (await sql('select transaction_id from tiba.transactions where client_id = $1 order by 1', [clientId])).map(
+      ({ transaction_id: id }) => id,
+    ),
+    [open.transaction_id, recent],
+  );
+  assert.deepEqual(await sql('select from tiba.other_status_updates where transaction_id = $1', [first]), []);
+});
+
+test('one process holds a lease, and another takes it when it has ended', async () => {
+  const { database } = service.app;
+  const [one, other] = [createLease(database, 'test', 3_600_000), createLease(database, 'test', 3_600_000)];
+  assert.deepEqual([await one.hold(), await other.hold(), await one.hold()], [true, false, true]);
+  await sql(`update tiba.leases set ends_at = now() where name = 'test'`);
+  assert.deepEqual([await other.hold(), await one.hold()], [true, false]);
+});
