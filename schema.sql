@@ -216,6 +216,30 @@ create table tiba.migrations (
   constraint migrations_pkey PRIMARY KEY (name)
 );
 
+create table tiba.operator_actions (
+  sequence bigint not null,
+  happened_at timestamp with time zone not null,
+  actor text collate "C" not null,
+  origin text not null,
+  action text collate "C" not null,
+  client_id text collate "C",
+  subject_id text collate "C",
+  reason text,
+  before text,
+  after text,
+  previous_hash bytea not null,
+  hash bytea not null,
+  constraint operator_actions_pkey PRIMARY KEY (sequence)
+);
+
+create table tiba.operator_actions_end (
+  single boolean default true not null,
+  last_sequence bigint not null,
+  last_hash bytea not null,
+  constraint operator_actions_end_has_one_row CHECK (single),
+  constraint operator_actions_end_pkey PRIMARY KEY (single)
+);
+
 create table tiba.other_status_updates (
   client_id text collate "C" not null,
   transaction_id text collate "C" not null,
@@ -393,6 +417,12 @@ CREATE INDEX events_occurred_at ON tiba.events USING btree (client_id, occurred_
 
 CREATE INDEX events_subject_id ON tiba.events USING hash (subject_id);
 
+CREATE INDEX operator_actions_actor ON tiba.operator_actions USING btree (actor, sequence);
+
+CREATE INDEX operator_actions_client_id ON tiba.operator_actions USING btree (client_id, sequence) WHERE (client_id IS NOT NULL);
+
+CREATE INDEX operator_actions_subject_id ON tiba.operator_actions USING btree (subject_id, sequence) WHERE (subject_id IS NOT NULL);
+
 CREATE INDEX snap_external_ids_used_on ON tiba.snap_external_ids USING btree (used_on);
 
 CREATE INDEX status_inquiries_next_at ON tiba.status_inquiries USING btree (rail, next_at);
@@ -431,7 +461,19 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION tiba.refuse_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception 'records of operators'' actions are never changed or removed'
+    using errcode = 'insufficient_privilege';
+end
+$function$;
+
 CREATE TRIGGER clients_changed AFTER INSERT OR DELETE OR UPDATE ON tiba.clients FOR EACH STATEMENT EXECUTE FUNCTION tiba.notify_change('tiba_clients');
+
+CREATE TRIGGER operator_actions_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON tiba.operator_actions FOR EACH STATEMENT EXECUTE FUNCTION tiba.refuse_change();
 
 CREATE TRIGGER restores_changed AFTER INSERT ON tiba.restores FOR EACH STATEMENT EXECUTE FUNCTION tiba.notify_change('tiba_restores');
 

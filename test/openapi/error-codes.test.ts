@@ -67,7 +67,7 @@ before(async () => {
     tokens[clientId] = (await service.addClient(clientId, scopes, limits ?? {})).token;
   };
   await addToken('limited', CLIENT_SCOPES, { 'check-status': 1, 'check-account': 1 });
-  await addToken('operator', ['operator:read']);
+  await addToken('operator', ['operator:read', 'operator:write', 'operator:unmask', 'audit:read']);
   await addToken('busy', CLIENT_SCOPES);
   values = await createResources();
 });
@@ -105,6 +105,10 @@ const BODIES: Readonly<Record<string, unknown>> = {
   '/api/v1/callback-endpoints/{endpoint_id}': { disabled: false },
   '/feed/v1/transactions': statusUpdate({ transaction_id: 'TB0000000002', reference_id: 'fed' }),
   '/operator/v1/account-checks/search': { client_id: 'alpha' },
+  '/operator/v1/transactions/{transaction_id}/unmask': { reason: 'A test of errors' },
+  '/operator/v1/transactions/{transaction_id}/inquire': { reason: 'A test of errors' },
+  '/operator/v1/callback-deliveries/{delivery_id}/resend': { client_id: 'alpha', reason: 'A test of errors' },
+  '/operator/v1/clients/{client_id}': { reason: 'A test of errors' },
 };
 const RANGE = { from: '2026-11-20T00:00:00Z', to: '2026-11-21T00:00:00Z' };
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
@@ -222,6 +226,9 @@ const WITH_WRONG_QUERY: readonly (readonly [template: string, query: string])[] 
   [DELIVERIES, `?endpoint_id=${NO_ENDPOINT}`],
   ['/operator/v1/callback-endpoints', '?limit=0'],
   ['/operator/v1/transactions', '?limit=0'],
+  ['/operator/v1/transactions/{transaction_id}', '?client=x'],
+  ['/operator/v1/transactions/{transaction_id}/timeline', '?client=x'],
+  ['/operator/v1/audit', '?limit=0'],
   ['/operator/v1/overdue', '?limit=0'],
   ['/operator/v1/reviews', '?limit=0'],
   ['/operator/v1/account-validations', '?limit=0'],
@@ -233,6 +240,12 @@ const WITH_UNKNOWN_PATH: readonly (readonly [method: string, template: string, p
   ['GET', '/api/v1/check-status', '/api/v1/check-status?reference_id=NONE'],
   ['GET', '/api/v1/check-status', '/api/v1/check-status'],
   ['GET', '/api/v1/banks/{code}', '/api/v1/banks/NONE'],
+  ['POST', '/operator/v1/transactions/{transaction_id}/unmask', '/operator/v1/transactions/NONE/unmask'],
+  ['POST', '/operator/v1/transactions/{transaction_id}/inquire', '/operator/v1/transactions/NONE/inquire'],
+  ['POST', '/operator/v1/callback-deliveries/{delivery_id}/resend', '/operator/v1/callback-deliveries/none/resend'],
+  ['PATCH', '/operator/v1/clients/{client_id}', '/operator/v1/clients/none'],
+  ['GET', '/operator/v1/transactions/{transaction_id}', '/operator/v1/transactions/NONE'],
+  ['GET', '/operator/v1/transactions/{transaction_id}/timeline', '/operator/v1/transactions/NONE/timeline'],
   ['GET', `${VALIDATIONS}/{validation_id}`, `${VALIDATIONS}/none`],
   ['GET', `${VALIDATIONS}/{validation_id}/results`, `${VALIDATIONS}/none/results`],
   ['POST', `${VALIDATIONS}/{validation_id}/cancel`, `${VALIDATIONS}/none/cancel`],
@@ -253,6 +266,10 @@ const WITH_WRONG_BODY: readonly (readonly [method: string, template: string, bod
   ['POST', `${DELIVERIES}/replay`, {}],
   ['POST', `${DELIVERIES}/replay`, { endpoint_id: NO_ENDPOINT, ...RANGE }],
   ['POST', '/operator/v1/account-checks/search', {}],
+  ['POST', '/operator/v1/transactions/{transaction_id}/unmask', {}],
+  ['POST', '/operator/v1/transactions/{transaction_id}/inquire', {}],
+  ['POST', '/operator/v1/callback-deliveries/{delivery_id}/resend', {}],
+  ['PATCH', '/operator/v1/clients/{client_id}', {}],
   ['POST', '/operator/v1/account-checks/search', { bank_code: '999', account_number: '12345' }],
 ];
 
@@ -273,6 +290,7 @@ async function askForConflicts(): Promise<void> {
   for (let count = 0; count < 11; count += 1) await ask(register, { token: tokens['busy'] ?? '' });
   await ask(target('PATCH', `${ENDPOINTS}/{endpoint_id}`), { body: { disabled: true } });
   await ask(target('POST', `${DELIVERIES}/{delivery_id}/replay`));
+  await ask(target('POST', '/operator/v1/callback-deliveries/{delivery_id}/resend'));
   await ask(target('POST', `${DELIVERIES}/replay`));
 }
 

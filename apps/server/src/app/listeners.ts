@@ -220,6 +220,7 @@ function buildOperatorServer(
     banks,
     hashAccount: accountChecks.hashAccount,
     cursors: createCursors(postgres.dataKey),
+    refresh: services.transactions.statusInquiries.refresh,
     enumerationGuard: accountChecks.enumerationGuard,
     health: {
       checks: readinessChecks(services, settings, () => context.endOrder() === 'stop'),

@@ -7,6 +7,9 @@ export const SCOPES = [
   'callbacks:manage',
   'feed:write',
   'operator:read',
+  'operator:write',
+  'operator:unmask',
+  'audit:read',
 ] as const;
 export type Scope = (typeof SCOPES)[number];
 

@@ -8,7 +8,7 @@ export class UsageError extends Error {}
 type SnapOption = 'partner-id' | 'external-ids' | 'body-hash' | 'clock-skew' | 'add' | 'remove' | 'former-hours';
 
 export type Options = Readonly<
-  Partial<Record<'name' | 'scope' | 'algorithm' | 'secret' | ClientLimit | SnapOption, string>>
+  Partial<Record<'name' | 'scope' | 'algorithm' | 'secret' | 'reason' | ClientLimit | SnapOption, string>>
 >;
 
 /** What a command has done or found. */
@@ -26,6 +26,8 @@ export interface Command {
   /** What else a person should know before it is run. */
   readonly description?: string;
   readonly options: readonly (keyof Options)[];
+  /** Whether it only reads. What other commands change is recorded, with `--reason`. */
+  readonly readOnly?: true;
   /** `id` is empty for commands that do not concern one client. */
   readonly run: (database: Database, id: string, options: Options, settings: Settings) => Promise<CommandResult>;
 }

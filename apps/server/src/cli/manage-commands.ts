@@ -26,6 +26,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   'client list': {
     summary: 'list the clients with their scopes and limits',
     options: [],
+    readOnly: true,
     async run(database) {
       const clients = await findAllClients(database);
       const none = 'There are no clients yet. Create one with: npm run manage -- client create';

@@ -1,7 +1,9 @@
 import { storeCancellation } from '../account-validations/validation-writes.ts';
+import { StartError } from '../lib/start-error.ts';
 import { listRunningValidations } from '../postgres/account-validations.ts';
 import type { Database } from '../postgres/database.ts';
 import { findInstallationKey } from '../postgres/installation-key.ts';
+import { verifyOperatorActions } from '../postgres/operator-actions.ts';
 import { listProcesses } from '../postgres/processes.ts';
 import { recordRestore } from '../postgres/restores.ts';
 import { countSecretsByKey } from '../postgres/sealed-secrets.ts';
@@ -14,7 +16,15 @@ export const INSTALLATION_COMMANDS: Readonly<Record<string, Command>> = {
   'secret-key': {
     summary: 'show how far the replacement of TIBA_SECRET_KEY is',
     options: [],
+    readOnly: true,
     run: describeSecretKey,
+  },
+
+  'audit verify': {
+    summary: 'check that the record of what operators did is whole',
+    options: [],
+    readOnly: true,
+    run: verifyAudit,
   },
 
   restored: {
@@ -32,6 +42,21 @@ export const INSTALLATION_COMMANDS: Readonly<Record<string, Command>> = {
     },
   },
 };
+
+/** Whether the record of what operators did is whole (docs/operating.md, "Actions of operators"). */
+async function verifyAudit(database: Database): Promise<CommandResult> {
+  const { records, faults, lastHash } = await verifyOperatorActions(database);
+  if (faults.length === 0) {
+    return {
+      document: { records, last_hash: lastHash },
+      text: `${records} records of actions are whole. The last one has the hash ${lastHash}.`,
+    };
+  }
+  throw new StartError(
+    `The record of operators' actions was changed: ${faults.join('; ')}. Compare it with your exports, and find out ` +
+      'who can write to the database as its owner.',
+  );
+}
 
 /** How far the replacement of TIBA_SECRET_KEY is (docs/operating.md, "Replace the secret key"). */
 async function describeSecretKey(database: Database): Promise<CommandResult> {

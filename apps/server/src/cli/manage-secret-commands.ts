@@ -45,6 +45,7 @@ export const SECRET_COMMANDS: Readonly<Record<string, Command>> = {
     summary: 'list the secrets by their IDs',
     description: 'With when each was created, and last used.',
     options: [],
+    readOnly: true,
     async run(database, id) {
       const secrets = await getSecrets(database, id);
       return {

@@ -1,16 +1,21 @@
+import { hostname, userInfo } from 'node:os';
 import { Command as Commander, CommanderError, Option } from 'commander';
 import { SCOPES } from '../auth/scopes.ts';
 import { SIGNING_ALGORITHMS } from '../auth/signing-keys.ts';
-import { readSettings } from '../config.ts';
+import { readSettings, type Settings } from '../config.ts';
 import { StartError } from '../lib/start-error.ts';
 import { createLog } from '../observability/log.ts';
-import { DatabaseUnavailable, openDatabase } from '../postgres/database.ts';
+import { type Database, DatabaseUnavailable, openDatabase } from '../postgres/database.ts';
+import { findManagedState } from '../postgres/managed-state.ts';
 import { requireSchema } from '../postgres/migrate.ts';
+import { recordingAction } from '../postgres/operator-actions.ts';
 import { type Command, type CommandResult, type Options, UsageError } from './manage-command.ts';
 import { COMMANDS } from './manage-commands.ts';
 import { connectToPostgres } from './open-postgres.ts';
 
 const ABOUT = `
+Each change is recorded, with your user name and host. --reason says why.
+
 The commands work on the service's database while the service runs. Set DATABASE_URL, or TIBA_DATA_DIR for the embedded
 PostgreSQL, to the service's values; without either, the sandbox in ./.tiba is used. No command creates a database.`;
 
@@ -29,11 +34,13 @@ const OPTIONS: Readonly<Record<keyof Options, readonly [value: string, descripti
   remove: ['key-id', 'the ID of the key'],
   'former-hours': ['hours', 'for how long the former secret stays valid (default: 24)'],
   secret: ['secret-id', 'the ID of the secret'],
+  reason: ['text', 'why, for the record of what operators did'],
 };
 
 const GROUPS: Readonly<Record<string, string>> = {
   client: 'clients of the API: their secrets, scopes and limits',
   keys: 'the keys that sign access tokens',
+  audit: 'the record of what operators did',
 };
 
 const STDERR = 2;
@@ -44,8 +51,8 @@ const STDERR = 2;
  */
 export async function manage(args: string[]): Promise<void> {
   const isJson = args.includes('--json');
-  const program = createProgram(async (command, id, options) => {
-    const { document, text } = await run(command, id, options);
+  const program = createProgram(async (invocation) => {
+    const { document, text } = await run(invocation);
     process.stdout.write(`${isJson ? JSON.stringify(document) : text}\n`);
   });
   try {
@@ -62,7 +69,16 @@ export async function manage(args: string[]): Promise<void> {
   }
 }
 
-type Run = (command: Command, id: string, options: Options) => Promise<void>;
+/** A command as it was given. */
+interface Invocation {
+  readonly name: string;
+  readonly command: Command;
+  /** '' for a command that does not concern one client. */
+  readonly id: string;
+  readonly options: Options;
+}
+
+type Run = (invocation: Invocation) => Promise<void>;
 
 /** All commands, with their help. `run` is called with the one that is given. */
 export function createProgram(run: Run): Commander {
@@ -79,24 +95,28 @@ export function createProgram(run: Run): Commander {
   for (const [name, command] of Object.entries(COMMANDS)) {
     const [noun = '', verb] = name.split(' ');
     if (verb === undefined) {
-      addCommand(program, noun, command, run);
+      addCommand(program, name, command, run);
       continue;
     }
     const group = groups.get(noun) ?? program.command(noun).description(GROUPS[noun] ?? '');
     groups.set(noun, group);
-    addCommand(group, verb, command, run);
+    addCommand(group, name, command, run);
   }
   return program;
 }
 
 function addCommand(parent: Commander, name: string, command: Command, run: Run): void {
-  const { summary, description, options: names } = command;
-  const takesClient = parent.name() === 'client' && name !== 'list';
+  const { summary, description } = command;
+  const names = optionsOf(command);
+  const takesClient = name.startsWith('client ') && name !== 'client list';
+  const [last = ''] = name.split(' ').slice(-1);
   const added = parent
-    .command(takesClient ? `${name} <id>` : name)
+    .command(takesClient ? `${last} <id>` : last)
     .summary(summary)
     .description(description === undefined ? sentence(summary) : `${sentence(summary)} ${description}`)
-    .action(() => run(command, takesClient ? (added.args[0] ?? '') : '', valuesOf(added, names)));
+    .action(() =>
+      run({ name, command, id: takesClient ? (added.args[0] ?? '') : '', options: valuesOf(added, names) }),
+    );
   // An ignored argument would be dangerous: the operator could believe that a client is disabled when it is not.
   added.allowExcessArguments(false);
   for (const option of names) added.addOption(optionOf(option));
@@ -118,18 +138,38 @@ const valuesOf = (command: Commander, names: readonly (keyof Options)[]): Option
     }),
   );
 
-async function run(command: Command, id: string, options: Options): Promise<CommandResult> {
+async function run(invocation: Invocation): Promise<CommandResult> {
   const settings = readSettings('manage');
   const postgres = await connectToPostgres(settings, (line) => process.stderr.write(`${line}\n`));
   const { log } = createLog(STDERR, 'error');
   const database = openDatabase({ connection: postgres.connection, connectionsMax: 1, log });
   try {
     await requireSchema(database);
-    return await command.run(database, id, options, settings);
+    return await runRecorded(database, invocation, settings);
   } finally {
     await database.close();
     await postgres.stop();
   }
+}
+
+const optionsOf = ({ options, readOnly }: Command): readonly (keyof Options)[] =>
+  readOnly === true ? options : [...options, 'reason'];
+
+/** A change and its record are in one database transaction. A command that changed nothing leaves no record. */
+function runRecorded(
+  database: Database,
+  { name, command, id, options }: Invocation,
+  settings: Settings,
+): Promise<CommandResult> {
+  if (command.readOnly === true) return command.run(database, id, options, settings);
+  return recordingAction(database, { actor: `user:${userInfo().username}`, origin: hostname() }, async (inside) => {
+    const before = await findManagedState(inside, id);
+    const result = await command.run(inside, id, options, settings);
+    const after = await findManagedState(inside, id);
+    const clientId = id === '' ? null : id;
+    const record = { action: name, clientId, subjectId: null, reason: options.reason ?? null, before, after };
+    return { result, record: before === after ? null : record };
+  });
 }
 
 /** The connection may have been lost after the change was committed, so the message cannot say that it failed. */

@@ -30,6 +30,9 @@ const SCOPE_DESCRIPTIONS: Readonly<Record<Scope, string>> = {
   'callbacks:manage': 'Manage callback endpoints and deliveries.',
   'feed:write': 'Send transactions and status updates: for the disbursement core only.',
   'operator:read': "Read the operator's lists, over all clients.",
+  'operator:write': 'Actions of operators.',
+  'operator:unmask': 'Account number and name of a transaction.',
+  'audit:read': 'The record of what operators did.',
 };
 
 /** Collects the schemas of the operations. Register it before them. `app.swagger()` is the OpenAPI document. */

@@ -19,6 +19,8 @@ export const operatorApi = (hasBuiltInIssuer: boolean): ApiDescription => ({
     { name: 'Account checks', description: 'The audit log, bulk validations and the enumeration guard.' },
     { name: 'Rails', description: 'The connections to banks.' },
     { name: 'Callbacks', description: "Clients' callback endpoints." },
+    { name: 'Clients', description: 'The clients and their limits.' },
+    { name: 'Audit', description: 'What operators did.' },
     { name: 'Health', description: 'Processes, health checks and metrics.' },
   ],
   tokenUrl: () => (hasBuiltInIssuer ? '/oauth/token' : null),

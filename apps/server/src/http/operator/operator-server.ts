@@ -5,6 +5,7 @@ import type { BankDirectory } from '../../domain/bank.ts';
 import type { Database } from '../../postgres/database.ts';
 import type { AccountInquiries } from '../../rails/account-inquiries.ts';
 import { createSlidingWindow, type MonotonicClock } from '../../rate-limit/sliding-window.ts';
+import type { StatusInquiries } from '../../status-inquiry/status-inquiries.ts';
 import type { Authorize } from '../authorize.ts';
 import type { Cursors } from '../cursors.ts';
 import { collectMethods } from '../method-not-allowed.ts';
@@ -17,13 +18,18 @@ import { readJsonBodies } from '../request-body.ts';
 import { createServer, type ListenerOptions } from '../server.ts';
 import { searchAccountChecks } from './account-checks.ts';
 import { listAccountValidations } from './account-validations.ts';
+import { listAudit } from './audit.ts';
 import { listCallbackEndpoints } from './callback-endpoints.ts';
+import { operatorClients } from './clients.ts';
 import { listRestrictedClients } from './enumeration.ts';
 import { type FeedOperationDependencies, receiveFeed } from './feed.ts';
 import { type HealthDependencies, healthEndpoints } from './health.ts';
 import { listLiveProcesses } from './processes.ts';
 import { listRails } from './rails.ts';
+import { readTransaction } from './read-transaction.ts';
+import { resendDelivery } from './resend-delivery.ts';
 import { searchAllTransactions } from './search-transactions.ts';
+import { transactionActions } from './transaction-actions.ts';
 import { listTransactions } from './transactions.ts';
 
 export interface OperatorServerDependencies extends FeedOperationDependencies {
@@ -34,6 +40,7 @@ export interface OperatorServerDependencies extends FeedOperationDependencies {
   readonly banks: BankDirectory;
   readonly hashAccount: HashAccount;
   readonly cursors: Cursors;
+  readonly refresh: StatusInquiries['refresh'];
   readonly enumerationGuard: Pick<EnumerationGuard, 'restrictedClients'>;
   readonly health: Omit<HealthDependencies, 'metrics'>;
   readonly processId: string;
@@ -62,6 +69,11 @@ export async function createOperatorServer(dependencies: OperatorServerDependenc
   receiveFeed(app, authorize, dependencies, listener.slowPeers?.feedLineMs);
   listCallbackEndpoints(app, authorize, database);
   searchAllTransactions(app, dependencies);
+  readTransaction(app, dependencies);
+  transactionActions(app, dependencies);
+  resendDelivery(app, authorize, database);
+  operatorClients(app, authorize, database);
+  listAudit(app, dependencies);
   listTransactions(app, authorize, database);
   listAccountValidations(app, authorize, database);
   searchAccountChecks(app, dependencies);

@@ -44,7 +44,7 @@ const transactionFields: TProperties = {
   version: Type.Integer({ description: 'Grows with each event.', minimum: 1, examples: [1] }),
 };
 
-const OperatorTransaction = Type.Object(transactionFields, {
+export const OperatorTransaction = Type.Object(transactionFields, {
   title: 'OperatorTransaction',
   additionalProperties: false,
 });

@@ -489,6 +489,53 @@ create index account_checks_account on tiba.account_checks (account_hash, client
 -- A hash index is a third of the size of another one, and request IDs are only compared for equality.
 create index account_checks_request_id on tiba.account_checks using hash (request_id);
 
+-- What operators did: each change and each look at what is masked, over the API or by command. Each record has the hash
+-- of the one before it (postgres/operator-actions.ts), and nothing changes or removes a record.
+create table tiba.operator_actions (
+  sequence bigint not null,
+  happened_at timestamptz not null,
+  -- The client of the token, or `user:` and the system user of a command.
+  actor text collate "C" not null,
+  -- The address of the request, or the host of the command.
+  origin text not null,
+  action text collate "C" not null,
+  -- Whom and what it concerns. The record outlives both, so it references nothing.
+  client_id text collate "C",
+  subject_id text collate "C",
+  reason text,
+  -- JSON text, so that what was hashed stays as it was.
+  before text,
+  after text,
+  previous_hash bytea not null,
+  hash bytea not null,
+  constraint operator_actions_pkey primary key (sequence)
+);
+create index operator_actions_actor on tiba.operator_actions (actor, sequence);
+create index operator_actions_client_id on tiba.operator_actions (client_id, sequence) where client_id is not null;
+create index operator_actions_subject_id on tiba.operator_actions (subject_id, sequence) where subject_id is not null;
+
+-- The end of the chain. Its row stays locked until an action and its record are committed, so the chain has no forks.
+create table tiba.operator_actions_end (
+  single boolean not null default true,
+  last_sequence bigint not null,
+  last_hash bytea not null,
+  constraint operator_actions_end_pkey primary key (single),
+  constraint operator_actions_end_has_one_row check (single)
+);
+insert into tiba.operator_actions_end (last_sequence, last_hash) values (0, '\x');
+
+-- The second guard: the first is that the service's role has no right to it (docs/operating.md).
+create function tiba.refuse_change() returns trigger language plpgsql as $$
+begin
+  raise exception 'records of operators'' actions are never changed or removed'
+    using errcode = 'insufficient_privilege';
+end
+$$;
+create trigger operator_actions_append_only before update or delete or truncate on tiba.operator_actions
+  for each statement execute function tiba.refuse_change();
+-- Also in sessions that turn triggers off.
+alter table tiba.operator_actions enable always trigger operator_actions_append_only;
+
 -- The availability that clients were last notified of, for each bank that was ever DOWN. It belongs to no client:
 -- all clients get the same notice.
 create table tiba.bank_availability (

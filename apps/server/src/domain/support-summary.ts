@@ -1,0 +1,151 @@
+import type { BilingualText } from '../lib/bilingual-text.ts';
+import { FAILURE_REASONS, readFailureReason } from './failure-reason.ts';
+import { JAKARTA_OFFSET_MS, jakartaDayOf } from './instant.ts';
+import type { Transaction } from './transaction.ts';
+
+/** What is known about the inquiries at the bank. Times are ISO 8601 UTC. */
+export interface InquirySummary {
+  /** How often the bank has been asked; 0 when it was not, or cannot be. */
+  readonly inquiries: number;
+  readonly lastAskedAt: string | null;
+  /** `processing`: it has the transfer. `unknown`: it does not know it. null: it has not answered. */
+  readonly lastAnswer: 'processing' | 'unknown' | null;
+  /** Set aside for a person. */
+  readonly inReview: boolean;
+}
+
+/** What a support agent can read to a customer about a transaction, at this time. */
+export function supportSummary(transaction: Transaction, inquiry: InquirySummary, nowMs: number): BilingualText {
+  const at = (instant: string): BilingualText => timeText(Date.parse(instant), nowMs);
+  const subject = subjectOf(transaction);
+  switch (transaction.status) {
+    case 'PROCESS':
+      return sentence(subject, processClauses(transaction, inquiry, at));
+    case 'SUCCESS':
+      return sentence(subject, successClauses(transaction, at));
+    case 'FAILED': {
+      const { happened, remedy } = FAILURE_REASONS[readFailureReason(transaction.failureReason ?? '')];
+      const time = at(transaction.processedAt ?? transaction.createdAt);
+      return {
+        en: `${subject.en} failed ${time.en}. ${happened.en}. ${remedy.en}.`,
+        id: `${subject.id} gagal ${time.id}. ${happened.id}. ${remedy.id}.`,
+      };
+    }
+  }
+}
+
+type TimeText = (instant: string) => BilingualText;
+
+function processClauses(transaction: Transaction, inquiry: InquirySummary, at: TimeText): BilingualText[] {
+  const { createdAt, rail, expectedBy, overdueSince } = transaction;
+  const [started, expected] = [at(createdAt), at(overdueSince ?? expectedBy)];
+  return [
+    rail === null
+      ? { en: `was ordered ${started.en}`, id: `dipesan ${started.id}` }
+      : { en: `was sent to the bank ${started.en}`, id: `dikirim ke bank ${started.id}` },
+    ...answerClauses(inquiry),
+    ...askedClauses(inquiry, at),
+    overdueSince === null
+      ? { en: `should be done by ${bare(expected.en)}`, id: `seharusnya selesai paling lambat ${expected.id}` }
+      : { en: `has been overdue since ${bare(expected.en)}`, id: `melewati batas waktu sejak ${expected.id}` },
+  ];
+}
+
+function answerClauses({ lastAnswer, inReview }: InquirySummary): BilingualText[] {
+  if (inReview) {
+    return [
+      {
+        en: 'is not known to the bank, so our team is examining it with the bank',
+        id: 'belum dikenal oleh bank, sehingga tim kami sedang memeriksanya bersama bank',
+      },
+    ];
+  }
+  if (lastAnswer === 'processing') return [{ en: 'was accepted by the bank', id: 'sudah diterima oleh bank' }];
+  return lastAnswer === null ? [] : [{ en: 'is not known to the bank yet', id: 'belum dikenal oleh bank' }];
+}
+
+function askedClauses({ inquiries, lastAskedAt }: InquirySummary, at: TimeText): BilingualText[] {
+  if (inquiries === 0) return [];
+  const last =
+    lastAskedAt === null
+      ? { en: '', id: '' }
+      : { en: `, last ${at(lastAskedAt).en}`, id: `, terakhir ${at(lastAskedAt).id}` };
+  const times = inquiries === 1 ? 'once' : `${inquiries} times`;
+  return [
+    {
+      en: `was asked about at the bank ${times}${last.en}`,
+      id: `sudah ${inquiries} kali ditanyakan ke bank${last.id}`,
+    },
+  ];
+}
+
+function successClauses(transaction: Transaction, at: TimeText): BilingualText[] {
+  const { processedAt, createdAt, bankReference, reversedAt } = transaction;
+  const time = at(processedAt ?? createdAt);
+  const reference =
+    bankReference === null
+      ? { en: '', id: '' }
+      : { en: ` under the bank's reference ${bankReference}`, id: ` dengan referensi bank ${bankReference}` };
+  const arrived = { en: `arrived ${time.en}${reference.en}`, id: `sudah masuk ${time.id}${reference.id}` };
+  if (reversedAt === null) return [arrived];
+  const back = at(reversedAt);
+  return [arrived, { en: `was returned by the bank ${back.en}`, id: `dikembalikan oleh bank ${back.id}` }];
+}
+
+/** `The transfer of IDR 150,000.00 to Bank Central Asia`. */
+function subjectOf({ amount, currency, bankName }: Transaction): BilingualText {
+  const [whole = '', cents = '00'] = amount.split('.');
+  const grouped = (separator: string): string => whole.replaceAll(/\B(?=(?:\d{3})+$)/g, separator);
+  const inIndonesian = currency === 'IDR' ? 'Rp' : `${currency} `;
+  return {
+    en: `The transfer of ${currency} ${grouped(',')}.${cents} to ${bankName}`,
+    id: `Transfer ${inIndonesian}${grouped('.')},${cents} ke ${bankName}`,
+  };
+}
+
+/** `subject a, b and c.` */
+function sentence(subject: BilingualText, clauses: readonly BilingualText[]): BilingualText {
+  const join = (texts: readonly string[], and: string): string =>
+    texts.length < 2 ? texts.join() : `${texts.slice(0, -1).join(', ')}${and}${texts.at(-1)}`;
+  return {
+    en: `${subject.en} ${join(
+      clauses.map(({ en }) => en),
+      ', and ',
+    )}.`,
+    id: `${subject.id} ${join(
+      clauses.map(({ id }) => id),
+      ', dan ',
+    )}.`,
+  };
+}
+
+const MONTHS: readonly BilingualText[] = [
+  { en: 'January', id: 'Januari' },
+  { en: 'February', id: 'Februari' },
+  { en: 'March', id: 'Maret' },
+  { en: 'April', id: 'April' },
+  { en: 'May', id: 'Mei' },
+  { en: 'June', id: 'Juni' },
+  { en: 'July', id: 'Juli' },
+  { en: 'August', id: 'Agustus' },
+  { en: 'September', id: 'September' },
+  { en: 'October', id: 'Oktober' },
+  { en: 'November', id: 'November' },
+  { en: 'December', id: 'Desember' },
+];
+
+/** In Jakarta: `at 10:02`, and with the day unless it is today. */
+function timeText(ms: number, nowMs: number): BilingualText {
+  const [date = '', clock = ''] = new Date(ms + JAKARTA_OFFSET_MS).toISOString().split('T');
+  const time = clock.slice(0, 5);
+  const [year, month, day] = date.split('-').map(Number);
+  const name = MONTHS[(month ?? 1) - 1] ?? { en: '', id: '' };
+  const isToday = jakartaDayOf(ms) === jakartaDayOf(nowMs);
+  return {
+    en: isToday ? `at ${time} WIB` : `on ${day} ${name.en} ${year} at ${time} WIB`,
+    id: `${isToday ? '' : `pada ${day} ${name.id} ${year} `}pukul ${time.replace(':', '.')} WIB`,
+  };
+}
+
+/** Without the preposition, after one of its own: `since 10:32`. */
+const bare = (time: string): string => time.replace(/^(?:at|on) /, '');

@@ -1,0 +1,36 @@
+import type { FastifyRequest } from 'fastify';
+import { isPlainText } from '../../domain/identifiers.ts';
+import { englishOnly } from '../../lib/bilingual-text.ts';
+import type { JsonObject } from '../../lib/exact-json.ts';
+import { ownProperty } from '../../lib/own-property.ts';
+import type { Actor } from '../../postgres/operator-actions.ts';
+import { callerOf } from '../authorize.ts';
+import { invalidRequest } from '../query-parameters.ts';
+import { jsonObject } from '../request-body.ts';
+
+/** What every action of an operator has: who, from where, and why. */
+
+const REASON_LENGTH_MIN = 5;
+const REASON_LENGTH_MAX = 500;
+
+export const actorOf = (request: FastifyRequest): Actor => ({
+  actor: callerOf(request).client.clientId,
+  origin: request.ip,
+});
+
+/** The body's `reason`. @throws ApiError INVALID_FORMAT, INVALID_REQUEST */
+export function reasonOf(request: FastifyRequest): string {
+  const reason = ownProperty(jsonObject(request.body), 'reason');
+  if (typeof reason === 'string' && isPlainText(reason, REASON_LENGTH_MAX) && reason.trim().length >= REASON_LENGTH_MIN)
+    return reason.trim();
+  throw invalidRequest(
+    englishOnly(`reason must say why, in ${REASON_LENGTH_MIN} to ${REASON_LENGTH_MAX} characters of one line`),
+  );
+}
+
+/** @throws ApiError INVALID_REQUEST for a field that the action does not have: a misspelled one would be ignored */
+export function fieldsOf(request: FastifyRequest, names: readonly string[]): JsonObject {
+  const body = jsonObject(request.body);
+  if (Object.keys(body).every((name) => names.includes(name))) return body;
+  throw invalidRequest(englishOnly(`the body has a field that this action does not have; it has ${names.join(', ')}`));
+}

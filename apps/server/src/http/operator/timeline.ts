@@ -1,0 +1,266 @@
+import type { HashAccount } from '../../account-checks/account-hash.ts';
+import { isAccountStatus } from '../../domain/account.ts';
+import { type BankDirectory, parseAccountNumber } from '../../domain/bank.ts';
+import type { InquirySummary } from '../../domain/support-summary.ts';
+import type { Transaction } from '../../domain/transaction.ts';
+import { type AccountCheck, findAccountChecks } from '../../postgres/account-checks.ts';
+import { type Attempt, listAttempts } from '../../postgres/callback-history.ts';
+import type { Database } from '../../postgres/database.ts';
+import { listStatusUpdates, type StatusUpdate } from '../../postgres/status-updates.ts';
+import {
+  type EventDelivery,
+  findInquirySchedule,
+  type InquirySchedule,
+  listEventDeliveries,
+  listTransactionEvents,
+  type TransactionEvent,
+} from '../../postgres/transaction-timeline.ts';
+
+export const TIMELINE_KINDS = [
+  'created',
+  'status_update',
+  'bank_inquiry',
+  'event',
+  'callback_delivery',
+  'callback_attempt',
+  'account_check',
+] as const;
+export type TimelineKind = (typeof TIMELINE_KINDS)[number];
+
+export interface TimelineEntry {
+  /** ISO 8601 UTC. */
+  readonly at: string;
+  readonly kind: TimelineKind;
+  /** In plain English. */
+  readonly text: string;
+  /** What the sentence was made from; null where there is no value. */
+  readonly facts: Readonly<Record<string, string | null>>;
+}
+
+export interface TimelineDependencies {
+  readonly database: Database;
+  readonly banks: BankDirectory;
+  readonly hashAccount: HashAccount;
+}
+
+export interface Timeline {
+  readonly inquiries: InquirySummary;
+  /** In the order of time. */
+  readonly entries: readonly TimelineEntry[];
+}
+
+/** A transaction that a bank is asked about for weeks has hundreds of updates: the latest are shown. */
+const UPDATES_MAX = 200;
+const EVENTS_MAX = 20;
+const ATTEMPTS_MAX = 20;
+const CHECKS_MAX = 20;
+const CHECKED_BEFORE_MS = 30 * 24 * 60 * 60 * 1_000;
+
+/** Everything that is stored about a transaction, with account numbers and names left out. */
+export async function readTimeline(dependencies: TimelineDependencies, transaction: Transaction): Promise<Timeline> {
+  const { database } = dependencies;
+  const { clientId } = transaction;
+  const [stored, schedule, events, checks] = await Promise.all([
+    listStatusUpdates(database, transaction, UPDATES_MAX),
+    findInquirySchedule(database, transaction),
+    listTransactionEvents(database, transaction, EVENTS_MAX),
+    findChecksBefore(dependencies, transaction),
+  ]);
+  const updates = stored.map((update) => readUpdate(transaction, update));
+  const deliveries = await listEventDeliveries(
+    database,
+    clientId,
+    events.map(({ sequence }) => sequence),
+  );
+  const attempts = await Promise.all(
+    deliveries.map(async (delivery) => {
+      const listed = await listAttempts(database, { clientId, ...delivery }, ATTEMPTS_MAX);
+      return listed.map((attempt) => attemptEntry(delivery, attempt));
+    }),
+  );
+  const entries = [
+    createdEntry(transaction),
+    ...checks.map(checkEntry),
+    ...updates.map(updateEntry),
+    ...(schedule === null ? [] : scheduleEntries(schedule)),
+    ...events.map(eventEntry),
+    ...deliveries.flatMap((delivery) => deliveryEntries(delivery, events)),
+    ...attempts.flat(),
+  ];
+  return {
+    inquiries: inquirySummary(updates, schedule),
+    entries: entries.toSorted((one, other) => (one.at < other.at ? -1 : Number(one.at > other.at))),
+  };
+}
+
+/** A status update without the names and account numbers of its message. */
+interface RecordedUpdate {
+  readonly at: string;
+  readonly source: string;
+  readonly outcome: string;
+  readonly reason: string | null;
+  readonly status: string | null;
+  readonly failureReason: string | null;
+  /** The bank's own response code. */
+  readonly railCode: string | null;
+}
+
+/** The message is removed after its retention time: what is left is the outcome, and when it must have been. */
+function readUpdate({ createdAt, processedAt }: Transaction, update: StatusUpdate): RecordedUpdate {
+  const { receivedAt, source, outcome, reason, raw } = update;
+  const message = raw === null ? {} : (JSON.parse(raw) as Record<string, unknown>);
+  const textAt = (name: string): string | null => {
+    const value = message[name];
+    return typeof value === 'string' ? value : null;
+  };
+  return {
+    at: receivedAt?.toISOString() ?? (outcome === 'inserted' ? createdAt : (processedAt ?? createdAt)),
+    source: source ?? 'a removed message',
+    outcome,
+    reason,
+    status: textAt('status'),
+    failureReason: textAt('failure_reason'),
+    railCode: textAt('rail_code'),
+  };
+}
+
+const RAIL = 'rail:';
+
+function inquirySummary(updates: readonly RecordedUpdate[], schedule: InquirySchedule | null): InquirySummary {
+  const answers = updates.filter(({ source }) => source.startsWith(RAIL));
+  const lastAnswerAt = answers.at(-1)?.at ?? null;
+  const isUnknown = schedule !== null && schedule.unknownSince !== null;
+  return {
+    // Of inquiries without a status, only those on schedule are counted.
+    inquiries: Math.max(answers.length, schedule?.attempts ?? 0),
+    lastAskedAt: schedule?.lastInquiredAt ?? lastAnswerAt,
+    lastAnswer: isUnknown ? 'unknown' : answers.length > 0 ? 'processing' : null,
+    inReview: schedule !== null && schedule.reviewSince !== null,
+  };
+}
+
+async function findChecksBefore(
+  { database, banks, hashAccount }: TimelineDependencies,
+  { clientId, bankCode, accountNumber, createdAt }: Transaction,
+): Promise<AccountCheck[]> {
+  const bank = banks.find(bankCode);
+  const parsed = bank === null ? null : parseAccountNumber(bank, accountNumber);
+  if (bank === null || parsed === null) return [];
+  return findAccountChecks(database, {
+    clientId,
+    accountHash: hashAccount(bank.bic, parsed.reveal()),
+    from: new Date(Date.parse(createdAt) - CHECKED_BEFORE_MS).toISOString(),
+    to: createdAt,
+    limit: CHECKS_MAX,
+  });
+}
+
+const createdEntry = ({
+  createdAt,
+  clientId,
+  referenceId,
+  bankName,
+  rail,
+  railReference,
+}: Transaction): TimelineEntry => ({
+  at: createdAt,
+  kind: 'created',
+  text:
+    `${clientId} ordered the disbursement to ${bankName}` + (rail === null ? '' : `, which the rail ${rail} carries`),
+  facts: { client_id: clientId, reference_id: referenceId, rail, rail_reference: railReference },
+});
+
+const OUTCOMES: Readonly<Record<string, string>> = {
+  inserted: 'it was stored',
+  advanced: 'the status changed',
+  reversed: 'the reversal was stored',
+  overdue: 'the transaction is overdue from then on',
+  unchanged: 'nothing changed',
+  conflict: 'it contradicts what is known and was not applied',
+};
+
+/** A core writes what it likes into a failure reason, also an account number. */
+const LONG_NUMBER = /\d{5,}/g;
+
+function updateEntry(update: RecordedUpdate): TimelineEntry {
+  const { at, source, outcome, reason, status, failureReason, railCode } = update;
+  const result = OUTCOMES[outcome] ?? outcome;
+  const facts = {
+    source,
+    outcome,
+    reason,
+    status,
+    failure_reason: failureReason?.replaceAll(LONG_NUMBER, '*****') ?? null,
+  };
+  if (source.startsWith(RAIL)) {
+    const rail = source.slice(RAIL.length);
+    const code = railCode === null ? '' : ` (code ${railCode})`;
+    const text = `The bank, asked over ${rail}, answered ${status ?? 'without a status'}${code}: ${result}`;
+    return { at, kind: 'bank_inquiry', text, facts: { ...facts, rail_code: railCode } };
+  }
+  const text =
+    source === 'clock' ? 'It takes longer than its bank is expected to' : `${source} reported ${status}: ${result}`;
+  return { at, kind: 'status_update', text, facts };
+}
+
+function scheduleEntries(schedule: InquirySchedule): TimelineEntry[] {
+  const { rail, attempts, nextAt, lastInquiredAt, unknownSince, reviewSince } = schedule;
+  const entryAt = (at: string | null, text: string): TimelineEntry[] =>
+    at === null
+      ? []
+      : [{ at, kind: 'bank_inquiry', text, facts: { rail, attempts: String(attempts), next_inquiry_at: nextAt } }];
+  return [
+    ...entryAt(unknownSince, 'The bank answered for the first time that it does not know the transfer'),
+    ...entryAt(reviewSince, 'The transfer was set aside for review: its bank does not know it'),
+    ...entryAt(lastInquiredAt, `The bank was asked last; the next inquiry is due at ${nextAt}`),
+  ];
+}
+
+const eventEntry = ({ kind, occurredAt, sequence, version }: TransactionEvent): TimelineEntry => ({
+  at: occurredAt,
+  kind: 'event',
+  text: `The event ${kind} was recorded for the client`,
+  facts: { type: kind, sequence: String(sequence), version: String(version) },
+});
+
+const deliveryIdOf = ({ endpointId, sequence }: EventDelivery): string => `${endpointId}-${sequence}`;
+
+/** How a delivery stands: when it ended, or when the next attempt is due. */
+function deliveryEntries(delivery: EventDelivery, events: readonly TransactionEvent[]): TimelineEntry[] {
+  const { origin, state, attempts, nextAttemptAt, endedAt } = delivery;
+  const event = events.find(({ sequence }) => sequence === delivery.sequence);
+  const text =
+    state === 'pending'
+      ? `The callback to ${origin} is pending after ${attempts} attempts; the next one is due`
+      : `The callback to ${origin} was ${state === 'delivered' ? 'delivered' : 'given up'} after ${attempts} attempts`;
+  const facts = { delivery_id: deliveryIdOf(delivery), type: event?.kind ?? null, state, attempts: String(attempts) };
+  const at = endedAt ?? nextAttemptAt ?? event?.occurredAt;
+  return at === undefined ? [] : [{ at, kind: 'callback_delivery', text, facts }];
+}
+
+function attemptEntry(delivery: EventDelivery, attempt: Attempt): TimelineEntry {
+  const { startedAt: at, durationMs, httpStatus, error } = attempt;
+  const result = httpStatus === null ? `failed: ${error ?? 'no response'}` : `was answered ${httpStatus}`;
+  return {
+    at,
+    kind: 'callback_attempt',
+    text: `Attempt ${attempt.attempt} to ${delivery.origin} ${result} after ${durationMs} ms`,
+    facts: {
+      delivery_id: deliveryIdOf(delivery),
+      attempt: String(attempt.attempt),
+      http_status: httpStatus === null ? null : String(httpStatus),
+      error,
+      duration_ms: String(durationMs),
+    },
+  };
+}
+
+function checkEntry({ checkedAt, outcome, rail, requestId, clientId }: AccountCheck): TimelineEntry {
+  const result = isAccountStatus(outcome) ? `it was ${outcome}` : `there was no verdict (${outcome})`;
+  return {
+    at: checkedAt,
+    kind: 'account_check',
+    text: `${clientId} had checked the account: ${result}`,
+    facts: { outcome, rail, request_id: requestId },
+  };
+}

@@ -1,0 +1,80 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Database } from '../../postgres/database.ts';
+import { recordingAction } from '../../postgres/operator-actions.ts';
+import type { StatusInquiries } from '../../status-inquiry/status-inquiries.ts';
+import type { Authorize } from '../authorize.ts';
+import { sendOperatorSuccess } from '../envelope.ts';
+import { requireJson } from '../request-body.ts';
+import { actorOf, fieldsOf, reasonOf } from './action-request.ts';
+import { inquireSchema, unmaskSchema } from './action-schemas.ts';
+import { findRequested } from './read-transaction.ts';
+
+export interface TransactionActionsDependencies {
+  readonly authorize: Authorize;
+  readonly database: Database;
+  readonly refresh: StatusInquiries['refresh'];
+}
+
+/** What an operator does about one transaction. Each action has a reason and is recorded. */
+export function transactionActions(app: FastifyInstance, dependencies: TransactionActionsDependencies): void {
+  const { authorize, database, refresh } = dependencies;
+  const onRequest = [authorize({ scope: 'operator:write' }), requireJson];
+
+  app.post(
+    '/operator/v1/transactions/:transaction_id/unmask',
+    { onRequest: [authorize({ scope: 'operator:unmask' }), requireJson], schema: unmaskSchema },
+    async (request, reply) => {
+      const reason = reasonOf(fieldsIn(request));
+      const { clientId, transactionId, accountNumber, accountName } = await findRequested(database, request);
+      const record = {
+        action: 'transaction unmask',
+        clientId,
+        subjectId: transactionId,
+        reason,
+        before: null,
+        after: null,
+      };
+      // Answered only when it is recorded.
+      await recordingAction(database, actorOf(request), async () => ({ result: null, record }));
+      const data = {
+        client_id: clientId,
+        transaction_id: transactionId,
+        account_number: accountNumber,
+        account_name: accountName,
+      };
+      return sendOperatorSuccess(reply, 'Transaction unmasked', JSON.stringify(data));
+    },
+  );
+
+  app.post(
+    '/operator/v1/transactions/:transaction_id/inquire',
+    { onRequest, schema: inquireSchema },
+    async (request, reply) => {
+      const reason = reasonOf(fieldsIn(request));
+      const transaction = await findRequested(database, request);
+      const { clientId, transactionId, rail, status } = transaction;
+      const record = {
+        action: 'transaction inquire',
+        clientId,
+        subjectId: transactionId,
+        reason,
+        before: null,
+        after: null,
+      };
+      await recordingAction(database, actorOf(request), async () => ({ result: null, record }));
+      const isAsked = rail !== null && status === 'PROCESS' && (await refresh(clientId, transactionId, rail));
+      const after = await findRequested(database, request);
+      const data = { inquired: isAsked, status: after.status };
+      return sendOperatorSuccess(
+        reply,
+        isAsked ? 'The bank was asked' : 'The bank was not asked',
+        JSON.stringify(data),
+      );
+    },
+  );
+}
+
+function fieldsIn(request: FastifyRequest): FastifyRequest {
+  fieldsOf(request, ['reason']);
+  return request;
+}

@@ -1,0 +1,231 @@
+import { createHash } from 'node:crypto';
+import type { Database, Query } from './database.ts';
+
+/**
+ * The record of what operators did. Each record has a hash over its fields and the hash of the record before it, so a
+ * record that was changed or removed later does not fit into the chain. The end of the chain is kept in a row of its
+ * own: without it, removing the last record would leave a whole chain.
+ */
+
+/** An action before it is recorded. */
+export interface NewOperatorAction {
+  /** The client of the token, or `user:` and the system user of a command. */
+  readonly actor: string;
+  /** The address of the request, or the host of the command. */
+  readonly origin: string;
+  readonly action: string;
+  /** The client that it concerns. */
+  readonly clientId: string | null;
+  /** A transaction, a delivery, … */
+  readonly subjectId: string | null;
+  readonly reason: string | null;
+  /** JSON text of what was before and after; null where there is nothing. Never a secret. */
+  readonly before: string | null;
+  readonly after: string | null;
+}
+
+export interface OperatorAction extends NewOperatorAction {
+  /** From 1, without gaps. */
+  readonly sequence: number;
+  /** ISO 8601 UTC. */
+  readonly happenedAt: string;
+  readonly previousHash: Buffer;
+  /** SHA-256. */
+  readonly hash: Buffer;
+}
+
+/** Who acts, and from where. */
+export type Actor = Pick<NewOperatorAction, 'actor' | 'origin'>;
+
+const hashOf = (record: Omit<OperatorAction, 'hash'>): Buffer =>
+  createHash('sha256')
+    .update(
+      JSON.stringify([
+        record.sequence,
+        record.happenedAt,
+        record.actor,
+        record.origin,
+        record.action,
+        record.clientId,
+        record.subjectId,
+        record.reason,
+        record.before,
+        record.after,
+        record.previousHash.toString('hex'),
+      ]),
+    )
+    .digest();
+
+/** What one action does in its database transaction, and what is recorded about it. */
+export interface Recorded<T> {
+  readonly result: T;
+  /** Null when nothing was done, so nothing is recorded. */
+  readonly record: Omit<NewOperatorAction, keyof Actor> | null;
+}
+
+/**
+ * Runs an action and records it, both in one database transaction: neither is stored without the other. `work` gets a
+ * database whose statements belong to that transaction.
+ */
+export function recordingAction<T>(
+  database: Database,
+  actor: Actor,
+  work: (inside: Database) => Promise<Recorded<T>>,
+): Promise<T> {
+  return database.transaction(async (query) => {
+    const { result, record } = await work(insideOf(database, query));
+    if (record !== null) await appendAction(query, { ...actor, ...record });
+    return result;
+  });
+}
+
+const insideOf = (database: Database, query: Query): Database => ({
+  query: async (sql, values) => (await query(sql, values)).rows as never[],
+  transaction: (work) => work(query),
+  connections: database.connections,
+  close: () => Promise.reject(new Error('a database transaction cannot close its pool')),
+});
+
+/** Call it last: other actions wait for the end of the chain until this transaction ends. */
+async function appendAction(query: Query, action: NewOperatorAction): Promise<void> {
+  const { rows } = await query<{ last_sequence: string; last_hash: Buffer; now: Date }>(
+    'select last_sequence, last_hash, clock_timestamp() as now from tiba.operator_actions_end for update',
+  );
+  const [end] = rows;
+  if (end === undefined) throw new Error('the end of the chain of operator actions is missing');
+  const numbered = {
+    ...action,
+    sequence: Number(end.last_sequence) + 1,
+    happenedAt: end.now.toISOString(),
+    previousHash: end.last_hash,
+  };
+  const hash = hashOf(numbered);
+  await query(
+    `with ended as (update tiba.operator_actions_end set last_sequence = $1, last_hash = $12)
+     insert into tiba.operator_actions (sequence, happened_at, actor, origin, action, client_id, subject_id, reason,
+                                        before, after, previous_hash, hash)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+    [
+      numbered.sequence,
+      numbered.happenedAt,
+      numbered.actor,
+      numbered.origin,
+      numbered.action,
+      numbered.clientId,
+      numbered.subjectId,
+      numbered.reason,
+      numbered.before,
+      numbered.after,
+      numbered.previousHash,
+      hash,
+    ],
+  );
+}
+
+/** Null where a condition is not given. Times are ISO 8601 UTC. */
+export interface ActionFilter {
+  readonly actor: string | null;
+  readonly action: string | null;
+  readonly clientId: string | null;
+  readonly subjectId: string | null;
+  /** From this time on. */
+  readonly from: string | null;
+  /** Before this time. */
+  readonly to: string | null;
+}
+
+/** Actions before the one with this sequence, the latest first; from the latest where `before` is null. */
+export async function listOperatorActions(
+  database: Database,
+  filter: ActionFilter,
+  { before, limit }: { readonly before: number | null; readonly limit: number },
+): Promise<OperatorAction[]> {
+  const rows = await database.query<ActionRow>(
+    `select ${COLUMNS} from tiba.operator_actions
+      where sequence < coalesce($7::bigint, 9223372036854775807)
+        and ($1::text is null or actor = $1) and ($2::text is null or action = $2)
+        and ($3::text is null or client_id = $3) and ($4::text is null or subject_id = $4)
+        and ($5::timestamptz is null or happened_at >= $5) and ($6::timestamptz is null or happened_at < $6)
+      order by sequence desc limit $8`,
+    [filter.actor, filter.action, filter.clientId, filter.subjectId, filter.from, filter.to, before, limit],
+  );
+  return rows.map(toAction);
+}
+
+const COLUMNS = `sequence, happened_at, actor, origin, action, client_id, subject_id, reason, before, after,
+            previous_hash, hash`;
+
+interface ActionRow extends Record<string, unknown> {
+  sequence: string;
+  happened_at: Date;
+  actor: string;
+  origin: string;
+  action: string;
+  client_id: string | null;
+  subject_id: string | null;
+  reason: string | null;
+  before: string | null;
+  after: string | null;
+  previous_hash: Buffer;
+  hash: Buffer;
+}
+
+const toAction = (row: ActionRow): OperatorAction => ({
+  sequence: Number(row.sequence),
+  happenedAt: row.happened_at.toISOString(),
+  actor: row.actor,
+  origin: row.origin,
+  action: row.action,
+  clientId: row.client_id,
+  subjectId: row.subject_id,
+  reason: row.reason,
+  before: row.before,
+  after: row.after,
+  previousHash: row.previous_hash,
+  hash: row.hash,
+});
+
+export interface ChainReport {
+  /** How many records were read. */
+  readonly records: number;
+  /** What is wrong, each with the sequence where it shows. Empty when the chain is whole. */
+  readonly faults: readonly string[];
+  /** Of the last record, in hexadecimal: to compare with a copy that is kept elsewhere. */
+  readonly lastHash: string;
+}
+
+const VERIFY_BATCH = 1_000;
+const FAULTS_MAX = 20;
+
+/** Reads all records in order and checks that they fit together, up to the end that is stored. */
+export async function verifyOperatorActions(database: Database): Promise<ChainReport> {
+  // Read first: records that are added meanwhile come after it.
+  const [end] = await database.query<{ last_sequence: string; last_hash: Buffer }>(
+    'select last_sequence, last_hash from tiba.operator_actions_end',
+  );
+  if (end === undefined) return { records: 0, faults: ['the end of the chain is missing'], lastHash: '' };
+  const faults: string[] = [];
+  let sequence = 0;
+  let previousHash: Buffer = Buffer.alloc(0);
+  let records = 0;
+  const lastSequence = Number(end.last_sequence);
+  for (;;) {
+    const rows = await database.query<ActionRow>(
+      `select ${COLUMNS} from tiba.operator_actions where sequence > $1 and sequence <= $2 order by sequence limit $3`,
+      [sequence, lastSequence, VERIFY_BATCH],
+    );
+    for (const record of rows.map(toAction)) {
+      const missing = record.sequence - sequence - 1;
+      if (missing > 0) faults.push(`${missing} before ${record.sequence} missing`);
+      else if (!record.previousHash.equals(previousHash))
+        faults.push(`${record.sequence} does not follow the one before`);
+      if (!hashOf(record).equals(record.hash)) faults.push(`${record.sequence} was changed`);
+      [sequence, previousHash] = [record.sequence, record.hash];
+      records += 1;
+    }
+    if (rows.length < VERIFY_BATCH) break;
+  }
+  if (sequence < lastSequence) faults.push(`${lastSequence - sequence} at the end missing`);
+  else if (!previousHash.equals(end.last_hash)) faults.push(`${sequence} is not the record that was stored last`);
+  return { records, faults: faults.slice(0, FAULTS_MAX), lastHash: end.last_hash.toString('hex') };
+}

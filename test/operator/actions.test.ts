@@ -1,0 +1,276 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { hostname, userInfo } from 'node:os';
+import { after, before, test } from 'node:test';
+import pg from 'pg';
+import type { Rail } from '../../apps/server/src/rails/rail.ts';
+import { openSql, register } from '../callbacks/endpoints-harness.ts';
+import { assertError, assertSuccess } from '../contract/assertions.ts';
+import { databaseUrlOf, manage } from '../manage/manage-process.ts';
+import { eventually } from '../support/eventually.ts';
+import { type HttpReceiver, startHttpReceiver } from '../support/http-receiver.ts';
+import { type Answer, send, startTestService, statusUpdate, type TestService } from '../support/service.ts';
+
+/** What operators do, and the record of it. */
+
+let inquiries = 0;
+const bank: Rail = {
+  name: 'bank-one',
+  reaches: () => true,
+  inquireAccount: () => Promise.resolve({ kind: 'no_verdict', reason: 'timeout', railCode: null }),
+  inquireStatus() {
+    inquiries += 1;
+    return Promise.resolve({ kind: 'status', status: 'SUCCESS', railCode: '00' });
+  },
+  close: () => Promise.resolve(),
+};
+
+let service: TestService;
+let receiver: HttpReceiver;
+let sql: Awaited<ReturnType<typeof openSql>>;
+const tokens: Record<string, string> = {};
+
+before(async () => {
+  receiver = await startHttpReceiver();
+  service = await startTestService({ rails: [bank] });
+  sql = await openSql(service);
+  for (const [clientId, scopes] of [
+    ['viewer', ['operator:read']],
+    ['engineer', ['operator:read', 'operator:write', 'operator:unmask']],
+    ['auditor', ['audit:read']],
+  ] as const) {
+    tokens[clientId] = (await service.addClient(clientId, [...scopes])).token;
+  }
+});
+after(async () => {
+  await receiver?.close();
+  await sql?.end();
+  await service?.close();
+});
+
+const act = (method: string, path: string, body: unknown, who = 'engineer'): Promise<Answer> =>
+  send(`${service.operatorUrl}/operator/v1/${path}`, {
+    method,
+    headers: { authorization: `Bearer ${tokens[who]}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+
+const readAudit = (query = '', headers: Record<string, string> = {}): Promise<Answer> =>
+  send(`${service.operatorUrl}/operator/v1/audit${query}`, {
+    headers: { authorization: `Bearer ${tokens['auditor']}`, ...headers },
+  });
+
+type Action = Readonly<Record<string, string | number | null>>;
+
+const actionsOf = async (query = ''): Promise<readonly Action[]> =>
+  assertSuccess(await readAudit(query))['actions'] as readonly Action[];
+
+const REASON = { reason: 'Ticket 4711: the customer asks' };
+
+test('an account number is unmasked with its own scope, a reason and a record', async () => {
+  assertSuccess(await service.feed(statusUpdate()));
+  const path = 'transactions/TB0000000001/unmask';
+  assertError(await act('POST', path, REASON, 'viewer'), 'FORBIDDEN', /operator:unmask/);
+  for (const body of [{}, { reason: '' }, { reason: 'why' }, { reason: 7 }, { reason: 'a'.repeat(501) }]) {
+    assertError(await act('POST', path, body), 'INVALID_REQUEST', /reason must say why/);
+  }
+  assertError(await act('POST', path, { ...REASON, client: 'x' }), 'INVALID_REQUEST', /it has reason/);
+  assert.equal((await actionsOf()).length, 0);
+  const data = assertSuccess(await act('POST', path, REASON));
+  assert.deepEqual([data['account_number'], data['account_name']], ['1234567890', 'BUDI SANTOSO']);
+  const [action] = await actionsOf('?action=transaction+unmask');
+  assert.deepEqual(
+    [action?.['actor'], action?.['origin'], action?.['client_id'], action?.['subject_id'], action?.['reason']],
+    ['engineer', '127.0.0.1', 'alpha', 'TB0000000001', REASON.reason],
+  );
+});
+
+test('the bank is asked at once, and not again at once', async () => {
+  const id = { transaction_id: 'TB0000000002', reference_id: 'two' };
+  const transfer = { ...id, rail: 'bank-one', rail_reference: 'P2', created_at: new Date().toISOString() };
+  assertSuccess(await service.feed(statusUpdate(transfer)));
+  const first = assertSuccess(await act('POST', 'transactions/TB0000000002/inquire', REASON));
+  assert.equal(first['inquired'], true);
+  await eventually('the answer is stored', async () => {
+    const data = assertSuccess(await act('POST', 'transactions/TB0000000002/inquire', REASON));
+    assert.equal(data['inquired'] === true && data['status'] === 'SUCCESS', false);
+    return data['status'] === 'SUCCESS';
+  });
+  assert.equal(inquiries, 1);
+});
+
+test('a delivery of any client is sent again', async () => {
+  const { endpointId } = await register(service, { url: `${receiver.url}/` });
+  const id = { transaction_id: 'TB0000000003', reference_id: 'three' };
+  assertSuccess(await service.feed(statusUpdate({ ...id, status: 'SUCCESS' })));
+  const [{ body } = assert.fail('no callback')] = await receiver.untilReceived(1);
+  const [event] = await sql("select sequence from tiba.events where subject_id = 'TB0000000003'");
+  const path = `callback-deliveries/${endpointId}-${String(event?.['sequence'])}/resend`;
+  assertError(await act('POST', path, { ...REASON, client_id: 'beta' }), 'DELIVERY_NOT_FOUND');
+  assertError(await act('POST', path, REASON), 'INVALID_REQUEST', /client_id/);
+  const recorded = (await actionsOf()).length;
+  await eventually('the first attempt is stored', async () => {
+    const [delivery] = await sql('select state from tiba.callback_deliveries');
+    return delivery?.['state'] === 'delivered';
+  });
+  assertSuccess(await act('POST', path, { ...REASON, client_id: 'alpha' }));
+  const requests = await receiver.untilReceived(2);
+  assert.equal(requests[1]?.body, body);
+  assert.equal((await actionsOf()).length, recorded + 1);
+});
+
+test('a change of a client has before and after in its record, and takes effect', async () => {
+  const changes = { limits: { check_status_per_minute: 7 }, trusted: true };
+  const client = assertSuccess(await act('PATCH', 'clients/beta', { ...REASON, ...changes }));
+  assert.deepEqual(
+    [client['trusted'], (client['limits'] as Record<string, number>)['check_status_per_minute']],
+    [true, 7],
+  );
+  const [action] = await actionsOf('?client_id=beta');
+  const [was, is] = [action?.['before'], action?.['after']].map(
+    (text) => JSON.parse(String(text)) as Record<string, unknown>,
+  );
+  assert.deepEqual([was?.['trusted'], is?.['trusted']], [false, true]);
+  // What changes nothing leaves no record.
+  const recorded = (await actionsOf()).length;
+  assertSuccess(await act('PATCH', 'clients/beta', { ...REASON, trusted: true }));
+  assert.equal((await actionsOf()).length, recorded);
+  assertError(await act('PATCH', 'clients/unknown', { ...REASON, trusted: true }), 'NOT_FOUND');
+  for (const wrong of [{ limits: { x: 1 } }, { limits: 3 }, { limits: { accounts_per_day: -1 } }, { trusted: 'yes' }]) {
+    assertError(await act('PATCH', 'clients/beta', { ...REASON, ...wrong }), 'INVALID_REQUEST');
+  }
+  assertError(await act('PATCH', 'clients/beta', { ...REASON, trusted: true }, 'viewer'), 'FORBIDDEN');
+});
+
+test('a command leaves a record with the system user, and the chain is whole', async () => {
+  const environment = { DATABASE_URL: databaseUrlOf(service.database) };
+  const ended = await manage(['client', 'distrust', 'beta', '--reason', 'Ticket 9'], { environment });
+  assert.equal(ended.code, 0, ended.stderr);
+  const [action] = await actionsOf();
+  assert.deepEqual(
+    [action?.['actor'], action?.['origin'], action?.['action'], action?.['client_id'], action?.['reason']],
+    [`user:${userInfo().username}`, hostname(), 'client distrust', 'beta', 'Ticket 9'],
+  );
+  const verified = await manage(['audit', 'verify'], { environment });
+  assert.match(verified.stdout, /^\d+ records of actions are whole/);
+  assert.ok(verified.stdout.includes(String(action?.['hash'])));
+});
+
+test('many at the same time make one chain; pages and the export have all of it', async () => {
+  await Promise.all(
+    Array.from({ length: 12 }, (_, index) =>
+      act('PATCH', 'clients/alpha', { ...REASON, limits: { accounts_per_day: 1_000 + index } }),
+    ),
+  );
+  const { text } = await readAudit('', { accept: 'application/x-ndjson' });
+  const exported = text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Action);
+  assert.ok(exported.length >= 13);
+  const oldestFirst = exported.toReversed();
+  for (const [index, action] of oldestFirst.entries()) {
+    assert.equal(action['sequence'], index + 1);
+    assert.equal(action['previous_hash'], oldestFirst[index - 1]?.['hash'] ?? '');
+    assert.equal(action['hash'], hashOf(action));
+  }
+  const paged: Action[] = [];
+  let query = '?limit=5';
+  for (;;) {
+    const data = assertSuccess(await readAudit(query)) as { actions: Action[]; next_cursor: string | null };
+    paged.push(...data.actions);
+    if (data.next_cursor === null) break;
+    query = `?limit=5&cursor=${data.next_cursor}`;
+  }
+  assert.deepEqual(paged, exported);
+  assertError(await readAudit('?actors=x'), 'INVALID_REQUEST');
+  assertError(
+    await send(`${service.operatorUrl}/operator/v1/audit`, {
+      headers: { authorization: `Bearer ${tokens['viewer']}` },
+    }),
+    'FORBIDDEN',
+    /audit:read/,
+  );
+});
+
+/** As docs/operating.md says that a hash is made. */
+const hashOf = (action: Action): string =>
+  createHash('sha256')
+    .update(
+      JSON.stringify(
+        [
+          'sequence',
+          'happened_at',
+          'actor',
+          'origin',
+          'action',
+          'client_id',
+          'subject_id',
+          'reason',
+          'before',
+          'after',
+          'previous_hash',
+        ].map((name) => action[name] ?? (name === 'previous_hash' ? '' : null)),
+      ),
+    )
+    .digest('hex');
+
+test('nothing changes or removes a record, and a change by force is noticed', async () => {
+  const owner = new pg.Client(service.database.connection);
+  await owner.connect();
+  try {
+    for (const statement of [
+      'update tiba.operator_actions set reason = null',
+      'delete from tiba.operator_actions',
+      'truncate tiba.operator_actions',
+      'set session_replication_role = replica; delete from tiba.operator_actions',
+    ]) {
+      await assert.rejects(owner.query(statement), /never changed or removed/);
+    }
+    await owner.query('reset session_replication_role');
+    const environment = { DATABASE_URL: databaseUrlOf(service.database) };
+    const faultsAfter = async (statement: string): Promise<string> => {
+      await owner.query(`create table copy as select * from tiba.operator_actions`);
+      await owner.query('alter table tiba.operator_actions disable trigger operator_actions_append_only');
+      await owner.query(statement);
+      const { code, stderr } = await manage(['audit', 'verify'], { environment });
+      assert.equal(code, 1);
+      await owner.query('truncate tiba.operator_actions');
+      await owner.query('insert into tiba.operator_actions select * from copy');
+      await owner.query('drop table copy');
+      return stderr;
+    };
+    assert.match(
+      await faultsAfter("update tiba.operator_actions set reason = 'x' where sequence = 3"),
+      /3 was changed/,
+    );
+    assert.match(await faultsAfter('delete from tiba.operator_actions where sequence = 4'), /1 before 5 missing/);
+    const last = 'sequence = (select max(sequence) from tiba.operator_actions)';
+    assert.match(await faultsAfter(`delete from tiba.operator_actions where ${last}`), /1 at the end missing/);
+    assert.equal((await manage(['audit', 'verify'], { environment })).code, 0);
+  } finally {
+    await owner.end();
+  }
+});
+
+test('a role with the rights of docs/operating.md can add records only', async () => {
+  const owner = new pg.Client(service.database.connection);
+  await owner.connect();
+  try {
+    const role = `tiba_service_${process.pid}`;
+    await owner.query(`create role ${role}`);
+    try {
+      await owner.query(`grant usage on schema tiba to ${role};
+        grant select, insert, update, delete on all tables in schema tiba to ${role};
+        revoke update, delete, truncate on tiba.operator_actions from ${role};
+        set role ${role}`);
+      for (const statement of ['update tiba.operator_actions set reason = null', 'delete from tiba.operator_actions'])
+        await assert.rejects(owner.query(statement), /permission denied/);
+      await owner.query('select from tiba.operator_actions');
+    } finally {
+      await owner.query(`reset role; drop owned by ${role}; drop role ${role}`);
+    }
+  } finally {
+    await owner.end();
+  }
+});
