@@ -119,6 +119,61 @@ test('a delivery of any client is sent again', async () => {
   assert.equal((await actionsOf()).length, recorded + 1);
 });
 
+test('what was not delivered is listed over all clients, page by page', async () => {
+  const { endpointId } = await register(service, { url: `${receiver.url}/?key=hush` }, service.beta.token);
+  await sql(
+    `insert into tiba.callback_outbox (client_id, endpoint_id, sequence, state, attempts, next_attempt_at, ended_at)
+     select 'beta', $1, n, case when n % 2 = 0 then 'exhausted' else 'pending' end, n, now() + interval '1 day',
+            case when n % 2 = 0 then now() end
+       from generate_series(1001, 1007) as n`,
+    [endpointId],
+  );
+  const list = async (query: string) =>
+    assertSuccess(
+      await send(`${service.operatorUrl}/operator/v1/callback-deliveries${query}`, {
+        headers: { authorization: `Bearer ${tokens['viewer']}` },
+      }),
+    ) as { deliveries: Record<string, unknown>[]; next_cursor: string | null };
+  const ids: unknown[] = [];
+  for (let query = '?limit=2'; ; ) {
+    const { deliveries, next_cursor: cursor } = await list(query);
+    ids.push(...deliveries.map((each) => each['delivery_id']));
+    if (cursor === null) break;
+    query = `?limit=2&cursor=${cursor}`;
+  }
+  assert.deepEqual(
+    ids,
+    [1001, 1002, 1003, 1004, 1005, 1006, 1007].map((sequence) => `${endpointId}-${sequence}`),
+  );
+  const exhausted = await list(`?state=exhausted&client_id=beta&endpoint_id=${endpointId}`);
+  assert.deepEqual(
+    exhausted.deliveries.map((each) => each['attempt_count']),
+    [1002, 1004, 1006],
+  );
+  assert.equal(exhausted.deliveries[0]?.['origin'], receiver.url);
+  assert.deepEqual((await list('?client_id=alpha')).deliveries, []);
+  await sql("delete from tiba.callback_outbox where client_id = 'beta'");
+});
+
+test('a review is ended with a reason, and the bank is asked again', async () => {
+  const id = { transaction_id: 'TB0000000004', reference_id: 'four' };
+  assertSuccess(await service.feed(statusUpdate({ ...id, rail: 'no-such-rail', rail_reference: 'P4' })));
+  const path = 'transactions/TB0000000004/resolve-review';
+  assert.equal(assertSuccess(await act('POST', path, REASON))['resolved'], false);
+  await sql(
+    `update tiba.status_inquiries set unknown_since = now(), review_since = now(), last_inquired_at = now(),
+            next_at = now() + interval '1 day'
+      where transaction_id = 'TB0000000004'`,
+  );
+  assert.equal(assertSuccess(await act('POST', path, REASON))['resolved'], true);
+  const [inquiry] = await sql(
+    "select review_since, next_at <= now() as due from tiba.status_inquiries where transaction_id = 'TB0000000004'",
+  );
+  assert.deepEqual(inquiry, { review_since: null, due: true });
+  const [action] = await actionsOf('?action=review+resolve');
+  assert.match(String(action?.['before']), /review_since/);
+});
+
 test('a change of a client has before and after in its record, and takes effect', async () => {
   const changes = { limits: { check_status_per_minute: 7 }, trusted: true };
   const client = assertSuccess(await act('PATCH', 'clients/beta', { ...REASON, ...changes }));

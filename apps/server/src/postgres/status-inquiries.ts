@@ -113,6 +113,28 @@ export async function listInquiryReviews(database: Database, limit: number): Pro
   }));
 }
 
+/**
+ * Ends the review of a transaction: its bank is asked again at once, and a new review begins when the bank still does
+ * not know the transfer after the same time. Returns since when it was under review; null if it was not.
+ */
+export async function endInquiryReview(
+  database: Pick<Database, 'query'>,
+  { clientId, transactionId }: TransactionKey,
+): Promise<string | null> {
+  const [row] = await database.query<{ review_since: Date }>(
+    `with reviewed as (
+       select client_id, transaction_id, review_since from tiba.status_inquiries
+        where client_id = $1 and transaction_id = $2 and review_since is not null for update
+     ), ended as (
+       update tiba.status_inquiries i set unknown_since = null, review_since = null, next_at = now()
+         from reviewed where i.client_id = reviewed.client_id and i.transaction_id = reviewed.transaction_id
+     )
+     select review_since from reviewed`,
+    [clientId, transactionId],
+  );
+  return row?.review_since.toISOString() ?? null;
+}
+
 interface ReviewRow extends Record<string, unknown> {
   client_id: string;
   transaction_id: string;

@@ -97,6 +97,26 @@ export const inquireSchema = actionSchema({
   errors: ['TRANSACTION_NOT_FOUND'],
 });
 
+export const resolveReviewSchema = actionSchema({
+  tag: 'Transactions',
+  scope: 'operator:write',
+  operationId: 'resolveTransactionReview',
+  summary: 'End the review of a transaction',
+  description:
+    'After a person has asked the bank. The status changes by the feed or by an answer of the bank only: the bank is ' +
+    'asked again at once, and a new review begins if it still does not know the transfer in an hour.',
+  message: 'Review ended',
+  params: { transaction_id: transactionId },
+  querystring: ofClient,
+  body: {},
+  title: 'ResolveReviewRequest',
+  data: Type.Object(
+    { resolved: Type.Boolean({ description: 'false: it was not under review, and nothing was done.' }) },
+    { title: 'ResolvedReview', additionalProperties: false },
+  ),
+  errors: ['TRANSACTION_NOT_FOUND'],
+});
+
 export const resendSchema = actionSchema({
   tag: 'Callbacks',
   scope: 'operator:write',

@@ -1,0 +1,88 @@
+import type { EventKind } from '../domain/event.ts';
+import type { DeliveryKey } from './callback-history.ts';
+import type { Database } from './database.ts';
+
+/** The outbox over all clients, for the operator. */
+
+export const UNDELIVERED_STATES = ['exhausted', 'pending'] as const;
+type UndeliveredStateName = (typeof UNDELIVERED_STATES)[number];
+
+/** A delivery that has not succeeded. Times are ISO 8601 UTC. */
+export interface UndeliveredDelivery extends DeliveryKey {
+  readonly url: string;
+  /** null, as are the next two, when the event was removed after its retention time. */
+  readonly kind: EventKind | null;
+  readonly subjectId: string | null;
+  readonly occurredAt: string | null;
+  readonly state: UndeliveredStateName;
+  readonly attempts: number;
+  /** null unless pending. */
+  readonly nextAttemptAt: string | null;
+  readonly endedAt: string | null;
+}
+
+/** Null where a condition is not given. */
+export interface UndeliveredFilter {
+  readonly clientId: string | null;
+  readonly endpointId: string | null;
+  readonly state: UndeliveredStateName | null;
+}
+
+/** In the order of the key. */
+export async function listUndelivered(
+  database: Database,
+  filter: UndeliveredFilter,
+  { after, limit }: { readonly after: DeliveryKey | null; readonly limit: number },
+): Promise<UndeliveredDelivery[]> {
+  const values: unknown[] = [limit];
+  const parameter = (value: unknown): string => `$${values.push(value)}`;
+  const conditions = [
+    ...(filter.clientId === null ? [] : [`o.client_id = ${parameter(filter.clientId)}`]),
+    ...(filter.endpointId === null ? [] : [`o.endpoint_id = ${parameter(filter.endpointId)}`]),
+    // As text in the statement: the index of exhausted deliveries is a partial one.
+    ...(filter.state === null ? [] : [`o.state = '${filter.state}'`]),
+    ...(after === null
+      ? []
+      : [
+          `(o.client_id, o.endpoint_id, o.sequence)
+             > (${parameter(after.clientId)}, ${parameter(after.endpointId)}, ${parameter(after.sequence)}::bigint)`,
+        ]),
+  ];
+  const rows = await database.query<UndeliveredRow>(
+    `select o.client_id, o.endpoint_id, o.sequence, e.url, v.kind, v.subject_id, v.occurred_at, o.state, o.attempts,
+            greatest(o.next_attempt_at, o.claimed_until) as next_attempt_at, o.ended_at
+       from (select * from tiba.callback_outbox o where ${[...conditions, 'true'].join(' and ')}
+              order by o.client_id, o.endpoint_id, o.sequence limit $1) as o
+       join tiba.callback_endpoints e using (client_id, endpoint_id)
+       left join tiba.events v on v.client_id = o.client_id and v.sequence = o.sequence
+      order by o.client_id, o.endpoint_id, o.sequence`,
+    values,
+  );
+  return rows.map((row) => ({
+    clientId: row.client_id,
+    endpointId: row.endpoint_id,
+    sequence: Number(row.sequence),
+    url: row.url,
+    kind: row.kind,
+    subjectId: row.subject_id,
+    occurredAt: row.occurred_at?.toISOString() ?? null,
+    state: row.state,
+    attempts: row.attempts,
+    nextAttemptAt: row.state === 'pending' ? row.next_attempt_at.toISOString() : null,
+    endedAt: row.ended_at?.toISOString() ?? null,
+  }));
+}
+
+interface UndeliveredRow extends Record<string, unknown> {
+  client_id: string;
+  endpoint_id: string;
+  sequence: string;
+  url: string;
+  kind: EventKind | null;
+  subject_id: string | null;
+  occurred_at: Date | null;
+  state: UndeliveredStateName;
+  attempts: number;
+  next_attempt_at: Date;
+  ended_at: Date | null;
+}
