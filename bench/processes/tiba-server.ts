@@ -81,11 +81,13 @@ await runAsChild<TibaServerAddress>(async (sent) => {
   };
 });
 
-const tracingSettings = ({ url, sampled }: NonNullable<TibaServerSettings['traces']>) => ({
-  OTEL_EXPORTER_OTLP_ENDPOINT: url,
-  OTEL_TRACES_SAMPLER: 'traceidratio',
-  OTEL_TRACES_SAMPLER_ARG: String(sampled),
-});
+function tracingSettings({ url, sampled }: NonNullable<TibaServerSettings['traces']>) {
+  return {
+    OTEL_EXPORTER_OTLP_ENDPOINT: url,
+    OTEL_TRACES_SAMPLER: 'traceidratio',
+    OTEL_TRACES_SAMPLER_ARG: String(sampled),
+  };
+}
 
 function toSnapSettings({ privateKeyPem, ...rail }: BenchRail): SnapSettings {
   return { ...rail, privateKey: createPrivateKey(privateKeyPem), banks: null };
