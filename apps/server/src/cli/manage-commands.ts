@@ -58,7 +58,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   'client scopes': {
     summary: 'replace the scopes',
     description:
-      'A scope that is left out ends within a second, also for tokens already issued; a new scope is in the next token.',
+      'A scope that is left out ends within a second, also for tokens already issued. A new one is in the next token.',
     options: ['scope'],
     async run(database, id, { scope }) {
       const scopes = readScopes(scope);

@@ -77,6 +77,8 @@ export function createMetrics(droppedLogLines: () => number = () => 0): Metrics 
     ...createInquiryMetrics(registry),
     ...createAccountCheckMetrics(registry),
     ...createRequestMetrics(registry),
+    ...createAdmissionMetrics(registry),
+    ...createStateMetrics(registry),
     gauges: createGauges(registry),
     ...createProcessMetrics(registry),
     render: async () =>
@@ -272,6 +274,10 @@ const createRequestMetrics = (registry: Registry) => ({
     labelNames: ['result'],
     registers: [registry],
   }),
+});
+
+/** Who is let in. */
+const createAdmissionMetrics = (registry: Registry) => ({
   authenticationFailures: new Counter({
     name: 'tiba_authentication_failures_total',
     help: 'Requests rejected by authentication, before their operation began, by outcome.',
@@ -303,6 +309,10 @@ const createRequestMetrics = (registry: Registry) => ({
     labelNames: ['client_id', 'error_code'],
     registers: [registry],
   }),
+});
+
+/** In which state the service is. */
+const createStateMetrics = (registry: Registry) => ({
   paused: new Gauge({
     aggregator: 'max',
     name: 'tiba_paused',

@@ -40,8 +40,8 @@ export interface TransactionRow extends Record<string, unknown> {
 // Amounts as text: PostgreSQL's decimals are exact, and JavaScript's numbers are not.
 export const TRANSACTION_COLUMNS = `t.client_id, t.transaction_id, t.reference_id, t.status, t.amount::text,
             t.fee::text, t.currency, t.bank_code, t.bank_name, t.account_number, t.account_name, t.description,
-            t.created_at, t.processed_at, t.failure_reason, t.version, t.rail, t.rail_reference, t.reversed_at, t.source_account_number,
-            t.service_code, t.external_id, t.bank_reference, t.expected_by, t.overdue_since`;
+            t.created_at, t.processed_at, t.failure_reason, t.version, t.rail, t.rail_reference, t.reversed_at,
+            t.source_account_number, t.service_code, t.external_id, t.bank_reference, t.expected_by, t.overdue_since`;
 
 /** Reads the transactions of these keys that exist, and locks them until the database transaction ends. */
 export async function lockTransactions(query: Query, keys: readonly TransactionKey[]): Promise<Transaction[]> {
