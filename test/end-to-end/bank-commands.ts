@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { type FailureReason, publishedReason } from '../../apps/server/src/domain/failure-reason.ts';
+import { listStatusUpdates } from '../../apps/server/src/postgres/status-updates.ts';
 import { detailsOf } from './details.ts';
 import { anyIndex, anyUpdate, BARE_UPDATE, type Command, railOf } from './feed-commands.ts';
 import { railReferenceOf } from './feed-message.ts';
@@ -51,14 +52,17 @@ const canBeInquired = (model: Readonly<Model>, index: number): boolean => {
   return transaction?.status === 'PROCESS' && transaction.rail === railOf(index);
 };
 
+/** More than a run of the model makes. */
+const UPDATES_MAX = 10_000;
+
+const statusOf = (raw: string | null): unknown => (JSON.parse(raw ?? '{}') as { status?: unknown }).status;
+
 /** How many final status updates of its bank are stored. */
 async function countUpdates({ database, context }: History, index: number): Promise<number> {
-  const [row] = await database.query<{ count: number }>(
-    `select count(*)::int as count from tiba.status_updates
-      where client_id = $1 and transaction_id = $2 and source = $3 and raw->>'status' <> 'PROCESS'`,
-    [context.clientId, detailsOf(index).transactionId, `rail:${railOf(index)}`],
-  );
-  return row?.count ?? 0;
+  const { transactionId } = detailsOf(index);
+  const updates = await listStatusUpdates(database, { clientId: context.clientId, transactionId }, UPDATES_MAX);
+  const source = `rail:${railOf(index)}`;
+  return updates.filter((update) => update.source === source && statusOf(update.raw) !== 'PROCESS').length;
 }
 
 /** Whether the service still waits for the bank's answer, or is storing it. */

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
 
 /**
  * Bounds what a connection may have unanswered. node:http parses every request in a chunk of up to 64 KiB at once, some
@@ -76,7 +77,7 @@ export function createPipelining(): Pipelining {
       queued: 0,
       held: null,
       // Both are set by the request that stops the parser: what is held begins after it.
-      isShared: false,
+      isShared: isEncrypted(socket),
       hasBody: false,
       parse: null,
       wanted: true,
@@ -143,8 +144,7 @@ function takeOverReading(connection: PipeliningConnection, wake: () => void): vo
   socket.on('data', (chunk: Buffer) => {
     if (socket.parser === null) return;
     connection.held = chunk;
-    // The TLS records that one read brings lie in one memory, as the chunks after this one.
-    connection.isShared = connection.hasBody || chunk.byteLength < chunk.buffer.byteLength;
+    connection.isShared = connection.hasBody || isEncrypted(socket);
     pause();
     wake();
   });
@@ -235,6 +235,9 @@ function parseHeld(connection: PipeliningConnection): void {
  * V8 collects late: 500 connections that pipeline left 130 MiB of chunks.
  */
 const freeMemory = ({ buffer }: Buffer): void => void (buffer as ArrayBuffer).transfer(0);
+
+/** The TLS records that one read brings lie in one memory, as the chunks after them. */
+const isEncrypted = (socket: Socket): boolean => socket instanceof TLSSocket;
 
 /** RFC 9112, section 6.3. */
 const hasBody = ({ headers, upgrade }: Request): boolean =>
