@@ -4,7 +4,7 @@ import type { Output } from '../output/output.ts';
 import type { Style } from '../output/style.ts';
 import type { RowResult } from './answers.ts';
 import { counted, countOf } from './counted.ts';
-import type { Columns } from './find-columns.ts';
+import { type Columns, titleOf } from './find-columns.ts';
 import type { ReadFile } from './read-file.ts';
 import type { RowsToCheck } from './read-rows.ts';
 import type { Summary } from './summary.ts';
@@ -22,7 +22,7 @@ export function describeFile({ table, format, decoded }: ReadFile, columns: Colu
     xlsx: 'workbook',
   }[format];
   const named = (title: string, column: number | null): string[] =>
-    column === null ? [] : [`${title} "${header[column] ?? ''}"`];
+    column === null ? [] : [`${title} "${titleOf(header, column)}"`];
   return [
     `${form}, ${countOf(rows.length, 'row')}`,
     ...named('bank', columns.bank),

@@ -1,3 +1,5 @@
+import { maskName, maskNumber } from '../output/mask.ts';
+import { plain } from '../output/style.ts';
 import { UnusableFile } from './table.ts';
 
 /** What is needed of a row. `bank` may be given once for the whole file. */
@@ -21,34 +23,68 @@ const MEANINGS: Readonly<Record<Field, string>> = {
   name: "the holder's name",
 };
 
+/** Words that say of an account, a bank or a name that it is the recipient's. A file may have the payer's too. */
+const RECIPIENT: ReadonlySet<string> = new Set([
+  'beneficiary',
+  'recipient',
+  'destination',
+  'payee',
+  'tujuan',
+  'penerima',
+]);
+const ofRecipient = (names: readonly string[]): readonly string[] => names.map((name) => `recipient ${name}`);
+
+const BANK_CODES = ['bank code', 'kode bank'];
+const BANKS = ['bank'];
+const BANK_NAMES = ['bank name', 'nama bank'];
+const CLEARING_CODES = [
+  'bic',
+  'kode bic',
+  'swift',
+  'swift code',
+  'kode swift',
+  'clearing code',
+  'kode kliring',
+  'sandi bank',
+];
+const ACCOUNTS = [
+  ['account number', 'nomor rekening', 'no rekening', 'no rek', 'norek', 'nomor rek', 'nomer rekening'],
+  ['norekening', 'account no', 'acc no', 'acc number', 'acct no', 'acct number', 'bank account number'],
+  ['accountnumber', 'nomor rekening bank', 'no rekening bank', 'rekening bank', 'bank account', 'nomor akun'],
+  ['no akun', 'account', 'acct', 'rekening', 'rek'],
+].flat();
+const MOBILE_NUMBERS = [
+  'mobile number',
+  'nomor hp',
+  'no hp',
+  'nomor ponsel',
+  'no ponsel',
+  'phone number',
+  'nomor telepon',
+];
+const HOLDERS = [
+  ['account name', 'account holder', 'account holder name', 'holder name', 'accountname', 'bank account name'],
+  ['nama rekening', 'nama pemilik rekening', 'nama pemilik', 'pemilik rekening', 'nama di rekening', 'atas nama'],
+  ['nama nasabah', 'a n'],
+].flat();
+const PEOPLE = ['name', 'nama', 'full name', 'nama lengkap', 'employee name', 'nama karyawan'];
+
 /**
  * The names of columns in English and Indonesian, the clearest ones first. A file that has a column of an earlier
- * group is read by that one, whatever other columns it has: `bank_code` comes before `bank_name`.
+ * group is read by that one, whatever other columns it has: `nomor rekening tujuan` comes before `nomor rekening`,
+ * which may be the payer's own account. Names that may mean different accounts or people are in one group: a file that
+ * has two of them is undecided. A bank's code and its name mean the same bank, so the code comes first.
  */
 const NAMES: Readonly<Record<Field, readonly (readonly string[])[]>> = {
   bank: [
-    ['bank code', 'kode bank', 'beneficiary bank code', 'kode bank tujuan', 'kode bank penerima'],
-    ['bank', 'bank tujuan', 'bank penerima', 'beneficiary bank', 'recipient bank', 'destination bank'],
-    ['bank name', 'nama bank', 'nama bank tujuan', 'nama bank penerima', 'beneficiary bank name'],
-    ['bic', 'kode bic', 'swift', 'swift code', 'kode swift', 'clearing code', 'kode kliring', 'sandi bank'],
+    ...[BANK_CODES, BANKS, BANK_NAMES, CLEARING_CODES].map(ofRecipient),
+    BANK_CODES,
+    BANKS,
+    BANK_NAMES,
+    CLEARING_CODES,
   ],
-  account: [
-    ['account number', 'nomor rekening', 'no rekening', 'no rek', 'norek', 'nomor rek', 'nomer rekening', 'norekening'],
-    ['account no', 'acc no', 'acc number', 'acct no', 'acct number', 'bank account number', 'accountnumber'],
-    ['beneficiary account', 'beneficiary account number', 'beneficiary account no', 'recipient account'],
-    ['nomor rekening tujuan', 'no rekening tujuan', 'no rek tujuan', 'rekening tujuan', 'destination account'],
-    ['nomor rekening penerima', 'no rekening penerima', 'no rek penerima', 'rekening penerima'],
-    ['nomor rekening bank', 'no rekening bank', 'rekening bank', 'bank account', 'nomor akun', 'no akun'],
-    ['account', 'acct', 'rekening', 'rek'],
-    ['mobile number', 'nomor hp', 'no hp', 'nomor ponsel', 'no ponsel', 'phone number', 'nomor telepon'],
-  ],
-  name: [
-    ['expected account name'],
-    ['account name', 'account holder', 'account holder name', 'holder name', 'accountname', 'bank account name'],
-    ['nama rekening', 'nama pemilik rekening', 'nama pemilik', 'pemilik rekening', 'nama di rekening', 'atas nama'],
-    ['beneficiary name', 'recipient name', 'nama penerima', 'nama nasabah', 'a n'],
-    ['name', 'nama', 'full name', 'nama lengkap', 'employee name', 'nama karyawan'],
-  ],
+  account: [ofRecipient(ACCOUNTS), ACCOUNTS, ofRecipient(MOBILE_NUMBERS), MOBILE_NUMBERS],
+  name: [['expected account name', ...ofRecipient(HOLDERS)], [...HOLDERS, ...ofRecipient(PEOPLE)], PEOPLE],
 };
 
 /**
@@ -64,11 +100,32 @@ export function findColumns(header: readonly string[], given: GivenColumns, hasO
     if (found.length === 0 && !isRequired) return null;
     throw undecided(header, field, found);
   };
-  return {
+  const columns = {
     bank: hasOneBank ? null : find('bank', true),
     account: find('account', true),
     name: find('name', false),
   };
+  if (columns.account !== null && isAccountNumber(header[columns.account] ?? ''))
+    throw new UnusableFile(
+      `${letterOf(columns.account)} has an account number in the first row, which is read as the header row. ${NO_HEADER}`,
+    );
+  return columns;
+}
+
+const NO_HEADER = 'Add a row with the names of the columns above it: the account of this row would not be checked';
+
+/** A number as account numbers are written, or an alias. A file without a header row begins with one. */
+const isAccountNumber = (cell: string): boolean =>
+  /^\+?\d{5,34}$/.test(cell.replaceAll(/[\s.'-]/g, '')) || /^\d[.,]\d+E\+?\d+$/i.test(cell) || /^\S+@\S+$/.test(cell);
+
+/**
+ * The name of a column, for a terminal. What may be the account of a payee, in a file without a header row, is masked:
+ * its digits, and in that row its names too.
+ */
+export function titleOf(header: readonly string[], position: number): string {
+  const title = header[position] ?? '';
+  if (/^[\d\s.,'+-]+$/.test(title)) return maskNumber(title);
+  return header.some(isAccountNumber) ? maskName(title) : plain(title);
 }
 
 /** Punctuation and case differ from file to file: `No. Rek`, `no_rek`, `NO REK`. */
@@ -79,9 +136,16 @@ const normalize = (name: string): string =>
     .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
     .trim();
 
+/** The name without the words for the recipient, which the groups have as the first word `recipient`. */
+function withoutRecipient(name: string): string {
+  const words = name.split(' ');
+  const others = words.filter((word) => !RECIPIENT.has(word));
+  return others.length === words.length ? name : ['recipient', ...others].join(' ');
+}
+
 /** The columns with a name of the first group of which the file has any. */
 function byName(header: readonly string[], field: Field): number[] {
-  const names = header.map(normalize);
+  const names = header.map((name) => withoutRecipient(normalize(name)));
   for (const group of NAMES[field]) {
     const found = names.flatMap((name, position) => (group.includes(name) ? [position] : []));
     if (found.length > 0) return found;
@@ -97,7 +161,9 @@ function givenColumn(header: readonly string[], field: Field, wanted: string): n
   const counted = position === undefined ? positionOf(wanted) : null;
   if (counted !== null && counted < header.length) return counted;
   const reason =
-    position === undefined ? `the file has no column "${wanted}"` : `several columns are named "${wanted}"`;
+    position === undefined
+      ? `the file has no column "${plain(wanted)}"`
+      : `several columns are named "${plain(wanted)}"`;
   throw new UnusableFile(
     `${OPTIONS[field]}: ${reason}. It has: ${describe(header)}. Give a name, a letter such as B, or a position`,
   );
@@ -113,6 +179,10 @@ function positionOf(wanted: string): number | null {
 function undecided(header: readonly string[], field: Field, found: readonly number[]): UnusableFile {
   const which = `which column holds ${MEANINGS[field]}?`;
   const [first] = found;
+  if (first === undefined && header.some(isAccountNumber))
+    return new UnusableFile(
+      `${which} The first row is read as the header row, and it has an account number: ${describe(header)}. ${NO_HEADER}`,
+    );
   const example = first === undefined ? 'B' : letterOf(first);
   const reason =
     first === undefined
@@ -123,7 +193,7 @@ function undecided(header: readonly string[], field: Field, found: readonly numb
 }
 
 const describe = (header: readonly string[], positions: readonly number[] = [...header.keys()]): string =>
-  positions.map((position) => `${letterOf(position)} "${header[position] ?? ''}"`).join(', ');
+  positions.map((position) => `${letterOf(position)} "${titleOf(header, position)}"`).join(', ');
 
 const letterOf = (position: number): string =>
   (position >= 26 ? letterOf(Math.floor(position / 26) - 1) : '') + String.fromCharCode(65 + (position % 26));

@@ -1,6 +1,7 @@
 import type { AccountValidationProgress } from '../../../client/src/index.ts';
 import { duration, localTime } from '../output/format.ts';
 import type { Output } from '../output/output.ts';
+import { plain } from '../output/style.ts';
 import { counted } from './counted.ts';
 
 export interface Progress {
@@ -53,7 +54,7 @@ export function createProgress(total: number, { statusLine, note }: Pick<Output,
         .filter(({ bank_status: status }) => status === 'DOWN')
         .map(({ bank_name: bank }) => `${bank} does not answer now`),
     ].join('; ');
-    if (reasons !== '' && reasons !== waits.get(id)) note(`${reasons}. The check goes on by itself`);
+    if (reasons !== '' && reasons !== waits.get(id)) note(plain(`${reasons}. The check goes on by itself`));
     waits.set(id, reasons);
   }
 
