@@ -8,7 +8,7 @@ import { decodeText } from '../../packages/cli/src/check-file/decode.ts';
 import { findColumns } from '../../packages/cli/src/check-file/find-columns.ts';
 import { divideAccounts } from '../../packages/cli/src/check-file/plan.ts';
 import { readAccountFile } from '../../packages/cli/src/check-file/read-file.ts';
-import { type Cell, type Table, UnusableFile } from '../../packages/cli/src/check-file/table.ts';
+import { type Cell, type Table, textOf, UnusableFile } from '../../packages/cli/src/check-file/table.ts';
 import type { Bank } from '../../packages/client/src/index.ts';
 import { testBanks } from '../support/service.ts';
 
@@ -82,6 +82,32 @@ suite('reading a CSV', () => {
   });
 });
 
+suite('text of a quoted cell is never read as rows', () => {
+  const rowOf = ({ rows }: Table) => rows.map(({ line, fault }) => [line, fault?.split(':')[0] ?? null]);
+
+  test('lines with separators in a cell are one row with a fault, however many they are', async () => {
+    for (const breaks of [1, 60]) {
+      const cell = `note${'\n'.repeat(breaks)}BCA,9999999999,FORGED\n`;
+      const table = await read(`bank,account,name\nBCA,1234567890,"${cell}"\nBRI,456,B\n`);
+      const end = breaks + 3;
+      assert.deepEqual(rowOf(table), [
+        [2, `has a quoted cell with lines that look like rows (up to line ${end})`],
+        [end + 1, null],
+      ]);
+      assert.match(textOf(table.rows[0]?.cells[0]), /FORGED/, 'the result has the text as it stands');
+    }
+  });
+
+  test('a long address is one row; doubled marks and separators in a cell do not end it', async () => {
+    const address = `"Jl. ""Raya"", 1${'\n'.repeat(55)}Jakarta"`;
+    const table = await read(`bank,account,name,address\nBCA,1,A,${address}\nBRI,2,B,\n`);
+    assert.deepEqual(rowOf(table), [
+      [2, null],
+      [58, null],
+    ]);
+  });
+});
+
 suite('reading NDJSON', () => {
   test('columns are the members of all objects; numbers keep their digits, whatever a nested object has', async () => {
     const table = await read(
@@ -123,6 +149,45 @@ suite('the columns', () => {
       /2 columns may: B "No Rek", C "no_rek"\. Say it with --acc/,
     );
     assert.throws(() => find(['bank', 'x'], { account: 'y' }), UnusableFile);
+  });
+
+  test("the recipient's come before those that may be the payer's", () => {
+    const found = find(['Bank', 'Nomor Rekening', 'Nama', 'Bank Tujuan', 'Nomor Rekening Tujuan', 'Nama Penerima']);
+    assert.deepEqual(found, { bank: 3, account: 4, name: 5 });
+    assert.equal(find(['bank', 'Account Number', 'Beneficiary Account Number']).account, 2);
+    assert.equal(find(['bank', 'no_rek', 'no_rek_penerima', 'No HP Penerima']).account, 2);
+  });
+
+  test('two that may mean different accounts or people are undecided', () => {
+    const which = (header: readonly string[]) => () => find(header);
+    assert.throws(
+      which(['bank', 'Nomor Rekening', 'Account']),
+      /number\? 2 columns may: B "Nomor Rekening", C "Account"/,
+    );
+    assert.throws(which(['bank', 'Rekening Tujuan', 'Beneficiary Account']), /number\? 2 columns may: B .*, C /);
+    assert.throws(
+      which(['bank', 'account', 'Nama Rekening', 'Nama Penerima']),
+      /name\? 2 columns may: C .*--name-column/,
+    );
+  });
+
+  test('of a file without a header row: refused, and its first payee is not shown', () => {
+    const header = ['BCA', '1234567890', 'BUDI SANTOSO'];
+    for (const given of [{}, { bank: 'A' }, { bank: 'A', account: 'B' }, { bank: 'A', account: '9' }]) {
+      assert.throws(
+        () => find(header, given),
+        ({ message }: Error) => {
+          assert.match(message, /header row|no column "9"/);
+          assert.doesNotMatch(message, /123456|BUDI|SANTOSO/);
+          return true;
+        },
+      );
+    }
+    assert.throws(() => find(header, { bank: 'A', account: 'B' }), /Add a row with the names of the columns above it/);
+  });
+
+  test('names with what a terminal would obey are shown without it', () => {
+    assert.throws(() => find(['kode\u001B[2J', 'account']), /A "kode�\[2J"/);
   });
 
   test('are said by name, letter or position', () => {

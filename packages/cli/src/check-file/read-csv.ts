@@ -1,11 +1,9 @@
 import { CsvError, parse } from 'csv-parse/sync';
 import { type Delimiter, isBlank, requireFewRows, type Table, type TableRow, UnusableFile } from './table.ts';
 
-/** A cell with line breaks, such as an address, has fewer. A quotation mark that is left open would take the rest. */
-const RECORD_LINES_MAX = 50;
-
 /**
  * Reads a CSV (RFC 4180) line by line, so that a line with a fault affects no other: it becomes a row with a `fault`.
+ * The text of a quoted cell never becomes rows, whatever line breaks and separators it has.
  * @throws UnusableFile when there is no header row
  */
 export function readCsv(text: string, given: Delimiter | null): Table {
@@ -49,15 +47,17 @@ interface CsvRecord {
 function readRecord(lines: readonly string[], index: number, delimiter: Delimiter, width: number): CsvRecord {
   const line = lines[index] ?? '';
   if (!line.includes('"')) return checkWidth(line.split(delimiter), index + 1, { delimiter, width });
-  const faulty = (fault: string): CsvRecord => ({ cells: [line], fault, next: index + 1 });
-  const end = endOfRecord(lines, index);
-  if (end === null) return faulty(NOT_CLOSED);
-  // A mark that is left open closes at the next one, lines later: those lines would be lost in its cell.
-  const swallowed = lines.slice(index + 1, end).some((each) => width > 1 && each.split(delimiter).length >= width);
-  if (swallowed) return faulty(NOT_CLOSED);
+  const found = endOfRecord(lines, index, delimiter);
+  const end = found ?? index + 1;
+  const text = lines.slice(index, end).join('\n');
+  const faulty = (fault: string): CsvRecord => ({ cells: [text], fault, next: end });
+  if (found === null && isOpen(line, delimiter)) return faulty(NOT_CLOSED);
+  // Two marks that are left open look like one cell, which hides the rows between them.
+  const hasRows = lines.slice(index + 1, end).some((each) => width > 1 && each.split(delimiter).length >= width);
+  if (hasRows) return faulty(`${HAS_ROWS} (up to line ${end}): ${REMOVE_BREAKS}`);
   try {
     const options = { delimiter, record_delimiter: '\r', relax_column_count: true } as const;
-    const [cells = []] = parse(lines.slice(index, end).join('\n'), options);
+    const [cells = []] = parse(text, options);
     return checkWidth(cells, end, { delimiter, width });
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
@@ -65,14 +65,41 @@ function readRecord(lines: readonly string[], index: number, delimiter: Delimite
   }
 }
 
-/** The index after the line in which all quotation marks are closed; null when they are not. */
-function endOfRecord(lines: readonly string[], start: number): number | null {
-  let marks = 0;
-  for (let index = start; index < Math.min(lines.length, start + RECORD_LINES_MAX); index += 1) {
-    marks += (lines[index] ?? '').split('"').length - 1;
-    if (marks % 2 === 0) return index + 1;
+/** The index after the line in which all quoted cells are closed; null when one never is, or text follows its end. */
+function endOfRecord(lines: readonly string[], start: number, delimiter: Delimiter): number | null {
+  let state: QuoteState = 'closed';
+  for (let index = start; index < lines.length; index += 1) {
+    state = afterLine(lines[index] ?? '', delimiter, state);
+    if (state === 'faulty') return null;
+    if (state === 'closed') return index + 1;
   }
   return null;
+}
+
+type QuoteState = 'closed' | 'open' | 'faulty';
+
+const isOpen = (line: string, delimiter: Delimiter): boolean => afterLine(line, delimiter, 'closed') === 'open';
+
+/** Whether a quoted cell is open at the end of the line: a mark opens one at its start only, and doubled it is text. */
+function afterLine(line: string, delimiter: Delimiter, before: QuoteState): QuoteState {
+  let isQuoted = before === 'open';
+  for (let at = 0; at < line.length; ) {
+    const mark = line.indexOf('"', at);
+    if (!isQuoted) {
+      const separator = line.indexOf(delimiter, at);
+      const cellEnd = separator === -1 ? line.length : separator;
+      isQuoted = mark === at;
+      if (!isQuoted && mark !== -1 && mark < cellEnd) return 'faulty';
+      at = isQuoted ? at + 1 : cellEnd + 1;
+    } else if (mark === -1) return 'open';
+    else if (line[mark + 1] === '"') at = mark + 2;
+    else {
+      if (mark + 1 < line.length && line[mark + 1] !== delimiter) return 'faulty';
+      isQuoted = false;
+      at = mark + 2;
+    }
+  }
+  return isQuoted ? 'open' : 'closed';
 }
 
 interface Shape {
@@ -89,6 +116,8 @@ function checkWidth(cells: readonly string[], next: number, { delimiter, width }
 }
 
 const TOO_WIDE = 'has more cells than the header row: put a cell that contains the separator in quotation marks';
+const HAS_ROWS = 'has a quoted cell with lines that look like rows';
+const REMOVE_BREAKS = 'close the quotation mark, or take the line breaks out of the cell';
 const NOT_CLOSED = 'opens a quotation mark that is not closed: close it, or double it if it is part of the text';
 const FAULTS: Readonly<Partial<Record<string, string>>> = {
   CSV_QUOTE_NOT_CLOSED: NOT_CLOSED,
