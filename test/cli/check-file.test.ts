@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, symlink, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
@@ -173,6 +173,23 @@ suite('what is refused before anything is asked', () => {
     assert.match(changed.stderr, /an unfinished run of 2026-11-21T00:00:00.000Z was for another input/);
     assert.equal((await first.run(['--start-over', '--overwrite'])).code, 0);
   });
+});
+
+test('the file to check is never replaced, by whatever name; --start-over keeps the state until a new run begins', async () => {
+  const before = await validations();
+  const own = await checkFile('bank,account\nBCA,1\n', ['--strict']);
+  const link = path.join(own.folder, 'link.csv');
+  await symlink(own.input, link);
+  for (const output of [own.input, link]) {
+    const same = await cli.run(['check-file', own.input, '-o', output, '--overwrite']);
+    assert.equal(same.code, 2);
+    assert.match(same.stderr, /is the file to check: its results would replace it\nChoose another file/);
+  }
+  const state = `${own.output}.tiba-run.json`;
+  await writeFile(state, 'of a run');
+  assert.equal((await own.run(['--start-over'])).code, 3);
+  assert.equal(await readFile(state, 'utf8'), 'of a run');
+  assert.equal(await validations(), before);
 });
 
 test('after Ctrl-C the same command goes on with the same validation', async () => {

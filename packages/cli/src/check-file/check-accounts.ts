@@ -27,6 +27,8 @@ const PARTS_AT_ONCE = 4;
 /** Reading and storing 50,000 accounts takes the service seconds. */
 const CREATE_TIMEOUT_MS = 120_000;
 const LIMIT_WAIT_MS = 15_000;
+/** Without any progress for this time, a person should know that the rest of the file waits for a limit. */
+const LIMIT_WAIT_MS_MAX = 15 * 60_000;
 
 /** Has all accounts of a run checked, part by part. It goes on with the validations that the run has created before. */
 export async function checkAccounts(run: RunState, dependencies: CheckDependencies): Promise<Results> {
@@ -39,6 +41,9 @@ export async function checkAccounts(run: RunState, dependencies: CheckDependenci
     state: run,
     queue: [...run.parts],
     running: 0,
+    waiting: 0,
+    limit: null,
+    progressedMs: Date.now(),
     saving: Promise.resolve(),
   };
   async function work(): Promise<void> {
@@ -48,6 +53,7 @@ export async function checkAccounts(run: RunState, dependencies: CheckDependenci
         await checkPart(context, part);
       } finally {
         context.running -= 1;
+        context.progressedMs = Date.now();
       }
     }
   }
@@ -68,6 +74,12 @@ interface Context extends CheckDependencies {
   readonly queue: PartState[];
   /** Parts that workers have. */
   running: number;
+  /** Those of them that wait for the service's limit of validations. */
+  waiting: number;
+  /** What the service has said last about that limit. */
+  limit: string | null;
+  /** When a part was created or ended, or an account was answered. */
+  progressedMs: number;
   saving: Promise<void>;
 }
 
@@ -93,6 +105,7 @@ async function createValidation(context: Context, part: PartState): Promise<stri
   for (;;) {
     try {
       const created = await untilAnswered(() => client.accountValidations.create(upload, options), context);
+      context.progressedMs = Date.now();
       await replacePart(context, part, [{ ...part, validation_id: created.validation_id }]);
       return created.validation_id;
     } catch (error) {
@@ -103,10 +116,24 @@ async function createValidation(context: Context, part: PartState): Promise<stri
         queue.push(...halves);
         return null;
       }
-      // Room comes when another part has ended. If there is none, others of the same client use the limit.
-      if (error.error_code !== 'VALIDATION_LIMIT_REACHED' || context.running === 1) throw error;
-      await pause(LIMIT_WAIT_MS, signal);
+      if (error.error_code !== 'VALIDATION_LIMIT_REACHED') throw error;
+      await waitForRoom(context, error);
     }
+  }
+}
+
+/** Room comes when another part has ended. @throws the refusal when that is not to be expected */
+async function waitForRoom(context: Context, refusal: TibaError): Promise<void> {
+  const message = refusal.message.replace(`${refusal.error_code}: `, '').replace(/\.$/, '');
+  context.waiting += 1;
+  try {
+    // If all parts wait, others of the same client use the limit.
+    if (context.waiting === context.running || Date.now() - context.progressedMs > LIMIT_WAIT_MS_MAX) throw refusal;
+    if (context.limit !== message) context.note(`${message}; the next part waits for another to end`);
+    context.limit = message;
+    await pause(LIMIT_WAIT_MS, context.signal);
+  } finally {
+    context.waiting -= 1;
   }
 }
 
@@ -133,6 +160,7 @@ async function followValidation(context: Context, part: Part, id: string): Promi
       received = page.next_after;
       hasMore = page.has_more;
     }
+    if (received > before) context.progressedMs = Date.now();
     onProgress(received - before, progress);
     if (progress.state !== 'RUNNING') return requireAll(context, part, progress);
     await pause(Math.min(POLL_MS_MAX * context.running, FIRST_POLL_MS * 1.5 ** round), signal);

@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { CommandError } from '../errors.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { localTime } from '../output/format.ts';
+import { plain } from '../output/style.ts';
 import type { Session } from '../session.ts';
 import { answerOf } from './answers.ts';
 import { createBankDirectory } from './bank-directory.ts';
@@ -58,12 +59,13 @@ export async function checkFile(session: Session, request: CheckFileRequest): Pr
     input_sha256: sha256(bytes),
     accounts_sha256: sha256(JSON.stringify(rows.accounts)),
   };
-  const earlier = request.isDryRun ? null : await findRun(stateFile, identity);
-  if (earlier === null) for (const line of describeFaults(rows)) output.note(line);
+  const earlier = request.isDryRun || request.startsOver ? null : await findRun(stateFile, identity);
+  if (earlier === null) for (const line of describeFaults(rows)) output.note(plain(line));
   const refusal = earlier === null ? refusalOf(rows, request) : null;
   if (refusal !== null) return refusal;
 
   const run = earlier ?? newRun(identity, divideAccounts(rows.accounts, UPLOAD_LIMITS));
+  // It replaces the state of an unfinished run that --start-over forgets: until here, that one could still be continued.
   if (earlier === null) await saveRun(stateFile, run);
   else output.note(`going on with the run of ${localTime(earlier.started_at)}`);
   const results = await resultsOf(session, { client, run, rows, stateFile, command: request });
@@ -84,21 +86,32 @@ export async function checkFile(session: Session, request: CheckFileRequest): Pr
 
 /** @throws CommandError when there are results that would be lost */
 async function prepareOutput(
-  { output, overwrites, startsOver, isDryRun }: CheckFileRequest,
+  { input, output, overwrites, startsOver, isDryRun }: CheckFileRequest,
   { outputFile, stateFile }: { readonly outputFile: string; readonly stateFile: string },
 ): Promise<void> {
   if (!existsSync(path.dirname(outputFile)))
     throw new CommandError('usage', `the folder of ${output} does not exist`, {
       advice: 'Create it, or choose another.',
     });
+  if (input !== '-' && (await isSameFile(input, outputFile)))
+    throw new CommandError('usage', `${output} is the file to check: its results would replace it`, {
+      advice: 'Choose another file for the results.',
+    });
   if (isDryRun) return;
   for (const file of [outputFile, stateFile]) await removeLeftovers(file);
-  if (startsOver) await removeRun(stateFile);
   // A run that has written its results and was killed before it could say so has both files.
-  if (existsSync(outputFile) && !existsSync(stateFile) && !overwrites)
+  const isUnfinished = existsSync(stateFile) && !startsOver;
+  if (existsSync(outputFile) && !isUnfinished && !overwrites)
     throw new CommandError('usage', `${output} exists`, {
       advice: 'Choose another file, or --overwrite it: that checks all accounts again.',
     });
+}
+
+/** By whatever names and links: the results would take the place of the list of payees. */
+async function isSameFile(one: string, other: string): Promise<boolean> {
+  const identify = (file: string) => stat(file, { bigint: true }).catch(() => null);
+  const [first, second] = await Promise.all([identify(one), identify(other)]);
+  return first !== null && first.dev === second?.dev && first.ino === second.ino;
 }
 
 async function readInput({ stdin }: Session, input: string): Promise<Buffer> {
@@ -126,7 +139,7 @@ async function usable<T>(read: () => Promise<T>): Promise<T> {
     return await read();
   } catch (error) {
     if (!(error instanceof UnusableFile)) throw error;
-    throw new CommandError('usage', error.message, { cause: error });
+    throw new CommandError('usage', plain(error.message), { cause: error });
   }
 }
 
@@ -160,7 +173,7 @@ async function resultsOf({ output, signal }: Session, context: CheckContext): Pr
       accounts: rows.accounts,
       stateFile,
       signal,
-      note: (message) => output.note(message),
+      note: (message) => output.note(plain(message)),
       onProgress: progress.onProgress,
     });
   } catch (error) {
