@@ -65,7 +65,7 @@ export async function checkFile(session: Session, request: CheckFileRequest): Pr
   if (refusal !== null) return refusal;
 
   const run = earlier ?? newRun(identity, divideAccounts(rows.accounts, UPLOAD_LIMITS));
-  // It replaces the state of an unfinished run that --start-over forgets: until here, that one could still be continued.
+  // Until here, an unfinished run that --start-over forgets can still be continued.
   if (earlier === null) await saveRun(stateFile, run);
   else output.note(`going on with the run of ${localTime(earlier.started_at)}`);
   const results = await resultsOf(session, { client, run, rows, stateFile, command: request });

@@ -107,7 +107,7 @@ export function findColumns(header: readonly string[], given: GivenColumns, hasO
   };
   if (columns.account !== null && isAccountNumber(header[columns.account] ?? ''))
     throw new UnusableFile(
-      `${letterOf(columns.account)} has an account number in the first row, which is read as the header row. ${NO_HEADER}`,
+      `${letterOf(columns.account)} has an account number in the first row, the header row. ${NO_HEADER}`,
     );
   return columns;
 }
@@ -181,7 +181,7 @@ function undecided(header: readonly string[], field: Field, found: readonly numb
   const [first] = found;
   if (first === undefined && header.some(isAccountNumber))
     return new UnusableFile(
-      `${which} The first row is read as the header row, and it has an account number: ${describe(header)}. ${NO_HEADER}`,
+      `${which} The first row, the header row, has an account number: ${describe(header)}. ${NO_HEADER}`,
     );
   const example = first === undefined ? 'B' : letterOf(first);
   const reason =
