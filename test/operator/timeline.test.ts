@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { publishedReason } from '../../apps/server/src/domain/failure-reason.ts';
 import type { Rail } from '../../apps/server/src/rails/rail.ts';
 import { register } from '../callbacks/endpoints-harness.ts';
 import { assertError, assertSuccess } from '../contract/assertions.ts';
@@ -97,12 +98,13 @@ test('from the check of the account to the callback: everything in order', async
   assert.match((assertSuccess(await read(PATH))['summary'] as { en: string }).en, /arrived at/);
 });
 
-test('a conflict says what it contradicts, without numbers that the core wrote', async () => {
-  const failure = { status: 'FAILED', failure_reason: 'account 9876543210 is closed' };
+test('a conflict says what it contradicts, without names and numbers that the core wrote', async () => {
+  const failure = { status: 'FAILED', failure_reason: 'account 9876543210 of SITI RAHAYU is closed' };
   assertSuccess(await service.feed(statusUpdate({ ...failure })));
   const text = JSON.stringify(await timelineOf());
   assert.match(text, /it contradicts what is known and was not applied/);
-  assert.doesNotMatch(text, /9876543210/);
+  assert.doesNotMatch(text, /9876543210|SITI|closed/);
+  assert.ok(text.includes(publishedReason('OTHER')), text);
 });
 
 test('an ID of two clients needs the client', async () => {

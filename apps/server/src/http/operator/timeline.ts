@@ -1,6 +1,7 @@
 import type { HashAccount } from '../../account-checks/account-hash.ts';
 import { isAccountStatus } from '../../domain/account.ts';
 import { type BankDirectory, parseAccountNumber } from '../../domain/bank.ts';
+import { publishedReason, readFailureReason } from '../../domain/failure-reason.ts';
 import type { InquirySummary } from '../../domain/support-summary.ts';
 import type { Transaction } from '../../domain/transaction.ts';
 import { type AccountCheck, findAccountChecks } from '../../postgres/account-checks.ts';
@@ -179,9 +180,6 @@ const OUTCOMES: Readonly<Record<string, string>> = {
   conflict: 'it contradicts what is known and was not applied',
 };
 
-/** A core writes what it likes into a failure reason, also an account number. */
-const LONG_NUMBER = /\d{5,}/g;
-
 function updateEntry(update: RecordedUpdate): TimelineEntry {
   const { at, source, outcome, reason, status, failureReason, railCode } = update;
   const result = OUTCOMES[outcome] ?? outcome;
@@ -190,7 +188,8 @@ function updateEntry(update: RecordedUpdate): TimelineEntry {
     outcome,
     reason,
     status,
-    failure_reason: failureReason?.replaceAll(LONG_NUMBER, '*****') ?? null,
+    // The published reason: a core writes what it likes into its text, also names and account numbers.
+    failure_reason: failureReason === null ? null : publishedReason(readFailureReason(failureReason)),
   };
   if (source.startsWith(RAIL)) {
     const rail = source.slice(RAIL.length);
