@@ -114,7 +114,8 @@ export async function listInquiryReviews(database: Database, limit: number): Pro
 }
 
 /**
- * Ends the review of a transaction: its bank is asked again at once, and a new review begins when the bank still does
+ * Ends the review of a transaction: its bank is asked again at once, or when the lease of an inquiry
+ * in flight ends, and a new review begins when the bank still does
  * not know the transfer after the same time. Returns since when it was under review; null if it was not.
  */
 export async function endInquiryReview(
@@ -126,7 +127,10 @@ export async function endInquiryReview(
        select client_id, transaction_id, review_since from tiba.status_inquiries
         where client_id = $1 and transaction_id = $2 and review_since is not null for update
      ), ended as (
-       update tiba.status_inquiries i set unknown_since = null, review_since = null, next_at = now()
+       -- An inquiry that is in flight keeps its lease, but no longer holds this claim: what it would store is older.
+       update tiba.status_inquiries i
+          set unknown_since = null, review_since = null, claimed_until = claimed_until + interval '1 millisecond',
+              next_at = greatest(now(), claimed_until + interval '1 millisecond')
          from reviewed where i.client_id = reviewed.client_id and i.transaction_id = reviewed.transaction_id
      )
      select review_since from reviewed`,
