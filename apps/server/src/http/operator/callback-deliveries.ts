@@ -7,7 +7,7 @@ import { type Authorize, callerOf } from '../authorize.ts';
 import { type Cursors, linkToNext } from '../cursors.ts';
 import { sendOperatorSuccess } from '../envelope.ts';
 import { LIMIT_DEFAULT, LIMIT_MAX, nextPage, pageParameters } from '../pages.ts';
-import { oneOf, searchParameters, wholeNumber } from '../query-parameters.ts';
+import { invalidRequest, oneOf, searchParameters, wholeNumber } from '../query-parameters.ts';
 import { accessToken, errorResponses, nullable, successResponse, Timestamp } from '../schemas.ts';
 import { textParameter } from './search-filter.ts';
 
@@ -32,6 +32,10 @@ export function listUndeliveredCallbacks(
       endpointId: textParameter(parameters.endpoint_id, 'endpoint_id'),
       state: oneOf(parameters.state, UNDELIVERED_STATES, 'state'),
     };
+    // Endpoints are unique for their client only, and no index begins with them.
+    if (filter.endpointId !== null && filter.clientId === null) {
+      throw invalidRequest(englishOnly('endpoint_id needs client_id: give the client of the endpoint as well'));
+    }
     const scope = { list: 'operator-deliveries', clientId: callerOf(request).client.clientId, filter } as const;
     const after = parameters.cursor === undefined ? null : positionOf(cursors.read(scope, parameters.cursor));
     const found = await listUndelivered(database, filter, { after, limit: limit + 1 });
@@ -96,7 +100,7 @@ const schema = {
   description: 'Of all clients, in the order of client, endpoint and event. A delivery in the list can be sent again.',
   querystring: Type.Object({
     client_id: Type.Optional(text('The client.', 'shop-one')),
-    endpoint_id: Type.Optional(text('The endpoint, with `client_id`.', 'ep_5f0c1d2e3b4a59687786')),
+    endpoint_id: Type.Optional(text('The endpoint. It needs `client_id`.', 'ep_5f0c1d2e3b4a59687786')),
     state: Type.Optional(UndeliveredState),
     ...pageParameters,
   }),

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { isTransactionId } from '../../domain/identifiers.ts';
 import { type InquirySummary, supportSummary } from '../../domain/support-summary.ts';
 import type { Transaction } from '../../domain/transaction.ts';
 import { englishOnly } from '../../lib/bilingual-text.ts';
@@ -55,6 +56,7 @@ export async function findRequested(database: Database, request: FastifyRequest)
   const { transaction_id: transactionId } = request.params as { transaction_id: string };
   const parameters = searchParameters(request.originalUrl, ['client_id']);
   const clientId = textParameter(parameters.client_id, 'client_id');
+  if (!isTransactionId(transactionId)) throw new ApiError('TRANSACTION_NOT_FOUND');
   const [transaction, other] = await findTransactionsById(database, transactionId, clientId);
   if (transaction === undefined) throw new ApiError('TRANSACTION_NOT_FOUND');
   if (other === undefined) return transaction;
