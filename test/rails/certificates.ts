@@ -12,7 +12,7 @@ const named = (name: string) => [{ name: 'commonName', value: name }];
 /** A certificate authority that issues certificates for a test. */
 export async function createAuthority(): Promise<{
   readonly certificate: string;
-  issue(name: string, expiresAt?: Date): Promise<IssuedCertificate>;
+  issue(name: string, expiresAt?: Date, validFrom?: Date): Promise<IssuedCertificate>;
 }> {
   const authority = await generate(named('Test authority'), {
     ...KEYS,
@@ -23,10 +23,11 @@ export async function createAuthority(): Promise<{
   });
   return {
     certificate: authority.cert,
-    async issue(name, expiresAt) {
+    async issue(name, expiresAt, validFrom) {
       const issued = await generate(named(name), {
         ...KEYS,
         ...(expiresAt === undefined ? {} : { notAfterDate: expiresAt }),
+        ...(validFrom === undefined ? {} : { notBeforeDate: validFrom }),
         ca: { key: authority.private, cert: authority.cert },
         extensions: [
           { name: 'basicConstraints', cA: false },

@@ -11,7 +11,7 @@ export interface TlsTestFiles {
   readonly keyFile: string;
   /** Of the authority. */
   readonly authorityFile: string;
-  issue(name: string, expiresAt?: Date): Promise<IssuedCertificate>;
+  issue(name: string, expiresAt?: Date, validFrom?: Date): Promise<IssuedCertificate>;
   /** First the certificate and then the key, as a tool that renews them does. */
   replace(issued: IssuedCertificate): Promise<void>;
   remove(): Promise<void>;

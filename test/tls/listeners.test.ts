@@ -255,6 +255,17 @@ suite('when the files of the certificate change', () => {
     await eventually('a good one is presented again', async () => (await presentedBy(service.url)) === 'fifth');
   });
 
+  test('one that is not valid yet waits until it is', async () => {
+    const waiting = () => logged('the new certificate is not valid yet').length;
+    const validFrom = new Date(Math.ceil(Date.now() / 1000) * 1000 + 1_000);
+    await files.replace(await files.issue('later', new Date(Date.now() + 90 * DAY_MS), validFrom));
+    await eventually('each listener waits', () => waiting() === 3);
+    assert.equal(await presentedBy(service.url), 'fifth');
+    await eventually('it is presented when it is valid', async () => (await presentedBy(service.url)) === 'later');
+    assert.ok(Date.now() >= validFrom.getTime());
+    assert.equal(waiting(), 3, 'it is reported once');
+  });
+
   test('one that expires within 14 days is a warning, and its expiry is a metric', async () => {
     const expiresAt = new Date(Math.ceil(Date.now() / 1000) * 1000 + 13 * DAY_MS);
     assert.equal(logged('the certificate expires soon').length, 0);

@@ -10,6 +10,7 @@ export interface TlsIdentity {
   /** Whether a handshake needs a certificate of the client. */
   readonly demandsClientCertificate: boolean;
   readonly certificate: X509Certificate;
+  readonly validFromMs: number;
   readonly expiresAtMs: number;
   /** What was read, to compare it with what is read later. */
   readonly contents: string;
@@ -101,6 +102,7 @@ export function createTlsIdentity(contents: TlsContents, files: TlsFiles): TlsId
     context,
     demandsClientCertificate,
     certificate: leaf,
+    validFromMs: leaf.validFromDate.getTime(),
     expiresAtMs: leaf.validToDate.getTime(),
     contents: JSON.stringify(contents),
   };

@@ -77,6 +77,12 @@ async function renew(state: RenewalState): Promise<void> {
     if (hasChanged) return;
     state.isSettled = true;
     log.error({ listener, fault }, 'the new certificate is refused; the one in use stays');
+  } else if (mustWaitFor(read, state.identity)) {
+    if (hasChanged) {
+      const validFrom = new Date(read.validFromMs).toISOString();
+      log.warn({ listener, validFrom }, 'the new certificate is not valid yet; the one in use stays until it is');
+    }
+    warnOfExpiry(state);
   } else {
     state.server.setSecureContext(read.context);
     Object.assign(state, { identity: read, isSettled: true, warnedAtMs: Number.NEGATIVE_INFINITY });
@@ -106,6 +112,10 @@ const expiredInsteadOf = (current: TlsIdentity, { expiresAtMs }: TlsIdentity): s
   expiresAtMs <= Date.now() && expiresAtMs < current.expiresAtMs
     ? `it expired at ${new Date(expiresAtMs).toISOString()}`
     : null;
+
+/** Clients refuse a certificate that is not valid yet. It is checked again each time that the files are read. */
+const mustWaitFor = ({ validFromMs }: TlsIdentity, current: TlsIdentity): boolean =>
+  validFromMs > Date.now() && current.validFromMs <= Date.now() && current.expiresAtMs > Date.now();
 
 const describe = ({ certificate, expiresAtMs }: TlsIdentity) => ({
   subject: certificate.subject,
