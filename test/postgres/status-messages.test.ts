@@ -13,19 +13,19 @@ after(() => service?.close());
 
 const rowsOf = (sql: string): Promise<Record<string, unknown>[]> => service.app.database.query(sql);
 
-test('messages that were stored once stay readable', () => {
+test('messages that were stored once stay readable', async () => {
   const stored = 'KLUv/SCYvQEA+GFscGhhQjAxUmVrZW5pbmcgdHV0dXAg4oCUIMOpIn0HAMaEDbnlgIgVgifBL47AN+RTDHkFAQ==';
-  assert.deepEqual(decompressMessages(Buffer.from(stored, 'base64')), [
+  assert.deepEqual(await decompressMessages(Buffer.from(stored, 'base64')), [
     '{"client_id":"alpha","transaction_id":"TB0000000001","status":"SUCCESS","amount":150000.00}',
     '{"status":"FAILED","failure_reason":"Rekening tutup — é"}',
   ]);
 });
 
-test('a single message is stored in less than half of its bytes', () => {
+test('a single message is stored in less than half of its bytes', async () => {
   const message = JSON.stringify(statusUpdate());
   const compressed = compressMessages([message]);
   assert.ok(compressed.length < message.length / 2, `${compressed.length} of ${message.length} bytes`);
-  assert.deepEqual(decompressMessages(compressed), [message]);
+  assert.deepEqual(await decompressMessages(compressed), [message]);
 });
 
 test('the updates of a feed share one row, and what a transaction says itself has no row of its own', async () => {

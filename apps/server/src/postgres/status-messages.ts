@@ -1,4 +1,5 @@
-import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import { promisify } from 'node:util';
+import { zstdCompressSync, zstdDecompress } from 'node:zlib';
 
 /**
  * How messages of status updates are stored: one in each line, compressed with zstd. A core that feeds single messages
@@ -31,5 +32,8 @@ export const compressMessages = (messages: readonly string[]): Buffer =>
     dictionary: DICTIONARY,
   });
 
-export const decompressMessages = (compressed: Buffer): string[] =>
-  zstdDecompressSync(compressed, { dictionary: DICTIONARY }).toString().split(SEPARATOR);
+const decompress = promisify(zstdDecompress);
+
+/** In the thread pool: the messages of a large feed take milliseconds. */
+export const decompressMessages = async (compressed: Buffer): Promise<string[]> =>
+  (await decompress(compressed, { dictionary: DICTIONARY })).toString().split(SEPARATOR);

@@ -157,12 +157,26 @@ export async function listStatusUpdates(
       order by u.status_update_id desc limit $3`,
     [clientId, transactionId, limit],
   );
+  const messages = await messagesByRow(rows);
   return rows.toReversed().map((row) => ({
     statusUpdateId: row.status_update_id,
     outcome: row.outcome,
     reason: row.reason,
     source: row.source,
     receivedAt: row.received_at,
-    raw: row.messages && (decompressMessages(row.messages)[Number(row.status_update_id) % IDS_PER_ROW] ?? null),
+    raw: messages.get(messageRowOf(row))?.[Number(row.status_update_id) % IDS_PER_ROW] ?? null,
   }));
+}
+
+/** The number of the row of `tiba.status_messages`. */
+const messageRowOf = (row: StatusUpdateRow): number => Math.floor(Number(row.status_update_id) / IDS_PER_ROW);
+
+/** Updates share rows of messages. Each of these is decompressed once. */
+async function messagesByRow(rows: readonly StatusUpdateRow[]): Promise<Map<number, readonly string[]>> {
+  const compressed = new Map<number, Buffer>();
+  for (const row of rows) if (row.messages !== null) compressed.set(messageRowOf(row), row.messages);
+  const decompressed = new Map<number, readonly string[]>();
+  // One after the other: the thread pool also reads files and looks up names.
+  for (const [number, messages] of compressed) decompressed.set(number, await decompressMessages(messages));
+  return decompressed;
 }
