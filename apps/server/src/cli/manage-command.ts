@@ -28,6 +28,8 @@ export interface Command {
   readonly options: readonly (keyof Options)[];
   /** Whether it only reads. What other commands change is recorded, with `--reason`. */
   readonly readOnly?: true;
+  /** For a command whose database transaction takes longer than others may. */
+  readonly timeoutMs?: number;
   /** `id` is empty for commands that do not concern one client. */
   readonly run: (database: Database, id: string, options: Options, settings: Settings) => Promise<CommandResult>;
 }

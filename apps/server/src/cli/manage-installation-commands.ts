@@ -5,7 +5,7 @@ import type { Database } from '../postgres/database.ts';
 import { findInstallationKey } from '../postgres/installation-key.ts';
 import { verifyOperatorActions } from '../postgres/operator-actions.ts';
 import { listProcesses } from '../postgres/processes.ts';
-import { recordRestore } from '../postgres/restores.ts';
+import { RECORD_RESTORE_TIMEOUT_MS, recordRestore } from '../postgres/restores.ts';
 import { countSecretsByKey } from '../postgres/sealed-secrets.ts';
 import { type Command, type CommandResult, UsageError } from './manage-command.ts';
 
@@ -31,6 +31,7 @@ export const INSTALLATION_COMMANDS: Readonly<Record<string, Command>> = {
     summary: 'after a backup was restored, before the service starts: number events anew',
     description: 'Readers beyond the backup are told, and all tokens are revoked. It says what to do next.',
     options: [],
+    timeoutMs: RECORD_RESTORE_TIMEOUT_MS,
     async run(database) {
       await requireNoProcesses(database);
       const { epoch, clients, restoredTo } = await recordRestore(database);

@@ -6,9 +6,9 @@ import { readSettings, type Settings } from '../config.ts';
 import { StartError } from '../lib/start-error.ts';
 import { createLog } from '../observability/log.ts';
 import { type Database, DatabaseUnavailable, openDatabase } from '../postgres/database.ts';
-import { findManagedState } from '../postgres/managed-state.ts';
+import { findManagedState, lockManagedState } from '../postgres/managed-state.ts';
 import { requireSchema } from '../postgres/migrate.ts';
-import { recordingAction } from '../postgres/operator-actions.ts';
+import { type Recorded, recordingAction } from '../postgres/operator-actions.ts';
 import { type Command, type CommandResult, type Options, UsageError } from './manage-command.ts';
 import { COMMANDS } from './manage-commands.ts';
 import { connectToPostgres } from './open-postgres.ts';
@@ -162,14 +162,17 @@ function runRecorded(
   settings: Settings,
 ): Promise<CommandResult> {
   if (command.readOnly === true) return command.run(database, id, options, settings);
-  return recordingAction(database, { actor: `user:${userInfo().username}`, origin: hostname() }, async (inside) => {
+  const actor = { actor: `user:${userInfo().username}`, origin: hostname() };
+  const work = async (inside: Database): Promise<Recorded<CommandResult>> => {
+    await lockManagedState(inside, id);
     const before = await findManagedState(inside, id);
     const result = await command.run(inside, id, options, settings);
     const after = await findManagedState(inside, id);
     const clientId = id === '' ? null : id;
     const record = { action: name, clientId, subjectId: null, reason: options.reason ?? null, before, after };
     return { result, record: before === after ? null : record };
-  });
+  };
+  return recordingAction(database, actor, work, command.timeoutMs);
 }
 
 /** The connection may have been lost after the change was committed, so the message cannot say that it failed. */

@@ -12,6 +12,15 @@ export async function findManagedState(database: Database, clientId: string): Pr
   return rows[0]?.state ?? null;
 }
 
+/**
+ * Locks what `findManagedState` reads until the database transaction ends. Without it, another operator's change could
+ * come between `before` and this one's change, and either of the two could be left out of the record.
+ */
+export async function lockManagedState(inside: Database, clientId: string): Promise<void> {
+  if (clientId === '') await inside.query('lock table tiba.signing_keys, tiba.restores in share row exclusive mode');
+  else await inside.query('select from tiba.clients where client_id = $1 for no key update', [clientId]);
+}
+
 const fingerprint = (column: string): string => `left(encode(sha256(${column}), 'hex'), 8)`;
 
 const CLIENT = `

@@ -65,23 +65,31 @@ export interface Recorded<T> {
 
 /**
  * Runs an action and records it, both in one database transaction: neither is stored without the other. `work` gets a
- * database whose statements belong to that transaction.
+ * database whose statements belong to that transaction. `timeoutMs` is the deadline of each statement, for work that
+ * takes longer than others may.
  */
 export function recordingAction<T>(
   database: Database,
   actor: Actor,
   work: (inside: Database) => Promise<Recorded<T>>,
+  timeoutMs?: number,
 ): Promise<T> {
-  return database.transaction(async (query) => {
-    const { result, record } = await work(insideOf(database, query));
-    if (record !== null) await appendAction(query, { ...actor, ...record });
-    return result;
-  });
+  return database.transaction(
+    async (query) => {
+      const { result, record } = await work(insideOf(database, query, timeoutMs));
+      if (record !== null) await appendAction(query, { ...actor, ...record });
+      return result;
+    },
+    timeoutMs === undefined ? {} : { timeoutMs },
+  );
 }
 
-const insideOf = (database: Database, query: Query): Database => ({
+const insideOf = (database: Database, query: Query, outerTimeoutMs = 0): Database => ({
   query: async (sql, values) => (await query(sql, values)).rows as never[],
-  transaction: (work) => work(query),
+  transaction(work, { timeoutMs = 0 } = {}) {
+    if (timeoutMs <= outerTimeoutMs) return work(query);
+    return Promise.reject(new Error(`the recorded action needs a timeoutMs of ${timeoutMs}, as its work has`));
+  },
   connections: database.connections,
   close: () => Promise.reject(new Error('a database transaction cannot close its pool')),
 });
@@ -199,9 +207,12 @@ const FAULTS_MAX = 20;
 
 /** Reads all records in order and checks that they fit together, up to the end that is stored. */
 export async function verifyOperatorActions(database: Database): Promise<ChainReport> {
-  // Read first: records that are added meanwhile come after it.
-  const [end] = await database.query<{ last_sequence: string; last_hash: Buffer }>(
-    'select last_sequence, last_hash from tiba.operator_actions_end',
+  // Read first, so that records that are added meanwhile come after it. It is one statement, so that the records beyond
+  // the end are none of those: a record and the end that has it are committed together.
+  const [end] = await database.query<{ last_sequence: string; last_hash: Buffer; beyond: string }>(
+    `select last_sequence, last_hash,
+            (select count(*) from tiba.operator_actions where sequence > last_sequence) as beyond
+       from tiba.operator_actions_end`,
   );
   if (end === undefined) return { records: 0, faults: ['the end of the chain is missing'], lastHash: '' };
   const faults: string[] = [];
@@ -227,5 +238,6 @@ export async function verifyOperatorActions(database: Database): Promise<ChainRe
   }
   if (sequence < lastSequence) faults.push(`${lastSequence - sequence} at the end missing`);
   else if (!previousHash.equals(end.last_hash)) faults.push(`${sequence} is not the record that was stored last`);
+  if (end.beyond !== '0') faults.push(`${end.beyond} after the end were added by force`);
   return { records, faults: faults.slice(0, FAULTS_MAX), lastHash: end.last_hash.toString('hex') };
 }

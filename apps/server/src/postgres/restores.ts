@@ -67,14 +67,14 @@ export async function findCursorLimits(database: Database, clientId: string, aft
 export const recordRestore = (database: Database): Promise<Restore & { readonly clients: number }> =>
   database.transaction(
     async (query) => {
-      await query(`set local statement_timeout = ${RECORD_TIMEOUT_MS}`);
+      await query(`set local statement_timeout = ${RECORD_RESTORE_TIMEOUT_MS}`);
       return record(query);
     },
-    { timeoutMs: RECORD_TIMEOUT_MS },
+    { timeoutMs: RECORD_RESTORE_TIMEOUT_MS },
   );
 
 /** Its statements concern all clients. */
-const RECORD_TIMEOUT_MS = 60_000;
+export const RECORD_RESTORE_TIMEOUT_MS = 60_000;
 
 async function record(query: Query): Promise<Restore & { readonly clients: number }> {
   await query('lock table tiba.restores, tiba.event_sequences in share row exclusive mode');

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
+import { isReferenceId } from '../../domain/identifiers.ts';
 import { englishOnly } from '../../lib/bilingual-text.ts';
 import { isJsonObject, type JsonObject, numberText } from '../../lib/exact-json.ts';
 import { resumePausedValidations } from '../../postgres/account-validations.ts';
@@ -12,7 +13,7 @@ import {
   setClientLimits,
 } from '../../postgres/clients.ts';
 import type { Database } from '../../postgres/database.ts';
-import { findManagedState } from '../../postgres/managed-state.ts';
+import { findManagedState, lockManagedState } from '../../postgres/managed-state.ts';
 import { recordingAction } from '../../postgres/operator-actions.ts';
 import type { Authorize } from '../authorize.ts';
 import { sendOperatorSuccess } from '../envelope.ts';
@@ -43,7 +44,9 @@ export function operatorClients(app: FastifyInstance, authorize: Authorize, data
       const limits = limitsIn(body);
       const [trusted, disabled] = [flagIn(body, 'trusted'), flagIn(body, 'disabled')];
       const { client_id: clientId } = request.params as { client_id: string };
+      if (!isReferenceId(clientId)) throw noClient();
       const client = await recordingAction(database, actorOf(request), async (inside) => {
+        await lockManagedState(inside, clientId);
         const before = await findManagedState(inside, clientId);
         if (Object.keys(limits).length > 0) await setClientLimits(inside, clientId, limits);
         if (trusted !== null) await changeClient(inside, clientId, trusted ? 'trust' : 'distrust');
@@ -55,13 +58,16 @@ export function operatorClients(app: FastifyInstance, authorize: Authorize, data
         if (before !== after) await resumePausedValidations(inside, clientId);
         return { result, record: before === after ? null : record };
       });
-      if (client === null) throw new ApiError('NOT_FOUND', { message: englishOnly(NO_CLIENT) });
+      if (client === null) throw noClient();
       return sendOperatorSuccess(reply, 'Client changed', JSON.stringify(clientJson(client)));
     },
   );
 }
 
-const NO_CLIENT = 'No client has this client_id: GET /operator/v1/clients lists them';
+const noClient = (): ApiError =>
+  new ApiError('NOT_FOUND', {
+    message: englishOnly('No client has this client_id: GET /operator/v1/clients lists them'),
+  });
 
 const FIELDS = {
   'check-status': 'check_status_per_minute',
