@@ -91,7 +91,7 @@ test('on every route that has GET: the same status and headers, Content-Length i
 const OF_ANY_LENGTH = /^\/(?:metrics|operator\/v1\/(?:processes|rails))$/;
 
 test('on the operator listener too: health checks, metrics, lists and its description', async () => {
-  const { token } = await service.addClient('operator', ['operator:read']);
+  const { token } = await service.addClient('operator', ['operator:read', 'audit:read']);
   for (const target of [...describedTargets('operator'), '/openapi-operator.json']) {
     if (OF_ANY_LENGTH.test(target)) {
       const answer = await head(target, authorized(token), service.operatorUrl);

@@ -39,7 +39,7 @@ test('docs/adding-a-rail.md: a copy of the template and one line make a rail tha
     promisify(execFile)('bash', ['-euc', `name=telex\n${commands}`], { cwd: checkout, env: environment });
   await paste(copy);
   // The line in protocols.ts alone makes the protocol known.
-  await edit('test/rails/telex/service.test.ts', (text) => text.replace(', [...PROTOCOLS, TELEX]', ''));
+  await edit('test/rails/telex/service.test.ts', (text) => text.replace(', { protocols: [...PROTOCOLS, TELEX] }', ''));
   const { stdout } = await paste(some);
   assert.match(stdout, /pass 2$/m, stdout);
 });
