@@ -79,6 +79,27 @@ suite('the manifests', () => {
     }
   });
 
+  test('the owner of the schema is known to the migration alone, and production.md creates both Secrets', async () => {
+    const secretsOf = (kind: string): unknown[] =>
+      ofKind(kind).flatMap(({ spec }) => {
+        const { volumes } = (spec['template'] as { spec: { volumes: { secret?: { secretName: string } }[] } }).spec;
+        return volumes.flatMap(({ secret }) => (secret === undefined ? [] : [secret.secretName]));
+      });
+    assert.deepEqual([secretsOf('Deployment'), secretsOf('Job')], [['tiba'], ['tiba-migrate']]);
+    const page = await readFile(new URL('../../docs/production.md', import.meta.url), 'utf8');
+    for (const [name, manifest] of [
+      ['tiba', 'tiba.yaml'],
+      ['tiba-migrate', 'migrate.yaml'],
+    ] as const) {
+      const command = new RegExp(`create secret generic ${name} (?:[^\\n]*\\\\\\n)*.*`).exec(page)?.[0] ?? '';
+      const created = new Set([...command.matchAll(/--from-file=(\S+)/g)].map(([, file]) => file));
+      const text = await readFile(new URL(manifest, folder), 'utf8');
+      const read = [...text.matchAll(/value: \/etc\/tiba\/([^ ]+)/g)].map(([, file]) => file);
+      assert.ok(read.length > 0 && read.every((file) => created.has(file)), command);
+      assert.equal(created.has('owner-url'), name === 'tiba-migrate');
+    }
+  });
+
   test('the services, the budget and the network policy are about the pods of the deployment', () => {
     const labels = { app: 'tiba' };
     for (const { spec } of ofKind('Service')) assert.deepEqual(spec['selector'], labels);
