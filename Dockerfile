@@ -32,8 +32,15 @@ ENV TIBA_HOST=0.0.0.0 TIBA_OPERATOR_HOST=0.0.0.0 PATH=/opt/tiba/node_modules/nod
 USER 10001:10001
 VOLUME /data
 EXPOSE 8080 8081
-# Whether the process runs. Whether it can answer requests says /readyz, which a load balancer asks.
-HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=6 CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.TIBA_OPERATOR_PORT || 8081}/livez`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+# Whether the process runs. Whether it can answer requests says /readyz, which a load balancer asks. It asks over TLS when
+# the operator listener speaks it. If that wants a client certificate, the check has none: a handshake is enough.
+HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=6 CMD ["node", "-e", "\
+  const { env } = process; \
+  const isTls = Boolean(env.TIBA_OPERATOR_TLS_CERTIFICATE_FILE || env.TIBA_TLS_CERTIFICATE_FILE); \
+  const target = { host: '127.0.0.1', port: env.TIBA_OPERATOR_PORT || 8081, rejectUnauthorized: false }; \
+  const end = (isAlive) => process.exit(isAlive ? 0 : 1); \
+  if (env.TIBA_OPERATOR_TLS_CLIENT_CA_FILE) require('node:tls').connect(target, () => end(true)).on('error', () => end(false)); \
+  else require(isTls ? 'node:https' : 'node:http').get({ ...target, path: '/livez' }, (answer) => end(answer.statusCode === 200)).on('error', () => end(false));"]
 # Not npm: it does not pass signals on.
 ENTRYPOINT ["node", "/opt/tiba/apps/server/src/main.ts"]
 CMD ["serve"]

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { createServer as createHttpServer, type ServerResponse } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
+import type { AddressInfo, Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { suite, test } from 'node:test';
@@ -9,7 +13,9 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { parse } from 'yaml';
 import { SETTINGS } from '../../apps/server/src/config.ts';
+import { createAuthority } from '../rails/certificates.ts';
 import { commandIsMissing } from '../support/required-command.ts';
+import { INHERITED } from '../support/suite-environment.ts';
 
 /** Dockerfile, compose.yaml and the list of what is in them. The image itself is built by `npm run campaign -- image`. */
 
@@ -122,11 +128,52 @@ test('the image starts serve, and as a user without rights', async () => {
   const dockerfile = await read('Dockerfile');
   assert.match(dockerfile, /^ARG BASE=\S+$/m);
   assert.match(dockerfile, /^USER 10001:10001$/m);
-  assert.match(dockerfile, /^HEALTHCHECK .* CMD \["node", .*\/livez/m);
+  assert.match(dockerfile, /^HEALTHCHECK .* CMD \["node", [^]*\/livez/m);
   assert.match(dockerfile, /^CMD \["serve"\]$/m);
   const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, names = '']) => names.split(' '));
   const kept = (await read('.dockerignore')).split('\n').filter((line) => line.startsWith('!'));
   assert.deepEqual(new Set(copied), new Set(kept.map((line) => line.slice(1))));
+});
+
+test('the health check of the image asks as the operator listener speaks', async () => {
+  const [, program = ''] =
+    /^HEALTHCHECK .* CMD (\[[^]*?"\])$/m.exec((await read('Dockerfile')).replaceAll('\\\n', '')) ?? [];
+  const [, ...args] = JSON.parse(program) as string[];
+  const authority = await createAuthority();
+  const { certificate: cert, privateKey: key } = await authority.issue('localhost');
+  const check = async (server: Server, settings: Record<string, string>): Promise<number | string | undefined> => {
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const environment = {
+      ...INHERITED,
+      ...settings,
+      TIBA_OPERATOR_PORT: String((server.address() as AddressInfo).port),
+    };
+    try {
+      await promisify(execFile)(process.execPath, args, { env: environment });
+      return 0;
+    } catch (error) {
+      return (error as { code?: number }).code;
+    } finally {
+      server.close();
+    }
+  };
+  const answer = (status: number) => (_: unknown, response: ServerResponse) => void response.writeHead(status).end();
+  const tls = { cert, key };
+  const withClientCertificates = { ...tls, requestCert: true, ca: authority.certificate };
+  const file = { TIBA_TLS_CERTIFICATE_FILE: 'set' };
+  const operatorFile = { TIBA_OPERATOR_TLS_CERTIFICATE_FILE: 'set' };
+  assert.deepEqual(
+    await Promise.all([
+      check(createHttpServer(answer(200)), {}),
+      check(createHttpServer(answer(503)), {}),
+      check(createHttpsServer(tls, answer(200)), file),
+      check(createHttpsServer(tls, answer(200)), operatorFile),
+      check(createHttpsServer(tls, answer(503)), file),
+      check(createHttpsServer(withClientCertificates), { ...file, TIBA_OPERATOR_TLS_CLIENT_CA_FILE: 'set' }),
+      check(createHttpServer(), { ...file, TIBA_OPERATOR_TLS_CLIENT_CA_FILE: 'set' }),
+    ]),
+    [0, 1, 0, 0, 1, 0, 1],
+  );
 });
 
 /** A folder whose lock has only what `npm ci --omit=dev` installs. */
