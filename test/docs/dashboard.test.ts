@@ -4,6 +4,7 @@ import { suite, test } from 'node:test';
 import { parser } from '@prometheus-io/lezer-promql';
 import { createMetrics } from '../../apps/server/src/observability/metrics.ts';
 import { ROWS } from '../generated/dashboard/panels.ts';
+import { renderDashboard } from '../generated/dashboard/render.ts';
 
 /** deploy/grafana: every expression is PromQL about metrics and labels that exist. */
 
@@ -85,6 +86,21 @@ suite('the dashboard', () => {
     assert.deepEqual(faultsOf('sum by (bank) (tiba_ready)'), ['tiba_ready has no label bank']);
     assert.deepEqual(faultsOf('tiba_breaker_state{client_id="a"}'), ['tiba_breaker_state has no label client_id']);
     assert.deepEqual(faultsOf('1'), ['no metric']);
+  });
+
+  test('fixes no scrape job, and uses only variables that it has', () => {
+    const { templating } = JSON.parse(renderDashboard()) as { templating: { list: { name: string }[] } };
+    const variables = new Set(['__rate_interval', ...templating.list.map(({ name }) => name)]);
+    const expressions = panels.flatMap(({ queries }) => queries.map(({ expression }) => expression));
+    assert.deepEqual(
+      expressions.filter((each) => /job="(?!\$)/.test(each)),
+      [],
+    );
+    const used = expressions.flatMap((each) => [...each.matchAll(/\$(\w+)/g)].map(([, name = '']) => name));
+    assert.deepEqual(
+      used.filter((name) => !variables.has(name)),
+      [],
+    );
   });
 
   test('links to runbooks that exist', async () => {

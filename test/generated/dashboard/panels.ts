@@ -26,6 +26,8 @@ export interface Row {
 }
 
 const RANGE = '[$__rate_interval]';
+/** Other programs have these metrics too: the dashboard's variable says which scrape job is Tiba's. */
+const JOB = '{job="$job"}';
 const STATUS_CHECK = 'route=~"/api/v1/check-status(/:transaction_id)?"';
 const ACCOUNT_CHECK = 'route="/api/v1/check-account"';
 
@@ -56,7 +58,7 @@ const NOW: Row = {
   panels: [
     number(
       { title: 'Processes', description: 'Processes that Prometheus can scrape.', runbooks: ['TibaDown'] },
-      'sum(up{job="tiba"})',
+      `sum(up${JOB})`,
     ),
     number(
       {
@@ -295,20 +297,20 @@ const DEPENDENCIES: Row = {
       title: 'Delay of the event loop',
       description: 'Beyond TIBA_EVENT_LOOP_DELAY_MS requests are rejected.',
       unit: 's',
-      queries: [query('max by (instance) (nodejs_eventloop_lag_p99_seconds{job="tiba"})', '{{instance}}')],
+      queries: [query(`max by (instance) (nodejs_eventloop_lag_p99_seconds${JOB})`, '{{instance}}')],
       runbooks: ['TibaEventLoopLate'],
     },
     {
       title: 'Memory',
       description: 'Resident memory of each process.',
       unit: 'bytes',
-      queries: [query('max by (instance) (process_resident_memory_bytes{job="tiba"})', '{{instance}}')],
+      queries: [query(`max by (instance) (process_resident_memory_bytes${JOB})`, '{{instance}}')],
     },
     {
       title: 'Processor time',
       description: 'A process uses one core: near 1 it is full.',
       unit: 'percentunit',
-      queries: [query(`sum by (instance) (rate(process_cpu_seconds_total{job="tiba"}${RANGE}))`, '{{instance}}')],
+      queries: [query(`sum by (instance) (rate(process_cpu_seconds_total${JOB}${RANGE}))`, '{{instance}}')],
       runbooks: ['TibaEventLoopLate'],
     },
     {

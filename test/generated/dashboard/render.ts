@@ -5,8 +5,10 @@ import {
   DashboardLinkType,
   DatasourceVariableBuilder,
   MappingType,
+  QueryVariableBuilder,
   RowBuilder,
   TextBoxVariableBuilder,
+  VariableRefresh,
 } from '@grafana/grafana-foundation-sdk/dashboard';
 import { DataqueryBuilder } from '@grafana/grafana-foundation-sdk/prometheus';
 import { PanelBuilder as StatBuilder } from '@grafana/grafana-foundation-sdk/stat';
@@ -29,6 +31,16 @@ export function renderDashboard(): string {
     .refresh('30s')
     .time({ from: 'now-3h', to: 'now' })
     .withVariable(new DatasourceVariableBuilder('datasource').label('Prometheus').type('prometheus'))
+    .withVariable(
+      new QueryVariableBuilder('job')
+        .label('Job')
+        .description(
+          'The scrape job that these panels are about: Processes, Delay of the event loop, Memory, Processor time.',
+        )
+        .datasource(DATASOURCE)
+        .query('label_values(tiba_ready, job)')
+        .refresh(VariableRefresh.OnTimeRangeChanged),
+    )
     .withVariable(
       new TextBoxVariableBuilder('runbooks').label('Address of docs/runbooks.md').defaultValue('docs/runbooks.md'),
     );
