@@ -19,6 +19,7 @@ const missing =
 const page = await readFile(new URL('../../docs/production.md', import.meta.url), 'utf8');
 const incidents = await readFile(new URL('../../docs/incidents.md', import.meta.url), 'utf8');
 const [, rehearsal = ''] = /\n## The rehearsal\n([^]*?)\n## /.exec(page) ?? [];
+const [, production = ''] = /\n## From the rehearsal to production\n([^]*)/.exec(page) ?? [];
 
 const READY = { bank: /^Its certificate authority: /m, service: /"msg":"ready"/, receiver: /^receiver is ready$/m };
 
@@ -150,6 +151,10 @@ suite('the rehearsal of the production guide', { skip: missing }, () => {
     await terminal.paste('secret_of ops > ~/ops-secret\n');
     const [start = '', ...sections] = blocksOf(incidents).map(({ commands }) => here(commands));
     assert.match(await terminal.paste(start), /"status":"ok"/);
+    // The list of processes shows arguments: `psql` has the address without the password.
+    const [address, password] = (await terminal.paste('printf "%s " "$DATABASE" "$PGPASSWORD"\n')).trim().split(' ');
+    const { password: given } = new URL((await urlOf('database')).replace('@localhost/', '@localhost:1/'));
+    assert.deepEqual([password, address?.includes('tiba_service@')], [given, true]);
     const answers: string[] = [];
     for (const commands of sections) answers.push(await terminal.paste(commands));
     const [bank, failover, callbacks, updates, checks, disk] = answers;
@@ -170,6 +175,29 @@ suite('the rehearsal of the production guide', { skip: missing }, () => {
     const shown = Object.values(running).map((each) => each.printed());
     for (const secret of secrets) assert.ok(!shown.some((text) => text.includes(secret)));
     assert.ok((await readdir(folder)).length > 10);
+  });
+
+  test('production gets a database and new passwords on the server of the rehearsal, whose data stay', async () => {
+    const roles = blocksOf(production).find(({ commands }) => commands.includes('roles.sql')) ?? assert.fail();
+    // The test's server has a database tiba of its own.
+    await terminal.paste(roles.commands.replace('database=tiba ', 'database=tiba_production '));
+    const logIn = async (role: 'owner' | 'service', folder: string, database: string): Promise<pg.Client> => {
+      const url = (await urlOf(role === 'owner' ? 'owner' : 'database')).replace('/tiba_staging', `/${database}`);
+      const password = await readFile(path.join(directory, folder, `${role}-password`), 'utf8');
+      const client = new pg.Client({ connectionString: url.replace(/:[^:@]+@/, `:${password.trim()}@`) });
+      await client.connect();
+      return client;
+    };
+    await assert.rejects(logIn('service', 'tiba-staging', 'tiba_production'), /password authentication failed/);
+    const owner = await logIn('owner', 'tiba-production', 'tiba_production');
+    await owner.query('create schema tiba create table planted (id integer)');
+    const service = await logIn('service', 'tiba-production', 'tiba_production');
+    await service.query('insert into tiba.planted values (1)');
+    await assert.rejects(service.query('drop table tiba.planted'), /must be owner/);
+    const rehearsed = await logIn('service', 'tiba-production', 'tiba_staging');
+    assert.equal((await rehearsed.query('select from tiba.transactions')).rowCount, 1);
+    for (const client of [owner, service, rehearsed]) await client.end();
+    await postgres.query('drop database tiba_production');
   });
 
   test('Ctrl-C ends everything, and nothing is left', async () => {
