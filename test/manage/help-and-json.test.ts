@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
-import { createProgram } from '../../apps/server/src/cli/manage.ts';
+import { createProgram, currentActor } from '../../apps/server/src/cli/manage.ts';
 import type { CommandResult, Options } from '../../apps/server/src/cli/manage-command.ts';
 import { COMMANDS } from '../../apps/server/src/cli/manage-commands.ts';
 import { readSettings } from '../../apps/server/src/config.ts';
@@ -24,6 +24,14 @@ test('--help explains each command, its options and --json', () => {
     const help = command.helpInformation();
     for (const option of ['json', 'help', ...options]) assert.match(help, new RegExp(`--${option}\\b`), name);
   }
+});
+
+test('the actor of a change is the user, or its number where it has no name', () => {
+  assert.match(currentActor(), /^(?:user|uid):\S+$/);
+  function withoutEntry(): never {
+    throw new Error('ENOENT: no such file or directory, uv_os_get_passwd');
+  }
+  assert.equal(currentActor(withoutEntry), `uid:${process.getuid?.()}`);
 });
 
 test('every command has one document for --json and a text for people', async (t) => {
@@ -65,7 +73,13 @@ test('every command has one document for --json and a text for people', async (t
     client_id: 'shop',
     scopes: ['events:read'],
   });
-  assert.notEqual((await run('client new-secret'))['client_secret'], created['client_secret']);
+  const renewed = (await run('client new-secret'))['client_secret'];
+  const added = (await run('client add-secret'))['client_secret'];
+  assert.equal(new Set([created['client_secret'], renewed, added]).size, 3);
+  const secrets = (await run('client secrets'))['secrets'] as { secret_id: string }[];
+  assert.equal(secrets.length, 2);
+  const retired = { secret: String(secrets[0]?.secret_id) };
+  assert.deepEqual(await run('client retire-secret', retired), { client_id: 'shop', secret_id: retired.secret });
   assert.deepEqual(await run('client trust'), { client_id: 'shop', trusted: true });
   assert.deepEqual(await run('client distrust'), { client_id: 'shop', trusted: false });
   assert.deepEqual(await run('client disable'), { client_id: 'shop', disabled: true });
@@ -82,6 +96,7 @@ test('every command has one document for --json and a text for people', async (t
   assert.deepEqual(await run('client snap-end'), { client_id: 'shop', ended: true });
   assert.equal((await run('keys rotate'))['algorithm'], 'EdDSA');
   assert.equal((await run('restored'))['cancelled_validations'], 0);
+  assert.equal((await run('audit verify'))['records'], 0);
   assert.deepEqual([...left], [], 'a command has no assertion here');
 
   const environment = { DATABASE_URL: databaseUrlOf(testDatabase) };

@@ -155,6 +155,15 @@ async function run(invocation: Invocation): Promise<CommandResult> {
 const optionsOf = ({ options, readOnly }: Command): readonly (keyof Options)[] =>
   readOnly === true ? options : [...options, 'reason'];
 
+/** In a container, the user may have a number and no name: reading it then fails. */
+export function currentActor(readUser: () => { readonly username: string } = userInfo): string {
+  try {
+    return `user:${readUser().username}`;
+  } catch {
+    return `uid:${process.getuid?.() ?? 'unknown'}`;
+  }
+}
+
 /** A change and its record are in one database transaction. A command that changed nothing leaves no record. */
 function runRecorded(
   database: Database,
@@ -162,7 +171,7 @@ function runRecorded(
   settings: Settings,
 ): Promise<CommandResult> {
   if (command.readOnly === true) return command.run(database, id, options, settings);
-  const actor = { actor: `user:${userInfo().username}`, origin: hostname() };
+  const actor = { actor: currentActor(), origin: hostname() };
   const work = async (inside: Database): Promise<Recorded<CommandResult>> => {
     await lockManagedState(inside, id);
     const before = await findManagedState(inside, id);
