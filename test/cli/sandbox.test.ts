@@ -48,6 +48,14 @@ test('sandbox start: with --json one document says where it is, and everything e
   assert.match(running.stderr(), /sandbox/i);
 });
 
+test('a second sandbox start fails, and leaves the description of the running one', async () => {
+  const file = path.join(dataDirectory, 'sandbox.json');
+  const description = await readFile(file, 'utf8');
+  const second = await cli.run(['sandbox', 'start', '--json']);
+  assert.deepEqual([second.code, second.stdout], [1, '']);
+  assert.equal(await readFile(file, 'utf8'), description);
+});
+
 test('sandbox disburse: the outcome is the one that was chosen; clock: half an hour passes at once', async () => {
   const failing = await cli.run(['sandbox', 'disburse', '--outcome', 'account-not-found', '--reference', 'CLI/1']);
   assert.equal(failing.code, 0, failing.stderr);

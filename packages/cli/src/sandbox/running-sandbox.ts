@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { CommandError, reasonOf } from '../errors.ts';
@@ -11,6 +12,10 @@ export interface SandboxDescription {
 }
 
 export const descriptionFileOf = (directory: string): string => path.join(directory, 'sandbox.json');
+
+/** Differs after each start of a sandbox; null when there is none. */
+export const descriptionTimeOf = (directory: string): number | null =>
+  statSync(descriptionFileOf(directory), { throwIfNoEntry: false })?.mtimeMs ?? null;
 
 const START = 'Start it with `tiba sandbox start`, or name its data directory with --directory.';
 

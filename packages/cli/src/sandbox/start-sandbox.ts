@@ -1,13 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { CommandError } from '../errors.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Session } from '../session.ts';
-import { descriptionFileOf, findDescription } from './running-sandbox.ts';
+import { descriptionFileOf, descriptionTimeOf, findDescription } from './running-sandbox.ts';
 
 const PROGRAM = 'apps/server/src/main.ts';
 /** The Node that `npm ci` brings: it runs TypeScript, which an older one does not. */
@@ -34,7 +33,8 @@ export async function startSandbox({ output, signal }: Session, directory: strin
   if (!existsSync(node)) {
     throw new CommandError('usage', `${clone} is not installed`, { advice: 'Run `npm ci` there, and repeat this.' });
   }
-  await rm(descriptionFileOf(directory), { force: true });
+  // One that is there may be that of a running sandbox: only the process that has the directory's lock may delete it.
+  const formerTime = descriptionTimeOf(directory);
   // With --json, standard output is for the one document.
   const child = spawn(node, [path.join(clone, PROGRAM), 'sandbox'], {
     stdio: ['ignore', output.json ? 2 : 'inherit', 'inherit'],
@@ -42,20 +42,22 @@ export async function startSandbox({ output, signal }: Session, directory: strin
   const ended = once(child, 'exit') as Promise<[code: number | null]>;
   // A signal that only this program gets, such as SIGTERM, is passed on.
   signal.addEventListener('abort', () => child.kill('SIGTERM'), { once: true });
-  if (output.json) await announce({ output }, directory, ended);
+  if (output.json) await announce({ output }, directory, formerTime, ended);
   const [code] = await ended;
   return code === 0 ? EXIT.ok : EXIT.error;
 }
 
-/** Prints where the sandbox is, once it is ready. */
+/** Prints where the sandbox is, once it is ready: when there is another description than the former one. */
 async function announce(
   { output }: Pick<Session, 'output'>,
   directory: string,
+  formerTime: number | null,
   ended: Promise<unknown>,
 ): Promise<void> {
   const end = ended.then(() => 'ended' as const);
   do {
-    const description = await findDescription(directory);
+    const isNew = descriptionTimeOf(directory) !== formerTime;
+    const description = isNew ? await findDescription(directory) : null;
     if (description !== null) {
       const { base_url, operator_url } = description;
       output.result({ base_url, operator_url, description_file: descriptionFileOf(path.resolve(directory)) }, () => '');
