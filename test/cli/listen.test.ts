@@ -167,4 +167,38 @@ suite('tiba listen', () => {
     await goesOn.untilPrinted('LOST/1');
     await goesOn.end('SIGTERM');
   });
+
+  test('an event whose reader is gone is printed by the next start, also of another profile', async () => {
+    const { TIBA_URL: url = '', TIBA_CLIENT_ID: id = '', TIBA_CLIENT_SECRET: secret = '' } = cli.environment;
+    const unread = cli.start([...LISTEN, '--json']);
+    await unread.untilNoted(CONNECTED);
+    unread.child.stdout?.destroy();
+    await succeed('UNREAD', 1);
+    assert.equal((await unread.end()).code, 1);
+    const login = ['login', '--profile', 'other', '--url', url, '--client-id', id, '--secret-stdin'];
+    assert.equal((await cli.run(login, secret)).code, 0);
+    const again = cli.start([...LISTEN, '--json', '--profile', 'other']);
+    await again.untilPrinted('UNREAD/1');
+    await again.end('SIGTERM');
+  });
+
+  test('--from-start is remembered before the first event is accepted; a damaged place is not skipped', async () => {
+    receiver.respond = (response) => response.writeHead(500).end();
+    const forward = [...LISTEN, '--forward-to', receiver.url];
+    const first = cli.start([...forward, '--from-start']);
+    await receiver.untilReceived(1);
+    await first.end('SIGKILL');
+    receiver.respond = (response) => response.writeHead(204).end();
+    const second = cli.start(forward);
+    await second.untilNoted('going on with the first event');
+    await receiver.untilReceived(3);
+    await second.end('SIGTERM');
+    assert.deepEqual(new Set(referencesOf().slice(0, 3)), new Set(['OLD/1', 'OLD/2']));
+    const folder = path.join(cli.home, 'state/tiba/listen');
+    const [name = ''] = await readdir(folder);
+    await writeFile(path.join(folder, name), '');
+    const damaged = await cli.run(forward);
+    assert.equal(damaged.code, 1);
+    assert.match(damaged.stderr, /is damaged: .*\nStart with --after and the last event that you have processed/);
+  });
 });

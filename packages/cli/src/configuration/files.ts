@@ -7,8 +7,8 @@ import { CommandError } from '../errors.ts';
 
 const ONLY_THIS_USER = 0o600;
 
-/** Null when there is no such file. @throws CommandError when it cannot be read, or is no JSON */
-export function readPrivateJson(file: string): unknown {
+/** Null when there is no such file. @throws CommandError with the advice when it is no JSON, or cannot be read */
+export function readPrivateJson(file: string, advice = 'Correct or delete it.'): unknown {
   let text: string;
   try {
     text = readFileSync(file, 'utf8');
@@ -19,19 +19,16 @@ export function readPrivateJson(file: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new CommandError('error', `${file} is damaged: it is no JSON`, { advice: 'Correct or delete it.', cause });
+    throw new CommandError('error', `${file} is damaged: it is no JSON`, { advice, cause });
   }
 }
 
-/**
- * Replaces the file as a whole: a reader finds the former or the new content, and so does one after a power loss.
- * Without `flush` the file is not waited for, so a power loss may bring back older content.
- */
-export function writePrivateJson(file: string, content: unknown, { flush = true } = {}): void {
+/** Replaces the file as a whole: a reader finds the former or the new content, and so does one after a power loss. */
+export function writePrivateJson(file: string, content: unknown): void {
   const temporary = `${file}.${randomBytes(6).toString('hex')}`;
   try {
     mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
-    writeFileSync(temporary, `${JSON.stringify(content, null, 2)}\n`, { mode: ONLY_THIS_USER, flush });
+    writeFileSync(temporary, `${JSON.stringify(content, null, 2)}\n`, { mode: ONLY_THIS_USER, flush: true });
     renameSync(temporary, file);
   } catch (cause) {
     rmSync(temporary, { force: true });

@@ -5,6 +5,7 @@ import type { Connection } from '../connection.ts';
 import { CommandError, reportOf } from '../errors.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import { duration, localTime } from '../output/format.ts';
+import type { Output } from '../output/output.ts';
 import { plain } from '../output/style.ts';
 import type { Session } from '../session.ts';
 import { describeEvent, subjectOf } from './describe-event.ts';
@@ -33,17 +34,30 @@ export async function listen(session: Session, options: ListenOptions): Promise<
   const cursor = await firstCursor(session, connection, cursors, options);
   const onRetry = reportConnection(session, connection, cursor);
   const follow = { signal, intervalMs: options.interval * 1_000, timeoutMs: ANSWER_MS_MAX, onRetry };
-  for await (const event of connection.client.events.follow(cursor, follow)) {
-    const forwarded = forwarder === null ? null : await forward(event, forwarder);
-    const answer = forwarded === null ? null : { status: forwarded.status, duration_ms: forwarded.durationMs };
-    output.result(answer === null ? event : { ...event, forwarded: answer }, () => {
-      const sent = forwarded === null ? '' : `  -> ${forwarded.status ?? 'no answer'} in ${forwarded.durationMs} ms`;
-      return describeEvent(event, output) + sent;
-    });
-    cursors.save(event);
+  try {
+    for await (const event of connection.client.events.follow(cursor, follow)) {
+      await (forwarder === null ? print(event, output) : forwardAndPrint(event, forwarder, output));
+      cursors.save(event);
+    }
+  } finally {
+    cursors.close();
   }
   // `follow` ends only by throwing.
   throw new Error('the events have ended');
+}
+
+/** An event that its reader has not got is printed again by the next start. */
+function print(event: Event, output: Output): Promise<void> {
+  output.result(event, () => describeEvent(event, output));
+  return output.written();
+}
+
+async function forwardAndPrint(event: Event, forwarder: Forwarder, output: Output): Promise<void> {
+  const { status, durationMs } = await forward(event, forwarder);
+  output.result(
+    { ...event, forwarded: { status, duration_ms: durationMs } },
+    () => `${describeEvent(event, output)}  -> ${status ?? 'no answer'} in ${durationMs} ms`,
+  );
 }
 
 /** Where it goes on: as the person says, after what it has processed before, or after all that has happened so far. */
@@ -53,20 +67,25 @@ async function firstCursor(
   cursors: CursorStore,
   { after, fromStart }: ListenOptions,
 ): Promise<EventCursor | null> {
-  if (fromStart === true) return null;
-  if (after !== undefined) return { sequence: after };
-  const stored = cursors.load();
+  const isChosen = fromStart === true || after !== undefined;
+  const stored = isChosen ? null : cursors.load();
   if (stored === null) {
-    const end = await findEnd(connection, signal);
-    cursors.save(end);
-    return end;
+    const first = isChosen ? (after === undefined ? null : { sequence: after }) : await findEnd(connection, signal);
+    // It may be stopped before the first event is processed, and then goes on here.
+    cursors.save(first);
+    return first;
   }
-  const { sequence, stored_at: storedAt } = stored;
+  const { cursor, storedAt } = stored;
+  if (cursor === null) {
+    output.note('going on with the first event', { sequence: 0 });
+    return null;
+  }
+  const { sequence } = cursor;
   const ago = duration(Date.now() - Date.parse(storedAt));
   output.note(`going on after event ${sequence}, which was processed ${ago} ago (${localTime(storedAt)})`, {
     sequence,
   });
-  return stored;
+  return cursor;
 }
 
 /** Says when it is connected: only after the service has answered, and again each time that it was not. */

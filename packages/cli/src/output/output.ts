@@ -19,6 +19,8 @@ export interface Output {
   readonly statusLine: StatusLine | null;
   /** A result. `text` is asked only without `--json`; it may have several lines. */
   result(data: unknown, text: () => string): void;
+  /** Resolves when all results so far are written. A reader that is gone ends the process instead (program.ts). */
+  written(): Promise<void>;
   /** Rows: with `--json` one document each. The titles are printed before the first rows. */
   rows<Row>(table: Table<Row>, rows: readonly Row[], document?: (row: Row) => unknown): void;
   table<Row>(columns: readonly Column<Row>[]): Table<Row>;
@@ -49,6 +51,12 @@ export function createOutput({ stdout, stderr }: Streams, { json, unmasked }: Ou
     result(data, text) {
       stdout.write(json ? document(data) : `${text()}\n`);
     },
+    written: () =>
+      new Promise((resolve) => {
+        stdout.write('', (error) => {
+          if (!error) resolve();
+        });
+      }),
     rows(table, rows, documentOf = (row) => row) {
       stdout.write(json ? rows.map((row) => document(documentOf(row))).join('') : table.lines(rows));
     },
