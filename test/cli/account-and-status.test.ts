@@ -127,6 +127,32 @@ suite('tiba status', () => {
     assert.match(stdout, /status +PROCESS/);
     assert.match(stderr, /still in PROCESS: it has not failed, so do not pay again/);
   });
+
+  test('--wait has one deadline for all, also for more than are looked up at once', async () => {
+    const ids = Array.from({ length: 101 }, (_, n) => `ALL/${n}`);
+    await service.feed(ids.map((id, n) => statusUpdate({ transaction_id: `TB00000002${n + 100}`, reference_id: id })));
+    const { code, stdout, stderr } = await cli.run(['status', ...ids, '--wait', '--deadline', '1s', '--json']);
+    assert.equal(code, 5);
+    assert.equal(documentsOf({ stdout }).length, 101);
+    assert.equal(stderr.split('waiting for up to').length, 2, stderr);
+  });
+
+  test('2 when standard input has no IDs: nothing has arrived', async () => {
+    for (const ids of [['-'], ['INV/2', '-']]) {
+      const { code, stderr } = await cli.run(['status', ...ids], '\r\n\n');
+      assert.equal(code, 2);
+      assert.match(stderr, /standard input is empty/);
+    }
+  });
+
+  test('a reader that is gone makes no verdict a yes', async () => {
+    const unread = cli.start(['status', 'INV/3']);
+    unread.child.stdout?.destroy();
+    const unnoted = cli.start(['status', 'INV/3', 'INV/2']);
+    unnoted.child.stderr?.destroy();
+    assert.deepEqual([(await unread.end()).code, (await unnoted.end()).code], [3, 3]);
+    assert.match(unnoted.stdout(), /FAILED/);
+  });
 });
 
 suite('tiba check', () => {

@@ -38,14 +38,26 @@ const usageError = (text: string): string => {
   return `${JSON.stringify({ level: 'error', error_code: null, message, advice, request_id: null })}\n`;
 };
 
-/** Runs a command line. Resolves with the exit code of the process. */
+/**
+ * Runs a command line. Resolves with the exit code of the process. A reader of standard output that is gone ends the
+ * process: with its exit code if that is known already, else with 1, because a verdict that was not given is not a yes.
+ */
 export async function runProgram(args: readonly string[], streams: ProgramStreams): Promise<ExitCode> {
+  let known: ExitCode = EXIT.error;
+  streams.stdout.on('error', (error: NodeJS.ErrnoException) =>
+    process.exit(error.code === 'EPIPE' ? known : EXIT.error),
+  );
+  // Notes that no program reads change nothing. Without a listener they would end the process.
+  streams.stderr.on('error', () => undefined);
+  known = await runCommand(args, streams);
+  return known;
+}
+
+async function runCommand(args: readonly string[], streams: ProgramStreams): Promise<ExitCode> {
   const interruption = new AbortController();
   const stop = (): void => interruption.abort(new Interruption());
   process.once('SIGINT', stop);
   process.once('SIGTERM', stop);
-  // `tiba list | head` reads no further: that is no failure.
-  streams.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : EXIT.error));
   let exitCode: ExitCode = EXIT.ok;
   const json = args.includes('--json');
   const program = createProgram(async (command, run) => {

@@ -55,6 +55,6 @@ export function createSession(
   };
 }
 
-/** The exit code of several answers: the one that a person must look at first. */
+/** The exit code of several answers: the one that a person must look at first. Without any answer it is no yes. */
 export const worstOf = (codes: readonly ExitCode[]): ExitCode =>
-  ([EXIT.error, EXIT.no, EXIT.open] as const).find((code) => codes.includes(code)) ?? EXIT.ok;
+  ([EXIT.error, EXIT.no, EXIT.open, EXIT.ok] as const).find((code) => codes.includes(code)) ?? EXIT.error;

@@ -42,7 +42,10 @@ export function time(value: string): string {
   return parsed.toISOString();
 }
 
-/** The values of an argument, where `-` stands for the lines of standard input. */
+/**
+ * The values of an argument, where `-` stands for the lines of standard input.
+ * @throws CommandError when standard input has none: the program before this one has failed
+ */
 export async function withStandardInput(values: readonly string[], stdin: NodeJS.ReadStream): Promise<string[]> {
   if (!values.includes('-')) return [...values];
   if (values.filter((value) => value === '-').length > 1) {
@@ -53,5 +56,10 @@ export async function withStandardInput(values: readonly string[], stdin: NodeJS
   for await (const chunk of stdin) text += String(chunk);
   const lines = text.split('\n').map((line) => line.replace(/\r$/, ''));
   const read = lines.filter((line) => line !== '');
+  if (read.length === 0) {
+    throw new CommandError('usage', 'standard input is empty', {
+      advice: 'Check the command whose output it is: - expects one value in each line.',
+    });
+  }
   return values.flatMap((value) => (value === '-' ? read : [value]));
 }

@@ -44,6 +44,7 @@ export function addStatus(program: Command, start: Start): void {
 async function status(session: Session, given: readonly string[], options: StatusOptions): Promise<ExitCode> {
   const { output, signal, stdin, connect } = session;
   const ids = await withStandardInput(given, stdin);
+  const deadlineMs = Date.now() + options.deadline;
   const { client } = await connect();
   const table = output.table(statusColumns(output));
   const results: Found[] = [];
@@ -54,11 +55,13 @@ async function status(session: Session, given: readonly string[], options: Statu
     if (ids.length === 1) output.result(documentOf(only), () => describeOne(only, output));
     else output.rows(table, found, documentOf);
   }
+  const open: Found[] = [];
   for await (const found of checkStatuses(client, ids, signal)) {
-    const open = options.wait === true ? found.filter(isOpen) : [];
-    report(found.filter((each) => !open.includes(each)));
-    if (open.length > 0) await waitForAll({ client, output, signal, report }, open, Date.now() + options.deadline);
+    const waiting = options.wait === true ? found.filter(isOpen) : [];
+    report(found.filter((each) => !waiting.includes(each)));
+    open.push(...waiting);
   }
+  if (open.length > 0) await waitForAll({ client, output, signal, report }, open, deadlineMs);
   if (ids.length > 1) output.note(summaryOf(results));
   return worstOf(results.map(exitCodeOf));
 }

@@ -30,7 +30,7 @@ export async function waitForAll(
   const { client, output, signal, report } = dependencies;
   const startedMs = Date.now();
   const count = open.length === 1 ? '' : `${open.length} of them: `;
-  output.note(`${count}in PROCESS; waiting for up to ${duration(deadlineMs - startedMs)}`);
+  output.note(`${count}in PROCESS; waiting for up to ${duration(Math.max(0, deadlineMs - startedMs))}`);
   if (open.length > OPEN_MAX) {
     await pollAll(dependencies, open, deadlineMs);
     return;
