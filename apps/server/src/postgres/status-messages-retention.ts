@@ -2,14 +2,20 @@ import type { Database } from './database.ts';
 
 /**
  * Deletes at most `limit` rows of messages that were received before then, the oldest first, and returns how many.
- * Those of a transaction that is still in PROCESS stay: they are what is known about it. Reads across clients.
+ * Those of a transaction that is still in PROCESS stay, the first and the later ones: they are what is known about it.
+ * Reads across clients.
  */
 export async function deleteStatusMessages(database: Database, before: Date, limit: number): Promise<number> {
   const [row] = await database.query<{ deleted: number }>(
     // A transaction that is in PROCESS since then became overdue long ago, so that an index has the few that there are.
-    `with unfinished as materialized (
-       select client_id, inserted_by - inserted_by % 1000 as first_status_update_id from tiba.transactions
+    `with transactions as materialized (
+       select client_id, transaction_id, inserted_by from tiba.transactions
         where status = 'PROCESS' and overdue_since is not null and overdue_since < $1::timestamptz + interval '30 days'
+     ), unfinished as materialized (
+       select client_id, inserted_by - inserted_by % 1000 as first_status_update_id from transactions
+       union
+       select u.client_id, u.status_update_id - u.status_update_id % 1000
+         from transactions t join tiba.other_status_updates u using (client_id, transaction_id)
      ), old as materialized (
        select client_id, first_status_update_id from tiba.status_messages m
         where received_at < $1
