@@ -178,7 +178,7 @@ test("parents on several machines use up a day's quota of a rail once", async (c
     const [clock, liveProcesses] = [() => 0, () => 2];
     const wallClock = (): number => Date.parse('2026-03-02T12:00:00+07:00');
     const log = { warn: () => assert.fail('warned') } as never;
-    const daily = await startDailyInquiries({ database: app.database, liveProcesses, wallClock, log });
+    const daily = await startDailyInquiries({ database: app.database, liveProcesses, wallClock, paused: false, log });
     context.after(daily.close);
     const { windows } = await openPlace(createLimitStore());
     const day = createSharedCounter({

@@ -21,6 +21,7 @@ export async function openAccountInquiries(
         database: lookUpDatabase,
         liveProcesses,
         wallClock: options.inquiries?.wallClock ?? Date.now,
+        paused: options.settings.paused,
         log,
       })
     : null;

@@ -24,6 +24,8 @@ export interface DailyInquiriesDependencies {
   readonly liveProcesses: () => number;
   /** Milliseconds since 1970. */
   readonly wallClock: () => number;
+  /** Whether old counts stay. */
+  readonly paused: boolean;
   readonly log: Log;
 }
 
@@ -40,7 +42,7 @@ interface Known {
 
 /** Resolves when the counts of today are known. */
 export async function startDailyInquiries(dependencies: DailyInquiriesDependencies): Promise<DailyInquiries> {
-  const { database, liveProcesses, wallClock, log } = dependencies;
+  const { database, liveProcesses, wallClock, paused, log } = dependencies;
   const counts = new Map<string, Known & { readonly rail: string; readonly day: number }>();
 
   function knownOf(rail: string, day: number): Known {
@@ -68,10 +70,10 @@ export async function startDailyInquiries(dependencies: DailyInquiriesDependenci
   }
 
   /** The day on which old counts were deleted last. */
-  let deletedOn = Number.NEGATIVE_INFINITY;
+  let deletedOn: number | null = null;
   async function deleteOld(today: number): Promise<void> {
-    if (today <= deletedOn) return;
-    await deleteDailyInquiries(database, today - KEPT_DAYS);
+    if (paused || today === deletedOn) return;
+    await deleteDailyInquiries(database, KEPT_DAYS);
     deletedOn = today;
   }
 
@@ -135,6 +137,11 @@ async function addDailyInquiries(database: Database, { rail, day, sent }: Stored
   return row?.sent ?? 0;
 }
 
-async function deleteDailyInquiries(database: Database, before: number): Promise<void> {
-  await database.query('delete from tiba.daily_inquiries where day < $1', [before]);
+/** On PostgreSQL's clock: a process whose own clock is ahead would delete the counts of today. */
+async function deleteDailyInquiries(database: Database, keptDays: number): Promise<void> {
+  await database.query(
+    `delete from tiba.daily_inquiries
+      where day < (now() at time zone 'Asia/Jakarta')::date - date '1970-01-01' - $1::int`,
+    [keptDays],
+  );
 }
