@@ -115,10 +115,12 @@ function notifyClientBatch(database: Database, bank: Bank): Promise<boolean> {
   });
 }
 
-function newEventFor(bank: Bank, { status, version, since }: PendingBankNotice): (clientId: string) => NewEvent {
+function newEventFor(
+  bank: Bank,
+  { status, version, since, now: occurredAt }: PendingBankNotice,
+): (clientId: string) => NewEvent {
   const { bic, name } = bank;
   const kind = status === 'UP' ? 'bank.up' : 'bank.down';
-  const occurredAt = new Date().toISOString();
   const data = JSON.stringify({ bank_code: bankCodeOf(bank), bic: bicOf(bank), bank_name: name, status, since });
   return (clientId) => ({ clientId, subjectId: bic, version, kind, occurredAt, data });
 }

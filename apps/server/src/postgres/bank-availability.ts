@@ -56,6 +56,8 @@ export interface PendingBankNotice {
   readonly version: number;
   /** ISO 8601 UTC. */
   readonly since: string;
+  /** PostgreSQL's time, ISO 8601 UTC. Retention compares the time of events with it. */
+  readonly now: string;
   /** The last client that was notified, in the order of client_id; '' when none was. */
   readonly notifiedUpToClientId: string;
 }
@@ -65,13 +67,17 @@ export interface PendingBankNotice {
  * process is notifying them now.
  */
 export async function claimPendingNotice(query: Query, bic: string): Promise<PendingBankNotice | null> {
-  const { rows } = await query<Omit<PendingBankNotice, 'since'> & { since: Date } & Record<string, unknown>>(
-    `select status, version, since, notified_up_to_client_id as "notifiedUpToClientId" from tiba.bank_availability
+  const { rows } = await query<
+    Omit<PendingBankNotice, 'since' | 'now'> & { since: Date; now: Date } & Record<string, unknown>
+  >(
+    `select status, version, since, now(), notified_up_to_client_id as "notifiedUpToClientId" from tiba.bank_availability
       where bic = $1 and notified_up_to_client_id is not null for update skip locked`,
     [bic],
   );
   const [pending] = rows;
-  return pending === undefined ? null : { ...pending, since: pending.since.toISOString() };
+  return pending === undefined
+    ? null
+    : { ...pending, since: pending.since.toISOString(), now: pending.now.toISOString() };
 }
 
 /** `notifiedUpToClientId` is null when all clients have been notified. */

@@ -63,22 +63,20 @@ export async function findOldestAttempt(database: Database): Promise<Date | null
 }
 
 /**
- * Deletes at most `limit` events from before then, with the attempts of their callbacks, and returns how many. Events
- * with a delivery that is still open stay. First each client's `removed_up_to` grows, so that readers of what is
- * deleted learn of it: a process that dies in between leaves events that the next call deletes.
+ * Deletes at most `limit` events from before then, with the attempts of their callbacks, and returns how many. They go
+ * in the order of their sequences, so an event stays while an earlier one does. Events with a delivery that is still
+ * open stay, unless its endpoint or client is disabled. First each client's `removed_up_to` grows, so that readers of
+ * what is deleted learn of it: a process that dies in between leaves events that the next call deletes.
  */
 export async function deleteEvents(database: Database, before: Date, limit: number): Promise<number> {
-  const clients = await database.query<{ client_id: string; sequence: string }>(
-    // The newest event stays: a reader that has read all begins its next page with it.
-    `select client_id, sequence from (
-       select s.client_id, s.removed_up_to,
-              case when exists (select from tiba.events v
-                                 where v.client_id = s.client_id and v.sequence > last.sequence)
-                   then last.sequence else last.sequence - 1 end as sequence
-         from tiba.event_sequences s ${LAST_BEFORE}
-     ) ends where sequence > removed_up_to`,
-    [before],
-  );
+  const deleted = await deleteRemoved(database, limit);
+  if (deleted > 0 || !(await growRemoved(database, before, limit))) return deleted;
+  return deleteRemoved(database, limit);
+}
+
+/** Moves each client's `removed_up_to` by at most `limit` events. Returns whether one has moved. */
+async function growRemoved(database: Database, before: Date, limit: number): Promise<boolean> {
+  const clients = await database.query<{ client_id: string; sequence: string }>(GROWN_SQL, [before, limit]);
   // One by one: each statement locks the sequence of its client, which the client's events wait for.
   for (const { client_id: clientId, sequence } of clients) {
     await database.query(
@@ -86,6 +84,30 @@ export async function deleteEvents(database: Database, before: Date, limit: numb
       [clientId, sequence],
     );
   }
+  return clients.length > 0;
+}
+
+/** SQL: the next events of the client `s`, and one more. */
+const NEXT_EVENTS = `(
+  select v.sequence, v.occurred_at from tiba.events v
+   where v.client_id = s.client_id and v.sequence > s.removed_up_to
+   order by v.sequence limit $2::int + 1) next`;
+
+// Each event's own time counts. One event with a wrong time must not remove the events around it.
+// The newest event stays: a reader that has read all begins its next page with it.
+const GROWN_SQL = `
+select s.client_id, last.sequence
+  from tiba.event_sequences s
+ cross join lateral (
+   select coalesce(
+     (select next.sequence from ${NEXT_EVENTS} where next.occurred_at >= $1 order by next.sequence limit 1),
+     (select max(next.sequence) from ${NEXT_EVENTS})) as sequence) kept
+ cross join lateral (
+   select v.sequence from tiba.events v
+    where v.client_id = s.client_id and v.sequence > s.removed_up_to and v.sequence < kept.sequence
+    order by v.sequence desc limit 1) last`;
+
+function deleteRemoved(database: Database, limit: number): Promise<number> {
   return database.transaction(async (query) => {
     const { rows: old } = await query<{ client_id: string; sequence: string }>(LOCK_SQL, [limit]);
     if (old.length === 0) return 0;
@@ -95,12 +117,16 @@ export async function deleteEvents(database: Database, before: Date, limit: numb
   });
 }
 
-/** SQL: the event `v` has a delivery that is still open. */
+/**
+ * SQL: the event `v` has a delivery that is still open. Deliveries of a disabled endpoint or client do not count: they
+ * may stay pending without an end.
+ */
 const HAS_OPEN_DELIVERY = `exists (
   select from tiba.callback_endpoints e
     join tiba.callback_outbox o
       on o.client_id = e.client_id and o.endpoint_id = e.endpoint_id and o.sequence = v.sequence
-   where e.client_id = v.client_id and o.state = 'pending')`;
+    join tiba.clients c on c.client_id = e.client_id
+   where e.client_id = v.client_id and o.state = 'pending' and e.disabled_at is null and c.disabled_at is null)`;
 
 // A replay locks the events that it needs.
 const LOCK_SQL = `
