@@ -215,6 +215,31 @@ suite('a replay of a time range', () => {
     }
   });
 
+  /** Regression: callbacks that were delivered longer ago than deliveries are kept were sent again as missing. */
+  test('takes events as missing from the time on from which deliveries are kept', async () => {
+    const { endpointId } = await registerOwn({ url: NOWHERE });
+    await feedWhileDisabled(endpointId, 3);
+    await sql(
+      `update tiba.events set occurred_at = now() - (93 - 2 * sequence) * interval '1 day'
+        where client_id = $1 and sequence < 3`,
+      [clientId],
+    );
+    const data = await replay({ endpoint_id: endpointId, ...ALWAYS, state: 'missing' });
+    assert.equal(data['replayed'], 2);
+    const from = Date.parse(String(data['from']));
+    assert.ok(Math.abs(Date.now() - 90 * 24 * 60 * 60 * 1_000 - from) < 60_000, String(data['from']));
+    assert.deepEqual(
+      (await rows(endpointId)).map(({ sequence }) => sequence),
+      [2, 3],
+    );
+
+    const old = { endpoint_id: endpointId, from: ALWAYS.from, to: new Date(from - 60_000).toISOString() };
+    const refused = await sendRequest('POST', `${DELIVERIES}/replay`, { ...old, state: 'missing' });
+    assertError(refused, 'INVALID_REQUEST');
+    assert.match(refused.text, /to must be after \d{4}-.*GET \/api\/v1\/events/);
+    assert.equal((await replay(old))['replayed'], 1, 'without a state, all events');
+  });
+
   test('includes its start time and excludes its end time', async () => {
     const { endpointId } = await registerOwn();
     await feedWhileDisabled(endpointId, 3);

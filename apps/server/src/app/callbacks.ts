@@ -42,6 +42,7 @@ export function openCallbacks(
     endDeliveries: () => void dispatcher?.close().catch(() => {}),
     seal,
     send,
+    callbackDays: settings.callbackDays,
     validateUrl: (url) => resolveDestination(url, policy, { resolveName }),
     testLimiter: sharedLimits.createLimiter('callback-tests'),
   };

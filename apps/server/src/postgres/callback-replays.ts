@@ -68,6 +68,11 @@ export interface ReplayRange {
   readonly to: string;
   /** null for all deliveries, missing ones included. */
   readonly state: ReplayedState | null;
+  /**
+   * Days for which the attempts of deliveries are kept; 0: no limit. Of older events nothing says which were delivered,
+   * so none of them is `missing`.
+   */
+  readonly callbackDays: number;
   /** The sequence of the last event of the previous call; null for the first call. */
   readonly after: number | null;
   /** Events to examine at most. */
@@ -78,8 +83,16 @@ export type ReplayOutcome =
   | {
       readonly outcome: 'replayed';
       readonly count: number;
+      /** The `from` of the range, or a later time when what is missing is known from then on only. */
+      readonly from: string;
       /** The sequence of the last examined event; null when the range is done. */
       readonly nextAfter: number | null;
+    }
+  | {
+      /** Of the whole range nothing says which events are missing. */
+      readonly outcome: 'too_old';
+      /** The time from which it is known. */
+      readonly from: string;
     }
   | { readonly outcome: 'not_found' | 'disabled' | 'unknown_after' };
 
@@ -97,7 +110,9 @@ export function replayRange(database: Database, key: EndpointKey, range: ReplayR
     );
     if (endpoints[0] === undefined) return { outcome: 'not_found' };
     if (endpoints[0].disabled) return { outcome: 'disabled' };
-    const start = await startOf(query, clientId, range);
+    const from = range.state === 'missing' ? await laterOf(query, range) : range.from;
+    if (from >= range.to) return { outcome: 'too_old', from };
+    const start = await startOf(query, clientId, { from, after: range.after });
     if (start === null) return { outcome: 'unknown_after' };
     const { rows } = await query<{ count: number; more: boolean; last: string | null }>(REPLAY_SQL, [
       clientId,
@@ -110,15 +125,24 @@ export function replayRange(database: Database, key: EndpointKey, range: ReplayR
     ]);
     const { count = 0, more = false, last = null } = rows[0] ?? {};
     if (count > 0) await addDeliveryJob(query, key);
-    return { outcome: 'replayed', count, nextAfter: more ? Number(last) : null };
+    return { outcome: 'replayed', count, from, nextAfter: more ? Number(last) : null };
   });
+}
+
+/** The `from` of the range, or the time from which deliveries are kept. Attempts begin after their event. */
+async function laterOf(query: Query, { from, callbackDays }: ReplayRange): Promise<string> {
+  const { rows } = await query<{ later: Date }>(
+    `select greatest($1::timestamptz, now() - nullif($2::int, 0) * interval '24 hours') as later`,
+    [from, callbackDays],
+  );
+  return rows[0]?.later.toISOString() ?? from;
 }
 
 /** Many events have the same time, so a position among them is a time and a sequence. */
 async function startOf(
   query: Query,
   clientId: string,
-  { from, after }: ReplayRange,
+  { from, after }: Pick<ReplayRange, 'from' | 'after'>,
 ): Promise<{ from: string; after: number } | null> {
   if (after === null) return { from, after: 0 };
   const { rows } = await query<{ occurred_at: Date }>(

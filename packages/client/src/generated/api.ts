@@ -579,7 +579,10 @@ export interface ReplayResult {
   readonly has_more: boolean;
 }
 
-/** Only deliveries in this state; missing: events without a delivery to this endpoint. All when omitted. */
+/**
+ * Only deliveries in this state; missing: events without a delivery to this endpoint, as far back as deliveries are
+ * kept; `from` of the response says from when. All when omitted.
+ */
 export type ReplayedState = 'pending' | 'delivered' | 'exhausted' | 'missing';
 
 /** The number of results of each kind. */

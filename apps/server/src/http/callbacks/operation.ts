@@ -14,6 +14,8 @@ export interface CallbackDependencies {
   /** Whether callbacks may be sent to a URL. */
   readonly validateUrl: (url: string) => Promise<DestinationResult>;
   readonly send: SendCallback;
+  /** Days for which the attempts of deliveries are kept; 0: no limit. */
+  readonly callbackDays: number;
   /** Counts test callbacks, which are sent during the request. */
   readonly testLimiter: Limiter;
 }

@@ -3,7 +3,12 @@ import { Type } from 'typebox';
 import type { BilingualText } from '../../lib/bilingual-text.ts';
 import { type JsonObject, numberText } from '../../lib/exact-json.ts';
 import { ownProperty } from '../../lib/own-property.ts';
-import { REPLAYED_STATES, type ReplayRange, replayRange as replay } from '../../postgres/callback-replays.ts';
+import {
+  REPLAYED_STATES,
+  type ReplayOutcome,
+  type ReplayRange,
+  replayRange as replay,
+} from '../../postgres/callback-replays.ts';
 import { callerOf } from '../authorize.ts';
 import { sendSuccess } from '../envelope.ts';
 import { ApiError } from '../errors.ts';
@@ -46,7 +51,8 @@ const schema = {
           title: 'ReplayedState',
           examples: ['exhausted'],
           description:
-            'Only deliveries in this state; missing: events without a delivery to this endpoint. All when omitted.',
+            'Only deliveries in this state; missing: events without a delivery to this endpoint, as ' +
+            'far back as deliveries are kept; `from` of the response says from when. All when omitted.',
         }),
       ),
       after: Type.Optional(
@@ -91,7 +97,7 @@ const schema = {
   },
 };
 
-export function replayRange(app: FastifyInstance, { authorize, database }: CallbackDependencies): void {
+export function replayRange(app: FastifyInstance, { authorize, database, callbackDays }: CallbackDependencies): void {
   const onRequest = [authorize(manageCallbacks), requireJson];
 
   app.post('/api/v1/callback-deliveries/replay', { onRequest, schema }, async (request, reply) => {
@@ -101,21 +107,21 @@ export function replayRange(app: FastifyInstance, { authorize, database }: Callb
     const key = { clientId: callerOf(request).client.clientId, endpointId };
     const startedMs = performance.now();
     let replayed = 0;
-    let { after } = range;
+    let { from, after } = range;
     do {
-      const result = await replay(database, key, { ...range, after, limit: EVENTS_PER_STATEMENT });
-      if (result.outcome !== 'replayed') throw toApiError(result.outcome);
+      const result = await replay(database, key, { ...range, from, after, callbackDays, limit: EVENTS_PER_STATEMENT });
+      if (result.outcome !== 'replayed') throw toApiError(result);
       replayed += result.count;
+      from = result.from;
       after = result.nextAfter;
     } while (after !== null && performance.now() - startedMs < BUDGET_MS);
-    const { from, to } = range;
-    const data = { endpoint_id: endpointId, from, to, replayed, next_after: after, has_more: after !== null };
+    const data = { endpoint_id: endpointId, from, to: range.to, replayed, next_after: after, has_more: after !== null };
     return sendSuccess(reply, MESSAGE, JSON.stringify(data));
   });
 }
 
 /** @throws ApiError INVALID_REQUEST */
-function parseReplay(body: JsonObject): Omit<ReplayRange, 'limit'> & { readonly endpointId: string } {
+function parseReplay(body: JsonObject): Omit<ReplayRange, 'limit' | 'callbackDays'> & { readonly endpointId: string } {
   const endpointId = ownProperty(body, 'endpoint_id');
   if (typeof endpointId !== 'string') {
     throw invalidRequest({
@@ -137,12 +143,21 @@ function readSequence(value: unknown): number {
   return wholeNumber(text, { name: 'after', min: 1, max: SEQUENCE_MAX, fallback: 1 });
 }
 
-function toApiError(outcome: 'not_found' | 'disabled' | 'unknown_after'): ApiError {
-  switch (outcome) {
+function toApiError(result: Exclude<ReplayOutcome, { readonly outcome: 'replayed' }>): ApiError {
+  switch (result.outcome) {
     case 'not_found':
       return new ApiError('ENDPOINT_NOT_FOUND');
     case 'disabled':
       return new ApiError('ENDPOINT_DISABLED');
+    case 'too_old':
+      return invalidRequest({
+        en:
+          `to must be after ${result.from}: of earlier events the service no longer knows which ones are missing. ` +
+          'Read them with GET /api/v1/events, or omit state to send all of them',
+        id:
+          `to harus setelah ${result.from}: untuk event yang lebih lama, layanan tidak lagi mengetahui mana yang ` +
+          'terlewat. Baca dengan GET /api/v1/events, atau hilangkan state untuk mengirim semuanya',
+      });
     case 'unknown_after':
       return invalidRequest({
         en: 'after must be the next_after of the previous response',
