@@ -70,7 +70,8 @@ export async function claimPendingNotice(query: Query, bic: string): Promise<Pen
   const { rows } = await query<
     Omit<PendingBankNotice, 'since' | 'now'> & { since: Date; now: Date } & Record<string, unknown>
   >(
-    `select status, version, since, now(), notified_up_to_client_id as "notifiedUpToClientId" from tiba.bank_availability
+    `select status, version, since, now(), notified_up_to_client_id as "notifiedUpToClientId"
+       from tiba.bank_availability
       where bic = $1 and notified_up_to_client_id is not null for update skip locked`,
     [bic],
   );
