@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
 import type { Log } from '../observability/log.ts';
+import { surviveLostConnections } from './lost-connections.ts';
 import type { PostgresConnection } from './primary-client.ts';
 import { createSocketTracker } from './socket-tracker.ts';
 
@@ -88,10 +89,9 @@ export function openDatabase({ connection, connectionsMax, log }: DatabaseOption
       keepAlive: true,
       allowExitOnIdle: false,
     });
-    // Without listeners, a lost connection would end the process: one that is idle, one that is just being handed out,
-    // or one between two statements. The next statement reports it too.
-    opened.on('connect', (client) => client.on('error', () => {}));
-    opened.on('error', (error) => log.warn({ err: error }, 'idle database connection lost; the pool opens a new one'));
+    surviveLostConnections(opened, (error) =>
+      log.warn({ err: error }, 'idle database connection lost; the pool opens a new one'),
+    );
     return opened;
   }
 

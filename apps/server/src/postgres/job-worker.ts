@@ -3,6 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { Logger, runTaskList, type Worker, type WorkerEvents, type WorkerPool } from 'graphile-worker';
 import pg from 'pg';
 import type { Log } from '../observability/log.ts';
+import { surviveLostConnections } from './lost-connections.ts';
 import type { PostgresConnection } from './primary-client.ts';
 import { createSocketTracker } from './socket-tracker.ts';
 
@@ -122,9 +123,7 @@ function openPool(connection: PostgresConnection): pg.Pool {
     query_timeout: QUERY_TIMEOUT_MS,
     keepAlive: true,
   });
-  // The statement in flight reports a lost connection. Without listeners, the event would end this process.
-  pool.on('error', () => {});
-  pool.on('connect', (client) => client.on('error', () => {}));
+  surviveLostConnections(pool);
   return pool;
 }
 

@@ -3,6 +3,7 @@ import { runMigrations } from 'graphile-worker';
 import pg from 'pg';
 import { StartError } from '../lib/start-error.ts';
 import { type Database, DatabaseUnavailable, type Query, type Row } from './database.ts';
+import { surviveLostConnections } from './lost-connections.ts';
 import {
   type AppliedMigration,
   compareSchema,
@@ -130,9 +131,7 @@ const MIGRATE_FIRST = 'run npm run migrate first, or set TIBA_MIGRATE=yes for th
  */
 export async function migrateJobs(connection: PostgresConnection): Promise<void> {
   const pgPool = new pg.Pool({ ...connection, max: 2, application_name: 'tiba job migrations' });
-  // The statement in flight reports a lost connection. Without listeners, the event would end this process.
-  pgPool.on('error', () => {});
-  pgPool.on('connect', (client) => client.on('error', () => {}));
+  surviveLostConnections(pgPool);
   try {
     const client = await pgPool.connect();
     try {

@@ -1,4 +1,5 @@
 import type { Database } from './database.ts';
+import { firstIdOfRow } from './status-updates.ts';
 
 /**
  * Deletes at most `limit` rows of messages that were received before then, the oldest first, and returns how many.
@@ -12,9 +13,9 @@ export async function deleteStatusMessages(database: Database, before: Date, lim
        select client_id, transaction_id, inserted_by from tiba.transactions
         where status = 'PROCESS' and overdue_since is not null and overdue_since < $1::timestamptz + interval '30 days'
      ), unfinished as materialized (
-       select client_id, inserted_by - inserted_by % 1000 as first_status_update_id from transactions
+       select client_id, ${firstIdOfRow('inserted_by')} as first_status_update_id from transactions
        union
-       select u.client_id, u.status_update_id - u.status_update_id % 1000
+       select u.client_id, ${firstIdOfRow('u.status_update_id')}
          from transactions t join tiba.other_status_updates u using (client_id, transaction_id)
      ), old as materialized (
        select client_id, first_status_update_id from tiba.status_messages m

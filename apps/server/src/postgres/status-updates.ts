@@ -18,6 +18,10 @@ export interface StatusUpdateRecord extends TransactionKey {
 /** The IDs that a row of `tiba.status_messages` has: its sequence grows by this. */
 const IDS_PER_ROW = 1_000;
 
+/** SQL: the key in status_messages of the row with the message of this status update. */
+export const firstIdOfRow = (statusUpdateId: string): string =>
+  `${statusUpdateId} - ${statusUpdateId} % ${IDS_PER_ROW}`;
+
 /**
  * Stores the messages of status updates, those of one client and source compressed together. Returns an ID for each,
  * in the same order.
@@ -152,7 +156,7 @@ export async function listStatusUpdates(
        from tiba.status_updates u
        left join tiba.status_messages m
          on m.client_id = u.client_id
-        and m.first_status_update_id = u.status_update_id - u.status_update_id % ${IDS_PER_ROW}
+        and m.first_status_update_id = ${firstIdOfRow('u.status_update_id')}
       where u.client_id = $1 and u.transaction_id = $2
       order by u.status_update_id desc limit $3`,
     [clientId, transactionId, limit],
