@@ -1,11 +1,11 @@
 import type { BenchContext } from './bench-context.ts';
-import { type BenchDatabase, makeDatabase } from './database/databases.ts';
+import { makeDatabase } from './database/databases.ts';
 import { NUMBER } from './load/load.ts';
 import { recordResponse } from './load/record.ts';
 import { type Measurement, measureInRounds, type Target } from './measure.ts';
 import type { Options } from './options.ts';
 import { medians, pairedRatio, type Ratio } from './ratios.ts';
-import type { Row } from './report.ts';
+import { type Row, rowsOf } from './report.ts';
 import {
   CHECK_STATUS_PATH,
   checkAccountRequests,
@@ -20,6 +20,7 @@ import {
   startService,
   startSignatureCheckingBank,
 } from './services.ts';
+import { checkStatusTarget } from './targets.ts';
 import { verifyBaselineServer, verifyCheckStatus, verifyCheckStatusBatch } from './verify.ts';
 
 export interface Comparison {
@@ -34,10 +35,7 @@ export async function compare(context: BenchContext, options: Options): Promise<
   const targets = await startTargets(context, options);
   const measured = await measureInRounds(context, targets, options);
   return {
-    rows: (Object.keys(targets) as Name[]).map((name) => ({
-      title: targets[name].title,
-      figures: medians(measured[name]),
-    })),
+    rows: rowsOf(targets, measured),
     ratios: ratiosOf(measured, options),
   };
 }
@@ -84,13 +82,6 @@ async function startTargets(context: BenchContext, options: Options): Promise<Re
     simulatedBank: checkAccountTarget(toSimulatedBank, 'simulated bank'),
   };
 }
-
-const checkStatusTarget = (service: Service, database: BenchDatabase, title: string): Target => ({
-  title: `check-status, ${title}`,
-  pid: service.pid,
-  service,
-  requests: checkStatusRequests(service.address.publicUrl, service.address.token, database),
-});
 
 const checkAccountTarget = (service: Service, title: string): Target => ({
   title: `check-account, ${title}`,

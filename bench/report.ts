@@ -1,10 +1,17 @@
 import type { Measurement } from './measure.ts';
-import { exceedsBudget, type Ratio } from './ratios.ts';
+import { exceedsBudget, medians, type Ratio } from './ratios.ts';
 
 export interface Row {
   readonly title: string;
   readonly figures: Measurement;
 }
+
+/** A row for each target, in their order. */
+export const rowsOf = <Name extends string>(
+  targets: Readonly<Record<Name, { readonly title: string }>>,
+  measured: Readonly<Record<Name, readonly Measurement[]>>,
+): Row[] =>
+  (Object.keys(targets) as Name[]).map((name) => ({ title: targets[name].title, figures: medians(measured[name]) }));
 
 export const rowTable = (rows: readonly Row[]): string =>
   table([

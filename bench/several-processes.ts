@@ -12,7 +12,8 @@ import { type BenchDatabase, makeDatabase } from './database/databases.ts';
 import { CLIENT_ID } from './database/prototypes.ts';
 import { measureInRounds, type Target } from './measure.ts';
 import type { Options } from './options.ts';
-import { medians, pairedRatio } from './ratios.ts';
+import { pairedRatio } from './ratios.ts';
+import { rowsOf } from './report.ts';
 import { checkStatusRequests } from './requests.ts';
 import { verifyCheckStatus } from './verify.ts';
 
@@ -26,10 +27,7 @@ export async function compareProcesses(context: BenchContext, options: Options):
   };
   const measured = await measureInRounds(context, targets, options);
   return {
-    rows: [
-      { title: targets.one.title, figures: medians(measured.one) },
-      { title: targets.two.title, figures: medians(measured.two) },
-    ],
+    rows: rowsOf(targets, measured),
     ratios: [
       {
         title: 'two processes and their parent / one process: CPU per request',

@@ -4,9 +4,10 @@ import type { Comparison } from './compare.ts';
 import { makeDatabase } from './database/databases.ts';
 import { measureInRounds, type Target } from './measure.ts';
 import { type Options, OptionsError } from './options.ts';
-import { medians, pairedRatio } from './ratios.ts';
-import { checkStatusRequests } from './requests.ts';
+import { pairedRatio } from './ratios.ts';
+import { rowsOf } from './report.ts';
 import { startService } from './services.ts';
+import { checkStatusTarget } from './targets.ts';
 import { verifyCheckStatus } from './verify.ts';
 
 /** Compares check-status with limits in Valkey, on 127.0.0.1, and with limits in the process (docs/benchmarks.md). */
@@ -18,19 +19,15 @@ export async function compareSharedLimits(context: BenchContext, options: Option
   const start = async (name: string, valkeyUrl: string | null): Promise<Target> => {
     const service = await startService(context, { name, database, valkeyUrl });
     await verifyCheckStatus(context, service, database);
-    const { publicUrl, token } = service.address;
-    return { title: name, pid: service.pid, service, requests: checkStatusRequests(publicUrl, token, database) };
+    return checkStatusTarget(service, database, name);
   };
   const targets = {
-    own: await start('check-status, limits in the process', null),
-    shared: await start('check-status, limits in Valkey', valkey.url),
+    own: await start('limits in the process', null),
+    shared: await start('limits in Valkey', valkey.url),
   };
   const measured = await measureInRounds(context, targets, options);
   return {
-    rows: [
-      { title: targets.own.title, figures: medians(measured.own) },
-      { title: targets.shared.title, figures: medians(measured.shared) },
-    ],
+    rows: rowsOf(targets, measured),
     ratios: [
       {
         title: 'limits in Valkey / in the process: CPU per request',

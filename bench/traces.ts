@@ -4,9 +4,10 @@ import type { Comparison } from './compare.ts';
 import { makeDatabase } from './database/databases.ts';
 import { measureInRounds, type Target } from './measure.ts';
 import type { Options } from './options.ts';
-import { medians, pairedRatio } from './ratios.ts';
-import { checkStatusRequests } from './requests.ts';
+import { pairedRatio } from './ratios.ts';
+import { rowsOf } from './report.ts';
 import { startService } from './services.ts';
+import { checkStatusTarget } from './targets.ts';
 import { verifyCheckStatus } from './verify.ts';
 
 /** Compares check-status without traces, with 1 % of the requests traced, and with all (docs/benchmarks.md). */
@@ -18,21 +19,16 @@ export async function compareTraces(context: BenchContext, options: Options): Pr
     const traces = sampled === null ? null : { url: collector.url, sampled };
     const service = await startService(context, { name, database, traces });
     await verifyCheckStatus(context, service, database);
-    const { publicUrl, token } = service.address;
-    return { title: name, pid: service.pid, service, requests: checkStatusRequests(publicUrl, token, database) };
+    return checkStatusTarget(service, database, name);
   };
   const targets = {
-    off: await start('check-status, no traces', null),
-    some: await start('check-status, 1 % traced', 0.01),
-    all: await start('check-status, all traced', 1),
+    off: await start('no traces', null),
+    some: await start('1 % traced', 0.01),
+    all: await start('all traced', 1),
   };
   const measured = await measureInRounds(context, targets, options);
   return {
-    rows: [
-      { title: targets.off.title, figures: medians(measured.off) },
-      { title: targets.some.title, figures: medians(measured.some) },
-      { title: targets.all.title, figures: medians(measured.all) },
-    ],
+    rows: rowsOf(targets, measured),
     ratios: [
       {
         title: '1 % traced / no traces: CPU per request',

@@ -1,9 +1,7 @@
-import pg from 'pg';
 import type { BenchContext } from '../bench-context.ts';
-import { type BenchDatabase, makeEmptyDatabase } from '../database/databases.ts';
+import type { BenchDatabase } from '../database/databases.ts';
+import { fillInSteps } from '../database/fill-in-steps.ts';
 import { CLIENT_ID } from '../database/prototypes.ts';
-
-const ROWS_PER_STATEMENT = 50_000;
 
 /** The latest transactions are the same in every database. What the filters find is among them. */
 export const LATEST = 10_000;
@@ -15,33 +13,8 @@ export const ACCOUNT = '77700010001';
 export const END = '2026-11-01T00:00:00Z';
 
 /** Creates a database of transactions that differ in what a client searches by. */
-export async function makeListDatabase(context: BenchContext, name: string, rows: number): Promise<BenchDatabase> {
-  const { signal, logProgress } = context;
-  const connectionString = await makeEmptyDatabase(context, name);
-  logProgress(`filling ${rows.toLocaleString('en')} transactions …`);
-  const client = new pg.Client({ connectionString });
-  // Without a listener, a connection lost between two statements would end this process; the next statement reports it.
-  client.on('error', () => {});
-  await client.connect();
-  try {
-    await client.query('begin');
-    // As in database/fill.ts: without a write-ahead log, and without foreign key checks.
-    await client.query('truncate tiba.transactions cascade');
-    await client.query('set local session_replication_role = replica');
-    for (let from = 0; from < rows; from += ROWS_PER_STATEMENT) {
-      signal.throwIfAborted();
-      const to = Math.min(from + ROWS_PER_STATEMENT, rows);
-      await client.query(FILL, [from, to - 1, rows - 1, CLIENT_ID]);
-      if (to % 1_000_000 === 0) logProgress(`  ${to.toLocaleString('en')} of ${rows.toLocaleString('en')}`);
-    }
-    await client.query('commit');
-    await client.query('vacuum (analyze) tiba.transactions');
-    await client.query('checkpoint');
-  } finally {
-    await client.end();
-  }
-  return { connectionString, rows };
-}
+export const makeListDatabase = (context: BenchContext, name: string, rows: number): Promise<BenchDatabase> =>
+  fillInSteps(context, { name, rows, sql: FILL, values: [rows - 1, CLIENT_ID] });
 
 // `age` counts from the latest transaction, which is 0.
 const FILL = `

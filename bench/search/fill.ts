@@ -1,8 +1,6 @@
-import pg from 'pg';
 import type { BenchContext } from '../bench-context.ts';
-import { type BenchDatabase, makeEmptyDatabase } from '../database/databases.ts';
-
-const ROWS_PER_STATEMENT = 50_000;
+import type { BenchDatabase } from '../database/databases.ts';
+import { fillInSteps } from '../database/fill-in-steps.ts';
 
 export const CLIENTS = 200;
 /** The transactions are spread evenly over this time before `END`. */
@@ -28,38 +26,19 @@ export function transactionOf(number: number, rows: number) {
 }
 
 /** Creates a database of transactions of many clients that differ in what the operator searches by. */
-export async function makeSearchDatabase(context: BenchContext, rows: number): Promise<BenchDatabase> {
-  const { signal, logProgress } = context;
-  const connectionString = await makeEmptyDatabase(context, 'search');
-  logProgress(`filling ${rows.toLocaleString('en')} transactions …`);
-  const client = new pg.Client({ connectionString });
-  // Without a listener, a connection lost between two statements would end this process; the next statement reports it.
-  client.on('error', () => {});
-  await client.connect();
-  try {
-    await client.query('begin');
-    // As in database/fill.ts: without a write-ahead log, and without foreign key checks.
-    await client.query('truncate tiba.transactions cascade');
-    await client.query('set local session_replication_role = replica');
-    await client.query(
-      `insert into tiba.clients (client_id, name, secret_hash, scopes)
-       select 'client-' || n, 'x', '\\x00', '{}' from generate_series(0, $1::integer - 1) as n`,
-      [CLIENTS],
-    );
-    for (let from = 0; from < rows; from += ROWS_PER_STATEMENT) {
-      signal.throwIfAborted();
-      const to = Math.min(from + ROWS_PER_STATEMENT, rows);
-      await client.query(FILL, [from, to - 1, rows]);
-      if (to % 1_000_000 === 0) logProgress(`  ${to.toLocaleString('en')} of ${rows.toLocaleString('en')}`);
-    }
-    await client.query('commit');
-    await client.query('vacuum (analyze) tiba.transactions');
-    await client.query('checkpoint');
-  } finally {
-    await client.end();
-  }
-  return { connectionString, rows };
-}
+export const makeSearchDatabase = (context: BenchContext, rows: number): Promise<BenchDatabase> =>
+  fillInSteps(context, {
+    name: 'search',
+    rows,
+    sql: FILL,
+    values: [rows],
+    prepare: (client) =>
+      client.query(
+        `insert into tiba.clients (client_id, name, secret_hash, scopes)
+         select 'client-' || n, 'x', '\\x00', '{}' from generate_series(0, $1::integer - 1) as n`,
+        [CLIENTS],
+      ),
+  });
 
 const FILL = `
 insert into tiba.transactions
