@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import pino from 'pino';
 import { createAuditLog } from '../../apps/server/src/account-checks/audit-log.ts';
 import { createMetrics } from '../../apps/server/src/observability/metrics.ts';
@@ -131,6 +132,28 @@ test('when too many audit records are pending, checks are rejected until Postgre
   });
   await auditLog.close();
   assert.equal(await storedCount(), before + 2);
+});
+
+test('closing gives up while PostgreSQL is down, and no write follows that keeps the process from ending', async (t) => {
+  await server.stop();
+  t.after(() => server.start());
+  let attempts = 0;
+  const counted: Database = {
+    ...database,
+    query: (...query) => {
+      attempts += 1;
+      return database.query(...query);
+    },
+  };
+  const auditLog = createAuditLog({ database: counted, log, metrics, giveUpAfterMs: 100 });
+  // More than a batch: the next batch waits for no timer.
+  for (let count = 0; count < 600; count += 1) auditLog.add(record());
+  await auditLog.close();
+  const attemptsUntilClosed = attempts;
+  assert.ok(attemptsUntilClosed > 0);
+  auditLog.add(record());
+  await setImmediate();
+  assert.equal(attempts, attemptsUntilClosed);
 });
 
 test('a batch that is inserted twice, because its first outcome is unknown, is stored once', async () => {

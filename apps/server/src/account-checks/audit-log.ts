@@ -13,7 +13,7 @@ export interface AuditLog {
   /** @throws DatabaseUnavailable when too many records are pending: no check without its audit record. */
   requireCapacity(): void;
   add(check: NewAccountCheck): void;
-  /** Writes the pending records, for at most 5 seconds. */
+  /** Writes the pending records, for at most 10 seconds; gives up after 5 seconds without a written batch. */
   close(): Promise<void>;
 }
 
@@ -23,6 +23,8 @@ export interface AuditLogDependencies {
   readonly metrics: Pick<Metrics, 'auditRecordsPending'>;
   /** How many records may be pending. */
   readonly pendingMax?: number;
+  /** How long `close` tries again without writing a batch. */
+  readonly giveUpAfterMs?: number;
 }
 
 const FLUSH_DELAY_MS = 100;
@@ -30,15 +32,17 @@ const BATCH_MAX = 500;
 /** About 25 MB. */
 const PENDING_MAX = 50_000;
 const RETRY_DELAY_MS = 250;
-const CLOSE_TIMEOUT_MS = 5_000;
+const CLOSE_TIMEOUT_MS = 10_000;
+const GIVE_UP_AFTER_MS = 5_000;
 const FIRST_ID_MAX = 2 ** 48 - 1;
 
 export function createAuditLog(dependencies: AuditLogDependencies): AuditLog {
-  const { database, log, metrics, pendingMax = PENDING_MAX } = dependencies;
+  const { database, log, metrics, pendingMax = PENDING_MAX, giveUpAfterMs = GIVE_UP_AFTER_MS } = dependencies;
   let pending: NewAccountCheck[] = [];
   let timer: NodeJS.Timeout | undefined;
   let writing: Promise<void> | null = null;
   let failing = false;
+  let closed = false;
   // Each process counts from a random number, so no two records of one client at one time have the same ID.
   let nextId = randomInt(FIRST_ID_MAX);
 
@@ -67,7 +71,7 @@ export function createAuditLog(dependencies: AuditLogDependencies): AuditLog {
   }
 
   function schedule(): void {
-    if (writing !== null || pending.length === 0) return;
+    if (writing !== null || pending.length === 0 || closed) return;
     if (pending.length >= BATCH_MAX) flush();
     else timer ??= setTimeout(flush, FLUSH_DELAY_MS);
   }
@@ -81,12 +85,18 @@ export function createAuditLog(dependencies: AuditLogDependencies): AuditLog {
       schedule();
     },
     async close() {
-      const deadlineMs = performance.now() + CLOSE_TIMEOUT_MS;
-      while (pending.length > 0 && performance.now() < deadlineMs) {
+      closed = true;
+      clearTimeout(timer);
+      const startedMs = performance.now();
+      let writtenMs = startedMs;
+      while (pending.length > 0) {
+        const nowMs = performance.now();
+        if (nowMs > startedMs + CLOSE_TIMEOUT_MS || nowMs > writtenMs + giveUpAfterMs) break;
+        const pendingBefore = pending.length;
         flush();
         await writing;
+        if (pending.length < pendingBefore) writtenMs = performance.now();
       }
-      clearTimeout(timer);
       if (pending.length > 0) log.error({ lost: pending.length }, 'audit records lost at shutdown');
     },
   };
